@@ -1,0 +1,14 @@
+// base/system_clock.h — the one Clock that reads real time.
+#pragma once
+
+#include "base/clock.h"
+
+namespace berth {
+
+class SystemClock final : public Clock {
+ public:
+  WallTime Now() const override;
+  SteadyTime SteadyNow() const override;
+};
+
+}  // namespace berth

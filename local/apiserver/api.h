@@ -1,0 +1,139 @@
+// local/apiserver/api.h — the embedded Kubernetes API as a function call, for what lives inside
+// `berth up`: Job controller, pod binder, garbage collector, executors, emulated cloud.
+//
+// The same pipeline as over HTTP (defaulting, webhooks, validation, managedFields), without the
+// wire. Objects are plain JSON with apiVersion and kind.
+//
+// Threads: every call may come from any thread and may block (webhooks, the disk). A write has
+// reached the disk when its call returns. Watch callbacks come on one thread, in the order of
+// resourceVersion; they must be quick and must not call back into the Api.
+// Errors: ApiError, a Kubernetes Status: branch on `reason`.
+// Source: ../shared/reference/apiserver.md §2, Kubernetes API concepts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/assert.h"
+
+namespace berth::local {
+
+using Json = nlohmann::json;
+
+// What a URL names: /apis/batch/v1/…/jobs is {"batch", "v1", "jobs"}; core has the group "".
+struct ResourceId {
+  std::string group;
+  std::string version;
+  std::string resource;  // plural
+  friend auto operator<=>(const ResourceId&, const ResourceId&) = default;
+};
+
+struct ApiError {
+  int code = 500;
+  std::string reason;   // "NotFound", "AlreadyExists", "Conflict", "Invalid", …
+  std::string message;
+  Json details;         // Status.details, or null
+};
+
+template <typename T>
+class [[nodiscard]] ApiResult {
+ public:
+  ApiResult(T value) : state_(std::in_place_index<0>, std::move(value)) {}         // NOLINT
+  ApiResult(ApiError error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+  explicit operator bool() const { return state_.index() == 0; }
+  T& operator*() { return std::get<0>(state_); }
+  const T& operator*() const { return std::get<0>(state_); }
+  T* operator->() { return &std::get<0>(state_); }
+  const T* operator->() const { return &std::get<0>(state_); }
+  const ApiError& error() const { return std::get<1>(state_); }
+
+ private:
+  std::variant<T, ApiError> state_;
+};
+
+using Object = std::shared_ptr<const Json>;  // never changed once it is shared
+
+struct ListOptions {
+  std::string label_selector;
+  std::string field_selector;
+};
+
+struct ObjectList {
+  std::vector<Object> items;
+  std::string resource_version;
+};
+
+enum class PatchType { kJson, kMerge, kStrategic, kApply };
+
+struct WriteOptions {
+  std::string field_manager;  // required for kApply
+  bool force = false;         // kApply: take fields from other managers
+  bool dry_run = false;
+  std::string subresource;    // "", "status", "binding", "scale", …
+};
+
+struct DeleteOptions {
+  std::string propagation_policy;       // "", "Background", "Foreground", "Orphan"
+  std::int64_t grace_period_seconds = -1;  // -1: the kind's default
+  std::string precondition_uid;
+  std::string precondition_resource_version;
+};
+
+struct WatchEvent {
+  enum class Type { kAdded, kModified, kDeleted };
+  Type type = Type::kAdded;
+  Object object;    // for kDeleted: the last state, with the deletion's resourceVersion
+  Object previous;  // null for kAdded
+};
+
+// Ends the watch when destroyed; no callback runs after the destructor has returned.
+class WatchHandle {
+ public:
+  virtual ~WatchHandle() = default;
+};
+
+class Api {
+ public:
+  virtual ~Api() = default;
+
+  virtual ApiResult<Object> Get(const ResourceId& resource, const std::string& namespace_name,
+                                const std::string& name) = 0;
+  // An empty namespace lists all of them.
+  virtual ApiResult<ObjectList> List(const ResourceId& resource, const std::string& namespace_name,
+                                     const ListOptions& options) = 0;
+  virtual ApiResult<Object> Create(const ResourceId& resource, const std::string& namespace_name,
+                                   Json object, const WriteOptions& options) = 0;
+  virtual ApiResult<Object> Update(const ResourceId& resource, const std::string& namespace_name,
+                                   const std::string& name, Json object,
+                                   const WriteOptions& options) = 0;
+  virtual ApiResult<Object> Patch(const ResourceId& resource, const std::string& namespace_name,
+                                  const std::string& name, PatchType type, const Json& patch,
+                                  const WriteOptions& options) = 0;
+  virtual ApiResult<Object> Delete(const ResourceId& resource, const std::string& namespace_name,
+                                   const std::string& name, const DeleteOptions& options) = 0;
+
+  // The whole state as kAdded events, then every change, without a gap.
+  virtual std::unique_ptr<WatchHandle> Watch(const ResourceId& resource,
+                                             std::function<void(const WatchEvent&)> on_event) = 0;
+
+  // Every kind that can be listed and deleted, custom ones included; for garbage collection and
+  // namespace deletion.
+  struct KindInfo {
+    ResourceId id;
+    std::string kind;
+    bool namespaced = true;
+  };
+  virtual std::vector<KindInfo> Kinds() = 0;
+  // The changes of every kind, as Watch gives them for one.
+  virtual std::unique_ptr<WatchHandle> WatchAll(
+      std::function<void(const ResourceId&, const WatchEvent&)> on_event) = 0;
+};
+
+}  // namespace berth::local

@@ -1,0 +1,38 @@
+// net/certificates.h — a small certificate authority: ECDSA P-256, made at first start, kept as PEM.
+//
+// Errors: kInvalid where a PEM cannot be read, kInternal where OpenSSL refuses.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "net/server.h"  // TlsIdentity
+
+namespace berth::net {
+
+struct CertificateRequest {
+  std::string common_name;
+  std::vector<std::string> organizations;
+  std::vector<std::string> dns_names;     // subject alternative names
+  std::vector<std::string> ip_addresses;  // likewise: "127.0.0.1", "::1"
+  bool for_server = false;                // extended key usage; neither: a CA's own
+  bool for_client = false;
+  WallTime not_before;
+  WallTime not_after;
+};
+
+// A self-signed CA certificate and its key.
+Result<TlsIdentity> MakeCertificateAuthority(std::string_view common_name, WallTime not_before,
+                                             WallTime not_after);
+
+// A key pair and its certificate, signed by `authority`.
+Result<TlsIdentity> IssueCertificate(const TlsIdentity& authority,
+                                     const CertificateRequest& request);
+
+// When the first certificate of the PEM ends.
+Result<WallTime> CertificateEnd(std::string_view certificate_pem);
+
+}  // namespace berth::net

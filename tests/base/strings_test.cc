@@ -1,0 +1,44 @@
+// Goal: the text helpers hold at their edges.
+#include "base/strings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+TEST(Strings, SplitKeepsEmptyParts) {
+  EXPECT_THAT(Split("a,,b", ','), testing::ElementsAre("a", "", "b"));
+  EXPECT_THAT(Split("", ','), testing::ElementsAre(""));
+}
+
+TEST(Strings, ParseInt64TakesTheWholeTextOnly) {
+  EXPECT_EQ(ParseInt64("-9223372036854775808"), INT64_MIN);
+  EXPECT_EQ(ParseInt64("+7"), 7);
+  for (const char* text : {"", "+", "-", "+-1", "1 ", "0x1", "9223372036854775808"}) {
+    EXPECT_FALSE(ParseInt64(text).has_value()) << text;
+  }
+}
+
+TEST(Strings, TruncateNeverCutsASequence) {
+  EXPECT_EQ(TruncateUtf8("aé", 2), "a");
+  EXPECT_EQ(TruncateUtf8("aé", 3), "aé");
+}
+
+TEST(Strings, Base64RoundTrips) {
+  EXPECT_EQ(Base64Encode("f"), "Zg==");
+  EXPECT_EQ(Base64Encode("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(Base64Decode("Zm9v\nYmE="), "fooba");
+  EXPECT_FALSE(Base64Decode("Z").has_value());
+  EXPECT_FALSE(Base64Decode("Zg==Zg").has_value());
+  EXPECT_EQ(Base64UrlEncode("\xff\xfe"), "__4");
+  EXPECT_EQ(Base64UrlDecode("__4"), "\xff\xfe");
+}
+
+TEST(Strings, EditDistanceCountsEdits) {
+  EXPECT_EQ(EditDistance("trian", "train"), 2U);
+  EXPECT_EQ(EditDistance("", "abc"), 3U);
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,66 @@
+# berth_library, berth_program and berth_test; warnings, options and sanitizers as interface targets.
+
+find_package(Threads REQUIRED)
+
+set(BERTH_SANITIZE "" CACHE STRING "sanitizers, as in -fsanitize=: address,undefined or thread")
+
+# The cache works across checkouts: paths are relative to the project, the folder is not hashed.
+find_program(BERTH_CCACHE ccache)
+if(BERTH_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${BERTH_CCACHE})
+endif()
+find_program(BERTH_MOLD mold)
+if(BERTH_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_library(berth_options INTERFACE)
+target_include_directories(berth_options INTERFACE "${PROJECT_SOURCE_DIR}")
+target_link_libraries(berth_options INTERFACE Threads::Threads)
+if(BERTH_SANITIZE)
+  target_compile_options(berth_options INTERFACE -fsanitize=${BERTH_SANITIZE}
+                         -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(berth_options INTERFACE -fsanitize=${BERTH_SANITIZE})
+endif()
+
+add_library(berth_warnings INTERFACE)
+target_compile_options(berth_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor
+  -Wold-style-cast -Woverloaded-virtual -Wno-missing-field-initializers -Werror>)
+
+# berth_library(<name> [PURE] [SOURCES …] [DEPS …]) -> target berth_<name>, alias berth::<name>.
+# Without sources: headers only. PURE: tools/check proves with nm that the archive decides only.
+function(berth_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PURE" "" "SOURCES;DEPS")
+  if(arg_SOURCES)
+    add_library(berth_${name} STATIC ${arg_SOURCES})
+    target_link_libraries(berth_${name} PUBLIC berth_options ${arg_DEPS} PRIVATE berth_warnings)
+  else()
+    add_library(berth_${name} INTERFACE)
+    target_link_libraries(berth_${name} INTERFACE berth_options ${arg_DEPS})
+  endif()
+  add_library(berth::${name} ALIAS berth_${name})
+  if(arg_PURE)
+    set_property(GLOBAL APPEND PROPERTY BERTH_PURE_TARGETS berth_${name})
+  endif()
+endfunction()
+
+# berth_test(<name> SOURCES … [DEPS …] [LABEL unit] [TIMEOUT 60] [NO_MAIN]) -> program test_<name>.
+# One ctest case a program: what failed inside stands in its output.
+function(berth_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_MAIN" "LABEL;TIMEOUT" "SOURCES;DEPS")
+  if(NOT arg_LABEL)
+    set(arg_LABEL unit)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  add_executable(test_${name} ${arg_SOURCES})
+  target_link_libraries(test_${name} PRIVATE berth_options berth_warnings ${arg_DEPS} GTest::gmock)
+  if(NOT arg_NO_MAIN)
+    target_link_libraries(test_${name} PRIVATE GTest::gmock_main)
+  endif()
+  add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+endfunction()
