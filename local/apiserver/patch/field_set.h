@@ -1,0 +1,57 @@
+// local/apiserver/patch/field_set.h — a set of fields of an object, as a trie; FieldsV1 on the
+// wire.
+//
+// Path elements: f:name (field or map key), k:{"name":"c"} (list item by its keys), v:"x" (item of
+// a set), i:3 (index). "." says that the node itself is in the set.
+//
+// Threads: a value type. Source: structured-merge-diff fieldpath, restated.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "local/apiserver/api.h"
+
+namespace berth::local {
+
+struct PathElement {
+  enum class Kind : std::uint8_t { kField, kKey, kValue, kIndex };
+  Kind kind = Kind::kField;
+  std::string text;  // field name, or the JSON text (keys sorted) of key, value or index
+  friend auto operator<=>(const PathElement&, const PathElement&) = default;
+};
+
+class FieldSet {
+ public:
+  static FieldSet FromFieldsV1(const Json& fields);  // what cannot be read is left out
+  Json ToFieldsV1() const;
+
+  bool member() const { return member_; }  // the root of this set itself
+  const std::map<PathElement, FieldSet>& children() const { return children_; }
+  const FieldSet* Child(const PathElement& element) const;  // null if there is none
+  FieldSet& MutableChild(const PathElement& element) { return children_[element]; }
+  void SetMember() { member_ = true; }
+  bool empty() const { return !member_ && children_.empty(); }
+
+  FieldSet Union(const FieldSet& other) const;
+  FieldSet Intersection(const FieldSet& other) const;
+  FieldSet Difference(const FieldSet& other) const;           // exact members removed
+  FieldSet RecursiveDifference(const FieldSet& other) const;  // with everything below them
+
+  // Every member as a path for messages: `.spec.containers[name="a"].image`.
+  std::vector<std::string> Paths() const;
+
+  friend bool operator==(const FieldSet&, const FieldSet&) = default;
+
+ private:
+  bool member_ = false;
+  std::map<PathElement, FieldSet> children_;
+};
+
+}  // namespace berth::local

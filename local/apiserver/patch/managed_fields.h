@@ -1,0 +1,58 @@
+// local/apiserver/patch/managed_fields.h — who owns which field: tracking of updates and
+// server-side apply.
+//
+// An object carries its managers in metadata.managedFields. Every write goes through one of the two
+// calls below as its last step before validation and storage.
+//
+// Threads: pure functions. Source: Kubernetes server-side apply; structured-merge-diff, restated.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/clock.h"
+#include "local/apiserver/api.h"
+#include "local/apiserver/patch/field_set.h"
+#include "local/apiserver/schema/type_node.h"
+
+namespace berth::local {
+
+struct ManagerContext {
+  const TypeNode* type = nullptr;  // of the object at `api_version`; never null
+  std::string api_version;         // "batch/v1": the request's
+  std::string manager;             // fieldManager, or ManagerFromUserAgent()
+  std::string subresource;         // "" or "status", …
+  WallTime now{};
+  // Fields that this endpoint ignores (status on the main one, all but status on /status).
+  FieldSet reset_fields;
+  // The object at another apiVersion, for entries written at that one; empty function: such entries
+  // are compared as they are.
+  std::function<ApiResult<Json>(const Json& object, const std::string& api_version)> convert;
+};
+
+// "kubectl" of "kubectl/v1.33.0 (linux/amd64) …"; at most 128 bytes.
+std::string ManagerFromUserAgent(std::string_view user_agent);
+
+// POST, PUT and patches other than apply. `live`: the stored object, null on create. Sets
+// `updated.metadata.managedFields`; what the request itself sent there counts as the object's
+// managers (so that clients can edit them). Does nothing on an object whose live managedFields are
+// empty, except on create. An unreadable managedFields in the request keeps the live ones.
+void TrackUpdate(const Json* live, Json& updated, const ManagerContext& context);
+
+struct AppliedObject {
+  Json object;
+  bool changed = true;  // false: object and managers are as before; do not write
+};
+
+// Server-side apply of `config` on `live` (null: create). The result carries its managedFields.
+// Errors: 409 Conflict with causes unless `force`; 400 for managedFields in `config`; 500 for
+// duplicate list keys and undeclared fields, in Kubernetes' words.
+enum class ConflictPolicy : std::uint8_t { kFail, kForce };
+ApiResult<AppliedObject> ApplyConfiguration(const Json* live, const Json& config,
+                                            const ManagerContext& context, ConflictPolicy policy);
+
+// All but status, for /status; status alone, for the main endpoint of kinds that have /status.
+FieldSet ResetAllButStatus(const std::string& api_version);
+FieldSet ResetStatus();
+
+}  // namespace berth::local
