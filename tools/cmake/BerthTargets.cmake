@@ -46,6 +46,30 @@ function(berth_library name)
   endif()
 endfunction()
 
+# berth_program(<name> SOURCES … [DEPS …]) -> program <name> at the top of the build folder, one of
+# the target `programs`, which is what tools/build builds.
+add_custom_target(programs)
+function(berth_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE berth_options berth_warnings ${arg_DEPS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+  add_dependencies(programs ${name})
+endfunction()
+
+# Leaves <build>/pure_archives.txt for tools/check: one line a PURE target, name and archive.
+function(berth_write_pure_archives)
+  get_property(targets GLOBAL PROPERTY BERTH_PURE_TARGETS)
+  set(lines "")
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL STATIC_LIBRARY)
+      string(APPEND lines "${target} $<TARGET_FILE:${target}>\n")
+    endif()
+  endforeach()
+  file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/pure_archives.txt" CONTENT "${lines}")
+endfunction()
+
 # berth_test(<name> SOURCES … [DEPS …] [LABEL unit] [TIMEOUT 60] [NO_MAIN]) -> program test_<name>.
 # One ctest case a program: what failed inside stands in its output.
 function(berth_test name)

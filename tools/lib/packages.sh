@@ -1,0 +1,49 @@
+# packages.sh — which Debian packages Berth needs, and getting those that are missing. Sourced.
+
+# To compile and link everything, tests included.
+berth_build_packages=(
+  g++ cmake ninja-build ccache mold git
+  libboost-dev libssl-dev nlohmann-json3-dev libsqlite3-dev libspdlog-dev libfmt-dev
+  libyaml-cpp-dev libcli11-dev prometheus-cpp-dev libre2-dev libzstd-dev zlib1g-dev
+  libcpprest-dev libgtest-dev libgmock-dev librapidcheck-dev
+)
+# For tools/check and tools/lint.
+berth_check_packages=(git python3 binutils clang-format-14)
+berth_lint_packages=(git python3 clang-tidy-14)
+
+# berth_need_packages NAME… installs those that are not there, and says which. Works as root or
+# with sudo. Where there is no dpkg it says what is needed and goes on.
+berth_need_packages() {
+  if ! command -v dpkg-query >/dev/null; then
+    echo "not a Debian system: make sure that these are installed: $*" >&2
+    return 0
+  fi
+  local missing=() name
+  for name in "$@"; do
+    [[ $(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) == installed ]] ||
+      missing+=("$name")
+  done
+  ((${#missing[@]})) || return 0
+
+  local as_root=()
+  if ((EUID != 0)); then
+    if ! command -v sudo >/dev/null; then
+      echo "missing Debian packages; run as root: apt-get install ${missing[*]}" >&2
+      return 1
+    fi
+    as_root=(sudo)
+  fi
+  echo "installing Debian packages: ${missing[*]}" >&2
+  # The package lists of a fresh machine are empty or old; they are fetched only then.
+  if ! apt-get install --simulate --no-install-recommends -qq "${missing[@]}" >/dev/null 2>&1; then
+    "${as_root[@]}" apt-get update -qq
+  fi
+  berth_apt_install "${missing[@]}" && return 0
+  "${as_root[@]}" apt-get update -qq  # lists that name files the mirror has replaced
+  berth_apt_install "${missing[@]}"
+}
+
+berth_apt_install() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install --yes --no-install-recommends -qq "$@" >/dev/null
+}
