@@ -16,7 +16,7 @@ namespace berth::internal {
 
 }  // namespace berth::internal
 
-#define BERTH_ASSERT(condition)                                              \
-  do {                                                                       \
+#define BERTH_ASSERT(condition)                                                        \
+  do {                                                                                 \
     if (!(condition)) ::berth::internal::AssertFailed(#condition, __FILE__, __LINE__); \
   } while (false)

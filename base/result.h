@@ -30,16 +30,26 @@ enum class ErrorCode : std::uint8_t {
 
 constexpr std::string_view ErrorCodeName(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalid: return "Invalid";
-    case ErrorCode::kForbidden: return "Forbidden";
-    case ErrorCode::kNotFound: return "NotFound";
-    case ErrorCode::kAlreadyExists: return "AlreadyExists";
-    case ErrorCode::kConflict: return "Conflict";
-    case ErrorCode::kExpired: return "Expired";
-    case ErrorCode::kTooManyRequests: return "TooManyRequests";
-    case ErrorCode::kUnavailable: return "Unavailable";
-    case ErrorCode::kDeadlineExceeded: return "DeadlineExceeded";
-    case ErrorCode::kInternal: return "Internal";
+    case ErrorCode::kInvalid:
+      return "Invalid";
+    case ErrorCode::kForbidden:
+      return "Forbidden";
+    case ErrorCode::kNotFound:
+      return "NotFound";
+    case ErrorCode::kAlreadyExists:
+      return "AlreadyExists";
+    case ErrorCode::kConflict:
+      return "Conflict";
+    case ErrorCode::kExpired:
+      return "Expired";
+    case ErrorCode::kTooManyRequests:
+      return "TooManyRequests";
+    case ErrorCode::kUnavailable:
+      return "Unavailable";
+    case ErrorCode::kDeadlineExceeded:
+      return "DeadlineExceeded";
+    case ErrorCode::kInternal:
+      return "Internal";
   }
   return "Unknown";
 }
@@ -53,7 +63,7 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {  // reading the side that is not there aborts
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: converts
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: converts
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: converts
 
   bool has_value() const noexcept { return state_.index() == 0; }
@@ -98,7 +108,7 @@ inline Error Annotate(const Error& error, std::string_view context) {
 #define BERTH_TRY(declaration, expression) \
   BERTH_TRY_IMPL(BERTH_CONCAT(berth_try_, __LINE__), declaration, expression)
 // BERTH_CHECK_OK(file.Sync());  -- the same for a Status.
-#define BERTH_CHECK_OK(expression)                                        \
-  if (auto BERTH_CONCAT(berth_status_, __LINE__) = (expression);          \
-      !BERTH_CONCAT(berth_status_, __LINE__))                             \
+#define BERTH_CHECK_OK(expression)                               \
+  if (auto BERTH_CONCAT(berth_status_, __LINE__) = (expression); \
+      !BERTH_CONCAT(berth_status_, __LINE__))                    \
   return BERTH_CONCAT(berth_status_, __LINE__).error()

@@ -17,11 +17,11 @@ std::string FormatSeconds(WallTime time) {
   const std::chrono::year_month_day date{day};
   const auto of_day = floor<seconds>(time - day).count();
   std::array<char, 40> text{};
-  const int length = std::snprintf(
-      text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d", static_cast<int>(date.year()),
-      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-      static_cast<int>(of_day / 3600), static_cast<int>(of_day / 60 % 60),
-      static_cast<int>(of_day % 60));
+  const int length =
+      std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d",
+                    static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                    static_cast<unsigned>(date.day()), static_cast<int>(of_day / 3600),
+                    static_cast<int>(of_day / 60 % 60), static_cast<int>(of_day % 60));
   return {text.data(), static_cast<std::size_t>(length)};
 }
 

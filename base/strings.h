@@ -12,8 +12,8 @@ namespace berth {
 // "a,b,,c" by ',' → {"a","b","","c"}; "" → {""}.
 std::vector<std::string_view> Split(std::string_view text, char separator);
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);
-std::string_view TrimSpace(std::string_view text);  // blanks, tabs, line ends
-std::string ToLower(std::string_view text);         // ASCII only
+std::string_view TrimSpace(std::string_view text);              // blanks, tabs, line ends
+std::string ToLower(std::string_view text);                     // ASCII only
 bool EqualsIgnoreCase(std::string_view a, std::string_view b);  // ASCII only
 
 // The whole of `text` as a decimal integer with an optional sign; nullopt on anything else,
@@ -27,9 +27,9 @@ std::string_view TruncateUtf8(std::string_view text, std::size_t max_bytes);
 std::size_t EditDistance(std::string_view a, std::string_view b);
 
 std::string HexEncode(std::string_view bytes);
-std::string Base64Encode(std::string_view bytes);                   // RFC 4648 §4, padded
-std::optional<std::string> Base64Decode(std::string_view text);     // padded; line ends are skipped
-std::string Base64UrlEncode(std::string_view bytes);                // RFC 4648 §5, no padding
+std::string Base64Encode(std::string_view bytes);                // RFC 4648 §4, padded
+std::optional<std::string> Base64Decode(std::string_view text);  // padded; line ends are skipped
+std::string Base64UrlEncode(std::string_view bytes);             // RFC 4648 §5, no padding
 std::optional<std::string> Base64UrlDecode(std::string_view text);
 
 }  // namespace berth

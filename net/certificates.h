@@ -1,4 +1,5 @@
-// net/certificates.h — a small certificate authority: ECDSA P-256, made at first start, kept as PEM.
+// net/certificates.h — a small certificate authority: ECDSA P-256, made at first start, kept as
+// PEM.
 //
 // Errors: kInvalid where a PEM cannot be read, kInternal where OpenSSL refuses.
 #pragma once

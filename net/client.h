@@ -30,7 +30,8 @@ class IoPool;
 struct ClientOptions {
   std::string base_url;  // "https://127.0.0.1:6443" or "http://…"; a path in it is a prefix
   std::string ca_pem;    // trusted roots; empty: the system's
-  std::string server_name;  // for SNI and the certificate check where it differs from the URL's host
+  std::string
+      server_name;  // for SNI and the certificate check where it differs from the URL's host
   std::shared_ptr<const TlsIdentity> certificate;  // null: none
   std::string bearer_token;                        // empty: none
   std::string user_agent = "berth";

@@ -56,7 +56,7 @@ struct TlsIdentity {
 
 struct ServerOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0;  // 0: any free one, see HttpServer::port
+  std::uint16_t port = 0;                  // 0: any free one, see HttpServer::port
   std::shared_ptr<const TlsIdentity> tls;  // null: plain HTTP
   std::string client_ca_pem;  // TLS only: client certificates are asked for and verified against it
 

@@ -37,9 +37,9 @@ struct ResourceId {
 
 struct ApiError {
   int code = 500;
-  std::string reason;   // "NotFound", "AlreadyExists", "Conflict", "Invalid", …
+  std::string reason;  // "NotFound", "AlreadyExists", "Conflict", "Invalid", …
   std::string message;
-  Json details;         // Status.details, or null
+  Json details;  // Status.details, or null
 };
 
 template <typename T>
@@ -76,11 +76,11 @@ struct WriteOptions {
   std::string field_manager;  // required for kApply
   bool force = false;         // kApply: take fields from other managers
   bool dry_run = false;
-  std::string subresource;    // "", "status", "binding", "scale", …
+  std::string subresource;  // "", "status", "binding", "scale", …
 };
 
 struct DeleteOptions {
-  std::string propagation_policy;       // "", "Background", "Foreground", "Orphan"
+  std::string propagation_policy;          // "", "Background", "Foreground", "Orphan"
   std::int64_t grace_period_seconds = -1;  // -1: the kind's default
   std::string precondition_uid;
   std::string precondition_resource_version;

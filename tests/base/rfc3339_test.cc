@@ -22,14 +22,13 @@ TEST(Rfc3339, AppliesOffset) {
 }
 
 TEST(Rfc3339, CutsNanoseconds) {
-  EXPECT_EQ(ParseTime("2026-11-20T07:03:22.123456789Z"),
-            ParseTime("2026-11-20T07:03:22.123456Z"));
+  EXPECT_EQ(ParseTime("2026-11-20T07:03:22.123456789Z"), ParseTime("2026-11-20T07:03:22.123456Z"));
 }
 
 TEST(Rfc3339, RefusesWhatIsNotATime) {
-  for (const char* text : {"", "2026-11-20", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z",
-                           "2026-11-20T24:00:00Z", "2026-11-20T07:03:22", "2026-11-20T07:03:22.Z",
-                           "2026-11-20T07:03:22Zx"}) {
+  for (const char* text :
+       {"", "2026-11-20", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-11-20T24:00:00Z",
+        "2026-11-20T07:03:22", "2026-11-20T07:03:22.Z", "2026-11-20T07:03:22Zx"}) {
     EXPECT_FALSE(ParseTime(text).has_value()) << text;
   }
 }

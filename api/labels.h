@@ -1,0 +1,63 @@
+// api/labels.h — every label, annotation, finalizer and gate that Berth reads or writes, once.
+// Source: Kueue apis/kueue/v1beta2, pkg/controller/constants; cluster-autoscaler; GKE.
+#pragma once
+
+namespace berth::api {
+
+// Labels (kueue.x-k8s.io).
+inline constexpr char kQueueLabel[] = "kueue.x-k8s.io/queue-name";
+inline constexpr char kPriorityClassLabel[] = "kueue.x-k8s.io/priority-class";
+inline constexpr char kMaxExecTimeLabel[] = "kueue.x-k8s.io/max-exec-time-seconds";
+inline constexpr char kPrebuiltWorkloadLabel[] = "kueue.x-k8s.io/prebuilt-workload-name";
+inline constexpr char kManagedLabel[] = "kueue.x-k8s.io/managed";
+inline constexpr char kPodSetLabel[] = "kueue.x-k8s.io/podset";
+inline constexpr char kClusterQueueNameLabel[] = "kueue.x-k8s.io/cluster-queue-name";
+inline constexpr char kLocalQueueNameLabel[] = "kueue.x-k8s.io/local-queue-name";
+inline constexpr char kJobUidLabel[] = "kueue.x-k8s.io/job-uid";
+inline constexpr char kPodGroupNameLabel[] = "kueue.x-k8s.io/pod-group-name";
+
+// Annotations (kueue.x-k8s.io).
+inline constexpr char kAdmissionGatedByAnnotation[] = "kueue.x-k8s.io/admission-gated-by";
+inline constexpr char kElasticJobAnnotation[] = "kueue.x-k8s.io/elastic-job";
+inline constexpr char kMinParallelismAnnotation[] = "kueue.x-k8s.io/job-min-parallelism";
+inline constexpr char kCompletionsEqualParallelismAnnotation[] =
+    "kueue.x-k8s.io/job-completions-equal-parallelism";
+inline constexpr char kStoppingAnnotation[] = "kueue.x-k8s.io/stopping";
+inline constexpr char kWorkloadAnnotation[] = "kueue.x-k8s.io/workload";
+inline constexpr char kPriorityBoostAnnotation[] = "kueue.x-k8s.io/priority-boost";
+inline constexpr char kRequiredTopologyAnnotation[] = "kueue.x-k8s.io/podset-required-topology";
+inline constexpr char kPreferredTopologyAnnotation[] = "kueue.x-k8s.io/podset-preferred-topology";
+inline constexpr char kUnconstrainedTopologyAnnotation[] =
+    "kueue.x-k8s.io/podset-unconstrained-topology";
+inline constexpr char kSliceRequiredTopologyAnnotation[] =
+    "kueue.x-k8s.io/podset-slice-required-topology";
+inline constexpr char kSliceSizeAnnotation[] = "kueue.x-k8s.io/podset-slice-size";
+inline constexpr char kPodSetGroupNameAnnotation[] = "kueue.x-k8s.io/podset-group-name";
+inline constexpr char kProvisioningParameterPrefix[] = "provreq.kueue.x-k8s.io/";
+
+// Finalizers and scheduling gates.
+inline constexpr char kResourceInUseFinalizer[] = "kueue.x-k8s.io/resource-in-use";
+inline constexpr char kManagedFinalizer[] = "kueue.x-k8s.io/managed";
+inline constexpr char kAdmissionGate[] = "kueue.x-k8s.io/admission";
+inline constexpr char kTopologyGate[] = "kueue.x-k8s.io/topology";
+
+// Capacity.
+inline constexpr char kConsumeProvisioningRequestAnnotation[] =
+    "autoscaling.x-k8s.io/consume-provisioning-request";
+inline constexpr char kProvisioningClassAnnotation[] =
+    "autoscaling.x-k8s.io/provisioning-class-name";
+inline constexpr char kSafeToEvictAnnotation[] = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+inline constexpr char kDoNotDisruptAnnotation[] = "karpenter.sh/do-not-disrupt";
+inline constexpr char kGkeQueuedTaint[] = "cloud.google.com/gke-queued";
+inline constexpr char kGkeNodePoolLabel[] = "cloud.google.com/gke-nodepool";
+inline constexpr char kQueuedProvisioningClass[] = "queued-provisioning.gke.io";
+inline constexpr char kProvisioningCheckController[] = "kueue.x-k8s.io/provisioning-request";
+
+// Kubernetes.
+inline constexpr char kHostnameLabel[] = "kubernetes.io/hostname";
+inline constexpr char kJobControllerUidLabel[] = "batch.kubernetes.io/controller-uid";
+inline constexpr char kJobNameLabel[] = "batch.kubernetes.io/job-name";
+inline constexpr char kLegacyControllerUidLabel[] = "controller-uid";
+inline constexpr char kLegacyJobNameLabel[] = "job-name";
+
+}  // namespace berth::api

@@ -1,0 +1,78 @@
+// api/object_meta.h — what every Kubernetes object carries.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace berth::api {
+
+using StringMap = std::map<std::string, std::string>;
+
+// Which object: namespace and name. Cluster-scoped objects have no namespace.
+struct ObjectKey {
+  std::string namespace_name;
+  std::string name;
+  friend auto operator<=>(const ObjectKey&, const ObjectKey&) = default;
+
+  std::string ToString() const {
+    return namespace_name.empty() ? name : namespace_name + "/" + name;
+  }
+};
+
+struct OwnerReference {
+  std::string api_version;
+  std::string kind;
+  std::string name;
+  std::string uid;
+  bool controller = false;
+  bool block_owner_deletion = false;
+  friend bool operator==(const OwnerReference&, const OwnerReference&) = default;
+};
+
+struct ObjectMeta {
+  std::string namespace_name;
+  std::string name;
+  std::string uid;               // one life; empty before creation
+  std::string resource_version;  // opaque
+  std::int64_t generation = 0;
+  WallTime creation_timestamp{};
+  std::optional<WallTime> deletion_timestamp;
+  StringMap labels;
+  StringMap annotations;
+  std::vector<std::string> finalizers;
+  std::vector<OwnerReference> owner_references;
+  friend bool operator==(const ObjectMeta&, const ObjectMeta&) = default;
+
+  ObjectKey key() const { return {namespace_name, name}; }
+};
+
+// The value of `key`, or null.
+const std::string* FindValue(const StringMap& map, const std::string& key);
+// The owner with controller: true, or null.
+const OwnerReference* ControllerOf(const ObjectMeta& meta);
+bool HasFinalizer(const ObjectMeta& meta, const std::string& finalizer);
+
+struct LabelSelectorRequirement {
+  std::string key;
+  std::string op;  // In, NotIn, Exists, DoesNotExist
+  std::vector<std::string> values;
+  friend bool operator==(const LabelSelectorRequirement&,
+                         const LabelSelectorRequirement&) = default;
+};
+
+// metav1.LabelSelector: an empty one matches everything; an absent one, by the callers' rule,
+// nothing.
+struct LabelSelector {
+  StringMap match_labels;
+  std::vector<LabelSelectorRequirement> match_expressions;
+  friend bool operator==(const LabelSelector&, const LabelSelector&) = default;
+
+  bool Matches(const StringMap& labels) const;
+};
+
+}  // namespace berth::api

@@ -1,0 +1,77 @@
+#include "api/pod.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+
+namespace berth::api {
+namespace {
+
+void AddTo(ResourceAmounts& sum, const ResourceAmounts& more) {
+  for (const auto& [resource, amount] : more) {
+    sum[resource] = AddAmounts(sum[resource], amount);
+  }
+}
+
+void RaiseTo(ResourceAmounts& maximum, const ResourceAmounts& other) {
+  for (const auto& [resource, amount] : other) {
+    const auto [found, inserted] = maximum.try_emplace(resource, amount);
+    if (!inserted) found->second = std::max(found->second, amount);
+  }
+}
+
+ResourceAmounts RequestsOf(const Container& container) {
+  ResourceAmounts requests = container.requests;
+  requests.insert(container.limits.begin(), container.limits.end());  // keeps what is there
+  return requests;
+}
+
+}  // namespace
+
+bool Tolerates(const Toleration& toleration, const Taint& taint) {
+  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+  if (!toleration.key.empty() && toleration.key != taint.key) return false;
+  if (toleration.op == "Exists") return true;
+  if (!toleration.op.empty() && toleration.op != "Equal") return false;
+  return !toleration.key.empty() && toleration.value == taint.value;
+}
+
+bool Matches(const NodeSelectorRequirement& requirement, const StringMap& labels) {
+  const std::string* value = FindValue(labels, requirement.key);
+  const auto& values = requirement.values;
+  if (requirement.op == "Exists") return value != nullptr;
+  if (requirement.op == "DoesNotExist") return value == nullptr;
+  const bool listed =
+      value != nullptr && std::find(values.begin(), values.end(), *value) != values.end();
+  if (requirement.op == "In") return listed;
+  if (requirement.op == "NotIn") return !listed;
+  if (value == nullptr || values.size() != 1) return false;
+  const auto have = ParseInt64(*value);
+  const auto bound = ParseInt64(values.front());
+  if (!have || !bound) return false;
+  if (requirement.op == "Gt") return *have > *bound;
+  return requirement.op == "Lt" && *have < *bound;
+}
+
+ResourceAmounts PodRequests(const PodSpec& spec) {
+  ResourceAmounts running;
+  for (const Container& container : spec.containers) AddTo(running, RequestsOf(container));
+  ResourceAmounts sidecars;
+  ResourceAmounts highest_init;
+  for (const Container& container : spec.init_containers) {
+    ResourceAmounts at_this_step = sidecars;
+    AddTo(at_this_step, RequestsOf(container));
+    if (container.restart_policy == "Always") sidecars = at_this_step;
+    RaiseTo(highest_init, at_this_step);
+  }
+  AddTo(running, sidecars);
+  RaiseTo(running, highest_init);
+  for (const auto& [resource, amount] : spec.pod_requests) running[resource] = amount;
+  for (const auto& [resource, amount] : spec.pod_limits) {
+    if (!spec.pod_requests.contains(resource)) running.try_emplace(resource, amount);
+  }
+  AddTo(running, spec.overhead);
+  return running;
+}
+
+}  // namespace berth::api

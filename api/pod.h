@@ -1,0 +1,119 @@
+// api/pod.h — pods, their templates, nodes, and what of them decides where pods may run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/condition.h"
+#include "api/object_meta.h"
+#include "api/quantity.h"
+
+namespace berth::api {
+
+struct Toleration {
+  std::string key;  // empty with Exists: every taint
+  std::string op;   // "Equal" (also empty) or "Exists"
+  std::string value;
+  std::string effect;  // empty: every effect
+  std::optional<std::int64_t> toleration_seconds;
+  friend bool operator==(const Toleration&, const Toleration&) = default;
+};
+
+struct Taint {
+  std::string key;
+  std::string value;
+  std::string effect;  // NoSchedule, PreferNoSchedule, NoExecute
+  friend bool operator==(const Taint&, const Taint&) = default;
+};
+
+bool Tolerates(const Toleration& toleration, const Taint& taint);
+
+struct NodeSelectorRequirement {
+  std::string key;
+  std::string op;  // In, NotIn, Exists, DoesNotExist, Gt, Lt
+  std::vector<std::string> values;
+  friend bool operator==(const NodeSelectorRequirement&, const NodeSelectorRequirement&) = default;
+};
+
+bool Matches(const NodeSelectorRequirement& requirement, const StringMap& labels);
+
+struct NodeSelectorTerm {
+  std::vector<NodeSelectorRequirement> match_expressions;
+  std::vector<NodeSelectorRequirement> match_fields;
+  friend bool operator==(const NodeSelectorTerm&, const NodeSelectorTerm&) = default;
+};
+
+struct Container {
+  std::string name;
+  std::string image;
+  std::string restart_policy;  // "Always" on an init container: a sidecar
+  ResourceAmounts requests;
+  ResourceAmounts limits;
+  friend bool operator==(const Container&, const Container&) = default;
+};
+
+struct PodSpec {
+  std::vector<Container> containers;
+  std::vector<Container> init_containers;
+  ResourceAmounts overhead;
+  ResourceAmounts pod_requests;  // spec.resources, pod level; empty: the containers' sum counts
+  ResourceAmounts pod_limits;
+  StringMap node_selector;
+  std::vector<Toleration> tolerations;
+  // requiredDuringSchedulingIgnoredDuringExecution: any term may match; nullopt: no affinity.
+  std::optional<std::vector<NodeSelectorTerm>> required_node_affinity;
+  std::vector<std::string> scheduling_gates;
+  std::string priority_class_name;
+  std::optional<std::int32_t> priority;
+  std::string restart_policy;
+  std::string runtime_class_name;
+  std::string node_name;
+  std::string scheduler_name;
+  friend bool operator==(const PodSpec&, const PodSpec&) = default;
+};
+
+// The template as a whole lives in `json`; the typed fields are what decisions read. Whoever writes
+// the template back edits the JSON, so that fields unknown to us survive.
+struct PodTemplate {
+  StringMap labels;
+  StringMap annotations;
+  PodSpec spec;
+  std::shared_ptr<const std::string> json;  // PodTemplateSpec as received; null when made here
+};
+
+// What one pod asks: containers against init containers (sidecar aware), pod-level resources where
+// given, limits where requests are missing, plus overhead.
+// Source: k8s.io/component-helpers resource.PodRequests; Kueue pkg/resources.
+ResourceAmounts PodRequests(const PodSpec& spec);
+
+struct Pod {
+  ObjectMeta meta;
+  PodSpec spec;
+  std::string phase;  // Pending, Running, Succeeded, Failed
+  std::vector<Condition> conditions;
+};
+
+struct Node {
+  ObjectMeta meta;
+  bool unschedulable = false;
+  std::vector<Taint> taints;
+  ResourceAmounts allocatable;
+  std::vector<Condition> conditions;
+};
+
+struct Namespace {
+  ObjectMeta meta;
+  bool terminating = false;
+};
+
+// scheduling.k8s.io/v1 PriorityClass and kueue.x-k8s.io WorkloadPriorityClass.
+struct PriorityClass {
+  ObjectMeta meta;
+  std::int32_t value = 0;
+  bool global_default = false;  // PriorityClass only
+};
+
+}  // namespace berth::api

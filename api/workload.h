@@ -1,0 +1,149 @@
+// api/workload.h — what is queued and admitted (kueue.x-k8s.io/v1beta2 Workload).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/condition.h"
+#include "api/object_meta.h"
+#include "api/pod.h"
+#include "api/quantity.h"
+
+namespace berth::api {
+
+struct TopologyRequest {
+  struct SliceConstraint {
+    std::string topology;
+    std::int32_t size = 0;
+    friend bool operator==(const SliceConstraint&, const SliceConstraint&) = default;
+  };
+  std::optional<std::string> required;  // a node label; at most one of these three
+  std::optional<std::string> preferred;
+  bool unconstrained = false;
+  std::optional<std::string> pod_index_label;
+  std::optional<std::string> sub_group_index_label;
+  std::optional<std::int32_t> sub_group_count;
+  std::optional<std::string> pod_set_group_name;
+  std::optional<std::string> slice_required_topology;
+  std::optional<std::int32_t> slice_size;
+  std::vector<SliceConstraint> slice_constraints;
+  friend bool operator==(const TopologyRequest&, const TopologyRequest&) = default;
+};
+
+struct PodSet {
+  std::string name = "main";
+  std::int32_t count = 1;
+  std::optional<std::int32_t> min_count;  // partial admission
+  PodTemplate pod_template;
+  std::optional<TopologyRequest> topology_request;
+};
+
+struct PriorityClassRef {
+  std::string group;
+  std::string kind;
+  std::string name;
+  friend bool operator==(const PriorityClassRef&, const PriorityClassRef&) = default;
+};
+
+// Where the pods go: `count` pods in the domain `values` (one value a level; only the lowest level
+// where that is kubernetes.io/hostname). The wire form (slices) is the codec's business.
+struct TopologyAssignment {
+  struct Domain {
+    std::vector<std::string> values;
+    std::int32_t count = 0;
+    friend auto operator<=>(const Domain&, const Domain&) = default;
+  };
+  std::vector<std::string> levels;
+  std::vector<Domain> domains;
+  friend bool operator==(const TopologyAssignment&, const TopologyAssignment&) = default;
+};
+
+struct PodSetAssignment {
+  std::string name = "main";
+  std::map<ResourceName, std::string> flavors;
+  ResourceAmounts resource_usage;  // of all pods of the set
+  std::int32_t count = 0;
+  std::optional<TopologyAssignment> topology_assignment;
+  std::string delayed_topology_request;  // "", Pending, Ready
+  friend bool operator==(const PodSetAssignment&, const PodSetAssignment&) = default;
+};
+
+struct Admission {
+  std::string cluster_queue;
+  std::vector<PodSetAssignment> pod_set_assignments;
+  friend bool operator==(const Admission&, const Admission&) = default;
+};
+
+enum class CheckState : std::uint8_t { kPending, kReady, kRetry, kRejected };
+
+struct PodSetUpdate {
+  std::string name;
+  StringMap labels;
+  StringMap annotations;
+  StringMap node_selector;
+  std::vector<Toleration> tolerations;
+  friend bool operator==(const PodSetUpdate&, const PodSetUpdate&) = default;
+};
+
+struct AdmissionCheckState {
+  std::string name;
+  CheckState state = CheckState::kPending;
+  WallTime last_transition_time{};
+  std::string message;
+  std::optional<std::int32_t> requeue_after_seconds;
+  std::optional<std::int32_t> retry_count;
+  std::vector<PodSetUpdate> pod_set_updates;
+  friend bool operator==(const AdmissionCheckState&, const AdmissionCheckState&) = default;
+};
+
+struct RequeueState {
+  std::int32_t count = 0;
+  std::optional<WallTime> requeue_at;
+  friend bool operator==(const RequeueState&, const RequeueState&) = default;
+};
+
+struct ReclaimablePod {
+  std::string pod_set;
+  std::int32_t count = 0;
+  friend bool operator==(const ReclaimablePod&, const ReclaimablePod&) = default;
+};
+
+struct EvictionCount {
+  std::string reason;
+  std::string underlying_cause;
+  std::int32_t count = 0;
+  friend bool operator==(const EvictionCount&, const EvictionCount&) = default;
+};
+
+struct WorkloadSpec {
+  std::vector<PodSet> pod_sets;
+  std::string queue_name;
+  std::optional<PriorityClassRef> priority_class_ref;
+  std::optional<std::int32_t> priority;
+  bool active = true;
+  std::optional<std::int32_t> maximum_execution_time_seconds;
+};
+
+struct WorkloadStatus {
+  std::vector<Condition> conditions;
+  std::optional<Admission> admission;
+  std::optional<RequeueState> requeue_state;
+  std::vector<ReclaimablePod> reclaimable_pods;
+  std::vector<AdmissionCheckState> admission_checks;
+  // Name of the pod set → what all its pods ask; shown while not admitted.
+  std::map<std::string, ResourceAmounts> resource_requests;
+  std::int32_t accumulated_past_execution_time_seconds = 0;
+  std::vector<EvictionCount> evictions;
+  std::vector<std::string> unhealthy_nodes;
+};
+
+struct Workload {
+  ObjectMeta meta;
+  WorkloadSpec spec;
+  WorkloadStatus status;
+};
+
+}  // namespace berth::api

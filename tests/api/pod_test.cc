@@ -1,0 +1,59 @@
+// Goal: what a pod asks and where it may go, at the corners of Kubernetes' rules.
+#include "api/pod.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth::api {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+TEST(PodRequests, SumsContainersAndTakesLimitsForMissingRequests) {
+  PodSpec spec;
+  spec.containers = {{.name = "a", .requests = {{"cpu", 100}}, .limits = {{"nvidia.com/gpu", 1}}},
+                     {.name = "b", .requests = {{"cpu", 200}}}};
+  spec.overhead = {{"cpu", 5}};
+  EXPECT_THAT(PodRequests(spec), ElementsAre(Pair("cpu", 305), Pair("nvidia.com/gpu", 1)));
+}
+
+TEST(PodRequests, AnInitContainerCountsOnlyWhereItIsTheHighest) {
+  PodSpec spec;
+  spec.containers = {{.name = "a", .requests = {{"cpu", 100}}}};
+  spec.init_containers = {
+      {.name = "sidecar", .restart_policy = "Always", .requests = {{"cpu", 10}}},
+      {.name = "init", .requests = {{"cpu", 300}}}};
+  EXPECT_THAT(PodRequests(spec), ElementsAre(Pair("cpu", 310)));
+  spec.init_containers[1].requests = {{"cpu", 50}};
+  EXPECT_THAT(PodRequests(spec), ElementsAre(Pair("cpu", 110)));
+}
+
+TEST(PodRequests, PodLevelResourcesWin) {
+  PodSpec spec;
+  spec.containers = {{.name = "a", .requests = {{"cpu", 100}, {"memory", 7}}}};
+  spec.pod_requests = {{"cpu", 1000}};
+  EXPECT_THAT(PodRequests(spec), ElementsAre(Pair("cpu", 1000), Pair("memory", 7)));
+}
+
+TEST(Tolerations, MatchByKeyValueAndEffect) {
+  const Taint taint{"nvidia.com/gpu", "present", "NoSchedule"};
+  EXPECT_TRUE(Tolerates({.key = "nvidia.com/gpu", .op = "Exists"}, taint));
+  EXPECT_TRUE(Tolerates({.op = "Exists"}, taint));
+  EXPECT_TRUE(Tolerates({.key = "nvidia.com/gpu", .value = "present"}, taint));
+  EXPECT_FALSE(Tolerates({.key = "nvidia.com/gpu", .value = "absent"}, taint));
+  EXPECT_FALSE(Tolerates({.key = "nvidia.com/gpu", .op = "Exists", .effect = "NoExecute"}, taint));
+}
+
+TEST(NodeSelectorRequirements, MatchLabels) {
+  const StringMap labels{{"zone", "a"}, {"cores", "8"}};
+  EXPECT_TRUE(Matches({"zone", "In", {"a", "b"}}, labels));
+  EXPECT_FALSE(Matches({"zone", "NotIn", {"a"}}, labels));
+  EXPECT_TRUE(Matches({"rack", "NotIn", {"a"}}, labels));
+  EXPECT_TRUE(Matches({"cores", "Gt", {"4"}}, labels));
+  EXPECT_FALSE(Matches({"cores", "Lt", {"8"}}, labels));
+  EXPECT_TRUE(Matches({"rack", "DoesNotExist", {}}, labels));
+}
+
+}  // namespace
+}  // namespace berth::api
