@@ -1,0 +1,65 @@
+// local/apiserver/store/sqlite.h — prepared statements and errors of SQLite, as Results.
+//
+// Threads: none; SQLite is opened without its own locks (NOMUTEX).
+// Errors: kInvalid (not a database, damaged), kUnavailable (everything else).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace berth::local {
+
+class Statement {
+ public:
+  Statement() = default;
+  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+
+  // Positions count from 1. The text must live until the next Run, Step or Reset.
+  Statement& Bind(int position, std::int64_t value);
+  Statement& Bind(int position, std::string_view text);
+
+  // Runs to the end and resets.
+  Status Run();
+  // True: a row is there. False: no more rows, and the statement has been reset.
+  Result<bool> Step();
+  void Reset();
+
+  std::int64_t Int(int column) const;       // columns count from 0
+  std::string_view Text(int column) const;  // until the next Step
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+class Sqlite {
+ public:
+  // Creates the file where it does not exist.
+  static Result<Sqlite> Open(const std::string& path);
+
+  Status Execute(const char* sql);
+  Result<Statement> Prepare(const char* sql);
+  Result<std::int64_t> QueryInt(const char* sql);
+  Result<std::string> QueryText(const char* sql);
+  bool IsReadOnly() const;
+  // What the last failed call said, with its code.
+  Error LastError(std::string_view doing) const;
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const;
+  };
+  std::string path_;
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+}  // namespace berth::local

@@ -1,0 +1,285 @@
+#include "local/apiserver/store/store.h"
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <random>
+#include <shared_mutex>
+#include <thread>
+
+#include "base/log/log.h"
+#include "base/strings.h"
+#include "local/apiserver/store/database.h"
+
+namespace berth::local {
+namespace {
+
+struct Ticket {
+  std::vector<EventPtr> events;
+  bool done = false;
+  std::optional<Error> error;
+  std::condition_variable finished;
+};
+
+std::string NewEpoch() {
+  std::random_device device;
+  std::string bytes;
+  for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<char>(device() & 0xFFU));
+  return HexEncode(bytes);
+}
+
+std::string Describe(const ObjectKey& key) {
+  return key.resource + " \"" +
+         (key.namespace_name.empty() ? key.name : key.namespace_name + "/" + key.name) + "\"";
+}
+
+class StoreImpl final : public Store {
+ public:
+  StoreImpl(StoreOptions options, std::unique_ptr<Database> database)
+      : options_(std::move(options)), database_(std::move(database)), cache_(options_.window) {}
+
+  Status Start();
+  ~StoreImpl() override;
+
+  Result<std::vector<StoredPtr>> Commit(std::vector<Write> writes) override;
+  StoredPtr GetLatest(const ObjectKey& key) const override;
+  const WatchCache& cache() const override { return cache_; }
+  const std::string& epoch() const override { return epoch_; }
+  int AddListener(Listener on_events) override;
+  void RemoveListener(int id) override;
+
+ private:
+  struct Pending {
+    StoredPtr object;  // null: deleted
+    std::int64_t revision = 0;
+  };
+
+  StoredPtr LatestLocked(const ObjectKey& key) const;
+  std::optional<Error> CheckLocked(const Write& write, const StoredPtr& current) const;
+  void PublishLocked(const Ticket& ticket);
+  void RunWriter();
+  void WriteOnce(std::unique_lock<std::mutex>& lock);
+  void FinishLocked(const std::vector<std::shared_ptr<Ticket>>& batch);
+  void FailLocked(const std::vector<std::shared_ptr<Ticket>>& batch, const Error& error);
+  Status Persist(const std::vector<EventPtr>& events);
+  void Tell(const std::vector<EventPtr>& events);
+
+  const StoreOptions options_;
+  const std::unique_ptr<Database> database_;  // null: memory only
+  WatchCache cache_;
+  std::string epoch_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable work_;
+  std::deque<std::shared_ptr<Ticket>> queue_;
+  std::map<ObjectKey, Pending> pending_;  // queued, not yet in the cache
+  std::int64_t revision_ = 1;             // the last one given out
+  bool stopping_ = false;
+
+  std::mutex listeners_mutex_;  // held while listeners run
+  std::map<int, Listener> listeners_;
+  int next_listener_ = 1;
+
+  std::thread writer_;
+};
+
+Status StoreImpl::Start() {
+  Database::Content content;
+  if (database_ != nullptr) {
+    BERTH_TRY(content, database_->Load());
+  } else {
+    content.epoch = NewEpoch();
+  }
+  epoch_ = content.epoch;
+  revision_ = content.revision;
+  cache_.Reset(std::move(content.objects), content.log, content.revision, content.log_floor);
+  if (database_ != nullptr) writer_ = std::thread([this] { RunWriter(); });
+  return OkStatus();
+}
+
+StoreImpl::~StoreImpl() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_all();
+  if (writer_.joinable()) writer_.join();
+}
+
+StoredPtr StoreImpl::LatestLocked(const ObjectKey& key) const {
+  if (const auto it = pending_.find(key); it != pending_.end()) return it->second.object;
+  return cache_.Get(key);
+}
+
+StoredPtr StoreImpl::GetLatest(const ObjectKey& key) const {
+  const std::lock_guard lock(mutex_);
+  return LatestLocked(key);
+}
+
+std::optional<Error> StoreImpl::CheckLocked(const Write& write, const StoredPtr& current) const {
+  if (write.kind == Write::Kind::kCreate) {
+    if (current == nullptr) return std::nullopt;
+    return Error{ErrorCode::kAlreadyExists, Describe(write.key) + " already exists"};
+  }
+  if (current == nullptr) {
+    return Error{ErrorCode::kNotFound, Describe(write.key) + " not found"};
+  }
+  if (current->revision() == write.expected_revision) return std::nullopt;
+  return Error{ErrorCode::kConflict, Describe(write.key) + " is at revision " +
+                                         std::to_string(current->revision()) + ", not " +
+                                         std::to_string(write.expected_revision)};
+}
+
+Result<std::vector<StoredPtr>> StoreImpl::Commit(std::vector<Write> writes) {
+  std::vector<StoredObject::Draft> drafts;
+  drafts.reserve(writes.size());
+  for (Write& write : writes) drafts.push_back(StoredObject::MakeDraft(std::move(write.object)));
+
+  auto ticket = std::make_shared<Ticket>();
+  std::unique_lock lock(mutex_);
+  if (stopping_) return Error{ErrorCode::kUnavailable, "the store is shutting down"};
+  std::vector<StoredPtr> before;
+  before.reserve(writes.size());
+  for (const Write& write : writes) {
+    before.push_back(LatestLocked(write.key));
+    if (auto error = CheckLocked(write, before.back())) return *error;
+  }
+  std::vector<StoredPtr> after;
+  after.reserve(writes.size());
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    const std::int64_t revision = ++revision_;
+    auto object =
+        std::make_shared<const StoredObject>(writes[i].key, revision, std::move(drafts[i]));
+    const bool deleted = writes[i].kind == Write::Kind::kDelete;
+    pending_[writes[i].key] = Pending{deleted ? nullptr : object, revision};
+    auto event = std::make_shared<StoreEvent>();
+    event->type = deleted                ? WatchEvent::Type::kDeleted
+                  : before[i] == nullptr ? WatchEvent::Type::kAdded
+                                         : WatchEvent::Type::kModified;
+    event->revision = revision;
+    event->object = object;
+    event->previous = before[i];
+    ticket->events.push_back(std::move(event));
+    after.push_back(std::move(object));
+  }
+  if (database_ == nullptr) {
+    PublishLocked(*ticket);
+    return after;
+  }
+  queue_.push_back(ticket);
+  work_.notify_one();
+  ticket->finished.wait(lock, [&] { return ticket->done; });
+  if (ticket->error) return *ticket->error;
+  return after;
+}
+
+// Without a disk there is nothing to wait for: the write happens inside the call.
+void StoreImpl::PublishLocked(const Ticket& ticket) {
+  cache_.Publish(ticket.events);
+  for (const EventPtr& event : ticket.events) pending_.erase(event->object->key());
+  Tell(ticket.events);
+  for (const EventPtr& event : ticket.events) {
+    if (event->previous != nullptr) event->previous->DropParsed();
+  }
+}
+
+void StoreImpl::RunWriter() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    work_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (queue_.empty()) break;  // stopping
+    WriteOnce(lock);
+  }
+  lock.unlock();
+  database_->Checkpoint();
+}
+
+void StoreImpl::WriteOnce(std::unique_lock<std::mutex>& lock) {
+  std::vector<std::shared_ptr<Ticket>> batch;
+  std::vector<EventPtr> events;
+  while (!queue_.empty() && events.size() < options_.max_batch_writes) {
+    batch.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+    events.insert(events.end(), batch.back()->events.begin(), batch.back()->events.end());
+  }
+  lock.unlock();
+  const Status written = Persist(events);
+  if (written) cache_.Publish(events);
+  lock.lock();
+  if (!written) {
+    FailLocked(batch, written.error());
+    return;
+  }
+  FinishLocked(batch);
+  lock.unlock();
+  Tell(events);
+  // The states that were replaced live on in the window as text only.
+  for (const EventPtr& event : events) {
+    if (event->previous != nullptr) event->previous->DropParsed();
+  }
+  lock.lock();
+}
+
+Status StoreImpl::Persist(const std::vector<EventPtr>& events) {
+  BERTH_CHECK_OK(database_->WriteBatch(events));
+  if (const auto more = database_->TrimLog(options_.keep_log_rows); !more) {
+    LogWarning("trimming the change log failed", {{"error", more.error().message}});
+  }
+  return OkStatus();
+}
+
+void StoreImpl::FinishLocked(const std::vector<std::shared_ptr<Ticket>>& batch) {
+  for (const auto& ticket : batch) {
+    for (const EventPtr& event : ticket->events) {
+      const auto it = pending_.find(event->object->key());
+      if (it != pending_.end() && it->second.revision == event->revision) pending_.erase(it);
+    }
+    ticket->done = true;
+    ticket->finished.notify_all();
+  }
+}
+
+void StoreImpl::FailLocked(const std::vector<std::shared_ptr<Ticket>>& batch, const Error& error) {
+  LogError("writing to the database failed", {{"error", error.message}});
+  // What is queued was checked against the states that have just been lost.
+  std::vector<std::shared_ptr<Ticket>> lost = batch;
+  lost.insert(lost.end(), queue_.begin(), queue_.end());
+  queue_.clear();
+  pending_.clear();
+  for (const auto& ticket : lost) {
+    ticket->error = error;
+    ticket->done = true;
+    ticket->finished.notify_all();
+  }
+}
+
+void StoreImpl::Tell(const std::vector<EventPtr>& events) {
+  const std::lock_guard lock(listeners_mutex_);
+  for (const auto& [id, listener] : listeners_) listener(events);
+}
+
+int StoreImpl::AddListener(Listener on_events) {
+  const std::lock_guard lock(listeners_mutex_);
+  listeners_.emplace(next_listener_, std::move(on_events));
+  return next_listener_++;
+}
+
+void StoreImpl::RemoveListener(int id) {
+  const std::lock_guard lock(listeners_mutex_);
+  listeners_.erase(id);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> Store::Open(StoreOptions options) {
+  std::unique_ptr<Database> database;
+  if (!options.path.empty()) {
+    BERTH_TRY(database, Database::Open(options.path, options.unlogged_resources));
+  }
+  auto store = std::make_unique<StoreImpl>(std::move(options), std::move(database));
+  BERTH_CHECK_OK(store->Start());
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+}  // namespace berth::local

@@ -1,0 +1,69 @@
+// local/apiserver/store/store.h — the one place where objects change.
+//
+//   Commit ─precondition, revision─▶ queue ─▶ writer thread ─disk─▶ watch cache ─▶ listeners
+//            (against what is queued too)     (≤ 64 writes a transaction)
+//
+// One global revision counts every write. Writes reach the disk, the cache and the listeners in the
+// order of their revisions.
+//
+// Threads: every function may be called from any thread. Commit blocks until its write is durable
+// and visible; concurrent commits share one disk transaction. Listeners run on the writer thread,
+// must be quick and must not call Commit.
+// Errors: kConflict, kAlreadyExists, kNotFound (preconditions), kUnavailable (disk; nothing of the
+// write has happened).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "local/apiserver/store/watch_cache.h"
+
+namespace berth::local {
+
+struct StoreOptions {
+  std::string path;  // empty: memory only, nothing survives
+  WindowLimits window;
+  std::size_t max_batch_writes = 64;
+  std::int64_t keep_log_rows = 10'000;
+  // Changes of these are not logged on disk: they are many and nobody resumes a watch on them.
+  std::vector<std::string> unlogged_resources = {"leases.coordination.k8s.io", "events"};
+};
+
+// One change of one object.
+struct Write {
+  enum class Kind { kCreate, kUpdate, kDelete };
+  Kind kind = Kind::kCreate;
+  ObjectKey key;
+  Json object;                         // kDelete: the last state to be told to watchers
+  std::int64_t expected_revision = 0;  // kUpdate, kDelete: of the object that was read
+};
+
+class Store {
+ public:
+  static Result<std::unique_ptr<Store>> Open(StoreOptions options);
+  virtual ~Store() = default;  // queued writes are finished first
+
+  // All of `writes` or none, each with its own revision. Returns the new states in the same order;
+  // the last state for kDelete.
+  virtual Result<std::vector<StoredPtr>> Commit(std::vector<Write> writes) = 0;
+
+  // What a read-modify-write starts from: includes writes that are still on their way to the disk.
+  virtual StoredPtr GetLatest(const ObjectKey& key) const = 0;
+
+  virtual const WatchCache& cache() const = 0;
+  // Random, made with the database: continue tokens of another one are refused.
+  virtual const std::string& epoch() const = 0;
+
+  // `on_events` sees every batch after it has become visible in the cache. Not called any more when
+  // RemoveListener has returned.
+  using Listener = std::function<void(const std::vector<EventPtr>&)>;
+  virtual int AddListener(Listener on_events) = 0;
+  virtual void RemoveListener(int id) = 0;
+};
+
+}  // namespace berth::local

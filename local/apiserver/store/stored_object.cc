@@ -1,0 +1,123 @@
+#include "local/apiserver/store/stored_object.h"
+
+namespace berth::local {
+namespace {
+
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void AppendMember(std::string& out, std::string_view key, const Json& value) {
+  if (out.back() != '{') out.push_back(',');
+  out += Dump(Json(std::string(key)));
+  out.push_back(':');
+  out += Dump(value);
+}
+
+std::string StringMember(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+void AppendHead(std::string& out, std::string_view kind, std::string_view api_version) {
+  out += R"({"kind":")";
+  out += kind;
+  out += R"(","apiVersion":")";
+  out += api_version;
+  out.push_back('"');
+}
+
+}  // namespace
+
+StoredObject::Draft StoredObject::MakeDraft(Json object) {
+  Draft draft;
+  std::string& text = draft.text_after_revision;
+  Json& metadata = object["metadata"];
+  for (const auto& [key, value] : metadata.items()) {
+    if (key == "resourceVersion") continue;
+    text.push_back(',');
+    text += Dump(Json(key));
+    text.push_back(':');
+    text += Dump(value);
+  }
+  text.push_back('}');
+  for (const auto& [key, value] : object.items()) {
+    if (key == "metadata" || key == "apiVersion" || key == "kind") continue;
+    text.push_back(',');
+    text += Dump(Json(key));
+    text.push_back(':');
+    text += Dump(value);
+  }
+  text.push_back('}');
+  draft.object = std::move(object);
+  return draft;
+}
+
+StoredObject::StoredObject(ObjectKey key, std::int64_t revision, Draft draft)
+    : key_(std::move(key)), revision_(revision) {
+  const std::string revision_text = std::to_string(revision);
+  body_.reserve(draft.text_after_revision.size() + 48);
+  body_ = R"({"metadata":{"resourceVersion":")";
+  body_ += revision_text;
+  body_.push_back('"');
+  body_ += draft.text_after_revision;
+  draft.object["metadata"]["resourceVersion"] = revision_text;
+  api_version_ = StringMember(draft.object, "apiVersion");
+  kind_ = StringMember(draft.object, "kind");
+  parsed_ = std::make_shared<const Json>(std::move(draft.object));
+}
+
+StoredObject::StoredObject(ObjectKey key, std::int64_t revision, std::string api_version,
+                           std::string kind, std::string body)
+    : key_(std::move(key)),
+      revision_(revision),
+      api_version_(std::move(api_version)),
+      kind_(std::move(kind)),
+      body_(std::move(body)) {}
+
+Object StoredObject::json() const {
+  const std::lock_guard lock(mutex_);
+  if (parsed_ == nullptr) {
+    Json parsed = Json::parse(body_, nullptr, false);
+    if (parsed.is_discarded() || !parsed.is_object()) return nullptr;
+    parsed["apiVersion"] = api_version_;
+    parsed["kind"] = kind_;
+    parsed_ = std::make_shared<const Json>(std::move(parsed));
+  }
+  return parsed_;
+}
+
+void StoredObject::DropParsed() const {
+  const std::lock_guard lock(mutex_);
+  parsed_.reset();
+}
+
+void StoredObject::AppendTyped(std::string& out) const {
+  AppendHead(out, kind_, api_version_);
+  out.push_back(',');
+  out.append(body_, 1);
+}
+
+std::string StoredObject::Typed() const {
+  std::string out;
+  out.reserve(body_.size() + kind_.size() + api_version_.size() + 32);
+  AppendTyped(out);
+  return out;
+}
+
+std::string EncodeObject(const Json& object) {
+  if (!object.is_object()) return Dump(object);
+  std::string out = "{";
+  constexpr const char* kFirst[] = {"kind", "apiVersion", "metadata"};
+  for (const char* key : kFirst) {
+    if (const auto it = object.find(key); it != object.end()) AppendMember(out, key, *it);
+  }
+  for (const auto& [key, value] : object.items()) {
+    if (key == "metadata" || key == "apiVersion" || key == "kind") continue;
+    AppendMember(out, key, value);
+  }
+  out.push_back('}');
+  return out;
+}
+
+}  // namespace berth::local

@@ -1,0 +1,121 @@
+#include "local/apiserver/store/watch_cache.h"
+
+#include <algorithm>
+
+namespace berth::local {
+
+void WatchCache::Reset(std::vector<StoredPtr> objects, const std::vector<EventPtr>& log,
+                       std::int64_t revision, std::int64_t floor) {
+  const std::unique_lock lock(mutex_);
+  resources_.clear();
+  revision_ = revision;
+  start_floor_ = floor;
+  for (StoredPtr& object : objects) {
+    const ObjectKey& key = object->key();
+    ResourceOf(key.resource).objects[{key.namespace_name, key.name}] = std::move(object);
+  }
+  for (const EventPtr& event : log) Append(ResourceOf(event->object->key().resource), event);
+}
+
+WatchCache::Resource& WatchCache::ResourceOf(const std::string& name) {
+  const auto [it, added] = resources_.try_emplace(name);
+  if (added) it->second.floor = start_floor_;
+  return it->second;
+}
+
+void WatchCache::Append(Resource& resource, const EventPtr& event) {
+  resource.window.push_back(event);
+  resource.window_bytes += event->object->body().size();
+  while (resource.window.size() > limits_.max_events ||
+         (resource.window_bytes > limits_.max_bytes && resource.window.size() > 1)) {
+    const EventPtr& oldest = resource.window.front();
+    resource.floor = oldest->revision;
+    resource.window_bytes -= oldest->object->body().size();
+    resource.window.pop_front();
+  }
+}
+
+void WatchCache::Publish(const std::vector<EventPtr>& events) {
+  const std::unique_lock lock(mutex_);
+  for (const EventPtr& event : events) {
+    const ObjectKey& key = event->object->key();
+    Resource& resource = ResourceOf(key.resource);
+    if (event->type == WatchEvent::Type::kDeleted) {
+      resource.objects.erase({key.namespace_name, key.name});
+    } else {
+      resource.objects[{key.namespace_name, key.name}] = event->object;
+    }
+    Append(resource, event);
+    revision_ = event->revision;
+  }
+}
+
+StoredPtr WatchCache::Get(const ObjectKey& key) const {
+  const std::shared_lock lock(mutex_);
+  const auto resource = resources_.find(key.resource);
+  if (resource == resources_.end()) return nullptr;
+  const auto it = resource->second.objects.find({key.namespace_name, key.name});
+  return it == resource->second.objects.end() ? nullptr : it->second;
+}
+
+WatchCache::Snapshot WatchCache::List(std::string_view resource,
+                                      std::string_view namespace_name) const {
+  const std::shared_lock lock(mutex_);
+  Snapshot snapshot;
+  snapshot.revision = revision_;
+  const auto found = resources_.find(resource);
+  if (found == resources_.end()) return snapshot;
+  const ObjectMap& objects = found->second.objects;
+  if (namespace_name.empty()) {
+    snapshot.objects.reserve(objects.size());
+    for (const auto& [key, object] : objects) snapshot.objects.push_back(object);
+    return snapshot;
+  }
+  for (auto it = objects.lower_bound({std::string(namespace_name), ""});
+       it != objects.end() && it->first.first == namespace_name; ++it) {
+    snapshot.objects.push_back(it->second);
+  }
+  return snapshot;
+}
+
+WatchCache::Changes WatchCache::EventsAfter(std::string_view resource, std::int64_t revision,
+                                            std::size_t max_events) const {
+  const std::shared_lock lock(mutex_);
+  Changes changes;
+  changes.through = std::max(revision, revision_);
+  const auto found = resources_.find(resource);
+  const std::int64_t floor = found == resources_.end() ? start_floor_ : found->second.floor;
+  if (revision < floor) {
+    changes.state = Changes::State::kExpired;
+    return changes;
+  }
+  if (found == resources_.end()) return changes;
+  const std::deque<EventPtr>& window = found->second.window;
+  auto it = std::upper_bound(window.begin(), window.end(), revision,
+                             [](std::int64_t r, const EventPtr& e) { return r < e->revision; });
+  for (; it != window.end(); ++it) {
+    if (changes.events.size() == max_events) {
+      changes.through = changes.events.back()->revision;
+      break;
+    }
+    changes.events.push_back(*it);
+  }
+  return changes;
+}
+
+std::int64_t WatchCache::revision() const {
+  const std::shared_lock lock(mutex_);
+  return revision_;
+}
+
+WatchCache::Snapshot WatchCache::ListEverything() const {
+  const std::shared_lock lock(mutex_);
+  Snapshot snapshot;
+  snapshot.revision = revision_;
+  for (const auto& [name, resource] : resources_) {
+    for (const auto& [key, object] : resource.objects) snapshot.objects.push_back(object);
+  }
+  return snapshot;
+}
+
+}  // namespace berth::local

@@ -1,0 +1,91 @@
+// local/apiserver/store/watch_cache.h — every object in memory, and the latest changes of each
+// resource.
+//
+//   Publish ─▶ objects (newest state) ─▶ Get, List
+//        └──▶ window per resource ─────▶ EventsAfter (each watcher keeps its own position)
+//
+// A watcher is a position in the window: a slow one costs no memory of its own, and is told that
+// its position has expired when the window has moved past it.
+//
+// Threads: every function may be called from any thread; Publish by one thread at a time.
+// Units: revisions are the store's global counter; sizes are bytes of JSON text.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "local/apiserver/store/stored_object.h"
+
+namespace berth::local {
+
+struct StoreEvent {
+  WatchEvent::Type type = WatchEvent::Type::kAdded;
+  std::int64_t revision = 0;
+  StoredPtr object;    // kDeleted: the last state, with the deletion's revision
+  StoredPtr previous;  // null for kAdded, and where it is no longer known
+};
+using EventPtr = std::shared_ptr<const StoreEvent>;
+
+struct WindowLimits {
+  std::size_t max_events = 10'000;           // of one resource
+  std::size_t max_bytes = 16 * 1024 * 1024;  // of one resource
+};
+
+class WatchCache {
+ public:
+  struct Snapshot {
+    std::vector<StoredPtr> objects;  // by namespace, then name
+    std::int64_t revision = 0;       // the state is that of this revision
+  };
+  struct Changes {
+    enum class State { kOk, kExpired };
+    State state = State::kOk;
+    std::vector<EventPtr> events;
+    std::int64_t through = 0;  // nothing else happened to the resource up to this revision
+  };
+
+  explicit WatchCache(WindowLimits limits) : limits_(limits) {}
+
+  // The state at start: `revision` is the newest, and watches below `floor` expire.
+  void Reset(std::vector<StoredPtr> objects, const std::vector<EventPtr>& log,
+             std::int64_t revision, std::int64_t floor);
+  // Makes `events`, in order of revision, visible at once.
+  void Publish(const std::vector<EventPtr>& events);
+
+  StoredPtr Get(const ObjectKey& key) const;
+  // An empty namespace lists all of them.
+  Snapshot List(std::string_view resource, std::string_view namespace_name) const;
+  // At most `max_events` changes of `resource` after `revision`.
+  Changes EventsAfter(std::string_view resource, std::int64_t revision,
+                      std::size_t max_events) const;
+  std::int64_t revision() const;
+  // Every object, by resource.
+  Snapshot ListEverything() const;
+
+ private:
+  using ObjectMap = std::map<std::pair<std::string, std::string>, StoredPtr>;  // namespace, name
+  struct Resource {
+    ObjectMap objects;
+    std::deque<EventPtr> window;
+    std::size_t window_bytes = 0;
+    std::int64_t floor = 0;  // the window has every change after it
+  };
+
+  void Append(Resource& resource, const EventPtr& event);
+  Resource& ResourceOf(const std::string& name);
+
+  const WindowLimits limits_;
+  mutable std::shared_mutex mutex_;
+  std::map<std::string, Resource, std::less<>> resources_;
+  std::int64_t revision_ = 1;
+  std::int64_t start_floor_ = 1;
+};
+
+}  // namespace berth::local

@@ -1,0 +1,77 @@
+// Goal: windows are exclusive of their position, bounded in events and bytes, and say when a
+// position has expired.
+#include "local/apiserver/store/watch_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth::local {
+namespace {
+
+using ::testing::ElementsAre;
+
+EventPtr Added(const std::string& resource, const std::string& name, std::int64_t revision) {
+  auto event = std::make_shared<StoreEvent>();
+  event->revision = revision;
+  event->object = std::make_shared<const StoredObject>(
+      ObjectKey{resource, "default", name}, revision,
+      StoredObject::MakeDraft(
+          {{"kind", "K"}, {"apiVersion", "v1"}, {"metadata", {{"name", name}}}}));
+  return event;
+}
+
+std::vector<std::int64_t> Revisions(const WatchCache::Changes& changes) {
+  std::vector<std::int64_t> revisions;
+  for (const EventPtr& event : changes.events) revisions.push_back(event->revision);
+  return revisions;
+}
+
+TEST(WatchCacheTest, PositionsAreExclusive) {
+  WatchCache cache({});
+  cache.Publish({Added("pods", "a", 2), Added("jobs.batch", "j", 3), Added("pods", "b", 4)});
+  EXPECT_THAT(Revisions(cache.EventsAfter("pods", 1, 10)), ElementsAre(2, 4));
+  EXPECT_THAT(Revisions(cache.EventsAfter("pods", 2, 10)), ElementsAre(4));
+  EXPECT_THAT(Revisions(cache.EventsAfter("pods", 4, 10)), ElementsAre());
+  EXPECT_EQ(cache.EventsAfter("pods", 2, 10).through, 4);
+}
+
+TEST(WatchCacheTest, ACutBatchSaysHowFarItGot) {
+  WatchCache cache({});
+  cache.Publish({Added("pods", "a", 2), Added("pods", "b", 3), Added("pods", "c", 4)});
+  const auto changes = cache.EventsAfter("pods", 1, 2);
+  EXPECT_THAT(Revisions(changes), ElementsAre(2, 3));
+  EXPECT_EQ(changes.through, 3);
+}
+
+TEST(WatchCacheTest, OldPositionsExpireByCountAndBySize) {
+  WatchCache by_count({.max_events = 2});
+  WatchCache by_size({.max_bytes = 150});
+  for (WatchCache* cache : {&by_count, &by_size}) {
+    for (std::int64_t r = 2; r < 8; ++r) {
+      cache->Publish({Added("pods", "p" + std::to_string(r), r)});
+    }
+    EXPECT_EQ(cache->EventsAfter("pods", 2, 10).state, WatchCache::Changes::State::kExpired);
+    EXPECT_EQ(cache->EventsAfter("pods", 6, 10).state, WatchCache::Changes::State::kOk);
+    EXPECT_EQ(cache->List("pods", "").objects.size(), 6U);
+  }
+}
+
+TEST(WatchCacheTest, PositionsBeforeTheStartExpire) {
+  WatchCache cache({});
+  cache.Reset({}, {}, 50, 40);
+  EXPECT_EQ(cache.EventsAfter("pods", 39, 10).state, WatchCache::Changes::State::kExpired);
+  EXPECT_EQ(cache.EventsAfter("pods", 40, 10).state, WatchCache::Changes::State::kOk);
+}
+
+TEST(WatchCacheTest, ListsOneNamespaceInOrder) {
+  WatchCache cache({});
+  cache.Publish({Added("pods", "b", 2), Added("pods", "a", 3)});
+  const auto snapshot = cache.List("pods", "default");
+  ASSERT_EQ(snapshot.objects.size(), 2U);
+  EXPECT_EQ(snapshot.objects[0]->key().name, "a");
+  EXPECT_EQ(snapshot.revision, 3);
+  EXPECT_TRUE(cache.List("pods", "defaul").objects.empty());
+}
+
+}  // namespace
+}  // namespace berth::local
