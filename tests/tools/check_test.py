@@ -1,0 +1,198 @@
+"""Goal: tools/check finds what it is for, and nothing in clean code.
+Method: a scratch git tree per case holds one planted violation; the findings are compared."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "tools" / "checks"))
+
+import banned  # noqa: E402
+import formatting  # noqa: E402
+import layering  # noqa: E402
+import listed  # noqa: E402
+import purity  # noqa: E402
+import sizes  # noqa: E402
+import tree  # noqa: E402
+
+BODY_OF_80_LINES = "  ++x;\n" * 80
+
+
+class CheckTest(unittest.TestCase):
+    def findings(self, check, files, build=None):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            subprocess.run(["git", "init", "-q", folder], check=True)
+            shutil.copy(PROJECT / ".clang-format", root)
+            for path, text in files.items():
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(text)
+            return check(tree.Tree(root, build))
+
+    def expect(self, check, files, *parts):
+        findings = self.findings(check, files)
+        self.assertEqual(len(findings), 1, findings)
+        for part in parts:
+            self.assertIn(part, findings[0])
+
+    def test_layering_names_file_line_and_rule(self):
+        self.expect(layering.check,
+                    {"queue/a.cc": '#include <map>\n#include "kube/b.h"\n', "kube/b.h": ""},
+                    "queue/a.cc:2", "queue may not include kube", "base api")
+
+    def test_layering_table(self):
+        rows = [
+            ("admission/a.cc", "queue/ordering.h", True),
+            ("admission/a.cc", "queue/heap.h", False),
+            ("provisioning/a.cc", "admission/b.h", False),
+            ("local/cluster/a.cc", "kube/b.h", False),
+            ("local/apiserver/a.cc", "net/server.h", True),
+            ("queue/a.cc", "base/log/log.h", False),
+            ("queue/controller/a.cc", "base/log/log.h", True),
+            ("kube/a.cc", "queue/b.h", False),
+            ("cli/a.cc", "local/b.h", True),
+            ("webhook/rules.cc", "net/server.h", False),
+            ("webhook/server.cc", "net/server.h", True),
+            ("jobs/haversine/a.cc", "net/server.h", False),
+            ("base/a.cc", "tests/support/b.h", False),
+            ("tests/queue/a.cc", "kube/b.h", True),
+        ]
+        for path, included, allowed in rows:
+            with self.subTest(path=path, included=included):
+                found = self.findings(layering.check,
+                                      {path: f'#include "{included}"\n', included: ""})
+                self.assertEqual(found == [], allowed, found)
+
+    def test_libraries(self):
+        rows = [
+            ("queue/a.cc", "<nlohmann/json.hpp>", False),
+            ("api/codec/a.cc", "<nlohmann/json.hpp>", True),
+            ("kube/a.cc", "<boost/beast/core.hpp>", False),
+            ("net/a.cc", "<boost/beast/core.hpp>", True),
+            ("queue/a.cc", "<mutex>", False),
+            ("queue/a.cc", "<unistd.h>", False),
+            ("queue/a.cc", "<unordered_map>", False),
+            ("queue/a.cc", "<unordered_map>  // lookup only", True),
+            ("queue/controller/a.cc", "<mutex>", True),
+            ("net/a.cc", "<sys/socket.h>", True),
+            ("cli/a.cc", "<absl/strings/str_cat.h>", False),
+        ]
+        for path, include, allowed in rows:
+            with self.subTest(path=path, include=include):
+                found = self.findings(layering.check, {path: f"#include {include}\n"})
+                self.assertEqual(found == [], allowed, found)
+
+    def test_a_folder_that_the_table_does_not_know(self):
+        self.expect(layering.check, {"misc/a.cc": ""}, "misc/a.cc", "not in the table")
+
+    def test_an_include_of_nothing(self):
+        self.expect(layering.check, {"base/a.cc": '#include "b.h"\n'}, "is no file of the project")
+
+    def test_long_file(self):
+        self.expect(sizes.check, {"base/a.cc": "\n" * 501}, "base/a.cc: 501 lines")
+
+    def test_long_functions(self):
+        heads = ["int F(int x)", "void C::F() const noexcept", "C::C(int y) : x(y), z{y}",
+                 "TEST(Suite, Name)", "auto F() -> std::map<int, int>",
+                 "bool operator==(const C& other)"]
+        for head in heads:
+            with self.subTest(head=head):
+                text = f"namespace a {{\n{head} {{\n{BODY_OF_80_LINES}}}\n}}  // namespace a\n"
+                self.expect(sizes.check, {"base/a.cc": text}, "base/a.cc:2:", "81 lines")
+
+    def test_what_is_long_and_no_function(self):
+        texts = [
+            f"namespace a {{\n{'int x;' * 3}\n{'int y;' + chr(10) * 80}}}\n",
+            f"struct A {{\n{'  int F() {{ return 0; }}' + chr(10) * 80}}};\n",
+            f"const int kTable[] = {{\n{'  1,' + chr(10) * 80}}};\n",
+            "// F() {" + "\n" * 80 + "int x;\n",
+            'const char* kText = R"(F() {' + "\n" * 80 + ')";\n',
+            "#define F(x) \\\n  do { \\\n" + "    x; \\\n" * 80 + "  } while (0)\n",
+        ]
+        for text in texts:
+            with self.subTest(text=text[:30]):
+                self.assertEqual(self.findings(sizes.check, {"base/a.cc": text}), [])
+
+    def test_lost_source(self):
+        self.expect(listed.check, {"base/a.cc": "", "base/b.cc": "", "base/sub/c.cc": "",
+                                   "base/CMakeLists.txt": "l(a.cc sub/c.cc) # b.cc\n"},
+                    "base/b.cc: no CMakeLists.txt")
+
+    def test_banned_words(self):
+        rows = [
+            ("base/a.cc", "std::regex r;", "std-regex"),
+            ("base/a.cc", "using namespace std;", "using-namespace-std"),
+            ("tests/base/a.cc", "std::this_thread::sleep_for(d);", "sleep-in-test"),
+            ("net/a.cc", "std::cout << 1;", "stdout-in-library"),
+            ("net/a.cc", "co_await x;", "coroutine"),
+            ("base/a.h", "int x;", "#pragma once"),
+        ]
+        for path, text, name in rows:
+            with self.subTest(name=name):
+                self.expect(banned.check, {path: text + "\n"}, f"{path}:1", name)
+        self.assertEqual(self.findings(banned.check, {
+            "net/a.cc": "// std::regex\n", "cli/a.cc": "std::cout << 1;\n",
+            "tests/a.cc": "sleep_for(d);  // allow sleep-in-test: the kernel's own timer\n",
+        }), [])
+
+    def test_format(self):
+        if not shutil.which("clang-format-14"):
+            self.skipTest("no clang-format-14")
+        self.expect(formatting.check, {"base/a.cc": "int  x;\n", "base/b.cc": "int y;\n"},
+                    "base/a.cc:1", "clang-format-14 -i base/a.cc")
+
+
+class PurityTest(unittest.TestCase):
+    def test_planted_calls_are_found_in_an_archive(self):
+        compiler = shutil.which("g++") or shutil.which("c++")
+        source = """
+            #include <chrono>
+            #include <cstdio>
+            #include <cstdlib>
+            #include <fstream>
+            #include <mutex>
+            #include <random>
+            #include <thread>
+            #include <unistd.h>
+            std::mutex m;
+            long Now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+            long Wall() { return std::chrono::system_clock::now().time_since_epoch().count(); }
+            void Locks() { m.lock(); }
+            void Threads() { std::thread([] {}).join(); }
+            int Random() { return std::rand() + static_cast<int>(std::random_device{}()); }
+            void File() { std::ofstream("x") << 1; }
+            int Raw() { char c; return static_cast<int>(read(0, &c, 1)); }
+            char* Environment() { return std::getenv("HOME"); }
+            void Bug() { std::fprintf(stderr, "bug"); std::abort(); }
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "a.cc").write_text(source)
+            subprocess.run([compiler, "-std=c++20", "-c", "a.cc", "-o", "a.o"], cwd=root,
+                           check=True)
+            subprocess.run(["ar", "rcs", "liba.a", "a.o"], cwd=root, check=True)
+            (root / "pure_archives.txt").write_text(f"berth_a {root}/liba.a\n")
+            findings = purity.check(tree.Tree(root, root))
+        kinds = {finding.split(": ")[2] for finding in findings}
+        self.assertEqual(kinds, {"clock", "thread", "random", "file", "environment"}, findings)
+        self.assertFalse([f for f in findings if "fprintf" in f or "abort" in f], findings)
+
+    def test_nm_lines(self):
+        output = "\na.o:\n                 U sqlite3_open_v2\n                 U timeline()\n" \
+                 "                 U time\n                 w __gmon_start__\n"
+        self.assertEqual(list(purity.forbidden_symbols(output)),
+                         [("a.o", "library", "sqlite3_open_v2"), ("a.o", "clock", "time")])
+
+    def test_a_missing_archive_is_a_finding(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "pure_archives.txt").write_text(f"berth_a {root}/liba.a\n")
+            self.assertIn("build it", purity.check(tree.Tree(root, root))[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

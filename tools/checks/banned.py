@@ -1,0 +1,41 @@
+"""Words that may not appear. A line that needs one says why: `// allow NAME: reason`."""
+
+import re
+
+from tree import blank_comments_and_strings
+
+# name, where (a pattern of paths), what (a pattern of code without comments), what to do instead
+RULES = [
+    ("std-regex", r".", r"\bstd::(?:regex|wregex|regex_\w+|smatch)\b|#\s*include\s*<regex>",
+     "slow to compile and to run: use RE2 or a scanner of your own"),
+    ("using-namespace-std", r".", r"\busing\s+namespace\s+std\b", "write std:: out"),
+    ("sleep-in-test", r"^tests/",
+     r"\b(?:sleep_for|sleep_until|usleep|nanosleep)\s*\(|(?<![\w.>:])sleep\s*\(",
+     "wait for the event itself, or use virtual time"),
+    ("stdout-in-library", r"^(?:base|api|queue|admission|provisioning|integrations|webhook|net|kube"
+     r"|local)/", r"\bstd::cout\b|(?<![\w:.>])printf\s*\(|\bstd::printf\b",
+     "libraries return data or log; only programs print"),
+    ("coroutine", r".", r"\bco_(?:await|yield|return)\b",
+     "clang-tidy 14 cannot read coroutines: write handlers"),
+    ("friend-test", r".", r"\bFRIEND_TEST\b|\bfriend\s+class\s+\w*Test\b",
+     "test through the public interface"),
+]
+
+
+def check(tree):
+    findings = []
+    for path in tree.code:
+        text = tree.text(path)
+        code = blank_comments_and_strings(text)
+        original = text.splitlines()
+        for name, where, what, instead in RULES:
+            if not re.search(where, path):
+                continue
+            for match in re.finditer(what, code):
+                line = code.count("\n", 0, match.start()) + 1
+                if f"allow {name}:" in original[line - 1]:
+                    continue
+                findings.append(f"{path}:{line}: {match.group(0).strip()} ({name}): {instead}")
+        if path.endswith((".h", ".cuh")) and "#pragma once" not in text:
+            findings.append(f"{path}:1: a header without #pragma once")
+    return findings

@@ -1,0 +1,134 @@
+"""A folder includes only what stands before it. The table below is the rule; the picture is
+
+    base > api > {queue, admission, provisioning, integrations, webhook} > net > kube
+         > */controller > local > cli
+"""
+
+import re
+
+# Unit (a path prefix; the longest that fits counts) -> the units it may include beside itself.
+# "pure" units decide and never act: tools/checks/purity.py proves the same on their archives.
+SHELL = "base base/log api api/codec api/yaml net kube"
+MAY_INCLUDE = {
+    "base": "",
+    "base/log": "base",
+    "api": "base",
+    "api/codec": "base api",
+    "api/yaml": "base api api/codec",
+    "queue": "base api",
+    "admission": "base api queue/ordering.h",
+    "provisioning": "base api",
+    "integrations": "base api api/codec",
+    "webhook": "base api api/codec",
+    "net": "base base/log",
+    "kube": SHELL,
+    "queue/controller": f"{SHELL} queue",
+    "admission/controller": f"{SHELL} admission queue queue/controller",
+    "provisioning/controller": f"{SHELL} provisioning",
+    "integrations/controller": f"{SHELL} integrations",
+    "webhook/controller": f"{SHELL} webhook",
+    "local": "base base/log api api/codec api/yaml net",
+    # cli joins everything; the jobs are ordinary users and know nothing of Berth but base/.
+    "cli": f"{SHELL} local queue admission provisioning integrations webhook queue/controller"
+           " admission/controller provisioning/controller integrations/controller"
+           " webhook/controller",
+    "jobs": "base",
+    "tests": "*",
+}
+PURE = {"queue", "admission", "provisioning", "integrations", "webhook"}
+# The threads of webhook/: they serve the pure rules.
+SHELL_FILES = {r"webhook/(server|certificates)\w*\.(h|cc)": "webhook/controller"}
+
+# Library (the start of an include's path) -> the units that may name it. fmt and the standard
+# library are free; whatever is not listed here needs a line, and with it a reason.
+LIBRARIES = {
+    "nlohmann/": "api api/codec api/yaml integrations webhook kube local cli tests"
+                 " queue/controller admission/controller provisioning/controller"
+                 " integrations/controller webhook/controller",
+    "boost/": "net",
+    "openssl/": "net tests",
+    "sqlite3.h": "local tests",
+    "spdlog/": "base/log",
+    "yaml-cpp/": "api/yaml api tests",
+    "CLI/": "cli",
+    "prometheus/": "kube",
+    "re2/": "api local kube integrations webhook cli tests",
+    "cpprest/": "jobs tests",
+    "pplx/": "jobs tests",
+    "zlib.h": "net local cli tests",
+    "zstd.h": "local cli tests",
+    "cuda": "jobs",
+    "gtest/": "tests",
+    "gmock/": "tests",
+    "rapidcheck": "tests",
+    "fmt/": "*",
+}
+# In pure units: their containers and numbers are fine, what reaches the world is not.
+IMPURE_HEADERS = {
+    "atomic", "condition_variable", "ctime", "filesystem", "fstream", "future", "iostream",
+    "mutex", "random", "regex", "semaphore", "shared_mutex", "stop_token", "thread", "time.h",
+}
+UNORDERED = {"unordered_map", "unordered_set"}
+POSIX = re.compile(r"^(?:sys|arpa|netinet|linux|net)/|^(?:unistd|fcntl|signal|poll|dirent|netdb"
+                   r"|pthread|sched|termios|pwd|dlfcn|spawn|pty|grp|ifaddrs|syslog)\.h$")
+
+
+def unit_of(path):
+    for pattern, unit in SHELL_FILES.items():
+        if re.fullmatch(pattern, path):
+            return unit
+    parts = path.split("/")
+    for length in range(len(parts) - 1, 0, -1):
+        prefix = "/".join(parts[:length])
+        if prefix in MAY_INCLUDE:
+            return prefix
+    return None
+
+
+def allowed(unit, included):
+    names = MAY_INCLUDE[unit].split()
+    return unit_of(included) == unit or "*" in names or unit_of(included) in names \
+        or included in names
+
+
+def check(tree):
+    files = set(tree.files)
+    findings = []
+    for path in tree.code:
+        unit = unit_of(path)
+        if unit is None:
+            findings.append(f"{path}: the folder is not in the table of tools/checks/layering.py")
+            continue
+        for line, bracket, included, rest in tree.includes(path):
+            problem = (own_include(unit, included, files) if bracket == '"'
+                       else library_include(path, unit, included, rest))
+            if problem:
+                findings.append(f"{path}:{line}: {problem}")
+    return findings
+
+
+def own_include(unit, included, files):
+    if included not in files:
+        return f'"{included}" is no file of the project (paths start at the root; libraries in <>)'
+    if unit != "tests" and included.startswith("tests/"):
+        return f"includes {included}: only tests include tests"
+    if unit_of(included) is None or allowed(unit, included):
+        return None
+    return f"{unit} may not include {unit_of(included)} ({included}): it may include " \
+           f"{MAY_INCLUDE[unit] or 'nothing but itself'}"
+
+
+def library_include(path, unit, included, rest):
+    is_standard = re.fullmatch(r"[a-z_0-9]+(\.h)?", included) is not None
+    for prefix, units in LIBRARIES.items():
+        if included.startswith(prefix):
+            return None if units == "*" or unit in units.split() else \
+                f"{unit} may not include <{included}>: only {units} may"
+    if unit in PURE and (included in IMPURE_HEADERS or POSIX.match(included)):
+        return f"{unit} is pure and may not include <{included}>"
+    if unit in PURE and included in UNORDERED and "lookup only" not in rest:
+        return f"{unit} is pure: iterating <{included}> has no order; use the ordered one, or say " \
+               "`// lookup only` on the line"
+    if is_standard or POSIX.match(included):
+        return None
+    return f"<{included}>: a library that the table of tools/checks/layering.py does not have"

@@ -1,0 +1,53 @@
+"""Runs the checks over the tracked files of a tree and prints what is wrong, one line a finding."""
+
+import argparse
+import pathlib
+import sys
+import time
+
+import banned
+import formatting
+import layering
+import listed
+import purity
+import sizes
+import tree
+
+CHECKS = {
+    "format": formatting.check,
+    "layering": layering.check,
+    "sizes": sizes.check,
+    "listed": listed.check,
+    "banned": banned.check,
+    "purity": purity.check,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/check", description=__doc__)
+    parser.add_argument("checks", nargs="*", metavar="CHECK", help=" ".join(CHECKS))
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path.cwd())
+    parser.add_argument("--build", type=pathlib.Path, help="build folder (default: newest)")
+    arguments = parser.parse_args()
+    unknown = sorted(set(arguments.checks) - set(CHECKS))
+    if unknown:
+        parser.error(f"no check {unknown[0]!r}; there are: {' '.join(CHECKS)}")
+
+    source_tree = tree.Tree(arguments.root, arguments.build)
+    failed = []
+    for name in arguments.checks or CHECKS:
+        started = time.monotonic()
+        findings = CHECKS[name](source_tree)
+        for finding in findings:
+            print(finding)
+        verdict = f"{len(findings)} finding(s)" if findings else "ok"
+        print(f"check {name}: {verdict} ({time.monotonic() - started:.1f} s)", flush=True)
+        if findings:
+            failed.append(name)
+    if failed:
+        print(f"tools/check: FAILED: {' '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
