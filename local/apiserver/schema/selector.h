@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +43,6 @@ struct LabelSelector {
 ApiResult<LabelSelector> ParseLabelSelector(std::string_view text);
 
 // metav1.LabelSelector {matchLabels, matchExpressions}; null matches nothing, {} everything.
-// `field` is the path for errors.
 ApiResult<LabelSelector> LabelSelectorFromJson(const Json& selector);
 
 // `labels`: an object of strings, or null.
@@ -62,12 +62,12 @@ using FieldSelector = std::vector<FieldRequirement>;
 // `metadata.name=x,status.phase!=Running`; `\` escapes `,` `=` and itself in values.
 ApiResult<FieldSelector> ParseFieldSelector(std::string_view text);
 
-// 400 for the first field not in `supported`: `field label "spec.foo" not supported for Job`;
-// for custom kinds (`custom`): `field label not supported: spec.foo`.
+// The 400 for the first field not in `supported`, or nothing. `field label "spec.foo" not supported
+// for Job`; for custom kinds `field label not supported: spec.foo`.
 enum class KindOrigin : std::uint8_t { kBuiltin, kCustom };
-std::vector<ApiError> CheckFieldSelector(const FieldSelector& selector,
-                                         const std::vector<std::string>& supported,
-                                         std::string_view kind, KindOrigin origin);
+std::optional<ApiError> CheckFieldSelector(const FieldSelector& selector,
+                                           const std::vector<std::string>& supported,
+                                           std::string_view kind, KindOrigin origin);
 
 // `value_of` gives the field's text in the object ("" when absent).
 bool Matches(const FieldSelector& selector,

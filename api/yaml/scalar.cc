@@ -1,0 +1,126 @@
+#include "api/yaml/scalar.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace berth::api {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::array<std::string_view, 11> kTrueWords{"y",  "Y",  "yes",  "Yes",  "YES", "on",
+                                                      "On", "ON", "true", "True", "TRUE"};
+constexpr std::array<std::string_view, 11> kFalseWords{
+    "n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE"};
+constexpr std::array<std::string_view, 5> kNullWords{"", "~", "null", "Null", "NULL"};
+constexpr std::array<std::string_view, 12> kNotNumbers{".nan",  ".NaN",  ".NAN",  ".inf",
+                                                       ".Inf",  ".INF",  "+.inf", "+.Inf",
+                                                       "+.INF", "-.inf", "-.Inf", "-.INF"};
+
+template <typename Words>
+bool IsOneOf(const Words& words, std::string_view text) {
+  for (const std::string_view word : words) {
+    if (word == text) return true;
+  }
+  return false;
+}
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// 0x1F, 0o17, 017, 0b11, 42, with a sign; "_" already removed.
+std::optional<Json> ReadInteger(std::string_view text) {
+  bool negative = false;
+  if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
+    negative = text[0] == '-';
+    text.remove_prefix(1);
+  }
+  int base = 10;
+  if (text.size() > 1 && text[0] == '0') {
+    const char mark = text[1];
+    if (mark == 'x' || mark == 'X') base = 16;
+    if (mark == 'o' || mark == 'O') base = 8;
+    if (mark == 'b' || mark == 'B') base = 2;
+    text.remove_prefix(base == 10 ? 1 : 2);
+    if (base == 10) base = 8;
+  }
+  std::uint64_t magnitude = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), magnitude, base);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (!negative) {
+    constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (magnitude <= kMax) return Json(static_cast<std::int64_t>(magnitude));
+    return Json(magnitude);
+  }
+  constexpr std::uint64_t kLimit = std::uint64_t{1} << 63U;
+  if (magnitude > kLimit) return std::nullopt;
+  return Json(static_cast<std::int64_t>(~magnitude + 1));
+}
+
+// [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?
+bool LooksLikeFloat(std::string_view text) {
+  std::size_t at = 0;
+  const auto digits = [&] {
+    const std::size_t start = at;
+    while (at < text.size() && IsDigit(text[at])) ++at;
+    return at > start;
+  };
+  if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;
+  if (at < text.size() && text[at] == '.') {
+    ++at;
+    if (!digits()) return false;
+  } else {
+    if (!digits()) return false;
+    if (at < text.size() && text[at] == '.') {
+      ++at;
+      digits();
+    }
+  }
+  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
+    ++at;
+    if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;
+    if (!digits()) return false;
+  }
+  return at == text.size();
+}
+
+// Whole numbers come out as integers: JSON writes 1e3 as 1000.
+std::optional<Json> ReadFloat(std::string_view text) {
+  if (!LooksLikeFloat(text)) return std::nullopt;
+  if (text[0] == '+') text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  if (std::trunc(value) == value && value > -kExact && value < kExact) {
+    return Json(static_cast<std::int64_t>(value));
+  }
+  return Json(value);
+}
+
+}  // namespace
+
+std::optional<Json> ResolvePlainScalar(std::string_view text) {
+  if (IsOneOf(kNullWords, text)) return Json(nullptr);
+  if (IsOneOf(kTrueWords, text)) return Json(true);
+  if (IsOneOf(kFalseWords, text)) return Json(false);
+  if (IsOneOf(kNotNumbers, text)) return std::nullopt;
+  const char first = text[0];
+  if (!IsDigit(first) && first != '-' && first != '+' && first != '.') return Json(text);
+
+  std::string plain;
+  for (const char c : text) {
+    if (c != '_') plain += c;
+  }
+  if (first != '.') {
+    if (auto integer = ReadInteger(plain)) return integer;
+  }
+  if (auto number = ReadFloat(plain)) return number;
+  return Json(text);
+}
+
+}  // namespace berth::api
