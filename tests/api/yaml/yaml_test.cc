@@ -1,0 +1,119 @@
+// Goal: YAML means what Kubernetes' reader makes of it, and nothing makes the reader grow or fall.
+// Method: rows of text and JSON, limits, and a round trip through FormatYaml.
+#include "api/yaml/yaml.h"
+
+#include <gmock/gmock.h>
+
+namespace berth::api {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+struct YamlCase {
+  std::string yaml;
+  std::string json;
+};
+class YamlTest : public ::testing::TestWithParam<YamlCase> {};
+TEST_P(YamlTest, MeansWhatKubernetesReads) {
+  const auto document = ParseYaml(GetParam().yaml);
+  ASSERT_TRUE(document) << GetParam().yaml << ": " << document.error().message;
+  EXPECT_EQ(document->value.dump(), GetParam().json) << GetParam().yaml;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, YamlTest,
+    ::testing::ValuesIn(std::vector<YamlCase>{
+        {"", "null"},
+        {"# only a comment\n", "null"},
+        {"a: y", R"({"a":true})"},
+        {"a: \"y\"", R"({"a":"y"})"},
+        {"a: 'no'\nb: Off", R"({"a":"no","b":false})"},
+        {"y: 1", R"({"true":1})"},
+        {"a: 0600", R"({"a":384})"},
+        {"a: 0o17\nb: 0b11\nc: 0xFF\nd: 1_000", R"({"a":15,"b":3,"c":255,"d":1000})"},
+        {"a: 08", R"({"a":8})"},
+        {"a: 1e400", R"({"a":"1e400"})"},
+        {"a: 1e3\nb: 1.0\nc: .5", R"({"a":1000,"b":1,"c":0.5})"},
+        {"a: 12:30:45\nb: 2026-01-01\nc: 1.2.3",
+         R"({"a":"12:30:45","b":"2026-01-01","c":"1.2.3"})"},
+        {"a: 9223372036854775808", R"({"a":9223372036854775808})"},
+        {"a: -9223372036854775808", R"({"a":-9223372036854775808})"},
+        {"a: 1000000000Gi\nb: 500m", R"({"a":"1000000000Gi","b":"500m"})"},
+        {"a: ~\nb:\nc: Null", R"({"a":null,"b":null,"c":null})"},
+        {"a: !!str 5\nb: !!int \"5\"", R"({"a":"5","b":5})"},
+        {"a: |\n  x\n  y\n", R"({"a":"x\ny\n"})"},
+        {"a: |-\n  y\n", R"({"a":"y"})"},
+        {"x: &x {a: 1, b: 2}\nz: {<<: *x, b: 3}", R"({"x":{"a":1,"b":2},"z":{"a":1,"b":3}})"},
+        {"x: &x [1]\nz: [*x, *x]", R"({"x":[1],"z":[[1],[1]]})"},
+        {"1: a\ntrue: b", R"({"1":"a","true":"b"})"},
+        {R"({"a": [1, {"b": "c"}]})", R"({"a":[1,{"b":"c"}]})"},
+        {"- -1\n- +5\n- -\n", R"([-1,5,[null]])"},
+    }));
+
+TEST(YamlTest, SaysWhereItIsWrong) {
+  const auto document = ParseYaml("a: 1\nb: [\n");
+  ASSERT_FALSE(document);
+  EXPECT_THAT(document.error().message, HasSubstr("yaml: line "));
+  for (const std::string text : {"a: .inf", "? {a: 1}\n: 2", "~: 1", "a: *nope", "a: &a [*a]",
+                                 "{a: 1", "a: 1\n---\nb: 2\n", "\t- a\n", "<<: 1"}) {
+    EXPECT_FALSE(ParseYaml(text)) << text;
+  }
+}
+
+TEST(YamlTest, DuplicatesAreNamed) {
+  const auto document = ParseYaml("a:\n- b: 1\n- b: 1\n  b: 2\nc: 1\nc: 2\n");
+  ASSERT_TRUE(document);
+  EXPECT_THAT(document->duplicate_keys, ElementsAre("a[1].b", "c"));
+}
+
+TEST(YamlTest, DocumentsOfAStream) {
+  const auto documents = ParseYamlStream("---\na: 1\n---\n# nothing\n---\nb: 2\n");
+  ASSERT_TRUE(documents);
+  ASSERT_EQ(documents->size(), 2U);
+  EXPECT_EQ((*documents)[1].value.dump(), R"({"b":2})");
+}
+
+TEST(YamlTest, BoundsDepthSizeAndAliases) {
+  std::string laughs = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
+  for (int i = 1; i < 10; ++i) {
+    const std::string previous = "*a" + std::to_string(i - 1);
+    laughs += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + previous;
+    for (int k = 0; k < 9; ++k) laughs += "," + previous;
+    laughs += "]\n";
+  }
+  const auto laughing = ParseYaml(laughs);
+  ASSERT_FALSE(laughing);
+  EXPECT_THAT(laughing.error().message, HasSubstr("after aliases are expanded"));
+  EXPECT_FALSE(ParseYaml(std::string(300, '[') + std::string(300, ']')));
+  EXPECT_FALSE(ParseYaml(std::string(100'000, '[')));
+  EXPECT_FALSE(ParseYaml("abcd", {.max_bytes = 3}));
+}
+
+TEST(FormatYamlTest, WritesAsKubectlDoes) {
+  const Json value = Json::parse(R"({
+      "apiVersion": "v1", "data": {"a": "true", "b": "x: y", "c": "l1\nl2\n", "d": "", "e": "5"},
+      "list": [{"name": "a", "ports": [1, 2]}, "x", [1], {}, []], "n": null, "t": true})");
+  const std::string text = FormatYaml(value);
+  EXPECT_EQ(text,
+            "apiVersion: v1\ndata:\n  a: \"true\"\n  b: 'x: y'\n  c: |\n    l1\n    l2\n"
+            "  d: \"\"\n  e: \"5\"\nlist:\n- name: a\n  ports:\n  - 1\n  - 2\n- x\n- - 1\n- {}\n"
+            "- []\n\"n\": null\nt: true\n");
+  EXPECT_EQ(ParseYaml(text)->value, value);
+}
+
+TEST(FormatYamlTest, ReadsBackWhatItWrites) {
+  for (const std::string text :
+       {"",    " x", "x ", "- a",  "-x",  "a: b",  "a #b",       "#",     "yes",   "1e3",
+        "0x1", "'",  "\"", "a\nb", "a\n", "a\n\n", "\na",        " a\nb", "\t",    "\x01",
+        "é",   "*a", "&a", "!a",   "%",   "@",     "`",          "---",   "null",  "~",
+        "<<",  "=",  "{",  "a:",   ":a",  "?",     "2026-01-01", "a\tb",  "a\r\nb"}) {
+    const Json value = {{"k", text}, {"l", {text}}};
+    const auto again = ParseYaml(FormatYaml(value));
+    ASSERT_TRUE(again) << FormatYaml(value) << again.error().message;
+    EXPECT_EQ(again->value, value) << FormatYaml(value);
+  }
+}
+
+}  // namespace
+}  // namespace berth::api
