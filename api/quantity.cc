@@ -186,6 +186,7 @@ Result<Quantity> Quantity::Parse(std::string_view text) {
 
 std::int64_t Quantity::Value() const { return Saturate(DivideUp(nano_, kNanoPerUnit)); }
 std::int64_t Quantity::MilliValue() const { return Saturate(DivideUp(nano_, 1'000'000)); }
+std::int64_t Quantity::NanoValue() const { return Saturate(nano_); }
 
 std::string Quantity::ToString() const {
   if (nano_ == 0) return "0";

@@ -50,6 +50,7 @@ class Quantity {
 
   std::int64_t Value() const;       // whole units, rounded away from zero, saturating
   std::int64_t MilliValue() const;  // thousandths, likewise
+  std::int64_t NanoValue() const;   // billionths, saturating
   bool negative() const { return nano_ < 0; }
   bool zero() const { return nano_ == 0; }
   Format format() const { return format_; }

@@ -1,0 +1,107 @@
+// api/codec/codec.h — Kubernetes JSON to the structs of api/, and back.
+//
+//     BERTH_TRY(const ClusterQueue queue, Decode<ClusterQueue>(json));
+//
+// Decoding: fields that are missing or null get the CRD's default; fields that the struct does not
+// know are skipped; a wrong type, an unknown word of an enumeration or a bad quantity is kInvalid
+// with the path: "spec.resourceGroups[0].flavors[0].resources[0].nominalQuota: …". Kueue's kinds
+// are read and written in v1beta2. Quantities may be JSON strings or numbers. apiVersion and kind
+// are not checked.
+//
+// Encoding: only what Berth writes; times are cut as the API stores them; empty lists and maps are
+// left out.
+//
+// Threads: pure functions. Nothing throws.
+// Source: Kueue apis/kueue/v1beta2, k8s.io/api batch/v1, core/v1, autoscaling.x-k8s.io/v1.
+#pragma once
+
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "api/codec/kinds.h"
+#include "api/job.h"
+#include "api/object_meta.h"
+#include "api/pod.h"
+#include "api/provisioning_request.h"
+#include "api/queues.h"
+#include "api/workload.h"
+#include "base/result.h"
+
+namespace berth::api {
+
+using Json = nlohmann::json;
+
+// One of the specialisations below; any other T does not link.
+template <typename T>
+Result<T> Decode(const Json& object);
+
+template <>
+Result<AdmissionCheck> Decode<AdmissionCheck>(const Json& object);
+template <>
+Result<ClusterQueue> Decode<ClusterQueue>(const Json& object);
+template <>
+Result<Cohort> Decode<Cohort>(const Json& object);
+template <>
+Result<Job> Decode<Job>(const Json& object);
+template <>
+Result<LocalQueue> Decode<LocalQueue>(const Json& object);
+template <>
+Result<Namespace> Decode<Namespace>(const Json& object);
+template <>
+Result<Node> Decode<Node>(const Json& object);
+template <>
+Result<ObjectMeta> Decode<ObjectMeta>(const Json& object);  // of the whole object
+template <>
+Result<Pod> Decode<Pod>(const Json& object);
+template <>
+Result<PodTemplate> Decode<PodTemplate>(const Json& object);  // a PodTemplateSpec
+template <>
+Result<PodTemplateObject> Decode<PodTemplateObject>(const Json& object);
+template <>
+Result<PriorityClass> Decode<PriorityClass>(const Json& object);
+template <>
+Result<ProvisioningRequest> Decode<ProvisioningRequest>(const Json& object);
+template <>
+Result<ProvisioningRequestConfig> Decode<ProvisioningRequestConfig>(const Json& object);
+template <>
+Result<ResourceFlavor> Decode<ResourceFlavor>(const Json& object);
+template <>
+Result<Topology> Decode<Topology>(const Json& object);
+template <>
+Result<Workload> Decode<Workload>(const Json& object);
+template <>
+Result<WorkloadPriorityClass> Decode<WorkloadPriorityClass>(const Json& object);
+
+// Whole objects for create: apiVersion, kind, metadata (what a client may set), spec. No status.
+Json Encode(const Workload& workload);
+Json Encode(const ProvisioningRequest& request);
+Json Encode(const PodTemplateObject& pod_template);
+
+// A PodTemplateSpec. Where the template carries its text, that text with the typed fields written
+// over it where they differ (labels, annotations, node selector, tolerations, scheduling gates,
+// priority class and, by container, requests); so unknown fields survive.
+Json Encode(const PodTemplate& pod_template);
+
+// Metadata as a client may set it: name, namespace, labels, annotations, finalizers, owners.
+Json Encode(const ObjectMeta& meta);
+
+// Parts of status.
+Json Encode(const Condition& condition);
+Json Encode(const std::vector<Condition>& conditions);
+Json Encode(const Admission& admission);
+Json Encode(const TopologyAssignment& assignment);
+Json Encode(const RequeueState& state);
+Json Encode(const AdmissionCheckState& state);
+Json Encode(const std::vector<AdmissionCheckState>& states);
+Json Encode(const std::vector<ReclaimablePod>& pods);
+Json Encode(const std::vector<EvictionCount>& evictions);
+Json Encode(const Toleration& toleration);
+// The whole status of a Workload.
+Json Encode(const WorkloadStatus& status);
+
+// Status of queues; a LocalQueue's flavors have no `borrowed`.
+Json EncodeClusterQueueStatus(const QueueStatus& status);
+Json EncodeLocalQueueStatus(const QueueStatus& status);
+
+}  // namespace berth::api

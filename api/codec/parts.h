@@ -1,0 +1,37 @@
+// api/codec/parts.h — pieces that several kinds share. Only for the .cc files of this folder.
+#pragma once
+
+#include <vector>
+
+#include "api/codec/reader.h"
+#include "api/condition.h"
+#include "api/object_meta.h"
+#include "api/pod.h"
+#include "api/workload.h"
+
+namespace berth::api {
+
+void Read(const Reader& in, ObjectMeta& out);  // `in` is the metadata
+void Read(const Reader& in, Condition& out);
+void ReadConditions(const Reader& in, std::vector<Condition>& out);
+void Read(const Reader& in, LabelSelector& out);
+void Read(const Reader& in, Toleration& out);
+void Read(const Reader& in, Taint& out);
+void Read(const Reader& in, PodSpec& out);
+void Read(const Reader& in, PodTemplate& out);
+void Read(const Reader& in, TopologyAssignment& out);
+
+inline constexpr Words<CheckState, 4> kCheckStateWords{{{"Pending", CheckState::kPending},
+                                                        {"Ready", CheckState::kReady},
+                                                        {"Retry", CheckState::kRetry},
+                                                        {"Rejected", CheckState::kRejected}}};
+
+nlohmann::json QuantityMap(const ResourceAmounts& amounts);
+
+// Sets object[key] unless `value` is empty.
+template <typename T>
+void SetUnlessEmpty(nlohmann::json& object, const char* key, const T& value) {
+  if (!value.empty()) object[key] = value;
+}
+
+}  // namespace berth::api
