@@ -1,0 +1,102 @@
+#include "cli/screens/cluster_view.h"
+
+#include <algorithm>
+
+#include "api/reasons.h"
+
+namespace berth::cli {
+namespace {
+
+template <typename T>
+const T* FindByName(const std::vector<T>& objects, const std::string& name) {
+  const auto found = std::find_if(objects.begin(), objects.end(),
+                                  [&](const T& object) { return object.meta.name == name; });
+  return found == objects.end() ? nullptr : &*found;
+}
+
+template <typename T>
+const T* FindByKey(const std::vector<T>& objects, const api::ObjectKey& key) {
+  const auto found = std::find_if(objects.begin(), objects.end(),
+                                  [&](const T& object) { return object.meta.key() == key; });
+  return found == objects.end() ? nullptr : &*found;
+}
+
+bool IsOwnedBy(const api::ObjectMeta& meta, const std::string& uid) {
+  return std::any_of(meta.owner_references.begin(), meta.owner_references.end(),
+                     [&](const api::OwnerReference& owner) { return owner.uid == uid; });
+}
+
+}  // namespace
+
+const api::ClusterQueue* FindClusterQueue(const ClusterView& view, const std::string& name) {
+  return FindByName(view.cluster_queues, name);
+}
+
+const api::LocalQueue* FindLocalQueue(const ClusterView& view, const api::ObjectKey& key) {
+  return FindByKey(view.local_queues, key);
+}
+
+const api::Job* FindJob(const ClusterView& view, const api::ObjectKey& key) {
+  return FindByKey(view.jobs, key);
+}
+
+const NodePoolView* FindNodePool(const ClusterView& view, const std::string& name) {
+  const auto found = std::find_if(view.node_pools.begin(), view.node_pools.end(),
+                                  [&](const NodePoolView& pool) { return pool.name == name; });
+  return found == view.node_pools.end() ? nullptr : &*found;
+}
+
+const api::Workload* FindWorkloadOf(const ClusterView& view, const api::Job& job) {
+  const auto found =
+      std::find_if(view.workloads.begin(), view.workloads.end(), [&](const api::Workload& w) {
+        return w.meta.namespace_name == job.meta.namespace_name && IsOwnedBy(w.meta, job.meta.uid);
+      });
+  return found == view.workloads.end() ? nullptr : &*found;
+}
+
+const api::ProvisioningRequest* FindProvisioningRequest(const ClusterView& view,
+                                                        const api::Workload& workload) {
+  const api::ProvisioningRequest* newest = nullptr;
+  for (const api::ProvisioningRequest& request : view.provisioning_requests) {
+    if (request.meta.namespace_name != workload.meta.namespace_name ||
+        !IsOwnedBy(request.meta, workload.meta.uid)) {
+      continue;
+    }
+    if (newest == nullptr || newest->meta.creation_timestamp <= request.meta.creation_timestamp) {
+      newest = &request;
+    }
+  }
+  return newest;
+}
+
+std::string ClusterQueueOf(const ClusterView& view, const api::Workload& workload) {
+  if (workload.status.admission) return workload.status.admission->cluster_queue;
+  const api::LocalQueue* queue =
+      FindLocalQueue(view, {workload.meta.namespace_name, workload.spec.queue_name});
+  return queue == nullptr ? "" : queue->cluster_queue;
+}
+
+std::string DisplayName(const api::Workload& workload) {
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  return workload.meta.namespace_name + "/" + (owner == nullptr ? workload.meta.name : owner->name);
+}
+
+std::string OwnerKind(const api::Workload& workload) {
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  return owner == nullptr ? "Workload" : owner->kind;
+}
+
+bool IsFinished(const api::Workload& workload) {
+  return api::IsTrue(workload.status.conditions, api::kFinished);
+}
+
+bool IsRunning(const api::Workload& workload) {
+  return !IsFinished(workload) && api::IsTrue(workload.status.conditions, api::kAdmitted) &&
+         !api::IsTrue(workload.status.conditions, api::kEvicted);
+}
+
+bool IsWaiting(const api::Workload& workload) {
+  return !IsFinished(workload) && !IsRunning(workload) && workload.spec.active;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,88 @@
+// cli/screens/cluster_view.h — everything the screens show, read from the API at one moment.
+//
+// Plain data: cli/session reads it with the caller's own rights, the screens only draw it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/job.h"
+#include "api/provisioning_request.h"
+#include "api/queues.h"
+#include "api/workload.h"
+#include "base/clock.h"
+
+namespace berth::cli {
+
+// nodepools.cloud.berth.dev, where the cluster has it.
+struct NodePoolView {
+  std::string name;
+  std::string machine_type;
+  std::string accelerator_type;
+  int accelerator_count = 0;
+  bool queued_provisioning = false;
+  bool spot = false;
+  std::optional<int> max_nodes;
+  std::optional<int> stock;
+  int node_count = 0;  // nodes that have joined
+};
+
+struct NodeView {
+  std::string name;
+  std::string pool;  // label cloud.google.com/gke-nodepool, or empty
+  bool ready = false;
+};
+
+struct PodView {
+  std::string namespace_name;
+  std::string name;
+  std::string job_name;  // label batch.kubernetes.io/job-name
+  std::string node_name;
+  std::string phase;
+  std::string waiting_reason;  // "ErrImagePull", … of a container that cannot start
+  std::string waiting_message;
+  std::optional<int> exit_code;  // of the first container that ended with one other than 0
+};
+
+struct ClusterView {
+  WallTime now{};
+  std::string cluster_name;               // "local cluster", or the kubeconfig's context
+  std::optional<WallTime> cluster_since;  // when its default namespace was made
+  std::vector<api::ClusterQueue> cluster_queues;
+  std::vector<api::Cohort> cohorts;
+  std::vector<api::LocalQueue> local_queues;
+  std::vector<api::ResourceFlavor> flavors;
+  std::vector<api::AdmissionCheck> admission_checks;
+  std::vector<api::ProvisioningRequestConfig> provisioning_configs;
+  std::vector<api::Workload> workloads;
+  std::vector<api::Job> jobs;
+  std::vector<api::ProvisioningRequest> provisioning_requests;
+  std::vector<NodePoolView> node_pools;
+  std::vector<NodeView> nodes;
+  std::vector<PodView> pods;
+  std::vector<std::string> hidden;   // kinds that the caller may not list: said, not shown as empty
+  std::vector<std::string> missing;  // kinds that the cluster does not have
+};
+
+const api::ClusterQueue* FindClusterQueue(const ClusterView& view, const std::string& name);
+const api::LocalQueue* FindLocalQueue(const ClusterView& view, const api::ObjectKey& key);
+const api::Job* FindJob(const ClusterView& view, const api::ObjectKey& key);
+const NodePoolView* FindNodePool(const ClusterView& view, const std::string& name);
+// The Workload whose controller is the job, or null.
+const api::Workload* FindWorkloadOf(const ClusterView& view, const api::Job& job);
+// The newest request that the Workload's `check` has made, or null.
+const api::ProvisioningRequest* FindProvisioningRequest(const ClusterView& view,
+                                                        const api::Workload& workload);
+
+// The ClusterQueue the Workload is in or would be in; empty where its LocalQueue does not exist.
+std::string ClusterQueueOf(const ClusterView& view, const api::Workload& workload);
+// "default/h100-train": by its job where it has one.
+std::string DisplayName(const api::Workload& workload);
+std::string OwnerKind(const api::Workload& workload);  // "Job"; "Workload" without an owner
+
+bool IsFinished(const api::Workload& workload);
+bool IsRunning(const api::Workload& workload);  // admitted, not finished, not being evicted
+bool IsWaiting(const api::Workload& workload);  // neither, and active
+
+}  // namespace berth::cli

@@ -1,0 +1,133 @@
+#include "cli/screens/list.h"
+
+#include <algorithm>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "api/reasons.h"
+#include "base/rfc3339.h"
+#include "cli/screens/reason.h"
+
+namespace berth::cli {
+namespace {
+
+std::string StateOf(const api::Workload& workload) {
+  const auto& conditions = workload.status.conditions;
+  if (IsFinished(workload)) {
+    const api::Condition* finished = api::FindCondition(conditions, api::kFinished);
+    return finished->reason == api::kSucceeded ? "succeeded" : "failed";
+  }
+  if (!workload.spec.active) return "deactivated";
+  if (IsRunning(workload)) return "running";
+  if (api::IsTrue(conditions, api::kEvicted) && api::IsTrue(conditions, api::kQuotaReserved)) {
+    return "stopping";
+  }
+  return api::IsTrue(conditions, api::kQuotaReserved) ? "reserved" : "waiting";
+}
+
+std::string Remark(const ClusterView& view, const api::Workload& workload, const TextStyle& style) {
+  if (IsFinished(workload)) return FinishedResult(view, workload);
+  if (IsRunning(workload)) return RunningPlace(view, workload);
+  if (workload.spec.active) return WaitingReason(view, workload, style).Line();
+  const api::Condition* evicted = api::FindCondition(workload.status.conditions, api::kEvicted);
+  return evicted == nullptr ? "deactivated: set spec.active: true on its Workload to queue it again"
+                            : evicted->message;
+}
+
+bool Wanted(const ClusterView& view, const api::Workload& workload, const ListOptions& options) {
+  if (!options.namespace_name.empty() && workload.meta.namespace_name != options.namespace_name) {
+    return false;
+  }
+  if (options.waiting || options.running || options.finished) {
+    const bool is_wanted_state =
+        (options.waiting && !IsFinished(workload) && !IsRunning(workload)) ||
+        (options.running && IsRunning(workload)) || (options.finished && IsFinished(workload));
+    if (!is_wanted_state) return false;
+  }
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  const api::Job* job =
+      owner == nullptr ? nullptr : FindJob(view, {workload.meta.namespace_name, owner->name});
+  return std::all_of(options.labels.begin(), options.labels.end(), [&](const auto& label) {
+    const std::string* value = api::FindValue(workload.meta.labels, label.first);
+    if (value == nullptr && job != nullptr) value = api::FindValue(job->meta.labels, label.first);
+    return value != nullptr && *value == label.second;
+  });
+}
+
+// Waiting ones first, in the order in which they are next; then what runs; then what is over.
+std::vector<const api::Workload*> Selected(const ClusterView& view, const ListOptions& options) {
+  std::vector<const api::Workload*> chosen = InQueueOrder(view);
+  for (const api::Workload& workload : view.workloads) {
+    if (!IsWaiting(workload)) chosen.push_back(&workload);
+  }
+  std::erase_if(chosen, [&](const api::Workload* w) { return !Wanted(view, *w, options); });
+  const auto group = [](const api::Workload& w) {
+    return IsFinished(w) ? 2 : IsRunning(w) ? 1 : 0;
+  };
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [&](const api::Workload* a, const api::Workload* b) {
+                     if (options.sort == "age") {
+                       return a->meta.creation_timestamp < b->meta.creation_timestamp;
+                     }
+                     if (options.sort == "name") return DisplayName(*a) < DisplayName(*b);
+                     if (options.sort == "priority") return PriorityOf(*a) > PriorityOf(*b);
+                     if (options.sort == "state") return StateOf(*a) < StateOf(*b);
+                     return group(*a) < group(*b);
+                   });
+  return chosen;
+}
+
+std::string NameWithoutNamespace(const api::Workload& workload) {
+  return DisplayName(workload).substr(workload.meta.namespace_name.size() + 1);
+}
+
+}  // namespace
+
+Result<std::string> RenderList(const ClusterView& view, const ListOptions& options,
+                               const TextStyle& style) {
+  for (const char* known : {"queue", "age", "name", "priority", "state"}) {
+    if (options.sort != known) continue;
+    TextTable table({{"NAMESPACE"},
+                     {"NAME"},
+                     {"KIND"},
+                     {"QUEUE"},
+                     {"PRIO", Align::kRight},
+                     {"STATE"},
+                     {"AGE", Align::kRight},
+                     {"WHERE/REASON"}});
+    for (const api::Workload* workload : Selected(view, options)) {
+      table.AddRow({workload->meta.namespace_name, NameWithoutNamespace(*workload),
+                    OwnerKind(*workload), workload->spec.queue_name,
+                    std::to_string(PriorityOf(*workload)), StateOf(*workload),
+                    HumanDuration(view.now - workload->meta.creation_timestamp),
+                    Remark(view, *workload, style)});
+    }
+    if (table.empty()) return std::string("nothing is queued here\n");
+    return table.Render(style);
+  }
+  return Error{ErrorCode::kInvalid,
+               "--sort " + options.sort + ": use queue, age, name, priority or state"};
+}
+
+nlohmann::json ListJson(const ClusterView& view, const ListOptions& options) {
+  nlohmann::json items = nlohmann::json::array();
+  for (const api::Workload* workload : Selected(view, options)) {
+    items.push_back({{"namespace", workload->meta.namespace_name},
+                     {"workload", workload->meta.name},
+                     {"name", NameWithoutNamespace(*workload)},
+                     {"kind", OwnerKind(*workload)},
+                     {"localQueue", workload->spec.queue_name},
+                     {"clusterQueue", ClusterQueueOf(view, *workload)},
+                     {"priority", PriorityOf(*workload)},
+                     {"state", StateOf(*workload)},
+                     {"createdAt", FormatTime(workload->meta.creation_timestamp)},
+                     {"ageSeconds", std::chrono::floor<std::chrono::seconds>(
+                                        view.now - workload->meta.creation_timestamp)
+                                        .count()},
+                     {"remark", Remark(view, *workload, {})}});
+  }
+  return {{"items", std::move(items)}};
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,28 @@
+// cli/screens/list.h — `berth list`: one line a workload, the reason last.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "cli/screens/cluster_view.h"
+#include "cli/screens/text.h"
+
+namespace berth::cli {
+
+struct ListOptions {
+  // None of the three: all of them.
+  bool waiting = false;
+  bool running = false;
+  bool finished = false;
+  std::string namespace_name;  // empty: every namespace
+  api::StringMap labels;       // -l: all must be on the workload's job, or on the workload
+  std::string sort = "queue";  // queue, age, name, priority, state
+};
+
+// kInvalid where `sort` is none of the five.
+Result<std::string> RenderList(const ClusterView& view, const ListOptions& options,
+                               const TextStyle& style);
+nlohmann::json ListJson(const ClusterView& view, const ListOptions& options);
+
+}  // namespace berth::cli

@@ -1,0 +1,298 @@
+#include "cli/screens/reason.h"
+
+#include <algorithm>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "base/rfc3339.h"
+#include "base/strings.h"
+
+namespace berth::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kExplanationAnnotation[] = "berth.dev/explanation";
+
+std::string Lower(std::string text) {
+  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z' &&
+      (text.size() < 2 || text[1] < 'A' || text[1] > 'Z')) {
+    text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  }
+  return text;
+}
+
+std::string KindOf(const std::string& condition_reason) {
+  static const std::map<std::string, std::string> kKinds = {
+      {api::kWaitingForQuota, "quota"},
+      {api::kExceedsMaxQuota, "quota"},
+      {api::kWaitingForPreemptedWorkloads, "preempting"},
+      {api::kNoMatchingFlavor, "flavor"},
+      {api::kTopologyPlacementFailed, "topology"},
+      {api::kMisconfigured, "misconfigured"},
+      {api::kSuspended, "stopped"},
+      {api::kOnHold, "held"},
+      {api::kAdmissionGated, "gated"},
+      {api::kWaitingForPodsReady, "pods not ready"},
+      {api::kPendingEvaluation, "queued"}};
+  const auto found = kKinds.find(condition_reason);
+  return found == kKinds.end() ? "waiting" : found->second;
+}
+
+std::optional<api::Amount> AmountOf(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+  return found->get<api::Amount>();
+}
+
+std::string TextOf(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// What the controller recorded beside Kueue's condition; absent with any other controller.
+void ReadExplanation(const api::Workload& workload, Reason& reason) {
+  const std::string* text = api::FindValue(workload.meta.annotations, kExplanationAnnotation);
+  if (text == nullptr) return;
+  const Json explanation = Json::parse(*text, nullptr, false);
+  if (!explanation.is_object()) return;
+  const auto tried = explanation.find("tried");
+  if (tried != explanation.end() && tried->is_array()) {
+    for (const Json& item : *tried) {
+      if (!item.is_object()) continue;
+      reason.tried.push_back({TextOf(item, "podSet"), TextOf(item, "flavor"),
+                              TextOf(item, "resource"), AmountOf(item, "asked"),
+                              AmountOf(item, "available"), AmountOf(item, "nominal"),
+                              TextOf(item, "limit"), TextOf(item, "message")});
+    }
+  }
+  const auto victims = explanation.find("victims");
+  if (victims != explanation.end() && victims->is_array()) {
+    for (const Json& item : *victims) {
+      if (item.is_object()) {
+        reason.victims.push_back({TextOf(item, "workload"), TextOf(item, "whyNot")});
+      }
+    }
+  }
+}
+
+std::string Briefly(const TriedFlavor& tried, const TextStyle& style) {
+  if (tried.resource.empty() || !tried.asked) {
+    return tried.flavor.empty() ? tried.message : "flavor " + tried.flavor + ": " + tried.message;
+  }
+  std::string text = tried.resource + " in flavor " + tried.flavor + ": needs " +
+                     api::FormatAmount(tried.resource, *tried.asked);
+  if (tried.available) {
+    text += ", " + api::FormatAmount(tried.resource, std::max<api::Amount>(*tried.available, 0)) +
+            " free";
+    if (tried.nominal) text += " of " + ShowAmount(tried.resource, *tried.nominal, style);
+  }
+  if (!tried.limit.empty()) text += " (" + tried.limit + ")";
+  return text;
+}
+
+const api::Condition* Find(const std::vector<api::Condition>& conditions, const char* type) {
+  return api::FindCondition(conditions, type);
+}
+
+std::string PoolState(const NodePoolView& pool) {
+  std::string text = "pool " + pool.name + " " + std::to_string(pool.node_count);
+  if (pool.max_nodes) text += "/" + std::to_string(*pool.max_nodes);
+  return text + " nodes";
+}
+
+// What a provisioning request's conditions say, newest state first.
+std::string RequestState(const api::ProvisioningRequest& request, const ClusterView& view) {
+  const std::string age = HumanDuration(view.now - request.meta.creation_timestamp);
+  std::string text = "asked " + age + " ago";
+  for (const char* type :
+       {"Failed", "CapacityRevoked", "BookingExpired", "Provisioned", "Accepted"}) {
+    const api::Condition* condition = Find(request.conditions, type);
+    if (condition == nullptr) continue;
+    if (!condition->message.empty()) text += ", \"" + condition->message + "\"";
+    return text;
+  }
+  return text + ", no controller has answered for class " + request.provisioning_class_name +
+         " yet";
+}
+
+Reason CheckReason(const ClusterView& view, const api::Workload& workload) {
+  const api::ProvisioningRequest* request = FindProvisioningRequest(view, workload);
+  for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
+    if (check.state == api::CheckState::kReady) continue;
+    if (request != nullptr && request->meta.name.find(check.name) != std::string::npos) {
+      Reason reason{.kind = "capacity", .summary = RequestState(*request, view)};
+      const NodePoolView* pool = WantedPool(view, workload);
+      if (pool != nullptr) reason.summary += "; " + PoolState(*pool);
+      return reason;
+    }
+    Reason reason{.kind = "check " + check.name};
+    reason.summary = check.message.empty() ? "waits for its controller" : Lower(check.message);
+    return reason;
+  }
+  return {.kind = "admitting", .summary = "quota is reserved, every check is ready"};
+}
+
+Reason MissingQueueReason(const ClusterView& view, const api::Workload& workload) {
+  const api::ObjectKey key{workload.meta.namespace_name, workload.spec.queue_name};
+  const api::LocalQueue* queue = FindLocalQueue(view, key);
+  if (queue == nullptr) {
+    Reason reason{.kind = "misconfigured"};
+    reason.summary = "LocalQueue " + key.ToString() +
+                     " does not exist; create it, or change label " + api::kQueueLabel;
+    return reason;
+  }
+  if (FindClusterQueue(view, queue->cluster_queue) == nullptr) {
+    return {.kind = "misconfigured",
+            .summary = "LocalQueue " + key.ToString() + " points to ClusterQueue " +
+                       queue->cluster_queue + ", which does not exist"};
+  }
+  return {.kind = "queued", .summary = "not looked at yet"};
+}
+
+std::string NodesOf(const ClusterView& view, const api::Workload& workload) {
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  if (owner == nullptr) return "";
+  std::vector<std::string> nodes;
+  for (const PodView& pod : view.pods) {
+    if (pod.namespace_name != workload.meta.namespace_name || pod.job_name != owner->name) continue;
+    if (pod.node_name.empty() || pod.phase == "Succeeded" || pod.phase == "Failed") continue;
+    if (std::find(nodes.begin(), nodes.end(), pod.node_name) == nodes.end()) {
+      nodes.push_back(pod.node_name);
+    }
+  }
+  constexpr std::size_t kShown = 3;
+  const std::size_t more = nodes.size() > kShown ? nodes.size() - kShown : 0;
+  nodes.resize(nodes.size() - more);
+  std::string text = Join(nodes, ", ");
+  if (more > 0) text += " and " + std::to_string(more) + " more";
+  return text;
+}
+
+std::string StuckPod(const ClusterView& view, const api::Workload& workload) {
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  if (owner == nullptr) return "";
+  for (const PodView& pod : view.pods) {
+    if (pod.namespace_name == workload.meta.namespace_name && pod.job_name == owner->name &&
+        !pod.waiting_reason.empty() && pod.waiting_reason != "ContainerCreating") {
+      return pod.waiting_reason + ": " + pod.waiting_message;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+const NodePoolView* WantedPool(const ClusterView& view, const api::Workload& workload) {
+  for (const api::PodSet& pod_set : workload.spec.pod_sets) {
+    const std::string* pool =
+        api::FindValue(pod_set.pod_template.spec.node_selector, api::kGkeNodePoolLabel);
+    if (pool != nullptr) return FindNodePool(view, *pool);
+  }
+  return nullptr;
+}
+
+Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
+                     const TextStyle& style) {
+  const auto& conditions = workload.status.conditions;
+  if (api::IsTrue(conditions, api::kEvicted) && !api::IsTrue(conditions, api::kQuotaReserved)) {
+    if (workload.status.requeue_state && workload.status.requeue_state->requeue_at &&
+        *workload.status.requeue_state->requeue_at > view.now) {
+      return {.kind = "backoff",
+              .summary = "tried again in " +
+                         HumanDuration(*workload.status.requeue_state->requeue_at - view.now) +
+                         ", after: " + Lower(Find(conditions, api::kEvicted)->message)};
+    }
+  }
+  if (api::IsTrue(conditions, api::kQuotaReserved)) {
+    if (api::IsTrue(conditions, api::kEvicted)) {
+      const api::Condition* evicted = Find(conditions, api::kEvicted);
+      return {.kind = "stopping", .summary = Lower(evicted->message)};
+    }
+    return CheckReason(view, workload);
+  }
+  const api::Condition* reserved = Find(conditions, api::kQuotaReserved);
+  if (reserved == nullptr) return MissingQueueReason(view, workload);
+  Reason reason{.kind = KindOf(reserved->reason), .summary = Lower(reserved->message)};
+  ReadExplanation(workload, reason);
+  if (reason.kind == "quota" && !reason.tried.empty()) {
+    std::vector<std::string> parts;
+    for (const TriedFlavor& tried : reason.tried) parts.push_back(Briefly(tried, style));
+    reason.summary = Join(parts, "; ");
+  }
+  return reason;
+}
+
+std::string RunningPlace(const ClusterView& view, const api::Workload& workload) {
+  const std::string stuck = StuckPod(view, workload);
+  if (!stuck.empty()) return stuck;
+  std::string flavors;
+  if (workload.status.admission) {
+    std::vector<std::string> names;
+    for (const auto& assignment : workload.status.admission->pod_set_assignments) {
+      for (const auto& [resource, flavor] : assignment.flavors) {
+        if (std::find(names.begin(), names.end(), flavor) == names.end()) names.push_back(flavor);
+      }
+    }
+    flavors = Join(names, "+");
+  }
+  const std::string nodes = NodesOf(view, workload);
+  return nodes.empty() ? flavors : flavors + ": " + nodes;
+}
+
+std::string FinishedResult(const ClusterView& view, const api::Workload& workload) {
+  const api::Condition* finished = Find(workload.status.conditions, api::kFinished);
+  if (finished == nullptr) return "";
+  const api::Condition* admitted = Find(workload.status.conditions, api::kAdmitted);
+  if (finished->reason == api::kSucceeded) {
+    if (admitted == nullptr || admitted->status != api::ConditionStatus::kTrue) return "ok";
+    return "ok in " +
+           HumanDuration(finished->last_transition_time - admitted->last_transition_time);
+  }
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  for (const PodView& pod : view.pods) {
+    if (owner != nullptr && pod.job_name == owner->name && pod.exit_code &&
+        pod.namespace_name == workload.meta.namespace_name) {
+      return "failed: exit " + std::to_string(*pod.exit_code) + " in pod " + pod.name;
+    }
+  }
+  return Lower(finished->reason) + ": " + finished->message;
+}
+
+WallTime WaitingSince(const api::Workload& workload) {
+  const api::Condition* evicted = Find(workload.status.conditions, api::kEvicted);
+  if (evicted != nullptr && evicted->status == api::ConditionStatus::kTrue) {
+    return evicted->last_transition_time;
+  }
+  return workload.meta.creation_timestamp;
+}
+
+std::int32_t PriorityOf(const api::Workload& workload) {
+  return workload.spec.priority.value_or(0);
+}
+
+std::vector<const api::Workload*> InQueueOrder(const ClusterView& view) {
+  std::vector<const api::Workload*> waiting;
+  for (const api::Workload& workload : view.workloads) {
+    if (IsWaiting(workload)) waiting.push_back(&workload);
+  }
+  std::map<const api::Workload*, std::string> queue_of;
+  for (const api::Workload* workload : waiting) {
+    queue_of[workload] = ClusterQueueOf(view, *workload);
+  }
+  std::sort(waiting.begin(), waiting.end(), [&](const api::Workload* a, const api::Workload* b) {
+    const auto rank = [&](const api::Workload& w) {
+      // What holds quota already only waits for its checks and stands in nobody's way.
+      return std::make_tuple(
+          queue_of.at(&w), !api::IsTrue(w.status.conditions, api::kQuotaReserved),
+          -static_cast<std::int64_t>(PriorityOf(w)), WaitingSince(w), w.meta.uid);
+    };
+    return rank(*a) < rank(*b);
+  });
+  return waiting;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,322 @@
+#include "cli/screens/status.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "api/reasons.h"
+#include "base/rfc3339.h"
+#include "base/strings.h"
+#include "cli/screens/reason.h"
+#include "cli/screens/usage.h"
+
+namespace berth::cli {
+namespace {
+
+// Whether `queue` is shown: named itself, by its cohort tree, or by a LocalQueue that feeds it.
+bool IsShown(const ClusterView& view, const api::ClusterQueue& queue, const std::string& only) {
+  if (only.empty() || queue.meta.name == only || queue.spec.cohort_name == only) return true;
+  if (!queue.spec.cohort_name.empty() && RootCohort(view, queue.spec.cohort_name) == only) {
+    return true;
+  }
+  return std::any_of(view.local_queues.begin(), view.local_queues.end(),
+                     [&](const api::LocalQueue& local) {
+                       return local.cluster_queue == queue.meta.name &&
+                              (local.meta.name == only || local.meta.key().ToString() == only);
+                     });
+}
+
+bool IsShown(const ClusterView& view, const api::Workload& workload, const std::string& only) {
+  if (only.empty()) return true;
+  if (workload.spec.queue_name == only ||
+      workload.meta.namespace_name + "/" + workload.spec.queue_name == only) {
+    return true;
+  }
+  const api::ClusterQueue* queue = FindClusterQueue(view, ClusterQueueOf(view, workload));
+  const bool names_local_queue =
+      std::any_of(view.local_queues.begin(), view.local_queues.end(),
+                  [&](const api::LocalQueue& local) { return local.meta.name == only; });
+  return queue != nullptr && !names_local_queue && IsShown(view, *queue, only);
+}
+
+// The resources that get a column: all that some shown queue has quota for, cpu and memory first,
+// at most four.
+std::vector<std::string> ShownResources(const std::map<std::string, QueueUse>& use_by_queue) {
+  std::set<std::string> present;
+  for (const auto& [name, use] : use_by_queue) {
+    for (const auto& [resource, amounts] : use.resources) present.insert(resource);
+  }
+  std::vector<std::string> shown;
+  const auto take = [&](const std::string& resource) {
+    if (present.erase(resource) > 0) shown.push_back(resource);
+  };
+  take("cpu");
+  for (const std::string& resource : std::set<std::string>(present)) {
+    if (resource.find('/') != std::string::npos) take(resource);
+  }
+  take("memory");
+  for (const std::string& resource : std::set<std::string>(present)) take(resource);
+  constexpr std::size_t kMostColumns = 4;
+  if (shown.size() > kMostColumns) shown.resize(kMostColumns);
+  return shown;
+}
+
+std::string UseCell(const std::string& resource, const ResourceUse& use, const TextStyle& style) {
+  std::string cell =
+      Bar(use.used, IsInfinite(resource, use.nominal) ? INT64_MAX : use.nominal, style);
+  cell +=
+      " " + api::FormatAmount(resource, use.used) + "/" + ShowAmount(resource, use.nominal, style);
+  if (use.borrowed > 0) {
+    cell +=
+        " " + Paint("borrows " + api::FormatAmount(resource, use.borrowed), Color::kYellow, style);
+  }
+  if (use.lent > 0) cell += " lends " + api::FormatAmount(resource, use.lent);
+  return cell;
+}
+
+std::string QueueName(const api::ClusterQueue& queue, const TextStyle& style) {
+  std::string name = queue.meta.name;
+  if (queue.spec.queueing_strategy == api::QueueingStrategy::kStrictFifo) name += "  StrictFIFO";
+  if (queue.spec.stop_policy != api::StopPolicy::kNone) {
+    name += Paint(queue.spec.stop_policy == api::StopPolicy::kHold ? "  held" : "  drained",
+                  Color::kYellow, style);
+  } else if (api::IsFalse(queue.status.conditions, api::kActive)) {
+    name += Paint("  inactive", Color::kRed, style);
+  }
+  for (const api::AdmissionCheckRule& rule : queue.spec.admission_checks) {
+    name += "  check " + rule.check;
+  }
+  return name;
+}
+
+std::string RenderQueues(const ClusterView& view, const StatusOptions& options,
+                         const TextStyle& style) {
+  const auto use_by_queue = SumUse(view);
+  const std::vector<std::string> resources = ShownResources(use_by_queue);
+  std::vector<Column> columns{
+      {"QUEUE"}, {"WAITING", Align::kRight}, {"RUNNING", Align::kRight}, {"OLDEST", Align::kRight}};
+  for (const std::string& resource : resources) columns.push_back({resource});
+  TextTable table(columns);
+  for (const QueueTreeLine& line : DrawQueueTree(view, style.ascii)) {
+    if (line.queue == nullptr) {
+      if (options.only.empty()) table.AddRow({line.prefix + line.cohort + " (cohort)"});
+      continue;
+    }
+    if (!IsShown(view, *line.queue, options.only)) continue;
+    const QueueUse& use = use_by_queue.at(line.queue->meta.name);
+    std::vector<std::string> cells{
+        (options.only.empty() ? line.prefix : "") + QueueName(*line.queue, style),
+        std::to_string(use.waiting), std::to_string(use.running),
+        use.oldest == nullptr ? "-" : HumanDuration(view.now - WaitingSince(*use.oldest))};
+    for (const std::string& resource : resources) {
+      const auto found = use.resources.find(resource);
+      cells.push_back(found == use.resources.end() ? "" : UseCell(resource, found->second, style));
+    }
+    table.AddRow(std::move(cells));
+  }
+  return table.empty() ? "no ClusterQueues yet: kubectl apply one to begin\n" : table.Render(style);
+}
+
+// Where a waiting workload stands in its ClusterQueue: 1 is next. Those with quota have no place.
+std::map<const api::Workload*, int> Places(const ClusterView& view) {
+  std::map<const api::Workload*, int> places;
+  std::map<std::string, int> last;
+  for (const api::Workload* workload : InQueueOrder(view)) {
+    if (api::IsTrue(workload->status.conditions, api::kQuotaReserved)) continue;
+    places[workload] = ++last[ClusterQueueOf(view, *workload)];
+  }
+  return places;
+}
+
+std::string RenderWaiting(const ClusterView& view, const StatusOptions& options,
+                          const TextStyle& style) {
+  TextTable table({{"WAITING"},
+                   {"QUEUE"},
+                   {"PRIO", Align::kRight},
+                   {"NEXT", Align::kRight},
+                   {"AGE", Align::kRight},
+                   {"REASON"}});
+  const auto places = Places(view);
+  std::map<std::string, const api::Workload*> first_by_reason;
+  for (const api::Workload* workload : InQueueOrder(view)) {
+    if (!IsShown(view, *workload, options.only)) continue;
+    const auto place = places.find(workload);
+    std::string reason = WaitingReason(view, *workload, style).Line();
+    // The same words behind each other in one queue say less than who stands before.
+    if (place != places.end()) {
+      const auto [first, inserted] =
+          first_by_reason.try_emplace(ClusterQueueOf(view, *workload) + "\n" + reason, workload);
+      if (!inserted) reason = "behind " + DisplayName(*first->second) + " (same request)";
+    }
+    table.AddRow({DisplayName(*workload), workload->spec.queue_name,
+                  std::to_string(PriorityOf(*workload)),
+                  place == places.end() ? "-" : std::to_string(place->second),
+                  HumanDuration(view.now - WaitingSince(*workload)), std::move(reason)});
+  }
+  return table.empty() ? "" : "\n" + table.Render(style);
+}
+
+std::string RequestStateWord(const api::ProvisioningRequest& request) {
+  for (const char* type :
+       {"Failed", "CapacityRevoked", "BookingExpired", "Provisioned", "Accepted"}) {
+    if (api::IsTrue(request.conditions, type)) return type;
+  }
+  return "Pending";
+}
+
+const api::Workload* OwnerOf(const ClusterView& view, const api::ProvisioningRequest& request) {
+  for (const api::OwnerReference& owner : request.meta.owner_references) {
+    const auto found =
+        std::find_if(view.workloads.begin(), view.workloads.end(),
+                     [&](const api::Workload& w) { return w.meta.uid == owner.uid; });
+    if (found != view.workloads.end()) return &*found;
+  }
+  return nullptr;
+}
+
+std::string RenderRequests(const ClusterView& view, const StatusOptions& options,
+                           const TextStyle& style) {
+  TextTable table({{"CAPACITY REQUESTS"}, {"CLASS"}, {"STATE"}, {"AGE", Align::kRight}, {"FOR"}});
+  for (const api::ProvisioningRequest& request : view.provisioning_requests) {
+    const api::Workload* workload = OwnerOf(view, request);
+    if (!options.only.empty() && (workload == nullptr || !IsShown(view, *workload, options.only))) {
+      continue;
+    }
+    table.AddRow({request.meta.key().ToString(), request.provisioning_class_name,
+                  RequestStateWord(request),
+                  HumanDuration(view.now - request.meta.creation_timestamp),
+                  workload == nullptr ? "-" : DisplayName(*workload)});
+  }
+  return table.empty() ? "" : "\n" + table.Render(style);
+}
+
+std::string PoolUsers(const ClusterView& view, const NodePoolView& pool) {
+  std::set<std::string> nodes;
+  for (const NodeView& node : view.nodes) {
+    if (node.pool == pool.name) nodes.insert(node.name);
+  }
+  std::set<std::string> users;
+  for (const PodView& pod : view.pods) {
+    if (nodes.contains(pod.node_name) && pod.phase != "Succeeded" && pod.phase != "Failed") {
+      users.insert(pod.namespace_name + "/" + (pod.job_name.empty() ? pod.name : pod.job_name));
+    }
+  }
+  return users.empty() ? "-" : Join({users.begin(), users.end()}, ", ");
+}
+
+std::string RenderPools(const ClusterView& view, const TextStyle& style) {
+  TextTable table(
+      {{"POOL"}, {"MACHINE"}, {"GPU"}, {"NODES"}, {"STOCK", Align::kRight}, {"USED BY"}});
+  for (const NodePoolView& pool : view.node_pools) {
+    std::string accelerator = "-";
+    if (pool.accelerator_count > 0) {
+      accelerator = std::to_string(pool.accelerator_count) + (style.ascii ? " x " : " × ") +
+                    pool.accelerator_type;
+    }
+    table.AddRow({pool.name, pool.machine_type, accelerator,
+                  std::to_string(pool.node_count) +
+                      (pool.max_nodes ? " of " + std::to_string(*pool.max_nodes) : ""),
+                  pool.stock ? std::to_string(*pool.stock) : (style.ascii ? "inf" : "∞"),
+                  PoolUsers(view, pool)});
+  }
+  return table.empty() ? "" : "\n" + table.Render(style);
+}
+
+std::string RenderHead(const ClusterView& view, const TextStyle& style) {
+  int waiting = 0;
+  int running = 0;
+  const api::Workload* oldest = nullptr;
+  for (const api::Workload& workload : view.workloads) {
+    if (IsRunning(workload)) ++running;
+    if (!IsWaiting(workload)) continue;
+    ++waiting;
+    if (oldest == nullptr || WaitingSince(workload) < WaitingSince(*oldest)) oldest = &workload;
+  }
+  const std::string dot = style.ascii ? " - " : " · ";
+  std::string head = view.cluster_name;
+  if (view.cluster_since) head += ", ready " + HumanDuration(view.now - *view.cluster_since);
+  head += dot + std::to_string(waiting) + " waiting, " + std::to_string(running) + " running";
+  if (oldest != nullptr) {
+    head += dot + "oldest wait " + HumanDuration(view.now - WaitingSince(*oldest)) + " (" +
+            DisplayName(*oldest) + ")";
+  }
+  return head + "\n\n";
+}
+
+}  // namespace
+
+bool IsKnownQueue(const ClusterView& view, const std::string& name) {
+  return std::any_of(view.cluster_queues.begin(), view.cluster_queues.end(),
+                     [&](const api::ClusterQueue& queue) { return IsShown(view, queue, name); });
+}
+
+std::string RenderStatus(const ClusterView& view, const StatusOptions& options,
+                         const TextStyle& style) {
+  std::string screen = RenderHead(view, style) + RenderQueues(view, options, style) +
+                       RenderWaiting(view, options, style) + RenderRequests(view, options, style);
+  if (options.only.empty()) screen += RenderPools(view, style);
+  if (!view.hidden.empty()) {
+    screen += "\nhidden (no right to list them): " + Join(view.hidden, ", ") + "\n";
+  }
+  return screen;
+}
+
+nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options) {
+  using Json = nlohmann::json;
+  const auto seconds = [&](WallTime since) {
+    return std::chrono::floor<std::chrono::seconds>(view.now - since).count();
+  };
+  Json out = {{"time", FormatTime(view.now)}, {"clusterQueues", Json::array()},
+              {"waiting", Json::array()},     {"capacityRequests", Json::array()},
+              {"nodePools", Json::array()},   {"hidden", view.hidden}};
+  for (const auto& [name, use] : SumUse(view)) {
+    if (!IsShown(view, *use.queue, options.only)) continue;
+    Json resources = Json::array();
+    for (const auto& [resource, amounts] : use.resources) {
+      resources.push_back({{"resource", resource},
+                           {"used", api::FormatAmount(resource, amounts.used)},
+                           {"nominal", api::FormatAmount(resource, amounts.nominal)},
+                           {"borrowed", api::FormatAmount(resource, amounts.borrowed)}});
+    }
+    out["clusterQueues"].push_back({{"name", name},
+                                    {"cohort", use.queue->spec.cohort_name},
+                                    {"waiting", use.waiting},
+                                    {"running", use.running},
+                                    {"resources", std::move(resources)}});
+  }
+  const auto places = Places(view);
+  for (const api::Workload* workload : InQueueOrder(view)) {
+    if (!IsShown(view, *workload, options.only)) continue;
+    const Reason reason = WaitingReason(view, *workload, {});
+    const auto place = places.find(workload);
+    out["waiting"].push_back({{"namespace", workload->meta.namespace_name},
+                              {"workload", workload->meta.name},
+                              {"name", DisplayName(*workload)},
+                              {"localQueue", workload->spec.queue_name},
+                              {"clusterQueue", ClusterQueueOf(view, *workload)},
+                              {"priority", PriorityOf(*workload)},
+                              {"position", place == places.end() ? Json() : Json(place->second)},
+                              {"waitingSince", FormatTime(WaitingSince(*workload))},
+                              {"waitSeconds", seconds(WaitingSince(*workload))},
+                              {"reason", {{"kind", reason.kind}, {"message", reason.summary}}}});
+  }
+  for (const api::ProvisioningRequest& request : view.provisioning_requests) {
+    out["capacityRequests"].push_back({{"namespace", request.meta.namespace_name},
+                                       {"name", request.meta.name},
+                                       {"class", request.provisioning_class_name},
+                                       {"state", RequestStateWord(request)},
+                                       {"waitSeconds", seconds(request.meta.creation_timestamp)}});
+  }
+  for (const NodePoolView& pool : view.node_pools) {
+    out["nodePools"].push_back({{"name", pool.name},
+                                {"machineType", pool.machine_type},
+                                {"nodes", pool.node_count},
+                                {"maxNodes", pool.max_nodes ? Json(*pool.max_nodes) : Json()},
+                                {"stock", pool.stock ? Json(*pool.stock) : Json()}});
+  }
+  return out;
+}
+
+}  // namespace berth::cli

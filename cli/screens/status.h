@@ -1,0 +1,27 @@
+// cli/screens/status.h — `berth status`: queues, who waits and why, capacity requests, pools.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "cli/screens/cluster_view.h"
+#include "cli/screens/text.h"
+
+namespace berth::cli {
+
+struct StatusOptions {
+  std::string only;  // a ClusterQueue, LocalQueue or cohort; empty: everything
+};
+
+std::string RenderStatus(const ClusterView& view, const StatusOptions& options,
+                         const TextStyle& style);
+
+// Stable keys, units in their names: waitSeconds, usedMilliCpu is "used" with "resource": "cpu" in
+// Kubernetes' notation.
+nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options);
+
+// Whether `name` is a ClusterQueue, LocalQueue or cohort of the view.
+bool IsKnownQueue(const ClusterView& view, const std::string& name);
+
+}  // namespace berth::cli

@@ -1,0 +1,154 @@
+#include "cli/screens/usage.h"
+
+#include <algorithm>
+#include <set>
+
+#include "cli/screens/reason.h"
+
+namespace berth::cli {
+namespace {
+
+void AddQuota(const api::ClusterQueue& queue, QueueUse& use) {
+  for (const api::ResourceGroup& group : queue.spec.resource_groups) {
+    for (const api::FlavorQuotas& flavor : group.flavors) {
+      for (const api::ResourceQuota& quota : flavor.resources) {
+        ResourceUse& resource = use.resources[quota.resource];
+        resource.nominal = api::AddAmounts(resource.nominal, quota.nominal_quota);
+      }
+    }
+  }
+  for (const api::FlavorUsage& flavor : queue.status.flavors_reservation) {
+    for (const auto& reserved : flavor.resources) {
+      ResourceUse& resource = use.resources[reserved.resource];
+      resource.used = api::AddAmounts(resource.used, reserved.total);
+      resource.borrowed = api::AddAmounts(resource.borrowed, reserved.borrowed);
+    }
+  }
+}
+
+// Fills `lent` where exactly one member of a cohort tree has unused quota of a resource.
+void AddLent(const ClusterView& view, std::map<std::string, QueueUse>& use_by_queue) {
+  std::map<std::pair<std::string, std::string>, api::Amount> borrowed;  // {root, resource}
+  std::map<std::pair<std::string, std::string>, std::vector<ResourceUse*>> spare;
+  for (auto& [name, use] : use_by_queue) {
+    if (use.queue->spec.cohort_name.empty()) continue;
+    const std::string root = RootCohort(view, use.queue->spec.cohort_name);
+    for (auto& [resource, amounts] : use.resources) {
+      borrowed[{root, resource}] = api::AddAmounts(borrowed[{root, resource}], amounts.borrowed);
+      if (amounts.used < amounts.nominal) spare[{root, resource}].push_back(&amounts);
+    }
+  }
+  for (const auto& [where, amount] : borrowed) {
+    auto& lenders = spare[where];
+    if (amount > 0 && lenders.size() == 1) {
+      lenders.front()->lent =
+          std::min(amount, api::SubtractAmounts(lenders.front()->nominal, lenders.front()->used));
+    }
+  }
+}
+
+class TreeDrawer {
+ public:
+  TreeDrawer(const ClusterView& view, bool ascii) : ascii_(ascii) {
+    for (const api::Cohort& cohort : view.cohorts) {
+      cohorts_.insert(cohort.meta.name);
+      if (!cohort.spec.parent_name.empty()) {
+        cohorts_.insert(cohort.spec.parent_name);
+        children_[cohort.spec.parent_name].insert(cohort.meta.name);
+        has_parent_.insert(cohort.meta.name);
+      }
+    }
+    for (const api::ClusterQueue& queue : view.cluster_queues) {
+      if (!queue.spec.cohort_name.empty()) cohorts_.insert(queue.spec.cohort_name);
+      queues_[queue.spec.cohort_name].push_back(&queue);
+    }
+    for (auto& [cohort, queues] : queues_) {
+      std::sort(queues.begin(), queues.end(),
+                [](const auto* a, const auto* b) { return a->meta.name < b->meta.name; });
+    }
+  }
+
+  std::vector<QueueTreeLine> Draw() {
+    for (const std::string& cohort : cohorts_) {
+      if (!has_parent_.contains(cohort)) DrawCohort(cohort, "", "");
+    }
+    for (const std::string& cohort : cohorts_) DrawCohort(cohort, "", "");  // what cycles hide
+    for (const api::ClusterQueue* queue : queues_[""]) lines_.push_back({"", "", queue});
+    return std::move(lines_);
+  }
+
+ private:
+  void DrawCohort(const std::string& cohort, const std::string& own, const std::string& below) {
+    if (!drawn_.insert(cohort).second) return;
+    lines_.push_back({own, cohort, nullptr});
+    const auto& queues = queues_[cohort];
+    const auto& children = children_[cohort];
+    std::size_t left = queues.size() + children.size();
+    for (const api::ClusterQueue* queue : queues) {
+      lines_.push_back({below + Branch(--left == 0), "", queue});
+    }
+    for (const std::string& child : children) {
+      const bool last = --left == 0;
+      DrawCohort(child, below + Branch(last), below + Trunk(last));
+    }
+  }
+  const char* Branch(bool last) const {
+    if (ascii_) return last ? "`- " : "|- ";
+    return last ? "└─ " : "├─ ";
+  }
+  const char* Trunk(bool last) const {
+    if (last) return "   ";
+    return ascii_ ? "|  " : "│  ";
+  }
+
+  bool ascii_;
+  std::set<std::string> cohorts_;
+  std::set<std::string> has_parent_;
+  std::set<std::string> drawn_;
+  std::map<std::string, std::set<std::string>> children_;
+  std::map<std::string, std::vector<const api::ClusterQueue*>> queues_;
+  std::vector<QueueTreeLine> lines_;
+};
+
+}  // namespace
+
+std::string RootCohort(const ClusterView& view, const std::string& cohort) {
+  std::string root = cohort;
+  std::set<std::string> seen{root};
+  while (true) {
+    const auto found =
+        std::find_if(view.cohorts.begin(), view.cohorts.end(),
+                     [&](const api::Cohort& candidate) { return candidate.meta.name == root; });
+    if (found == view.cohorts.end() || found->spec.parent_name.empty() ||
+        !seen.insert(found->spec.parent_name).second) {
+      return root;
+    }
+    root = found->spec.parent_name;
+  }
+}
+
+std::map<std::string, QueueUse> SumUse(const ClusterView& view) {
+  std::map<std::string, QueueUse> use_by_queue;
+  for (const api::ClusterQueue& queue : view.cluster_queues) {
+    QueueUse& use = use_by_queue[queue.meta.name];
+    use.queue = &queue;
+    AddQuota(queue, use);
+  }
+  for (const api::Workload& workload : view.workloads) {
+    const auto found = use_by_queue.find(ClusterQueueOf(view, workload));
+    if (found == use_by_queue.end()) continue;
+    if (IsRunning(workload)) ++found->second.running;
+    if (!IsWaiting(workload)) continue;
+    ++found->second.waiting;
+    const api::Workload*& oldest = found->second.oldest;
+    if (oldest == nullptr || WaitingSince(workload) < WaitingSince(*oldest)) oldest = &workload;
+  }
+  AddLent(view, use_by_queue);
+  return use_by_queue;
+}
+
+std::vector<QueueTreeLine> DrawQueueTree(const ClusterView& view, bool ascii) {
+  return TreeDrawer(view, ascii).Draw();
+}
+
+}  // namespace berth::cli

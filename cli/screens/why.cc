@@ -1,0 +1,390 @@
+#include "cli/screens/why.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "base/rfc3339.h"
+#include "base/strings.h"
+#include "cli/screens/reason.h"
+
+namespace berth::cli {
+namespace {
+
+const api::Condition* Find(const api::Workload& workload, const char* type) {
+  return api::FindCondition(workload.status.conditions, type);
+}
+bool Has(const api::Workload& workload, const char* type) {
+  return api::IsTrue(workload.status.conditions, type);
+}
+
+std::string FlavorsLine(const api::Workload& workload) {
+  std::vector<std::string> parts;
+  for (const auto& assignment : workload.status.admission->pod_set_assignments) {
+    std::map<std::string, std::vector<std::string>> amounts_by_flavor;
+    for (const auto& [resource, flavor] : assignment.flavors) {
+      const auto used = assignment.resource_usage.find(resource);
+      const api::Amount amount = used == assignment.resource_usage.end() ? 0 : used->second;
+      amounts_by_flavor[flavor].push_back(resource + " " + api::FormatAmount(resource, amount));
+    }
+    for (const auto& [flavor, amounts] : amounts_by_flavor) {
+      parts.push_back(flavor + ": " + Join(amounts, ", "));
+    }
+  }
+  return Join(parts, "; ");
+}
+
+Step QueuedStep(const ClusterView& view, const api::Workload& workload) {
+  Step step{.name = "queued", .state = StepState::kDone, .since = workload.meta.creation_timestamp};
+  const std::string queue = ClusterQueueOf(view, workload);
+  step.lines.push_back("LocalQueue " + workload.spec.queue_name + " → ClusterQueue " +
+                       (queue.empty() ? "(none)" : queue));
+  return step;
+}
+
+void AddEviction(const api::Workload& workload, Step& step) {
+  const api::Condition* evicted = Find(workload, api::kEvicted);
+  if (evicted == nullptr || evicted->status != api::ConditionStatus::kTrue) return;
+  step.lines.push_back("was stopped " + FormatTime(evicted->last_transition_time) + " (" +
+                       evicted->reason + "): " + evicted->message);
+}
+
+Step QuotaStep(const ClusterView& view, const api::Workload& workload, const TextStyle& style) {
+  Step step{.name = "quota reserved"};
+  if (Has(workload, api::kQuotaReserved) && workload.status.admission) {
+    step.state = StepState::kDone;
+    step.since = Find(workload, api::kQuotaReserved)->last_transition_time;
+    step.lines.push_back(FlavorsLine(workload));
+    AddEviction(workload, step);
+    return step;
+  }
+  step.state = workload.spec.active ? StepState::kNow : StepState::kFailed;
+  step.since = WaitingSince(workload);
+  const Reason reason = WaitingReason(view, workload, style);
+  step.lines.push_back(reason.Line());
+  for (const TriedFlavor& tried : reason.tried) {
+    if (tried.message.empty()) continue;
+    step.lines.push_back((tried.flavor.empty() ? "" : "flavor " + tried.flavor + ": ") +
+                         tried.message);
+  }
+  for (const ConsideredVictim& victim : reason.victims) {
+    step.lines.push_back("not preempted: " + victim.workload + ", " + victim.why_not);
+  }
+  for (const api::Workload* other : InQueueOrder(view)) {
+    if (other == &workload) break;
+    if (ClusterQueueOf(view, *other) != ClusterQueueOf(view, workload)) continue;
+    if (Has(*other, api::kQuotaReserved)) continue;
+    step.lines.push_back("stands before it: " + DisplayName(*other));
+    if (step.lines.size() > 8) {
+      step.lines.push_back("… and more");
+      break;
+    }
+  }
+  AddEviction(workload, step);
+  return step;
+}
+
+std::vector<std::string> RequestLines(const ClusterView& view, const api::Workload& workload,
+                                      const api::ProvisioningRequest& request) {
+  std::vector<std::string> lines{"ProvisioningRequest " + request.meta.name + ", class " +
+                                 request.provisioning_class_name};
+  for (const char* type :
+       {"Accepted", "Provisioned", "BookingExpired", "CapacityRevoked", "Failed"}) {
+    const api::Condition* condition = api::FindCondition(request.conditions, type);
+    if (condition == nullptr) continue;
+    const bool is_true = condition->status == api::ConditionStatus::kTrue;
+    lines.push_back(std::string(is_true ? "" : "not ") + type + " " +
+                    FormatTime(condition->last_transition_time) + " (" + condition->reason + ")");
+    if (!condition->message.empty()) lines.push_back("the cloud says: " + condition->message);
+  }
+  if (request.conditions.empty()) {
+    lines.push_back("no controller has answered for class " + request.provisioning_class_name);
+  }
+  const NodePoolView* pool = WantedPool(view, workload);
+  if (pool != nullptr) {
+    std::string line = "pool " + pool->name + ": " + std::to_string(pool->node_count);
+    if (pool->max_nodes) line += " of " + std::to_string(*pool->max_nodes);
+    line += " nodes";
+    if (pool->stock) {
+      line +=
+          *pool->stock == 0 ? ", none in stock" : ", " + std::to_string(*pool->stock) + " in stock";
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::vector<Step> CheckSteps(const ClusterView& view, const api::Workload& workload) {
+  std::vector<Step> steps;
+  for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
+    const api::ProvisioningRequest* request = FindProvisioningRequest(view, workload);
+    const bool is_capacity =
+        request != nullptr && request->meta.name.find(check.name) != std::string::npos;
+    Step step{.name = is_capacity ? "capacity" : "check " + check.name,
+              .since = check.last_transition_time};
+    const bool has_quota = Has(workload, api::kQuotaReserved);
+    if (check.state == api::CheckState::kReady) {
+      step.state = StepState::kDone;
+    } else if (check.state == api::CheckState::kRejected) {
+      step.state = StepState::kFailed;
+    } else {
+      step.state = has_quota ? StepState::kNow : StepState::kAhead;
+    }
+    if (is_capacity) step.lines = RequestLines(view, workload, *request);
+    if (!is_capacity && !check.message.empty()) step.lines.push_back(check.message);
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+Step AdmittedStep(const api::Workload& workload) {
+  Step step{.name = "admitted"};
+  if (!Has(workload, api::kAdmitted)) return step;
+  step.state = StepState::kDone;
+  step.since = Find(workload, api::kAdmitted)->last_transition_time;
+  return step;
+}
+
+std::vector<Step> RunSteps(const ClusterView& view, const api::Workload& workload) {
+  Step running{.name = "running"};
+  if (IsFinished(workload)) {
+    const api::Condition* finished = Find(workload, api::kFinished);
+    running.state = StepState::kDone;
+    return {running,
+            {.name = "finished",
+             .state = finished->reason == api::kSucceeded ? StepState::kDone : StepState::kFailed,
+             .since = finished->last_transition_time,
+             .lines = {FinishedResult(view, workload)}}};
+  }
+  if (IsRunning(workload)) {
+    running.state = StepState::kNow;
+    const std::string place = RunningPlace(view, workload);
+    if (!place.empty()) running.lines.push_back(place);
+  }
+  return {running};
+}
+
+// What would change the answer, from the amounts that the decision recorded.
+std::vector<std::string> Levers(const ClusterView& view, const api::Workload& workload,
+                                const TextStyle& style) {
+  std::vector<std::string> levers;
+  if (Has(workload, api::kQuotaReserved)) {
+    const NodePoolView* wanted = WantedPool(view, workload);
+    if (wanted != nullptr && wanted->stock && *wanted->stock == 0) {
+      levers.push_back("one " + wanted->machine_type + " came into stock for pool " + wanted->name);
+    }
+    for (const NodePoolView& pool : view.node_pools) {
+      if (wanted == nullptr || &pool == wanted || !pool.queued_provisioning) continue;
+      if (pool.stock.value_or(1) <= 0 || pool.accelerator_count == 0) continue;
+      levers.push_back("it asked for " + std::to_string(pool.accelerator_count) + " × " +
+                       pool.accelerator_type + " and selected pool " + pool.name +
+                       ", which has machines in stock");
+    }
+    return levers;
+  }
+  const Reason reason = WaitingReason(view, workload, style);
+  for (const TriedFlavor& tried : reason.tried) {
+    if (!tried.asked || !tried.available || *tried.available >= *tried.asked) continue;
+    const api::Amount missing =
+        api::SubtractAmounts(*tried.asked, std::max<api::Amount>(*tried.available, 0));
+    levers.push_back(api::FormatAmount(tried.resource, missing) + " more " + tried.resource +
+                     " became free in flavor " + tried.flavor);
+    if (*tried.available > 0) {
+      levers.push_back("it asked for " + api::FormatAmount(tried.resource, *tried.available) + " " +
+                       tried.resource + " or less");
+    }
+  }
+  return levers;
+}
+
+std::string GivesUp(const ClusterView& view, const api::Workload& workload) {
+  const api::ProvisioningRequest* request = FindProvisioningRequest(view, workload);
+  if (request == nullptr || !Has(workload, api::kQuotaReserved) || IsRunning(workload)) return "";
+  const std::string* valid = api::FindValue(request->parameters, "ValidUntilSeconds");
+  if (valid == nullptr) {
+    return std::string("never (set ") + api::kProvisioningParameterPrefix +
+           "ValidUntilSeconds to bound the wait)";
+  }
+  const auto seconds = ParseInt64(*valid);
+  if (!seconds) return "";
+  return FormatTime(request->meta.creation_timestamp + std::chrono::seconds(*seconds)) +
+         " (ValidUntilSeconds " + *valid + ")";
+}
+
+std::string Headline(const ClusterView& view, const api::Workload& workload, const Story& story) {
+  if (IsFinished(workload)) return "is over: " + FinishedResult(view, workload);
+  if (!workload.spec.active) return "is deactivated and does not queue";
+  if (IsRunning(workload)) {
+    return "runs since " +
+           HumanDuration(view.now - Find(workload, api::kAdmitted)->last_transition_time);
+  }
+  std::string what = "its turn";
+  for (const Step& step : story.steps) {
+    if (step.state != StepState::kNow) continue;
+    what = step.name == "quota reserved" ? "quota" : step.name;
+    if (step.name == "quota reserved") {
+      const std::string kind = WaitingReason(view, workload, {}).kind;
+      if (kind != "quota" && kind != "queued") what = "its queue (" + kind + ")";
+    }
+    break;
+  }
+  return "has waited " + HumanDuration(view.now - WaitingSince(workload)) + ": for " + what;
+}
+
+Story StoryOf(const ClusterView& view, const api::Workload& workload, const TextStyle& style) {
+  Story story{.subject = DisplayName(workload)};
+  story.steps.push_back(QueuedStep(view, workload));
+  story.steps.push_back(QuotaStep(view, workload, style));
+  for (Step& step : CheckSteps(view, workload)) story.steps.push_back(std::move(step));
+  story.steps.push_back(AdmittedStep(workload));
+  for (Step& step : RunSteps(view, workload)) story.steps.push_back(std::move(step));
+  if (IsWaiting(workload)) story.would_start_if = Levers(view, workload, style);
+  story.gives_up = GivesUp(view, workload);
+  story.headline = Headline(view, workload, story);
+  return story;
+}
+
+// "did you mean train?" among `names`, where one is near enough.
+std::string Suggestion(const std::string& name, const std::vector<std::string>& names) {
+  const std::string* nearest = nullptr;
+  std::size_t best = name.size() / 3 + 2;
+  for (const std::string& candidate : names) {
+    const std::size_t distance = EditDistance(name, candidate);
+    if (distance < best) {
+      best = distance;
+      nearest = &candidate;
+    }
+  }
+  return nearest == nullptr ? " (berth list shows what there is)"
+                            : "; did you mean " + *nearest + "? (berth list)";
+}
+
+Error NotQueued(const ClusterView& view, const api::Job& job) {
+  std::vector<std::string> queues;
+  for (const api::LocalQueue& queue : view.local_queues) {
+    if (queue.meta.namespace_name == job.meta.namespace_name) queues.push_back(queue.meta.name);
+  }
+  return {ErrorCode::kInvalid,
+          "job " + job.meta.key().ToString() + " is not queued: it has no label " +
+              api::kQueueLabel +
+              " (queues here: " + (queues.empty() ? "none" : Join(queues, ", ")) + ")"};
+}
+
+Result<Story> TellOfJob(const ClusterView& view, const api::Job& job, const TextStyle& style) {
+  const api::Workload* workload = FindWorkloadOf(view, job);
+  if (workload != nullptr) return StoryOf(view, *workload, style);
+  if (api::FindValue(job.meta.labels, api::kQueueLabel) == nullptr) return NotQueued(view, job);
+  return Error{ErrorCode::kNotFound,
+               "job " + job.meta.key().ToString() +
+                   " has no Workload yet: the controller has not seen it (is one running?)"};
+}
+
+std::string Mark(StepState state, const TextStyle& style) {
+  switch (state) {
+    case StepState::kDone: return Paint(style.ascii ? "+" : "✓", Color::kGreen, style);
+    case StepState::kNow: return Paint(style.ascii ? "*" : "◷", Color::kYellow, style);
+    case StepState::kAhead: return style.ascii ? "-" : "·";
+    case StepState::kFailed: return Paint(style.ascii ? "x" : "✗", Color::kRed, style);
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<Story> TellStory(const ClusterView& view, const std::string& namespace_name,
+                        const std::string& reference, const TextStyle& style) {
+  const std::size_t slash = reference.find('/');
+  std::string kind = slash == std::string::npos ? "" : ToLower(reference.substr(0, slash));
+  const std::string name = slash == std::string::npos ? reference : reference.substr(slash + 1);
+  if (kind == "jobs" || kind == "job.batch" || kind == "jobs.batch") kind = "job";
+  if (kind == "wl" || kind == "workloads" || kind == "kwl") kind = "workload";
+  if (kind == "pods" || kind == "po") kind = "pod";
+  std::vector<std::string> names;
+  if (kind.empty() || kind == "job") {
+    for (const api::Job& job : view.jobs) {
+      if (job.meta.namespace_name != namespace_name) continue;
+      if (job.meta.name == name) return TellOfJob(view, job, style);
+      names.push_back(job.meta.name);
+    }
+  }
+  if (kind == "pod") {
+    for (const PodView& pod : view.pods) {
+      if (pod.namespace_name != namespace_name) continue;
+      if (pod.name == name && !pod.job_name.empty()) {
+        return TellStory(view, namespace_name, "job/" + pod.job_name, style);
+      }
+      names.push_back(pod.name);
+    }
+  }
+  if (kind.empty() || kind == "workload") {
+    for (const api::Workload& workload : view.workloads) {
+      if (workload.meta.namespace_name != namespace_name) continue;
+      if (workload.meta.name == name) return StoryOf(view, workload, style);
+      if (!kind.empty()) names.push_back(workload.meta.name);
+    }
+  }
+  if (!kind.empty() && kind != "job" && kind != "pod" && kind != "workload") {
+    return Error{ErrorCode::kInvalid,
+                 "\"" + kind + "\": berth why knows job/NAME, workload/NAME and pod/NAME"};
+  }
+  return Error{ErrorCode::kNotFound, "no " + (kind.empty() ? "job" : kind) + " \"" + name +
+                                         "\" in namespace " + namespace_name +
+                                         Suggestion(name, names)};
+}
+
+std::string RenderStory(const ClusterView& view, const Story& story, const TextStyle& style) {
+  std::string out = Paint(story.subject, Color::kBold, style) + " " + story.headline + ".\n\n";
+  std::size_t name_width = 0;
+  for (const Step& step : story.steps) name_width = std::max(name_width, step.name.size());
+  for (const Step& step : story.steps) {
+    std::string when;
+    if (step.since && step.state == StepState::kNow) {
+      when = HumanDuration(view.now - *step.since);
+    } else if (step.since) {
+      when = FormatTime(*step.since);
+    }
+    constexpr std::size_t kWhenWidth = 20;
+    std::string head = "  " + Mark(step.state, style) + " " + step.name;
+    head.append(name_width - step.name.size() + 2, ' ');
+    head += when;
+    const std::size_t begins_at = 4 + name_width + 2 + kWhenWidth + 2;
+    for (const std::string& line : step.lines) {
+      const std::size_t width = DisplayWidth(head);
+      head.append(width < begins_at ? begins_at - width : 1, ' ');
+      out += head + line + "\n";
+      head.clear();
+    }
+    if (step.lines.empty()) out += head.substr(0, head.find_last_not_of(' ') + 1) + "\n";
+  }
+  if (!story.would_start_if.empty()) {
+    out += "\nIt would start if\n";
+    for (const std::string& lever : story.would_start_if) {
+      out += (style.ascii ? "  - " : "  · ") + lever + "\n";
+    }
+  }
+  if (!story.gives_up.empty()) out += "It gives up: " + story.gives_up + ".\n";
+  return out;
+}
+
+nlohmann::json StoryJson(const Story& story) {
+  using Json = nlohmann::json;
+  constexpr std::array<const char*, 4> kStates{"done", "now", "ahead", "failed"};
+  Json steps = Json::array();
+  for (const Step& step : story.steps) {
+    steps.push_back({{"name", step.name},
+                     {"state", kStates.at(static_cast<std::size_t>(step.state))},
+                     {"since", step.since ? Json(FormatTime(*step.since)) : Json()},
+                     {"lines", step.lines}});
+  }
+  return {{"subject", story.subject},
+          {"headline", story.headline},
+          {"steps", std::move(steps)},
+          {"wouldStartIf", story.would_start_if},
+          {"givesUp", story.gives_up}};
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,112 @@
+// Goal: status and list answer "is mine running; if not, why". Method: whole screens as text.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "api/reasons.h"
+#include "cli/screens/list.h"
+#include "cli/screens/status.h"
+#include "tests/cli/view_builder.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr TextStyle kAscii{.ascii = true};
+
+// Two teams in a cohort: team-a borrows two GPUs from team-b; two of its jobs wait for the same.
+ClusterView TwoTeams() {
+  ClusterView view;
+  view.now = ViewTime();
+  view.cluster_name = "prod";
+  view.cluster_queues = {MakeQueue("team-a", "org", {{"cpu", 20000}, {"nvidia.com/gpu", 8}},
+                                   {{"cpu", 16000}, {"nvidia.com/gpu", 10}}),
+                         MakeQueue("team-b", "org", {{"cpu", 20000}, {"nvidia.com/gpu", 8}},
+                                   {{"cpu", 6000}, {"nvidia.com/gpu", 2}})};
+  view.cluster_queues[1].spec.queueing_strategy = api::QueueingStrategy::kStrictFifo;
+  view.local_queues = {MakeLocalQueue("team-a", "a-queue", "team-a")};
+  for (int i = 0; i < 2; ++i) {
+    api::Workload workload =
+        MakeWorkload("team-a", "sweep-" + std::to_string(17 + i), "a-queue", 720 - 60 * i);
+    workload.spec.priority = 50;
+    workload.status.conditions = {FalseCondition(
+        api::kQuotaReserved, api::kWaitingForQuota,
+        "couldn't assign flavors to pod set main: insufficient unused quota", SecondsAgo(100))};
+    workload.meta.annotations["berth.dev/explanation"] =
+        R"({"tried":[{"podSet":"main","flavor":"t4","resource":"nvidia.com/gpu","asked":4,)"
+        R"("available":0,"nominal":8,"limit":"borrowingLimit 2"}]})";
+    view.workloads.push_back(workload);
+  }
+  return view;
+}
+
+TEST(Status, ShowsQueuesAndWhyEachWaits) {
+  EXPECT_EQ(RenderStatus(TwoTeams(), {}, kAscii),
+            "prod - 2 waiting, 0 running - oldest wait 12m (team-a/sweep-17)\n"
+            "\n"
+            "QUEUE                  WAITING  RUNNING  OLDEST  cpu               nvidia.com/gpu\n"
+            "org (cohort)\n"
+            "|- team-a                    2        0     12m  ########.. 16/20  ########## 10/8 "
+            "borrows 2\n"
+            "`- team-b  StrictFIFO        0        0       -  ###....... 6/20   ##........ 2/8 "
+            "lends 2\n"
+            "\n"
+            "WAITING          QUEUE    PRIO  NEXT  AGE  REASON\n"
+            "team-a/sweep-17  a-queue    50     1  12m  quota: nvidia.com/gpu in flavor t4: needs "
+            "4, 0 free of 8 (borrowingLimit 2)\n"
+            "team-a/sweep-18  a-queue    50     2  11m  behind team-a/sweep-17 (same request)\n");
+}
+
+TEST(Status, ShowsCapacityRequestsAndPools) {
+  const std::string screen = RenderStatus(DwsView(), {}, {});
+  EXPECT_NE(screen.find("local cluster, ready 3d · 1 waiting, 0 running · oldest wait 3d2h "
+                        "(default/h100-train)\n"),
+            std::string::npos)
+      << screen;
+  EXPECT_NE(screen.find("░░░░░░░░░░ 8/∞"), std::string::npos) << screen;
+  EXPECT_NE(screen.find("capacity: asked 3d2h ago, \"Waiting for resources.\"; pool "
+                        "dws-h100-nodepool 0/1 nodes"),
+            std::string::npos)
+      << screen;
+  EXPECT_NE(screen.find("dws-h100-nodepool  a3-highgpu-8g  8 × H100  0 of 1      0  -"),
+            std::string::npos)
+      << screen;
+}
+
+TEST(Status, NarrowsToOneQueueAndSaysWhatIsHidden) {
+  ClusterView view = TwoTeams();
+  view.hidden = {"nodes"};
+  const std::string screen = RenderStatus(view, {.only = "team-b"}, kAscii);
+  EXPECT_EQ(screen.find("sweep-17  a-queue"), std::string::npos) << screen;
+  EXPECT_NE(screen.find("hidden (no right to list them): nodes"), std::string::npos);
+  EXPECT_TRUE(IsKnownQueue(view, "org"));
+  EXPECT_FALSE(IsKnownQueue(view, "nope"));
+}
+
+TEST(Status, JsonHasStableKeysWithUnits) {
+  const nlohmann::json out = StatusJson(TwoTeams(), {});
+  EXPECT_EQ(out["waiting"][0]["waitSeconds"], 720);
+  EXPECT_EQ(out["waiting"][1]["position"], 2);
+  EXPECT_EQ(out["waiting"][0]["reason"]["kind"], "quota");
+  EXPECT_EQ(out["clusterQueues"][0]["resources"][0]["used"], "16");
+}
+
+TEST(List, ShowsStatesAndRefusesUnknownOrders) {
+  ClusterView view = DwsView();
+  api::Workload done = MakeWorkload("default", "done", "dws-local-queue", 500);
+  done.status.conditions = {
+      TrueCondition(api::kAdmitted, api::kAdmitted, "", SecondsAgo(400)),
+      TrueCondition(api::kFinished, api::kSucceeded, "Job finished", SecondsAgo(358))};
+  view.workloads.push_back(done);
+  const auto all = RenderList(view, {}, kAscii);
+  ASSERT_TRUE(all.has_value());
+  EXPECT_NE(all->find("default    h100-train  Job   dws-local-queue     0  reserved    3d2h  "
+                      "capacity: asked 3d2h ago"),
+            std::string::npos)
+      << *all;
+  EXPECT_NE(all->find("succeeded  8m20s  ok in 42s"), std::string::npos) << *all;
+  EXPECT_EQ(RenderList(view, {.finished = true}, kAscii)->find("h100"), std::string::npos);
+  EXPECT_EQ(*RenderList(view, {.namespace_name = "other"}, kAscii), "nothing is queued here\n");
+  EXPECT_EQ(RenderList(view, {.sort = "size"}, kAscii).error().code, ErrorCode::kInvalid);
+}
+
+}  // namespace
+}  // namespace berth::cli

@@ -1,0 +1,66 @@
+// Goal: `berth why` goes from the Job to the missing thing, says what would change it, and points
+// the way where the name is wrong.
+#include "cli/screens/why.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/labels.h"
+#include "tests/cli/view_builder.h"
+
+namespace berth::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Why, TellsTheChainOfAJobThatWaitsForCapacity) {
+  const ClusterView view = DwsView();
+  const auto story = TellStory(view, "default", "job/h100-train", {});
+  ASSERT_TRUE(story.has_value()) << story.error().message;
+  EXPECT_EQ(story->headline, "has waited 3d2h: for capacity");
+  std::vector<std::string> names;
+  for (const Step& step : story->steps) names.push_back(step.name);
+  EXPECT_THAT(names, ElementsAre("queued", "quota reserved", "capacity", "admitted", "running"));
+  EXPECT_EQ(story->steps[2].state, StepState::kNow);
+  EXPECT_THAT(story->steps[2].lines, testing::Contains(HasSubstr("none in stock")));
+  EXPECT_THAT(story->would_start_if,
+              ElementsAre("one a3-highgpu-8g came into stock for pool dws-h100-nodepool",
+                          HasSubstr("dws-t4-nodepool, which has machines in stock")));
+  EXPECT_THAT(story->gives_up, HasSubstr("never (set provreq.kueue.x-k8s.io/ValidUntilSeconds"));
+}
+
+TEST(Why, DrawsTheChain) {
+  const ClusterView view = DwsView();
+  const auto story = TellStory(view, "default", "h100-train", {});
+  ASSERT_TRUE(story.has_value());
+  const std::string text = RenderStory(view, *story, {});
+  EXPECT_THAT(text, HasSubstr("default/h100-train has waited 3d2h: for capacity.\n"));
+  EXPECT_THAT(text, HasSubstr("  ✓ queued          2026-11-17T06:12:00Z  LocalQueue "
+                              "dws-local-queue → ClusterQueue dws-cluster-queue\n"));
+  EXPECT_THAT(text, HasSubstr("  · running\n"));
+}
+
+TEST(Why, SuggestsTheNearestName) {
+  const auto story = TellStory(DwsView(), "default", "job/h100-trian", {});
+  ASSERT_FALSE(story.has_value());
+  EXPECT_EQ(story.error(), (Error{ErrorCode::kNotFound,
+                                  "no job \"h100-trian\" in namespace default; did you "
+                                  "mean h100-train? (berth list)"}));
+}
+
+TEST(Why, SaysWhenAJobIsNotQueued) {
+  ClusterView view = DwsView();
+  view.workloads.clear();
+  view.jobs[0].meta.labels.clear();
+  EXPECT_THAT(TellStory(view, "default", "job/h100-train", {}).error().message,
+              HasSubstr("it has no label kueue.x-k8s.io/queue-name (queues here: "
+                        "dws-local-queue)"));
+}
+
+TEST(Why, RefusesOtherKinds) {
+  EXPECT_EQ(TellStory(DwsView(), "default", "node/n1", {}).error().code, ErrorCode::kInvalid);
+}
+
+}  // namespace
+}  // namespace berth::cli
