@@ -21,6 +21,10 @@ class IoPool {
 
   // Tasks that have not begun are dropped; returns when no task runs. Not from a pool thread.
   void Stop();
+  bool stopped() const;
+
+  // Whether the caller is on one of the pool's threads, where blocking is forbidden.
+  bool RunsHere() const;
 
   struct Impl;  // Asio's io_context, for the other .cc files of net/
   Impl& impl() { return *impl_; }

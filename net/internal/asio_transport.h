@@ -1,0 +1,20 @@
+// net/internal/asio_transport.h — how the listener makes a Transport of an accepted socket. Shows
+// Asio: for .cc files only.
+#pragma once
+
+#include <memory>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "net/internal/transport.h"
+
+namespace berth::net {
+
+// `socket` was made with the strand's executor; `tls` may be null.
+std::unique_ptr<Transport> MakeTransport(boost::asio::ip::tcp::socket socket,
+                                         std::shared_ptr<TlsContext> tls);
+
+// "127.0.0.1:80", "[::1]:80"
+std::string EndpointText(const boost::asio::ip::tcp::endpoint& endpoint);
+
+}  // namespace berth::net

@@ -1,0 +1,36 @@
+// net/internal/listener.h — accepts connections and hands them on, without showing Asio.
+//
+// Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "net/internal/transport.h"
+
+namespace berth::net {
+
+class Listener {
+ public:
+  struct Callbacks {
+    // One connection; calls do not overlap.
+    std::function<void(Strand strand, std::unique_ptr<Transport> transport)> on_connection;
+    std::function<std::shared_ptr<TlsContext>()> tls;  // for the next connection; null: plain
+    std::function<void()> on_closed;                   // after Close, once; nothing comes after it
+  };
+
+  // Binds and listens; Open begins to accept.
+  // kUnavailable with the address where it cannot be bound, kInvalid where it is no IP address.
+  static Result<std::shared_ptr<Listener>> Bind(IoPool& pool, const std::string& address,
+                                                std::uint16_t port);
+  virtual ~Listener() = default;
+
+  virtual void Open(Callbacks callbacks) = 0;
+  virtual void Close() = 0;
+  virtual std::uint16_t port() const = 0;
+};
+
+}  // namespace berth::net

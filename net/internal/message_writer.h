@@ -1,0 +1,47 @@
+// net/internal/message_writer.h — HTTP/1.1 messages into bytes.
+//
+// Names that are no tokens are left out, control characters in values become blanks: what a caller
+// passes on cannot end a header early.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "net/http.h"
+
+namespace berth::net {
+
+std::string_view ReasonPhrase(int status);
+
+struct ResponseFraming {
+  enum class Body { kLength, kChunked, kUntilClose, kNone };
+  enum class Version { kHttp10, kHttp11 };
+  Body body = Body::kLength;
+  std::size_t length = 0;              // kLength
+  Version version = Version::kHttp11;  // the request's
+  bool keep_alive = true;
+};
+
+// Up to and with the empty line. Framing headers of the caller are replaced.
+std::string ResponseHead(int status, const Headers& headers, const ResponseFraming& framing);
+
+// "1a\r\n…\r\n" appended to `out`; `bytes` must not be empty.
+void AppendChunk(std::string_view bytes, std::string& out);
+inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
+
+struct RequestDefaults {
+  std::string host;
+  std::string user_agent;
+  std::string bearer_token;
+};
+
+// Headers of the request win over the defaults.
+std::string RequestHead(const Request& request, std::string_view target,
+                        const RequestDefaults& defaults);
+
+// Whether `text` may stand in a request line: no blanks, no control characters.
+bool IsPlainTarget(std::string_view text);
+bool IsToken(std::string_view text);
+
+}  // namespace berth::net

@@ -1,0 +1,50 @@
+// net/internal/server_core.h — what all sessions of one server share.
+//
+// Threads: any.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <unordered_set>
+#include <utility>
+
+#include "net/server.h"
+
+namespace berth::net {
+
+class ServerSession;
+struct TlsContext;
+
+struct ServerCore {
+  ServerCore(IoPool& server_pool, ServerOptions server_options, Handler server_handler)
+      : pool(server_pool), options(std::move(server_options)), handler(std::move(server_handler)) {}
+
+  // False: the server stops or has as many connections as it may.
+  bool Add(const std::shared_ptr<ServerSession>& session) {
+    const std::lock_guard lock(mutex);
+    if (is_stopping || sessions.size() >= options.max_connections) return false;
+    sessions.insert(session);
+    return true;
+  }
+
+  // The last thing that a session does.
+  void Remove(const std::shared_ptr<ServerSession>& session) {
+    const std::lock_guard lock(mutex);
+    sessions.erase(session);
+    if (sessions.empty()) changed.notify_all();
+  }
+
+  IoPool& pool;
+  const ServerOptions options;
+  const Handler handler;
+
+  std::mutex mutex;  // guards what follows
+  std::condition_variable changed;
+  std::unordered_set<std::shared_ptr<ServerSession>> sessions;
+  std::shared_ptr<TlsContext> tls;
+  bool is_stopping = false;
+  bool is_listening = true;
+};
+
+}  // namespace berth::net

@@ -1,0 +1,333 @@
+#include "net/internal/server_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace berth::net {
+namespace {
+
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+// A body up to this size goes out in one piece with its head.
+constexpr std::size_t kJoinBytes = 16 * 1024;
+
+bool HasBody(int status) { return status >= 200 && status != 204 && status != 304; }
+
+}  // namespace
+
+ServerSession::ServerSession(std::shared_ptr<ServerCore> core, Strand strand,
+                             std::unique_ptr<Transport> transport)
+    : core_(std::move(core)),
+      strand_(std::move(strand)),
+      transport_(std::move(transport)),
+      deadline_(strand_, [this] { OnDeadline(); }) {}
+
+void ServerSession::Start() {
+  strand_.Post([self = shared_from_this()] {
+    if (self->phase_ != Phase::kHandshake) return;
+    self->deadline_.SetAfter(self->core_->options.handshake_timeout);
+    self->transport_->Accept(self);
+  });
+}
+
+void ServerSession::Abort() {
+  strand_.Post([self = shared_from_this()] { self->Close(); });
+}
+
+void ServerSession::Close() {
+  if (phase_ == Phase::kClosed) return;
+  const auto self = shared_from_this();  // the core's may be the last
+  phase_ = Phase::kClosed;
+  deadline_.Clear();
+  transport_->Abort();
+  output_.clear();
+  if (const auto stream = std::exchange(stream_, nullptr)) stream->MarkGone();
+  core_->Remove(self);
+}
+
+void ServerSession::OnReady(const IoOutcome& outcome) {
+  if (outcome.ok()) {
+    BeginRequest();
+  } else {
+    Close();
+  }
+}
+
+void ServerSession::OnDeadline() {
+  if (phase_ == Phase::kRequest && has_request_begun_) {
+    Refuse(408, "the request took too long");
+  } else {
+    Close();  // nothing asked yet, or the peer does not take its answer
+  }
+}
+
+void ServerSession::BeginRequest() {
+  phase_ = Phase::kRequest;
+  parser_.emplace(ParseLimits{core_->options.max_header_bytes, core_->options.max_body_bytes});
+  has_request_begun_ = false;
+  is_header_checked_ = false;
+  keep_alive_ = true;
+  is_head_ = false;
+  is_http10_ = false;
+  is_answer_complete_ = false;
+  deadline_.SetAfter(core_->options.idle_timeout);
+  ProcessInput();
+}
+
+void ServerSession::ProcessInput() {
+  while (phase_ == Phase::kRequest && !input_.empty()) {
+    if (!has_request_begun_) {
+      has_request_begun_ = true;
+      deadline_.SetAfter(core_->options.request_timeout);
+    }
+    const ParseProgress progress = parser_->Feed(input_.view());
+    input_.Consume(progress.consumed);
+    if (progress.failure) {
+      RefuseInput(*progress.failure);
+      return;
+    }
+    if (parser_->header_done() && !is_header_checked_) OnHeader();
+    if (phase_ != Phase::kRequest) return;
+    if (parser_->done()) {
+      RunHandler();
+      return;
+    }
+    if (progress.consumed == 0) break;
+  }
+  if (phase_ != Phase::kRequest) return;
+  if (has_peer_ended_) {
+    Finish();
+  } else {
+    ReadMore();
+  }
+}
+
+void ServerSession::OnHeader() {
+  is_header_checked_ = true;
+  is_http10_ = parser_->is_http10();
+  keep_alive_ = parser_->keep_alive();
+  const std::string_view expect = parser_->expect();
+  if (expect.empty() || is_http10_) return;
+  if (!EqualsIgnoreCase(expect, "100-continue")) {
+    Refuse(417, "the only expectation understood is 100-continue");
+  } else if (!parser_->done() && input_.empty()) {
+    Enqueue(std::string(kContinue));
+  }
+}
+
+void ServerSession::RunHandler() {
+  phase_ = Phase::kAnswering;
+  deadline_.Clear();
+  Request request = parser_->TakeRequest();
+  parser_.reset();
+  is_head_ = request.method == "HEAD";
+  request.peer_address = transport_->peer_address();
+  if (auto certificate = transport_->peer_certificate()) {
+    request.client_certificate_common_name = std::move(certificate->common_name);
+    request.client_certificate_organizations = std::move(certificate->organizations);
+  }
+  auto responder = std::make_shared<ServerResponder>(ServerResponder::Context{
+      weak_from_this(), strand_,
+      is_http10_ ? ServerStream::Framing::kPlain : ServerStream::Framing::kChunked,
+      core_->options.max_stream_backlog_bytes});
+  try {
+    core_->handler(std::move(request), responder);
+  } catch (...) {
+    // One broken request must not end the process; its responder answers 500 when it is dropped.
+  }
+  responder.reset();
+  if (phase_ == Phase::kAnswering || phase_ == Phase::kStreaming) ReadMore();
+}
+
+ResponseFraming ServerSession::Framing() const {
+  ResponseFraming framing;
+  framing.version =
+      is_http10_ ? ResponseFraming::Version::kHttp10 : ResponseFraming::Version::kHttp11;
+  framing.keep_alive = keep_alive_;
+  return framing;
+}
+
+void ServerSession::Answer(Response response) {
+  if (phase_ != Phase::kAnswering || is_answer_complete_) return;
+  if (EqualsIgnoreCase(response.headers.Find("Connection"), "close")) keep_alive_ = false;
+  ResponseFraming framing = Framing();
+  framing.length = response.body.size();
+  const bool has_body = HasBody(response.status) && !is_head_;
+  // The answer to HEAD has the length that GET would have.
+  const bool has_own_length = is_head_ && response.body.empty();
+  if (!HasBody(response.status) || has_own_length) framing.body = ResponseFraming::Body::kNone;
+  std::string head = ResponseHead(response.status, response.headers, framing);
+  is_answer_complete_ = true;
+  if (!has_body) {
+    Enqueue(std::move(head));
+  } else if (response.body.size() <= kJoinBytes) {
+    Enqueue(std::move(head.append(response.body)));
+  } else {
+    Enqueue(std::move(head));
+    Enqueue(std::move(response.body));
+  }
+}
+
+void ServerSession::StartStream(std::shared_ptr<ServerStream> stream, int status,
+                                const Headers& headers) {
+  if (phase_ != Phase::kAnswering || is_answer_complete_) {
+    stream->MarkGone();
+    return;
+  }
+  if (EqualsIgnoreCase(headers.Find("Connection"), "close")) keep_alive_ = false;
+  ResponseFraming framing = Framing();
+  framing.body = ResponseFraming::Body::kChunked;
+  if (is_http10_) {
+    framing.body = ResponseFraming::Body::kUntilClose;
+    framing.keep_alive = keep_alive_ = false;
+  }
+  const bool has_body = HasBody(status) && !is_head_;
+  if (!HasBody(status)) framing.body = ResponseFraming::Body::kNone;
+  stream_ = std::move(stream);
+  std::string head = ResponseHead(status, headers, framing);
+  head_bytes_ = head.size();
+  if (has_body) {
+    phase_ = Phase::kStreaming;
+  } else {
+    is_answer_complete_ = true;
+  }
+  Enqueue(std::move(head));
+  if (has_peer_ended_) Close();
+}
+
+void ServerSession::FlushStream() {
+  if (phase_ == Phase::kStreaming && !is_writing_) OnOutputSent();
+}
+
+void ServerSession::Refuse(int status, std::string_view reason) {
+  phase_ = Phase::kAnswering;
+  keep_alive_ = false;
+  Headers headers{{"Content-Type", "text/plain"}};
+  Answer({status, std::move(headers), std::string(reason) + "\n"});
+}
+
+void ServerSession::RefuseInput(const ParseFailure& failure) {
+  switch (failure.kind) {
+    case ParseFailure::Kind::kMalformed:
+      Refuse(400, failure.reason);
+      break;
+    case ParseFailure::Kind::kHeaderTooLarge:
+      Refuse(431, failure.reason);
+      break;
+    case ParseFailure::Kind::kBodyTooLarge:
+      Refuse(413, failure.reason);
+      break;
+    case ParseFailure::Kind::kUnsupported:
+      Refuse(501, failure.reason);
+      break;
+  }
+}
+
+void ServerSession::ReadMore() {
+  if (is_reading_ || has_peer_ended_) return;
+  const bool is_in_body = phase_ == Phase::kRequest && is_header_checked_;
+  std::size_t size = is_in_body ? InputBuffer::kLargeSize : InputBuffer::kSmallSize;
+  // A header, or a chunk's, must fit; the parser refuses it before the buffer is full.
+  if (phase_ == Phase::kRequest && input_.view().size() * 2 > size) {
+    size = std::min(input_.view().size() * 4,
+                    std::max(core_->options.max_header_bytes, InputBuffer::kLargeSize) +
+                        InputBuffer::kSmallSize);
+  }
+  const auto [data, room] = input_.Prepare(size);
+  if (room == 0) {
+    if (phase_ == Phase::kRequest) Refuse(431, "a line of the request is longer than the limit");
+    if (phase_ == Phase::kStreaming) Close();  // nobody sends this much behind a watch
+    return;
+  }
+  is_reading_ = true;
+  transport_->Read(data, room, shared_from_this());
+}
+
+void ServerSession::OnRead(const IoOutcome& outcome, std::size_t byte_count) {
+  is_reading_ = false;
+  if (outcome.kind == IoOutcome::Kind::kFailed) {
+    Close();
+    return;
+  }
+  if (!outcome.ok()) {
+    has_peer_ended_ = true;
+    // It may have ended its side only, and still wait for its answer; a stream has no such end.
+    if (phase_ == Phase::kStreaming) {
+      Close();
+    } else if (phase_ == Phase::kRequest) {
+      Finish();
+    }
+    return;
+  }
+  input_.Commit(byte_count);
+  if (phase_ == Phase::kRequest) {
+    ProcessInput();
+  } else {
+    ReadMore();
+  }
+}
+
+void ServerSession::Enqueue(std::string bytes) {
+  output_.push_back(std::move(bytes));
+  WriteMore();
+}
+
+void ServerSession::WriteMore() {
+  if (is_writing_ || output_.empty()) return;
+  if (phase_ != Phase::kRequest) deadline_.SetAfter(core_->options.write_timeout);
+  is_writing_ = true;
+  transport_->Write(std::string_view(output_.front()).substr(output_sent_), shared_from_this());
+}
+
+void ServerSession::OnWritten(const IoOutcome& outcome, std::size_t byte_count) {
+  is_writing_ = false;
+  if (!outcome.ok()) {
+    Close();
+    return;
+  }
+  const std::size_t of_head = std::min(head_bytes_, byte_count);
+  head_bytes_ -= of_head;
+  if (stream_) stream_->Sent(byte_count - of_head);
+  output_sent_ += byte_count;
+  if (output_sent_ == output_.front().size()) {
+    output_.pop_front();
+    output_sent_ = 0;
+  }
+  if (output_.empty()) {
+    OnOutputSent();
+  } else {
+    WriteMore();
+  }
+}
+
+void ServerSession::OnOutputSent() {
+  if (phase_ == Phase::kStreaming && !is_answer_complete_) {
+    ServerStream::Output next = stream_->Take();
+    is_answer_complete_ = next.is_last;
+    deadline_.Clear();
+    if (!next.bytes.empty()) {
+      Enqueue(std::move(next.bytes));
+      return;
+    }
+  }
+  if (is_answer_complete_) EndAnswer();
+}
+
+void ServerSession::EndAnswer() {
+  if (const auto stream = std::exchange(stream_, nullptr)) stream->MarkGone();
+  if (phase_ == Phase::kClosed) return;
+  if (keep_alive_) {
+    BeginRequest();
+  } else {
+    Finish();
+  }
+}
+
+void ServerSession::Finish() {
+  phase_ = Phase::kFinishing;
+  deadline_.Clear();
+  transport_->Finish(shared_from_this());
+}
+
+}  // namespace berth::net

@@ -1,0 +1,92 @@
+// net/internal/server_session.h — one connection to the server: request, answer, request, ….
+//
+//     handshake ─▶ request ─▶ answering ─▶ request …      (or streaming in place of answering)
+//                     └───────────┴──▶ finishing ─▶ closed
+//
+// While a handler works or a stream is open, a read stays pending: that is how a peer that has gone
+// is noticed. What it brings (pipelined requests) waits in the buffer.
+//
+// Threads: the strand only, but for Start and Abort.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "net/internal/input_buffer.h"
+#include "net/internal/message_parser.h"
+#include "net/internal/message_writer.h"
+#include "net/internal/server_core.h"
+#include "net/internal/server_stream.h"
+#include "net/internal/strand.h"
+#include "net/internal/transport.h"
+
+namespace berth::net {
+
+class ServerSession final : public TransportEvents,
+                            public std::enable_shared_from_this<ServerSession> {
+ public:
+  ServerSession(std::shared_ptr<ServerCore> core, Strand strand,
+                std::unique_ptr<Transport> transport);
+
+  void Start();  // any thread
+  void Abort();  // any thread
+
+  // For the responder and the stream.
+  void Answer(Response response);
+  void StartStream(std::shared_ptr<ServerStream> stream, int status, const Headers& headers);
+  void FlushStream();
+  void Close();  // at once; idempotent
+
+ private:
+  enum class Phase { kHandshake, kRequest, kAnswering, kStreaming, kFinishing, kClosed };
+
+  void OnReady(const IoOutcome& outcome) override;
+  void OnRead(const IoOutcome& outcome, std::size_t byte_count) override;
+  void OnWritten(const IoOutcome& outcome, std::size_t byte_count) override;
+  void OnFinished() override { Close(); }
+  void OnDeadline();
+
+  void BeginRequest();
+  void ProcessInput();
+  void OnHeader();
+  void RunHandler();
+  void Refuse(int status, std::string_view reason);
+  void RefuseInput(const ParseFailure& failure);
+  void ReadMore();
+  void Enqueue(std::string bytes);
+  void WriteMore();
+  void OnOutputSent();
+  void EndAnswer();
+  void Finish();
+  ResponseFraming Framing() const;
+
+  const std::shared_ptr<ServerCore> core_;
+  const Strand strand_;
+  const std::unique_ptr<Transport> transport_;
+  Deadline deadline_;
+  Phase phase_ = Phase::kHandshake;
+
+  InputBuffer input_;
+  bool is_reading_ = false;
+  bool has_peer_ended_ = false;
+
+  // The request at hand.
+  std::optional<RequestParser> parser_;
+  bool has_request_begun_ = false;
+  bool is_header_checked_ = false;
+  bool is_head_ = false;
+  bool is_http10_ = false;
+  bool keep_alive_ = true;
+
+  // Its answer.
+  std::shared_ptr<ServerStream> stream_;
+  std::deque<std::string> output_;
+  std::size_t output_sent_ = 0;  // of the first
+  std::size_t head_bytes_ = 0;   // before the stream's own
+  bool is_writing_ = false;
+  bool is_answer_complete_ = false;
+};
+
+}  // namespace berth::net
