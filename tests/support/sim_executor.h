@@ -66,8 +66,7 @@ class SimExecutor final : public Executor {
   // Returns how many ran.
   std::size_t RunReady(std::size_t limit = 1'000'000) {
     std::size_t count = 0;
-    while (count < limit && !tasks_.empty() &&
-           tasks_.begin()->first.first <= clock_.SteadyNow()) {
+    while (count < limit && !tasks_.empty() && tasks_.begin()->first.first <= clock_.SteadyNow()) {
       RunOne();
       ++count;
     }

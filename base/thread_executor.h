@@ -1,0 +1,42 @@
+// base/thread_executor.h — an Executor with a thread of its own, for work that may block.
+//
+// Threads: PostAfter may be called from any thread, its own tasks included.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/executor.h"
+
+namespace berth {
+
+class ThreadExecutor final : public Executor {
+ public:
+  ThreadExecutor();
+  ~ThreadExecutor() override;  // as Stop
+  ThreadExecutor(const ThreadExecutor&) = delete;
+  ThreadExecutor& operator=(const ThreadExecutor&) = delete;
+
+  void PostAfter(Duration delay, std::function<void()> task) override;
+
+  // Waits for the task that runs now and drops the others. Not from a task of this executor.
+  void Stop();
+
+ private:
+  void Run();
+
+  using Due = std::pair<std::chrono::steady_clock::time_point, std::uint64_t>;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::map<Due, std::function<void()>> tasks_;
+  std::uint64_t next_sequence_ = 0;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace berth

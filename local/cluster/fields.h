@@ -1,0 +1,67 @@
+// local/cluster/fields.h — reading Kubernetes objects that are plain JSON.
+//
+// Every reader takes what is there and falls back when the field is absent, null or of another
+// type: the API server has validated the object, and a controller must never fall over one.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "local/apiserver/api.h"
+
+namespace berth::local::cluster {
+
+using Path = std::initializer_list<std::string_view>;
+
+// Where an object lives; cluster-scoped objects have an empty namespace.
+struct ObjectKey {
+  std::string namespace_name;
+  std::string name;
+  friend auto operator<=>(const ObjectKey&, const ObjectKey&) = default;
+};
+std::string ToString(const ObjectKey& key);  // "namespace/name", or "name"
+
+const Json* Find(const Json& object, Path path);  // null if absent or null
+std::string StringAt(const Json& object, Path path, std::string_view fallback = "");
+std::int64_t IntAt(const Json& object, Path path, std::int64_t fallback = 0);
+std::optional<std::int64_t> OptionalIntAt(const Json& object, Path path);
+bool BoolAt(const Json& object, Path path);  // false if absent
+std::optional<WallTime> TimeAt(const Json& object, Path path);
+const Json& ArrayAt(const Json& object, Path path);  // an empty array if absent
+
+ObjectKey KeyOf(const Json& object);
+std::string NameOf(const Json& object);
+std::string NamespaceOf(const Json& object);
+std::string UidOf(const Json& object);
+std::int64_t ResourceVersionOf(const Json& object);  // of our own store, hence a number; 0 if none
+std::string LabelOf(const Json& object, std::string_view key);
+std::string AnnotationOf(const Json& object, std::string_view key);
+bool HasAnnotation(const Json& object, std::string_view key);
+bool IsDeleting(const Json& object);
+bool HasFinalizer(const Json& object, std::string_view finalizer);
+bool RemoveFinalizer(Json& object, std::string_view finalizer);  // whether it was there
+const Json* ControllerRef(const Json& object);  // the ownerReference with controller: true
+
+const Json* FindCondition(const Json& object, std::string_view type);  // in status.conditions
+bool ConditionIs(const Json& object, std::string_view type, std::string_view status);
+
+struct ConditionValue {
+  std::string type;
+  std::string status;  // "True", "False", "Unknown"
+  std::string reason;
+  std::string message;
+};
+enum class TransitionRule {
+  kOnStatus,     // lastTransitionTime moves when the status does (most of Kubernetes)
+  kOnAnyChange,  // … or when reason or message do (GKE's queued provisioning)
+};
+// Adds or updates one entry of status["conditions"]; whether anything changed.
+bool SetCondition(Json& status, const ConditionValue& value, WallTime now,
+                  TransitionRule rule = TransitionRule::kOnStatus);
+
+}  // namespace berth::local::cluster

@@ -1,0 +1,53 @@
+// local/cluster/job_controller.h — the shell around PlanJob: watches Jobs and their pods, performs
+// what the plan says.
+//
+// Threads: as ObjectCache.
+#pragma once
+
+#include <map>
+
+#include "base/clock.h"
+#include "base/executor.h"
+#include "local/cluster/event_recorder.h"
+#include "local/cluster/job_plan.h"
+#include "local/cluster/key_queue.h"
+#include "local/cluster/object_cache.h"
+#include "local/cluster/writer.h"
+
+namespace berth::local::cluster {
+
+class JobController {
+ public:
+  // Registers its indexes and listeners; call before the cache tracks pods and jobs.
+  JobController(Api& api, ObjectCache& cache, Executor& executor, const Clock& clock);
+  JobController(const JobController&) = delete;
+  JobController& operator=(const JobController&) = delete;
+
+  // Looks at everything there is. Call once the cache is filled.
+  void Start();
+
+ private:
+  struct CreateBackoff {
+    int failures = 0;
+    WallTime until;
+  };
+
+  void OnPod(const ObjectChange& change);
+  Result<NextLook> LookAtJob(const ObjectKey& key);
+  Result<NextLook> LookAtOrphan(const ObjectKey& key);
+  JobView View(const Object& job, const ObjectKey& key) const;
+  Status Perform(const ObjectKey& key, const JobView& view, const JobPlan& plan);
+  Status RemovePods(const JobView& view, const JobPlan& plan);
+  void CreatePods(const ObjectKey& key, const JobView& view, const JobPlan& plan);
+  Status Release(const Json& pod);
+
+  ObjectCache& cache_;
+  const Clock& clock_;
+  Writer writer_;
+  EventRecorder events_;
+  KeyQueue jobs_;
+  KeyQueue orphans_;  // pods whose Job is gone: only their finalizer is left to take
+  std::map<ObjectKey, CreateBackoff> create_backoffs_;
+};
+
+}  // namespace berth::local::cluster

@@ -1,0 +1,27 @@
+// local/cluster/job_policy.h — podFailurePolicy and successPolicy of a Job.
+//
+// Pure. Source: Kubernetes "Jobs" (Pod failure policy, Success policy).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "local/apiserver/api.h"
+#include "local/cluster/job_view.h"
+
+namespace berth::local::cluster {
+
+enum class FailureAction { kCount, kIgnore, kFailIndex, kFailJob };
+
+struct FailureVerdict {
+  FailureAction action = FailureAction::kCount;
+  std::string message;  // of kFailJob
+};
+
+// The first rule that matches the failed `pod`; without a match, or a policy, its failure counts.
+FailureVerdict JudgeFailure(const Json& job, const Json& pod);
+
+// "Matched rules at index N" of the first success rule that `succeeded` satisfies.
+std::optional<std::string> MatchSuccessPolicy(const Json& job, const IndexSet& succeeded);
+
+}  // namespace berth::local::cluster

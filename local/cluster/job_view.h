@@ -1,0 +1,74 @@
+// local/cluster/job_view.h — one Job and its pods, as the Job controller's plan reads them.
+//
+// Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "local/apiserver/api.h"
+
+namespace berth::local::cluster {
+
+inline constexpr std::string_view kJobTrackingFinalizer = "batch.kubernetes.io/job-tracking";
+inline constexpr std::string_view kCompletionIndexKey = "batch.kubernetes.io/job-completion-index";
+inline constexpr std::string_view kIndexFailureCountKey =
+    "batch.kubernetes.io/job-index-failure-count";
+
+using IndexSet = std::set<std::int64_t>;
+IndexSet ParseIndexes(std::string_view text);  // "0,2-4"; what cannot be read is left out
+std::string FormatIndexes(const IndexSet& indexes);
+
+struct PodView {
+  Object object;
+  std::string name;
+  std::string uid;
+  std::string phase;
+  bool is_deleting = false;
+  bool is_tracked = false;  // has the tracking finalizer: not counted for good yet
+  bool is_ready = false;
+  bool is_scheduled = false;
+  std::optional<std::int64_t> index;
+  std::int64_t index_failures = 0;  // of its index before it
+  std::int64_t restarts = 0;
+  WallTime created_at;
+  WallTime finished_at;  // only of terminal and deleting pods
+
+  bool succeeded() const { return phase == "Succeeded"; }
+  bool is_terminal() const { return phase == "Succeeded" || phase == "Failed"; }
+  bool is_active() const { return !is_terminal() && !is_deleting; }
+  bool is_terminating() const { return !is_terminal() && is_deleting; }
+};
+PodView ViewPod(Object pod);
+
+struct JobView {
+  Object job;
+  std::vector<PodView> pods;  // all that the Job controls, by name
+  // Creating a pod failed lately: none before this time.
+  std::optional<WallTime> create_not_before;
+};
+
+// The parts of a Job's spec, with the API's defaults.
+struct JobSpec {
+  std::int64_t parallelism = 1;
+  std::optional<std::int64_t> completions;
+  std::int64_t backoff_limit = 6;
+  std::optional<std::int64_t> backoff_limit_per_index;
+  std::optional<std::int64_t> max_failed_indexes;
+  std::optional<std::int64_t> active_deadline_seconds;
+  std::optional<std::int64_t> ttl_seconds_after_finished;
+  bool is_indexed = false;
+  bool is_suspended = false;
+  bool replaces_only_failed = false;  // podReplacementPolicy Failed
+  bool restarts_in_place = false;     // restartPolicy OnFailure
+};
+JobSpec ReadJobSpec(const Json& job);
+
+bool IsJobFinished(const Json& job);
+
+}  // namespace berth::local::cluster

@@ -1,0 +1,98 @@
+// local/cluster/object_cache.h — what the controllers see of the API: the newest known state of
+// each tracked kind, with indexes.
+//
+//     Api ──watch (its thread)──▶ inbox ──(executor)──▶ cache ──▶ listeners, which only queue keys
+//      ▲                                                  ▲
+//      └──────────────── Writer ── what a write returned ─┘
+//
+// A controller sees its own writes at once: the Writer puts back what the API answered, and older
+// watch events for the same object are dropped. So no controller needs "expectations".
+//
+// Threads: everything runs in tasks of one Executor (and before its first task); watch callbacks
+// only fill the inbox. Destroy it when the executor has stopped, or in one of its tasks.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/executor.h"
+#include "local/apiserver/api.h"
+#include "local/cluster/fields.h"
+
+namespace berth::local::cluster {
+
+// `previous` is null for a new object, `current` for one that is gone.
+struct ObjectChange {
+  const ResourceId& resource;
+  Object previous;
+  Object current;
+  const Json& any() const { return current ? *current : *previous; }
+};
+
+class ObjectCache {
+ public:
+  using Listener = std::function<void(const ObjectChange&)>;
+  using IndexFunction = std::function<std::vector<std::string>(const Json&)>;
+  using Objects = std::map<ObjectKey, Object>;
+
+  ObjectCache(Api& api, Executor& executor);
+  ~ObjectCache();
+  ObjectCache(const ObjectCache&) = delete;
+  ObjectCache& operator=(const ObjectCache&) = delete;
+
+  // Lists and watches `resource`; on return the cache holds all of it. A second call does nothing.
+  // Errors: what the list answered; then nothing is tracked, and the call can be repeated.
+  ApiResult<bool> Track(const ResourceId& resource);
+  bool tracks(const ResourceId& resource) const;
+
+  // `listener` hears every later change. Listeners must not change the cache.
+  void Listen(const ResourceId& resource, Listener listener);
+  // `values` says under which values an object is found. Before Track.
+  void AddIndex(const ResourceId& resource, const std::string& index, IndexFunction values);
+
+  Object Get(const ResourceId& resource, const ObjectKey& key) const;  // null if there is none
+  const Objects& All(const ResourceId& resource) const;
+  std::vector<Object> ByIndex(const ResourceId& resource, const std::string& index,
+                              const std::string& value) const;
+
+  // For the Writer: the state that a write left behind.
+  void Put(const ResourceId& resource, Object object);
+  void Remove(const ResourceId& resource, const ObjectKey& key, const std::string& uid);
+
+ private:
+  struct Index {
+    IndexFunction values;
+    std::map<std::string, std::set<ObjectKey>> keys_by_value;
+  };
+  struct Kind {
+    Objects objects;
+    std::vector<Listener> listeners;
+    std::map<std::string, Index> indexes;
+    std::set<std::string> removed_uids;  // deleted by us; their late events are dropped
+    std::int64_t listed_at = 0;          // events up to this resourceVersion are in the list
+    std::unique_ptr<WatchHandle> watch;
+  };
+  struct Inbox {
+    std::mutex mutex;
+    std::vector<std::pair<ResourceId, WatchEvent>> events;
+    bool drain_is_posted = false;
+  };
+
+  void Drain();
+  void Handle(const ResourceId& resource, const WatchEvent& event);
+  void Store(const ResourceId& resource, Kind& kind, const Object& object);
+  void Drop(const ResourceId& resource, Kind& kind, const ObjectKey& key);
+
+  Api& api_;
+  Executor& executor_;
+  std::map<ResourceId, Kind> kinds_;
+  std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace berth::local::cluster

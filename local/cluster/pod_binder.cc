@@ -1,0 +1,145 @@
+#include "local/cluster/pod_binder.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "base/log/log.h"
+#include "local/cluster/pod_resources.h"
+#include "local/cluster/resource_ids.h"
+
+namespace berth::local::cluster {
+namespace {
+
+constexpr char kWaiting[] = "waiting";
+constexpr Duration kErrorDelay = std::chrono::seconds(1);
+
+bool IsTerminal(const Json& pod) {
+  const std::string phase = StringAt(pod, {"status", "phase"});
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+bool IsWaiting(const Json& pod) {
+  return StringAt(pod, {"spec", "nodeName"}).empty() && !IsTerminal(pod) && !IsDeleting(pod) &&
+         ArrayAt(pod, {"spec", "schedulingGates"}).empty() &&
+         StringAt(pod, {"spec", "schedulerName"}, "default-scheduler") == "default-scheduler";
+}
+
+// Where the pod takes room: a bound pod that has not ended.
+std::string Occupied(const Object& pod) {
+  if (pod == nullptr || IsTerminal(*pod)) return "";
+  return StringAt(*pod, {"spec", "nodeName"});
+}
+
+}  // namespace
+
+PodBinder::PodBinder(Api& api, ObjectCache& cache, Executor& executor, const Clock& clock)
+    : api_(api),
+      cache_(cache),
+      executor_(executor),
+      clock_(clock),
+      writer_(api, cache, "kube-scheduler"),
+      events_(api, clock, "default-scheduler") {
+  cache_.AddIndex(kPods, kWaiting, [](const Json& pod) -> std::vector<std::string> {
+    if (!IsWaiting(pod)) return {};
+    return {"yes"};
+  });
+  cache_.Listen(kPods, [this](const ObjectChange& change) { OnPod(change); });
+  cache_.Listen(kNodes, [this](const ObjectChange& change) { OnNode(change); });
+}
+
+void PodBinder::OnPod(const ObjectChange& change) {
+  const std::string before = Occupied(change.previous);
+  const std::string after = Occupied(change.current);
+  if (before != after) {
+    if (!before.empty()) TakeFrom(used_by_node_[before], PodFootprint(*change.previous));
+    if (!after.empty()) AddTo(used_by_node_[after], PodFootprint(*change.current));
+    for (const std::string& name : {before, after}) {
+      const auto room = rooms_.find(name);
+      if (room != rooms_.end()) room->second.used = used_by_node_[name];
+    }
+  }
+  const bool freed_room = !before.empty() && after != before;
+  const bool is_new_to_us = change.current != nullptr && IsWaiting(*change.current) &&
+                            (change.previous == nullptr || !IsWaiting(*change.previous) ||
+                             (*change.previous).at("spec") != (*change.current).at("spec"));
+  if (freed_room || is_new_to_us) LookSoon();
+}
+
+void PodBinder::OnNode(const ObjectChange& change) {
+  const std::string name = NameOf(change.any());
+  if (change.current == nullptr) {
+    rooms_.erase(name);
+  } else {
+    NodeRoom room = MakeRoom(change.current);
+    room.used = used_by_node_[name];
+    rooms_.insert_or_assign(name, std::move(room));
+  }
+  LookSoon();
+}
+
+void PodBinder::LookSoon(Duration delay) {
+  if (look_is_posted_) return;
+  look_is_posted_ = true;
+  executor_.PostAfter(delay, [this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    look_is_posted_ = false;
+    LookAtAll();
+  });
+}
+
+void PodBinder::LookAtAll() {
+  std::vector<Object> waiting = cache_.ByIndex(kPods, kWaiting, "yes");
+  const auto rank = [](const Object& pod) {
+    return std::tuple(-IntAt(*pod, {"spec", "priority"}),
+                      StringAt(*pod, {"metadata", "creationTimestamp"}), KeyOf(*pod));
+  };
+  std::sort(waiting.begin(), waiting.end(),
+            [&](const Object& a, const Object& b) { return rank(a) < rank(b); });
+  bool all_answered = true;
+  for (const Object& pod : waiting) all_answered = Place(pod) && all_answered;
+  if (!all_answered) LookSoon(kErrorDelay);
+}
+
+bool PodBinder::Place(const Object& pod) {
+  const auto choice = ChooseNode(*pod, rooms_);
+  if (const auto* node = std::get_if<ChosenNode>(&choice)) return Bind(*pod, node->name);
+  return Refuse(*pod, std::get<NoNode>(choice).message);
+}
+
+bool PodBinder::Bind(const Json& pod, const std::string& node) {
+  const ObjectKey key = KeyOf(pod);
+  Json binding = {{"apiVersion", "v1"},
+                  {"kind", "Binding"},
+                  {"metadata", {{"name", key.name}, {"namespace", key.namespace_name}}},
+                  {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}};
+  binding["metadata"]["uid"] = UidOf(pod);
+  WriteOptions options;
+  options.subresource = "binding";
+  options.field_manager = "kube-scheduler";
+  const auto bound = api_.Create(kPods, key.namespace_name, std::move(binding), options);
+  const auto now = api_.Get(kPods, key.namespace_name, key.name);
+  if (now) cache_.Put(kPods, *now);
+  if (!bound) {
+    LogWarning("pod not bound", {{"pod", ToString(key)}, {"error", bound.error().message}});
+    return bound.error().reason == "NotFound" || bound.error().reason == "Conflict";
+  }
+  events_.Record(pod, EventType::kNormal, "Scheduled",
+                 fmt::format("Successfully assigned {} to {}", ToString(key), node));
+  return true;
+}
+
+bool PodBinder::Refuse(const Json& pod, const std::string& message) {
+  const Json* known = FindCondition(pod, "PodScheduled");
+  if (known != nullptr && StringAt(*known, {"message"}) == message) return true;
+  const auto written = writer_.EditStatus(kPods, KeyOf(pod), UidOf(pod), [&](Json& one) {
+    return SetCondition(one["status"], {"PodScheduled", "False", "Unschedulable", message},
+                        clock_.Now());
+  });
+  if (!written) return written.error().reason == "NotFound";
+  events_.Record(pod, EventType::kWarning, "FailedScheduling", message);
+  return true;
+}
+
+}  // namespace berth::local::cluster

@@ -1,0 +1,49 @@
+// local/cluster/pod_binder.h — gives waiting pods a node: highest priority first, then the oldest.
+//
+// Looks at all waiting pods again whenever room may have appeared: a node came or changed, a pod
+// ended or went. Pods of other schedulers and gated pods are left alone. It never preempts.
+//
+// Threads: as ObjectCache.
+#pragma once
+
+#include <memory>
+
+#include "base/clock.h"
+#include "base/executor.h"
+#include "local/cluster/event_recorder.h"
+#include "local/cluster/node_choice.h"
+#include "local/cluster/object_cache.h"
+#include "local/cluster/writer.h"
+
+namespace berth::local::cluster {
+
+class PodBinder {
+ public:
+  // Registers its indexes and listeners; call before the cache tracks pods and nodes.
+  PodBinder(Api& api, ObjectCache& cache, Executor& executor, const Clock& clock);
+  PodBinder(const PodBinder&) = delete;
+  PodBinder& operator=(const PodBinder&) = delete;
+
+ private:
+  void OnPod(const ObjectChange& change);
+  void OnNode(const ObjectChange& change);
+  void LookSoon(Duration delay = Duration::zero());
+  void LookAtAll();
+  // Whether the pod has its answer; false: an error, to be tried again.
+  bool Place(const Object& pod);
+  bool Bind(const Json& pod, const std::string& node);
+  bool Refuse(const Json& pod, const std::string& message);
+
+  Api& api_;
+  ObjectCache& cache_;
+  Executor& executor_;
+  const Clock& clock_;
+  Writer writer_;
+  EventRecorder events_;
+  NodeRooms rooms_;
+  std::map<std::string, api::ResourceAmounts> used_by_node_;  // nodes that are not there included
+  bool look_is_posted_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace berth::local::cluster

@@ -1,0 +1,19 @@
+// local/cluster/resource_ids.h — the resources that the local cluster reads and writes.
+#pragma once
+
+#include "local/apiserver/api.h"
+
+namespace berth::local::cluster {
+
+inline const ResourceId kPods{"", "v1", "pods"};
+inline const ResourceId kNodes{"", "v1", "nodes"};
+inline const ResourceId kNamespaces{"", "v1", "namespaces"};
+inline const ResourceId kEvents{"", "v1", "events"};
+inline const ResourceId kConfigMaps{"", "v1", "configmaps"};
+inline const ResourceId kSecrets{"", "v1", "secrets"};
+inline const ResourceId kPodTemplates{"", "v1", "podtemplates"};
+inline const ResourceId kJobs{"batch", "v1", "jobs"};
+inline const ResourceId kProvisioningRequests{"autoscaling.x-k8s.io", "v1", "provisioningrequests"};
+inline const ResourceId kNodePools{"cloud.berth.dev", "v1alpha1", "nodepools"};
+
+}  // namespace berth::local::cluster
