@@ -43,36 +43,21 @@ std::string_view JsonKind(const Json& value) {
 
 std::string GoTypeName(const TypeNode& type) {
   switch (type.kind) {
-    case TypeKind::kString:
-      return "string";
-    case TypeKind::kBoolean:
-      return "bool";
-    case TypeKind::kInt32:
-      return "int32";
-    case TypeKind::kInt64:
-      return "int64";
-    case TypeKind::kNumber:
-      return "float64";
-    case TypeKind::kBytes:
-      return "[]uint8";
-    case TypeKind::kMap:
-      return "map[string]" + GoTypeName(*type.element);
-    case TypeKind::kList:
-      return "[]" + GoTypeName(*type.element);
-    case TypeKind::kObject:
-      return "v1." + (type.name.empty() ? "Object" : type.name);
-    case TypeKind::kTime:
-      return "v1.Time";
-    case TypeKind::kMicroTime:
-      return "v1.MicroTime";
-    case TypeKind::kDuration:
-      return "v1.Duration";
-    case TypeKind::kQuantity:
-      return "resource.Quantity";
-    case TypeKind::kIntOrString:
-      return "intstr.IntOrString";
-    case TypeKind::kAny:
-      return "interface {}";
+    case TypeKind::kString: return "string";
+    case TypeKind::kBoolean: return "bool";
+    case TypeKind::kInt32: return "int32";
+    case TypeKind::kInt64: return "int64";
+    case TypeKind::kNumber: return "float64";
+    case TypeKind::kBytes: return "[]uint8";
+    case TypeKind::kMap: return "map[string]" + GoTypeName(*type.element);
+    case TypeKind::kList: return "[]" + GoTypeName(*type.element);
+    case TypeKind::kObject: return "v1." + (type.name.empty() ? "Object" : type.name);
+    case TypeKind::kTime: return "v1.Time";
+    case TypeKind::kMicroTime: return "v1.MicroTime";
+    case TypeKind::kDuration: return "v1.Duration";
+    case TypeKind::kQuantity: return "resource.Quantity";
+    case TypeKind::kIntOrString: return "intstr.IntOrString";
+    case TypeKind::kAny: return "interface {}";
   }
   return "interface {}";
 }
@@ -92,24 +77,18 @@ bool FitsScalar(const TypeNode& type, const Json& value) {
     case TypeKind::kTime:
     case TypeKind::kMicroTime:
     case TypeKind::kDuration:
-    case TypeKind::kBytes:
-      return value.is_string();
-    case TypeKind::kBoolean:
-      return value.is_boolean();
+    case TypeKind::kBytes: return value.is_string();
+    case TypeKind::kBoolean: return value.is_boolean();
     case TypeKind::kInt32:
       return FitsInteger(value, std::numeric_limits<std::int32_t>::min(),
                          std::numeric_limits<std::int32_t>::max());
     case TypeKind::kInt64:
       return FitsInteger(value, std::numeric_limits<std::int64_t>::min(),
                          std::numeric_limits<std::int64_t>::max());
-    case TypeKind::kNumber:
-      return value.is_number();
-    case TypeKind::kQuantity:
-      return value.is_string() || value.is_number();
-    case TypeKind::kIntOrString:
-      return value.is_string() || value.is_number_integer();
-    default:
-      return true;
+    case TypeKind::kNumber: return value.is_number();
+    case TypeKind::kQuantity: return value.is_string() || value.is_number();
+    case TypeKind::kIntOrString: return value.is_string() || value.is_number_integer();
+    default: return true;
   }
 }
 

@@ -153,8 +153,7 @@ class Parser {
                                                : Operator::kLessThan;
         why = OneValue(values);
         break;
-      default:
-        return "found '" + op.text + "', expected: in, notin, =, ==, !=, gt, lt";
+      default: return "found '" + op.text + "', expected: in, notin, =, ==, !=, gt, lt";
     }
     if (!why.empty()) return why;
     out.values.assign(values.begin(), values.end());
@@ -254,10 +253,8 @@ std::string ReadExpression(const Json& item, LabelRequirement& out) {
 
 bool Holds(const LabelRequirement& requirement, const std::string* value) {
   switch (requirement.op) {
-    case Operator::kExists:
-      return value != nullptr;
-    case Operator::kDoesNotExist:
-      return value == nullptr;
+    case Operator::kExists: return value != nullptr;
+    case Operator::kDoesNotExist: return value == nullptr;
     case Operator::kIn:
       return value != nullptr &&
              std::binary_search(requirement.values.begin(), requirement.values.end(), *value);
@@ -265,8 +262,7 @@ bool Holds(const LabelRequirement& requirement, const std::string* value) {
       return value == nullptr ||
              !std::binary_search(requirement.values.begin(), requirement.values.end(), *value);
     case Operator::kGreaterThan:
-    case Operator::kLessThan:
-      break;
+    case Operator::kLessThan: break;
   }
   if (value == nullptr || requirement.values.empty()) return false;
   const auto have = ParseInt64(*value);
@@ -330,21 +326,12 @@ std::string FormatLabelSelector(const LabelSelector& selector) {
     if (!text.empty()) text += ",";
     const std::string& key = requirement.key;
     switch (requirement.op) {
-      case Operator::kExists:
-        text += key;
-        continue;
-      case Operator::kDoesNotExist:
-        text += "!" + key;
-        continue;
-      case Operator::kGreaterThan:
-        text += key + ">" + Join(requirement.values, ",");
-        continue;
-      case Operator::kLessThan:
-        text += key + "<" + Join(requirement.values, ",");
-        continue;
+      case Operator::kExists: text += key; continue;
+      case Operator::kDoesNotExist: text += "!" + key; continue;
+      case Operator::kGreaterThan: text += key + ">" + Join(requirement.values, ","); continue;
+      case Operator::kLessThan: text += key + "<" + Join(requirement.values, ","); continue;
       case Operator::kIn:
-      case Operator::kNotIn:
-        break;
+      case Operator::kNotIn: break;
     }
     const bool in = requirement.op == Operator::kIn;
     if (requirement.values.size() == 1) {

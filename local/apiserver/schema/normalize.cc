@@ -31,8 +31,7 @@ void NormalizeScalar(const TypeNode& type, Json& value) {
       if (bytes) value = Base64Encode(*bytes);
       return;
     }
-    default:
-      return;
+    default: return;
   }
 }
 
@@ -40,19 +39,13 @@ void NormalizeScalar(const TypeNode& type, Json& value) {
 Json ZeroElement(const TypeNode& type) {
   switch (type.kind) {
     case TypeKind::kString:
-    case TypeKind::kBytes:
-      return "";
-    case TypeKind::kQuantity:
-      return "0";
-    case TypeKind::kObject:
-      return Json::object();
-    case TypeKind::kBoolean:
-      return false;
+    case TypeKind::kBytes: return "";
+    case TypeKind::kQuantity: return "0";
+    case TypeKind::kObject: return Json::object();
+    case TypeKind::kBoolean: return false;
     case TypeKind::kInt32:
-    case TypeKind::kInt64:
-      return 0;
-    default:
-      return nullptr;
+    case TypeKind::kInt64: return 0;
+    default: return nullptr;
   }
 }
 
@@ -69,8 +62,7 @@ void NormalizeValue(const TypeNode& type, Json& value) {
         NormalizeValue(*type.element, element);
       }
       return;
-    default:
-      NormalizeScalar(type, value);
+    default: NormalizeScalar(type, value);
   }
 }
 

@@ -1,0 +1,132 @@
+// Sets and list maps must not hold an item twice; embedded objects must say what they are.
+#include <map>
+
+#include "base/strings.h"
+#include "local/apiserver/schema/crd_internal.h"
+#include "local/apiserver/schema/names.h"
+
+namespace berth::local {
+namespace {
+
+// Indexes of the second of each equal pair; a third one is not reported again.
+std::vector<std::size_t> Repeated(const std::vector<Json>& items) {
+  std::map<std::string, int> seen;
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string text = items[i].dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (++seen[text] == 2) out.push_back(i);
+  }
+  return out;
+}
+
+void CheckListMap(const TypeNode& type, const Json& list, std::string_view path,
+                  std::vector<Cause>& causes) {
+  std::vector<Json> keys;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].is_object() && !list[i].is_null()) {
+      causes.push_back(InvalidError(IndexPath(path, i), list[i],
+                                    "must be an object for an array of list-type map"));
+      return;
+    }
+    Json key = Json::object();
+    for (const std::string& name : type.list_map_keys) {
+      if (list[i].is_object() && list[i].contains(name)) key[name] = list[i][name];
+    }
+    keys.push_back(std::move(key));
+  }
+  for (const std::size_t i : Repeated(keys)) {
+    causes.push_back(DuplicateError(IndexPath(path, i), keys[i]));
+  }
+}
+
+void CheckLists(const TypeNode& type, const Json& value, const std::string& path,
+                std::vector<Cause>& causes) {
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.items()) {
+      const TypeNode* child = ChildType(type, key);
+      if (child == nullptr || !member.is_structured()) continue;
+      const bool map_key = type.kind == TypeKind::kMap;
+      CheckLists(*child, member, map_key ? KeyPath(path, key) : ChildPath(path, key), causes);
+    }
+    return;
+  }
+  if (!value.is_array() || type.kind != TypeKind::kList) return;
+  if (type.list_type == ListType::kSet) {
+    const std::vector<Json> items(value.begin(), value.end());
+    for (const std::size_t i : Repeated(items)) {
+      causes.push_back(DuplicateError(IndexPath(path, i), value[i]));
+    }
+  } else if (type.list_type == ListType::kMap) {
+    CheckListMap(type, value, path, causes);
+  }
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    CheckLists(*type.element, value[i], IndexPath(path, i), causes);
+  }
+}
+
+void CheckTypeMeta(const Json& object, const std::string& path, std::vector<Cause>& causes) {
+  for (const char* name : {"apiVersion", "kind"}) {
+    const std::string at = ChildPath(path, name);
+    const auto found = object.find(name);
+    if (found == object.end()) {
+      causes.push_back(RequiredError(at));
+    } else if (!found->is_string()) {
+      causes.push_back(InvalidError(at, *found, "must be a string"));
+    } else if (found->get_ref<const std::string&>().empty()) {
+      causes.push_back(InvalidError(at, *found, "must not be empty"));
+    } else if (std::string_view(name) == "kind") {
+      const auto errors = Dns1035LabelErrors(ToLower(found->get_ref<const std::string&>()));
+      if (!errors.empty()) {
+        causes.push_back(InvalidError(
+            at, *found, "may have mixed case, but should otherwise match: " + Join(errors, ",")));
+      }
+    }
+  }
+}
+
+void CheckEmbedded(const TypeNode& type, const Json& value, const std::string& path,
+                   std::vector<Cause>& causes) {
+  if (value.is_array()) {
+    if (type.kind != TypeKind::kList) return;
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      CheckEmbedded(*type.element, value[i], IndexPath(path, i), causes);
+    }
+    return;
+  }
+  if (!value.is_object()) return;
+  if (type.embedded_resource && !path.empty()) {
+    CheckTypeMeta(value, path, causes);
+    if (const auto meta = value.find("metadata"); meta != value.end() && meta->is_object()) {
+      const std::string at = ChildPath(path, "metadata");
+      for (const char* name : {"labels", "annotations"}) {
+        const auto member = meta->find(name);
+        if (member == meta->end()) continue;
+        const auto errors = name[0] == 'l' ? ValidateLabels(*member, ChildPath(at, name))
+                                           : ValidateAnnotations(*member, ChildPath(at, name));
+        causes.insert(causes.end(), errors.begin(), errors.end());
+      }
+    }
+  }
+  for (const auto& [key, member] : value.items()) {
+    const TypeNode* child = ChildType(type, key);
+    if (child == nullptr || !member.is_structured()) continue;
+    const bool map_key = type.kind == TypeKind::kMap;
+    CheckEmbedded(*child, member, map_key ? KeyPath(path, key) : ChildPath(path, key), causes);
+  }
+}
+
+}  // namespace
+
+std::vector<Cause> ListTypeErrors(const TypeNode& type, const Json& value, std::string_view path) {
+  std::vector<Cause> causes;
+  CheckLists(type, value, std::string(path), causes);
+  return causes;
+}
+
+std::vector<Cause> EmbeddedErrors(const TypeNode& type, const Json& value, std::string_view path) {
+  std::vector<Cause> causes;
+  CheckEmbedded(type, value, std::string(path), causes);
+  return causes;
+}
+
+}  // namespace berth::local

@@ -1,0 +1,115 @@
+// Prune and Default: what is not declared goes, what is missing comes.
+#include <algorithm>
+#include <cstddef>
+
+#include "local/apiserver/schema/crd_internal.h"
+#include "local/apiserver/schema/crd_schema.h"
+
+namespace berth::local {
+namespace {
+
+class Pruner {
+ public:
+  void Prune(const TypeNode& type, Json& value, const std::string& path) {
+    if (value.is_array()) {
+      if (type.kind != TypeKind::kList) return;
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        Prune(*type.element, value[i], IndexPath(path, i));
+      }
+      return;
+    }
+    if (!value.is_object() || (type.kind != TypeKind::kObject && type.kind != TypeKind::kMap)) {
+      return;
+    }
+    const bool is_meta = type.name == "ObjectMeta";
+    for (auto at = value.begin(); at != value.end();) {
+      const TypeNode* child = ChildType(type, at.key());
+      if (child == nullptr && !type.preserve_unknown) {
+        removed_.push_back(ChildPath(path, at.key()));
+        at = value.erase(at);
+        continue;
+      }
+      if (is_meta && at->is_null()) {  // creationTimestamp: null
+        at = value.erase(at);
+        continue;
+      }
+      if (child != nullptr) Prune(*child, *at, ChildPath(path, at.key()));
+      ++at;
+    }
+  }
+  std::vector<std::string> Take() {
+    std::sort(removed_.begin(), removed_.end());
+    return std::move(removed_);
+  }
+
+ private:
+  std::vector<std::string> removed_;
+};
+
+bool IsUnwantedNull(const TypeNode* type, const Json& value) {
+  return value.is_null() && type != nullptr && !type->nullable;
+}
+
+void DropNulls(const TypeNode* type, Json& value) {
+  if (type == nullptr || type->name == "ObjectMeta") return;
+  if (value.is_object()) {
+    for (auto at = value.begin(); at != value.end();) {
+      const TypeNode* child = ChildType(*type, at.key());
+      if (IsUnwantedNull(child, *at) && child->default_value == nullptr &&
+          child->kind != TypeKind::kAny) {
+        at = value.erase(at);
+        continue;
+      }
+      DropNulls(child, *at);
+      ++at;
+    }
+  } else if (value.is_array() && type->kind == TypeKind::kList) {
+    for (Json& item : value) DropNulls(type->element, item);
+  }
+}
+
+void FillElement(const TypeNode* type, Json& value) {
+  if (type == nullptr) return;
+  if (IsUnwantedNull(type, value) && type->default_value != nullptr) value = *type->default_value;
+  DefaultValue(*type, value);
+}
+
+}  // namespace
+
+void DefaultValue(const TypeNode& type, Json& value) {
+  if (value.is_array()) {
+    if (type.kind != TypeKind::kList) return;
+    for (Json& item : value) FillElement(type.element, item);
+    return;
+  }
+  if (!value.is_object()) return;
+  for (const Field& field : type.fields) {
+    if (field.type->default_value != nullptr) {
+      const auto at = value.find(field.name);
+      if (at == value.end() || IsUnwantedNull(field.type, *at)) {
+        value[field.name] = *field.type->default_value;
+      }
+    }
+  }
+  for (auto& [key, member] : value.items()) {
+    const Field* field = FindField(type, key);
+    if (field != nullptr) {
+      DefaultValue(*field->type, member);
+    } else if (type.kind == TypeKind::kMap) {
+      FillElement(type.element, member);
+    }
+  }
+}
+
+std::vector<std::string> CrdSchema::Prune(Json& object) const {
+  Pruner pruner;
+  pruner.Prune(*root_, object, "");
+  return pruner.Take();
+}
+
+void CrdSchema::Default(Json& object) const {
+  DefaultValue(*root_, object);
+  DropNulls(root_, object);
+}
+
+}  // namespace berth::local

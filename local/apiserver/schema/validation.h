@@ -1,0 +1,50 @@
+// local/apiserver/schema/validation.h — what a custom kind's schema asks of a value beyond its
+// type; one per schema node that says anything.
+//
+// A node is checked by what the value is, not by what the node is: bounds of numbers are looked at
+// for numbers, lengths for strings, and so on, as OpenAPI has it.
+//
+// Threads: immutable. Source: OpenAPI v3 schema object; x-kubernetes-* extensions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "local/apiserver/api.h"
+#include "local/apiserver/schema/type_node.h"
+
+namespace re2 {
+class RE2;
+}
+
+namespace berth::local {
+
+struct Validation {
+  std::vector<std::string> types;  // JSON type names; empty: any. int-or-string has two
+  std::string format;              // only what is checked; unknown formats are dropped
+  std::optional<double> minimum;
+  std::optional<double> maximum;
+  std::optional<double> multiple_of;
+  bool exclusive_minimum = false;
+  bool exclusive_maximum = false;
+  std::optional<std::int64_t> min_length;  // of text, in code points
+  std::optional<std::int64_t> max_length;
+  std::optional<std::int64_t> min_items;
+  std::optional<std::int64_t> max_items;
+  std::optional<std::int64_t> min_properties;
+  std::optional<std::int64_t> max_properties;
+  std::string pattern_text;
+  std::shared_ptr<const re2::RE2> pattern;  // null: none
+  std::vector<Json> allowed;                // enum; empty: anything
+  std::vector<std::string> required;
+  std::vector<const TypeNode*> all_of;
+  std::vector<const TypeNode*> any_of;
+  std::vector<const TypeNode*> one_of;
+  const TypeNode* not_of = nullptr;
+  Json rules;  // x-kubernetes-validations, kept as they are; null: none
+};
+
+}  // namespace berth::local
