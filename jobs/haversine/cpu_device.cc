@@ -1,0 +1,48 @@
+#include <algorithm>
+#include <array>
+
+#include "jobs/haversine/device.h"
+
+namespace berth::haversine {
+namespace {
+
+// Four columns in, one out: 320 KiB, so that the summary reads what is still in the cache.
+constexpr std::size_t kBlockRows = 8192;
+
+class CpuDevice : public Device {
+ public:
+  explicit CpuDevice(DistanceFunction distances) : distances_(distances) {}
+
+  Result<Summary> Compute(const Columns& trips, std::vector<double>& km) override {
+    km.resize(trips.size());
+    Summary summary;
+    for (std::size_t first = 0; first < trips.size(); first += kBlockRows) {
+      const std::size_t count = std::min(kBlockRows, trips.size() - first);
+      const auto& values = trips.values;
+      const std::array<const double*, 4> columns = {
+          values[0].data() + first, values[1].data() + first, values[2].data() + first,
+          values[3].data() + first};
+      distances_(columns.data(), count, km.data() + first);
+      summary.Add(Summarise({km.data() + first, count}));
+    }
+    return summary;
+  }
+
+ private:
+  DistanceFunction distances_;
+};
+
+}  // namespace
+
+DeviceSet MakeCpuDevices(int threads) {
+  const Kernel kernel = UsableKernels().front();
+  DeviceSet set;
+  set.description = "cpu, " + std::to_string(threads) +
+                    (threads == 1 ? " thread, " : " threads, ") + std::string(kernel.name);
+  for (int thread = 0; thread < threads; ++thread) {
+    set.devices.push_back(std::make_unique<CpuDevice>(kernel.distances));
+  }
+  return set;
+}
+
+}  // namespace berth::haversine

@@ -1,0 +1,118 @@
+#include "base/strings.h"
+#include "jobs/haversine/csv_line.h"
+#include "jobs/haversine/range_reader.h"
+#include "jobs/haversine/read_ahead.h"
+#include "jobs/haversine/source.h"
+
+namespace berth::haversine {
+namespace {
+
+constexpr std::size_t kLongestLineBytes = std::size_t{1} << 20;
+
+class CsvSource : public Source {
+ public:
+  CsvSource(std::unique_ptr<RangeReader> reader, const ReadOptions& options)
+      : name_(reader->name()), input_(std::move(reader), options.parallel, options.piece_bytes) {}
+
+  Status ReadHeader() {
+    BERTH_TRY(auto lines, NextLines());
+    const std::size_t end = lines ? lines->find('\n') : 0;
+    const std::string_view header = lines ? std::string_view(*lines).substr(0, end) : "";
+    auto layout = CsvLayout::FromHeader(TrimSpace(header));
+    if (!layout) return Annotate(layout.error(), name_);
+    layout_ = *std::move(layout);
+    if (end != std::string::npos && end + 1 < lines->size()) first_ = lines->substr(end + 1);
+    return OkStatus();
+  }
+
+  Result<bool> Take(Batch& batch) override {
+    if (!first_.empty()) {
+      batch.text = std::move(first_);
+      first_.clear();
+      return true;
+    }
+    BERTH_TRY(auto lines, NextLines());
+    if (!lines) return false;
+    batch.text = *std::move(lines);
+    return true;
+  }
+
+  Status Decode(Batch& batch) const override {
+    std::string_view rest = batch.text;
+    batch.trips.Resize(0);
+    while (!rest.empty()) {
+      const std::size_t end = rest.find('\n');
+      std::string_view line = rest.substr(0, end);
+      rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+      ++batch.lines;
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      if (line.empty()) continue;  // as many editors leave at the end
+      DecodeLine(line, batch);
+    }
+    const RowCounts malformed = batch.counts;
+    batch.counts = {};
+    DropBadTrips(batch.trips, batch.counts);
+    batch.counts.Add(malformed);
+    return OkStatus();
+  }
+
+  std::string description() const override { return name_; }
+  std::uint64_t batch_count() const override { return input_.piece_count(); }
+  std::uint64_t header_lines() const override { return 1; }
+
+ private:
+  void DecodeLine(std::string_view line, Batch& batch) const {
+    const auto trip = layout_.Parse(line);
+    if (trip) {
+      for (std::size_t column = 0; column < trip->size(); ++column) {
+        batch.trips.values[column].push_back((*trip)[column]);
+      }
+      return;
+    }
+    ++batch.counts.read;
+    ++batch.counts.malformed;
+    if (batch.first_bad.line == 0) batch.first_bad = {batch.lines, trip.error().message};
+  }
+
+  // What follows, up to a line's end near the end of a piece; the rest is kept for the next call.
+  Result<std::optional<std::string>> NextLines() {
+    std::string lines = std::move(carried_);
+    carried_.clear();
+    while (true) {
+      BERTH_TRY(auto piece, input_.Next());
+      if (!piece) break;
+      const std::size_t end = piece->rfind('\n');
+      if (end != std::string::npos) {
+        carried_ = piece->substr(end + 1);
+        piece->resize(end + 1);
+        if (lines.empty()) return piece;  // without a copy
+        lines += *piece;
+        return std::optional<std::string>(std::move(lines));
+      }
+      lines += *piece;
+      if (lines.size() > kLongestLineBytes) {
+        return Error{ErrorCode::kInvalid,
+                     name_ + ": a line of more than 1 MiB: this is no CSV file"};
+      }
+    }
+    if (lines.empty()) return std::optional<std::string>();
+    return std::optional<std::string>(std::move(lines));  // the last line, without a line end
+  }
+
+  std::string name_;
+  CsvLayout layout_;
+  std::string first_;    // what followed the header in the first piece
+  std::string carried_;  // the beginning of a line whose rest is in the next piece
+  ReadAhead input_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> OpenCsv(std::unique_ptr<RangeReader> reader,
+                                        const ReadOptions& options) {
+  auto source = std::make_unique<CsvSource>(std::move(reader), options);
+  BERTH_CHECK_OK(source->ReadHeader());
+  return std::unique_ptr<Source>(std::move(source));
+}
+
+}  // namespace berth::haversine

@@ -1,0 +1,44 @@
+// jobs/haversine/kernel.h — the inner loop, built several times for several processors.
+//
+// kernel.cc is compiled once per variant, with that variant's -march and with -ffast-math, which
+// alone lets the compiler use the vector versions of sin, cos and asin. No other file is: the flag
+// changes what comparisons with NaN mean. So callers pass finite values only.
+//
+// Threads: every function may be called from any thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace berth::haversine {
+
+// Distances are counted by whole kilometres; the last bin takes all that are longer.
+inline constexpr std::size_t kBinCount = 41;
+
+struct Summary {
+  std::uint64_t rows = 0;
+  double sum_km = 0.0;
+  double max_km = 0.0;
+  std::array<std::uint64_t, kBinCount> bins{};
+
+  void Add(const Summary& later);
+};
+
+// The distance of each of `count` trips into `km`; `columns` as kColumnNames.
+using DistanceFunction = void (*)(const double* const* columns, std::size_t count, double* km);
+
+struct Kernel {
+  std::string_view name;  // "x86-64-v3"
+  DistanceFunction distances;
+};
+
+// Those that this processor can run, the fastest first; never empty.
+std::vector<Kernel> UsableKernels();
+
+Summary Summarise(std::span<const double> km);
+
+}  // namespace berth::haversine

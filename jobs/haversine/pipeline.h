@@ -1,0 +1,42 @@
+// jobs/haversine/pipeline.h — takes, decodes, computes and adds up, several batches at a time.
+//
+//     Take (in turn) --> Decode, Compute (each worker) --> Add, write distances (in input order)
+//
+// The answer does not depend on the number of workers: batches are added in the order of the input.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "jobs/haversine/device.h"
+#include "jobs/haversine/reference.h"
+#include "jobs/haversine/source.h"
+
+namespace berth::haversine {
+
+struct Outcome {
+  RowCounts counts;
+  Summary summary;
+  CheckReport check;
+  BadRow first_bad;  // line of the input
+  double seconds = 0.0;
+};
+
+struct Progress {
+  std::uint64_t rows = 0;
+  double fraction = 0.0;  // 0 to 1
+};
+
+struct PipelineOptions {
+  std::uint64_t check_rows = 0;
+  // Called in input order, never from two threads at once.
+  std::function<Status(const std::vector<double>& km)> write_distances;
+  std::function<void(const Progress&)> on_progress;
+};
+
+// One worker thread for each device. The first error in input order ends it.
+Result<Outcome> RunPipeline(Source& source, DeviceSet& devices, const PipelineOptions& options);
+
+}  // namespace berth::haversine

@@ -1,0 +1,70 @@
+// jobs/haversine/source.h — where trips come from, in batches that several threads can decode.
+//
+//     Take (one thread at a time: which piece of the input) --> Decode (any thread: its trips)
+//
+// Memory is bounded by the batches in flight, whatever the length of the input.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "jobs/haversine/trip.h"
+
+namespace berth::haversine {
+
+class RangeReader;
+
+// Rows of a batch of raw or generated trips: 2 MiB a column.
+inline constexpr std::size_t kBatchRows = 262144;
+
+struct Batch {
+  // What Take leaves for Decode.
+  std::uint64_t first_row = 0;  // raw and generated: of the input
+  std::size_t row_count = 0;
+  std::string text;  // CSV: whole lines
+
+  // What Decode leaves.
+  Columns trips;  // possible ones only
+  RowCounts counts;
+  std::uint64_t lines = 0;  // CSV: in `text`
+  BadRow first_bad;         // its line counts from 1 at the start of `text`
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // Fills the first part of `batch`; false at the end of the input. Not from two threads at once.
+  virtual Result<bool> Take(Batch& batch) = 0;
+  // From any thread, with a batch that Take has filled.
+  virtual Status Decode(Batch& batch) const = 0;
+
+  virtual std::string description() const = 0;
+  // An estimate, exact for raw and generated input.
+  virtual std::uint64_t batch_count() const = 0;
+  // Of `batch_count`, the part that `taken` batches are, for progress: 0 to 1.
+  double Fraction(std::uint64_t taken) const;
+  // Lines before the first batch: 1 where there is a header.
+  virtual std::uint64_t header_lines() const { return 0; }
+};
+
+// `rows` trips in and around Manhattan, the same for the same `seed` on every machine. Coordinates
+// are whole millionths of a degree, so that a CSV file of them holds them exactly.
+std::unique_ptr<Source> MakeGenerator(std::uint64_t rows, std::uint64_t seed);
+
+// CSV with a header line that names the columns (in any order, case ignored, among others). Errors
+// name the input and the column. Reads ahead with `parallel` reads of `piece_bytes` at a time.
+struct ReadOptions {
+  int parallel = 2;
+  std::size_t piece_bytes = std::size_t{4} << 20;
+};
+Result<std::unique_ptr<Source>> OpenCsv(std::unique_ptr<RangeReader> reader,
+                                        const ReadOptions& options);
+
+// Four columns of little-endian float64, one after the other, in the order of kColumnNames.
+Result<std::unique_ptr<Source>> OpenRaw(std::unique_ptr<RangeReader> reader);
+
+}  // namespace berth::haversine

@@ -1,0 +1,62 @@
+// jobs/haversine/trip.h — trips as four columns, and where the bad ones are counted.
+//
+// Units: degrees, WGS 84, as the taxi data has them; kilometres (kernel_variants.h: the sphere).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::haversine {
+
+// In the order of the columns of a raw file, and of the published calculation.
+inline constexpr std::array<std::string_view, 4> kColumnNames = {
+    "pickup_longitude", "pickup_latitude", "dropoff_longitude", "dropoff_latitude"};
+
+// Same length always; index = row.
+struct Columns {
+  std::array<std::vector<double>, 4> values;  // as kColumnNames
+
+  std::size_t size() const { return values[0].size(); }
+  void Resize(std::size_t rows) {
+    for (auto& column : values) column.resize(rows);
+  }
+};
+
+// What became of the rows of the input. read = used + zero + impossible + malformed.
+struct RowCounts {
+  std::uint64_t read = 0;
+  std::uint64_t used = 0;
+  std::uint64_t zero = 0;        // a coordinate is exactly 0: how the source says "unknown"
+  std::uint64_t impossible = 0;  // beyond ±90° or ±180°, or not a number
+  std::uint64_t malformed = 0;   // a column is missing or is not a number
+
+  void Add(const RowCounts& other);
+  friend bool operator==(const RowCounts&, const RowCounts&) = default;
+};
+
+// The first malformed row, for the report.
+struct BadRow {
+  std::uint64_t line = 0;  // 1 is the header; 0: there is none
+  std::string what;        // "column dropoff_latitude: "abc" is not a number"
+};
+
+enum class Verdict : std::uint8_t { kGood, kZero, kImpossible };
+
+inline Verdict JudgePoint(double longitude, double latitude) {
+  if (longitude == 0.0 || latitude == 0.0) return Verdict::kZero;
+  const bool possible =
+      longitude >= -180.0 && longitude <= 180.0 && latitude >= -90.0 && latitude <= 90.0;
+  return possible ? Verdict::kGood : Verdict::kImpossible;
+}
+
+// Zero counts before impossible, in either point.
+Verdict JudgeTrip(const std::array<double, 4>& trip);
+
+// Removes the trips that cannot be computed from `columns` and counts all of them in `counts`.
+void DropBadTrips(Columns& columns, RowCounts& counts);
+
+}  // namespace berth::haversine

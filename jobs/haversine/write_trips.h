@@ -1,0 +1,25 @@
+// jobs/haversine/write_trips.h — a source's trips as files that the sources read back.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "jobs/haversine/pipeline.h"
+#include "jobs/haversine/source.h"
+
+namespace berth::haversine {
+
+// Both return the number of trips written; memory is bounded by a batch.
+
+// The layout of New York's yellow-taxi files of 2015, with six decimals of a degree; the columns
+// that nobody computes with hold plausible constants.
+Result<std::uint64_t> WriteCsv(Source& source, const std::string& path,
+                               const std::function<void(const Progress&)>& on_progress);
+
+// `rows` must be what `source` yields.
+Result<std::uint64_t> WriteRaw(Source& source, std::uint64_t rows, const std::string& path,
+                               const std::function<void(const Progress&)>& on_progress);
+
+}  // namespace berth::haversine
