@@ -1,0 +1,14 @@
+// base/sha1.h — SHA-1, for names that must equal Kueue's; not for anything secret.
+//
+// Threads: pure function. Source: FIPS 180-4 §6.1.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+// The digest of `bytes` as 40 lower-case hex digits.
+std::string Sha1Hex(std::string_view bytes);
+
+}  // namespace berth

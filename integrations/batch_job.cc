@@ -1,0 +1,142 @@
+#include "integrations/batch_job.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "api/labels.h"
+#include "base/strings.h"
+#include "integrations/topology_request.h"
+
+namespace berth::integrations {
+namespace {
+
+// Labels that the Job controller puts on the template: they belong to one Job, not to its pods'
+// shape.
+constexpr const char* kJobOwnLabels[] = {api::kLegacyControllerUidLabel, api::kLegacyJobNameLabel,
+                                         api::kJobControllerUidLabel, api::kJobNameLabel};
+
+std::int32_t ParallelismOf(const api::Job& job) { return job.parallelism.value_or(1); }
+
+bool HasAnnotation(const api::Job& job, const char* key, std::string_view value) {
+  const std::string* found = api::FindValue(job.meta.annotations, key);
+  return found != nullptr && *found == value;
+}
+
+std::optional<std::int32_t> MinParallelism(const api::Job& job) {
+  const std::string* text = api::FindValue(job.meta.annotations, api::kMinParallelismAnnotation);
+  if (text == nullptr) return std::nullopt;
+  const std::optional<std::int64_t> value = ParseInt64(*text);
+  if (!value || *value < 1 || *value > INT32_MAX) return std::nullopt;
+  return static_cast<std::int32_t>(*value);
+}
+
+// The indexes in "0,2-4"; what does not parse counts for nothing. `limit` bounds the work.
+void AddIndexes(std::string_view text, std::int64_t limit, std::set<std::int64_t>& out) {
+  for (const std::string_view part : Split(text, ',')) {
+    const std::size_t dash = part.find('-');
+    const auto first = ParseInt64(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : ParseInt64(part.substr(dash + 1));
+    if (!first || !last || *first < 0) continue;
+    for (std::int64_t i = *first; i <= std::min(*last, limit - 1); ++i) out.insert(i);
+  }
+}
+
+// How many of the completions are over, one way or the other.
+std::int64_t TerminalCount(const api::Job& job, std::int64_t completions) {
+  if (job.completion_mode != "Indexed") return job.succeeded;
+  std::set<std::int64_t> over;
+  AddIndexes(job.completed_indexes, completions, over);
+  AddIndexes(job.failed_indexes, completions, over);
+  return static_cast<std::int64_t>(over.size());
+}
+
+std::vector<api::ReclaimablePod> ReclaimablePods(const api::Job& job) {
+  const std::int64_t parallelism = ParallelismOf(job);
+  if (parallelism <= 1) return {};
+  const std::int64_t completions = job.completions.value_or(ParallelismOf(job));
+  const std::int64_t terminal = TerminalCount(job, completions);
+  const std::int64_t remaining = std::max<std::int64_t>(completions - terminal, 0);
+  if (terminal == 0 || remaining >= parallelism) return {};
+  return {{"main", static_cast<std::int32_t>(parallelism - remaining)}};
+}
+
+std::optional<JobOutcome> OutcomeOf(const api::Job& job) {
+  for (const api::Condition& condition : job.conditions) {
+    if (condition.status != api::ConditionStatus::kTrue) continue;
+    if (condition.type == "Complete") return JobOutcome{true, condition.message};
+    if (condition.type == "Failed") return JobOutcome{false, condition.message};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::int32_t PodsCount(const api::Job& job) {
+  return std::min(ParallelismOf(job), job.completions.value_or(INT32_MAX));
+}
+
+JobView ViewOf(const api::Job& job) {
+  JobView view;
+  view.kind = &kBatchJob;
+  view.meta = job.meta;
+  view.suspended = job.suspend && !HasAnnotation(job, api::kStoppingAnnotation, "true");
+  view.active = job.active != 0;
+  view.pods_ready =
+      std::int64_t{job.succeeded} + job.ready + job.uncounted_succeeded + job.uncounted_failed >=
+      PodsCount(job);
+  view.finished = OutcomeOf(job);
+  view.reclaimable_pods = ReclaimablePods(job);
+
+  api::PodSet pods;
+  pods.pod_template = job.pod_template;
+  for (const char* label : kJobOwnLabels) pods.pod_template.labels.erase(label);
+  pods.count = PodsCount(job);
+  pods.min_count = MinParallelism(job);
+  pods.topology_request = TopologyRequestOf(job.pod_template.annotations);
+  if (pods.topology_request) {
+    pods.topology_request->pod_index_label = "batch.kubernetes.io/job-completion-index";
+  }
+  view.pod_sets.push_back(std::move(pods));
+  return view;
+}
+
+BatchJobWrite StartWrite(const api::Job& job, const PodSetChange& change) {
+  BatchJobWrite write;
+  write.suspend = false;
+  write.pod_template = change;
+  // Labels of the Job controller are not in the Workload, and must survive.
+  for (const char* label : kJobOwnLabels) {
+    if (const std::string* value = api::FindValue(job.pod_template.labels, label)) {
+      write.pod_template->labels[label] = *value;
+    }
+  }
+  if (change.count_is_partial && change.count != ParallelismOf(job)) {
+    write.parallelism = change.count;
+    if (HasAnnotation(job, api::kCompletionsEqualParallelismAnnotation, "true")) {
+      write.completions = change.count;
+    }
+  }
+  return write;
+}
+
+std::vector<BatchJobWrite> StopWrites(const api::Job& job,
+                                      const std::optional<PodSetChange>& original) {
+  const bool stopping = HasAnnotation(job, api::kStoppingAnnotation, "true");
+  std::vector<BatchJobWrite> writes;
+  if (job.suspend && !stopping) return writes;
+  if (!job.suspend) {
+    writes.push_back({.suspend = true, .stopping = BatchJobWrite::Stopping::kSet});
+  }
+  if (job.start_time) writes.push_back({.clear_start_time = true});
+  BatchJobWrite restore;
+  if (original) {
+    restore = StartWrite(job, *original);
+    restore.suspend.reset();
+  }
+  restore.stopping = BatchJobWrite::Stopping::kRemove;
+  writes.push_back(std::move(restore));
+  return writes;
+}
+
+}  // namespace berth::integrations

@@ -1,0 +1,47 @@
+// integrations/batch_job.h — batch/v1 Job.
+//
+// Start: one write. Stop: three, because the API server only lets the template of a Job change once
+// it is suspended and has no start time:
+//
+//     running ─1 suspend=true, annotation `stopping`─▶ ─2 status.startTime=null─▶
+//             ─3 template and parallelism as the Workload kept them, `stopping` removed─▶ suspended
+//
+// A Job found in the middle goes on where it stands, so a crash between two writes loses nothing.
+// Source: Kueue pkg/controller/jobs/job; Kubernetes batch/v1 validation (mutable scheduling
+// directives).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "api/job.h"
+#include "integrations/job_view.h"
+
+namespace berth::integrations {
+
+JobView ViewOf(const api::Job& job);
+
+// One write to a Job. Absent members stay as they are.
+struct BatchJobWrite {
+  enum class Stopping : std::uint8_t { kLeave, kSet, kRemove };
+  std::optional<bool> suspend;
+  Stopping stopping = Stopping::kLeave;
+  bool clear_start_time = false;  // alone, to the status subresource
+  std::optional<std::int32_t> parallelism;
+  std::optional<std::int32_t> completions;
+  std::optional<PodSetChange> pod_template;  // its labels … gates replace those of the template
+  friend bool operator==(const BatchJobWrite&, const BatchJobWrite&) = default;
+};
+
+BatchJobWrite StartWrite(const api::Job& job, const PodSetChange& change);
+
+// The writes that are left to do, in order; none when the Job is stopped already. Without an
+// original (the Workload is gone) the template stays as it is.
+std::vector<BatchJobWrite> StopWrites(const api::Job& job,
+                                      const std::optional<PodSetChange>& original);
+
+// min(parallelism, completions), absent ones counting as the API server defaults them.
+std::int32_t PodsCount(const api::Job& job);
+
+}  // namespace berth::integrations

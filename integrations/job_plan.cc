@@ -1,0 +1,310 @@
+#include "integrations/job_plan.h"
+
+#include <algorithm>
+
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "integrations/pods_ready.h"
+#include "integrations/release.h"
+
+namespace berth::integrations {
+namespace {
+
+constexpr EmitEvent::Type kNormal = EmitEvent::Type::kNormal;
+
+// One pass over the steps of the reconcile order. Each step returns whether it settled the matter.
+class Planner {
+ public:
+  Planner(const JobSituation& situation, WallTime now)
+      : in_(situation), job_(situation.job), now_(now) {}
+
+  JobPlan Run() {
+    if (in_.namespace_rule == NamespaceRule::kUnmanaged) return std::move(plan_);
+    if (in_.ancestor) return FollowAncestor();
+    const bool prebuilt = PrebuiltName() != nullptr;
+    if (QueueNameOf(job_).empty() && !prebuilt && in_.queue_name_rule == QueueNameRule::kRequired) {
+      return std::move(plan_);
+    }
+    const api::Workload* workload = prebuilt ? FindPrebuilt() : EnsureOne();
+    if (settled_) return std::move(plan_);
+    Drive(workload);
+    return std::move(plan_);
+  }
+
+ private:
+  const std::string* PrebuiltName() const {
+    return api::FindValue(job_.meta.labels, api::kPrebuiltWorkloadLabel);
+  }
+  const FlavorsByName& flavors() const { return in_.flavors ? *in_.flavors : no_flavors_; }
+
+  void Add(JobAction action) { plan_.actions.push_back(std::move(action)); }
+  void Event(const char* reason, std::string message) {
+    Add(EmitEvent{kNormal, reason, std::move(message)});
+  }
+
+  JobPlan FollowAncestor() {
+    if (!job_.suspended && !job_.finished && !in_.ancestor->admitted) {
+      Add(StopJob{});
+      Event("Suspended", "Kueue managed child job suspended");
+    }
+    return std::move(plan_);
+  }
+
+  void Stop(const api::Workload* workload, const std::string& message) {
+    if (job_.suspended) return;
+    Add(StopJob{workload == nullptr ? std::vector<PodSetChange>{} : OriginalPodSets(*workload)});
+    Event("Stopped", message);
+  }
+
+  const api::Workload* FindPrebuilt();
+  const api::Workload* EnsureOne();
+  bool Update(const api::Workload& workload);
+  void Create();
+  void Drive(const api::Workload* workload);
+  void Finish(const api::Workload* workload);
+  void ReportPodsReady(const api::Workload& workload);
+  void FollowEviction(const api::Workload& workload, const api::Condition& evicted);
+  void Start(const api::Workload& workload);
+  void FollowJob(const api::Workload& workload);
+  void ReportChecks(const api::Workload& workload);
+  Result<JobPriority> Priority() const {
+    return PriorityOf(job_,
+                      in_.workload_priority_classes ? *in_.workload_priority_classes : no_classes_,
+                      in_.priority_classes ? *in_.priority_classes : no_classes_);
+  }
+  void SetFinished(const api::Workload& workload, const char* reason, std::string message) {
+    Add(SetWorkloadCondition{workload.meta.key(),
+                             {.type = api::kFinished,
+                              .status = api::ConditionStatus::kTrue,
+                              .reason = reason,
+                              .message = std::move(message),
+                              .last_transition_time = CutToSeconds(now_),
+                              .observed_generation = workload.meta.generation}});
+  }
+
+  const JobSituation& in_;
+  const JobView& job_;
+  const WallTime now_;
+  const FlavorsByName no_flavors_;
+  const PriorityClassesByName no_classes_;
+  JobPlan plan_;
+  bool settled_ = false;
+};
+
+// The workload that the job names itself; the job must fit it, not the other way round.
+const api::Workload* Planner::FindPrebuilt() {
+  for (const api::Workload& workload : in_.workloads) {
+    if (workload.meta.name != *PrebuiltName()) continue;
+    const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+    if (owner == nullptr) {
+      std::string api_version(job_.kind->group);
+      if (!api_version.empty()) api_version += '/';
+      Add(AdoptWorkload{workload.meta.key(),
+                        {.api_version = api_version + std::string(job_.kind->version),
+                         .kind = std::string(job_.kind->kind),
+                         .name = job_.meta.name,
+                         .uid = job_.meta.uid,
+                         .controller = true,
+                         .block_owner_deletion = true}});
+      settled_ = true;
+      return nullptr;
+    }
+    if (owner->uid != job_.meta.uid) break;  // another job's: as if it were missing
+    if (!api::IsTrue(workload.status.conditions, api::kFinished) &&
+        !IsEquivalent(job_, workload, flavors())) {
+      SetFinished(workload, api::kOutOfSync,
+                  "The prebuilt workload is out of sync with its user job");
+      settled_ = true;
+    }
+    return &workload;
+  }
+  Stop(nullptr, "missing workload");
+  settled_ = true;
+  return nullptr;
+}
+
+// The one workload that says what the job says; others are updated, or deleted.
+const api::Workload* Planner::EnsureOne() {
+  const api::Workload* match = nullptr;
+  std::vector<const api::Workload*> others;
+  for (const api::Workload& workload : in_.workloads) {
+    if (match == nullptr && IsEquivalent(job_, workload, flavors())) {
+      match = &workload;
+    } else {
+      others.push_back(&workload);
+    }
+  }
+  const auto reserved = [](const api::Workload& workload) {
+    return api::IsTrue(workload.status.conditions, api::kQuotaReserved);
+  };
+  if (match == nullptr && !others.empty() && job_.suspended && !reserved(*others.front())) {
+    settled_ = true;
+    if (Update(*others.front())) others.erase(others.begin());
+  }
+  if (match == nullptr && !settled_ && !job_.suspended && !job_.finished) {
+    const bool one = others.size() == 1;
+    Stop(one ? others.front() : nullptr,
+         one ? "No matching Workload; restoring pod templates according to existent Workload"
+             : "Missing Workload; unable to restore pod templates");
+  }
+  for (const api::Workload* other : others) {
+    settled_ = true;
+    if (other->meta.deletion_timestamp) {
+      Add(RemoveWorkloadFinalizer{other->meta.key()});
+      continue;
+    }
+    Add(DeleteWorkload{other->meta.key()});
+    Event("DeletedWorkload", "Deleted not matching Workload: " + other->meta.key().ToString());
+  }
+  if (match != nullptr && !settled_ && job_.suspended && !reserved(*match) &&
+      !api::IsTrue(match->status.conditions, api::kFinished) && !PlacesAlike(job_, *match)) {
+    settled_ = Update(*match);
+  }
+  return match;
+}
+
+bool Planner::Update(const api::Workload& workload) {
+  const Result<JobPriority> priority = Priority();
+  if (!priority) {
+    plan_.retry = priority.error().message;
+    return false;
+  }
+  api::WorkloadSpec spec = BuildWorkload(job_, *priority, in_.build).spec;
+  spec.active = workload.spec.active;  // a deactivated workload stays so
+  Add(UpdateWorkloadSpec{workload.meta.key(), std::move(spec)});
+  Event("UpdatedWorkload",
+        "Updated not matching Workload for suspended job: " + workload.meta.key().ToString());
+  return true;
+}
+
+void Planner::Create() {
+  if (job_.active) return;  // pods of a former life: their quota is not known
+  const Result<JobPriority> priority = Priority();
+  if (!priority) {
+    plan_.retry = priority.error().message;
+    Add(EmitEvent{EmitEvent::Type::kWarning, "WorkloadPriorityClassNotFound",
+                  priority.error().message});
+    return;
+  }
+  api::Workload workload = BuildWorkload(job_, *priority, in_.build);
+  const std::string key = workload.meta.key().ToString();
+  Add(CreateWorkload{std::move(workload)});
+  Event("CreatedWorkload", "Created Workload: " + key);
+}
+
+void Planner::Drive(const api::Workload* workload) {
+  if (workload != nullptr && workload->meta.deletion_timestamp) {
+    if (!job_.finished) Stop(workload, "Workload is deleted");
+    Add(RemoveWorkloadFinalizer{workload->meta.key()});
+    return;
+  }
+  const bool over = workload != nullptr && api::IsTrue(workload->status.conditions, api::kFinished);
+  if (over) return;
+  if (job_.meta.deletion_timestamp) return Stop(workload, "Job is deleted");
+  if (job_.finished) return Finish(workload);
+  if (workload == nullptr) return Create();
+  if (job_.reclaimable_pods != workload->status.reclaimable_pods) {
+    Add(SetReclaimablePods{workload->meta.key(), job_.reclaimable_pods});
+  }
+  if (in_.pods_ready_rule == PodsReadyRule::kReport) ReportPodsReady(*workload);
+  const api::Condition* evicted = api::FindCondition(workload->status.conditions, api::kEvicted);
+  if (evicted != nullptr && evicted->status == api::ConditionStatus::kTrue) {
+    return FollowEviction(*workload, *evicted);
+  }
+  const bool admitted = api::IsTrue(workload->status.conditions, api::kAdmitted);
+  if (job_.suspended) return admitted ? Start(*workload) : FollowJob(*workload);
+  if (!admitted) Stop(workload, "Not admitted by cluster queue");
+}
+
+void Planner::Finish(const api::Workload* workload) {
+  if (workload == nullptr) return;
+  const JobOutcome& outcome = *job_.finished;
+  std::string message = outcome.message;
+  if (message.empty()) message = outcome.succeeded ? "Job finished successfully" : "Job failed";
+  SetFinished(*workload, outcome.succeeded ? api::kSucceeded : api::kFailed, std::move(message));
+  Event("FinishedWorkload",
+        "Workload '" + workload->meta.key().ToString() + "' is declared finished");
+}
+
+void Planner::ReportPodsReady(const api::Workload& workload) {
+  api::Condition condition = PodsReadyCondition(job_, workload);
+  const api::Condition* before = api::FindCondition(workload.status.conditions, api::kPodsReady);
+  if (before != nullptr && before->status == condition.status &&
+      before->reason == condition.reason) {
+    return;
+  }
+  condition.last_transition_time = CutToSeconds(now_);
+  condition.observed_generation = workload.meta.generation;
+  Add(SetWorkloadCondition{workload.meta.key(), std::move(condition)});
+}
+
+void Planner::FollowEviction(const api::Workload& workload, const api::Condition& evicted) {
+  Stop(&workload, evicted.message);
+  if (!api::IsTrue(workload.status.conditions, api::kQuotaReserved) || job_.active) return;
+  // A job that is only now being stopped may still start pods: look again once it is at rest.
+  if (!job_.suspended) return;
+  Add(ReleaseQuota{workload.meta.key(), StatusAfterRelease(workload, now_)});
+}
+
+void Planner::Start(const api::Workload& workload) {
+  Result<std::vector<PodSetChange>> changes = StartChanges(workload, flavors());
+  if (!changes && changes.error().code == ErrorCode::kInvalid) {
+    return SetFinished(workload, api::kFailedToStart, changes.error().message);
+  }
+  if (!changes) {
+    plan_.retry = changes.error().message;
+    return;
+  }
+  Add(StartJob{*std::move(changes)});
+  const std::string queue =
+      workload.status.admission ? workload.status.admission->cluster_queue : "";
+  Event("Started", "Admitted by clusterQueue " + queue);
+}
+
+// The job waits: what its owner changes about its place in the queue is followed.
+void Planner::FollowJob(const api::Workload& workload) {
+  if (api::IsTrue(workload.status.conditions, api::kQuotaReserved)) ReportChecks(workload);
+  if (const std::string name = QueueNameOf(job_);
+      name != workload.spec.queue_name && PrebuiltName() == nullptr) {
+    Add(SetQueueName{workload.meta.key(), name});
+  }
+  const std::string* label = api::FindValue(job_.meta.labels, api::kPriorityClassLabel);
+  if (label == nullptr) return;
+  const auto& ref = workload.spec.priority_class_ref;
+  if (ref && ref->group == "kueue.x-k8s.io" && ref->name == *label) return;
+  Result<JobPriority> priority = Priority();
+  if (!priority) {
+    plan_.retry = priority.error().message;
+    return;
+  }
+  Add(SetPriority{workload.meta.key(), *std::move(priority)});
+}
+
+// This is how an estimate of the capacity's arrival reaches the job's owner.
+void Planner::ReportChecks(const api::Workload& workload) {
+  std::string message;
+  for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
+    if (check.state != api::CheckState::kPending || check.message.empty()) continue;
+    if (!message.empty()) message += "; ";
+    message += check.name + ": " + check.message;
+  }
+  if (!message.empty()) Event("UpdatedAdmissionCheck", std::move(message));
+}
+
+}  // namespace
+
+JobPlan PlanJob(const JobSituation& situation, WallTime now) {
+  return Planner(situation, now).Run();
+}
+
+JobPlan PlanMissingJob(const std::vector<api::Workload>& workloads) {
+  JobPlan plan;
+  for (const api::Workload& workload : workloads) {
+    if (api::HasFinalizer(workload.meta, api::kResourceInUseFinalizer)) {
+      plan.actions.emplace_back(RemoveWorkloadFinalizer{workload.meta.key()});
+    }
+  }
+  return plan;
+}
+
+}  // namespace berth::integrations

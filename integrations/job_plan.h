@@ -1,0 +1,117 @@
+// integrations/job_plan.h — what to do about one job now.
+//
+//     JobSituation + now --PlanJob--> actions, performed in order
+//
+// Idempotent: performed and planned again on the new situation, it comes to rest. An action that
+// fails ends the pass; the next pass plans afresh.
+//
+// Source: Kueue pkg/controller/jobframework/reconciler.go (order of the steps, texts of events).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "api/condition.h"
+#include "api/workload.h"
+#include "base/clock.h"
+#include "integrations/job_view.h"
+#include "integrations/pod_set_change.h"
+#include "integrations/priority.h"
+#include "integrations/workload_build.h"
+
+namespace berth::integrations {
+
+enum class NamespaceRule { kManaged, kUnmanaged };           // managedJobsNamespaceSelector
+enum class QueueNameRule { kRequired, kManageWithoutName };  // manageJobsWithoutQueueName
+enum class PodsReadyRule { kReport, kIgnore };               // waitForPodsReady
+
+// A job above this one that is managed itself: this one runs when that one may.
+struct ManagedAncestor {
+  bool admitted = false;
+};
+
+struct JobSituation {
+  JobView job;
+  // Those whose controller is the job, and the prebuilt one it names.
+  std::vector<api::Workload> workloads;
+  std::optional<ManagedAncestor> ancestor;
+  NamespaceRule namespace_rule = NamespaceRule::kManaged;
+  QueueNameRule queue_name_rule = QueueNameRule::kRequired;
+  PodsReadyRule pods_ready_rule = PodsReadyRule::kReport;
+  BuildOptions build;
+  // What exists in the cluster; null counts as empty.
+  const PriorityClassesByName* workload_priority_classes = nullptr;
+  const PriorityClassesByName* priority_classes = nullptr;
+  const FlavorsByName* flavors = nullptr;
+};
+
+struct CreateWorkload {
+  api::Workload workload;
+};
+struct DeleteWorkload {  // finalizer first, then the object
+  api::ObjectKey key;
+};
+struct RemoveWorkloadFinalizer {
+  api::ObjectKey key;
+};
+struct UpdateWorkloadSpec {  // the whole spec, and maximum execution time
+  api::ObjectKey key;
+  api::WorkloadSpec spec;
+};
+struct AdoptWorkload {  // the job becomes the controller of a prebuilt workload
+  api::ObjectKey key;
+  api::OwnerReference owner;
+};
+struct SetQueueName {
+  api::ObjectKey key;
+  std::string queue_name;
+};
+struct SetPriority {
+  api::ObjectKey key;
+  JobPriority priority;
+};
+struct SetReclaimablePods {
+  api::ObjectKey key;
+  std::vector<api::ReclaimablePod> pods;
+};
+struct SetWorkloadCondition {  // field manager kueue-job-controller-<type>
+  api::ObjectKey key;
+  api::Condition condition;
+};
+struct ReleaseQuota {  // the whole status, field manager kueue-admission
+  api::ObjectKey key;
+  api::WorkloadStatus status;
+};
+struct StartJob {
+  std::vector<PodSetChange> pod_sets;
+};
+struct StopJob {  // without originals the templates stay as they are
+  std::vector<PodSetChange> originals;
+};
+struct EmitEvent {
+  enum class Type { kNormal, kWarning };
+  Type type = Type::kNormal;
+  std::string reason;
+  std::string message;
+};
+
+using JobAction =
+    std::variant<CreateWorkload, DeleteWorkload, RemoveWorkloadFinalizer, UpdateWorkloadSpec,
+                 AdoptWorkload, SetQueueName, SetPriority, SetReclaimablePods, SetWorkloadCondition,
+                 ReleaseQuota, StartJob, StopJob, EmitEvent>;
+
+struct JobPlan {
+  std::vector<JobAction> actions;
+  // Something that is needed does not exist yet ("WorkloadPriorityClass \"x\" not found"): try
+  // again later.
+  std::optional<std::string> retry;
+};
+
+JobPlan PlanJob(const JobSituation& situation, WallTime now);
+
+// The job is gone: its workloads must not be held by our finalizer.
+JobPlan PlanMissingJob(const std::vector<api::Workload>& workloads);
+
+}  // namespace berth::integrations

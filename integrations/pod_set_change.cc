@@ -1,0 +1,141 @@
+#include "integrations/pod_set_change.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "api/labels.h"
+
+namespace berth::integrations {
+namespace {
+
+Error Conflict(std::string_view what, const std::string& key, const std::string& have,
+               const std::string& want) {
+  return Error{ErrorCode::kInvalid, "invalid podset infos: conflict for " + std::string(what) +
+                                        ": conflict for key=" + key + ", value1=" + have +
+                                        ", value2=" + want};
+}
+
+Status MergeMap(std::string_view what, const api::StringMap& from, api::StringMap& into) {
+  for (const auto& [key, value] : from) {
+    const auto [at, added] = into.emplace(key, value);
+    if (!added && at->second != value) return Conflict(what, key, at->second, value);
+  }
+  return OkStatus();
+}
+
+void AddTolerations(const std::vector<api::Toleration>& from, std::vector<api::Toleration>& into) {
+  for (const api::Toleration& toleration : from) {
+    if (std::find(into.begin(), into.end(), toleration) == into.end()) into.push_back(toleration);
+  }
+}
+
+// Whether `text` may be the value of a label.
+bool IsLabelValue(std::string_view text) {
+  const auto alphanumeric = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  if (text.empty()) return true;
+  if (text.size() > 63 || !alphanumeric(text.front()) || !alphanumeric(text.back())) return false;
+  return std::all_of(text.begin(), text.end(),
+                     [&](char c) { return alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+PodSetChange Original(const api::PodSet& pods) {
+  const api::PodTemplate& source = pods.pod_template;
+  return {.name = pods.name,
+          .count = pods.count,
+          .count_is_partial = pods.min_count.has_value(),
+          .labels = source.labels,
+          .annotations = source.annotations,
+          .node_selector = source.spec.node_selector,
+          .tolerations = source.spec.tolerations,
+          .scheduling_gates = source.spec.scheduling_gates};
+}
+
+Status AddFlavors(const api::PodSetAssignment& assignment, const FlavorsByName& flavors,
+                  PodSetChange& change) {
+  std::set<std::string> names;
+  for (const auto& [resource, flavor] : assignment.flavors) names.insert(flavor);
+  for (const std::string& name : names) {
+    const auto flavor = flavors.find(name);
+    if (flavor == flavors.end()) {
+      return Error{ErrorCode::kNotFound, "ResourceFlavor " + name + " does not exist"};
+    }
+    BERTH_CHECK_OK(MergeMap("nodeSelector", flavor->second.node_labels, change.node_selector));
+    AddTolerations(flavor->second.tolerations, change.tolerations);
+  }
+  return OkStatus();
+}
+
+Status AddChecks(const api::Workload& workload, PodSetChange& change) {
+  for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
+    for (const api::PodSetUpdate& update : check.pod_set_updates) {
+      if (update.name != change.name) continue;
+      const std::string context = "in admission check \"" + check.name + "\"";
+      for (const auto& [what, from, into] :
+           {std::tuple{"labels", &update.labels, &change.labels},
+            std::tuple{"annotations", &update.annotations, &change.annotations},
+            std::tuple{"nodeSelector", &update.node_selector, &change.node_selector}}) {
+        if (Status merged = MergeMap(what, *from, *into); !merged) {
+          return Annotate(merged.error(), context);
+        }
+      }
+      AddTolerations(update.tolerations, change.tolerations);
+    }
+  }
+  return OkStatus();
+}
+
+Status AddQueueLabels(const api::Workload& workload, PodSetChange& change) {
+  api::StringMap labels{{api::kPodSetLabel, change.name}};
+  if (IsLabelValue(workload.status.admission->cluster_queue)) {
+    labels[api::kClusterQueueNameLabel] = workload.status.admission->cluster_queue;
+  }
+  if (IsLabelValue(workload.spec.queue_name)) {
+    labels[api::kLocalQueueNameLabel] = workload.spec.queue_name;
+  }
+  return MergeMap("labels", labels, change.labels);
+}
+
+void AddTopology(const api::Workload& workload, const api::PodSetAssignment& assignment,
+                 PodSetChange& change) {
+  if (!assignment.topology_assignment && assignment.delayed_topology_request.empty()) return;
+  change.annotations[api::kWorkloadAnnotation] = workload.meta.name;
+  std::vector<std::string>& gates = change.scheduling_gates;
+  if (std::find(gates.begin(), gates.end(), api::kTopologyGate) == gates.end()) {
+    gates.emplace_back(api::kTopologyGate);
+  }
+}
+
+}  // namespace
+
+Result<std::vector<PodSetChange>> StartChanges(const api::Workload& workload,
+                                               const FlavorsByName& flavors) {
+  std::vector<PodSetChange> changes = OriginalPodSets(workload);
+  if (!workload.status.admission) return changes;
+  for (PodSetChange& change : changes) {
+    const auto& assignments = workload.status.admission->pod_set_assignments;
+    const auto assignment =
+        std::find_if(assignments.begin(), assignments.end(),
+                     [&change](const auto& each) { return each.name == change.name; });
+    if (assignment == assignments.end()) {
+      return Error{ErrorCode::kInvalid,
+                   "invalid podset infos: pod set " + change.name + " has no assignment"};
+    }
+    change.count = assignment->count;
+    BERTH_CHECK_OK(AddFlavors(*assignment, flavors, change));
+    BERTH_CHECK_OK(AddChecks(workload, change));
+    BERTH_CHECK_OK(AddQueueLabels(workload, change));
+    AddTopology(workload, *assignment, change);
+  }
+  return changes;
+}
+
+std::vector<PodSetChange> OriginalPodSets(const api::Workload& workload) {
+  std::vector<PodSetChange> changes;
+  for (const api::PodSet& pods : workload.spec.pod_sets) changes.push_back(Original(pods));
+  return changes;
+}
+
+}  // namespace berth::integrations

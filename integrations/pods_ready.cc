@@ -1,0 +1,39 @@
+#include "integrations/pods_ready.h"
+
+#include "api/reasons.h"
+
+namespace berth::integrations {
+namespace {
+
+constexpr char kWaitForStart[] = "WaitForStart";
+constexpr char kWaitForRecovery[] = "WaitForRecovery";
+constexpr char kStarted[] = "Started";
+constexpr char kRecovered[] = "Recovered";
+
+api::Condition Of(api::ConditionStatus status, const char* reason, const char* message) {
+  return {.type = api::kPodsReady, .status = status, .reason = reason, .message = message};
+}
+
+api::Condition NotStarted() {
+  return Of(api::ConditionStatus::kFalse, kWaitForStart, "Not all pods are ready or succeeded");
+}
+
+}  // namespace
+
+api::Condition PodsReadyCondition(const JobView& job, const api::Workload& workload) {
+  if (!api::IsTrue(workload.status.conditions, api::kAdmitted)) return NotStarted();
+  const api::Condition* before = api::FindCondition(workload.status.conditions, api::kPodsReady);
+  if (job.pods_ready) {
+    const bool recovered =
+        before != nullptr && (before->reason == kWaitForRecovery || before->reason == kRecovered);
+    return Of(api::ConditionStatus::kTrue, recovered ? kRecovered : kStarted,
+              "All pods reached readiness and the workload is running");
+  }
+  const bool was_ready = before != nullptr && (before->status == api::ConditionStatus::kTrue ||
+                                               before->reason == kWaitForRecovery);
+  if (!was_ready) return NotStarted();
+  return Of(api::ConditionStatus::kFalse, kWaitForRecovery,
+            "At least one pod has failed, waiting for recovery");
+}
+
+}  // namespace berth::integrations

@@ -1,0 +1,19 @@
+// integrations/pods_ready.h — the PodsReady condition of a Workload.
+//
+//                     pods ready                  a pod lost
+//     WaitForStart ──────────────▶ Started ──────────────────▶ WaitForRecovery
+//      (False)                      (True) ◀──Recovered (True)──┘ pods ready
+//
+// Source: Kueue pkg/controller/jobframework (generatePodsReadyCondition).
+#pragma once
+
+#include "api/condition.h"
+#include "api/workload.h"
+#include "integrations/job_view.h"
+
+namespace berth::integrations {
+
+// What the condition should be. Its transition time and generation are the caller's to set.
+api::Condition PodsReadyCondition(const JobView& job, const api::Workload& workload);
+
+}  // namespace berth::integrations

@@ -1,0 +1,31 @@
+// integrations/priority.h — the priority of a job in the queues, and where it comes from.
+//
+//     label priority-class (WorkloadPriorityClass) → pods' priorityClassName → global default → 0
+//
+// Source: Kueue pkg/util/priority.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "api/workload.h"
+#include "base/result.h"
+#include "integrations/job_view.h"
+
+namespace berth::integrations {
+
+using PriorityClassesByName = std::map<std::string, api::PriorityClass>;
+
+struct JobPriority {
+  std::optional<api::PriorityClassRef> ref;
+  std::int32_t value = 0;
+  friend bool operator==(const JobPriority&, const JobPriority&) = default;
+};
+
+// Errors: kNotFound naming the class that does not exist.
+Result<JobPriority> PriorityOf(const JobView& job, const PriorityClassesByName& workload_classes,
+                               const PriorityClassesByName& pod_classes);
+
+}  // namespace berth::integrations

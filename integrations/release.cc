@@ -1,0 +1,54 @@
+#include "integrations/release.h"
+
+#include <algorithm>
+
+#include "api/reasons.h"
+#include "base/assert.h"
+
+namespace berth::integrations {
+namespace {
+
+constexpr char kEvictedByPreemption[] = "Preempted";
+
+// Others come back only when what evicted them has passed: a back-off, a restart.
+bool ComesBackAtOnce(const std::string& eviction_reason) {
+  return eviction_reason == kEvictedByPreemption || eviction_reason == api::kNodeFailures;
+}
+
+}  // namespace
+
+api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime now) {
+  const api::Condition* evicted = api::FindCondition(workload.status.conditions, api::kEvicted);
+  BERTH_ASSERT(evicted != nullptr);
+  const std::string reason = evicted->reason;
+  const std::string message = evicted->message;
+
+  api::WorkloadStatus status = workload.status;
+  const auto set = [&](const char* type, api::ConditionStatus value, std::string why,
+                       std::string text) {
+    api::SetCondition(status.conditions, {.type = type,
+                                          .status = value,
+                                          .reason = std::move(why),
+                                          .message = std::move(text),
+                                          .last_transition_time = CutToSeconds(now),
+                                          .observed_generation = workload.meta.generation});
+  };
+  set(api::kRequeued,
+      ComesBackAtOnce(reason) ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse, reason,
+      message);
+  set(api::kQuotaReserved, api::ConditionStatus::kFalse, reason, message);
+  if (api::IsTrue(workload.status.conditions, api::kAdmitted)) {
+    const api::Condition* admitted = api::FindCondition(workload.status.conditions, api::kAdmitted);
+    const auto ran =
+        std::chrono::duration_cast<std::chrono::seconds>(now - admitted->last_transition_time);
+    status.accumulated_past_execution_time_seconds +=
+        static_cast<std::int32_t>(std::clamp<std::int64_t>(
+            ran.count(), 0, INT32_MAX - status.accumulated_past_execution_time_seconds));
+    set(api::kAdmitted, api::ConditionStatus::kFalse, api::kNoReservation,
+        "The workload has no reservation");
+  }
+  status.admission.reset();
+  return status;
+}
+
+}  // namespace berth::integrations

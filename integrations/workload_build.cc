@@ -1,0 +1,137 @@
+#include "integrations/workload_build.h"
+
+#include <string_view>
+
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "base/strings.h"
+#include "integrations/workload_name.h"
+
+namespace berth::integrations {
+namespace {
+
+std::optional<std::int32_t> MaximumExecutionTime(const api::ObjectMeta& meta) {
+  const std::string* text = api::FindValue(meta.labels, api::kMaxExecTimeLabel);
+  if (text == nullptr) return std::nullopt;
+  const std::optional<std::int64_t> seconds = ParseInt64(*text);
+  if (!seconds || *seconds <= 0 || *seconds > INT32_MAX) return std::nullopt;
+  return static_cast<std::int32_t>(*seconds);
+}
+
+api::StringMap CopiedAnnotations(const api::StringMap& annotations) {
+  api::StringMap copied;
+  const std::string_view prefix = api::kProvisioningParameterPrefix;
+  for (const auto& [key, value] : annotations) {
+    if (key.compare(0, prefix.size(), prefix) == 0 || key == api::kAdmissionGatedByAnnotation) {
+      copied.emplace(key, value);
+    }
+  }
+  return copied;
+}
+
+enum class Tolerations { kCompare, kIgnore };
+
+bool SameSpec(const api::PodSpec& a, const api::PodSpec& b, Tolerations tolerations) {
+  if (tolerations == Tolerations::kCompare && a.tolerations != b.tolerations) return false;
+  return a.containers == b.containers && a.init_containers == b.init_containers;
+}
+
+bool SamePodSets(const std::vector<api::PodSet>& a, const std::vector<api::PodSet>& b,
+                 Tolerations tolerations) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].count != b[i].count || a[i].min_count != b[i].min_count ||
+        !SameSpec(a[i].pod_template.spec, b[i].pod_template.spec, tolerations)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The workload's pod sets as the running job should show them; empty without quota.
+std::vector<api::PodSet> RunningPodSets(const api::Workload& workload,
+                                        const FlavorsByName& flavors) {
+  if (!api::IsTrue(workload.status.conditions, api::kQuotaReserved)) return {};
+  const auto changes = StartChanges(workload, flavors);
+  if (!changes) return {};
+  std::vector<api::PodSet> pod_sets = workload.spec.pod_sets;
+  for (std::size_t i = 0; i < pod_sets.size(); ++i) {
+    const PodSetChange& change = (*changes)[i];
+    pod_sets[i].pod_template.spec.tolerations = change.tolerations;
+    if (change.count_is_partial) pod_sets[i].count = change.count;
+  }
+  return pod_sets;
+}
+
+}  // namespace
+
+std::string QueueNameOf(const JobView& job) {
+  const std::string* name = api::FindValue(job.meta.labels, api::kQueueLabel);
+  return name == nullptr ? "" : *name;
+}
+
+api::Workload BuildWorkload(const JobView& job, const JobPriority& priority,
+                            const BuildOptions& options) {
+  api::Workload workload;
+  workload.meta.namespace_name = job.meta.namespace_name;
+  workload.meta.name = WorkloadName({.kind = job.kind->kind,
+                                     .group = job.kind->group,
+                                     .name = job.meta.name,
+                                     .uid = job.meta.uid,
+                                     .variant = {}});
+  for (const std::string& key : options.label_keys_to_copy) {
+    if (const std::string* value = api::FindValue(job.meta.labels, key)) {
+      workload.meta.labels[key] = *value;
+    }
+  }
+  if (job.meta.uid.size() <= 63) workload.meta.labels[api::kJobUidLabel] = job.meta.uid;
+  workload.meta.annotations = CopiedAnnotations(job.meta.annotations);
+  workload.meta.finalizers = {api::kResourceInUseFinalizer};
+  std::string api_version(job.kind->group);
+  if (!api_version.empty()) api_version += '/';
+  api_version += job.kind->version;
+  workload.meta.owner_references = {{.api_version = std::move(api_version),
+                                     .kind = std::string(job.kind->kind),
+                                     .name = job.meta.name,
+                                     .uid = job.meta.uid,
+                                     .controller = true,
+                                     .block_owner_deletion = true}};
+  workload.spec.pod_sets = job.pod_sets;
+  workload.spec.queue_name = QueueNameOf(job);
+  workload.spec.priority_class_ref = priority.ref;
+  workload.spec.priority = priority.value;
+  workload.spec.maximum_execution_time_seconds = MaximumExecutionTime(job.meta);
+  return workload;
+}
+
+bool IsEquivalent(const JobView& job, const api::Workload& workload, const FlavorsByName& flavors) {
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  if (owner == nullptr || owner->uid != job.meta.uid) return false;
+  if (workload.spec.maximum_execution_time_seconds != MaximumExecutionTime(job.meta)) return false;
+  const Tolerations tolerations = api::IsTrue(workload.status.conditions, api::kAdmitted)
+                                      ? Tolerations::kIgnore
+                                      : Tolerations::kCompare;
+  const std::vector<api::PodSet> running = RunningPodSets(workload, flavors);
+  if (!running.empty()) {
+    if (SamePodSets(job.pod_sets, running, tolerations)) return true;
+    // Quota is there and the job has not been started yet, or has just been stopped.
+    return job.suspended && SamePodSets(job.pod_sets, workload.spec.pod_sets, tolerations);
+  }
+  return SamePodSets(job.pod_sets, workload.spec.pod_sets, tolerations);
+}
+
+bool PlacesAlike(const JobView& job, const api::Workload& workload) {
+  for (std::size_t i = 0; i < job.pod_sets.size(); ++i) {
+    const api::PodSpec& now = job.pod_sets[i].pod_template.spec;
+    const api::PodSpec& then = workload.spec.pod_sets[i].pod_template.spec;
+    if (now.node_selector != then.node_selector ||
+        now.required_node_affinity != then.required_node_affinity ||
+        now.priority_class_name != then.priority_class_name ||
+        now.runtime_class_name != then.runtime_class_name) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace berth::integrations

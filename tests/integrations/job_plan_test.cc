@@ -1,0 +1,273 @@
+// Goal: each step of the reconcile order, by its actions.
+// Method: a situation in, the actions' names out; where content matters it is looked at.
+#include "integrations/job_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fixtures.h"
+
+namespace berth::integrations {
+namespace {
+
+using testing::At;
+using ::testing::ElementsAre;
+using testing::GpuJob;
+using ::testing::IsEmpty;
+using testing::SetTrue;
+using testing::SpotFlavor;
+using testing::WorkloadFor;
+
+std::string NameOf(const JobAction& action) {
+  struct Names {
+    std::string operator()(const CreateWorkload&) const { return "create"; }
+    std::string operator()(const DeleteWorkload&) const { return "delete"; }
+    std::string operator()(const RemoveWorkloadFinalizer&) const { return "finalizer"; }
+    std::string operator()(const UpdateWorkloadSpec&) const { return "update"; }
+    std::string operator()(const AdoptWorkload&) const { return "adopt"; }
+    std::string operator()(const SetQueueName& a) const { return "queue " + a.queue_name; }
+    std::string operator()(const SetPriority&) const { return "priority"; }
+    std::string operator()(const SetReclaimablePods&) const { return "reclaimable"; }
+    std::string operator()(const SetWorkloadCondition& a) const {
+      return a.condition.type + "=" + a.condition.reason;
+    }
+    std::string operator()(const ReleaseQuota&) const { return "release"; }
+    std::string operator()(const StartJob&) const { return "start"; }
+    std::string operator()(const StopJob& a) const {
+      return a.originals.empty() ? "stop" : "stop+restore";
+    }
+    std::string operator()(const EmitEvent& a) const { return "event " + a.reason; }
+  };
+  return std::visit(Names{}, action);
+}
+
+class JobPlanTest : public ::testing::Test {
+ protected:
+  std::vector<std::string> Plan() {
+    situation_.job = ViewOf(job_);
+    situation_.flavors = &flavors_;
+    plan_ = PlanJob(situation_, At(0));
+    std::vector<std::string> names;
+    for (const JobAction& action : plan_.actions) names.push_back(NameOf(action));
+    return names;
+  }
+  template <typename Action>
+  const Action& Get(std::size_t index) {
+    return std::get<Action>(plan_.actions.at(index));
+  }
+  api::Workload& AddWorkload() {
+    situation_.pods_ready_rule = PodsReadyRule::kIgnore;
+    return situation_.workloads.emplace_back(WorkloadFor(job_));
+  }
+
+  api::Job job_ = GpuJob();
+  FlavorsByName flavors_ = SpotFlavor();
+  JobSituation situation_;
+  JobPlan plan_;
+};
+
+TEST_F(JobPlanTest, ANewJobGetsItsWorkload) {
+  EXPECT_THAT(Plan(), ElementsAre("create", "event CreatedWorkload"));
+  EXPECT_EQ(Get<EmitEvent>(1).message,
+            "Created Workload: " + Get<CreateWorkload>(0).workload.meta.key().ToString());
+}
+
+TEST_F(JobPlanTest, WithoutQueueNothingHappens) {
+  job_.meta.labels.clear();
+  EXPECT_THAT(Plan(), IsEmpty());
+  situation_.queue_name_rule = QueueNameRule::kManageWithoutName;
+  EXPECT_THAT(Plan(), ElementsAre("create", "event CreatedWorkload"));
+  situation_.namespace_rule = NamespaceRule::kUnmanaged;
+  EXPECT_THAT(Plan(), IsEmpty());
+}
+
+TEST_F(JobPlanTest, AMissingPriorityClassIsWaitedFor) {
+  job_.meta.labels[api::kPriorityClassLabel] = "gone";
+  EXPECT_THAT(Plan(), ElementsAre("event WorkloadPriorityClassNotFound"));
+  EXPECT_TRUE(plan_.retry.has_value());
+}
+
+TEST_F(JobPlanTest, ARunningJobWithoutWorkloadIsStoppedFirst) {
+  job_.suspend = false;
+  job_.active = 1;
+  EXPECT_THAT(Plan(), ElementsAre("stop", "event Stopped"));
+  EXPECT_EQ(Get<EmitEvent>(1).message, "Missing Workload; unable to restore pod templates");
+}
+
+TEST_F(JobPlanTest, WaitsWhilePending) {
+  AddWorkload();
+  EXPECT_THAT(Plan(), IsEmpty());
+}
+
+TEST_F(JobPlanTest, AdmittedStarts) {
+  testing::Admit(AddWorkload());
+  EXPECT_THAT(Plan(), ElementsAre("start", "event Started"));
+  EXPECT_EQ(Get<EmitEvent>(1).message, "Admitted by clusterQueue cq");
+  EXPECT_EQ(Get<StartJob>(0).pod_sets.front().node_selector.at("capacity"), "spot");
+}
+
+TEST_F(JobPlanTest, AConflictIsFailedToStart) {
+  job_.pod_template.spec.node_selector["capacity"] = "reserved";
+  testing::Admit(AddWorkload());
+  EXPECT_THAT(Plan(), ElementsAre("Finished=FailedToStart"));
+}
+
+TEST_F(JobPlanTest, AMissingFlavorDelaysTheStart) {
+  testing::Admit(AddWorkload());
+  flavors_.clear();
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(plan_.retry, "ResourceFlavor spot does not exist");
+}
+
+TEST_F(JobPlanTest, RunningAndAdmittedIsLeftAlone) {
+  testing::Admit(AddWorkload());
+  job_.suspend = false;
+  EXPECT_THAT(Plan(), IsEmpty());
+}
+
+TEST_F(JobPlanTest, RunningButNotAdmittedIsStopped) {
+  AddWorkload();
+  job_.suspend = false;
+  EXPECT_THAT(Plan(), ElementsAre("stop+restore", "event Stopped"));
+  EXPECT_EQ(Get<EmitEvent>(1).message, "Not admitted by cluster queue");
+}
+
+TEST_F(JobPlanTest, EvictionStopsThenReleases) {
+  api::Workload& workload = AddWorkload();
+  testing::Admit(workload);
+  SetTrue(workload, api::kEvicted, "Preempted", "to make room");
+  job_.suspend = false;
+  job_.active = 1;
+  EXPECT_THAT(Plan(), ElementsAre("stop+restore", "event Stopped"));
+  EXPECT_EQ(Get<EmitEvent>(1).message, "to make room");
+  job_.suspend = true;
+  EXPECT_THAT(Plan(), IsEmpty()) << "pods are still there";
+  job_.active = 0;
+  EXPECT_THAT(Plan(), ElementsAre("release"));
+  EXPECT_FALSE(Get<ReleaseQuota>(0).status.admission.has_value());
+}
+
+TEST_F(JobPlanTest, EvictionOfAJobThatNeverRanReleasesAtOnce) {
+  api::Workload& workload = AddWorkload();
+  testing::Reserve(workload);
+  SetTrue(workload, api::kEvicted, "AdmissionCheck");
+  EXPECT_THAT(Plan(), ElementsAre("release"));
+}
+
+TEST_F(JobPlanTest, FinishedIsToldOnce) {
+  api::Workload& workload = AddWorkload();
+  testing::Admit(workload);
+  job_.suspend = false;
+  job_.conditions = {{.type = "Complete", .status = api::ConditionStatus::kTrue}};
+  EXPECT_THAT(Plan(), ElementsAre("Finished=Succeeded", "event FinishedWorkload"));
+  EXPECT_EQ(Get<SetWorkloadCondition>(0).condition.message, "Job finished successfully");
+  SetTrue(situation_.workloads[0], api::kFinished);
+  EXPECT_THAT(Plan(), IsEmpty());
+}
+
+TEST_F(JobPlanTest, AnEditOfAWaitingJobUpdatesItsWorkload) {
+  AddWorkload().spec.active = false;
+  job_.parallelism = 1;
+  job_.pod_template.spec.containers[0].requests["nvidia.com/gpu"] = 4;
+  EXPECT_THAT(Plan(), ElementsAre("update", "event UpdatedWorkload"));
+  EXPECT_FALSE(Get<UpdateWorkloadSpec>(0).spec.active);
+}
+
+TEST_F(JobPlanTest, AMovedWaitingJobIsFollowedToo) {
+  AddWorkload();
+  job_.pod_template.spec.node_selector = {{"pool", "a100"}};
+  EXPECT_THAT(Plan(), ElementsAre("update", "event UpdatedWorkload"));
+}
+
+TEST_F(JobPlanTest, AnEditOfAnAdmittedJobStopsAndDeletes) {
+  testing::Admit(AddWorkload());
+  job_.suspend = false;
+  job_.pod_template.spec.containers[0].requests["nvidia.com/gpu"] = 4;
+  EXPECT_THAT(Plan(),
+              ElementsAre("stop+restore", "event Stopped", "delete", "event DeletedWorkload"));
+}
+
+TEST_F(JobPlanTest, DuplicatesAreDeleted) {
+  AddWorkload();
+  AddWorkload().meta.name = "job-train-other";
+  EXPECT_THAT(Plan(), ElementsAre("delete", "event DeletedWorkload"));
+  EXPECT_EQ(Get<DeleteWorkload>(0).key.name, "job-train-other");
+}
+
+TEST_F(JobPlanTest, ADeletedWorkloadStopsItsJobAndIsLetGo) {
+  api::Workload& workload = AddWorkload();
+  testing::Admit(workload);
+  workload.meta.deletion_timestamp = At(0);
+  job_.suspend = false;
+  EXPECT_THAT(Plan(), ElementsAre("stop+restore", "event Stopped", "finalizer"));
+}
+
+TEST_F(JobPlanTest, QueueAndPriorityAreFollowedWhileWaiting) {
+  AddWorkload();
+  api::PriorityClass high;
+  high.meta.name = "high";
+  high.value = 10;
+  const PriorityClassesByName classes{{"high", high}};
+  situation_.workload_priority_classes = &classes;
+  job_.meta.labels[api::kQueueLabel] = "other";
+  job_.meta.labels[api::kPriorityClassLabel] = "high";
+  EXPECT_THAT(Plan(), ElementsAre("queue other", "priority"));
+  EXPECT_EQ(Get<SetPriority>(1).priority.value, 10);
+}
+
+TEST_F(JobPlanTest, ReclaimablePodsAndReadinessAreReported) {
+  job_ = GpuJob(3, 4);
+  api::Workload& workload = AddWorkload();
+  situation_.pods_ready_rule = PodsReadyRule::kReport;
+  testing::Admit(workload);
+  job_.suspend = false;
+  job_.succeeded = 3;
+  EXPECT_THAT(Plan(), ElementsAre("reclaimable", "PodsReady=Started"));
+  situation_.workloads[0].status.reclaimable_pods = {{"main", 2}};
+  SetTrue(situation_.workloads[0], api::kPodsReady, "Started");
+  EXPECT_THAT(Plan(), IsEmpty());
+  job_.succeeded = 0;
+  situation_.workloads[0].status.reclaimable_pods.clear();
+  EXPECT_THAT(Plan(), ElementsAre("PodsReady=WaitForRecovery"));
+}
+
+TEST_F(JobPlanTest, ChecksMessagesReachTheJob) {
+  api::Workload& workload = AddWorkload();
+  testing::Reserve(workload);
+  workload.status.admission_checks = {{.name = "dws-prov", .message = "Waiting for resources."},
+                                      {.name = "quiet"}};
+  EXPECT_THAT(Plan(), ElementsAre("event UpdatedAdmissionCheck"));
+  EXPECT_EQ(Get<EmitEvent>(0).message, "dws-prov: Waiting for resources.");
+}
+
+TEST_F(JobPlanTest, AChildFollowsItsAncestor) {
+  job_.suspend = false;
+  situation_.ancestor = ManagedAncestor{.admitted = false};
+  EXPECT_THAT(Plan(), ElementsAre("stop", "event Suspended"));
+  situation_.ancestor->admitted = true;
+  EXPECT_THAT(Plan(), IsEmpty());
+}
+
+TEST_F(JobPlanTest, APrebuiltWorkloadIsAdoptedAndMustFit) {
+  job_.meta.labels[api::kPrebuiltWorkloadLabel] = "ready-made";
+  api::Workload& workload = AddWorkload();
+  workload.meta.name = "ready-made";
+  workload.meta.owner_references.clear();
+  EXPECT_THAT(Plan(), ElementsAre("adopt"));
+  situation_.workloads[0].meta.owner_references = {Get<AdoptWorkload>(0).owner};
+  EXPECT_THAT(Plan(), IsEmpty());
+  situation_.workloads[0].spec.pod_sets[0].count = 9;
+  EXPECT_THAT(Plan(), ElementsAre("Finished=OutOfSync"));
+  job_.suspend = false;
+  situation_.workloads.clear();
+  EXPECT_THAT(Plan(), ElementsAre("stop", "event Stopped"));
+}
+
+TEST_F(JobPlanTest, WorkloadsOfAMissingJobAreLetGo) {
+  const JobPlan plan = PlanMissingJob({WorkloadFor(job_)});
+  ASSERT_EQ(plan.actions.size(), 1U);
+  EXPECT_EQ(NameOf(plan.actions[0]), "finalizer");
+}
+
+}  // namespace
+}  // namespace berth::integrations

@@ -1,0 +1,94 @@
+// Goal: what an admitted workload's pods get, and that a conflict is found.
+#include "integrations/pod_set_change.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fixtures.h"
+
+namespace berth::integrations {
+namespace {
+
+using testing::Admit;
+using ::testing::ElementsAre;
+using testing::GpuJob;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using testing::SpotFlavor;
+using testing::WorkloadFor;
+
+api::Workload AdmittedWorkload() {
+  api::Workload workload = WorkloadFor(GpuJob());
+  workload.status.admission_checks = {
+      {.name = "prov",
+       .state = api::CheckState::kReady,
+       .pod_set_updates = {{.name = "main",
+                            .annotations = {{"consume", "pr-1"}},
+                            .tolerations = {{.key = "queued", .op = "Exists"}}}}}};
+  Admit(workload);
+  return workload;
+}
+
+TEST(PodSetChangeTest, FlavorChecksAndQueueLabelsAddUp) {
+  const auto changes = StartChanges(AdmittedWorkload(), SpotFlavor());
+  ASSERT_TRUE(changes) << changes.error().message;
+  ASSERT_THAT(*changes, SizeIs(1));
+  const PodSetChange& change = changes->front();
+  EXPECT_EQ(change.node_selector, (api::StringMap{{"capacity", "spot"}, {"pool", "t4"}}));
+  EXPECT_EQ(change.annotations, (api::StringMap{{"consume", "pr-1"}}));
+  EXPECT_EQ(change.labels, (api::StringMap{{api::kClusterQueueNameLabel, "cq"},
+                                           {api::kLocalQueueNameLabel, "lq"},
+                                           {api::kPodSetLabel, "main"}}));
+  EXPECT_THAT(change.tolerations, SizeIs(3));
+  EXPECT_THAT(change.scheduling_gates, ElementsAre());
+}
+
+TEST(PodSetChangeTest, ATolerationIsAddedOnce) {
+  api::Workload workload = AdmittedWorkload();
+  workload.spec.pod_sets[0].pod_template.spec.tolerations.push_back(
+      {.key = "spot", .op = "Exists"});
+  EXPECT_THAT(StartChanges(workload, SpotFlavor())->front().tolerations, SizeIs(3));
+}
+
+TEST(PodSetChangeTest, ConflictWithTheTemplateIsPermanent) {
+  api::Workload workload = AdmittedWorkload();
+  workload.spec.pod_sets[0].pod_template.spec.node_selector["capacity"] = "reserved";
+  const auto changes = StartChanges(workload, SpotFlavor());
+  ASSERT_FALSE(changes);
+  EXPECT_EQ(changes.error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(changes.error().message,
+              HasSubstr("conflict for key=capacity, value1=reserved, value2=spot"));
+}
+
+TEST(PodSetChangeTest, ConflictBetweenChecksNamesTheSecond) {
+  api::Workload workload = AdmittedWorkload();
+  workload.status.admission_checks.push_back(
+      {.name = "other", .pod_set_updates = {{.name = "main", .annotations = {{"consume", "x"}}}}});
+  const auto changes = StartChanges(workload, SpotFlavor());
+  ASSERT_FALSE(changes);
+  EXPECT_THAT(changes.error().message, HasSubstr("in admission check \"other\""));
+}
+
+TEST(PodSetChangeTest, AMissingFlavorMayStillCome) {
+  const auto changes = StartChanges(AdmittedWorkload(), {});
+  ASSERT_FALSE(changes);
+  EXPECT_EQ(changes.error().code, ErrorCode::kNotFound);
+}
+
+TEST(PodSetChangeTest, TopologyGatesThePods) {
+  api::Workload workload = AdmittedWorkload();
+  workload.status.admission->pod_set_assignments[0].topology_assignment.emplace();
+  const PodSetChange change = StartChanges(workload, SpotFlavor())->front();
+  EXPECT_THAT(change.scheduling_gates, ElementsAre(api::kTopologyGate));
+  EXPECT_EQ(change.annotations.at(api::kWorkloadAnnotation), workload.meta.name);
+}
+
+TEST(PodSetChangeTest, ALongQueueNameIsNoLabel) {
+  api::Workload workload = AdmittedWorkload();
+  workload.status.admission->cluster_queue = std::string(64, 'q');
+  EXPECT_EQ(StartChanges(workload, SpotFlavor())->front().labels.count(api::kClusterQueueNameLabel),
+            0U);
+}
+
+}  // namespace
+}  // namespace berth::integrations
