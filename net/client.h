@@ -57,7 +57,9 @@ struct StreamCallbacks {
 
 class HttpClient {
  public:
-  virtual ~HttpClient() = default;  // open requests end with kUnavailable
+  // Open requests and streams end with kUnavailable; returns when the last callback has returned,
+  // at once on an I/O thread.
+  virtual ~HttpClient() = default;
 
   // kInvalid where the URL or a PEM cannot be read.
   static Result<std::unique_ptr<HttpClient>> Create(IoPool& pool, ClientOptions options);

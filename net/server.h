@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "net/http.h"
 
@@ -28,8 +29,8 @@ class IoPool;
 class Stream {
  public:
   virtual ~Stream() = default;
-  // Queues `bytes` as one chunk. False: the peer has gone, or it reads so slowly that
-  // ServerOptions::max_stream_backlog_bytes are waiting, and the connection has been cut.
+  // Queues `bytes` as one chunk. False: the peer has gone, or it reads so slowly that more than
+  // ServerOptions::max_stream_backlog_bytes were waiting already, and the connection has been cut.
   virtual bool Write(std::string bytes) = 0;
   // Ends the response after what is queued. Idempotent.
   virtual void Close() = 0;
@@ -64,10 +65,10 @@ struct ServerOptions {
   std::size_t max_body_bytes = 3 * 1024 * 1024;
   std::size_t max_connections = 4096;
   std::size_t max_stream_backlog_bytes = 8 * 1024 * 1024;
-  std::chrono::seconds handshake_timeout{10};
-  std::chrono::seconds request_timeout{30};  // from a request's first byte to its last
-  std::chrono::seconds idle_timeout{120};    // between requests
-  std::chrono::seconds write_timeout{30};    // without progress
+  Duration handshake_timeout = std::chrono::seconds(10);
+  Duration request_timeout = std::chrono::seconds(30);  // from a request's first byte to its last
+  Duration idle_timeout = std::chrono::seconds(120);    // between requests
+  Duration write_timeout = std::chrono::seconds(30);    // without progress
 };
 
 class HttpServer {
@@ -82,8 +83,8 @@ class HttpServer {
   virtual std::uint16_t port() const = 0;
   // New connections are given this identity from now on.
   virtual Status ReplaceTls(std::shared_ptr<const TlsIdentity> tls) = 0;
-  // Closes the listener and every connection; returns when no handler runs any more. Idempotent.
-  // Must not be called from a handler.
+  // Closes the listener and every connection; returns when no handler and no OnGone runs any more.
+  // Idempotent. Must not be called on an I/O thread.
   virtual void Stop() = 0;
 };
 

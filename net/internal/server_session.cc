@@ -209,18 +209,10 @@ void ServerSession::Refuse(int status, std::string_view reason) {
 
 void ServerSession::RefuseInput(const ParseFailure& failure) {
   switch (failure.kind) {
-    case ParseFailure::Kind::kMalformed:
-      Refuse(400, failure.reason);
-      break;
-    case ParseFailure::Kind::kHeaderTooLarge:
-      Refuse(431, failure.reason);
-      break;
-    case ParseFailure::Kind::kBodyTooLarge:
-      Refuse(413, failure.reason);
-      break;
-    case ParseFailure::Kind::kUnsupported:
-      Refuse(501, failure.reason);
-      break;
+    case ParseFailure::Kind::kMalformed: Refuse(400, failure.reason); break;
+    case ParseFailure::Kind::kHeaderTooLarge: Refuse(431, failure.reason); break;
+    case ParseFailure::Kind::kBodyTooLarge: Refuse(413, failure.reason); break;
+    case ParseFailure::Kind::kUnsupported: Refuse(501, failure.reason); break;
   }
 }
 

@@ -1,0 +1,91 @@
+// net/internal/client_connection.h — one connection of a client: connect once, then one exchange
+// after the other.
+//
+// Threads: the connection's strand.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "net/http.h"
+#include "net/internal/input_buffer.h"
+#include "net/internal/message_parser.h"
+#include "net/internal/strand.h"
+#include "net/internal/transport.h"
+
+namespace berth::net {
+
+// A request as it goes on the wire; the same for every attempt.
+struct WireRequest {
+  std::string head;
+  std::string body;
+  ResponseParser::BodyKind answer_body = ResponseParser::BodyKind::kAsFramed;
+  ParseLimits limits;  // of the answer
+};
+
+struct ExchangeEnd {
+  std::optional<Error> error;
+  bool is_reusable = false;       // the connection
+  bool has_answer_begun = false;  // at least one byte came
+  bool was_sent = false;          // at least one byte went out: the peer may have acted
+};
+
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+  virtual void OnHead(int status, Headers headers) = 0;  // of the final answer, not of 1xx
+  virtual void OnBody(std::string_view piece) = 0;
+  virtual void OnEnd(const ExchangeEnd& end) = 0;  // last
+};
+
+class ClientConnection final : public TransportEvents,
+                               public std::enable_shared_from_this<ClientConnection> {
+ public:
+  ClientConnection(const Strand& strand, ConnectTarget target);
+
+  // Connects first where it has not. No other exchange may be under way.
+  void Run(std::shared_ptr<const WireRequest> request, std::shared_ptr<Exchange> exchange);
+
+  // Closes at once; nothing is called any more. Idempotent.
+  void Abort();
+
+  bool IsQuiet() { return transport_->IsQuiet(); }
+  std::string_view stage() const;  // for the message of a time-out
+  bool was_sent() const { return sent_bytes_ > 0; }
+
+ private:
+  void OnReady(const IoOutcome& outcome) override;
+  void OnRead(const IoOutcome& outcome, std::size_t byte_count) override;
+  void OnWritten(const IoOutcome& outcome, std::size_t byte_count) override;
+  void OnFinished() override {}
+
+  void Begin();
+  void BeginAnswer();
+  void ReadMore();
+  void WriteMore();
+  void ProcessInput();
+  std::optional<Error> OnHeader();
+  void End(std::optional<Error> error);
+  Error ToError(const ParseFailure& failure) const;
+
+  const std::unique_ptr<Transport> transport_;
+  ConnectTarget target_;
+  bool is_connected_ = false;
+  InputBuffer input_;
+
+  // The exchange under way.
+  std::shared_ptr<const WireRequest> request_;
+  std::shared_ptr<Exchange> exchange_;
+  std::optional<ResponseParser> parser_;
+  std::size_t sent_bytes_ = 0;
+  std::string write_failure_;
+  int interim_count_ = 0;  // 1xx answers so far
+  bool is_head_passed_ = false;
+  bool has_answer_begun_ = false;
+};
+
+}  // namespace berth::net

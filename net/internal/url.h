@@ -1,0 +1,25 @@
+// net/internal/url.h — the base URL of a client.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace berth::net {
+
+struct BaseUrl {
+  bool is_tls = false;
+  std::string host;         // a name or an address, IPv6 without brackets
+  std::uint16_t port = 0;   // the scheme's where the URL has none
+  std::string path_prefix;  // "" or "/prefix", never with a final slash
+
+  std::string host_header() const;  // "localhost", "[::1]:6443": no port where it is the scheme's
+  std::string origin() const;       // "https://localhost"
+};
+
+// kInvalid: other schemes, user info, query, fragment, a port out of range, blanks.
+Result<BaseUrl> ParseBaseUrl(std::string_view text);
+
+}  // namespace berth::net
