@@ -1,0 +1,241 @@
+#include "kube/client/api_client.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "kube/client/status_error.h"
+
+namespace berth::kube {
+namespace {
+
+constexpr int kMaxRepeats = 8;  // of a request that the server put off
+
+std::string StringAt(const Json& object, const char* outer, const char* inner) {
+  const auto found = object.find(outer);
+  if (found == object.end() || !found->is_object()) return {};
+  const auto text = found->find(inner);
+  return text != found->end() && text->is_string() ? text->get<std::string>() : std::string();
+}
+
+void AddQuery(std::string& path, std::string_view key, std::string_view value) {
+  if (value.empty()) return;
+  path += path.find('?') == std::string::npos ? '?' : '&';
+  path += key;
+  path += '=';
+  path += EscapeQuery(value);
+}
+
+const char* ContentType(PatchType type) {
+  switch (type) {
+    case PatchType::kJson: return "application/json-patch+json";
+    case PatchType::kMerge: return "application/merge-patch+json";
+    case PatchType::kApply: return "application/apply-patch+yaml";  // JSON is YAML
+  }
+  return "";
+}
+
+void SetIfGiven(Json& object, const char* key, const std::string& value) {
+  if (!value.empty()) object[key] = value;
+}
+
+}  // namespace
+
+std::string EscapeQuery(std::string_view text) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  std::string escaped;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '.' || c == '_' || c == '~';
+    if (plain) {
+      escaped += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    escaped += '%';
+    escaped += kHex[byte >> 4U];
+    escaped += kHex[byte & 15U];
+  }
+  return escaped;
+}
+
+std::string CollectionPath(const api::ResourceKind& kind, const std::string& namespace_name) {
+  std::string path = kind.group.empty() ? "/api/" : "/apis/" + std::string(kind.group) + "/";
+  path += kind.version;
+  if (kind.namespaced && !namespace_name.empty()) {
+    path += "/namespaces/" + EscapeQuery(namespace_name);
+  }
+  path += '/';
+  path += kind.plural;
+  return path;
+}
+
+std::string ObjectPath(const api::ResourceKind& kind, const api::ObjectKey& key,
+                       const std::string& subresource) {
+  std::string path = CollectionPath(kind, key.namespace_name) + "/" + EscapeQuery(key.name);
+  if (!subresource.empty()) path += "/" + subresource;
+  return path;
+}
+
+struct ApiClient::Pending {
+  ApiRequest request;
+  Done done;
+  int repeats = 0;
+};
+
+struct ApiClient::Listing {
+  std::string path;  // without limit and continue
+  int page_size = 0;
+  std::string continue_token;
+  bool restarted = false;
+  ObjectList list;
+  std::function<void(Result<ObjectList>)> done;
+};
+
+ApiClient::ApiClient(Transport& transport, Executor& executor, Options options)
+    : transport_(transport),
+      executor_(executor),
+      options_(options),
+      self_(std::make_shared<ApiClient*>(this)) {}
+
+ApiClient::~ApiClient() = default;
+
+void ApiClient::Send(ApiRequest request, Duration timeout, Done done) {
+  auto pending = std::make_shared<Pending>();
+  pending->request = std::move(request);
+  pending->done = std::move(done);
+  SendOnce(pending, timeout);
+}
+
+void ApiClient::SendOnce(const std::shared_ptr<Pending>& pending, Duration timeout) {
+  const std::weak_ptr<ApiClient*> weak = self_;
+  transport_.Send(
+      pending->request, timeout, [weak, pending, timeout](Result<ApiResponse> response) {
+        const std::shared_ptr<ApiClient*> self = weak.lock();
+        if (self == nullptr) return;
+        if (!response) return pending->done(response.error());
+        if (response->status < 400) return pending->done(response->body);
+        const bool put_off =
+            response->status == 429 || (response->status == 503 && response->retry_after);
+        const Duration wait = response->retry_after.value_or(std::chrono::seconds(1));
+        if (!put_off || pending->repeats >= kMaxRepeats || wait >= timeout) {
+          return pending->done(ErrorFromStatus(response->status, response->body.get()));
+        }
+        ++pending->repeats;
+        (*self)->executor_.PostAfter(wait, [weak, pending, left = timeout - wait] {
+          if (const auto still = weak.lock()) (*still)->SendOnce(pending, left);
+        });
+      });
+}
+
+void ApiClient::Get(const api::ResourceKind& kind, const api::ObjectKey& key, Done done) {
+  Send({"GET", ObjectPath(kind, key), "", nullptr}, options_.request_timeout, std::move(done));
+}
+
+void ApiClient::GetRaw(const std::string& path, std::function<void(Result<ApiResponse>)> done) {
+  transport_.Send({"GET", path, "", nullptr}, options_.request_timeout,
+                  [weak = std::weak_ptr(self_), done = std::move(done)](Result<ApiResponse> got) {
+                    if (weak.expired()) return;
+                    if (got && got->status >= 400) {
+                      return done(ErrorFromStatus(got->status, got->body.get()));
+                    }
+                    done(std::move(got));
+                  });
+}
+
+void ApiClient::List(const api::ResourceKind& kind, const std::string& namespace_name,
+                     const ListOptions& options, std::function<void(Result<ObjectList>)> done) {
+  auto listing = std::make_shared<Listing>();
+  listing->path = CollectionPath(kind, namespace_name);
+  AddQuery(listing->path, "labelSelector", options.label_selector);
+  AddQuery(listing->path, "fieldSelector", options.field_selector);
+  listing->page_size = options.page_size;
+  listing->done = std::move(done);
+  NextPage(listing);
+}
+
+void ApiClient::NextPage(const std::shared_ptr<Listing>& listing) {
+  std::string path = listing->path;
+  if (listing->page_size > 0) AddQuery(path, "limit", std::to_string(listing->page_size));
+  AddQuery(path, "continue", listing->continue_token);
+  Send({"GET", path, "", nullptr}, options_.list_timeout, [this, listing](Result<JsonPtr> page) {
+    if (!page && page.error().code == ErrorCode::kExpired && !listing->restarted) {
+      listing->restarted = true;
+      listing->page_size = 0;
+      listing->continue_token.clear();
+      listing->list = {};
+      return NextPage(listing);
+    }
+    if (!page) return listing->done(page.error());
+    if (*page == nullptr || !(*page)->is_object()) {
+      return listing->done(Error{ErrorCode::kInternal, "the API server's list is not JSON"});
+    }
+    const Json& json = **page;
+    if (const auto items = json.find("items"); items != json.end() && items->is_array()) {
+      for (const Json& item : *items) {
+        listing->list.items.emplace_back(*page, &item);  // shares the page, no copy
+      }
+    }
+    listing->list.resource_version = StringAt(json, "metadata", "resourceVersion");
+    listing->continue_token = StringAt(json, "metadata", "continue");
+    if (!listing->continue_token.empty()) return NextPage(listing);
+    listing->done(std::move(listing->list));
+  });
+}
+
+void ApiClient::Create(const api::ResourceKind& kind, const std::string& namespace_name,
+                       Json object, const WriteOptions& options, Done done) {
+  std::string path = CollectionPath(kind, namespace_name);
+  AddQuery(path, "fieldManager", options.field_manager);
+  Send({"POST", path, "application/json", std::make_shared<const Json>(std::move(object))},
+       options_.request_timeout, std::move(done));
+}
+
+void ApiClient::Update(const api::ResourceKind& kind, const api::ObjectKey& key, Json object,
+                       const WriteOptions& options, Done done) {
+  std::string path = ObjectPath(kind, key, options.subresource);
+  AddQuery(path, "fieldManager", options.field_manager);
+  Send({"PUT", path, "application/json", std::make_shared<const Json>(std::move(object))},
+       options_.request_timeout, std::move(done));
+}
+
+void ApiClient::Patch(const api::ResourceKind& kind, const api::ObjectKey& key, PatchType type,
+                      Json patch, const WriteOptions& options, Done done) {
+  std::string path = ObjectPath(kind, key, options.subresource);
+  AddQuery(path, "fieldManager", options.field_manager);
+  if (type == PatchType::kApply && options.force == Force::kYes) AddQuery(path, "force", "true");
+  Send({"PATCH", path, ContentType(type), std::make_shared<const Json>(std::move(patch))},
+       options_.request_timeout, std::move(done));
+}
+
+void ApiClient::Delete(const api::ResourceKind& kind, const api::ObjectKey& key,
+                       const DeleteOptions& options, std::function<void(Status)> done) {
+  Json body = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
+  SetIfGiven(body, "propagationPolicy", options.propagation_policy);
+  if (!options.precondition_uid.empty() || !options.precondition_resource_version.empty()) {
+    Json& preconditions = body["preconditions"];
+    SetIfGiven(preconditions, "uid", options.precondition_uid);
+    SetIfGiven(preconditions, "resourceVersion", options.precondition_resource_version);
+  }
+  Send({"DELETE", ObjectPath(kind, key), "application/json",
+        std::make_shared<const Json>(std::move(body))},
+       options_.request_timeout, [done = std::move(done)](Result<JsonPtr> answer) {
+         done(answer ? OkStatus() : Status(answer.error()));
+       });
+}
+
+std::unique_ptr<WatchHandle> ApiClient::Watch(const api::ResourceKind& kind,
+                                              const std::string& namespace_name,
+                                              const WatchOptions& options,
+                                              WatchCallbacks callbacks) {
+  std::string path = CollectionPath(kind, namespace_name);
+  AddQuery(path, "watch", "true");
+  AddQuery(path, "allowWatchBookmarks", "true");
+  AddQuery(path, "resourceVersion", options.resource_version);
+  AddQuery(path, "timeoutSeconds", std::to_string(options.lifetime.count()));
+  AddQuery(path, "labelSelector", options.label_selector);
+  AddQuery(path, "fieldSelector", options.field_selector);
+  return transport_.Watch({"GET", path, "", nullptr}, options.silence, std::move(callbacks));
+}
+
+}  // namespace berth::kube

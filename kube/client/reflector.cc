@@ -1,0 +1,117 @@
+#include "kube/client/reflector.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace berth::kube {
+namespace {
+
+// Watches of one program must not all end at once, so lifetimes spread over [min, 2·min).
+constexpr std::chrono::seconds kShortestWatch{300};
+
+std::string ResourceVersionOf(const Json& object) {
+  const auto metadata = object.find("metadata");
+  if (metadata == object.end() || !metadata->is_object()) return {};
+  const auto version = metadata->find("resourceVersion");
+  return version != metadata->end() && version->is_string() ? version->get<std::string>()
+                                                            : std::string();
+}
+
+}  // namespace
+
+Reflector::Reflector(ApiClient& client, const api::ResourceKind& kind, ReflectorOptions options,
+                     ReflectorCallbacks callbacks)
+    : client_(client),
+      kind_(kind),
+      options_(std::move(options)),
+      callbacks_(std::move(callbacks)),
+      random_(options_.seed),
+      backoff_(options_.first_backoff),
+      self_(std::make_shared<Reflector*>(this)) {}
+
+Reflector::~Reflector() = default;
+
+void Reflector::Start() { After(Duration::zero(), Step::kList); }
+
+void Reflector::After(Duration delay, Step step) {
+  client_.executor().PostAfter(delay, [weak = std::weak_ptr(self_), step] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    if (step == Step::kList) {
+      (*self)->List();
+    } else {
+      (*self)->Watch();
+    }
+  });
+}
+
+void Reflector::TryAgain(Step step, const Error* error) {
+  if (error != nullptr) callbacks_.on_error(*error);
+  const auto jitter = static_cast<std::int64_t>(
+      random_.Below(static_cast<std::uint64_t>(backoff_.count() / 2 + 1)));
+  After(backoff_ / 2 + Duration(jitter), step);
+  backoff_ = std::min(backoff_ * 2, options_.longest_backoff);
+}
+
+void Reflector::List() {
+  const ListOptions options{options_.label_selector, options_.field_selector};
+  client_.List(kind_, options_.namespace_name, options,
+               [weak = std::weak_ptr(self_)](Result<ObjectList> list) {
+                 const auto self = weak.lock();
+                 if (self == nullptr) return;
+                 Reflector& reflector = **self;
+                 if (!list) return reflector.TryAgain(Step::kList, &list.error());
+                 reflector.resource_version_ = list->resource_version;
+                 reflector.backoff_ = reflector.options_.first_backoff;
+                 reflector.callbacks_.on_replace(*list);
+                 reflector.Watch();
+               });
+}
+
+void Reflector::Watch() {
+  WatchOptions options;
+  options.label_selector = options_.label_selector;
+  options.field_selector = options_.field_selector;
+  options.resource_version = resource_version_;
+  options.lifetime =
+      kShortestWatch +
+      std::chrono::seconds(random_.Below(static_cast<std::uint64_t>(kShortestWatch.count())));
+  watch_was_useful_ = false;
+  WatchCallbacks callbacks;
+  callbacks.on_event = [this](const WatchEvent& event) { OnWatchEvent(event); };
+  // The handle must not be destroyed inside its own callback.
+  callbacks.on_end = [this, weak = std::weak_ptr(self_)](const Status& status) {
+    client_.executor().Post([weak, status] {
+      if (const auto self = weak.lock()) (*self)->OnWatchEnd(status);
+    });
+  };
+  watch_ = client_.Watch(kind_, options_.namespace_name, options, std::move(callbacks));
+}
+
+void Reflector::OnWatchEvent(const WatchEvent& event) {
+  if (std::string version = ResourceVersionOf(*event.object); !version.empty()) {
+    resource_version_ = std::move(version);
+  }
+  watch_was_useful_ = true;
+  backoff_ = options_.first_backoff;
+  if (event.type != WatchEvent::Type::kBookmark) callbacks_.on_event(event);
+}
+
+void Reflector::OnWatchEnd(const Status& status) {
+  watch_.reset();
+  if (status) {
+    // A watch that ends at once and brings nothing would spin.
+    if (watch_was_useful_) return Watch();
+    return TryAgain(Step::kWatch, nullptr);
+  }
+  const Error& error = status.error();
+  if (error.code == ErrorCode::kExpired) return After(Duration::zero(), Step::kList);
+  // Silence is no failure: a quiet collection, or a dead peer that only a new request can tell.
+  if (error.code == ErrorCode::kDeadlineExceeded) return Watch();
+  const bool list_again = error.code == ErrorCode::kInvalid || error.code == ErrorCode::kNotFound;
+  TryAgain(list_again ? Step::kList : Step::kWatch, &error);
+}
+
+}  // namespace berth::kube

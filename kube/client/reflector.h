@@ -1,0 +1,69 @@
+// kube/client/reflector.h — keeps a copy of a collection current: lists, then watches, forever.
+//
+//     Start ─▶ list ─▶ on_replace ─▶ watch ─▶ on_event … ─┐
+//               ▲                      ▲  ended, silent    │
+//               └── expired (410) ─────┴───────────────────┘   errors: the same, after a backoff
+//
+// Threads: one Executor; all callbacks come on it. Destroying it ends everything.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "api/codec/kinds.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "kube/client/api_client.h"
+
+namespace berth::kube {
+
+struct ReflectorOptions {
+  std::string namespace_name;  // empty: all
+  std::string label_selector;
+  std::string field_selector;
+  Duration first_backoff = std::chrono::milliseconds(800);
+  Duration longest_backoff = std::chrono::seconds(30);
+  std::uint64_t seed = 1;  // of the jitter
+};
+
+struct ReflectorCallbacks {
+  std::function<void(const ObjectList&)> on_replace;  // the whole state
+  std::function<void(const WatchEvent&)> on_event;    // never a bookmark
+  std::function<void(const Error&)> on_error;  // a list or watch failed; it goes on by itself
+};
+
+class Reflector {
+ public:
+  Reflector(ApiClient& client, const api::ResourceKind& kind, ReflectorOptions options,
+            ReflectorCallbacks callbacks);
+  ~Reflector();
+  Reflector(const Reflector&) = delete;
+  Reflector& operator=(const Reflector&) = delete;
+
+  void Start();
+  const std::string& resource_version() const { return resource_version_; }
+
+ private:
+  enum class Step { kList, kWatch };
+
+  void List();
+  void Watch();
+  void OnWatchEvent(const WatchEvent& event);
+  void OnWatchEnd(const Status& status);
+  void TryAgain(Step step, const Error* error);
+  void After(Duration delay, Step step);
+
+  ApiClient& client_;
+  const api::ResourceKind& kind_;
+  ReflectorOptions options_;
+  ReflectorCallbacks callbacks_;
+  Random random_;
+  std::string resource_version_;
+  std::unique_ptr<WatchHandle> watch_;
+  bool watch_was_useful_ = false;  // an event or a bookmark came
+  Duration backoff_;
+  std::shared_ptr<Reflector*> self_;
+};
+
+}  // namespace berth::kube

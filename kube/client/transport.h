@@ -1,0 +1,71 @@
+// kube/client/transport.h — how requests reach a Kubernetes API: over HTTPS in production, by
+// function calls in simulation and tests.
+//
+// Threads: every function is called on one Executor; all callbacks come on it, never inside the
+// call that started the request.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace berth::kube {
+
+using Json = nlohmann::json;
+using JsonPtr = std::shared_ptr<const Json>;  // never changed once it is shared
+
+struct ApiRequest {
+  std::string method;        // "GET", upper case
+  std::string path;          // path and query, escaped: "/api/v1/namespaces/a/pods?limit=5"
+  std::string content_type;  // of the body; empty where there is none
+  JsonPtr body;
+};
+
+struct ApiResponse {
+  int status = 200;
+  JsonPtr body;      // null where the answer is not JSON
+  std::string text;  // the answer where it is not JSON
+  std::optional<Duration> retry_after;
+};
+
+struct WatchEvent {
+  enum class Type { kAdded, kModified, kDeleted, kBookmark };
+  Type type = Type::kAdded;
+  JsonPtr object;
+};
+
+struct WatchCallbacks {
+  std::function<void(WatchEvent)> on_event;
+  // Once, the last callback. OK: the server ended the watch properly; go on from the last
+  // resourceVersion. kExpired: list again. Others: try again with backoff.
+  std::function<void(Status)> on_end;
+};
+
+// Keeps a watch open; destroying it ends the watch, and no callback comes any more.
+class WatchHandle {
+ public:
+  virtual ~WatchHandle() = default;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  // `timeout` covers everything from now to the whole answer. An HTTP error status is a response.
+  // Errors: kUnavailable (no answer; a write may or may not have happened), kDeadlineExceeded
+  // (likewise), kInvalid (answer over the size limit).
+  virtual void Send(ApiRequest request, Duration timeout,
+                    std::function<void(Result<ApiResponse>)> done) = 0;
+
+  // `silence`: the longest time without a byte before the watch ends with kDeadlineExceeded.
+  virtual std::unique_ptr<WatchHandle> Watch(ApiRequest request, Duration silence,
+                                             WatchCallbacks callbacks) = 0;
+};
+
+}  // namespace berth::kube

@@ -1,0 +1,53 @@
+// kube/runtime/controller.h — a Reconciler, its work queue, and how many looks run at once.
+//
+// Threads: one Executor. Destroy it there; looks that are under way are then forgotten.
+#pragma once
+
+#include <memory>
+
+#include "base/executor.h"
+#include "kube/runtime/reconciler.h"
+#include "kube/runtime/work_queue.h"
+
+namespace berth::kube {
+
+struct ControllerOptions {
+  std::size_t max_concurrent = 1;
+  WorkQueueOptions queue;
+};
+
+class Controller {
+ public:
+  Controller(Executor& executor, Reconciler& reconciler, ControllerOptions options);
+  Controller(const Controller&) = delete;
+  Controller& operator=(const Controller&) = delete;
+
+  // May be called before Start; the keys wait.
+  void Add(const api::ObjectKey& key) { queue_.Add(key); }
+  void AddAfter(const api::ObjectKey& key, Duration delay) { queue_.AddAfter(key, delay); }
+
+  void Start();
+  void Stop() { running_ = false; }  // takes no further key
+
+  std::size_t in_flight() const { return in_flight_; }
+  bool idle() const { return in_flight_ == 0 && queue_.waiting() == 0; }
+  Reconciler& reconciler() { return reconciler_; }
+
+ private:
+  class Look;
+
+  void WakeUp();
+  void Run();
+  void Finish(const api::ObjectKey& key, const Result<NextLook>& result);
+
+  Executor& executor_;
+  Reconciler& reconciler_;
+  ControllerOptions options_;
+  bool running_ = false;
+  bool woken_ = false;
+  std::size_t in_flight_ = 0;
+  std::shared_ptr<Controller*> self_;
+  WorkQueue queue_;
+};
+
+}  // namespace berth::kube

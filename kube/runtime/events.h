@@ -1,0 +1,100 @@
+// kube/runtime/events.h — events.k8s.io/v1 Events: what happened to an object, for people.
+//
+// Never in the way: writing is asynchronous, bounded (what does not fit is dropped and counted), a
+// failure is logged at debug level and forgotten. The same event again within ten minutes becomes a
+// series of the first one, written at most once a minute. Each object has a budget (25 at once,
+// then one in 10 s), so that one unlucky object cannot flood the API.
+//
+// Threads: one Executor.
+// Source: Kubernetes KEP-383; client-go tools/events.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "api/codec/kinds.h"
+#include "api/object_meta.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "kube/client/api_client.h"
+
+namespace berth::kube {
+
+enum class EventType { kNormal, kWarning };
+
+struct ObjectReference {
+  std::string api_version;
+  std::string kind;
+  api::ObjectKey key;
+  std::string uid;
+  std::string resource_version;
+};
+
+template <typename T>
+ObjectReference ReferenceTo(const T& object) {
+  const api::ResourceKind& kind = api::KindOf<T>();
+  return {kind.api_version(), std::string(kind.kind), object.meta.key(), object.meta.uid,
+          object.meta.resource_version};
+}
+
+class EventRecorder {
+ public:
+  struct Options {
+    std::string controller;  // reportingController, such as "kueue-admission"
+    std::string instance;    // reportingInstance: host name or pod name
+    std::size_t max_queued = 1000;
+    std::size_t max_in_flight = 4;
+    std::uint64_t seed = 1;  // of the names
+  };
+
+  EventRecorder(ApiClient& client, const Clock& clock, Options options);
+
+  // `note` is cut to 1024 bytes, as the API demands.
+  void Record(const ObjectReference& regarding, EventType type, const std::string& reason,
+              const std::string& action, const std::string& note);
+
+  std::uint64_t dropped() const { return dropped_; }
+  std::size_t queued() const { return queue_.size(); }
+
+ private:
+  // regarding uid (or key), type, reason, note
+  using SeriesKey = std::tuple<std::string, EventType, std::string, std::string>;
+  struct Series {
+    api::ObjectKey event;
+    int count = 1;
+    WallTime last_seen;
+    WallTime last_written;
+  };
+  struct Budget {
+    double tokens = 25;
+    WallTime refilled;
+  };
+  struct Write {
+    bool create = true;
+    api::ObjectKey event;
+    JsonPtr body;
+  };
+
+  bool Spend(const std::string& object);
+  void Enqueue(Write write);
+  void Pump();
+  void Sweep();
+
+  ApiClient& client_;
+  const Clock& clock_;
+  Options options_;
+  Random random_;
+  std::map<SeriesKey, Series> series_;
+  std::map<std::string, Budget> budgets_;
+  std::deque<Write> queue_;
+  std::size_t in_flight_ = 0;
+  std::uint64_t dropped_ = 0;
+  WallTime last_sweep_{};
+  std::shared_ptr<EventRecorder*> self_;
+};
+
+}  // namespace berth::kube

@@ -1,0 +1,141 @@
+#include "kube/runtime/leader_election.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/log/log.h"
+#include "base/rfc3339.h"
+
+namespace berth::kube {
+namespace {
+
+constexpr api::ResourceKind kLease{"coordination.k8s.io", "v1", "Lease", "leases"};
+
+std::string HolderOf(const Json& lease) {
+  const auto spec = lease.find("spec");
+  if (spec == lease.end() || !spec->is_object()) return {};
+  const auto holder = spec->find("holderIdentity");
+  return holder != spec->end() && holder->is_string() ? holder->get<std::string>() : std::string();
+}
+
+}  // namespace
+
+LeaderElector::LeaderElector(ApiClient& client, const Clock& clock, LeaderElectionOptions options,
+                             std::function<void()> on_started_leading,
+                             std::function<void()> on_stopped_leading)
+    : client_(client),
+      clock_(clock),
+      options_(std::move(options)),
+      on_started_(std::move(on_started_leading)),
+      on_stopped_(std::move(on_stopped_leading)),
+      random_(options_.seed),
+      self_(std::make_shared<LeaderElector*>(this)) {}
+
+void LeaderElector::Start() { Try(); }
+
+void LeaderElector::Try() {
+  if (stopped_) return;
+  client_.Get(kLease, options_.lease, [weak = std::weak_ptr(self_)](const Result<JsonPtr>& lease) {
+    if (const auto self = weak.lock()) (*self)->OnLease(lease);
+  });
+}
+
+void LeaderElector::OnLease(const Result<JsonPtr>& lease) {
+  if (stopped_) return;
+  auto written = [weak = std::weak_ptr(self_)](const Result<JsonPtr>& answer) {
+    if (const auto self = weak.lock()) (*self)->OnWritten(answer);
+  };
+  const WriteOptions options{.field_manager = options_.identity};
+  if (!lease && lease.error().code == ErrorCode::kNotFound) {
+    const Json fresh = {{"apiVersion", kLease.api_version()},
+                        {"kind", kLease.kind},
+                        {"metadata", {{"name", options_.lease.name}}}};
+    return client_.Create(kLease, options_.lease.namespace_name, Claim(fresh), options,
+                          std::move(written));
+  }
+  if (!lease) {
+    LogWarning("reading the lease failed", {{"error", lease.error().message}});
+    return Next();
+  }
+  Observe(**lease);
+  const bool ours = holder_ == options_.identity;
+  const bool free = holder_.empty() || clock_.SteadyNow() - observed_at_ >= options_.lease_duration;
+  if (!ours && !free) return Next();
+  // Carries the resourceVersion that was read: of two that try, one gets a conflict.
+  client_.Update(kLease, options_.lease, Claim(**lease), options, std::move(written));
+}
+
+void LeaderElector::OnWritten(const Result<JsonPtr>& lease) {
+  if (stopped_) return;
+  if (!lease) {
+    LogWarning("writing the lease failed", {{"error", lease.error().message}});
+    return Next();
+  }
+  Observe(**lease);
+  renewed_at_ = clock_.SteadyNow();
+  if (!std::exchange(is_leader_, true)) {
+    LogInfo("leading", {{"lease", options_.lease.ToString()}, {"identity", options_.identity}});
+    on_started_();
+  }
+  Next();
+}
+
+void LeaderElector::Observe(const Json& lease) {
+  std::string record = lease.contains("spec") ? lease["spec"].dump() : "";
+  holder_ = HolderOf(lease);
+  if (record == observed_record_) return;
+  observed_record_ = std::move(record);
+  observed_at_ = clock_.SteadyNow();
+}
+
+void LeaderElector::Next() {
+  if (is_leader_) {
+    const bool lost =
+        holder_ != options_.identity || clock_.SteadyNow() - renewed_at_ >= options_.renew_deadline;
+    if (lost) {
+      is_leader_ = false;
+      stopped_ = true;
+      LogError("lost the lease", {{"lease", options_.lease.ToString()}, {"holder", holder_}});
+      return on_stopped_();
+    }
+  }
+  Duration wait = options_.retry_period;
+  // Followers spread, or all of them would try at the same instant.
+  if (!is_leader_) {
+    wait += Duration(
+        static_cast<std::int64_t>(random_.Unit() * 1.2 * static_cast<double>(wait.count())));
+  }
+  client_.executor().PostAfter(wait, [weak = std::weak_ptr(self_)] {
+    if (const auto self = weak.lock()) (*self)->Try();
+  });
+}
+
+Json LeaderElector::Claim(Json lease) const {
+  const std::string now = FormatMicroTime(clock_.Now());
+  Json& spec = lease["spec"];
+  if (!spec.is_object()) spec = Json::object();
+  if (HolderOf(lease) != options_.identity) {
+    const auto transitions = spec.find("leaseTransitions");
+    const int before = transitions != spec.end() && transitions->is_number_integer()
+                           ? transitions->get<int>() + 1
+                           : 0;
+    spec["leaseTransitions"] = before;
+    spec["acquireTime"] = now;
+  }
+  spec["holderIdentity"] = options_.identity;
+  spec["leaseDurationSeconds"] = options_.lease_duration.count();
+  spec["renewTime"] = now;
+  return lease;
+}
+
+void LeaderElector::Release(std::function<void()> done) {
+  stopped_ = true;
+  if (!std::exchange(is_leader_, false)) return done();
+  Json patch = {{"spec", {{"holderIdentity", ""}, {"leaseDurationSeconds", 1}}}};
+  client_.Patch(kLease, options_.lease, PatchType::kMerge, std::move(patch),
+                {.field_manager = options_.identity},
+                [done = std::move(done)](const Result<JsonPtr>&) { done(); });
+}
+
+}  // namespace berth::kube

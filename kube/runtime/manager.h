@@ -1,0 +1,83 @@
+// kube/runtime/manager.h — starts informers, waits until they have synced, starts controllers; and
+// stops in reverse.
+//
+//     Manager manager(client, executor);
+//     auto& jobs = manager.InformerFor<api::Job>();
+//     manager.AddController(reconciler, {.max_concurrent = 5});
+//     manager.StartInformers();          // every replica
+//     manager.StartControllers();        // the leader; waits for has_synced by itself
+//
+// Threads: one Executor; destroy it there.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/executor.h"
+#include "kube/client/api_client.h"
+#include "kube/client/informer.h"
+#include "kube/runtime/controller.h"
+
+namespace berth::kube {
+
+class Manager {
+ public:
+  Manager(ApiClient& client, Executor& executor);
+  ~Manager();
+  Manager(const Manager&) = delete;
+  Manager& operator=(const Manager&) = delete;
+
+  // The one informer of the kind, over all namespaces. It starts with StartInformers, or at once
+  // after that.
+  template <typename T>
+  Informer<T>& InformerFor() {
+    std::unique_ptr<InformerBase>& slot =
+        informers_[api::KindOf<T>().api_version() + "/" + std::string(api::KindOf<T>().plural)];
+    if (slot == nullptr) {
+      ReflectorOptions options;
+      options.seed = informers_.size();
+      slot = std::make_unique<Informer<T>>(client_, options);
+      if (informers_started_) slot->Start();
+    }
+    return static_cast<Informer<T>&>(*slot);
+  }
+
+  // `reconciler` must outlive the manager. The reference is good for the manager's life.
+  Controller& AddController(Reconciler& reconciler, ControllerOptions options);
+
+  // What else begins on the leader when everything has synced, before the controllers do.
+  void OnLeaderStart(std::function<void()> start) { starters_.push_back(std::move(start)); }
+  void OnLeaderStop(std::function<void()> stop) { stoppers_.push_back(std::move(stop)); }
+
+  void StartInformers();
+  void StartControllers();
+  // Controllers take no further key, then OnLeaderStop in reverse order. A stopped manager does not
+  // start again: who lost the lease exits.
+  void Stop();
+
+  bool has_synced() const;
+  bool controllers_running() const { return running_; }
+  std::vector<std::string> NotSynced() const;  // plurals, for /readyz and timeouts
+
+  ApiClient& client() { return client_; }
+  Executor& executor() { return executor_; }
+
+ private:
+  void StartWhenSynced();
+
+  ApiClient& client_;
+  Executor& executor_;
+  std::map<std::string, std::unique_ptr<InformerBase>> informers_;
+  std::vector<std::unique_ptr<Controller>> controllers_;
+  std::vector<std::function<void()>> starters_;
+  std::vector<std::function<void()>> stoppers_;
+  bool informers_started_ = false;
+  bool wanted_ = false;
+  bool running_ = false;
+  std::shared_ptr<Manager*> self_;
+};
+
+}  // namespace berth::kube

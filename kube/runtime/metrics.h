@@ -1,0 +1,45 @@
+// kube/runtime/metrics.h — counters, gauges and histograms with labels, and their Prometheus text.
+//
+// A thin face on prometheus-cpp. A series is made by its first use; label values come from object
+// names, so Remove takes the series of a deleted object away.
+//
+// Threads: every function may be called from any thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace berth::kube {
+
+using MetricLabels = std::map<std::string, std::string>;
+
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  // Declares what the metric is; before its first use. Using an undeclared name aborts: a bug.
+  void DeclareCounter(const std::string& name, const std::string& help);
+  void DeclareGauge(const std::string& name, const std::string& help);
+  void DeclareHistogram(const std::string& name, const std::string& help,
+                        std::vector<double> bucket_bounds);
+
+  void Increment(const std::string& name, const MetricLabels& labels, double by = 1);
+  void SetGauge(const std::string& name, const MetricLabels& labels, double value);
+  void Observe(const std::string& name, const MetricLabels& labels, double value);
+
+  // Takes away every series, of every metric, that has all of `labels`.
+  void Remove(const MetricLabels& labels);
+
+  std::string Text() const;  // text exposition format 0.0.4
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::kube

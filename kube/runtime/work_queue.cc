@@ -1,0 +1,63 @@
+#include "kube/runtime/work_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace berth::kube {
+
+WorkQueue::WorkQueue(Executor& executor, WorkQueueOptions options, std::function<void()> on_ready)
+    : executor_(executor),
+      options_(options),
+      on_ready_(std::move(on_ready)),
+      self_(std::make_shared<WorkQueue*>(this)) {}
+
+void WorkQueue::Add(const Key& key) {
+  due_.erase(key);
+  if (!dirty_.insert(key).second) return;
+  if (processing_.contains(key)) return;
+  order_.push_back(key);
+  on_ready_();
+}
+
+void WorkQueue::AddAfter(const Key& key, Duration delay) {
+  if (delay <= Duration::zero()) return Add(key);
+  const auto found = due_.find(key);
+  // Delays are compared as given; an earlier one that has partly run out is earlier still.
+  if (found != due_.end() && found->second.delay <= delay) return;
+  const std::uint64_t ticket = next_ticket_++;
+  due_[key] = {ticket, delay};
+  executor_.PostAfter(delay, [weak = std::weak_ptr(self_), key, ticket] {
+    if (const auto self = weak.lock()) (*self)->Fire(key, ticket);
+  });
+}
+
+void WorkQueue::Fire(const Key& key, std::uint64_t ticket) {
+  const auto found = due_.find(key);
+  if (found != due_.end() && found->second.ticket == ticket) Add(key);
+}
+
+void WorkQueue::AddRateLimited(const Key& key) {
+  int& failures = failures_[key];
+  Duration delay = options_.first_backoff;
+  for (int i = 0; i < failures && delay < options_.longest_backoff; ++i) delay *= 2;
+  ++failures;
+  AddAfter(key, std::min(delay, options_.longest_backoff));
+}
+
+std::optional<WorkQueue::Key> WorkQueue::Take() {
+  if (order_.empty()) return std::nullopt;
+  Key key = std::move(order_.front());
+  order_.pop_front();
+  dirty_.erase(key);
+  processing_.insert(key);
+  return key;
+}
+
+void WorkQueue::Done(const Key& key) {
+  processing_.erase(key);
+  if (!dirty_.contains(key)) return;
+  order_.push_back(key);
+  on_ready_();
+}
+
+}  // namespace berth::kube

@@ -1,0 +1,68 @@
+// kube/runtime/work_queue.h — which objects to look at next; each once, never two looks at a time.
+//
+//     Add(k) ─▶ waiting ─▶ Take() ─▶ processing ─▶ Done(k)
+//                  ▲                      │ Add(k) meanwhile: dirty, waits again after Done
+//                  └── AddAfter, AddRateLimited (delay 5 ms · 2ⁿ, at most 1000 s)
+//
+// Threads: one Executor.
+// Source: client-go util/workqueue.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "api/object_meta.h"
+#include "base/clock.h"
+#include "base/executor.h"
+
+namespace berth::kube {
+
+struct WorkQueueOptions {
+  Duration first_backoff = std::chrono::milliseconds(5);
+  Duration longest_backoff = std::chrono::seconds(1000);
+};
+
+class WorkQueue {
+ public:
+  using Key = api::ObjectKey;
+
+  // `on_ready` is called inside Add and Done when a key can be taken.
+  WorkQueue(Executor& executor, WorkQueueOptions options, std::function<void()> on_ready);
+
+  void Add(const Key& key);
+  // The earliest of several delays for one key counts.
+  void AddAfter(const Key& key, Duration delay);
+  // AddAfter with a delay that doubles each time until Forget.
+  void AddRateLimited(const Key& key);
+  void Forget(const Key& key) { failures_.erase(key); }
+
+  std::optional<Key> Take();
+  void Done(const Key& key);
+
+  std::size_t waiting() const { return order_.size(); }
+  std::size_t delayed() const { return due_.size(); }
+
+ private:
+  void Fire(const Key& key, std::uint64_t ticket);
+
+  Executor& executor_;
+  WorkQueueOptions options_;
+  std::function<void()> on_ready_;
+  std::deque<Key> order_;
+  std::set<Key> dirty_;  // to be looked at: waiting, or again after Done
+  std::set<Key> processing_;
+  std::map<Key, int> failures_;
+  struct Delayed {
+    std::uint64_t ticket;
+    Duration delay;
+  };
+  std::map<Key, Delayed> due_;
+  std::uint64_t next_ticket_ = 0;
+  std::shared_ptr<WorkQueue*> self_;
+};
+
+}  // namespace berth::kube

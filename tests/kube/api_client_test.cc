@@ -1,0 +1,119 @@
+// Goal: paths, paging, error codes and repeats of the client. Method: a fake API that records.
+
+#include "kube/client/api_client.h"
+
+#include "kube/client/status_error.h"
+#include "tests/kube/kube_test_support.h"
+
+namespace berth::kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ApiClientTest : public KubeTest {
+ protected:
+  const api::ResourceKind& flavors_ = api::KindOf<api::ResourceFlavor>();
+};
+
+TEST_F(ApiClientTest, PathsAreEscapedAndScoped) {
+  EXPECT_EQ(CollectionPath(api::KindOf<api::Pod>(), ""), "/api/v1/pods");
+  EXPECT_EQ(ObjectPath(api::KindOf<api::Job>(), {"a", "b/c"}, "status"),
+            "/apis/batch/v1/namespaces/a/jobs/b%2Fc/status");
+  EXPECT_EQ(ObjectPath(flavors_, {"ignored", "f"}),
+            "/apis/kueue.x-k8s.io/v1beta2/resourceflavors/f");
+  EXPECT_EQ(EscapeQuery("a=b,!c"), "a%3Db%2C%21c");
+}
+
+TEST_F(ApiClientTest, ListJoinsPages) {
+  for (int i = 0; i < 7; ++i) api_.Put(kFlavors, Named("f" + std::to_string(i)));
+  const auto list =
+      Await<ObjectList>([&](auto done) { client_.List(flavors_, "", {.page_size = 3}, done); });
+  ASSERT_TRUE(list);
+  EXPECT_EQ(list->items.size(), 7U);
+  EXPECT_EQ(list->resource_version, "7");
+  EXPECT_EQ(api_.requests().size(), 3U);
+}
+
+TEST_F(ApiClientTest, ExpiredPageStartsOverUnpagedOnce) {
+  for (int i = 0; i < 5; ++i) api_.Put(kFlavors, Named("f" + std::to_string(i)));
+  api_.FailNext("continue=", 410);
+  const auto list =
+      Await<ObjectList>([&](auto done) { client_.List(flavors_, "", {.page_size = 2}, done); });
+  ASSERT_TRUE(list);
+  EXPECT_EQ(list->items.size(), 5U);
+  EXPECT_EQ(api_.requests().back().query, "");
+}
+
+TEST_F(ApiClientTest, WritesAndTheirErrors) {
+  const auto create = [&] {
+    return Await<JsonPtr>([&](auto done) { client_.Create(flavors_, "", Named("f"), {}, done); });
+  };
+  ASSERT_TRUE(create());
+  EXPECT_EQ(create().error().code, ErrorCode::kAlreadyExists);
+  Json stale = Named("f");
+  stale["metadata"]["resourceVersion"] = "0";
+  EXPECT_EQ(Await<JsonPtr>([&](auto done) {
+              client_.Update(flavors_, {"", "f"}, stale, {}, done);
+            })
+                .error()
+                .code,
+            ErrorCode::kConflict);
+  const auto patched = Await<JsonPtr>([&](auto done) {
+    client_.Patch(flavors_, {"", "f"}, PatchType::kApply, {{"spec", {{"topologyName", "t"}}}},
+                  {.field_manager = "me", .force = Force::kYes}, done);
+  });
+  ASSERT_TRUE(patched);
+  EXPECT_EQ((**patched)["spec"]["topologyName"], "t");
+  EXPECT_EQ(api_.requests().back().query, "fieldManager=me&force=true");
+  const auto remove = [&](const std::string& uid) {
+    return Await<Unit>([&](auto done) {
+      client_.Delete(flavors_, {"", "f"}, {.precondition_uid = uid}, done);
+    });
+  };
+  EXPECT_EQ(remove("another").error().code, ErrorCode::kConflict);
+  EXPECT_TRUE(remove("uid-1"));
+  EXPECT_EQ(remove("uid-1").error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(ApiClientTest, TooManyRequestsWaitsAsLongAsTheServerSays) {
+  api_.Put(kFlavors, Named("f"));
+  api_.set_retry_after(3s);
+  api_.FailNext("GET", 429);
+  const SteadyTime start = clock_.SteadyNow();
+  EXPECT_TRUE(Await<JsonPtr>([&](auto done) { client_.Get(flavors_, {"", "f"}, done); }));
+  EXPECT_EQ(clock_.SteadyNow() - start, 3s + 2ms);
+}
+
+TEST_F(ApiClientTest, TooLongADelayIsAnError) {
+  api_.set_retry_after(31s);
+  api_.FailNext("GET", 429);
+  EXPECT_EQ(Await<JsonPtr>([&](auto done) {
+              client_.Get(flavors_, {"", "f"}, done);
+            })
+                .error()
+                .code,
+            ErrorCode::kTooManyRequests);
+}
+
+TEST_F(ApiClientTest, CallbacksEndWithTheClient) {
+  bool called = false;
+  {
+    ApiClient gone(api_, executor_);
+    gone.Get(flavors_, {"", "f"}, [&](const Result<JsonPtr>&) { called = true; });
+  }
+  executor_.RunFor(1s);
+  EXPECT_FALSE(called);
+}
+
+TEST(StatusError, ReasonDecidesBeforeTheNumber) {
+  const Json exists = {{"reason", "AlreadyExists"}, {"message", "there"}};
+  EXPECT_EQ(ErrorFromStatus(409, &exists), (Error{ErrorCode::kAlreadyExists, "there"}));
+  EXPECT_EQ(ErrorFromStatus(409, nullptr).code, ErrorCode::kConflict);
+  const Json odd = {{"reason", 5}};
+  EXPECT_EQ(ErrorFromStatus(422, &odd).code, ErrorCode::kInvalid);
+  EXPECT_EQ(ErrorFromStatus(502, nullptr).code, ErrorCode::kUnavailable);
+  EXPECT_EQ(ErrorFromStatus(500, nullptr).code, ErrorCode::kInternal);
+}
+
+}  // namespace
+}  // namespace berth::kube

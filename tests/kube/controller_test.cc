@@ -1,0 +1,140 @@
+// Goal: each key is looked at once at a time, again when it changed meanwhile, later after errors.
+// Method: a reconciler whose answers the test gives by hand, in virtual time.
+
+#include "kube/runtime/controller.h"
+
+#include "kube/runtime/manager.h"
+#include "tests/kube/kube_test_support.h"
+
+namespace berth::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class ManualReconciler final : public Reconciler {
+ public:
+  std::string_view name() const override { return "manual"; }
+  void Reconcile(const api::ObjectKey& key, Done done) override {
+    started.push_back(key.name);
+    open[key.name] = std::move(done);
+  }
+  void Answer(const std::string& name, const Result<NextLook>& result = NextLook{}) {
+    const Done done = std::exchange(open[name], nullptr);
+    done(result);
+  }
+  std::vector<std::string> started;
+  std::map<std::string, Done> open;
+};
+
+class ControllerTest : public KubeTest {
+ protected:
+  std::vector<std::string> Started() {
+    executor_.RunReady();
+    return std::exchange(reconciler_.started, {});
+  }
+  static api::ObjectKey Key(const std::string& name) { return {"", name}; }
+
+  ManualReconciler reconciler_;
+  Controller controller_{executor_, reconciler_, {.max_concurrent = 2}};
+};
+
+TEST_F(ControllerTest, NothingRunsBeforeStart) {
+  controller_.Add(Key("a"));
+  EXPECT_THAT(Started(), IsEmpty());
+  controller_.Start();
+  EXPECT_THAT(Started(), ElementsAre("a"));
+}
+
+TEST_F(ControllerTest, BoundedAndNeverTwiceTheSameKey) {
+  controller_.Start();
+  for (const char* name : {"a", "b", "c", "a", "a"}) controller_.Add(Key(name));
+  EXPECT_THAT(Started(), ElementsAre("a", "b"));
+  controller_.Add(Key("a"));  // changed while it is looked at
+  reconciler_.Answer("a");
+  EXPECT_THAT(Started(), ElementsAre("c"));
+  reconciler_.Answer("b");
+  EXPECT_THAT(Started(), ElementsAre("a"));
+  reconciler_.Answer("a");
+  reconciler_.Answer("c");
+  EXPECT_THAT(Started(), IsEmpty());
+  EXPECT_TRUE(controller_.idle());
+}
+
+TEST_F(ControllerTest, ErrorsBackOffUntilASuccess) {
+  controller_.Start();
+  controller_.Add(Key("a"));
+  for (const Duration delay : {5ms, 10ms, 20ms}) {
+    EXPECT_THAT(Started(), ElementsAre("a"));
+    reconciler_.Answer("a", Error{ErrorCode::kUnavailable, "down"});
+    executor_.RunFor(delay - 1us);
+    EXPECT_THAT(Started(), IsEmpty());
+    executor_.RunFor(1us);
+  }
+  EXPECT_THAT(Started(), ElementsAre("a"));
+  reconciler_.Answer("a");
+  controller_.Add(Key("a"));
+  EXPECT_THAT(Started(), ElementsAre("a"));
+  reconciler_.Answer("a", Error{ErrorCode::kConflict, ""});
+  executor_.RunFor(5ms);
+  EXPECT_THAT(Started(), ElementsAre("a"));
+}
+
+TEST_F(ControllerTest, FinalErrorsWaitForAChange) {
+  controller_.Start();
+  controller_.Add(Key("a"));
+  Started();
+  reconciler_.Answer("a", Error{ErrorCode::kInvalid, "never"});
+  executor_.RunFor(1h);
+  EXPECT_THAT(Started(), IsEmpty());
+}
+
+TEST_F(ControllerTest, NextLookAndAnEarlierChange) {
+  controller_.Start();
+  controller_.Add(Key("a"));
+  Started();
+  reconciler_.Answer("a", NextLook{10s});
+  executor_.RunFor(9s);
+  controller_.Add(Key("a"));
+  EXPECT_THAT(Started(), ElementsAre("a"));
+  reconciler_.Answer("a");
+  executor_.RunFor(5s);
+  EXPECT_THAT(Started(), IsEmpty()) << "the change made the delayed look needless";
+}
+
+TEST_F(ControllerTest, DroppedCallbackIsAnError) {
+  controller_.Start();
+  controller_.Add(Key("a"));
+  Started();
+  reconciler_.open.clear();
+  executor_.RunFor(5ms);
+  EXPECT_THAT(Started(), ElementsAre("a"));
+}
+
+TEST_F(ControllerTest, ManagerStartsControllersWhenInformersHaveSynced) {
+  api_.Put(kFlavors, Named("a"));
+  Manager manager(client_, executor_);
+  auto& flavors = manager.InformerFor<api::ResourceFlavor>();
+  EXPECT_EQ(&flavors, &manager.InformerFor<api::ResourceFlavor>());
+  Controller& controller = manager.AddController(reconciler_, {});
+  flavors.AddHandler({.on_add = [&](const auto& o) { controller.Add(o->meta.key()); }});
+  std::vector<std::string> order;
+  manager.OnLeaderStart([&] { order.emplace_back("start"); });
+  manager.OnLeaderStop([&] { order.emplace_back("stop"); });
+  api_.FailNext("GET", 503);
+  manager.StartInformers();
+  manager.StartControllers();
+  executor_.RunFor(100ms);
+  EXPECT_THAT(Started(), IsEmpty());
+  EXPECT_THAT(manager.NotSynced(), ElementsAre("resourceflavors"));
+  executor_.RunFor(5s);
+  EXPECT_THAT(Started(), ElementsAre("a"));
+  manager.Stop();
+  controller.Add(Key("b"));
+  EXPECT_THAT(Started(), IsEmpty());
+  EXPECT_THAT(order, ElementsAre("start", "stop"));
+}
+
+}  // namespace
+}  // namespace berth::kube

@@ -1,0 +1,71 @@
+// Goal: events are written, joined, bounded. Method: what the fake API received.
+
+#include "kube/runtime/events.h"
+
+#include "tests/kube/kube_test_support.h"
+
+namespace berth::kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+class EventsTest : public KubeTest {
+ protected:
+  void Record(const std::string& note, const std::string& name = "w") {
+    recorder_.Record({"kueue.x-k8s.io/v1beta2", "Workload", {"team", name}, "uid-" + name, "5"},
+                     EventType::kNormal, "Admitted", "", note);
+    executor_.RunFor(10ms);
+  }
+  EventRecorder recorder_{
+      client_, clock_, {.controller = "kueue-admission", .instance = "host", .max_queued = 10}};
+};
+
+TEST_F(EventsTest, IsWrittenWhole) {
+  Record("Admitted by ClusterQueue cq");
+  ASSERT_EQ(api_.requests().size(), 1U);
+  const auto& request = api_.requests()[0];
+  EXPECT_EQ(request.path, "/apis/events.k8s.io/v1/namespaces/team/events");
+  EXPECT_EQ(request.body["reason"], "Admitted");
+  EXPECT_EQ(request.body["note"], "Admitted by ClusterQueue cq");
+  EXPECT_EQ(request.body["regarding"]["uid"], "uid-w");
+  EXPECT_EQ(request.body["eventTime"], "2026-01-01T00:00:00.000000Z");
+  EXPECT_EQ(request.body["reportingController"], "kueue-admission");
+}
+
+TEST_F(EventsTest, RepeatsBecomeASeriesWrittenOnceAMinute) {
+  for (int i = 0; i < 5; ++i) Record("same");
+  EXPECT_EQ(api_.requests().size(), 1U);
+  executor_.RunFor(1min);
+  Record("same");
+  ASSERT_EQ(api_.requests().size(), 2U);
+  EXPECT_EQ(api_.requests()[1].method, "PATCH");
+  EXPECT_EQ(api_.requests()[1].body["series"]["count"], 6);
+}
+
+TEST_F(EventsTest, OneObjectCannotFlood) {
+  for (int i = 0; i < 40; ++i) Record("note " + std::to_string(i));
+  EXPECT_EQ(api_.requests().size(), 25U);
+  EXPECT_EQ(recorder_.dropped(), 15U);
+  Record("another object", "x");
+  EXPECT_EQ(api_.requests().size(), 26U);
+  executor_.RunFor(20s);
+  Record("later");
+  EXPECT_EQ(api_.requests().size(), 27U);
+}
+
+TEST_F(EventsTest, QueueIsBoundedWhileTheApiIsSlow) {
+  api_.set_latency(5s);
+  for (int i = 0; i < 30; ++i) Record("n", "w" + std::to_string(i));
+  EXPECT_EQ(recorder_.queued(), 10U);
+  EXPECT_EQ(recorder_.dropped(), 16U);
+  executor_.RunFor(1min);
+  EXPECT_EQ(api_.requests().size(), 14U);
+}
+
+TEST_F(EventsTest, LongNotesAreCut) {
+  Record(std::string(5000, 'x'));
+  EXPECT_EQ(api_.requests()[0].body["note"].get<std::string>().size(), 1024U);
+}
+
+}  // namespace
+}  // namespace berth::kube

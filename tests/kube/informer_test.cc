@@ -1,0 +1,178 @@
+// Goal: the informer's copy equals the API's state whatever happens to its watch.
+// Method: a fake API with ordered faults; the log of handler calls and the store are compared.
+
+#include "kube/client/informer.h"
+
+#include "base/random.h"
+#include "tests/kube/kube_test_support.h"
+
+namespace berth::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class InformerTest : public KubeTest {
+ protected:
+  void SetUp() override {
+    informer_.AddHandler({[&](const auto& o) { log_.push_back("+" + o->meta.name); },
+                          [&](const auto& old, const auto& o) {
+                            log_.push_back("~" + o->meta.name + ":" + old->topology_name + ">" +
+                                           o->topology_name);
+                          },
+                          [&](const auto& o) { log_.push_back("-" + o->meta.name); }});
+    informer_.AddIndex("topology", [](const api::ResourceFlavor& flavor) {
+      return std::vector<std::string>{flavor.topology_name};
+    });
+  }
+  void Put(const std::string& name, const std::string& topology = "") {
+    Json flavor = Named(name);
+    flavor["spec"]["topologyName"] = topology;
+    api_.Put(kFlavors, flavor);
+  }
+  std::vector<std::string> TakeLog() { return std::exchange(log_, {}); }
+
+  std::vector<std::string> log_;
+  Informer<api::ResourceFlavor> informer_{client_, {}};
+};
+
+TEST_F(InformerTest, ListsThenFollows) {
+  Put("a");
+  int synced = 0;
+  informer_.OnSynced([&] { ++synced; });
+  EXPECT_FALSE(informer_.has_synced());
+  informer_.Start();
+  executor_.RunFor(1s);
+  EXPECT_TRUE(informer_.has_synced());
+  EXPECT_EQ(synced, 1);
+  EXPECT_THAT(TakeLog(), ElementsAre("+a"));
+  Put("b", "x");
+  Put("a", "x");
+  api_.Remove(std::string(kFlavors) + "/b");
+  executor_.RunFor(1s);
+  EXPECT_THAT(TakeLog(), ElementsAre("+b", "~a:>x", "-b"));
+  ASSERT_EQ(informer_.ByIndex("topology", "x").size(), 1U);
+  EXPECT_THAT(informer_.ByIndex("topology", ""), IsEmpty());
+}
+
+TEST_F(InformerTest, LateHandlerHearsWhatIsThere) {
+  Put("a");
+  informer_.Start();
+  executor_.RunFor(1s);
+  std::vector<std::string> late;
+  informer_.AddHandler({.on_add = [&](const auto& o) { late.push_back(o->meta.name); }});
+  EXPECT_THAT(late, ElementsAre("a"));
+}
+
+TEST_F(InformerTest, LostWatchGoesOnWhereItStopped) {
+  informer_.Start();
+  Put("a");
+  executor_.RunFor(1s);
+  api_.DropWatches(Error{ErrorCode::kUnavailable, "connection lost"});
+  Put("b");
+  executor_.RunFor(5s);
+  EXPECT_THAT(TakeLog(), ElementsAre("+a", "+b"));
+  const auto lists = std::count_if(api_.requests().begin(), api_.requests().end(),
+                                   [](const auto& r) { return r.method == "GET"; });
+  EXPECT_EQ(lists, 1);
+}
+
+TEST_F(InformerTest, ExpiredWatchListsAgainAndFindsWhatWasMissed) {
+  Put("a");
+  Put("b");
+  informer_.Start();
+  executor_.RunFor(1s);
+  TakeLog();
+  api_.DropWatches();
+  Put("a", "x");
+  api_.Remove(std::string(kFlavors) + "/b");
+  Put("c");
+  api_.CompactHistory();
+  executor_.RunFor(10s);
+  EXPECT_THAT(TakeLog(), ElementsAre("~a:>x", "+c", "-b"));
+}
+
+TEST_F(InformerTest, FailedListIsTriedAgainWithBackoff) {
+  Put("a");
+  for (int i = 0; i < 4; ++i) api_.FailNext("GET", i % 2 == 0 ? 503 : 0);
+  informer_.Start();
+  executor_.RunFor(200ms);
+  EXPECT_FALSE(informer_.has_synced());
+  executor_.RunFor(20s);
+  EXPECT_TRUE(informer_.has_synced());
+}
+
+TEST_F(InformerTest, RecreatedObjectIsGoneAndNew) {
+  Put("a", "x");
+  informer_.Start();
+  executor_.RunFor(1s);
+  TakeLog();
+  api_.DropWatches();
+  api_.Remove(std::string(kFlavors) + "/a");
+  Put("a", "y");
+  api_.CompactHistory();
+  executor_.RunFor(10s);
+  EXPECT_THAT(TakeLog(), ElementsAre("-a", "+a"));
+}
+
+TEST_F(InformerTest, UndecodableObjectIsLeftOut) {
+  Json bad = Named("bad");
+  bad["spec"] = 7;
+  api_.Put(kFlavors, bad);
+  Put("good");
+  informer_.Start();
+  executor_.RunFor(1s);
+  EXPECT_THAT(TakeLog(), ElementsAre("+good"));
+}
+
+TEST_F(InformerTest, IngestedWriteIsSeenAtOnceAndOnce) {
+  Put("a", "x");
+  informer_.Start();
+  executor_.RunFor(1s);
+  TakeLog();
+  Put("a", "y");
+  informer_.Ingest(*api_.Find(std::string(kFlavors) + "/a"));
+  EXPECT_THAT(TakeLog(), ElementsAre("~a:x>y"));
+  executor_.RunFor(1s);
+  EXPECT_THAT(TakeLog(), IsEmpty());
+  const Json last = *api_.Find(std::string(kFlavors) + "/a");
+  api_.Remove(std::string(kFlavors) + "/a");
+  executor_.RunFor(1s);
+  informer_.Ingest(last);  // late answer: must not bring it back
+  EXPECT_EQ(informer_.Get({"", "a"}), nullptr);
+}
+
+TEST_F(InformerTest, RandomFaultsNeverLoseAnything) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    FakeTransport api(executor_, clock_);
+    ApiClient client(api, executor_);
+    Informer<api::ResourceFlavor> informer(client, {.seed = seed});
+    informer.Start();
+    Random random(seed);
+    std::set<std::string> want;
+    for (int step = 0; step < 200; ++step) {
+      const std::string name = "f" + std::to_string(random.Below(12));
+      const std::uint64_t choice = random.Below(10);
+      if (choice < 6) {
+        api.Put(kFlavors, Named(name));
+        want.insert(name);
+      } else if (choice < 8) {
+        api.Remove(std::string(kFlavors) + "/" + name);
+        want.erase(name);
+      } else if (choice < 9) {
+        api.DropWatches(Error{ErrorCode::kUnavailable, "lost"});
+      } else {
+        api.CompactHistory();
+      }
+      executor_.RunFor(Duration(random.Below(2'000'000)));
+    }
+    executor_.RunFor(60s);
+    std::set<std::string> got;
+    for (const auto& [key, object] : informer.objects()) got.insert(key.name);
+    EXPECT_EQ(got, want) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace berth::kube

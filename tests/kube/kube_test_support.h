@@ -1,0 +1,38 @@
+// tests/kube/kube_test_support.h — a client on a fake API in virtual time.
+#pragma once
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "kube/client/api_client.h"
+#include "tests/support/fake_transport.h"
+#include "tests/support/sim_executor.h"
+
+namespace berth::kube {
+
+inline constexpr char kFlavors[] = "/apis/kueue.x-k8s.io/v1beta2/resourceflavors";
+
+inline Json Named(const std::string& name) { return {{"metadata", {{"name", name}}}}; }
+
+class KubeTest : public ::testing::Test {
+ protected:
+  // What `start` gave to its callback.
+  template <typename T, typename Fn>
+  Result<T> Await(Fn start) {
+    std::optional<Result<T>> result;
+    start([&](Result<T> got) { result.emplace(std::move(got)); });
+    executor_.RunUntil([&] { return result.has_value(); });
+    if (!result) return Error{ErrorCode::kInternal, "the test waited in vain"};
+    return *std::move(result);
+  }
+
+  FakeClock clock_;
+  SimExecutor executor_{clock_};
+  FakeTransport api_{executor_, clock_};
+  ApiClient client_{api_, executor_};
+};
+
+}  // namespace berth::kube

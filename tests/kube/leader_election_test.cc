@@ -1,0 +1,83 @@
+// Goal: at most one replica leads at any instant, and somebody leads again soon after a leader is
+// gone. Method: two electors on one fake API in virtual time.
+
+#include "kube/runtime/leader_election.h"
+
+#include "tests/kube/kube_test_support.h"
+
+namespace berth::kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr char kLeasePath[] =
+    "/apis/coordination.k8s.io/v1/namespaces/kueue-system/leases/c1f6bfd2.kueue.x-k8s.io";
+
+class LeaderElectionTest : public KubeTest {
+ protected:
+  std::unique_ptr<LeaderElector> Make(const std::string& identity) {
+    return std::make_unique<LeaderElector>(
+        client_, clock_, LeaderElectionOptions{.identity = identity, .seed = identity.size()},
+        [this, identity] { log_.push_back(identity + " leads"); },
+        [this, identity] { log_.push_back(identity + " stopped"); });
+  }
+  std::vector<std::string> log_;
+};
+
+TEST_F(LeaderElectionTest, OneLeadsAndTheOtherTakesOver) {
+  auto a = Make("a");
+  auto bb = Make("bb");
+  a->Start();
+  executor_.RunFor(1s);
+  bb->Start();
+  executor_.RunFor(60s);
+  EXPECT_TRUE(a->is_leader());
+  EXPECT_FALSE(bb->is_leader());
+  EXPECT_EQ(bb->holder(), "a");
+  a.reset();  // as kill -9
+  executor_.RunFor(14s);
+  EXPECT_FALSE(bb->is_leader());
+  executor_.RunFor(10s);
+  EXPECT_TRUE(bb->is_leader());
+  EXPECT_EQ(api_.Find(kLeasePath)->at("spec").at("leaseTransitions"), 1);
+}
+
+TEST_F(LeaderElectionTest, ReleaseHandsOverAtOnce) {
+  auto a = Make("a");
+  auto bb = Make("bb");
+  a->Start();
+  executor_.RunFor(1s);
+  bb->Start();
+  executor_.RunFor(10s);
+  a->Release([] {});
+  executor_.RunFor(5s);
+  EXPECT_TRUE(bb->is_leader());
+  EXPECT_EQ(log_, (std::vector<std::string>{"a leads", "bb leads"}));
+}
+
+TEST_F(LeaderElectionTest, LeaderThatCannotRenewStopsBeforeAnotherMayStart) {
+  auto a = Make("a");
+  a->Start();
+  executor_.RunFor(5s);
+  const SteadyTime cut = clock_.SteadyNow();
+  for (int i = 0; i < 100; ++i) api_.FailNext("leases", 503);
+  executor_.RunUntil([&] { return !a->is_leader(); });
+  EXPECT_EQ(log_.back(), "a stopped");
+  EXPECT_LE(clock_.SteadyNow() - cut, 13s);
+}
+
+TEST_F(LeaderElectionTest, JumpingWallClockChangesNothing) {
+  auto a = Make("a");
+  auto bb = Make("bb");
+  a->Start();
+  bb->Start();
+  executor_.RunFor(10s);
+  clock_.JumpWall(48h);
+  executor_.RunFor(30s);
+  clock_.JumpWall(-96h);
+  executor_.RunFor(30s);
+  EXPECT_EQ(log_.size(), 1U);
+}
+
+}  // namespace
+}  // namespace berth::kube
