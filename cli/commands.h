@@ -1,0 +1,62 @@
+// cli/commands.h — what each subcommand takes and does. main.cc reads the command line into these.
+//
+// Every Run… returns the exit code: 0 answered, 1 not found or refused, 2 wrong usage, 4 the API
+// cannot be reached. Answers go to stdout, complaints to stderr.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/screens/list.h"
+#include "cli/screens/status.h"
+
+namespace berth::cli {
+
+inline constexpr int kExitAnswered = 0;
+inline constexpr int kExitRefused = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitUnreachable = 4;
+
+enum class OutputFormat { kText, kJson, kYaml };
+
+// What every command that speaks to a cluster takes, as kubectl does.
+struct ClientFlags {
+  std::string kubeconfig;  // empty: KUBECONFIG, then ~/.kube/config, then the pod's account
+  std::string context;     // empty: the current one
+  std::string namespace_name;  // empty: the context's, then "default"
+  bool all_namespaces = false;
+  OutputFormat output = OutputFormat::kText;
+  bool ascii = false;
+};
+
+struct StatusFlags {
+  StatusOptions options;
+  bool watch = false;  // redraw every second until interrupted
+};
+
+int RunStatus(const ClientFlags& client, const StatusFlags& flags);
+int RunList(const ClientFlags& client, ListOptions options);
+int RunWhy(const ClientFlags& client, const std::string& reference);
+int RunVersion(const ClientFlags& client);
+
+struct UpFlags {
+  std::string data_dir;    // empty: $XDG_DATA_HOME/berth, ~/.local/share/berth
+  std::string kubeconfig;  // empty: kubeconfig in the data directory
+  std::string listen = "127.0.0.1:6443";
+  std::vector<std::string> images;  // NAME=PATH
+  bool reset = false;               // begin with an empty cluster
+  std::string config;               // Kueue's Configuration file
+};
+int RunUp(const UpFlags& flags);
+
+struct ControllerFlags {
+  ClientFlags client;
+  std::string config;
+  std::string metrics_listen = ":8443";
+  std::string health_listen = ":8081";
+  std::string webhook_listen = ":9443";  // empty: no webhooks are served
+  bool leader_election = true;
+};
+int RunController(const ControllerFlags& flags);
+
+}  // namespace berth::cli

@@ -1,0 +1,164 @@
+// cli/main.cc — the command line of berth; the only file that knows CLI11.
+
+#include <cstdio>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.h"
+#include "cli/completion.h"
+
+namespace berth::cli {
+namespace {
+
+void AddClientFlags(CLI::App& command, ClientFlags& flags) {
+  command.add_option("--kubeconfig", flags.kubeconfig, "path of the kubeconfig file");
+  command.add_option("--context", flags.context, "context of the kubeconfig file");
+  command.add_option("-n,--namespace", flags.namespace_name, "namespace to look in");
+  command.add_flag("-A,--all-namespaces", flags.all_namespaces, "look in every namespace");
+  command.add_flag("--ascii", flags.ascii, "draw with ASCII characters only");
+}
+
+void AddOutputFlag(CLI::App& command, ClientFlags& flags) {
+  const std::map<std::string, OutputFormat> formats{
+      {"text", OutputFormat::kText}, {"json", OutputFormat::kJson}, {"yaml", OutputFormat::kYaml}};
+  command.add_option("-o,--output", flags.output, "text, json or yaml")
+      ->transform(CLI::CheckedTransformer(formats));
+}
+
+void AddStatus(CLI::App& app, ClientFlags& client, StatusFlags& flags, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "status", "Queues, who waits and why, capacity requests, pools: all on one screen");
+  AddClientFlags(*command, client);
+  AddOutputFlag(*command, client);
+  command->add_option("QUEUE", flags.options.only, "only this ClusterQueue, LocalQueue or cohort");
+  command->add_flag("-w,--watch", flags.watch, "redraw in place until interrupted");
+  command->footer(
+      "Examples:\n"
+      "  berth status                 everything\n"
+      "  berth status team-a -w       one queue, live\n"
+      "  berth status -o json | jq '.waiting[].reason'");
+  command->callback([&] { exit_code = RunStatus(client, flags); });
+}
+
+void AddList(CLI::App& app, ClientFlags& client, ListOptions& options,
+             std::vector<std::string>& labels, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("list", "One line a workload: state, age, where it runs or why it waits");
+  AddClientFlags(*command, client);
+  AddOutputFlag(*command, client);
+  command->add_flag("--waiting", options.waiting, "those that wait");
+  command->add_flag("--running", options.running, "those that run");
+  command->add_flag("--finished", options.finished, "those that are over");
+  command->add_option("-l,--selector", labels, "label=value of the job; may be repeated")
+      ->delimiter(',');
+  command->add_option("--sort", options.sort, "queue, age, name, priority or state");
+  command->footer(
+      "Examples:\n"
+      "  berth list -A --waiting\n"
+      "  berth list -l team=vision --sort age");
+  command->callback([&] {
+    for (const std::string& label : labels) {
+      const std::size_t equals = label.find('=');
+      if (equals == std::string::npos || equals == 0) {
+        throw CLI::ValidationError("-l", "\"" + label + "\" is not label=value");
+      }
+      options.labels[label.substr(0, equals)] = label.substr(equals + 1);
+    }
+    exit_code = RunList(client, options);
+  });
+}
+
+void AddWhy(CLI::App& app, ClientFlags& client, std::string& reference, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("why", "Why a job waits: the chain from the Job to what is missing");
+  AddClientFlags(*command, client);
+  AddOutputFlag(*command, client);
+  command->add_option("NAME", reference, "job/NAME, workload/NAME, pod/NAME, or a job's name")
+      ->required();
+  command->footer(
+      "Examples:\n"
+      "  berth why job/h100-train\n"
+      "  berth why workload/job-h100-train-5c1f2 -o json");
+  command->callback([&] { exit_code = RunWhy(client, reference); });
+}
+
+void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "up", "A whole cluster in this process: API, queues, pools, and jobs that really run");
+  command->add_option("--data-dir", flags.data_dir,
+                      "where the cluster's state lives (default ~/.local/share/berth)");
+  command->add_option("--kubeconfig", flags.kubeconfig,
+                      "file to write (default: kubeconfig in the data directory)");
+  command->add_option("--listen", flags.listen, "address:port; port 0 takes any free one");
+  command->add_option("--image", flags.images, "NAME=PATH: run this program for that image");
+  command->add_flag("--reset", flags.reset, "begin with an empty cluster");
+  command->add_option("--config", flags.config, "Kueue Configuration file");
+  command->footer(
+      "Examples:\n"
+      "  berth up\n"
+      "  berth up --data-dir /tmp/try --listen 127.0.0.1:0 --image my/train:1=./train.sh\n"
+      "Then: export KUBECONFIG=…/kubeconfig; kubectl get nodes; berth status");
+  command->callback([&] { exit_code = RunUp(flags); });
+}
+
+void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "controller", "The queue controllers against any Kubernetes: in place of Kueue's manager");
+  command->add_option("--kubeconfig", flags.client.kubeconfig, "path of the kubeconfig file");
+  command->add_option("--context", flags.client.context, "context of the kubeconfig file");
+  command->add_option("--config", flags.config, "Kueue Configuration file");
+  command->add_option("--metrics-listen", flags.metrics_listen, "address:port of /metrics");
+  command->add_option("--health-listen", flags.health_listen, "address:port of /healthz, /readyz");
+  command->add_option("--webhook-listen", flags.webhook_listen,
+                      "address:port of the webhooks; empty serves none");
+  command->add_flag("--leader-elect,!--no-leader-elect", flags.leader_election,
+                    "take part in leader election");
+  command->footer("Example:\n  berth controller --kubeconfig ~/.kube/config --no-leader-elect");
+  command->callback([&] { exit_code = RunController(flags); });
+}
+
+int Run(int argc, char** argv) {
+  CLI::App app{"berth: batch job queues for Kubernetes that speak Kueue's API and explain every wait",
+               "berth"};
+  app.require_subcommand(1);
+  app.footer(
+      "Start with `berth up`, or point KUBECONFIG at a cluster and try `berth status`.\n"
+      "`berth COMMAND --help` shows examples.");
+  int exit_code = kExitAnswered;
+  ClientFlags client;
+  StatusFlags status;
+  ListOptions list;
+  std::vector<std::string> labels;
+  std::string reference;
+  UpFlags up;
+  ControllerFlags controller;
+  std::string shell;
+  AddStatus(app, client, status, exit_code);
+  AddList(app, client, list, labels, exit_code);
+  AddWhy(app, client, reference, exit_code);
+  AddUp(app, up, exit_code);
+  AddController(app, controller, exit_code);
+  CLI::App* version = app.add_subcommand("version", "Versions of berth and of the cluster");
+  AddClientFlags(*version, client);
+  AddOutputFlag(*version, client);
+  version->callback([&] { exit_code = RunVersion(client); });
+  CLI::App* completion = app.add_subcommand("completion", "Completion script for a shell");
+  completion->add_option("SHELL", shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->footer("Example:\n  source <(berth completion bash)");
+  completion->callback([&] { std::fputs(CompletionScript(shell).c_str(), stdout); });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? kExitAnswered : kExitUsage;
+  }
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace berth::cli
+
+int main(int argc, char** argv) { return berth::cli::Run(argc, argv); }
