@@ -21,8 +21,8 @@ enum class OutputFormat { kText, kJson, kYaml };
 
 // What every command that speaks to a cluster takes, as kubectl does.
 struct ClientFlags {
-  std::string kubeconfig;  // empty: KUBECONFIG, then ~/.kube/config, then the pod's account
-  std::string context;     // empty: the current one
+  std::string kubeconfig;      // empty: KUBECONFIG, then ~/.kube/config, then the pod's account
+  std::string context;         // empty: the current one
   std::string namespace_name;  // empty: the context's, then "default"
   bool all_namespaces = false;
   OutputFormat output = OutputFormat::kText;

@@ -16,21 +16,27 @@ _berth() {
         COMPREPLY=($(compgen -W "$(kubectl get jobs -o name 2>/dev/null | sed 's/\.batch//')" -- "$cur"))
         return
       fi
-      COMPREPLY=($(compgen -W "-n -A -o --kubeconfig --context --ascii --help" -- "$cur")) ;;
+      COMPREPLY=($(compgen -W "-n -A -o --kubeconfig --context --ascii --help" -- "$cur")) ;
+;
     status)
-      if [[ $cur != -* ]]; then
-        COMPREPLY=($(compgen -W "$(kubectl get clusterqueues -o name 2>/dev/null | sed 's|.*/||')" -- "$cur"))
-        return
-      fi
-      COMPREPLY=($(compgen -W "-w --watch -n -A -o --kubeconfig --context --ascii --help" -- "$cur")) ;;
+      if [[ $cur != -* ]];
+    then COMPREPLY =
+        ($(compgen - W
+           "$(kubectl get clusterqueues -o name 2>/dev/null | sed 's|.*/||')" --"$cur")) return fi
+            COMPREPLY = ($(compgen - W
+                           "-w --watch -n -A -o --kubeconfig --context --ascii --help" --"$cur"));
+    ;
     list)
-      COMPREPLY=($(compgen -W "--waiting --running --finished -l --sort -n -A -o --kubeconfig --context --ascii --help" -- "$cur")) ;;
+      COMPREPLY=($(compgen -W "--waiting --running --finished -l --sort -n -A -o --kubeconfig --context --ascii --help" -- "$cur")) ;
+    ;
     up)
-      COMPREPLY=($(compgen -W "--data-dir --kubeconfig --listen --image --reset --config --help" -- "$cur")) ;;
+      COMPREPLY=($(compgen -W "--data-dir --kubeconfig --listen --image --reset --config --help" -- "$cur")) ;
+    ;
     completion)
-      COMPREPLY=($(compgen -W "bash zsh fish" -- "$cur")) ;;
-  esac
-}
+      COMPREPLY=($(compgen -W "bash zsh fish" -- "$cur")) ;
+    ;
+    esac
+    }
 complete -F _berth berth kubectl-berth
 )";
 
@@ -50,9 +56,8 @@ _berth() {
     _describe command commands
   elif [[ $words[2] == why ]]; then
     compadd -- ${(f)"$(kubectl get jobs -o name 2>/dev/null | sed 's/\.batch//')"}
-  elif [[ $words[2] == status ]]; then
-    compadd -- ${(f)"$(kubectl get clusterqueues -o name 2>/dev/null | sed 's|.*/||')"}
-  fi
+  elif [[ $words[2] == status ]];
+then compadd-- ${(f) "$(kubectl get clusterqueues -o name 2>/dev/null | sed 's|.*/||')"} fi
 }
 _berth "$@"
 )";

@@ -119,8 +119,9 @@ void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
 }
 
 int Run(int argc, char** argv) {
-  CLI::App app{"berth: batch job queues for Kubernetes that speak Kueue's API and explain every wait",
-               "berth"};
+  CLI::App app{
+      "berth: batch job queues for Kubernetes that speak Kueue's API and explain every wait",
+      "berth"};
   app.require_subcommand(1);
   app.footer(
       "Start with `berth up`, or point KUBECONFIG at a cluster and try `berth status`.\n"
