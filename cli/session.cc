@@ -1,0 +1,127 @@
+#include "cli/session.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "kube/client/http_transport.h"
+#include "kube/client/kubeconfig.h"
+#include "kube/client/status_error.h"
+#include "net/io_pool.h"
+
+namespace berth::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr Duration kRequestTimeout = std::chrono::seconds(30);
+constexpr int kPageSize = 1000;
+
+class HttpSession final : public Session {
+ public:
+  explicit HttpSession(kube::KubeConfig config)
+      : config_(std::move(config)), pool_(1), strand_(pool_.MakeStrand()) {}
+
+  ~HttpSession() override {
+    pool_.Stop();  // no callback runs any more, so what they refer to may go
+    transport_.reset();
+  }
+
+  Status Connect() {
+    BERTH_TRY(transport_, kube::MakeHttpTransport(pool_, *strand_, config_, {}));
+    return OkStatus();
+  }
+
+  const std::string& default_namespace() const override { return config_.namespace_name; }
+  const std::string& server_url() const override { return config_.server; }
+  const std::string& cluster_name() const override { return config_.context; }
+
+  std::vector<Result<Json>> GetAll(const std::vector<std::string>& paths) override {
+    std::vector<Result<Json>> answers(
+        paths.size(), Result<Json>(Error{ErrorCode::kInternal, "not asked"}));
+    std::unique_lock lock(mutex_);
+    open_ = paths.size();
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      strand_->Post([this, &answers, i, path = paths[i]] { Fetch(path, "", Json(), answers[i]); });
+    }
+    all_answered_.wait(lock, [&] { return open_ == 0; });
+    return answers;
+  }
+
+ private:
+  // Reads one page of `path`, adds it to `so_far`, and goes on while the server has more.
+  void Fetch(const std::string& path, const std::string& token, Json so_far,
+             Result<Json>& answer) {
+    std::string page = path + (path.find('?') == std::string::npos ? "?" : "&") +
+                       "limit=" + std::to_string(kPageSize);
+    if (!token.empty()) page += "&continue=" + token;
+    kube::ApiRequest request{.method = "GET", .path = page};
+    transport_->Send(std::move(request), kRequestTimeout,
+                     [this, path, so_far = std::move(so_far),
+                      &answer](Result<kube::ApiResponse> response) mutable {
+                       Take(path, std::move(so_far), std::move(response), answer);
+                     });
+  }
+
+  void Take(const std::string& path, Json so_far, Result<kube::ApiResponse> response,
+            Result<Json>& answer) {
+    if (!response) return Finish(answer, Unreachable(response.error()));
+    if (response->status >= 400) return Finish(answer, kube::ErrorOf(*response));
+    if (!response->body) {
+      return Finish(answer, Error{ErrorCode::kInternal, "the answer to " + path + " is not JSON"});
+    }
+    Json page = *response->body;
+    std::string token;
+    if (const auto metadata = page.find("metadata");
+        metadata != page.end() && metadata->is_object()) {
+      token = metadata->value("continue", "");
+    }
+    if (so_far.is_object() && page.contains("items")) {
+      for (Json& item : page["items"]) so_far["items"].push_back(std::move(item));
+    } else {
+      so_far = std::move(page);
+    }
+    if (token.empty()) return Finish(answer, std::move(so_far));
+    Fetch(path, token, std::move(so_far), answer);
+  }
+
+  Error Unreachable(const Error& error) const {
+    return {error.code, "the API at " + config_.server + " cannot be reached: " + error.message +
+                            " (context " + config_.context +
+                            "; `berth up` starts a local cluster)"};
+  }
+
+  void Finish(Result<Json>& answer, Result<Json> result) {
+    const std::lock_guard lock(mutex_);
+    answer = std::move(result);
+    if (--open_ == 0) all_answered_.notify_one();
+  }
+
+  kube::KubeConfig config_;
+  net::IoPool pool_;
+  std::unique_ptr<Executor> strand_;
+  std::unique_ptr<kube::Transport> transport_;
+  std::mutex mutex_;
+  std::condition_variable all_answered_;
+  std::size_t open_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Session::Open(const ClientFlags& flags) {
+  Result<kube::KubeConfig> config =
+      kube::FindKubeConfig({.path = flags.kubeconfig, .context = flags.context});
+  if (!config && config.error().code == ErrorCode::kNotFound) {
+    return Error{ErrorCode::kUnavailable,
+                 config.error().message + " (`berth up` starts a local cluster and says how to "
+                                          "point KUBECONFIG at it)"};
+  }
+  if (!config) return config.error();
+  auto session = std::make_unique<HttpSession>(*std::move(config));
+  BERTH_CHECK_OK(session->Connect());
+  return std::unique_ptr<Session>(std::move(session));
+}
+
+}  // namespace berth::cli
