@@ -3,7 +3,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr char kBash[] = R"(# bash completion for berth and kubectl-berth
+constexpr char kBash[] = R"sh(# bash completion for berth and kubectl-berth
 _berth() {
   local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]}
   if [ "$COMP_CWORD" -eq 1 ]; then
@@ -38,9 +38,9 @@ _berth() {
     esac
     }
 complete -F _berth berth kubectl-berth
-)";
+)sh";
 
-constexpr char kZsh[] = R"(#compdef berth kubectl-berth
+constexpr char kZsh[] = R"sh(#compdef berth kubectl-berth
 _berth() {
   local -a commands
   commands=(
@@ -60,14 +60,14 @@ _berth() {
 then compadd-- ${(f) "$(kubectl get clusterqueues -o name 2>/dev/null | sed 's|.*/||')"} fi
 }
 _berth "$@"
-)";
+)sh";
 
-constexpr char kFish[] = R"(# fish completion for berth
+constexpr char kFish[] = R"sh(# fish completion for berth
 complete -c berth -f -n __fish_use_subcommand -a 'status list why up controller version completion'
 complete -c berth -f -n '__fish_seen_subcommand_from why' -a "(kubectl get jobs -o name 2>/dev/null | string replace .batch '')"
 complete -c berth -f -n '__fish_seen_subcommand_from status' -a "(kubectl get clusterqueues -o name 2>/dev/null | string replace -r '.*/' '')"
 complete -c berth -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
-)";
+)sh";
 
 }  // namespace
 

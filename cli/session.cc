@@ -39,8 +39,8 @@ class HttpSession final : public Session {
   const std::string& cluster_name() const override { return config_.context; }
 
   std::vector<Result<Json>> GetAll(const std::vector<std::string>& paths) override {
-    std::vector<Result<Json>> answers(
-        paths.size(), Result<Json>(Error{ErrorCode::kInternal, "not asked"}));
+    std::vector<Result<Json>> answers(paths.size(),
+                                      Result<Json>(Error{ErrorCode::kInternal, "not asked"}));
     std::unique_lock lock(mutex_);
     open_ = paths.size();
     for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -52,8 +52,7 @@ class HttpSession final : public Session {
 
  private:
   // Reads one page of `path`, adds it to `so_far`, and goes on while the server has more.
-  void Fetch(const std::string& path, const std::string& token, Json so_far,
-             Result<Json>& answer) {
+  void Fetch(const std::string& path, const std::string& token, Json so_far, Result<Json>& answer) {
     std::string page = path + (path.find('?') == std::string::npos ? "?" : "&") +
                        "limit=" + std::to_string(kPageSize);
     if (!token.empty()) page += "&continue=" + token;
@@ -68,7 +67,8 @@ class HttpSession final : public Session {
   void Take(const std::string& path, Json so_far, Result<kube::ApiResponse> response,
             Result<Json>& answer) {
     if (!response) return Finish(answer, Unreachable(response.error()));
-    if (response->status >= 400) return Finish(answer, kube::ErrorOf(*response));
+    if (response->status >= 400)
+      return Finish(answer, kube::ErrorFromStatus(response->status, response->body.get()));
     if (!response->body) {
       return Finish(answer, Error{ErrorCode::kInternal, "the answer to " + path + " is not JSON"});
     }
@@ -114,9 +114,9 @@ Result<std::unique_ptr<Session>> Session::Open(const ClientFlags& flags) {
   Result<kube::KubeConfig> config =
       kube::FindKubeConfig({.path = flags.kubeconfig, .context = flags.context});
   if (!config && config.error().code == ErrorCode::kNotFound) {
-    return Error{ErrorCode::kUnavailable,
-                 config.error().message + " (`berth up` starts a local cluster and says how to "
-                                          "point KUBECONFIG at it)"};
+    return Error{ErrorCode::kUnavailable, config.error().message +
+                                              " (`berth up` starts a local cluster and says how to "
+                                              "point KUBECONFIG at it)"};
   }
   if (!config) return config.error();
   auto session = std::make_unique<HttpSession>(*std::move(config));
