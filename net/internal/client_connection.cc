@@ -18,6 +18,7 @@ void ClientConnection::Run(std::shared_ptr<const WireRequest> request,
   request_ = std::move(request);
   exchange_ = std::move(exchange);
   sent_bytes_ = 0;
+  has_begun_sending_ = false;
   write_failure_.clear();
   interim_count_ = 0;
   has_answer_begun_ = false;
@@ -68,6 +69,7 @@ void ClientConnection::BeginAnswer() {
 void ClientConnection::WriteMore() {
   const std::string_view head = request_->head;
   const std::string_view body = request_->body;
+  has_begun_sending_ = true;
   if (sent_bytes_ < head.size()) {
     transport_->Write(head.substr(sent_bytes_), shared_from_this());
   } else if (sent_bytes_ < head.size() + body.size()) {
@@ -179,7 +181,7 @@ void ClientConnection::End(std::optional<Error> error) {
   ExchangeEnd end;
   end.error = std::move(error);
   end.has_answer_begun = has_answer_begun_;
-  end.was_sent = sent_bytes_ > 0;
+  end.was_sent = has_begun_sending_;
   // Bytes behind the answer would be taken for the next one: such a connection is not kept.
   end.is_reusable = !end.error && parser_->done() && parser_->keep_alive() && input_.empty() &&
                     sent_bytes_ == request_->head.size() + request_->body.size();

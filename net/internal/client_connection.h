@@ -31,7 +31,7 @@ struct ExchangeEnd {
   std::optional<Error> error;
   bool is_reusable = false;       // the connection
   bool has_answer_begun = false;  // at least one byte came
-  bool was_sent = false;          // at least one byte went out: the peer may have acted
+  bool was_sent = false;          // bytes may have gone out: the peer may have acted
 };
 
 class Exchange {
@@ -55,7 +55,7 @@ class ClientConnection final : public TransportEvents,
 
   bool IsQuiet() { return transport_->IsQuiet(); }
   std::string_view stage() const;  // for the message of a time-out
-  bool was_sent() const { return sent_bytes_ > 0; }
+  bool was_sent() const { return has_begun_sending_; }
 
  private:
   void OnReady(const IoOutcome& outcome) override;
@@ -82,6 +82,7 @@ class ClientConnection final : public TransportEvents,
   std::shared_ptr<Exchange> exchange_;
   std::optional<ResponseParser> parser_;
   std::size_t sent_bytes_ = 0;
+  bool has_begun_sending_ = false;
   std::string write_failure_;
   int interim_count_ = 0;  // 1xx answers so far
   bool is_head_passed_ = false;

@@ -9,6 +9,8 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -48,6 +50,29 @@ void UseIdentity(SSL_CTX* context, const TlsIdentity& identity) {
   EVP_PKEY_free(key);
 }
 
+// OpenSSL writes without MSG_NOSIGNAL. The signal is kept from this thread only, and only for the
+// moment: on the threads of the code under test it would end the program.
+class NoSigpipe {
+ public:
+  NoSigpipe() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoSigpipe() {
+    const timespec at_once{};
+    while (sigtimedwait(&pipe_, nullptr, &at_once) == SIGPIPE) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoSigpipe(const NoSigpipe&) = delete;
+  NoSigpipe& operator=(const NoSigpipe&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+};
+
 }  // namespace
 
 RawPeer RawPeer::Connect(std::uint16_t port) {
@@ -65,12 +90,14 @@ RawPeer::RawPeer(RawPeer&& other) noexcept
       received_(std::move(other.received_)) {}
 
 RawPeer::~RawPeer() {
+  const NoSigpipe guard;
   if (tls_) SSL_shutdown(tls_.get());
   if (socket_ >= 0) close(socket_);
 }
 
 bool RawPeer::StartTls(const RawTlsOptions& options, bool (*handshake)(SSL*)) {
-  context_.reset(SSL_CTX_new(TLS_method()), SSL_CTX_free);
+  context_ = options.context;
+  if (!context_) context_.reset(SSL_CTX_new(TLS_method()), SSL_CTX_free);
   if (options.identity != nullptr) UseIdentity(context_.get(), *options.identity);
   if (!options.ca_pem.empty()) {
     const auto bio = PemSource(options.ca_pem);
@@ -86,6 +113,7 @@ bool RawPeer::StartTls(const RawTlsOptions& options, bool (*handshake)(SSL*)) {
   }
   SSL_set_fd(tls_.get(), socket_);
   ERR_clear_error();
+  const NoSigpipe guard;
   return handshake(tls_.get());
 }
 
@@ -107,6 +135,7 @@ std::string RawPeer::chosen_alpn() const {
 bool RawPeer::was_resumed() const { return SSL_session_reused(tls_.get()) == 1; }
 
 bool RawPeer::Send(std::string_view bytes) {
+  const NoSigpipe guard;
   while (!bytes.empty()) {
     const auto count = tls_ ? SSL_write(tls_.get(), bytes.data(), static_cast<int>(bytes.size()))
                             : send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -126,6 +155,7 @@ void RawPeer::Reset() {
 }
 
 bool RawPeer::Fill() {
+  const NoSigpipe guard;
   std::array<char, 16384> piece{};
   const auto count = tls_ ? SSL_read(tls_.get(), piece.data(), static_cast<int>(piece.size()))
                           : recv(socket_, piece.data(), piece.size(), 0);

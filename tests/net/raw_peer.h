@@ -20,6 +20,7 @@ struct RawTlsOptions {
   std::string ca_pem;                     // empty: the peer's certificate is not looked at
   const TlsIdentity* identity = nullptr;  // a server must have one
   std::string alpn;                       // wire format: "\x02h2\x08http/1.1"; empty: none offered
+  std::shared_ptr<SSL_CTX> context;       // of an earlier peer, whose sessions may be resumed
 };
 
 class RawPeer {
@@ -36,6 +37,7 @@ class RawPeer {
   bool StartTlsAsServer(const RawTlsOptions& options);
   std::string chosen_alpn() const;
   bool was_resumed() const;  // the TLS session
+  std::shared_ptr<SSL_CTX> context() const { return context_; }
 
   // False where the peer does not take it any more.
   bool Send(std::string_view bytes);

@@ -1,0 +1,316 @@
+// Goal: no stranger makes the server crash, hang, grow without bound or misread where a request
+// ends. Method: raw bytes on a real socket; the server must still answer others afterwards.
+#include <chrono>
+#include <future>
+
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include "net/server.h"
+#include "tests/net/server_fixture.h"
+
+namespace berth::net {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr std::string_view kChunkedHead =
+    "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+constexpr std::string_view kStream = "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n";
+constexpr auto kShort = std::chrono::milliseconds(100);
+
+class ServerFault : public ServerFixture {
+ protected:
+  void TearDown() override {
+    if (!server_) return;
+    RawPeer peer = Connect();
+    peer.Send("GET /alive HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_THAT(peer.ReadResponse(), EndsWith("GET /alive "));
+  }
+
+  // The server answers `request` with `status`, closes, and the handler has seen nothing.
+  void ExpectRefused(const std::string& request, std::string_view status) {
+    const int before = request_count();
+    RawPeer peer = Connect();
+    peer.Send(request);
+    const std::string answer = peer.ReadToEnd();
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 " + std::string(status) + " ")) << request;
+    EXPECT_THAT(answer, HasSubstr("\r\nConnection: close\r\n")) << request;
+    EXPECT_EQ(request_count(), before) << request;
+  }
+};
+
+TEST_F(ServerFault, BadChunksAreRefused) {
+  StartServer();
+  for (const char* size : {"-1", "-2", "xyz", "", " 5", "0x5", "fffffffffffffffff", "5 x"}) {
+    ExpectRefused(std::string(kChunkedHead) + size + "\r\nhello\r\n0\r\n\r\n", "400");
+  }
+  ExpectRefused(std::string(kChunkedHead) + "5\r\nhelloXX0\r\n\r\n", "400");
+  ExpectRefused(std::string(kChunkedHead) + "7fffffff\r\nhello", "413");
+}
+
+TEST_F(ServerFault, AmbiguousLengthsAreRefused) {
+  StartServer();
+  for (const char* field :
+       {"Content-Length: -1", "Content-Length: abc", "Content-Length: +5", "Content-Length: 0x5",
+        "Content-Length: 5\r\nContent-Length: 6", "Content-Length: 5, 6", "Content-Length:",
+        "Content-Length: 99999999999999999999", "Content-Length: 5\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5", "Content-Length : 5",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"}) {
+    ExpectRefused(std::string("POST /echo HTTP/1.1\r\nHost: x\r\n") + field + "\r\n\r\nhello",
+                  "400");
+  }
+  for (const char* value : {"gzip", "gzip, chunked", "chunked, gzip", "identity", "xchunked"}) {
+    ExpectRefused("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: " + std::string(value) +
+                      "\r\n\r\n0\r\n\r\n",
+                  "501");
+  }
+  ExpectRefused("POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400");
+}
+
+TEST_F(ServerFault, MalformedRequestsAreRefused) {
+  StartServer();
+  for (const std::string& request :
+       {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("GET /\r\nHost: x\r\n\r\n"),
+        std::string("GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"),
+        std::string("GET / HTTP/2.0\r\nHost: x\r\n\r\n"),
+        std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+        std::string("GET /a b HTTP/1.1\r\nHost: x\r\n\r\n"),
+        std::string("G\x01T / HTTP/1.1\r\nHost: x\r\n\r\n"),
+        std::string("GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n"),
+        std::string("GET / HTTP/1.1\r\nHost: x\r\nA: b\nC: d\r\n\r\n"),
+        std::string("GET / HTTP/1.1\r\nHost: x\r\nA: \x01\r\n\r\n"),
+        std::string(5000, '\xff') + "\r\n\r\n", std::string(100, '\0')}) {
+    ExpectRefused(request, "400");
+  }
+}
+
+TEST_F(ServerFault, HeadersHaveALimit) {
+  StartServer();
+  ExpectRefused("GET / HTTP/1.1\r\nHost: x\r\nX: " + std::string(70'000, 'x') + "\r\n\r\n", "431");
+  ExpectRefused("GET /" + std::string(70'000, 'x') + " HTTP/1.1\r\nHost: x\r\n\r\n", "431");
+  for (const std::string_view piece : {"X: y\r\n", "x"}) {
+    RawPeer peer = Connect();
+    peer.Send("GET / HTTP/1.1\r\nHost: x\r\n");
+    std::size_t sent = 0;
+    while (sent < 20'000'000 && peer.Send(piece)) sent += piece.size();
+    EXPECT_LT(sent, 20'000'000U);
+  }
+  ExpectRefused(std::string(kChunkedHead) + "5;" + std::string(200'000, 'x'), "431");
+}
+
+TEST_F(ServerFault, BodiesHaveALimit) {
+  ServerOptions options;
+  options.max_body_bytes = 1000;
+  StartServer(options);
+  // Answered before the body has come, and although the body comes all the same.
+  ExpectRefused("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n", "413");
+  ExpectRefused("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 500000\r\n\r\n" +
+                    std::string(500'000, 'x'),
+                "413");
+  ExpectRefused(std::string(kChunkedHead) + "3e9\r\n" + std::string(1001, 'x'), "413");
+  std::string dripping(kChunkedHead);
+  for (int count = 0; count < 1001; ++count) dripping += "1\r\nx\r\n";
+  ExpectRefused(dripping, "413");
+  ExpectRefused(
+      "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1001\r\n\r\n", "413");
+}
+
+TEST_F(ServerFault, SlowRequestsAreCut) {
+  ServerOptions options;
+  options.request_timeout = kShort;
+  StartServer(options);
+  ExpectRefused("GET / HT", "408");
+  ExpectRefused("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf", "408");
+}
+
+TEST_F(ServerFault, IdleConnectionsAreClosed) {
+  ServerOptions options;
+  options.idle_timeout = kShort;
+  StartServer(options);
+  RawPeer silent = Connect();
+  EXPECT_EQ(silent.ReadToEnd(), "");
+  RawPeer peer = Connect();
+  peer.Send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(peer.ReadToEnd(), EndsWith("GET /1 "));
+}
+
+TEST_F(ServerFault, WhoDoesNotTakeTheAnswerIsCut) {
+  ServerOptions options;
+  options.write_timeout = kShort;
+  StartServer(options);
+  RawPeer peer = Connect();
+  peer.Send(kStream);
+  const auto stream = WaitForStreams(1)[0];
+  // More than the kernel buffers, in one message: the limit on what waits is not at work here.
+  EXPECT_TRUE(stream->Write(std::string(100'000'000, 'x')));
+  EXPECT_TRUE(WaitForGone(1));
+  EXPECT_LT(peer.ReadToEnd().size(), 100'000'000U);
+}
+
+TEST_F(ServerFault, ASlowReaderOfAStreamIsCutAtTheLimit) {
+  ServerOptions options;
+  options.max_stream_backlog_bytes = 1'000'000;
+  StartServer(options);
+  RawPeer slow = Connect();
+  slow.Send(kStream);
+  RawPeer quick = Connect();
+  quick.Send(kStream);
+  const auto streams = WaitForStreams(2);
+  // Which stream is whose: the quick one answers.
+  std::size_t written[2] = {0, 0};
+  const std::string event(10'000, 'e');
+  for (int round = 0; round < 5000; ++round) {
+    for (const std::size_t index : {0U, 1U}) {
+      if (streams[index]->Write(event)) written[index] += event.size();
+    }
+    quick.ReadUntil("e\r\n");
+  }
+  const auto [fewer, more] = std::minmax(written[0], written[1]);
+  EXPECT_EQ(more, 50'000'000U);
+  EXPECT_LT(fewer, 20'000'000U);  // the limit and the kernel's buffers
+  EXPECT_TRUE(WaitForGone(1));
+}
+
+TEST_F(ServerFault, QuietWatchersThatLeaveAreNoticed) {
+  StartServer();
+  {
+    std::vector<RawPeer> peers;
+    for (int count = 0; count < 20; ++count) {
+      peers.push_back(Connect());
+      peers.back().Send(kStream);
+    }
+    WaitForStreams(20);
+    peers[0].Reset();
+    peers[1].ShutdownSend();  // a watch has no use for a peer that says nothing more
+    EXPECT_TRUE(WaitForGone(2));
+  }
+  EXPECT_TRUE(WaitForGone(20));
+  for (const auto& stream : WaitForStreams(20)) EXPECT_FALSE(stream->Write("x"));
+}
+
+TEST_F(ServerFault, WritingToAPeerThatResetDoesNotKill) {
+  StartServer();
+  RawPeer peer = Connect();
+  peer.Send(kStream);
+  const auto stream = WaitForStreams(1)[0];
+  peer.Reset();
+  while (stream->Write("x")) {  // SIGPIPE would end the program
+  }
+  EXPECT_TRUE(WaitForGone(1));
+  bool is_told = false;
+  stream->OnGone([&] { waiter_.Notify([&] { is_told = true; }); });  // already gone: at once
+  EXPECT_TRUE(waiter_.WaitFor([&] { return is_told; }));
+}
+
+TEST_F(ServerFault, BytesBehindAWatchAreBounded) {
+  StartServer();
+  RawPeer peer = Connect();
+  peer.Send(kStream);
+  WaitForStreams(1);
+  peer.Send(std::string(1'000'000, 'x'));
+  EXPECT_TRUE(WaitForGone(1));
+}
+
+TEST_F(ServerFault, AClosedStreamLeavesTheConnectionInOrder) {
+  StartServer();
+  RawPeer peer = Connect();
+  peer.Send(std::string(kStream) + "GET /next HTTP/1.1\r\nHost: x\r\n\r\n");
+  const auto stream = WaitForStreams(1)[0];
+  EXPECT_TRUE(stream->Write("a"));
+  EXPECT_TRUE(stream->Write(""));  // would be the last chunk
+  EXPECT_TRUE(stream->Write(std::string(300, 'b')));
+  stream->Close();
+  stream->Close();
+  EXPECT_FALSE(stream->Write("c"));
+  const std::string body = peer.ReadResponse();
+  EXPECT_THAT(body,
+              EndsWith("\r\n\r\n1\r\na\r\n12c\r\n" + std::string(300, 'b') + "\r\n0\r\n\r\n"));
+  EXPECT_THAT(peer.ReadResponse(), EndsWith("GET /next "));
+  EXPECT_TRUE(WaitForGone(1));
+
+  RawPeer old = Connect();
+  old.Send("GET /stream HTTP/1.0\r\n\r\n");
+  const auto plain = WaitForStreams(2)[1];
+  plain->Write("no chunks");
+  plain->Close();
+  EXPECT_THAT(old.ReadToEnd(), EndsWith("\r\n\r\nno chunks"));
+}
+
+TEST_F(ServerFault, ConnectionsHaveALimit) {
+  ServerOptions options;
+  options.max_connections = 2;
+  StartServer(options);
+  {
+    RawPeer one = Connect();
+    one.Send(kStream);
+    RawPeer two = Connect();
+    two.Send(kStream);
+    WaitForStreams(2);
+    RawPeer three = Connect();
+    EXPECT_TRUE(three.IsEnded());
+  }
+  EXPECT_TRUE(WaitForGone(2));
+}
+
+TEST_F(ServerFault, StopWithOpenStreamsIsQuick) {
+  for (const bool with_tls : {false, true}) {
+    ServerOptions options;
+    if (with_tls) options.tls = TestServerIdentity();
+    StartServer(options);
+    std::vector<RawPeer> peers;
+    for (int count = 0; count < 50; ++count) {
+      peers.push_back(Connect());
+      ASSERT_TRUE(!with_tls || peers.back().StartTlsAsClient({}));
+      peers.back().Send(kStream);
+    }
+    peers.push_back(Connect());  // and one that says nothing
+    const auto streams = WaitForStreams(50);
+    const auto start = std::chrono::steady_clock::now();
+    server_->Stop();
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+    int gone = 0;
+    waiter_.Notify([&] { gone = std::exchange(gone_count_, 0); });
+    EXPECT_EQ(gone, 50);  // told before Stop returned
+    EXPECT_FALSE(streams[0]->Write("x"));
+    server_->Stop();
+    for (RawPeer& peer : peers) peer.ReadToEnd();
+    waiter_.Notify([&] { streams_.clear(); });
+    server_.reset();
+  }
+}
+
+TEST_F(ServerFault, StopWaitsForTheHandler) {
+  std::promise<void> begun;
+  std::promise<void> go_on;
+  bool is_over = false;
+  auto started = HttpServer::Start(pool_, {}, [&](const Request&, const auto& responder) {
+    begun.set_value();
+    go_on.get_future().wait();
+    responder->Send({});
+    is_over = true;
+  });
+  ASSERT_TRUE(started);
+  RawPeer peer = RawPeer::Connect((*started)->port());
+  peer.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  begun.get_future().wait();
+  auto stopped = std::async(std::launch::async, [&] { (*started)->Stop(); });
+  EXPECT_EQ(stopped.wait_for(kShort), std::future_status::timeout);
+  go_on.set_value();
+  stopped.get();
+  EXPECT_TRUE(is_over);
+}
+
+TEST_F(ServerFault, OutlivesItsPoolsEnd) {
+  IoPool pool(1);
+  auto started = HttpServer::Start(pool, {}, [](const Request&, const auto&) {});
+  ASSERT_TRUE(started);
+  RawPeer peer = RawPeer::Connect((*started)->port());
+  pool.Stop();
+  (*started)->Stop();  // returns, though nothing runs any more
+}
+
+}  // namespace
+}  // namespace berth::net
