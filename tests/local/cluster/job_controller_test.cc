@@ -8,13 +8,11 @@
 #include "local/cluster/pod_binder.h"
 #include "local/cluster/resource_ids.h"
 #include "tests/local/support/fake_api.h"
-#include "tests/support/virtual_time.h"
+#include "tests/support/sim_executor.h"
 
 namespace berth::local::cluster {
 namespace {
 
-using berth::test::FakeClock;
-using berth::test::VirtualExecutor;
 using std::chrono::seconds;
 
 class JobControllerTest : public ::testing::Test {
@@ -69,7 +67,7 @@ class JobControllerTest : public ::testing::Test {
   }
 
   FakeClock clock_;
-  VirtualExecutor executor_{clock_};
+  SimExecutor executor_{clock_};
   test::FakeApi api_{clock_};
   ObjectCache cache_{api_, executor_};
   JobController controller_{api_, cache_, executor_, clock_};

@@ -1,0 +1,87 @@
+#include "local/cluster/cluster.h"
+
+#include "base/log/log.h"
+#include "local/cluster/image_map.h"
+#include "local/cluster/job_controller.h"
+#include "local/cluster/pod_binder.h"
+#include "local/cluster/pod_executor.h"
+#include "local/cluster/resource_ids.h"
+
+namespace berth::local::cluster {
+namespace {
+
+constexpr Duration kTrackRetry = std::chrono::seconds(1);
+
+}  // namespace
+
+struct Cluster::Parts {
+  Parts(Api& api, const Clock& clock, Executor& on, PodFolders own_folders, ImageMap own_images,
+        std::unique_ptr<ProcessHost> own_host, ProcessRunner& runner)
+      : executor(on),
+        folders(std::move(own_folders)),
+        images(std::move(own_images)),
+        host(std::move(own_host)),
+        cache(api, on),
+        jobs(api, cache, on, clock),
+        binder(api, cache, on, clock),
+        pods({api, cache, on, clock, runner, folders, images}) {}
+
+  // In a task of the executor. Nodes come before pods: a pod without its node is lost.
+  void Begin() {
+    for (const ResourceId* resource : {&kNodes, &kJobs, &kPods}) {
+      const auto tracked = cache.Track(*resource);
+      if (tracked) continue;
+      LogWarning("cannot list",
+                 {{"resource", resource->resource}, {"error", tracked.error().message}});
+      return BeginAfter(kTrackRetry);
+    }
+    pods.Start();
+    jobs.Start();
+  }
+
+  void BeginAfter(Duration delay) {
+    executor.PostAfter(delay, [this, still = std::weak_ptr<bool>(alive)] {
+      if (!still.expired()) Begin();
+    });
+  }
+
+  Executor& executor;
+  PodFolders folders;
+  ImageMap images;
+  std::unique_ptr<ProcessHost> host;
+  ObjectCache cache;
+  JobController jobs;
+  PodBinder binder;
+  PodExecutor pods;
+  std::shared_ptr<bool> alive = std::make_shared<bool>(true);
+};
+
+Result<std::unique_ptr<Cluster>> Cluster::Start(Api& api, const Clock& clock, Executor& executor,
+                                                ClusterOptions options) {
+  ImageMap images;
+  for (const auto& [image, path] : options.programs) BERTH_CHECK_OK(images.Add(image, path));
+  PodFolders folders(options.data_folder + "/pods");
+  BERTH_CHECK_OK(folders.Open());
+  std::unique_ptr<ProcessHost> host;
+  if (options.runner == nullptr) {
+    folders.SweepRecords();
+    if (const int swept = SweepProcesses(options.data_folder); swept > 0) {
+      LogWarning("ended processes of an earlier life", {{"count", std::to_string(swept)}});
+    }
+    BERTH_TRY(host, ProcessHost::Start(options.data_folder));
+  }
+  ProcessRunner& runner = options.runner != nullptr ? *options.runner : *host;
+  auto parts = std::make_unique<Parts>(api, clock, executor, std::move(folders), std::move(images),
+                                       std::move(host), runner);
+  parts->BeginAfter(Duration::zero());
+  return std::unique_ptr<Cluster>(new Cluster(std::move(parts)));
+}
+
+Cluster::Cluster(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+// The processes end first: what they report then is nobody's business any more.
+Cluster::~Cluster() { parts_->host.reset(); }
+
+ObjectCache& Cluster::cache() { return parts_->cache; }
+const PodFolders& Cluster::folders() const { return parts_->folders; }
+
+}  // namespace berth::local::cluster

@@ -1,0 +1,54 @@
+// local/cluster/cluster.h — everything around the embedded API that makes it a cluster: Job
+// controller, pod binder, executor.
+//
+//     berth up:  Api ◀── Cluster (one Executor) ──▶ ProcessHost (its own thread)
+//                          └── cache() ──▶ CloudDriver (local/cloud), on the same Executor
+//
+// Threads: all controllers run in tasks of one Executor, whose tasks must be allowed to block
+// (base/thread_executor.h). Stop that Executor before the Cluster is destroyed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/executor.h"
+#include "base/result.h"
+#include "local/apiserver/api.h"
+#include "local/cluster/object_cache.h"
+#include "local/cluster/pod_folders.h"
+#include "local/cluster/process_host.h"
+
+namespace berth::local::cluster {
+
+struct ClusterOptions {
+  std::string data_folder;  // absolute; pods keep their files in data_folder/pods
+  std::vector<std::pair<std::string, std::string>> programs;  // image → absolute path of a program
+  // Null: processes of this machine. Tests in virtual time bring their own.
+  ProcessRunner* runner = nullptr;
+};
+
+class Cluster {
+ public:
+  // Ends what an earlier life left running, then starts the controllers; they fill their cache and
+  // begin in tasks of `executor`. Errors: a data folder that cannot be written, an image mapping
+  // that makes no sense, no guard process to be had.
+  static Result<std::unique_ptr<Cluster>> Start(Api& api, const Clock& clock, Executor& executor,
+                                                ClusterOptions options);
+  // Ends all processes, the hard way after two seconds.
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  ObjectCache& cache();
+  const PodFolders& folders() const;
+
+ private:
+  struct Parts;
+  explicit Cluster(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace berth::local::cluster

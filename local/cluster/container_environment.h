@@ -1,0 +1,31 @@
+// local/cluster/container_environment.h — the environment and arguments of one container.
+//
+// Pure: ConfigMaps and Secrets come through a function. Source: Kubernetes "Define Environment
+// Variables", downward API.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "local/apiserver/api.h"
+
+namespace berth::local::cluster {
+
+using Environment = std::vector<std::pair<std::string, std::string>>;  // in order; names once
+
+// The data of a ConfigMap or, decoded, of a Secret in the pod's namespace; null if there is none.
+enum class DataKind { kConfigMap, kSecret };
+using DataLookup = std::function<Json(DataKind, const std::string& name)>;
+
+// envFrom, then env, later ones winning. kInvalid, in kubelet's words, if something that is not
+// optional is missing.
+Result<Environment> MakeEnvironment(const Json& pod, const Json& container,
+                                    const DataLookup& lookup);
+
+// $(NAME) becomes its value, $$(NAME) the text $(NAME); unknown names stay as they are.
+std::string ExpandVariables(const std::string& text, const Environment& environment);
+
+}  // namespace berth::local::cluster

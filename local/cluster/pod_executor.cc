@@ -1,0 +1,324 @@
+#include "local/cluster/pod_executor.h"
+
+#include <csignal>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "local/cluster/resource_ids.h"
+
+namespace berth::local::cluster {
+namespace {
+
+constexpr Duration kRetryDelay = std::chrono::seconds(10);
+constexpr int kStartFailed = 128;  // the exit code of a container that could not be started
+
+bool IsTerminal(const Json& pod) {
+  const std::string phase = StringAt(pod, {"status", "phase"});
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+const Json* FindContainer(const Json& pod, const ContainerRun& run) {
+  for (const Json& container :
+       ArrayAt(pod, {"spec", run.is_init ? "initContainers" : "containers"})) {
+    if (StringAt(container, {"name"}) == run.name) return &container;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> Expanded(const Json& words, const Environment& environment) {
+  std::vector<std::string> expanded;
+  for (const Json& word : words) {
+    expanded.push_back(ExpandVariables(StringAt(word, {}), environment));
+  }
+  return expanded;
+}
+
+// What a program needs to find its libraries; nothing else of ours is passed on.
+Environment InheritedEnvironment() {
+  Environment environment;
+  for (const char* name : {"PATH", "LANG", "TZ", "LD_LIBRARY_PATH"}) {
+    if (const char* value = std::getenv(name); value != nullptr) {
+      environment.emplace_back(name, value);
+    }
+  }
+  return environment;
+}
+
+}  // namespace
+
+PodExecutor::PodExecutor(const Services& services)
+    : services_(services),
+      writer_(services.api, services.cache, "kubelet"),
+      events_(services.api, services.clock, "kubelet"),
+      pods_("executor", services.executor, services.clock,
+            [this](const ObjectKey& key) { return Look(key); }),
+      base_environment_(InheritedEnvironment()) {
+  services_.cache.Listen(kPods, [this](const ObjectChange& change) { OnPod(change); });
+  services_.cache.Listen(kNodes, [this](const ObjectChange& change) {
+    if (change.current != nullptr) return;
+    for (const auto& [uid, live] : live_by_uid_) pods_.Add(KeyOf(*live.pod));
+    for (const auto& [key, pod] : services_.cache.All(kPods)) {
+      if (StringAt(*pod, {"spec", "nodeName"}) == NameOf(*change.previous)) pods_.Add(key);
+    }
+  });
+}
+
+void PodExecutor::Start() {
+  std::set<std::string> uids;
+  for (const auto& [key, pod] : services_.cache.All(kPods)) {
+    uids.insert(UidOf(*pod));
+    if (StringAt(*pod, {"spec", "nodeName"}).empty()) continue;
+    const bool ran =
+        StringAt(*pod, {"status", "phase"}) == "Running" || services_.folders.Exists(*pod);
+    if (ran && !IsTerminal(*pod)) lost_uids_.insert(UidOf(*pod));
+    pods_.Add(key);
+  }
+  services_.folders.KeepOnly(uids);
+}
+
+void PodExecutor::OnPod(const ObjectChange& change) {
+  const Json& pod = change.any();
+  if (change.current == nullptr || !StringAt(pod, {"spec", "nodeName"}).empty()) {
+    pods_.Add(KeyOf(pod));
+  }
+  if (change.current == nullptr && live_by_uid_.count(UidOf(pod)) == 0) {
+    lost_uids_.erase(UidOf(pod));
+    services_.folders.Remove(pod);
+  }
+}
+
+Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
+  const Object pod = services_.cache.Get(kPods, key);
+  const std::string uid = pod == nullptr ? "" : UidOf(*pod);
+  EndOthers(key, uid);
+  if (pod == nullptr || StringAt(*pod, {"spec", "nodeName"}).empty()) return NextLook{};
+  if (lost_uids_.count(uid) != 0) {
+    BERTH_CHECK_OK(MarkLost(*pod, "NodeLost", "berth was restarted while the pod ran"));
+    lost_uids_.erase(uid);
+    return NextLook{services_.clock.Now()};
+  }
+  if (IsTerminal(*pod)) return LookAtEnded(*pod);
+  const auto [at, is_new] = live_by_uid_.try_emplace(uid);
+  Live& live = at->second;
+  if (is_new) {
+    live.pod = pod;
+    live.run = NewRun(*pod, services_.clock.Now());
+    uids_by_key_[key].insert(uid);
+  }
+  live.run.node_is_gone =
+      services_.cache.Get(kNodes, {"", StringAt(*pod, {"spec", "nodeName"})}) == nullptr;
+  const PodStep step = Advance(*pod, live);
+  if (step.is_over && live.run.node_is_gone) {
+    BERTH_CHECK_OK(MarkLost(*pod, "DeletionByPodGC", "PodGC: node no longer exists"));
+    return NextLook{services_.clock.Now()};
+  }
+  const auto written = writer_.EditStatus(kPods, key, uid, [&](Json& one) {
+    Json status = MakePodStatus(one, live.run, step.phase, services_.clock.Now());
+    const bool changes = status != one.value("status", Json());
+    one["status"] = std::move(status);
+    return changes;
+  });
+  if (!written && written.error().reason != "NotFound") return ToError(written.error());
+  if (step.is_over) return NextLook{services_.clock.Now()};
+  return NextLook{step.look_again};
+}
+
+// Processes of pods that were deleted without waiting for us, or replaced by one of the same name.
+void PodExecutor::EndOthers(const ObjectKey& key, const std::string& uid) {
+  const auto known = uids_by_key_.find(key);
+  if (known == uids_by_key_.end()) return;
+  std::erase_if(known->second, [&](const std::string& other) {
+    if (other == uid) return false;
+    Live& live = live_by_uid_.at(other);
+    if (!live.processes.empty()) {
+      SignalAll(live, SIGKILL);
+      return false;
+    }
+    services_.folders.Remove(*live.pod);
+    live_by_uid_.erase(other);
+    return true;
+  });
+  if (known->second.empty()) uids_by_key_.erase(known);
+}
+
+// The terminal status is written; a deleted pod may go now.
+Result<NextLook> PodExecutor::LookAtEnded(const Json& pod) {
+  const std::string uid = UidOf(pod);
+  if (const auto live = live_by_uid_.find(uid); live != live_by_uid_.end()) {
+    if (!live->second.processes.empty()) {
+      SignalAll(live->second, SIGKILL);
+      return NextLook{};  // looks again when they have ended
+    }
+    live_by_uid_.erase(live);
+    uids_by_key_.erase(KeyOf(pod));
+  }
+  if (!IsDeleting(pod) || IntAt(pod, {"metadata", "deletionGracePeriodSeconds"}) == 0) {
+    return NextLook{};
+  }
+  DeleteOptions options;
+  options.grace_period_seconds = 0;
+  BERTH_CHECK_OK(writer_.Delete(kPods, pod, options));
+  return NextLook{};
+}
+
+Status PodExecutor::MarkLost(const Json& pod, const std::string& reason,
+                             const std::string& message) {
+  if (IsTerminal(pod)) return OkStatus();
+  const auto written = writer_.EditStatus(kPods, KeyOf(pod), UidOf(pod), [&](Json& one) {
+    if (IsTerminal(one)) return false;
+    one["status"] = MakeLostStatus(one, reason, message, services_.clock.Now());
+    return true;
+  });
+  if (!written && written.error().reason != "NotFound") return ToError(written.error());
+  events_.Record(pod, EventType::kWarning, reason, message);
+  return OkStatus();
+}
+
+// Until nothing is to be done at once.
+PodStep PodExecutor::Advance(const Json& pod, Live& live) {
+  for (int round = 0;; ++round) {
+    PodStep step = PlanPod(pod, live.run, services_.clock.Now());
+    if (round == 8 || !Perform(pod, live, step)) return step;
+  }
+}
+
+bool PodExecutor::Perform(const Json& pod, Live& live, const PodStep& step) {
+  const WallTime now = services_.clock.Now();
+  if (!step.stop_reason.empty()) live.run.stop_reason = step.stop_reason;
+  if (step.terminate) {
+    live.run.stop_asked_at = now;
+    SignalAll(live, SIGTERM);
+    for (const ContainerRun& container : live.run.containers) {
+      if (!container.is_running()) continue;
+      events_.Record(pod, EventType::kNormal, "Killing", "Stopping container " + container.name);
+    }
+  }
+  if (step.kill) {
+    if (!live.run.stop_asked_at) live.run.stop_asked_at = now;
+    live.run.kill_sent = true;
+    SignalAll(live, SIGKILL);
+  }
+  for (const std::size_t at : step.restart) PrepareRestart(live.run.containers[at], now);
+  for (const std::size_t at : step.start) StartContainer(pod, live, at);
+  return step.terminate || step.kill || !step.restart.empty() || !step.start.empty();
+}
+
+void PodExecutor::StartContainer(const Json& pod, Live& live, std::size_t at) {
+  ContainerRun& container = live.run.containers[at];
+  const auto program = services_.images.Find(container.image);
+  if (!program) return ReportMissingImage(pod, container);
+  const Result<ProcessSpec> spec = MakeSpec(pod, container, *program);
+  if (!spec) {
+    const bool is_config = spec.error().code == ErrorCode::kInvalid;
+    const char* reason = is_config ? "CreateContainerConfigError" : "CreateContainerError";
+    events_.Record(pod, EventType::kWarning, "Failed", "Error: " + spec.error().message);
+    return Hold(container, reason, spec.error().message);
+  }
+  const auto spawned = services_.runner.Spawn(
+      *spec, [this, uid = UidOf(pod), at, alive = std::weak_ptr<bool>(alive_)](ProcessExit exit) {
+        services_.executor.Post([this, uid, at, exit, alive] {
+          if (!alive.expired()) OnExit(uid, at, exit);
+        });
+      });
+  const WallTime now = services_.clock.Now();
+  if (spawned) {
+    live.processes[at] = *spawned;
+    container.state = ContainerRun::State::kRunning;
+    container.started_at = now;
+    events_.Record(pod, EventType::kNormal, "Started", "Started container " + container.name);
+    return;
+  }
+  if (spawned.error().code != ErrorCode::kInvalid) {
+    return Hold(container, "CreateContainerError", spawned.error().message);
+  }
+  container.state = ContainerRun::State::kEnded;
+  container.started_at = now;
+  container.ended_at = now;
+  container.exit_code = kStartFailed;
+  container.end_reason = "StartError";
+  container.end_message = spawned.error().message;
+  events_.Record(pod, EventType::kWarning, "Failed", "Error: " + spawned.error().message);
+}
+
+Result<ProcessSpec> PodExecutor::MakeSpec(const Json& pod, const ContainerRun& container,
+                                          const LocalProgram& program) {
+  const Json* spec = FindContainer(pod, container);
+  if (spec == nullptr) return Error{ErrorCode::kInvalid, "no such container"};
+  BERTH_TRY(const Environment own,
+            MakeEnvironment(pod, *spec, [&](DataKind kind, const std::string& name) {
+              return ReadData(NamespaceOf(pod), kind, name);
+            }));
+  BERTH_CHECK_OK(services_.folders.Prepare(pod, container.name));
+  ProcessSpec process;
+  process.working_folder = services_.folders.WorkFolder(pod);
+  process.output_path = services_.folders.LogPath(pod, container.name, container.restarts);
+  process.record_path = services_.folders.RecordPath(pod, container.name);
+  process.argv = MakeCommandLine(program, Expanded(ArrayAt(*spec, {"command"}), own),
+                                 Expanded(ArrayAt(*spec, {"args"}), own));
+  std::map<std::string, std::string> environment(base_environment_.begin(),
+                                                 base_environment_.end());
+  environment["HOME"] = process.working_folder;
+  environment["TMPDIR"] = process.working_folder;
+  environment["HOSTNAME"] = StringAt(pod, {"spec", "hostname"}, NameOf(pod));
+  for (const auto& [name, value] : own) environment[name] = value;
+  for (const auto& [name, value] : environment) process.env.push_back(name + "=" + value);
+  return process;
+}
+
+void PodExecutor::Hold(ContainerRun& container, const std::string& reason,
+                       const std::string& message) {
+  container.waiting_reason = reason;
+  container.waiting_message = message;
+  container.not_before = services_.clock.Now() + kRetryDelay;
+}
+
+// The map does not change while we live: after the second look there is nothing to wait for.
+void PodExecutor::ReportMissingImage(const Json& pod, ContainerRun& container) {
+  const std::string message = fmt::format(
+      "no local program stands for image \"{0}\"; map one with: berth up --image {0}=PATH",
+      container.image);
+  if (container.waiting_reason == "ErrImagePull") {
+    Hold(container, "ImagePullBackOff", message);
+    container.not_before = WallTime::max();
+    return;
+  }
+  Hold(container, "ErrImagePull", message);
+  events_.Record(pod, EventType::kWarning, "Failed",
+                 fmt::format("Failed to pull image \"{}\": {}", container.image, message));
+}
+
+void PodExecutor::SignalAll(const Live& live, int signal) {
+  for (const auto& [at, process] : live.processes) services_.runner.Signal(process, signal);
+}
+
+void PodExecutor::OnExit(const std::string& uid, std::size_t at, ProcessExit exit) {
+  const auto found = live_by_uid_.find(uid);
+  if (found == live_by_uid_.end()) return;
+  Live& live = found->second;
+  live.processes.erase(at);
+  ContainerRun& container = live.run.containers[at];
+  container.state = ContainerRun::State::kEnded;
+  container.ended_at = services_.clock.Now();
+  container.exit_code = exit.exit_code;
+  container.signal = exit.signal;
+  container.end_reason.clear();
+  container.end_message.clear();
+  pods_.Add(KeyOf(*live.pod));
+}
+
+Json PodExecutor::ReadData(const std::string& namespace_name, DataKind kind,
+                           const std::string& name) {
+  const bool is_map = kind == DataKind::kConfigMap;
+  const auto read = services_.api.Get(is_map ? kConfigMaps : kSecrets, namespace_name, name);
+  if (!read) return nullptr;
+  Json data = (*read)->value("data", Json::object());
+  if (is_map) return data;
+  for (auto& [key, value] : data.items()) {
+    value = Base64Decode(StringAt(value, {})).value_or("");
+  }
+  return data;
+}
+
+}  // namespace berth::local::cluster

@@ -1,0 +1,83 @@
+// local/cluster/pod_executor.h — kubelet's part: runs bound pods as processes of this machine.
+//
+// One executor serves every node: what a node is (a real machine, an emulated one with GPUs that
+// are only counted) makes no difference to a process. Pods that ran when an earlier life of ours
+// ended are marked Failed, never started again: a pod runs at most once at a time.
+//
+// Threads: as ObjectCache; the ends of processes are posted to the executor.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "base/executor.h"
+#include "local/cluster/container_environment.h"
+#include "local/cluster/event_recorder.h"
+#include "local/cluster/image_map.h"
+#include "local/cluster/key_queue.h"
+#include "local/cluster/object_cache.h"
+#include "local/cluster/pod_folders.h"
+#include "local/cluster/pod_lifecycle.h"
+#include "local/cluster/process_host.h"
+#include "local/cluster/writer.h"
+
+namespace berth::local::cluster {
+
+class PodExecutor {
+ public:
+  struct Services {
+    Api& api;
+    ObjectCache& cache;
+    Executor& executor;
+    const Clock& clock;
+    ProcessRunner& runner;
+    const PodFolders& folders;
+    const ImageMap& images;
+  };
+
+  // Registers its listeners; call before the cache tracks pods and nodes.
+  explicit PodExecutor(const Services& services);
+  PodExecutor(const PodExecutor&) = delete;
+  PodExecutor& operator=(const PodExecutor&) = delete;
+
+  // Looks at everything there is. Call once the cache is filled.
+  void Start();
+
+ private:
+  struct Live {
+    Object pod;  // as it was when it began; only for its names
+    PodRun run;
+    std::map<std::size_t, ProcessId> processes;  // by container
+  };
+
+  void OnPod(const ObjectChange& change);
+  Result<NextLook> Look(const ObjectKey& key);
+  void EndOthers(const ObjectKey& key, const std::string& uid);
+  Result<NextLook> LookAtEnded(const Json& pod);
+  Status MarkLost(const Json& pod, const std::string& reason, const std::string& message);
+  PodStep Advance(const Json& pod, Live& live);
+  bool Perform(const Json& pod, Live& live, const PodStep& step);
+  void StartContainer(const Json& pod, Live& live, std::size_t at);
+  Result<ProcessSpec> MakeSpec(const Json& pod, const ContainerRun& container,
+                               const LocalProgram& program);
+  void Hold(ContainerRun& container, const std::string& reason, const std::string& message);
+  void ReportMissingImage(const Json& pod, ContainerRun& container);
+  void SignalAll(const Live& live, int signal);
+  void OnExit(const std::string& uid, std::size_t at, ProcessExit exit);
+  Json ReadData(const std::string& namespace_name, DataKind kind, const std::string& name);
+
+  Services services_;
+  Writer writer_;
+  EventRecorder events_;
+  KeyQueue pods_;
+  std::map<std::string, Live> live_by_uid_;
+  std::map<ObjectKey, std::set<std::string>> uids_by_key_;
+  std::set<std::string> lost_uids_;
+  Environment base_environment_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace berth::local::cluster

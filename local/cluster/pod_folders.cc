@@ -1,0 +1,77 @@
+#include "local/cluster/pod_folders.h"
+
+#include <filesystem>
+
+#include "base/log/log.h"
+#include "local/cluster/fields.h"
+#include "local/cluster/process_host.h"
+
+namespace berth::local::cluster {
+namespace {
+
+namespace fs = std::filesystem;
+
+Status MakeFolder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return Error{ErrorCode::kUnavailable, path + ": " + error.message()};
+  fs::permissions(path, fs::perms::owner_all, error);
+  return OkStatus();
+}
+
+}  // namespace
+
+Status PodFolders::Open() const { return MakeFolder(root_); }
+
+Status PodFolders::Prepare(const Json& pod, const std::string& container) const {
+  BERTH_CHECK_OK(MakeFolder(WorkFolder(pod)));
+  return MakeFolder(Folder(pod) + "/" + container);
+}
+
+bool PodFolders::Exists(const Json& pod) const {
+  std::error_code error;
+  return fs::exists(Folder(pod), error);
+}
+
+void PodFolders::Remove(const Json& pod) const {
+  std::error_code error;
+  fs::remove_all(Folder(pod), error);
+  if (error) LogWarning("pod folder stays", {{"path", Folder(pod)}, {"error", error.message()}});
+}
+
+std::string PodFolders::Folder(const Json& pod) const {
+  return root_ + "/" + NamespaceOf(pod) + "_" + NameOf(pod) + "_" + UidOf(pod);
+}
+
+std::string PodFolders::WorkFolder(const Json& pod) const { return Folder(pod) + "/work"; }
+
+std::string PodFolders::LogPath(const Json& pod, const std::string& container, int restart) const {
+  return Folder(pod) + "/" + container + "/" + std::to_string(restart) + ".log";
+}
+
+std::string PodFolders::RecordPath(const Json& pod, const std::string& container) const {
+  return Folder(pod) + "/" + container + "/process";
+}
+
+void PodFolders::SweepRecords() const {
+  std::error_code error;
+  for (const auto& pod : fs::directory_iterator(root_, error)) {
+    for (const auto& container : fs::directory_iterator(pod.path(), error)) {
+      const fs::path record = container.path() / "process";
+      if (!fs::exists(record, error)) continue;
+      if (SweepRecord(record)) LogInfo("ended a leftover process", {{"record", record}});
+      fs::remove(record, error);
+    }
+  }
+}
+
+void PodFolders::KeepOnly(const std::set<std::string>& uids) const {
+  std::error_code error;
+  for (const auto& pod : fs::directory_iterator(root_, error)) {
+    const std::string name = pod.path().filename();
+    const std::string uid = name.substr(name.rfind('_') + 1);
+    if (uids.count(uid) == 0) fs::remove_all(pod.path(), error);
+  }
+}
+
+}  // namespace berth::local::cluster

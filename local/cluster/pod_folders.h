@@ -1,0 +1,44 @@
+// local/cluster/pod_folders.h — where the pods of this machine keep their files.
+//
+//     ROOT/<namespace>_<pod>_<uid>/work/                    the working folder of all containers
+//                                 /<container>/0.log, 1.log …  one log per start
+//                                 /<container>/process      who runs it now (process_host.h)
+//
+// A pod has a folder once something of it may have run. Logs stay until the pod is deleted.
+//
+// Threads: any, as long as two calls do not work on the same pod at once.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "base/result.h"
+#include "local/apiserver/api.h"
+
+namespace berth::local::cluster {
+
+class PodFolders {
+ public:
+  explicit PodFolders(std::string root) : root_(std::move(root)) {}
+
+  // Makes the root. kUnavailable with the system's reason if that is not possible.
+  Status Open() const;
+  Status Prepare(const Json& pod, const std::string& container) const;
+  bool Exists(const Json& pod) const;
+  void Remove(const Json& pod) const;
+
+  std::string WorkFolder(const Json& pod) const;
+  std::string LogPath(const Json& pod, const std::string& container, int restart) const;
+  std::string RecordPath(const Json& pod, const std::string& container) const;
+
+  // Kills the processes that the records of an earlier life name.
+  void SweepRecords() const;
+  // Removes the folders of pods other than these uids.
+  void KeepOnly(const std::set<std::string>& uids) const;
+
+ private:
+  std::string Folder(const Json& pod) const;
+  std::string root_;
+};
+
+}  // namespace berth::local::cluster

@@ -1,0 +1,224 @@
+#include "local/cluster/process_host.h"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log/log.h"
+#include "local/cluster/process_fork.h"
+#include "local/cluster/process_guard.h"
+
+namespace berth::local::cluster {
+namespace {
+
+constexpr auto kStopGrace = std::chrono::seconds(2);
+
+struct SpawnRequest {
+  const ProcessSpec* spec = nullptr;
+  ProcessRunner::OnExit on_exit;
+  std::optional<Result<ProcessId>> answer;
+};
+
+struct Child {
+  pid_t pid = 0;
+  int pid_file = -1;  // a pidfd: readable when the process has ended
+  std::string record_path;
+  ProcessRunner::OnExit on_exit;
+};
+
+}  // namespace
+
+class ProcessHost::Impl {
+ public:
+  Impl(std::string mark, ProcessGuard guard, int wake)
+      : mark_(std::move(mark)), guard_(std::move(guard)), wake_(wake) {
+    keeper_ = std::thread([this] { Keep(); });
+  }
+
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      for (const auto& [id, child] : children_) kill(-child.pid, SIGTERM);
+    }
+    Wake();
+    keeper_.join();
+    close(wake_);
+  }
+
+  Result<ProcessId> Spawn(const ProcessSpec& spec, OnExit on_exit) {
+    SpawnRequest request{&spec, std::move(on_exit), std::nullopt};
+    std::unique_lock lock(mutex_);
+    if (stopping_) return Error{ErrorCode::kUnavailable, "shutting down"};
+    requests_.push_back(&request);
+    Wake();
+    answered_.wait(lock, [&] { return request.answer.has_value(); });
+    return *request.answer;
+  }
+
+  void Signal(ProcessId id, int signal) {
+    const std::lock_guard lock(mutex_);
+    const auto child = children_.find(id);
+    if (child != children_.end()) kill(-child->second.pid, signal);
+  }
+
+ private:
+  void Wake() {
+    const std::uint64_t one = 1;
+    while (write(wake_, &one, sizeof one) < 0 && errno == EINTR) {
+    }
+  }
+
+  // The one thread that forks: its end would be the end of the children (PR_SET_PDEATHSIG).
+  void Keep() {
+    std::optional<std::chrono::steady_clock::time_point> kill_at;
+    std::unique_lock lock(mutex_);
+    while (!stopping_ || !children_.empty()) {
+      if (stopping_ && !kill_at) kill_at = std::chrono::steady_clock::now() + kStopGrace;
+      if (kill_at && *kill_at <= std::chrono::steady_clock::now()) {
+        for (const auto& [id, child] : children_) kill(-child.pid, SIGKILL);
+      }
+      const std::vector<ProcessId> ended = WaitForSomething(lock, stopping_ ? 50 : -1);
+      for (const ProcessId id : ended) Reap(lock, id);
+      while (!requests_.empty()) {
+        SpawnRequest* request = requests_.front();
+        requests_.pop_front();
+        request->answer = stopping_
+                              ? Result<ProcessId>(Error{ErrorCode::kUnavailable, "shutting down"})
+                              : Start(*request);
+        answered_.notify_all();
+      }
+    }
+    for (SpawnRequest* request : requests_) {
+      request->answer = Error{ErrorCode::kUnavailable, "shutting down"};
+    }
+    answered_.notify_all();
+  }
+
+  std::vector<ProcessId> WaitForSomething(std::unique_lock<std::mutex>& lock, int timeout_ms) {
+    std::vector<pollfd> files{{wake_, POLLIN, 0}};
+    std::vector<ProcessId> ids{0};
+    for (const auto& [id, child] : children_) {
+      files.push_back({child.pid_file, POLLIN, 0});
+      ids.push_back(id);
+    }
+    lock.unlock();
+    const int ready = poll(files.data(), files.size(), timeout_ms);
+    lock.lock();
+    std::vector<ProcessId> ended;
+    if (ready <= 0) return ended;
+    if (files[0].revents != 0) {
+      std::uint64_t count = 0;
+      if (read(wake_, &count, sizeof count) < 0) count = 0;
+    }
+    for (std::size_t at = 1; at < files.size(); ++at) {
+      if (files[at].revents != 0) ended.push_back(ids[at]);
+    }
+    return ended;
+  }
+
+  // While the leader is a zombie its number is not used again, so its group can be killed safely.
+  void Reap(std::unique_lock<std::mutex>& lock, ProcessId id) {
+    auto node = children_.extract(id);
+    Child& child = node.mapped();
+    kill(-child.pid, SIGKILL);
+    guard_.Forget(child.pid);
+    siginfo_t info{};
+    while (waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED) < 0 && errno == EINTR) {
+    }
+    close(child.pid_file);
+    unlink(child.record_path.c_str());
+    ProcessExit exit;
+    exit.signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
+    exit.exit_code = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+    lock.unlock();
+    child.on_exit(exit);
+    lock.lock();
+  }
+
+  Result<ProcessId> Start(SpawnRequest& request) {
+    ProcessSpec spec = *request.spec;
+    spec.env.push_back("BERTH_DATA_DIR=" + mark_);
+    BERTH_TRY(ForkedProcess forked, ForkBehindGate(spec));
+    guard_.Watch(forked.pid());
+    const Status recorded = WriteRecord(spec.record_path, forked.pid());
+    const Status started = recorded ? forked.OpenGate() : recorded;
+    if (!started) {
+      forked.Abandon();
+      guard_.Forget(forked.pid());
+      unlink(spec.record_path.c_str());
+      return started.error();
+    }
+    const int pid_file = static_cast<int>(syscall(SYS_pidfd_open, forked.pid(), 0));
+    if (pid_file < 0) {
+      const int error = errno;
+      forked.Abandon();
+      guard_.Forget(forked.pid());
+      return Error{ErrorCode::kUnavailable, std::string("pidfd_open: ") + std::strerror(error)};
+    }
+    const ProcessId id = next_id_++;
+    children_[id] = Child{forked.pid(), pid_file, spec.record_path, std::move(request.on_exit)};
+    return id;
+  }
+
+  const std::string mark_;
+  ProcessGuard guard_;
+  const int wake_;  // an eventfd
+  std::mutex mutex_;
+  std::condition_variable answered_;
+  std::deque<SpawnRequest*> requests_;
+  std::map<ProcessId, Child> children_;
+  ProcessId next_id_ = 1;
+  bool stopping_ = false;
+  std::thread keeper_;
+};
+
+ProcessHost::ProcessHost(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ProcessHost::~ProcessHost() = default;
+
+Result<std::unique_ptr<ProcessHost>> ProcessHost::Start(const std::string& mark) {
+  BERTH_TRY(ProcessGuard guard, ProcessGuard::Start(mark));
+  const int wake = eventfd(0, EFD_CLOEXEC);
+  if (wake < 0) {
+    return Error{ErrorCode::kUnavailable, std::string("eventfd: ") + std::strerror(errno)};
+  }
+  return std::unique_ptr<ProcessHost>(
+      new ProcessHost(std::make_unique<Impl>(mark, std::move(guard), wake)));
+}
+
+Result<ProcessId> ProcessHost::Spawn(const ProcessSpec& spec, OnExit on_exit) {
+  return impl_->Spawn(spec, std::move(on_exit));
+}
+
+void ProcessHost::Signal(ProcessId id, int signal) { impl_->Signal(id, signal); }
+
+int SweepProcesses(const std::string& mark) {
+  int killed = 0;
+  // Until none is left: one may fork while we look at another.
+  for (int round = 0; round < 200; ++round) {
+    const int found = KillMarked(mark.c_str());
+    if (found == 0) return killed;
+    killed += found;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  LogWarning("processes of an earlier life do not end", {{"mark", mark}});
+  return killed;
+}
+
+}  // namespace berth::local::cluster

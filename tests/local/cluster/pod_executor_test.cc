@@ -1,0 +1,209 @@
+// Goal: pods run as real processes, and their objects say what happened.
+// Method: the whole Cluster on the in-memory API, in real time, with /bin/sh as an image.
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/system_clock.h"
+#include "base/thread_executor.h"
+#include "local/cluster/cluster.h"
+#include "local/cluster/fields.h"
+#include "local/cluster/resource_ids.h"
+#include "tests/local/support/fake_api.h"
+
+namespace berth::local::cluster {
+namespace {
+
+namespace fs = std::filesystem;
+
+class PodExecutorTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = fs::temp_directory_path() / "berth-pods-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    StartCluster();
+    CreateNode("n1");
+  }
+  void TearDown() override {
+    StopCluster();
+    fs::remove_all(folder_);
+  }
+
+  void StartCluster() {
+    executor_ = std::make_unique<ThreadExecutor>();
+    ClusterOptions options;
+    options.data_folder = folder_;
+    options.programs = {{"shell", "/bin/sh"}};
+    auto cluster = Cluster::Start(api_, clock_, *executor_, options);
+    ASSERT_TRUE(cluster) << cluster.error().message;
+    cluster_ = *std::move(cluster);
+  }
+  void StopCluster() {
+    executor_->Stop();
+    cluster_.reset();
+  }
+
+  void CreateNode(const std::string& name) {
+    const Json allocatable = {{"cpu", "8"}, {"memory", "8Gi"}, {"pods", "110"}};
+    ASSERT_TRUE(api_.Create(
+        kNodes, "", {{"metadata", {{"name", name}}}, {"status", {{"allocatable", allocatable}}}},
+        {}));
+  }
+
+  void CreatePod(const std::string& name, const std::string& script,
+                 const Json& more = Json::object()) {
+    Json pod = {{"metadata", {{"name", name}}}, {"spec", {{"restartPolicy", "Never"}}}};
+    pod["spec"]["containers"] = Json::array(
+        {{{"name", "main"}, {"image", "shell"}, {"args", Json::array({"-c", script})}}});
+    pod.merge_patch(more);
+    ASSERT_TRUE(api_.Create(kPods, "default", pod, {}));
+  }
+
+  Json Pod(const std::string& name) {
+    const auto pod = api_.Get(kPods, "default", name);
+    return pod ? **pod : Json();
+  }
+
+  bool Eventually(const std::function<bool()>& holds) {
+    for (int round = 0; round < 1500; ++round) {
+      if (holds()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+  bool ReachesPhase(const std::string& name, const std::string& phase) {
+    return Eventually([&] { return StringAt(Pod(name), {"status", "phase"}) == phase; });
+  }
+
+  std::string Log(const std::string& name) {
+    std::ifstream file(cluster_->folders().LogPath(Pod(name), "main", 0));
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  Json End(const std::string& name) {
+    const Json pod = Pod(name);
+    const Json& statuses = ArrayAt(pod, {"status", "containerStatuses"});
+    const Json* end = statuses.empty() ? nullptr : Find(statuses[0], {"state", "terminated"});
+    return end == nullptr ? Json() : *end;
+  }
+
+  SystemClock clock_;
+  test::FakeApi api_{clock_};
+  std::string folder_;
+  std::unique_ptr<ThreadExecutor> executor_;
+  std::unique_ptr<Cluster> cluster_;
+};
+
+TEST_F(PodExecutorTest, RunsToSuccessAndKeepsTheLog) {
+  CreatePod("p", "echo $HOSTNAME; echo oops >&2");
+  ASSERT_TRUE(ReachesPhase("p", "Succeeded")) << Pod("p");
+  EXPECT_EQ(Log("p"), "p\noops\n");
+  EXPECT_EQ(End("p")["exitCode"], 0);
+  EXPECT_EQ(End("p")["reason"], "Completed");
+}
+
+TEST_F(PodExecutorTest, ExitCodesAndSignals) {
+  CreatePod("code", "exit 3");
+  CreatePod("signal", "kill -9 $$$$");
+  ASSERT_TRUE(ReachesPhase("code", "Failed"));
+  ASSERT_TRUE(ReachesPhase("signal", "Failed"));
+  EXPECT_EQ(End("code")["exitCode"], 3);
+  EXPECT_EQ(End("signal")["exitCode"], 137);
+  EXPECT_EQ(End("signal")["signal"], 9);
+}
+
+TEST_F(PodExecutorTest, OnFailureRestartsInPlace) {
+  CreatePod("p", "test -e again && exit 0; touch again; exit 1",
+            {{"spec", {{"restartPolicy", "OnFailure"}}}});
+  ASSERT_TRUE(ReachesPhase("p", "Succeeded"));
+  EXPECT_EQ(Pod("p")["status"]["containerStatuses"][0]["restartCount"], 1);
+}
+
+TEST_F(PodExecutorTest, InitContainersComeFirst) {
+  const Json init =
+      Json::parse(R"([{"name": "i", "image": "shell", "args": ["-c", "echo prepared > file"]}])");
+  CreatePod("p", "cat file", {{"spec", {{"initContainers", init}}}});
+  ASSERT_TRUE(ReachesPhase("p", "Succeeded"));
+  EXPECT_EQ(Log("p"), "prepared\n");
+}
+
+TEST_F(PodExecutorTest, UnknownImageWaitsAndSaysHowToMapIt) {
+  CreatePod("p", "", {{"spec", {{"containers", {{{"name", "main"}, {"image", "redis:7"}}}}}}});
+  ASSERT_TRUE(Eventually([&] {
+    const Json pod = Pod("p");
+    const Json& statuses = ArrayAt(pod, {"status", "containerStatuses"});
+    return !statuses.empty() &&
+           StringAt(statuses[0], {"state", "waiting", "reason"}) == "ErrImagePull";
+  }));
+  EXPECT_EQ(Pod("p")["status"]["containerStatuses"][0]["state"]["waiting"]["message"],
+            "no local program stands for image \"redis:7\"; map one with: "
+            "berth up --image redis:7=PATH");
+  EXPECT_EQ(Pod("p")["status"]["phase"], "Pending");
+}
+
+TEST_F(PodExecutorTest, DeletionAsksFirst) {
+  CreatePod("p", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done");
+  ASSERT_TRUE(Eventually([&] { return Log("p") == "up\n"; }));
+  const std::string log = cluster_->folders().LogPath(Pod("p"), "main", 0);
+  ASSERT_TRUE(api_.Delete(kPods, "default", "p", {}));
+  EXPECT_TRUE(Eventually([&] { return Pod("p").is_null(); }));
+  EXPECT_TRUE(Eventually([&] { return !fs::exists(log); })) << "its folder goes with it";
+}
+
+TEST_F(PodExecutorTest, DeletionKillsWhoDoesNotListen) {
+  CreatePod("p", "trap '' TERM; echo up; while :; do sleep 0.05; done");
+  ASSERT_TRUE(Eventually([&] { return Log("p") == "up\n"; }));
+  DeleteOptions options;
+  options.grace_period_seconds = 1;
+  ASSERT_TRUE(api_.Delete(kPods, "default", "p", options));
+  EXPECT_TRUE(Eventually([&] { return Pod("p").is_null(); }));
+  EXPECT_EQ(SweepProcesses(folder_), 0);
+}
+
+TEST_F(PodExecutorTest, ForcedDeletionStillEndsTheProcess) {
+  CreatePod("p", "echo up; sleep 100");
+  ASSERT_TRUE(Eventually([&] { return Log("p") == "up\n"; }));
+  DeleteOptions options;
+  options.grace_period_seconds = 0;
+  ASSERT_TRUE(api_.Delete(kPods, "default", "p", options));
+  EXPECT_TRUE(Eventually([&] { return fs::is_empty(folder_ + "/pods"); }));
+  EXPECT_EQ(SweepProcesses(folder_), 0);
+}
+
+TEST_F(PodExecutorTest, VanishedNodeFailsItsPods) {
+  CreatePod("p", "echo up; sleep 100");
+  ASSERT_TRUE(ReachesPhase("p", "Running"));
+  ASSERT_TRUE(api_.Delete(kNodes, "", "n1", {}));
+  ASSERT_TRUE(ReachesPhase("p", "Failed"));
+  EXPECT_EQ(Pod("p")["status"]["reason"], "DeletionByPodGC");
+  EXPECT_EQ(SweepProcesses(folder_), 0) << "it ended before the pod was called failed";
+}
+
+TEST_F(PodExecutorTest, PodsOfAnEarlierLifeAreFailedNotRunAgain) {
+  CreatePod("p", "echo up; sleep 100");
+  ASSERT_TRUE(ReachesPhase("p", "Running"));
+  StopCluster();
+  StartCluster();
+  ASSERT_TRUE(ReachesPhase("p", "Failed"));
+  EXPECT_EQ(Pod("p")["status"]["reason"], "NodeLost");
+  EXPECT_EQ(Log("p"), "up\n");
+}
+
+TEST_F(PodExecutorTest, JobRunsToItsEnd) {
+  Json job = Json::parse(R"({"metadata": {"name": "j"}, "spec": {"completions": 3,
+      "parallelism": 2, "completionMode": "Indexed", "template": {"spec": {
+      "restartPolicy": "Never", "containers": [{"name": "main", "image": "shell",
+      "args": ["-c", "echo index $JOB_COMPLETION_INDEX"]}]}}}})");
+  ASSERT_TRUE(api_.Create(kJobs, "default", job, {}));
+  ASSERT_TRUE(Eventually(
+      [&] { return ConditionIs(**api_.Get(kJobs, "default", "j"), "Complete", "True"); }));
+  EXPECT_EQ((**api_.Get(kJobs, "default", "j"))["status"]["completedIndexes"], "0-2");
+}
+
+}  // namespace
+}  // namespace berth::local::cluster

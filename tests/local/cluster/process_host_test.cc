@@ -1,0 +1,164 @@
+// Goal: processes start, report their end, take signals, and never outlive their host, not even
+// when it is killed.
+// Method: real processes of /bin/sh; the host that is killed lives in a forked child of the test.
+#include "local/cluster/process_host.h"
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace berth::local::cluster {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ProcessHostTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = fs::temp_directory_path() / "berth-host-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override {
+    SweepProcesses(folder_);
+    fs::remove_all(folder_);
+  }
+
+  ProcessSpec Shell(const std::string& script) const {
+    ProcessSpec spec;
+    spec.argv = {"/bin/sh", "-c", script};
+    spec.env = {"PATH=/usr/bin:/bin", "GREETING=hello"};
+    spec.working_folder = folder_;
+    spec.output_path = folder_ + "/log";
+    spec.record_path = folder_ + "/process";
+    return spec;
+  }
+
+  std::string Output() const {
+    std::ifstream file(folder_ + "/log");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  // Waits for a condition that another process brings about.
+  static bool Eventually(const std::function<bool()>& holds) {
+    for (int round = 0; round < 1000; ++round) {
+      if (holds()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+  std::string folder_;
+};
+
+struct Ending {
+  std::promise<ProcessExit> promise;
+  std::future<ProcessExit> exit = promise.get_future();
+  ProcessRunner::OnExit callback() {
+    return [this](ProcessExit end) { promise.set_value(end); };
+  }
+};
+
+TEST_F(ProcessHostTest, RunsAndReports) {
+  auto host = ProcessHost::Start(folder_);
+  ASSERT_TRUE(host);
+  Ending run;
+  ASSERT_TRUE((*host)->Spawn(Shell("echo $GREETING; pwd; exit 7"), run.callback()));
+  const ProcessExit exit = run.exit.get();
+  EXPECT_EQ(exit.exit_code, 7);
+  EXPECT_EQ(exit.signal, 0);
+  EXPECT_EQ(Output(), "hello\n" + folder_ + "\n");
+  EXPECT_FALSE(fs::exists(folder_ + "/process")) << "the record goes with the process";
+}
+
+TEST_F(ProcessHostTest, SignalsReachTheWholeGroup) {
+  auto host = ProcessHost::Start(folder_);
+  ASSERT_TRUE(host);
+  Ending run;
+  const auto id = (*host)->Spawn(Shell("sleep 100 & wait"), run.callback());
+  ASSERT_TRUE(id);
+  (*host)->Signal(*id, SIGKILL);
+  const ProcessExit exit = run.exit.get();
+  EXPECT_EQ(exit.signal, SIGKILL);
+  EXPECT_EQ(exit.exit_code, 137);
+  EXPECT_EQ(SweepProcesses(folder_), 0);
+}
+
+TEST_F(ProcessHostTest, WhatCannotRunIsSaid) {
+  auto host = ProcessHost::Start(folder_);
+  ASSERT_TRUE(host);
+  ProcessSpec spec = Shell("");
+  spec.argv = {"/no/such/program"};
+  auto spawned = (*host)->Spawn(spec, [](ProcessExit) { FAIL(); });
+  ASSERT_FALSE(spawned);
+  EXPECT_EQ(spawned.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(spawned.error().message, "/no/such/program: no such program");
+  std::ofstream(folder_ + "/broken") << "neither script nor program";
+  fs::permissions(folder_ + "/broken", fs::perms::owner_all);
+  spec.argv = {folder_ + "/broken"};
+  spawned = (*host)->Spawn(spec, [](ProcessExit) { FAIL(); });
+  ASSERT_FALSE(spawned);
+  EXPECT_EQ(spawned.error().message, "cannot execute: Exec format error");
+  EXPECT_FALSE(fs::exists(folder_ + "/process"));
+}
+
+TEST_F(ProcessHostTest, OrdinaryEndTakesEverybodyAlong) {
+  auto host = ProcessHost::Start(folder_);
+  ASSERT_TRUE(host);
+  Ending deaf;
+  ASSERT_TRUE((*host)->Spawn(Shell("trap '' TERM; touch ready; while :; do sleep 1; done"),
+                             deaf.callback()));
+  ASSERT_TRUE(Eventually([&] { return fs::exists(folder_ + "/ready"); }));
+  host->reset();
+  EXPECT_EQ(deaf.exit.get().signal, SIGKILL);
+  EXPECT_EQ(SweepProcesses(folder_), 0);
+}
+
+TEST_F(ProcessHostTest, KilledHostTakesEverybodyAlong) {
+  const pid_t doomed = fork();
+  if (doomed == 0) {
+    auto host = ProcessHost::Start(folder_);
+    // A child, a grandchild in its group, and one that left the group.
+    const std::string script =
+        "sleep 101 & setsid sh -c 'touch away; sleep 102' & touch here; wait";
+    if (!host || !(*host)->Spawn(Shell(script), [](ProcessExit) {})) _exit(1);
+    for (;;) pause();
+  }
+  ASSERT_TRUE(
+      Eventually([&] { return fs::exists(folder_ + "/here") && fs::exists(folder_ + "/away"); }));
+  ASSERT_EQ(kill(doomed, SIGKILL), 0);
+  ASSERT_EQ(waitpid(doomed, nullptr, 0), doomed);
+  const auto count_marked = [&] {
+    int count = 0;
+    for (const auto& process : fs::directory_iterator("/proc")) {
+      std::ifstream file(process.path() / "environ");
+      const std::string environment{std::istreambuf_iterator<char>(file), {}};
+      if (environment.find("BERTH_DATA_DIR=" + folder_) != std::string::npos) ++count;
+    }
+    return count;
+  };
+  EXPECT_TRUE(Eventually([&] { return count_marked() == 0; }));
+}
+
+TEST_F(ProcessHostTest, ManyAtOnce) {
+  auto host = ProcessHost::Start(folder_);
+  ASSERT_TRUE(host);
+  std::atomic<int> ended = 0;
+  for (int at = 0; at < 50; ++at) {
+    ProcessSpec spec = Shell("exit 0");
+    spec.record_path += std::to_string(at);
+    ASSERT_TRUE((*host)->Spawn(spec, [&](ProcessExit) { ++ended; }));
+  }
+  EXPECT_TRUE(Eventually([&] { return ended == 50; }));
+}
+
+}  // namespace
+}  // namespace berth::local::cluster
