@@ -70,7 +70,7 @@ std::optional<double> ParseCoordinate(std::string_view text) {
   text = TrimSpace(text);
   if (text.empty()) return std::nullopt;
   if (const auto value = ParseShortDecimal(text)) return value;
-  if (text.front() == '+') text.remove_prefix(1);
+  if (text.front() == '+' && !text.starts_with("+-")) text.remove_prefix(1);
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <stdexcept>
 
 #include <cpprest/rawptrstream.h>
 #include <pplx/threadpool.h>
@@ -23,11 +24,18 @@ struct Exchange {
       : bytes(std::make_shared<std::vector<std::uint8_t>>(std::max<std::size_t>(1, most_bytes))),
         sink(bytes->data(), bytes->size(), std::ios_base::out) {}
 
+  // Called as the body comes. A full sink makes the library try for ever: it is stopped here.
+  void Count(std::uint64_t total, const pplx::cancellation_token_source& stop) {
+    received = total;
+    if (total >= bytes->size() && ++calls_when_full > 2) stop.cancel();
+  }
+
   std::shared_ptr<std::vector<std::uint8_t>> bytes;
   // Of fixed size: a body that is longer than asked for fails instead of growing.
   concurrency::streams::rawptr_buffer<std::uint8_t> sink;
   std::atomic<std::uint64_t> received{0};
-  Answer answer;  // read only after `done`
+  int calls_when_full = 0;  // of Count, in the library's thread
+  Answer answer;            // read only after `done`
   std::promise<void> done;
 };
 
@@ -66,7 +74,12 @@ void InitializeThreads() {
 
 void Follow(const pplx::task<http_response>& head, const std::shared_ptr<Exchange>& exchange) {
   head.then([exchange](const http_response& response) {
-        ReadHead(response, exchange->answer);
+        Answer& answer = exchange->answer;
+        ReadHead(response, answer);
+        if (answer.content_length.value_or(0) > exchange->bytes->size()) {
+          throw std::length_error("an answer of " + std::to_string(*answer.content_length) +
+                                  " bytes, longer than asked for");
+        }
         return response.content_ready();
       })
       .then([exchange](const pplx::task<http_response>& whole) {
@@ -111,24 +124,25 @@ Answer HttpExchanger::Get(const std::optional<ByteRange>& range, std::size_t mos
           "Range", "bytes=" + std::to_string(range->first) + "-" + std::to_string(range->last));
     }
     request.set_response_stream(exchange->sink.create_ostream());
-    request.set_progress_handler(
-        [exchange](web::http::message_direction::direction way, std::uint64_t bytes) {
-          if (way == web::http::message_direction::download) exchange->received = bytes;
-        });
     auto cancelled = cancellation_.get_token();
     auto stop = pplx::cancellation_token_source::create_linked_source(cancelled);
+    request.set_progress_handler(
+        [exchange, stop](web::http::message_direction::direction way, std::uint64_t bytes) {
+          if (way == web::http::message_direction::download) exchange->Count(bytes, stop);
+        });
     Follow(client_.request(request, stop.get_token()), exchange);
     if (finished.wait_until(deadline) != std::future_status::ready) {
       stop.cancel();
       lost.failure = "the deadline passed";
       if (finished.wait_for(kCancelGrace) != std::future_status::ready) return lost;
     }
+    stop.cancel();  // what is still to come of a body that is too long
   } catch (const std::exception& error) {
     lost.failure = WordsOf(error);
     return lost;
   }
   Answer answer = std::move(exchange->answer);
-  if (answer.failure.empty()) answer.failure = lost.failure;
+  if (!lost.failure.empty()) answer.failure = lost.failure;
   answer.body = exchange->bytes;
   answer.received = static_cast<std::size_t>(
       std::min<std::uint64_t>(exchange->received, exchange->bytes->size()));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace berth::haversine {
@@ -22,6 +23,10 @@ std::string PartOf(const std::string& path) { return path + ".part"; }
 }  // namespace
 
 Result<OutputFile> OutputFile::Create(const std::string& path) {
+  struct stat there {};
+  if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
+    return Error{ErrorCode::kInvalid, path + ": is there and is not a regular file"};
+  }
   const int descriptor =
       ::open(PartOf(path).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) return Failed(path, "cannot be created");

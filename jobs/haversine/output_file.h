@@ -10,7 +10,7 @@
 namespace berth::haversine {
 
 // Written as NAME.part and renamed by Finish; without Finish the part is removed.
-// Errors: messages begin with the name.
+// Errors: messages begin with the name. A device or a folder is never replaced.
 class OutputFile {
  public:
   static Result<OutputFile> Create(const std::string& path);
