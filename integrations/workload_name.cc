@@ -19,6 +19,7 @@ std::string WorkloadName(const OwnerIdentity& owner, NameLength length) {
   const std::size_t limit = length == NameLength::kObjectName ? 253 : 63;
   std::string name = ToLower(owner.kind) + "-" + std::string(owner.name);
   if (name.size() > limit - kHashLength - 1) name.resize(limit - kHashLength - 1);
+  while (name.back() == '.') name.pop_back();  // "-" may not follow a dot in an object name
   return name + "-" + Sha1Hex(hashed).substr(0, kHashLength);
 }
 

@@ -1,0 +1,203 @@
+// Goal: the happy paths of a provisioning check, and what it says while it waits.
+// Method: a small world in which the decisions are performed; the test plays the cloud.
+#include "provisioning/decide.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "world.h"
+
+namespace berth::provisioning {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using testing::World;
+
+constexpr auto kTrue = api::ConditionStatus::kTrue;
+constexpr auto kFalse = api::ConditionStatus::kFalse;
+const char kPr[] = "job-sample-job-e80e2-dws-prov-1";
+
+TEST(DecideTest, TemplateFirstThenRequestThenOwnership) {
+  World world;
+  world.Settle();
+  EXPECT_THAT(world.log, ElementsAre("template ppt-job-sample-job-e80e2-dws-prov-1-main",
+                                     std::string("request ") + kPr,
+                                     "own ppt-job-sample-job-e80e2-dws-prov-1-main"));
+  const api::ProvisioningRequest& request = world.requests.front();
+  EXPECT_EQ(request.provisioning_class_name, "queued-provisioning.gke.io");
+  EXPECT_TRUE(request.parameters.empty());
+  EXPECT_EQ(request.meta.labels.at(api::kManagedLabel), "true");
+  EXPECT_EQ(api::ControllerOf(request.meta)->uid, "wl-uid");
+  EXPECT_EQ(request.pod_sets.front().count, 1);
+  EXPECT_THAT(world.events, ElementsAre(std::string("ProvisioningRequestCreated: Created "
+                                                    "ProvisioningRequest: \"") +
+                                        kPr + "\""));
+  EXPECT_EQ(world.check_writes, 0) << "nothing changed: nothing is written";
+}
+
+TEST(DecideTest, TheWholeHappyPath) {
+  World world;
+  world.Settle();
+  world.Answer("Accepted", kFalse, "NotAccepted", "Provisioning Request wasn't accepted.");
+  world.Settle();
+  EXPECT_EQ(world.check_writes, 0);
+  world.Answer("Accepted", kTrue, "SuccessfullyQueued", "was successfully queued.");
+  world.Answer("Provisioned", kFalse, "ResourcePoolExhausted", "Waiting for resources.");
+  world.Settle();
+  EXPECT_EQ(world.check().message, "Waiting for resources.");
+  EXPECT_EQ(world.check().state, api::CheckState::kPending);
+  world.Pass(20);
+  world.Provision();
+  world.Settle();
+  EXPECT_EQ(world.check().state, api::CheckState::kReady);
+  EXPECT_EQ(world.check().message, "It is there.");
+  EXPECT_EQ(world.check().last_transition_time, world.now);
+  ASSERT_THAT(world.check().pod_set_updates, SizeIs(1));
+  const api::PodSetUpdate& update = world.check().pod_set_updates.front();
+  EXPECT_EQ(update.annotations.at(api::kConsumeProvisioningRequestAnnotation), kPr);
+  EXPECT_EQ(update.annotations.at(api::kProvisioningClassAnnotation), "queued-provisioning.gke.io");
+  EXPECT_EQ(update.tolerations.front().key, api::kGkeQueuedTaint);
+  EXPECT_EQ(world.check_writes, 2);
+  EXPECT_THAT(world.events.back(),
+              HasSubstr("Admission check dws-prov updated state from Pending to Ready with "
+                        "message: It is there."));
+
+  world.Admit();
+  world.Answer("BookingExpired", kTrue, "BookingExpired", "over");
+  EXPECT_EQ(world.Settle(), 0) << "the booking's end is normal once admitted";
+  world.SetCondition(api::kFinished, kTrue, "Succeeded");
+  world.Settle();
+  EXPECT_THAT(world.requests, IsEmpty());
+  EXPECT_THAT(world.templates, IsEmpty());
+}
+
+TEST(DecideTest, WaitingForDaysWritesNothing) {
+  World world;
+  world.Settle();
+  world.Answer("Accepted", kTrue, "SuccessfullyQueued", "queued");
+  world.Answer("Provisioned", kFalse, "ResourcePoolExhausted", "Waiting.");
+  world.Settle();
+  const int writes = world.check_writes;
+  for (int hour = 0; hour < 72; ++hour) {
+    world.Pass(3600);
+    // An autoscaler that rewrites its condition at every retry.
+    world.requests.back().conditions.back().last_transition_time = world.now;
+    world.Settle();
+  }
+  EXPECT_EQ(world.check_writes, writes);
+  EXPECT_THAT(world.RequestNames(), ElementsAre(kPr));
+}
+
+TEST(DecideTest, ARefusalInTheFirstMinutesIsShown) {
+  World world;
+  world.Settle();
+  world.Answer("Accepted", kFalse, "NoQueuedNodepoolAvailable", "No nodepool is available");
+  world.Settle();
+  EXPECT_EQ(world.check().message, "No nodepool is available");
+}
+
+TEST(DecideTest, ParametersOfTheWorkloadComeBeforeTheConfigs) {
+  World world;
+  world.config.parameters = {{"maxRunDurationSeconds", "60"}, {"other", "x"}};
+  world.workload.meta.annotations = {{"provreq.kueue.x-k8s.io/maxRunDurationSeconds", "600"},
+                                     {"provreq.kueue.x-k8s.io/ValidUntilSeconds", "3600"},
+                                     {"unrelated", "y"}};
+  world.Settle();
+  EXPECT_EQ(world.requests.front().parameters,
+            (api::StringMap{
+                {"ValidUntilSeconds", "3600"}, {"maxRunDurationSeconds", "600"}, {"other", "x"}}));
+  EXPECT_THAT(world.RequestNames(), ElementsAre(kPr)) << "and is not taken for out of sync";
+}
+
+TEST(DecideTest, CpuOnlyNeedsNoRequest) {
+  World world;
+  world.workload.spec.pod_sets[0].pod_template.spec.containers[0].requests = {{"cpu", 100}};
+  world.Settle();
+  EXPECT_THAT(world.requests, IsEmpty());
+  EXPECT_EQ(world.check().state, api::CheckState::kReady);
+  EXPECT_EQ(world.check().message, "the provisioning request is not needed");
+}
+
+TEST(DecideTest, OnlyTheWorkersAreAskedForAndUpdated) {
+  World world;
+  world.workload.spec.pod_sets.clear();
+  world.AddPodSet("launcher", 1, {{"cpu", 100}});
+  world.AddPodSet("worker", 4, {{"nvidia.com/gpu", 1}});
+  world.GiveQuota();
+  world.Settle();
+  ASSERT_THAT(world.requests.front().pod_sets, SizeIs(1));
+  EXPECT_EQ(world.requests.front().pod_sets.front().count, 4);
+  world.Provision();
+  world.Settle();
+  ASSERT_THAT(world.check().pod_set_updates, SizeIs(1));
+  EXPECT_EQ(world.check().pod_set_updates.front().name, "worker");
+}
+
+TEST(DecideTest, NobodyAnswersForAMistypedClass) {
+  World world;
+  world.config.provisioning_class_name = "queued-provisoning.gke.io";
+  world.Settle();
+  EXPECT_EQ(world.last.next_wake, std::chrono::seconds(120));
+  world.Pass(119);
+  world.Settle();
+  EXPECT_EQ(world.check().message, "");
+  world.Pass(1);
+  world.Settle();
+  EXPECT_EQ(world.check().message,
+            "no controller has answered for class \"queued-provisoning.gke.io\"");
+  EXPECT_FALSE(world.last.next_wake.has_value());
+}
+
+TEST(DecideTest, WithoutConfigTheCheckIsNotActive) {
+  World world;
+  world.has_config = false;
+  world.Settle();
+  EXPECT_EQ(world.check().message, "the check is not active");
+  world.has_config = true;
+  world.Settle();
+  EXPECT_THAT(world.RequestNames(), ElementsAre(kPr));
+  world.Provision();
+  world.Settle();
+  world.Admit();
+  world.has_config = false;
+  EXPECT_EQ(world.Settle(), 0) << "what runs is left alone";
+}
+
+TEST(DecideTest, OneChecksTroubleDoesNotHoldUpTheOther) {
+  World world;
+  world.Settle();
+  world.Provision();
+  world.workload.status.admission_checks.insert(
+      world.workload.status.admission_checks.begin(),
+      {.name = "a-first-check", .last_transition_time = world.now});
+  world.Settle();
+  EXPECT_EQ(world.workload.status.admission_checks[1].state, api::CheckState::kReady);
+  EXPECT_THAT(world.requests, SizeIs(2));
+}
+
+TEST(DecideTest, RestartedAfterEachStepItEndsTheSame) {
+  // Killed after every single action: what was done is found again, and only the rest is done.
+  for (std::size_t done = 0; done <= 2; ++done) {
+    World world;
+    const Decision decision = Decide(world.Observe(), world.options, world.now);
+    World killed;
+    if (done >= 1) {
+      killed.templates = {{std::get<CreateTemplate>(decision.actions[0]).name, "wl-uid"}};
+    }
+    if (done >= 2) {
+      killed.requests = {std::get<CreateRequest>(decision.actions[1]).request};
+      killed.requests[0].meta.uid = std::string("uid-of-") + kPr;
+      killed.requests[0].meta.creation_timestamp = killed.now;
+    }
+    killed.Settle();
+    EXPECT_THAT(killed.RequestNames(), ElementsAre(kPr));
+    ASSERT_THAT(killed.templates, SizeIs(1));
+    EXPECT_EQ(killed.templates[0].controller_uid, std::string("uid-of-") + kPr);
+  }
+}
+
+}  // namespace
+}  // namespace berth::provisioning

@@ -1,0 +1,54 @@
+// Goal: names stay within the API's limit and attempts are read back at every length.
+#include "provisioning/names.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::provisioning {
+namespace {
+
+TEST(NamesTest, AsKueueWhereItFits) {
+  EXPECT_EQ(RequestName("job-sample-job-e80e2", "dws-prov", 1), "job-sample-job-e80e2-dws-prov-1");
+  EXPECT_EQ(TemplateName("job-sample-job-e80e2-dws-prov-1", "main"),
+            "ppt-job-sample-job-e80e2-dws-prov-1-main");
+}
+
+TEST(NamesTest, EveryLengthIsBoundedAndReadBack) {
+  for (std::size_t workload = 1; workload <= 253; workload += 4) {
+    for (const std::size_t check : {1U, 40U, 120U, 253U}) {
+      const std::string w(workload, 'w');
+      const std::string c(check, 'c');
+      for (const std::int32_t attempt : {1, 9, 10, 1234, INT32_MAX}) {
+        const std::string name = RequestName(w, c, attempt);
+        EXPECT_LE(name.size(), 253U);
+        EXPECT_EQ(AttemptOf(name, w, c), attempt) << name;
+        EXPECT_LE(TemplateName(name, std::string(63, 'p')).size(), 253U);
+      }
+    }
+  }
+}
+
+TEST(NamesTest, LongNamesOfDifferentWorkloadsStayApart) {
+  const std::string a = std::string(247, 'w') + "a";
+  const std::string b = std::string(247, 'w') + "b";
+  EXPECT_NE(RequestName(a, "check", 1), RequestName(b, "check", 1));
+  EXPECT_FALSE(AttemptOf(RequestName(a, "check", 1), b, "check").has_value());
+}
+
+TEST(NamesTest, AnothersRequestIsNotOurs) {
+  EXPECT_FALSE(AttemptOf("wl-check-1", "wl", "other").has_value());
+  EXPECT_FALSE(AttemptOf("wl-check-x", "wl", "check").has_value());
+  EXPECT_FALSE(AttemptOf("wl-check-", "wl", "check").has_value());
+  EXPECT_FALSE(AttemptOf("wl-check-+1", "wl", "check").has_value());
+  EXPECT_FALSE(AttemptOf("wl-check--1", "wl", "check").has_value());
+  // Check "a" and check "a-1" of one workload.
+  EXPECT_FALSE(AttemptOf("wl-a-1-1", "wl", "a").has_value());
+}
+
+TEST(NamesTest, NoHyphenFollowsADot) {
+  const std::string workload = std::string(235, 'w') + ".x" + std::string(10, 'y');
+  const std::string name = RequestName(workload, "check", 1);
+  EXPECT_EQ(name.find(".-"), std::string::npos) << name;
+}
+
+}  // namespace
+}  // namespace berth::provisioning
