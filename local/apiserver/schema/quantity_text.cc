@@ -221,7 +221,12 @@ std::string Canonical(const Parts& parts) {
       ++exponent;
     }
     const BigNumber limit = BigNumber::FromDecimal("9223372036854775807");
-    if (exponent == 0 && value.Above(limit)) value = limit;
+    BigNumber scaled_limit = limit;
+    for (std::int64_t i = exponent; i < 0; ++i) scaled_limit.Multiply(10);
+    if (value.Above(scaled_limit)) {
+      value = limit;
+      exponent = 0;
+    }
     const bool large = exponent == 0 && value.Above(BigNumber::FromDecimal("1023"));
     if (!large) format = Format::kDecimal;
   }

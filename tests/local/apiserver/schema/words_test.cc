@@ -6,6 +6,7 @@
 #include "local/apiserver/schema/names.h"
 #include "local/apiserver/schema/quantity_text.h"
 #include "local/apiserver/schema/selector.h"
+#include "tests/local/apiserver/vectors.h"
 
 namespace berth::local {
 namespace {
@@ -151,6 +152,15 @@ TEST(QuantityTest, CanonicalForms) {
   for (const auto& [text, want] : rows) EXPECT_EQ(CanonicalQuantity(text), want) << text;
   for (const std::string bad : {"", "x", "1x", "1 ", " 1", "1Gib", "Gi", "--1", "1e", "1e9999"}) {
     EXPECT_EQ(CanonicalQuantity(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(QuantityTest, AgreesWithKubernetes) {
+  const std::vector<Json> vectors = ReadVectors("quantity.jsonl");
+  ASSERT_GT(vectors.size(), 1000U);
+  for (const Json& vector : vectors) {
+    const auto got = CanonicalQuantity(vector["text"].get<std::string>());
+    EXPECT_EQ(got ? Json(*got) : Json(), vector["want"]) << vector["text"];
   }
 }
 

@@ -1,0 +1,358 @@
+#include "local/apiserver/types/defaults.h"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace berth::local {
+namespace {
+
+void SetDefault(Json& object, const char* name, Json value) {
+  Json& member = object[name];
+  if (member.is_null()) member = std::move(value);
+}
+
+// The member of an object, or null when it is absent or no object.
+Json* Inner(Json& parent, const char* name) {
+  if (!parent.is_object()) return nullptr;
+  const auto at = parent.find(name);
+  return at == parent.end() || !at->is_object() ? nullptr : &*at;
+}
+
+template <typename Visit>
+void ForEach(Json& parent, const char* name, Visit visit) {
+  if (!parent.is_object()) return;
+  const auto at = parent.find(name);
+  if (at == parent.end() || !at->is_array()) return;
+  for (Json& item : *at) {
+    if (item.is_object()) visit(item);
+  }
+}
+
+bool IsEmptyText(const Json& object, const char* name) {
+  const auto at = object.find(name);
+  return at == object.end() || at->is_null() ||
+         (at->is_string() && at->get_ref<const std::string&>().empty());
+}
+
+// "registry:5000/a/b:tag@sha256:…": the tag is after the last colon of the last path part.
+std::string PullPolicyFor(const std::string& image) {
+  if (image.find('@') != std::string::npos) return "IfNotPresent";
+  const std::size_t slash = image.rfind('/');
+  const std::size_t colon = image.rfind(':');
+  const bool tagged = colon != std::string::npos && (slash == std::string::npos || colon > slash);
+  return !tagged || image.substr(colon + 1) == "latest" ? "Always" : "IfNotPresent";
+}
+
+void DefaultHttpGet(Json& handler) {
+  if (Json* get = Inner(handler, "httpGet")) {
+    if (IsEmptyText(*get, "path")) (*get)["path"] = "/";
+    if (IsEmptyText(*get, "scheme")) (*get)["scheme"] = "HTTP";
+  }
+}
+
+void DefaultProbe(Json& container, const char* name) {
+  Json* probe = Inner(container, name);
+  if (probe == nullptr) return;
+  SetDefault(*probe, "timeoutSeconds", 1);
+  SetDefault(*probe, "periodSeconds", 10);
+  SetDefault(*probe, "successThreshold", 1);
+  SetDefault(*probe, "failureThreshold", 3);
+  DefaultHttpGet(*probe);
+  if (Json* grpc = Inner(*probe, "grpc")) SetDefault(*grpc, "service", "");
+}
+
+void DefaultContainer(Json& container) {
+  if (IsEmptyText(container, "imagePullPolicy")) {
+    const std::string image = container.value("image", "");
+    container["imagePullPolicy"] = PullPolicyFor(image);
+  }
+  if (IsEmptyText(container, "terminationMessagePath")) {
+    container["terminationMessagePath"] = "/dev/termination-log";
+  }
+  if (IsEmptyText(container, "terminationMessagePolicy")) {
+    container["terminationMessagePolicy"] = "File";
+  }
+  ForEach(container, "ports", [](Json& port) {
+    if (IsEmptyText(port, "protocol")) port["protocol"] = "TCP";
+  });
+  ForEach(container, "env", [](Json& env) {
+    if (Json* from = Inner(env, "valueFrom")) {
+      if (Json* field = Inner(*from, "fieldRef")) {
+        if (IsEmptyText(*field, "apiVersion")) (*field)["apiVersion"] = "v1";
+      }
+    }
+  });
+  for (const char* probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
+    DefaultProbe(container, probe);
+  }
+  if (Json* lifecycle = Inner(container, "lifecycle")) {
+    for (const char* hook : {"postStart", "preStop"}) {
+      if (Json* handler = Inner(*lifecycle, hook)) DefaultHttpGet(*handler);
+    }
+  }
+}
+
+void DefaultFieldRefs(Json& volume) {
+  ForEach(volume, "items", [](Json& item) {
+    if (Json* field = Inner(item, "fieldRef")) {
+      if (IsEmptyText(*field, "apiVersion")) (*field)["apiVersion"] = "v1";
+    }
+  });
+}
+
+void DefaultVolume(Json& volume) {
+  if (volume.size() <= 1) volume["emptyDir"] = Json::object();  // a name and no source
+  for (const char* source : {"secret", "configMap", "downwardAPI", "projected"}) {
+    if (Json* body = Inner(volume, source)) SetDefault(*body, "defaultMode", 420);
+  }
+  if (Json* path = Inner(volume, "hostPath")) SetDefault(*path, "type", "");
+  if (Json* downward = Inner(volume, "downwardAPI")) DefaultFieldRefs(*downward);
+  if (Json* projected = Inner(volume, "projected")) {
+    ForEach(*projected, "sources", [](Json& source) {
+      if (Json* downward = Inner(source, "downwardAPI")) DefaultFieldRefs(*downward);
+      if (Json* token = Inner(source, "serviceAccountToken")) {
+        SetDefault(*token, "expirationSeconds", 3600);
+      }
+    });
+  }
+  if (Json* claim = Inner(volume, "ephemeral")) {
+    if (Json* pvc = Inner(*claim, "volumeClaimTemplate")) {
+      if (Json* spec = Inner(*pvc, "spec")) SetDefault(*spec, "volumeMode", "Filesystem");
+    }
+  }
+}
+
+// Requests that are not set take the limits; pods only, never templates.
+void DefaultRequests(Json& container) {
+  Json* resources = Inner(container, "resources");
+  Json* limits = resources == nullptr ? nullptr : Inner(*resources, "limits");
+  if (limits == nullptr) return;
+  Json& requests = (*resources)["requests"];
+  if (!requests.is_object()) requests = Json::object();
+  for (const auto& [name, quantity] : limits->items()) {
+    if (!requests.contains(name)) requests[name] = quantity;
+  }
+}
+
+void DefaultPod(Json& pod) {
+  Json* spec = Inner(pod, "spec");
+  if (spec == nullptr) return;
+  DefaultPodSpec(*spec);
+  SetDefault(*spec, "enableServiceLinks", true);
+  for (const char* list : {"containers", "initContainers"}) {
+    ForEach(*spec, list, [](Json& container) { DefaultRequests(container); });
+  }
+  // Ports of the host network are the containers' own.
+  if (spec->value("hostNetwork", false)) {
+    for (const char* list : {"containers", "initContainers"}) {
+      ForEach(*spec, list, [](Json& container) {
+        ForEach(container, "ports", [](Json& port) {
+          if (port.contains("containerPort")) SetDefault(port, "hostPort", port["containerPort"]);
+        });
+      });
+    }
+  }
+  Json& status = pod["status"];
+  if (!status.is_object()) status = Json::object();
+  if (IsEmptyText(status, "phase")) status["phase"] = "Pending";
+}
+
+void DefaultJobSpec(Json& spec, Json& job) {
+  const bool no_completions = spec.value("completions", Json()).is_null();
+  const bool no_parallelism = spec.value("parallelism", Json()).is_null();
+  if (no_completions && no_parallelism) spec["completions"] = 1;
+  if (no_parallelism) spec["parallelism"] = 1;
+  const bool per_index = !spec.value("backoffLimitPerIndex", Json()).is_null();
+  SetDefault(spec, "backoffLimit",
+             per_index ? std::numeric_limits<std::int32_t>::max() : std::int32_t{6});
+  if (IsEmptyText(spec, "completionMode")) spec["completionMode"] = "NonIndexed";
+  SetDefault(spec, "suspend", false);
+  SetDefault(spec, "manualSelector", false);
+  Json* policy = Inner(spec, "podFailurePolicy");
+  if (policy != nullptr) {
+    ForEach(*policy, "rules", [](Json& rule) {
+      ForEach(rule, "onPodConditions", [](Json& pattern) {
+        if (IsEmptyText(pattern, "status")) pattern["status"] = "True";
+      });
+    });
+  }
+  if (IsEmptyText(spec, "podReplacementPolicy")) {
+    spec["podReplacementPolicy"] = policy != nullptr ? "Failed" : "TerminatingOrFailed";
+  }
+  if (Json* pod_template = Inner(spec, "template")) {
+    DefaultPodTemplate(*pod_template);
+    Json* pod_meta = Inner(*pod_template, "metadata");
+    Json* labels = pod_meta == nullptr ? nullptr : Inner(*pod_meta, "labels");
+    Json& own = job["metadata"]["labels"];
+    if (labels != nullptr && !labels->empty() && own.empty()) own = *labels;
+    if (own.is_null()) job["metadata"].erase("labels");
+  }
+}
+
+void DefaultCronJob(Json& cron_job) {
+  Json* spec = Inner(cron_job, "spec");
+  if (spec == nullptr) return;
+  if (IsEmptyText(*spec, "concurrencyPolicy")) (*spec)["concurrencyPolicy"] = "Allow";
+  SetDefault(*spec, "suspend", false);
+  SetDefault(*spec, "successfulJobsHistoryLimit", 3);
+  SetDefault(*spec, "failedJobsHistoryLimit", 1);
+  // The Job inside is defaulted when it is made; its pods already here.
+  if (Json* job = Inner(*spec, "jobTemplate")) {
+    if (Json* job_spec = Inner(*job, "spec")) {
+      if (Json* pod_template = Inner(*job_spec, "template")) DefaultPodTemplate(*pod_template);
+    }
+  }
+}
+
+void DefaultWebhooks(Json& configuration, bool mutating) {
+  ForEach(configuration, "webhooks", [mutating](Json& webhook) {
+    if (IsEmptyText(webhook, "failurePolicy")) webhook["failurePolicy"] = "Fail";
+    if (IsEmptyText(webhook, "matchPolicy")) webhook["matchPolicy"] = "Equivalent";
+    SetDefault(webhook, "namespaceSelector", Json::object());
+    SetDefault(webhook, "objectSelector", Json::object());
+    SetDefault(webhook, "timeoutSeconds", 10);
+    if (mutating && IsEmptyText(webhook, "reinvocationPolicy")) {
+      webhook["reinvocationPolicy"] = "Never";
+    }
+    ForEach(webhook, "rules", [](Json& rule) {
+      if (IsEmptyText(rule, "scope")) rule["scope"] = "*";
+    });
+    if (Json* client = Inner(webhook, "clientConfig")) {
+      if (Json* service = Inner(*client, "service")) SetDefault(*service, "port", 443);
+    }
+  });
+}
+
+void DefaultService(Json& service) {
+  Json* spec = Inner(service, "spec");
+  if (spec == nullptr) return;
+  if (IsEmptyText(*spec, "sessionAffinity")) (*spec)["sessionAffinity"] = "None";
+  if (IsEmptyText(*spec, "type")) (*spec)["type"] = "ClusterIP";
+  ForEach(*spec, "ports", [](Json& port) {
+    if (IsEmptyText(port, "protocol")) port["protocol"] = "TCP";
+    const auto target = port.find("targetPort");
+    const bool unset = target == port.end() || target->is_null() || *target == 0 || *target == "";
+    if (unset && port.contains("port")) port["targetPort"] = port["port"];
+  });
+  if ((*spec)["type"] != "ExternalName") SetDefault(*spec, "internalTrafficPolicy", "Cluster");
+}
+
+void DefaultLimitRange(Json& range) {
+  Json* spec = Inner(range, "spec");
+  if (spec == nullptr) return;
+  ForEach(*spec, "limits", [](Json& item) {
+    if (item.value("type", "") != "Container") return;
+    const auto fill = [&item](const char* name, const char* from) {
+      if (!item.contains(from) || !item[from].is_object()) return;
+      Json& target = item[name];
+      if (!target.is_object()) target = Json::object();
+      for (const auto& [resource, quantity] : item[from].items()) {
+        if (!target.contains(resource)) target[resource] = quantity;
+      }
+    };
+    fill("default", "max");
+    fill("defaultRequest", "default");
+    fill("defaultRequest", "min");
+  });
+}
+
+void DefaultCrd(Json& crd) {
+  Json* spec = Inner(crd, "spec");
+  if (spec == nullptr) return;
+  Json* names = Inner(*spec, "names");
+  if (names != nullptr) {
+    const std::string kind = names->value("kind", "");
+    if (IsEmptyText(*names, "singular")) {
+      std::string singular = kind;
+      for (char& c : singular) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+      (*names)["singular"] = singular;
+    }
+    if (IsEmptyText(*names, "listKind") && !kind.empty()) (*names)["listKind"] = kind + "List";
+  }
+  if (Inner(*spec, "conversion") == nullptr) (*spec)["conversion"] = {{"strategy", "None"}};
+  Json* webhook = Inner((*spec)["conversion"], "webhook");
+  Json* client = webhook == nullptr ? nullptr : Inner(*webhook, "clientConfig");
+  Json* service = client == nullptr ? nullptr : Inner(*client, "service");
+  if (service != nullptr) SetDefault(*service, "port", 443);
+}
+
+void DefaultRbac(std::string_view kind, Json& object) {
+  if (kind != "RoleBinding" && kind != "ClusterRoleBinding") return;
+  static constexpr const char* kGroup = "rbac.authorization.k8s.io";
+  if (Json* role = Inner(object, "roleRef")) {
+    if (IsEmptyText(*role, "apiGroup")) (*role)["apiGroup"] = kGroup;
+  }
+  ForEach(object, "subjects", [](Json& subject) {
+    const std::string subject_kind = subject.value("kind", "");
+    if (IsEmptyText(subject, "apiGroup") && (subject_kind == "User" || subject_kind == "Group")) {
+      subject["apiGroup"] = kGroup;
+    }
+  });
+}
+
+void DefaultCore(std::string_view kind, Json& object) {
+  if (kind == "Pod") {
+    DefaultPod(object);
+  } else if (kind == "PodTemplate") {
+    if (Json* pod_template = Inner(object, "template")) DefaultPodTemplate(*pod_template);
+  } else if (kind == "Secret") {
+    if (IsEmptyText(object, "type")) object["type"] = "Opaque";
+  } else if (kind == "Namespace") {
+    Json& status = object["status"];
+    if (!status.is_object()) status = Json::object();
+    if (IsEmptyText(status, "phase")) status["phase"] = "Active";
+  } else if (kind == "Service") {
+    DefaultService(object);
+  } else if (kind == "LimitRange") {
+    DefaultLimitRange(object);
+  }
+}
+
+}  // namespace
+
+void DefaultPodSpec(Json& spec) {
+  if (!spec.is_object()) return;
+  if (IsEmptyText(spec, "restartPolicy")) spec["restartPolicy"] = "Always";
+  if (IsEmptyText(spec, "dnsPolicy")) spec["dnsPolicy"] = "ClusterFirst";
+  if (IsEmptyText(spec, "schedulerName")) spec["schedulerName"] = "default-scheduler";
+  SetDefault(spec, "terminationGracePeriodSeconds", 30);
+  SetDefault(spec, "securityContext", Json::object());
+  // The older name of the service account follows the newer one.
+  if (!IsEmptyText(spec, "serviceAccountName")) {
+    spec["serviceAccount"] = spec["serviceAccountName"];
+  } else if (!IsEmptyText(spec, "serviceAccount")) {
+    spec["serviceAccountName"] = spec["serviceAccount"];
+  }
+  for (const char* list : {"initContainers", "containers", "ephemeralContainers"}) {
+    ForEach(spec, list, [](Json& container) { DefaultContainer(container); });
+  }
+  ForEach(spec, "volumes", [](Json& volume) { DefaultVolume(volume); });
+}
+
+void DefaultPodTemplate(Json& pod_template) {
+  if (Json* spec = Inner(pod_template, "spec")) DefaultPodSpec(*spec);
+}
+
+void ApplyStaticDefaults(std::string_view group, std::string_view /*version*/,
+                         std::string_view kind, Json& object) {
+  if (!object.is_object()) return;
+  if (group.empty()) {
+    DefaultCore(kind, object);
+  } else if (group == "batch" && kind == "Job") {
+    if (Json* spec = Inner(object, "spec")) DefaultJobSpec(*spec, object);
+  } else if (group == "batch" && kind == "CronJob") {
+    DefaultCronJob(object);
+  } else if (group == "scheduling.k8s.io" && kind == "PriorityClass") {
+    SetDefault(object, "preemptionPolicy", "PreemptLowerPriority");
+  } else if (group == "admissionregistration.k8s.io") {
+    if (kind == "MutatingWebhookConfiguration") DefaultWebhooks(object, true);
+    if (kind == "ValidatingWebhookConfiguration") DefaultWebhooks(object, false);
+  } else if (group == "apiextensions.k8s.io" && kind == "CustomResourceDefinition") {
+    DefaultCrd(object);
+  } else if (group == "rbac.authorization.k8s.io") {
+    DefaultRbac(kind, object);
+  }
+}
+
+}  // namespace berth::local

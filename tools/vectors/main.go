@@ -1,0 +1,45 @@
+// vectors writes test data for the embedded API server's engines: what Kubernetes' own libraries
+// make of the same input. One JSON object a line.
+//
+//	cd tools/vectors && go run . protobuf  > ../../tests/local/apiserver/testdata/protobuf.jsonl
+//	                    go run . strategic > ../../tests/local/apiserver/testdata/strategic.jsonl
+//	                    go run . apply     > ../../tests/local/apiserver/testdata/apply.jsonl
+//	                    go run . quantity  > ../../tests/local/apiserver/testdata/quantity.jsonl
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"log"
+	"os"
+)
+
+type line = map[string]any
+
+func main() {
+	commands := map[string]func(emit func(line)){
+		"protobuf":  protobufVectors,
+		"strategic": strategicVectors,
+		"apply":     applyVectors,
+		"quantity":  quantityVectors,
+	}
+	if len(os.Args) != 2 || commands[os.Args[1]] == nil {
+		log.Fatal("usage: vectors protobuf|strategic|apply|quantity")
+	}
+	out := bufio.NewWriter(os.Stdout)
+	defer out.Flush()
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	commands[os.Args[1]](func(l line) {
+		if err := encoder.Encode(l); err != nil {
+			log.Fatal(err)
+		}
+	})
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return value
+}
