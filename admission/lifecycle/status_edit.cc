@@ -1,0 +1,166 @@
+#include "admission/lifecycle/status_edit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "admission/lifecycle/workload_lifecycle.h"
+#include "api/reasons.h"
+
+namespace berth::admission {
+namespace {
+
+using api::AdmissionCheckState;
+using api::CheckState;
+using api::Condition;
+using api::ConditionStatus;
+
+constexpr char kPreemptedReason[] = "Preempted";
+
+const char* Word(CheckState state) {
+  switch (state) {
+    case CheckState::kPending: return "Pending";
+    case CheckState::kReady: return "Ready";
+    case CheckState::kRetry: return "Retry";
+    case CheckState::kRejected: return "Rejected";
+  }
+  return "";
+}
+
+void ResetChecks(api::WorkloadStatus& status, WallTime now) {
+  for (AdmissionCheckState& check : status.admission_checks) {
+    if (check.state == CheckState::kPending) continue;
+    AdmissionCheckState reset{
+        .name = check.name,
+        .state = CheckState::kPending,
+        .last_transition_time = CutToSeconds(now),
+        .message = std::string("Reset to Pending after eviction. Previously: ") + Word(check.state),
+        .retry_count = check.retry_count};
+    if (check.state == CheckState::kRetry) reset.retry_count = check.retry_count.value_or(0) + 1;
+    check = std::move(reset);
+  }
+}
+
+void CountEviction(api::WorkloadStatus& status, const Eviction& eviction) {
+  for (api::EvictionCount& count : status.evictions) {
+    if (count.reason == eviction.reason && count.underlying_cause == eviction.cause) {
+      ++count.count;
+      return;
+    }
+  }
+  status.evictions.push_back({eviction.reason, eviction.cause, 1});
+}
+
+// Evicted and Preempted say, once quota is there again, what was before.
+void MarkAsPast(api::WorkloadStatus& status, const char* type, std::int64_t generation,
+                WallTime now) {
+  const Condition* condition = api::FindCondition(status.conditions, type);
+  if (condition == nullptr || condition->status != ConditionStatus::kTrue) return;
+  std::string message = "Previously: " + condition->message;
+  SetStatusCondition(status, type, ConditionStatus::kFalse, api::kQuotaReserved, std::move(message),
+                     generation, now);
+}
+
+}  // namespace
+
+bool SetStatusCondition(api::WorkloadStatus& status, const char* type, ConditionStatus value,
+                        std::string reason, std::string message, std::int64_t generation,
+                        WallTime now) {
+  return api::SetCondition(status.conditions, {.type = type,
+                                               .status = value,
+                                               .reason = std::move(reason),
+                                               .message = std::move(message),
+                                               .last_transition_time = CutToSeconds(now),
+                                               .observed_generation = generation});
+}
+
+bool RemoveStatusCondition(api::WorkloadStatus& status, const char* type) {
+  return std::erase_if(status.conditions, [&](const Condition& c) { return c.type == type; }) > 0;
+}
+
+bool SyncCheckStates(api::WorkloadStatus& status, const std::vector<std::string>& required,
+                     WallTime now) {
+  const auto is_required = [&](const AdmissionCheckState& check) {
+    return std::find(required.begin(), required.end(), check.name) != required.end();
+  };
+  auto& states = status.admission_checks;
+  bool changed = std::erase_if(states, [&](const auto& check) { return !is_required(check); }) > 0;
+  for (const std::string& name : required) {
+    const bool known = std::any_of(states.begin(), states.end(),
+                                   [&](const auto& check) { return check.name == name; });
+    if (known) continue;
+    states.push_back({.name = name, .last_transition_time = CutToSeconds(now)});
+    changed = true;
+  }
+  return changed;
+}
+
+bool AllChecksReady(const api::WorkloadStatus& status) {
+  return std::all_of(status.admission_checks.begin(), status.admission_checks.end(),
+                     [](const auto& check) { return check.state == CheckState::kReady; });
+}
+
+bool HasPendingTopology(const api::WorkloadStatus& status) {
+  if (!status.admission) return false;
+  const auto& assignments = status.admission->pod_set_assignments;
+  return std::any_of(assignments.begin(), assignments.end(), [](const auto& assignment) {
+    return assignment.delayed_topology_request == "Pending";
+  });
+}
+
+void Evict(api::WorkloadStatus& status, const Eviction& eviction, std::int64_t generation,
+           WallTime now) {
+  SetStatusCondition(status, api::kEvicted, ConditionStatus::kTrue, eviction.reason,
+                     eviction.message, generation, now);
+  ResetChecks(status, now);
+  CountEviction(status, eviction);
+  status.unhealthy_nodes.clear();
+}
+
+void Preempt(api::WorkloadStatus& status, const std::string& reason, const std::string& message,
+             std::int64_t generation, WallTime now) {
+  Evict(status, {kPreemptedReason, message, reason}, generation, now);
+  SetStatusCondition(status, api::kPreempted, ConditionStatus::kTrue, reason, message, generation,
+                     now);
+}
+
+void ReserveQuota(api::WorkloadStatus& status, api::Admission admission,
+                  const std::vector<std::string>& required_checks, std::int64_t generation,
+                  WallTime now) {
+  const std::string message = "Quota reserved in ClusterQueue " + admission.cluster_queue;
+  status.admission = std::move(admission);
+  status.resource_requests.clear();
+  MarkAsPast(status, api::kEvicted, generation, now);
+  MarkAsPast(status, api::kPreempted, generation, now);
+  SetStatusCondition(status, api::kQuotaReserved, ConditionStatus::kTrue, api::kQuotaReserved,
+                     message, generation, now);
+  SyncCheckStates(status, required_checks, now);
+  if (AllChecksReady(status) && !HasPendingTopology(status)) {
+    SetStatusCondition(status, api::kAdmitted, ConditionStatus::kTrue, api::kAdmitted,
+                       "The workload is admitted", generation, now);
+  }
+}
+
+Difference SetUnadmitted(api::WorkloadStatus& status, const std::string& reason,
+                         const std::string& message, std::int64_t generation, WallTime now) {
+  const Condition* before = api::FindCondition(status.conditions, api::kQuotaReserved);
+  const bool same_reason =
+      before != nullptr && before->status == ConditionStatus::kFalse && before->reason == reason;
+  const bool changed = SetStatusCondition(status, api::kQuotaReserved, ConditionStatus::kFalse,
+                                          reason, message, generation, now);
+  if (!changed) return Difference::kNone;
+  return same_reason ? Difference::kMessage : Difference::kReason;
+}
+
+std::int64_t WaitSeconds(WallTime since, WallTime now) {
+  return std::max<std::int64_t>(0, std::chrono::floor<std::chrono::seconds>(now - since).count());
+}
+
+WallTime QueuedSince(const api::Workload& workload) {
+  const Condition* evicted = api::FindCondition(workload.status.conditions, api::kRequeued);
+  if (evicted != nullptr && evicted->status == ConditionStatus::kTrue) {
+    return std::max(evicted->last_transition_time, workload.meta.creation_timestamp);
+  }
+  return workload.meta.creation_timestamp;
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,24 @@
+// admission/lifecycle/status_edit.h — small changes of a WorkloadStatus; each says whether it
+// changed anything. For the .cc files of this folder.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/workload.h"
+#include "base/clock.h"
+
+namespace berth::admission {
+
+bool SetStatusCondition(api::WorkloadStatus& status, const char* type, api::ConditionStatus value,
+                        std::string reason, std::string message, std::int64_t generation,
+                        WallTime now);
+bool RemoveStatusCondition(api::WorkloadStatus& status, const char* type);
+
+// Exactly the required checks, new ones Pending, others gone.
+bool SyncCheckStates(api::WorkloadStatus& status, const std::vector<std::string>& required,
+                     WallTime now);
+bool AllChecksReady(const api::WorkloadStatus& status);
+bool HasPendingTopology(const api::WorkloadStatus& status);
+
+}  // namespace berth::admission

@@ -1,0 +1,319 @@
+#include "admission/lifecycle/workload_lifecycle.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "admission/lifecycle/status_edit.h"
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "base/strings.h"
+
+namespace berth::admission {
+namespace {
+
+using api::AdmissionCheckState;
+using api::CheckState;
+using api::Condition;
+using api::FindCondition;
+using api::IsTrue;
+using api::StopPolicy;
+
+// Steps in Kueue's order. A step returns true where nothing after it may happen in this pass.
+class Planner {
+ public:
+  Planner(const WorkloadSituation& situation, WallTime now)
+      : in_(situation), workload_(*situation.workload), now_(now), status_(workload_.status) {}
+
+  WorkloadPlan Run() {
+    Steps();
+    if (changed_) plan_.status = std::move(status_);
+    return std::move(plan_);
+  }
+
+ private:
+  void Steps() {
+    if (workload_.meta.deletion_timestamp) {
+      plan_.remove_finalizer = workload_.meta.owner_references.empty() &&
+                               api::HasFinalizer(workload_.meta, api::kResourceInUseFinalizer);
+      return;
+    }
+    if (IsTrue(status_.conditions, api::kFinished)) return;
+    if (!workload_.spec.active) return Deactivated();
+    if (IsTrue(status_.conditions, api::kDeactivationTarget)) {
+      plan_.deactivate = true;
+      return;
+    }
+    if (IsTrue(status_.conditions, api::kQuotaReserved)) return Reserved();
+    ComeBack();
+    Pending();
+  }
+
+  void Set(const char* type, api::ConditionStatus value, std::string reason, std::string message) {
+    changed_ |= SetStatusCondition(status_, type, value, std::move(reason), std::move(message),
+                                   workload_.meta.generation, now_);
+  }
+  void Say(PlannedEvent::Type type, std::string reason, std::string message) {
+    plan_.events.push_back({type, std::move(reason), std::move(message)});
+  }
+  void LookAgainIn(Duration delay) {
+    delay = std::max(delay, Duration(std::chrono::milliseconds(1)));
+    if (!plan_.look_again || delay < *plan_.look_again) plan_.look_again = delay;
+  }
+  void EvictNow(const Eviction& eviction) {
+    Evict(status_, eviction, workload_.meta.generation, now_);
+    changed_ = true;
+    Say(PlannedEvent::Type::kNormal, "EvictedDueTo" + eviction.reason, eviction.message);
+  }
+  void Target(const char* cause, const std::string& message) {
+    Set(api::kDeactivationTarget, api::ConditionStatus::kTrue, cause, message);
+  }
+
+  void Deactivated();
+  void Reserved();
+  void SyncChecks();
+  bool FollowChecks();
+  bool FollowStops();
+  void SyncAdmitted();
+  bool LimitExecutionTime();
+  bool LimitPodsReady();
+  void ComeBack();
+  void Pending();
+
+  const WorkloadSituation& in_;
+  const api::Workload& workload_;
+  const WallTime now_;
+  api::WorkloadStatus status_;
+  bool changed_ = false;
+  WorkloadPlan plan_;
+};
+
+void Planner::Deactivated() {
+  const Condition* evicted = FindCondition(status_.conditions, api::kEvicted);
+  const bool told = evicted != nullptr && evicted->status == api::ConditionStatus::kTrue &&
+                    evicted->reason.starts_with(api::kDeactivated);
+  if (!told) {
+    Eviction eviction{api::kDeactivated, "The workload is deactivated", ""};
+    const Condition* target = FindCondition(status_.conditions, api::kDeactivationTarget);
+    if (target != nullptr && target->status == api::ConditionStatus::kTrue) {
+      eviction.cause = target->reason;
+      eviction.reason += "DueTo" + target->reason;
+      eviction.message += " due to " + target->message;
+    }
+    EvictNow(eviction);
+  }
+  if (status_.requeue_state) {
+    status_.requeue_state.reset();
+    changed_ = true;
+  }
+  changed_ |= RemoveStatusCondition(status_, api::kDeactivationTarget);
+  if (IsTrue(status_.conditions, api::kQuotaReserved)) return;
+  const Condition* now_evicted = FindCondition(status_.conditions, api::kEvicted);
+  const std::string reason = now_evicted->reason;
+  const std::string message = now_evicted->message;
+  Set(api::kRequeued, api::ConditionStatus::kFalse, reason, message);
+  changed_ |= SetUnadmitted(status_, api::kDeactivated, message, workload_.meta.generation, now_) !=
+              Difference::kNone;
+}
+
+void Planner::Reserved() {
+  if (IsTrue(status_.conditions, api::kEvicted)) return;  // the job is being stopped
+  SyncChecks();
+  if (FollowChecks() || FollowStops()) return;
+  SyncAdmitted();
+  if (LimitExecutionTime()) return;
+  LimitPodsReady();
+}
+
+// The check states are those of the required checks. An admitted workload keeps what it has.
+void Planner::SyncChecks() {
+  if (!in_.required_checks || IsTrue(status_.conditions, api::kAdmitted)) return;
+  changed_ |= SyncCheckStates(status_, *in_.required_checks, now_);
+}
+
+bool Planner::FollowChecks() {
+  std::vector<std::string> rejected;
+  const AdmissionCheckState* first = nullptr;
+  std::int32_t delay_seconds = 0;
+  bool retry = false;
+  for (const AdmissionCheckState& check : status_.admission_checks) {
+    if (check.state == CheckState::kRejected) {
+      if (first == nullptr) first = &check;
+      rejected.push_back(check.name);
+    }
+    if (check.state == CheckState::kRetry) {
+      retry = true;
+      delay_seconds = std::max(delay_seconds, check.requeue_after_seconds.value_or(0));
+    }
+  }
+  if (first != nullptr) {
+    Say(PlannedEvent::Type::kWarning, "AdmissionCheckRejected",
+        "Deactivating workload because AdmissionCheck for " + first->name +
+            " was Rejected: " + first->message);
+    Target(api::kAdmissionCheckReason,
+           "Admission check(s): " + Join(rejected, ",") + ", were rejected");
+    return true;
+  }
+  if (!retry) return false;
+  if (delay_seconds > 0) {
+    if (!status_.requeue_state) status_.requeue_state.emplace();
+    status_.requeue_state->requeue_at = CutToSeconds(now_ + std::chrono::seconds(delay_seconds));
+  }
+  EvictNow({api::kAdmissionCheckReason, "At least one admission check is false", ""});
+  return true;
+}
+
+// Hold lets admitted workloads run to their end; HoldAndDrain stops them too.
+bool Planner::FollowStops() {
+  const bool admitted = IsTrue(status_.conditions, api::kAdmitted);
+  const auto stops = [&](const QueueFacts& queue) {
+    return queue.exists && (queue.stop_policy == StopPolicy::kHoldAndDrain ||
+                            (queue.stop_policy == StopPolicy::kHold && !admitted));
+  };
+  if (stops(in_.cluster_queue)) {
+    EvictNow({api::kClusterQueueStopped, "The ClusterQueue is stopped", ""});
+    return true;
+  }
+  if (stops(in_.local_queue)) {
+    EvictNow({api::kLocalQueueStopped, "The LocalQueue is stopped", ""});
+    return true;
+  }
+  return false;
+}
+
+void Planner::SyncAdmitted() {
+  const bool ready = AllChecksReady(status_) && !HasPendingTopology(status_);
+  const Condition* admitted = FindCondition(status_.conditions, api::kAdmitted);
+  const bool was_admitted = admitted != nullptr && admitted->status == api::ConditionStatus::kTrue;
+  if (ready && !was_admitted) {
+    const Condition* reserved = FindCondition(status_.conditions, api::kQuotaReserved);
+    const std::int64_t waited = WaitSeconds(reserved->last_transition_time, now_);
+    Set(api::kAdmitted, api::ConditionStatus::kTrue, api::kAdmitted, "The workload is admitted");
+    const std::string queue = status_.admission ? status_.admission->cluster_queue : "";
+    Say(PlannedEvent::Type::kNormal, "Admitted",
+        "Admitted by ClusterQueue " + queue + ", wait time since reservation was " +
+            std::to_string(waited) + "s");
+  }
+}
+
+bool Planner::LimitExecutionTime() {
+  const Condition* admitted = FindCondition(status_.conditions, api::kAdmitted);
+  if (!workload_.spec.maximum_execution_time_seconds || admitted == nullptr ||
+      admitted->status != api::ConditionStatus::kTrue) {
+    return false;
+  }
+  const std::chrono::seconds limit(*workload_.spec.maximum_execution_time_seconds);
+  const std::chrono::seconds past(status_.accumulated_past_execution_time_seconds);
+  const Duration left = limit - past - (now_ - admitted->last_transition_time);
+  if (left > Duration::zero()) {
+    LookAgainIn(left);
+    return false;
+  }
+  Target(api::kMaximumExecutionTimeExceeded, "exceeding the maximum execution time");
+  Say(PlannedEvent::Type::kWarning, api::kMaximumExecutionTimeExceeded,
+      "The maximum execution time (" +
+          std::to_string(*workload_.spec.maximum_execution_time_seconds) + "s) exceeded");
+  return true;
+}
+
+// Pods have `timeout` from admission to be ready, and `recovery_timeout` from the loss of one.
+bool Planner::LimitPodsReady() {
+  const PodsReadyOptions& options = in_.pods_ready;
+  const Condition* admitted = FindCondition(status_.conditions, api::kAdmitted);
+  const Condition* ready = FindCondition(status_.conditions, api::kPodsReady);
+  if (!options.enabled || admitted == nullptr || admitted->status != api::ConditionStatus::kTrue ||
+      (ready != nullptr && ready->status == api::ConditionStatus::kTrue)) {
+    return false;
+  }
+  const WallTime start = admitted->last_transition_time;
+  const bool recovering = ready != nullptr && ready->reason == "WaitForRecovery" &&
+                          ready->last_transition_time >= start;
+  const Duration timeout = recovering ? options.recovery_timeout : options.timeout;
+  const Duration left = timeout - (now_ - (recovering ? ready->last_transition_time : start));
+  if (left > Duration::zero()) {
+    LookAgainIn(left);
+    return false;
+  }
+  const std::int32_t count = (status_.requeue_state ? status_.requeue_state->count : 0) + 1;
+  if (options.backoff_limit_count && count > *options.backoff_limit_count) {
+    Target(api::kRequeuingLimitExceeded, "exceeding the maximum number of re-queuing retries");
+    return true;
+  }
+  Duration delay = options.backoff_base;
+  for (std::int32_t i = 1; i < count && delay < options.backoff_max; ++i) delay *= 2;
+  delay = std::min<Duration>(delay, options.backoff_max);
+  status_.requeue_state = api::RequeueState{count, CutToSeconds(now_ + delay)};
+  EvictNow({api::kPodsReadyTimeout,
+            "Exceeded the PodsReady timeout " + workload_.meta.key().ToString(),
+            recovering ? "WaitForRecovery" : "WaitForStart"});
+  return true;
+}
+
+// Requeued=False holds a workload back after an eviction; here it is let go.
+void Planner::ComeBack() {
+  const Condition* requeued = FindCondition(status_.conditions, api::kRequeued);
+  if (requeued == nullptr || requeued->status != api::ConditionStatus::kFalse) return;
+  const std::string reason = requeued->reason;
+  const auto release = [&](const char* why, const char* message) {
+    Set(api::kRequeued, api::ConditionStatus::kTrue, why, message);
+  };
+  if (reason.starts_with(api::kDeactivated)) {
+    release(api::kReactivated, "The workload was reactivated");
+    if (std::exchange(status_.requeue_state, std::nullopt)) changed_ = true;
+    return;
+  }
+  if (reason == api::kClusterQueueStopped) {
+    if (in_.cluster_queue.exists && in_.cluster_queue.stop_policy == StopPolicy::kNone) {
+      release(api::kClusterQueueRestarted, "The ClusterQueue was restarted after being stopped");
+    }
+    return;
+  }
+  if (reason == api::kLocalQueueStopped) {
+    if (in_.local_queue.exists && in_.local_queue.stop_policy == StopPolicy::kNone) {
+      release(api::kLocalQueueRestarted, "The LocalQueue was restarted after being stopped");
+    }
+    return;
+  }
+  if (reason != api::kAdmissionCheckReason && reason != api::kPodsReadyTimeout) return;
+  if (status_.requeue_state && status_.requeue_state->requeue_at) {
+    const Duration left = *status_.requeue_state->requeue_at - now_;
+    if (left > Duration::zero()) return LookAgainIn(left);
+    status_.requeue_state->requeue_at.reset();
+    if (status_.requeue_state->count == 0) status_.requeue_state.reset();
+  }
+  release(api::kBackoffFinished, "The workload backoff was finished");
+}
+
+// Why it cannot be looked at by the scheduler at all. What the scheduler finds, it says itself.
+void Planner::Pending() {
+  const auto because = [&](const char* reason, const std::string& message) {
+    changed_ |= SetUnadmitted(status_, reason, message, workload_.meta.generation, now_) !=
+                Difference::kNone;
+  };
+  const std::string& local = workload_.spec.queue_name;
+  const QueueFacts& queue = in_.cluster_queue;
+  if (const std::string* gates =
+          api::FindValue(workload_.meta.annotations, api::kAdmissionGatedByAnnotation);
+      gates != nullptr && !gates->empty()) {
+    return because(api::kAdmissionGated, "Admission is gated by: " + *gates);
+  }
+  if (!in_.local_queue.exists) {
+    return because(api::kMisconfigured, "LocalQueue " + local + " doesn't exist");
+  }
+  if (in_.local_queue.stop_policy != StopPolicy::kNone) {
+    return because(api::kSuspended, "LocalQueue " + local + " is inactive");
+  }
+  if (!queue.exists) {
+    return because(api::kMisconfigured, "ClusterQueue " + queue.name + " doesn't exist");
+  }
+  if (!queue.active) {
+    return because(api::kSuspended, "ClusterQueue " + queue.name + " is inactive");
+  }
+}
+
+}  // namespace
+
+WorkloadPlan PlanWorkload(const WorkloadSituation& situation, WallTime now) {
+  return Planner(situation, now).Run();
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,299 @@
+// Goal: every step of a Workload's life beside the cycle. Method: a story per test: plan, take the
+// planned status over, let time pass; in the end the plan must be at rest.
+
+#include "admission/lifecycle/workload_lifecycle.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/labels.h"
+#include "api/reasons.h"
+
+namespace berth::admission {
+namespace {
+
+using namespace std::chrono_literals;
+using api::CheckState;
+using api::FindCondition;
+using api::IsFalse;
+using api::IsTrue;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class LifecycleTest : public ::testing::Test {
+ protected:
+  LifecycleTest() {
+    workload_.meta = {
+        .namespace_name = "team", .name = "w", .uid = "u", .creation_timestamp = now_};
+    workload_.spec.queue_name = "lq";
+    situation_.workload = &workload_;
+    situation_.local_queue = {.name = "lq", .exists = true, .active = true};
+    situation_.cluster_queue = {.name = "cq", .exists = true, .active = true};
+    situation_.required_checks.emplace();
+  }
+  void Reserve(std::vector<std::string> checks = {}) {
+    situation_.required_checks = checks;
+    ReserveQuota(workload_.status, {"cq", {}}, checks, 1, now_);
+  }
+  // Plans and performs once; returns the reasons of the events.
+  std::vector<std::string> Step() {
+    plan_ = PlanWorkload(situation_, now_);
+    if (plan_.status) workload_.status = *plan_.status;
+    if (plan_.deactivate) workload_.spec.active = false;
+    std::vector<std::string> reasons;
+    for (const PlannedEvent& event : plan_.events) reasons.push_back(event.reason);
+    return reasons;
+  }
+  bool AtRest() {
+    const WorkloadPlan plan = PlanWorkload(situation_, now_);
+    return !plan.status && !plan.deactivate && plan.events.empty();
+  }
+  // What integrations/release.h does once the pods are gone.
+  void Release() {
+    auto& conditions = workload_.status.conditions;
+    const api::Condition evicted = *FindCondition(conditions, api::kEvicted);
+    const bool at_once = evicted.reason == "Preempted";
+    SetConditionTo(api::kRequeued, at_once, evicted.reason);
+    SetConditionTo(api::kQuotaReserved, false, evicted.reason);
+    SetConditionTo(api::kAdmitted, false, api::kNoReservation);
+    workload_.status.admission.reset();
+  }
+  void SetConditionTo(const char* type, bool value, const std::string& reason) {
+    api::SetCondition(workload_.status.conditions,
+                      {.type = type,
+                       .status = value ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
+                       .reason = reason,
+                       .last_transition_time = now_});
+  }
+  api::AdmissionCheckState& Check(std::size_t index) {
+    return workload_.status.admission_checks.at(index);
+  }
+  std::string ReasonOf(const char* type) const {
+    const api::Condition* condition = FindCondition(workload_.status.conditions, type);
+    return condition == nullptr ? "" : condition->reason;
+  }
+  std::string MessageOf(const char* type) const {
+    const api::Condition* condition = FindCondition(workload_.status.conditions, type);
+    return condition == nullptr ? "" : condition->message;
+  }
+
+  WallTime now_{1'767'225'600s};
+  api::Workload workload_;
+  WorkloadSituation situation_;
+  WorkloadPlan plan_;
+};
+
+TEST_F(LifecycleTest, WithoutChecksTheReservationAdmits) {
+  Reserve();
+  EXPECT_TRUE(IsTrue(workload_.status.conditions, api::kAdmitted));
+  EXPECT_TRUE(AtRest());
+}
+
+TEST_F(LifecycleTest, ReadyChecksAdmit) {
+  Reserve({"a", "b"});
+  EXPECT_TRUE(AtRest());
+  EXPECT_FALSE(IsTrue(workload_.status.conditions, api::kAdmitted));
+  Check(0).state = CheckState::kReady;
+  EXPECT_TRUE(AtRest());
+  Check(1).state = CheckState::kReady;
+  now_ += 90s;
+  EXPECT_THAT(Step(), ElementsAre("Admitted"));
+  EXPECT_EQ(plan_.events[0].message,
+            "Admitted by ClusterQueue cq, wait time since reservation was 90s");
+  EXPECT_TRUE(AtRest());
+}
+
+TEST_F(LifecycleTest, ChecksFollowTheQueueUntilAdmission) {
+  Reserve({"a", "b"});
+  Check(0).state = CheckState::kReady;
+  situation_.required_checks = {"a", "c"};
+  Step();
+  ASSERT_EQ(workload_.status.admission_checks.size(), 2U);
+  EXPECT_EQ(Check(0).state, CheckState::kReady);
+  EXPECT_EQ(Check(1).name, "c");
+  Check(1).state = CheckState::kReady;
+  Step();
+  situation_.required_checks = {"a", "c", "d"};
+  EXPECT_TRUE(AtRest()) << "a check that comes later does not stop what runs";
+}
+
+TEST_F(LifecycleTest, RetryEvictsAndComesBackAfterItsDelay) {
+  Reserve({"a"});
+  Check(0) = {.name = "a",
+              .state = CheckState::kRetry,
+              .message = "no capacity",
+              .requeue_after_seconds = 60,
+              .retry_count = 1};
+  EXPECT_THAT(Step(), ElementsAre("EvictedDueToAdmissionCheck"));
+  EXPECT_EQ(MessageOf(api::kEvicted), "At least one admission check is false");
+  EXPECT_EQ(Check(0).state, CheckState::kPending);
+  EXPECT_EQ(Check(0).message, "Reset to Pending after eviction. Previously: Retry");
+  EXPECT_EQ(Check(0).retry_count, 2);
+  EXPECT_EQ(workload_.status.evictions,
+            (std::vector<api::EvictionCount>{{"AdmissionCheck", "", 1}}));
+  EXPECT_TRUE(AtRest()) << "nothing more before the job has stopped";
+  Release();
+  Step();
+  EXPECT_EQ(plan_.look_again, Duration(60s));
+  now_ += 60s;
+  Step();
+  EXPECT_TRUE(IsTrue(workload_.status.conditions, api::kRequeued));
+  EXPECT_EQ(ReasonOf(api::kRequeued), "BackoffFinished");
+  EXPECT_FALSE(workload_.status.requeue_state.has_value());
+  EXPECT_TRUE(AtRest());
+}
+
+TEST_F(LifecycleTest, RejectedDeactivatesEvenWhatRuns) {
+  Reserve({"a"});
+  Check(0).state = CheckState::kReady;
+  Step();
+  Check(0).state = CheckState::kRejected;
+  Check(0).message = "capacity revoked";
+  EXPECT_THAT(Step(), ElementsAre("AdmissionCheckRejected"));
+  EXPECT_EQ(plan_.events[0].message,
+            "Deactivating workload because AdmissionCheck for a was Rejected: capacity revoked");
+  Step();
+  EXPECT_FALSE(workload_.spec.active);
+  EXPECT_THAT(Step(), ElementsAre("EvictedDueToDeactivatedDueToAdmissionCheck"));
+  EXPECT_EQ(MessageOf(api::kEvicted),
+            "The workload is deactivated due to Admission check(s): a, were rejected");
+  EXPECT_TRUE(AtRest());
+}
+
+TEST_F(LifecycleTest, DeactivatedAndReactivatedByHand) {
+  workload_.spec.active = false;
+  EXPECT_THAT(Step(), ElementsAre("EvictedDueToDeactivated"));
+  EXPECT_EQ(ReasonOf(api::kQuotaReserved), "Deactivated");
+  EXPECT_TRUE(AtRest());
+  workload_.spec.active = true;
+  Step();
+  EXPECT_EQ(ReasonOf(api::kRequeued), "Reactivated");
+  EXPECT_TRUE(AtRest());
+}
+
+TEST_F(LifecycleTest, HoldDropsReservationsAndSparesWhatRuns) {
+  situation_.cluster_queue.stop_policy = api::StopPolicy::kHold;
+  Reserve();
+  EXPECT_THAT(Step(), IsEmpty());
+  situation_.cluster_queue.stop_policy = api::StopPolicy::kHoldAndDrain;
+  EXPECT_THAT(Step(), ElementsAre("EvictedDueToClusterQueueStopped"));
+  Release();
+  situation_.cluster_queue.active = false;
+  Step();
+  EXPECT_EQ(ReasonOf(api::kQuotaReserved), "Suspended");
+  EXPECT_TRUE(IsFalse(workload_.status.conditions, api::kRequeued));
+  situation_.cluster_queue = {.name = "cq", .exists = true, .active = true};
+  Step();
+  EXPECT_EQ(ReasonOf(api::kRequeued), "ClusterQueueRestarted");
+}
+
+TEST_F(LifecycleTest, HoldOfALocalQueueDropsAReservation) {
+  Reserve({"a"});
+  situation_.local_queue.stop_policy = api::StopPolicy::kHold;
+  EXPECT_THAT(Step(), ElementsAre("EvictedDueToLocalQueueStopped"));
+}
+
+TEST_F(LifecycleTest, ExecutionTimeAddsUpOverAdmissions) {
+  workload_.spec.maximum_execution_time_seconds = 100;
+  workload_.status.accumulated_past_execution_time_seconds = 40;
+  situation_.pods_ready.enabled = false;
+  Reserve();
+  Step();
+  EXPECT_EQ(plan_.look_again, Duration(60s));
+  now_ += 60s;
+  EXPECT_THAT(Step(), ElementsAre("MaximumExecutionTimeExceeded"));
+  Step();
+  Step();
+  EXPECT_EQ(ReasonOf(api::kEvicted), "DeactivatedDueToMaximumExecutionTimeExceeded");
+  EXPECT_EQ(MessageOf(api::kEvicted),
+            "The workload is deactivated due to exceeding the maximum execution time");
+}
+
+TEST_F(LifecycleTest, PodsThatAreNotReadyInTimeBackOffAndGiveUp) {
+  situation_.pods_ready = {.timeout = 300s, .recovery_timeout = 60s, .backoff_limit_count = 2};
+  for (const auto delay : {60s, 120s}) {
+    Reserve();
+    Step();
+    EXPECT_EQ(plan_.look_again, Duration(300s));
+    now_ += 300s;
+    EXPECT_THAT(Step(), ElementsAre("EvictedDueToPodsReadyTimeout"));
+    Release();
+    Step();
+    EXPECT_EQ(plan_.look_again, Duration(delay));
+    now_ += delay;
+    Step();
+    EXPECT_EQ(ReasonOf(api::kRequeued), "BackoffFinished");
+  }
+  Reserve();
+  now_ += 300s;
+  Step();
+  EXPECT_EQ(ReasonOf(api::kDeactivationTarget), "RequeuingLimitExceeded");
+}
+
+TEST_F(LifecycleTest, LostReadinessHasItsOwnTimeout) {
+  situation_.pods_ready = {.timeout = 300s, .recovery_timeout = 60s};
+  Reserve();
+  SetConditionTo(api::kPodsReady, true, "Started");
+  now_ += 1h;
+  EXPECT_TRUE(AtRest());
+  SetConditionTo(api::kPodsReady, false, "WaitForRecovery");
+  Step();
+  EXPECT_EQ(plan_.look_again, Duration(60s));
+  now_ += 60s;
+  EXPECT_THAT(Step(), ElementsAre("EvictedDueToPodsReadyTimeout"));
+  EXPECT_EQ(workload_.status.evictions[0].underlying_cause, "WaitForRecovery");
+}
+
+TEST_F(LifecycleTest, WhyTheSchedulerCannotLookAtIt) {
+  situation_.cluster_queue.active = false;
+  Step();
+  EXPECT_EQ(MessageOf(api::kQuotaReserved), "ClusterQueue cq is inactive");
+  situation_.cluster_queue.exists = false;
+  Step();
+  EXPECT_EQ(ReasonOf(api::kQuotaReserved), "Misconfigured");
+  EXPECT_EQ(MessageOf(api::kQuotaReserved), "ClusterQueue cq doesn't exist");
+  situation_.local_queue.exists = false;
+  Step();
+  EXPECT_EQ(MessageOf(api::kQuotaReserved), "LocalQueue lq doesn't exist");
+  workload_.meta.annotations[api::kAdmissionGatedByAnnotation] = "example.com/gate";
+  Step();
+  EXPECT_EQ(MessageOf(api::kQuotaReserved), "Admission is gated by: example.com/gate");
+  EXPECT_TRUE(AtRest());
+}
+
+TEST_F(LifecycleTest, NewReservationSaysWhatWasBefore) {
+  Reserve();
+  Preempt(workload_.status, api::kInCohortReclamation, "Preempted to accommodate x", 1, now_);
+  EXPECT_TRUE(IsTrue(workload_.status.conditions, api::kPreempted));
+  Release();
+  now_ += 5s;
+  Reserve();
+  EXPECT_TRUE(IsFalse(workload_.status.conditions, api::kEvicted));
+  EXPECT_EQ(MessageOf(api::kEvicted), "Previously: Preempted to accommodate x");
+  EXPECT_EQ(ReasonOf(api::kPreempted), "QuotaReserved");
+}
+
+TEST_F(LifecycleTest, FinishedAndDeletedAreLeftAlone) {
+  Reserve({"a"});
+  SetConditionTo(api::kFinished, true, "Succeeded");
+  Check(0).state = CheckState::kRejected;
+  EXPECT_TRUE(AtRest());
+  workload_.meta.deletion_timestamp = now_;
+  workload_.meta.finalizers = {api::kResourceInUseFinalizer};
+  Step();
+  EXPECT_TRUE(plan_.remove_finalizer);
+  workload_.meta.owner_references.push_back({.kind = "Job", .controller = true});
+  Step();
+  EXPECT_FALSE(plan_.remove_finalizer) << "the job's controller does it";
+}
+
+TEST_F(LifecycleTest, UnadmittedTellsTextFromReason) {
+  api::WorkloadStatus status;
+  EXPECT_EQ(SetUnadmitted(status, "WaitingForQuota", "2 more", 1, now_), Difference::kReason);
+  EXPECT_EQ(SetUnadmitted(status, "WaitingForQuota", "2 more", 1, now_), Difference::kNone);
+  EXPECT_EQ(SetUnadmitted(status, "WaitingForQuota", "1 more", 1, now_), Difference::kMessage);
+  EXPECT_EQ(SetUnadmitted(status, "ExceedsMaxQuota", "1 more", 1, now_), Difference::kReason);
+}
+
+}  // namespace
+}  // namespace berth::admission

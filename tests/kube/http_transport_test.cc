@@ -1,0 +1,175 @@
+// Goal: requests, answers and watches through real HTTP. Method: the server of net/ on a free port
+// gives canned answers; waiting is by condition, never by time.
+
+#include "kube/client/http_transport.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "kube/client/line_splitter.h"
+#include "net/io_pool.h"
+#include "net/server.h"
+
+namespace berth::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+
+// What callbacks on other threads said, in order.
+class Mailbox {
+ public:
+  void Put(std::string text) {
+    const std::lock_guard lock(mutex_);
+    texts_.push_back(std::move(text));
+    changed_.notify_all();
+  }
+  std::string Take() {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, 20s, [&] { return !texts_.empty(); })) return "(nothing came)";
+    std::string text = std::move(texts_.front());
+    texts_.pop_front();
+    return text;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> texts_;
+};
+
+class HttpTransportTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto server = net::HttpServer::Start(
+        pool_, {}, [this](net::Request request, std::shared_ptr<net::Responder> responder) {
+          Serve(request, *responder);
+        });
+    ASSERT_TRUE(server) << server.error().message;
+    server_ = *std::move(server);
+    KubeConfig config;
+    config.server = "http://127.0.0.1:" + std::to_string(server_->port());
+    config.bearer_token = "secret";
+    auto transport = MakeHttpTransport(pool_, *strand_, config, {});
+    ASSERT_TRUE(transport) << transport.error().message;
+    transport_ = *std::move(transport);
+  }
+  void TearDown() override {
+    server_->Stop();
+    pool_.Stop();
+  }
+
+  void Serve(const net::Request& request, net::Responder& responder) {
+    Answer(request, responder);
+    seen_.Put(request.method + " " + request.target + " " +
+              std::string(request.headers.Find("Authorization")) + " " +
+              std::string(request.headers.Find("Content-Type")) + " " + request.body);
+  }
+
+  void Answer(const net::Request& request, net::Responder& responder) {
+    const net::Headers json{{"Content-Type", "application/json"}};
+    if (request.target.starts_with("/gone")) {
+      return responder.Send({410, json, R"({"reason":"Expired","message":"too old"})"});
+    }
+    if (request.target.find("watch=true") != std::string::npos) {
+      stream_ = responder.StartStream(200, json);
+      return;
+    }
+    if (request.target == "/text") return responder.Send({200, {}, "a log line\n"});
+    if (request.method != "GET") return responder.Send({201, json, "{}"});
+    responder.Send({429,
+                    {{"Content-Type", "application/json"}, {"Retry-After", "7"}},
+                    R"({"reason":"TooManyRequests"})"});
+  }
+
+  std::unique_ptr<WatchHandle> Watch(const std::string& path) {
+    WatchCallbacks callbacks;
+    callbacks.on_event = [this](const WatchEvent& event) {
+      events_.Put(std::to_string(static_cast<int>(event.type)) + event.object->dump());
+    };
+    callbacks.on_end = [this](const Status& status) {
+      events_.Put(status ? "end" : std::string(ErrorCodeName(status.error().code)));
+    };
+    return transport_->Watch({"GET", path + "?watch=true", "", nullptr}, 20s, callbacks);
+  }
+
+  net::IoPool pool_{2};
+  std::unique_ptr<Executor> strand_ = pool_.MakeStrand();
+  Mailbox seen_;
+  Mailbox events_;
+  std::shared_ptr<net::Stream> stream_;
+  std::unique_ptr<net::HttpServer> server_;
+  std::unique_ptr<Transport> transport_;
+};
+
+TEST_F(HttpTransportTest, SendsTokenAndBodyAndReadsDelay) {
+  transport_->Send(
+      {"POST", "/x", "application/json", std::make_shared<const Json>(Json{{"a", 1}})}, 10s,
+      [&](const Result<ApiResponse>& response) { events_.Put(std::to_string(response->status)); });
+  EXPECT_EQ(seen_.Take(), R"(POST /x Bearer secret application/json {"a":1})");
+  EXPECT_EQ(events_.Take(), "201");
+  transport_->Send({"GET", "/x", "", nullptr}, 10s, [&](const Result<ApiResponse>& response) {
+    events_.Put(std::to_string(response->status) + " " +
+                std::to_string(response->retry_after.value_or(0s) / 1s) + " " +
+                response->body->dump());
+  });
+  EXPECT_EQ(events_.Take(), R"(429 7 {"reason":"TooManyRequests"})");
+  transport_->Send({"GET", "/text", "", nullptr}, 10s,
+                   [&](const Result<ApiResponse>& response) { events_.Put(response->text); });
+  EXPECT_EQ(events_.Take(), "a log line\n");
+}
+
+TEST_F(HttpTransportTest, WatchEventsComeWhateverTheChunks) {
+  const auto watch = Watch("/pods");
+  seen_.Take();
+  stream_->Write(R"({"type":"ADDED","object":{"a":1}})"
+                 "\n{\"type\":\"BOOK");
+  EXPECT_EQ(events_.Take(), R"(0{"a":1})");
+  stream_->Write("MARK\",\"object\":{}}\n\n");
+  EXPECT_EQ(events_.Take(), "3{}");
+  stream_->Close();
+  EXPECT_EQ(events_.Take(), "end");
+}
+
+TEST_F(HttpTransportTest, ErrorEventAndRefusalEndTheWatch) {
+  const auto watch = Watch("/pods");
+  seen_.Take();
+  stream_->Write(R"({"type":"ERROR","object":{"code":410,"reason":"Expired"}})"
+                 "\n");
+  EXPECT_EQ(events_.Take(), "Expired");
+  const auto refused = Watch("/gone");
+  EXPECT_EQ(events_.Take(), "Expired");
+  const auto garbage = Watch("/pods");
+  seen_.Take();
+  seen_.Take();
+  stream_->Write("not json\n");
+  EXPECT_EQ(events_.Take(), "Unavailable");
+}
+
+TEST_F(HttpTransportTest, LostServerIsUnavailable) {
+  server_->Stop();
+  transport_->Send({"GET", "/x", "", nullptr}, 10s, [&](const Result<ApiResponse>& response) {
+    events_.Put(std::string(ErrorCodeName(response.error().code)));
+  });
+  EXPECT_EQ(events_.Take(), "Unavailable");
+}
+
+TEST(LineSplitter, JoinsPiecesAndBoundsLines) {
+  LineSplitter splitter(8);
+  std::vector<std::string> lines;
+  const auto feed = [&](std::string_view bytes) {
+    return splitter.Feed(bytes, [&](const std::string& line) { lines.push_back(line); });
+  };
+  EXPECT_TRUE(feed("ab"));
+  EXPECT_TRUE(feed("c\n\r\n12345678\nx"));
+  EXPECT_THAT(lines, ElementsAre("abc", "12345678"));
+  EXPECT_EQ(feed("12345678").error().code, ErrorCode::kInvalid);
+}
+
+}  // namespace
+}  // namespace berth::kube
