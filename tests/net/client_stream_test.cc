@@ -148,6 +148,38 @@ TEST_F(ClientStream, CancelledAtRandomInstants) {
   waiter_.Notify([&] { EXPECT_TRUE(log.ends.empty()); });
 }
 
+TEST_F(ClientStream, FanOutFromManyThreadsWhileWatchersLeave) {
+  StartServer();
+  const auto client = MakeClient(port());
+  constexpr std::size_t kWatchers = 30;
+  std::vector<std::unique_ptr<StreamLog>> logs;
+  std::vector<std::unique_ptr<StreamHandle>> handles;
+  for (std::size_t count = 0; count < kWatchers; ++count) {
+    logs.push_back(std::make_unique<StreamLog>(waiter_));
+    handles.push_back(client->Open(Make("GET", "/stream"), kLong, logs.back()->Callbacks()));
+  }
+  const auto streams = WaitForStreams(kWatchers);
+  std::vector<std::future<void>> writers;
+  for (int writer = 0; writer < 4; ++writer) {
+    writers.push_back(std::async(std::launch::async, [&] {
+      for (int event = 0; event < 200; ++event) {
+        for (const auto& stream : streams) stream->Write("0123456789");
+      }
+    }));
+  }
+  for (std::size_t index = 0; index < kWatchers; index += 2) handles[index]->Cancel();
+  for (auto& writer : writers) writer.get();
+  for (std::size_t index = 1; index < kWatchers; index += 2) {
+    EXPECT_TRUE(waiter_.WaitFor([&] { return logs[index]->data.size() == 4 * 200 * 10; })) << index;
+  }
+  for (const auto& stream : streams) stream->Close();
+  EXPECT_TRUE(WaitForGone(kWatchers));
+  for (std::size_t index = 1; index < kWatchers; index += 2) {
+    EXPECT_TRUE(logs[index]->WaitForEnd());
+    EXPECT_TRUE(logs[index]->ends[0].has_value());
+  }
+}
+
 TEST_F(ClientStream, AnErrorAnswerIsAHeadAndABody) {
   const auto client = MakeClient(listener_.port());
   StreamLog log(waiter_);
