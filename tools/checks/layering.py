@@ -16,7 +16,7 @@ MAY_INCLUDE = {
     "api/codec": "base api",
     "api/yaml": "base api api/codec",
     "queue": "base api",
-    "admission": "base api queue/ordering.h",
+    "admission": "base api queue",
     "provisioning": "base api",
     "integrations": "base api api/codec",
     "webhook": "base api api/codec",

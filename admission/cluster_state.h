@@ -1,0 +1,196 @@
+// admission/cluster_state.h — what the decisions read: ClusterQueues and cohorts compiled to
+// numbers, flavors, checks, and who holds how much quota. Kept incrementally: a change costs what it
+// concerns.
+//
+//     objects ──Set…/Remove…──▶ ClusterState (QuotaTree, QueueState, reservations) ──▶ decisions
+//
+// Objects may come in any order: what a queue names and what is missing makes the queue inactive,
+// with its reasons. Cohorts exist as soon as somebody names them. Each change returns the trees
+// whose inadmissible workloads it may help (Wakes).
+//
+// Threads: one. Errors: none; bad objects were refused by the webhooks.
+// Source: Kueue pkg/cache/scheduler, pkg/controller/core/clusterqueue_controller.go.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "admission/decision.h"
+#include "admission/quota_tree.h"
+#include "api/pod.h"
+#include "api/queues.h"
+
+namespace berth::admission {
+
+// A resource group with numbers: flavor_resources[flavor][resource].
+struct CompiledGroup {
+  std::vector<ResourceId> resources;  // by name
+  std::vector<FlavorId> flavors;      // in the order they are tried
+  std::vector<std::vector<FlavorResourceId>> flavor_resources;
+
+  bool Covers(ResourceId resource) const;
+  // -1 where the flavor has no quota for the resource.
+  FlavorResourceId Find(std::size_t flavor_index, ResourceId resource) const;
+};
+
+// A workload that holds quota. Candidates for preemption are read from the queue's list of these.
+struct Reservation {
+  WorkloadId workload = queue::kNoNode;
+  std::shared_ptr<const api::Workload> object;
+  ClusterQueueId cluster_queue = -1;
+  Usage usage;
+  std::int64_t priority = 0;
+  WallTime queued_at{};    // its queue-order instant
+  WallTime reserved_at{};  // when QuotaReserved became true
+  bool evicted = false;    // told to stop, has not stopped yet
+  bool admitted = false;   // condition Admitted
+
+  bool Uses(FlavorResourceId fr) const;
+};
+
+struct InactiveReason {
+  std::string reason;   // of the condition Active
+  std::string message;  // a part of its message
+};
+
+struct QueueState {
+  std::string name;
+  bool present = false;
+  bool deleting = false;
+  api::ClusterQueueSpec spec;
+  NodeId node = kNoQuotaNode;
+  std::vector<CompiledGroup> groups;
+  std::vector<InactiveReason> inactive;  // empty: takes heads
+  std::int64_t generation = 0;           // grows when more may have become allocatable
+  // In the order candidates are taken in: evicted first, then lower priority, later reservation,
+  // UID.
+  std::vector<Reservation*> reservations;
+
+  bool active() const { return present && inactive.empty(); }
+  const CompiledGroup* GroupOf(ResourceId resource) const;
+  std::string ActiveReason() const;
+  std::string ActiveMessage() const;
+};
+
+// Whether `a` is taken before `b`, both of one queue.
+bool TakenBefore(const Reservation& a, const Reservation& b);
+
+// Whose inadmissible workloads to retry: those of a queue without a cohort, or of the whole tree
+// below a root cohort.
+struct WakeTarget {
+  ClusterQueueId queue = -1;  // -1: the cohort
+  std::string cohort;
+  friend auto operator<=>(const WakeTarget&, const WakeTarget&) = default;
+};
+using Wakes = std::vector<WakeTarget>;
+
+class ClusterState {
+ public:
+  // `names` gives the queues their numbers; it outlives this object.
+  explicit ClusterState(queue::QueueSet& queues) : queues_(queues) {}
+
+  Vocabulary& vocabulary() { return vocabulary_; }
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  QuotaTree& tree() { return tree_; }
+  const QuotaTree& tree() const { return tree_; }
+  const QueueState& queue(ClusterQueueId id) const { return *states_[static_cast<std::size_t>(id)]; }
+
+  Wakes SetClusterQueue(const api::ClusterQueue& object);
+  Wakes RemoveClusterQueue(const std::string& name);
+  Wakes SetCohort(const api::Cohort& object);
+  void RemoveCohort(const std::string& name);
+  Wakes SetFlavor(const api::ResourceFlavor& object);
+  Wakes RemoveFlavor(const std::string& name);
+  Wakes SetCheck(const api::AdmissionCheck& object);
+  Wakes RemoveCheck(const std::string& name);
+  Wakes SetTopology(const api::Topology& object);
+  Wakes RemoveTopology(const std::string& name);
+
+  // null: there is none.
+  std::shared_ptr<const api::ResourceFlavor> flavor(FlavorId id) const;
+  const api::Topology* topology(const std::string& name) const;
+
+  // Makes room for a queue that is named before its object has come.
+  void EnsureQueue(ClusterQueueId id) { state(id); }
+
+  // Holds quota from now on, or with new numbers. Releasing may help others.
+  void Reserve(std::unique_ptr<Reservation> reservation);
+  void Release(WorkloadId workload);
+  const Reservation* reservation(WorkloadId workload) const;
+  // Re-sorts after priority, eviction or time changed.
+  void Update(WorkloadId workload, const std::function<void(Reservation&)>& change);
+
+  // What to wake for the sake of `id`; nullopt below a cycle of cohorts.
+  std::optional<WakeTarget> TreeOf(ClusterQueueId id) const;
+  // The queues that `target` covers now, by name.
+  std::vector<ClusterQueueId> QueuesOf(const WakeTarget& target) const;
+  // In the scheduler's eyes: active, and not below a cycle.
+  bool Usable(ClusterQueueId id) const;
+  ClusterQueueId QueueAt(NodeId leaf) const;  // -1: a cohort
+  std::string CohortName(NodeId node) const;  // empty: not a cohort
+  double FairWeight(NodeId node) const;
+  std::vector<std::string> CohortsInCycles() const;
+  std::vector<std::string> CohortNames() const;
+  std::optional<NodeId> CohortNode(const std::string& name) const;
+  std::vector<ClusterQueueId> PresentQueues() const;  // by name
+
+  // The checks a workload with these flavors has to pass in the queue, by name.
+  std::vector<std::string> RequiredChecks(ClusterQueueId id,
+                                          const std::vector<std::string>& flavors) const;
+
+  FlavorResourceId FlavorResourceNumber(FlavorId flavor, ResourceId resource);
+  FlavorId FlavorOf(FlavorResourceId fr) const { return pairs_[static_cast<std::size_t>(fr)].first; }
+  ResourceId ResourceOf(FlavorResourceId fr) const {
+    return pairs_[static_cast<std::size_t>(fr)].second;
+  }
+
+ private:
+  struct CohortState {
+    std::string name;
+    NodeId node = kNoQuotaNode;
+    bool is_object = false;
+  };
+  struct CheckState {
+    bool active = false;
+    std::string controller;
+  };
+
+  QueueState& state(ClusterQueueId id);
+  NodeId CohortNodeFor(const std::string& name);  // makes it
+  void DropUnused(NodeId cohort);
+  void Join(NodeId node, const std::string& cohort);
+  void Compile(QueueState& queue);
+  std::vector<Quota> QuotasOf(const std::vector<api::ResourceGroup>& groups);
+  std::vector<InactiveReason> WhyInactive(const QueueState& queue) const;
+  // Looks again at what makes queues active; returns the trees of those that became so.
+  Wakes RefreshActive(const std::function<bool(const QueueState&)>& concerned);
+  void RebuildTree(NodeId node);
+  Wakes TreesOf(const std::vector<ClusterQueueId>& ids) const;
+  void CollectQueues(NodeId node, std::vector<ClusterQueueId>& queues) const;
+  void Insert(QueueState& queue, Reservation* reservation);
+  void Erase(QueueState& queue, const Reservation* reservation);
+
+  queue::QueueSet& queues_;
+  Vocabulary vocabulary_;
+  QuotaTree tree_;
+  std::vector<std::unique_ptr<QueueState>> states_;  // by ClusterQueueId
+  std::map<std::string, ClusterQueueId> present_;
+  std::map<std::string, CohortState> cohorts_;
+  std::map<std::string, std::shared_ptr<const api::ResourceFlavor>> flavors_;
+  std::vector<std::shared_ptr<const api::ResourceFlavor>> flavors_by_id_;
+  std::map<std::string, CheckState> checks_;
+  std::map<std::string, api::Topology> topologies_;
+  std::vector<std::unique_ptr<Reservation>> reservations_;  // by WorkloadId
+  std::vector<std::pair<FlavorId, ResourceId>> pairs_;
+  std::map<std::pair<FlavorId, ResourceId>, FlavorResourceId> pair_numbers_;
+  std::vector<ClusterQueueId> queue_of_leaf_;
+  std::vector<std::string> cohort_of_node_;
+  std::vector<double> weights_;  // by node
+};
+
+}  // namespace berth::admission

@@ -1,0 +1,212 @@
+// The parts of ClusterState that hold reservations and answer questions.
+#include <algorithm>
+
+#include "admission/cluster_state.h"
+#include "base/assert.h"
+#include "base/strings.h"
+
+namespace berth::admission {
+
+bool CompiledGroup::Covers(ResourceId resource) const {
+  return std::find(resources.begin(), resources.end(), resource) != resources.end();
+}
+
+FlavorResourceId CompiledGroup::Find(std::size_t flavor_index, ResourceId resource) const {
+  const auto found = std::find(resources.begin(), resources.end(), resource);
+  if (found == resources.end()) return -1;
+  return flavor_resources[flavor_index][static_cast<std::size_t>(found - resources.begin())];
+}
+
+bool Reservation::Uses(FlavorResourceId fr) const {
+  return std::any_of(usage.begin(), usage.end(), [fr](const FlavorResourceAmount& item) {
+    return item.flavor_resource == fr;
+  });
+}
+
+const CompiledGroup* QueueState::GroupOf(ResourceId resource) const {
+  for (const CompiledGroup& group : groups) {
+    if (group.Covers(resource)) return &group;
+  }
+  return nullptr;
+}
+
+std::string QueueState::ActiveReason() const {
+  return inactive.empty() ? "Ready" : inactive.front().reason;
+}
+
+std::string QueueState::ActiveMessage() const {
+  if (inactive.empty()) return "Can admit new workloads";
+  if (deleting) return "Can't admit new workloads; clusterQueue is terminating";
+  std::string text;
+  for (const InactiveReason& reason : inactive) {
+    text += (text.empty() ? "" : ", ") + reason.message;
+  }
+  return "Can't admit new workloads: " + text + ".";
+}
+
+bool TakenBefore(const Reservation& a, const Reservation& b) {
+  if (a.evicted != b.evicted) return a.evicted;
+  if (a.priority != b.priority) return a.priority < b.priority;
+  if (a.reserved_at != b.reserved_at) return a.reserved_at > b.reserved_at;
+  return a.object->meta.uid < b.object->meta.uid;
+}
+
+std::shared_ptr<const api::ResourceFlavor> ClusterState::flavor(FlavorId id) const {
+  const auto slot = static_cast<std::size_t>(id);
+  return slot < flavors_by_id_.size() ? flavors_by_id_[slot] : nullptr;
+}
+
+const api::Topology* ClusterState::topology(const std::string& name) const {
+  const auto found = topologies_.find(name);
+  return found == topologies_.end() ? nullptr : &found->second;
+}
+
+void ClusterState::Insert(QueueState& queue, Reservation* reservation) {
+  const auto place = std::lower_bound(
+      queue.reservations.begin(), queue.reservations.end(), reservation,
+      [](const Reservation* a, const Reservation* b) { return TakenBefore(*a, *b); });
+  queue.reservations.insert(place, reservation);
+}
+
+void ClusterState::Erase(QueueState& queue, const Reservation* reservation) {
+  auto place = std::lower_bound(
+      queue.reservations.begin(), queue.reservations.end(), reservation,
+      [](const Reservation* a, const Reservation* b) { return TakenBefore(*a, *b); });
+  BERTH_ASSERT(place != queue.reservations.end() && *place == reservation);
+  queue.reservations.erase(place);
+}
+
+void ClusterState::Reserve(std::unique_ptr<Reservation> reservation) {
+  const auto slot = static_cast<std::size_t>(reservation->workload);
+  if (slot >= reservations_.size()) reservations_.resize(slot + 1);
+  BERTH_ASSERT(reservations_[slot] == nullptr);
+  QueueState& queue = state(reservation->cluster_queue);
+  if (queue.present) tree_.AddUsage(queue.node, reservation->usage);
+  Insert(queue, reservation.get());
+  reservations_[slot] = std::move(reservation);
+}
+
+void ClusterState::Release(WorkloadId workload) {
+  const auto slot = static_cast<std::size_t>(workload);
+  BERTH_ASSERT(slot < reservations_.size() && reservations_[slot] != nullptr);
+  const Reservation& released = *reservations_[slot];
+  QueueState& queue = state(released.cluster_queue);
+  if (queue.present) tree_.RemoveUsage(queue.node, released.usage);
+  ++queue.generation;
+  Erase(queue, &released);
+  reservations_[slot] = nullptr;
+}
+
+const Reservation* ClusterState::reservation(WorkloadId workload) const {
+  const auto slot = static_cast<std::size_t>(workload);
+  return slot < reservations_.size() ? reservations_[slot].get() : nullptr;
+}
+
+void ClusterState::Update(WorkloadId workload, const std::function<void(Reservation&)>& change) {
+  Reservation& changed = *reservations_[static_cast<std::size_t>(workload)];
+  QueueState& queue = state(changed.cluster_queue);
+  Erase(queue, &changed);
+  if (queue.present) tree_.RemoveUsage(queue.node, changed.usage);
+  change(changed);
+  if (queue.present) tree_.AddUsage(queue.node, changed.usage);
+  Insert(queue, &changed);
+  ++queue.generation;
+}
+
+std::optional<WakeTarget> ClusterState::TreeOf(ClusterQueueId id) const {
+  const QueueState& asked = queue(id);
+  if (!asked.present || tree_.InCycle(asked.node)) return std::nullopt;
+  const NodeId root = tree_.Root(asked.node);
+  if (root == asked.node) return WakeTarget{id, ""};
+  return WakeTarget{-1, cohort_of_node_[static_cast<std::size_t>(root)]};
+}
+
+Wakes ClusterState::TreesOf(const std::vector<ClusterQueueId>& ids) const {
+  Wakes wakes;
+  for (const ClusterQueueId id : ids) {
+    const std::optional<WakeTarget> tree = TreeOf(id);
+    if (tree && std::find(wakes.begin(), wakes.end(), *tree) == wakes.end()) {
+      wakes.push_back(*tree);
+    }
+  }
+  return wakes;
+}
+
+std::vector<ClusterQueueId> ClusterState::QueuesOf(const WakeTarget& target) const {
+  std::vector<ClusterQueueId> queues;
+  if (target.queue >= 0) {
+    if (queue(target.queue).present) queues.push_back(target.queue);
+    return queues;
+  }
+  const std::optional<NodeId> node = CohortNode(target.cohort);
+  if (!node || tree_.InCycle(*node)) return queues;
+  CollectQueues(*node, queues);
+  std::sort(queues.begin(), queues.end(), [this](ClusterQueueId a, ClusterQueueId b) {
+    return queue(a).name < queue(b).name;
+  });
+  return queues;
+}
+
+bool ClusterState::Usable(ClusterQueueId id) const {
+  const QueueState& asked = queue(id);
+  return asked.active() && !tree_.InCycle(asked.node);
+}
+
+ClusterQueueId ClusterState::QueueAt(NodeId leaf) const {
+  const auto slot = static_cast<std::size_t>(leaf);
+  return slot < queue_of_leaf_.size() ? queue_of_leaf_[slot] : -1;
+}
+
+std::string ClusterState::CohortName(NodeId node) const {
+  const auto slot = static_cast<std::size_t>(node);
+  return slot < cohort_of_node_.size() ? cohort_of_node_[slot] : "";
+}
+
+double ClusterState::FairWeight(NodeId node) const {
+  const auto slot = static_cast<std::size_t>(node);
+  return slot < weights_.size() ? weights_[slot] : 1.0;
+}
+
+std::vector<std::string> ClusterState::CohortsInCycles() const {
+  std::vector<std::string> names;
+  for (const auto& [name, cohort] : cohorts_) {
+    if (tree_.InCycle(cohort.node)) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> ClusterState::CohortNames() const {
+  std::vector<std::string> names;
+  for (const auto& [name, cohort] : cohorts_) names.push_back(name);
+  return names;
+}
+
+std::optional<NodeId> ClusterState::CohortNode(const std::string& name) const {
+  const auto found = cohorts_.find(name);
+  if (found == cohorts_.end()) return std::nullopt;
+  return found->second.node;
+}
+
+std::vector<ClusterQueueId> ClusterState::PresentQueues() const {
+  std::vector<ClusterQueueId> queues;
+  for (const auto& [name, id] : present_) queues.push_back(id);
+  return queues;
+}
+
+std::vector<std::string> ClusterState::RequiredChecks(
+    ClusterQueueId id, const std::vector<std::string>& flavors) const {
+  std::vector<std::string> checks;
+  for (const api::AdmissionCheckRule& rule : queue(id).spec.admission_checks) {
+    const bool applies =
+        rule.on_flavors.empty() ||
+        std::any_of(flavors.begin(), flavors.end(), [&rule](const std::string& flavor) {
+          return std::find(rule.on_flavors.begin(), rule.on_flavors.end(), flavor) !=
+                 rule.on_flavors.end();
+        });
+    if (applies) checks.push_back(rule.check);
+  }
+  std::sort(checks.begin(), checks.end());
+  return checks;
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,324 @@
+#include "admission/cycle.h"
+
+#include <algorithm>
+
+#include "admission/partial_admission.h"
+#include "admission/tournament.h"
+#include "base/assert.h"
+
+namespace berth::admission {
+namespace {
+
+bool HasFailedCheck(const api::Workload& workload) {
+  return std::any_of(workload.status.admission_checks.begin(),
+                     workload.status.admission_checks.end(), [](const auto& check) {
+                       return check.state == api::CheckState::kRetry ||
+                              check.state == api::CheckState::kRejected;
+                     });
+}
+
+}  // namespace
+
+Remark Cycle::WhyNotNominated(const HeadInput& head) const {
+  const api::Workload& object = *head.workload->object;
+  if (HasFailedCheck(object)) return Remark::kFailedChecks;
+  if (!context_.state->Usable(head.head.cluster_queue)) return Remark::kQueueInactive;
+  if (!context_.queues->NamespacePasses(head.head.cluster_queue, object.meta.namespace_name)) {
+    return Remark::kNamespaceMismatch;
+  }
+  return Remark::kNone;
+}
+
+PreemptionRequest Cycle::RequestFor(const Entry& entry, const Assignment& assignment) const {
+  PreemptionRequest request;
+  request.workload = entry.input.workload;
+  request.queue = entry.input.head.cluster_queue;
+  request.usage = assignment.usage;
+  std::erase_if(request.usage, [](const auto& item) { return item.amount == 0; });
+  for (const PodSetDecision& pod_set : assignment.pod_sets) {
+    for (const FlavorChoice& choice : pod_set.flavors) {
+      auto& contested = request.contested;
+      if (choice.mode == AssignmentMode::kPreempt &&
+          std::find(contested.begin(), contested.end(), choice.flavor_resource) ==
+              contested.end()) {
+        contested.push_back(choice.flavor_resource);
+      }
+    }
+  }
+  return request;
+}
+
+void Cycle::AssignFlavors(Entry& entry, const ScanState* scan, const Assignment* nominated) {
+  SearchOracle oracle(*context_.search, *context_.state, *entry.input.workload,
+                      entry.input.head.cluster_queue);
+  const FlavorAssigner::Context assigner_context{context_.state, context_.gates,
+                                                 context_.fair_sharing->has_value(),
+                                                 context_.number, context_.placer};
+  FlavorAssigner assigner(assigner_context, *entry.input.workload,
+                          entry.input.head.cluster_queue, scan, nominated, oracle);
+  entry.targets.clear();
+  entry.decision.spared.clear();
+  Assignment full = assigner.Assign({});
+  if (full.mode == AssignmentMode::kPreempt) {
+    entry.targets = oracle.Targets(RequestFor(entry, full), &entry.decision.spared);
+  }
+  const bool usable = full.mode == AssignmentMode::kFit || !entry.targets.empty();
+  if (usable || !TryPartially(entry, assigner, oracle)) {
+    entry.decision.assignment = std::move(full);
+  }
+}
+
+bool Cycle::TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& oracle) {
+  if (!context_.gates->partial_admission) return false;
+  const auto probe = [&](const std::vector<std::int32_t>& counts) {
+    Assignment assignment = assigner.Assign(counts);
+    if (assignment.mode == AssignmentMode::kFit) {
+      entry.decision.assignment = std::move(assignment);
+      entry.targets.clear();
+      return true;
+    }
+    if (assignment.mode != AssignmentMode::kPreempt) return false;
+    std::vector<PreemptionTarget> targets =
+        oracle.Targets(RequestFor(entry, assignment), &entry.decision.spared);
+    if (targets.empty()) return false;
+    entry.decision.assignment = std::move(assignment);
+    entry.targets = std::move(targets);
+    return true;
+  };
+  return LargestReducedCounts(*entry.input.workload->object, probe);
+}
+
+bool Cycle::Before(const Entry& a, const Entry& b) const {
+  if (context_.gates->prioritize_preemptor_workloads &&
+      a.input.waits_for_preemption != b.input.waits_for_preemption) {
+    return a.input.waits_for_preemption;
+  }
+  const std::int32_t a_height = a.decision.assignment.borrow_height;
+  const std::int32_t b_height = b.decision.assignment.borrow_height;
+  if (a_height != b_height) return a_height < b_height;
+  const queue::WorkloadInfo& left = *a.input.workload;
+  const queue::WorkloadInfo& right = *b.input.workload;
+  if (context_.gates->priority_sorting_within_cohort && left.priority != right.priority) {
+    return left.priority > right.priority;
+  }
+  if (left.queued_at != right.queued_at) return left.queued_at < right.queued_at;
+  return left.object->meta.uid < right.object->meta.uid;
+}
+
+std::vector<Decision> Cycle::Run(const std::vector<HeadInput>& heads) {
+  entries_.clear();
+  processed_.clear();
+  preempted_.clear();
+  entries_.reserve(heads.size());
+  std::vector<Decision> never_nominated;
+  for (const HeadInput& head : heads) {
+    Entry entry;
+    entry.input = head;
+    entry.decision.workload = head.head.workload;
+    entry.decision.object = head.workload->object;
+    entry.decision.cluster_queue = head.head.cluster_queue;
+    entry.decision.remark = WhyNotNominated(head);
+    if (entry.decision.remark != Remark::kNone) {
+      if (entry.decision.remark == Remark::kNamespaceMismatch) {
+        entry.decision.requeue_reason = queue::RequeueReason::kNamespaceMismatch;
+      }
+      never_nominated.push_back(std::move(entry.decision));
+      continue;
+    }
+    AssignFlavors(entry, head.scan, nullptr);
+    entries_.push_back(std::move(entry));
+  }
+  const QuotaTree::Mark mark = context_.state->tree().Begin();
+  if (context_.fair_sharing->has_value()) {
+    RunFair();
+  } else {
+    RunClassical();
+  }
+  context_.state->tree().RollBack(mark);
+  std::vector<Decision> decisions;
+  decisions.reserve(heads.size());
+  for (Entry* entry : processed_) decisions.push_back(std::move(entry->decision));
+  std::sort(never_nominated.begin(), never_nominated.end(), [](const auto& a, const auto& b) {
+    return a.object->meta.key() < b.object->meta.key();
+  });
+  for (Decision& decision : never_nominated) decisions.push_back(std::move(decision));
+  return decisions;
+}
+
+void Cycle::RunClassical() {
+  std::vector<Entry*> order;
+  order.reserve(entries_.size());
+  for (Entry& entry : entries_) order.push_back(&entry);
+  std::sort(order.begin(), order.end(),
+            [this](const Entry* a, const Entry* b) { return Before(*a, *b); });
+  for (Entry* entry : order) Process(*entry);
+}
+
+void Cycle::RunFair() {
+  Tournament tournament(*context_.state, *context_.gates, context_.search->shares());
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    tournament.Add({i, entry.input.head.cluster_queue, entry.input.workload,
+                    &entry.decision.assignment.usage, entry.input.waits_for_preemption});
+  }
+  while (const std::optional<std::size_t> winner = tournament.Next()) {
+    Process(entries_[*winner]);
+  }
+}
+
+bool Cycle::Overlaps(const Entry& entry) const {
+  return std::any_of(entry.targets.begin(), entry.targets.end(), [this](const auto& target) {
+    return std::find(preempted_.begin(), preempted_.end(), target.reservation) !=
+           preempted_.end();
+  });
+}
+
+bool Cycle::FitsNow(const Entry& entry) {
+  ClusterState& state = *context_.state;
+  QuotaTree& tree = state.tree();
+  const NodeId leaf = state.queue(entry.input.head.cluster_queue).node;
+  if (preempted_.empty() && entry.targets.empty()) {
+    return tree.Fits(leaf, entry.decision.assignment.usage);
+  }
+  const QuotaTree::Mark mark = tree.Begin();
+  for (const Reservation* gone : preempted_) {
+    tree.RemoveUsage(state.queue(gone->cluster_queue).node, gone->usage);
+  }
+  for (const PreemptionTarget& target : entry.targets) {
+    const Reservation* gone = target.reservation;
+    if (std::find(preempted_.begin(), preempted_.end(), gone) != preempted_.end()) continue;
+    tree.RemoveUsage(state.queue(gone->cluster_queue).node, gone->usage);
+  }
+  const bool fits = tree.Fits(leaf, entry.decision.assignment.usage);
+  tree.RollBack(mark);
+  return fits;
+}
+
+// An earlier entry has taken some of this one's victims: assign it anew as if they had gone, on the
+// flavors it was nominated with. What fits then fits once those preemptions have completed.
+void Cycle::RecomputeOverlap(Entry& entry) {
+  ClusterState& state = *context_.state;
+  QuotaTree& tree = state.tree();
+  const QuotaTree::Mark mark = tree.Begin();
+  for (const Reservation* gone : preempted_) {
+    tree.RemoveUsage(state.queue(gone->cluster_queue).node, gone->usage);
+    context_.search->Exclude(gone);
+  }
+  const Assignment nominated = std::move(entry.decision.assignment);
+  AssignFlavors(entry, nullptr, &nominated);
+  context_.search->ExcludeNone();
+  tree.RollBack(mark);
+  if (entry.decision.assignment.mode == AssignmentMode::kFit) {
+    entry.decision.assignment.mode = AssignmentMode::kDeferredFit;
+  }
+}
+
+void Cycle::Skip(Entry& entry, Remark remark) {
+  entry.decision.outcome = Outcome::kSkipped;
+  entry.decision.remark = remark;
+  entry.decision.requeue_reason = queue::RequeueReason::kFailedAfterNomination;
+  if (!context_.gates->flavor_fungibility_preserve_scan_progress) {
+    entry.decision.assignment.scan.positions.clear();
+  }
+}
+
+void Cycle::Process(Entry& entry) {
+  Decision& decision = entry.decision;
+  processed_.push_back(&entry);
+  if (context_.gates->recompute_assignment_upon_preemption_targets_overlap && Overlaps(entry)) {
+    RecomputeOverlap(entry);
+  }
+  FillVictims(entry);
+  const NodeId leaf = context_.state->queue(decision.cluster_queue).node;
+  if (decision.assignment.mode == AssignmentMode::kNoFit) {
+    decision.outcome = Outcome::kNoFit;
+    decision.requeue_reason = queue::RequeueReason::kNoFit;
+    return;
+  }
+  if (decision.assignment.mode == AssignmentMode::kPreempt && entry.targets.empty()) {
+    decision.outcome = Outcome::kNoCandidates;
+    decision.requeue_reason = queue::RequeueReason::kPreemptionNoCandidates;
+    ReserveForPreemptor(entry);
+    return;
+  }
+  if (decision.assignment.mode == AssignmentMode::kDeferredFit) {
+    decision.outcome = Outcome::kDeferred;
+    decision.remark = Remark::kFitsAfterPreemptions;
+    decision.requeue_reason = queue::RequeueReason::kPendingPreemption;
+    decision.assignment.scan.positions.clear();
+    context_.state->tree().AddUsage(leaf, decision.assignment.usage);
+    return;
+  }
+  if (Overlaps(entry)) {
+    Skip(entry, Remark::kOverlappingTargets);
+    return;
+  }
+  if (!FitsNow(entry)) {
+    Skip(entry, Remark::kNoLongerFits);
+    return;
+  }
+  context_.state->tree().AddUsage(leaf, decision.assignment.usage);
+  if (decision.assignment.mode == AssignmentMode::kPreempt) {
+    Preempt(entry);
+  } else {
+    Admit(entry);
+  }
+}
+
+void Cycle::ReserveForPreemptor(const Entry& entry) {
+  const QueueState& queue = context_.state->queue(entry.decision.cluster_queue);
+  // A queue that may reclaim from anybody needs nothing held back for it.
+  if (queue.spec.preemption.reclaim_within_cohort == api::PreemptionPolicy::kAny) return;
+  QuotaTree& tree = context_.state->tree();
+  Usage reserved;
+  for (const FlavorResourceAmount& item : entry.decision.assignment.usage) {
+    const FlavorResourceId fr = item.flavor_resource;
+    const Amount room =
+        api::SubtractAmounts(tree.Nominal(queue.node, fr), tree.UsageOf(queue.node, fr));
+    Amount amount = item.amount;
+    if (entry.decision.assignment.borrow_height == 0) {
+      amount = std::max<Amount>(0, std::min(amount, room));
+    } else if (const auto limit = tree.BorrowingLimit(queue.node, fr)) {
+      amount = std::min(amount, api::AddAmounts(room, *limit));
+    }
+    reserved.push_back({fr, amount});
+  }
+  tree.AddUsage(queue.node, reserved);
+}
+
+void Cycle::FillVictims(Entry& entry) {
+  entry.decision.victims.clear();
+  for (const PreemptionTarget& target : entry.targets) {
+    const Reservation& gone = *target.reservation;
+    entry.decision.victims.push_back(
+        {gone.workload, gone.object, gone.cluster_queue, target.reason, gone.evicted});
+  }
+}
+
+void Cycle::Preempt(Entry& entry) {
+  for (const PreemptionTarget& target : entry.targets) preempted_.push_back(target.reservation);
+  entry.decision.outcome = Outcome::kPreempting;
+  entry.decision.requeue_reason = queue::RequeueReason::kPendingPreemption;
+  entry.decision.assignment.scan.positions.clear();
+}
+
+void Cycle::Admit(Entry& entry) {
+  Decision& decision = entry.decision;
+  std::vector<std::string> flavors;
+  const queue::Names& names = context_.state->vocabulary().flavors;
+  for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
+    for (const FlavorChoice& choice : pod_set.flavors) flavors.push_back(names[choice.flavor]);
+  }
+  decision.checks = context_.state->RequiredChecks(decision.cluster_queue, flavors);
+  const auto is_ready = [&decision](const std::string& name) {
+    return std::any_of(decision.object->status.admission_checks.begin(),
+                       decision.object->status.admission_checks.end(),
+                       [&name](const api::AdmissionCheckState& check) {
+                         return check.name == name && check.state == api::CheckState::kReady;
+                       });
+  };
+  const bool open = !std::all_of(decision.checks.begin(), decision.checks.end(), is_ready);
+  decision.outcome = open ? Outcome::kQuotaReserved : Outcome::kAdmitted;
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,82 @@
+// admission/cycle.h — one scheduling cycle: what becomes of each head now.
+//
+//     heads ─▶ nominate (flavors, victims) ─▶ order ─▶ process one by one ─▶ Decisions
+//
+// Order: classical, by borrowing height, priority, queue-order instant, UID; fair sharing, by a
+// tournament down the cohort tree for each next one. Processing an entry counts its usage for those
+// behind it, until the end of the cycle: then the quota tree is what it was, and the caller makes
+// true what was decided.
+//
+// Threads: one. Errors: none.
+// Source: Kueue pkg/scheduler (schedule, nominate, processEntry, fairSharingIterator), KEP-1714.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "admission/cluster_state.h"
+#include "admission/decision.h"
+#include "admission/feature_gates.h"
+#include "admission/preemption.h"
+#include "queue/queue_set.h"
+
+namespace berth::admission {
+
+// A head with what the cycle needs to know of it.
+struct HeadInput {
+  queue::Head head;
+  const queue::WorkloadInfo* workload = nullptr;
+  const ScanState* scan = nullptr;  // null: no scan under way
+  bool waits_for_preemption = false;  // its own preemptions are under way
+};
+
+class Cycle {
+ public:
+  struct Context {
+    ClusterState* state = nullptr;
+    queue::QueueSet* queues = nullptr;
+    const FeatureGates* gates = nullptr;
+    const std::optional<FairSharing>* fair_sharing = nullptr;
+    PreemptionSearch* search = nullptr;
+    TopologyPlacer* placer = nullptr;
+    std::int64_t number = 0;
+  };
+  explicit Cycle(const Context& context) : context_(context) {}
+
+  // In processing order, then the ones never nominated, by namespace and name. `to` is not filled
+  // in.
+  std::vector<Decision> Run(const std::vector<HeadInput>& heads);
+
+ private:
+  struct Entry {
+    HeadInput input;
+    Decision decision;
+    std::vector<PreemptionTarget> targets;
+    bool done = false;
+  };
+
+  Remark WhyNotNominated(const HeadInput& head) const;
+  void AssignFlavors(Entry& entry, const ScanState* scan, const Assignment* nominated);
+  bool TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& oracle);
+  PreemptionRequest RequestFor(const Entry& entry, const Assignment& assignment) const;
+  bool Before(const Entry& a, const Entry& b) const;
+  void RunClassical();
+  void RunFair();
+  void Process(Entry& entry);
+  void RecomputeOverlap(Entry& entry);
+  bool Overlaps(const Entry& entry) const;
+  bool FitsNow(const Entry& entry);
+  void ReserveForPreemptor(const Entry& entry);
+  void Skip(Entry& entry, Remark remark);
+  void Preempt(Entry& entry);
+  void Admit(Entry& entry);
+  void FillVictims(Entry& entry);
+
+  Context context_;
+  std::vector<Entry> entries_;
+  std::vector<Entry*> processed_;
+  std::vector<const Reservation*> preempted_;  // in this cycle
+};
+
+}  // namespace berth::admission

@@ -1,0 +1,72 @@
+#include "admission/decision.h"
+
+#include <algorithm>
+
+#include "api/reasons.h"
+
+namespace berth::admission {
+
+bool PodSetDecision::HasMessage() const {
+  return std::any_of(obstacles.begin(), obstacles.end(),
+                     [](const Obstacle& obstacle) { return obstacle.in_message; });
+}
+
+AssignmentMode PodSetDecision::Mode() const {
+  if (!HasMessage()) return AssignmentMode::kFit;
+  if (flavors.empty()) return AssignmentMode::kNoFit;
+  AssignmentMode mode = AssignmentMode::kFit;
+  for (const FlavorChoice& choice : flavors) mode = std::min(mode, choice.mode);
+  return mode;
+}
+
+bool ScanState::HasPendingFlavors() const {
+  return std::any_of(positions.begin(), positions.end(),
+                     [](const Position& position) { return position.tried_index != -1; });
+}
+
+std::int32_t ScanState::NextToTry(std::int32_t pod_set, ResourceId resource) const {
+  for (const Position& position : positions) {
+    if (position.pod_set == pod_set && position.resource == resource) {
+      return position.tried_index + 1;
+    }
+  }
+  return 0;
+}
+
+const char* ToString(PreemptionReason reason) {
+  switch (reason) {
+    case PreemptionReason::kInClusterQueue:
+      return api::kInClusterQueue;
+    case PreemptionReason::kInCohortReclamation:
+      return api::kInCohortReclamation;
+    case PreemptionReason::kInCohortFairSharing:
+      return api::kInCohortFairSharing;
+    case PreemptionReason::kInCohortReclaimWhileBorrowing:
+      return api::kInCohortReclaimWhileBorrowing;
+  }
+  return "";
+}
+
+const char* ToString(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kAdmitted:
+      return "Admitted";
+    case Outcome::kQuotaReserved:
+      return "QuotaReserved";
+    case Outcome::kPreempting:
+      return "Preempting";
+    case Outcome::kDeferred:
+      return "Deferred";
+    case Outcome::kSkipped:
+      return "Skipped";
+    case Outcome::kNoCandidates:
+      return "NoCandidates";
+    case Outcome::kNoFit:
+      return "NoFit";
+    case Outcome::kNotNominated:
+      return "NotNominated";
+  }
+  return "";
+}
+
+}  // namespace berth::admission

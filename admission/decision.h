@@ -1,0 +1,212 @@
+// admission/decision.h — what a cycle decided about one head, and why, as data. Text is made of it
+// at the edge (admission/messages.h); nothing is recomputed to explain.
+//
+// Flavors and resources are numbers of the Vocabulary that the decision was made with.
+// Threads: data. Errors: none.
+// Units: amounts of the resource's smallest unit; borrow heights in levels of the cohort tree.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "admission/quota_tree.h"
+#include "api/pod.h"
+#include "api/workload.h"
+#include "queue/names.h"
+#include "queue/queue_set.h"
+#include "queue/workload_info.h"
+
+namespace berth::admission {
+
+using queue::ClusterQueueId;
+using queue::ResourceId;
+using queue::ResourceRequest;
+using queue::WorkloadId;
+using FlavorId = std::int32_t;
+
+struct Vocabulary {
+  queue::Names resources;
+  queue::Names flavors;
+};
+
+// How an assignment, or one flavor in it, can be had. From worst to best.
+enum class AssignmentMode : std::uint8_t {
+  kNoFit,
+  kPreempt,      // within quota, once others have made room (who may be: nobody)
+  kDeferredFit,  // once preemptions issued in this cycle have completed
+  kFit,
+};
+
+// What the search for victims said about one flavor.
+enum class PreemptionPossibility : std::uint8_t { kNoCandidates, kPreempt, kReclaim };
+
+// Why nothing fits, from the mildest to the most severe.
+enum class NoFitReason : std::uint8_t {
+  kNone,
+  kTopologyPlacementFailed,
+  kWaitingForQuota,
+  kExceedsMaxQuota,
+  kNoMatchingFlavor,
+};
+
+// One thing that stands between a pod set and a flavor.
+struct Obstacle {
+  enum class Kind : std::uint8_t {
+    kResourceUnavailable,  // no resource group of the queue has `resource`
+    kFlavorNotFound,
+    kUntoleratedTaint,  // `taint`
+    kAffinityMismatch,
+    kExceedsMaximum,    // assumed + requested > limit, the most the queue can ever have
+    kInsufficientQuota,  // assumed + requested > limit, what is unused now
+    kNotNominated,       // the flavor was not the nominated one; only when assigned anew in a cycle
+    kTopology,           // `text`
+  };
+  Kind kind = Kind::kInsufficientQuota;
+  bool in_message = true;  // false: of a flavor that was passed over for a better one
+  ResourceId resource = -1;
+  FlavorId flavor = -1;
+  Amount assumed = 0;    // by earlier pod sets of this workload
+  Amount requested = 0;  // by this one
+  Amount limit = 0;
+  std::shared_ptr<const api::Taint> taint;
+  std::string text;
+
+  Amount missing() const {
+    return api::SubtractAmounts(api::AddAmounts(assumed, requested), limit);
+  }
+};
+
+// A flavor that was tried for a pod set: its worst outcome over the resources.
+struct FlavorAttempt {
+  FlavorId flavor = -1;
+  AssignmentMode mode = AssignmentMode::kNoFit;
+  std::optional<PreemptionPossibility> preemption;
+  std::int32_t borrow_height = 0;
+  NoFitReason no_fit_reason = NoFitReason::kNone;
+};
+
+struct FlavorChoice {
+  ResourceId resource = -1;
+  FlavorId flavor = -1;
+  FlavorResourceId flavor_resource = -1;
+  AssignmentMode mode = AssignmentMode::kFit;
+  std::int32_t borrow_height = 0;
+  std::int32_t tried_index = 0;  // last flavor tried; -1: the scan reached the end
+};
+
+struct PodSetDecision {
+  std::string name;
+  std::int32_t count = 0;
+  std::vector<ResourceRequest> requests;  // of all `count` pods
+  std::vector<FlavorChoice> flavors;      // by resource name; empty: none found
+  std::vector<Obstacle> obstacles;        // of all attempts
+  std::vector<FlavorAttempt> attempts;
+  std::optional<api::TopologyAssignment> topology;
+
+  bool HasMessage() const;  // some obstacle is in the message
+  AssignmentMode Mode() const;
+};
+
+// Where the scan over flavors goes on in the next attempt.
+struct ScanState {
+  struct Position {
+    std::int32_t pod_set = 0;
+    ResourceId resource = -1;
+    std::int32_t tried_index = -1;
+  };
+  std::vector<Position> positions;
+  std::int64_t queue_generation = 0;  // of the ClusterQueue's allocatable resources
+  std::int64_t cycle = 0;
+  std::uint64_t shape = 0;
+
+  bool HasPendingFlavors() const;
+  std::int32_t NextToTry(std::int32_t pod_set, ResourceId resource) const;
+};
+
+struct Assignment {
+  std::vector<PodSetDecision> pod_sets;
+  std::int32_t borrow_height = 0;  // of the smallest subtree that has to lend; 0: none
+  AssignmentMode mode = AssignmentMode::kNoFit;
+  NoFitReason no_fit_reason = NoFitReason::kNone;
+  Usage usage;
+  ScanState scan;
+};
+
+// Why a victim may be taken: the reasons of its Preempted condition.
+enum class PreemptionReason : std::uint8_t {
+  kInClusterQueue,
+  kInCohortReclamation,
+  kInCohortFairSharing,
+  kInCohortReclaimWhileBorrowing,
+};
+const char* ToString(PreemptionReason reason);
+
+struct Victim {
+  WorkloadId workload = queue::kNoNode;
+  std::shared_ptr<const api::Workload> object;
+  ClusterQueueId cluster_queue = -1;
+  PreemptionReason reason = PreemptionReason::kInClusterQueue;
+  bool ongoing = false;  // its eviction was under way before this cycle
+};
+
+// A candidate that was looked at and not taken, or taken and put back.
+struct SparedCandidate {
+  enum class Cause : std::uint8_t {
+    kQueueWithinNominal,  // its queue, or a cohort above it, no longer borrows
+    kNeedsNoBorrowing,    // may only go if the preemptor does not borrow
+    kFairShare,           // the fair-sharing rules protect it
+    kNotNeeded,           // put back: it fits without
+  };
+  WorkloadId workload = queue::kNoNode;
+  Cause cause = Cause::kNotNeeded;
+};
+
+enum class Outcome : std::uint8_t {
+  kAdmitted,
+  kQuotaReserved,  // checks are still open
+  kPreempting,
+  kDeferred,
+  kSkipped,
+  kNoCandidates,
+  kNoFit,
+  kNotNominated,
+};
+const char* ToString(Outcome outcome);
+
+// What the decision's text says beside the obstacles.
+enum class Remark : std::uint8_t {
+  kNone,
+  kNoLongerFits,
+  kOverlappingTargets,
+  kFitsAfterPreemptions,
+  kFailedChecks,
+  kQueueInactive,
+  kNamespaceMismatch,
+  kRequestsAboveLimits,
+};
+
+struct Decision {
+  WorkloadId workload = queue::kNoNode;
+  std::shared_ptr<const api::Workload> object;  // as it was decided on
+  ClusterQueueId cluster_queue = -1;
+  Outcome outcome = Outcome::kNotNominated;
+  Remark remark = Remark::kNone;
+  Assignment assignment;
+  std::vector<Victim> victims;  // with kPreempting the ones to evict, else computed, not acted on
+  std::vector<SparedCandidate> spared;  // the first of them, at most kMaxSpared
+  std::vector<std::string> checks;      // that an admitted workload has to pass
+  queue::RequeueReason requeue_reason = queue::RequeueReason::kGeneric;
+  queue::Destination to = queue::Destination::kNone;
+};
+inline constexpr std::size_t kMaxSpared = 8;
+
+struct CycleResult {
+  std::int64_t cycle = 0;
+  std::vector<Decision> decisions;  // in processing order, then the ones never nominated, by name
+  std::vector<WorkloadId> bulk_parked;  // only where listing was asked for
+};
+
+}  // namespace berth::admission

@@ -1,0 +1,241 @@
+// The fair-sharing half of the search for victims.
+#include <algorithm>
+
+#include "admission/preemption.h"
+#include "base/assert.h"
+
+namespace berth::admission {
+
+void PreemptionSearch::CollectFair() {
+  fair_candidates_.clear();
+  const api::QueuePreemption& preemption = queue_->spec.preemption;
+  const auto collect = [this](const QueueState& queue, api::PreemptionPolicy policy) {
+    for (const Reservation* reservation : queue.reservations) {
+      if (PolicyAllows(*reservation, policy) && Contests(*reservation) &&
+          !Excluded(*reservation)) {
+        fair_candidates_.push_back(reservation);
+      }
+    }
+  };
+  if (preemption.within_cluster_queue != api::PreemptionPolicy::kNever) {
+    collect(*queue_, preemption.within_cluster_queue);
+  }
+  const QuotaTree& tree = state_.tree();
+  if (tree.parent(queue_->node) == kNoQuotaNode ||
+      preemption.reclaim_within_cohort == api::PreemptionPolicy::kNever) {
+    return;
+  }
+  std::vector<NodeId> open = {tree.Root(queue_->node)};
+  while (!open.empty()) {
+    const NodeId node = open.back();
+    open.pop_back();
+    const ClusterQueueId queue = state_.QueueAt(node);
+    if (queue < 0) {
+      open.insert(open.end(), tree.children(node).begin(), tree.children(node).end());
+    } else if (node != queue_->node && state_.Usable(queue) && !WithinNominal(node)) {
+      collect(state_.queue(queue), preemption.reclaim_within_cohort);
+    }
+  }
+}
+
+void PreemptionSearch::MakeOrdering(const std::vector<const Reservation*>& candidates) {
+  queues_.clear();
+  std::fill(queue_slots_.begin(), queue_slots_.end(), -1);
+  std::fill(pruned_.begin(), pruned_.end(), std::uint8_t{0});
+  for (const Reservation* candidate : candidates) {
+    const NodeId leaf = state_.queue(candidate->cluster_queue).node;
+    const auto slot = static_cast<std::size_t>(leaf);
+    if (slot >= queue_slots_.size()) queue_slots_.resize(slot + 1, -1);
+    if (queue_slots_[slot] < 0) {
+      queue_slots_[slot] = static_cast<std::int32_t>(queues_.size());
+      queues_.emplace_back().queue = candidate->cluster_queue;
+    }
+    queues_[static_cast<std::size_t>(queue_slots_[slot])].left.push_back(candidate);
+  }
+}
+
+PreemptionSearch::QueueCandidates* PreemptionSearch::CandidatesAt(NodeId leaf) {
+  const auto slot = static_cast<std::size_t>(leaf);
+  if (slot >= queue_slots_.size() || queue_slots_[slot] < 0) return nullptr;
+  QueueCandidates& candidates = queues_[static_cast<std::size_t>(queue_slots_[slot])];
+  return candidates.empty() || candidates.pruned ? nullptr : &candidates;
+}
+
+bool PreemptionSearch::OnOwnPath(NodeId cohort) const {
+  for (NodeId node = queue_->node; node != kNoQuotaNode; node = state_.tree().parent(node)) {
+    if (node == cohort) return true;
+  }
+  return false;
+}
+
+// The child of `cohort` with the highest share, or what it finds below; null where an attempt only
+// found out that something is exhausted (pruned), so that the caller asks again.
+PreemptionSearch::QueueCandidates* PreemptionSearch::NextQueueBelow(NodeId cohort) {
+  QueueCandidates* best_queue = nullptr;
+  DominantShare queue_share = DominantShare::Lowest();
+  NodeId best_cohort = kNoQuotaNode;
+  DominantShare cohort_share = DominantShare::Lowest();
+  for (const NodeId child : state_.tree().children(cohort)) {
+    const ClusterQueueId queue = state_.QueueAt(child);
+    if (queue >= 0) {
+      QueueCandidates* candidates = CandidatesAt(child);
+      if (candidates == nullptr) continue;
+      const DominantShare share = shares_.Of(child);
+      if (share.IsZero() && child != queue_->node) {
+        candidates->pruned = true;  // no longer borrows
+        continue;
+      }
+      const int order = Compare(share, queue_share);
+      const bool wins_tie = order == 0 && best_queue != nullptr &&
+                            (queue != request_->queue) && (best_queue->queue == request_->queue ||
+                            TakenBefore(candidates->front(), best_queue->front()));
+      if (order > 0 || wins_tie) {
+        best_queue = candidates;
+        queue_share = share;
+      }
+      continue;
+    }
+    const auto slot = static_cast<std::size_t>(child);
+    if (slot >= pruned_.size()) pruned_.resize(slot + 1, 0);
+    if (pruned_[slot] != 0) continue;
+    const DominantShare share = shares_.Of(child);
+    if (share.IsZero() && !OnOwnPath(child)) {
+      pruned_[slot] = 1;
+    } else if (Compare(share, cohort_share) >= 0) {
+      best_cohort = child;
+      cohort_share = share;
+    }
+  }
+  if (best_queue == nullptr && best_cohort == kNoQuotaNode) {
+    const auto slot = static_cast<std::size_t>(cohort);
+    if (slot >= pruned_.size()) pruned_.resize(slot + 1, 0);
+    pruned_[slot] = 1;
+    return nullptr;
+  }
+  if (Compare(cohort_share, queue_share) >= 0) return NextQueueBelow(best_cohort);
+  return best_queue;
+}
+
+PreemptionSearch::QueueCandidates* PreemptionSearch::NextQueue() {
+  if (state_.tree().parent(queue_->node) == kNoQuotaNode) return CandidatesAt(queue_->node);
+  const auto root = static_cast<std::size_t>(state_.tree().Root(queue_->node));
+  if (root >= pruned_.size()) pruned_.resize(root + 1, 0);
+  while (pruned_[root] == 0) {
+    QueueCandidates* next = NextQueueBelow(static_cast<NodeId>(root));
+    if (next != nullptr) return next;
+  }
+  return nullptr;
+}
+
+NodeId PreemptionSearch::CommonAncestor(NodeId leaf) const {
+  NodeId node = state_.tree().parent(leaf);
+  while (!OnOwnPath(node)) node = state_.tree().parent(node);
+  return node;
+}
+
+NodeId PreemptionSearch::BelowCommonAncestor(NodeId from, NodeId common) const {
+  while (state_.tree().parent(from) != common) from = state_.tree().parent(from);
+  return from;
+}
+
+PreemptionSearch::Shares PreemptionSearch::SharesOf(const QueueCandidates& target) {
+  const NodeId leaf = state_.queue(target.queue).node;
+  const NodeId common = CommonAncestor(leaf);
+  return {shares_.Of(BelowCommonAncestor(queue_->node, common)),
+          shares_.Of(BelowCommonAncestor(leaf, common))};
+}
+
+DominantShare PreemptionSearch::ShareWithout(const QueueCandidates& target,
+                                             const Reservation& candidate) {
+  const NodeId leaf = state_.queue(target.queue).node;
+  const QuotaTree::Mark mark = state_.tree().Begin();
+  state_.tree().RemoveUsage(leaf, candidate.usage);
+  const DominantShare share = shares_.Of(BelowCommonAncestor(leaf, CommonAncestor(leaf)));
+  state_.tree().RollBack(mark);
+  return share;
+}
+
+// Takes the candidate out for good (of the what-if); whether the preemptor fits now.
+bool PreemptionSearch::TakeFair(const Reservation& candidate, PreemptionReason reason) {
+  Take(candidate);
+  targets_.push_back({&candidate, reason});
+  // Shares count the preemptor in; whether it fits must not count it twice.
+  const QuotaTree::Mark mark = state_.tree().Begin();
+  state_.tree().RemoveUsage(queue_->node, request_->usage);
+  const bool fits = WorkloadFits(Borrowing::kAllowed);
+  state_.tree().RollBack(mark);
+  return fits;
+}
+
+bool PreemptionSearch::FirstRule(std::vector<const Reservation*>& refused) {
+  // Who stays within its own quota may take whatever others borrowed.
+  const bool entitled =
+      gates_.fair_sharing_preempt_within_nominal && WithinNominal(queue_->node);
+  const FairSharingRule rule = fair_sharing_->rules.front();
+  while (QueueCandidates* target = NextQueue()) {
+    if (target->queue == request_->queue) {
+      const Reservation& candidate = *target->left[target->next++];
+      if (TakeFair(candidate, PreemptionReason::kInClusterQueue)) return true;
+      continue;
+    }
+    if (entitled) {
+      const Reservation& candidate = *target->left[target->next++];
+      if (TakeFair(candidate, PreemptionReason::kInCohortReclamation)) return true;
+      continue;
+    }
+    const Shares shares = SharesOf(*target);
+    while (!target->empty()) {
+      const Reservation& candidate = *target->left[target->next++];
+      const bool allowed =
+          rule == FairSharingRule::kLessThanInitialShare
+              ? Compare(shares.preemptor, shares.target) < 0
+              : Compare(shares.preemptor, ShareWithout(*target, candidate)) <= 0;
+      if (!allowed) {
+        refused.push_back(&candidate);
+        continue;
+      }
+      if (TakeFair(candidate, PreemptionReason::kInCohortFairSharing)) return true;
+      break;  // shares have changed: perhaps another queue is next
+    }
+  }
+  return false;
+}
+
+bool PreemptionSearch::SecondRule(const std::vector<const Reservation*>& refused) {
+  MakeOrdering(refused);
+  while (QueueCandidates* target = NextQueue()) {
+    const Shares shares = SharesOf(*target);
+    const Reservation& candidate = *target->left[target->next++];
+    target->pruned = true;  // the rule cannot hold twice for one queue
+    if (Compare(shares.preemptor, shares.target) >= 0) {
+      Spare(candidate, SparedCandidate::Cause::kFairShare);
+      continue;
+    }
+    if (TakeFair(candidate, PreemptionReason::kInCohortFairSharing)) return true;
+  }
+  return false;
+}
+
+std::vector<PreemptionTarget> PreemptionSearch::FindFair() {
+  CollectFair();
+  if (fair_candidates_.empty()) return {};
+  std::sort(fair_candidates_.begin(), fair_candidates_.end(),
+            [this](const Reservation* a, const Reservation* b) {
+              if (a->evicted != b->evicted) return a->evicted;
+              const bool a_own = a->cluster_queue == request_->queue;
+              const bool b_own = b->cluster_queue == request_->queue;
+              if (a_own != b_own) return b_own;
+              return TakenBefore(*a, *b);
+            });
+  std::vector<const Reservation*> refused;
+  state_.tree().AddUsage(queue_->node, request_->usage);
+  MakeOrdering(fair_candidates_);
+  bool fits = FirstRule(refused);
+  if (!fits && fair_sharing_->rules.size() > 1) fits = SecondRule(refused);
+  if (!fits) return {};
+  state_.tree().RemoveUsage(queue_->node, request_->usage);
+  PutBackUnneeded(targets_, Borrowing::kAllowed);
+  return targets_;
+}
+
+}  // namespace berth::admission

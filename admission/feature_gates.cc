@@ -1,0 +1,38 @@
+#include "admission/feature_gates.h"
+
+namespace berth::admission {
+namespace {
+
+struct NamedGate {
+  std::string_view name;
+  bool FeatureGates::*gate;
+};
+
+constexpr NamedGate kGates[] = {
+    {"FairSharingPreemptWithinNominal", &FeatureGates::fair_sharing_preempt_within_nominal},
+    {"FairSharingPrioritizeNonBorrowing", &FeatureGates::fair_sharing_prioritize_non_borrowing},
+    {"FlavorFungibility", &FeatureGates::flavor_fungibility},
+    {"FlavorFungibilityPreserveScanProgress",
+     &FeatureGates::flavor_fungibility_preserve_scan_progress},
+    {"PartialAdmission", &FeatureGates::partial_admission},
+    {"PrioritizePreemptorWorkloads", &FeatureGates::prioritize_preemptor_workloads},
+    {"PriorityBoost", &FeatureGates::priority_boost},
+    {"PrioritySortingWithinCohort", &FeatureGates::priority_sorting_within_cohort},
+    {"RecomputeAssignmentUponPreemptionTargetsOverlap",
+     &FeatureGates::recompute_assignment_upon_preemption_targets_overlap},
+    {"SchedulingEquivalenceHashing", &FeatureGates::scheduling_equivalence_hashing},
+    {"TopologyAwareScheduling", &FeatureGates::topology_aware_scheduling},
+};
+
+}  // namespace
+
+bool FeatureGates::Set(std::string_view name, bool enabled) {
+  for (const NamedGate& gate : kGates) {
+    if (gate.name != name) continue;
+    this->*gate.gate = enabled;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,28 @@
+// admission/feature_gates.h — Kueue's feature gates that change a decision, by Kueue's names, with
+// Kueue's defaults.
+//
+// Threads: data. Errors: Set returns false for a name that is not here.
+// Source: Kueue pkg/features/kube_features.go (0.20).
+#pragma once
+
+#include <string_view>
+
+namespace berth::admission {
+
+struct FeatureGates {
+  bool fair_sharing_preempt_within_nominal = true;
+  bool fair_sharing_prioritize_non_borrowing = true;
+  bool flavor_fungibility = true;
+  bool flavor_fungibility_preserve_scan_progress = true;
+  bool partial_admission = true;
+  bool prioritize_preemptor_workloads = false;
+  bool priority_boost = false;
+  bool priority_sorting_within_cohort = true;
+  bool recompute_assignment_upon_preemption_targets_overlap = true;
+  bool scheduling_equivalence_hashing = true;
+  bool topology_aware_scheduling = true;
+
+  bool Set(std::string_view name, bool enabled);
+};
+
+}  // namespace berth::admission

@@ -1,0 +1,334 @@
+#include "admission/flavor_assigner.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/assert.h"
+
+namespace berth::admission {
+namespace {
+
+Amount AmountOf(const Usage& usage, FlavorResourceId fr) {
+  for (const FlavorResourceAmount& item : usage) {
+    if (item.flavor_resource == fr) return item.amount;
+  }
+  return 0;
+}
+
+void AddTo(Usage& usage, FlavorResourceId fr, Amount amount) {
+  for (FlavorResourceAmount& item : usage) {
+    if (item.flavor_resource == fr) {
+      item.amount = api::AddAmounts(item.amount, amount);
+      return;
+    }
+  }
+  usage.push_back({fr, amount});
+}
+
+}  // namespace
+
+FlavorAssigner::FlavorAssigner(const Context& context, const queue::WorkloadInfo& workload,
+                               ClusterQueueId queue, const ScanState* scan,
+                               const Assignment* nominated, PreemptionOracle& oracle)
+    : context_(context),
+      workload_(workload),
+      queue_(context.state->queue(queue)),
+      scan_(context.gates->flavor_fungibility ? scan : nullptr),
+      nominated_(nominated),
+      oracle_(oracle),
+      pods_(context.state->vocabulary().resources.Find("pods")) {}
+
+std::vector<FlavorAssigner::PodSetGroup> FlavorAssigner::MakeGroups(
+    Assignment& assignment, const std::vector<std::int32_t>& counts) const {
+  const queue::Names& names = context_.state->vocabulary().resources;
+  const bool charge_pods = pods_ >= 0 && queue_.GroupOf(pods_) != nullptr;
+  std::vector<PodSetGroup> groups;
+  std::vector<const std::string*> group_names;
+  for (std::size_t i = 0; i < workload_.pod_sets.size(); ++i) {
+    const queue::PodSetInfo& info = workload_.pod_sets[i];
+    PodSetDecision& decision = assignment.pod_sets.emplace_back();
+    decision.name = info.name;
+    decision.count = counts.empty() ? info.count : counts[i];
+    decision.requests.reserve(info.per_pod.size() + (charge_pods ? 1 : 0));
+    bool pods_added = !charge_pods;
+    for (const ResourceRequest& request : info.per_pod) {
+      if (!pods_added && names[request.resource] > names[pods_]) {
+        decision.requests.push_back({pods_, decision.count});
+        pods_added = true;
+      }
+      decision.requests.push_back(
+          {request.resource, api::MultiplyAmounts(request.amount, decision.count)});
+    }
+    if (!pods_added) decision.requests.push_back({pods_, decision.count});
+
+    const auto& topology = workload_.object->spec.pod_sets[i].topology_request;
+    const std::string* group_name =
+        topology && topology->pod_set_group_name ? &*topology->pod_set_group_name : nullptr;
+    std::size_t target = groups.size();
+    for (std::size_t g = 0; group_name != nullptr && g < groups.size(); ++g) {
+      if (group_names[g] != nullptr && *group_names[g] == *group_name) target = g;
+    }
+    if (target == groups.size()) {
+      groups.emplace_back();
+      group_names.push_back(group_name);
+    }
+    groups[target].pod_sets.push_back(i);
+    if (groups[target].requests.empty()) {
+      groups[target].requests = decision.requests;
+      continue;
+    }
+    for (const ResourceRequest& request : decision.requests) {
+      auto& sum = groups[target].requests;
+      const auto place = std::lower_bound(
+          sum.begin(), sum.end(), request, [&names](const auto& a, const auto& b) {
+            return names[a.resource] < names[b.resource];
+          });
+      if (place != sum.end() && place->resource == request.resource) {
+        place->amount = api::AddAmounts(place->amount, request.amount);
+      } else {
+        sum.insert(place, request);
+      }
+    }
+  }
+  return groups;
+}
+
+Assignment FlavorAssigner::Assign(const std::vector<std::int32_t>& counts) {
+  Assignment assignment;
+  assignment.pod_sets.reserve(workload_.pod_sets.size());
+  const std::vector<PodSetGroup> groups = MakeGroups(assignment, counts);
+  assignment.scan.queue_generation = queue_.generation;
+  assignment.scan.cycle = context_.cycle;
+  assignment.scan.shape = workload_.shape;
+  std::vector<bool> assigned(assignment.pod_sets.size(), false);
+  for (const PodSetGroup& group : groups) {
+    for (const std::size_t pod_set : group.pod_sets) assigned[pod_set] = true;
+    if (!AssignGroup(group, assignment)) break;
+  }
+  // Pod sets after the first that failed were not looked at.
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < assignment.pod_sets.size(); ++i) {
+    if (!assigned[i]) continue;
+    if (kept != i) assignment.pod_sets[kept] = std::move(assignment.pod_sets[i]);
+    ++kept;
+  }
+  assignment.pod_sets.resize(kept);
+  Finish(assignment);
+  if (context_.placer != nullptr && assignment.mode != AssignmentMode::kNoFit) Place(assignment);
+  ResolveNoFitReason(assignment);
+  return assignment;
+}
+
+bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignment) {
+  std::vector<FlavorChoice> choices;
+  std::vector<Obstacle> obstacles;
+  std::vector<FlavorAttempt> attempts;
+  bool failed = false;
+  for (const ResourceRequest& request : group.requests) {
+    const CompiledGroup* resources = queue_.GroupOf(request.resource);
+    if (resources == nullptr && request.amount == 0) continue;
+    const bool chosen = std::any_of(choices.begin(), choices.end(), [&](const FlavorChoice& c) {
+      return c.resource == request.resource;
+    });
+    if (chosen) continue;
+    Search search;
+    if (resources == nullptr) {
+      Obstacle unavailable;
+      unavailable.kind = Obstacle::Kind::kResourceUnavailable;
+      unavailable.resource = request.resource;
+      search.obstacles.push_back(std::move(unavailable));
+    } else {
+      search = FindFlavor(group, *resources, request.resource, assignment.usage);
+      MergeAttempts(attempts, search, *resources);
+    }
+    failed = search.best.empty();
+    // A flavor that fits makes the ones passed over uninteresting; a failure makes all others so.
+    const bool silent = search.found && search.best_mode.rating == Rating::kFit;
+    for (Obstacle& obstacle : obstacles) obstacle.in_message = obstacle.in_message && !failed;
+    for (Obstacle& obstacle : search.obstacles) {
+      obstacle.in_message = !silent;
+      obstacles.push_back(std::move(obstacle));
+    }
+    if (failed) {
+      choices.clear();
+      break;
+    }
+    choices.insert(choices.end(), search.best.begin(), search.best.end());
+  }
+  std::sort(attempts.begin(), attempts.end(), [this](const auto& a, const auto& b) {
+    const queue::Names& flavors = context_.state->vocabulary().flavors;
+    return flavors[a.flavor] < flavors[b.flavor];
+  });
+  bool all_assigned = true;
+  for (const std::size_t index : group.pod_sets) {
+    PodSetDecision& decision = assignment.pod_sets[index];
+    for (const ResourceRequest& request : decision.requests) {
+      for (const FlavorChoice& choice : choices) {
+        if (choice.resource != request.resource) continue;
+        decision.flavors.push_back(choice);
+        assignment.borrow_height = std::max(assignment.borrow_height, choice.borrow_height);
+        AddTo(assignment.usage, choice.flavor_resource, request.amount);
+        assignment.scan.positions.push_back(
+            {static_cast<std::int32_t>(index), choice.resource, choice.tried_index});
+      }
+    }
+    decision.obstacles = obstacles;
+    decision.attempts = attempts;
+    if (!decision.requests.empty() && decision.flavors.empty()) all_assigned = false;
+  }
+  return all_assigned;
+}
+
+FlavorAssigner::Search FlavorAssigner::FindFlavor(const PodSetGroup& group,
+                                                  const CompiledGroup& resources,
+                                                  ResourceId resource, const Usage& assumed) {
+  Search search;
+  search.best_mode = {Rating::kNoFit, std::numeric_limits<std::int32_t>::max()};
+  std::int32_t attempted = -1;
+  const std::int32_t first =
+      scan_ == nullptr
+          ? 0
+          : scan_->NextToTry(static_cast<std::int32_t>(group.pod_sets.front()), resource);
+  const auto count = static_cast<std::int32_t>(resources.flavors.size());
+  for (std::int32_t index = first; index < count; ++index) {
+    attempted = index;
+    const FlavorId flavor = resources.flavors[static_cast<std::size_t>(index)];
+    if (nominated_ != nullptr && !IsNominated(group, flavor, resource)) {
+      Obstacle other;
+      other.kind = Obstacle::Kind::kNotNominated;
+      other.resource = resource;
+      other.flavor = flavor;
+      search.obstacles.push_back(std::move(other));
+      continue;
+    }
+    if (std::optional<Obstacle> obstacle = CheckFlavor(group, flavor)) {
+      search.obstacles.push_back(*std::move(obstacle));
+      search.attempts.push_back({flavor, AssignmentMode::kNoFit, std::nullopt, 0,
+                                 NoFitReason::kNoMatchingFlavor});
+      continue;
+    }
+    std::vector<FlavorChoice> choices;
+    const Mode mode = TryFlavor(group, resources, static_cast<std::size_t>(index), assumed, search,
+                                choices);
+    if (!context_.gates->flavor_fungibility) {
+      if (mode.rating <= search.best_mode.rating) continue;
+      search.best = std::move(choices);
+      search.best_mode = mode;
+      search.found = true;
+      if (mode.rating == Rating::kFit) return search;
+      continue;
+    }
+    const bool stop = !TryNext(mode);
+    if (stop || Preferred(mode, search.best_mode)) {
+      search.best = std::move(choices);
+      search.best_mode = mode;
+      search.found = true;
+    }
+    if (stop) break;
+  }
+  if (context_.gates->flavor_fungibility) {
+    for (FlavorChoice& choice : search.best) {
+      choice.tried_index = attempted == count - 1 ? -1 : attempted;
+    }
+  }
+  return search;
+}
+
+FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
+                                               const CompiledGroup& resources, std::size_t index,
+                                               const Usage& assumed, Search& search,
+                                               std::vector<FlavorChoice>& choices) {
+  const FlavorId flavor = resources.flavors[index];
+  Mode worst;
+  FlavorAttempt attempt;
+  attempt.flavor = flavor;
+  for (const ResourceRequest& request : group.requests) {
+    const FlavorResourceId fr = resources.Find(index, request.resource);
+    if (fr < 0) continue;  // of another group
+    Fit fit = FitQuota(fr, request.resource, flavor, AmountOf(assumed, fr), request.amount);
+    if (fit.obstacle) {
+      search.obstacles.push_back(*std::move(fit.obstacle));
+      attempt.no_fit_reason = std::max(attempt.no_fit_reason, fit.no_fit_reason);
+    }
+    attempt.borrow_height = std::max(attempt.borrow_height, fit.mode.borrow_height);
+    if (Preferred(worst, fit.mode)) worst = fit.mode;
+    if (worst.rating == Rating::kNoFit) continue;
+    FlavorChoice& choice = choices.emplace_back();
+    choice.resource = request.resource;
+    choice.flavor = flavor;
+    choice.flavor_resource = fr;
+    choice.mode =
+        fit.mode.rating == Rating::kFit ? AssignmentMode::kFit : AssignmentMode::kPreempt;
+    choice.borrow_height = fit.mode.borrow_height;
+  }
+  switch (worst.rating) {
+    case Rating::kNoFit:
+      attempt.mode = AssignmentMode::kNoFit;
+      break;
+    case Rating::kFit:
+      attempt.mode = AssignmentMode::kFit;
+      break;
+    case Rating::kNoCandidates:
+      attempt.preemption = PreemptionPossibility::kNoCandidates;
+      attempt.mode = AssignmentMode::kPreempt;
+      break;
+    case Rating::kPreempt:
+      attempt.preemption = PreemptionPossibility::kPreempt;
+      attempt.mode = AssignmentMode::kPreempt;
+      break;
+    case Rating::kReclaim:
+      attempt.preemption = PreemptionPossibility::kReclaim;
+      attempt.mode = AssignmentMode::kPreempt;
+      break;
+  }
+  search.attempts.push_back(attempt);
+  return worst;
+}
+
+std::optional<Obstacle> FlavorAssigner::CheckFlavor(const PodSetGroup& group,
+                                                    FlavorId flavor) const {
+  Obstacle obstacle;
+  obstacle.flavor = flavor;
+  const std::shared_ptr<const api::ResourceFlavor> object = context_.state->flavor(flavor);
+  if (object == nullptr) {
+    obstacle.kind = Obstacle::Kind::kFlavorNotFound;
+    return obstacle;
+  }
+  for (const std::size_t index : group.pod_sets) {
+    const api::PodSet& pod_set = workload_.object->spec.pod_sets[index];
+    if (context_.placer != nullptr) {
+      if (auto mismatch = context_.placer->Mismatch(queue_, pod_set, flavor)) {
+        obstacle.kind = Obstacle::Kind::kTopology;
+        obstacle.text = *std::move(mismatch);
+        return obstacle;
+      }
+    }
+    const api::PodSpec& spec = pod_set.pod_template.spec;
+    if (const api::Taint* taint = UntoleratedTaint(spec, *object)) {
+      obstacle.kind = Obstacle::Kind::kUntoleratedTaint;
+      obstacle.taint = std::shared_ptr<const api::Taint>(object, taint);
+      return obstacle;
+    }
+    if (!MatchesFlavor(spec, *object)) {
+      obstacle.kind = Obstacle::Kind::kAffinityMismatch;
+      return obstacle;
+    }
+  }
+  return std::nullopt;
+}
+
+bool FlavorAssigner::IsNominated(const PodSetGroup& group, FlavorId flavor,
+                                 ResourceId resource) const {
+  for (const std::size_t index : group.pod_sets) {
+    const std::string& name = workload_.pod_sets[index].name;
+    for (const PodSetDecision& decision : nominated_->pod_sets) {
+      if (decision.name != name) continue;
+      for (const FlavorChoice& choice : decision.flavors) {
+        if (choice.resource == resource && choice.flavor == flavor) return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,114 @@
+// admission/flavor_assigner.h — a flavor for each resource of each pod set of one workload.
+//
+// All resources of a resource group of the queue land on one flavor. Flavors are tried in the
+// queue's order, from where the last attempt stopped; the queue's flavorFungibility says when a
+// usable flavor ends the search and which of several is best. Nothing is changed: what-ifs are
+// rolled back.
+//
+// Threads: one. Errors: none; not fitting is an answer with its obstacles.
+// Source: Kueue pkg/scheduler/flavorassigner, KEP-582, KEP-993.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "admission/cluster_state.h"
+#include "admission/decision.h"
+#include "admission/feature_gates.h"
+#include "admission/topology/topology_placer.h"
+
+namespace berth::admission {
+
+// Who could be preempted for `amount` of one flavor-resource, and how far the queue would borrow
+// after that. Answered by the preemption search.
+class PreemptionOracle {
+ public:
+  struct Answer {
+    PreemptionPossibility possibility = PreemptionPossibility::kNoCandidates;
+    std::int32_t borrow_height = 0;
+  };
+  virtual ~PreemptionOracle() = default;
+  virtual Answer Simulate(FlavorResourceId flavor_resource, Amount amount) = 0;
+};
+
+class FlavorAssigner {
+ public:
+  struct Context {
+    const ClusterState* state = nullptr;
+    const FeatureGates* gates = nullptr;
+    bool fair_sharing = false;
+    std::int64_t cycle = 0;
+    TopologyPlacer* placer = nullptr;  // null: no topologies
+  };
+  // `scan`: where the last attempt stopped; null: start at the first flavor. `nominated`: only
+  // flavors that this earlier assignment chose are allowed; null: all. All must outlive the object.
+  FlavorAssigner(const Context& context, const queue::WorkloadInfo& workload, ClusterQueueId queue,
+                 const ScanState* scan, const Assignment* nominated, PreemptionOracle& oracle);
+
+  // `counts`: pods of each pod set; empty: all that need quota.
+  Assignment Assign(const std::vector<std::int32_t>& counts);
+
+ private:
+  // One result of the preemption question, comparable between flavors.
+  enum class Rating : std::uint8_t { kNoFit, kNoCandidates, kPreempt, kReclaim, kFit };
+  struct Mode {
+    Rating rating = Rating::kFit;
+    std::int32_t borrow_height = 0;
+  };
+  // Pod sets that must share flavors, with their requests together.
+  struct PodSetGroup {
+    std::vector<std::size_t> pod_sets;
+    std::vector<ResourceRequest> requests;  // by resource name
+  };
+  struct Search {  // of one resource group for one pod-set group
+    std::vector<FlavorChoice> best;
+    Mode best_mode;
+    bool found = false;
+    std::vector<Obstacle> obstacles;
+    std::vector<FlavorAttempt> attempts;
+  };
+  struct Fit {
+    Mode mode;
+    std::optional<Obstacle> obstacle;
+    NoFitReason no_fit_reason = NoFitReason::kNone;
+  };
+
+  std::vector<PodSetGroup> MakeGroups(Assignment& assignment,
+                                      const std::vector<std::int32_t>& counts) const;
+  // False: some pod set of the group got no flavors.
+  bool AssignGroup(const PodSetGroup& group, Assignment& assignment);
+  Search FindFlavor(const PodSetGroup& group, const CompiledGroup& resources, ResourceId resource,
+                    const Usage& assumed);
+  Mode TryFlavor(const PodSetGroup& group, const CompiledGroup& resources, std::size_t index,
+                 const Usage& assumed, Search& search, std::vector<FlavorChoice>& choices);
+  std::optional<Obstacle> CheckFlavor(const PodSetGroup& group, FlavorId flavor) const;
+  bool IsNominated(const PodSetGroup& group, FlavorId flavor, ResourceId resource) const;
+  Fit FitQuota(FlavorResourceId fr, ResourceId resource, FlavorId flavor, Amount assumed,
+               Amount request);
+  bool CanPreemptWhileBorrowing() const;
+  bool Preferred(const Mode& a, const Mode& b) const;
+  bool TryNext(const Mode& mode) const;
+  void MergeAttempts(std::vector<FlavorAttempt>& into, const Search& search,
+                     const CompiledGroup& group) const;
+  void Finish(Assignment& assignment) const;
+  void ResolveNoFitReason(Assignment& assignment) const;
+  void Place(Assignment& assignment);
+
+  Context context_;
+  const queue::WorkloadInfo& workload_;
+  const QueueState& queue_;
+  const ScanState* scan_;
+  const Assignment* nominated_;
+  PreemptionOracle& oracle_;
+  ResourceId pods_;
+};
+
+// Whether required node affinity and selector, cut down to the flavor's own label keys, match it.
+bool MatchesFlavor(const api::PodSpec& spec, const api::ResourceFlavor& flavor);
+// The first NoSchedule or NoExecute taint that neither pods nor flavor tolerate, or null.
+const api::Taint* UntoleratedTaint(const api::PodSpec& spec, const api::ResourceFlavor& flavor);
+
+}  // namespace berth::admission

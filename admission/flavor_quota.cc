@@ -1,0 +1,148 @@
+// How a flavor can be had, which of two is better, and what an assignment comes to.
+#include <algorithm>
+
+#include "admission/flavor_assigner.h"
+
+namespace berth::admission {
+
+bool FlavorAssigner::CanPreemptWhileBorrowing() const {
+  const api::QueuePreemption& preemption = queue_.spec.preemption;
+  return preemption.borrow_within_cohort != api::PreemptionPolicy::kNever ||
+         (context_.fair_sharing &&
+          preemption.reclaim_within_cohort != api::PreemptionPolicy::kNever);
+}
+
+FlavorAssigner::Fit FlavorAssigner::FitQuota(FlavorResourceId fr, ResourceId resource,
+                                             FlavorId flavor, Amount assumed, Amount request) {
+  const QuotaTree& tree = context_.state->tree();
+  const Amount total = api::AddAmounts(assumed, request);
+  Fit fit;
+  Obstacle obstacle;
+  obstacle.resource = resource;
+  obstacle.flavor = flavor;
+  obstacle.assumed = assumed;
+  obstacle.requested = request;
+  const Amount potential = tree.Potential(queue_.node, fr);
+  if (total > potential) {
+    obstacle.kind = Obstacle::Kind::kExceedsMaximum;
+    obstacle.limit = potential;
+    return {{Rating::kNoFit, 0}, std::move(obstacle), NoFitReason::kExceedsMaxQuota};
+  }
+  const QuotaTree::Lender lender = tree.LowestSubtreeThatFits(queue_.node, fr, total);
+  const Amount available = tree.Available(queue_.node, fr);
+  fit.mode.borrow_height = lender.height;
+  if (total <= available) {
+    fit.mode.rating = Rating::kFit;
+    return fit;
+  }
+  obstacle.kind = Obstacle::Kind::kInsufficientQuota;
+  obstacle.limit = available;
+  fit.obstacle = std::move(obstacle);
+  if (tree.Nominal(queue_.node, fr) < total && !lender.below_root && !CanPreemptWhileBorrowing()) {
+    fit.mode.rating = Rating::kNoFit;
+    fit.no_fit_reason = NoFitReason::kWaitingForQuota;
+    return fit;
+  }
+  const PreemptionOracle::Answer answer = oracle_.Simulate(fr, total);
+  fit.mode.borrow_height = answer.borrow_height;
+  switch (answer.possibility) {
+    case PreemptionPossibility::kNoCandidates:
+      fit.mode.rating = Rating::kNoCandidates;
+      break;
+    case PreemptionPossibility::kPreempt:
+      fit.mode.rating = Rating::kPreempt;
+      break;
+    case PreemptionPossibility::kReclaim:
+      fit.mode.rating = Rating::kReclaim;
+      break;
+  }
+  return fit;
+}
+
+bool FlavorAssigner::Preferred(const Mode& a, const Mode& b) const {
+  if (a.rating == Rating::kNoFit) return false;
+  if (b.rating == Rating::kNoFit) return true;
+  // What cannot be had in this attempt stands below what can, whatever the preference.
+  if ((a.rating == Rating::kNoCandidates) != (b.rating == Rating::kNoCandidates)) {
+    return b.rating == Rating::kNoCandidates;
+  }
+  if (queue_.spec.flavor_fungibility.preference ==
+      api::FungibilityPreference::kPreemptionOverBorrowing) {
+    if (a.borrow_height != b.borrow_height) return a.borrow_height < b.borrow_height;
+    return a.rating > b.rating;
+  }
+  if (a.rating != b.rating) return a.rating > b.rating;
+  return a.borrow_height < b.borrow_height;
+}
+
+bool FlavorAssigner::TryNext(const Mode& mode) const {
+  const api::FlavorFungibility& policy = queue_.spec.flavor_fungibility;
+  if (mode.rating == Rating::kNoFit || mode.rating == Rating::kNoCandidates) return true;
+  const bool preempts = mode.rating == Rating::kPreempt || mode.rating == Rating::kReclaim;
+  if (preempts && policy.when_can_preempt == api::SearchPolicy::kTryNextFlavor) return true;
+  return mode.borrow_height > 0 && policy.when_can_borrow == api::SearchPolicy::kTryNextFlavor;
+}
+
+void FlavorAssigner::MergeAttempts(std::vector<FlavorAttempt>& into, const Search& search,
+                                   const CompiledGroup& group) const {
+  const auto in_search = [&search](FlavorId flavor) {
+    return std::any_of(search.attempts.begin(), search.attempts.end(),
+                       [flavor](const auto& attempt) { return attempt.flavor == flavor; });
+  };
+  // A flavor of this group that the search did not reach does not provide the resource.
+  for (FlavorAttempt& known : into) {
+    const bool of_group = std::find(group.flavors.begin(), group.flavors.end(), known.flavor) !=
+                          group.flavors.end();
+    if (search.attempts.empty() || !of_group || in_search(known.flavor)) continue;
+    known.mode = AssignmentMode::kNoFit;
+    known.no_fit_reason = NoFitReason::kNoMatchingFlavor;
+  }
+  for (const FlavorAttempt& attempt : search.attempts) {
+    const auto known = std::find_if(into.begin(), into.end(), [&attempt](const auto& other) {
+      return other.flavor == attempt.flavor;
+    });
+    if (known == into.end()) {
+      into.push_back(attempt);
+      continue;
+    }
+    known->mode = std::min(known->mode, attempt.mode);
+    known->borrow_height = std::max(known->borrow_height, attempt.borrow_height);
+    known->no_fit_reason = std::max(known->no_fit_reason, attempt.no_fit_reason);
+    if (attempt.preemption && (!known->preemption || *attempt.preemption < *known->preemption)) {
+      known->preemption = attempt.preemption;
+    }
+  }
+}
+
+void FlavorAssigner::Finish(Assignment& assignment) const {
+  assignment.mode =
+      assignment.pod_sets.empty() ? AssignmentMode::kNoFit : AssignmentMode::kFit;
+  for (const PodSetDecision& pod_set : assignment.pod_sets) {
+    assignment.mode = std::min(assignment.mode, pod_set.Mode());
+  }
+}
+
+void FlavorAssigner::ResolveNoFitReason(Assignment& assignment) const {
+  if (assignment.mode != AssignmentMode::kNoFit) return;
+  assignment.no_fit_reason = NoFitReason::kNone;
+  for (const PodSetDecision& pod_set : assignment.pod_sets) {
+    if (pod_set.Mode() != AssignmentMode::kNoFit) continue;
+    if (pod_set.attempts.empty()) {
+      assignment.no_fit_reason = NoFitReason::kNoMatchingFlavor;
+      continue;
+    }
+    // Flavors of a group are alternatives: the mildest counts. Groups are all needed: the severest.
+    for (const CompiledGroup& group : queue_.groups) {
+      std::optional<NoFitReason> mildest;
+      for (const FlavorAttempt& attempt : pod_set.attempts) {
+        const bool of_group = std::find(group.flavors.begin(), group.flavors.end(),
+                                        attempt.flavor) != group.flavors.end();
+        if (attempt.mode != AssignmentMode::kNoFit || !of_group) continue;
+        mildest = std::min(mildest.value_or(attempt.no_fit_reason), attempt.no_fit_reason);
+      }
+      if (mildest) assignment.no_fit_reason = std::max(assignment.no_fit_reason, *mildest);
+    }
+  }
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,216 @@
+#include "admission/messages.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "api/labels.h"
+#include "api/quantity.h"
+#include "api/reasons.h"
+#include "base/strings.h"
+
+namespace berth::admission {
+namespace {
+
+const char* ModeName(const FlavorAttempt& attempt) {
+  switch (attempt.mode) {
+    case AssignmentMode::kNoFit:
+      return "NoFit";
+    case AssignmentMode::kPreempt:
+      return "Preempt";
+    case AssignmentMode::kDeferredFit:
+      return "DeferredFit";
+    case AssignmentMode::kFit:
+      return "Fit";
+  }
+  return "";
+}
+
+const char* PossibilityName(PreemptionPossibility possibility) {
+  switch (possibility) {
+    case PreemptionPossibility::kNoCandidates:
+      return "NoCandidates";
+    case PreemptionPossibility::kPreempt:
+      return "Preempt";
+    case PreemptionPossibility::kReclaim:
+      return "Reclaim";
+  }
+  return "";
+}
+
+const char* HumanReadable(PreemptionReason reason) {
+  switch (reason) {
+    case PreemptionReason::kInClusterQueue:
+      return "prioritization in the ClusterQueue";
+    case PreemptionReason::kInCohortReclamation:
+      return "reclamation within the cohort";
+    case PreemptionReason::kInCohortFairSharing:
+      return "Fair Sharing within the cohort";
+    case PreemptionReason::kInCohortReclaimWhileBorrowing:
+      return "reclamation within the cohort while borrowing";
+  }
+  return "UNKNOWN";
+}
+
+}  // namespace
+
+const char* ToString(NoFitReason reason) {
+  switch (reason) {
+    case NoFitReason::kNone:
+      return "";
+    case NoFitReason::kTopologyPlacementFailed:
+      return api::kTopologyPlacementFailed;
+    case NoFitReason::kWaitingForQuota:
+      return api::kWaitingForQuota;
+    case NoFitReason::kExceedsMaxQuota:
+      return api::kExceedsMaxQuota;
+    case NoFitReason::kNoMatchingFlavor:
+      return api::kNoMatchingFlavor;
+  }
+  return "";
+}
+
+std::string PendingReason(const Decision& decision) {
+  switch (decision.outcome) {
+    case Outcome::kAdmitted:
+    case Outcome::kQuotaReserved:
+      return "";
+    case Outcome::kNoFit:
+      return ToString(decision.assignment.no_fit_reason);
+    case Outcome::kPreempting:
+    case Outcome::kDeferred:
+      return api::kWaitingForPreemptedWorkloads;
+    case Outcome::kNoCandidates:
+    case Outcome::kSkipped:
+      return api::kWaitingForQuota;
+    case Outcome::kNotNominated:
+      break;
+  }
+  switch (decision.remark) {
+    case Remark::kFailedChecks:
+      return api::kPendingEvaluation;
+    case Remark::kQueueInactive:
+      return api::kSuspended;
+    default:
+      return api::kMisconfigured;
+  }
+}
+
+std::string ObstacleMessage(const Obstacle& obstacle, const Vocabulary& vocabulary) {
+  const std::string& resource =
+      obstacle.resource < 0 ? std::string() : vocabulary.resources[obstacle.resource];
+  const std::string& flavor =
+      obstacle.flavor < 0 ? std::string() : vocabulary.flavors[obstacle.flavor];
+  const auto amount = [&resource](Amount value) { return api::FormatAmount(resource, value); };
+  switch (obstacle.kind) {
+    case Obstacle::Kind::kResourceUnavailable:
+      return "resource " + resource + " unavailable in ClusterQueue";
+    case Obstacle::Kind::kFlavorNotFound:
+      return "flavor " + flavor + " not found";
+    case Obstacle::Kind::kUntoleratedTaint:
+      return "untolerated taint {" + obstacle.taint->key + " " + obstacle.taint->value + " " +
+             obstacle.taint->effect + " <nil>} in flavor " + flavor;
+    case Obstacle::Kind::kAffinityMismatch:
+      return "flavor " + flavor + " doesn't match node affinity";
+    case Obstacle::Kind::kExceedsMaximum:
+      return "insufficient quota for " + resource + " in flavor " + flavor +
+             ", previously considered podsets requests (" + amount(obstacle.assumed) +
+             ") + current podset request (" + amount(obstacle.requested) +
+             ") > maximum capacity (" + amount(obstacle.limit) + ")";
+    case Obstacle::Kind::kInsufficientQuota:
+      return "insufficient unused quota for " + resource + " in flavor " + flavor + ", " +
+             amount(obstacle.missing()) + " more needed";
+    case Obstacle::Kind::kNotNominated:
+      return "skipping flavor " + flavor +
+             " as it is not found in the nomination mapping for resource " + resource;
+    case Obstacle::Kind::kTopology:
+      return obstacle.text;
+  }
+  return "";
+}
+
+std::string AssignmentMessage(const Assignment& assignment, const Vocabulary& vocabulary) {
+  std::string message;
+  for (const PodSetDecision& pod_set : assignment.pod_sets) {
+    std::vector<std::string> texts;
+    for (const Obstacle& obstacle : pod_set.obstacles) {
+      if (obstacle.in_message) texts.push_back(ObstacleMessage(obstacle, vocabulary));
+    }
+    if (texts.empty()) continue;
+    std::sort(texts.begin(), texts.end());
+    message += (message.empty() ? "" : "; ");
+    message += "couldn't assign flavors to pod set " + pod_set.name + ": " + Join(texts, ", ");
+  }
+  return message;
+}
+
+std::string PendingMessage(const Decision& decision, const Vocabulary& vocabulary,
+                           const std::string& queue_name) {
+  switch (decision.remark) {
+    case Remark::kNone:
+      break;
+    case Remark::kNoLongerFits:
+      return "Workload no longer fits after processing another workload";
+    case Remark::kOverlappingTargets:
+      return "Workload has overlapping preemption targets with another workload";
+    case Remark::kFitsAfterPreemptions:
+      return "Workload has overlapping preemption targets with another workload, but will fit "
+             "after these preemptions complete";
+    case Remark::kFailedChecks:
+      return "The workload has failed admission checks";
+    case Remark::kQueueInactive:
+      return "ClusterQueue " + queue_name + " is inactive";
+    case Remark::kNamespaceMismatch:
+      return "workload namespace doesn't match ClusterQueue selector";
+    case Remark::kRequestsAboveLimits:
+      return "resources validation failed: requests exceed it's limits";
+  }
+  std::string message = AssignmentMessage(decision.assignment, vocabulary);
+  if (decision.outcome == Outcome::kPreempting) {
+    message += ". Pending the preemption of " + std::to_string(decision.victims.size()) +
+               " workload(s)";
+  }
+  return message;
+}
+
+std::string ConsideredFlavors(const Assignment& assignment, const Vocabulary& vocabulary) {
+  std::string text;
+  for (const PodSetDecision& pod_set : assignment.pod_sets) {
+    std::string attempts;
+    for (const FlavorAttempt& attempt : pod_set.attempts) {
+      if (attempt.mode == AssignmentMode::kFit && attempt.borrow_height == 0) continue;
+      attempts += (attempts.empty() ? "" : ", ") + vocabulary.flavors[attempt.flavor] + "(";
+      attempts += attempt.preemption
+                      ? std::string("preemptionMode=") + PossibilityName(*attempt.preemption)
+                      : std::string(ModeName(attempt));
+      if (attempt.borrow_height > 0) attempts += ";borrow=" + std::to_string(attempt.borrow_height);
+      std::vector<std::string> reasons;
+      for (const Obstacle& obstacle : pod_set.obstacles) {
+        if (obstacle.flavor == attempt.flavor) {
+          reasons.push_back(ObstacleMessage(obstacle, vocabulary));
+        }
+      }
+      std::sort(reasons.begin(), reasons.end());
+      if (!reasons.empty()) attempts += ";" + Join(reasons, ";");
+      attempts += ")";
+    }
+    if (attempts.empty()) continue;
+    text += (text.empty() ? "" : " | ") + pod_set.name + ": " + attempts;
+  }
+  return text;
+}
+
+std::string PreemptedMessage(const api::Workload& preemptor, PreemptionReason reason,
+                             const std::string& preemptor_path, const std::string& victim_path) {
+  const std::string* job = api::FindValue(preemptor.meta.labels, api::kJobUidLabel);
+  const std::string uid = preemptor.meta.uid.empty() ? "UNKNOWN" : preemptor.meta.uid;
+  return "Preempted to accommodate a workload (UID: " + uid +
+         ", JobUID: " + (job == nullptr || job->empty() ? "UNKNOWN" : *job) + ") due to " +
+         HumanReadable(reason) + "; preemptor path: " + preemptor_path +
+         "; preemptee path: " + victim_path;
+}
+
+std::string QuotaReservedMessage(const std::string& queue_name) {
+  return "Quota reserved in ClusterQueue " + queue_name;
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,180 @@
+// admission/preemption.h — who has to go so that one workload fits.
+//
+// Classical: candidates are taken in order (told to stop already; from other queues, those the
+// preemptor has a hierarchical advantage over first; own queue; lower priority, later reservation)
+// until it fits; then, from the last to the first, who is not needed is put back.
+// Fair sharing: candidates are taken from the queue with the highest share at each level of the
+// tree as long as the rules allow it; then likewise.
+//
+// Everything is a what-if on the quota tree, rolled back before returning.
+//
+// Threads: one. Errors: none; nobody to take is an answer.
+// Source: Kueue KEP-83, KEP-1337, KEP-1714, pkg/scheduler/preemption.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "admission/cluster_state.h"
+#include "admission/decision.h"
+#include "admission/dominant_share.h"
+#include "admission/feature_gates.h"
+#include "admission/flavor_assigner.h"
+
+namespace berth::admission {
+
+enum class FairSharingRule : std::uint8_t { kLessThanOrEqualToFinalShare, kLessThanInitialShare };
+
+struct FairSharing {
+  std::vector<FairSharingRule> rules = {FairSharingRule::kLessThanOrEqualToFinalShare,
+                                        FairSharingRule::kLessThanInitialShare};
+};
+
+struct PreemptionRequest {
+  const queue::WorkloadInfo* workload = nullptr;
+  ClusterQueueId queue = -1;
+  Usage usage;                              // what has to fit
+  std::vector<FlavorResourceId> contested;  // of these, what needs preemption
+  friend bool operator==(const PreemptionRequest&, const PreemptionRequest&) = default;
+};
+
+struct PreemptionTarget {
+  const Reservation* reservation = nullptr;
+  PreemptionReason reason = PreemptionReason::kInClusterQueue;
+};
+
+class PreemptionSearch {
+ public:
+  PreemptionSearch(ClusterState& state, const FeatureGates& gates,
+                   const std::optional<FairSharing>& fair_sharing)
+      : state_(state), gates_(gates), fair_sharing_(fair_sharing), shares_(state) {}
+
+  // Empty: nobody can make enough room. The first candidates that were looked at and not taken go
+  // to `spared` if that is not null.
+  std::vector<PreemptionTarget> Find(const PreemptionRequest& request,
+                                     std::vector<SparedCandidate>* spared);
+
+  // Reservations that do not count as candidates, because the caller has taken them out already.
+  void Exclude(const Reservation* reservation) { excluded_.push_back(reservation); }
+  void ExcludeNone() { excluded_.clear(); }
+
+  DominantShares& shares() { return shares_; }
+
+ private:
+  // How a candidate may be taken.
+  enum class Variant : std::uint8_t {
+    kNever,
+    kWithinQueue,
+    kHierarchicalReclaim,
+    kReclaimWithoutBorrowing,
+    kReclaimWhileBorrowing,
+  };
+  struct Candidate {
+    const Reservation* reservation = nullptr;
+    NodeId common_ancestor = kNoQuotaNode;
+    Variant variant = Variant::kNever;
+  };
+  enum class Borrowing : std::uint8_t { kAllowed, kForbidden };
+
+  bool Excluded(const Reservation& reservation) const;
+  bool Contests(const Reservation& reservation) const;
+  bool PolicyAllows(const Reservation& candidate, api::PreemptionPolicy policy) const;
+  bool WithinNominal(NodeId node) const;
+  bool WorkloadFits(Borrowing borrowing) const;
+  void Spare(const Reservation& candidate, SparedCandidate::Cause cause);
+  void PutBackUnneeded(std::vector<PreemptionTarget>& targets, Borrowing borrowing);
+  void Take(const Reservation& reservation);
+  void GiveBack(const Reservation& reservation);
+
+  // Classical.
+  std::vector<PreemptionTarget> FindClassical();
+  void CollectClassical();
+  void CollectOthers();
+  void CollectSubtree(NodeId cohort, NodeId subtree, NodeId skip, bool advantage,
+                      std::vector<Candidate>& candidates);
+  void CollectQueue(ClusterQueueId queue, NodeId subtree, bool advantage,
+                    std::vector<Candidate>& candidates);
+  Variant Classify(const Reservation& candidate, bool advantage) const;
+  std::optional<SparedCandidate::Cause> WhyInvalid(const Candidate& candidate,
+                                                   Borrowing borrowing) const;
+  std::optional<std::vector<PreemptionTarget>> Attempt(Borrowing borrowing);
+
+  // Fair sharing: what is left to take of each queue, and which queue is next.
+  struct QueueCandidates {
+    ClusterQueueId queue = -1;
+    std::vector<const Reservation*> left;  // in order
+    std::size_t next = 0;
+    bool pruned = false;
+
+    bool empty() const { return next == left.size(); }
+    const Reservation& front() const { return *left[next]; }
+  };
+  struct Shares {
+    DominantShare preemptor;
+    DominantShare target;
+  };
+  std::vector<PreemptionTarget> FindFair();
+  void CollectFair();
+  void MakeOrdering(const std::vector<const Reservation*>& candidates);
+  QueueCandidates* NextQueue();
+  QueueCandidates* NextQueueBelow(NodeId cohort);
+  QueueCandidates* CandidatesAt(NodeId leaf);
+  bool OnOwnPath(NodeId cohort) const;
+  NodeId BelowCommonAncestor(NodeId from, NodeId common) const;
+  NodeId CommonAncestor(NodeId leaf) const;
+  Shares SharesOf(const QueueCandidates& target);
+  DominantShare ShareWithout(const QueueCandidates& target, const Reservation& candidate);
+  bool TakeFair(const Reservation& candidate, PreemptionReason reason);
+  bool FirstRule(std::vector<const Reservation*>& refused);
+  bool SecondRule(const std::vector<const Reservation*>& refused);
+
+  ClusterState& state_;
+  const FeatureGates& gates_;
+  const std::optional<FairSharing>& fair_sharing_;
+  DominantShares shares_;
+  std::vector<const Reservation*> excluded_;
+
+  // Of the search under way.
+  const PreemptionRequest* request_ = nullptr;
+  const QueueState* queue_ = nullptr;
+  std::vector<SparedCandidate>* spared_ = nullptr;
+  std::vector<PreemptionTarget> targets_;
+  std::vector<Candidate> own_;
+  std::vector<Candidate> hierarchical_;
+  std::vector<Candidate> by_priority_;
+  std::vector<Candidate> order_;
+  std::vector<const Reservation*> fair_candidates_;
+  std::vector<QueueCandidates> queues_;
+  std::vector<std::int32_t> queue_slots_;  // by node: index in queues_, -1 none
+  std::vector<std::uint8_t> pruned_;       // cohorts, by node
+};
+
+// Asks the search for one workload.
+class SearchOracle : public PreemptionOracle {
+ public:
+  SearchOracle(PreemptionSearch& search, ClusterState& state, const queue::WorkloadInfo& workload,
+               ClusterQueueId queue)
+      : search_(search), state_(state), workload_(workload), queue_(queue) {}
+
+  Answer Simulate(FlavorResourceId flavor_resource, Amount amount) override;
+
+  // The targets for `request`; what the last Simulate found, where it asked for the same.
+  std::vector<PreemptionTarget> Targets(const PreemptionRequest& request,
+                                        std::vector<SparedCandidate>* spared);
+
+ private:
+  PreemptionSearch& search_;
+  ClusterState& state_;
+  const queue::WorkloadInfo& workload_;
+  ClusterQueueId queue_;
+  struct Memory {
+    PreemptionRequest request;
+    std::uint64_t version = 0;
+    std::vector<PreemptionTarget> targets;
+    std::vector<SparedCandidate> spared;
+  };
+  std::optional<Memory> last_;
+};
+
+}  // namespace berth::admission

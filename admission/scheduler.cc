@@ -1,0 +1,346 @@
+#include "admission/scheduler.h"
+
+#include <algorithm>
+
+#include "api/condition.h"
+#include "api/reasons.h"
+#include "base/assert.h"
+
+namespace berth::admission {
+namespace {
+
+bool HoldsQuota(const api::Workload& object) {
+  return api::IsTrue(object.status.conditions, api::kQuotaReserved) && object.status.admission &&
+         !api::IsTrue(object.status.conditions, api::kFinished) && object.spec.active;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const SchedulerConfig& config)
+    : config_(config),
+      queues_(config.gates.scheduling_equivalence_hashing),
+      state_(queues_),
+      search_(state_, config_.gates, config_.fair_sharing) {
+  info_options_.ordering.pods_ready_requeuing = config.pods_ready_requeuing;
+  info_options_.ordering.priority_sorting_within_cohort =
+      config.gates.priority_sorting_within_cohort;
+  info_options_.ordering.priority_boost = config.gates.priority_boost;
+  info_options_.equivalence_hashing = config.gates.scheduling_equivalence_hashing;
+  info_options_.excluded_resource_prefixes = config.excluded_resource_prefixes;
+  info_options_.transformations = config.transformations;
+}
+
+void Scheduler::Request(const Wakes& wakes) { wake_ups_.insert(wakes.begin(), wakes.end()); }
+
+void Scheduler::RequestFor(ClusterQueueId queue) {
+  if (const std::optional<WakeTarget> tree = state_.TreeOf(queue)) wake_ups_.insert(*tree);
+}
+
+void Scheduler::ApplyNamespace(const api::Namespace& object) {
+  std::optional<api::StringMap> before;
+  const auto known = namespace_labels_.find(object.meta.name);
+  if (known != namespace_labels_.end()) before = known->second;
+  queues_.SetNamespace(object.meta.name, object.meta.labels);
+  namespace_labels_[object.meta.name] = object.meta.labels;
+  if (before == object.meta.labels) return;
+  for (const ClusterQueueId queue : queues_.NewlyMatching(before, object.meta.labels)) {
+    RequestFor(queue);
+  }
+}
+
+void Scheduler::ForgetNamespace(const std::string& name) {
+  queues_.RemoveNamespace(name);
+  namespace_labels_.erase(name);
+}
+
+void Scheduler::ApplyResourceFlavor(const api::ResourceFlavor& object) {
+  Request(state_.SetFlavor(object));
+}
+void Scheduler::ForgetResourceFlavor(const std::string& name) {
+  Request(state_.RemoveFlavor(name));
+}
+void Scheduler::ApplyAdmissionCheck(const api::AdmissionCheck& object) {
+  Request(state_.SetCheck(object));
+}
+void Scheduler::ForgetAdmissionCheck(const std::string& name) {
+  Request(state_.RemoveCheck(name));
+}
+void Scheduler::ApplyTopology(const api::Topology& object) { Request(state_.SetTopology(object)); }
+void Scheduler::ForgetTopology(const std::string& name) { Request(state_.RemoveTopology(name)); }
+void Scheduler::ApplyCohort(const api::Cohort& object) { Request(state_.SetCohort(object)); }
+void Scheduler::ForgetCohort(const std::string& name) { state_.RemoveCohort(name); }
+void Scheduler::ApplyClusterQueue(const api::ClusterQueue& object) {
+  Request(state_.SetClusterQueue(object));
+}
+void Scheduler::ForgetClusterQueue(const std::string& name) {
+  Request(state_.RemoveClusterQueue(name));
+}
+void Scheduler::ApplyLocalQueue(const api::LocalQueue& object) {
+  queues_.SetLocalQueue(object.meta.key(), object.cluster_queue, object.stop_policy);
+}
+void Scheduler::ForgetLocalQueue(const api::ObjectKey& key) { queues_.RemoveLocalQueue(key); }
+
+WorkloadId Scheduler::NumberOf(const api::ObjectKey& key) {
+  const auto found = numbers_.find(key);
+  if (found != numbers_.end()) return found->second;
+  if (free_records_.empty()) {
+    free_records_.push_back(static_cast<WorkloadId>(records_.size()));
+    records_.push_back(std::make_unique<Record>());
+  }
+  const WorkloadId id = free_records_.back();
+  free_records_.pop_back();
+  record(id).phase = Phase::kOutside;
+  numbers_.emplace(key, id);
+  return id;
+}
+
+void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallTime now) {
+  const WorkloadId id = NumberOf(object->meta.key());
+  const bool holds_quota = HoldsQuota(*object);
+  const bool queued = queue::BelongsInQueue(*object);
+  // An assumed workload's object may still be on its way; an older one must not undo the decision.
+  if (record(id).phase == Phase::kAssumed && queued) return;
+  queue::WorkloadInfo info =
+      queue::BuildWorkloadInfo(std::move(object), info_options_, state_.vocabulary().resources);
+  if (holds_quota) {
+    MakeReserved(id, std::move(info), now);
+  } else if (queued) {
+    MakePending(id, std::move(info), now);
+  } else {
+    MakeOutside(id, std::move(info));
+  }
+}
+
+void Scheduler::ForgetWorkload(const api::ObjectKey& key) {
+  const auto found = numbers_.find(key);
+  if (found == numbers_.end()) return;
+  const WorkloadId id = found->second;
+  MakeOutside(id, queue::WorkloadInfo{});
+  record(id) = Record{};
+  numbers_.erase(found);
+  free_records_.push_back(id);
+}
+
+void Scheduler::ReleaseQuota(WorkloadId id) {
+  const Reservation* held = state_.reservation(id);
+  if (held == nullptr) return;
+  const ClusterQueueId queue = held->cluster_queue;
+  state_.Release(id);
+  RequestFor(queue);
+}
+
+void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
+  queues_.Remove(id);
+  ReleaseQuota(id);
+  record(id).info = std::move(info);
+  record(id).scan.reset();
+  record(id).phase = Phase::kOutside;
+}
+
+void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime now) {
+  ReleaseQuota(id);
+  Record& known = record(id);
+  const bool was_pending = known.phase == Phase::kPending;
+  queues_.Upsert(id, was_pending ? &known.info : nullptr, info, now);
+  if (!was_pending) known.scan.reset();
+  known.info = std::move(info);
+  known.phase = Phase::kPending;
+}
+
+Usage Scheduler::UsageOf(const api::Workload& object) {
+  Usage usage;
+  const std::vector<std::int32_t> counts = queue::CountsAfterReclaim(object);
+  for (const api::PodSetAssignment& assigned : object.status.admission->pod_set_assignments) {
+    std::int32_t count = assigned.count;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (object.spec.pod_sets[i].name == assigned.name) count = std::min(count, counts[i]);
+    }
+    for (const auto& [resource, amount] : assigned.resource_usage) {
+      const auto flavor = assigned.flavors.find(resource);
+      if (flavor == assigned.flavors.end()) continue;
+      const FlavorResourceId fr = state_.FlavorResourceNumber(
+          state_.vocabulary().flavors.Intern(flavor->second),
+          state_.vocabulary().resources.Intern(resource));
+      const Amount used =
+          count < assigned.count && assigned.count > 0 ? amount / assigned.count * count : amount;
+      const auto known = std::find_if(usage.begin(), usage.end(), [fr](const auto& item) {
+        return item.flavor_resource == fr;
+      });
+      if (known == usage.end()) {
+        usage.push_back({fr, used});
+      } else {
+        known->amount = api::AddAmounts(known->amount, used);
+      }
+    }
+  }
+  return usage;
+}
+
+std::unique_ptr<Reservation> Scheduler::NewReservation(WorkloadId id,
+                                                       const queue::WorkloadInfo& info,
+                                                       WallTime now) {
+  auto made = std::make_unique<Reservation>();
+  const api::Workload& object = *info.object;
+  made->workload = id;
+  made->object = info.object;
+  made->cluster_queue = queues_.ClusterQueueNumber(object.status.admission->cluster_queue);
+  made->usage = UsageOf(object);
+  made->priority = info.priority;
+  made->queued_at = info.queued_at;
+  const api::Condition* reserved =
+      api::FindCondition(object.status.conditions, api::kQuotaReserved);
+  made->reserved_at = reserved != nullptr && reserved->status == api::ConditionStatus::kTrue
+                          ? reserved->last_transition_time
+                          : now;
+  made->evicted = api::IsTrue(object.status.conditions, api::kEvicted);
+  made->admitted = api::IsTrue(object.status.conditions, api::kAdmitted);
+  return made;
+}
+
+void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime now) {
+  queues_.Remove(id);
+  std::unique_ptr<Reservation> next = NewReservation(id, info, now);
+  const Reservation* held = state_.reservation(id);
+  const ClusterQueueId queue = next->cluster_queue;
+  bool may_help = false;
+  if (held != nullptr && held->cluster_queue == queue) {
+    // Fewer pods, or somebody may take it now who could not: both can help others.
+    may_help = held->priority != next->priority ||
+               held->object->status.reclaimable_pods != next->object->status.reclaimable_pods;
+    state_.Update(id, [&next](Reservation& changed) { changed = std::move(*next); });
+  } else {
+    ReleaseQuota(id);
+    state_.EnsureQueue(queue);
+    state_.Reserve(std::move(next));
+  }
+  if (may_help) RequestFor(queue);
+  record(id).info = std::move(info);
+  record(id).scan.reset();
+  record(id).phase = Phase::kReserved;
+}
+
+const ScanState* Scheduler::CurrentScan(const Record& asked, ClusterQueueId queue) const {
+  const ScanState* scan = asked.scan.get();
+  if (scan == nullptr) return nullptr;
+  if (config_.gates.flavor_fungibility_preserve_scan_progress) {
+    if (scan->shape != asked.info.shape) return nullptr;
+    if (scan->cycle == cycle_ - 1) return scan;
+  }
+  return state_.queue(queue).generation > scan->queue_generation ? nullptr : scan;
+}
+
+void Scheduler::KeepScan(Record& kept, const Decision& decision) {
+  if (decision.outcome == Outcome::kNotNominated) return;
+  if (decision.assignment.scan.HasPendingFlavors()) {
+    kept.scan = std::make_unique<ScanState>(decision.assignment.scan);
+  } else {
+    kept.scan.reset();
+  }
+}
+
+CycleResult Scheduler::RunCycle(WallTime now) {
+  CycleResult result;
+  result.cycle = ++cycle_;
+  std::vector<HeadInput> heads;
+  for (const queue::Head& head : queues_.PopHeads()) {
+    const Record& popped = record(head.workload);
+    heads.push_back({head, &popped.info, CurrentScan(popped, head.cluster_queue),
+                     config_.gates.prioritize_preemptor_workloads && queues_.IsPreemptor(head)});
+  }
+  Cycle cycle({&state_, &queues_, &config_.gates, &config_.fair_sharing, &search_, config_.placer,
+               cycle_});
+  result.decisions = cycle.Run(heads);
+  const auto listing = config_.listing == SchedulerConfig::Listing::kYes
+                           ? queue::QueueSet::Listing::kYes
+                           : queue::QueueSet::Listing::kNo;
+  for (Decision& decision : result.decisions) {
+    if (decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kQuotaReserved) {
+      Assume(decision, now);
+      continue;
+    }
+    Record& decided = record(decision.workload);
+    KeepScan(decided, decision);
+    const auto scan = decision.assignment.scan.HasPendingFlavors()
+                          ? queue::QueueSet::Scan::kPendingFlavors
+                          : queue::QueueSet::Scan::kDone;
+    queue::QueueSet::RequeueResult put =
+        queues_.Requeue({decision.workload, decision.cluster_queue}, decision.requeue_reason, scan,
+                        now, listing);
+    decision.to = put.to;
+    result.bulk_parked.insert(result.bulk_parked.end(), put.bulk_parked.begin(),
+                              put.bulk_parked.end());
+  }
+  return result;
+}
+
+void Scheduler::Assume(const Decision& decision, WallTime now) {
+  queues_.Remove(decision.workload);
+  Record& admitted = record(decision.workload);
+  auto made = std::make_unique<Reservation>();
+  made->workload = decision.workload;
+  made->object = admitted.info.object;
+  made->cluster_queue = decision.cluster_queue;
+  made->usage = decision.assignment.usage;
+  made->priority = admitted.info.priority;
+  made->queued_at = admitted.info.queued_at;
+  made->reserved_at = now;
+  made->admitted = decision.outcome == Outcome::kAdmitted;
+  state_.Reserve(std::move(made));
+  admitted.scan.reset();
+  admitted.phase = Phase::kAssumed;
+}
+
+void Scheduler::Unassume(const api::ObjectKey& key, WallTime now) {
+  const auto found = numbers_.find(key);
+  if (found == numbers_.end() || record(found->second).phase != Phase::kAssumed) return;
+  queue::WorkloadInfo info = record(found->second).info;
+  MakePending(found->second, std::move(info), now);
+}
+
+Scheduler::WokenWorkloads Scheduler::RunWakeUps(WallTime now) {
+  WokenWorkloads woken;
+  const std::set<WakeTarget> targets = std::exchange(wake_ups_, {});
+  auto* list = config_.listing == SchedulerConfig::Listing::kYes ? &woken.listed : nullptr;
+  for (const WakeTarget& target : targets) {
+    for (const ClusterQueueId queue : state_.QueuesOf(target)) {
+      woken.count += queues_.Wake(queue, now, list);
+    }
+  }
+  return woken;
+}
+
+const api::Workload* Scheduler::workload(WorkloadId id) const {
+  const auto slot = static_cast<std::size_t>(id);
+  return slot < records_.size() ? records_[slot]->info.object.get() : nullptr;
+}
+
+std::optional<WorkloadId> Scheduler::Find(const api::ObjectKey& key) const {
+  const auto found = numbers_.find(key);
+  if (found == numbers_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<api::ObjectKey> Scheduler::Keys(const std::vector<WorkloadId>& ids) const {
+  std::vector<api::ObjectKey> keys;
+  for (const WorkloadId id : ids) {
+    if (const api::Workload* object = workload(id)) keys.push_back(object->meta.key());
+  }
+  return keys;
+}
+
+std::int64_t Scheduler::WeightedShareOf(NodeId node) {
+  return WeightedShare(search_.shares().Of(node));
+}
+
+std::string Scheduler::PathOf(ClusterQueueId queue) const {
+  std::string path = state_.queue(queue).name;
+  const NodeId leaf = state_.queue(queue).node;
+  if (leaf == kNoQuotaNode || state_.tree().InCycle(leaf)) return "/" + path;
+  for (NodeId node = state_.tree().parent(leaf); node != kNoQuotaNode;
+       node = state_.tree().parent(node)) {
+    path = state_.CohortName(node) + "/" + path;
+  }
+  return "/" + path;
+}
+
+}  // namespace berth::admission

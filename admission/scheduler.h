@@ -1,0 +1,142 @@
+// admission/scheduler.h — the deciding part of Berth behind one door: tell it what changed, run a
+// cycle, get decisions. Production, simulation, golden stories and benchmarks use this object alone.
+//
+//     Apply…(object) ──▶ ┌ QueueSet: who waits ┐ ──RunCycle(now)──▶ CycleResult
+//     Forget…        ──▶ └ ClusterState: quota ┘ ──RunWakeUps(now)─▶ how many may try again
+//
+// The caller makes decisions true: it writes the admission of Admitted and QuotaReserved ones and
+// the eviction of victims, and applies the objects it gets back. Until then the scheduler assumes:
+// an admitted workload holds its quota at once, a victim is not evicted twice. A write that failed
+// is taken back with Unassume.
+//
+// Wake-ups (retrying what was inadmissible) are only requested by changes; RunWakeUps carries out
+// all that were requested, and the caller batches them (Kueue: one second).
+//
+// Threads: one. Errors: none; objects are taken as the API server validated them.
+// Source: Kueue pkg/scheduler, pkg/cache, pkg/controller/core/workload_controller.go (event
+// handlers).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "admission/cluster_state.h"
+#include "admission/cycle.h"
+#include "admission/decision.h"
+#include "admission/feature_gates.h"
+#include "admission/preemption.h"
+#include "admission/topology/topology_placer.h"
+#include "queue/queue_set.h"
+
+namespace berth::admission {
+
+struct SchedulerConfig {
+  FeatureGates gates;
+  std::optional<FairSharing> fair_sharing;  // nullopt: classical preemption
+  queue::RequeuingTimestamp pods_ready_requeuing = queue::RequeuingTimestamp::kEviction;
+  std::vector<std::string> excluded_resource_prefixes;
+  std::vector<queue::ResourceTransformation> transformations;
+  TopologyPlacer* placer = nullptr;  // outlives the scheduler
+  // Name every workload that is parked or woken in bulk; costs what it names.
+  enum class Listing : std::uint8_t { kNo, kYes } listing = Listing::kNo;
+};
+
+class Scheduler {
+ public:
+  explicit Scheduler(const SchedulerConfig& config);
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // Objects, created or changed; applying the same twice changes nothing.
+  void ApplyNamespace(const api::Namespace& object);
+  void ForgetNamespace(const std::string& name);
+  void ApplyResourceFlavor(const api::ResourceFlavor& object);
+  void ForgetResourceFlavor(const std::string& name);
+  void ApplyAdmissionCheck(const api::AdmissionCheck& object);
+  void ForgetAdmissionCheck(const std::string& name);
+  void ApplyTopology(const api::Topology& object);
+  void ForgetTopology(const std::string& name);
+  void ApplyCohort(const api::Cohort& object);
+  void ForgetCohort(const std::string& name);
+  void ApplyClusterQueue(const api::ClusterQueue& object);
+  void ForgetClusterQueue(const std::string& name);
+  void ApplyLocalQueue(const api::LocalQueue& object);
+  void ForgetLocalQueue(const api::ObjectKey& key);
+  void ApplyWorkload(std::shared_ptr<const api::Workload> object, WallTime now);
+  void ForgetWorkload(const api::ObjectKey& key);
+
+  // Whether a cycle would have heads.
+  bool HasHeads() const { return queues_.HasHeads(); }
+  CycleResult RunCycle(WallTime now);
+
+  // An admission could not be written: the quota is free again and the workload waits again.
+  void Unassume(const api::ObjectKey& key, WallTime now);
+
+  struct WokenWorkloads {
+    std::int64_t count = 0;
+    std::vector<WorkloadId> listed;  // with Listing::kYes
+  };
+  bool HasWakeUps() const { return !wake_ups_.empty(); }
+  WokenWorkloads RunWakeUps(WallTime now);
+
+  // Reading.
+  const ClusterState& state() const { return state_; }
+  const queue::QueueSet& queues() const { return queues_; }
+  const Vocabulary& vocabulary() const { return state_.vocabulary(); }
+  // null: unknown, or gone.
+  const api::Workload* workload(WorkloadId id) const;
+  std::optional<WorkloadId> Find(const api::ObjectKey& key) const;
+  std::vector<api::ObjectKey> Keys(const std::vector<WorkloadId>& ids) const;
+  // The share of a queue or cohort, as its status shows it.
+  std::int64_t WeightedShareOf(NodeId node);
+  // "/root/…/queue".
+  std::string PathOf(ClusterQueueId queue) const;
+
+ private:
+  enum class Phase : std::uint8_t { kFree, kOutside, kPending, kAssumed, kReserved };
+  struct Record {
+    queue::WorkloadInfo info;
+    std::unique_ptr<ScanState> scan;
+    Phase phase = Phase::kFree;
+  };
+  struct KeyHash {
+    std::size_t operator()(const api::ObjectKey& key) const {
+      return std::hash<std::string>()(key.name) * 31 + std::hash<std::string>()(key.namespace_name);
+    }
+  };
+
+  Record& record(WorkloadId id) { return *records_[static_cast<std::size_t>(id)]; }
+  WorkloadId NumberOf(const api::ObjectKey& key);
+  void Request(const Wakes& wakes);
+  void RequestFor(ClusterQueueId queue);
+  void ReleaseQuota(WorkloadId id);
+  void MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime now);
+  void MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime now);
+  void MakeOutside(WorkloadId id, queue::WorkloadInfo info);
+  Usage UsageOf(const api::Workload& object);
+  std::unique_ptr<Reservation> NewReservation(WorkloadId id, const queue::WorkloadInfo& info,
+                                              WallTime now);
+  void Assume(const Decision& decision, WallTime now);
+  const ScanState* CurrentScan(const Record& asked, ClusterQueueId queue) const;
+  void KeepScan(Record& kept, const Decision& decision);
+
+  SchedulerConfig config_;
+  queue::InfoOptions info_options_;
+  queue::QueueSet queues_;
+  ClusterState state_;
+  PreemptionSearch search_;
+  std::vector<std::unique_ptr<Record>> records_;
+  std::vector<WorkloadId> free_records_;
+  std::unordered_map<api::ObjectKey, WorkloadId, KeyHash> numbers_;  // looked up, never walked
+  std::map<std::string, api::StringMap> namespace_labels_;
+  std::set<WakeTarget> wake_ups_;
+  std::int64_t cycle_ = 0;
+};
+
+}  // namespace berth::admission

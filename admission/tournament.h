@@ -1,0 +1,67 @@
+// admission/tournament.h — fair sharing: whose turn it is among the heads of a cohort tree.
+//
+// At each cohort, from the bottom, every child offers its best entry; the one wins whose child node
+// would have the lowest share with the entry's usage counted in. Before shares count: preemptors
+// whose victims are still stopping (gate), then entries whose child does not borrow what they ask
+// for (gate). After them: priority, queue-order instant, UID.
+//
+// Threads: one. Errors: none.
+// Source: Kueue KEP-1714, pkg/scheduler/fair_sharing_iterator.go.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "admission/cluster_state.h"
+#include "admission/dominant_share.h"
+#include "admission/feature_gates.h"
+#include "queue/workload_info.h"
+
+namespace berth::admission {
+
+class Tournament {
+ public:
+  struct Entrant {
+    std::size_t index = 0;  // the caller's
+    ClusterQueueId queue = -1;
+    const queue::WorkloadInfo* workload = nullptr;
+    const Usage* usage = nullptr;  // outlives the tournament
+    bool waits_for_preemption = false;
+  };
+
+  Tournament(ClusterState& state, const FeatureGates& gates, DominantShares& shares)
+      : state_(state), gates_(gates), shares_(shares) {}
+
+  void Add(const Entrant& entrant);  // one a queue
+  // The next one to process, with usage as the tree has it now; nullopt when all have been.
+  std::optional<std::size_t> Next();
+
+ private:
+  // What an entrant's path looks like at one cohort: of the child below it on the path.
+  struct Standing {
+    NodeId cohort = kNoQuotaNode;
+    DominantShare share;
+    bool borrows = false;
+  };
+  struct Slot {
+    Entrant entrant;
+    std::vector<Standing> standings;
+    std::uint64_t version = 0;  // of the tree they were computed for
+    bool out = false;
+  };
+
+  void ComputeStandings(Slot& slot);
+  Slot* Run(NodeId cohort);
+  bool Better(const Slot& a, const Slot& b, NodeId cohort) const;
+  std::int32_t SlotAt(NodeId leaf) const;
+
+  ClusterState& state_;
+  const FeatureGates& gates_;
+  DominantShares& shares_;
+  std::vector<Slot> slots_;
+  std::vector<std::int32_t> slot_of_leaf_;  // -1: none
+  std::size_t first_left_ = 0;
+};
+
+}  // namespace berth::admission

@@ -1,0 +1,50 @@
+#include "queue/ordering.h"
+
+#include <chrono>
+
+#include "api/condition.h"
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "base/strings.h"
+
+namespace berth::queue {
+namespace {
+
+// The Evicted condition if it is true for `reason`, else null.
+const api::Condition* EvictedBecause(const api::Workload& workload, std::string_view reason) {
+  const api::Condition* evicted = api::FindCondition(workload.status.conditions, api::kEvicted);
+  if (evicted == nullptr || evicted->status != api::ConditionStatus::kTrue) return nullptr;
+  return evicted->reason == reason ? evicted : nullptr;
+}
+
+}  // namespace
+
+WallTime QueueOrderTime(const api::Workload& workload, const OrderingOptions& options) {
+  if (options.pods_ready_requeuing == RequeuingTimestamp::kEviction) {
+    const api::Condition* evicted = EvictedBecause(workload, api::kPodsReadyTimeout);
+    if (evicted != nullptr) return evicted->last_transition_time;
+  }
+  const api::Condition* evicted = EvictedBecause(workload, api::kAdmissionCheckReason);
+  if (evicted != nullptr) return evicted->last_transition_time;
+  if (!options.priority_sorting_within_cohort) {
+    const api::Condition* preempted =
+        api::FindCondition(workload.status.conditions, api::kPreempted);
+    if (preempted != nullptr && preempted->status == api::ConditionStatus::kTrue &&
+        preempted->reason == api::kInCohortReclaimWhileBorrowing) {
+      return preempted->last_transition_time + std::chrono::milliseconds(1);
+    }
+  }
+  return workload.meta.creation_timestamp;
+}
+
+std::int64_t EffectivePriority(const api::Workload& workload, const OrderingOptions& options) {
+  std::int64_t priority = workload.spec.priority.value_or(0);
+  if (options.priority_boost) {
+    const std::string* boost =
+        api::FindValue(workload.meta.annotations, api::kPriorityBoostAnnotation);
+    if (boost != nullptr) priority += ParseInt64(*boost).value_or(0);
+  }
+  return priority;
+}
+
+}  // namespace berth::queue

@@ -1,0 +1,101 @@
+// queue/pairing_heap.h — a heap threaded through its owner's nodes: insert and meld in O(1), erase
+// anywhere and pop in O(log n) amortised. A heap is the number of its root node, kNoNode if empty.
+//
+// `Access` gives links(node) -> HeapLinks& and before(a, b), a total order that does not change
+// while the nodes are in the heap.
+//
+// Threads: one. Errors: none.
+// Source: Fredman, Sedgewick, Sleator, Tarjan: The pairing heap (1986).
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace berth::queue {
+
+using NodeIndex = std::int32_t;
+inline constexpr NodeIndex kNoNode = -1;
+
+struct HeapLinks {
+  NodeIndex child = kNoNode;  // first
+  NodeIndex next = kNoNode;   // sibling
+  NodeIndex prev = kNoNode;   // sibling before, or the parent of a first child; none for the root
+};
+
+// Both heaps in one.
+template <typename Access>
+NodeIndex Meld(Access& access, NodeIndex a, NodeIndex b) {
+  if (a == kNoNode) return b;
+  if (b == kNoNode) return a;
+  if (access.before(b, a)) std::swap(a, b);
+  HeapLinks& parent = access.links(a);
+  HeapLinks& child = access.links(b);
+  child.prev = a;
+  child.next = parent.child;
+  if (parent.child != kNoNode) access.links(parent.child).prev = b;
+  parent.child = b;
+  return a;
+}
+
+// The heap with `node`, which is in none, added.
+template <typename Access>
+NodeIndex Insert(Access& access, NodeIndex heap, NodeIndex node) {
+  access.links(node) = HeapLinks{};
+  return Meld(access, heap, node);
+}
+
+// One heap out of a list of siblings: pairs from the left, then together from the right.
+template <typename Access>
+NodeIndex MeldSiblings(Access& access, NodeIndex first) {
+  NodeIndex pairs = kNoNode;  // linked by next, last pair first
+  while (first != kNoNode) {
+    const NodeIndex second = access.links(first).next;
+    const NodeIndex rest = second == kNoNode ? kNoNode : access.links(second).next;
+    access.links(first).next = access.links(first).prev = kNoNode;
+    if (second != kNoNode) access.links(second).next = access.links(second).prev = kNoNode;
+    const NodeIndex pair = Meld(access, first, second);
+    access.links(pair).next = pairs;
+    pairs = pair;
+    first = rest;
+  }
+  NodeIndex heap = kNoNode;
+  while (pairs != kNoNode) {
+    const NodeIndex next = access.links(pairs).next;
+    access.links(pairs).next = kNoNode;
+    heap = Meld(access, heap, pairs);
+    pairs = next;
+  }
+  return heap;
+}
+
+// The heap without `node`, which is in it.
+template <typename Access>
+NodeIndex Erase(Access& access, NodeIndex heap, NodeIndex node) {
+  const HeapLinks links = access.links(node);
+  access.links(node) = HeapLinks{};
+  const NodeIndex below = MeldSiblings(access, links.child);
+  if (node == heap) return below;
+  HeapLinks& before = access.links(links.prev);
+  (before.child == node ? before.child : before.next) = links.next;
+  if (links.next != kNoNode) access.links(links.next).prev = links.prev;
+  return Meld(access, heap, below);
+}
+
+// Calls visit(node) for each node, in no useful order.
+template <typename Access, typename Visit>
+void ForEach(Access& access, NodeIndex heap, Visit visit) {
+  std::vector<NodeIndex> open;
+  if (heap != kNoNode) open.push_back(heap);
+  while (!open.empty()) {
+    const NodeIndex node = open.back();
+    open.pop_back();
+    visit(node);
+    for (NodeIndex child = access.links(node).child; child != kNoNode;
+         child = access.links(child).next) {
+      open.push_back(child);
+    }
+  }
+}
+
+}  // namespace berth::queue

@@ -1,0 +1,152 @@
+// queue/pending_queue.h — the workloads that wait in one ClusterQueue.
+//
+//     Push ──▶ active ──Pop──▶ in flight ──▶ (decided) ──▶ Push | Park | Hold | gone
+//                ▲  └──BulkPark(shape)──▶ parked ──┐
+//                └──────────────Wake───────────────┘
+//
+// Active ones compete for the head; parked ones have been tried, or equal ones have, and wait until
+// something changes; held ones wait for an instant or for somebody else (Requeued=False). Workloads
+// of one shape and namespace form a group: a whole group is parked and woken at once, so neither
+// costs what the number of waiting workloads is.
+//
+// The nodes live in a vector that the owner shares between its queues; a node is in one queue at
+// most. The order of a node's key must not change while it is in a queue.
+//
+// Threads: one. Errors: none.
+// Source: Kueue pkg/cache/queue (ClusterQueue, PendingWorkloads), KEP-9694 (equivalence).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "queue/ordering.h"
+#include "queue/pairing_heap.h"
+
+namespace berth::queue {
+
+enum class Place : std::uint8_t { kNowhere, kGrouped, kHeld, kInFlight };
+
+struct PendingNode {
+  OrderKey key;
+  std::uint64_t shape = 0;
+  std::optional<WallTime> requeue_at;    // not before
+  std::int64_t generation = 0;           // of the object
+  std::int64_t evaluated_generation = 0;  // when it was last taken as a head
+  HeapLinks links;
+  std::int32_t namespace_id = -1;
+  std::int32_t local_queue = -1;
+  std::int32_t cluster_queue = -1;  // that it waits in; -1: none
+  std::int32_t index = -1;         // of its group; of its slot among the held ones
+  std::int32_t member_index = -1;  // in its LocalQueue's list
+  Place place = Place::kNowhere;
+  std::uint8_t bag = 0;  // of its group
+  bool requeued_false = false;  // condition Requeued is False: somebody else must release it
+};
+
+class PendingQueue {
+ public:
+  explicit PendingQueue(std::vector<PendingNode>& nodes) : nodes_(nodes) {}
+
+  // All three: `node` must be kNowhere or kInFlight.
+  void Push(NodeIndex node);
+  void Park(NodeIndex node);
+  void Hold(NodeIndex node);
+  void Remove(NodeIndex node);  // from wherever it is in this queue; forgets the sticky one
+
+  NodeIndex Head() const;  // kNoNode without an active workload
+  NodeIndex Pop();         // the head, now in flight
+
+  // Parks all active workloads of `shape`, and from now on those that IsMarked() is asked about.
+  // Appends them to `parked` if that is not null.
+  void BulkPark(std::uint64_t shape, std::vector<NodeIndex>* parked);
+  bool IsMarked(std::uint64_t shape) const;
+  bool IsActive(NodeIndex node) const;
+  bool IsWaiting(NodeIndex node) const;  // parked or held
+
+  // Makes parked workloads whose namespace passes, and held ones whose instant has come, active;
+  // forgets all marks. Returns how many; appends them to `woken` if that is not null.
+  std::int64_t Wake(WallTime now, const std::function<bool(std::int32_t)>& namespace_passes,
+                    std::vector<NodeIndex>* woken);
+
+  // The workload whose preemptions are under way. A sticky one stands before all others.
+  struct Preemptor {
+    NodeIndex node = kNoNode;
+    std::int64_t generation = 0;
+    bool sticky = false;
+  };
+  const Preemptor& preemptor() const { return preemptor_; }
+  void SetPreemptor(const Preemptor& preemptor);
+
+  std::int64_t active_count() const { return active_count_; }
+  std::int64_t waiting_count() const { return parked_count_ + held_count(); }
+
+  // In order; O(n log n).
+  std::vector<NodeIndex> Active() const;
+  std::vector<NodeIndex> Inadmissible() const;  // parked and held
+
+ private:
+  // Two heaps, of which one is the active one: parking or waking the whole group turns the flag.
+  struct Bag {
+    NodeIndex heap = kNoNode;
+    std::int64_t count = 0;
+  };
+  struct Group {
+    std::uint64_t shape = 0;
+    std::int32_t namespace_id = -1;
+    Bag bags[2];
+    std::uint8_t active_bag = 0;
+    bool listed_as_parked = false;
+    std::int32_t position = -1;  // in order_; -1 without active ones
+
+    Bag& active() { return bags[active_bag]; }
+    Bag& parked() { return bags[1 - active_bag]; }
+    const Bag& active() const { return bags[active_bag]; }
+  };
+  struct Shape {
+    std::vector<std::int32_t> groups;
+    bool marked = false;
+  };
+  struct Access {
+    std::vector<PendingNode>& nodes;
+    HeapLinks& links(NodeIndex node) { return nodes[static_cast<std::size_t>(node)].links; }
+    bool before(NodeIndex a, NodeIndex b) const {
+      return Before(nodes[static_cast<std::size_t>(a)].key, nodes[static_cast<std::size_t>(b)].key);
+    }
+  };
+
+  PendingNode& at(NodeIndex node) const { return nodes_[static_cast<std::size_t>(node)]; }
+  Group& group(std::int32_t index) { return groups_[static_cast<std::size_t>(index)]; }
+  std::int64_t held_count() const { return static_cast<std::int64_t>(held_.size()); }
+  std::int32_t GroupFor(const PendingNode& node);
+  void DropIfEmpty(std::int32_t index);
+  bool GroupBefore(std::int32_t a, std::int32_t b) const;
+  void Reorder(std::int32_t index);  // after its active heap changed
+  void SiftUp(std::size_t position);
+  void SiftDown(std::size_t position);
+  void Swap(std::size_t a, std::size_t b);
+  void PutIntoBag(NodeIndex node, std::int32_t index, std::uint8_t bag);
+  // All of the group into one bag, its parked or its active one. The moved ones go to `list`.
+  enum class Side : std::uint8_t { kActive, kParked };
+  void MoveAll(std::int32_t index, Side to, std::vector<NodeIndex>* list);
+  void ListAsParked(std::int32_t index);
+  bool MayWake(const PendingNode& node, WallTime now) const;
+  std::vector<NodeIndex> Sorted(std::vector<NodeIndex> list) const;
+
+  std::vector<PendingNode>& nodes_;
+  std::vector<Group> groups_;
+  std::vector<std::int32_t> free_groups_;
+  std::vector<std::int32_t> order_;  // binary heap of the groups with active workloads
+  std::unordered_map<std::uint64_t, Shape> shapes_;  // looked up; walked only to clear the marks
+  std::vector<std::uint64_t> marked_shapes_;
+  std::vector<std::int32_t> parked_groups_;  // all that have parked workloads, and perhaps others
+  std::vector<NodeIndex> held_;
+  Preemptor preemptor_;
+  std::int64_t active_count_ = 0;
+  std::int64_t parked_count_ = 0;
+};
+
+}  // namespace berth::queue

@@ -1,0 +1,393 @@
+#include "queue/queue_set.h"
+
+#include <algorithm>
+
+#include "api/condition.h"
+#include "api/reasons.h"
+#include "base/assert.h"
+
+namespace berth::queue {
+namespace {
+
+// Whether the change of the object can make it admissible or changes its place in the order.
+bool Matters(const api::Workload& before, const api::Workload& after) {
+  const auto condition_changed = [&](const char* type) {
+    const api::Condition* old_one = api::FindCondition(before.status.conditions, type);
+    const api::Condition* new_one = api::FindCondition(after.status.conditions, type);
+    if (old_one == nullptr || new_one == nullptr) return old_one != new_one;
+    return !(*old_one == *new_one);
+  };
+  return before.meta.generation != after.meta.generation ||
+         before.spec.priority != after.spec.priority ||
+         before.status.reclaimable_pods != after.status.reclaimable_pods ||
+         before.status.requeue_state != after.status.requeue_state ||
+         condition_changed(api::kEvicted) || condition_changed(api::kRequeued);
+}
+
+bool IsImmediate(RequeueReason reason, api::QueueingStrategy strategy) {
+  if (strategy == api::QueueingStrategy::kStrictFifo) {
+    return reason != RequeueReason::kNamespaceMismatch;
+  }
+  return reason == RequeueReason::kFailedAfterNomination ||
+         reason == RequeueReason::kPendingPreemption || reason == RequeueReason::kPreemptionFailed;
+}
+
+}  // namespace
+
+const char* ToString(RequeueReason reason) {
+  switch (reason) {
+    case RequeueReason::kGeneric:
+      return "";
+    case RequeueReason::kFailedAfterNomination:
+      return "FailedAfterNomination";
+    case RequeueReason::kPendingPreemption:
+      return "PendingPreemption";
+    case RequeueReason::kPreemptionFailed:
+      return "PreemptionFailed";
+    case RequeueReason::kNoFit:
+      return "NoFit";
+    case RequeueReason::kPreemptionNoCandidates:
+      return "PreemptionNoCandidates";
+    case RequeueReason::kPreemptionGated:
+      return "PreemptionGated";
+    case RequeueReason::kNamespaceMismatch:
+      return "NamespaceMismatch";
+  }
+  return "";
+}
+
+ClusterQueueId QueueSet::ClusterQueueNumber(const std::string& name) {
+  const ClusterQueueId number = queue_names_.Intern(name);
+  while (static_cast<std::size_t>(number) >= queues_.size()) {
+    queues_.push_back(std::make_unique<ClusterQueueEntry>());
+    queues_.back()->pending = std::make_unique<PendingQueue>(nodes_);
+  }
+  return number;
+}
+
+void QueueSet::SetClusterQueue(ClusterQueueId queue, const ClusterQueueSettings& settings) {
+  ClusterQueueEntry& changed = entry(queue);
+  changed.settings = settings;
+  if (changed.present) return;
+  changed.present = true;
+  queues_by_name_[queue_names_[queue]] = queue;
+  for (const std::int32_t local_queue : changed.local_queues) EnqueueMembers(local_queue);
+}
+
+void QueueSet::RemoveClusterQueue(ClusterQueueId queue) {
+  ClusterQueueEntry& removed = entry(queue);
+  if (!removed.present) return;
+  for (const std::int32_t local_queue : removed.local_queues) DequeueMembers(local_queue);
+  removed.present = false;
+  queues_by_name_.erase(queue_names_[queue]);
+}
+
+std::int32_t QueueSet::LocalQueueNumber(const api::ObjectKey& key) {
+  const auto [found, added] =
+      local_queue_numbers_.try_emplace(key, static_cast<std::int32_t>(local_queues_.size()));
+  if (added) local_queues_.emplace_back().key = key;
+  return found->second;
+}
+
+void QueueSet::SetLocalQueue(const api::ObjectKey& key, const std::string& cluster_queue,
+                             api::StopPolicy stop_policy) {
+  const std::int32_t number = LocalQueueNumber(key);
+  LocalQueueEntry& changed = local_queues_[static_cast<std::size_t>(number)];
+  const ClusterQueueId target = ClusterQueueNumber(cluster_queue);
+  if (changed.cluster_queue != target) {
+    if (changed.present) DequeueMembers(number);
+    changed.present = false;
+    if (changed.cluster_queue >= 0) std::erase(entry(changed.cluster_queue).local_queues, number);
+    changed.cluster_queue = target;
+    entry(target).local_queues.push_back(number);
+  }
+  changed.known = true;
+  changed.stopped = stop_policy != api::StopPolicy::kNone;
+  if (changed.stopped) {
+    if (changed.present) DequeueMembers(number);
+    changed.present = false;
+  } else if (!changed.present) {
+    changed.present = true;
+    EnqueueMembers(number);
+  }
+}
+
+void QueueSet::RemoveLocalQueue(const api::ObjectKey& key) {
+  const auto found = local_queue_numbers_.find(key);
+  if (found == local_queue_numbers_.end()) return;
+  LocalQueueEntry& removed = local_queues_[static_cast<std::size_t>(found->second)];
+  if (removed.present) DequeueMembers(found->second);
+  removed.present = removed.known = removed.stopped = false;
+}
+
+std::optional<ClusterQueueId> QueueSet::ClusterQueueOf(const api::ObjectKey& local_queue) const {
+  const auto found = local_queue_numbers_.find(local_queue);
+  if (found == local_queue_numbers_.end()) return std::nullopt;
+  const LocalQueueEntry& asked = local_queues_[static_cast<std::size_t>(found->second)];
+  if (!asked.known) return std::nullopt;
+  return asked.cluster_queue;
+}
+
+std::int64_t QueueSet::PendingInLocalQueue(const api::ObjectKey& key) const {
+  const auto found = local_queue_numbers_.find(key);
+  if (found == local_queue_numbers_.end()) return 0;
+  const LocalQueueEntry& asked = local_queues_[static_cast<std::size_t>(found->second)];
+  return asked.present ? static_cast<std::int64_t>(asked.members.size()) : 0;
+}
+
+void QueueSet::SetNamespace(const std::string& name, const api::StringMap& labels) {
+  const auto number = static_cast<std::size_t>(namespace_names_.Intern(name));
+  if (number >= namespaces_.size()) namespaces_.resize(number + 1);
+  namespaces_[number] = NamespaceEntry{labels, true};
+}
+
+void QueueSet::RemoveNamespace(const std::string& name) {
+  const std::int32_t number = namespace_names_.Find(name);
+  if (number < 0 || static_cast<std::size_t>(number) >= namespaces_.size()) return;
+  namespaces_[static_cast<std::size_t>(number)] = NamespaceEntry{};
+}
+
+bool QueueSet::SelectorPasses(const ClusterQueueEntry& queue, std::int32_t namespace_id) const {
+  const auto number = static_cast<std::size_t>(namespace_id);
+  if (number >= namespaces_.size() || !namespaces_[number].present) return false;
+  const auto& selector = queue.settings.namespace_selector;
+  return selector && selector->Matches(namespaces_[number].labels);
+}
+
+bool QueueSet::NamespacePasses(ClusterQueueId queue, const std::string& namespace_name) {
+  return SelectorPasses(entry(queue), namespace_names_.Find(namespace_name));
+}
+
+std::vector<ClusterQueueId> QueueSet::NewlyMatching(const std::optional<api::StringMap>& before,
+                                                    const api::StringMap& now) const {
+  std::vector<ClusterQueueId> matching;
+  for (const auto& [name, queue] : queues_by_name_) {
+    const auto& selector = entry(queue).settings.namespace_selector;
+    if (!selector || !selector->Matches(now)) continue;
+    if (before && selector->Matches(*before)) continue;
+    matching.push_back(queue);
+  }
+  return matching;
+}
+
+void QueueSet::Fill(PendingNode& filled, const WorkloadInfo& info) {
+  const api::Workload& object = *info.object;
+  filled.key = OrderKey{info.priority, info.queued_at, &object.meta.uid};
+  filled.shape = info.shape;
+  filled.generation = object.meta.generation;
+  filled.namespace_id = namespace_names_.Intern(object.meta.namespace_name);
+  filled.requeued_false = api::IsFalse(object.status.conditions, api::kRequeued);
+  filled.requeue_at.reset();
+  if (object.status.requeue_state) filled.requeue_at = object.status.requeue_state->requeue_at;
+}
+
+bool QueueSet::MayRun(const PendingNode& asked, WallTime now) const {
+  return !asked.requeued_false && (!asked.requeue_at || *asked.requeue_at <= now);
+}
+
+void QueueSet::Join(WorkloadId workload, std::int32_t local_queue) {
+  std::vector<WorkloadId>& members = local_queues_[static_cast<std::size_t>(local_queue)].members;
+  node(workload).local_queue = local_queue;
+  node(workload).member_index = static_cast<std::int32_t>(members.size());
+  members.push_back(workload);
+}
+
+void QueueSet::Leave(WorkloadId workload) {
+  PendingNode& left = node(workload);
+  if (left.local_queue < 0) return;
+  std::vector<WorkloadId>& members =
+      local_queues_[static_cast<std::size_t>(left.local_queue)].members;
+  const auto slot = static_cast<std::size_t>(left.member_index);
+  members[slot] = members.back();
+  node(members[slot]).member_index = left.member_index;
+  members.pop_back();
+  left.local_queue = left.member_index = -1;
+}
+
+void QueueSet::Enqueue(WorkloadId workload) {
+  PendingNode& queued = node(workload);
+  const LocalQueueEntry& local_queue = local_queues_[static_cast<std::size_t>(queued.local_queue)];
+  if (queued.cluster_queue >= 0) return;  // waits there already
+  if (!local_queue.present || !entry(local_queue.cluster_queue).present) return;
+  queued.cluster_queue = local_queue.cluster_queue;
+  entry(queued.cluster_queue).pending->Push(workload);
+}
+
+void QueueSet::Dequeue(WorkloadId workload) {
+  PendingNode& taken = node(workload);
+  if (taken.cluster_queue < 0) return;
+  entry(taken.cluster_queue).pending->Remove(workload);
+  taken.cluster_queue = -1;
+}
+
+void QueueSet::EnqueueMembers(std::int32_t local_queue) {
+  for (const WorkloadId member : local_queues_[static_cast<std::size_t>(local_queue)].members) {
+    Enqueue(member);
+  }
+}
+
+void QueueSet::DequeueMembers(std::int32_t local_queue) {
+  for (const WorkloadId member : local_queues_[static_cast<std::size_t>(local_queue)].members) {
+    Dequeue(member);
+  }
+}
+
+void QueueSet::PushOrPark(WorkloadId workload, WallTime now) {
+  PendingNode& queued = node(workload);
+  ClusterQueueEntry& queue = entry(queued.cluster_queue);
+  if (!MayRun(queued, now)) {
+    queue.pending->Hold(workload);
+  } else if (equivalence_hashing_ &&
+             queue.settings.strategy == api::QueueingStrategy::kBestEffortFifo &&
+             queue.pending->IsMarked(queued.shape)) {
+    queue.pending->Park(workload);
+  } else {
+    queue.pending->Push(workload);
+  }
+}
+
+void QueueSet::Upsert(WorkloadId workload, const WorkloadInfo* before, const WorkloadInfo& info,
+                      WallTime now) {
+  if (static_cast<std::size_t>(workload) >= nodes_.size()) {
+    nodes_.resize(static_cast<std::size_t>(workload) + 1);
+  }
+  const api::Workload& object = *info.object;
+  const std::int32_t local_queue =
+      LocalQueueNumber({object.meta.namespace_name, object.spec.queue_name});
+  PendingNode& known = node(workload);
+  if (known.local_queue != local_queue) {
+    Dequeue(workload);
+    Leave(workload);
+    Join(workload, local_queue);
+  }
+  const LocalQueueEntry& through = local_queues_[static_cast<std::size_t>(local_queue)];
+  if (!through.present || !entry(through.cluster_queue).present) {
+    Fill(known, info);
+    return;
+  }
+  if (known.cluster_queue < 0) {
+    Fill(known, info);
+    known.cluster_queue = through.cluster_queue;
+    PushOrPark(workload, now);
+    return;
+  }
+  Update(workload, before, info, now);
+}
+
+void QueueSet::Update(WorkloadId workload, const WorkloadInfo* before, const WorkloadInfo& info,
+                      WallTime now) {
+  PendingNode& known = node(workload);
+  if (known.place == Place::kInFlight) {  // the cycle puts it back
+    Fill(known, info);
+    return;
+  }
+  PendingQueue& pending = *entry(known.cluster_queue).pending;
+  const bool active = pending.IsActive(workload);
+  const bool same_place = known.key.priority == info.priority &&
+                          known.key.queued_at == info.queued_at && known.shape == info.shape;
+  if (same_place && (active || (before != nullptr && !Matters(*before->object, *info.object)))) {
+    Fill(known, info);
+    return;
+  }
+  const PendingQueue::Preemptor kept = pending.preemptor();
+  pending.Remove(workload);
+  pending.SetPreemptor(kept);
+  Fill(known, info);
+  if (active) {
+    pending.Push(workload);
+  } else {
+    PushOrPark(workload, now);
+  }
+}
+
+void QueueSet::Remove(WorkloadId workload) {
+  if (static_cast<std::size_t>(workload) >= nodes_.size()) return;
+  Dequeue(workload);
+  Leave(workload);
+  node(workload) = PendingNode{};
+}
+
+std::vector<Head> QueueSet::PopHeads() {
+  ++cycle_;
+  std::vector<Head> heads;
+  for (const auto& [name, queue] : queues_by_name_) {
+    ClusterQueueEntry& popped = entry(queue);
+    if (!popped.settings.active) continue;
+    popped.popped_in_cycle = cycle_;
+    const WorkloadId head = popped.pending->Pop();
+    if (head != kNoNode) heads.push_back({head, queue});
+  }
+  return heads;
+}
+
+bool QueueSet::HasHeads() const {
+  return std::any_of(queues_by_name_.begin(), queues_by_name_.end(), [this](const auto& present) {
+    const ClusterQueueEntry& queue = entry(present.second);
+    return queue.settings.active && queue.pending->active_count() > 0;
+  });
+}
+
+QueueSet::RequeueResult QueueSet::Requeue(const Head& head, RequeueReason reason, Scan scan,
+                                          WallTime now, Listing listing) {
+  RequeueResult result;
+  PendingNode& put_back = node(head.workload);
+  if (put_back.cluster_queue != head.cluster_queue || put_back.place != Place::kInFlight) {
+    return result;  // it left or moved while it was decided
+  }
+  ClusterQueueEntry& queue = entry(head.cluster_queue);
+  PendingQueue& pending = *queue.pending;
+  const bool best_effort = queue.settings.strategy == api::QueueingStrategy::kBestEffortFifo;
+  if (reason == RequeueReason::kPendingPreemption) {
+    pending.SetPreemptor({head.workload, put_back.evaluated_generation, best_effort});
+  } else if (pending.preemptor().node == head.workload) {
+    pending.SetPreemptor({});
+  }
+  put_back.place = Place::kNowhere;
+  const bool may_run = MayRun(put_back, now);
+  const bool woken_since = queue.woken_in_cycle >= queue.popped_in_cycle;
+  if (may_run && (IsImmediate(reason, queue.settings.strategy) || woken_since ||
+                  scan == Scan::kPendingFlavors)) {
+    pending.Push(head.workload);
+    result.to = Destination::kActive;
+    return result;
+  }
+  if (may_run) {
+    pending.Park(head.workload);
+  } else {
+    pending.Hold(head.workload);
+  }
+  result.to = Destination::kInadmissible;
+  const bool verdict_of_shape =
+      reason == RequeueReason::kNoFit || reason == RequeueReason::kPreemptionNoCandidates;
+  if (equivalence_hashing_ && best_effort && verdict_of_shape) {
+    pending.BulkPark(put_back.shape, listing == Listing::kYes ? &result.bulk_parked : nullptr);
+  }
+  return result;
+}
+
+std::int64_t QueueSet::Wake(ClusterQueueId queue, WallTime now, std::vector<WorkloadId>* woken) {
+  ClusterQueueEntry& asked = entry(queue);
+  asked.woken_in_cycle = cycle_;
+  return asked.pending->Wake(
+      now, [&](std::int32_t namespace_id) { return SelectorPasses(asked, namespace_id); }, woken);
+}
+
+bool QueueSet::IsPreemptor(const Head& head) const {
+  const PendingQueue::Preemptor& preemptor = entry(head.cluster_queue).pending->preemptor();
+  return preemptor.node == head.workload && preemptor.generation == node(head.workload).generation;
+}
+
+QueueSet::QueueView QueueSet::View(ClusterQueueId queue) const {
+  return {entry(queue).pending->Active(), entry(queue).pending->Inadmissible()};
+}
+
+std::int64_t QueueSet::PendingCount(ClusterQueueId queue) const {
+  const PendingQueue& pending = *entry(queue).pending;
+  return pending.active_count() + pending.waiting_count();
+}
+
+bool QueueSet::IsQueued(WorkloadId workload) const {
+  return static_cast<std::size_t>(workload) < nodes_.size() && node(workload).cluster_queue >= 0;
+}
+
+}  // namespace berth::queue

@@ -1,0 +1,179 @@
+// queue/queue_set.h — all waiting workloads: which queue each waits in, who is at its head, what is
+// parked, and what a decision or a change moves where.
+//
+//     Upsert ─▶ LocalQueue ─▶ ClusterQueue ─▶ PopHeads ─▶ Requeue ─▶ active | inadmissible
+//                                  ▲                                        │
+//                                  └────────────────── Wake ◀───────────────┘
+//
+// Workloads are the numbers of their owner (admission/scheduler.h), dense and reused. Queues exist
+// for this set as soon as somebody names them, so that objects may come in any order; a workload is
+// queued once its LocalQueue and ClusterQueue are both present and the LocalQueue is not stopped.
+//
+// Threads: one. Errors: none; unknown numbers are bugs.
+// Source: Kueue pkg/cache/queue (Manager), KEP-78, KEP-9694.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/object_meta.h"
+#include "api/queues.h"
+#include "base/clock.h"
+#include "queue/names.h"
+#include "queue/pending_queue.h"
+#include "queue/workload_info.h"
+
+namespace berth::queue {
+
+using WorkloadId = NodeIndex;
+using ClusterQueueId = std::int32_t;
+
+// Why a head comes back. Source: Kueue's RequeueReason; the words are those of its log.
+enum class RequeueReason : std::uint8_t {
+  kGeneric,
+  kFailedAfterNomination,
+  kPendingPreemption,
+  kPreemptionFailed,
+  kNoFit,
+  kPreemptionNoCandidates,
+  kPreemptionGated,
+  kNamespaceMismatch,
+};
+const char* ToString(RequeueReason reason);  // "" for kGeneric
+
+enum class Destination : std::uint8_t { kNone, kActive, kInadmissible };
+
+struct ClusterQueueSettings {
+  api::QueueingStrategy strategy = api::QueueingStrategy::kBestEffortFifo;
+  std::optional<api::LabelSelector> namespace_selector;  // nullopt: no namespace
+  bool active = false;                                   // inactive: gives no heads
+};
+
+struct Head {
+  WorkloadId workload = kNoNode;
+  ClusterQueueId cluster_queue = -1;
+};
+
+class QueueSet {
+ public:
+  explicit QueueSet(bool equivalence_hashing) : equivalence_hashing_(equivalence_hashing) {}
+
+  // ClusterQueues. The number of a name is for good.
+  ClusterQueueId ClusterQueueNumber(const std::string& name);
+  const std::string& ClusterQueueName(ClusterQueueId queue) const { return queue_names_[queue]; }
+  void SetClusterQueue(ClusterQueueId queue, const ClusterQueueSettings& settings);
+  void RemoveClusterQueue(ClusterQueueId queue);  // its workloads wait outside
+
+  void SetLocalQueue(const api::ObjectKey& key, const std::string& cluster_queue,
+                     api::StopPolicy stop_policy);
+  void RemoveLocalQueue(const api::ObjectKey& key);
+  // nullopt where the LocalQueue is missing.
+  std::optional<ClusterQueueId> ClusterQueueOf(const api::ObjectKey& local_queue) const;
+  std::int64_t PendingInLocalQueue(const api::ObjectKey& key) const;  // waiting inside its queue
+
+  void SetNamespace(const std::string& name, const api::StringMap& labels);
+  void RemoveNamespace(const std::string& name);
+  bool NamespacePasses(ClusterQueueId queue, const std::string& namespace_name);
+  // Of the present queues, those whose selector takes the labels `now` but not `before`.
+  std::vector<ClusterQueueId> NewlyMatching(const std::optional<api::StringMap>& before,
+                                            const api::StringMap& now) const;
+
+  // Workloads. `info` must belong into a queue; its object must live until the next Upsert or Remove
+  // of `workload` has returned. A new one (`before` is null) is queued; a known one moves to the
+  // heads' side again if its spec, reclaimable pods, requeue state, Evicted or Requeued condition
+  // changed since `before`.
+  void Upsert(WorkloadId workload, const WorkloadInfo* before, const WorkloadInfo& info,
+              WallTime now);
+  void Remove(WorkloadId workload);
+
+  // Takes the head of each active ClusterQueue, in the order of the queues' names.
+  std::vector<Head> PopHeads();
+  bool HasHeads() const;
+
+  // Puts a popped head back. `pending_flavors`: its flavor scan has not reached the end.
+  struct RequeueResult {
+    Destination to = Destination::kNone;
+    std::vector<WorkloadId> bulk_parked;  // only with Listing::kYes
+  };
+  enum class Listing : std::uint8_t { kNo, kYes };
+  enum class Scan : std::uint8_t { kDone, kPendingFlavors };
+  RequeueResult Requeue(const Head& head, RequeueReason reason, Scan scan, WallTime now,
+                        Listing listing);
+
+  // Retries what is inadmissible in one ClusterQueue; returns how many moved.
+  std::int64_t Wake(ClusterQueueId queue, WallTime now, std::vector<WorkloadId>* woken);
+
+  // Whether the workload, as it is now, is the one whose preemptions its queue waits for.
+  bool IsPreemptor(const Head& head) const;
+
+  struct QueueView {
+    std::vector<WorkloadId> active;        // in order
+    std::vector<WorkloadId> inadmissible;  // in the order they would have
+  };
+  QueueView View(ClusterQueueId queue) const;
+  std::int64_t PendingCount(ClusterQueueId queue) const;  // heads in flight not included
+  bool IsQueued(WorkloadId workload) const;
+
+ private:
+  struct ClusterQueueEntry {
+    ClusterQueueSettings settings;
+    bool present = false;
+    std::int64_t popped_in_cycle = 0;
+    std::int64_t woken_in_cycle = -1;
+    std::unique_ptr<PendingQueue> pending;
+    std::vector<std::int32_t> local_queues;
+  };
+  struct LocalQueueEntry {
+    api::ObjectKey key;
+    ClusterQueueId cluster_queue = -1;
+    bool present = false;  // and not stopped
+    bool stopped = false;
+    bool known = false;  // the object exists
+    std::vector<WorkloadId> members;
+  };
+  struct NamespaceEntry {
+    api::StringMap labels;
+    bool present = false;
+  };
+
+  PendingNode& node(WorkloadId workload) { return nodes_[static_cast<std::size_t>(workload)]; }
+  const PendingNode& node(WorkloadId workload) const {
+    return nodes_[static_cast<std::size_t>(workload)];
+  }
+  ClusterQueueEntry& entry(ClusterQueueId queue) {
+    return *queues_[static_cast<std::size_t>(queue)];
+  }
+  const ClusterQueueEntry& entry(ClusterQueueId queue) const {
+    return *queues_[static_cast<std::size_t>(queue)];
+  }
+  std::int32_t LocalQueueNumber(const api::ObjectKey& key);
+  void Join(WorkloadId workload, std::int32_t local_queue);
+  void Leave(WorkloadId workload);
+  void Enqueue(WorkloadId workload);  // to the heads' side, whatever is marked
+  void PushOrPark(WorkloadId workload, WallTime now);
+  void Dequeue(WorkloadId workload);  // out of its ClusterQueue
+  void Update(WorkloadId workload, const WorkloadInfo* before, const WorkloadInfo& info,
+              WallTime now);
+  void EnqueueMembers(std::int32_t local_queue);
+  void DequeueMembers(std::int32_t local_queue);
+  void Fill(PendingNode& filled, const WorkloadInfo& info);
+  bool MayRun(const PendingNode& asked, WallTime now) const;
+  bool SelectorPasses(const ClusterQueueEntry& queue, std::int32_t namespace_id) const;
+
+  bool equivalence_hashing_;
+  std::int64_t cycle_ = 0;
+  Names queue_names_;
+  Names namespace_names_;
+  std::vector<NamespaceEntry> namespaces_;
+  std::vector<std::unique_ptr<ClusterQueueEntry>> queues_;
+  std::map<std::string, ClusterQueueId> queues_by_name_;  // the present ones
+  std::map<api::ObjectKey, std::int32_t> local_queue_numbers_;
+  std::vector<LocalQueueEntry> local_queues_;
+  std::vector<PendingNode> nodes_;
+};
+
+}  // namespace berth::queue

@@ -1,0 +1,195 @@
+#include "queue/workload_info.h"
+
+#include <algorithm>
+
+#include "api/condition.h"
+#include "api/reasons.h"
+
+namespace berth::queue {
+namespace {
+
+// FNV-1a over length-prefixed parts, then an avalanche; good enough to tell shapes apart, and the
+// same on every machine.
+class ShapeHash {
+ public:
+  void Add(std::string_view text) {
+    Add(static_cast<std::int64_t>(text.size()));
+    for (const char c : text) Mix(static_cast<unsigned char>(c));
+  }
+  void Add(std::int64_t number) {
+    const auto bits = static_cast<std::uint64_t>(number);
+    for (unsigned shift = 0; shift < 64; shift += 8) Mix((bits >> shift) & 0xFFU);
+  }
+  std::uint64_t Finish() const {
+    std::uint64_t hash = state_;
+    hash = (hash ^ (hash >> 33U)) * 0xFF51AFD7ED558CCDU;
+    hash = (hash ^ (hash >> 33U)) * 0xC4CEB9FE1A85EC53U;
+    hash ^= hash >> 33U;
+    return hash == kUnknownShape ? 1 : hash;
+  }
+
+ private:
+  void Mix(std::uint64_t byte) { state_ = (state_ ^ byte) * 0x100000001B3U; }
+  std::uint64_t state_ = 0xCBF29CE484222325U;
+};
+
+void AddSelection(const api::PodSpec& spec, ShapeHash& hash) {
+  hash.Add(static_cast<std::int64_t>(spec.node_selector.size()));
+  for (const auto& [key, value] : spec.node_selector) {
+    hash.Add(key);
+    hash.Add(value);
+  }
+  hash.Add(static_cast<std::int64_t>(spec.tolerations.size()));
+  for (const api::Toleration& toleration : spec.tolerations) {
+    hash.Add(toleration.key);
+    hash.Add(toleration.op);
+    hash.Add(toleration.value);
+    hash.Add(toleration.effect);
+    hash.Add(toleration.toleration_seconds.value_or(-1));
+  }
+  hash.Add(spec.required_node_affinity.has_value() ? 1 : 0);
+  if (!spec.required_node_affinity) return;
+  for (const api::NodeSelectorTerm& term : *spec.required_node_affinity) {
+    hash.Add(static_cast<std::int64_t>(term.match_expressions.size()));
+    for (const api::NodeSelectorRequirement& requirement : term.match_expressions) {
+      hash.Add(requirement.key);
+      hash.Add(requirement.op);
+      hash.Add(static_cast<std::int64_t>(requirement.values.size()));
+      for (const std::string& value : requirement.values) hash.Add(value);
+    }
+  }
+}
+
+void AddTopologyRequest(const api::TopologyRequest& request, ShapeHash& hash) {
+  hash.Add(request.required.value_or(""));
+  hash.Add(request.preferred.value_or(""));
+  hash.Add(request.unconstrained ? 1 : 0);
+  hash.Add(request.pod_set_group_name.value_or(""));
+  hash.Add(request.slice_required_topology.value_or(""));
+  hash.Add(request.slice_size.value_or(0));
+  for (const auto& constraint : request.slice_constraints) {
+    hash.Add(constraint.topology);
+    hash.Add(constraint.size);
+  }
+}
+
+std::uint64_t ShapeOf(const WorkloadInfo& info, const Names& resources) {
+  ShapeHash hash;
+  hash.Add(info.priority);
+  for (std::size_t i = 0; i < info.pod_sets.size(); ++i) {
+    const PodSetInfo& pod_set = info.pod_sets[i];
+    const api::PodSet& spec = info.object->spec.pod_sets[i];
+    hash.Add(pod_set.name);
+    hash.Add(pod_set.count);
+    hash.Add(spec.min_count.value_or(-1));
+    hash.Add(static_cast<std::int64_t>(pod_set.per_pod.size()));
+    for (const ResourceRequest& request : pod_set.per_pod) {
+      hash.Add(resources[request.resource]);
+      hash.Add(request.amount);
+    }
+    AddSelection(spec.pod_template.spec, hash);
+    if (spec.topology_request) AddTopologyRequest(*spec.topology_request, hash);
+  }
+  return hash.Finish();
+}
+
+bool HasPrefix(std::string_view text, const std::vector<std::string>& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](const std::string& prefix) {
+    return text.substr(0, prefix.size()) == prefix;
+  });
+}
+
+// Amount of `input` times a factor given as a quantity, in the unit of `output`; never below 0.
+api::Amount Transform(std::string_view input, api::Amount amount, const api::Quantity& factor,
+                      std::string_view output) {
+  __extension__ using Wide = __int128;
+  Wide product = static_cast<Wide>(amount) * factor.MilliValue();  // milli of the factor
+  if (output == "cpu") product *= 1000;
+  const Wide divisor = input == "cpu" ? 1'000'000 : 1'000;
+  const Wide rounded = product <= 0 ? 0 : (product + divisor - 1) / divisor;
+  return rounded > INT64_MAX ? INT64_MAX : static_cast<api::Amount>(rounded);
+}
+
+api::ResourceAmounts Transformed(const api::ResourceAmounts& requests,
+                                 const std::vector<ResourceTransformation>& transformations) {
+  api::ResourceAmounts result;
+  for (const auto& [resource, amount] : requests) {
+    const auto found = std::find_if(transformations.begin(), transformations.end(),
+                                    [&name = resource](const auto& t) { return t.input == name; });
+    if (found == transformations.end()) {
+      result[resource] = api::AddAmounts(result[resource], amount);
+      continue;
+    }
+    api::Amount times = 1;
+    if (!found->multiply_by.empty()) {
+      const auto by = requests.find(found->multiply_by);
+      times = by == requests.end() ? 1 : by->second;
+    }
+    for (const auto& [output, factor] : found->outputs) {
+      const api::Amount more =
+          api::MultiplyAmounts(Transform(resource, amount, factor, output), times);
+      result[output] = api::AddAmounts(result[output], more);
+    }
+    if (found->strategy == ResourceTransformation::Strategy::kRetain) {
+      result[resource] = api::AddAmounts(result[resource], amount);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+api::ResourceAmounts EffectiveRequests(const api::PodSet& pod_set, const InfoOptions& options) {
+  api::ResourceAmounts requests = api::PodRequests(pod_set.pod_template.spec);
+  if (!options.excluded_resource_prefixes.empty()) {
+    std::erase_if(requests, [&](const auto& entry) {
+      return HasPrefix(entry.first, options.excluded_resource_prefixes);
+    });
+  }
+  if (options.transformations.empty()) return requests;
+  return Transformed(requests, options.transformations);
+}
+
+std::vector<std::int32_t> CountsAfterReclaim(const api::Workload& workload) {
+  std::vector<std::int32_t> counts;
+  counts.reserve(workload.spec.pod_sets.size());
+  for (const api::PodSet& pod_set : workload.spec.pod_sets) {
+    std::int32_t count = pod_set.count;
+    for (const api::ReclaimablePod& reclaimable : workload.status.reclaimable_pods) {
+      if (reclaimable.pod_set == pod_set.name) count -= reclaimable.count;
+    }
+    counts.push_back(std::max(count, 0));
+  }
+  return counts;
+}
+
+WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,
+                               const InfoOptions& options, Names& resources) {
+  WorkloadInfo info;
+  info.priority = EffectivePriority(*object, options.ordering);
+  info.queued_at = QueueOrderTime(*object, options.ordering);
+  const std::vector<std::int32_t> counts = CountsAfterReclaim(*object);
+  info.pod_sets.reserve(counts.size());
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const api::PodSet& spec = object->spec.pod_sets[i];
+    PodSetInfo& pod_set = info.pod_sets.emplace_back();
+    pod_set.name = spec.name;
+    pod_set.count = counts[i];
+    pod_set.min_count = spec.min_count.value_or(spec.count);
+    const api::ResourceAmounts requests = EffectiveRequests(spec, options);
+    pod_set.per_pod.reserve(requests.size());
+    for (const auto& [resource, amount] : requests) {
+      pod_set.per_pod.push_back({resources.Intern(resource), amount});
+    }
+  }
+  info.object = std::move(object);
+  if (options.equivalence_hashing) info.shape = ShapeOf(info, resources);
+  return info;
+}
+
+bool BelongsInQueue(const api::Workload& workload) {
+  return workload.spec.active && !api::IsTrue(workload.status.conditions, api::kFinished) &&
+         !api::IsTrue(workload.status.conditions, api::kQuotaReserved);
+}
+
+}  // namespace berth::queue
