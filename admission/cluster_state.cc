@@ -22,8 +22,8 @@ QueueState& ClusterState::state(ClusterQueueId id) {
 }
 
 FlavorResourceId ClusterState::FlavorResourceNumber(FlavorId flavor, ResourceId resource) {
-  const auto [found, added] = pair_numbers_.try_emplace(
-      {flavor, resource}, static_cast<FlavorResourceId>(pairs_.size()));
+  const auto [found, added] =
+      pair_numbers_.try_emplace({flavor, resource}, static_cast<FlavorResourceId>(pairs_.size()));
   if (added) pairs_.emplace_back(flavor, resource);
   return found->second;
 }
@@ -36,8 +36,7 @@ std::vector<Quota> ClusterState::QuotasOf(const std::vector<api::ResourceGroup>&
       for (const api::ResourceQuota& quota : flavor.resources) {
         const FlavorResourceId number =
             FlavorResourceNumber(id, vocabulary_.resources.Intern(quota.resource));
-        quotas.push_back(
-            {number, quota.nominal_quota, quota.borrowing_limit, quota.lending_limit});
+        quotas.push_back({number, quota.nominal_quota, quota.borrowing_limit, quota.lending_limit});
       }
     }
   }
@@ -255,10 +254,10 @@ void ClusterState::RemoveCohort(const std::string& name) {
 
 Wakes ClusterState::SetFlavor(const api::ResourceFlavor& object) {
   auto& known = flavors_[object.meta.name];
-  const bool changed = known != nullptr && (known->node_labels != object.node_labels ||
-                                            known->node_taints != object.node_taints ||
-                                            known->tolerations != object.tolerations ||
-                                            known->topology_name != object.topology_name);
+  const bool changed =
+      known != nullptr &&
+      (known->node_labels != object.node_labels || known->node_taints != object.node_taints ||
+       known->tolerations != object.tolerations || known->topology_name != object.topology_name);
   known = std::make_shared<const api::ResourceFlavor>(object);
   const auto id = static_cast<std::size_t>(vocabulary_.flavors.Intern(object.meta.name));
   if (id >= flavors_by_id_.size()) flavors_by_id_.resize(id + 1);
@@ -286,16 +285,14 @@ Wakes ClusterState::RemoveFlavor(const std::string& name) {
 Wakes ClusterState::SetCheck(const api::AdmissionCheck& object) {
   checks_[object.meta.name] = {api::IsTrue(object.conditions, api::kActive),
                                object.controller_name};
-  return RefreshActive([](const QueueState& queue) {
-    return !queue.spec.admission_checks.empty();
-  });
+  return RefreshActive(
+      [](const QueueState& queue) { return !queue.spec.admission_checks.empty(); });
 }
 
 Wakes ClusterState::RemoveCheck(const std::string& name) {
   checks_.erase(name);
-  return RefreshActive([](const QueueState& queue) {
-    return !queue.spec.admission_checks.empty();
-  });
+  return RefreshActive(
+      [](const QueueState& queue) { return !queue.spec.admission_checks.empty(); });
 }
 
 Wakes ClusterState::SetTopology(const api::Topology& object) {

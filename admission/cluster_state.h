@@ -1,6 +1,6 @@
 // admission/cluster_state.h — what the decisions read: ClusterQueues and cohorts compiled to
-// numbers, flavors, checks, and who holds how much quota. Kept incrementally: a change costs what it
-// concerns.
+// numbers, flavors, checks, and who holds how much quota. Kept incrementally: a change costs what
+// it concerns.
 //
 //     objects ──Set…/Remove…──▶ ClusterState (QuotaTree, QueueState, reservations) ──▶ decisions
 //
@@ -98,7 +98,9 @@ class ClusterState {
   const Vocabulary& vocabulary() const { return vocabulary_; }
   QuotaTree& tree() { return tree_; }
   const QuotaTree& tree() const { return tree_; }
-  const QueueState& queue(ClusterQueueId id) const { return *states_[static_cast<std::size_t>(id)]; }
+  const QueueState& queue(ClusterQueueId id) const {
+    return *states_[static_cast<std::size_t>(id)];
+  }
 
   Wakes SetClusterQueue(const api::ClusterQueue& object);
   Wakes RemoveClusterQueue(const std::string& name);
@@ -144,7 +146,9 @@ class ClusterState {
                                           const std::vector<std::string>& flavors) const;
 
   FlavorResourceId FlavorResourceNumber(FlavorId flavor, ResourceId resource);
-  FlavorId FlavorOf(FlavorResourceId fr) const { return pairs_[static_cast<std::size_t>(fr)].first; }
+  FlavorId FlavorOf(FlavorResourceId fr) const {
+    return pairs_[static_cast<std::size_t>(fr)].first;
+  }
   ResourceId ResourceOf(FlavorResourceId fr) const {
     return pairs_[static_cast<std::size_t>(fr)].second;
   }

@@ -18,9 +18,8 @@ FlavorResourceId CompiledGroup::Find(std::size_t flavor_index, ResourceId resour
 }
 
 bool Reservation::Uses(FlavorResourceId fr) const {
-  return std::any_of(usage.begin(), usage.end(), [fr](const FlavorResourceAmount& item) {
-    return item.flavor_resource == fr;
-  });
+  return std::any_of(usage.begin(), usage.end(),
+                     [fr](const FlavorResourceAmount& item) { return item.flavor_resource == fr; });
 }
 
 const CompiledGroup* QueueState::GroupOf(ResourceId resource) const {
@@ -141,9 +140,8 @@ std::vector<ClusterQueueId> ClusterState::QueuesOf(const WakeTarget& target) con
   const std::optional<NodeId> node = CohortNode(target.cohort);
   if (!node || tree_.InCycle(*node)) return queues;
   CollectQueues(*node, queues);
-  std::sort(queues.begin(), queues.end(), [this](ClusterQueueId a, ClusterQueueId b) {
-    return queue(a).name < queue(b).name;
-  });
+  std::sort(queues.begin(), queues.end(),
+            [this](ClusterQueueId a, ClusterQueueId b) { return queue(a).name < queue(b).name; });
   return queues;
 }
 

@@ -54,8 +54,8 @@ void Cycle::AssignFlavors(Entry& entry, const ScanState* scan, const Assignment*
   const FlavorAssigner::Context assigner_context{context_.state, context_.gates,
                                                  context_.fair_sharing->has_value(),
                                                  context_.number, context_.placer};
-  FlavorAssigner assigner(assigner_context, *entry.input.workload,
-                          entry.input.head.cluster_queue, scan, nominated, oracle);
+  FlavorAssigner assigner(assigner_context, *entry.input.workload, entry.input.head.cluster_queue,
+                          scan, nominated, oracle);
   entry.targets.clear();
   entry.decision.spared.clear();
   Assignment full = assigner.Assign({});
@@ -168,8 +168,7 @@ void Cycle::RunFair() {
 
 bool Cycle::Overlaps(const Entry& entry) const {
   return std::any_of(entry.targets.begin(), entry.targets.end(), [this](const auto& target) {
-    return std::find(preempted_.begin(), preempted_.end(), target.reservation) !=
-           preempted_.end();
+    return std::find(preempted_.begin(), preempted_.end(), target.reservation) != preempted_.end();
   });
 }
 

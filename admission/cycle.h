@@ -27,7 +27,7 @@ namespace berth::admission {
 struct HeadInput {
   queue::Head head;
   const queue::WorkloadInfo* workload = nullptr;
-  const ScanState* scan = nullptr;  // null: no scan under way
+  const ScanState* scan = nullptr;    // null: no scan under way
   bool waits_for_preemption = false;  // its own preemptions are under way
 };
 

@@ -35,12 +35,9 @@ std::int32_t ScanState::NextToTry(std::int32_t pod_set, ResourceId resource) con
 
 const char* ToString(PreemptionReason reason) {
   switch (reason) {
-    case PreemptionReason::kInClusterQueue:
-      return api::kInClusterQueue;
-    case PreemptionReason::kInCohortReclamation:
-      return api::kInCohortReclamation;
-    case PreemptionReason::kInCohortFairSharing:
-      return api::kInCohortFairSharing;
+    case PreemptionReason::kInClusterQueue: return api::kInClusterQueue;
+    case PreemptionReason::kInCohortReclamation: return api::kInCohortReclamation;
+    case PreemptionReason::kInCohortFairSharing: return api::kInCohortFairSharing;
     case PreemptionReason::kInCohortReclaimWhileBorrowing:
       return api::kInCohortReclaimWhileBorrowing;
   }
@@ -49,22 +46,14 @@ const char* ToString(PreemptionReason reason) {
 
 const char* ToString(Outcome outcome) {
   switch (outcome) {
-    case Outcome::kAdmitted:
-      return "Admitted";
-    case Outcome::kQuotaReserved:
-      return "QuotaReserved";
-    case Outcome::kPreempting:
-      return "Preempting";
-    case Outcome::kDeferred:
-      return "Deferred";
-    case Outcome::kSkipped:
-      return "Skipped";
-    case Outcome::kNoCandidates:
-      return "NoCandidates";
-    case Outcome::kNoFit:
-      return "NoFit";
-    case Outcome::kNotNominated:
-      return "NotNominated";
+    case Outcome::kAdmitted: return "Admitted";
+    case Outcome::kQuotaReserved: return "QuotaReserved";
+    case Outcome::kPreempting: return "Preempting";
+    case Outcome::kDeferred: return "Deferred";
+    case Outcome::kSkipped: return "Skipped";
+    case Outcome::kNoCandidates: return "NoCandidates";
+    case Outcome::kNoFit: return "NoFit";
+    case Outcome::kNotNominated: return "NotNominated";
   }
   return "";
 }

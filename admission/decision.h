@@ -59,7 +59,7 @@ struct Obstacle {
     kFlavorNotFound,
     kUntoleratedTaint,  // `taint`
     kAffinityMismatch,
-    kExceedsMaximum,    // assumed + requested > limit, the most the queue can ever have
+    kExceedsMaximum,     // assumed + requested > limit, the most the queue can ever have
     kInsufficientQuota,  // assumed + requested > limit, what is unused now
     kNotNominated,       // the flavor was not the nominated one; only when assigned anew in a cycle
     kTopology,           // `text`

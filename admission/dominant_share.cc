@@ -47,8 +47,7 @@ DominantShare DominantShares::Of(NodeId node) {
   borrowed_.resize(static_cast<std::size_t>(state_.vocabulary().resources.size()), 0);
   touched_.clear();
   for (const FlavorResourceId fr : tree.Declared(node)) {
-    const Amount above =
-        api::SubtractAmounts(tree.UsageOf(node, fr), tree.SubtreeQuota(node, fr));
+    const Amount above = api::SubtractAmounts(tree.UsageOf(node, fr), tree.SubtreeQuota(node, fr));
     if (above <= 0) continue;
     const ResourceId resource = state_.ResourceOf(fr);
     Amount& sum = borrowed_[static_cast<std::size_t>(resource)];
@@ -61,7 +60,8 @@ DominantShare DominantShares::Of(NodeId node) {
     const auto slot = static_cast<std::size_t>(resource);
     const Amount lent = slot < lendable.size() ? lendable[slot] : 0;
     if (lent > 0) {
-      const double ratio = static_cast<double>(borrowed_[slot]) * 1000.0 / static_cast<double>(lent);
+      const double ratio =
+          static_cast<double>(borrowed_[slot]) * 1000.0 / static_cast<double>(lent);
       share.unweighted = std::max(share.unweighted, ratio);
     }
     borrowed_[slot] = 0;

@@ -11,8 +11,7 @@ void PreemptionSearch::CollectFair() {
   const api::QueuePreemption& preemption = queue_->spec.preemption;
   const auto collect = [this](const QueueState& queue, api::PreemptionPolicy policy) {
     for (const Reservation* reservation : queue.reservations) {
-      if (PolicyAllows(*reservation, policy) && Contests(*reservation) &&
-          !Excluded(*reservation)) {
+      if (PolicyAllows(*reservation, policy) && Contests(*reservation) && !Excluded(*reservation)) {
         fair_candidates_.push_back(reservation);
       }
     }
@@ -86,9 +85,9 @@ PreemptionSearch::QueueCandidates* PreemptionSearch::NextQueueBelow(NodeId cohor
         continue;
       }
       const int order = Compare(share, queue_share);
-      const bool wins_tie = order == 0 && best_queue != nullptr &&
-                            (queue != request_->queue) && (best_queue->queue == request_->queue ||
-                            TakenBefore(candidates->front(), best_queue->front()));
+      const bool wins_tie = order == 0 && best_queue != nullptr && (queue != request_->queue) &&
+                            (best_queue->queue == request_->queue ||
+                             TakenBefore(candidates->front(), best_queue->front()));
       if (order > 0 || wins_tie) {
         best_queue = candidates;
         queue_share = share;
@@ -169,8 +168,7 @@ bool PreemptionSearch::TakeFair(const Reservation& candidate, PreemptionReason r
 
 bool PreemptionSearch::FirstRule(std::vector<const Reservation*>& refused) {
   // Who stays within its own quota may take whatever others borrowed.
-  const bool entitled =
-      gates_.fair_sharing_preempt_within_nominal && WithinNominal(queue_->node);
+  const bool entitled = gates_.fair_sharing_preempt_within_nominal && WithinNominal(queue_->node);
   const FairSharingRule rule = fair_sharing_->rules.front();
   while (QueueCandidates* target = NextQueue()) {
     if (target->queue == request_->queue) {
@@ -186,10 +184,9 @@ bool PreemptionSearch::FirstRule(std::vector<const Reservation*>& refused) {
     const Shares shares = SharesOf(*target);
     while (!target->empty()) {
       const Reservation& candidate = *target->left[target->next++];
-      const bool allowed =
-          rule == FairSharingRule::kLessThanInitialShare
-              ? Compare(shares.preemptor, shares.target) < 0
-              : Compare(shares.preemptor, ShareWithout(*target, candidate)) <= 0;
+      const bool allowed = rule == FairSharingRule::kLessThanInitialShare
+                               ? Compare(shares.preemptor, shares.target) < 0
+                               : Compare(shares.preemptor, ShareWithout(*target, candidate)) <= 0;
       if (!allowed) {
         refused.push_back(&candidate);
         continue;

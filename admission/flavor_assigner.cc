@@ -80,9 +80,8 @@ std::vector<FlavorAssigner::PodSetGroup> FlavorAssigner::MakeGroups(
     for (const ResourceRequest& request : decision.requests) {
       auto& sum = groups[target].requests;
       const auto place = std::lower_bound(
-          sum.begin(), sum.end(), request, [&names](const auto& a, const auto& b) {
-            return names[a.resource] < names[b.resource];
-          });
+          sum.begin(), sum.end(), request,
+          [&names](const auto& a, const auto& b) { return names[a.resource] < names[b.resource]; });
       if (place != sum.end() && place->resource == request.resource) {
         place->amount = api::AddAmounts(place->amount, request.amount);
       } else {
@@ -203,13 +202,13 @@ FlavorAssigner::Search FlavorAssigner::FindFlavor(const PodSetGroup& group,
     }
     if (std::optional<Obstacle> obstacle = CheckFlavor(group, flavor)) {
       search.obstacles.push_back(*std::move(obstacle));
-      search.attempts.push_back({flavor, AssignmentMode::kNoFit, std::nullopt, 0,
-                                 NoFitReason::kNoMatchingFlavor});
+      search.attempts.push_back(
+          {flavor, AssignmentMode::kNoFit, std::nullopt, 0, NoFitReason::kNoMatchingFlavor});
       continue;
     }
     std::vector<FlavorChoice> choices;
-    const Mode mode = TryFlavor(group, resources, static_cast<std::size_t>(index), assumed, search,
-                                choices);
+    const Mode mode =
+        TryFlavor(group, resources, static_cast<std::size_t>(index), assumed, search, choices);
     if (!context_.gates->flavor_fungibility) {
       if (mode.rating <= search.best_mode.rating) continue;
       search.best = std::move(choices);
@@ -257,17 +256,12 @@ FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
     choice.resource = request.resource;
     choice.flavor = flavor;
     choice.flavor_resource = fr;
-    choice.mode =
-        fit.mode.rating == Rating::kFit ? AssignmentMode::kFit : AssignmentMode::kPreempt;
+    choice.mode = fit.mode.rating == Rating::kFit ? AssignmentMode::kFit : AssignmentMode::kPreempt;
     choice.borrow_height = fit.mode.borrow_height;
   }
   switch (worst.rating) {
-    case Rating::kNoFit:
-      attempt.mode = AssignmentMode::kNoFit;
-      break;
-    case Rating::kFit:
-      attempt.mode = AssignmentMode::kFit;
-      break;
+    case Rating::kNoFit: attempt.mode = AssignmentMode::kNoFit; break;
+    case Rating::kFit: attempt.mode = AssignmentMode::kFit; break;
     case Rating::kNoCandidates:
       attempt.preemption = PreemptionPossibility::kNoCandidates;
       attempt.mode = AssignmentMode::kPreempt;

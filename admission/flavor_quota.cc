@@ -46,15 +46,9 @@ FlavorAssigner::Fit FlavorAssigner::FitQuota(FlavorResourceId fr, ResourceId res
   const PreemptionOracle::Answer answer = oracle_.Simulate(fr, total);
   fit.mode.borrow_height = answer.borrow_height;
   switch (answer.possibility) {
-    case PreemptionPossibility::kNoCandidates:
-      fit.mode.rating = Rating::kNoCandidates;
-      break;
-    case PreemptionPossibility::kPreempt:
-      fit.mode.rating = Rating::kPreempt;
-      break;
-    case PreemptionPossibility::kReclaim:
-      fit.mode.rating = Rating::kReclaim;
-      break;
+    case PreemptionPossibility::kNoCandidates: fit.mode.rating = Rating::kNoCandidates; break;
+    case PreemptionPossibility::kPreempt: fit.mode.rating = Rating::kPreempt; break;
+    case PreemptionPossibility::kReclaim: fit.mode.rating = Rating::kReclaim; break;
   }
   return fit;
 }
@@ -91,8 +85,8 @@ void FlavorAssigner::MergeAttempts(std::vector<FlavorAttempt>& into, const Searc
   };
   // A flavor of this group that the search did not reach does not provide the resource.
   for (FlavorAttempt& known : into) {
-    const bool of_group = std::find(group.flavors.begin(), group.flavors.end(), known.flavor) !=
-                          group.flavors.end();
+    const bool of_group =
+        std::find(group.flavors.begin(), group.flavors.end(), known.flavor) != group.flavors.end();
     if (search.attempts.empty() || !of_group || in_search(known.flavor)) continue;
     known.mode = AssignmentMode::kNoFit;
     known.no_fit_reason = NoFitReason::kNoMatchingFlavor;
@@ -115,8 +109,7 @@ void FlavorAssigner::MergeAttempts(std::vector<FlavorAttempt>& into, const Searc
 }
 
 void FlavorAssigner::Finish(Assignment& assignment) const {
-  assignment.mode =
-      assignment.pod_sets.empty() ? AssignmentMode::kNoFit : AssignmentMode::kFit;
+  assignment.mode = assignment.pod_sets.empty() ? AssignmentMode::kNoFit : AssignmentMode::kFit;
   for (const PodSetDecision& pod_set : assignment.pod_sets) {
     assignment.mode = std::min(assignment.mode, pod_set.Mode());
   }

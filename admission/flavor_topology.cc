@@ -22,16 +22,15 @@ void FlavorAssigner::Place(Assignment& assignment) {
         pod_set.flavors.begin(), pod_set.flavors.end(),
         [this](const FlavorChoice& choice) { return context_.placer->HasTopology(choice.flavor); });
     if (flavor == pod_set.flavors.end()) continue;
-    requests.push_back(
-        {i, flavor->flavor, pod_set.count, workload_.pod_sets[i].per_pod});
+    requests.push_back({i, flavor->flavor, pod_set.count, workload_.pod_sets[i].per_pod});
   }
   if (requests.empty()) return;
   const auto fail = [&assignment](const PlacementFailure& failure, AssignmentMode mode) {
     PodSetDecision& pod_set = assignment.pod_sets[failure.pod_set];
-    const bool told = std::any_of(
-        pod_set.obstacles.begin(), pod_set.obstacles.end(), [&failure](const Obstacle& obstacle) {
-          return obstacle.in_message && obstacle.text == failure.reason;
-        });
+    const bool told = std::any_of(pod_set.obstacles.begin(), pod_set.obstacles.end(),
+                                  [&failure](const Obstacle& obstacle) {
+                                    return obstacle.in_message && obstacle.text == failure.reason;
+                                  });
     if (!told) {
       Obstacle obstacle;
       obstacle.kind = Obstacle::Kind::kTopology;

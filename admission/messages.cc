@@ -13,38 +13,28 @@ namespace {
 
 const char* ModeName(const FlavorAttempt& attempt) {
   switch (attempt.mode) {
-    case AssignmentMode::kNoFit:
-      return "NoFit";
-    case AssignmentMode::kPreempt:
-      return "Preempt";
-    case AssignmentMode::kDeferredFit:
-      return "DeferredFit";
-    case AssignmentMode::kFit:
-      return "Fit";
+    case AssignmentMode::kNoFit: return "NoFit";
+    case AssignmentMode::kPreempt: return "Preempt";
+    case AssignmentMode::kDeferredFit: return "DeferredFit";
+    case AssignmentMode::kFit: return "Fit";
   }
   return "";
 }
 
 const char* PossibilityName(PreemptionPossibility possibility) {
   switch (possibility) {
-    case PreemptionPossibility::kNoCandidates:
-      return "NoCandidates";
-    case PreemptionPossibility::kPreempt:
-      return "Preempt";
-    case PreemptionPossibility::kReclaim:
-      return "Reclaim";
+    case PreemptionPossibility::kNoCandidates: return "NoCandidates";
+    case PreemptionPossibility::kPreempt: return "Preempt";
+    case PreemptionPossibility::kReclaim: return "Reclaim";
   }
   return "";
 }
 
 const char* HumanReadable(PreemptionReason reason) {
   switch (reason) {
-    case PreemptionReason::kInClusterQueue:
-      return "prioritization in the ClusterQueue";
-    case PreemptionReason::kInCohortReclamation:
-      return "reclamation within the cohort";
-    case PreemptionReason::kInCohortFairSharing:
-      return "Fair Sharing within the cohort";
+    case PreemptionReason::kInClusterQueue: return "prioritization in the ClusterQueue";
+    case PreemptionReason::kInCohortReclamation: return "reclamation within the cohort";
+    case PreemptionReason::kInCohortFairSharing: return "Fair Sharing within the cohort";
     case PreemptionReason::kInCohortReclaimWhileBorrowing:
       return "reclamation within the cohort while borrowing";
   }
@@ -55,16 +45,11 @@ const char* HumanReadable(PreemptionReason reason) {
 
 const char* ToString(NoFitReason reason) {
   switch (reason) {
-    case NoFitReason::kNone:
-      return "";
-    case NoFitReason::kTopologyPlacementFailed:
-      return api::kTopologyPlacementFailed;
-    case NoFitReason::kWaitingForQuota:
-      return api::kWaitingForQuota;
-    case NoFitReason::kExceedsMaxQuota:
-      return api::kExceedsMaxQuota;
-    case NoFitReason::kNoMatchingFlavor:
-      return api::kNoMatchingFlavor;
+    case NoFitReason::kNone: return "";
+    case NoFitReason::kTopologyPlacementFailed: return api::kTopologyPlacementFailed;
+    case NoFitReason::kWaitingForQuota: return api::kWaitingForQuota;
+    case NoFitReason::kExceedsMaxQuota: return api::kExceedsMaxQuota;
+    case NoFitReason::kNoMatchingFlavor: return api::kNoMatchingFlavor;
   }
   return "";
 }
@@ -72,26 +57,18 @@ const char* ToString(NoFitReason reason) {
 std::string PendingReason(const Decision& decision) {
   switch (decision.outcome) {
     case Outcome::kAdmitted:
-    case Outcome::kQuotaReserved:
-      return "";
-    case Outcome::kNoFit:
-      return ToString(decision.assignment.no_fit_reason);
+    case Outcome::kQuotaReserved: return "";
+    case Outcome::kNoFit: return ToString(decision.assignment.no_fit_reason);
     case Outcome::kPreempting:
-    case Outcome::kDeferred:
-      return api::kWaitingForPreemptedWorkloads;
+    case Outcome::kDeferred: return api::kWaitingForPreemptedWorkloads;
     case Outcome::kNoCandidates:
-    case Outcome::kSkipped:
-      return api::kWaitingForQuota;
-    case Outcome::kNotNominated:
-      break;
+    case Outcome::kSkipped: return api::kWaitingForQuota;
+    case Outcome::kNotNominated: break;
   }
   switch (decision.remark) {
-    case Remark::kFailedChecks:
-      return api::kPendingEvaluation;
-    case Remark::kQueueInactive:
-      return api::kSuspended;
-    default:
-      return api::kMisconfigured;
+    case Remark::kFailedChecks: return api::kPendingEvaluation;
+    case Remark::kQueueInactive: return api::kSuspended;
+    default: return api::kMisconfigured;
   }
 }
 
@@ -104,8 +81,7 @@ std::string ObstacleMessage(const Obstacle& obstacle, const Vocabulary& vocabula
   switch (obstacle.kind) {
     case Obstacle::Kind::kResourceUnavailable:
       return "resource " + resource + " unavailable in ClusterQueue";
-    case Obstacle::Kind::kFlavorNotFound:
-      return "flavor " + flavor + " not found";
+    case Obstacle::Kind::kFlavorNotFound: return "flavor " + flavor + " not found";
     case Obstacle::Kind::kUntoleratedTaint:
       return "untolerated taint {" + obstacle.taint->key + " " + obstacle.taint->value + " " +
              obstacle.taint->effect + " <nil>} in flavor " + flavor;
@@ -122,8 +98,7 @@ std::string ObstacleMessage(const Obstacle& obstacle, const Vocabulary& vocabula
     case Obstacle::Kind::kNotNominated:
       return "skipping flavor " + flavor +
              " as it is not found in the nomination mapping for resource " + resource;
-    case Obstacle::Kind::kTopology:
-      return obstacle.text;
+    case Obstacle::Kind::kTopology: return obstacle.text;
   }
   return "";
 }
@@ -146,19 +121,15 @@ std::string AssignmentMessage(const Assignment& assignment, const Vocabulary& vo
 std::string PendingMessage(const Decision& decision, const Vocabulary& vocabulary,
                            const std::string& queue_name) {
   switch (decision.remark) {
-    case Remark::kNone:
-      break;
-    case Remark::kNoLongerFits:
-      return "Workload no longer fits after processing another workload";
+    case Remark::kNone: break;
+    case Remark::kNoLongerFits: return "Workload no longer fits after processing another workload";
     case Remark::kOverlappingTargets:
       return "Workload has overlapping preemption targets with another workload";
     case Remark::kFitsAfterPreemptions:
       return "Workload has overlapping preemption targets with another workload, but will fit "
              "after these preemptions complete";
-    case Remark::kFailedChecks:
-      return "The workload has failed admission checks";
-    case Remark::kQueueInactive:
-      return "ClusterQueue " + queue_name + " is inactive";
+    case Remark::kFailedChecks: return "The workload has failed admission checks";
+    case Remark::kQueueInactive: return "ClusterQueue " + queue_name + " is inactive";
     case Remark::kNamespaceMismatch:
       return "workload namespace doesn't match ClusterQueue selector";
     case Remark::kRequestsAboveLimits:
@@ -166,8 +137,8 @@ std::string PendingMessage(const Decision& decision, const Vocabulary& vocabular
   }
   std::string message = AssignmentMessage(decision.assignment, vocabulary);
   if (decision.outcome == Outcome::kPreempting) {
-    message += ". Pending the preemption of " + std::to_string(decision.victims.size()) +
-               " workload(s)";
+    message +=
+        ". Pending the preemption of " + std::to_string(decision.victims.size()) + " workload(s)";
   }
   return message;
 }

@@ -18,15 +18,12 @@ bool PreemptionSearch::PolicyAllows(const Reservation& candidate,
                                     api::PreemptionPolicy policy) const {
   const bool lower = candidate.priority < request_->workload->priority;
   switch (policy) {
-    case api::PreemptionPolicy::kNever:
-      return false;
-    case api::PreemptionPolicy::kLowerPriority:
-      return lower;
+    case api::PreemptionPolicy::kNever: return false;
+    case api::PreemptionPolicy::kLowerPriority: return lower;
     case api::PreemptionPolicy::kLowerOrNewerEqualPriority:
       return lower || (candidate.priority == request_->workload->priority &&
                        request_->workload->queued_at < candidate.queued_at);
-    case api::PreemptionPolicy::kAny:
-      return true;
+    case api::PreemptionPolicy::kAny: return true;
   }
   return false;
 }

@@ -57,7 +57,7 @@ class QuotaTree {
 
   // Nodes. Changing parents or quotas makes the numbers of the trees concerned stale until Rebuild.
   NodeId AddNode(Kind kind);
-  void RemoveNode(NodeId node);  // childless; its number is reused
+  void RemoveNode(NodeId node);                // childless; its number is reused
   void SetParent(NodeId node, NodeId parent);  // kNoQuotaNode: a root
   void SetQuotas(NodeId node, const std::vector<Quota>& quotas);
   // Whether the node gives heads; only such leaves count in Height.

@@ -62,9 +62,7 @@ void Scheduler::ForgetResourceFlavor(const std::string& name) {
 void Scheduler::ApplyAdmissionCheck(const api::AdmissionCheck& object) {
   Request(state_.SetCheck(object));
 }
-void Scheduler::ForgetAdmissionCheck(const std::string& name) {
-  Request(state_.RemoveCheck(name));
-}
+void Scheduler::ForgetAdmissionCheck(const std::string& name) { Request(state_.RemoveCheck(name)); }
 void Scheduler::ApplyTopology(const api::Topology& object) { Request(state_.SetTopology(object)); }
 void Scheduler::ForgetTopology(const std::string& name) { Request(state_.RemoveTopology(name)); }
 void Scheduler::ApplyCohort(const api::Cohort& object) { Request(state_.SetCohort(object)); }
@@ -158,9 +156,9 @@ Usage Scheduler::UsageOf(const api::Workload& object) {
     for (const auto& [resource, amount] : assigned.resource_usage) {
       const auto flavor = assigned.flavors.find(resource);
       if (flavor == assigned.flavors.end()) continue;
-      const FlavorResourceId fr = state_.FlavorResourceNumber(
-          state_.vocabulary().flavors.Intern(flavor->second),
-          state_.vocabulary().resources.Intern(resource));
+      const FlavorResourceId fr =
+          state_.FlavorResourceNumber(state_.vocabulary().flavors.Intern(flavor->second),
+                                      state_.vocabulary().resources.Intern(resource));
       const Amount used =
           count < assigned.count && assigned.count > 0 ? amount / assigned.count * count : amount;
       const auto known = std::find_if(usage.begin(), usage.end(), [fr](const auto& item) {
@@ -247,8 +245,8 @@ CycleResult Scheduler::RunCycle(WallTime now) {
     heads.push_back({head, &popped.info, CurrentScan(popped, head.cluster_queue),
                      config_.gates.prioritize_preemptor_workloads && queues_.IsPreemptor(head)});
   }
-  Cycle cycle({&state_, &queues_, &config_.gates, &config_.fair_sharing, &search_, config_.placer,
-               cycle_});
+  Cycle cycle(
+      {&state_, &queues_, &config_.gates, &config_.fair_sharing, &search_, config_.placer, cycle_});
   result.decisions = cycle.Run(heads);
   const auto listing = config_.listing == SchedulerConfig::Listing::kYes
                            ? queue::QueueSet::Listing::kYes
@@ -263,9 +261,8 @@ CycleResult Scheduler::RunCycle(WallTime now) {
     const auto scan = decision.assignment.scan.HasPendingFlavors()
                           ? queue::QueueSet::Scan::kPendingFlavors
                           : queue::QueueSet::Scan::kDone;
-    queue::QueueSet::RequeueResult put =
-        queues_.Requeue({decision.workload, decision.cluster_queue}, decision.requeue_reason, scan,
-                        now, listing);
+    queue::QueueSet::RequeueResult put = queues_.Requeue(
+        {decision.workload, decision.cluster_queue}, decision.requeue_reason, scan, now, listing);
     decision.to = put.to;
     result.bulk_parked.insert(result.bulk_parked.end(), put.bulk_parked.begin(),
                               put.bulk_parked.end());

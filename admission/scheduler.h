@@ -1,5 +1,6 @@
 // admission/scheduler.h — the deciding part of Berth behind one door: tell it what changed, run a
-// cycle, get decisions. Production, simulation, golden stories and benchmarks use this object alone.
+// cycle, get decisions. Production, simulation, golden stories and benchmarks use this object
+// alone.
 //
 //     Apply…(object) ──▶ ┌ QueueSet: who waits ┐ ──RunCycle(now)──▶ CycleResult
 //     Forget…        ──▶ └ ClusterState: quota ┘ ──RunWakeUps(now)─▶ how many may try again

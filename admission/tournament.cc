@@ -30,11 +30,11 @@ void Tournament::ComputeStandings(Slot& slot) {
     Standing& standing = slot.standings.emplace_back();
     standing.cohort = tree.parent(node);
     standing.share = shares_.Of(node);
-    standing.borrows = std::any_of(
-        slot.entrant.usage->begin(), slot.entrant.usage->end(),
-        [&](const FlavorResourceAmount& item) {
-          return item.amount > 0 && tree.Borrowing(node, item.flavor_resource);
-        });
+    standing.borrows =
+        std::any_of(slot.entrant.usage->begin(), slot.entrant.usage->end(),
+                    [&](const FlavorResourceAmount& item) {
+                      return item.amount > 0 && tree.Borrowing(node, item.flavor_resource);
+                    });
   }
   tree.RollBack(mark);
 }

@@ -223,8 +223,7 @@ bool PendingQueue::IsActive(NodeIndex node) const {
 }
 
 bool PendingQueue::IsWaiting(NodeIndex node) const {
-  return at(node).place == Place::kHeld ||
-         (at(node).place == Place::kGrouped && !IsActive(node));
+  return at(node).place == Place::kHeld || (at(node).place == Place::kGrouped && !IsActive(node));
 }
 
 bool PendingQueue::MayWake(const PendingNode& node, WallTime now) const {

@@ -33,17 +33,17 @@ enum class Place : std::uint8_t { kNowhere, kGrouped, kHeld, kInFlight };
 struct PendingNode {
   OrderKey key;
   std::uint64_t shape = 0;
-  std::optional<WallTime> requeue_at;    // not before
-  std::int64_t generation = 0;           // of the object
+  std::optional<WallTime> requeue_at;     // not before
+  std::int64_t generation = 0;            // of the object
   std::int64_t evaluated_generation = 0;  // when it was last taken as a head
   HeapLinks links;
   std::int32_t namespace_id = -1;
   std::int32_t local_queue = -1;
   std::int32_t cluster_queue = -1;  // that it waits in; -1: none
-  std::int32_t index = -1;         // of its group; of its slot among the held ones
-  std::int32_t member_index = -1;  // in its LocalQueue's list
+  std::int32_t index = -1;          // of its group; of its slot among the held ones
+  std::int32_t member_index = -1;   // in its LocalQueue's list
   Place place = Place::kNowhere;
-  std::uint8_t bag = 0;  // of its group
+  std::uint8_t bag = 0;         // of its group
   bool requeued_false = false;  // condition Requeued is False: somebody else must release it
 };
 

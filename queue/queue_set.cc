@@ -36,22 +36,14 @@ bool IsImmediate(RequeueReason reason, api::QueueingStrategy strategy) {
 
 const char* ToString(RequeueReason reason) {
   switch (reason) {
-    case RequeueReason::kGeneric:
-      return "";
-    case RequeueReason::kFailedAfterNomination:
-      return "FailedAfterNomination";
-    case RequeueReason::kPendingPreemption:
-      return "PendingPreemption";
-    case RequeueReason::kPreemptionFailed:
-      return "PreemptionFailed";
-    case RequeueReason::kNoFit:
-      return "NoFit";
-    case RequeueReason::kPreemptionNoCandidates:
-      return "PreemptionNoCandidates";
-    case RequeueReason::kPreemptionGated:
-      return "PreemptionGated";
-    case RequeueReason::kNamespaceMismatch:
-      return "NamespaceMismatch";
+    case RequeueReason::kGeneric: return "";
+    case RequeueReason::kFailedAfterNomination: return "FailedAfterNomination";
+    case RequeueReason::kPendingPreemption: return "PendingPreemption";
+    case RequeueReason::kPreemptionFailed: return "PreemptionFailed";
+    case RequeueReason::kNoFit: return "NoFit";
+    case RequeueReason::kPreemptionNoCandidates: return "PreemptionNoCandidates";
+    case RequeueReason::kPreemptionGated: return "PreemptionGated";
+    case RequeueReason::kNamespaceMismatch: return "NamespaceMismatch";
   }
   return "";
 }

@@ -82,10 +82,10 @@ class QueueSet {
   std::vector<ClusterQueueId> NewlyMatching(const std::optional<api::StringMap>& before,
                                             const api::StringMap& now) const;
 
-  // Workloads. `info` must belong into a queue; its object must live until the next Upsert or Remove
-  // of `workload` has returned. A new one (`before` is null) is queued; a known one moves to the
-  // heads' side again if its spec, reclaimable pods, requeue state, Evicted or Requeued condition
-  // changed since `before`.
+  // Workloads. `info` must belong into a queue; its object must live until the next Upsert or
+  // Remove of `workload` has returned. A new one (`before` is null) is queued; a known one moves to
+  // the heads' side again if its spec, reclaimable pods, requeue state, Evicted or Requeued
+  // condition changed since `before`.
   void Upsert(WorkloadId workload, const WorkloadInfo* before, const WorkloadInfo& info,
               WallTime now);
   void Remove(WorkloadId workload);
