@@ -43,7 +43,7 @@ class HttpReader : public RangeReader {
   Status Open() {
     Patience patience(options_);
     while (true) {
-      const Status found = FindSize(patience);
+      Status found = FindSize(patience);
       if (found) return found;
       BERTH_CHECK_OK(WaitAfter(found.error(), patience));
     }
