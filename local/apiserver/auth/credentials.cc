@@ -1,0 +1,182 @@
+#include "local/apiserver/auth/credentials.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/strings.h"
+#include "net/certificates.h"
+
+namespace berth::local {
+namespace {
+
+constexpr std::chrono::days kAuthorityDays{3650};
+constexpr std::chrono::days kServingDays{365};
+constexpr std::chrono::days kRenewBefore{30};
+constexpr std::chrono::hours kClockSlack{1};
+constexpr const char* kMark = "# written by berth up; changes are lost at its next start\n";
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return file ? text.str() : std::string();
+}
+
+Error FileError(const std::string& path, const char* doing) {
+  return Error{ErrorCode::kUnavailable,
+               std::string("cannot ") + doing + " " + path + ": " + std::strerror(errno)};
+}
+
+// Never readable by others, not even for an instant; the old content or the new, never half.
+Status WriteSecret(const std::string& path, const std::string& text) {
+  const std::string draft = path + ".new";
+  ::unlink(draft.c_str());
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the POSIX call
+  const int file = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return FileError(draft, "write");
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t size = ::write(file, text.data() + written, text.size() - written);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) {
+      const Error error = FileError(draft, "write");
+      ::close(file);
+      ::unlink(draft.c_str());
+      return error;
+    }
+    written += static_cast<std::size_t>(size);
+  }
+  ::fsync(file);
+  ::close(file);
+  if (::rename(draft.c_str(), path.c_str()) != 0) return FileError(path, "write");
+  return OkStatus();
+}
+
+std::string NewToken() {
+  std::random_device device;
+  std::string bytes;
+  for (int i = 0; i < 32; ++i) bytes.push_back(static_cast<char>(device() & 0xFFU));
+  return Base64UrlEncode(bytes);
+}
+
+std::string HostName() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? std::string(name) : std::string();
+}
+
+Result<net::TlsIdentity> IssueServing(const net::TlsIdentity& authority, WallTime now) {
+  net::CertificateRequest request;
+  request.common_name = "berth-apiserver";
+  request.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"};
+  if (const std::string host = HostName(); !host.empty() && host != "localhost") {
+    request.dns_names.push_back(host);
+  }
+  request.ip_addresses = {"127.0.0.1", "::1"};
+  request.for_server = true;
+  request.not_before = now - kClockSlack;
+  request.not_after = now + kServingDays;
+  return net::IssueCertificate(authority, request);
+}
+
+bool IsFresh(const net::TlsIdentity& identity, WallTime now) {
+  if (identity.certificate_chain_pem.empty() || identity.private_key_pem.empty()) return false;
+  const auto end = net::CertificateEnd(identity.certificate_chain_pem);
+  return end && *end > now + kRenewBefore;
+}
+
+}  // namespace
+
+Result<Credentials> LoadOrMakeCredentials(const std::string& folder, WallTime now) {
+  Credentials credentials;
+  const bool kept = !folder.empty();
+  if (kept) {
+    std::error_code failed;
+    std::filesystem::create_directories(folder, failed);
+    if (failed) {
+      return Error{ErrorCode::kUnavailable, "cannot make " + folder + ": " + failed.message()};
+    }
+  }
+  const auto read = [&](const char* name) {
+    return kept ? ReadFile(folder + "/" + name) : std::string();
+  };
+  const auto write = [&](const char* name, const std::string& text) {
+    return kept ? WriteSecret(folder + "/" + name, text) : OkStatus();
+  };
+  credentials.authority = {read("ca.crt"), read("ca.key")};
+  bool new_authority = false;
+  if (!IsFresh(credentials.authority, now)) {
+    BERTH_TRY(credentials.authority,
+              net::MakeCertificateAuthority("berth-ca", now - kClockSlack, now + kAuthorityDays));
+    BERTH_CHECK_OK(write("ca.key", credentials.authority.private_key_pem));
+    BERTH_CHECK_OK(write("ca.crt", credentials.authority.certificate_chain_pem));
+    new_authority = true;
+  }
+  credentials.serving = {read("serving.crt"), read("serving.key")};
+  if (new_authority || !IsFresh(credentials.serving, now)) {
+    BERTH_TRY(credentials.serving, IssueServing(credentials.authority, now));
+    BERTH_CHECK_OK(write("serving.key", credentials.serving.private_key_pem));
+    BERTH_CHECK_OK(write("serving.crt", credentials.serving.certificate_chain_pem));
+  }
+  credentials.token = std::string(TrimSpace(read("token")));
+  if (credentials.token.empty()) {
+    credentials.token = NewToken();
+    BERTH_CHECK_OK(write("token", credentials.token + "\n"));
+  }
+  return credentials;
+}
+
+std::string MakeKubeconfig(const Credentials& credentials, const std::string& url) {
+  std::string text = kMark;
+  text +=
+      "apiVersion: v1\n"
+      "kind: Config\n"
+      "current-context: berth\n"
+      "clusters:\n"
+      "- name: berth\n"
+      "  cluster:\n"
+      "    server: ";
+  text += url;
+  text += "\n    certificate-authority-data: ";
+  text += Base64Encode(credentials.authority.certificate_chain_pem);
+  text +=
+      "\n"
+      "users:\n"
+      "- name: berth\n"
+      "  user:\n"
+      "    token: ";
+  text += credentials.token;
+  text +=
+      "\n"
+      "contexts:\n"
+      "- name: berth\n"
+      "  context:\n"
+      "    cluster: berth\n"
+      "    user: berth\n"
+      "    namespace: default\n";
+  return text;
+}
+
+Status WriteKubeconfig(const std::string& path, const std::string& text) {
+  const std::string there = ReadFile(path);
+  if (!there.empty() && there.rfind(kMark, 0) != 0) {
+    return Error{ErrorCode::kAlreadyExists,
+                 path +
+                     " is a kubeconfig that Berth has not written; choose another file with "
+                     "--kubeconfig"};
+  }
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code failed;
+  if (!folder.empty()) std::filesystem::create_directories(folder, failed);
+  return WriteSecret(path, text);
+}
+
+}  // namespace berth::local

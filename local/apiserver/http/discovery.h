@@ -1,0 +1,33 @@
+// local/apiserver/http/discovery.h — which groups, versions and resources there are, in the plain
+// and the aggregated form.
+//
+// Threads: pure functions. Source: Kubernetes API discovery; apidiscovery.k8s.io/v2.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "local/apiserver/registry/catalog.h"
+
+namespace berth::local {
+
+// The versions of a group, the preferred one first: GA before beta before alpha, then the higher
+// number.
+std::vector<std::string> VersionsOf(const ResourceTable& table, std::string_view group);
+// Groups in order of their first resource; the core group left out.
+std::vector<std::string> GroupsOf(const ResourceTable& table);
+
+Json CoreVersions(const std::string& server_address);                // /api
+Json GroupList(const ResourceTable& table);                          // /apis
+Json GroupOf(const ResourceTable& table, const std::string& group);  // /apis/GROUP
+Json ResourceList(const ResourceTable& table, const std::string& group,
+                  const std::string& version);  // /apis/GROUP/VERSION
+// `core`: the group of /api, else those of /apis.
+enum class Root { kCore, kGroups };
+Json AggregatedDiscovery(const ResourceTable& table, Root root, const std::string& api_version);
+
+// Is `a` to be preferred to `b`?
+bool VersionBefore(std::string_view a, std::string_view b);
+
+}  // namespace berth::local

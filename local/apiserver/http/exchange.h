@@ -1,0 +1,39 @@
+// local/apiserver/http/exchange.h — one HTTP request and the ways to answer it.
+//
+// Threads: none; one thread at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "local/apiserver/api.h"
+#include "local/apiserver/http/negotiation.h"
+#include "local/apiserver/http/target.h"
+#include "local/apiserver/registry/request.h"
+#include "net/server.h"
+
+namespace berth::local {
+
+struct Exchange {
+  net::Request request;
+  std::shared_ptr<net::Responder> responder;
+  Target target;
+  UserInfo user;
+  std::string audit_id;
+
+  void SendText(int status, std::string content_type, std::string body,
+                const std::vector<std::string>& warnings = {}) const;
+  // `json` is compact JSON; it is indented for people.
+  void SendJson(int status, std::string json, const std::vector<std::string>& warnings = {}) const;
+  void SendError(const ApiError& error, const std::vector<std::string>& warnings = {}) const;
+  std::shared_ptr<net::Stream> StartStream(const std::string& content_type,
+                                           const std::vector<std::string>& warnings = {}) const;
+
+ private:
+  net::Headers CommonHeaders(const std::string& content_type,
+                             const std::vector<std::string>& warnings) const;
+  bool WantsIndent() const;
+};
+
+}  // namespace berth::local

@@ -1,0 +1,211 @@
+#include "local/apiserver/http/front.h"
+
+#include <functional>
+#include <random>
+
+#include "base/log/log.h"
+#include "base/random.h"
+#include "base/strings.h"
+#include "local/apiserver/http/openapi.h"
+#include "local/apiserver/registry/errors.h"
+
+namespace berth::local {
+namespace {
+
+constexpr const char* kVersion = "v1.36.3+berth";
+
+Json VersionInfo() {
+  return {{"major", "1"},        {"minor", "36"},           {"gitVersion", kVersion},
+          {"gitCommit", ""},     {"gitTreeState", "clean"}, {"buildDate", "1970-01-01T00:00:00Z"},
+          {"goVersion", "none"}, {"compiler", "c++"},       {"platform", "linux/amd64"}};
+}
+
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+bool IsHealthPath(std::string_view path) {
+  for (const std::string_view root : {"/healthz", "/livez", "/readyz"}) {
+    if (path == root || StartsWith(path, std::string(root) + "/")) return true;
+  }
+  return false;
+}
+
+bool IsOpen(std::string_view path) { return path == "/version" || IsHealthPath(path); }
+
+std::string Etag(const std::string& body) {
+  return "\"" + std::to_string(std::hash<std::string>()(body)) + "\"";
+}
+
+}  // namespace
+
+Front::Front(Registry& registry, const Authenticator& authenticator, LogSource* logs)
+    : registry_(registry),
+      authenticator_(authenticator),
+      watches_(registry),
+      handlers_(registry, watches_, logs),
+      workers_({.threads = 64, .waiting = 4096}),
+      audit_seed_((std::uint64_t{std::random_device{}()} << 32U) | std::random_device{}()) {}
+
+void Front::Stop() {
+  ready_.store(false);
+  watches_.Stop();
+  workers_.Stop();
+}
+
+void Front::SetServerAddress(std::string address) { server_address_ = std::move(address); }
+
+std::string Front::NewAuditId() {
+  Random random(audit_seed_ + request_count_.fetch_add(1) * 2);
+  std::string bytes;
+  for (int half = 0; half < 2; ++half) {
+    const std::uint64_t bits = random.Next();
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+      bytes.push_back(static_cast<char>((bits >> shift) & 0xFFU));
+    }
+  }
+  const std::string hex = HexEncode(bytes);
+  return hex.substr(0, 8) + "-" + hex.substr(8, 4) + "-4" + hex.substr(13, 3) + "-a" +
+         hex.substr(17, 3) + "-" + hex.substr(20);
+}
+
+void Front::Handle(net::Request request, std::shared_ptr<net::Responder> responder) {
+  auto exchange = std::make_shared<Exchange>();
+  exchange->request = std::move(request);
+  exchange->responder = std::move(responder);
+  exchange->audit_id = NewAuditId();
+  auto target = ParseTarget(exchange->request.target);
+  if (!target) {
+    exchange->SendError({400, "BadRequest", "the request target cannot be decoded", Json()});
+    return;
+  }
+  exchange->target = std::move(*target);
+  const auto user = authenticator_.Authenticate(exchange->request);
+  const bool open = IsOpen(exchange->target.path);
+  if (user.outcome == Authenticator::Outcome::kRefused ||
+      (user.outcome == Authenticator::Outcome::kAnonymous && !open)) {
+    exchange->SendError(UnauthorizedStatus());
+    return;
+  }
+  exchange->user = user.user;
+  if (RouteHealth(*exchange)) return;
+  if (!workers_.Post([this, exchange] { Route(*exchange); })) {
+    ApiError busy{429,
+                  "TooManyRequests",
+                  "too many requests are waiting, please try again later",
+                  {{"retryAfterSeconds", 1}}};
+    exchange->SendError(busy);
+  }
+}
+
+bool Front::RouteHealth(Exchange& exchange) const {
+  const std::string& path = exchange.target.path;
+  if (path == "/version") {
+    exchange.SendJson(200, VersionInfo().dump());
+    return true;
+  }
+  if (!IsHealthPath(path)) return false;
+  if (StartsWith(path, "/readyz") && !ready_.load()) {
+    exchange.SendText(500, "text/plain; charset=utf-8", "not ready");
+    return true;
+  }
+  const std::string body = exchange.target.IsTrue("verbose")
+                               ? "[+]ping ok\n[+]store ok\n" + path.substr(1) + " check passed\n"
+                               : "ok";
+  exchange.SendText(200, "text/plain; charset=utf-8", body);
+  return true;
+}
+
+void Front::SendDiscovery(Exchange& exchange, Root root) {
+  const auto form = Negotiate(exchange.request.headers.Find("Accept"), Offer::kDiscovery);
+  if (!form) {
+    exchange.SendError({406, "NotAcceptable",
+                        "only the following media types are accepted: application/json", Json()});
+    return;
+  }
+  const auto table = registry_.table();
+  if (form->form != Form::kAggregatedDiscovery) {
+    exchange.SendJson(
+        200, EncodeObject(root == Root::kCore ? CoreVersions(server_address_) : GroupList(*table)));
+    return;
+  }
+  std::string body = EncodeObject(AggregatedDiscovery(*table, root, form->api_version));
+  const std::string etag = Etag(body);
+  net::Headers headers{{"Content-Type", form->content_type},
+                       {"ETag", etag},
+                       {"Vary", "Accept"},
+                       {"Audit-Id", exchange.audit_id},
+                       {"Cache-Control", "public"}};
+  if (exchange.request.headers.Find("If-None-Match") == etag) {
+    exchange.responder->Send({304, std::move(headers), ""});
+    return;
+  }
+  body.push_back('\n');
+  exchange.responder->Send({200, std::move(headers), std::move(body)});
+}
+
+bool Front::RouteDiscovery(Exchange& exchange) {
+  std::string path = exchange.target.path;
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  if (path == "/api" || path == "/apis") {
+    SendDiscovery(exchange, path == "/api" ? Root::kCore : Root::kGroups);
+    return true;
+  }
+  if (path == "/") {
+    exchange.SendJson(200, Json{{"paths", Json::array({"/api", "/apis", "/healthz", "/livez",
+                                                       "/openapi/v3", "/readyz", "/version"})}}
+                               .dump());
+    return true;
+  }
+  const auto table = registry_.table();
+  if (StartsWith(path, "/apis/") && path.find('/', 6) == std::string::npos) {
+    const std::string group = path.substr(6);
+    if (!table->HasGroup(group) || group.empty()) return false;
+    exchange.SendJson(200, EncodeObject(GroupOf(*table, group)));
+    return true;
+  }
+  const auto api = ParseApiPath(path);
+  if (!api || !api->resource.empty() || !table->HasGroupVersion(api->group, api->version)) {
+    return false;
+  }
+  exchange.SendJson(200, EncodeObject(ResourceList(*table, api->group, api->version)));
+  return true;
+}
+
+bool Front::RouteOpenApi(Exchange& exchange) {
+  constexpr std::string_view kRoot = "/openapi/v3";
+  const std::string& path = exchange.target.path;
+  if (!StartsWith(path, kRoot)) return false;
+  const auto table = registry_.table();
+  const std::string rest = path.substr(kRoot.size());
+  if (rest.empty() || rest == "/") {
+    exchange.SendText(200, "application/json", OpenApiIndex(*table).dump());
+    return true;
+  }
+  const auto api = ParseApiPath(rest);
+  if (!api || !api->resource.empty()) return false;
+  const Json document = OpenApiDocument(*table, api->group, api->version);
+  if (document.is_null()) return false;
+  exchange.SendText(200, "application/json", document.dump());
+  return true;
+}
+
+void Front::Route(Exchange& exchange) {
+  try {
+    if (exchange.request.method == "GET" && (RouteDiscovery(exchange) || RouteOpenApi(exchange))) {
+      return;
+    }
+    const auto api = ParseApiPath(exchange.target.path);
+    if (api && !api->resource.empty()) {
+      handlers_.Handle(exchange, *api);
+      return;
+    }
+    exchange.SendText(404, "text/plain; charset=utf-8", "404 page not found\n");
+  } catch (const Json::exception& error) {
+    // A value of an unexpected type that slipped through the checks: a bug, but not a crash.
+    LogError("request failed", {{"path", exchange.target.path}, {"error", error.what()}});
+    exchange.SendError(InternalStatus(error.what()));
+  }
+}
+
+}  // namespace berth::local

@@ -1,0 +1,60 @@
+// local/apiserver/http/front.h — requests to handlers: authentication, routing, discovery, health.
+//
+//   I/O thread ─▶ who is it? ─▶ worker ─▶ discovery │ OpenAPI │ resources ─▶ answer
+//                     └─ 401
+//
+// Threads: Handle is called on I/O threads and does not block: the work is done by a pool whose
+// writes wait for the disk together.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "local/apiserver/auth/authenticator.h"
+#include "local/apiserver/http/discovery.h"
+#include "local/apiserver/http/exchange.h"
+#include "local/apiserver/http/resource_handlers.h"
+#include "local/apiserver/http/watch_manager.h"
+#include "local/apiserver/http/worker_pool.h"
+#include "local/apiserver/log_source.h"
+#include "local/apiserver/registry/registry.h"
+#include "net/server.h"
+
+namespace berth::local {
+
+class Front {
+ public:
+  Front(Registry& registry, const Authenticator& authenticator, LogSource* logs);
+  ~Front() { Stop(); }
+  Front(const Front&) = delete;
+  Front& operator=(const Front&) = delete;
+
+  void Handle(net::Request request, std::shared_ptr<net::Responder> responder);
+  // Ends watches and workers; requests are answered with 503 from now on.
+  void Stop();
+  void SetServerAddress(std::string address);  // for /api; before the first request
+  void SetReady() { ready_.store(true); }
+  std::size_t watch_count() const { return watches_.count(); }
+
+ private:
+  void Route(Exchange& exchange);
+  bool RouteHealth(Exchange& exchange) const;
+  bool RouteDiscovery(Exchange& exchange);
+  bool RouteOpenApi(Exchange& exchange);
+  void SendDiscovery(Exchange& exchange, Root root);
+  std::string NewAuditId();
+
+  Registry& registry_;
+  const Authenticator& authenticator_;
+  WatchManager watches_;
+  ResourceHandlers handlers_;
+  WorkerPool workers_;
+  std::string server_address_ = "127.0.0.1";
+  std::atomic<bool> ready_{false};
+  std::atomic<std::uint64_t> request_count_{0};
+  const std::uint64_t audit_seed_;
+};
+
+}  // namespace berth::local

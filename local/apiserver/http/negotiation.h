@@ -1,0 +1,42 @@
+// local/apiserver/http/negotiation.h — which form of an answer a client wants.
+//
+// Clauses are taken in the client's order; what cannot be satisfied is skipped. Protobuf is never
+// written: clients that prefer it name JSON too.
+// Source: Kubernetes API concepts, resource representations.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::local {
+
+enum class Form {
+  kObject,
+  kTable,
+  kPartialMetadata,
+  kAggregatedDiscovery,
+};
+
+struct MediaType {
+  std::string type;  // "application/json", lower case
+  std::vector<std::pair<std::string, std::string>> parameters;
+  std::string Parameter(std::string_view name) const;
+};
+
+std::vector<MediaType> ParseAccept(std::string_view accept);
+
+struct Negotiated {
+  Form form = Form::kObject;
+  std::string api_version = "meta.k8s.io/v1";  // of a Table or of partial metadata
+  std::string content_type = "application/json";
+};
+
+// What the endpoint can give beside plain JSON.
+enum class Offer { kPlain, kTransforms, kDiscovery };
+
+// nullopt: 406.
+std::optional<Negotiated> Negotiate(std::string_view accept, Offer offer);
+
+}  // namespace berth::local

@@ -1,0 +1,26 @@
+// local/apiserver/http/render.h — objects and lists in the form a client asked for.
+//
+// Source: Kubernetes API concepts; Table and PartialObjectMetadata of meta.k8s.io/v1.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "local/apiserver/http/negotiation.h"
+#include "local/apiserver/registry/registry.h"
+
+namespace berth::local {
+
+struct RenderOptions {
+  Negotiated form;
+  std::string include_object;  // of a Table's rows: "", "None", "Metadata", "Object"
+  bool with_columns = true;    // a Table's columnDefinitions
+  WallTime now;
+};
+
+std::string RenderObject(const ResourceInfo& resource, const StoredPtr& object,
+                         const RenderOptions& options);
+std::string RenderList(const ResourceInfo& resource, const ListResult& list,
+                       const RenderOptions& options);
+
+}  // namespace berth::local

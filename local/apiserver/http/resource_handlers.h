@@ -1,0 +1,47 @@
+// local/apiserver/http/resource_handlers.h — the verbs on resources over HTTP: request to registry
+// call, result to answer.
+//
+// Threads: Handle from any worker thread; may block.
+#pragma once
+
+#include "local/apiserver/http/exchange.h"
+#include "local/apiserver/http/watch_manager.h"
+#include "local/apiserver/log_source.h"
+#include "local/apiserver/registry/registry.h"
+
+namespace berth::local {
+
+class ResourceHandlers {
+ public:
+  // `logs`: null where nothing runs pods; then …/log answers 503.
+  ResourceHandlers(Registry& registry, WatchManager& watches, LogSource* logs)
+      : registry_(registry), watches_(watches), logs_(logs) {}
+
+  void Handle(Exchange& exchange, const ApiPath& path);
+
+ private:
+  void HandleCollection(Exchange& exchange, RequestContext& context);
+  void HandleObject(Exchange& exchange, RequestContext& context);
+  void HandleSubresource(Exchange& exchange, RequestContext& context);
+  void HandleScale(Exchange& exchange, RequestContext& context);
+
+  void Get(Exchange& exchange, RequestContext& context);
+  void List(Exchange& exchange, RequestContext& context);
+  void Watch(Exchange& exchange, RequestContext& context);
+  void Create(Exchange& exchange, RequestContext& context);
+  void Update(Exchange& exchange, RequestContext& context);
+  void Patch(Exchange& exchange, RequestContext& context);
+  void Delete(Exchange& exchange, RequestContext& context);
+  void DeleteCollection(Exchange& exchange, RequestContext& context);
+  void PostSubresource(Exchange& exchange, RequestContext& context);
+  void ReadLog(Exchange& exchange, RequestContext& context);
+  void FollowLog(Exchange& exchange, const LogRequest& request);
+
+  void SendWritten(Exchange& exchange, const RequestContext& context, const WriteResult& result);
+
+  Registry& registry_;
+  WatchManager& watches_;
+  LogSource* logs_;
+};
+
+}  // namespace berth::local

@@ -1,0 +1,24 @@
+// local/apiserver/http/table_cells.h — the cells of one row, kind by kind, in column order.
+#pragma once
+
+#include "base/clock.h"
+#include "local/apiserver/api.h"
+
+namespace berth::local {
+
+Json PodCells(const Json& pod, WallTime now);
+Json JobCells(const Json& job, WallTime now);
+Json NodeCells(const Json& node, WallTime now);
+Json NamespaceCells(const Json& object, WallTime now);
+Json EventCells(const Json& event, WallTime now);
+Json ConfigMapCells(const Json& object, WallTime now);
+Json SecretCells(const Json& object, WallTime now);
+Json ServiceAccountCells(const Json& object, WallTime now);
+Json ServiceCells(const Json& object, WallTime now);
+Json PodTemplateCells(const Json& object, WallTime now);
+Json LeaseCells(const Json& object, WallTime now);
+Json PriorityClassCells(const Json& object, WallTime now);
+Json CrdCells(const Json& object, WallTime now);
+Json WebhookCells(const Json& object, WallTime now);
+
+}  // namespace berth::local

@@ -1,0 +1,148 @@
+#include "local/apiserver/http/tables.h"
+
+#include <map>
+
+#include "local/apiserver/http/table_cells.h"
+#include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/schema/printer_columns.h"
+
+namespace berth::local {
+namespace {
+
+struct Column {
+  const char* name;
+  const char* type = "string";
+  const char* format = "";
+  int priority = 0;
+};
+
+struct Printer {
+  std::vector<Column> columns;
+  Json (*cells)(const Json& object, WallTime now);
+};
+
+constexpr Column kName{"Name", "string", "name"};
+constexpr Column kAge{"Age"};
+
+const std::map<std::string, Printer, std::less<>>& Printers() {
+  static const std::map<std::string, Printer, std::less<>> kPrinters = {
+      {"pods",
+       {{kName,
+         {"Ready"},
+         {"Status"},
+         {"Restarts"},
+         kAge,
+         {"IP", "string", "", 1},
+         {"Node", "string", "", 1},
+         {"Nominated Node", "string", "", 1},
+         {"Readiness Gates", "string", "", 1}},
+        PodCells}},
+      {"jobs.batch",
+       {{kName,
+         {"Status"},
+         {"Completions"},
+         {"Duration"},
+         kAge,
+         {"Containers", "string", "", 1},
+         {"Images", "string", "", 1},
+         {"Selector", "string", "", 1}},
+        JobCells}},
+      {"nodes",
+       {{kName,
+         {"Status"},
+         {"Roles"},
+         kAge,
+         {"Version"},
+         {"Internal-IP", "string", "", 1},
+         {"External-IP", "string", "", 1},
+         {"OS-Image", "string", "", 1},
+         {"Kernel-Version", "string", "", 1},
+         {"Container-Runtime", "string", "", 1}},
+        NodeCells}},
+      {"namespaces", {{kName, {"Status"}, kAge}, NamespaceCells}},
+      {"events",
+       {{{"Last Seen"},
+         {"Type"},
+         {"Reason"},
+         {"Object"},
+         {"Subobject", "string", "", 1},
+         {"Source", "string", "", 1},
+         {"Message"},
+         {"First Seen", "string", "", 1},
+         {"Count", "string", "", 1},
+         {"Name", "string", "name", 1}},
+        EventCells}},
+      {"configmaps", {{kName, {"Data", "integer"}, kAge}, ConfigMapCells}},
+      {"secrets", {{kName, {"Type"}, {"Data", "integer"}, kAge}, SecretCells}},
+      {"serviceaccounts", {{kName, {"Secrets", "integer"}, kAge}, ServiceAccountCells}},
+      {"services",
+       {{kName,
+         {"Type"},
+         {"Cluster-IP"},
+         {"External-IP"},
+         {"Port(s)"},
+         kAge,
+         {"Selector", "string", "", 1}},
+        ServiceCells}},
+      {"podtemplates", {{kName, {"Containers"}, {"Images"}, {"Pod Labels"}}, PodTemplateCells}},
+      {"leases.coordination.k8s.io", {{kName, {"Holder"}, kAge}, LeaseCells}},
+      {"priorityclasses.scheduling.k8s.io",
+       {{kName, {"Value", "integer"}, {"Global-Default", "boolean"}, kAge, {"PreemptionPolicy"}},
+        PriorityClassCells}},
+      {"customresourcedefinitions.apiextensions.k8s.io",
+       {{kName, {"Created At", "date"}}, CrdCells}},
+      {"mutatingwebhookconfigurations.admissionregistration.k8s.io",
+       {{kName, {"Webhooks", "integer"}, kAge}, WebhookCells}},
+      {"validatingwebhookconfigurations.admissionregistration.k8s.io",
+       {{kName, {"Webhooks", "integer"}, kAge}, WebhookCells}},
+  };
+  return kPrinters;
+}
+
+Json DefinitionOf(const Column& column) {
+  return {{"name", column.name},
+          {"type", column.type},
+          {"format", column.format},
+          {"description", std::string(column.name) + " of the object"},
+          {"priority", column.priority}};
+}
+
+const Printer* FindPrinter(const ResourceInfo& resource) {
+  const auto it = Printers().find(resource.storage);
+  return it == Printers().end() ? nullptr : &it->second;
+}
+
+}  // namespace
+
+Json TableColumns(const ResourceInfo& resource) {
+  if (resource.crd_version != nullptr) return ColumnDefinitions(resource.crd_version->columns);
+  Json definitions = Json::array();
+  if (const Printer* printer = FindPrinter(resource)) {
+    for (const Column& column : printer->columns) definitions.push_back(DefinitionOf(column));
+    return definitions;
+  }
+  definitions.push_back(DefinitionOf(kName));
+  definitions.push_back(DefinitionOf({"Created At", "date"}));
+  return definitions;
+}
+
+Json TableCells(const ResourceInfo& resource, const Json& object, WallTime now) {
+  if (resource.crd_version != nullptr) return Cells(resource.crd_version->columns, object, now);
+  if (const Printer* printer = FindPrinter(resource)) return printer->cells(object, now);
+  return Json::array({NameOf(object), TextAt(object, {"metadata", "creationTimestamp"})});
+}
+
+Json RowConditions(const ResourceInfo& resource, const Json& object) {
+  Json conditions = Json::array();
+  if (resource.storage != "pods") return conditions;
+  const std::string phase = TextAt(object, {"status", "phase"});
+  if (phase != "Succeeded" && phase != "Failed") return conditions;
+  conditions.push_back({{"type", "Completed"},
+                        {"status", "True"},
+                        {"reason", phase},
+                        {"message", phase == "Succeeded" ? "The pod has completed successfully."
+                                                         : "The pod failed."}});
+  return conditions;
+}
+
+}  // namespace berth::local

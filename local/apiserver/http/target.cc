@@ -1,0 +1,100 @@
+#include "local/apiserver/http/target.h"
+
+#include "base/strings.h"
+
+namespace berth::local {
+namespace {
+
+int HexValue(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+enum class Plus { kLiteral, kBlank };
+
+std::optional<std::string> Unescape(std::string_view text, Plus plus) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+' && plus == Plus::kBlank) {
+      out.push_back(' ');
+    } else if (text[i] != '%') {
+      out.push_back(text[i]);
+    } else {
+      if (i + 2 >= text.size()) return std::nullopt;
+      const int high = HexValue(text[i + 1]);
+      const int low = HexValue(text[i + 2]);
+      if (high < 0 || low < 0) return std::nullopt;
+      out.push_back(static_cast<char>(high * 16 + low));
+      i += 2;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string Target::Get(std::string_view name) const {
+  const auto it = query.find(name);
+  return it == query.end() ? std::string() : it->second;
+}
+
+bool Target::IsTrue(std::string_view name) const {
+  const auto it = query.find(name);
+  if (it == query.end()) return false;
+  return it->second.empty() || it->second == "true" || it->second == "1";
+}
+
+std::optional<Target> ParseTarget(std::string_view target) {
+  Target parsed;
+  const std::size_t mark = target.find('?');
+  auto path = Unescape(target.substr(0, mark), Plus::kLiteral);
+  if (!path) return std::nullopt;
+  parsed.path = std::move(*path);
+  if (mark == std::string_view::npos) return parsed;
+  for (const std::string_view pair : Split(target.substr(mark + 1), '&')) {
+    if (pair.empty()) continue;
+    const std::size_t equals = pair.find('=');
+    auto name = Unescape(pair.substr(0, equals), Plus::kBlank);
+    auto value =
+        Unescape(equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1),
+                 Plus::kBlank);
+    if (!name || !value) return std::nullopt;
+    parsed.query.emplace(std::move(*name), std::move(*value));
+  }
+  return parsed;
+}
+
+std::optional<ApiPath> ParseApiPath(std::string_view path) {
+  std::vector<std::string_view> parts;
+  for (const std::string_view part : Split(path, '/')) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  ApiPath parsed;
+  std::size_t at = 0;
+  if (parts.size() >= 2 && parts[0] == "api") {
+    parsed.version = parts[1];
+    at = 2;
+  } else if (parts.size() >= 3 && parts[0] == "apis") {
+    parsed.group = parts[1];
+    parsed.version = parts[2];
+    at = 3;
+  } else {
+    return std::nullopt;
+  }
+  // namespaces/NS/RESOURCE…, but namespaces/NAME/status is the namespace's own.
+  if (parts.size() >= at + 3 && parts[at] == "namespaces" && parts[at + 2] != "status" &&
+      parts[at + 2] != "finalize") {
+    parsed.namespace_name = parts[at + 1];
+    at += 2;
+  }
+  if (at < parts.size()) parsed.resource = parts[at++];
+  if (at < parts.size()) parsed.name = parts[at++];
+  if (at < parts.size()) parsed.subresource = parts[at++];
+  if (at < parts.size()) return std::nullopt;
+  return parsed;
+}
+
+}  // namespace berth::local

@@ -1,0 +1,40 @@
+// local/apiserver/http/target.h — request targets taken apart: query parameters, and paths of the
+// Kubernetes API.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::local {
+
+struct Target {
+  std::string path;  // decoded
+  std::multimap<std::string, std::string, std::less<>> query;
+
+  // The first value of `name`; empty where there is none.
+  std::string Get(std::string_view name) const;
+  bool Has(std::string_view name) const { return query.find(name) != query.end(); }
+  // "true" or "1", as Go parses booleans; a bare name counts.
+  bool IsTrue(std::string_view name) const;
+};
+
+// nullopt where an escape is damaged.
+std::optional<Target> ParseTarget(std::string_view target);
+
+// /api/v1/namespaces/NS/pods/NAME/log, /apis/GROUP/VERSION/RESOURCE …
+struct ApiPath {
+  std::string group;
+  std::string version;
+  std::string namespace_name;
+  std::string resource;  // empty: the group version itself
+  std::string name;
+  std::string subresource;
+};
+
+// nullopt: not a path of a resource.
+std::optional<ApiPath> ParseApiPath(std::string_view path);
+
+}  // namespace berth::local

@@ -1,0 +1,118 @@
+#include "local/apiserver/registry/admission.h"
+
+#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/webhooks/dispatch.h"
+
+namespace berth::local {
+namespace {
+
+using Operation = AdmissionRequest::Operation;
+
+constexpr std::string_view kPriorityClasses = "priorityclasses.scheduling.k8s.io";
+
+void AddToleration(Json& spec, const char* key) {
+  for (const Json& toleration : ArrayAt(spec, {"tolerations"})) {
+    const std::string known = TextAt(toleration, {"key"});
+    const std::string effect = TextAt(toleration, {"effect"});
+    if ((known == key || known.empty()) && (effect == "NoExecute" || effect.empty())) return;
+  }
+  spec["tolerations"].push_back(Json{
+      {"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", 300}});
+}
+
+}  // namespace
+
+std::optional<ApiError> AdmissionChain::CheckNamespace(const AdmissionRequest& request) const {
+  const RequestContext& context = *request.context;
+  if (!context.resource->namespaced || request.operation != Operation::kCreate) {
+    return std::nullopt;
+  }
+  const StoredPtr stored = store_.GetLatest({"namespaces", "", context.namespace_name});
+  if (stored == nullptr) {
+    return NotFoundStatus({"", "v1", "namespaces"}, context.namespace_name);
+  }
+  const Object object = stored->json();
+  if (object == nullptr || !IsBeingDeleted(*object)) return std::nullopt;
+  const std::string& name = context.namespace_name;
+  ApiError error = ForbiddenStatus(
+      context.resource->id, request.name,
+      "unable to create new content in namespace " + name + " because it is being terminated");
+  error.details["causes"] = Json::array({{{"reason", "NamespaceTerminating"},
+                                          {"message", "namespace " + name + " is being terminated"},
+                                          {"field", "metadata.namespace"}}});
+  return error;
+}
+
+std::optional<ApiError> AdmissionChain::SetPriority(const AdmissionRequest& request,
+                                                    Json& pod) const {
+  Json& spec = pod["spec"];
+  std::string name = TextAt(spec, {"priorityClassName"});
+  Object chosen;
+  if (!name.empty()) {
+    const StoredPtr stored = store_.GetLatest({std::string(kPriorityClasses), "", name});
+    if (stored != nullptr) chosen = stored->json();
+    if (chosen == nullptr) {
+      return ForbiddenStatus(request.context->resource->id, request.name,
+                             "no PriorityClass with name " + name + " was found");
+    }
+  } else {
+    for (const StoredPtr& stored : store_.cache().List(kPriorityClasses, "").objects) {
+      const Object object = stored->json();
+      if (object != nullptr && BoolAt(*object, {"globalDefault"}, false)) chosen = object;
+    }
+    if (chosen != nullptr) spec["priorityClassName"] = NameOf(*chosen);
+  }
+  const std::int64_t priority = chosen == nullptr ? 0 : IntAt(*chosen, {"value"}, 0);
+  if (const Json* given = Member(spec, "priority"); given != nullptr && *given != priority) {
+    return ForbiddenStatus(request.context->resource->id, request.name,
+                           "the integer value of priority (" + given->dump() +
+                               ") must not be provided in pod spec; priority admission controller "
+                               "computed " +
+                               std::to_string(priority) + " from the given PriorityClass name");
+  }
+  spec["priority"] = priority;
+  if (Member(spec, "preemptionPolicy") == nullptr) {
+    const std::string policy =
+        chosen == nullptr ? std::string() : TextAt(*chosen, {"preemptionPolicy"});
+    spec["preemptionPolicy"] = policy.empty() ? "PreemptLowerPriority" : policy;
+  }
+  return std::nullopt;
+}
+
+std::optional<ApiError> AdmissionChain::DefaultPod(const AdmissionRequest& request,
+                                                   Json& pod) const {
+  Json& spec = pod["spec"];
+  std::string account = TextAt(spec, {"serviceAccountName"});
+  if (account.empty()) account = "default";
+  const std::string& namespace_name = request.context->namespace_name;
+  if (store_.GetLatest({"serviceaccounts", namespace_name, account}) == nullptr) {
+    return ForbiddenStatus(request.context->resource->id, request.name,
+                           "error looking up service account " + namespace_name + "/" + account +
+                               ": serviceaccount \"" + account + "\" not found");
+  }
+  spec["serviceAccountName"] = account;
+  spec["serviceAccount"] = account;
+  if (auto error = SetPriority(request, pod)) return error;
+  AddToleration(spec, "node.kubernetes.io/not-ready");
+  AddToleration(spec, "node.kubernetes.io/unreachable");
+  return std::nullopt;
+}
+
+std::optional<ApiError> AdmissionChain::Mutate(const AdmissionRequest& request, Json& object,
+                                               const Accept& accept) const {
+  if (auto error = CheckNamespace(request)) return error;
+  const RequestContext& context = *request.context;
+  if (context.resource->storage == "pods" && context.subresource.empty() &&
+      request.operation == Operation::kCreate) {
+    if (auto error = DefaultPod(request, object)) return error;
+  }
+  return WebhookDispatch(store_, webhooks_, converter_).Mutate(request, object, accept);
+}
+
+std::optional<ApiError> AdmissionChain::Validate(const AdmissionRequest& request,
+                                                 const Json* object) const {
+  return WebhookDispatch(store_, webhooks_, converter_).Validate(request, object);
+}
+
+}  // namespace berth::local

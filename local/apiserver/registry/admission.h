@@ -1,0 +1,56 @@
+// local/apiserver/registry/admission.h — what may change or refuse a write between decoding and
+// storage: the built-in rules, then the configured webhooks.
+//
+//   Mutate: namespace life cycle → pod defaults (service account, priority, tolerations)
+//                                → mutating webhooks, in the order of their configurations' names
+//   Validate: validating webhooks, the first refusal wins
+//
+// Threads: any; may block (webhooks). Source: Kubernetes admission control.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "local/apiserver/api.h"
+#include "local/apiserver/registry/conversion.h"
+#include "local/apiserver/registry/request.h"
+#include "local/apiserver/registry/webhook_caller.h"
+#include "local/apiserver/store/store.h"
+
+namespace berth::local {
+
+struct AdmissionRequest {
+  enum class Operation { kCreate, kUpdate, kDelete, kConnect };
+  Operation operation = Operation::kCreate;
+  RequestContext* context = nullptr;  // warnings of webhooks are added to it
+  std::string name;                   // empty: to be generated
+  const Json* old_object = nullptr;   // null on create
+  Json options;                       // CreateOptions, UpdateOptions, … as JSON
+};
+
+class AdmissionChain {
+ public:
+  // Brings an object that a webhook has changed back in shape: types, defaults, pruning.
+  using Accept = std::function<std::optional<ApiError>(Json& object)>;
+
+  AdmissionChain(const Store& store, WebhookCaller* webhooks, const Converter& converter)
+      : store_(store), webhooks_(webhooks), converter_(converter) {}
+
+  std::optional<ApiError> Mutate(const AdmissionRequest& request, Json& object,
+                                 const Accept& accept) const;
+  // `object`: null on delete.
+  std::optional<ApiError> Validate(const AdmissionRequest& request, const Json* object) const;
+
+ private:
+  std::optional<ApiError> CheckNamespace(const AdmissionRequest& request) const;
+  std::optional<ApiError> DefaultPod(const AdmissionRequest& request, Json& pod) const;
+  std::optional<ApiError> SetPriority(const AdmissionRequest& request, Json& pod) const;
+
+  const Store& store_;
+  WebhookCaller* webhooks_;
+  const Converter& converter_;
+};
+
+}  // namespace berth::local

@@ -1,0 +1,14 @@
+// local/apiserver/registry/builtin_resources.h — the kinds that are always there.
+#pragma once
+
+#include <vector>
+
+#include "local/apiserver/registry/resource_info.h"
+#include "local/apiserver/types/type_table.h"
+
+namespace berth::local {
+
+// In discovery order. `types` must outlive the result.
+std::vector<ResourcePtr> BuiltinResources(const TypeTable& types);
+
+}  // namespace berth::local

@@ -1,0 +1,113 @@
+#include "local/apiserver/registry/conversion.h"
+
+#include <chrono>
+
+#include "base/strings.h"
+#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/json_access.h"
+
+namespace berth::local {
+namespace {
+
+constexpr auto kTimeout = std::chrono::seconds(30);
+
+ApiError Failed(const ResourceInfo& resource, std::string_view from, std::string_view why) {
+  return {500, "InternalError",
+          "conversion webhook for " + std::string(from) + ", Kind=" + resource.kind +
+              " failed: " + std::string(why),
+          Json()};
+}
+
+bool SameIdentity(const Json& a, const Json& b) {
+  return NameOf(a) == NameOf(b) && NamespaceOf(a) == NamespaceOf(b) && UidOf(a) == UidOf(b);
+}
+
+}  // namespace
+
+WebhookTarget ReadClientConfig(const Json& client_config) {
+  WebhookTarget target;
+  target.url = TextAt(client_config, {"url"});
+  target.service_namespace = TextAt(client_config, {"service", "namespace"});
+  target.service_name = TextAt(client_config, {"service", "name"});
+  target.service_path = TextAt(client_config, {"service", "path"});
+  target.service_port = static_cast<int>(IntAt(client_config, {"service", "port"}, 443));
+  target.ca_pem = Base64Decode(TextAt(client_config, {"caBundle"})).value_or("");
+  return target;
+}
+
+ApiResult<Json> Converter::ConvertOne(const ResourceInfo& resource, Json object,
+                                      const std::string& api_version) const {
+  std::vector<Json> one;
+  one.push_back(std::move(object));
+  auto converted = Convert(resource, std::move(one), api_version);
+  if (!converted) return converted.error();
+  return std::move(converted->front());
+}
+
+ApiResult<std::vector<Json>> Converter::Convert(const ResourceInfo& resource,
+                                                std::vector<Json> objects,
+                                                const std::string& api_version) const {
+  std::vector<std::size_t> places;
+  std::vector<Json> others;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (TextAt(objects[i], {"apiVersion"}) == api_version) continue;
+    places.push_back(i);
+    others.push_back(objects[i]);
+  }
+  if (others.empty()) return objects;
+  if (resource.crd == nullptr || !resource.crd->conversion.webhook) {
+    for (const std::size_t i : places) objects[i]["apiVersion"] = api_version;
+    return objects;
+  }
+  auto converted = CallWebhook(resource, others, api_version);
+  if (!converted) return converted.error();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    objects[places[i]] = std::move((*converted)[i]);
+  }
+  return objects;
+}
+
+ApiResult<std::vector<Json>> Converter::CallWebhook(const ResourceInfo& resource,
+                                                    const std::vector<Json>& objects,
+                                                    const std::string& api_version) const {
+  const std::string from = TextAt(objects.front(), {"apiVersion"});
+  if (webhooks_ == nullptr) return Failed(resource, from, "webhooks are not called here");
+  const CrdConversion& conversion = resource.crd->conversion;
+  const WebhookTarget target{conversion.url,          conversion.service_namespace,
+                             conversion.service_name, conversion.service_path,
+                             conversion.service_port, conversion.ca_pem};
+  const std::string uid = UidOf(objects.front()).empty() ? "conversion" : UidOf(objects.front());
+  const Json review{
+      {"apiVersion", "apiextensions.k8s.io/v1"},
+      {"kind", "ConversionReview"},
+      {"request", {{"uid", uid}, {"desiredAPIVersion", api_version}, {"objects", objects}}}};
+  auto answer = webhooks_->Call(target, review, kTimeout);
+  if (!answer) return Failed(resource, from, answer.error().message);
+  const Json* response = Member(*answer, "response");
+  if (response == nullptr) return Failed(resource, from, "the answer has no response");
+  if (TextAt(*response, {"uid"}) != uid) {
+    return Failed(resource, from, "expected response.uid=\"" + uid + "\"");
+  }
+  if (TextAt(*response, {"result", "status"}) != "Success") {
+    return Failed(resource, from, TextAt(*response, {"result", "message"}));
+  }
+  const Json& converted = ArrayAt(*response, {"convertedObjects"});
+  if (converted.size() != objects.size()) {
+    return Failed(resource, from,
+                  "expected " + std::to_string(objects.size()) + " converted objects, got " +
+                      std::to_string(converted.size()));
+  }
+  std::vector<Json> result;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (TextAt(converted[i], {"apiVersion"}) != api_version) {
+      return Failed(resource, from, "an object came back in another version");
+    }
+    if (!SameIdentity(converted[i], objects[i])) {
+      return Failed(resource, from, "name, namespace or uid of an object have changed");
+    }
+    result.push_back(converted[i]);
+  }
+  return result;
+}
+
+}  // namespace berth::local

@@ -1,0 +1,176 @@
+// POST, and the creating half of apply.
+#include "base/rfc3339.h"
+#include "base/strings.h"
+#include "local/apiserver/registry/crd.h"
+#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/registry.h"
+
+namespace berth::local {
+namespace {
+
+constexpr std::size_t kMaxGeneratedStem = 58;
+constexpr int kNameTries = 8;
+
+using Operation = AdmissionRequest::Operation;
+
+}  // namespace
+
+std::optional<ApiError> Registry::PlaceInNamespace(RequestContext& context, Json& object) const {
+  Json& metadata = object["metadata"];
+  const std::string given = TextAt(metadata, {"namespace"});
+  if (!context.resource->namespaced) {
+    if (!given.empty() && context.subresource.empty()) {
+      return BadRequest(
+          "the namespace of the provided object does not match the namespace sent on the request");
+    }
+    return std::nullopt;
+  }
+  if (context.namespace_name.empty()) context.namespace_name = given;
+  if (context.namespace_name.empty()) {
+    return BadRequest("an empty namespace may not be set during creation");
+  }
+  if (!given.empty() && given != context.namespace_name) {
+    return BadRequest(
+        "the namespace of the provided object does not match the namespace sent on the request");
+  }
+  metadata["namespace"] = context.namespace_name;
+  return std::nullopt;
+}
+
+void Registry::FillSystemMetadata(RequestContext& context, Json& object) {
+  Json& metadata = object["metadata"];
+  metadata["uid"] = NewUid();
+  metadata["creationTimestamp"] = FormatTime(Now());
+  for (const char* field : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}) {
+    metadata.erase(field);
+  }
+  const std::string stem = TextAt(metadata, {"generateName"});
+  if (TextAt(metadata, {"name"}).empty() && !stem.empty()) {
+    metadata["name"] = stem.substr(0, kMaxGeneratedStem) + NameSuffix();
+  }
+  context.name = TextAt(metadata, {"name"});
+}
+
+// A namespace comes with what pods in it need.
+std::vector<Write> Registry::Companions(const RequestContext& context, const Json& object) {
+  std::vector<Write> writes;
+  if (context.resource->storage != "namespaces") return writes;
+  const std::string namespace_name = NameOf(object);
+  const auto add = [&](const char* resource, Json companion) {
+    const std::string name = NameOf(companion);
+    const ObjectKey key{resource, namespace_name, name};
+    if (store_.GetLatest(key) != nullptr) return;
+    companion["metadata"]["namespace"] = namespace_name;
+    companion["metadata"]["uid"] = NewUid();
+    companion["metadata"]["creationTimestamp"] = FormatTime(Now());
+    writes.push_back({Write::Kind::kCreate, key, std::move(companion), 0});
+  };
+  add("serviceaccounts",
+      {{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", "default"}}}});
+  add("configmaps",
+      {{"apiVersion", "v1"},
+       {"kind", "ConfigMap"},
+       {"metadata",
+        {{"name", "kube-root-ca.crt"},
+         {"annotations",
+          {{"kubernetes.io/description",
+            "Contains a CA bundle that can be used to verify the kube-apiserver when using "
+            "internal endpoints such as the internal service IP or kubernetes.default.svc."}}}}},
+       {"data", {{"ca.crt", options_.root_ca_pem}}}});
+  return writes;
+}
+
+ApiResult<WriteResult> Registry::Create(RequestContext& context, Body body) {
+  if (!context.resource->Allows('c')) {
+    if (context.resource->crd != nullptr && context.resource->crd->terminating) {
+      return ApiError{405, "MethodNotAllowed",
+                      "create not allowed while custom resource definition is terminating", Json()};
+    }
+    return MethodNotAllowedStatus(context.resource->id, "create");
+  }
+  if (auto error = CheckBody(context, body)) return *error;
+  return CreateTracked(context, std::move(body.object), Tracking::kUpdate);
+}
+
+ApiResult<WriteResult> Registry::CreateTracked(RequestContext& context, Json object,
+                                               Tracking tracking) {
+  if (!TextAt(object, {"metadata", "resourceVersion"}).empty()) {
+    return ApiError{500, "InternalError",
+                    "resourceVersion should not be set on objects to be created", Json()};
+  }
+  if (auto error = PlaceInNamespace(context, object)) return *error;
+  if (tracking == Tracking::kUpdate) Track(context, nullptr, object);
+
+  const ResourceInfo& resource = *context.resource;
+  const auto accept = [&](Json& changed) { return AcceptObject(resource, changed, nullptr); };
+  const AdmissionRequest request = MakeAdmission(context, Operation::kCreate, &object, nullptr);
+  if (auto error = admission_.Mutate(request, object, accept)) return *error;
+
+  const Strategy& strategy = StrategyOf(resource);
+  for (int attempt = 1;; ++attempt) {
+    Json prepared = object;
+    FillSystemMetadata(context, prepared);
+    strategy.PrepareForCreate(resource, prepared, Now());
+    if (resource.storage == "customresourcedefinitions.apiextensions.k8s.io") {
+      PrepareCrdStatus(prepared);
+    }
+    std::vector<Cause> causes = strategy.Validate(resource, prepared);
+    if (!causes.empty()) {
+      return InvalidStatus(resource.id.group, resource.kind, context.name, causes);
+    }
+    AdmissionRequest validation = request;
+    validation.name = context.name;
+    if (auto error = admission_.Validate(validation, &prepared)) return *error;
+    auto created = CommitCreate(context, prepared);
+    const bool generated = NameOf(object).empty();
+    if (created || created.error().reason != "AlreadyExists" || !generated ||
+        attempt == kNameTries) {
+      return created;
+    }
+  }
+}
+
+void Registry::PrepareCrdStatus(Json& crd) {
+  std::vector<Object> kept;
+  std::vector<const Json*> others;
+  for (const StoredPtr& stored :
+       store_.cache().List("customresourcedefinitions.apiextensions.k8s.io", "").objects) {
+    kept.push_back(stored->json());
+    if (kept.back() != nullptr) others.push_back(kept.back().get());
+  }
+  SetCrdStatus(crd, others, Now());
+}
+
+ApiResult<WriteResult> Registry::CommitCreate(RequestContext& context, const Json& object) {
+  WriteResult result;
+  result.created = true;
+  if (context.dry_run) {
+    if (store_.GetLatest(context.key()) != nullptr) {
+      return AlreadyExistsStatus(context.resource->id, context.name);
+    }
+    result.object = std::make_shared<const Json>(object);
+    return result;
+  }
+  Json stored = object;
+  if (auto error = ToStorageVersion(context, stored)) return *error;
+  std::vector<Write> writes;
+  const bool converted = TextAt(stored, {"apiVersion"}) != context.resource->api_version();
+  writes.push_back({Write::Kind::kCreate, context.key(), std::move(stored), 0});
+  for (Write& companion : Companions(context, object)) writes.push_back(std::move(companion));
+  auto done = store_.Commit(std::move(writes));
+  if (!done) return FromStore(done.error(), context);
+  AfterCommit(context.key(), false);
+  const StoredPtr& committed = done->front();
+  if (!converted) {
+    result.stored = committed;
+    result.object = committed->json();
+    return result;
+  }
+  Json answer = object;
+  answer["metadata"]["resourceVersion"] = std::to_string(committed->revision());
+  result.object = std::make_shared<const Json>(std::move(answer));
+  return result;
+}
+
+}  // namespace berth::local

@@ -1,0 +1,107 @@
+#include "local/apiserver/registry/errors.h"
+
+namespace berth::local {
+namespace {
+
+Json Details(const ResourceId& resource, std::string_view name) {
+  Json details = Json::object();
+  if (!name.empty()) details["name"] = name;
+  if (!resource.group.empty()) details["group"] = resource.group;
+  if (!resource.resource.empty()) details["kind"] = resource.resource;
+  return details;
+}
+
+std::string Quoted(std::string_view name) { return "\"" + std::string(name) + "\""; }
+
+}  // namespace
+
+std::string QualifiedResource(const ResourceId& resource) {
+  return resource.group.empty() ? resource.resource : resource.resource + "." + resource.group;
+}
+
+std::string ApiVersion(std::string_view group, std::string_view version) {
+  return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
+}
+
+ApiError NotFoundStatus(const ResourceId& resource, std::string_view name) {
+  return {404, "NotFound", QualifiedResource(resource) + " " + Quoted(name) + " not found",
+          Details(resource, name)};
+}
+
+ApiError AlreadyExistsStatus(const ResourceId& resource, std::string_view name) {
+  return {409, "AlreadyExists",
+          QualifiedResource(resource) + " " + Quoted(name) + " already exists",
+          Details(resource, name)};
+}
+
+ApiError ConflictStatus(const ResourceId& resource, std::string_view name,
+                        std::string_view message) {
+  return {409, "Conflict",
+          "Operation cannot be fulfilled on " + QualifiedResource(resource) + " " + Quoted(name) +
+              ": " + std::string(message),
+          Details(resource, name)};
+}
+
+ApiError StaleStatus(const ResourceId& resource, std::string_view name) {
+  return ConflictStatus(resource, name,
+                        "the object has been modified; please apply your changes to the latest "
+                        "version and try again");
+}
+
+ApiError ForbiddenStatus(const ResourceId& resource, std::string_view name, std::string_view why) {
+  const std::string subject =
+      name.empty() ? QualifiedResource(resource) : QualifiedResource(resource) + " " + Quoted(name);
+  return {403, "Forbidden", subject + " is forbidden: " + std::string(why),
+          Details(resource, name)};
+}
+
+ApiError MethodNotAllowedStatus(const ResourceId& resource, std::string_view verb) {
+  return {405, "MethodNotAllowed",
+          std::string(verb) + " is not supported on resources of kind " +
+              Quoted(QualifiedResource(resource)),
+          Details(resource, "")};
+}
+
+ApiError InternalStatus(std::string_view message) {
+  return {500,
+          "InternalError",
+          "Internal error occurred: " + std::string(message),
+          {{"causes", Json::array({{{"message", message}}})}}};
+}
+
+ApiError UnavailableStatus(std::string_view message) {
+  return {503, "ServiceUnavailable", std::string(message), Json()};
+}
+
+ApiError ExpiredStatus(std::string_view message) {
+  return {410, "Expired", std::string(message), Json()};
+}
+
+ApiError UnauthorizedStatus() { return {401, "Unauthorized", "Unauthorized", Json()}; }
+
+ApiError UnknownPathStatus() {
+  return {404, "NotFound", "the server could not find the requested resource", Json::object()};
+}
+
+ApiError TimeoutStatus(std::string_view message) {
+  return {504, "Timeout", "Timeout: " + std::string(message), {{"retryAfterSeconds", 1}}};
+}
+
+ApiError TooLargeRevisionStatus(std::int64_t asked, std::int64_t current) {
+  const std::string message = "Too large resource version: " + std::to_string(asked) +
+                              ", current: " + std::to_string(current);
+  ApiError error = TimeoutStatus(message);
+  error.details["causes"] = Json::array(
+      {{{"reason", "ResourceVersionTooLarge"}, {"message", "Too large resource version"}}});
+  return error;
+}
+
+Json StatusOf(const ApiError& error) {
+  Json status{{"kind", "Status"},    {"apiVersion", "v1"},       {"metadata", Json::object()},
+              {"status", "Failure"}, {"message", error.message}, {"reason", error.reason},
+              {"code", error.code}};
+  if (!error.details.is_null()) status["details"] = error.details;
+  return status;
+}
+
+}  // namespace berth::local

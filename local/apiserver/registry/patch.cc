@@ -1,0 +1,116 @@
+// PATCH: JSON, merge and strategic patches, server-side apply, scale.
+#include "local/apiserver/patch/json_patch.h"
+#include "local/apiserver/patch/managed_fields.h"
+#include "local/apiserver/patch/strategic_patch.h"
+#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/registry.h"
+
+namespace berth::local {
+namespace {
+
+ApiResult<Json> ApplyPatch(const ResourceInfo& resource, PatchType type, const Json& current,
+                           const Json& patch) {
+  switch (type) {
+    case PatchType::kJson: return ApplyJsonPatch(current, patch);
+    case PatchType::kMerge: return ApplyMergePatch(current, patch);
+    case PatchType::kStrategic:
+      if (resource.crd == nullptr) return ApplyStrategicMergePatch(*resource.type, current, patch);
+      break;
+    case PatchType::kApply: break;
+  }
+  return ApiError{
+      415, "UnsupportedMediaType",
+      "the body of the request was in an unknown format - accepted media types include: "
+      "application/json-patch+json, application/merge-patch+json, "
+      "application/apply-patch+yaml",
+      Json()};
+}
+
+}  // namespace
+
+ApiResult<WriteResult> Registry::Patch(RequestContext& context, PatchRequest patch) {
+  const ResourceInfo& resource = *context.resource;
+  if (context.subresource.empty() && !resource.Allows('p')) {
+    return MethodNotAllowedStatus(resource.id, "patch");
+  }
+  if (patch.type == PatchType::kApply) return Apply(context, std::move(patch.body), patch.force);
+  bool reported = false;
+  const Change change = [&](const Json& current) -> ApiResult<Json> {
+    auto next = ApplyPatch(resource, patch.type, current, patch.body.object);
+    if (!next) return next.error();
+    Body body{std::move(*next), patch.body.strict_errors};
+    // A second try must not warn twice.
+    std::vector<std::string> warnings = context.warnings;
+    if (auto error = CheckBody(context, body)) return *error;
+    if (reported) context.warnings = std::move(warnings);
+    reported = true;
+    return std::move(body.object);
+  };
+  return Modify(context, change, Tracking::kUpdate);
+}
+
+ApiResult<WriteResult> Registry::Apply(RequestContext& context, Body body, bool force) {
+  const ResourceInfo& resource = *context.resource;
+  if (!body.object.is_object()) {
+    return BadRequest("error decoding YAML: the patch is no object");
+  }
+  if (TextAt(body.object, {"apiVersion"}).empty() || TextAt(body.object, {"kind"}).empty()) {
+    return BadRequest("invalid object type: apiVersion and kind must be set in an apply patch");
+  }
+  if (TextAt(body.object, {"apiVersion"}) != resource.api_version() ||
+      TextAt(body.object, {"kind"}) != resource.kind) {
+    return BadRequest("the kind and version of the patch (" + TextAt(body.object, {"apiVersion"}) +
+                      ", " + TextAt(body.object, {"kind"}) +
+                      ") do not match those of the request (" + resource.api_version() + ", " +
+                      resource.kind + ")");
+  }
+  // Unknown fields of custom kinds are pruned and reported; those of built-in kinds fail below.
+  if (resource.crd != nullptr) {
+    std::vector<std::string> strict_errors = std::move(body.strict_errors);
+    for (std::string& path : resource.crd_version->schema->Prune(body.object)) {
+      strict_errors.push_back("unknown field \"" + std::move(path) + "\"");
+    }
+    if (auto error = ReportStrict(context, strict_errors)) return *error;
+  }
+  const ConflictPolicy policy = force ? ConflictPolicy::kForce : ConflictPolicy::kFail;
+  const ManagerContext manager = MakeManagerContext(context);
+  if (store_.GetLatest(context.key()) == nullptr) {
+    if (!context.subresource.empty()) return NotFoundStatus(resource.id, context.name);
+    auto created = CreateByApply(context, body.object, manager, policy);
+    // Somebody else was quicker: apply to what is there now.
+    if (created || created.error().reason != "AlreadyExists") return created;
+  }
+  const Change change = [&](const Json& current) -> ApiResult<Json> {
+    const std::string uid = UidOf(body.object);
+    if (!uid.empty() && uid != UidOf(current)) {
+      return ConflictStatus(resource.id, context.name,
+                            "uid mismatch: the provided object specified uid " + uid +
+                                ", and the uid of the existing object is " + UidOf(current));
+    }
+    auto applied = ApplyConfiguration(&current, body.object, manager, policy);
+    if (!applied) return applied.error();
+    if (!applied->changed) return current;
+    if (auto error = AcceptObject(resource, applied->object, nullptr)) return *error;
+    return std::move(applied->object);
+  };
+  return Modify(context, change, Tracking::kDone);
+}
+
+ApiResult<WriteResult> Registry::CreateByApply(RequestContext& context, const Json& config,
+                                               const ManagerContext& manager,
+                                               ConflictPolicy policy) {
+  auto applied = ApplyConfiguration(nullptr, config, manager, policy);
+  if (!applied) return applied.error();
+  Json object = std::move(applied->object);
+  object["metadata"]["name"] = context.name;
+  if (auto error = AcceptObject(*context.resource, object, nullptr)) return *error;
+  if (!UidOf(config).empty()) {
+    return ConflictStatus(context.resource->id, context.name,
+                          "uid mismatch: the provided object specified uid " + UidOf(config) +
+                              ", and no existing object was found");
+  }
+  return CreateTracked(context, std::move(object), Tracking::kDone);
+}
+
+}  // namespace berth::local

@@ -1,0 +1,182 @@
+// Get and list.
+#include <algorithm>
+
+#include "base/strings.h"
+#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/registry.h"
+
+namespace berth::local {
+namespace {
+
+constexpr std::string_view kContinueVersion = "meta.k8s.io/v1";
+
+struct Position {
+  std::int64_t revision = 0;
+  std::string after;  // "namespace/name" of the last object that was given out
+};
+
+std::string PlaceOf(const StoredObject& object) {
+  return object.key().namespace_name + "/" + object.key().name;
+}
+
+std::string EncodeToken(std::int64_t revision, const std::string& after, const std::string& epoch) {
+  const Json token{{"v", kContinueVersion}, {"rv", revision}, {"start", after}, {"epoch", epoch}};
+  return Base64UrlEncode(token.dump());
+}
+
+ApiResult<Position> DecodeToken(const std::string& token, const std::string& epoch) {
+  const auto text = Base64UrlDecode(token);
+  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  if (!json.is_object() || TextAt(json, {"v"}) != kContinueVersion) {
+    return ApiError{400, "BadRequest", "continue key is not valid: it was not made by this server",
+                    Json()};
+  }
+  if (TextAt(json, {"epoch"}) != epoch) {
+    return ExpiredStatus(
+        "The provided continue parameter is too old to display a consistent list result. You can "
+        "start a new list without the continue parameter.");
+  }
+  return Position{IntAt(json, {"rv"}, 0), TextAt(json, {"start"})};
+}
+
+std::optional<ApiError> CheckRevision(const ReadQuery& query, std::int64_t current) {
+  if (query.resource_version.empty() || query.resource_version == "0") return std::nullopt;
+  const auto revision = ParseInt64(query.resource_version);
+  if (!revision || *revision < 0) {
+    return ApiError{400, "BadRequest",
+                    "invalid resource version \"" + query.resource_version + "\"", Json()};
+  }
+  if (*revision > current) return TooLargeRevisionStatus(*revision, current);
+  if (query.resource_version_match == "Exact" && *revision != current) {
+    return ExpiredStatus("The resourceVersion for the provided list is too old.");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ApiResult<StoredPtr> Registry::Get(const RequestContext& context) {
+  const StoredPtr stored = store_.cache().Get(context.key());
+  if (stored == nullptr) return NotFoundStatus(context.resource->id, context.name);
+  return InRequestVersion(context, stored);
+}
+
+ApiResult<StoredPtr> Registry::InRequestVersion(const RequestContext& context,
+                                                const StoredPtr& object) {
+  const ResourceInfo& resource = *context.resource;
+  if (resource.crd == nullptr || object->api_version() == resource.api_version()) return object;
+  const Object json = object->json();
+  if (json == nullptr) return InternalStatus("the stored object cannot be read");
+  auto converted = converter_.ConvertOne(resource, *json, resource.api_version());
+  if (!converted) return converted.error();
+  resource.crd_version->schema->Prune(*converted);
+  resource.crd_version->schema->Default(*converted);
+  return StoredPtr(std::make_shared<const StoredObject>(
+      object->key(), object->revision(), StoredObject::MakeDraft(std::move(*converted))));
+}
+
+ApiResult<ListResult> Registry::List(const RequestContext& context, const ReadQuery& query) {
+  Position position;
+  if (!query.continue_token.empty()) {
+    if (!query.resource_version.empty()) {
+      return ApiError{400, "BadRequest",
+                      "specifying resource version is not allowed when using continue", Json()};
+    }
+    auto decoded = DecodeToken(query.continue_token, store_.epoch());
+    if (!decoded) return decoded.error();
+    position = std::move(*decoded);
+  }
+  const WatchCache::Snapshot snapshot =
+      store_.cache().List(context.resource->storage, context.namespace_name);
+  if (auto error = CheckRevision(query, snapshot.revision)) return *error;
+
+  ListResult result;
+  result.revision = snapshot.revision;
+  std::size_t i = 0;
+  if (!position.after.empty()) {
+    // By namespace, then name, as the snapshot is ordered.
+    const std::size_t slash = position.after.find('/');
+    const std::pair<std::string, std::string> after{position.after.substr(0, slash),
+                                                    position.after.substr(slash + 1)};
+    while (i < snapshot.objects.size()) {
+      const ObjectKey& key = snapshot.objects[i]->key();
+      if (std::pair(key.namespace_name, key.name) > after) break;
+      ++i;
+    }
+    result.revision = position.revision;
+  }
+  for (; i < snapshot.objects.size(); ++i) {
+    if (!MatchesQuery(*snapshot.objects[i], query.labels, query.fields)) continue;
+    if (query.limit > 0 && result.items.size() == query.limit) {
+      result.continue_token =
+          EncodeToken(result.revision, PlaceOf(*result.items.back()), store_.epoch());
+      if (query.labels.empty() && query.fields.empty()) {
+        result.remaining = snapshot.objects.size() - i;
+      }
+      break;
+    }
+    result.items.push_back(snapshot.objects[i]);
+  }
+  return ListInVersion(context, std::move(result));
+}
+
+// One call of the conversion webhook for the whole list.
+ApiResult<ListResult> Registry::ListInVersion(const RequestContext& context, ListResult result) {
+  const ResourceInfo& resource = *context.resource;
+  if (resource.crd == nullptr) return result;
+  const std::string api_version = resource.api_version();
+  std::vector<std::size_t> places;
+  std::vector<Json> others;
+  for (std::size_t i = 0; i < result.items.size(); ++i) {
+    if (result.items[i]->api_version() == api_version) continue;
+    const Object json = result.items[i]->json();
+    if (json == nullptr) return InternalStatus("a stored object cannot be read");
+    places.push_back(i);
+    others.push_back(*json);
+  }
+  if (others.empty()) return result;
+  auto converted = converter_.Convert(resource, std::move(others), api_version);
+  if (!converted) return converted.error();
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    StoredPtr& item = result.items[places[k]];
+    Json object = std::move((*converted)[k]);
+    resource.crd_version->schema->Prune(object);
+    resource.crd_version->schema->Default(object);
+    item = std::make_shared<const StoredObject>(item->key(), item->revision(),
+                                                StoredObject::MakeDraft(std::move(object)));
+  }
+  return result;
+}
+
+std::string FieldLabelValue(const StoredObject& object, std::string_view label) {
+  if (label == "metadata.name") return object.key().name;
+  if (label == "metadata.namespace") return object.key().namespace_name;
+  const Object json = object.json();
+  if (json == nullptr) return "";
+  if (object.key().resource == "events" && label == "source") {
+    const std::string component = TextAt(*json, {"source", "component"});
+    return component.empty() ? TextAt(*json, {"reportingComponent"}) : component;
+  }
+  const std::string text = FieldText(*json, label);
+  if (text.empty() && (label == "spec.unschedulable" || label == "spec.hostNetwork")) {
+    return "false";
+  }
+  if (text.empty() && label == "status.successful") return "0";
+  return text;
+}
+
+bool MatchesQuery(const StoredObject& object, const LabelSelector& labels,
+                  const FieldSelector& fields) {
+  if (!fields.empty() &&
+      !Matches(fields, [&](std::string_view label) { return FieldLabelValue(object, label); })) {
+    return false;
+  }
+  if (labels.empty()) return true;
+  const Object json = object.json();
+  if (json == nullptr) return false;
+  const Json* found = At(*json, {"metadata", "labels"});
+  return Matches(labels, found == nullptr ? Json() : *found);
+}
+
+}  // namespace berth::local

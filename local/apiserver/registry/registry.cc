@@ -1,0 +1,136 @@
+#include "local/apiserver/registry/registry.h"
+
+#include "base/log/log.h"
+#include "base/strings.h"
+#include "local/apiserver/registry/builtin_resources.h"
+#include "local/apiserver/registry/crd.h"
+#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/json_access.h"
+
+namespace berth::local {
+namespace {
+
+constexpr std::string_view kCrds = "customresourcedefinitions.apiextensions.k8s.io";
+
+}  // namespace
+
+Registry::Registry(Store& store, RegistryOptions options)
+    : store_(store),
+      options_(std::move(options)),
+      types_(TypeTable::Builtin()),
+      catalog_(BuiltinResources(types_)),
+      random_(options_.seed),
+      converter_(options_.webhooks),
+      admission_(store_, options_.webhooks, converter_) {
+  RefreshCatalog();
+}
+
+void Registry::RefreshCatalog() {
+  const std::lock_guard lock(refresh_mutex_);
+  catalog_.SetCustomKinds(store_.cache().List(kCrds, "").objects);
+}
+
+void Registry::AfterCommit(const ObjectKey& key, bool deleted) {
+  if (key.resource == kCrds) {
+    RefreshCatalog();
+    return;
+  }
+  if (!deleted) return;
+  const ResourcePtr resource = table()->FindStored(key.resource);
+  if (resource != nullptr && resource->crd != nullptr && resource->crd->terminating) {
+    FinishCrdDeletion(resource->crd->crd_name);
+  }
+}
+
+ApiError Registry::FromStore(const Error& error, const RequestContext& context) const {
+  switch (error.code) {
+    case ErrorCode::kNotFound: return NotFoundStatus(context.resource->id, context.name);
+    case ErrorCode::kAlreadyExists: return AlreadyExistsStatus(context.resource->id, context.name);
+    case ErrorCode::kConflict: return StaleStatus(context.resource->id, context.name);
+    default: return UnavailableStatus("the write could not be stored: " + error.message);
+  }
+}
+
+std::string Registry::NewUid() {
+  std::string bytes;
+  {
+    const std::lock_guard lock(random_mutex_);
+    for (int half = 0; half < 2; ++half) {
+      const std::uint64_t bits = random_.Next();
+      for (unsigned shift = 0; shift < 64; shift += 8) {
+        bytes.push_back(static_cast<char>((bits >> shift) & 0xFFU));
+      }
+    }
+  }
+  bytes[6] = static_cast<char>((static_cast<unsigned char>(bytes[6]) & 0x0FU) | 0x40U);
+  bytes[8] = static_cast<char>((static_cast<unsigned char>(bytes[8]) & 0x3FU) | 0x80U);
+  const std::string hex = HexEncode(bytes);
+  return hex.substr(0, 8) + "-" + hex.substr(8, 4) + "-" + hex.substr(12, 4) + "-" +
+         hex.substr(16, 4) + "-" + hex.substr(20);
+}
+
+std::string Registry::NameSuffix() {
+  const std::lock_guard lock(random_mutex_);
+  return random_.NameSuffix(5);
+}
+
+AdmissionRequest Registry::MakeAdmission(RequestContext& context,
+                                         AdmissionRequest::Operation operation, const Json* object,
+                                         const Json* old_object) const {
+  AdmissionRequest request;
+  request.context = &context;
+  request.operation = operation;
+  request.name = context.name.empty() && object != nullptr ? NameOf(*object) : context.name;
+  request.old_object = old_object;
+  return request;
+}
+
+std::optional<ApiError> Registry::ToStorageVersion(const RequestContext& context, Json& object) {
+  const ResourceInfo& resource = *context.resource;
+  if (resource.crd == nullptr || resource.crd->storage_version == resource.id.version) {
+    return std::nullopt;
+  }
+  const std::string api_version = ApiVersion(resource.id.group, resource.crd->storage_version);
+  auto converted = converter_.ConvertOne(resource, std::move(object), api_version);
+  if (!converted) return converted.error();
+  object = std::move(*converted);
+  const auto version = resource.crd->versions.find(resource.crd->storage_version);
+  if (version != resource.crd->versions.end() && version->second.schema != nullptr) {
+    version->second.schema->Prune(object);
+    version->second.schema->Default(object);
+  }
+  return std::nullopt;
+}
+
+// Namespaces are made through the front door, so that they get their service account.
+Status Registry::Bootstrap() {
+  const auto create = [&](const ResourceId& id, Json object) -> Status {
+    RequestContext context;
+    context.table = table();
+    context.resource = context.table->Find(id);
+    context.name = NameOf(object);
+    if (store_.GetLatest(context.key()) != nullptr) return OkStatus();
+    auto created = Create(context, {std::move(object), {}});
+    if (!created && created.error().reason != "AlreadyExists") {
+      return Error{ErrorCode::kUnavailable, created.error().message};
+    }
+    return OkStatus();
+  };
+  for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
+    BERTH_CHECK_OK(create({"", "v1", "namespaces"}, {{"metadata", {{"name", name}}}}));
+  }
+  const ResourceId priorities{"scheduling.k8s.io", "v1", "priorityclasses"};
+  BERTH_CHECK_OK(create(priorities, {{"metadata", {{"name", "system-cluster-critical"}}},
+                                     {"value", 2000000000},
+                                     {"description",
+                                      "Used for system critical pods that must run "
+                                      "in the cluster, but can be moved to another "
+                                      "node if necessary."}}));
+  return create(priorities, {{"metadata", {{"name", "system-node-critical"}}},
+                             {"value", 2000001000},
+                             {"description",
+                              "Used for system critical pods that must not be moved "
+                              "from their current node."}});
+}
+
+}  // namespace berth::local

@@ -1,0 +1,174 @@
+// local/apiserver/registry/registry.h — the verbs of the Kubernetes API on every resource, built in
+// or custom.
+//
+//   write: body → decode, defaults → managedFields → mutating admission → prepare → validate
+//               → validating admission → storage version → Store::Commit → watchers
+//   read:  WatchCache → version of the request
+//
+// Threads: every function may be called from any thread and may block (webhooks, the disk).
+// Errors: ApiError, a Kubernetes Status.
+// Source: Kubernetes API concepts; k8s.io/apiserver registry, restated.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "local/apiserver/patch/managed_fields.h"
+#include "local/apiserver/registry/admission.h"
+#include "local/apiserver/registry/catalog.h"
+#include "local/apiserver/registry/conversion.h"
+#include "local/apiserver/registry/request.h"
+#include "local/apiserver/registry/strategy.h"
+#include "local/apiserver/schema/selector.h"
+#include "local/apiserver/store/store.h"
+#include "local/apiserver/types/type_table.h"
+
+namespace berth::local {
+
+struct ReadQuery {
+  LabelSelector labels;
+  FieldSelector fields;
+  std::size_t limit = 0;  // 0: everything
+  std::string continue_token;
+  std::string resource_version;
+  std::string resource_version_match;  // "", "NotOlderThan", "Exact"
+};
+
+struct ListResult {
+  std::vector<StoredPtr> items;  // in the version of the request
+  std::int64_t revision = 0;
+  std::string continue_token;
+  std::optional<std::size_t> remaining;
+};
+
+struct RegistryOptions {
+  const Clock* clock = nullptr;
+  std::uint64_t seed = 1;             // of uids and generated names
+  std::string root_ca_pem;            // for kube-root-ca.crt
+  WebhookCaller* webhooks = nullptr;  // null: webhooks and webhook conversion answer 500
+};
+
+class Registry {
+ public:
+  Registry(Store& store, RegistryOptions options);
+
+  // The resources as they are now.
+  std::shared_ptr<const ResourceTable> table() const { return catalog_.Current(); }
+  const TypeTable& types() const { return types_; }
+  Store& store() { return store_; }
+  const Store& store() const { return store_; }
+  WallTime Now() const { return options_.clock->Now(); }
+
+  // The namespaces and priority classes every cluster has; idempotent.
+  Status Bootstrap();
+
+  ApiResult<StoredPtr> Get(const RequestContext& context);
+  ApiResult<ListResult> List(const RequestContext& context, const ReadQuery& query);
+
+  ApiResult<WriteResult> Create(RequestContext& context, Body body);
+  ApiResult<WriteResult> Update(RequestContext& context, Body body);
+  struct PatchRequest {
+    PatchType type = PatchType::kMerge;
+    Body body;
+    bool force = false;
+  };
+  ApiResult<WriteResult> Patch(RequestContext& context, PatchRequest patch);
+
+  struct DeleteResult {
+    Object object;      // what is left, or the last state
+    bool gone = false;  // nothing is left
+  };
+  ApiResult<DeleteResult> Delete(RequestContext& context, const DeleteOptions& options);
+  ApiResult<std::vector<Object>> DeleteCollection(RequestContext& context, const ReadQuery& query,
+                                                  const DeleteOptions& options);
+
+  // POST of a subresource: pods/binding, pods/eviction.
+  ApiResult<Json> CreateSubresource(RequestContext& context, Body body);
+  // The scale subresource of custom kinds: GET; PUT and PATCH.
+  ApiResult<Json> GetScale(const RequestContext& context);
+  ApiResult<Json> UpdateScale(RequestContext& context, Body body);
+  ApiResult<Json> PatchScale(RequestContext& context, PatchRequest patch);
+
+  // `object` in the version that `context` asks for; the same pointer where it already is.
+  ApiResult<StoredPtr> InRequestVersion(const RequestContext& context, const StoredPtr& object);
+
+ private:
+  using Change = std::function<ApiResult<Json>(const Json& current)>;
+  enum class Tracking { kUpdate, kDone };  // are managedFields still to be brought up to date?
+
+  // read.cc
+  ApiResult<ListResult> ListInVersion(const RequestContext& context, ListResult result);
+
+  // decode.cc
+  std::optional<ApiError> CheckBody(RequestContext& context, Body& body) const;
+  std::optional<ApiError> AcceptObject(const ResourceInfo& resource, Json& object,
+                                       std::vector<std::string>* strict_errors) const;
+  std::optional<ApiError> ReportStrict(RequestContext& context,
+                                       const std::vector<std::string>& strict_errors) const;
+
+  // create.cc
+  ApiResult<WriteResult> CreateTracked(RequestContext& context, Json object, Tracking tracking);
+  std::optional<ApiError> PlaceInNamespace(RequestContext& context, Json& object) const;
+  void FillSystemMetadata(RequestContext& context, Json& object);
+  ApiResult<WriteResult> CommitCreate(RequestContext& context, const Json& object);
+  std::vector<Write> Companions(const RequestContext& context, const Json& object);
+  void PrepareCrdStatus(Json& crd);
+
+  // update.cc
+  ApiResult<WriteResult> Modify(RequestContext& context, const Change& change, Tracking tracking);
+  // Nothing where somebody else was quicker: to be tried again on the newer state.
+  std::optional<ApiResult<WriteResult>> ModifyOnce(RequestContext& context, const Change& change,
+                                                   Tracking tracking);
+  std::optional<ApiResult<WriteResult>> CommitUpdate(RequestContext& context,
+                                                     const StoredObject& stored, Json next);
+  ManagerContext MakeManagerContext(const RequestContext& context) const;
+  ApiResult<Json> PrepareUpdate(RequestContext& context, Json next, const Json& current,
+                                Tracking tracking);
+  std::optional<ApiError> CheckUpdatedMetadata(const RequestContext& context, Json& next,
+                                               const Json& current) const;
+  void Track(const RequestContext& context, const Json* live, Json& object) const;
+
+  // patch.cc
+  ApiResult<WriteResult> Apply(RequestContext& context, Body body, bool force);
+  ApiResult<WriteResult> CreateByApply(RequestContext& context, const Json& config,
+                                       const ManagerContext& manager, ConflictPolicy policy);
+
+  // delete.cc
+  std::optional<ApiResult<DeleteResult>> DeleteOnce(RequestContext& context,
+                                                    const DeleteOptions& options);
+  void FinishCrdDeletion(const std::string& crd_name);
+  void DeleteInstances(RequestContext& context, const Json& crd);
+
+  // What follows from a change of `key`: served kinds, CRD clean-up.
+  void AfterCommit(const ObjectKey& key, bool deleted);
+  void RefreshCatalog();
+  ApiError FromStore(const Error& error, const RequestContext& context) const;
+  std::optional<ApiError> ToStorageVersion(const RequestContext& context, Json& object);
+  std::string NewUid();
+  std::string NameSuffix();
+  AdmissionRequest MakeAdmission(RequestContext& context, AdmissionRequest::Operation op,
+                                 const Json* object, const Json* old_object) const;
+
+  Store& store_;
+  const RegistryOptions options_;
+  const TypeTable types_;
+  Catalog catalog_;
+  std::mutex refresh_mutex_;
+  std::mutex random_mutex_;
+  Random random_;
+  Converter converter_;
+  AdmissionChain admission_;
+};
+
+// The value of a declared field label.
+std::string FieldLabelValue(const StoredObject& object, std::string_view label);
+bool MatchesQuery(const StoredObject& object, const LabelSelector& labels,
+                  const FieldSelector& fields);
+
+}  // namespace berth::local

@@ -1,0 +1,106 @@
+// local/apiserver/registry/resource_info.h — what the API knows about one resource in one version:
+// names, verbs, subresources, and how its objects look.
+//
+// Threads: immutable once shared.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "local/apiserver/api.h"
+#include "local/apiserver/schema/crd_schema.h"
+#include "local/apiserver/schema/printer_columns.h"
+#include "local/apiserver/schema/type_node.h"
+
+namespace berth::local {
+
+// Verbs are letters: c create, d delete, D deletecollection, g get, l list, p patch, u update,
+// w watch.
+struct SubresourceInfo {
+  std::string name;
+  std::string verbs;
+  // Of the body; empty: the resource's own.
+  std::string group;
+  std::string version;
+  std::string kind;
+};
+
+struct CrdScale {
+  std::string spec_replicas_path;    // ".spec.replicas"
+  std::string status_replicas_path;  // ".status.replicas"
+  std::string label_selector_path;   // may be empty
+};
+
+// One version of a custom kind.
+struct CrdVersion {
+  std::string name;
+  bool served = true;
+  bool storage = false;
+  bool deprecated = false;
+  std::string deprecation_warning;
+  bool has_status = false;
+  std::shared_ptr<const CrdScale> scale;
+  std::shared_ptr<const CrdSchema> schema;
+  Json raw_schema;  // openAPIV3Schema as it was given, for OpenAPI
+  std::vector<PrinterColumn> columns;
+  std::vector<std::string> selectable_fields;  // "spec.queueName"
+};
+
+struct CrdConversion {
+  bool webhook = false;
+  std::string url;                // either a URL …
+  std::string service_namespace;  // … or a service
+  std::string service_name;
+  std::string service_path;
+  int service_port = 443;
+  std::string ca_pem;
+};
+
+// A custom kind, all versions.
+struct CrdKind {
+  std::string crd_name;  // "jobsets.jobset.x-k8s.io"
+  std::string storage_version;
+  std::map<std::string, CrdVersion> versions;
+  CrdConversion conversion;
+  bool terminating = false;  // its instances are being deleted: nothing may be created
+};
+
+struct ResourceInfo {
+  ResourceId id;
+  std::string kind;
+  std::string list_kind;
+  std::string singular;
+  bool namespaced = true;
+  std::string verbs;
+  std::vector<std::string> short_names;
+  std::vector<std::string> categories;
+  std::vector<SubresourceInfo> subresources;
+  std::string storage;                    // ObjectKey::resource: "jobs.batch"
+  const TypeNode* type = nullptr;         // of the object; null for what has no body of its own
+  std::vector<std::string> field_labels;  // beyond metadata.name and metadata.namespace
+
+  std::shared_ptr<const CrdKind> crd;  // null: built in
+  const CrdVersion* crd_version = nullptr;
+
+  bool has_status = false;  // /status exists, so that the main endpoint ignores status
+  bool tracks_generation = false;
+  bool unconditional_update = true;  // PUT without resourceVersion overwrites
+  bool create_on_update = false;     // PUT of what is not there creates it
+
+  std::string api_version() const {
+    return id.group.empty() ? id.version : id.group + "/" + id.version;
+  }
+  bool Allows(char verb) const { return verbs.find(verb) != std::string::npos; }
+  const SubresourceInfo* FindSubresource(std::string_view name) const {
+    for (const SubresourceInfo& subresource : subresources) {
+      if (subresource.name == name) return &subresource;
+    }
+    return nullptr;
+  }
+};
+using ResourcePtr = std::shared_ptr<const ResourceInfo>;
+
+}  // namespace berth::local

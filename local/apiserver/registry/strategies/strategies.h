@@ -1,0 +1,25 @@
+// local/apiserver/registry/strategies/strategies.h — the kinds with rules of their own.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "local/apiserver/registry/strategy.h"
+
+namespace berth::local {
+
+std::unique_ptr<const Strategy> MakeJobStrategy();        // job.cc
+std::unique_ptr<const Strategy> MakePodStrategy();        // pod.cc
+std::unique_ptr<const Strategy> MakeNamespaceStrategy();  // small_kinds.cc, and what follows
+std::unique_ptr<const Strategy> MakeNodeStrategy();
+std::unique_ptr<const Strategy> MakeConfigMapStrategy();
+std::unique_ptr<const Strategy> MakeSecretStrategy();
+std::unique_ptr<const Strategy> MakePriorityClassStrategy();
+std::unique_ptr<const Strategy> MakeCrdStrategy();
+std::unique_ptr<const Strategy> MakeWebhookStrategy();  // webhook_configuration.cc
+
+// By storage name ("jobs.batch").
+std::map<std::string, std::unique_ptr<const Strategy>> MakeStrategies();
+
+}  // namespace berth::local

@@ -1,0 +1,135 @@
+#include "local/apiserver/registry/watch_hub.h"
+
+#include <utility>
+
+namespace berth::local {
+
+namespace {
+
+constexpr std::size_t kMaxQueued = 65'536;  // the writers wait for the watchers beyond that
+
+}  // namespace
+
+class WatchHub::Handle final : public WatchHandle {
+ public:
+  Handle(WatchHub& hub, int id) : hub_(hub), id_(id) {}
+  ~Handle() override { hub_.Remove(id_); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+ private:
+  WatchHub& hub_;
+  const int id_;
+};
+
+WatchHub::WatchHub(Store& store) : store_(store) {
+  listener_ = store_.AddListener([this](const std::vector<EventPtr>& events) {
+    {
+      std::unique_lock lock(mutex_);
+      room_.wait(lock, [this] { return stopping_ || queue_.size() < kMaxQueued; });
+      for (const EventPtr& event : events) {
+        Change change{event->object->key(), event->revision, {}};
+        change.event.type = event->type;
+        change.event.object = event->object->json();
+        if (event->previous != nullptr) change.event.previous = event->previous->json();
+        queue_.push_back(std::move(change));
+      }
+    }
+    work_.notify_one();
+  });
+  thread_ = std::thread([this] { Run(); });
+}
+
+WatchHub::~WatchHub() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_one();
+  room_.notify_all();
+  store_.RemoveListener(listener_);
+  thread_.join();
+}
+
+std::unique_ptr<WatchHandle> WatchHub::Add(std::string resource, Callback on_event) {
+  auto watcher = std::make_shared<Watcher>();
+  watcher->on_event = std::move(on_event);
+  int id = 0;
+  {
+    // What has been delivered before is in the snapshot; what comes after it cannot pass the lock.
+    const std::lock_guard lock(delivery_mutex_);
+    const WatchCache::Snapshot snapshot =
+        resource.empty() ? store_.cache().ListEverything() : store_.cache().List(resource, "");
+    watcher->resource = std::move(resource);
+    watcher->seen = snapshot.revision;
+    for (const StoredPtr& object : snapshot.objects) {
+      Change change{object->key(), object->revision(), {}};
+      change.event.object = object->json();
+      if (change.event.object != nullptr) watcher->initial.push_back(std::move(change));
+    }
+    id = next_id_++;
+    watchers_[id] = std::move(watcher);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    new_watchers_ = true;
+  }
+  work_.notify_one();
+  return std::make_unique<Handle>(*this, id);
+}
+
+void WatchHub::Remove(int id) {
+  // Recursive: a callback may end its own watch.
+  const std::lock_guard lock(delivery_mutex_);
+  watchers_.erase(id);
+}
+
+void WatchHub::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    work_.wait(lock, [this] { return stopping_ || new_watchers_ || !queue_.empty(); });
+    if (stopping_) return;
+    const bool start = std::exchange(new_watchers_, false);
+    std::deque<Change> changes;
+    changes.swap(queue_);
+    lock.unlock();
+    room_.notify_all();
+    if (start) StartNew();
+    for (const Change& change : changes) Deliver(change);
+    lock.lock();
+  }
+}
+
+void WatchHub::StartNew() {
+  const std::lock_guard lock(delivery_mutex_);
+  std::vector<int> ids;
+  for (const auto& [id, watcher] : watchers_) {
+    if (!watcher->started) ids.push_back(id);
+  }
+  for (const int id : ids) {
+    const auto it = watchers_.find(id);
+    if (it == watchers_.end()) continue;
+    const std::shared_ptr<Watcher> watcher = it->second;
+    watcher->started = true;
+    for (const Change& change : std::exchange(watcher->initial, {})) {
+      watcher->on_event(change.key, change.event);
+    }
+  }
+}
+
+void WatchHub::Deliver(const Change& change) {
+  const std::lock_guard lock(delivery_mutex_);
+  // A copy: callbacks may end watches.
+  const std::map<int, std::shared_ptr<Watcher>> watchers = watchers_;
+  for (const auto& [id, watcher] : watchers) {
+    if (!watchers_.contains(id) || change.revision <= watcher->seen) continue;
+    if (!watcher->resource.empty() && watcher->resource != change.key.resource) continue;
+    if (!watcher->started) {
+      watcher->initial.push_back(change);
+      continue;
+    }
+    watcher->on_event(change.key, change.event);
+  }
+}
+
+}  // namespace berth::local

@@ -1,0 +1,73 @@
+// local/apiserver/registry/watch_hub.h — changes of the store to in-process callbacks, on one
+// thread, without a gap.
+//
+//   store writer ─▶ queue ─▶ hub thread ─▶ callbacks (each skips what its snapshot already had)
+//
+// Threads: Add from any thread; callbacks on the hub's thread. A watcher's destructor waits for a
+// callback that is running, unless it is called from that callback.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "local/apiserver/store/store.h"
+
+namespace berth::local {
+
+class WatchHub {
+ public:
+  using Callback = std::function<void(const ObjectKey& key, const WatchEvent& event)>;
+
+  explicit WatchHub(Store& store);
+  ~WatchHub();
+  WatchHub(const WatchHub&) = delete;
+  WatchHub& operator=(const WatchHub&) = delete;
+
+  // The state of `resource` (every resource where it is empty) as kAdded, then its changes.
+  std::unique_ptr<WatchHandle> Add(std::string resource, Callback on_event);
+
+ private:
+  struct Change {
+    ObjectKey key;
+    std::int64_t revision = 0;
+    WatchEvent event;
+  };
+  struct Watcher {
+    std::string resource;
+    Callback on_event;
+    std::vector<Change> initial;
+    std::int64_t seen = 0;  // the snapshot's revision
+    bool started = false;
+  };
+  class Handle;
+
+  void Run();
+  void Deliver(const Change& change);
+  void StartNew();
+  void Remove(int id);
+
+  Store& store_;
+  int listener_ = 0;
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::condition_variable room_;
+  std::deque<Change> queue_;
+  bool new_watchers_ = false;
+  bool stopping_ = false;
+
+  std::recursive_mutex delivery_mutex_;  // held while callbacks run
+  std::map<int, std::shared_ptr<Watcher>> watchers_;
+  int next_id_ = 1;
+
+  std::thread thread_;
+};
+
+}  // namespace berth::local

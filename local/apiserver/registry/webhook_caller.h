@@ -1,0 +1,33 @@
+// local/apiserver/registry/webhook_caller.h — how admission and conversion reach a webhook.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "local/apiserver/api.h"
+
+namespace berth::local {
+
+struct WebhookTarget {
+  std::string url;                // either a URL …
+  std::string service_namespace;  // … or a service, which a configured map turns into an address
+  std::string service_name;
+  std::string service_path;
+  int service_port = 443;
+  std::string ca_pem;  // empty: the system's roots
+};
+
+// Threads: any. Call blocks for `timeout` at most.
+class WebhookCaller {
+ public:
+  virtual ~WebhookCaller() = default;
+  // POSTs `review`; the answer is the parsed body of a 200. Errors carry the text that follows
+  // "failed to call webhook: ".
+  virtual Result<Json> Call(const WebhookTarget& target, const Json& review, Duration timeout) = 0;
+};
+
+// {url} or {service{namespace,name,path,port}} with caBundle.
+WebhookTarget ReadClientConfig(const Json& client_config);
+
+}  // namespace berth::local

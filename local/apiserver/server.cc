@@ -1,0 +1,163 @@
+#include "local/apiserver/server.h"
+
+#include <random>
+#include <set>
+#include <vector>
+
+#include "base/log/log.h"
+#include "base/system_clock.h"
+#include "local/apiserver/auth/authenticator.h"
+#include "local/apiserver/auth/credentials.h"
+#include "local/apiserver/http/front.h"
+#include "local/apiserver/registry/crd.h"
+#include "local/apiserver/registry/in_process_api.h"
+#include "local/apiserver/registry/registry.h"
+#include "local/apiserver/store/store.h"
+#include "local/apiserver/webhooks/http_caller.h"
+#include "net/certificates.h"
+#include "net/io_pool.h"
+#include "net/server.h"
+
+namespace berth::local {
+namespace {
+
+// A watch may begin with a large state, which waits here for a reader on the same machine.
+constexpr std::size_t kMaxStreamBacklog = 128 * 1024 * 1024;
+constexpr std::chrono::days kWebhookCertificateDays{365};
+
+std::uint64_t RandomSeed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32U) | device();
+}
+
+class ApiServerImpl final : public ApiServer {
+ public:
+  explicit ApiServerImpl(ApiServerOptions options) : options_(std::move(options)) {}
+  ~ApiServerImpl() override { StopAll(); }
+
+  Status Open();
+
+  Api& api() override { return *api_; }
+  std::uint16_t port() const override { return http_ == nullptr ? port_ : http_->port(); }
+  const std::string& url() const override { return url_; }
+  const std::string& ca_pem() const override {
+    return credentials_.authority.certificate_chain_pem;
+  }
+  const std::string& token() const override { return credentials_.token; }
+  const std::string& kubeconfig() const override { return kubeconfig_; }
+  Result<Identity> IssueServerCertificate(const std::string& common_name,
+                                          const std::vector<std::string>& dns_names) override;
+  void SetWebhookService(const std::string& name, const std::string& url) override {
+    webhooks_->SetService(name, url);
+  }
+  std::size_t unevaluated_rules() const override;
+  void Stop() override { StopAll(); }
+
+ private:
+  Status Listen();
+  void StopAll();
+
+  ApiServerOptions options_;
+  SystemClock system_clock_;
+  Credentials credentials_;
+  std::string url_;
+  std::string kubeconfig_;
+  std::uint16_t port_ = 0;
+  std::unique_ptr<net::IoPool> io_;
+  std::unique_ptr<HttpWebhookCaller> webhooks_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Registry> registry_;
+  std::unique_ptr<Api> api_;
+  std::unique_ptr<Authenticator> authenticator_;
+  std::unique_ptr<Front> front_;
+  std::unique_ptr<net::HttpServer> http_;
+};
+
+Status ApiServerImpl::Open() {
+  const Clock* clock = options_.clock == nullptr ? &system_clock_ : options_.clock;
+  StoreOptions store;
+  if (!options_.data_directory.empty()) store.path = options_.data_directory + "/state.db";
+  BERTH_TRY(store_, Store::Open(std::move(store)));
+  const std::string folder =
+      options_.data_directory.empty() ? "" : options_.data_directory + "/pki";
+  // Certificates are checked against real time by every client.
+  BERTH_TRY(credentials_, LoadOrMakeCredentials(folder, system_clock_.Now()));
+  io_ = std::make_unique<net::IoPool>(options_.io_threads);
+  webhooks_ = std::make_unique<HttpWebhookCaller>(*io_, options_.webhook_services);
+  RegistryOptions registry;
+  registry.clock = clock;
+  registry.seed = options_.seed == 0 ? RandomSeed() : options_.seed;
+  registry.root_ca_pem = credentials_.authority.certificate_chain_pem;
+  registry.webhooks = webhooks_.get();
+  registry_ = std::make_unique<Registry>(*store_, std::move(registry));
+  api_ = MakeInProcessApi(*registry_);
+  BERTH_CHECK_OK(registry_->Bootstrap());
+  return options_.serve_http ? Listen() : OkStatus();
+}
+
+Status ApiServerImpl::Listen() {
+  authenticator_ = std::make_unique<Authenticator>(credentials_.token);
+  front_ = std::make_unique<Front>(*registry_, *authenticator_, options_.logs);
+  net::ServerOptions server;
+  server.address = options_.address;
+  server.port = options_.port;
+  server.tls = std::make_shared<const net::TlsIdentity>(credentials_.serving);
+  server.client_ca_pem = credentials_.authority.certificate_chain_pem;
+  server.max_stream_backlog_bytes = kMaxStreamBacklog;
+  BERTH_TRY(http_, net::HttpServer::Start(
+                       *io_, std::move(server),
+                       [this](net::Request request, std::shared_ptr<net::Responder> responder) {
+                         front_->Handle(std::move(request), std::move(responder));
+                       }));
+  port_ = http_->port();
+  const bool any = options_.address == "0.0.0.0" || options_.address == "::";
+  const std::string host = any ? "127.0.0.1" : options_.address;
+  const bool v6 = host.find(':') != std::string::npos;
+  url_ = "https://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port_);
+  front_->SetServerAddress(url_.substr(8));
+  kubeconfig_ = MakeKubeconfig(credentials_, url_);
+  front_->SetReady();
+  return OkStatus();
+}
+
+Result<ApiServer::Identity> ApiServerImpl::IssueServerCertificate(
+    const std::string& common_name, const std::vector<std::string>& dns_names) {
+  net::CertificateRequest request;
+  request.common_name = common_name;
+  request.dns_names = dns_names;
+  request.for_server = true;
+  request.not_before = system_clock_.Now() - std::chrono::hours(1);
+  request.not_after = system_clock_.Now() + kWebhookCertificateDays;
+  BERTH_TRY(net::TlsIdentity identity, net::IssueCertificate(credentials_.authority, request));
+  return Identity{std::move(identity.certificate_chain_pem), std::move(identity.private_key_pem)};
+}
+
+std::size_t ApiServerImpl::unevaluated_rules() const {
+  std::size_t rules = 0;
+  for (const ResourcePtr& resource : registry_->table()->all()) rules += CountRules(*resource);
+  return rules;
+}
+
+void ApiServerImpl::StopAll() {
+  if (front_ != nullptr) front_->Stop();
+  if (http_ != nullptr) http_->Stop();
+  // Nothing calls back into what follows once the I/O threads are gone.
+  if (io_ != nullptr) io_->Stop();
+  http_.reset();
+  front_.reset();
+  api_.reset();
+  registry_.reset();
+  store_.reset();
+  webhooks_.reset();
+  io_.reset();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ApiServer>> ApiServer::Start(ApiServerOptions options) {
+  auto server = std::make_unique<ApiServerImpl>(std::move(options));
+  BERTH_CHECK_OK(server->Open());
+  return std::unique_ptr<ApiServer>(std::move(server));
+}
+
+}  // namespace berth::local

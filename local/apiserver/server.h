@@ -1,0 +1,68 @@
+// local/apiserver/server.h — a Kubernetes API server as an object: store, registry, HTTPS front.
+//
+//     auto server = ApiServer::Start({.data_directory = "/var/lib/berth"});
+//     (*server)->api().Create(…);   kubectl --kubeconfig <(*server)->kubeconfig()>
+//
+// Threads: Start and Stop by the owner, accessors by any thread.
+// Errors of Start: kUnavailable (port taken, data directory in use, disk), kInvalid (database of
+// another kind or newer), each with the way out.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "local/apiserver/api.h"
+#include "local/apiserver/log_source.h"
+
+namespace berth::local {
+
+struct ApiServerOptions {
+  // Database, certificates and token live here; empty: nothing is kept.
+  std::string data_directory;
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;  // 0: any free one
+  bool serve_http = true;  // false: the in-process Api alone
+  // "NAME.NAMESPACE.svc" → "https://host:port", for webhooks that name a service.
+  std::map<std::string, std::string> webhook_services;
+  LogSource* logs = nullptr;     // outlives the server
+  const Clock* clock = nullptr;  // null: real time
+  std::uint64_t seed = 0;        // of uids and generated names; 0: a random one
+  int io_threads = 2;
+};
+
+class ApiServer {
+ public:
+  static Result<std::unique_ptr<ApiServer>> Start(ApiServerOptions options);
+  virtual ~ApiServer() = default;  // as Stop
+
+  virtual Api& api() = 0;
+  virtual std::uint16_t port() const = 0;
+  virtual const std::string& url() const = 0;  // "https://127.0.0.1:6443"
+  virtual const std::string& ca_pem() const = 0;
+  virtual const std::string& token() const = 0;
+  virtual const std::string& kubeconfig() const = 0;  // the text; auth/credentials.h writes it
+
+  // A server certificate of this cluster's authority, for webhooks that run beside it; `dns_names`
+  // like "berth-webhook.kueue-system.svc".
+  struct Identity {
+    std::string certificate_chain_pem;
+    std::string private_key_pem;
+  };
+  virtual Result<Identity> IssueServerCertificate(const std::string& common_name,
+                                                  const std::vector<std::string>& dns_names) = 0;
+  virtual void SetWebhookService(const std::string& name, const std::string& url) = 0;
+
+  // The number of CEL rules in the installed CRDs: they are kept, but not evaluated.
+  virtual std::size_t unevaluated_rules() const = 0;
+
+  // Ends watches and connections, then the store. Idempotent. Every WatchHandle of api() must be
+  // gone before.
+  virtual void Stop() = 0;
+};
+
+}  // namespace berth::local
