@@ -1,17 +1,22 @@
 #include "net/internal/client_connection.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace berth::net {
 namespace {
 
 constexpr int kMaxInterimAnswers = 10;
+// How long a complete answer waits for the news that the request has been sent completely.
+constexpr auto kSettleTime = std::chrono::milliseconds(50);
 
 }  // namespace
 
 ClientConnection::ClientConnection(const Strand& strand, ConnectTarget target)
-    : transport_(MakeTransport(strand)), target_(std::move(target)) {}
+    : transport_(MakeTransport(strand)),
+      settle_(strand, [this] { End(std::nullopt); }),
+      target_(std::move(target)) {}
 
 void ClientConnection::Run(std::shared_ptr<const WireRequest> request,
                            std::shared_ptr<Exchange> exchange) {
@@ -19,6 +24,7 @@ void ClientConnection::Run(std::shared_ptr<const WireRequest> request,
   exchange_ = std::move(exchange);
   sent_bytes_ = 0;
   has_begun_sending_ = false;
+  is_answer_complete_ = false;
   write_failure_.clear();
   interim_count_ = 0;
   has_answer_begun_ = false;
@@ -31,6 +37,7 @@ void ClientConnection::Run(std::shared_ptr<const WireRequest> request,
 
 void ClientConnection::Abort() {
   transport_->Abort();
+  settle_.Clear();
   exchange_.reset();
   request_.reset();
 }
@@ -38,9 +45,7 @@ void ClientConnection::Abort() {
 std::string_view ClientConnection::stage() const {
   if (!is_connected_) return transport_->stage();
   if (has_answer_begun_) return "reading the answer";
-  return request_ && sent_bytes_ < request_->head.size() + request_->body.size()
-             ? "sending"
-             : "waiting for the answer";
+  return request_ && !IsAllSent() ? "sending" : "waiting for the answer";
 }
 
 void ClientConnection::OnReady(const IoOutcome& outcome) {
@@ -80,7 +85,9 @@ void ClientConnection::WriteMore() {
 void ClientConnection::OnWritten(const IoOutcome& outcome, std::size_t byte_count) {
   if (!exchange_) return;
   sent_bytes_ += byte_count;
-  if (outcome.ok()) {
+  if (is_answer_complete_) {
+    End(std::nullopt);
+  } else if (outcome.ok()) {
     WriteMore();
   } else {
     // The peer may have answered before it stopped to read: the pending read will tell.
@@ -109,7 +116,7 @@ void ClientConnection::OnRead(const IoOutcome& outcome, std::size_t byte_count) 
     return;
   }
   if (outcome.kind == IoOutcome::Kind::kEnd && is_head_passed_ && !parser_->FeedEnd()) {
-    End(std::nullopt);
+    EndWithAnswer();
     return;
   }
   std::string reason = write_failure_.empty() ? outcome.reason : write_failure_;
@@ -135,7 +142,7 @@ void ClientConnection::ProcessInput() {
       if (!exchange_) return;
     }
     if (parser_->done() && is_head_passed_) {
-      End(std::nullopt);
+      EndWithAnswer();
       return;
     }
     if (progress.consumed == 0) break;
@@ -175,6 +182,17 @@ Error ClientConnection::ToError(const ParseFailure& failure) const {
   return {ErrorCode::kUnavailable, "the answer is malformed: " + failure.reason};
 }
 
+// The answer may be here before the news that the request has gone out: both come from different
+// threads. Such a connection is sound. One whose peer has answered and reads no more is not.
+void ClientConnection::EndWithAnswer() {
+  if (IsAllSent() || !write_failure_.empty()) {
+    End(std::nullopt);
+    return;
+  }
+  is_answer_complete_ = true;
+  settle_.SetAfter(kSettleTime);
+}
+
 void ClientConnection::End(std::optional<Error> error) {
   const auto exchange = std::exchange(exchange_, nullptr);
   if (!exchange) return;
@@ -183,9 +201,10 @@ void ClientConnection::End(std::optional<Error> error) {
   end.has_answer_begun = has_answer_begun_;
   end.was_sent = has_begun_sending_;
   // Bytes behind the answer would be taken for the next one: such a connection is not kept.
-  end.is_reusable = !end.error && parser_->done() && parser_->keep_alive() && input_.empty() &&
-                    sent_bytes_ == request_->head.size() + request_->body.size();
+  end.is_reusable =
+      !end.error && parser_->done() && parser_->keep_alive() && input_.empty() && IsAllSent();
   const auto self = shared_from_this();
+  settle_.Clear();
   parser_.reset();
   request_.reset();
   if (!end.is_reusable) transport_->Abort();

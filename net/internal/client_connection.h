@@ -69,10 +69,13 @@ class ClientConnection final : public TransportEvents,
   void WriteMore();
   void ProcessInput();
   std::optional<Error> OnHeader();
+  void EndWithAnswer();
   void End(std::optional<Error> error);
+  bool IsAllSent() const { return sent_bytes_ == request_->head.size() + request_->body.size(); }
   Error ToError(const ParseFailure& failure) const;
 
   const std::unique_ptr<Transport> transport_;
+  Deadline settle_;
   ConnectTarget target_;
   bool is_connected_ = false;
   InputBuffer input_;
@@ -83,6 +86,7 @@ class ClientConnection final : public TransportEvents,
   std::optional<ResponseParser> parser_;
   std::size_t sent_bytes_ = 0;
   bool has_begun_sending_ = false;
+  bool is_answer_complete_ = false;
   std::string write_failure_;
   int interim_count_ = 0;  // 1xx answers so far
   bool is_head_passed_ = false;

@@ -82,7 +82,7 @@ TEST_F(ClientStream, SilenceEndsIt) {
 TEST_F(ClientStream, ABusyOneOutlivesItsSilence) {
   const auto client = MakeClient(listener_.port());
   StreamLog log(waiter_);
-  const auto silence = std::chrono::milliseconds(500);
+  const auto silence = std::chrono::milliseconds(1000);
   const auto start = std::chrono::steady_clock::now();
   const auto handle = client->Open(Make("GET", "/"), silence, log.Callbacks());
   RawPeer peer = AcceptAndAnswer(kHead);

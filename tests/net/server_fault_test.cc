@@ -270,7 +270,7 @@ TEST_F(ServerFault, StopWithOpenStreamsIsQuick) {
     const auto streams = WaitForStreams(50);
     const auto start = std::chrono::steady_clock::now();
     server_->Stop();
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));
     int gone = 0;
     waiter_.Notify([&] { gone = std::exchange(gone_count_, 0); });
     EXPECT_EQ(gone, 50);  // told before Stop returned
