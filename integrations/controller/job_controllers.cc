@@ -1,0 +1,17 @@
+#include "integrations/controller/job_controllers.h"
+
+namespace berth::integrations {
+
+api::LabelSelector DefaultManagedNamespaces(const std::string& own_namespace) {
+  return {.match_expressions = {{.key = "kubernetes.io/metadata.name",
+                                 .op = "NotIn",
+                                 .values = {"kube-system", own_namespace}}}};
+}
+
+JobControllers::JobControllers(kube::Manager& manager, const Clock& clock,
+                               kube::EventRecorder& events, JobControllersOptions options)
+    : batch_jobs_(manager, clock, events, std::move(options.job)) {
+  batch_jobs_.Watch(manager.AddController(batch_jobs_, {.max_concurrent = options.concurrency}));
+}
+
+}  // namespace berth::integrations

@@ -1,0 +1,31 @@
+// integrations/controller/job_controllers.h — the controllers of every known kind of job.
+//
+//     JobControllers jobs(manager, clock, events, options);   // before the manager starts
+//
+// Threads: the manager's Executor. Must outlive the manager.
+#pragma once
+
+#include <cstddef>
+
+#include "integrations/controller/job_reconciler.h"
+
+namespace berth::integrations {
+
+struct JobControllersOptions {
+  JobReconcilerOptions job;
+  std::size_t concurrency = 32;  // writes under way at once
+};
+
+// Jobs of every namespace but kube-system and the controller's own (Kueue's default).
+api::LabelSelector DefaultManagedNamespaces(const std::string& own_namespace);
+
+class JobControllers {
+ public:
+  JobControllers(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
+                 JobControllersOptions options);
+
+ private:
+  JobReconciler batch_jobs_;
+};
+
+}  // namespace berth::integrations

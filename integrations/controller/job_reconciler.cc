@@ -1,0 +1,371 @@
+#include "integrations/controller/job_reconciler.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/codec.h"
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "integrations/controller/job_patches.h"
+
+namespace berth::integrations {
+namespace {
+
+using kube::Force;
+using kube::PatchType;
+using Json = nlohmann::json;
+
+constexpr char kOwnerIndex[] = "owner";
+constexpr Duration kLookAgain = std::chrono::seconds(5);
+
+std::string JobIndexValue(const std::string& namespace_name, const std::string& name) {
+  return "Job/" + namespace_name + "/" + name;
+}
+
+bool IsJob(const api::OwnerReference& owner) {
+  return owner.kind == kBatchJob.kind && owner.api_version.rfind("batch/", 0) == 0;
+}
+
+std::optional<api::ObjectKey> OwningJob(const api::Workload& workload) {
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  if (owner == nullptr || !IsJob(*owner)) return std::nullopt;
+  return api::ObjectKey{workload.meta.namespace_name, owner->name};
+}
+
+// Another's deletion is what we wanted.
+Status Gone(Status status) {
+  if (!status && status.error().code == ErrorCode::kNotFound) return OkStatus();
+  return status;
+}
+
+Error Named(const Error& error, const std::string& what, const api::ObjectKey& key) {
+  return Annotate(error, what + " of " + key.ToString());
+}
+
+}  // namespace
+
+// One look at one job. `resource_version` follows our own writes, so that a stop's second write is
+// based on its first.
+struct JobReconciler::Pass {
+  std::shared_ptr<const api::Job> job;
+  std::string resource_version;
+};
+
+JobReconciler::JobReconciler(kube::Manager& manager, const Clock& clock,
+                             kube::EventRecorder& events, JobReconcilerOptions options)
+    : manager_(manager),
+      clock_(clock),
+      events_(events),
+      options_(std::move(options)),
+      jobs_(manager.InformerFor<api::Job>()),
+      workloads_(manager.InformerFor<api::Workload>()),
+      namespaces_(manager.InformerFor<api::Namespace>()),
+      flavors_(manager.InformerFor<api::ResourceFlavor>()),
+      priority_classes_(manager.InformerFor<api::PriorityClass>()),
+      workload_priority_classes_(manager.InformerFor<api::WorkloadPriorityClass>()) {
+  workloads_.AddIndex(kOwnerIndex, [](const api::Workload& workload) {
+    const std::optional<api::ObjectKey> job = OwningJob(workload);
+    if (!job) return std::vector<std::string>{};
+    return std::vector<std::string>{JobIndexValue(job->namespace_name, job->name)};
+  });
+}
+
+void JobReconciler::Watch(kube::Controller& controller) {
+  const auto add_job = [&controller](const auto& job) { controller.Add(job->meta.key()); };
+  jobs_.AddHandler({.on_add = add_job,
+                    .on_update = [add_job](const auto&, const auto& job) { add_job(job); },
+                    .on_delete =
+                        [this, add_job](const auto& job) {
+                          last_check_message_.erase(job->meta.uid);
+                          add_job(job);
+                        }});
+  const auto add_owner = [this, &controller](const auto& workload) {
+    if (const auto job = OwningJob(*workload)) return controller.Add(*job);
+    // A prebuilt workload without owner: whoever names it.
+    for (const auto& [key, job] : jobs_.objects()) {
+      const std::string* name = api::FindValue(job->meta.labels, api::kPrebuiltWorkloadLabel);
+      if (name != nullptr && *name == workload->meta.name) controller.Add(key);
+    }
+  };
+  workloads_.AddHandler({.on_add = add_owner,
+                         .on_update = [add_owner](const auto&, const auto& w) { add_owner(w); },
+                         .on_delete = add_owner});
+  const auto stale = [this](const auto&) { tables_stale_ = true; };
+  const auto stale_update = [this](const auto&, const auto&) { tables_stale_ = true; };
+  flavors_.AddHandler({.on_add = stale, .on_update = stale_update, .on_delete = stale});
+  priority_classes_.AddHandler({.on_add = stale, .on_update = stale_update, .on_delete = stale});
+  workload_priority_classes_.AddHandler(
+      {.on_add = stale, .on_update = stale_update, .on_delete = stale});
+}
+
+void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
+  auto pass = std::make_shared<Pass>();
+  pass->job = jobs_.Get(key);
+  JobPlan plan;
+  if (pass->job == nullptr) {
+    plan = PlanMissingJob(WorkloadsOf(key));
+  } else {
+    pass->resource_version = pass->job->meta.resource_version;
+    plan = PlanJob(Observe(*pass->job), clock_.Now());
+  }
+  std::vector<kube::Step> steps;
+  for (const JobAction& action : plan.actions) {
+    for (kube::Step& step : StepsFor(pass, action)) steps.push_back(std::move(step));
+  }
+  const bool look_again = plan.retry.has_value();
+  kube::RunSteps(std::move(steps), [done = std::move(done), look_again](const Status& status) {
+    if (!status) return done(status.error());
+    done(look_again ? kube::NextLook{kLookAgain} : kube::NextLook{});
+  });
+}
+
+JobSituation JobReconciler::Observe(const api::Job& job) const {
+  RefreshTables();
+  JobSituation situation;
+  situation.job = ViewOf(job);
+  situation.workloads = WorkloadsOf(job.meta.key());
+  if (const std::string* name = api::FindValue(job.meta.labels, api::kPrebuiltWorkloadLabel)) {
+    const auto prebuilt = workloads_.Get({job.meta.namespace_name, *name});
+    if (prebuilt != nullptr && OwningJob(*prebuilt) != job.meta.key()) {
+      situation.workloads.push_back(*prebuilt);
+    }
+  }
+  situation.ancestor = AncestorOf(job);
+  situation.namespace_rule = RuleOf(job.meta.namespace_name);
+  situation.queue_name_rule = options_.queue_name_rule;
+  situation.pods_ready_rule = options_.pods_ready_rule;
+  situation.build = options_.build;
+  situation.workload_priority_classes = &workload_priority_class_table_;
+  situation.priority_classes = &priority_class_table_;
+  situation.flavors = &flavor_table_;
+  return situation;
+}
+
+void JobReconciler::RefreshTables() const {
+  if (!std::exchange(tables_stale_, false)) return;
+  flavor_table_.clear();
+  priority_class_table_.clear();
+  workload_priority_class_table_.clear();
+  for (const auto& [key, flavor] : flavors_.objects()) flavor_table_[key.name] = *flavor;
+  for (const auto& [key, each] : priority_classes_.objects()) {
+    priority_class_table_[key.name] = *each;
+  }
+  for (const auto& [key, each] : workload_priority_classes_.objects()) {
+    workload_priority_class_table_[key.name] = *each;
+  }
+}
+
+std::vector<api::Workload> JobReconciler::WorkloadsOf(const api::ObjectKey& job) const {
+  std::vector<api::Workload> result;
+  for (const auto& workload :
+       workloads_.ByIndex(kOwnerIndex, JobIndexValue(job.namespace_name, job.name))) {
+    result.push_back(*workload);
+  }
+  return result;
+}
+
+// Jobs are not owned by other managed kinds that are known here, except by Jobs themselves.
+std::optional<ManagedAncestor> JobReconciler::AncestorOf(const api::Job& job) const {
+  const api::OwnerReference* owner = api::ControllerOf(job.meta);
+  if (owner == nullptr || !IsJob(*owner)) return std::nullopt;
+  const auto parent = jobs_.Get({job.meta.namespace_name, owner->name});
+  if (parent == nullptr || parent->meta.labels.count(api::kQueueLabel) == 0) return std::nullopt;
+  const std::vector<api::Workload> workloads = WorkloadsOf(parent->meta.key());
+  const bool admitted =
+      !workloads.empty() && api::IsTrue(workloads.front().status.conditions, api::kAdmitted);
+  return ManagedAncestor{admitted};
+}
+
+NamespaceRule JobReconciler::RuleOf(const std::string& namespace_name) const {
+  const auto found = namespaces_.Get({"", namespace_name});
+  // The API server labels every namespace with its name; one we have not seen yet too.
+  api::StringMap labels = found != nullptr ? found->meta.labels : api::StringMap{};
+  labels.emplace("kubernetes.io/metadata.name", namespace_name);
+  return options_.namespace_selector.Matches(labels) ? NamespaceRule::kManaged
+                                                     : NamespaceRule::kUnmanaged;
+}
+
+std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pass,
+                                                const JobAction& action) {
+  std::vector<kube::Step> steps;
+  if (const auto* create = std::get_if<CreateWorkload>(&action)) {
+    steps.push_back(CreateStep(create->workload));
+  } else if (const auto* drop = std::get_if<DeleteWorkload>(&action)) {
+    steps = {FinalizerStep(drop->key), DeleteStep(drop->key)};
+  } else if (const auto* release = std::get_if<RemoveWorkloadFinalizer>(&action)) {
+    steps.push_back(FinalizerStep(release->key));
+  } else if (const auto* start = std::get_if<StartJob>(&action)) {
+    steps.push_back(JobStep(pass, StartWrite(*pass->job, start->pod_sets.front())));
+  } else if (const auto* stop = std::get_if<StopJob>(&action)) {
+    std::optional<PodSetChange> original;
+    if (!stop->originals.empty()) original = stop->originals.front();
+    for (BatchJobWrite& write : StopWrites(*pass->job, original)) {
+      steps.push_back(JobStep(pass, std::move(write)));
+    }
+  } else if (const auto* event = std::get_if<EmitEvent>(&action)) {
+    steps.push_back([this, pass, what = *event](const std::function<void(Status)>& next) {
+      Emit(*pass->job, what);
+      next(OkStatus());
+    });
+  } else {
+    steps = SpecSteps(action);
+  }
+  return steps;
+}
+
+api::Workload JobReconciler::Stored(const api::ObjectKey& key) const {
+  const auto workload = workloads_.Get(key);
+  return workload != nullptr ? *workload : api::Workload{};
+}
+
+std::vector<kube::Step> JobReconciler::SpecSteps(const JobAction& action) {
+  const auto merge = [this](const char* what, const api::ObjectKey& key, Json patch) {
+    return std::vector<kube::Step>{
+        WorkloadStep(what, key, PatchType::kMerge, std::move(patch), {})};
+  };
+  if (const auto* a = std::get_if<UpdateWorkloadSpec>(&action)) {
+    return merge("updating the spec", a->key, WorkloadSpecPatch(Stored(a->key), a->spec));
+  }
+  if (const auto* a = std::get_if<AdoptWorkload>(&action)) {
+    api::ObjectMeta meta = Stored(a->key).meta;
+    meta.owner_references.push_back(a->owner);
+    meta.labels[api::kJobUidLabel] = a->owner.uid;
+    Json patch = {{"metadata", api::Encode(meta)}};
+    patch["metadata"]["resourceVersion"] = meta.resource_version;
+    return merge("taking over", a->key, std::move(patch));
+  }
+  if (const auto* a = std::get_if<SetQueueName>(&action)) {
+    return merge("changing the queue", a->key, Json{{"spec", {{"queueName", a->queue_name}}}});
+  }
+  if (const auto* a = std::get_if<SetPriority>(&action)) {
+    Json spec = {{"priority", a->priority.value}, {"priorityClassRef", nullptr}};
+    if (const auto& ref = a->priority.ref) {
+      spec["priorityClassRef"] = {{"group", ref->group}, {"kind", ref->kind}, {"name", ref->name}};
+    }
+    return merge("changing the priority", a->key, Json{{"spec", std::move(spec)}});
+  }
+  return StatusSteps(action);
+}
+
+std::vector<kube::Step> JobReconciler::StatusSteps(const JobAction& action) {
+  const auto apply = [this](const std::string& what, const api::ObjectKey& key, Json applied,
+                            std::string field_manager) {
+    return std::vector<kube::Step>{WorkloadStep(what, key, PatchType::kApply, std::move(applied),
+                                                {.field_manager = std::move(field_manager),
+                                                 .force = Force::kYes,
+                                                 .subresource = "status"})};
+  };
+  if (const auto* a = std::get_if<SetReclaimablePods>(&action)) {
+    Json applied = AppliedWorkload(a->key);
+    applied["status"] = {{"reclaimablePods", api::Encode(a->pods)}};
+    return apply("reporting reclaimable pods", a->key, std::move(applied),
+                 api::kReclaimablePodsManager);
+  }
+  if (const auto* a = std::get_if<SetWorkloadCondition>(&action)) {
+    Json applied = AppliedWorkload(a->key);
+    applied["status"] = {{"conditions", Json::array({api::Encode(a->condition)})}};
+    return apply("setting " + a->condition.type, a->key, std::move(applied),
+                 api::kJobControllerManagerPrefix + a->condition.type);
+  }
+  if (const auto* a = std::get_if<ReleaseQuota>(&action)) {
+    return apply("releasing the quota", a->key, AppliedAdmissionStatus(Stored(a->key), a->status),
+                 api::kAdmissionManager);
+  }
+  return {};
+}
+
+kube::Step JobReconciler::WorkloadStep(const std::string& what, const api::ObjectKey& key,
+                                       PatchType type, Json patch, kube::WriteOptions options) {
+  return [this, what, key, type, patch = std::move(patch),
+          options = std::move(options)](std::function<void(Status)> next) {
+    manager_.client().Patch(api::KindOf<api::Workload>(), key, type, patch, options,
+                            [this, what, key, next = std::move(next)](Result<kube::JsonPtr> done) {
+                              if (!done) return next(Named(done.error(), what, key));
+                              workloads_.Ingest(**done);
+                              next(OkStatus());
+                            });
+  };
+}
+
+kube::Step JobReconciler::FinalizerStep(const api::ObjectKey& key) {
+  return [this, key](std::function<void(Status)> next) {
+    const auto workload = workloads_.Get(key);
+    if (workload == nullptr || !api::HasFinalizer(workload->meta, api::kResourceInUseFinalizer)) {
+      return next(OkStatus());
+    }
+    Json rest = Json::array();
+    for (const std::string& finalizer : workload->meta.finalizers) {
+      if (finalizer != api::kResourceInUseFinalizer) rest.push_back(finalizer);
+    }
+    const Json patch = {
+        {"metadata",
+         {{"finalizers", std::move(rest)}, {"resourceVersion", workload->meta.resource_version}}}};
+    manager_.client().Patch(
+        api::KindOf<api::Workload>(), key, PatchType::kMerge, patch, {},
+        [this, key, next = std::move(next)](Result<kube::JsonPtr> done) {
+          if (done) {
+            if (*done != nullptr && !(*done)->at("metadata").contains("deletionTimestamp")) {
+              workloads_.Ingest(**done);
+            }
+            return next(OkStatus());
+          }
+          next(Gone(Named(done.error(), "removing the finalizer", key)));
+        });
+  };
+}
+
+kube::Step JobReconciler::CreateStep(const api::Workload& workload) {
+  return [this, workload](std::function<void(Status)> next) {
+    const api::ObjectKey key = workload.meta.key();
+    manager_.client().Create(api::KindOf<api::Workload>(), key.namespace_name,
+                             api::Encode(workload), {},
+                             [key, next = std::move(next)](const Result<kube::JsonPtr>& done) {
+                               // Ours by its name, from a look whose answer was lost.
+                               if (done || done.error().code == ErrorCode::kAlreadyExists) {
+                                 return next(OkStatus());
+                               }
+                               next(Named(done.error(), "creation", key));
+                             });
+  };
+}
+
+kube::Step JobReconciler::DeleteStep(const api::ObjectKey& key) {
+  return [this, key](std::function<void(Status)> next) {
+    manager_.client().Delete(
+        api::KindOf<api::Workload>(), key, {},
+        [key, next = std::move(next)](Status done) { next(Gone(std::move(done))); });
+  };
+}
+
+kube::Step JobReconciler::JobStep(const std::shared_ptr<Pass>& pass, BatchJobWrite write) {
+  return [this, pass, write = std::move(write)](std::function<void(Status)> next) {
+    kube::WriteOptions options;
+    if (write.clear_start_time) options.subresource = "status";
+    const api::ObjectKey key = pass->job->meta.key();
+    manager_.client().Patch(api::KindOf<api::Job>(), key, PatchType::kMerge,
+                            JobPatch(*pass->job, write, pass->resource_version), options,
+                            [this, pass, key, next = std::move(next)](Result<kube::JsonPtr> done) {
+                              if (!done) return next(Named(done.error(), "writing the job", key));
+                              const Result<api::ObjectMeta> meta =
+                                  api::Decode<api::ObjectMeta>(**done);
+                              if (meta) pass->resource_version = meta->resource_version;
+                              jobs_.Ingest(**done);
+                              next(OkStatus());
+                            });
+  };
+}
+
+void JobReconciler::Emit(const api::Job& job, const EmitEvent& event) {
+  if (event.reason == "UpdatedAdmissionCheck") {
+    std::string& last = last_check_message_[job.meta.uid];
+    if (last == event.message) return;
+    last = event.message;
+  }
+  events_.Record(kube::ReferenceTo(job),
+                 event.type == EmitEvent::Type::kWarning ? kube::EventType::kWarning
+                                                         : kube::EventType::kNormal,
+                 event.reason, "", event.message);
+}
+
+}  // namespace berth::integrations

@@ -1,0 +1,73 @@
+// Goal: merge patches carry only what changes, and take keys away.
+#include "integrations/controller/job_patches.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/integrations/fixtures.h"
+
+namespace berth::integrations {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST(JobPatchTest, StartChangesOnlyWhatIsNew) {
+  const api::Job job = testing::GpuJob();
+  PodSetChange change;
+  change.node_selector = {{"capacity", "spot"}, {"pool", "t4"}};
+  change.labels = {{"a", "b"}};
+  change.tolerations = job.pod_template.spec.tolerations;
+  const BatchJobWrite write{.suspend = false, .pod_template = change};
+  EXPECT_EQ(JobPatch(job, write, "7"), Json::parse(R"({
+    "metadata": {"resourceVersion": "7"},
+    "spec": {"suspend": false, "template": {
+      "metadata": {"labels": {"a": "b"}},
+      "spec": {"nodeSelector": {"capacity": "spot"}}}}})"));
+}
+
+TEST(JobPatchTest, RestoreTakesKeysAway) {
+  api::Job job = testing::GpuJob();
+  job.pod_template.spec.node_selector = {{"capacity", "spot"}, {"pool", "t4"}};
+  job.pod_template.annotations = {{"consume", "x"}};
+  job.pod_template.spec.scheduling_gates = {"g"};
+  PodSetChange original;
+  original.node_selector = {{"pool", "t4"}};
+  const BatchJobWrite write{.stopping = BatchJobWrite::Stopping::kRemove, .pod_template = original};
+  EXPECT_EQ(JobPatch(job, write, "7"), Json::parse(R"({
+    "metadata": {"resourceVersion": "7", "annotations": {"kueue.x-k8s.io/stopping": null}},
+    "spec": {"template": {
+      "metadata": {"annotations": {"consume": null}},
+      "spec": {"nodeSelector": {"capacity": null}, "schedulingGates": [], "tolerations": []}}}})"));
+}
+
+TEST(JobPatchTest, TheStartTimeIsClearedAlone) {
+  EXPECT_EQ(
+      JobPatch(testing::GpuJob(), {.clear_start_time = true}, "7"),
+      Json::parse(R"({"metadata": {"resourceVersion": "7"}, "status": {"startTime": null}})"));
+}
+
+TEST(WorkloadPatchTest, ASpecTakesAwayWhatItLacks) {
+  api::Workload workload = testing::WorkloadFor(testing::GpuJob());
+  workload.meta.resource_version = "3";
+  api::WorkloadSpec spec = workload.spec;
+  spec.priority_class_ref.reset();
+  const Json patch = WorkloadSpecPatch(workload, spec);
+  EXPECT_TRUE(patch["spec"]["priorityClassRef"].is_null());
+  EXPECT_TRUE(patch["spec"].contains("priorityClassRef"));
+  EXPECT_EQ(patch["metadata"]["resourceVersion"], "3");
+  EXPECT_EQ(patch["spec"]["podSets"].size(), 1U);
+}
+
+TEST(WorkloadPatchTest, AdmissionStatusLeavesOthersConditionsOut) {
+  api::Workload workload = testing::WorkloadFor(testing::GpuJob());
+  testing::SetTrue(workload, api::kQuotaReserved);
+  testing::SetTrue(workload, api::kPodsReady);
+  workload.status.reclaimable_pods = {{"main", 1}};
+  const Json applied = AppliedAdmissionStatus(workload, workload.status);
+  ASSERT_EQ(applied["status"]["conditions"].size(), 1U);
+  EXPECT_EQ(applied["status"]["conditions"][0]["type"], "QuotaReserved");
+  EXPECT_FALSE(applied["status"].contains("reclaimablePods"));
+}
+
+}  // namespace
+}  // namespace berth::integrations

@@ -1,0 +1,240 @@
+// Goal: the life of a Job against an API: Workload made, started with what admission gives, stopped
+// and restored, finished; and that lost answers and conflicts end the same way.
+// Method: the reconciler on the fake API in virtual time; the test plays scheduler and Job
+// controller.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "integrations/controller/job_controllers.h"
+#include "kube/runtime/manager.h"
+#include "tests/support/fake_transport.h"
+#include "tests/support/sim_executor.h"
+
+namespace berth::integrations {
+namespace {
+
+using Json = nlohmann::json;
+using namespace std::chrono_literals;
+
+constexpr char kJobs[] = "/apis/batch/v1/namespaces/default/jobs";
+constexpr char kJob[] = "/apis/batch/v1/namespaces/default/jobs/train";
+constexpr char kWorkloads[] = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
+constexpr char kFlavors[] = "/apis/kueue.x-k8s.io/v1beta2/resourceflavors";
+
+class JobReconcilerTest : public ::testing::Test {
+ protected:
+  JobReconcilerTest() {
+    api_.Put(kFlavors, {{"metadata", {{"name", "spot"}}},
+                        {"spec", {{"nodeLabels", {{"capacity", "spot"}}}}}});
+    manager_.StartInformers();
+    manager_.StartControllers();
+  }
+
+  void Settle() { executor_.RunFor(10s); }
+
+  void Submit() {
+    api_.Put(kJobs, Json::parse(R"({"apiVersion": "batch/v1", "kind": "Job",
+      "metadata": {"name": "train", "namespace": "default",
+                   "labels": {"kueue.x-k8s.io/queue-name": "lq"}},
+      "spec": {"suspend": true, "parallelism": 1, "completions": 1, "template": {
+        "spec": {"nodeSelector": {"pool": "t4"}, "unknownField": 1, "restartPolicy": "Never",
+                 "containers": [{"name": "c", "image": "i", "args": ["120s"],
+                   "resources": {"requests": {"nvidia.com/gpu": 1}}}]}}}})"));
+    Settle();
+  }
+
+  Json Job() { return *api_.Find(kJob); }
+  std::string WorkloadPath() {
+    for (const auto& request : api_.requests()) {
+      if (request.method == "POST" && request.path == kWorkloads) {
+        return std::string(kWorkloads) + "/" + request.body["metadata"]["name"].get<std::string>();
+      }
+    }
+    ADD_FAILURE() << "no Workload was created";
+    return "";
+  }
+  Json Workload() { return *api_.Find(WorkloadPath()); }
+  void Condition(Json& workload, const std::string& type, const std::string& status,
+                 const std::string& reason) {
+    Json condition = {{"type", type},
+                      {"status", status},
+                      {"reason", reason},
+                      {"message", "said by the test"},
+                      {"lastTransitionTime", "2026-01-01T00:00:00Z"}};
+    for (Json& each : workload["status"]["conditions"]) {
+      if (each["type"] == type) {
+        each = condition;
+        return;
+      }
+    }
+    workload["status"]["conditions"].push_back(condition);
+  }
+  // As the scheduler writes it: applied, so that who applies without it takes it away.
+  void Admit() {
+    Json workload = Workload();
+    workload.erase("spec");
+    workload["metadata"].erase("managedFields");
+    workload["status"] = {
+        {"admission",
+         {{"clusterQueue", "cq"},
+          {"podSetAssignments",
+           {{{"name", "main"}, {"count", 1}, {"flavors", {{"nvidia.com/gpu", "spot"}}}}}}}}};
+    Condition(workload, "QuotaReserved", "True", "QuotaReserved");
+    Condition(workload, "Admitted", "True", "Admitted");
+    const std::string name = workload["metadata"]["name"].get<std::string>();
+    client_.Patch(
+        api::KindOf<api::Workload>(), {"default", name}, kube::PatchType::kApply, workload,
+        {.field_manager = "kueue-admission", .force = kube::Force::kYes, .subresource = "status"},
+        [](const Result<kube::JsonPtr>& done) { EXPECT_TRUE(done); });
+    Settle();
+  }
+  std::string StatusOf(const std::string& type) {
+    const Json workload = Workload();
+    for (const Json& each :
+         workload.value("status", Json::object()).value("conditions", Json::array())) {
+      if (each["type"] == type) {
+        return each["status"].get<std::string>() + " " + each["reason"].get<std::string>();
+      }
+    }
+    return "";
+  }
+
+  FakeClock clock_;
+  SimExecutor executor_{clock_};
+  kube::FakeTransport api_{executor_, clock_};
+  kube::ApiClient client_{api_, executor_};
+  kube::EventRecorder events_{client_, clock_, {.controller = "kueue-job"}};
+  kube::Manager manager_{client_, executor_};
+  JobControllers controllers_{
+      manager_,
+      clock_,
+      events_,
+      {.job = {.namespace_selector = DefaultManagedNamespaces("kueue-system")}}};
+};
+
+TEST_F(JobReconcilerTest, AJobGetsItsWorkload) {
+  Submit();
+  const Json workload = Workload();
+  EXPECT_EQ(workload["spec"]["queueName"], "lq");
+  EXPECT_EQ(workload["metadata"]["ownerReferences"][0]["name"], "train");
+  EXPECT_EQ(workload["metadata"]["ownerReferences"][0]["uid"], Job()["metadata"]["uid"]);
+  const Json& pod_spec = workload["spec"]["podSets"][0]["template"]["spec"];
+  EXPECT_EQ(pod_spec["unknownField"], 1) << "fields unknown to us survive";
+  EXPECT_EQ(pod_spec["containers"][0]["args"][0], "120s");
+  EXPECT_EQ(StatusOf("PodsReady"), "False WaitForStart");
+}
+
+TEST_F(JobReconcilerTest, OtherJobsAreLeftAlone) {
+  api_.Put(kJobs, {{"metadata", {{"name", "mine"}, {"namespace", "default"}}},
+                   {"spec", {{"suspend", false}}}});
+  api_.Put("/apis/batch/v1/namespaces/kube-system/jobs",
+           {{"metadata",
+             {{"name", "sys"},
+              {"namespace", "kube-system"},
+              {"labels", {{"kueue.x-k8s.io/queue-name", "lq"}}}}},
+            {"spec", {{"suspend", true}}}});
+  Settle();
+  EXPECT_EQ(api_.CountWrites(), 0U);
+}
+
+TEST_F(JobReconcilerTest, AdmittedStartsWithWhatAdmissionGives) {
+  Submit();
+  Admit();
+  const Json job = Job();
+  EXPECT_EQ(job["spec"]["suspend"], false);
+  EXPECT_EQ(job["spec"]["template"]["spec"]["nodeSelector"],
+            (Json{{"capacity", "spot"}, {"pool", "t4"}}));
+  EXPECT_EQ(job["spec"]["template"]["metadata"]["labels"]["kueue.x-k8s.io/podset"], "main");
+  const std::size_t writes = api_.CountWrites();
+  Settle();
+  EXPECT_EQ(api_.CountWrites(), writes) << "at rest nothing is written";
+}
+
+TEST_F(JobReconcilerTest, EvictionRestoresTheTemplateAndGivesTheQuotaBack) {
+  Submit();
+  Admit();
+  Json job = Job();
+  job["status"] = {{"startTime", "2026-01-01T00:00:00Z"}, {"active", 1}};
+  api_.Put(kJobs, job);
+  Json workload = Workload();
+  Condition(workload, "Evicted", "True", "Preempted");
+  api_.Put(kWorkloads, workload);
+  Settle();
+  EXPECT_EQ(Job()["spec"]["suspend"], true);
+  EXPECT_EQ(Job()["spec"]["template"]["spec"]["nodeSelector"], (Json{{"pool", "t4"}}));
+  EXPECT_FALSE(Job()["status"].contains("startTime"));
+  EXPECT_FALSE(
+      Job()["metadata"].value("annotations", Json::object()).contains("kueue.x-k8s.io/stopping"));
+  EXPECT_EQ(StatusOf("QuotaReserved"), "True QuotaReserved") << "a pod is still there";
+  job = Job();
+  job["status"]["active"] = 0;
+  api_.Put(kJobs, job);
+  Settle();
+  EXPECT_EQ(StatusOf("QuotaReserved"), "False Preempted");
+  EXPECT_EQ(StatusOf("Admitted"), "False NoReservation");
+  EXPECT_EQ(StatusOf("Requeued"), "True Preempted");
+  EXPECT_FALSE(Workload()["status"].contains("admission"));
+}
+
+TEST_F(JobReconcilerTest, ACrashBetweenTheWritesOfAStopLosesNothing) {
+  Submit();
+  Admit();
+  Json workload = Workload();
+  Condition(workload, "Evicted", "True", "Preempted");
+  Condition(workload, "Admitted", "False", "NoReservation");
+  api_.FailNext(std::string("PATCH ") + kJob, 500, kube::FakeTransport::Effect::kDone);
+  api_.Put(kWorkloads, workload);
+  Settle();
+  EXPECT_EQ(Job()["spec"]["suspend"], true);
+  EXPECT_EQ(Job()["spec"]["template"]["spec"]["nodeSelector"], (Json{{"pool", "t4"}}));
+  EXPECT_FALSE(
+      Job()["metadata"].value("annotations", Json::object()).contains("kueue.x-k8s.io/stopping"));
+}
+
+TEST_F(JobReconcilerTest, AConflictIsPlannedAgain) {
+  Submit();
+  api_.FailNext(std::string("PATCH ") + kJob, 409);
+  Admit();
+  EXPECT_EQ(Job()["spec"]["suspend"], false);
+}
+
+TEST_F(JobReconcilerTest, ACreationWhoseAnswerIsLostIsFound) {
+  api_.FailNext(std::string("POST ") + kWorkloads, 0, kube::FakeTransport::Effect::kDone);
+  Submit();
+  EXPECT_EQ(StatusOf("PodsReady"), "False WaitForStart");
+}
+
+TEST_F(JobReconcilerTest, FinishedIsTold) {
+  Submit();
+  Admit();
+  Json job = Job();
+  job["status"]["conditions"] = {{{"type", "Complete"}, {"status", "True"}}};
+  api_.Put(kJobs, job);
+  Settle();
+  EXPECT_EQ(StatusOf("Finished"), "True Succeeded");
+}
+
+TEST_F(JobReconcilerTest, AMissingJobLetsItsWorkloadGo) {
+  Submit();
+  const std::string path = WorkloadPath();
+  api_.Remove(kJob);
+  Settle();
+  const Json* workload = api_.Find(path);
+  EXPECT_TRUE(workload == nullptr || !workload->at("metadata").contains("finalizers") ||
+              workload->at("metadata")["finalizers"].empty());
+}
+
+TEST_F(JobReconcilerTest, AnEditOfAWaitingJobUpdatesItsWorkload) {
+  Submit();
+  Json job = Job();
+  job["spec"]["template"]["spec"]["nodeSelector"] = {{"pool", "a100"}};
+  job["spec"]["parallelism"] = 1;
+  api_.Put(kJobs, job);
+  Settle();
+  EXPECT_EQ(Workload()["spec"]["podSets"][0]["template"]["spec"]["nodeSelector"],
+            (Json{{"pool", "a100"}}));
+}
+
+}  // namespace
+}  // namespace berth::integrations
