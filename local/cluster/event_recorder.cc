@@ -29,9 +29,6 @@ void EventRecorder::Record(const Json& object, EventType type, const std::string
   }
   const WallTime now = clock_.Now();
   const std::string namespace_name = NamespaceOf(object).empty() ? "default" : NamespaceOf(object);
-  const auto nanos = std::chrono::nanoseconds(now.time_since_epoch()).count() +
-                     static_cast<std::int64_t>(sequence_++ % 1000);
-  const std::string name = fmt::format("{}.{:x}", NameOf(object), nanos);
   const Json about = {{"apiVersion", StringAt(object, {"apiVersion"})},
                       {"kind", StringAt(object, {"kind"})},
                       {"namespace", NamespaceOf(object)},
@@ -40,7 +37,7 @@ void EventRecorder::Record(const Json& object, EventType type, const std::string
                       {"resourceVersion", StringAt(object, {"metadata", "resourceVersion"})}};
   Json event = {{"apiVersion", "v1"},
                 {"kind", "Event"},
-                {"metadata", {{"name", name}, {"namespace", namespace_name}}},
+                {"metadata", {{"namespace", namespace_name}}},
                 {"involvedObject", about},
                 {"type", type == EventType::kWarning ? "Warning" : "Normal"},
                 {"reason", reason},
@@ -51,12 +48,18 @@ void EventRecorder::Record(const Json& object, EventType type, const std::string
                 {"firstTimestamp", FormatTime(now)},
                 {"lastTimestamp", FormatTime(now)},
                 {"count", 1}};
-  auto created = api_.Create(kEvents, namespace_name, std::move(event), {});
-  if (!created) {
+  // <object>.<hex nanoseconds>; another component may have had the same instant.
+  const auto nanos = std::chrono::nanoseconds(now.time_since_epoch()).count();
+  for (int attempt = 0;; ++attempt) {
+    const std::string name = fmt::format("{}.{:x}", NameOf(object),
+                                         nanos + static_cast<std::int64_t>(sequence_++ % 1000));
+    event["metadata"]["name"] = name;
+    const auto created = api_.Create(kEvents, namespace_name, event, {});
+    if (created) return Remember(same, namespace_name, name);
+    if (created.error().reason == "AlreadyExists" && attempt < 8) continue;
     LogWarning("event not written", {{"reason", reason}, {"error", created.error().message}});
     return;
   }
-  Remember(same, namespace_name, name);
 }
 
 void EventRecorder::Remember(const Same& same, const std::string& namespace_name,

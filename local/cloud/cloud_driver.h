@@ -1,0 +1,53 @@
+// local/cloud/cloud_driver.h — the emulated cloud against an API: watches pools, nodes, requests
+// and pods, steps the machine of cloud_step.h, performs its effects.
+//
+// The kinds nodepools.cloud.berth.dev and provisioningrequests.autoscaling.x-k8s.io may come later:
+// until both are served, the cloud waits.
+//
+// Threads: all in tasks of the Executor that also drives `cache` (Cluster::cache()).
+#pragma once
+
+#include <memory>
+
+#include "base/clock.h"
+#include "base/executor.h"
+#include "local/apiserver/api.h"
+#include "local/cloud/cloud_step.h"
+#include "local/cluster/event_recorder.h"
+#include "local/cluster/object_cache.h"
+#include "local/cluster/writer.h"
+
+namespace berth::local::cloud {
+
+class CloudDriver {
+ public:
+  // Begins in a task of `executor`. Stop the executor before the driver is destroyed.
+  CloudDriver(Api& api, cluster::ObjectCache& cache, const Clock& clock, Executor& executor,
+              CloudTimes times = {});
+  CloudDriver(const CloudDriver&) = delete;
+  CloudDriver& operator=(const CloudDriver&) = delete;
+
+ private:
+  void Begin();
+  void StepAt(WallTime due);
+  void Step();
+  CloudView View();
+  bool Perform(const CloudEffect& effect);  // false: the step has to be taken again
+  bool CreateOneNode(const CreateNode& effect);
+  bool EditNode(const std::string& name, const std::string& subresource,
+                const std::function<bool(Json&)>& edit);
+
+  Api& api_;
+  cluster::ObjectCache& cache_;
+  const Clock& clock_;
+  Executor& executor_;
+  const CloudTimes times_;
+  cluster::Writer writer_;
+  cluster::EventRecorder events_;
+  bool is_tracking_ = false;
+  std::optional<WallTime> next_step_;
+  std::uint64_t ticket_ = 0;  // of the posted step; older ones do nothing
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace berth::local::cloud

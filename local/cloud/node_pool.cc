@@ -1,0 +1,187 @@
+#include "local/cloud/node_pool.h"
+
+#include <fmt/format.h>
+
+#include "base/rfc3339.h"
+#include "base/strings.h"
+#include "local/cluster/fields.h"
+
+namespace berth::local::cloud {
+namespace {
+
+using cluster::AnnotationOf;
+using cluster::ArrayAt;
+using cluster::BoolAt;
+using cluster::IntAt;
+using cluster::LabelOf;
+using cluster::NameOf;
+using cluster::OptionalIntAt;
+using cluster::StringAt;
+
+constexpr char kProviderPrefix[] = "berth://";
+constexpr std::int64_t kDefaultBootSeconds = 20;
+constexpr std::int64_t kDefaultIdleSeconds = 600;
+constexpr std::int64_t kPodsPerNode = 110;
+constexpr std::int64_t kDiskGi = 100;
+
+std::string RegionOf(const std::string& zone) { return zone.substr(0, zone.rfind('-')); }
+
+Json Taints(const NodePool& pool) {
+  Json taints = Json::array();
+  if (pool.accelerator_count > 0) {
+    taints.push_back({{"key", "nvidia.com/gpu"}, {"value", "present"}, {"effect", "NoSchedule"}});
+  }
+  if (pool.is_queued) {
+    taints.push_back(
+        {{"key", "cloud.google.com/gke-queued"}, {"value", "true"}, {"effect", "NoSchedule"}});
+  }
+  return taints;
+}
+
+Json Labels(const NodePool& pool, const std::string& name, const std::string& zone,
+            const NodeOrigin& origin) {
+  Json labels = {{"kubernetes.io/hostname", name},
+                 {"kubernetes.io/os", "linux"},
+                 {"kubernetes.io/arch", "amd64"},
+                 {"node.kubernetes.io/instance-type", pool.machine_type},
+                 {"topology.kubernetes.io/zone", zone},
+                 {"topology.kubernetes.io/region", RegionOf(zone)},
+                 {kPoolLabel, pool.name}};
+  if (pool.accelerator_count > 0) {
+    labels["cloud.google.com/gke-accelerator"] = pool.accelerator_type;
+    labels["cloud.google.com/gke-accelerator-count"] = std::to_string(pool.accelerator_count);
+  }
+  if (pool.is_spot) labels["cloud.google.com/gke-spot"] = "true";
+  if (pool.is_queued) labels["cloud.google.com/gke-queued"] = "true";
+  if (!origin.resize_request.empty()) labels[kRequestLabel] = origin.resize_request;
+  if (origin.max_run_seconds) {
+    labels["cloud.google.com/gke-max-run-duration-seconds"] =
+        std::to_string(*origin.max_run_seconds);
+  }
+  return labels;
+}
+
+Json Amounts(const NodePool& pool, std::int64_t cpu_milli, std::int64_t memory_bytes) {
+  const std::string cpu =
+      cpu_milli % 1000 == 0 ? std::to_string(cpu_milli / 1000) : std::to_string(cpu_milli) + "m";
+  Json amounts = {{"cpu", cpu},
+                  {"memory", std::to_string(memory_bytes / 1024) + "Ki"},
+                  {"ephemeral-storage", std::to_string(kDiskGi) + "Gi"},
+                  {"pods", std::to_string(kPodsPerNode)}};
+  if (pool.accelerator_count > 0) {
+    amounts["nvidia.com/gpu"] = std::to_string(pool.accelerator_count);
+  }
+  return amounts;
+}
+
+Json Condition(const char* type, const char* status, const char* reason, const char* message,
+               WallTime now) {
+  return {{"type", type},
+          {"status", status},
+          {"reason", reason},
+          {"message", message},
+          {"lastHeartbeatTime", FormatTime(now)},
+          {"lastTransitionTime", FormatTime(now)}};
+}
+
+}  // namespace
+
+NodePool ReadNodePool(Object object) {
+  const Json& json = *object;
+  NodePool pool;
+  pool.name = NameOf(json);
+  pool.machine_type = StringAt(json, {"spec", "machineType"});
+  pool.machine = FindMachineType(pool.machine_type);
+  pool.accelerator_type = StringAt(json, {"spec", "accelerator", "type"});
+  pool.accelerator_count = IntAt(json, {"spec", "accelerator", "count"});
+  for (const Json& zone : ArrayAt(json, {"spec", "zones"})) {
+    pool.zones.push_back(StringAt(zone, {}));
+  }
+  if (pool.zones.empty()) pool.zones.emplace_back("us-central1-a");
+  pool.min_nodes = IntAt(json, {"spec", "minNodes"}, 0);
+  pool.max_nodes = IntAt(json, {"spec", "maxNodes"}, 1);
+  pool.is_queued = BoolAt(json, {"spec", "queuedProvisioning"});
+  pool.is_spot = BoolAt(json, {"spec", "spot"});
+  pool.stock = OptionalIntAt(json, {"spec", "stock"});
+  pool.boot = std::chrono::seconds(IntAt(json, {"spec", "bootSeconds"}, kDefaultBootSeconds));
+  pool.idle = std::chrono::seconds(IntAt(json, {"spec", "idleSeconds"}, kDefaultIdleSeconds));
+  if (const auto seconds = ParseInt64(AnnotationOf(json, kGrantSecondsAnnotation))) {
+    pool.grant_delay = std::chrono::seconds(*seconds);
+  }
+  pool.object = std::move(object);
+  return pool;
+}
+
+Json MakeNode(const NodePool& pool, const std::string& name, const std::string& zone,
+              const NodeOrigin& origin, WallTime now) {
+  Json node = {{"apiVersion", "v1"}, {"kind", "Node"}};
+  node["metadata"] = {{"name", name}, {"labels", Labels(pool, name, zone, origin)}};
+  node["metadata"]["annotations"][kReadyAtAnnotation] = FormatTime(now + pool.boot);
+  if (origin.ends_at) {
+    node["metadata"]["annotations"][kEndsAtAnnotation] = FormatTime(*origin.ends_at);
+  }
+  Json taints = Taints(pool);
+  taints.push_back({{"key", kNotReadyTaint}, {"effect", "NoSchedule"}});
+  node["spec"] = {{"providerID", fmt::format("{}{}/{}/{}", kProviderPrefix, zone, pool.name, name)},
+                  {"taints", std::move(taints)}};
+  node["status"] = {
+      {"capacity", Amounts(pool, pool.machine->cpu_milli, pool.machine->memory_bytes)},
+      {"allocatable",
+       Amounts(pool, AllocatableCpuMilli(*pool.machine), AllocatableMemoryBytes(*pool.machine))},
+      {"conditions", Json::array({Condition("Ready", "False", "KubeletNotReady",
+                                            "the machine is booting", now)})},
+      {"addresses", Json::array({{{"type", "InternalIP"}, {"address", "127.0.0.1"}},
+                                 {{"type", "Hostname"}, {"address", name}}})},
+      {"nodeInfo",
+       {{"architecture", "amd64"},
+        {"operatingSystem", "linux"},
+        {"osImage", "emulated " + pool.machine_type},
+        {"containerRuntimeVersion", "berth://processes"},
+        {"kubeletVersion", "berth"},
+        {"kubeProxyVersion", ""},
+        {"kernelVersion", ""},
+        {"machineID", ""},
+        {"systemUUID", ""},
+        {"bootID", ""}}}};
+  return node;
+}
+
+Json MakeExampleNode(const NodePool& pool, const std::string& zone) {
+  Json node = MakeNode(pool, pool.name + "-example", zone, {}, WallTime());
+  FinishBoot(node, WallTime());
+  return node;
+}
+
+bool FinishBoot(Json& node, WallTime now) {
+  if (!IsBooting(node)) return false;
+  Json taints = Json::array();
+  for (const Json& taint : ArrayAt(node, {"spec", "taints"})) {
+    if (StringAt(taint, {"key"}) != kNotReadyTaint) taints.push_back(taint);
+  }
+  node["spec"]["taints"] = std::move(taints);
+  cluster::SetCondition(node["status"], {"Ready", "True", "KubeletReady", "the machine is ready"},
+                        now);
+  return true;
+}
+
+bool IsOurs(const Json& node) {
+  return StringAt(node, {"spec", "providerID"}).rfind(kProviderPrefix, 0) == 0;
+}
+
+std::string PoolOf(const Json& node) { return LabelOf(node, kPoolLabel); }
+
+bool IsBooting(const Json& node) {
+  if (!cluster::ConditionIs(node, "Ready", "True")) return true;
+  for (const Json& taint : ArrayAt(node, {"spec", "taints"})) {
+    if (StringAt(taint, {"key"}) == kNotReadyTaint) return true;
+  }
+  return false;
+}
+
+std::string HashText(const std::string& text) {
+  std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+  return fmt::format("{:016x}", hash);
+}
+
+}  // namespace berth::local::cloud

@@ -1,0 +1,69 @@
+// local/cloud/node_pool.h — a NodePool (nodepools.cloud.berth.dev), and the nodes that it makes.
+//
+// Pure. Source: GKE's labels, taints and reservations.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "local/apiserver/api.h"
+#include "local/cloud/machine_catalogue.h"
+
+namespace berth::local::cloud {
+
+inline constexpr char kPoolLabel[] = "cloud.google.com/gke-nodepool";
+inline constexpr char kRequestLabel[] = "autoscaling.gke.io/provisioning-request";
+inline constexpr char kReadyAtAnnotation[] = "cloud.berth.dev/ready-at";
+inline constexpr char kIdleSinceAnnotation[] = "cloud.berth.dev/idle-since";
+inline constexpr char kEndsAtAnnotation[] = "node.gke.io/machine-termination-datetime";
+inline constexpr char kGrantSecondsAnnotation[] = "cloud.berth.dev/grant-seconds";
+inline constexpr char kNotReadyTaint[] = "node.kubernetes.io/not-ready";
+
+struct NodePool {
+  Object object;
+  std::string name;
+  std::string machine_type;              // as written
+  const MachineType* machine = nullptr;  // null if the catalogue does not have it
+  std::string accelerator_type;
+  std::int64_t accelerator_count = 0;
+  std::vector<std::string> zones;  // at least one
+  std::int64_t min_nodes = 0;
+  std::int64_t max_nodes = 1;
+  bool is_queued = false;  // nodes come through ProvisioningRequests only
+  bool is_spot = false;
+  std::optional<std::int64_t> stock;  // machines that exist, used ones included; absent: any number
+  Duration boot{};
+  Duration idle{};
+  std::optional<Duration> grant_delay;  // from the annotation; else CloudTimes::grant_delay
+};
+NodePool ReadNodePool(Object object);
+
+// What a ProvisioningRequest puts on its nodes.
+struct NodeOrigin {
+  std::string resize_request;       // "": plain autoscaling
+  std::optional<WallTime> ends_at;  // maxRunDuration
+  std::optional<std::int64_t> max_run_seconds;
+};
+
+// A node that was just created and boots: not ready, with the taint that says so.
+// Precondition: pool.machine is not null.
+Json MakeNode(const NodePool& pool, const std::string& name, const std::string& zone,
+              const NodeOrigin& origin, WallTime now);
+
+// What pods see of an empty, ready node.
+Json MakeExampleNode(const NodePool& pool, const std::string& zone);
+
+// Ready, without the boot taint. Whether it was not so before.
+bool FinishBoot(Json& node, WallTime now);
+
+bool IsOurs(const Json& node);         // made by this cloud
+std::string PoolOf(const Json& node);  // the name of its pool
+bool IsBooting(const Json& node);
+
+// 16 hex digits; the same text gives the same digits on every machine.
+std::string HashText(const std::string& text);
+
+}  // namespace berth::local::cloud

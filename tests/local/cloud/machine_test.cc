@@ -1,0 +1,67 @@
+// Goal: what machines offer, and how many a gang needs.
+// Method: rows with GKE's published figures; gangs by hand.
+#include <gtest/gtest.h>
+
+#include "local/cloud/gang_fit.h"
+#include "local/cloud/machine_catalogue.h"
+
+namespace berth::local::cloud {
+namespace {
+
+TEST(MachineTest, AllocatableFollowsGkesFormula) {
+  const MachineType& machine = *FindMachineType("n1-standard-4");
+  EXPECT_EQ(AllocatableCpuMilli(machine), 3920);
+  // 15 GiB: 25 % of 4, 20 % of 4, 10 % of 7, and 100 MiB.
+  constexpr std::int64_t kMiB = 1024 * 1024;
+  EXPECT_NEAR(static_cast<double>(AllocatableMemoryBytes(machine)),
+              static_cast<double>((15360 - 1024 - 819 - 717 - 100) * kMiB), 2.0 * kMiB);
+  EXPECT_EQ(AllocatableCpuMilli(*FindMachineType("e2-small")), 940);
+  EXPECT_EQ(FindMachineType("nothing"), nullptr);
+}
+
+NodePool Pool(const Json& spec) {
+  Json pool = {{"metadata", {{"name", "pool"}}},
+               {"spec", {{"machineType", "n1-standard-4"}, {"maxNodes", 10}}}};
+  pool["spec"].merge_patch(spec);
+  return ReadNodePool(std::make_shared<const Json>(std::move(pool)));
+}
+
+GangMember Member(std::int64_t count, const char* cpu, const Json& more = Json::object()) {
+  Json spec;
+  spec["containers"] = Json::array({{{"name", "c"}}});
+  spec["containers"][0]["resources"]["requests"]["cpu"] = cpu;
+  spec.merge_patch(more);
+  return {spec, count};
+}
+
+std::int64_t Count(const GangFit& fit) {
+  const auto* fits = std::get_if<FitsOn>(&fit);
+  return fits == nullptr ? -1 : fits->node_count;
+}
+
+TEST(GangFitTest, LargestFirst) {
+  EXPECT_EQ(Count(FitGang(Pool(Json::object()), {Member(4, "1"), Member(2, "2900m")})), 3);
+  EXPECT_EQ(Count(FitGang(Pool(Json::object()), {Member(3, "1")})), 1);
+  EXPECT_EQ(Count(FitGang(Pool(Json::object()), {Member(4, "1")})), 2);
+  EXPECT_EQ(Count(FitGang(Pool(Json::object()), {Member(2147483647, "1")})), 11) << "it stops";
+}
+
+TEST(GangFitTest, RefusalsSayWhy) {
+  const GangFit large = FitGang(Pool(Json::object()), {Member(1, "4")});
+  ASSERT_TRUE(std::holds_alternative<TooLargeForNode>(large));
+  EXPECT_EQ(std::get<TooLargeForNode>(large).short_of, "cpu");
+  const Json selector = {{"nodeSelector", {{"cloud.google.com/gke-nodepool", "other"}}}};
+  EXPECT_TRUE(std::holds_alternative<NotMeantForPool>(
+      FitGang(Pool(Json::object()), {Member(1, "1", selector)})));
+}
+
+TEST(GangFitTest, QueuedPoolsAreToleratedAndZonesChosen) {
+  const NodePool pool =
+      Pool({{"queuedProvisioning", true}, {"zones", {"us-central1-a", "us-central1-b"}}});
+  EXPECT_EQ(Count(FitGang(pool, {Member(1, "1")})), 1);
+  const Json zone = {{"nodeSelector", {{"topology.kubernetes.io/zone", "us-central1-b"}}}};
+  EXPECT_EQ(std::get<FitsOn>(FitGang(pool, {Member(1, "1", zone)})).zone, "us-central1-b");
+}
+
+}  // namespace
+}  // namespace berth::local::cloud
