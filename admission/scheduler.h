@@ -24,7 +24,7 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
+#include <unordered_map>  // lookup only
 #include <vector>
 
 #include "admission/cluster_state.h"

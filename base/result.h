@@ -30,26 +30,16 @@ enum class ErrorCode : std::uint8_t {
 
 constexpr std::string_view ErrorCodeName(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalid:
-      return "Invalid";
-    case ErrorCode::kForbidden:
-      return "Forbidden";
-    case ErrorCode::kNotFound:
-      return "NotFound";
-    case ErrorCode::kAlreadyExists:
-      return "AlreadyExists";
-    case ErrorCode::kConflict:
-      return "Conflict";
-    case ErrorCode::kExpired:
-      return "Expired";
-    case ErrorCode::kTooManyRequests:
-      return "TooManyRequests";
-    case ErrorCode::kUnavailable:
-      return "Unavailable";
-    case ErrorCode::kDeadlineExceeded:
-      return "DeadlineExceeded";
-    case ErrorCode::kInternal:
-      return "Internal";
+    case ErrorCode::kInvalid: return "Invalid";
+    case ErrorCode::kForbidden: return "Forbidden";
+    case ErrorCode::kNotFound: return "NotFound";
+    case ErrorCode::kAlreadyExists: return "AlreadyExists";
+    case ErrorCode::kConflict: return "Conflict";
+    case ErrorCode::kExpired: return "Expired";
+    case ErrorCode::kTooManyRequests: return "TooManyRequests";
+    case ErrorCode::kUnavailable: return "Unavailable";
+    case ErrorCode::kDeadlineExceeded: return "DeadlineExceeded";
+    case ErrorCode::kInternal: return "Internal";
   }
   return "Unknown";
 }

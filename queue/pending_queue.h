@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <unordered_map>
+#include <unordered_map>  // lookup only
 #include <vector>
 
 #include "base/clock.h"

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fixtures.h"
+#include "tests/integrations/fixtures.h"
 
 namespace berth::integrations {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fixtures.h"
+#include "tests/integrations/fixtures.h"
 
 namespace berth::integrations {
 namespace {

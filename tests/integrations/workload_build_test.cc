@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fixtures.h"
 #include "integrations/workload_name.h"
+#include "tests/integrations/fixtures.h"
 
 namespace berth::integrations {
 namespace {

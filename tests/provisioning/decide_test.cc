@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "world.h"
+#include "tests/provisioning/world.h"
 
 namespace berth::provisioning {
 namespace {

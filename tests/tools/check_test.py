@@ -46,8 +46,8 @@ class CheckTest(unittest.TestCase):
 
     def test_layering_table(self):
         rows = [
-            ("admission/a.cc", "queue/ordering.h", True),
-            ("admission/a.cc", "queue/heap.h", False),
+            ("admission/a.cc", "queue/heap.h", True),
+            ("admission/a.cc", "queue/controller/a.h", False),
             ("provisioning/a.cc", "admission/b.h", False),
             ("local/cluster/a.cc", "kube/b.h", False),
             ("local/apiserver/a.cc", "net/server.h", True),

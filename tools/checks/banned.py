@@ -1,4 +1,5 @@
-"""Words that may not appear. A line that needs one says why: `// allow NAME: reason`."""
+"""Words that may not appear. A line that needs one says why, or the one
+before or after it: `// allow NAME: reason`."""
 
 import re
 
@@ -8,7 +9,7 @@ from tree import blank_comments_and_strings
 RULES = [
     ("std-regex", r".", r"\bstd::(?:regex|wregex|regex_\w+|smatch)\b|#\s*include\s*<regex>",
      "slow to compile and to run: use RE2 or a scanner of your own"),
-    ("using-namespace-std", r".", r"\busing\s+namespace\s+std\b", "write std:: out"),
+    ("using-namespace-std", r".", r"\busing\s+namespace\s+std\s*;", "write std:: out"),
     ("sleep-in-test", r"^tests/",
      r"\b(?:sleep_for|sleep_until|usleep|nanosleep)\s*\(|(?<![\w.>:])sleep\s*\(",
      "wait for the event itself, or use virtual time"),
@@ -33,7 +34,7 @@ def check(tree):
                 continue
             for match in re.finditer(what, code):
                 line = code.count("\n", 0, match.start()) + 1
-                if f"allow {name}:" in original[line - 1]:
+                if any(f"allow {name}:" in near for near in original[max(0, line - 2):line + 1]):
                     continue
                 findings.append(f"{path}:{line}: {match.group(0).strip()} ({name}): {instead}")
         if path.endswith((".h", ".cuh")) and "#pragma once" not in text:

@@ -49,7 +49,7 @@ LIBRARIES = {
     "openssl/": "net tests",
     "sqlite3.h": "local tests",
     "spdlog/": "base/log",
-    "yaml-cpp/": "api/yaml api tests",
+    "yaml-cpp/": "api/yaml kube cli tests",
     "CLI/": "cli",
     "prometheus/": "kube",
     "re2/": "api local kube integrations webhook cli tests",

@@ -1,24 +1,15 @@
-"""Every source file is named in the CMakeLists.txt of its folder or of one above it."""
+"""Every source file is named in some CMakeLists.txt, relative to its folder."""
 
-import pathlib
+import posixpath
 import re
 
 
 def check(tree):
-    findings = []
-    words = {}  # of each CMakeLists.txt
-
-    def words_of(folder):
-        path = str(folder / "CMakeLists.txt")
-        if path not in words:
-            text = tree.text(path) if path in tree.files else ""
-            words[path] = set(re.findall(r"[^\s()\"]+", re.sub(r"#[^\n]*", "", text)))
-        return words[path]
-
-    for path in tree.code:
-        if not path.endswith((".cc", ".cu")):
-            continue
-        file = pathlib.PurePosixPath(path)
-        if not any(str(file.relative_to(folder)) in words_of(folder) for folder in file.parents):
-            findings.append(f"{path}: no CMakeLists.txt names it, so nothing builds it")
-    return findings
+    named = set()
+    for path in tree.files:
+        folder, name = posixpath.split(path)
+        if name == "CMakeLists.txt":
+            words = re.findall(r"[^\s()\"]+", re.sub(r"#[^\n]*", "", tree.text(path)))
+            named.update(posixpath.normpath(posixpath.join(folder, word)) for word in words)
+    return [f"{path}: no CMakeLists.txt names it, so nothing builds it"
+            for path in tree.code if path.endswith((".cc", ".cu")) and path not in named]

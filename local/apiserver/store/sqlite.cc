@@ -8,25 +8,19 @@ namespace {
 ErrorCode CodeOf(int result) {
   switch (result & 0xFF) {
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return ErrorCode::kInvalid;
-    default:
-      return ErrorCode::kUnavailable;
+    case SQLITE_NOTADB: return ErrorCode::kInvalid;
+    default: return ErrorCode::kUnavailable;
   }
 }
 
 // The way out, where there is one.
 std::string_view Hint(int result) {
   switch (result & 0xFF) {
-    case SQLITE_FULL:
-      return "; free some space on the disk";
-    case SQLITE_READONLY:
-      return "; make it writable or choose another data directory";
+    case SQLITE_FULL: return "; free some space on the disk";
+    case SQLITE_READONLY: return "; make it writable or choose another data directory";
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return "; restore a copy, or start anew with an empty data directory";
-    default:
-      return "";
+    case SQLITE_NOTADB: return "; restore a copy, or start anew with an empty data directory";
+    default: return "";
   }
 }
 

@@ -51,7 +51,8 @@ class ProcessHostTest : public ::testing::Test {
   static bool Eventually(const std::function<bool()>& holds) {
     for (int round = 0; round < 1000; ++round) {
       if (holds()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(10));  // allow sleep-in-test: another process
     }
     return false;
   }
