@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ struct PathElement {
   friend auto operator<=>(const PathElement&, const PathElement&) = default;
 };
 
+std::string PathText(const PathElement& element);  // `.name`, `[name="c"]`, `[="x"]`, `[3]`
+
 class FieldSet {
  public:
   static FieldSet FromFieldsV1(const Json& fields);  // what cannot be read is left out
@@ -37,6 +40,8 @@ class FieldSet {
   const FieldSet* Child(const PathElement& element) const;  // null if there is none
   FieldSet& MutableChild(const PathElement& element) { return children_[element]; }
   void SetMember() { member_ = true; }
+  void Insert(std::span<const PathElement> path);
+  void DropEmpty();  // nodes that are no members and hold none
   bool empty() const { return !member_ && children_.empty(); }
 
   FieldSet Union(const FieldSet& other) const;

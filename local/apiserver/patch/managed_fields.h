@@ -25,9 +25,11 @@ struct ManagerContext {
   WallTime now{};
   // Fields that this endpoint ignores (status on the main one, all but status on /status).
   FieldSet reset_fields;
-  // The object at another apiVersion, for entries written at that one; empty function: such entries
-  // are compared as they are.
+  // The object, and its type, at another apiVersion, for entries written at that one. Empty
+  // functions: such entries are compared as they are. An error means that the version is no longer
+  // served: its entries go.
   std::function<ApiResult<Json>(const Json& object, const std::string& api_version)> convert;
+  std::function<const TypeNode*(const std::string& api_version)> type_at;
 };
 
 // "kubectl" of "kubectl/v1.33.0 (linux/amd64) …"; at most 128 bytes.
@@ -51,7 +53,7 @@ enum class ConflictPolicy : std::uint8_t { kFail, kForce };
 ApiResult<AppliedObject> ApplyConfiguration(const Json* live, const Json& config,
                                             const ManagerContext& context, ConflictPolicy policy);
 
-// All but status, for /status; status alone, for the main endpoint of kinds that have /status.
+// metadata and spec, for /status; status alone, for the main endpoint of kinds that have /status.
 FieldSet ResetAllButStatus(const std::string& api_version);
 FieldSet ResetStatus();
 

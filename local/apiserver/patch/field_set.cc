@@ -1,0 +1,167 @@
+#include "local/apiserver/patch/field_set.h"
+
+#include "local/apiserver/schema/field_error.h"
+
+namespace berth::local {
+namespace {
+
+// "f:name", "k:{…}", "v:…", "i:…"; nullopt for anything else.
+std::optional<PathElement> ReadElement(std::string_view text) {
+  if (text.size() < 2 || text[1] != ':') return std::nullopt;
+  const std::string_view body = text.substr(2);
+  if (text[0] == 'f') return PathElement{PathElement::Kind::kField, std::string(body)};
+  const Json value = Json::parse(body.begin(), body.end(), nullptr, false);
+  if (value.is_discarded()) return std::nullopt;
+  switch (text[0]) {
+    case 'k':
+      if (!value.is_object()) return std::nullopt;
+      return PathElement{PathElement::Kind::kKey, value.dump()};
+    case 'v': return PathElement{PathElement::Kind::kValue, value.dump()};
+    case 'i':
+      if (!value.is_number_integer()) return std::nullopt;
+      return PathElement{PathElement::Kind::kIndex, value.dump()};
+    default: return std::nullopt;
+  }
+}
+
+std::string WriteElement(const PathElement& element) {
+  switch (element.kind) {
+    case PathElement::Kind::kField: return "f:" + element.text;
+    case PathElement::Kind::kKey: return "k:" + element.text;
+    case PathElement::Kind::kValue: return "v:" + element.text;
+    case PathElement::Kind::kIndex: return "i:" + element.text;
+  }
+  return "";
+}
+
+std::string ValueText(const Json& value) {
+  return value.is_string() ? GoQuote(value.get_ref<const std::string&>()) : value.dump();
+}
+
+}  // namespace
+
+std::string PathText(const PathElement& element) {
+  switch (element.kind) {
+    case PathElement::Kind::kField: return "." + element.text;
+    case PathElement::Kind::kKey: {
+      std::string text;
+      const Json keys = Json::parse(element.text, nullptr, false);
+      for (const auto& [name, value] : keys.items()) {
+        text += (text.empty() ? "[" : ",") + name + "=" + ValueText(value);
+      }
+      return text + "]";
+    }
+    case PathElement::Kind::kValue:
+      return "[=" + ValueText(Json::parse(element.text, nullptr, false)) + "]";
+    case PathElement::Kind::kIndex: return "[" + element.text + "]";
+  }
+  return "";
+}
+
+FieldSet FieldSet::FromFieldsV1(const Json& fields) {
+  FieldSet set;
+  if (!fields.is_object()) return set;
+  for (const auto& [key, value] : fields.items()) {
+    if (key == ".") {
+      set.member_ = true;
+      continue;
+    }
+    const std::optional<PathElement> element = ReadElement(key);
+    if (!element) continue;
+    FieldSet child = FromFieldsV1(value);
+    // {} without "." is a leaf: the field itself is meant.
+    if (child.empty()) child.member_ = true;
+    set.children_[*element] = std::move(child);
+  }
+  return set;
+}
+
+Json FieldSet::ToFieldsV1() const {
+  Json fields = Json::object();
+  if (member_ && !children_.empty()) fields["."] = Json::object();
+  for (const auto& [element, child] : children_) {
+    fields[WriteElement(element)] = child.ToFieldsV1();
+  }
+  return fields;
+}
+
+const FieldSet* FieldSet::Child(const PathElement& element) const {
+  const auto at = children_.find(element);
+  return at == children_.end() ? nullptr : &at->second;
+}
+
+void FieldSet::Insert(std::span<const PathElement> path) {
+  FieldSet* node = this;
+  for (const PathElement& element : path) node = &node->children_[element];
+  node->member_ = true;
+}
+
+FieldSet FieldSet::Union(const FieldSet& other) const {
+  FieldSet out = *this;
+  out.member_ = member_ || other.member_;
+  for (const auto& [element, child] : other.children_) {
+    const auto mine = out.children_.find(element);
+    if (mine == out.children_.end()) {
+      out.children_[element] = child;
+    } else {
+      mine->second = mine->second.Union(child);
+    }
+  }
+  return out;
+}
+
+FieldSet FieldSet::Intersection(const FieldSet& other) const {
+  FieldSet out;
+  out.member_ = member_ && other.member_;
+  for (const auto& [element, child] : children_) {
+    const FieldSet* theirs = other.Child(element);
+    if (theirs == nullptr) continue;
+    FieldSet both = child.Intersection(*theirs);
+    if (!both.empty()) out.children_[element] = std::move(both);
+  }
+  return out;
+}
+
+FieldSet FieldSet::Difference(const FieldSet& other) const {
+  FieldSet out;
+  out.member_ = member_ && !other.member_;
+  for (const auto& [element, child] : children_) {
+    const FieldSet* theirs = other.Child(element);
+    FieldSet rest = theirs == nullptr ? child : child.Difference(*theirs);
+    if (!rest.empty()) out.children_[element] = std::move(rest);
+  }
+  return out;
+}
+
+FieldSet FieldSet::RecursiveDifference(const FieldSet& other) const {
+  FieldSet out;
+  out.member_ = member_;
+  for (const auto& [element, child] : children_) {
+    const FieldSet* theirs = other.Child(element);
+    if (theirs != nullptr && theirs->member_) continue;
+    FieldSet rest = theirs == nullptr ? child : child.RecursiveDifference(*theirs);
+    if (!rest.empty()) out.children_[element] = std::move(rest);
+  }
+  return out;
+}
+
+void FieldSet::DropEmpty() {
+  for (auto at = children_.begin(); at != children_.end();) {
+    at->second.DropEmpty();
+    at = at->second.empty() ? children_.erase(at) : std::next(at);
+  }
+}
+
+std::vector<std::string> FieldSet::Paths() const {
+  std::vector<std::string> paths;
+  // Members of one level come before what is below them.
+  for (const auto& [element, child] : children_) {
+    if (child.member_) paths.push_back(PathText(element));
+  }
+  for (const auto& [element, child] : children_) {
+    for (const std::string& path : child.Paths()) paths.push_back(PathText(element) + path);
+  }
+  return paths;
+}
+
+}  // namespace berth::local

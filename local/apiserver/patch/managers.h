@@ -1,0 +1,48 @@
+// local/apiserver/patch/managers.h — metadata.managedFields as data, and back.
+//
+// One entry per (manager, operation, apiVersion for updates, subresource).
+// Threads: a value type. Source: Kubernetes managedFields, restated.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "local/apiserver/api.h"
+#include "local/apiserver/patch/field_set.h"
+
+namespace berth::local {
+
+enum class Operation : std::uint8_t { kApply, kUpdate };
+
+struct ManagerKey {
+  std::string manager;
+  Operation operation = Operation::kUpdate;
+  std::string api_version;  // "" for Apply: an applier has one entry whatever it applied with
+  std::string subresource;
+  friend auto operator<=>(const ManagerKey&, const ManagerKey&) = default;
+};
+
+struct ManagedSet {
+  FieldSet fields;
+  std::string api_version;
+  std::string time;  // as it was written; "" for none
+};
+
+using Managers = std::map<ManagerKey, ManagedSet>;
+
+// nullopt when an entry cannot be read.
+std::optional<Managers> ReadManagers(const Json& managed_fields);
+
+// In Kubernetes' order: Apply before Update, then by time, then by name. null for no managers.
+Json WriteManagers(const Managers& managers);
+
+// At most ten updaters; older ones become "ancient-changes", one per apiVersion.
+void CapUpdaters(Managers& managers);
+
+// `"m1" using v1`, `"m1" with subresource "status"`: how conflicts name a manager.
+std::string ManagerText(const ManagerKey& key);
+
+}  // namespace berth::local

@@ -1,0 +1,371 @@
+#include "local/apiserver/patch/typed.h"
+
+#include <map>
+#include <set>
+
+#include "local/apiserver/schema/field_error.h"
+
+namespace berth::local {
+namespace {
+
+enum class Shape { kScalar, kMap, kList };
+
+struct View {
+  Shape shape = Shape::kScalar;
+  bool atomic = true;
+};
+
+// How `value` is walked. null is taken for what its type is, and for a map if that is not known.
+View ViewOf(const TypeNode* type, const Json& value) {
+  const bool deduced = type == nullptr || type->kind == TypeKind::kAny;
+  if (deduced) {
+    if (type != nullptr && type->atomic) return {};
+    if (value.is_object() || value.is_null()) return {Shape::kMap, false};
+    if (value.is_array()) return {Shape::kList, true};
+    return {};
+  }
+  const bool is_map = type->kind == TypeKind::kObject || type->kind == TypeKind::kMap;
+  if (is_map && (value.is_object() || value.is_null())) return {Shape::kMap, type->atomic};
+  if (type->kind == TypeKind::kList && (value.is_array() || value.is_null())) {
+    return {Shape::kList, type->list_type == ListType::kAtomic};
+  }
+  return {};
+}
+
+const TypeNode* MemberType(const TypeNode* type, const std::string& name) {
+  return type == nullptr ? nullptr : ChildType(*type, name);
+}
+
+const TypeNode* ElementType(const TypeNode* type) {
+  return type == nullptr ? nullptr : type->element;
+}
+
+bool IsDeclared(const TypeNode* type, const std::string& name) {
+  return type != nullptr && type->kind == TypeKind::kObject && FindField(*type, name) != nullptr;
+}
+
+PathElement FieldElement(const std::string& name) { return {PathElement::Kind::kField, name}; }
+
+void CollectFields(const TypeNode* type, const Json& value, FieldSet& out);
+
+void CollectItems(const TypeNode* type, const Json& list, FieldSet& out) {
+  std::map<PathElement, int> count;
+  for (const Json& item : list) {
+    if (const auto element = ItemElement(*type, item)) ++count[*element];
+  }
+  for (const Json& item : list) {
+    const auto element = ItemElement(*type, item);
+    if (!element) continue;
+    FieldSet& child = out.MutableChild(*element);
+    child.SetMember();
+    if (count[*element] == 1) CollectFields(ElementType(type), item, child);
+  }
+}
+
+void CollectFields(const TypeNode* type, const Json& value, FieldSet& out) {
+  const View view = ViewOf(type, value);
+  if (view.atomic) {
+    out.SetMember();
+    return;
+  }
+  if (value.is_null()) return;
+  if (view.shape == Shape::kList) {
+    CollectItems(type, value, out);
+    return;
+  }
+  for (const auto& [key, member] : value.items()) {
+    FieldSet& child = out.MutableChild(FieldElement(key));
+    CollectFields(MemberType(type, key), member, child);
+    const bool hollow = member.is_null() || (member.is_object() && member.empty());
+    if (hollow || !IsDeclared(type, key)) child.SetMember();
+  }
+}
+
+class Comparer {
+ public:
+  void Run(const TypeNode* type, const Json* before, const Json* after) {
+    bool leaf = false;
+    if (after == nullptr) {
+      leaf = Handle(ViewOf(type, *before), type, before, after);
+    } else if (before == nullptr) {
+      leaf = Handle(ViewOf(type, *after), type, before, after);
+    } else {
+      const View left = ViewOf(type, *before);
+      const View right = ViewOf(type, *after);
+      if (left.shape != right.shape || left.atomic != right.atomic) {
+        Handle(left, type, before, after);
+      }
+      leaf = Handle(right, type, before, after);
+    }
+    if (leaf) return;
+    if (before == nullptr) out_.added.Insert(path_);
+    if (after == nullptr) out_.removed.Insert(path_);
+  }
+  Comparison Take() { return std::move(out_); }
+
+ private:
+  bool Leaf(const Json* before, const Json* after) {
+    if (before == nullptr) {
+      out_.added.Insert(path_);
+    } else if (after == nullptr) {
+      out_.removed.Insert(path_);
+    } else if (*before != *after) {
+      out_.modified.Insert(path_);
+    }
+    return true;
+  }
+
+  // True when the pair was compared as a whole.
+  bool Handle(const View& view, const TypeNode* type, const Json* before, const Json* after) {
+    if (view.atomic) return Leaf(before, after);
+    const auto fits = [&](const Json* value) {
+      return value != nullptr && !value->empty() &&
+             (view.shape == Shape::kMap ? value->is_object() : value->is_array());
+    };
+    // Empty and absent containers differ, but have nothing inside to tell them by.
+    if (!fits(before) && !fits(after)) return Leaf(before, after);
+    if (view.shape == Shape::kMap) {
+      Maps(type, fits(before) ? before : nullptr, fits(after) ? after : nullptr);
+    } else {
+      Lists(type, fits(before) ? before : nullptr, fits(after) ? after : nullptr);
+    }
+    return false;
+  }
+
+  void Maps(const TypeNode* type, const Json* before, const Json* after) {
+    std::set<std::string> keys;
+    for (const Json* side : {before, after}) {
+      if (side == nullptr) continue;
+      for (const auto& [key, member] : side->items()) keys.insert(key);
+    }
+    for (const std::string& key : keys) {
+      const Json* left = before != nullptr && before->contains(key) ? &(*before)[key] : nullptr;
+      const Json* right = after != nullptr && after->contains(key) ? &(*after)[key] : nullptr;
+      path_.push_back(FieldElement(key));
+      Run(MemberType(type, key), left, right);
+      path_.pop_back();
+    }
+  }
+
+  using Items = std::map<PathElement, std::vector<const Json*>>;
+  static Items Index(const TypeNode* type, const Json* list) {
+    Items items;
+    if (list == nullptr) return items;
+    for (const Json& item : *list) {
+      if (const auto element = ItemElement(*type, item)) items[*element].push_back(&item);
+    }
+    return items;
+  }
+
+  void Lists(const TypeNode* type, const Json* before, const Json* after) {
+    const Items left = Index(type, before);
+    const Items right = Index(type, after);
+    std::set<PathElement> elements;
+    for (const auto& [element, items] : left) elements.insert(element);
+    for (const auto& [element, items] : right) elements.insert(element);
+    static const std::vector<const Json*> kNone;
+    for (const PathElement& element : elements) {
+      const auto l = left.find(element);
+      const auto r = right.find(element);
+      path_.push_back(element);
+      Item(ElementType(type), l == left.end() ? kNone : l->second,
+           r == right.end() ? kNone : r->second);
+      path_.pop_back();
+    }
+  }
+
+  // Items that stand several times are compared as one.
+  void Item(const TypeNode* type, const std::vector<const Json*>& before,
+            const std::vector<const Json*>& after) {
+    if (before.size() <= 1 && after.size() <= 1) {
+      Run(type, before.empty() ? nullptr : before[0], after.empty() ? nullptr : after[0]);
+      return;
+    }
+    if (before.size() >= 2 && after.size() >= 2) {
+      bool same = before.size() == after.size();
+      for (std::size_t i = 0; same && i < before.size(); ++i) same = *before[i] == *after[i];
+      if (!same) out_.modified.Insert(path_);
+    } else if (before.size() >= 2) {
+      if (!after.empty()) Run(type, nullptr, after[0]);
+      out_.removed.Insert(path_);
+    } else {
+      if (!before.empty()) Run(type, before[0], nullptr);
+      out_.added.Insert(path_);
+    }
+  }
+
+  Comparison out_;
+  std::vector<PathElement> path_;
+};
+
+void CollectErrors(const TypeNode* type, const Json& value, const std::string& path,
+                   std::vector<std::string>& out);
+
+void CollectItemErrors(const TypeNode& type, const Json& list, const std::string& path,
+                       std::vector<std::string>& out) {
+  std::set<PathElement> seen;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (type.list_type == ListType::kAtomic) {
+      CollectErrors(type.element, list[i], IndexPath(path, i), out);
+      continue;
+    }
+    const auto element = ItemElement(type, list[i]);
+    const std::string at = path + ": element " + std::to_string(i) + ": ";
+    if (!element) {
+      if (type.list_type == ListType::kSet) {
+        out.push_back(at + "associative list without keys has an element that's " +
+                      (list[i].is_null() ? "an explicit null" : "a map type"));
+      } else if (!list[i].is_object()) {
+        out.push_back(at + "associative list with keys may not have non-map elements");
+      } else {
+        std::string keys;
+        for (const std::string& key : type.list_map_keys) {
+          keys += (keys.empty() ? "" : " ") + GoQuote(key);
+        }
+        out.push_back(at + "associative list with keys has an element that omits all key fields [" +
+                      keys + "] (and doesn't have default values for any key fields)");
+      }
+      return;
+    }
+    if (!seen.insert(*element).second) {
+      out.push_back(path + ": duplicate entries for key " + PathText(*element));
+    }
+    CollectErrors(type.element, list[i], path + PathText(*element), out);
+  }
+}
+
+std::string WrongScalar(TypeKind kind, const Json& value) {
+  switch (kind) {
+    case TypeKind::kString:
+    case TypeKind::kTime:
+    case TypeKind::kMicroTime:
+    case TypeKind::kDuration:
+    case TypeKind::kBytes: return value.is_string() ? "" : "expected string, got " + value.dump();
+    case TypeKind::kBoolean:
+      return value.is_boolean() ? "" : "expected boolean, got " + value.dump();
+    case TypeKind::kInt32:
+    case TypeKind::kInt64:
+    case TypeKind::kNumber:
+      return value.is_number() ? "" : "expected numeric (int or float), got " + value.dump();
+    case TypeKind::kQuantity:
+    case TypeKind::kIntOrString:
+      return value.is_structured() ? "expected any scalar, got " + value.dump() : "";
+    default: return "";
+  }
+}
+
+void CollectErrors(const TypeNode* type, const Json& value, const std::string& path,
+                   std::vector<std::string>& out) {
+  if (type == nullptr || type->kind == TypeKind::kAny || value.is_null()) return;
+  switch (type->kind) {
+    case TypeKind::kObject:
+    case TypeKind::kMap:
+      if (!value.is_object()) {
+        out.push_back(path + ": expected map, got &{" + value.dump() + "}");
+        return;
+      }
+      for (const auto& [key, member] : value.items()) {
+        const TypeNode* child = ChildType(*type, key);
+        const std::string at = path + "." + key;
+        if (child != nullptr) {
+          CollectErrors(child, member, at, out);
+        } else if (!type->preserve_unknown) {
+          out.push_back(at + ": field not declared in schema");
+        }
+      }
+      return;
+    case TypeKind::kList:
+      if (!value.is_array()) {
+        out.push_back(path + ": expected list, got &{" + value.dump() + "}");
+        return;
+      }
+      CollectItemErrors(*type, value, path, out);
+      return;
+    default:
+      if (const std::string why = WrongScalar(type->kind, value); !why.empty()) {
+        out.push_back(path + ": " + why);
+      }
+  }
+}
+
+}  // namespace
+
+std::optional<PathElement> ItemElement(const TypeNode& list, const Json& item) {
+  if (list.list_type == ListType::kSet) {
+    if (item.is_structured() || item.is_null()) return std::nullopt;
+    return PathElement{PathElement::Kind::kValue, item.dump()};
+  }
+  if (!item.is_object()) return std::nullopt;
+  Json keys = Json::object();
+  for (const std::string& name : list.list_map_keys) {
+    if (const auto at = item.find(name); at != item.end()) {
+      keys[name] = *at;
+      continue;
+    }
+    // A default that is part of the key belongs to the item's name, though nobody wrote it.
+    const TypeNode* type = list.element == nullptr ? nullptr : ChildType(*list.element, name);
+    if (type != nullptr && type->default_value != nullptr) keys[name] = *type->default_value;
+  }
+  if (keys.empty()) return std::nullopt;
+  return PathElement{PathElement::Kind::kKey, keys.dump()};
+}
+
+FieldSet ToFieldSet(const TypeNode* type, const Json& value) {
+  FieldSet out;
+  CollectFields(type, value, out);
+  out.DropEmpty();
+  return out;
+}
+
+Comparison Compare(const TypeNode* type, const Json& before, const Json& after) {
+  Comparer comparer;
+  comparer.Run(type, &before, &after);
+  return comparer.Take();
+}
+
+Json RemoveItems(const TypeNode* type, const Json& value, const FieldSet& removed) {
+  const View view = ViewOf(type, value);
+  if (view.atomic || !value.is_structured()) return view.atomic ? value : Json();
+  if (view.shape == Shape::kList) {
+    Json out = Json::array();
+    for (const Json& item : value) {
+      const auto element = ItemElement(*type, item);
+      const FieldSet* cut = element ? removed.Child(*element) : nullptr;
+      if (cut != nullptr && cut->member()) continue;
+      out.push_back(cut == nullptr ? item : RemoveItems(ElementType(type), item, *cut));
+    }
+    return out.empty() ? Json() : out;
+  }
+  Json out = Json::object();
+  for (const auto& [key, member] : value.items()) {
+    const FieldSet* cut = removed.Child(FieldElement(key));
+    if (cut != nullptr && cut->member()) continue;
+    if (cut == nullptr) {
+      out[key] = member;
+      continue;
+    }
+    Json rest = RemoveItems(MemberType(type, key), member, *cut);
+    if (!rest.is_null()) out[key] = std::move(rest);  // nothing is left of it
+  }
+  return out.empty() ? Json() : out;
+}
+
+FieldSet WithNamedFields(const TypeNode* type, const FieldSet& set) {
+  FieldSet out;
+  if (set.member()) out.SetMember();
+  for (const auto& [element, child] : set.children()) {
+    const bool field = element.kind == PathElement::Kind::kField;
+    FieldSet& copy = out.MutableChild(element);
+    copy = WithNamedFields(field ? MemberType(type, element.text) : ElementType(type), child);
+    if (field && IsDeclared(type, element.text)) copy.SetMember();
+  }
+  return out;
+}
+
+std::vector<std::string> ValidateTyped(const TypeNode* type, const Json& value) {
+  std::vector<std::string> errors;
+  CollectErrors(type, value, "", errors);
+  return errors;
+}
+
+}  // namespace berth::local
