@@ -1,8 +1,10 @@
 #include "local/cluster/cluster.h"
 
 #include "base/log/log.h"
+#include "local/cluster/garbage_collector.h"
 #include "local/cluster/image_map.h"
 #include "local/cluster/job_controller.h"
+#include "local/cluster/namespace_controller.h"
 #include "local/cluster/pod_binder.h"
 #include "local/cluster/pod_executor.h"
 #include "local/cluster/resource_ids.h"
@@ -24,11 +26,13 @@ struct Cluster::Parts {
         cache(api, on),
         jobs(api, cache, on, clock),
         binder(api, cache, on, clock),
+        garbage(api, cache, on, clock),
+        namespaces(api, cache, on, clock),
         pods({api, cache, on, clock, runner, folders, images}) {}
 
   // In a task of the executor. Nodes come before pods: a pod without its node is lost.
   void Begin() {
-    for (const ResourceId* resource : {&kNodes, &kJobs, &kPods}) {
+    for (const ResourceId* resource : {&kNamespaces, &kNodes, &kJobs, &kPods}) {
       const auto tracked = cache.Track(*resource);
       if (tracked) continue;
       LogWarning("cannot list",
@@ -37,6 +41,8 @@ struct Cluster::Parts {
     }
     pods.Start();
     jobs.Start();
+    namespaces.Start();
+    garbage.Start();
   }
 
   void BeginAfter(Duration delay) {
@@ -52,6 +58,8 @@ struct Cluster::Parts {
   ObjectCache cache;
   JobController jobs;
   PodBinder binder;
+  GarbageCollector garbage;
+  NamespaceController namespaces;
   PodExecutor pods;
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
 };

@@ -1,5 +1,5 @@
 // local/cluster/cluster.h — everything around the embedded API that makes it a cluster: Job
-// controller, pod binder, executor.
+// controller, pod binder, garbage collector, namespaces, executor.
 //
 //     berth up:  Api ◀── Cluster (one Executor) ──▶ ProcessHost (its own thread)
 //                          └── cache() ──▶ CloudDriver (local/cloud), on the same Executor

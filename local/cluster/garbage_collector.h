@@ -1,0 +1,70 @@
+// local/cluster/garbage_collector.h — deletes what has lost its owners; finishes foreground and
+// orphaning deletions. For every kind, custom ones included.
+//
+// Keeps a graph of who owns whom, by uid, from a watch of everything but events. An owner that the
+// graph does not know is asked for at the API before anything is deleted.
+//
+// Threads: as ObjectCache.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/executor.h"
+#include "local/cluster/garbage_plan.h"
+#include "local/cluster/key_queue.h"
+#include "local/cluster/object_cache.h"
+#include "local/cluster/writer.h"
+
+namespace berth::local::cluster {
+
+class GarbageCollector {
+ public:
+  GarbageCollector(Api& api, ObjectCache& cache, Executor& executor, const Clock& clock);
+  GarbageCollector(const GarbageCollector&) = delete;
+  GarbageCollector& operator=(const GarbageCollector&) = delete;
+
+  void Start();
+
+ private:
+  struct Member {
+    ResourceId resource;
+    Object object;
+    std::vector<std::string> owner_uids;
+  };
+  using Change = std::pair<ResourceId, WatchEvent>;
+  struct Inbox {
+    std::mutex mutex;
+    std::vector<Change> changes;
+    bool drain_is_posted = false;
+  };
+
+  void Drain();
+  void Handle(const ResourceId& resource, const WatchEvent& event);
+  void Remember(const ResourceId& resource, const Object& object);
+  void Forget(const std::string& uid);
+  void QueueDependents(const std::string& uid);
+  Result<NextLook> Look(const std::string& uid);
+  Result<NextLook> LookAtOwners(const Member& member);
+  Result<OwnerState> StateOf(const Member& member, const Json& owner);
+  Result<NextLook> FinishForeground(const Member& member);
+  Result<NextLook> FinishOrphaning(const Member& member);
+  Status TakeFinalizer(const Member& member, const char* finalizer);
+
+  Api& api_;
+  Executor& executor_;
+  Writer writer_;
+  KeyQueue members_;  // keys are uids
+  std::map<std::string, Member> member_by_uid_;
+  std::map<std::string, std::set<std::string>> dependents_by_owner_;
+  std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::unique_ptr<WatchHandle> watch_;
+};
+
+}  // namespace berth::local::cluster

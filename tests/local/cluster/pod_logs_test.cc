@@ -1,0 +1,149 @@
+// Goal: logs are read whole or from their end, and followed to their end.
+// Method: files laid out as PodFolders does, written by the test.
+#include "local/cluster/pod_logs.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <future>
+
+#include <gtest/gtest.h>
+
+namespace berth::local::cluster {
+namespace {
+
+namespace fs = std::filesystem;
+
+class PodLogsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = fs::temp_directory_path() / "berth-logs-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    container_ = folder_ + "/pods/ns_p_u/c";
+    request_.namespace_name = "ns";
+    request_.pod = "p";
+    request_.pod_uid = "u";
+    request_.container = "c";
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void Write(const std::string& name, const std::string& text) {
+    fs::create_directories(container_);
+    std::ofstream(container_ + "/" + name, std::ios::app) << text;
+  }
+  std::string Read() {
+    PodLogs logs(folder_);
+    const auto text = logs.Read(request_);
+    return text ? *text : text.error().reason + ": " + text.error().message;
+  }
+
+  std::string folder_;
+  std::string container_;
+  LogRequest request_;
+};
+
+TEST_F(PodLogsTest, WholeTailAndLimit) {
+  Write("0.log", "one\ntwo\nthree\n");
+  EXPECT_EQ(Read(), "one\ntwo\nthree\n");
+  request_.tail_lines = 2;
+  EXPECT_EQ(Read(), "two\nthree\n");
+  request_.limit_bytes = 5;
+  EXPECT_EQ(Read(), "two\nt");
+  request_.limit_bytes = -1;
+  request_.tail_lines = 0;
+  EXPECT_EQ(Read(), "");
+  request_.tail_lines = 99;
+  EXPECT_EQ(Read(), "one\ntwo\nthree\n");
+}
+
+TEST_F(PodLogsTest, TailAcrossChunks) {
+  std::string text;
+  for (int line = 0; line < 50000; ++line) text += "line " + std::to_string(line) + "\n";
+  Write("0.log", text);
+  request_.tail_lines = 30000;
+  EXPECT_EQ(Read(), text.substr(text.find("line 20000\n")));
+}
+
+TEST_F(PodLogsTest, PreviousStart) {
+  Write("0.log", "old\n");
+  Write("1.log", "new\n");
+  EXPECT_EQ(Read(), "new\n");
+  request_.previous = true;
+  EXPECT_EQ(Read(), "old\n");
+}
+
+TEST_F(PodLogsTest, WhatCannotBeIsSaid) {
+  EXPECT_EQ(Read(),
+            "BadRequest: container \"c\" in pod \"p\" is waiting to start: ContainerCreating");
+  Write("0.log", "x\n");
+  request_.previous = true;
+  EXPECT_EQ(Read(), "BadRequest: previous terminated container \"c\" in pod \"p\" not found");
+  request_.previous = false;
+  request_.container = "../../etc";
+  EXPECT_EQ(Read(), "BadRequest: invalid name: \"../../etc\"");
+  request_.container = "c";
+  request_.since_seconds = 5;
+  EXPECT_EQ(Read(),
+            "BadRequest: the times of log lines are not known: use --tail instead of --since");
+}
+
+TEST_F(PodLogsTest, FollowsToTheEnd) {
+  Write("0.log", "skipped\nfirst\n");
+  Write("process", "1 1\n");
+  PodLogs logs(folder_);
+  request_.tail_lines = 1;
+  std::string heard;
+  std::promise<void> first;
+  std::promise<void> end;
+  auto follow = logs.Follow(
+      request_,
+      [&](std::string_view text) {
+        if (heard.empty()) first.set_value();
+        heard += text;
+        return true;
+      },
+      [&] { end.set_value(); });
+  ASSERT_TRUE(follow);
+  first.get_future().wait();
+  Write("0.log", "second\n");
+  fs::remove(container_ + "/process");
+  end.get_future().wait();
+  EXPECT_EQ(heard, "first\nsecond\n");
+}
+
+TEST_F(PodLogsTest, FollowOfAFinishedPodEndsAtOnce) {
+  Write("0.log", "all\n");
+  PodLogs logs(folder_);
+  std::string heard;
+  std::promise<void> end;
+  auto follow = logs.Follow(
+      request_,
+      [&](std::string_view text) {
+        heard += text;
+        return true;
+      },
+      [&] { end.set_value(); });
+  ASSERT_TRUE(follow);
+  end.get_future().wait();
+  EXPECT_EQ(heard, "all\n");
+}
+
+TEST_F(PodLogsTest, WhoDoesNotListenIsLeft) {
+  Write("0.log", "a\n");
+  Write("process", "1 1\n");
+  PodLogs logs(folder_);
+  std::promise<void> called;
+  auto follow = logs.Follow(
+      request_,
+      [&](std::string_view) {
+        called.set_value();
+        return false;
+      },
+      [] { FAIL() << "it did not end"; });
+  ASSERT_TRUE(follow);
+  called.get_future().wait();
+}
+
+}  // namespace
+}  // namespace berth::local::cluster
