@@ -18,6 +18,8 @@ using Json = nlohmann::json;
 
 constexpr char kOwnerIndex[] = "owner";
 constexpr Duration kLookAgain = std::chrono::seconds(5);
+// How long our own creation is believed in although the informer does not show it.
+constexpr Duration kInformerLag = std::chrono::seconds(30);
 
 std::string JobIndexValue(const std::string& namespace_name, const std::string& name) {
   return "Job/" + namespace_name + "/" + name;
@@ -78,6 +80,7 @@ void JobReconciler::Watch(kube::Controller& controller) {
                     .on_delete =
                         [this, add_job](const auto& job) {
                           last_check_message_.erase(job->meta.uid);
+                          created_.erase(job->meta.uid);
                           add_job(job);
                         }});
   const auto add_owner = [this, &controller](const auto& workload) {
@@ -88,7 +91,13 @@ void JobReconciler::Watch(kube::Controller& controller) {
       if (name != nullptr && *name == workload->meta.name) controller.Add(key);
     }
   };
-  workloads_.AddHandler({.on_add = add_owner,
+  const auto seen = [this, add_owner](const auto& workload) {
+    if (const api::OwnerReference* owner = api::ControllerOf(workload->meta)) {
+      created_.erase(owner->uid);
+    }
+    add_owner(workload);
+  };
+  workloads_.AddHandler({.on_add = seen,
                          .on_update = [add_owner](const auto&, const auto& w) { add_owner(w); },
                          .on_delete = add_owner});
   const auto stale = [this](const auto&) { tables_stale_ = true; };
@@ -108,6 +117,9 @@ void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   } else {
     pass->resource_version = pass->job->meta.resource_version;
     plan = PlanJob(Observe(*pass->job), clock_.Now());
+    const bool creates =
+        !plan.actions.empty() && std::holds_alternative<CreateWorkload>(plan.actions.front());
+    if (creates && CreatedLately(*pass->job)) return done(kube::NextLook{kLookAgain});
   }
   std::vector<kube::Step> steps;
   for (const JobAction& action : plan.actions) {
@@ -118,6 +130,14 @@ void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
     if (!status) return done(status.error());
     done(look_again ? kube::NextLook{kLookAgain} : kube::NextLook{});
   });
+}
+
+bool JobReconciler::CreatedLately(const api::Job& job) {
+  const auto created = created_.find(job.meta.uid);
+  if (created == created_.end()) return false;
+  if (clock_.SteadyNow() - created->second < kInformerLag) return true;
+  created_.erase(created);
+  return false;
 }
 
 JobSituation JobReconciler::Observe(const api::Job& job) const {
@@ -320,9 +340,11 @@ kube::Step JobReconciler::CreateStep(const api::Workload& workload) {
     const api::ObjectKey key = workload.meta.key();
     manager_.client().Create(api::KindOf<api::Workload>(), key.namespace_name,
                              api::Encode(workload), {},
-                             [key, next = std::move(next)](const Result<kube::JsonPtr>& done) {
+                             [this, key, uid = workload.meta.owner_references.front().uid,
+                              next = std::move(next)](const Result<kube::JsonPtr>& done) {
                                // Ours by its name, from a look whose answer was lost.
                                if (done || done.error().code == ErrorCode::kAlreadyExists) {
+                                 created_[uid] = clock_.SteadyNow();
                                  return next(OkStatus());
                                }
                                next(Named(done.error(), "creation", key));

@@ -58,6 +58,7 @@ class JobReconciler final : public kube::Reconciler {
                           kube::Json patch, kube::WriteOptions options);
   kube::Step FinalizerStep(const api::ObjectKey& key);
   kube::Step CreateStep(const api::Workload& workload);
+  bool CreatedLately(const api::Job& job);
   kube::Step DeleteStep(const api::ObjectKey& key);
   kube::Step JobStep(const std::shared_ptr<Pass>& pass, BatchJobWrite write);
   void Emit(const api::Job& job, const EmitEvent& event);
@@ -72,6 +73,8 @@ class JobReconciler final : public kube::Reconciler {
   kube::Informer<api::ResourceFlavor>& flavors_;
   kube::Informer<api::PriorityClass>& priority_classes_;
   kube::Informer<api::WorkloadPriorityClass>& workload_priority_classes_;
+  // By job uid: when its Workload was created, until the informer shows it.
+  std::map<std::string, SteadyTime> created_;
   // By job uid: what UpdatedAdmissionCheck said last, so that it is said once.
   std::map<std::string, std::string> last_check_message_;
   // Typed tables for planning, rebuilt when their informers change.

@@ -1,0 +1,96 @@
+#include "provisioning/controller/admission_check_reconciler.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/codec.h"
+#include "api/labels.h"
+#include "api/reasons.h"
+
+namespace berth::provisioning {
+namespace {
+
+constexpr char kConfigKind[] = "ProvisioningRequestConfig";
+constexpr char kConfigGroup[] = "kueue.x-k8s.io";
+
+bool IsOurs(const api::AdmissionCheck& check) {
+  return check.controller_name == api::kProvisioningCheckController;
+}
+
+}  // namespace
+
+Result<std::string> ConfigNameOf(const api::AdmissionCheck& check) {
+  if (!check.parameters) {
+    return Error{ErrorCode::kInvalid,
+                 std::string("spec.parameters: Required value: name a ") + kConfigKind};
+  }
+  if (check.parameters->api_group != kConfigGroup || check.parameters->kind != kConfigKind) {
+    return Error{ErrorCode::kInvalid, "spec.parameters refers to " + check.parameters->kind + "." +
+                                          check.parameters->api_group + ", not to " + kConfigKind +
+                                          "." + kConfigGroup};
+  }
+  return check.parameters->name;
+}
+
+AdmissionCheckReconciler::AdmissionCheckReconciler(kube::Manager& manager, const Clock& clock)
+    : manager_(manager),
+      clock_(clock),
+      checks_(manager.InformerFor<api::AdmissionCheck>()),
+      configs_(manager.InformerFor<api::ProvisioningRequestConfig>()) {}
+
+void AdmissionCheckReconciler::Watch(kube::Controller& controller) {
+  const auto add = [&controller](const auto& check) {
+    if (IsOurs(*check)) controller.Add(check->meta.key());
+  };
+  checks_.AddHandler(
+      {.on_add = add, .on_update = [add](const auto&, const auto& check) { add(check); }});
+  const auto add_users = [this, &controller](const auto& config) {
+    for (const auto& [key, check] : checks_.objects()) {
+      const Result<std::string> name = ConfigNameOf(*check);
+      if (IsOurs(*check) && name && *name == config->meta.name) controller.Add(key);
+    }
+  };
+  configs_.AddHandler({.on_add = add_users, .on_delete = add_users});
+}
+
+void AdmissionCheckReconciler::Reconcile(const api::ObjectKey& key, Done done) {
+  const auto check = checks_.Get(key);
+  if (check == nullptr || !IsOurs(*check)) return done(kube::NextLook{});
+  api::Condition wanted{.type = api::kActive,
+                        .status = api::ConditionStatus::kTrue,
+                        .reason = "Active",
+                        .message = "The admission check is active",
+                        .last_transition_time = CutToSeconds(clock_.Now()),
+                        .observed_generation = check->meta.generation};
+  const Result<std::string> config = ConfigNameOf(*check);
+  if (!config || configs_.Get({"", *config}) == nullptr) {
+    wanted.status = api::ConditionStatus::kFalse;
+    wanted.reason = "BadParametersRef";
+    wanted.message =
+        !config ? config.error().message
+                : std::string(kConfigKind) + "." + kConfigGroup + " \"" + *config + "\" not found";
+  }
+  const api::Condition* now = api::FindCondition(check->conditions, api::kActive);
+  if (now != nullptr && now->status == wanted.status && now->reason == wanted.reason &&
+      now->message == wanted.message) {
+    return done(kube::NextLook{});
+  }
+  if (now != nullptr && now->status == wanted.status) {
+    wanted.last_transition_time = now->last_transition_time;
+  }
+  const api::ResourceKind& kind = api::KindOf<api::AdmissionCheck>();
+  const kube::Json applied = {{"apiVersion", kind.api_version()},
+                              {"kind", kind.kind},
+                              {"metadata", {{"name", key.name}}},
+                              {"status", {{"conditions", {api::Encode(wanted)}}}}};
+  manager_.client().Patch(kind, key, kube::PatchType::kApply, applied,
+                          {.field_manager = api::kProvisioningCheckController,
+                           .force = kube::Force::kYes,
+                           .subresource = "status"},
+                          [this, done = std::move(done)](const Result<kube::JsonPtr>& written) {
+                            if (!written) return done(written.error());
+                            checks_.Ingest(**written);
+                            done(kube::NextLook{});
+                          });
+}
+
+}  // namespace berth::provisioning

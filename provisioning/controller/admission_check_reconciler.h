@@ -1,0 +1,36 @@
+// provisioning/controller/admission_check_reconciler.h — whether an AdmissionCheck of ours can be
+// performed: condition Active, False with BadParametersRef where its config is not there.
+//
+// Threads: one Executor, that of the manager.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/queues.h"
+#include "base/clock.h"
+#include "kube/runtime/manager.h"
+#include "kube/runtime/reconciler.h"
+
+namespace berth::provisioning {
+
+// The name of the ProvisioningRequestConfig that `check` refers to, or why it refers to none.
+Result<std::string> ConfigNameOf(const api::AdmissionCheck& check);
+
+class AdmissionCheckReconciler final : public kube::Reconciler {
+ public:
+  AdmissionCheckReconciler(kube::Manager& manager, const Clock& clock);
+
+  void Watch(kube::Controller& controller);
+  std::string_view name() const override { return "provisioning-admission-check"; }
+  void Reconcile(const api::ObjectKey& key, Done done) override;
+
+ private:
+  kube::Manager& manager_;
+  const Clock& clock_;
+  kube::Informer<api::AdmissionCheck>& checks_;
+  kube::Informer<api::ProvisioningRequestConfig>& configs_;
+};
+
+}  // namespace berth::provisioning

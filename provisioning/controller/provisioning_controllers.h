@@ -1,0 +1,31 @@
+// provisioning/controller/provisioning_controllers.h — the admission check
+// kueue.x-k8s.io/provisioning-request: its Workloads, and whether the checks themselves are active.
+//
+//     ProvisioningControllers provisioning(manager, clock, events, options);   // before it starts
+//
+// Threads: the manager's Executor. Must outlive the manager.
+#pragma once
+
+#include <cstddef>
+
+#include "provisioning/controller/admission_check_reconciler.h"
+#include "provisioning/controller/request_reconciler.h"
+
+namespace berth::provisioning {
+
+struct ProvisioningControllersOptions {
+  DecideOptions decide;
+  std::size_t concurrency = 16;  // Workloads with writes under way at once
+};
+
+class ProvisioningControllers {
+ public:
+  ProvisioningControllers(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
+                          ProvisioningControllersOptions options);
+
+ private:
+  RequestReconciler requests_;
+  AdmissionCheckReconciler checks_;
+};
+
+}  // namespace berth::provisioning

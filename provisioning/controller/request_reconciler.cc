@@ -1,0 +1,394 @@
+#include "provisioning/controller/request_reconciler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/codec.h"
+#include "api/labels.h"
+#include "provisioning/controller/admission_check_reconciler.h"
+
+namespace berth::provisioning {
+namespace {
+
+using Json = nlohmann::json;
+using kube::PatchType;
+
+constexpr char kOwnerIndex[] = "owner-uid";
+constexpr char kCheckIndex[] = "check";
+// How long our own creation is believed in although the informer does not show it.
+constexpr Duration kInformerLag = std::chrono::seconds(30);
+
+template <typename T>
+std::vector<std::string> OwnerUid(const T& object) {
+  const api::OwnerReference* owner = api::ControllerOf(object.meta);
+  if (owner == nullptr) return {};
+  return {owner->uid};
+}
+
+Status Gone(Status status) {
+  if (!status && status.error().code == ErrorCode::kNotFound) return OkStatus();
+  return status;
+}
+
+bool IsRefusal(const Error& error) {
+  return error.code == ErrorCode::kInvalid || error.code == ErrorCode::kForbidden;
+}
+
+Json ChecksApply(const api::Workload& workload,
+                 const std::vector<api::AdmissionCheckState>& checks) {
+  const api::ResourceKind& kind = api::KindOf<api::Workload>();
+  return {{"apiVersion", kind.api_version()},
+          {"kind", kind.kind},
+          {"metadata",
+           {{"name", workload.meta.name},
+            {"namespace", workload.meta.namespace_name},
+            {"uid", workload.meta.uid},
+            {"resourceVersion", workload.meta.resource_version}}},
+          {"status", {{"admissionChecks", api::Encode(checks)}}}};
+}
+
+kube::WriteOptions OurStatusWrite() {
+  return {.field_manager = api::kProvisioningCheckController,
+          .force = kube::Force::kYes,
+          .subresource = "status"};
+}
+
+}  // namespace
+
+RequestReconciler::RequestReconciler(kube::Manager& manager, const Clock& clock,
+                                     kube::EventRecorder& events, DecideOptions options)
+    : manager_(manager),
+      clock_(clock),
+      events_(events),
+      options_(options),
+      workloads_(manager.InformerFor<api::Workload>()),
+      checks_(manager.InformerFor<api::AdmissionCheck>()),
+      configs_(manager.InformerFor<api::ProvisioningRequestConfig>()),
+      requests_(manager.InformerFor<api::ProvisioningRequest>()),
+      templates_(manager.InformerFor<api::PodTemplateObject>()),
+      flavors_(manager.InformerFor<api::ResourceFlavor>()) {
+  requests_.AddIndex(kOwnerIndex, OwnerUid<api::ProvisioningRequest>);
+  templates_.AddIndex(kOwnerIndex, OwnerUid<api::PodTemplateObject>);
+  workloads_.AddIndex(kCheckIndex, [](const api::Workload& workload) {
+    std::vector<std::string> names;
+    for (const auto& check : workload.status.admission_checks) names.push_back(check.name);
+    return names;
+  });
+}
+
+void RequestReconciler::Watch(kube::Controller& controller) {
+  const auto add = [&controller](const auto& workload) { controller.Add(workload->meta.key()); };
+  workloads_.AddHandler({.on_add = add,
+                         .on_update = [add](const auto&, const auto& now) { add(now); },
+                         .on_delete =
+                             [this](const auto& workload) {
+                               last_attempt_by_check_.erase(workload->meta.uid);
+                               created_.erase(workload->meta.uid);
+                             }});
+  const auto add_owner = [this, &controller](const auto& request) {
+    Forget(*request);
+    if (const api::OwnerReference* owner = api::ControllerOf(request->meta)) {
+      controller.Add({request->meta.namespace_name, owner->name});
+    }
+  };
+  requests_.AddHandler({.on_add = add_owner,
+                        .on_update = [add_owner](const auto&, const auto& now) { add_owner(now); },
+                        .on_delete = add_owner});
+  // A new template may have to change owner; one that is gone while its request waits, made again.
+  const auto add_templates_workload = [this, &controller](const auto& object) {
+    const api::OwnerReference* owner = api::ControllerOf(object->meta);
+    if (owner == nullptr) return;
+    const std::string& space = object->meta.namespace_name;
+    if (owner->kind == "Workload") return controller.Add({space, owner->name});
+    const auto request = requests_.Get({space, owner->name});
+    if (owner->kind != "ProvisioningRequest" || request == nullptr) return;
+    if (const api::OwnerReference* workload = api::ControllerOf(request->meta)) {
+      controller.Add({space, workload->name});
+    }
+  };
+  templates_.AddHandler({.on_add = add_templates_workload, .on_delete = add_templates_workload});
+  const auto add_users = [this, &controller](const std::string& check) {
+    for (const auto& workload : workloads_.ByIndex(kCheckIndex, check)) {
+      controller.Add(workload->meta.key());
+    }
+  };
+  const auto check_changed = [add_users](const auto& check) { add_users(check->meta.name); };
+  checks_.AddHandler(
+      {.on_add = check_changed,
+       .on_update = [check_changed](const auto&, const auto& now) { check_changed(now); },
+       .on_delete = check_changed});
+  const auto config_changed = [this, add_users](const auto& config) {
+    for (const auto& [key, check] : checks_.objects()) {
+      const Result<std::string> name = ConfigNameOf(*check);
+      if (name && *name == config->meta.name) add_users(key.name);
+    }
+  };
+  configs_.AddHandler(
+      {.on_add = config_changed,
+       .on_update = [config_changed](const auto&, const auto& now) { config_changed(now); },
+       .on_delete = config_changed});
+  const auto stale = [this](const auto&) { flavors_stale_ = true; };
+  flavors_.AddHandler({.on_add = stale,
+                       .on_update = [this](const auto&, const auto&) { flavors_stale_ = true; },
+                       .on_delete = stale});
+}
+
+void RequestReconciler::Reconcile(const api::ObjectKey& key, Done done) {
+  const WorkloadPtr workload = workloads_.Get(key);
+  if (workload == nullptr) return done(kube::NextLook{});  // its requests go with it
+  const Situation situation = Observe(*workload);
+  if (situation.checks.empty() && situation.requests.empty() && situation.templates.empty()) {
+    return done(kube::NextLook{});
+  }
+  const Decision decision = Decide(situation, options_, clock_.Now());
+  kube::RunSteps(StepsFor(workload, decision),
+                 [done = std::move(done), wake = decision.next_wake](const Status& status) {
+                   if (!status) return done(status.error());
+                   done(kube::NextLook{wake});
+                 });
+}
+
+Situation RequestReconciler::Observe(const api::Workload& workload) {
+  RefreshFlavors();
+  Situation situation;
+  situation.workload = &workload;
+  situation.flavors = &flavor_table_;
+  const auto attempts = last_attempt_by_check_.find(workload.meta.uid);
+  for (const api::AdmissionCheckState& state : OurChecks(workload)) {
+    CheckInput input{.name = state.name};
+    const auto check = checks_.Get({"", state.name});
+    if (const Result<std::string> name = ConfigNameOf(*check)) {
+      // Alive as long as the informer's store does not change, that is, for this call.
+      input.config = configs_.Get({"", *name}).get();
+    }
+    if (attempts != last_attempt_by_check_.end()) {
+      const auto attempt = attempts->second.find(state.name);
+      if (attempt != attempts->second.end()) input.last_attempt = attempt->second;
+    }
+    situation.checks.push_back(std::move(input));
+  }
+  ObserveRequests(workload, situation);
+  ObserveTemplates(workload, situation);
+  return situation;
+}
+
+std::vector<api::AdmissionCheckState> RequestReconciler::OurChecks(
+    const api::Workload& workload) const {
+  std::vector<api::AdmissionCheckState> ours;
+  for (const api::AdmissionCheckState& state : workload.status.admission_checks) {
+    const auto check = checks_.Get({"", state.name});
+    if (check != nullptr && check->controller_name == api::kProvisioningCheckController) {
+      ours.push_back(state);
+    }
+  }
+  return ours;
+}
+
+void RequestReconciler::ObserveRequests(const api::Workload& workload, Situation& situation) {
+  for (const auto& request : requests_.ByIndex(kOwnerIndex, workload.meta.uid)) {
+    situation.requests.push_back(*request);
+  }
+  const auto created = created_.find(workload.meta.uid);
+  if (created == created_.end()) return;
+  std::vector<Created>& list = created->second;
+  list.erase(std::remove_if(list.begin(), list.end(),
+                            [this](const Created& each) {
+                              return clock_.SteadyNow() - each.at > kInformerLag;
+                            }),
+             list.end());
+  for (const Created& each : list) situation.requests.push_back(each.request);
+}
+
+void RequestReconciler::ObserveTemplates(const api::Workload& workload,
+                                         Situation& situation) const {
+  std::vector<std::string> owners{workload.meta.uid};
+  for (const api::ProvisioningRequest& request : situation.requests) {
+    owners.push_back(request.meta.uid);
+  }
+  for (const std::string& uid : owners) {
+    for (const auto& each : templates_.ByIndex(kOwnerIndex, uid)) {
+      situation.templates.push_back({each->meta.name, uid});
+    }
+  }
+}
+
+void RequestReconciler::RefreshFlavors() {
+  if (!std::exchange(flavors_stale_, false)) return;
+  flavor_table_.clear();
+  for (const auto& [key, flavor] : flavors_.objects()) flavor_table_[key.name] = *flavor;
+}
+
+void RequestReconciler::Forget(const api::ProvisioningRequest& request) {
+  const api::OwnerReference* owner = api::ControllerOf(request.meta);
+  if (owner == nullptr) return;
+  const auto created = created_.find(owner->uid);
+  if (created == created_.end()) return;
+  std::vector<Created>& list = created->second;
+  list.erase(std::remove_if(list.begin(), list.end(),
+                            [&request](const Created& each) {
+                              return each.request.meta.name == request.meta.name;
+                            }),
+             list.end());
+}
+
+std::vector<kube::Step> RequestReconciler::StepsFor(const WorkloadPtr& workload,
+                                                    const Decision& decision) {
+  std::vector<kube::Step> steps;
+  if (!decision.checks.empty()) steps.push_back(ChecksStep(workload, decision.checks));
+  for (const Action& action : decision.actions) steps.push_back(ActionStep(workload, action));
+  return steps;
+}
+
+// All checks of ours: what an applied configuration leaves out is taken away.
+kube::Step RequestReconciler::ChecksStep(const WorkloadPtr& workload,
+                                         std::vector<api::AdmissionCheckState> changed) {
+  std::vector<api::AdmissionCheckState> checks = OurChecks(*workload);
+  for (api::AdmissionCheckState& check : checks) {
+    for (const api::AdmissionCheckState& each : changed) {
+      if (each.name == check.name) check = each;
+    }
+  }
+  return [this, workload, checks = std::move(checks)](std::function<void(Status)> next) {
+    manager_.client().Patch(api::KindOf<api::Workload>(), workload->meta.key(), PatchType::kApply,
+                            ChecksApply(*workload, checks), OurStatusWrite(),
+                            [this, next = std::move(next)](const Result<kube::JsonPtr>& written) {
+                              if (!written)
+                                return next(Annotate(written.error(), "writing the check's state"));
+                              workloads_.Ingest(**written);
+                              next(OkStatus());
+                            });
+  };
+}
+
+kube::Step RequestReconciler::ActionStep(const WorkloadPtr& workload, const Action& action) {
+  const std::string& space = workload->meta.namespace_name;
+  if (const auto* make = std::get_if<CreateTemplate>(&action)) {
+    return CreateTemplateStep(workload, *make);
+  }
+  if (const auto* ask = std::get_if<CreateRequest>(&action)) {
+    return CreateRequestStep(workload, *ask);
+  }
+  if (const auto* own = std::get_if<OwnTemplate>(&action)) return OwnTemplateStep(workload, *own);
+  if (const auto* drop = std::get_if<DeleteRequest>(&action)) {
+    return DeleteStep(api::KindOf<api::ProvisioningRequest>(), {space, drop->name});
+  }
+  if (const auto* drop = std::get_if<DeleteTemplate>(&action)) {
+    return DeleteStep(api::KindOf<api::PodTemplateObject>(), {space, drop->name});
+  }
+  return [this, workload,
+          event = std::get<CheckEvent>(action)](const std::function<void(Status)>& next) {
+    events_.Record(kube::ReferenceTo(*workload), kube::EventType::kNormal, event.reason, "",
+                   event.message);
+    next(OkStatus());
+  };
+}
+
+kube::Step RequestReconciler::CreateTemplateStep(const WorkloadPtr& workload,
+                                                 const CreateTemplate& action) {
+  api::PodTemplateObject object;
+  object.meta.namespace_name = workload->meta.namespace_name;
+  object.meta.name = action.name;
+  object.meta.labels = {{api::kManagedLabel, "true"}};
+  object.meta.owner_references = {
+      action.owner ? *action.owner
+                   : api::OwnerReference{.api_version = api::KindOf<api::Workload>().api_version(),
+                                         .kind = "Workload",
+                                         .name = workload->meta.name,
+                                         .uid = workload->meta.uid,
+                                         .controller = true,
+                                         .block_owner_deletion = true}};
+  object.pod_template = action.pod_template;
+  return [this, object = std::move(object)](std::function<void(Status)> next) {
+    manager_.client().Create(
+        api::KindOf<api::PodTemplateObject>(), object.meta.namespace_name, api::Encode(object),
+        {.field_manager = api::kProvisioningCheckController},
+        [name = object.meta.name, next = std::move(next)](const Result<kube::JsonPtr>& done) {
+          if (done || done.error().code == ErrorCode::kAlreadyExists) return next(OkStatus());
+          next(Annotate(done.error(), "creating PodTemplate " + name));
+        });
+  };
+}
+
+kube::Step RequestReconciler::CreateRequestStep(const WorkloadPtr& workload,
+                                                const CreateRequest& action) {
+  return [this, workload, action](std::function<void(Status)> next) {
+    manager_.client().Create(
+        api::KindOf<api::ProvisioningRequest>(), workload->meta.namespace_name,
+        api::Encode(action.request), {.field_manager = api::kProvisioningCheckController},
+        [this, workload, action, next = std::move(next)](const Result<kube::JsonPtr>& done) {
+          if (!done && IsRefusal(done.error())) {
+            return TellRefusal(workload, action, done.error(), next);
+          }
+          if (!done && done.error().code != ErrorCode::kAlreadyExists) {
+            return next(
+                Annotate(done.error(), "creating ProvisioningRequest " + action.request.meta.name));
+          }
+          std::int32_t& last = last_attempt_by_check_[workload->meta.uid][action.check];
+          last = std::max(last, action.attempt);
+          if (done && requests_.Get(action.request.meta.key()) == nullptr) {
+            if (auto request = api::Decode<api::ProvisioningRequest>(**done)) {
+              created_[workload->meta.uid].push_back({*std::move(request), clock_.SteadyNow()});
+            }
+          }
+          next(OkStatus());
+        });
+  };
+}
+
+// The API will not have it (a parameter too long, no rights): somebody has to act.
+void RequestReconciler::TellRefusal(const WorkloadPtr& workload, const CreateRequest& action,
+                                    const Error& error, std::function<void(Status)> next) {
+  const std::string message =
+      "Error creating ProvisioningRequest \"" + action.request.meta.name + "\": " + error.message;
+  events_.Record(kube::ReferenceTo(*workload), kube::EventType::kWarning, "FailedCreate", "",
+                 message);
+  std::vector<api::AdmissionCheckState> checks = OurChecks(*workload);
+  bool changed = false;
+  for (api::AdmissionCheckState& check : checks) {
+    if (check.name != action.check) continue;
+    changed = check.message != message;
+    check.message = message;
+  }
+  const Error failure = Annotate(error, "creating ProvisioningRequest");
+  if (!changed) return next(Error{ErrorCode::kUnavailable, failure.message});
+  manager_.client().Patch(api::KindOf<api::Workload>(), workload->meta.key(), PatchType::kApply,
+                          ChecksApply(*workload, checks), OurStatusWrite(),
+                          [next = std::move(next), failure](const Result<kube::JsonPtr>&) {
+                            // Tried again later: quotas and rights may change.
+                            next(Error{ErrorCode::kUnavailable, failure.message});
+                          });
+}
+
+kube::Step RequestReconciler::OwnTemplateStep(const WorkloadPtr& workload,
+                                              const OwnTemplate& action) {
+  const api::ObjectKey key{workload->meta.namespace_name, action.name};
+  return [this, key, owner = action.owner](std::function<void(Status)> next) {
+    const auto now = templates_.Get(key);
+    if (now == nullptr) return next(OkStatus());
+    api::ObjectMeta meta = now->meta;
+    meta.owner_references = {owner};
+    const Json patch = {{"metadata",
+                         {{"ownerReferences", api::Encode(meta)["ownerReferences"]},
+                          {"resourceVersion", meta.resource_version}}}};
+    manager_.client().Patch(
+        api::KindOf<api::PodTemplateObject>(), key, PatchType::kMerge, patch,
+        {.field_manager = api::kProvisioningCheckController},
+        [this, next = std::move(next)](const Result<kube::JsonPtr>& done) {
+          if (!done) return next(Gone(Annotate(done.error(), "giving a PodTemplate its owner")));
+          templates_.Ingest(**done);
+          next(OkStatus());
+        });
+  };
+}
+
+kube::Step RequestReconciler::DeleteStep(const api::ResourceKind& kind, api::ObjectKey key) {
+  return [this, &kind, key = std::move(key)](std::function<void(Status)> next) {
+    manager_.client().Delete(
+        kind, key, {.propagation_policy = "Background"},
+        [next = std::move(next)](Status done) { next(Gone(std::move(done))); });
+  };
+}
+
+}  // namespace berth::provisioning

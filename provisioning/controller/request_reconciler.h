@@ -1,0 +1,78 @@
+// provisioning/controller/request_reconciler.h — Workloads that wait for capacity: observe, decide
+// (decide.h), perform.
+//
+// The check's new state is written first, on the Workload's resourceVersion, so that an eviction
+// under way is never overwritten; then templates and requests, one after the other.
+//
+// Threads: one Executor, that of the manager.
+// Errors: of the API, with what was being done in front; the work queue repeats the key. A request
+// that the API refuses is told in the check's message and in an event.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/provisioning_request.h"
+#include "api/workload.h"
+#include "base/clock.h"
+#include "kube/runtime/events.h"
+#include "kube/runtime/manager.h"
+#include "kube/runtime/reconciler.h"
+#include "kube/runtime/steps.h"
+#include "provisioning/decide.h"
+
+namespace berth::provisioning {
+
+class RequestReconciler final : public kube::Reconciler {
+ public:
+  RequestReconciler(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
+                    DecideOptions options);
+
+  void Watch(kube::Controller& controller);
+  std::string_view name() const override { return "provisioning"; }
+  void Reconcile(const api::ObjectKey& key, Done done) override;
+
+ private:
+  using WorkloadPtr = std::shared_ptr<const api::Workload>;
+  struct Created {  // a request of ours that the informer does not show yet
+    api::ProvisioningRequest request;
+    SteadyTime at;
+  };
+
+  Situation Observe(const api::Workload& workload);
+  void ObserveRequests(const api::Workload& workload, Situation& situation);
+  void ObserveTemplates(const api::Workload& workload, Situation& situation) const;
+  void RefreshFlavors();
+  void Forget(const api::ProvisioningRequest& request);
+
+  std::vector<kube::Step> StepsFor(const WorkloadPtr& workload, const Decision& decision);
+  kube::Step ChecksStep(const WorkloadPtr& workload, std::vector<api::AdmissionCheckState> changed);
+  kube::Step ActionStep(const WorkloadPtr& workload, const Action& action);
+  kube::Step CreateTemplateStep(const WorkloadPtr& workload, const CreateTemplate& action);
+  kube::Step CreateRequestStep(const WorkloadPtr& workload, const CreateRequest& action);
+  kube::Step OwnTemplateStep(const WorkloadPtr& workload, const OwnTemplate& action);
+  kube::Step DeleteStep(const api::ResourceKind& kind, api::ObjectKey key);
+  void TellRefusal(const WorkloadPtr& workload, const CreateRequest& action, const Error& error,
+                   std::function<void(Status)> next);
+  std::vector<api::AdmissionCheckState> OurChecks(const api::Workload& workload) const;
+
+  kube::Manager& manager_;
+  const Clock& clock_;
+  kube::EventRecorder& events_;
+  DecideOptions options_;
+  kube::Informer<api::Workload>& workloads_;
+  kube::Informer<api::AdmissionCheck>& checks_;
+  kube::Informer<api::ProvisioningRequestConfig>& configs_;
+  kube::Informer<api::ProvisioningRequest>& requests_;
+  kube::Informer<api::PodTemplateObject>& templates_;
+  kube::Informer<api::ResourceFlavor>& flavors_;
+  FlavorsByName flavor_table_;
+  bool flavors_stale_ = true;
+  // By Workload uid.
+  std::map<std::string, std::map<std::string, std::int32_t>> last_attempt_by_check_;
+  std::map<std::string, std::vector<Created>> created_;
+};
+
+}  // namespace berth::provisioning

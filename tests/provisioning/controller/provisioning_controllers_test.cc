@@ -1,0 +1,242 @@
+// Goal: a Workload with quota gets templates and a request through the API, its check follows the
+// request, and faults of the API change nothing about the end.
+// Method: both reconcilers on the fake API in virtual time; the test plays queue and cloud.
+#include "provisioning/controller/provisioning_controllers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/fake_transport.h"
+#include "tests/support/sim_executor.h"
+
+namespace berth::provisioning {
+namespace {
+
+using Json = nlohmann::json;
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using Effect = kube::FakeTransport::Effect;
+
+constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta2/";
+constexpr char kWorkloads[] = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
+constexpr char kRequests[] =
+    "/apis/autoscaling.x-k8s.io/v1/namespaces/default/provisioningrequests";
+constexpr char kTemplates[] = "/api/v1/namespaces/default/podtemplates";
+
+class ProvisioningControllersTest : public ::testing::Test {
+ protected:
+  ProvisioningControllersTest() {
+    api_.Put(kKueue + std::string("admissionchecks"), Json::parse(R"({
+      "metadata": {"name": "dws-prov"},
+      "spec": {"controllerName": "kueue.x-k8s.io/provisioning-request",
+               "parameters": {"apiGroup": "kueue.x-k8s.io", "kind": "ProvisioningRequestConfig",
+                              "name": "dws-config"}}})"));
+    PutConfig();
+    manager_.StartInformers();
+    manager_.StartControllers();
+    Settle();
+  }
+
+  void PutConfig(const Json& parameters = Json::object()) {
+    api_.Put(kKueue + std::string("provisioningrequestconfigs"),
+             {{"metadata", {{"name", "dws-config"}}},
+              {"spec",
+               {{"provisioningClassName", "queued-provisioning.gke.io"},
+                {"managedResources", {"nvidia.com/gpu"}},
+                {"parameters", parameters}}}});
+  }
+  void Settle() { executor_.RunFor(10s); }
+
+  void GiveQuota() {
+    api_.Put(kWorkloads, Json::parse(R"({"apiVersion": "kueue.x-k8s.io/v1beta2",
+      "kind": "Workload", "metadata": {"name": "wl", "namespace": "default"},
+      "spec": {"queueName": "lq", "podSets": [{"name": "main", "count": 1, "template": {"spec": {
+        "nodeSelector": {"pool": "t4"}, "volumes": [{"name": "v"}],
+        "containers": [{"name": "c", "image": "i",
+                        "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}}]},
+      "status": {
+        "conditions": [{"type": "QuotaReserved", "status": "True", "reason": "QuotaReserved",
+                        "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}],
+        "admission": {"clusterQueue": "cq", "podSetAssignments": [
+          {"name": "main", "count": 1, "flavors": {"nvidia.com/gpu": "gpu"}}]},
+        "admissionChecks": [{"name": "dws-prov", "state": "Pending", "message": "",
+                             "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})"));
+    Settle();
+  }
+
+  Json Get(const std::string& path) {
+    const Json* found = api_.Find(path);
+    return found != nullptr ? *found : Json();
+  }
+  Json Request(int attempt = 1) {
+    return Get(std::string(kRequests) + "/wl-dws-prov-" + std::to_string(attempt));
+  }
+  Json Template(int attempt = 1) {
+    return Get(std::string(kTemplates) + "/ppt-wl-dws-prov-" + std::to_string(attempt) + "-main");
+  }
+  Json Check() { return Get(std::string(kWorkloads) + "/wl")["status"]["admissionChecks"][0]; }
+
+  void Answer(const std::string& type, const std::string& status, const std::string& reason,
+              const std::string& message, int attempt = 1) {
+    Json request = Request(attempt);
+    request["status"]["conditions"].push_back({{"type", type},
+                                               {"status", status},
+                                               {"reason", reason},
+                                               {"message", message},
+                                               {"lastTransitionTime", "2026-01-01T00:00:10Z"}});
+    api_.Put(kRequests, request);
+    Settle();
+  }
+
+  FakeClock clock_;
+  SimExecutor executor_{clock_};
+  kube::FakeTransport api_{executor_, clock_};
+  kube::ApiClient client_{api_, executor_};
+  kube::EventRecorder events_{client_, clock_, {.controller = "kueue-provisioning"}};
+  kube::Manager manager_{client_, executor_};
+  ProvisioningControllers controllers_{manager_, clock_, events_, {}};
+};
+
+TEST_F(ProvisioningControllersTest, TheCheckIsActiveWhileItsConfigExists) {
+  const auto active = [this] {
+    return Get(kKueue + std::string("admissionchecks/dws-prov"))["status"]["conditions"][0];
+  };
+  EXPECT_EQ(active()["status"], "True");
+  EXPECT_EQ(active()["reason"], "Active");
+  api_.Remove(kKueue + std::string("provisioningrequestconfigs/dws-config"));
+  Settle();
+  EXPECT_EQ(active()["status"], "False");
+  EXPECT_EQ(active()["reason"], "BadParametersRef");
+  EXPECT_THAT(active()["message"].get<std::string>(), HasSubstr("\"dws-config\" not found"));
+  PutConfig();
+  Settle();
+  EXPECT_EQ(active()["status"], "True");
+}
+
+TEST_F(ProvisioningControllersTest, TemplateRequestAndOwnership) {
+  GiveQuota();
+  ASSERT_FALSE(Request().is_null());
+  EXPECT_EQ(Request()["spec"]["provisioningClassName"], "queued-provisioning.gke.io");
+  EXPECT_EQ(Request()["metadata"]["ownerReferences"][0]["kind"], "Workload");
+  ASSERT_FALSE(Template().is_null());
+  EXPECT_EQ(Template()["metadata"]["ownerReferences"][0]["kind"], "ProvisioningRequest");
+  EXPECT_EQ(Template()["template"]["spec"]["volumes"][0]["name"], "v") << "unknown fields survive";
+  EXPECT_EQ(
+      Template()["template"]["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"],
+      "1");
+  std::vector<std::string> created;
+  for (const auto& request : api_.requests()) {
+    if (request.method == "POST" && request.path.find("events") == std::string::npos) {
+      created.push_back(request.path);
+    }
+  }
+  EXPECT_EQ(created, (std::vector<std::string>{kTemplates, kRequests})) << "templates first";
+  const std::size_t writes = api_.CountWrites();
+  executor_.RunFor(60s);
+  EXPECT_EQ(api_.CountWrites(), writes) << "at rest nothing is written";
+}
+
+TEST_F(ProvisioningControllersTest, ProvisionedIsReadyWithUpdates) {
+  GiveQuota();
+  Answer("Accepted", "True", "SuccessfullyQueued", "queued");
+  Answer("Provisioned", "False", "ResourcePoolExhausted", "Waiting for resources.");
+  EXPECT_EQ(Check()["message"], "Waiting for resources.");
+  Json request = Request();
+  request["status"]["conditions"][1]["status"] = "True";
+  request["status"]["conditions"][1]["message"] = "It is there.";
+  api_.Put(kRequests, request);
+  Settle();
+  EXPECT_EQ(Check()["state"], "Ready");
+  EXPECT_EQ(Check()["podSetUpdates"][0]["annotations"]
+                   ["autoscaling.x-k8s.io/consume-provisioning-request"],
+            "wl-dws-prov-1");
+}
+
+TEST_F(ProvisioningControllersTest, FailureIsRetryAndTheNextAttemptFollows) {
+  GiveQuota();
+  Answer("Failed", "True", "QuotaExceeded", "No quota.");
+  EXPECT_EQ(Check()["state"], "Retry");
+  EXPECT_EQ(Check()["retryCount"], 1);
+  // The queue takes the quota back.
+  Json workload = Get(std::string(kWorkloads) + "/wl");
+  workload["status"].erase("admission");
+  workload["status"]["conditions"][0]["status"] = "False";
+  workload["status"]["admissionChecks"][0]["state"] = "Pending";
+  workload["status"]["admissionChecks"][0].erase("requeueAfterSeconds");
+  const Json reset = workload["status"]["admissionChecks"];
+  api_.Put(kWorkloads, workload);
+  Settle();
+  EXPECT_TRUE(Request().is_null());
+  EXPECT_TRUE(Template().is_null());
+  GiveQuota();
+  workload = Get(std::string(kWorkloads) + "/wl");
+  workload["status"]["admissionChecks"] = reset;
+  api_.Put(kWorkloads, workload);
+  Settle();
+  EXPECT_FALSE(Request(2).is_null());
+}
+
+TEST_F(ProvisioningControllersTest, AConfigChangeAsksAnew) {
+  GiveQuota();
+  PutConfig({{"maxRunDurationSeconds", "600"}});
+  Settle();
+  EXPECT_TRUE(Request(1).is_null());
+  EXPECT_EQ(Request(2)["spec"]["parameters"]["maxRunDurationSeconds"], "600");
+}
+
+TEST_F(ProvisioningControllersTest, ADeletedRequestIsMadeAgainWithTheNextNumber) {
+  GiveQuota();
+  api_.Remove(std::string(kRequests) + "/wl-dws-prov-1");
+  api_.Remove(std::string(kTemplates) + "/ppt-wl-dws-prov-1-main");
+  Settle();
+  EXPECT_FALSE(Request(2).is_null());
+}
+
+TEST_F(ProvisioningControllersTest, FaultsChangeNothingAboutTheEnd) {
+  struct Fault {
+    std::string what;
+    int status;
+    Effect effect;
+  };
+  for (const Fault& fault : {Fault{std::string("POST ") + kTemplates, 0, Effect::kDone},
+                             Fault{std::string("POST ") + kRequests, 0, Effect::kDone},
+                             Fault{std::string("POST ") + kRequests, 500, Effect::kNone},
+                             Fault{std::string("PATCH ") + kTemplates, 409, Effect::kNone}}) {
+    api_.FailNext(fault.what, fault.status, fault.effect);
+    GiveQuota();
+    EXPECT_FALSE(Request(1).is_null()) << fault.what;
+    EXPECT_TRUE(Request(2).is_null()) << fault.what;
+    EXPECT_EQ(Template()["metadata"]["ownerReferences"][0]["kind"], "ProvisioningRequest")
+        << fault.what;
+    api_.Remove(std::string(kWorkloads) + "/wl");
+    api_.Remove(std::string(kRequests) + "/wl-dws-prov-1");
+    api_.Remove(std::string(kTemplates) + "/ppt-wl-dws-prov-1-main");
+    Settle();
+  }
+}
+
+TEST_F(ProvisioningControllersTest, AStateWriteThatConflictsIsDecidedAgain) {
+  GiveQuota();
+  api_.FailNext(std::string("PATCH ") + kWorkloads, 409);
+  Answer("Provisioned", "True", "Provisioned", "It is there.");
+  EXPECT_EQ(Check()["state"], "Ready");
+}
+
+TEST_F(ProvisioningControllersTest, ARefusalIsTold) {
+  api_.FailNext(std::string("POST ") + kRequests, 422);
+  api_.FailNext(std::string("POST ") + kRequests, 422);
+  api_.Put(kWorkloads, Json{{"metadata", {{"name", "other"}, {"namespace", "default"}}}});
+  GiveQuota();
+  executor_.RunFor(5s);
+  bool told = false;
+  for (const auto& request : api_.requests()) {
+    told =
+        told || request.body.dump().find("Error creating ProvisioningRequest") != std::string::npos;
+  }
+  EXPECT_TRUE(told);
+  EXPECT_FALSE(Request(1).is_null()) << "and tried again";
+}
+
+}  // namespace
+}  // namespace berth::provisioning
