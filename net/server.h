@@ -25,7 +25,8 @@ namespace berth::net {
 
 class IoPool;
 
-// A response that goes on: a watch, a log. Chunked transfer encoding.
+// A response that goes on: a watch, a log. Chunked transfer encoding. Dropping the last reference
+// closes it.
 class Stream {
  public:
   virtual ~Stream() = default;

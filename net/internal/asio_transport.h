@@ -12,7 +12,7 @@ namespace berth::net {
 
 // `socket` was made with the strand's executor; `tls` may be null.
 std::unique_ptr<Transport> MakeTransport(boost::asio::ip::tcp::socket socket,
-                                         std::shared_ptr<TlsContext> tls);
+                                         const std::shared_ptr<TlsContext>& tls);
 
 // "127.0.0.1:80", "[::1]:80"
 std::string EndpointText(const boost::asio::ip::tcp::endpoint& endpoint);

@@ -7,6 +7,22 @@
 #include "net/internal/server_session.h"
 
 namespace berth::net {
+namespace {
+
+// What the program holds; the session holds the stream itself.
+class OpenStream final : public Stream {
+ public:
+  explicit OpenStream(std::shared_ptr<ServerStream> stream) : stream_(std::move(stream)) {}
+  ~OpenStream() override { stream_->Close(); }
+  bool Write(std::string bytes) override { return stream_->Write(bytes); }
+  void Close() override { stream_->Close(); }
+  void OnGone(std::function<void()> gone) override { stream_->OnGone(std::move(gone)); }
+
+ private:
+  const std::shared_ptr<ServerStream> stream_;
+};
+
+}  // namespace
 
 ServerStream::ServerStream(std::weak_ptr<ServerSession> session, Strand strand, Framing framing,
                            std::size_t max_backlog_bytes)
@@ -15,7 +31,7 @@ ServerStream::ServerStream(std::weak_ptr<ServerSession> session, Strand strand, 
       framing_(framing),
       max_backlog_bytes_(max_backlog_bytes) {}
 
-bool ServerStream::Write(std::string bytes) {
+bool ServerStream::Write(std::string_view bytes) {
   const std::lock_guard lock(mutex_);
   if (is_gone_ || is_closing_) return false;
   if (bytes.empty()) return true;  // an empty chunk would end the response
@@ -104,17 +120,17 @@ std::shared_ptr<Stream> ServerResponder::StartStream(int status, Headers headers
                                                context_.max_backlog_bytes);
   if (is_answered_.exchange(true)) {
     stream->MarkGone();
-    return stream;
+    return std::make_shared<OpenStream>(std::move(stream));
   }
   context_.strand.Dispatch(
       [session = context_.session, stream, status, headers = std::move(headers)]() mutable {
         if (const auto open = session.lock()) {
-          open->StartStream(std::move(stream), status, headers);
+          open->StartStream(stream, status, headers);
         } else {
           stream->MarkGone();
         }
       });
-  return stream;
+  return std::make_shared<OpenStream>(std::move(stream));
 }
 
 }  // namespace berth::net

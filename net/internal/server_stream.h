@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "net/internal/strand.h"
 #include "net/server.h"
@@ -18,16 +19,17 @@ namespace berth::net {
 
 class ServerSession;
 
-class ServerStream final : public Stream {
+class ServerStream final {
  public:
   enum class Framing { kChunked, kPlain };  // kPlain: HTTP/1.0
 
   ServerStream(std::weak_ptr<ServerSession> session, Strand strand, Framing framing,
                std::size_t max_backlog_bytes);
 
-  bool Write(std::string bytes) override;
-  void Close() override;
-  void OnGone(std::function<void()> gone) override;
+  // As Stream.
+  bool Write(std::string_view bytes);
+  void Close();
+  void OnGone(std::function<void()> gone);
 
   // The rest is for the session, on its strand.
   struct Output {

@@ -57,7 +57,7 @@ void SetOptions(tcp::socket& socket) {
 
 class AsioTransport final : public Transport {
  public:
-  AsioTransport(tcp::socket socket, std::shared_ptr<TlsContext> tls)
+  AsioTransport(tcp::socket socket, const TlsContext* tls)
       : socket_(std::move(socket)),
         resolver_(socket_.get_executor()),
         timer_(socket_.get_executor()) {
@@ -317,8 +317,9 @@ std::string EndpointText(const tcp::endpoint& endpoint) {
   return endpoint.address().is_v6() ? "[" + address + "]:" + port : address + ":" + port;
 }
 
-std::unique_ptr<Transport> MakeTransport(tcp::socket socket, std::shared_ptr<TlsContext> tls) {
-  return std::make_unique<AsioTransport>(std::move(socket), std::move(tls));
+std::unique_ptr<Transport> MakeTransport(tcp::socket socket,
+                                         const std::shared_ptr<TlsContext>& tls) {
+  return std::make_unique<AsioTransport>(std::move(socket), tls.get());
 }
 
 std::unique_ptr<Transport> MakeTransport(const Strand& strand) {

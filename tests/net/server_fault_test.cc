@@ -3,8 +3,10 @@
 #include <chrono>
 #include <future>
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include "net/server.h"
 #include "tests/net/server_fixture.h"
@@ -237,6 +239,41 @@ TEST_F(ServerFault, AClosedStreamLeavesTheConnectionInOrder) {
   plain->Write("no chunks");
   plain->Close();
   EXPECT_THAT(old.ReadToEnd(), EndsWith("\r\n\r\nno chunks"));
+}
+
+TEST_F(ServerFault, ADroppedStreamIsClosed) {
+  StartServer();
+  RawPeer peer = Connect();
+  for (int round = 0; round < 2; ++round) {
+    peer.Send("GET /brief HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_THAT(peer.ReadResponse(), EndsWith("\r\n\r\n9\r\nall of it\r\n0\r\n\r\n"));
+  }
+  peer.Send("HEAD /brief HTTP/1.1\r\nHost: x\r\n\r\nGET /brief HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(peer.ReadUntil("\r\n\r\n"), HasSubstr("\r\nTransfer-Encoding: chunked\r\n"));
+  EXPECT_THAT(peer.ReadResponse(), EndsWith("\r\n\r\n9\r\nall of it\r\n0\r\n\r\n"));
+}
+
+TEST_F(ServerFault, AcceptsAgainAfterItRanOutOfFileDescriptors) {
+  StartServer();
+  RawPeer last = Connect();
+  last.Send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(last.ReadResponse(), EndsWith("GET /1 "));  // accepted, so that none is pending
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int next = dup(socket);  // the lowest that is free
+  close(next);
+  close(socket);
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(socket) + 1;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  RawPeer waiting = Connect();  // takes the last one; the server has none
+  waiting.Send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
+  last.Send("GET /3 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(last.ReadResponse(), EndsWith("GET /3 "));
+  EXPECT_EQ(request_count(), 2);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(waiting.ReadResponse(), EndsWith("GET /2 "));
 }
 
 TEST_F(ServerFault, ConnectionsHaveALimit) {

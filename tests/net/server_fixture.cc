@@ -56,6 +56,10 @@ void ServerFixture::Handle(const Request& request, std::shared_ptr<Responder> re
     waiter_.Notify([&] { streams_.push_back(std::move(stream)); });
     return;
   }
+  if (request.target == "/brief") {
+    responder->StartStream(200, {})->Write("all of it");  // and dropped
+    return;
+  }
   if (request.target == "/late") {
     waiter_.Notify([&] { responders_.push_back(std::move(responder)); });
     return;

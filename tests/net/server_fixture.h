@@ -48,6 +48,7 @@ std::shared_ptr<const TlsIdentity> TestServerIdentity();  // for localhost, 127.
 //   /big?N     200, N bytes
 //   /who       200, the client certificate's CN and O
 //   /stream    200, a stream that the test writes to
+//   /brief     200, a stream with one piece that is dropped at once
 //   /drop      drops its responder
 //   /throw     throws
 //   /late      keeps its responder for the test
