@@ -55,6 +55,12 @@ std::shared_ptr<const api::ResourceFlavor> ClusterState::flavor(FlavorId id) con
   return slot < flavors_by_id_.size() ? flavors_by_id_[slot] : nullptr;
 }
 
+std::optional<ClusterQueueId> ClusterState::FindQueue(const std::string& name) const {
+  const auto found = present_.find(name);
+  if (found == present_.end()) return std::nullopt;
+  return found->second;
+}
+
 const api::Topology* ClusterState::topology(const std::string& name) const {
   const auto found = topologies_.find(name);
   return found == topologies_.end() ? nullptr : &found->second;

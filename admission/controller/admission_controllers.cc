@@ -1,0 +1,370 @@
+#include "admission/controller/admission_controllers.h"
+
+#include <set>
+#include <utility>
+
+#include "admission/controller/admission_metrics.h"
+#include "admission/controller/finalizers.h"
+#include "admission/controller/pending_notes.h"
+#include "admission/controller/queue_reconcilers.h"
+#include "admission/controller/scheduler_loop.h"
+#include "admission/controller/workload_reconciler.h"
+#include "admission/controller/workload_tally.h"
+#include "admission/controller/workload_writer.h"
+#include "api/reasons.h"
+
+namespace berth::admission {
+namespace {
+
+constexpr char kByLocalQueue[] = "localQueue";   // "namespace/name"
+constexpr char kByReservation[] = "reservedIn";  // ClusterQueue
+
+SchedulerConfig WithListing(SchedulerConfig config) {
+  config.listing = SchedulerConfig::Listing::kYes;  // parked workloads are told why
+  return config;
+}
+
+bool Uses(const std::vector<api::ResourceGroup>& groups, const std::string& flavor) {
+  for (const api::ResourceGroup& group : groups) {
+    for (const api::FlavorQuotas& quotas : group.flavors) {
+      if (quotas.flavor == flavor) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+struct AdmissionControllers::Impl {
+  Impl(kube::Manager& the_manager, const Clock& the_clock, kube::EventRecorder& the_events,
+       kube::Metrics& the_metrics, const AdmissionControllersOptions& options);
+
+  QueueLookup MakeLookup() const;
+  QueueReconcilerParts MakeQueueParts();
+  QueueStanding StandingOf(const std::string& name);
+  void AddIndexes();
+  void WatchWorkloads();
+  void WatchLocalQueues();
+  void WatchClusterQueues();
+  template <typename T>
+  void WatchUsed(kube::Controller& controller);
+  void WatchCohorts();
+
+  void AddWorkloadsOf(const api::ClusterQueue& queue);
+  void AddAllClusterQueues();
+  void AddDeletedUsed();
+  bool FlavorInUse(const std::string& name) const;
+  bool CheckInUse(const std::string& name) const;
+  bool TopologyInUse(const std::string& name) const;
+
+  kube::Manager& manager;
+  const Clock& clock;
+  kube::Informer<api::Workload>& workloads;
+  kube::Informer<api::LocalQueue>& local_queues;
+  kube::Informer<api::ClusterQueue>& cluster_queues;
+  kube::Informer<api::Cohort>& cohorts;
+  kube::Informer<api::ResourceFlavor>& flavors;
+  kube::Informer<api::AdmissionCheck>& checks;
+  kube::Informer<api::Topology>& topologies;
+
+  AdmissionMetrics metrics;
+  Scheduler scheduler;
+  WorkloadTally tally;
+  WorkloadWriter writer;
+  PendingNotes notes;
+  SchedulerLoop loop;
+
+  WorkloadReconciler workload_reconciler;
+  ClusterQueueReconciler cluster_queue_reconciler;
+  LocalQueueReconciler local_queue_reconciler;
+  InUseReconciler<api::ResourceFlavor> flavor_reconciler;
+  InUseReconciler<api::AdmissionCheck> check_reconciler;
+  InUseReconciler<api::Topology> topology_reconciler;
+
+  kube::Controller& workload_controller;
+  kube::Controller& cluster_queue_controller;
+  kube::Controller& local_queue_controller;
+  kube::Controller& flavor_controller;
+  kube::Controller& check_controller;
+  kube::Controller& topology_controller;
+};
+
+AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_clock,
+                                 kube::EventRecorder& the_events, kube::Metrics& the_metrics,
+                                 const AdmissionControllersOptions& options)
+    : manager(the_manager),
+      clock(the_clock),
+      workloads(manager.InformerFor<api::Workload>()),
+      local_queues(manager.InformerFor<api::LocalQueue>()),
+      cluster_queues(manager.InformerFor<api::ClusterQueue>()),
+      cohorts(manager.InformerFor<api::Cohort>()),
+      flavors(manager.InformerFor<api::ResourceFlavor>()),
+      checks(manager.InformerFor<api::AdmissionCheck>()),
+      topologies(manager.InformerFor<api::Topology>()),
+      metrics(the_metrics),
+      scheduler(WithListing(options.scheduler)),
+      writer(manager.client(), workloads),
+      notes(workloads, writer, the_events, clock, manager.executor()),
+      loop({manager, scheduler, writer, notes, the_events, clock, metrics}),
+      workload_reconciler({workloads, local_queues, cluster_queues, writer, the_events, clock},
+                          MakeLookup(), options.pods_ready,
+                          [this](const api::Workload& before, const WorkloadPlan& plan) {
+                            metrics.OnPlan(before, plan, clock.Now());
+                          }),
+      cluster_queue_reconciler(MakeQueueParts()),
+      local_queue_reconciler(MakeQueueParts()),
+      flavor_reconciler(manager.client(), flavors,
+                        [this](const std::string& name) { return FlavorInUse(name); }),
+      check_reconciler(manager.client(), checks,
+                       [this](const std::string& name) { return CheckInUse(name); }),
+      topology_reconciler(manager.client(), topologies,
+                          [this](const std::string& name) { return TopologyInUse(name); }),
+      workload_controller(manager.AddController(workload_reconciler,
+                                                {.max_concurrent = options.workload_concurrency})),
+      cluster_queue_controller(manager.AddController(
+          cluster_queue_reconciler, {.max_concurrent = options.queue_concurrency})),
+      local_queue_controller(manager.AddController(local_queue_reconciler,
+                                                   {.max_concurrent = options.queue_concurrency})),
+      flavor_controller(manager.AddController(flavor_reconciler, {})),
+      check_controller(manager.AddController(check_reconciler, {})),
+      topology_controller(manager.AddController(topology_reconciler, {})) {
+  AddIndexes();
+  loop.Connect();  // first: the others ask the scheduler
+  WatchWorkloads();
+  WatchLocalQueues();
+  WatchClusterQueues();
+  WatchUsed<api::ResourceFlavor>(flavor_controller);
+  WatchUsed<api::AdmissionCheck>(check_controller);
+  WatchUsed<api::Topology>(topology_controller);
+  WatchCohorts();
+  manager.OnLeaderStart([this] { loop.Start(); });
+  manager.OnLeaderStop([this] { loop.Stop(); });
+}
+
+QueueLookup AdmissionControllers::Impl::MakeLookup() const {
+  return {.is_active =
+              [this](const std::string& name) {
+                const auto id = scheduler.state().FindQueue(name);
+                return id && scheduler.state().queue(*id).active();
+              },
+          .required_checks = [this](const std::string& name,
+                                    const std::vector<std::string>& used_flavors)
+              -> std::optional<std::vector<std::string>> {
+            const auto id = scheduler.state().FindQueue(name);
+            if (!id) return std::nullopt;
+            return scheduler.state().RequiredChecks(*id, used_flavors);
+          }};
+}
+
+QueueReconcilerParts AdmissionControllers::Impl::MakeQueueParts() {
+  return {manager.client(),
+          cluster_queues,
+          local_queues,
+          tally,
+          clock,
+          [this](const std::string& name) { return StandingOf(name); },
+          [this](const api::ClusterQueue& queue, const api::QueueStatus& status) {
+            metrics.SetClusterQueue(queue, status);
+          },
+          [this](const api::LocalQueue& queue, const api::QueueStatus& status) {
+            metrics.SetLocalQueue(queue, status);
+          }};
+}
+
+QueueStanding AdmissionControllers::Impl::StandingOf(const std::string& name) {
+  const auto id = scheduler.state().FindQueue(name);
+  if (!id) return {false, "Unknown", "Can't admit new workloads: unknown."};
+  const QueueState& queue = scheduler.state().queue(*id);
+  return {queue.active(), queue.ActiveReason(), queue.ActiveMessage(), std::nullopt};
+}
+
+void AdmissionControllers::Impl::AddIndexes() {
+  workloads.AddIndex(kByLocalQueue, [](const api::Workload& workload) {
+    return std::vector{
+        api::ObjectKey{workload.meta.namespace_name, workload.spec.queue_name}.ToString()};
+  });
+  workloads.AddIndex(kByReservation, [](const api::Workload& workload) {
+    if (!workload.status.admission) return std::vector<std::string>{};
+    return std::vector{workload.status.admission->cluster_queue};
+  });
+  local_queues.AddIndex(kByClusterQueue, [](const api::LocalQueue& queue) {
+    return std::vector{queue.cluster_queue};
+  });
+}
+
+void AdmissionControllers::Impl::WatchWorkloads() {
+  const auto changed = [this](const api::Workload* before, const api::Workload* after) {
+    const WorkloadTally::Touched touched = tally.Change(before, after);
+    for (const std::string& name : touched.cluster_queues) cluster_queue_controller.Add({"", name});
+    for (const api::ObjectKey& key : touched.local_queues) {
+      local_queue_controller.Add(key);
+      if (const auto queue = local_queues.Get(key)) {
+        cluster_queue_controller.Add({"", queue->cluster_queue});
+      }
+    }
+    if (after == nullptr) return;
+    workload_controller.Add(after->meta.key());
+    const bool finished = api::IsTrue(after->status.conditions, api::kFinished);
+    if (before != nullptr && finished && !api::IsTrue(before->status.conditions, api::kFinished)) {
+      metrics.OnFinished(*after);
+    }
+  };
+  workloads.AddHandler(
+      {.on_add = [changed](const auto& object) { changed(nullptr, object.get()); },
+       .on_update = [changed](const auto& old,
+                              const auto& object) { changed(old.get(), object.get()); },
+       .on_delete = [changed](const auto& object) { changed(object.get(), nullptr); }});
+}
+
+void AdmissionControllers::Impl::WatchLocalQueues() {
+  const auto touch = [this](const api::LocalQueue& queue) {
+    local_queue_controller.Add(queue.meta.key());
+    if (!queue.cluster_queue.empty()) cluster_queue_controller.Add({"", queue.cluster_queue});
+  };
+  const auto touch_workloads = [this](const api::LocalQueue& queue) {
+    for (const auto& workload : workloads.ByIndex(kByLocalQueue, queue.meta.key().ToString())) {
+      workload_controller.Add(workload->meta.key());
+    }
+  };
+  local_queues.AddHandler({.on_add =
+                               [=](const auto& queue) {
+                                 touch(*queue);
+                                 touch_workloads(*queue);
+                               },
+                           .on_update =
+                               [=](const auto& old, const auto& queue) {
+                                 touch(*old);
+                                 touch(*queue);
+                                 if (old->meta.generation != queue->meta.generation) {
+                                   touch_workloads(*queue);
+                                 }
+                               },
+                           .on_delete =
+                               [=, this](const auto& queue) {
+                                 touch(*queue);
+                                 touch_workloads(*queue);
+                                 metrics.RemoveLocalQueue(queue->meta.key());
+                               }});
+}
+
+void AdmissionControllers::Impl::AddWorkloadsOf(const api::ClusterQueue& queue) {
+  for (const auto& local : local_queues.ByIndex(kByClusterQueue, queue.meta.name)) {
+    local_queue_controller.Add(local->meta.key());
+    for (const auto& workload : workloads.ByIndex(kByLocalQueue, local->meta.key().ToString())) {
+      workload_controller.Add(workload->meta.key());
+    }
+  }
+  for (const auto& workload : workloads.ByIndex(kByReservation, queue.meta.name)) {
+    workload_controller.Add(workload->meta.key());
+  }
+}
+
+void AdmissionControllers::Impl::WatchClusterQueues() {
+  cluster_queues.AddHandler(
+      {.on_add =
+           [this](const auto& queue) {
+             cluster_queue_controller.Add(queue->meta.key());
+             AddWorkloadsOf(*queue);
+           },
+       .on_update =
+           [this](const auto& old, const auto& queue) {
+             cluster_queue_controller.Add(queue->meta.key());
+             const bool was_active = api::IsTrue(old->status.conditions, api::kActive);
+             const bool is_active = api::IsTrue(queue->status.conditions, api::kActive);
+             if (old->meta.generation == queue->meta.generation && was_active == is_active) return;
+             AddWorkloadsOf(*queue);
+             AddDeletedUsed();
+           },
+       .on_delete =
+           [this](const auto& queue) {
+             cluster_queue_controller.Add(queue->meta.key());
+             AddWorkloadsOf(*queue);
+             AddDeletedUsed();
+             metrics.RemoveClusterQueue(queue->meta.name);
+           }});
+}
+
+// Kinds that queues name: what becomes of one may make queues active or not.
+template <typename T>
+void AdmissionControllers::Impl::WatchUsed(kube::Controller& controller) {
+  const auto touch = [this, &controller](const auto& object) {
+    controller.Add(object->meta.key());
+    AddAllClusterQueues();
+  };
+  manager.InformerFor<T>().AddHandler(
+      {.on_add = touch,
+       .on_update = [touch](const auto&, const auto& object) { touch(object); },
+       .on_delete =
+           [this](const auto&) {
+             AddAllClusterQueues();
+             AddDeletedUsed();
+           }});
+}
+
+void AdmissionControllers::Impl::WatchCohorts() {
+  const auto touch = [this](const auto&) {
+    AddAllClusterQueues();
+    AddDeletedUsed();
+  };
+  cohorts.AddHandler({.on_add = touch,
+                      .on_update = [touch](const auto&, const auto& cohort) { touch(cohort); },
+                      .on_delete = touch});
+}
+
+void AdmissionControllers::Impl::AddAllClusterQueues() {
+  for (const auto& [key, queue] : cluster_queues.objects()) cluster_queue_controller.Add(key);
+}
+
+void AdmissionControllers::Impl::AddDeletedUsed() {
+  const auto add = [](auto& informer, kube::Controller& controller) {
+    for (const auto& [key, object] : informer.objects()) {
+      if (object->meta.deletion_timestamp) controller.Add(key);
+    }
+  };
+  add(flavors, flavor_controller);
+  add(checks, check_controller);
+  add(topologies, topology_controller);
+}
+
+bool AdmissionControllers::Impl::FlavorInUse(const std::string& name) const {
+  for (const auto& [key, queue] : cluster_queues.objects()) {
+    if (Uses(queue->spec.resource_groups, name)) return true;
+  }
+  for (const auto& [key, cohort] : cohorts.objects()) {
+    if (Uses(cohort->spec.resource_groups, name)) return true;
+  }
+  return false;
+}
+
+bool AdmissionControllers::Impl::CheckInUse(const std::string& name) const {
+  for (const auto& [key, queue] : cluster_queues.objects()) {
+    for (const api::AdmissionCheckRule& rule : queue->spec.admission_checks) {
+      if (rule.check == name) return true;
+    }
+  }
+  return false;
+}
+
+bool AdmissionControllers::Impl::TopologyInUse(const std::string& name) const {
+  for (const auto& [key, flavor] : flavors.objects()) {
+    if (flavor->topology_name == name) return true;
+  }
+  return false;
+}
+
+AdmissionControllers::AdmissionControllers(kube::Manager& manager, const Clock& clock,
+                                           kube::EventRecorder& events, kube::Metrics& metrics,
+                                           const AdmissionControllersOptions& options)
+    : impl_(std::make_unique<Impl>(manager, clock, events, metrics, options)) {}
+
+AdmissionControllers::~AdmissionControllers() = default;
+
+const Scheduler& AdmissionControllers::scheduler() const { return impl_->scheduler; }
+bool AdmissionControllers::idle() const {
+  return impl_->loop.idle() && impl_->notes.idle() && impl_->writer.backlog() == 0 &&
+         impl_->workload_controller.idle() && impl_->cluster_queue_controller.idle() &&
+         impl_->local_queue_controller.idle();
+}
+std::int64_t AdmissionControllers::cycle_count() const { return impl_->loop.cycle_count(); }
+
+}  // namespace berth::admission

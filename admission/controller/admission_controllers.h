@@ -1,0 +1,52 @@
+// admission/controller/admission_controllers.h — all of queueing and admission behind one object:
+// the scheduler's loop, the life of Workloads, status and finalizers of queues, flavors, checks,
+// topologies; metrics and events.
+//
+//     AdmissionControllers admission(manager, clock, events, metrics, options);  // before it
+//     starts manager.StartInformers(); manager.StartControllers();
+//
+// It needs these kinds to be served: Namespace, Workload, LocalQueue, ClusterQueue, Cohort,
+// ResourceFlavor, AdmissionCheck, Topology.
+//
+// Threads: the manager's Executor. The manager, clock, events and metrics must outlive it; destroy
+// it after Manager::Stop and while the Executor runs none of its tasks.
+#pragma once
+
+#include <memory>
+
+#include "admission/lifecycle/workload_lifecycle.h"
+#include "admission/scheduler.h"
+#include "base/clock.h"
+#include "kube/runtime/events.h"
+#include "kube/runtime/manager.h"
+#include "kube/runtime/metrics.h"
+
+namespace berth::admission {
+
+struct AdmissionControllersOptions {
+  SchedulerConfig scheduler;
+  PodsReadyOptions pods_ready;
+  // Looks under way at once, as Kueue ships them.
+  std::size_t workload_concurrency = 32;
+  std::size_t queue_concurrency = 5;
+};
+
+class AdmissionControllers {
+ public:
+  AdmissionControllers(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
+                       kube::Metrics& metrics, const AdmissionControllersOptions& options);
+  ~AdmissionControllers();
+  AdmissionControllers(const AdmissionControllers&) = delete;
+  AdmissionControllers& operator=(const AdmissionControllers&) = delete;
+
+  const Scheduler& scheduler() const;
+  // No head could move, no write is open, no wake-up is due. For tests and shutdown.
+  bool idle() const;
+  std::int64_t cycle_count() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::admission

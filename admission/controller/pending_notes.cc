@@ -1,0 +1,125 @@
+#include "admission/controller/pending_notes.h"
+
+#include <utility>
+
+#include "api/reasons.h"
+
+namespace berth::admission {
+namespace {
+
+constexpr int kMaxFailures = 5;
+constexpr Duration kBusyWait = std::chrono::milliseconds(50);
+constexpr Duration kRetryWait = std::chrono::seconds(1);
+
+// Whether the workload still waits for the scheduler.
+bool Waits(const api::Workload& workload) {
+  return workload.spec.active && !workload.meta.deletion_timestamp &&
+         !api::IsTrue(workload.status.conditions, api::kFinished) &&
+         !api::IsTrue(workload.status.conditions, api::kQuotaReserved);
+}
+
+}  // namespace
+
+PendingNotes::PendingNotes(kube::Informer<api::Workload>& workloads, WorkloadWriter& writer,
+                           kube::EventRecorder& events, const Clock& clock, Executor& executor)
+    : workloads_(workloads),
+      writer_(writer),
+      events_(events),
+      clock_(clock),
+      executor_(executor),
+      self_(std::make_shared<PendingNotes*>(this)) {}
+
+void PendingNotes::Note(const api::ObjectKey& key, PendingNote note) {
+  Entry& entry = notes_[key];
+  entry.note = std::move(note);
+  if (entry.waiting || entry.writing || entry.delayed) return;  // it will take the latest
+  entry.waiting = true;
+  order_.push_back(key);
+  Pump();
+}
+
+void PendingNotes::Forget(const api::ObjectKey& key) {
+  const auto found = notes_.find(key);
+  if (found == notes_.end()) return;
+  if (found->second.waiting) std::erase(order_, key);
+  notes_.erase(found);
+}
+
+void PendingNotes::Pump() {
+  while (!order_.empty() && in_flight_ < kMaxInFlight) {
+    if (writer_.backlog() >= kBusyBacklog) {
+      if (std::exchange(pump_posted_, true)) return;
+      executor_.PostAfter(kBusyWait, [weak = std::weak_ptr(self_)] {
+        const auto self = weak.lock();
+        if (self == nullptr) return;
+        (*self)->pump_posted_ = false;
+        (*self)->Pump();
+      });
+      return;
+    }
+    const api::ObjectKey key = std::move(order_.front());
+    order_.pop_front();
+    const auto found = notes_.find(key);
+    if (found == notes_.end()) continue;
+    found->second.waiting = false;
+    Write(key, found->second);
+  }
+}
+
+void PendingNotes::Write(const api::ObjectKey& key, Entry& entry) {
+  const auto workload = workloads_.Get(key);
+  if (workload == nullptr || !Waits(*workload)) {
+    notes_.erase(key);
+    return;
+  }
+  api::WorkloadStatus status = workload->status;
+  const Difference difference = SetUnadmitted(status, entry.note.reason, entry.note.message,
+                                              workload->meta.generation, clock_.Now());
+  if (difference == Difference::kNone) return;
+  const Duration since = clock_.SteadyNow() - entry.written_at;
+  if (difference == Difference::kMessage && entry.written && since < kMessageInterval) {
+    return Later(key, entry, kMessageInterval - since);
+  }
+  status.resource_requests = entry.note.resource_requests;
+  entry.writing = true;
+  entry.written = true;
+  entry.written_at = clock_.SteadyNow();
+  ++in_flight_;
+  events_.Record(kube::ReferenceTo(*workload), kube::EventType::kWarning, entry.note.reason,
+                 entry.note.reason, entry.note.message);
+  writer_.ApplyStatus(*workload, status, [weak = std::weak_ptr(self_), key](const Status& done) {
+    if (const auto self = weak.lock()) (*self)->OnWritten(key, done);
+  });
+}
+
+void PendingNotes::OnWritten(const api::ObjectKey& key, const Status& status) {
+  --in_flight_;
+  if (const auto found = notes_.find(key); found != notes_.end()) {
+    Entry& entry = found->second;
+    entry.writing = false;
+    entry.failures = status ? 0 : entry.failures + 1;
+    if (!status && entry.failures > kMaxFailures) {
+      notes_.erase(found);  // the next attempt of the scheduler brings another
+    } else {
+      // Looks again: the note may be newer than what was written, or the object than what we had.
+      Later(key, entry, status ? Duration::zero() : kRetryWait);
+    }
+  }
+  Pump();
+}
+
+void PendingNotes::Later(const api::ObjectKey& key, Entry& entry, Duration delay) {
+  entry.delayed = true;
+  executor_.PostAfter(delay, [weak = std::weak_ptr(self_), key] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    const auto found = (*self)->notes_.find(key);
+    if (found == (*self)->notes_.end() || !std::exchange(found->second.delayed, false)) return;
+    if (found->second.waiting || found->second.writing) return;
+    found->second.waiting = true;
+    (*self)->order_.push_back(key);
+    (*self)->Pump();
+  });
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,150 @@
+#include "admission/controller/queue_reconcilers.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "admission/controller/finalizers.h"
+#include "api/labels.h"
+#include "api/reasons.h"
+
+namespace berth::admission {
+namespace {
+
+using kube::Json;
+using kube::NextLook;
+
+constexpr Duration kCounterInterval = std::chrono::seconds(1);
+constexpr char kFieldManager[] = "kueue";
+
+// How long the counters have to wait; nullopt: write now.
+std::optional<Duration> MustWait(const std::map<api::ObjectKey, SteadyTime>& written_at,
+                                 const api::ObjectKey& key, const Clock& clock) {
+  const auto found = written_at.find(key);
+  if (found == written_at.end()) return std::nullopt;
+  const Duration since = clock.SteadyNow() - found->second;
+  if (since >= kCounterInterval) return std::nullopt;
+  return kCounterInterval - since;
+}
+
+void SetActive(api::QueueStatus& status, bool active, const std::string& reason,
+               const std::string& message, std::int64_t generation, WallTime now) {
+  api::SetCondition(status.conditions,
+                    {.type = api::kActive,
+                     .status = active ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
+                     .reason = reason,
+                     .message = message,
+                     .last_transition_time = CutToSeconds(now),
+                     .observed_generation = generation});
+}
+
+template <typename T>
+void WriteStatus(kube::ApiClient& client, kube::Informer<T>& informer, const T& queue, Json status,
+                 const kube::Reconciler::Done& done) {
+  Json patch = {{"metadata", {{"uid", queue.meta.uid}}}, {"status", std::move(status)}};
+  client.Patch(api::KindOf<T>(), queue.meta.key(), kube::PatchType::kMerge, std::move(patch),
+               {.field_manager = kFieldManager, .subresource = "status"},
+               [&informer, done](const Result<kube::JsonPtr>& answer) {
+                 if (!answer && answer.error().code != ErrorCode::kNotFound) {
+                   return done(answer.error());
+                 }
+                 if (answer && *answer != nullptr) informer.Ingest(**answer);
+                 done(NextLook{});
+               });
+}
+
+}  // namespace
+
+api::QueueStatus ClusterQueueReconciler::StatusOf(const api::ClusterQueue& queue) const {
+  api::QueueStatus status = queue.status;
+  const Tally& tally = parts_.tally.ClusterQueue(queue.meta.name);
+  const QueueStanding standing = parts_.standing(queue.meta.name);
+  const InCohort cohort = queue.spec.cohort_name.empty() ? InCohort::kNo : InCohort::kYes;
+  status.flavors_reservation = UsageList(queue.spec.resource_groups, cohort, tally.reservation);
+  status.flavors_usage = UsageList(queue.spec.resource_groups, cohort, tally.usage);
+  status.reserving_workloads = tally.reserving;
+  status.admitted_workloads = tally.admitted;
+  status.pending_workloads = 0;
+  for (const auto& local : parts_.local_queues.ByIndex(kByClusterQueue, queue.meta.name)) {
+    if (local->stop_policy != api::StopPolicy::kNone) continue;
+    status.pending_workloads += parts_.tally.LocalQueue(local->meta.key()).pending;
+  }
+  status.weighted_share = standing.weighted_share;
+  SetActive(status, standing.active, standing.reason, standing.message, queue.meta.generation,
+            parts_.clock.Now());
+  return status;
+}
+
+void ClusterQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
+  const auto queue = parts_.cluster_queues.Get(key);
+  if (queue == nullptr) {
+    written_at_.erase(key);
+    return done(NextLook{});
+  }
+  if (ReconcileFinalizer(*queue, done)) return;
+  const api::QueueStatus status = StatusOf(*queue);
+  parts_.on_cluster_queue(*queue, status);
+  if (status == queue->status) return done(NextLook{});
+  if (status.conditions == queue->status.conditions) {
+    if (const auto wait = MustWait(written_at_, key, parts_.clock)) return done(NextLook{wait});
+  }
+  written_at_[key] = parts_.clock.SteadyNow();
+  WriteStatus(parts_.client, parts_.cluster_queues, *queue, api::EncodeClusterQueueStatus(status),
+              done);
+}
+
+// Whoever deletes a queue waits until nobody holds its quota. True: a write is under way.
+bool ClusterQueueReconciler::ReconcileFinalizer(const api::ClusterQueue& queue, const Done& done) {
+  const bool in_use = parts_.tally.ClusterQueue(queue.meta.name).reserving > 0;
+  const auto finalizers = FinalizersAsTheyShouldBe(queue.meta, in_use);
+  if (!finalizers) return false;
+  WriteFinalizers<api::ClusterQueue>(parts_.client, parts_.cluster_queues, queue.meta, *finalizers,
+                                     done);
+  return true;
+}
+
+api::QueueStatus LocalQueueReconciler::StatusOf(const api::LocalQueue& queue) const {
+  api::QueueStatus status = queue.status;
+  const Tally& tally = parts_.tally.LocalQueue(queue.meta.key());
+  const auto cluster_queue = parts_.cluster_queues.Get({"", queue.cluster_queue});
+  if (cluster_queue != nullptr) {
+    const auto& groups = cluster_queue->spec.resource_groups;
+    status.flavors_reservation = UsageList(groups, InCohort::kNo, tally.reservation);
+    status.flavors_usage = UsageList(groups, InCohort::kNo, tally.usage);
+  }
+  status.reserving_workloads = tally.reserving;
+  status.admitted_workloads = tally.admitted;
+  status.pending_workloads = tally.pending;
+  const auto set = [&](bool active, const char* reason, const char* message) {
+    SetActive(status, active, reason, message, queue.meta.generation, parts_.clock.Now());
+  };
+  if (queue.stop_policy != api::StopPolicy::kNone) {
+    set(false, "Stopped", "LocalQueue is stopped");
+  } else if (cluster_queue == nullptr) {
+    set(false, "ClusterQueueDoesNotExist", "Can't submit new workloads to clusterQueue");
+  } else if (!parts_.standing(queue.cluster_queue).active) {
+    set(false, "ClusterQueueIsInactive", "Can't submit new workloads to clusterQueue");
+  } else {
+    set(true, "Ready", "Can submit new workloads to localQueue");
+  }
+  return status;
+}
+
+void LocalQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
+  const auto queue = parts_.local_queues.Get(key);
+  if (queue == nullptr || queue->meta.deletion_timestamp) {
+    written_at_.erase(key);
+    return done(NextLook{});
+  }
+  const api::QueueStatus status = StatusOf(*queue);
+  parts_.on_local_queue(*queue, status);
+  if (status == queue->status) return done(NextLook{});
+  if (status.conditions == queue->status.conditions) {
+    if (const auto wait = MustWait(written_at_, key, parts_.clock)) return done(NextLook{wait});
+  }
+  written_at_[key] = parts_.clock.SteadyNow();
+  WriteStatus(parts_.client, parts_.local_queues, *queue, api::EncodeLocalQueueStatus(status),
+              done);
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,76 @@
+// admission/controller/queue_reconcilers.h — status and finalizers of ClusterQueues and
+// LocalQueues.
+//
+// Counters are written at most once a second per queue, and exactly when they settle; a condition
+// is written at once.
+//
+// Threads: one Executor.
+// Source: Kueue pkg/controller/core/clusterqueue_controller.go, localqueue_controller.go.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "admission/controller/workload_tally.h"
+#include "api/queues.h"
+#include "base/clock.h"
+#include "kube/client/informer.h"
+#include "kube/runtime/reconciler.h"
+
+namespace berth::admission {
+
+// What the scheduler says of a ClusterQueue.
+struct QueueStanding {
+  bool active = false;
+  std::string reason;  // of the condition Active
+  std::string message;
+  std::optional<std::int64_t> weighted_share;  // fair sharing only
+};
+
+struct QueueReconcilerParts {
+  kube::ApiClient& client;
+  kube::Informer<api::ClusterQueue>& cluster_queues;
+  kube::Informer<api::LocalQueue>& local_queues;
+  const WorkloadTally& tally;
+  const Clock& clock;
+  std::function<QueueStanding(const std::string& cluster_queue)> standing;
+  // Told of each status as it should be, also where it is not written; for metrics.
+  std::function<void(const api::ClusterQueue&, const api::QueueStatus&)> on_cluster_queue;
+  std::function<void(const api::LocalQueue&, const api::QueueStatus&)> on_local_queue;
+};
+
+// LocalQueues are found by the ClusterQueue they point to under this index.
+inline constexpr char kByClusterQueue[] = "clusterQueue";
+
+class ClusterQueueReconciler final : public kube::Reconciler {
+ public:
+  explicit ClusterQueueReconciler(QueueReconcilerParts parts) : parts_(std::move(parts)) {}
+  std::string_view name() const override { return "clusterqueue"; }
+  void Reconcile(const api::ObjectKey& key, Done done) override;
+
+  // The status as it should be now.
+  api::QueueStatus StatusOf(const api::ClusterQueue& queue) const;
+
+ private:
+  bool ReconcileFinalizer(const api::ClusterQueue& queue, const Done& done);
+
+  QueueReconcilerParts parts_;
+  std::map<api::ObjectKey, SteadyTime> written_at_;
+};
+
+class LocalQueueReconciler final : public kube::Reconciler {
+ public:
+  explicit LocalQueueReconciler(QueueReconcilerParts parts) : parts_(std::move(parts)) {}
+  std::string_view name() const override { return "localqueue"; }
+  void Reconcile(const api::ObjectKey& key, Done done) override;
+
+  api::QueueStatus StatusOf(const api::LocalQueue& queue) const;
+
+ private:
+  QueueReconcilerParts parts_;
+  std::map<api::ObjectKey, SteadyTime> written_at_;
+};
+
+}  // namespace berth::admission

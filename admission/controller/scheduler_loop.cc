@@ -1,0 +1,393 @@
+#include "admission/controller/scheduler_loop.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "admission/controller/admission_metrics.h"
+#include "admission/messages.h"
+#include "api/reasons.h"
+#include "base/log/log.h"
+
+namespace berth::admission {
+namespace {
+
+constexpr Duration kShortestPause = std::chrono::milliseconds(1);
+constexpr Duration kLongestPause = std::chrono::seconds(1);
+constexpr Duration kWakeUpBatch = std::chrono::seconds(1);
+constexpr Duration kPutAside = std::chrono::seconds(10);
+constexpr std::size_t kMaxOpenWrites = 512;
+
+// Whether a change of the object can let it, or somebody else, move. Texts cannot.
+bool Matters(const api::Workload& before, const api::Workload& after) {
+  if (before.meta.generation != after.meta.generation) return true;
+  if (before.status.reclaimable_pods != after.status.reclaimable_pods) return true;
+  for (const char* type :
+       {api::kQuotaReserved, api::kAdmitted, api::kEvicted, api::kFinished, api::kRequeued}) {
+    if (api::IsTrue(before.status.conditions, type) != api::IsTrue(after.status.conditions, type)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::map<std::string, api::ResourceAmounts> RequestsOf(const Decision& decision) {
+  std::map<std::string, api::ResourceAmounts> requests;
+  for (const api::PodSet& pod_set : decision.object->spec.pod_sets) {
+    api::ResourceAmounts& amounts = requests[pod_set.name];
+    for (const auto& [resource, amount] : api::PodRequests(pod_set.pod_template.spec)) {
+      amounts[resource] = api::MultiplyAmounts(amount, pod_set.count);
+    }
+  }
+  return requests;
+}
+
+}  // namespace
+
+api::Admission ToAdmission(const Decision& decision, const Vocabulary& vocabulary,
+                           const std::string& cluster_queue) {
+  api::Admission admission{cluster_queue, {}};
+  for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
+    api::PodSetAssignment& assignment = admission.pod_set_assignments.emplace_back();
+    assignment.name = pod_set.name;
+    assignment.count = pod_set.count;
+    for (const FlavorChoice& choice : pod_set.flavors) {
+      assignment.flavors[vocabulary.resources[choice.resource]] = vocabulary.flavors[choice.flavor];
+    }
+    for (const ResourceRequest& request : pod_set.requests) {
+      assignment.resource_usage[vocabulary.resources[request.resource]] = request.amount;
+    }
+    assignment.topology_assignment = pod_set.topology;
+  }
+  return admission;
+}
+
+SchedulerLoop::SchedulerLoop(SchedulerLoopParts parts)
+    : parts_(parts),
+      workloads_(parts.manager.InformerFor<api::Workload>()),
+      local_queues_(parts.manager.InformerFor<api::LocalQueue>()),
+      pause_(kShortestPause),
+      self_(std::make_shared<SchedulerLoop*>(this)) {}
+
+template <typename T>
+void SchedulerLoop::Feed(void (Scheduler::*apply)(const T&),
+                         void (Scheduler::*forget)(const std::string&)) {
+  Scheduler& scheduler = parts_.scheduler;
+  const auto set = [this, &scheduler, apply](const std::shared_ptr<const T>& object) {
+    (scheduler.*apply)(*object);
+    Changed();
+  };
+  parts_.manager.InformerFor<T>().AddHandler(
+      {.on_add = set,
+       .on_update = [set](const auto&, const auto& object) { set(object); },
+       .on_delete =
+           [this, &scheduler, forget](const auto& object) {
+             (scheduler.*forget)(object->meta.name);
+             Changed();
+           }});
+}
+
+void SchedulerLoop::FeedWorkloads() {
+  const auto apply = [this](const auto& object) {
+    put_aside_.erase(object->meta.key());
+    parts_.scheduler.ApplyWorkload(object, parts_.clock.Now());
+  };
+  workloads_.AddHandler({.on_add =
+                             [this, apply](const auto& object) {
+                               apply(object);
+                               Changed();
+                             },
+                         .on_update =
+                             [this, apply](const auto& before, const auto& object) {
+                               apply(object);
+                               if (Matters(*before, *object)) Changed();
+                             },
+                         .on_delete =
+                             [this](const auto& object) {
+                               const api::ObjectKey key = object->meta.key();
+                               put_aside_.erase(key);
+                               parts_.notes.Forget(key);
+                               parts_.scheduler.ForgetWorkload(key);
+                               Changed();
+                             }});
+}
+
+void SchedulerLoop::FeedLocalQueues() {
+  const auto apply = [this](const auto& object) {
+    parts_.scheduler.ApplyLocalQueue(*object);
+    Changed();
+  };
+  local_queues_.AddHandler(
+      {.on_add = apply,
+       .on_update = [apply](const auto&, const auto& object) { apply(object); },
+       .on_delete =
+           [this](const auto& object) {
+             parts_.scheduler.ForgetLocalQueue(object->meta.key());
+             Changed();
+           }});
+}
+
+void SchedulerLoop::Connect() {
+  Feed<api::Namespace>(&Scheduler::ApplyNamespace, &Scheduler::ForgetNamespace);
+  Feed<api::Topology>(&Scheduler::ApplyTopology, &Scheduler::ForgetTopology);
+  Feed<api::ResourceFlavor>(&Scheduler::ApplyResourceFlavor, &Scheduler::ForgetResourceFlavor);
+  Feed<api::AdmissionCheck>(&Scheduler::ApplyAdmissionCheck, &Scheduler::ForgetAdmissionCheck);
+  Feed<api::Cohort>(&Scheduler::ApplyCohort, &Scheduler::ForgetCohort);
+  Feed<api::ClusterQueue>(&Scheduler::ApplyClusterQueue, &Scheduler::ForgetClusterQueue);
+  FeedLocalQueues();
+  FeedWorkloads();
+}
+
+void SchedulerLoop::Start() {
+  running_ = true;
+  Changed();
+}
+
+bool SchedulerLoop::idle() const {
+  return open_writes_ == 0 && !wake_up_posted_ && !parts_.scheduler.HasWakeUps() &&
+         (!parts_.scheduler.HasHeads() || pause_ > kShortestPause * 8);
+}
+
+void SchedulerLoop::Changed() {
+  if (!running_) return;
+  pause_ = kShortestPause;
+  ScheduleWakeUps();
+  if (parts_.scheduler.HasHeads()) Kick(Duration::zero());
+}
+
+void SchedulerLoop::Kick(Duration delay) {
+  if (!running_ || (cycle_posted_ && delay > Duration::zero())) return;
+  cycle_posted_ = true;
+  const std::uint64_t ticket = ++kick_ticket_;
+  parts_.manager.executor().PostAfter(delay, [weak = std::weak_ptr(self_), ticket] {
+    const auto self = weak.lock();
+    if (self != nullptr && (*self)->kick_ticket_ == ticket) (*self)->RunCycle();
+  });
+}
+
+void SchedulerLoop::ScheduleWakeUps() {
+  if (!parts_.scheduler.HasWakeUps() || std::exchange(wake_up_posted_, true)) return;
+  parts_.manager.executor().PostAfter(kWakeUpBatch, [weak = std::weak_ptr(self_)] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    SchedulerLoop& loop = **self;
+    loop.wake_up_posted_ = false;
+    if (!loop.running_) return;
+    loop.parts_.scheduler.RunWakeUps(loop.parts_.clock.Now());
+    loop.Changed();
+  });
+}
+
+void SchedulerLoop::RunCycle() {
+  cycle_posted_ = false;
+  // A finished write kicks again.
+  if (!running_ || open_writes_ >= kMaxOpenWrites || !parts_.scheduler.HasHeads()) return;
+  ++cycle_count_;
+  const SteadyTime start = parts_.clock.SteadyNow();
+  const CycleResult result = parts_.scheduler.RunCycle(parts_.clock.Now());
+  const Progress progress = Perform(result);
+  parts_.metrics.OnCycle(progress == Progress::kSome, parts_.clock.SteadyNow() - start);
+  ScheduleWakeUps();
+  if (!parts_.scheduler.HasHeads()) return;
+  if (progress == Progress::kSome) {
+    pause_ = kShortestPause;
+    return Kick(Duration::zero());
+  }
+  Kick(pause_);
+  pause_ = std::min(pause_ * 2, kLongestPause);
+}
+
+SchedulerLoop::Progress SchedulerLoop::Perform(const CycleResult& result) {
+  Progress progress = Progress::kNone;
+  for (const Decision& decision : result.decisions) {
+    // A head that was parked makes room for the next one.
+    if (decision.to == queue::Destination::kInadmissible) progress = Progress::kSome;
+    switch (decision.outcome) {
+      case Outcome::kAdmitted:
+      case Outcome::kQuotaReserved:
+        Reserve(decision);
+        progress = Progress::kSome;
+        break;
+      case Outcome::kPreempting:
+        for (const Victim& victim : decision.victims) {
+          if (!victim.ongoing && Evict(decision, victim) == Progress::kSome) {
+            progress = Progress::kSome;
+          }
+        }
+        NotePending(decision);
+        break;
+      default: NotePending(decision);
+    }
+  }
+  NoteParked(result);
+  return progress;
+}
+
+void SchedulerLoop::Reserve(const Decision& decision) {
+  const api::Workload& workload = *decision.object;
+  const std::string& queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
+  api::WorkloadStatus status = workload.status;
+  ReserveQuota(status, ToAdmission(decision, parts_.scheduler.vocabulary(), queue), decision.checks,
+               workload.meta.generation, parts_.clock.Now());
+  parts_.notes.Forget(workload.meta.key());
+  ++open_writes_;
+  parts_.writer.ApplyStatus(workload, status,
+                            [weak = std::weak_ptr(self_), decision, status](const Status& written) {
+                              const auto self = weak.lock();
+                              if (self != nullptr) (*self)->OnReserved(decision, status, written);
+                            });
+}
+
+void SchedulerLoop::OnReserved(const Decision& decision, const api::WorkloadStatus& status,
+                               const Status& written) {
+  --open_writes_;
+  if (parts_.scheduler.HasHeads()) Kick(Duration::zero());
+  const api::Workload& workload = *decision.object;
+  if (!written) return TakeBack(workload.meta.key(), written.error());
+  const WallTime now = parts_.clock.Now();
+  const std::string& queue = status.admission->cluster_queue;
+  const std::int64_t waited = WaitSeconds(QueuedSince(workload), now);
+  std::string message =
+      QuotaReservedMessage(queue) + ", wait time since queued was " + std::to_string(waited) + "s";
+  const std::string considered =
+      ConsideredFlavors(decision.assignment, parts_.scheduler.vocabulary());
+  if (!considered.empty()) message += "; Flavors considered: " + considered;
+  const kube::ObjectReference reference = kube::ReferenceTo(workload);
+  parts_.events.Record(reference, kube::EventType::kNormal, "QuotaReserved", "QuotaReserved",
+                       message);
+  parts_.metrics.OnQuotaReserved(workload, queue, waited);
+  if (!api::IsTrue(status.conditions, api::kAdmitted)) return;
+  parts_.events.Record(
+      reference, kube::EventType::kNormal, "Admitted", "Admitted",
+      "Admitted by ClusterQueue " + queue + ", wait time since reservation was 0s");
+  parts_.metrics.OnAdmitted(workload, queue, waited, 0);
+}
+
+// The scheduler is shown the victim as it will be, so that no later cycle evicts it again.
+SchedulerLoop::Progress SchedulerLoop::Evict(const Decision& decision, const Victim& victim) {
+  const api::ObjectKey key = victim.object->meta.key();
+  const auto current = workloads_.Get(key);
+  if (current == nullptr || !api::IsTrue(current->status.conditions, api::kQuotaReserved)) {
+    return Progress::kNone;  // its own reservation is on its way; a later cycle comes back to it
+  }
+  const WallTime now = parts_.clock.Now();
+  const std::string reason = ToString(victim.reason);
+  const std::string message = PreemptedMessage(*decision.object, victim.reason,
+                                               parts_.scheduler.PathOf(decision.cluster_queue),
+                                               parts_.scheduler.PathOf(victim.cluster_queue));
+  auto evicted = std::make_shared<api::Workload>(*current);
+  Preempt(evicted->status, reason, message, current->meta.generation, now);
+  parts_.scheduler.ApplyWorkload(evicted, now);
+  ++open_writes_;
+  const std::string preemptor_queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
+  parts_.writer.ApplyStatus(
+      *current, evicted->status,
+      [weak = std::weak_ptr(self_), evicted, reason, message,
+       preemptor_queue](const Status& written) {
+        const auto self = weak.lock();
+        if (self == nullptr) return;
+        SchedulerLoop& loop = **self;
+        --loop.open_writes_;
+        if (!written) {
+          LogWarning(
+              "preemption not written, will be decided again",
+              {{"workload", evicted->meta.key().ToString()}, {"error", written.error().message}});
+          loop.Reapply(evicted->meta.key());
+          return;
+        }
+        const kube::ObjectReference reference = kube::ReferenceTo(*evicted);
+        loop.parts_.events.Record(reference, kube::EventType::kNormal, "Preempted", "Preempted",
+                                  message);
+        loop.parts_.events.Record(reference, kube::EventType::kNormal, "EvictedDueToPreempted",
+                                  "Evicted", message);
+        loop.parts_.metrics.OnPreempted(*evicted, preemptor_queue, reason);
+      });
+  return Progress::kSome;
+}
+
+void SchedulerLoop::NotePending(const Decision& decision) {
+  const std::string reason = PendingReason(decision);
+  if (reason.empty()) return;
+  const std::string& queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
+  parts_.notes.Note(decision.object->meta.key(),
+                    {reason, PendingMessage(decision, parts_.scheduler.vocabulary(), queue),
+                     RequestsOf(decision)});
+}
+
+// Workloads that were parked because an equal one of their queue got nothing wait for the same.
+void SchedulerLoop::NoteParked(const CycleResult& result) {
+  if (result.bulk_parked.empty()) return;
+  std::map<ClusterQueueId, const Decision*> by_queue;
+  for (const Decision& decision : result.decisions) by_queue[decision.cluster_queue] = &decision;
+  for (const api::ObjectKey& key : parts_.scheduler.Keys(result.bulk_parked)) {
+    const auto workload = workloads_.Get(key);
+    if (workload == nullptr) continue;
+    const auto queue =
+        parts_.scheduler.queues().ClusterQueueOf({key.namespace_name, workload->spec.queue_name});
+    const auto decision = queue ? by_queue.find(*queue) : by_queue.end();
+    if (decision == by_queue.end()) continue;
+    const std::string reason = PendingReason(*decision->second);
+    if (reason.empty()) continue;
+    parts_.notes.Note(key, {reason,
+                            PendingMessage(*decision->second, parts_.scheduler.vocabulary(),
+                                           parts_.scheduler.state().queue(*queue).name),
+                            RequestsOf(*decision->second)});
+  }
+}
+
+void SchedulerLoop::TakeBack(const api::ObjectKey& key, const Error& error) {
+  LogWarning("admission not written", {{"workload", key.ToString()},
+                                       {"code", std::string(ErrorCodeName(error.code))},
+                                       {"error", error.message}});
+  parts_.metrics.OnAdmissionFailed();
+  switch (error.code) {
+    case ErrorCode::kNotFound: return;  // its deletion is on its way to the informer
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kDeadlineExceeded:
+    case ErrorCode::kInternal:
+    case ErrorCode::kConflict:  // our copy was old: read, and decide again
+      return ReadBack(key, 0);
+    default: break;
+  }
+  // Refused for good as it is: out of the queues until it changes, or for a while.
+  parts_.scheduler.ForgetWorkload(key);
+  put_aside_.insert(key);
+  parts_.manager.executor().PostAfter(kPutAside, [weak = std::weak_ptr(self_), key] {
+    const auto self = weak.lock();
+    if (self != nullptr && (*self)->put_aside_.erase(key) > 0) (*self)->Reapply(key);
+  });
+}
+
+// Until the answer comes the workload stays assumed: its quota is held, nobody decides on it.
+void SchedulerLoop::ReadBack(const api::ObjectKey& key, int attempt) {
+  parts_.manager.client().Get(
+      api::KindOf<api::Workload>(), key,
+      [weak = std::weak_ptr(self_), key, attempt](const Result<kube::JsonPtr>& answer) {
+        const auto self = weak.lock();
+        if (self == nullptr) return;
+        SchedulerLoop& loop = **self;
+        if (answer && *answer != nullptr) {
+          loop.workloads_.Ingest(**answer);
+          return loop.Reapply(key);
+        }
+        if (answer || answer.error().code == ErrorCode::kNotFound) return;
+        const Duration wait = std::min<Duration>(std::chrono::milliseconds(100) * (1 << attempt),
+                                                 std::chrono::seconds(10));
+        loop.parts_.manager.executor().PostAfter(wait, [weak, key, attempt] {
+          if (const auto still = weak.lock()) {
+            (*still)->ReadBack(key, std::min(attempt + 1, 10));
+          }
+        });
+      });
+}
+
+// Forgets what was assumed; what the informer has is the truth.
+void SchedulerLoop::Reapply(const api::ObjectKey& key) {
+  const WallTime now = parts_.clock.Now();
+  parts_.scheduler.Unassume(key, now);
+  if (const auto object = workloads_.Get(key)) parts_.scheduler.ApplyWorkload(object, now);
+  Changed();
+}
+
+}  // namespace berth::admission

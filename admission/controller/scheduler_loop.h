@@ -1,0 +1,103 @@
+// admission/controller/scheduler_loop.h — runs the Scheduler and makes its decisions true.
+//
+//     informers ─▶ Scheduler ─RunCycle─▶ decisions ─▶ writes, many at once ─▶ informers
+//                      ▲  assumed state                    │ failed
+//                      └──────────── taken back ───────────┘
+//
+// Cycles run back to back on assumed state and never wait for the wire, but while too many writes
+// are open. A cycle that changes nothing is followed by a pause that doubles up to a second and
+// ends with the next change. Wake-ups are batched over a second.
+//
+// A write whose outcome is unknown is read back before anything else happens to its workload. A
+// write that is refused for good puts the workload aside for a while.
+//
+// Threads: one Executor.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "admission/controller/pending_notes.h"
+#include "admission/controller/workload_writer.h"
+#include "admission/scheduler.h"
+#include "base/clock.h"
+#include "base/executor.h"
+#include "kube/client/informer.h"
+#include "kube/runtime/events.h"
+#include "kube/runtime/manager.h"
+
+namespace berth::admission {
+
+class AdmissionMetrics;
+
+struct SchedulerLoopParts {
+  kube::Manager& manager;
+  Scheduler& scheduler;
+  WorkloadWriter& writer;
+  PendingNotes& notes;
+  kube::EventRecorder& events;
+  const Clock& clock;
+  AdmissionMetrics& metrics;
+};
+
+class SchedulerLoop {
+ public:
+  explicit SchedulerLoop(SchedulerLoopParts parts);
+  SchedulerLoop(const SchedulerLoop&) = delete;
+  SchedulerLoop& operator=(const SchedulerLoop&) = delete;
+
+  // Feeds the informers' objects into the scheduler; before the informers start.
+  void Connect();
+  // Begins to decide; on the leader, when the informers have synced.
+  void Start();
+  void Stop() { running_ = false; }
+
+  // Nothing is open: no heads that could move, no writes, no wake-ups.
+  bool idle() const;
+  std::int64_t cycle_count() const { return cycle_count_; }
+
+ private:
+  enum class Progress { kNone, kSome };
+
+  template <typename T>
+  void Feed(void (Scheduler::*apply)(const T&), void (Scheduler::*forget)(const std::string&));
+  void FeedWorkloads();
+  void FeedLocalQueues();
+
+  void Changed();  // something that may let a head move
+  void Kick(Duration delay);
+  void RunCycle();
+  void ScheduleWakeUps();
+  Progress Perform(const CycleResult& result);
+  void Reserve(const Decision& decision);
+  void OnReserved(const Decision& decision, const api::WorkloadStatus& status,
+                  const Status& written);
+  Progress Evict(const Decision& decision, const Victim& victim);
+  void NotePending(const Decision& decision);
+  void NoteParked(const CycleResult& result);
+  void TakeBack(const api::ObjectKey& key, const Error& error);
+  void ReadBack(const api::ObjectKey& key, int attempt);
+  void Reapply(const api::ObjectKey& key);
+
+  SchedulerLoopParts parts_;
+  kube::Informer<api::Workload>& workloads_;
+  kube::Informer<api::LocalQueue>& local_queues_;
+  bool running_ = false;
+  bool cycle_posted_ = false;
+  bool wake_up_posted_ = false;
+  std::uint64_t kick_ticket_ = 0;  // of the cycle that is posted; older ones do nothing
+  Duration pause_;
+  std::int64_t cycle_count_ = 0;
+  std::size_t open_writes_ = 0;
+  std::set<api::ObjectKey> put_aside_;
+  std::shared_ptr<SchedulerLoop*> self_;
+};
+
+// status.admission for an admitted decision.
+api::Admission ToAdmission(const Decision& decision, const Vocabulary& vocabulary,
+                           const std::string& cluster_queue);
+
+}  // namespace berth::admission

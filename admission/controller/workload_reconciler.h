@@ -1,0 +1,64 @@
+// admission/controller/workload_reconciler.h — observes a Workload and its queues, plans
+// (admission/lifecycle), writes.
+//
+// Threads: one Executor.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "admission/controller/workload_writer.h"
+#include "admission/lifecycle/workload_lifecycle.h"
+#include "api/queues.h"
+#include "api/workload.h"
+#include "base/clock.h"
+#include "kube/client/informer.h"
+#include "kube/runtime/events.h"
+#include "kube/runtime/reconciler.h"
+
+namespace berth::admission {
+
+// What only the scheduler knows of a ClusterQueue.
+struct QueueLookup {
+  std::function<bool(const std::string& cluster_queue)> is_active;
+  // The checks that a workload with these flavors must pass; nullopt: no such queue.
+  std::function<std::optional<std::vector<std::string>>(const std::string& cluster_queue,
+                                                        const std::vector<std::string>& flavors)>
+      required_checks;
+};
+
+struct WorkloadReconcilerParts {
+  kube::Informer<api::Workload>& workloads;
+  kube::Informer<api::LocalQueue>& local_queues;
+  kube::Informer<api::ClusterQueue>& cluster_queues;
+  WorkloadWriter& writer;
+  kube::EventRecorder& events;
+  const Clock& clock;
+};
+
+class WorkloadReconciler final : public kube::Reconciler {
+ public:
+  // Called after each write with what was written, for metrics.
+  using Observer = std::function<void(const api::Workload& before, const WorkloadPlan& plan)>;
+
+  WorkloadReconciler(WorkloadReconcilerParts parts, QueueLookup lookup, PodsReadyOptions pods_ready,
+                     Observer observer);
+
+  std::string_view name() const override { return "workload"; }
+  void Reconcile(const api::ObjectKey& key, Done done) override;
+
+ private:
+  WorkloadSituation Observe(const api::Workload& workload) const;
+
+  WorkloadReconcilerParts parts_;
+  QueueLookup lookup_;
+  PodsReadyOptions pods_ready_;
+  Observer observer_;
+};
+
+// The flavors that an admission uses, each once, sorted.
+std::vector<std::string> FlavorsOf(const api::Admission& admission);
+
+}  // namespace berth::admission

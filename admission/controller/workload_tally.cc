@@ -1,0 +1,97 @@
+#include "admission/controller/workload_tally.h"
+
+#include <algorithm>
+
+#include "api/reasons.h"
+
+namespace berth::admission {
+namespace {
+
+using api::Amount;
+using Amounts = std::map<std::pair<std::string, api::ResourceName>, Amount>;
+
+// Pods that are done no longer use their share.
+Amount WithoutReclaimed(Amount amount, std::int32_t count, std::int32_t reclaimed) {
+  if (count <= 0 || reclaimed <= 0) return amount;
+  return amount / count * std::max(0, count - reclaimed);
+}
+
+void AddUsage(Amounts& amounts, const api::Workload& workload, std::int32_t sign) {
+  for (const api::PodSetAssignment& assignment : workload.status.admission->pod_set_assignments) {
+    std::int32_t reclaimed = 0;
+    for (const api::ReclaimablePod& pod : workload.status.reclaimable_pods) {
+      if (pod.pod_set == assignment.name) reclaimed = pod.count;
+    }
+    for (const auto& [resource, amount] : assignment.resource_usage) {
+      const auto flavor = assignment.flavors.find(resource);
+      if (flavor == assignment.flavors.end()) continue;
+      Amount& sum = amounts[{flavor->second, resource}];
+      sum = api::AddAmounts(sum, sign * WithoutReclaimed(amount, assignment.count, reclaimed));
+      if (sum == 0) amounts.erase({flavor->second, resource});
+    }
+  }
+}
+
+}  // namespace
+
+void WorkloadTally::Count(const api::Workload& workload, std::int32_t sign, Touched& touched) {
+  if (api::IsTrue(workload.status.conditions, api::kFinished)) return;
+  const api::ObjectKey local{workload.meta.namespace_name, workload.spec.queue_name};
+  const bool reserving = workload.status.admission.has_value() &&
+                         api::IsTrue(workload.status.conditions, api::kQuotaReserved);
+  touched.local_queues.push_back(local);
+  if (!reserving) {
+    if (workload.spec.active) local_queues_[local].pending += sign;
+    return;
+  }
+  const bool admitted = api::IsTrue(workload.status.conditions, api::kAdmitted);
+  touched.cluster_queues.push_back(workload.status.admission->cluster_queue);
+  for (Tally* tally :
+       {&cluster_queues_[workload.status.admission->cluster_queue], &local_queues_[local]}) {
+    tally->reserving += sign;
+    AddUsage(tally->reservation, workload, sign);
+    if (!admitted) continue;
+    tally->admitted += sign;
+    AddUsage(tally->usage, workload, sign);
+  }
+}
+
+WorkloadTally::Touched WorkloadTally::Change(const api::Workload* before,
+                                             const api::Workload* after) {
+  Touched touched;
+  if (before != nullptr) Count(*before, -1, touched);
+  if (after != nullptr) Count(*after, 1, touched);
+  return touched;
+}
+
+const Tally& WorkloadTally::ClusterQueue(const std::string& name) const {
+  const auto found = cluster_queues_.find(name);
+  return found == cluster_queues_.end() ? empty_ : found->second;
+}
+
+const Tally& WorkloadTally::LocalQueue(const api::ObjectKey& key) const {
+  const auto found = local_queues_.find(key);
+  return found == local_queues_.end() ? empty_ : found->second;
+}
+
+std::vector<api::FlavorUsage> UsageList(const std::vector<api::ResourceGroup>& groups,
+                                        InCohort cohort, const Amounts& amounts) {
+  std::vector<api::FlavorUsage> usages;
+  for (const api::ResourceGroup& group : groups) {
+    for (const api::FlavorQuotas& flavor : group.flavors) {
+      api::FlavorUsage& usage = usages.emplace_back();
+      usage.flavor = flavor.flavor;
+      for (const api::ResourceQuota& quota : flavor.resources) {
+        const auto found = amounts.find({flavor.flavor, quota.resource});
+        const Amount total = found == amounts.end() ? 0 : found->second;
+        const Amount over = std::max<Amount>(0, api::SubtractAmounts(total, quota.nominal_quota));
+        usage.resources.push_back({quota.resource, total, cohort == InCohort::kYes ? over : 0});
+      }
+      std::sort(usage.resources.begin(), usage.resources.end(),
+                [](const auto& a, const auto& b) { return a.resource < b.resource; });
+    }
+  }
+  return usages;
+}
+
+}  // namespace berth::admission

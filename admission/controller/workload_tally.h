@@ -1,0 +1,56 @@
+// admission/controller/workload_tally.h — what queues' statuses count, kept up to date from the
+// Workload objects.
+//
+//     old and new Workload ──Change──▶ tallies of its LocalQueue and ClusterQueue
+//
+// A change costs what the two objects contain. Threads: one. Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/queues.h"
+#include "api/workload.h"
+
+namespace berth::admission {
+
+struct Tally {
+  std::int32_t pending = 0;    // active, not finished, without quota (LocalQueues only)
+  std::int32_t reserving = 0;  // hold quota
+  std::int32_t admitted = 0;
+  std::map<std::pair<std::string, api::ResourceName>, api::Amount> reservation;  // flavor, resource
+  std::map<std::pair<std::string, api::ResourceName>, api::Amount> usage;  // of the admitted ones
+};
+
+class WorkloadTally {
+ public:
+  // Either may be null. Returns what may have changed, by name of ClusterQueue and LocalQueue.
+  struct Touched {
+    std::vector<std::string> cluster_queues;
+    std::vector<api::ObjectKey> local_queues;
+  };
+  Touched Change(const api::Workload* before, const api::Workload* after);
+
+  const Tally& ClusterQueue(const std::string& name) const;
+  const Tally& LocalQueue(const api::ObjectKey& key) const;
+
+ private:
+  void Count(const api::Workload& workload, std::int32_t sign, Touched& touched);
+
+  std::map<std::string, Tally> cluster_queues_;
+  std::map<api::ObjectKey, Tally> local_queues_;
+  Tally empty_;
+};
+
+// The usage lists of a status: every flavor and resource that `groups` name, in their order.
+// `cohort`: whether what exceeds the nominal quota is shown as borrowed.
+enum class InCohort { kNo, kYes };
+std::vector<api::FlavorUsage> UsageList(
+    const std::vector<api::ResourceGroup>& groups, InCohort cohort,
+    const std::map<std::pair<std::string, api::ResourceName>, api::Amount>& amounts);
+
+}  // namespace berth::admission

@@ -1,0 +1,74 @@
+#include "admission/controller/workload_writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "admission/controller/status_patch.h"
+#include "api/labels.h"
+#include "api/reasons.h"
+
+namespace berth::admission {
+
+using kube::Json;
+
+void WorkloadWriter::ApplyStatus(const api::Workload& base, const api::WorkloadStatus& status,
+                                 Done done) {
+  Enqueue({base.meta.key(),
+           kube::PatchType::kApply,
+           std::make_shared<const Json>(AdmissionStatusPatch(base, status)),
+           {.field_manager = api::kAdmissionManager,
+            .force = kube::Force::kYes,
+            .subresource = "status"},
+           std::move(done)});
+}
+
+void WorkloadWriter::Deactivate(const api::Workload& workload, Done done) {
+  Json patch = {{"metadata", {{"uid", workload.meta.uid}}}, {"spec", {{"active", false}}}};
+  Enqueue({workload.meta.key(),
+           kube::PatchType::kMerge,
+           std::make_shared<const Json>(std::move(patch)),
+           {.field_manager = api::kAdmissionManager},
+           std::move(done)});
+}
+
+void WorkloadWriter::RemoveFinalizer(const api::Workload& workload, Done done) {
+  std::vector<std::string> finalizers = workload.meta.finalizers;
+  std::erase(finalizers, api::kResourceInUseFinalizer);
+  Json patch = {{"metadata",
+                 {{"uid", workload.meta.uid},
+                  {"resourceVersion", workload.meta.resource_version},
+                  {"finalizers", std::move(finalizers)}}}};
+  Enqueue({workload.meta.key(),
+           kube::PatchType::kMerge,
+           std::make_shared<const Json>(std::move(patch)),
+           {.field_manager = api::kAdmissionManager},
+           std::move(done)});
+}
+
+void WorkloadWriter::Enqueue(Write write) {
+  queue_.push_back(std::move(write));
+  Pump();
+}
+
+void WorkloadWriter::Pump() {
+  while (in_flight_ < max_in_flight_ && !queue_.empty()) {
+    Write write = std::move(queue_.front());
+    queue_.pop_front();
+    ++in_flight_;
+    client_.Patch(api::KindOf<api::Workload>(), write.key, write.type, *write.body, write.options,
+                  [weak = std::weak_ptr(self_),
+                   done = std::move(write.done)](const Result<kube::JsonPtr>& answer) {
+                    const auto self = weak.lock();
+                    if (self == nullptr) return;
+                    WorkloadWriter& writer = **self;
+                    --writer.in_flight_;
+                    if (answer && *answer != nullptr) writer.workloads_.Ingest(**answer);
+                    done(answer ? OkStatus() : Status(answer.error()));
+                    writer.Pump();
+                  });
+  }
+}
+
+}  // namespace berth::admission

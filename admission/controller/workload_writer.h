@@ -1,0 +1,55 @@
+// admission/controller/workload_writer.h — writes to Workloads, many under way at once, bounded.
+//
+// Answers go into the informer, so that the next look sees what was written.
+//
+// Threads: one Executor. Errors: as ApiClient.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+
+#include "api/workload.h"
+#include "base/result.h"
+#include "kube/client/api_client.h"
+#include "kube/client/informer.h"
+
+namespace berth::admission {
+
+class WorkloadWriter {
+ public:
+  using Done = std::function<void(Status)>;
+
+  WorkloadWriter(kube::ApiClient& client, kube::Informer<api::Workload>& workloads,
+                 std::size_t max_in_flight = 64)
+      : client_(client), workloads_(workloads), max_in_flight_(max_in_flight) {}
+
+  // See status_patch.h.
+  void ApplyStatus(const api::Workload& base, const api::WorkloadStatus& status, Done done);
+  void Deactivate(const api::Workload& workload, Done done);  // spec.active=false
+  void RemoveFinalizer(const api::Workload& workload, Done done);
+
+  // Written and waiting to be written. Whoever makes writes should stop above a few hundred.
+  std::size_t backlog() const { return in_flight_ + queue_.size(); }
+
+ private:
+  struct Write {
+    api::ObjectKey key;
+    kube::PatchType type;
+    kube::JsonPtr body;
+    kube::WriteOptions options;
+    Done done;
+  };
+
+  void Enqueue(Write write);
+  void Pump();
+
+  kube::ApiClient& client_;
+  kube::Informer<api::Workload>& workloads_;
+  std::size_t max_in_flight_;
+  std::size_t in_flight_ = 0;
+  std::deque<Write> queue_;
+  std::shared_ptr<WorkloadWriter*> self_ = std::make_shared<WorkloadWriter*>(this);
+};
+
+}  // namespace berth::admission

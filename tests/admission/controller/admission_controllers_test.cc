@@ -1,0 +1,209 @@
+// Goal: Workloads live their whole life through the API alone. Method: all admission controllers
+// on a fake API in virtual time; the test plays users, job controller and check controllers.
+
+#include "tests/admission/controller/admission_fixture.h"
+
+namespace berth::admission {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class AdmissionControllersTest : public AdmissionFixture {};
+
+TEST_F(AdmissionControllersTest, AdmitsWhatFitsAndSaysWhyTheRestWaits) {
+  PutQueues(4);
+  PutWorkload("a", 3);
+  executor_.RunFor(1s);
+  PutWorkload("b", 3);
+  executor_.RunFor(5s);
+  EXPECT_TRUE(Is("a", api::kAdmitted));
+  const api::Workload a = Get("a");
+  ASSERT_TRUE(a.status.admission.has_value());
+  EXPECT_EQ(*a.status.admission, (api::Admission{"cq",
+                                                 {{.name = "main",
+                                                   .flavors = {{"cpu", "default"}},
+                                                   .resource_usage = {{"cpu", 3000}},
+                                                   .count = 1}}}));
+  EXPECT_EQ(MessageOf("a", api::kQuotaReserved), "Quota reserved in ClusterQueue cq");
+  EXPECT_EQ(ReasonOf("b", api::kQuotaReserved), "WaitingForQuota");
+  EXPECT_EQ(MessageOf("b", api::kQuotaReserved),
+            "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor "
+            "default, 2 more needed");
+  EXPECT_EQ(Get("b").status.resource_requests,
+            (std::map<std::string, api::ResourceAmounts>{{"main", {{"cpu", 3000}}}}));
+  EXPECT_THAT(EventReasons("a"), ElementsAre("QuotaReserved", "Admitted"));
+  EXPECT_THAT(EventReasons("b"), ElementsAre("WaitingForQuota"));
+  EXPECT_TRUE(admission_->idle());
+}
+
+TEST_F(AdmissionControllersTest, FinishedWorkloadMakesRoom) {
+  PutQueues(4);
+  PutWorkload("a", 3);
+  executor_.RunFor(1s);
+  PutWorkload("b", 3);
+  executor_.RunFor(5s);
+  SetConditionOf("a", api::kFinished, true, "Succeeded");
+  executor_.RunFor(3s);
+  EXPECT_TRUE(Is("b", api::kAdmitted));
+  EXPECT_TRUE(Get("b").status.resource_requests.empty());
+  EXPECT_EQ(Object("clusterqueues/cq")["status"]["admittedWorkloads"], 1);
+}
+
+TEST_F(AdmissionControllersTest, QueuesThatComeLateAreNoProblem) {
+  PutWorkload("a", 1);
+  executor_.RunFor(2s);
+  EXPECT_EQ(ReasonOf("a", api::kQuotaReserved), "Misconfigured");
+  EXPECT_EQ(MessageOf("a", api::kQuotaReserved), "LocalQueue lq doesn't exist");
+  PutLocalQueue("lq", "cq");
+  executor_.RunFor(2s);
+  EXPECT_EQ(MessageOf("a", api::kQuotaReserved), "ClusterQueue cq doesn't exist");
+  PutQueues(1);
+  executor_.RunFor(5s);
+  EXPECT_TRUE(Is("a", api::kAdmitted));
+}
+
+TEST_F(AdmissionControllersTest, ChecksGateTheAdmission) {
+  Put("admissionchecks", "dws", {{"controllerName", "example.com/c"}});
+  PutQueues(4, {{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "dws"}}}}}}});
+  PutWorkload("a", 1);
+  executor_.RunFor(3s);
+  EXPECT_EQ(ReasonOf("a", api::kQuotaReserved), "Suspended");
+  api_.Put(
+      std::string(kKueueRoot) + "admissionchecks",
+      {{"metadata", {{"name", "dws"}}},
+       {"spec", {{"controllerName", "example.com/c"}}},
+       {"status",
+        {{"conditions",
+          {{{"type", "Active"}, {"status", "True"}, {"reason", "Active"}, {"message", ""}}}}}}});
+  executor_.RunFor(3s);
+  EXPECT_TRUE(Is("a", api::kQuotaReserved));
+  EXPECT_FALSE(Is("a", api::kAdmitted));
+  ASSERT_EQ(Get("a").status.admission_checks.size(), 1U);
+  EXPECT_EQ(Get("a").status.admission_checks[0].state, api::CheckState::kPending);
+  Edit("a", [](Json& object) { object["status"]["admissionChecks"][0]["state"] = "Ready"; });
+  executor_.RunFor(3s);
+  EXPECT_TRUE(Is("a", api::kAdmitted));
+  EXPECT_THAT(EventReasons("a"), Contains("Admitted"));
+}
+
+TEST_F(AdmissionControllersTest, RetryGivesQuotaBackAndTriesAgainLater) {
+  Put("admissionchecks", "dws", {{"controllerName", "example.com/c"}});
+  Json check = Object("admissionchecks/dws");
+  check["status"]["conditions"] = {
+      {{"type", "Active"}, {"status", "True"}, {"reason", "Active"}, {"message", ""}}};
+  api_.Put(std::string(kKueueRoot) + "admissionchecks", check);
+  PutQueues(4, {{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "dws"}}}}}}});
+  PutWorkload("a", 4);
+  executor_.RunFor(3s);
+  Edit("a", [](Json& object) {
+    object["status"]["admissionChecks"][0]["state"] = "Retry";
+    object["status"]["admissionChecks"][0]["requeueAfterSeconds"] = 60;
+  });
+  executor_.RunFor(2s);
+  EXPECT_TRUE(Is("a", api::kEvicted));
+  Release("a");
+  PutWorkload("b", 4);
+  executor_.RunFor(5s);
+  EXPECT_TRUE(Is("b", api::kQuotaReserved)) << "the quota is free during the back-off";
+  EXPECT_FALSE(Is("a", api::kQuotaReserved));
+  SetConditionOf("b", api::kFinished, true, "Succeeded");
+  executor_.RunFor(70s);
+  EXPECT_TRUE(Is("a", api::kQuotaReserved));
+  EXPECT_EQ(ReasonOf("a", api::kRequeued), "BackoffFinished");
+  EXPECT_EQ(Get("a").status.admission_checks[0].retry_count, 1);
+}
+
+TEST_F(AdmissionControllersTest, PreemptsLowerPriorityAndAdmitsWhenItHasStopped) {
+  PutQueues(4, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
+  PutWorkload("low", 4, {{"priority", 1}});
+  executor_.RunFor(2s);
+  PutWorkload("high", 4, {{"priority", 5}});
+  executor_.RunFor(3s);
+  EXPECT_TRUE(Is("low", api::kEvicted));
+  EXPECT_EQ(ReasonOf("low", api::kPreempted), "InClusterQueue");
+  EXPECT_THAT(MessageOf("low", api::kPreempted),
+              HasSubstr("due to prioritization in the ClusterQueue; preemptor path: /cq"));
+  EXPECT_FALSE(Is("high", api::kQuotaReserved));
+  EXPECT_THAT(MessageOf("high", api::kQuotaReserved),
+              HasSubstr(". Pending the preemption of 1 workload(s)"));
+  EXPECT_THAT(EventReasons("low"), Contains("Preempted"));
+  EXPECT_EQ(Get("low").status.evictions.size(), 1U) << "evicted once";
+  Release("low");
+  executor_.RunFor(3s);
+  EXPECT_TRUE(Is("high", api::kAdmitted));
+  EXPECT_FALSE(Is("low", api::kQuotaReserved));
+}
+
+TEST_F(AdmissionControllersTest, HoldAndDrainEvictsAndComesBack) {
+  PutQueues(4);
+  PutWorkload("a", 1);
+  executor_.RunFor(2s);
+  PutClusterQueue("cq", 4, {{"stopPolicy", "HoldAndDrain"}});
+  executor_.RunFor(2s);
+  EXPECT_EQ(ReasonOf("a", api::kEvicted), "ClusterQueueStopped");
+  EXPECT_EQ(Object("clusterqueues/cq")["status"]["conditions"][0]["reason"], "Stopped");
+  Release("a");
+  executor_.RunFor(2s);
+  EXPECT_FALSE(Is("a", api::kQuotaReserved));
+  PutClusterQueue("cq", 4);
+  executor_.RunFor(5s);
+  EXPECT_EQ(ReasonOf("a", api::kRequeued), "ClusterQueueRestarted");
+  EXPECT_TRUE(Is("a", api::kAdmitted));
+}
+
+TEST_F(AdmissionControllersTest, DeactivationFreesAndReactivationQueues) {
+  PutQueues(1);
+  PutWorkload("a", 1);
+  executor_.RunFor(2s);
+  Edit("a", [](Json& object) { object["spec"]["active"] = false; });
+  executor_.RunFor(2s);
+  EXPECT_EQ(ReasonOf("a", api::kEvicted), "Deactivated");
+  Release("a");
+  PutWorkload("b", 1);
+  executor_.RunFor(3s);
+  EXPECT_TRUE(Is("b", api::kAdmitted));
+  SetConditionOf("b", api::kFinished, true, "Succeeded");
+  Edit("a", [](Json& object) { object["spec"]["active"] = true; });
+  executor_.RunFor(5s);
+  EXPECT_TRUE(Is("a", api::kAdmitted));
+}
+
+TEST_F(AdmissionControllersTest, ManyAreAdmittedInPriorityOrderWithoutOvercommitment) {
+  PutQueues(10);
+  for (int i = 0; i < 40; ++i) {
+    PutWorkload("w" + std::to_string(i), 1, {{"priority", i}});
+  }
+  executor_.RunFor(10s);
+  int admitted = 0;
+  for (int i = 0; i < 40; ++i) {
+    const bool is_admitted = Is("w" + std::to_string(i), api::kAdmitted);
+    admitted += is_admitted ? 1 : 0;
+    if (is_admitted) {
+      EXPECT_GE(i, 30);
+    } else {
+      EXPECT_EQ(ReasonOf("w" + std::to_string(i), api::kQuotaReserved), "WaitingForQuota") << i;
+    }
+  }
+  EXPECT_EQ(admitted, 10);
+  const Json& status = Object("clusterqueues/cq")["status"];
+  EXPECT_EQ(status["pendingWorkloads"], 30);
+  EXPECT_EQ(status["flavorsUsage"][0]["resources"][0]["total"], "10");
+  EXPECT_TRUE(admission_->idle());
+}
+
+TEST_F(AdmissionControllersTest, AtRestNothingIsWritten) {
+  PutQueues(4, {{"queueingStrategy", "StrictFIFO"}});
+  PutWorkload("a", 3);
+  PutWorkload("blocked", 3);
+  executor_.RunFor(60s);
+  api_.ClearRequests();
+  const std::int64_t cycles = admission_->cycle_count();
+  executor_.RunFor(60s);
+  EXPECT_EQ(api_.CountWrites(), 0U);
+  EXPECT_LE(admission_->cycle_count() - cycles, 61) << "a blocked head must not spin";
+}
+
+}  // namespace
+}  // namespace berth::admission

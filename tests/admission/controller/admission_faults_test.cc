@@ -1,0 +1,145 @@
+// Goal: conflicts, lost answers, crashes and lost watches never break quota and never lose a
+// workload. Method: ordered faults first, then seeded stories of random ones with the invariants.
+
+#include "base/random.h"
+#include "tests/admission/controller/admission_fixture.h"
+
+namespace berth::admission {
+namespace {
+
+using kube::FakeTransport;
+
+class AdmissionFaultsTest : public AdmissionFixture {
+ protected:
+  // The quota that is given away, as the API tells it.
+  int ReservedCpu() const {
+    int sum = 0;
+    for (const std::string& name : names_) {
+      const api::Workload workload = Get(name);
+      if (!workload.status.admission || api::IsTrue(workload.status.conditions, api::kFinished)) {
+        continue;
+      }
+      for (const auto& set : workload.status.admission->pod_set_assignments) {
+        sum += static_cast<int>(set.resource_usage.at("cpu") / 1000);
+      }
+    }
+    return sum;
+  }
+  std::vector<std::string> names_;
+};
+
+TEST_F(AdmissionFaultsTest, ConflictIsReadAndDecidedAgain) {
+  PutQueues(4);
+  api_.FailNext("workloads/a/status", 409);
+  PutWorkload("a", 1);
+  executor_.RunFor(5s);
+  EXPECT_TRUE(Is("a", api::kAdmitted));
+}
+
+TEST_F(AdmissionFaultsTest, LostAnswerOfAWriteThatHappened) {
+  PutQueues(1);
+  api_.FailNext("workloads/a/status", 0, FakeTransport::Effect::kDone,
+                ErrorCode::kDeadlineExceeded);
+  PutWorkload("a", 1);
+  executor_.RunFor(2s);
+  PutWorkload("b", 1);
+  executor_.RunFor(5s);
+  EXPECT_TRUE(Is("a", api::kAdmitted));
+  EXPECT_FALSE(Is("b", api::kQuotaReserved));
+}
+
+TEST_F(AdmissionFaultsTest, RefusedForGoodIsPutAsideAndOthersGoOn) {
+  PutQueues(1);
+  for (int i = 0; i < 3; ++i) api_.FailNext("workloads/a/status", 422);
+  PutWorkload("a", 1, {{"priority", 9}});
+  PutWorkload("b", 1);
+  executor_.RunFor(5s);
+  EXPECT_TRUE(Is("b", api::kAdmitted));
+  EXPECT_FALSE(Is("a", api::kQuotaReserved));
+  SetConditionOf("b", api::kFinished, true, "Succeeded");
+  executor_.RunFor(60s);
+  EXPECT_TRUE(Is("a", api::kAdmitted));
+}
+
+TEST_F(AdmissionFaultsTest, DeletedWhileItsAdmissionIsWritten) {
+  PutQueues(1);
+  executor_.RunFor(2s);
+  PutWorkload("a", 1);
+  executor_.RunUntil([&] { return api_.CountWrites() > 0 && admission_->cycle_count() > 0; }, 5s);
+  api_.Remove(PathOf("a"));
+  PutWorkload("b", 1);
+  executor_.RunFor(5s);
+  EXPECT_TRUE(Is("b", api::kAdmitted));
+}
+
+TEST_F(AdmissionFaultsTest, FailedPreemptionIsDecidedAgain) {
+  PutQueues(1, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
+  PutWorkload("low", 1);
+  executor_.RunFor(2s);
+  api_.FailNext("workloads/low/status", 500);
+  PutWorkload("high", 1, {{"priority", 5}});
+  executor_.RunFor(5s);
+  EXPECT_TRUE(Is("low", api::kEvicted));
+  EXPECT_EQ(Get("low").status.evictions.at(0).count, 1);
+}
+
+TEST_F(AdmissionFaultsTest, RestartRebuildsEverythingFromTheApi) {
+  PutQueues(4);
+  for (int i = 0; i < 6; ++i) PutWorkload("w" + std::to_string(i), 1);
+  executor_.RunFor(20ms);
+  Crash();
+  executor_.RunFor(1s);
+  Boot();
+  executor_.RunFor(5s);
+  for (int i = 0; i < 6; ++i) names_.push_back("w" + std::to_string(i));
+  EXPECT_EQ(ReservedCpu(), 4);
+  EXPECT_EQ(Object("clusterqueues/cq")["status"]["reservingWorkloads"], 4);
+}
+
+TEST_F(AdmissionFaultsTest, RandomFaultsKeepTheQuotaAndLoseNothing) {
+  constexpr int kCpu = 5;
+  PutQueues(kCpu);
+  executor_.RunFor(1s);
+  Random random(20261120);
+  std::set<std::string> finished;
+  for (int step = 0; step < 400; ++step) {
+    const std::uint64_t choice = random.Below(20);
+    if (choice < 6 && names_.size() < 60) {
+      names_.push_back("w" + std::to_string(names_.size()));
+      PutWorkload(names_.back(), 1 + static_cast<int>(random.Below(3)));
+    } else if (choice < 10 && !names_.empty()) {
+      const std::string& name = names_[random.Below(names_.size())];
+      if (Is(name, api::kAdmitted) && finished.insert(name).second) {
+        SetConditionOf(name, api::kFinished, true, "Succeeded");
+      }
+    } else if (choice < 13) {
+      const auto effect =
+          random.Below(2) == 0 ? FakeTransport::Effect::kNone : FakeTransport::Effect::kDone;
+      const int status = std::array{0, 409, 429, 500, 503}[random.Below(5)];
+      api_.FailNext("PATCH", status, status == 409 ? FakeTransport::Effect::kNone : effect);
+    } else if (choice < 14) {
+      api_.DropWatches(Error{ErrorCode::kUnavailable, "lost"});
+    } else if (choice < 15) {
+      api_.CompactHistory();
+    } else if (choice < 16) {
+      Crash();
+      Boot();
+    }
+    executor_.RunFor(Duration(random.Below(400'000)));
+    ASSERT_LE(ReservedCpu(), kCpu) << "step " << step;
+  }
+  // Everything that waits gets its turn once the rest has finished.
+  for (int round = 0; round < 200 && finished.size() < names_.size(); ++round) {
+    for (const std::string& name : names_) {
+      if (Is(name, api::kAdmitted) && finished.insert(name).second) {
+        SetConditionOf(name, api::kFinished, true, "Succeeded");
+      }
+    }
+    executor_.RunFor(5s);
+    ASSERT_LE(ReservedCpu(), kCpu);
+  }
+  EXPECT_EQ(finished.size(), names_.size());
+}
+
+}  // namespace
+}  // namespace berth::admission

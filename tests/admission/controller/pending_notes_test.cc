@@ -1,0 +1,78 @@
+// Goal: reasons are written at once, texts seldom, and only the last one. Method: the writes that
+// the fake API received, in virtual time.
+
+#include "admission/controller/pending_notes.h"
+
+#include "tests/admission/controller/admission_fixture.h"
+
+namespace berth::admission {
+namespace {
+
+class PendingNotesTest : public AdmissionFixture {
+ protected:
+  void SetUp() override {
+    manager_->Stop();  // only the informers go on
+    PutWorkload("w", 1);
+    executor_.RunFor(1s);
+    api_.ClearRequests();
+  }
+  std::size_t Writes() const {
+    std::size_t count = 0;
+    for (const auto& request : api_.requests()) count += request.method == "PATCH" ? 1 : 0;
+    return count;
+  }
+  void Note(const std::string& reason, const std::string& message) {
+    notes_.Note({"team", "w"}, {reason, message, {}});
+    executor_.RunFor(100ms);
+  }
+
+  kube::Informer<api::Workload>& workloads_ = manager_->InformerFor<api::Workload>();
+  WorkloadWriter writer_{*client_, workloads_};
+  PendingNotes notes_{workloads_, writer_, *events_, clock_, executor_};
+};
+
+TEST_F(PendingNotesTest, TextsWaitAndOnlyTheLastIsWritten) {
+  Note("WaitingForQuota", "9 more needed");
+  EXPECT_EQ(Writes(), 1U);
+  for (int i = 8; i > 0; --i) Note("WaitingForQuota", std::to_string(i) + " more needed");
+  EXPECT_EQ(Writes(), 1U);
+  executor_.RunFor(PendingNotes::kMessageInterval);
+  EXPECT_EQ(Writes(), 2U);
+  EXPECT_EQ(MessageOf("w", api::kQuotaReserved), "1 more needed");
+}
+
+TEST_F(PendingNotesTest, NewReasonDoesNotWait) {
+  Note("WaitingForQuota", "x");
+  Note("ExceedsMaxQuota", "y");
+  EXPECT_EQ(Writes(), 2U);
+  EXPECT_EQ(ReasonOf("w", api::kQuotaReserved), "ExceedsMaxQuota");
+}
+
+TEST_F(PendingNotesTest, WhatIsThereAlreadyIsNotWritten) {
+  Note("WaitingForQuota", "x");
+  executor_.RunFor(1h);
+  Note("WaitingForQuota", "x");
+  EXPECT_EQ(Writes(), 1U);
+}
+
+TEST_F(PendingNotesTest, FailedWritesAreTriedAgainAFewTimes) {
+  api_.FailNext("workloads/w", 500);
+  api_.FailNext("workloads/w", 409);
+  Note("WaitingForQuota", "x");
+  executor_.RunFor(10s);
+  EXPECT_EQ(ReasonOf("w", api::kQuotaReserved), "WaitingForQuota");
+}
+
+TEST_F(PendingNotesTest, ReservedOrGoneWorkloadsAreNotTouched) {
+  SetConditionOf("w", api::kQuotaReserved, true, "QuotaReserved");
+  executor_.RunFor(1s);
+  Note("WaitingForQuota", "x");
+  api_.Remove(PathOf("w"));
+  executor_.RunFor(1s);
+  Note("WaitingForQuota", "x");
+  EXPECT_EQ(Writes(), 0U);
+  EXPECT_EQ(notes_.size(), 0U);
+}
+
+}  // namespace
+}  // namespace berth::admission

@@ -1,0 +1,137 @@
+// Goal: conditions, counters and finalizers of queues, flavors and checks; and how often they are
+// written. Method: what the fake API holds and received.
+
+#include "tests/admission/controller/admission_fixture.h"
+
+namespace berth::admission {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class QueueStatusTest : public AdmissionFixture {
+ protected:
+  Json Active(const std::string& path) const {
+    const Json& object = Object(path);
+    return object.value("/status/conditions/0"_json_pointer, Json::object());
+  }
+  std::size_t StatusWrites(const std::string& path) const {
+    std::size_t count = 0;
+    for (const auto& request : api_.requests()) {
+      if (request.path == kKueueRoot + path + "/status") ++count;
+    }
+    return count;
+  }
+  static Json Deleted(const Json& object) { return object; }
+};
+
+TEST_F(QueueStatusTest, ClusterQueueSaysWhyItIsNotActive) {
+  PutClusterQueue("cq", 1);
+  executor_.RunFor(2s);
+  EXPECT_EQ(Active("clusterqueues/cq")["status"], "False");
+  EXPECT_EQ(Active("clusterqueues/cq")["reason"], "FlavorNotFound");
+  EXPECT_THAT(Active("clusterqueues/cq")["message"].get<std::string>(),
+              HasSubstr("Can't admit new workloads: "));
+  Put("resourceflavors", "default", Json::object());
+  executor_.RunFor(2s);
+  EXPECT_EQ(Active("clusterqueues/cq")["reason"], "Ready");
+  EXPECT_EQ(Active("clusterqueues/cq")["message"], "Can admit new workloads");
+}
+
+TEST_F(QueueStatusTest, LocalQueueFollowsItsClusterQueue) {
+  PutLocalQueue("lq", "cq");
+  executor_.RunFor(2s);
+  EXPECT_EQ(Active("namespaces/team/localqueues/lq")["reason"], "ClusterQueueDoesNotExist");
+  PutClusterQueue("cq", 1);
+  executor_.RunFor(2s);
+  EXPECT_EQ(Active("namespaces/team/localqueues/lq")["reason"], "ClusterQueueIsInactive");
+  Put("resourceflavors", "default", Json::object());
+  executor_.RunFor(2s);
+  EXPECT_EQ(Active("namespaces/team/localqueues/lq")["message"],
+            "Can submit new workloads to localQueue");
+  PutLocalQueue("lq", "cq", "Hold");
+  executor_.RunFor(2s);
+  EXPECT_EQ(Active("namespaces/team/localqueues/lq")["reason"], "Stopped");
+}
+
+TEST_F(QueueStatusTest, CountersAreWrittenOnceASecondAndRightInTheEnd) {
+  PutQueues(100);
+  executor_.RunFor(5s);
+  api_.ClearRequests();
+  for (int i = 0; i < 50; ++i) {
+    PutWorkload("w" + std::to_string(i), 1);
+    executor_.RunFor(100ms);
+  }
+  EXPECT_LE(StatusWrites("clusterqueues/cq"), 7U);
+  EXPECT_LE(StatusWrites("namespaces/team/localqueues/lq"), 7U);
+  executor_.RunFor(3s);
+  EXPECT_EQ(Object("clusterqueues/cq")["status"]["admittedWorkloads"], 50);
+  EXPECT_EQ(Object("namespaces/team/localqueues/lq")["status"]["admittedWorkloads"], 50);
+  EXPECT_EQ(Object("clusterqueues/cq")["status"]["pendingWorkloads"], 0);
+}
+
+TEST_F(QueueStatusTest, BorrowedQuotaIsShown) {
+  api_.Put("/api/v1/namespaces", {{"metadata", {{"name", "team"}}}});
+  Put("resourceflavors", "default", Json::object());
+  PutClusterQueue("cq", 2, {{"cohortName", "lab"}});
+  PutClusterQueue("other", 4, {{"cohortName", "lab"}});
+  PutLocalQueue("lq", "cq");
+  PutWorkload("a", 5);
+  executor_.RunFor(5s);
+  const Json& usage = Object("clusterqueues/cq")["status"]["flavorsUsage"][0]["resources"][0];
+  EXPECT_EQ(usage["total"], "5");
+  EXPECT_EQ(usage["borrowed"], "3");
+}
+
+TEST_F(QueueStatusTest, UsedFlavorStaysUntilNobodyUsesIt) {
+  PutQueues(1);
+  executor_.RunFor(2s);
+  EXPECT_THAT(Object("resourceflavors/default")["metadata"]["finalizers"],
+              Contains(api::kResourceInUseFinalizer));
+  bool done = false;
+  client_->Delete(api::KindOf<api::ResourceFlavor>(), {"", "default"}, {},
+                  [&](const Status& status) { done = status.has_value(); });
+  executor_.RunFor(2s);
+  EXPECT_TRUE(done);
+  EXPECT_NE(api_.Find(std::string(kKueueRoot) + "resourceflavors/default"), nullptr);
+  client_->Delete(api::KindOf<api::ClusterQueue>(), {"", "cq"}, {}, [](const Status&) {});
+  executor_.RunFor(2s);
+  EXPECT_EQ(api_.Find(std::string(kKueueRoot) + "clusterqueues/cq"), nullptr);
+  EXPECT_EQ(api_.Find(std::string(kKueueRoot) + "resourceflavors/default"), nullptr);
+}
+
+TEST_F(QueueStatusTest, DeletedClusterQueueDrainsFirst) {
+  PutQueues(2);
+  PutWorkload("a", 1);
+  executor_.RunFor(2s);
+  client_->Delete(api::KindOf<api::ClusterQueue>(), {"", "cq"}, {}, [](const Status&) {});
+  PutWorkload("late", 1);
+  executor_.RunFor(3s);
+  EXPECT_EQ(Active("clusterqueues/cq")["reason"], "Terminating");
+  EXPECT_FALSE(Is("late", api::kQuotaReserved));
+  SetConditionOf("a", api::kFinished, true, "Succeeded");
+  executor_.RunFor(3s);
+  EXPECT_EQ(api_.Find(std::string(kKueueRoot) + "clusterqueues/cq"), nullptr);
+}
+
+TEST_F(QueueStatusTest, MetricsSayTheSame) {
+  PutQueues(1);
+  PutWorkload("a", 1);
+  executor_.RunFor(1s);
+  PutWorkload("b", 1);
+  executor_.RunFor(3s);
+  const std::string text = metrics_->Text();
+  EXPECT_THAT(text, HasSubstr("kueue_admitted_active_workloads{cluster_queue=\"cq\"} 1"));
+  EXPECT_THAT(text, HasSubstr("kueue_pending_workloads{cluster_queue=\"cq\",status=\"active\"} 1"));
+  EXPECT_THAT(text,
+              HasSubstr("kueue_cluster_queue_status{cluster_queue=\"cq\",status=\"active\"} 1"));
+  SetConditionOf("a", api::kFinished, true, "Succeeded");
+  SetConditionOf("b", api::kFinished, true, "Succeeded");
+  client_->Delete(api::KindOf<api::ClusterQueue>(), {"", "cq"}, {}, [](const Status&) {});
+  executor_.RunFor(3s);
+  EXPECT_THAT(metrics_->Text(), Not(HasSubstr("kueue_cluster_queue_status{cluster_queue=\"cq\"")));
+}
+
+}  // namespace
+}  // namespace berth::admission
