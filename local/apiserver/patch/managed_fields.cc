@@ -297,6 +297,23 @@ void SyncLastApplied(const Json& live, Json config, Json& result) {
       config.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+bool HasNull(const Json& value) {
+  return value.is_null() ||
+         (value.is_structured() && std::any_of(value.begin(), value.end(),
+                                               [](const Json& member) { return HasNull(member); }));
+}
+
+void DropNulls(Json& value) {
+  if (value.is_object()) {
+    for (auto at = value.begin(); at != value.end();) {
+      DropNulls(*at);
+      at = at->is_null() ? value.erase(at) : std::next(at);
+    }
+  } else if (value.is_array()) {
+    for (Json& item : value) DropNulls(item);
+  }
+}
+
 // Apply proper; `managers` is changed only on success.
 std::variant<Json, Conflicts> Merge(const Json& live, const Json& config,
                                     const ManagerContext& context, ConflictPolicy policy,
@@ -308,6 +325,7 @@ std::variant<Json, Conflicts> Merge(const Json& live, const Json& config,
   ManagedSet& own = changed[self];
   own.fields = ToFieldSet(context.type, config).RecursiveDifference(context.reset_fields);
   own.api_version = context.api_version;
+  const bool had_nulls = HasNull(merged);
   merged = Prune(std::move(merged), last, context, changed);
   Comparison change;
   Conflicts conflicts = TakeChanges(live, merged, context, self, policy, changed, change);
@@ -317,6 +335,8 @@ std::variant<Json, Conflicts> Merge(const Json& live, const Json& config,
     if (mine->second.fields.empty()) changed.erase(mine);
   }
   managers = std::move(changed);
+  // Containers that pruning emptied are null here; nobody asked for that null.
+  if (!had_nulls) DropNulls(merged);
   return merged;
 }
 
@@ -394,9 +414,8 @@ ApiResult<AppliedObject> ApplyConfiguration(const Json* live, const Json& config
   out.object = std::get<Json>(std::move(merged));
   const bool same_object = out.object == base;
   const auto mine = managers->find(self);
-  if (mine != managers->end() && (!same_object || mine->second.time.empty())) {
-    mine->second.time = FormatTime(context.now);
-  }
+  // As in Kubernetes, an apply that changes nothing leaves no time, not even a first one.
+  if (mine != managers->end() && !same_object) mine->second.time = FormatTime(context.now);
   if (context.manager == "kubectl") SyncLastApplied(base, config, out.object);
   SetManagedFields(out.object, WriteManagers(*managers));
   out.changed = live == nullptr || out.object != *live;

@@ -344,8 +344,7 @@ Json RemoveItems(const TypeNode* type, const Json& value, const FieldSet& remove
       out[key] = member;
       continue;
     }
-    Json rest = RemoveItems(MemberType(type, key), member, *cut);
-    if (!rest.is_null()) out[key] = std::move(rest);  // nothing is left of it
+    out[key] = RemoveItems(MemberType(type, key), member, *cut);
   }
   return out.empty() ? Json() : out;
 }

@@ -30,7 +30,7 @@ Comparison Compare(const TypeNode* type, const Json& before, const Json& after);
 // `base` with `patch` laid over it: maps and keyed lists merge, the rest is replaced.
 Json MergeTyped(const TypeNode* type, const Json& base, const Json& patch);
 
-// `value` without the fields and items in `removed`.
+// `value` without the fields and items in `removed`. A container that loses all it had is null.
 Json RemoveItems(const TypeNode* type, const Json& value, const FieldSet& removed);
 
 // `set` with every declared field on the way to a member made a member itself.

@@ -95,6 +95,12 @@ class Loader {
     for (std::size_t i = 3; i < words.size(); ++i) {
       if (!Mark(words[i], field, marks)) return "unknown mark " + std::string(words[i]);
     }
+    // What Go always writes has its zero as default: keys of list items count on it.
+    const bool always = !field.Has(kFieldOmitEmpty) && !field.Has(kFieldPointer);
+    if (always && marks.default_json.empty()) {
+      if (words[2] == "s") marks.default_json = R"("")";
+      if (words[2] == "i" || words[2] == "l") marks.default_json = "0";
+    }
     const TypeNode* type = TypeOf(words[2], marks);
     if (type == nullptr) return "unknown type " + std::string(words[2]);
     field.type = type;
