@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/yaml/yaml.h"
 #include "base/system_clock.h"
 #include "cli/output.h"
 #include "cli/screens/why.h"
@@ -36,7 +37,7 @@ Result<std::string> StatusText(Session& session, const ClientFlags& client,
     return RenderStatus(view, flags.options, DetectStyle(client.ascii));
   }
   const nlohmann::json out = StatusJson(view, flags.options);
-  return client.output == OutputFormat::kYaml ? ToYaml(out) : out.dump(2) + "\n";
+  return client.output == OutputFormat::kYaml ? api::FormatYaml(out) : out.dump(2) + "\n";
 }
 
 int WatchStatus(Session& session, const ClientFlags& client, const StatusFlags& flags) {

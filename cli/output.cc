@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include <yaml-cpp/yaml.h>
 
+#include "api/yaml/yaml.h"
 #include "base/strings.h"
 
 namespace berth::cli {
@@ -28,39 +28,6 @@ bool LocaleIsUtf8() {
   return false;
 }
 
-void Emit(YAML::Emitter& out, const nlohmann::json& value) {
-  switch (value.type()) {
-    case nlohmann::json::value_t::object:
-      out << YAML::BeginMap;
-      for (const auto& [key, item] : value.items()) {
-        out << YAML::Key << key << YAML::Value;
-        Emit(out, item);
-      }
-      out << YAML::EndMap;
-      return;
-    case nlohmann::json::value_t::array:
-      if (value.empty()) out << YAML::Flow;
-      out << YAML::BeginSeq;
-      for (const auto& item : value) Emit(out, item);
-      out << YAML::EndSeq;
-      return;
-    case nlohmann::json::value_t::string: {
-      // Quoted where a YAML reader would take it for something else: "1", "true", "~", "on".
-      const std::string& text = value.get_ref<const std::string&>();
-      const bool is_plain_word =
-          !text.empty() && text.find_first_of("0123456789.~<=-+?") != 0 && text.size() > 5;
-      if (is_plain_word) {
-        out << text;
-      } else {
-        out << YAML::DoubleQuoted << text;
-      }
-      return;
-    }
-    case nlohmann::json::value_t::null: out << YAML::Null; return;
-    default: out << value.dump(); return;
-  }
-}
-
 }  // namespace
 
 TextStyle DetectStyle(bool force_ascii) {
@@ -78,15 +45,9 @@ void Print(const std::string& text) {
   std::fflush(stdout);
 }
 
-std::string ToYaml(const nlohmann::json& value) {
-  YAML::Emitter out;
-  Emit(out, value);
-  return std::string(out.c_str()) + "\n";
-}
-
 void PrintStructured(const nlohmann::json& value, OutputFormat format) {
   if (format == OutputFormat::kYaml) {
-    Print(ToYaml(value));
+    Print(api::FormatYaml(value));
     return;
   }
   Print(value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

@@ -17,7 +17,6 @@ TextStyle DetectStyle(bool force_ascii);
 void Print(const std::string& text);
 // JSON with two blanks of indent, or the same as YAML.
 void PrintStructured(const nlohmann::json& value, OutputFormat format);
-std::string ToYaml(const nlohmann::json& value);
 
 // Writes "berth: <message>" to stderr and returns the exit code that fits.
 int Complain(const Error& error);

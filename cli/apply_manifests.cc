@@ -1,0 +1,52 @@
+#include "cli/apply_manifests.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "api/yaml/yaml.h"
+
+namespace berth::cli {
+namespace {
+
+using local::Json;
+
+Result<local::Api::KindInfo> FindKind(local::Api& api, const Json& object) {
+  const std::string api_version = object.value("apiVersion", "");
+  const std::string kind = object.value("kind", "");
+  const std::size_t slash = api_version.find('/');
+  const std::string group = slash == std::string::npos ? "" : api_version.substr(0, slash);
+  const std::string version =
+      slash == std::string::npos ? api_version : api_version.substr(slash + 1);
+  const auto kinds = api.Kinds();
+  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& candidate) {
+    return candidate.kind == kind && candidate.id.group == group;
+  });
+  if (found == kinds.end()) {
+    return Error{ErrorCode::kInternal, "the API does not know kind " + api_version + " " + kind};
+  }
+  local::Api::KindInfo info = *found;
+  info.id.version = version;
+  return info;
+}
+
+}  // namespace
+
+Status ApplyManifests(local::Api& api, std::string_view yaml) {
+  BERTH_TRY(const auto documents, api::ParseYamlStream(yaml));
+  for (const api::YamlDocument& document : documents) {
+    BERTH_TRY(const local::Api::KindInfo kind, FindKind(api, document.value));
+    const Json& metadata = document.value.at("metadata");
+    const std::string name = metadata.value("name", "");
+    const auto applied =
+        api.Patch(kind.id, metadata.value("namespace", ""), name, local::PatchType::kApply,
+                  document.value, {.field_manager = "berth-up", .force = true});
+    if (!applied) {
+      return Error{ErrorCode::kInternal,
+                   "applying " + kind.kind + " " + name + ": " + applied.error().message};
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace berth::cli

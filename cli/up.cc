@@ -1,0 +1,196 @@
+// berth up: API server, cluster, cloud and controllers in one process. They meet through the API
+// alone; this file only starts them in order and stops them in reverse.
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <unistd.h>
+
+#include "base/log/log.h"
+#include "base/strings.h"
+#include "base/system_clock.h"
+#include "base/thread_executor.h"
+#include "cli/apply_manifests.h"
+#include "cli/commands.h"
+#include "cli/embedded_manifests.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "local/apiserver/auth/credentials.h"
+#include "local/apiserver/server.h"
+#include "local/apiserver/store/file_lock.h"
+#include "local/cluster/cluster.h"
+
+namespace berth::cli {
+namespace {
+
+Error Refuse(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }
+
+std::string DefaultDataDirectory() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread
+  if (const char* data_home = std::getenv("XDG_DATA_HOME"); data_home != nullptr && *data_home) {
+    return std::string(data_home) + "/berth";
+  }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  const char* home = std::getenv("HOME");
+  return std::string(home == nullptr ? "." : home) + "/.local/share/berth";
+}
+
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+Result<Address> ParseListen(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const auto port = colon == std::string::npos ? std::nullopt : ParseInt64(text.substr(colon + 1));
+  if (!port || *port < 0 || *port > 65535) {
+    return Refuse("--listen \"" + text + "\": write ADDRESS:PORT, such as 127.0.0.1:6443");
+  }
+  std::string host = text.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  return Address{host.empty() ? "127.0.0.1" : host, static_cast<std::uint16_t>(*port)};
+}
+
+using Programs = std::vector<std::pair<std::string, std::string>>;
+
+Result<Programs> ParseImages(const std::vector<std::string>& images) {
+  Programs programs;
+  for (const std::string& image : images) {
+    const std::size_t equals = image.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == image.size()) {
+      return Refuse("--image \"" + image + "\": write NAME=PATH, such as my/train:1=./train.sh");
+    }
+    const std::string path = std::filesystem::absolute(image.substr(equals + 1)).string();
+    if (access(path.c_str(), X_OK) != 0) {
+      return Refuse("--image \"" + image + "\": " + path + " is not a program that can be run");
+    }
+    programs.emplace_back(image.substr(0, equals), path);
+  }
+  return programs;
+}
+
+// The sample jobs' images, where their programs lie beside ours.
+void AddBuiltInPrograms(Programs& programs) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return;
+  const std::string haversine = (self.parent_path() / "haversine").string();
+  const std::string image = "berth.dev/haversine:1";
+  for (const auto& [name, path] : programs) {
+    if (name == image) return;
+  }
+  if (access(haversine.c_str(), X_OK) == 0) programs.emplace_back(image, haversine);
+}
+
+Status PrepareDataDirectory(const std::string& path, bool reset) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) {
+    return Error{ErrorCode::kUnavailable, "data directory " + path + ": " + error.message() +
+                                              " (choose another: --data-dir)"};
+  }
+  if (!reset) return OkStatus();
+  BERTH_TRY(const auto lock, local::FileLock::Acquire(path + "/state.db.lock"));
+  for (const char* name : {"state.db", "state.db-wal", "state.db-shm", "pods"}) {
+    std::filesystem::remove_all(path + "/" + name, error);
+    if (error) {
+      return Error{ErrorCode::kUnavailable,
+                   "--reset: " + path + "/" + name + ": " + error.message()};
+    }
+  }
+  return OkStatus();
+}
+
+// Everything that runs, started in order and stopped in reverse.
+class Up {
+ public:
+  Status Start(const UpFlags& flags);
+  void Stop();
+  const std::string& kubeconfig_path() const { return kubeconfig_path_; }
+  const local::ApiServer& server() const { return *server_; }
+
+ private:
+  Status StartServer(const UpFlags& flags);
+  Status StartCluster(const UpFlags& flags);
+  Status StartControllers(const UpFlags& flags);
+
+  SystemClock clock_;
+  std::string data_directory_;
+  std::string kubeconfig_path_;
+  std::unique_ptr<local::ApiServer> server_;
+  std::unique_ptr<ThreadExecutor> executor_;
+  std::unique_ptr<local::cluster::Cluster> cluster_;
+};
+
+Status Up::Start(const UpFlags& flags) {
+  data_directory_ =
+      std::filesystem::absolute(flags.data_dir.empty() ? DefaultDataDirectory() : flags.data_dir)
+          .string();
+  BERTH_CHECK_OK(PrepareDataDirectory(data_directory_, flags.reset));
+  BERTH_CHECK_OK(StartServer(flags));
+  BERTH_CHECK_OK(StartCluster(flags));
+  return StartControllers(flags);
+}
+
+Status Up::StartServer(const UpFlags& flags) {
+  BERTH_TRY(const Address listen, ParseListen(flags.listen));
+  local::ApiServerOptions options;
+  options.data_directory = data_directory_;
+  options.address = listen.host;
+  options.port = listen.port;
+  BERTH_TRY(server_, local::ApiServer::Start(std::move(options)));
+  BERTH_CHECK_OK(ApplyManifests(server_->api(), CrdManifests()));
+  BERTH_CHECK_OK(ApplyManifests(server_->api(), ClusterManifests()));
+  kubeconfig_path_ = flags.kubeconfig.empty()
+                         ? data_directory_ + "/kubeconfig"
+                         : std::filesystem::absolute(flags.kubeconfig).string();
+  return OkStatus();
+}
+
+Status Up::StartCluster(const UpFlags& flags) {
+  local::cluster::ClusterOptions options;
+  options.data_folder = data_directory_;
+  BERTH_TRY(options.programs, ParseImages(flags.images));
+  AddBuiltInPrograms(options.programs);
+  executor_ = std::make_unique<ThreadExecutor>();
+  BERTH_TRY(cluster_,
+            local::cluster::Cluster::Start(server_->api(), clock_, *executor_, std::move(options)));
+  return OkStatus();
+}
+
+Status Up::StartControllers(const UpFlags&) {
+  // Written last: who waits for the file finds everything ready.
+  return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
+}
+
+void Up::Stop() {
+  if (executor_ != nullptr) executor_->Stop();
+  cluster_.reset();
+  if (server_ != nullptr) server_->Stop();
+}
+
+}  // namespace
+
+int RunUp(const UpFlags& flags) {
+  HoldStopSignals();
+  Up up;
+  if (const Status started = up.Start(flags); !started) {
+    up.Stop();
+    return Complain(started.error());
+  }
+  Print("berth is up at " + up.server().url() + "\n\n  export KUBECONFIG=" + up.kubeconfig_path() +
+        "\n  kubectl get nodes\n  berth status\n\n");
+  if (const std::size_t rules = up.server().unevaluated_rules(); rules > 0) {
+    LogInfo("CEL rules of the installed kinds are kept but not evaluated yet",
+            {{"rules", std::to_string(rules)}});
+  }
+  WaitForStopSignal();
+  Print("stopping\n");
+  up.Stop();
+  return kExitAnswered;
+}
+
+}  // namespace berth::cli
