@@ -19,6 +19,7 @@
 #include "local/apiserver/auth/credentials.h"
 #include "local/apiserver/server.h"
 #include "local/apiserver/store/file_lock.h"
+#include "local/cloud/cloud_driver.h"
 #include "local/cluster/cluster.h"
 
 namespace berth::cli {
@@ -123,6 +124,7 @@ class Up {
   std::unique_ptr<local::ApiServer> server_;
   std::unique_ptr<ThreadExecutor> executor_;
   std::unique_ptr<local::cluster::Cluster> cluster_;
+  std::unique_ptr<local::cloud::CloudDriver> cloud_;
 };
 
 Status Up::Start(const UpFlags& flags) {
@@ -158,6 +160,8 @@ Status Up::StartCluster(const UpFlags& flags) {
   executor_ = std::make_unique<ThreadExecutor>();
   BERTH_TRY(cluster_,
             local::cluster::Cluster::Start(server_->api(), clock_, *executor_, std::move(options)));
+  cloud_ = std::make_unique<local::cloud::CloudDriver>(server_->api(), cluster_->cache(), clock_,
+                                                       *executor_);
   return OkStatus();
 }
 
@@ -168,6 +172,7 @@ Status Up::StartControllers(const UpFlags&) {
 
 void Up::Stop() {
   if (executor_ != nullptr) executor_->Stop();
+  cloud_.reset();
   cluster_.reset();
   if (server_ != nullptr) server_->Stop();
 }
