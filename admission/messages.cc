@@ -180,6 +180,28 @@ std::string PreemptedMessage(const api::Workload& preemptor, PreemptionReason re
          "; preemptee path: " + victim_path;
 }
 
+api::Admission AdmissionOf(const Decision& decision, const Vocabulary& vocabulary,
+                           const std::string& queue_name) {
+  api::Admission admission;
+  admission.cluster_queue = queue_name;
+  for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
+    api::PodSetAssignment& assigned = admission.pod_set_assignments.emplace_back();
+    assigned.name = pod_set.name;
+    assigned.count = pod_set.count;
+    assigned.topology_assignment = pod_set.topology;
+    for (const FlavorChoice& choice : pod_set.flavors) {
+      const std::string& resource = vocabulary.resources[choice.resource];
+      assigned.flavors[resource] = vocabulary.flavors[choice.flavor];
+      for (const ResourceRequest& request : pod_set.requests) {
+        if (request.resource == choice.resource) {
+          assigned.resource_usage[resource] = request.amount;
+        }
+      }
+    }
+  }
+  return admission;
+}
+
 std::string QuotaReservedMessage(const std::string& queue_name) {
   return "Quota reserved in ClusterQueue " + queue_name;
 }

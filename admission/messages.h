@@ -30,6 +30,10 @@ std::string ConsideredFlavors(const Assignment& assignment, const Vocabulary& vo
 std::string PreemptedMessage(const api::Workload& preemptor, PreemptionReason reason,
                              const std::string& preemptor_path, const std::string& victim_path);
 
+// status.admission of a workload that got its quota.
+api::Admission AdmissionOf(const Decision& decision, const Vocabulary& vocabulary,
+                           const std::string& queue_name);
+
 std::string QuotaReservedMessage(const std::string& queue_name);
 const char* ToString(NoFitReason reason);  // "" for kNone
 

@@ -1,0 +1,179 @@
+// golden FILE... [--jobs N] [--show N] [--shrink] [--story ID]: replays recorded stories.
+//
+// Files are *.jsonl or *.jsonl.gz, one story a line. Prints counts per family, the first story that
+// differs (--show: the first N, at the strength where they differ first), and ends with
+// "golden: N stories, A n, B n, C n": how many agree at each strength. Exit status 1 if any story
+// differs at C or cannot be read, 2 for a bad command line.
+#include <zlib.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/golden/replay.h"
+
+namespace berth::golden {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  unsigned jobs = 1;
+  std::size_t show = 1;
+  bool shrink = false;
+  std::string story;
+};
+
+struct Counts {
+  std::size_t stories = 0;
+  std::size_t a = 0;
+  std::size_t b = 0;
+  std::size_t c = 0;
+};
+
+bool ReadLines(const std::string& path, std::vector<std::string>& lines) {
+  gzFile file = gzopen(path.c_str(), "rb");  // reads plain files too
+  if (file == nullptr) return false;
+  std::string line;
+  std::vector<char> buffer(1 << 16);
+  int size = 0;
+  while ((size = gzread(file, buffer.data(), static_cast<unsigned>(buffer.size()))) > 0) {
+    for (int i = 0; i < size; ++i) {
+      if (buffer[static_cast<std::size_t>(i)] != '\n') {
+        line += buffer[static_cast<std::size_t>(i)];
+        continue;
+      }
+      lines.push_back(std::move(line));
+      line.clear();
+    }
+  }
+  if (!line.empty()) lines.push_back(std::move(line));
+  gzclose(file);
+  return size == 0;
+}
+
+int Usage() {
+  std::cerr << "usage: golden [--jobs N] [--show N] [--shrink] [--story ID] FILE...\n";
+  return 2;
+}
+
+bool Parse(int argc, char** argv, Options& options) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const auto number = [&](auto& value) {
+      if (++i >= argc) return false;
+      value = static_cast<std::remove_reference_t<decltype(value)>>(std::strtoul(argv[i], nullptr, 10));
+      return true;
+    };
+    if (argument == "--jobs") {
+      if (!number(options.jobs) || options.jobs == 0) return false;
+    } else if (argument == "--show") {
+      if (!number(options.show)) return false;
+    } else if (argument == "--shrink") {
+      options.shrink = true;
+    } else if (argument == "--story") {
+      if (++i >= argc) return false;
+      options.story = argv[i];
+    } else if (argument.starts_with("--")) {
+      return false;
+    } else {
+      options.files.push_back(argument);
+    }
+  }
+  return !options.files.empty();
+}
+
+class Runner {
+ public:
+  explicit Runner(Options options) : options_(std::move(options)) {}
+
+  int Run() {
+    for (const std::string& file : options_.files) {
+      if (!ReadLines(file, lines_)) {
+        std::cerr << "golden: cannot read " << file << "\n";
+        return 1;
+      }
+    }
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < options_.jobs; ++i) threads.emplace_back([this] { Work(); });
+    for (std::thread& thread : threads) thread.join();
+    Report();
+    return total_.c == total_.stories ? 0 : 1;
+  }
+
+ private:
+  void Work() {
+    while (true) {
+      const std::size_t next = next_.fetch_add(1);
+      if (next >= lines_.size()) return;
+      Json story = Json::parse(lines_[next], nullptr, false);
+      if (story.is_discarded()) {
+        Note(next, "unreadable", {}, "not JSON");
+        continue;
+      }
+      if (!options_.story.empty() && story.value("id", "") != options_.story) continue;
+      const ReplayResult result = Replay(story);
+      Note(next, story.value("family", "unknown"), result, result.error);
+    }
+  }
+
+  void Note(std::size_t line, const std::string& family, const ReplayResult& result,
+            const std::string& error) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (Counts* counts : {&total_, &families_[family]}) {
+      ++counts->stories;
+      if (!error.empty()) continue;
+      counts->a += result.a ? 0 : 1;
+      counts->b += result.b ? 0 : 1;
+      counts->c += result.c ? 0 : 1;
+    }
+    if (!error.empty() || result.c) failures_[line] = {result, error};
+  }
+
+  void Report() {
+    std::size_t shown = 0;
+    for (const auto& [line, failure] : failures_) {
+      if (shown++ == options_.show) break;
+      const Json story = Json::parse(lines_[line]);
+      std::cout << story.value("id", "?") << ": ";
+      if (!failure.second.empty()) {
+        std::cout << failure.second << "\n";
+        continue;
+      }
+      const ReplayResult& result = failure.first;
+      const Difference& d = result.a ? *result.a : result.b ? *result.b : *result.c;
+      std::cout << "differs at " << (result.a ? 'A' : result.b ? 'B' : 'C') << " in step "
+                << d.step << ", item " << d.item << ": " << d.what << "\n  expected "
+                << d.expected.dump() << "\n  actual   " << d.actual.dump() << "\n";
+      if (options_.shrink) std::cout << "  shrunk   " << Shrink(story).dump() << "\n";
+    }
+    for (const auto& [family, counts] : families_) {
+      std::cout << family << ": " << counts.stories << " stories, A " << counts.a << ", B "
+                << counts.b << ", C " << counts.c << "\n";
+    }
+    std::cout << "golden: " << total_.stories << " stories, A " << total_.a << ", B " << total_.b
+              << ", C " << total_.c << "\n";
+  }
+
+  Options options_;
+  std::vector<std::string> lines_;
+  std::atomic<std::size_t> next_ = 0;
+  std::mutex mutex_;
+  Counts total_;
+  std::map<std::string, Counts> families_;
+  std::map<std::size_t, std::pair<ReplayResult, std::string>> failures_;
+};
+
+}  // namespace
+}  // namespace berth::golden
+
+int main(int argc, char** argv) {
+  berth::golden::Options options;
+  if (!berth::golden::Parse(argc, argv, options)) return berth::golden::Usage();
+  return berth::golden::Runner(std::move(options)).Run();
+}
