@@ -119,6 +119,9 @@ class ClusterState {
 
   // Makes room for a queue that is named before its object has come.
   void EnsureQueue(ClusterQueueId id) { state(id); }
+  bool HasQueue(ClusterQueueId id) const {
+    return static_cast<std::size_t>(id) < states_.size() && queue(id).present;
+  }
 
   // Holds quota from now on, or with new numbers. Releasing may help others.
   void Reserve(std::unique_ptr<Reservation> reservation);

@@ -102,7 +102,8 @@ bool Cycle::Before(const Entry& a, const Entry& b) const {
     return left.priority > right.priority;
   }
   if (left.queued_at != right.queued_at) return left.queued_at < right.queued_at;
-  return left.object->meta.uid < right.object->meta.uid;
+  // Kueue leaves the rest to chance, with a bias to the order in which queues were made.
+  return a.input.head.cluster_queue < b.input.head.cluster_queue;
 }
 
 std::vector<Decision> Cycle::Run(const std::vector<HeadInput>& heads) {

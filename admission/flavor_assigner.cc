@@ -118,12 +118,30 @@ Assignment FlavorAssigner::Assign(const std::vector<std::int32_t>& counts) {
   return assignment;
 }
 
+// Which resource is looked at first shows in the reason where several cannot be had. Kueue's order:
+// memory, then from the last name to the first.
+std::vector<std::size_t> FlavorAssigner::SearchOrder(
+    const std::vector<ResourceRequest>& requests) const {
+  const queue::Names& names = context_.state->vocabulary().resources;
+  std::vector<std::size_t> order;
+  order.reserve(requests.size());
+  for (std::size_t i = requests.size(); i-- > 0;) {
+    if (names[requests[i].resource] == "memory") {
+      order.insert(order.begin(), i);
+    } else {
+      order.push_back(i);
+    }
+  }
+  return order;
+}
+
 bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignment) {
   std::vector<FlavorChoice> choices;
   std::vector<Obstacle> obstacles;
   std::vector<FlavorAttempt> attempts;
   bool failed = false;
-  for (const ResourceRequest& request : group.requests) {
+  for (const std::size_t index : SearchOrder(group.requests)) {
+    const ResourceRequest& request = group.requests[index];
     const CompiledGroup* resources = queue_.GroupOf(request.resource);
     if (resources == nullptr && request.amount == 0) continue;
     const bool chosen = std::any_of(choices.begin(), choices.end(), [&](const FlavorChoice& c) {

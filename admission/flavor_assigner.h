@@ -78,6 +78,7 @@ class FlavorAssigner {
 
   std::vector<PodSetGroup> MakeGroups(Assignment& assignment,
                                       const std::vector<std::int32_t>& counts) const;
+  std::vector<std::size_t> SearchOrder(const std::vector<ResourceRequest>& requests) const;
   // False: some pod set of the group got no flavors.
   bool AssignGroup(const PodSetGroup& group, Assignment& assignment);
   Search FindFlavor(const PodSetGroup& group, const CompiledGroup& resources, ResourceId resource,

@@ -103,6 +103,15 @@ std::string ObstacleMessage(const Obstacle& obstacle, const Vocabulary& vocabula
   return "";
 }
 
+std::string TruncateEventMessage(std::string message) {
+  constexpr std::size_t kMaxEventBytes = 1024;
+  constexpr std::string_view kCut = " ...";
+  if (message.size() <= kMaxEventBytes) return message;
+  message.resize(kMaxEventBytes - kCut.size());
+  message += kCut;
+  return message;
+}
+
 std::string AssignmentMessage(const Assignment& assignment, const Vocabulary& vocabulary) {
   std::string message;
   for (const PodSetDecision& pod_set : assignment.pod_sets) {

@@ -19,6 +19,9 @@ std::string PendingReason(const Decision& decision);
 std::string PendingMessage(const Decision& decision, const Vocabulary& vocabulary,
                            const std::string& queue_name);
 
+// Cut to what an event may carry, as Kueue cuts it.
+std::string TruncateEventMessage(std::string message);
+
 // "couldn't assign flavors to pod set main: …; couldn't …".
 std::string AssignmentMessage(const Assignment& assignment, const Vocabulary& vocabulary);
 std::string ObstacleMessage(const Obstacle& obstacle, const Vocabulary& vocabulary);

@@ -152,11 +152,11 @@ Amount QuotaTree::LocalAvailable(NodeId node, FlavorResourceId fr) const {
   return std::max<Amount>(0, SubtractAmounts(cell.local, cell.usage));
 }
 
-Amount QuotaTree::Available(NodeId node, FlavorResourceId fr) const {
+Amount QuotaTree::AvailableAt(NodeId node, FlavorResourceId fr) const {
   const Cell& cell = Get(node, fr);
   const NodeId parent = at(node).parent;
   if (parent == kNoQuotaNode) return SubtractAmounts(cell.subtree, cell.usage);
-  Amount from_parent = Available(parent, fr);
+  Amount from_parent = AvailableAt(parent, fr);
   if (cell.borrowing_limit != kNoLimit) {
     const Amount stored = SubtractAmounts(cell.subtree, cell.local);
     const Amount used = std::max<Amount>(0, SubtractAmounts(cell.usage, cell.local));

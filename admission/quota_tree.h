@@ -11,9 +11,9 @@
 //     potential(root) = Subtree
 //     potential(n)    = min(Subtree + borrowing limit if set, local + potential(parent))
 //
-// `available` may be negative after quota was cut. Adding usage touches the path to the root and
-// nothing else. What-if: Mark, add and remove, RollBack to the mark; every cell is then bit by bit
-// what it was. Cost of a what-if: what it changed.
+// `available` may come out negative after quota was cut; a leaf then has 0 to give. Adding usage
+// touches the path to the root and nothing else. What-if: Mark, add and remove, RollBack to the
+// mark; every cell is then bit by bit what it was. Cost of a what-if: what it changed.
 //
 // A node in or below a cycle of parents has no root: InCycle says so, and nothing but its own usage
 // may be asked of it.
@@ -77,7 +77,11 @@ class QuotaTree {
   Amount Nominal(NodeId node, FlavorResourceId fr) const { return Get(node, fr).nominal; }
   Amount SubtreeQuota(NodeId node, FlavorResourceId fr) const { return Get(node, fr).subtree; }
   Amount UsageOf(NodeId node, FlavorResourceId fr) const { return Get(node, fr).usage; }
-  Amount Available(NodeId node, FlavorResourceId fr) const;
+  // What a leaf could take now, never below 0.
+  Amount Available(NodeId leaf, FlavorResourceId fr) const {
+    const Amount available = AvailableAt(leaf, fr);
+    return available < 0 ? 0 : available;
+  }
   Amount Potential(NodeId node, FlavorResourceId fr) const;
   Amount LocalAvailable(NodeId node, FlavorResourceId fr) const;
   std::optional<Amount> BorrowingLimit(NodeId node, FlavorResourceId fr) const;
@@ -161,6 +165,7 @@ class QuotaTree {
   void Subtract(NodeId node, FlavorResourceId fr, Amount amount);
   void Accumulate(NodeId node);
   void SpreadPotential(NodeId node);
+  Amount AvailableAt(NodeId node, FlavorResourceId fr) const;
   bool FindCycle(NodeId node) const;
   void Touch() { version_ = ++last_version_; }
 

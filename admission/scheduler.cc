@@ -105,6 +105,7 @@ void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallT
   } else if (queued) {
     MakePending(id, std::move(info), now);
   } else {
+    RequestForLeaving(record(id));
     MakeOutside(id, std::move(info));
   }
 }
@@ -113,6 +114,7 @@ void Scheduler::ForgetWorkload(const api::ObjectKey& key) {
   const auto found = numbers_.find(key);
   if (found == numbers_.end()) return;
   const WorkloadId id = found->second;
+  RequestForLeaving(record(id));
   MakeOutside(id, queue::WorkloadInfo{});
   record(id) = Record{};
   numbers_.erase(found);
@@ -125,6 +127,15 @@ void Scheduler::ReleaseQuota(WorkloadId id) {
   const ClusterQueueId queue = held->cluster_queue;
   state_.Release(id);
   RequestFor(queue);
+}
+
+// Whoever leaves, even a waiting one, makes its queue's tree try again, as in Kueue.
+void Scheduler::RequestForLeaving(const Record& leaving) {
+  if (leaving.phase != Phase::kPending || leaving.info.object == nullptr) return;
+  const api::Workload& object = *leaving.info.object;
+  const std::optional<ClusterQueueId> queue =
+      queues_.ClusterQueueOf({object.meta.namespace_name, object.spec.queue_name});
+  if (queue && state_.HasQueue(*queue)) RequestFor(*queue);
 }
 
 void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
@@ -202,9 +213,7 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
   const ClusterQueueId queue = next->cluster_queue;
   bool may_help = false;
   if (held != nullptr && held->cluster_queue == queue) {
-    // Fewer pods, or somebody may take it now who could not: both can help others.
-    may_help = held->priority != next->priority ||
-               held->object->status.reclaimable_pods != next->object->status.reclaimable_pods;
+    may_help = held->object->status.reclaimable_pods != next->object->status.reclaimable_pods;
     state_.Update(id, [&next](Reservation& changed) { changed = std::move(*next); });
   } else {
     ReleaseQuota(id);

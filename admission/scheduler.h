@@ -116,6 +116,7 @@ class Scheduler {
   WorkloadId NumberOf(const api::ObjectKey& key);
   void Request(const Wakes& wakes);
   void RequestFor(ClusterQueueId queue);
+  void RequestForLeaving(const Record& leaving);
   void ReleaseQuota(WorkloadId id);
   void MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime now);
   void MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime now);

@@ -61,7 +61,7 @@ bool Tournament::Better(const Slot& a, const Slot& b, NodeId cohort) const {
     return first.priority > second.priority;
   }
   if (first.queued_at != second.queued_at) return first.queued_at < second.queued_at;
-  return first.object->meta.uid < second.object->meta.uid;
+  return a.entrant.queue < b.entrant.queue;  // as in Cycle::Before
 }
 
 Tournament::Slot* Tournament::Run(NodeId cohort) {

@@ -13,40 +13,29 @@ namespace {
 
 const char* ModeName(admission::AssignmentMode mode) {
   switch (mode) {
-    case admission::AssignmentMode::kNoFit:
-      return "NoFit";
-    case admission::AssignmentMode::kPreempt:
-      return "Preempt";
-    case admission::AssignmentMode::kDeferredFit:
-      return "DeferredFit";
-    case admission::AssignmentMode::kFit:
-      return "Fit";
+    case admission::AssignmentMode::kNoFit: return "NoFit";
+    case admission::AssignmentMode::kPreempt: return "Preempt";
+    case admission::AssignmentMode::kDeferredFit: return "DeferredFit";
+    case admission::AssignmentMode::kFit: return "Fit";
   }
   return "";
 }
 
 const char* DestinationName(queue::Destination to) {
   switch (to) {
-    case queue::Destination::kActive:
-      return "heap";
-    case queue::Destination::kInadmissible:
-      return "inadmissible";
-    case queue::Destination::kNone:
-      return "none";
+    case queue::Destination::kActive: return "heap";
+    case queue::Destination::kInadmissible: return "inadmissible";
+    case queue::Destination::kNone: return "none";
   }
   return "";
 }
 
 const char* CheckName(api::CheckState state) {
   switch (state) {
-    case api::CheckState::kPending:
-      return "Pending";
-    case api::CheckState::kReady:
-      return "Ready";
-    case api::CheckState::kRetry:
-      return "Retry";
-    case api::CheckState::kRejected:
-      return "Rejected";
+    case api::CheckState::kPending: return "Pending";
+    case api::CheckState::kReady: return "Ready";
+    case api::CheckState::kRetry: return "Retry";
+    case api::CheckState::kRejected: return "Rejected";
   }
   return "";
 }
@@ -118,7 +107,8 @@ Json World::Describe(const admission::Decision& decision) const {
   json["to"] = DestinationName(decision.to);
   const std::string reason = admission::PendingReason(decision);
   if (!reason.empty()) json["reason"] = reason;
-  const std::string message = admission::PendingMessage(decision, names, queue);
+  const std::string message =
+      admission::TruncateEventMessage(admission::PendingMessage(decision, names, queue));
   if (!message.empty()) json["message"] = message;
   return json;
 }
@@ -156,7 +146,8 @@ Json World::State() const {
                {"inadmissible", Json::object()}};
   std::vector<std::string> not_queued;
   std::vector<std::pair<std::string, const api::Workload*>> by_name;
-  for (const auto& [key, workload] : workloads_) by_name.emplace_back(NameOf(workload.meta), &workload);
+  for (const auto& [key, workload] : workloads_)
+    by_name.emplace_back(NameOf(workload.meta), &workload);
   std::sort(by_name.begin(), by_name.end());
   for (const auto& [name, workload] : by_name) {
     if (api::IsTrue(workload->status.conditions, api::kFinished)) continue;

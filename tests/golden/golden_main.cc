@@ -4,8 +4,6 @@
 // differs (--show: the first N, at the strength where they differ first), and ends with
 // "golden: N stories, A n, B n, C n": how many agree at each strength. Exit status 1 if any story
 // differs at C or cannot be read, 2 for a bad command line.
-#include <zlib.h>
-
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +13,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <zlib.h>
 
 #include "tests/golden/replay.h"
 
@@ -67,7 +67,8 @@ bool Parse(int argc, char** argv, Options& options) {
     const std::string argument = argv[i];
     const auto number = [&](auto& value) {
       if (++i >= argc) return false;
-      value = static_cast<std::remove_reference_t<decltype(value)>>(std::strtoul(argv[i], nullptr, 10));
+      value =
+          static_cast<std::remove_reference_t<decltype(value)>>(std::strtoul(argv[i], nullptr, 10));
       return true;
     };
     if (argument == "--jobs") {
@@ -147,8 +148,11 @@ class Runner {
       }
       const ReplayResult& result = failure.first;
       const Difference& d = result.a ? *result.a : result.b ? *result.b : *result.c;
-      std::cout << "differs at " << (result.a ? 'A' : result.b ? 'B' : 'C') << " in step "
-                << d.step << ", item " << d.item << ": " << d.what << "\n  expected "
+      std::cout << "differs at "
+                << (result.a   ? 'A'
+                    : result.b ? 'B'
+                               : 'C')
+                << " in step " << d.step << ", item " << d.item << ": " << d.what << "\n  expected "
                 << d.expected.dump() << "\n  actual   " << d.actual.dump() << "\n";
       if (options_.shrink) std::cout << "  shrunk   " << Shrink(story).dump() << "\n";
     }

@@ -263,12 +263,11 @@ void World::Perform(const admission::Decision& decision) {
     for (const admission::Victim& victim : decision.victims) {
       if (victim.ongoing) continue;
       api::Workload& stopped = workloads_.at(victim.object->meta.key());
-      admission::Preempt(
-          stopped.status, ToString(victim.reason),
-          admission::PreemptedMessage(workload, victim.reason,
-                                      scheduler_.PathOf(decision.cluster_queue),
-                                      scheduler_.PathOf(victim.cluster_queue)),
-          stopped.meta.generation, Stamp());
+      admission::Preempt(stopped.status, ToString(victim.reason),
+                         admission::PreemptedMessage(workload, victim.reason,
+                                                     scheduler_.PathOf(decision.cluster_queue),
+                                                     scheduler_.PathOf(victim.cluster_queue)),
+                         stopped.meta.generation, Stamp());
       Store(stopped);
     }
   }
