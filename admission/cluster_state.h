@@ -142,7 +142,7 @@ class ClusterState {
   std::vector<std::string> CohortsInCycles() const;
   std::vector<std::string> CohortNames() const;
   std::optional<NodeId> CohortNode(const std::string& name) const;
-  std::vector<ClusterQueueId> PresentQueues() const;  // by name
+  std::vector<ClusterQueueId> PresentQueues() const;                       // by name
   std::optional<ClusterQueueId> FindQueue(const std::string& name) const;  // of the present ones
 
   // The checks a workload with these flavors has to pass in the queue, by name.

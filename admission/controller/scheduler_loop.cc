@@ -32,8 +32,16 @@ bool Matters(const api::Workload& before, const api::Workload& after) {
   return false;
 }
 
-std::map<std::string, api::ResourceAmounts> RequestsOf(const Decision& decision) {
+std::map<std::string, api::ResourceAmounts> RequestsOf(const Decision& decision,
+                                                       const Vocabulary& vocabulary) {
   std::map<std::string, api::ResourceAmounts> requests;
+  for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
+    api::ResourceAmounts& amounts = requests[pod_set.name];
+    for (const ResourceRequest& request : pod_set.requests) {
+      amounts[vocabulary.resources[request.resource]] = request.amount;
+    }
+  }
+  if (!requests.empty()) return requests;
   for (const api::PodSet& pod_set : decision.object->spec.pod_sets) {
     api::ResourceAmounts& amounts = requests[pod_set.name];
     for (const auto& [resource, amount] : api::PodRequests(pod_set.pod_template.spec)) {
@@ -186,8 +194,14 @@ void SchedulerLoop::RunCycle() {
   ++cycle_count_;
   const SteadyTime start = parts_.clock.SteadyNow();
   const CycleResult result = parts_.scheduler.RunCycle(parts_.clock.Now());
+  const Duration span = parts_.clock.SteadyNow() - start;
+  const bool admitted =
+      std::any_of(result.decisions.begin(), result.decisions.end(), [](const Decision& decision) {
+        return decision.outcome == Outcome::kAdmitted ||
+               decision.outcome == Outcome::kQuotaReserved;
+      });
+  parts_.metrics.OnCycle(admitted, span);
   const Progress progress = Perform(result);
-  parts_.metrics.OnCycle(progress == Progress::kSome, parts_.clock.SteadyNow() - start);
   ScheduleWakeUps();
   if (!parts_.scheduler.HasHeads()) return;
   if (progress == Progress::kSome) {
@@ -312,7 +326,7 @@ void SchedulerLoop::NotePending(const Decision& decision) {
   const std::string& queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
   parts_.notes.Note(decision.object->meta.key(),
                     {reason, PendingMessage(decision, parts_.scheduler.vocabulary(), queue),
-                     RequestsOf(decision)});
+                     RequestsOf(decision, parts_.scheduler.vocabulary())});
 }
 
 // Workloads that were parked because an equal one of their queue got nothing wait for the same.
@@ -332,7 +346,7 @@ void SchedulerLoop::NoteParked(const CycleResult& result) {
     parts_.notes.Note(key, {reason,
                             PendingMessage(*decision->second, parts_.scheduler.vocabulary(),
                                            parts_.scheduler.state().queue(*queue).name),
-                            RequestsOf(*decision->second)});
+                            RequestsOf(*decision->second, parts_.scheduler.vocabulary())});
   }
 }
 

@@ -370,9 +370,9 @@ void FakeTransport::Record(const std::string& path, WatchEvent::Type type, const
 
 void FakeTransport::Pump(const std::shared_ptr<OpenWatch>& watch) {
   while (!watch->ended) {
-    const auto next = std::find_if(history_.begin(), history_.end(), [&](const Change& change) {
-      return change.version > watch->version;
-    });
+    const auto next = std::upper_bound(
+        history_.begin(), history_.end(), watch->version,
+        [](std::int64_t version, const Change& change) { return version < change.version; });
     if (next == history_.end()) return;
     watch->version = next->version;
     if (!InCollection(next->path, watch->collection)) continue;

@@ -1,0 +1,143 @@
+#include "kube/runtime/controller_program.h"
+
+#include <atomic>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "base/log/log.h"
+#include "base/strings.h"
+#include "net/io_pool.h"
+#include "net/server.h"
+
+namespace berth::kube {
+namespace {
+
+constexpr std::chrono::seconds kReleaseTimeout{2};
+constexpr std::chrono::milliseconds kPollInterval{10};
+constexpr std::uint64_t kHashSeed = 0xCBF29CE484222325U;
+
+// Replicas must not jitter alike.
+std::uint64_t SeedFrom(const std::string& identity) {
+  std::uint64_t hash = kHashSeed;
+  for (const char c : identity) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+  return hash;
+}
+
+}  // namespace
+
+struct ControllerProgram::Impl {
+  Impl(const Clock& the_clock, ControllerProgramOptions the_options)
+      : clock(the_clock), options(std::move(the_options)), pool(options.io_threads) {}
+
+  void Start(std::function<void()> on_lost);
+
+  const Clock& clock;
+  ControllerProgramOptions options;
+  net::IoPool pool;
+  std::unique_ptr<Executor> strand = pool.MakeStrand();
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<ApiClient> client;
+  std::unique_ptr<EventRecorder> events;
+  std::unique_ptr<Manager> manager;
+  std::unique_ptr<LeaderElector> elector;
+  Metrics metrics;
+  std::unique_ptr<net::HttpServer> health;
+  std::atomic<bool> running{false};  // controllers have been started
+  std::atomic<bool> stopped{false};
+};
+
+void ControllerProgram::Impl::Start(std::function<void()> on_lost) {
+  manager->OnLeaderStart([this] { running = true; });
+  manager->OnLeaderStop([this] { running = false; });
+  manager->StartInformers();
+  if (!options.leader_election) return manager->StartControllers();
+  options.leader_election->identity = options.identity;
+  elector = std::make_unique<LeaderElector>(
+      *client, clock, *options.leader_election, [this] { manager->StartControllers(); },
+      [this, lost = std::move(on_lost)] {
+        manager->Stop();
+        lost();
+      });
+  elector->Start();
+}
+
+ControllerProgram::ControllerProgram(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ControllerProgram::~ControllerProgram() { Stop(); }
+
+Result<std::unique_ptr<ControllerProgram>> ControllerProgram::Create(
+    const Clock& clock, ControllerProgramOptions options) {
+  auto impl = std::make_unique<Impl>(clock, std::move(options));
+  const ControllerProgramOptions& made = impl->options;
+  BERTH_TRY(impl->transport,
+            MakeHttpTransport(impl->pool, *impl->strand, made.config, made.transport));
+  impl->client = std::make_unique<ApiClient>(*impl->transport, *impl->strand);
+  impl->events = std::make_unique<EventRecorder>(
+      *impl->client, clock,
+      EventRecorder::Options{
+          .controller = made.event_controller,
+          .instance = made.identity,
+          .seed =
+              SeedFrom(made.identity + std::to_string(clock.Now().time_since_epoch().count()))});
+  impl->manager = std::make_unique<Manager>(*impl->client, *impl->strand);
+  if (made.health) {
+    std::atomic<bool>& stopped = impl->stopped;
+    BERTH_TRY(impl->health, StartHealthServer(impl->pool, *made.health, impl->metrics, [&stopped] {
+                return stopped ? std::string("stopping") : std::string();
+              }));
+  }
+  return std::unique_ptr<ControllerProgram>(new ControllerProgram(std::move(impl)));
+}
+
+Manager& ControllerProgram::manager() { return *impl_->manager; }
+EventRecorder& ControllerProgram::events() { return *impl_->events; }
+Metrics& ControllerProgram::metrics() { return impl_->metrics; }
+std::uint16_t ControllerProgram::health_port() const {
+  return impl_->health == nullptr ? std::uint16_t{0} : impl_->health->port();
+}
+
+void ControllerProgram::Start(std::function<void()> on_lost) {
+  impl_->strand->Post(
+      [impl = impl_.get(), lost = std::move(on_lost)]() mutable { impl->Start(std::move(lost)); });
+}
+
+Status ControllerProgram::WaitUntilRunning(Duration timeout) {
+  const SteadyTime end = impl_->clock.SteadyNow() + timeout;
+  while (!impl_->running) {
+    if (impl_->clock.SteadyNow() >= end) {
+      std::vector<std::string> missing;
+      RunOnStrand([&] { missing = impl_->manager->NotSynced(); });
+      return Error{ErrorCode::kDeadlineExceeded, missing.empty()
+                                                     ? "another replica leads"
+                                                     : "could not list " + Join(missing, ", ")};
+    }
+    std::this_thread::sleep_for(kPollInterval);
+  }
+  return OkStatus();
+}
+
+bool ControllerProgram::RunOnStrand(const std::function<void()>& task) {
+  if (impl_->stopped) return false;
+  std::promise<void> done;
+  impl_->strand->Post([&] {
+    task();
+    done.set_value();
+  });
+  done.get_future().wait();
+  return true;
+}
+
+void ControllerProgram::Stop() {
+  if (impl_->stopped.exchange(true)) return;
+  auto released = std::make_shared<std::promise<void>>();
+  impl_->strand->Post([impl = impl_.get(), released] {
+    impl->manager->Stop();
+    if (impl->elector == nullptr) return released->set_value();
+    impl->elector->Release([released] { released->set_value(); });
+  });
+  released->get_future().wait_for(kReleaseTimeout);
+  if (impl_->health != nullptr) impl_->health->Stop();
+  impl_->pool.Stop();
+}
+
+}  // namespace berth::kube
