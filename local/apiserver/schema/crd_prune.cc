@@ -8,23 +8,24 @@
 namespace berth::local {
 namespace {
 
+// What a value is decides how it is pruned, not what it should be: an object where a number belongs
+// loses its fields too, before validation refuses what is left.
 class Pruner {
  public:
-  void Prune(const TypeNode& type, Json& value, const std::string& path) {
+  // A null `type` declares nothing.
+  void Prune(const TypeNode* type, Json& value, const std::string& path) {
+    const bool preserve = type != nullptr && type->preserve_unknown;
     if (value.is_array()) {
-      if (type.kind != TypeKind::kList) return;
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        Prune(*type.element, value[i], IndexPath(path, i));
-      }
+      const TypeNode* element = type == nullptr ? nullptr : ElementOf(*type);
+      if (element == nullptr && preserve) return;
+      for (std::size_t i = 0; i < value.size(); ++i) Prune(element, value[i], IndexPath(path, i));
       return;
     }
-    if (!value.is_object() || (type.kind != TypeKind::kObject && type.kind != TypeKind::kMap)) {
-      return;
-    }
-    const bool is_meta = type.name == "ObjectMeta";
+    if (!value.is_object()) return;
+    const bool is_meta = type != nullptr && type->name == "ObjectMeta";
     for (auto at = value.begin(); at != value.end();) {
-      const TypeNode* child = ChildType(type, at.key());
-      if (child == nullptr && !type.preserve_unknown) {
+      const TypeNode* child = type == nullptr ? nullptr : ChildType(*type, at.key());
+      if (child == nullptr && !preserve) {
         removed_.push_back(ChildPath(path, at.key()));
         at = value.erase(at);
         continue;
@@ -33,7 +34,7 @@ class Pruner {
         at = value.erase(at);
         continue;
       }
-      if (child != nullptr) Prune(*child, *at, ChildPath(path, at.key()));
+      if (child != nullptr) Prune(child, *at, ChildPath(path, at.key()));
       ++at;
     }
   }
@@ -43,6 +44,9 @@ class Pruner {
   }
 
  private:
+  static const TypeNode* ElementOf(const TypeNode& type) {
+    return type.kind == TypeKind::kList ? type.element : nullptr;
+  }
   std::vector<std::string> removed_;
 };
 
@@ -103,13 +107,13 @@ void DefaultValue(const TypeNode& type, Json& value) {
 
 std::vector<std::string> CrdSchema::Prune(Json& object) const {
   Pruner pruner;
-  pruner.Prune(*root_, object, "");
+  pruner.Prune(root_, object, "");
   return pruner.Take();
 }
 
 void CrdSchema::Default(Json& object) const {
-  DefaultValue(*root_, object);
   DropNulls(root_, object);
+  DefaultValue(*root_, object);
 }
 
 }  // namespace berth::local

@@ -24,7 +24,7 @@ ValueKind KindOf(const Json& value) {
   if (value.is_null()) return {"null", ""};
   if (value.is_boolean()) return {"boolean", ""};
   if (value.is_string()) return {"string", ""};
-  if (value.is_number_float()) return {"number", "double"};
+  if (value.is_number_float()) return {"number", "float64"};
   if (value.is_number()) return {"integer", "int64"};
   if (value.is_array()) return {"array", ""};
   return {"object", ""};
@@ -38,6 +38,16 @@ bool IsWhole(double value) { return std::isfinite(value) && std::trunc(value) ==
 
 std::string InBody(const std::string& path, std::string_view rest) {
   return path + " in body " + std::string(rest);
+}
+
+// True if `number` is whole and fits the integer format ("" is int64).
+bool FitsInteger(double number, const std::string& format) {
+  if (!IsWhole(number)) return false;
+  if (format == "int32") {
+    return number >= std::numeric_limits<std::int32_t>::min() &&
+           number <= std::numeric_limits<std::int32_t>::max();
+  }
+  return number >= -9223372036854775808.0 && number <= 9223372036854775807.0;
 }
 
 // Prints a bound as Go does: whole numbers without a fraction.
@@ -134,24 +144,44 @@ class Checker {
   void CheckNumber() {
     const Validation& v = validation_;
     const double number = value_.get<double>();
-    if (v.format == "int32" && (number < std::numeric_limits<std::int32_t>::min() ||
-                                number > std::numeric_limits<std::int32_t>::max())) {
+    if (Has(v.types, "integer") && v.types.size() == 1 && !FitsInteger(number, v.format)) {
+      const std::string format = v.format.empty() ? "(default format)" : "with format " + v.format;
+      errors_.causes.push_back(
+          InvalidError("", "", "Checked value must be of type integer " + format + " in " + path_));
+    }
+    // Bounds of an integer are cut to integers, as Kubernetes cuts them.
+    const auto bound = [this](double value) {
+      return value_.is_number_integer() ? std::trunc(value) : value;
+    };
+    if (v.multiple_of) CheckMultiple(number, bound(*v.multiple_of));
+    if (v.minimum) CheckMinimum(number, bound(*v.minimum));
+    if (v.maximum) CheckMaximum(number, bound(*v.maximum));
+  }
+
+  void CheckMultiple(double number, double factor) {
+    if (factor <= 0) {
       errors_.causes.push_back(InvalidError(
-          path_, "", "Checked value must be of type integer with format int32 in " + path_));
+          path_, factor,
+          "factor MultipleOf declared for " + path_ + " must be positive: " + BoundText(factor)));
+    } else if (!IsWhole(number / factor)) {
+      Invalid(value_, InBody(path_, "should be a multiple of " + BoundText(factor)));
     }
-    if (v.multiple_of && *v.multiple_of > 0 && !IsWhole(number / *v.multiple_of)) {
-      Invalid(value_, InBody(path_, "should be a multiple of " + BoundText(*v.multiple_of)));
-    }
-    if (v.minimum && (number < *v.minimum || (v.exclusive_minimum && !(number > *v.minimum)))) {
-      Invalid(value_, InBody(path_, (v.exclusive_minimum ? "should be greater than "
-                                                         : "should be greater than or equal to ") +
-                                        BoundText(*v.minimum)));
-    }
-    if (v.maximum && (number > *v.maximum || (v.exclusive_maximum && !(number < *v.maximum)))) {
-      Invalid(value_, InBody(path_, (v.exclusive_maximum ? "should be less than "
-                                                         : "should be less than or equal to ") +
-                                        BoundText(*v.maximum)));
-    }
+  }
+
+  void CheckMinimum(double number, double minimum) {
+    const bool exclusive = validation_.exclusive_minimum;
+    if (exclusive ? number > minimum : number >= minimum) return;
+    Invalid(value_, InBody(path_, (exclusive ? "should be greater than "
+                                             : "should be greater than or equal to ") +
+                                      BoundText(minimum)));
+  }
+
+  void CheckMaximum(double number, double maximum) {
+    const bool exclusive = validation_.exclusive_maximum;
+    if (exclusive ? number < maximum : number <= maximum) return;
+    Invalid(value_, InBody(path_, (exclusive ? "should be less than "
+                                             : "should be less than or equal to ") +
+                                      BoundText(maximum)));
   }
 
   // Items of list maps are found again by their keys; items of other lists only as a whole list.
@@ -217,11 +247,18 @@ class Checker {
     }
   }
 
+  // A fraction is compared with integers as if it were cut: 2.5 is taken for 2 here, and refused
+  // for its type.
+  bool IsCutTo(const Json& allowed) const {
+    return value_.is_number_float() && allowed.is_number_integer() &&
+           std::trunc(value_.get<double>()) == allowed.get<double>();
+  }
+
   void CheckEnum() {
     if (validation_.allowed.empty()) return;
     std::vector<std::string> supported;
     for (const Json& allowed : validation_.allowed) {
-      if (!value_.is_null() && allowed == value_) return;
+      if (!value_.is_null() && (allowed == value_ || IsCutTo(allowed))) return;
       supported.push_back(allowed.is_string() ? allowed.get<std::string>() : GoJson(allowed));
     }
     errors_.causes.push_back(NotSupportedError(path_, value_, supported));

@@ -132,7 +132,10 @@ bool HasFormat(std::string_view format, std::string_view text) {
   if (name == "datetime") return ParseTime(text).has_value();
   if (name == "date") return IsDate(text);
   if (name == "duration") return IsDuration(text);
-  if (name == "byte") return Base64Decode(text).has_value();
+  if (name == "byte") {
+    return !text.empty() && text.size() % 4 == 0 && text.find('\n') == std::string_view::npos &&
+           Base64Decode(text).has_value();
+  }
   if (name == "uuid") return IsUuid(text, 0);
   if (name == "uuid3") return IsUuid(text, '3');
   if (name == "uuid4") return IsUuid(text, '4');

@@ -45,7 +45,8 @@ const TypeNode* NewObjectMetaType(TypeArena& arena) {
   const TypeNode* time = arena.New(TypeKind::kTime);
   const TypeNode* number = arena.New(TypeKind::kInt64);
   const TypeNode* flag = arena.New(TypeKind::kBoolean);
-  const TypeNode* any = arena.New(TypeKind::kAny);
+  TypeNode* any = arena.New(TypeKind::kAny);
+  any->preserve_unknown = true;
 
   TypeNode* owner = arena.New(TypeKind::kObject);
   owner->name = "OwnerReference";
