@@ -267,7 +267,6 @@ void CheckDecider::Failure(const ProvisioningRequest& request, const char* prefi
       std::chrono::duration_cast<std::chrono::seconds>(now_ - why.last_transition_time).count();
   state_.requeue_after_seconds =
       static_cast<std::int32_t>(std::clamp<std::int64_t>(delay - passed, 0, delay));
-  state_.retry_count = failures() + 1;
   Say(CheckState::kRetry, prefix + why.message);
 }
 

@@ -9,8 +9,9 @@
 //                                     quota └─ none left, or capacity revoked ─▶ Rejected
 //
 // Idempotent: performed and decided again, nothing is left to do. What must survive a restart is in
-// the objects: the attempt in a request's name, the failures in the check's retryCount. The
-// back-off counts from the failure, not from the check's last transition (Kueue).
+// the objects: the attempt in a request's name, the failures in the check's retryCount, which the
+// eviction that follows Retry counts up. The back-off counts from the failure, not from the check's
+// last transition (Kueue).
 //
 // Units: back-offs in seconds. Source: Kueue pkg/controller/admissionchecks/provisioning, KEP-1136.
 #pragma once

@@ -27,9 +27,9 @@ TEST(RetryTest, BacksOffFromTheFailureAndTriesAgain) {
     EXPECT_EQ(world.check().state, api::CheckState::kRetry);
     EXPECT_EQ(world.check().message, "Retrying after failure: No quota.");
     EXPECT_EQ(world.check().requeue_after_seconds, want_delay[attempt - 1]);
-    EXPECT_EQ(world.check().retry_count, attempt);
     EXPECT_EQ(world.check().last_transition_time, world.now);
     world.Evict();
+    EXPECT_EQ(world.check().retry_count, attempt);
     world.Settle();
     EXPECT_THAT(world.requests, IsEmpty());
     EXPECT_THAT(world.templates, IsEmpty());

@@ -59,6 +59,9 @@ class World {
   // What the queue does with a check that says Retry: eviction, checks reset, quota given back.
   void Evict() {
     SetCondition(api::kEvicted, api::ConditionStatus::kTrue, "AdmissionCheck");
+    if (check().state == api::CheckState::kRetry) {
+      check().retry_count = check().retry_count.value_or(0) + 1;
+    }
     check().state = api::CheckState::kPending;
     check().message = "Reset to Pending after eviction. Previously: Retry";
     check().requeue_after_seconds.reset();
