@@ -1,0 +1,113 @@
+// Goal: reviews as the API server sends them: patches, refusals, odd input; and that the paths are
+// those that manifests/webhook registers.
+#include "webhook/review.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+
+namespace berth::webhook {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+JobFacts NoFacts(const api::Job&) { return {}; }
+
+Json ReviewOf(const Json& object, const Json& old = nullptr) {
+  return {{"apiVersion", "admission.k8s.io/v1"},
+          {"kind", "AdmissionReview"},
+          {"request", {{"uid", "u-1"}, {"object", object}, {"oldObject", old}}}};
+}
+
+Json ResponseTo(std::string_view path, const Json& review) {
+  const Result<Json> answer = Review(path, review, NoFacts);
+  EXPECT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ((*answer)["response"]["uid"], "u-1");
+  return (*answer)["response"];
+}
+
+const Json kJob = {{"metadata", {{"name", "j"}, {"labels", {{"kueue.x-k8s.io/queue-name", "lq"}}}}},
+                   {"spec", {{"template", {{"spec", {{"x", 1}}}}}}}};
+
+TEST(ReviewTest, AQueuedJobIsSuspended) {
+  const Json response = ResponseTo("/mutate-batch-v1-job", ReviewOf(kJob));
+  EXPECT_EQ(response["allowed"], true);
+  EXPECT_EQ(response["patchType"], "JSONPatch");
+  const Json patch = Json::parse(*Base64Decode(response["patch"].get<std::string>()));
+  EXPECT_EQ(patch, Json::parse(R"([{"op": "add", "path": "/spec/suspend", "value": true}])"));
+}
+
+TEST(ReviewTest, NothingToChangeIsNoPatch) {
+  Json job = kJob;
+  job["spec"]["suspend"] = true;
+  const Json response = ResponseTo("/mutate-batch-v1-job", ReviewOf(job));
+  EXPECT_EQ(response["allowed"], true);
+  EXPECT_FALSE(response.contains("patch"));
+}
+
+TEST(ReviewTest, ClusterQueuesGetTheirFinalizer) {
+  const Json queue = {{"metadata", {{"name", "q"}}}, {"spec", Json::object()}};
+  const Json response = ResponseTo("/mutate-kueue-x-k8s-io-v1beta2-clusterqueue", ReviewOf(queue));
+  const Json patch = Json::parse(*Base64Decode(response["patch"].get<std::string>()));
+  EXPECT_EQ(queue.patch(patch)["metadata"]["finalizers"][0], "kueue.x-k8s.io/resource-in-use");
+}
+
+TEST(ReviewTest, ARefusalNamesTheFields) {
+  const Json queue = Json::parse(R"({"metadata": {"name": "q"}, "spec": {"resourceGroups": [
+    {"coveredResources": ["cpu"], "flavors": [{"name": "f", "resources": [
+      {"name": "cpu", "nominalQuota": "1", "borrowingLimit": "1"}]}]}]}})");
+  const Json response =
+      ResponseTo("/validate-kueue-x-k8s-io-v1beta2-clusterqueue", ReviewOf(queue));
+  EXPECT_EQ(response["allowed"], false);
+  EXPECT_EQ(response["status"]["code"], 403);
+  EXPECT_EQ(response["status"]["message"],
+            "spec.resourceGroups[0].flavors[0].resources[0].borrowingLimit: Invalid value: "
+            "\"1\": must be nil when cohort is empty");
+}
+
+TEST(ReviewTest, AnUnreadableObjectIsRefusedNotCrashedOn) {
+  const Json queue = Json::parse(R"({"metadata": {"name": "q"}, "spec": {"resourceGroups": 7}})");
+  const Json response =
+      ResponseTo("/validate-kueue-x-k8s-io-v1beta2-clusterqueue", ReviewOf(queue));
+  EXPECT_EQ(response["allowed"], false);
+  EXPECT_THAT(response["status"]["message"].get<std::string>(), HasSubstr("spec.resourceGroups"));
+}
+
+TEST(ReviewTest, DeletionsAreAllowed) {
+  EXPECT_EQ(ResponseTo("/validate-batch-v1-job", ReviewOf(nullptr, kJob))["allowed"], true);
+}
+
+TEST(ReviewTest, UnmanagedJobsMayChangeFreely) {
+  Json job = kJob;
+  job["metadata"].erase("labels");
+  job["metadata"]["annotations"] = {{"kueue.x-k8s.io/job-min-parallelism", "x"}};
+  EXPECT_EQ(ResponseTo("/validate-batch-v1-job", ReviewOf(job, job))["allowed"], true);
+}
+
+TEST(ReviewTest, WhatIsNoReviewIsAnError) {
+  EXPECT_FALSE(Review("/validate-batch-v1-job", Json("x"), NoFacts));
+  EXPECT_FALSE(Review("/validate-batch-v1-job", Json::object(), NoFacts));
+  EXPECT_FALSE(Review("/nowhere", ReviewOf(kJob), NoFacts));
+}
+
+TEST(ReviewTest, EveryRegisteredPathIsServed) {
+  std::ifstream file(WEBHOOK_MANIFEST);
+  ASSERT_TRUE(file.good());
+  int registered = 0;
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t at = line.find("path: ");
+    if (at == std::string::npos) continue;
+    ++registered;
+    EXPECT_TRUE(IsReviewPath(line.substr(at + 6))) << line;
+  }
+  EXPECT_EQ(static_cast<std::size_t>(registered), ReviewPaths().size());
+}
+
+}  // namespace
+}  // namespace berth::webhook

@@ -1,0 +1,170 @@
+// Goal: what a Workload may say, and what is frozen while it holds quota.
+#include "webhook/workload_rules.h"
+
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/labels.h"
+#include "api/reasons.h"
+
+namespace berth::webhook {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+api::Workload Good() {
+  api::Workload workload;
+  workload.meta.name = "wl";
+  api::PodSet pods;
+  pods.count = 4;
+  api::Container container;
+  container.requests = {{"cpu", 100}};
+  pods.pod_template.spec.containers = {container};
+  workload.spec.pod_sets = {pods};
+  workload.spec.queue_name = "lq";
+  return workload;
+}
+
+api::Workload Reserved() {
+  api::Workload workload = Good();
+  workload.status.conditions = {
+      {.type = api::kQuotaReserved, .status = api::ConditionStatus::kTrue}};
+  workload.status.admission = api::Admission{
+      .cluster_queue = "cq",
+      .pod_set_assignments = {{.name = "main", .resource_usage = {{"cpu", 400}}, .count = 4}}};
+  return workload;
+}
+
+struct WorkloadCase {
+  std::string name;
+  api::Workload old;  // an update where `update` is set, else the start of the new one
+  bool update;
+  std::function<void(api::Workload&)> change;
+  std::string want;
+};
+void PrintTo(const WorkloadCase& c, std::ostream* out) { *out << c.name; }
+class WorkloadRulesTest : public ::testing::TestWithParam<WorkloadCase> {};
+
+TEST_P(WorkloadRulesTest, Validates) {
+  const WorkloadCase& c = GetParam();
+  api::Workload workload = c.old;
+  c.change(workload);
+  const FieldErrors errors = ValidateWorkload(workload, c.update ? &c.old : nullptr);
+  if (c.want.empty()) {
+    EXPECT_THAT(errors, IsEmpty());
+  } else {
+    EXPECT_THAT(errors, Contains(HasSubstr(c.want)));
+  }
+}
+
+void NothingChanges(api::Workload&) {}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, WorkloadRulesTest,
+    ::testing::ValuesIn(std::vector<WorkloadCase>{
+        {"Good", Good(), false, NothingChanges, ""},
+        {"GoodReserved", Reserved(), true, NothingChanges, ""},
+        {"MinCountAboveCount", Good(), false, [](auto& w) { w.spec.pod_sets[0].min_count = 5; },
+         "spec.podSets[0]: Invalid value: \"main\": minCount should be positive"},
+        {"TwoMinCounts", Good(), false,
+         [](auto& w) {
+           w.spec.pod_sets[0].min_count = 1;
+           w.spec.pod_sets.push_back(w.spec.pod_sets[0]);
+         },
+         "at most one podSet can use minCount"},
+        {"PodsIsReserved", Good(), false,
+         [](auto& w) { w.spec.pod_sets[0].pod_template.spec.containers[0].requests["pods"] = 1; },
+         "resources.requests[pods]: Invalid value: \"pods\": the key is reserved"},
+        {"NegativeRequest", Good(), false,
+         [](auto& w) { w.spec.pod_sets[0].pod_template.spec.containers[0].requests["cpu"] = -1; },
+         "must be greater than or equal to 0"},
+        {"BadTemplateLabel", Good(), false,
+         [](auto& w) {
+           w.spec.pod_sets[0].pod_template.labels = {{"a", "not good"}};
+         },
+         "spec.podSets[0].template.metadata.labels: Invalid value: \"not good\""},
+        {"ReservedWithoutAdmission", Reserved(), false, [](auto& w) { w.status.admission.reset(); },
+         "status.admission: Required value: must be set when quota is reserved"},
+        {"AssignmentsMissing", Reserved(), false,
+         [](auto& w) { w.status.admission->pod_set_assignments.clear(); },
+         "podSetAssignments must have the same number of podSets as the spec"},
+        {"UsageDoesNotDivide", Reserved(), false,
+         [](auto& w) { w.status.admission->pod_set_assignments[0].resource_usage["cpu"] = 401; },
+         "is not a multiple of 4"},
+        {"ReclaimTooMany", Reserved(), false,
+         [](auto& w) {
+           w.status.reclaimable_pods = {{"main", 5}};
+         },
+         "status.reclaimablePods[main].count: Invalid value: 5: should be less or equal to 4"},
+        {"ReclaimUnknownPodSet", Reserved(), false,
+         [](auto& w) {
+           w.status.reclaimable_pods = {{"x", 1}};
+         },
+         "status.reclaimablePods[x].name: Unsupported value: \"x\": supported values: \"main\""},
+        {"UpdateOfUnknownPodSet", Reserved(), false,
+         [](auto& w) {
+           w.status.admission_checks = {{.name = "c", .pod_set_updates = {{.name = "x"}}}};
+         },
+         "status.admissionChecks[0].podSetUpdates[0].name"},
+        {"BadBoost", Good(), false,
+         [](auto& w) { w.meta.annotations[api::kPriorityBoostAnnotation] = ""; },
+         "priority-boost]: Invalid value: \"\": must be a signed integer"},
+        {"PodSetsAreFrozen", Reserved(), true, [](auto& w) { w.spec.pod_sets[0].count = 3; },
+         "spec.podSets: Invalid value: \"wl\": field is immutable"},
+        {"PodSetsMayChangeWithoutQuota", Good(), true,
+         [](auto& w) { w.spec.pod_sets[0].count = 3; }, ""},
+        {"QueueIsFrozen", Reserved(), true, [](auto& w) { w.spec.queue_name = "x"; },
+         "queueName is immutable while workload quota reserved"},
+        {"AdmissionMayBeCleared", Reserved(), true,
+         [](auto& w) {
+           w.status.admission.reset();
+           w.status.conditions[0].status = api::ConditionStatus::kFalse;
+         },
+         ""},
+        {"AdmissionMayNotBeEdited", Reserved(), true,
+         [](auto& w) { w.status.admission->cluster_queue = "other"; },
+         "status.admission: Invalid value: \"other\": field is immutable"},
+        {"TopologyMayBeAssigned", Reserved(), true,
+         [](auto& w) { w.status.admission->pod_set_assignments[0].topology_assignment.emplace(); },
+         ""},
+        {"PriorityMayChange", Reserved(), true, [](auto& w) { w.spec.priority = 9; }, ""},
+        {"PriorityClassIsFrozen", Reserved(), true,
+         [](auto& w) {
+           w.spec.priority_class_ref = api::PriorityClassRef{"g", "k", "n"};
+         },
+         "priorityClassRef is immutable while workload quota reserved"},
+        {"GatesAreNotAdded", Good(), true,
+         [](auto& w) { w.meta.annotations[api::kAdmissionGatedByAnnotation] = "a.io/g"; },
+         "gates cannot be added after creation"},
+    }),
+    [](const auto& row) { return row.param.name; });
+
+TEST(WorkloadRulesUpdateTest, ReclaimedPodsDoNotComeBack) {
+  api::Workload old = Reserved();
+  old.status.reclaimable_pods = {{"main", 2}};
+  api::Workload now = old;
+  now.status.reclaimable_pods = {{"main", 1}};
+  EXPECT_THAT(ValidateWorkload(now, &old), Contains(HasSubstr("cannot be less then 2")));
+  now.status.reclaimable_pods.clear();
+  EXPECT_THAT(ValidateWorkload(now, &old), Contains(HasSubstr("cannot be removed")));
+}
+
+TEST(WorkloadRulesUpdateTest, ReadyChecksKeepTheirPromise) {
+  api::Workload old = Reserved();
+  old.status.admission_checks = {{.name = "c",
+                                  .state = api::CheckState::kReady,
+                                  .pod_set_updates = {{.name = "main", .labels = {{"a", "b"}}}}}};
+  api::Workload now = old;
+  now.status.admission_checks[0].pod_set_updates.clear();
+  EXPECT_THAT(ValidateWorkload(now, &old),
+              Contains(HasSubstr("status.admissionChecks[0].podSetUpdates")));
+  now.status.admission_checks[0].state = api::CheckState::kPending;
+  EXPECT_THAT(ValidateWorkload(now, &old), IsEmpty());
+}
+
+}  // namespace
+}  // namespace berth::webhook

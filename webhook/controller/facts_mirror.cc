@@ -1,0 +1,78 @@
+#include "webhook/controller/facts_mirror.h"
+
+#include "api/codec/codec.h"
+
+namespace berth::webhook {
+namespace {
+
+constexpr char kDefaultName[] = "default";
+constexpr char kNamespaceNameLabel[] = "kubernetes.io/metadata.name";
+
+}  // namespace
+
+FactsMirror::FactsMirror(kube::Manager& manager, FactsMirrorOptions options)
+    : options_(std::move(options)) {
+  const auto queue = [this](const auto& each, bool present) {
+    if (each->meta.name == kDefaultName) {
+      Set(namespaces_with_default_queue_, each->meta.namespace_name, present);
+    }
+  };
+  manager.InformerFor<api::LocalQueue>().AddHandler(
+      {.on_add = [queue](const auto& each) { queue(each, true); },
+       .on_delete = [queue](const auto& each) { queue(each, false); }});
+  const auto priority_class = [this](const auto& each, bool present) {
+    if (each->meta.name != kDefaultName) return;
+    const std::lock_guard lock(mutex_);
+    default_priority_class_ = present;
+  };
+  manager.InformerFor<api::WorkloadPriorityClass>().AddHandler(
+      {.on_add = [priority_class](const auto& each) { priority_class(each, true); },
+       .on_delete = [priority_class](const auto& each) { priority_class(each, false); }});
+  const auto labels = [this](const auto& each) {
+    const std::lock_guard lock(mutex_);
+    labels_by_namespace_[each->meta.name] = each->meta.labels;
+  };
+  manager.InformerFor<api::Namespace>().AddHandler(
+      {.on_add = labels,
+       .on_update = [labels](const auto&, const auto& now) { labels(now); },
+       .on_delete =
+           [this](const auto& each) {
+             const std::lock_guard lock(mutex_);
+             labels_by_namespace_.erase(each->meta.name);
+           }});
+  const auto job = [this](const auto& each, bool present) {
+    Set(managed_job_uids_, each->meta.uid, present && IsManagedJob(*each));
+  };
+  manager.InformerFor<api::Job>().AddHandler(
+      {.on_add = [job](const auto& each) { job(each, true); },
+       .on_update = [job](const auto&, const auto& now) { job(now, true); },
+       .on_delete = [job](const auto& each) { job(each, false); }});
+}
+
+void FactsMirror::Set(std::set<std::string>& set, const std::string& value, bool present) {
+  const std::lock_guard lock(mutex_);
+  if (present) {
+    set.insert(value);
+  } else {
+    set.erase(value);
+  }
+}
+
+JobFacts FactsMirror::Of(const api::Job& job) const {
+  const std::lock_guard lock(mutex_);
+  JobFacts facts;
+  const std::string& space = job.meta.namespace_name;
+  facts.default_local_queue = namespaces_with_default_queue_.count(space) != 0;
+  facts.default_priority_class = default_priority_class_;
+  facts.manage_without_queue_name = options_.manage_without_queue_name;
+  api::StringMap labels{{kNamespaceNameLabel, space}};
+  if (const auto found = labels_by_namespace_.find(space); found != labels_by_namespace_.end()) {
+    labels.insert(found->second.begin(), found->second.end());
+  }
+  facts.namespace_managed = options_.namespace_selector.Matches(labels);
+  const api::OwnerReference* owner = api::ControllerOf(job.meta);
+  facts.ancestor_managed = owner != nullptr && managed_job_uids_.count(owner->uid) != 0;
+  return facts;
+}
+
+}  // namespace berth::webhook

@@ -1,0 +1,40 @@
+// webhook/controller/facts_mirror.h — what reviews of Jobs need to know, kept current by informers.
+//
+// Threads: built and fed on the manager's Executor; Of may be called from any thread.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "api/object_meta.h"
+#include "kube/runtime/manager.h"
+#include "webhook/job_rules.h"
+
+namespace berth::webhook {
+
+struct FactsMirrorOptions {
+  api::LabelSelector namespace_selector;  // managedJobsNamespaceSelector
+  bool manage_without_queue_name = false;
+};
+
+class FactsMirror {
+ public:
+  // Before the informers start. Must outlive the manager.
+  FactsMirror(kube::Manager& manager, FactsMirrorOptions options);
+
+  JobFacts Of(const api::Job& job) const;
+
+ private:
+  void Set(std::set<std::string>& set, const std::string& value, bool present);
+
+  FactsMirrorOptions options_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::set<std::string> namespaces_with_default_queue_;
+  std::map<std::string, api::StringMap> labels_by_namespace_;
+  std::set<std::string> managed_job_uids_;
+  bool default_priority_class_ = false;
+};
+
+}  // namespace berth::webhook

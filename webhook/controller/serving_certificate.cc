@@ -1,0 +1,133 @@
+#include "webhook/controller/serving_certificate.h"
+
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/kinds.h"
+#include "base/strings.h"
+#include "net/certificates.h"
+
+namespace berth::webhook {
+namespace {
+
+using Json = nlohmann::json;
+using kube::JsonPtr;
+
+constexpr auto kLifetime = std::chrono::hours(24 * 365);
+constexpr auto kRenewBefore = std::chrono::hours(24 * 30);
+constexpr auto kCaLifetime = std::chrono::hours(24 * 3650);
+constexpr api::ResourceKind kSecretKind{"", "v1", "Secret", "secrets", true};
+
+std::string DataOf(const Json& secret, const char* key) {
+  const auto data = secret.find("data");
+  if (data == secret.end() || !data->is_object()) return "";
+  const auto value = data->find(key);
+  if (value == data->end() || !value->is_string()) return "";
+  return Base64Decode(value->get<std::string>()).value_or("");
+}
+
+// What the Secret holds, unless it is incomplete or ends soon.
+Result<ServingCertificate> Read(const Json& secret, WallTime now) {
+  ServingCertificate result;
+  result.identity.certificate_chain_pem = DataOf(secret, "tls.crt");
+  result.identity.private_key_pem = DataOf(secret, "tls.key");
+  result.ca_pem = DataOf(secret, "ca.crt");
+  if (result.identity.certificate_chain_pem.empty() || result.identity.private_key_pem.empty() ||
+      result.ca_pem.empty()) {
+    return Error{ErrorCode::kNotFound, "the secret is not complete"};
+  }
+  BERTH_TRY(const WallTime end, net::CertificateEnd(result.identity.certificate_chain_pem));
+  if (end - kRenewBefore < now) return Error{ErrorCode::kExpired, "the certificate ends soon"};
+  return result;
+}
+
+Json SecretData(const ServingCertificate& certificate) {
+  return {{"tls.crt", Base64Encode(certificate.identity.certificate_chain_pem)},
+          {"tls.key", Base64Encode(certificate.identity.private_key_pem)},
+          {"ca.crt", Base64Encode(certificate.ca_pem)}};
+}
+
+struct Obtaining : std::enable_shared_from_this<Obtaining> {
+  Obtaining(kube::ApiClient& api_client, const Clock& the_clock)
+      : client(api_client), clock(the_clock) {}
+
+  void Look() {
+    client.Get(kSecretKind, options.secret,
+               [self = shared_from_this()](const Result<JsonPtr>& secret) {
+                 if (secret) return self->Use(**secret);
+                 if (secret.error().code != ErrorCode::kNotFound) return self->done(secret.error());
+                 self->Make(nullptr);
+               });
+  }
+
+  void Use(const Json& secret) {
+    Result<ServingCertificate> read = Read(secret, clock.Now());
+    if (read) return done(std::move(read));
+    Make(&secret);
+  }
+
+  // Another replica may be doing the same: then its certificate is ours.
+  void Make(const Json* old) {
+    if (++attempts > 3) {
+      return done(Error{ErrorCode::kConflict, "secret " + options.secret.ToString() +
+                                                  " keeps being changed by somebody else"});
+    }
+    Result<ServingCertificate> made = MakeServingCertificate(options.dns_names, clock.Now());
+    if (!made) return done(std::move(made));
+    const auto written = [self = shared_from_this(),
+                          certificate = *made](const Result<JsonPtr>& result) {
+      if (result) return self->done(certificate);
+      if (result.error().code == ErrorCode::kAlreadyExists ||
+          result.error().code == ErrorCode::kConflict) {
+        return self->Look();
+      }
+      self->done(Annotate(result.error(), "writing secret " + self->options.secret.ToString()));
+    };
+    Json secret = {
+        {"apiVersion", "v1"},
+        {"kind", "Secret"},
+        {"metadata", {{"name", options.secret.name}, {"namespace", options.secret.namespace_name}}},
+        {"data", SecretData(*made)}};
+    if (old == nullptr) {
+      return client.Create(kSecretKind, options.secret.namespace_name, std::move(secret), {},
+                           written);
+    }
+    secret["metadata"] = (*old)["metadata"];
+    client.Update(kSecretKind, options.secret, std::move(secret), {}, written);
+  }
+
+  kube::ApiClient& client;
+  const Clock& clock;
+  ServingCertificateOptions options;
+  std::function<void(Result<ServingCertificate>)> done;
+  int attempts = 0;
+};
+
+}  // namespace
+
+Result<ServingCertificate> MakeServingCertificate(const std::vector<std::string>& dns_names,
+                                                  WallTime now) {
+  const WallTime start = now - std::chrono::hours(1);  // clocks differ
+  BERTH_TRY(const net::TlsIdentity authority,
+            net::MakeCertificateAuthority("kueue-ca", start, now + kCaLifetime));
+  BERTH_TRY(net::TlsIdentity identity,
+            net::IssueCertificate(
+                authority, {.common_name = dns_names.empty() ? "kueue-webhook" : dns_names.front(),
+                            .dns_names = dns_names,
+                            .for_server = true,
+                            .not_before = start,
+                            .not_after = now + kLifetime}));
+  return ServingCertificate{std::move(identity), authority.certificate_chain_pem};
+}
+
+void ObtainServingCertificate(kube::ApiClient& client, const Clock& clock,
+                              ServingCertificateOptions options,
+                              std::function<void(Result<ServingCertificate>)> done) {
+  auto obtaining = std::make_shared<Obtaining>(client, clock);
+  obtaining->options = std::move(options);
+  obtaining->done = std::move(done);
+  obtaining->Look();
+}
+
+}  // namespace berth::webhook

@@ -1,0 +1,40 @@
+// webhook/controller/serving_certificate.h — the webhook server's certificate, shared by all
+// replicas through the Secret kueue-webhook-server-cert (tls.crt, tls.key, ca.crt).
+//
+// The first replica makes a CA and a certificate and stores them; the others read. A certificate
+// that ends soon is made anew, by whoever sees it first.
+//
+// Threads: one Executor, that of the client. Errors: of the API; kInternal where OpenSSL refuses.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "kube/client/api_client.h"
+#include "net/server.h"
+
+namespace berth::webhook {
+
+struct ServingCertificateOptions {
+  api::ObjectKey secret{"kueue-system", "kueue-webhook-server-cert"};
+  std::vector<std::string> dns_names{"kueue-webhook-service.kueue-system.svc",
+                                     "kueue-webhook-service.kueue-system.svc.cluster.local"};
+};
+
+struct ServingCertificate {
+  net::TlsIdentity identity;
+  std::string ca_pem;
+};
+
+// A fresh CA, and a certificate of it that is good for a year.
+Result<ServingCertificate> MakeServingCertificate(const std::vector<std::string>& dns_names,
+                                                  WallTime now);
+
+// Reads the Secret, or makes it. `client` must live until `done` has been called.
+void ObtainServingCertificate(kube::ApiClient& client, const Clock& clock,
+                              ServingCertificateOptions options,
+                              std::function<void(Result<ServingCertificate>)> done);
+
+}  // namespace berth::webhook

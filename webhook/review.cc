@@ -1,0 +1,174 @@
+#include "webhook/review.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/codec.h"
+#include "api/labels.h"
+#include "base/strings.h"
+#include "webhook/field_error.h"
+#include "webhook/quota_rules.h"
+#include "webhook/workload_rules.h"
+
+namespace berth::webhook {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Request {
+  const Json& object;  // never null
+  const Json& old;     // null on create
+  const JobFactsOf& facts;
+};
+
+// Either the changed object, or why the write is refused.
+using Mutation = Result<Json> (*)(const Request&);
+using Validation = Result<FieldErrors> (*)(const Request&);
+
+Result<Json> MutateJob(const Request& request) {
+  BERTH_TRY(api::Job job, api::Decode<api::Job>(request.object));
+  const api::StringMap labels = job.meta.labels;
+  const bool suspend = job.suspend;
+  DefaultJob(request.facts(job), job);
+  Json changed = request.object;
+  if (job.meta.labels != labels) {
+    for (const auto& [key, value] : job.meta.labels) changed["metadata"]["labels"][key] = value;
+  }
+  if (job.suspend != suspend) changed["spec"]["suspend"] = job.suspend;
+  return changed;
+}
+
+// The finalizer keeps the object until nothing holds its quota.
+Result<Json> AddFinalizer(const Request& request) {
+  Json changed = request.object;
+  Json& finalizers = changed["metadata"]["finalizers"];
+  if (!finalizers.is_array()) finalizers = Json::array();
+  if (std::find(finalizers.begin(), finalizers.end(), api::kResourceInUseFinalizer) ==
+      finalizers.end()) {
+    finalizers.push_back(api::kResourceInUseFinalizer);
+  }
+  return changed;
+}
+
+Result<Json> Unchanged(const Request& request) { return request.object; }
+
+template <typename T>
+Result<FieldErrors> WithOld(const Request& request, FieldErrors (*validate)(const T&, const T*)) {
+  BERTH_TRY(const T object, api::Decode<T>(request.object));
+  if (request.old.is_null()) return validate(object, nullptr);
+  const Result<T> old = api::Decode<T>(request.old);
+  // An old object that cannot be read must not make the new one unwritable.
+  return validate(object, old ? &*old : nullptr);
+}
+
+Result<FieldErrors> CheckJob(const Request& request) {
+  BERTH_TRY(const api::Job job, api::Decode<api::Job>(request.object));
+  if (request.old.is_null()) return ValidateJob(job, nullptr, request.facts(job));
+  BERTH_TRY(const api::Job old, api::Decode<api::Job>(request.old));
+  if (!IsManagedJob(job) && !IsManagedJob(old)) return FieldErrors{};
+  return ValidateJob(job, &old, request.facts(job));
+}
+
+Result<FieldErrors> CheckClusterQueue(const Request& request) {
+  return WithOld<api::ClusterQueue>(request, ValidateClusterQueue);
+}
+Result<FieldErrors> CheckResourceFlavor(const Request& request) {
+  return WithOld<api::ResourceFlavor>(request, ValidateResourceFlavor);
+}
+Result<FieldErrors> CheckWorkload(const Request& request) {
+  return WithOld<api::Workload>(request, ValidateWorkload);
+}
+Result<FieldErrors> CheckCohort(const Request& request) {
+  BERTH_TRY(const api::Cohort cohort, api::Decode<api::Cohort>(request.object));
+  return ValidateCohort(cohort);
+}
+
+struct Route {
+  std::string_view path;
+  Mutation mutate = nullptr;
+  Validation validate = nullptr;
+};
+
+constexpr std::array kRoutes{
+    Route{"/mutate-batch-v1-job", MutateJob},
+    Route{"/mutate-kueue-x-k8s-io-v1beta2-clusterqueue", AddFinalizer},
+    Route{"/mutate-kueue-x-k8s-io-v1beta2-resourceflavor", AddFinalizer},
+    Route{"/mutate-kueue-x-k8s-io-v1beta2-workload", Unchanged},
+    Route{"/validate-batch-v1-job", nullptr, CheckJob},
+    Route{"/validate-kueue-x-k8s-io-v1beta2-clusterqueue", nullptr, CheckClusterQueue},
+    Route{"/validate-kueue-x-k8s-io-v1beta2-cohort", nullptr, CheckCohort},
+    Route{"/validate-kueue-x-k8s-io-v1beta2-resourceflavor", nullptr, CheckResourceFlavor},
+    Route{"/validate-kueue-x-k8s-io-v1beta2-workload", nullptr, CheckWorkload},
+};
+
+const Route* RouteOf(std::string_view path) {
+  const auto found = std::find_if(kRoutes.begin(), kRoutes.end(),
+                                  [path](const Route& route) { return route.path == path; });
+  return found == kRoutes.end() ? nullptr : &*found;
+}
+
+Json Refusal(int code, const char* reason, const std::string& message) {
+  return {{"allowed", false},
+          {"status",
+           {{"code", code}, {"reason", reason}, {"message", message}, {"status", "Failure"}}}};
+}
+
+Json Allowed(const Json& before, const Json& after) {
+  Json response = {{"allowed", true}};
+  const Json patch = Json::diff(before, after);
+  if (!patch.empty()) {
+    response["patchType"] = "JSONPatch";
+    response["patch"] = Base64Encode(patch.dump());
+  }
+  return response;
+}
+
+Json Answer(const Route& route, const Request& request) {
+  if (route.mutate != nullptr) {
+    const Result<Json> changed = route.mutate(request);
+    if (!changed) return Refusal(400, "BadRequest", changed.error().message);
+    return Allowed(request.object, *changed);
+  }
+  const Result<FieldErrors> errors = route.validate(request);
+  if (!errors) return Refusal(400, "BadRequest", errors.error().message);
+  if (!errors->empty()) return Refusal(403, "Forbidden", Aggregate(*errors));
+  return {{"allowed", true}};
+}
+
+}  // namespace
+
+bool IsReviewPath(std::string_view path) { return RouteOf(path) != nullptr; }
+
+std::vector<std::string_view> ReviewPaths() {
+  std::vector<std::string_view> paths;
+  for (const Route& route : kRoutes) paths.push_back(route.path);
+  return paths;
+}
+
+Result<Json> Review(std::string_view path, const Json& review, const JobFactsOf& facts) {
+  const Route* route = RouteOf(path);
+  if (route == nullptr) return Error{ErrorCode::kNotFound, "no webhook at " + std::string(path)};
+  const Json null;
+  const auto member = [&null](const Json& parent, const char* key) -> const Json& {
+    if (!parent.is_object()) return null;
+    const auto found = parent.find(key);
+    return found == parent.end() ? null : *found;
+  };
+  const Json& request = member(review, "request");
+  const Json& uid = member(request, "uid");
+  if (!uid.is_string()) return Error{ErrorCode::kInvalid, "not an AdmissionReview: no request.uid"};
+  const Json& object = member(request, "object");
+  Json response = {{"allowed", true}};  // DELETE, CONNECT: nothing to say
+  if (object.is_object()) {
+    response = Answer(*route, {object, member(request, "oldObject"), facts});
+  }
+  response["uid"] = uid;
+  return Json{{"apiVersion", "admission.k8s.io/v1"},
+              {"kind", "AdmissionReview"},
+              {"response", std::move(response)}};
+}
+
+}  // namespace berth::webhook

@@ -1,0 +1,36 @@
+// webhook/review.h — AdmissionReview v1 in, AdmissionReview v1 out.
+//
+//     POST <path>, AdmissionReview ─Review─▶ allowed with a JSON patch, or why not
+//
+// The paths are Kueue's (kueue-mutating-webhook-configuration, kueue-validating-webhook-…):
+//     /mutate-batch-v1-job                             /validate-batch-v1-job
+//     /mutate-kueue-x-k8s-io-v1beta2-clusterqueue /validate-kueue-x-k8s-io-v1beta2-clusterqueue
+//     /mutate-kueue-x-k8s-io-v1beta2-resourceflavor    /validate-…-resourceflavor
+//     /mutate-kueue-x-k8s-io-v1beta2-workload          /validate-…-workload
+//                                                      /validate-…-cohort
+//
+// Threads: pure function; `facts` is called inside it. Errors: an object that cannot be read is
+// refused with the reason; a review that is none is kInvalid.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "api/job.h"
+#include "base/result.h"
+#include "webhook/job_rules.h"
+
+namespace berth::webhook {
+
+using JobFactsOf = std::function<JobFacts(const api::Job& job)>;
+
+bool IsReviewPath(std::string_view path);
+std::vector<std::string_view> ReviewPaths();
+
+Result<nlohmann::json> Review(std::string_view path, const nlohmann::json& review,
+                              const JobFactsOf& facts);
+
+}  // namespace berth::webhook

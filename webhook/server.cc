@@ -1,0 +1,67 @@
+#include "webhook/server.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "webhook/conversion.h"
+
+namespace berth::webhook {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kConversionPath = "/convert";
+// Reviews carry the object twice (new and old).
+constexpr std::size_t kMaxBodyBytes = 8 * 1024 * 1024;
+
+net::Response Plain(int status, std::string text) {
+  net::Response response;
+  response.status = status;
+  response.headers.Add("Content-Type", "text/plain; charset=utf-8");
+  response.body = std::move(text) + "\n";
+  return response;
+}
+
+net::Response Answered(const Json& body) {
+  net::Response response;
+  response.headers.Add("Content-Type", "application/json");
+  response.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return response;
+}
+
+}  // namespace
+
+net::Response AnswerWebhook(const net::Request& request, const JobFactsOf& facts) {
+  const std::string path = request.target.substr(0, request.target.find('?'));
+  if (path != kConversionPath && !IsReviewPath(path)) return Plain(404, "no webhook at " + path);
+  if (request.method != "POST") return Plain(405, "webhooks are called with POST");
+  const std::string_view type = request.headers.Find("Content-Type");
+  if (type.substr(0, type.find(';')) != "application/json") {
+    return Plain(415, "Content-Type must be application/json");
+  }
+  const Json review = Json::parse(request.body, nullptr, false);
+  if (review.is_discarded()) return Plain(400, "the body is not JSON");
+  if (path == kConversionPath) return Answered(AnswerConversion(review));
+  const Result<Json> answer = Review(path, review, facts);
+  if (!answer) return Plain(400, answer.error().message);
+  return Answered(*answer);
+}
+
+Result<std::unique_ptr<net::HttpServer>> StartWebhookServer(net::IoPool& pool,
+                                                            WebhookServerOptions options,
+                                                            JobFactsOf facts) {
+  net::ServerOptions server;
+  server.address = std::move(options.address);
+  server.port = options.port;
+  server.tls = std::move(options.tls);
+  server.max_body_bytes = kMaxBodyBytes;
+  return net::HttpServer::Start(
+      pool, std::move(server),
+      [facts = std::move(facts)](const net::Request& request,
+                                 const std::shared_ptr<net::Responder>& responder) {
+        responder->Send(AnswerWebhook(request, facts));
+      });
+}
+
+}  // namespace berth::webhook

@@ -1,0 +1,36 @@
+// webhook/server.h — the HTTPS server behind Kueue's webhook service: reviews and conversion.
+//
+// Threads: Start by the owner; requests are answered on the pool's I/O threads, `facts` is called
+// there and must be quick and safe for it.
+// Errors of Start: as net::HttpServer::Start. Bad requests are answered: 400 (no JSON, no review),
+// 404 (unknown path), 405 (not POST), 415 (not JSON).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "net/server.h"
+#include "webhook/review.h"
+
+namespace berth::net {
+class IoPool;
+}
+
+namespace berth::webhook {
+
+struct WebhookServerOptions {
+  std::string address = "0.0.0.0";
+  std::uint16_t port = 9443;                    // 0: any free one
+  std::shared_ptr<const net::TlsIdentity> tls;  // null: plain HTTP, for tests
+};
+
+Result<std::unique_ptr<net::HttpServer>> StartWebhookServer(net::IoPool& pool,
+                                                            WebhookServerOptions options,
+                                                            JobFactsOf facts);
+
+// One request to its answer, without a network.
+net::Response AnswerWebhook(const net::Request& request, const JobFactsOf& facts);
+
+}  // namespace berth::webhook

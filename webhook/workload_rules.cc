@@ -1,0 +1,313 @@
+#include "webhook/workload_rules.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "base/strings.h"
+#include "webhook/quota_rules.h"
+
+namespace berth::webhook {
+namespace {
+
+bool IsReserved(const api::Workload& workload) {
+  return api::IsTrue(workload.status.conditions, api::kQuotaReserved);
+}
+
+bool SameTemplate(const api::PodTemplate& a, const api::PodTemplate& b) {
+  if (a.json && b.json && *a.json == *b.json) return true;
+  return a.labels == b.labels && a.annotations == b.annotations && a.spec == b.spec &&
+         (!a.json || !b.json);
+}
+
+bool SamePodSets(const std::vector<api::PodSet>& a, const std::vector<api::PodSet>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.name == y.name && x.count == y.count && x.min_count == y.min_count &&
+           x.topology_request == y.topology_request && SameTemplate(x.pod_template, y.pod_template);
+  });
+}
+
+const api::PodSet* PodSetNamed(const api::Workload& workload, const std::string& name) {
+  for (const api::PodSet& each : workload.spec.pod_sets) {
+    if (each.name == name) return &each;
+  }
+  return nullptr;
+}
+
+// Collects what is wrong with one Workload.
+class Rules {
+ public:
+  Rules(const api::Workload& workload, const api::Workload* old) : new_(workload), old_(old) {}
+
+  FieldErrors Run() {
+    CheckPodSets();
+    CheckAdmission();
+    CheckReclaimable();
+    CheckUpdates();
+    CheckAnnotations();
+    if (old_ != nullptr) CheckChange();
+    return std::move(errors_);
+  }
+
+ private:
+  void Add(std::string error) { errors_.push_back(std::move(error)); }
+
+  void CheckPodSets() {
+    const Path path("spec.podSets");
+    int with_min_count = 0;
+    for (std::size_t i = 0; i < new_.spec.pod_sets.size(); ++i) {
+      const api::PodSet& pods = new_.spec.pod_sets[i];
+      const Path at = path.Index(i);
+      if (pods.min_count) {
+        ++with_min_count;
+        if (*pods.min_count > pods.count) {
+          Add(Invalid(at, Quoted(pods.name),
+                      "minCount should be positive and less or equal to count"));
+        }
+      }
+      CheckTemplate(pods.pod_template, at.Child("template"));
+      const auto& request = pods.topology_request;
+      if (request &&
+          request->slice_size.has_value() != request->slice_required_topology.has_value()) {
+        Add(Required(at.Child("topologyRequest"),
+                     "podSetSliceSize and podSetSliceRequiredTopology must be set together"));
+      }
+    }
+    if (with_min_count > 1) {
+      Add(Invalid(path, std::to_string(with_min_count), "at most one podSet can use minCount"));
+    }
+  }
+
+  void CheckTemplate(const api::PodTemplate& pod_template, const Path& path) {
+    for (const auto& [key, value] : pod_template.labels) {
+      if (const std::string problem = QualifiedNameProblem(key); !problem.empty()) {
+        Add(Invalid(path.Child("metadata.labels"), Quoted(key), problem));
+      }
+      if (const std::string problem = LabelValueProblem(value); !problem.empty()) {
+        Add(Invalid(path.Child("metadata.labels"), Quoted(value), problem));
+      }
+    }
+    for (const auto& [key, value] : pod_template.annotations) {
+      if (const std::string problem = QualifiedNameProblem(ToLower(key)); !problem.empty()) {
+        Add(Invalid(path.Child("metadata.annotations"), Quoted(key), problem));
+      }
+    }
+    CheckContainers(pod_template.spec.init_containers, path.Child("spec.initContainers"));
+    CheckContainers(pod_template.spec.containers, path.Child("spec.containers"));
+  }
+
+  void CheckContainers(const std::vector<api::Container>& containers, const Path& path) {
+    for (std::size_t i = 0; i < containers.size(); ++i) {
+      const Path at = path.Index(i).Child("resources.requests");
+      for (const auto& [resource, amount] : containers[i].requests) {
+        if (resource == "pods") {
+          Add(Invalid(at.Key(resource), Quoted(resource),
+                      "the key is reserved for internal kueue use"));
+        }
+        if (amount < 0) {
+          Add(Invalid(at.Key(resource), Quoted(api::FormatAmount(resource, amount)), kNegative));
+        }
+      }
+    }
+  }
+
+  void CheckAdmission() {
+    const Path path("status.admission");
+    const bool was_broken = old_ != nullptr && IsReserved(*old_) && !old_->status.admission;
+    if (IsReserved(new_) && !new_.status.admission && !was_broken) {
+      Add(Required(path, "must be set when quota is reserved"));
+    }
+    if (!new_.status.admission) return;
+    const auto& assignments = new_.status.admission->pod_set_assignments;
+    if (IsReserved(new_) && assignments.size() != new_.spec.pod_sets.size()) {
+      Add(Invalid(path.Child("podSetAssignments"), std::to_string(assignments.size()),
+                  "podSetAssignments must have the same number of podSets as the spec"));
+    }
+    for (std::size_t i = 0; i < assignments.size(); ++i) {
+      const Path at = path.Child("podSetAssignments").Index(i);
+      if (PodSetNamed(new_, assignments[i].name) == nullptr) {
+        Add(Invalid(at.Child("name"), Quoted(assignments[i].name),
+                    "must be the name of a podSet of the spec"));
+      }
+      const std::int64_t count = assignments[i].count;
+      for (const auto& [resource, amount] : assignments[i].resource_usage) {
+        if (count > 0 && amount % count != 0) {
+          Add(Invalid(at.Child("resourceUsage").Key(resource),
+                      Quoted(api::FormatAmount(resource, amount)),
+                      "is not a multiple of " + std::to_string(count)));
+        }
+      }
+    }
+  }
+
+  void CheckReclaimable() {
+    const Path path("status.reclaimablePods");
+    for (const api::ReclaimablePod& each : new_.status.reclaimable_pods) {
+      const api::PodSet* pods = PodSetNamed(new_, each.pod_set);
+      const Path at = path.Key(each.pod_set);
+      if (pods == nullptr) {
+        std::vector<std::string> names;
+        for (const api::PodSet& known : new_.spec.pod_sets) names.push_back(known.name);
+        Add(Unsupported(at.Child("name"), Quoted(each.pod_set), names));
+      } else if (each.count > pods->count) {
+        Add(Invalid(at.Child("count"), std::to_string(each.count),
+                    "should be less or equal to " + std::to_string(pods->count)));
+      }
+    }
+  }
+
+  void CheckUpdates() {
+    const Path path("status.admissionChecks");
+    for (std::size_t i = 0; i < new_.status.admission_checks.size(); ++i) {
+      const auto& updates = new_.status.admission_checks[i].pod_set_updates;
+      for (std::size_t j = 0; j < updates.size(); ++j) {
+        const Path at = path.Index(i).Child("podSetUpdates").Index(j);
+        if (PodSetNamed(new_, updates[j].name) == nullptr) {
+          Add(Invalid(at.Child("name"), Quoted(updates[j].name),
+                      "must be the name of a podSet of the spec"));
+        }
+        for (const auto& [key, value] : updates[j].labels) {
+          const std::string problem = QualifiedNameProblem(key) + LabelValueProblem(value);
+          if (!problem.empty()) Add(Invalid(at.Child("labels"), Quoted(key), problem));
+        }
+        for (std::string& error :
+             ValidateTolerations(updates[j].tolerations, at.Child("tolerations"))) {
+          Add(std::move(error));
+        }
+      }
+    }
+  }
+
+  std::set<std::string> Gates(const api::Workload& workload) {
+    std::set<std::string> gates;
+    const std::string* text =
+        api::FindValue(workload.meta.annotations, api::kAdmissionGatedByAnnotation);
+    if (text == nullptr || text->empty()) return gates;
+    for (const std::string_view gate : Split(*text, ',')) gates.emplace(TrimSpace(gate));
+    return gates;
+  }
+
+  void CheckAnnotations() {
+    const Path path("metadata.annotations");
+    const std::set<std::string> gates = Gates(new_);
+    for (const std::string& gate : gates) {
+      if (const std::string problem = QualifiedNameProblem(gate); !problem.empty()) {
+        Add(Invalid(path.Key(api::kAdmissionGatedByAnnotation), Quoted(gate), problem));
+      }
+    }
+    if (old_ != nullptr) {
+      const std::set<std::string> before = Gates(*old_);
+      if (!std::includes(before.begin(), before.end(), gates.begin(), gates.end())) {
+        Add(Forbidden(path.Key(api::kAdmissionGatedByAnnotation),
+                      "gates cannot be added after creation, only removed"));
+      }
+    }
+    const std::string* boost = api::FindValue(new_.meta.annotations, api::kPriorityBoostAnnotation);
+    if (boost != nullptr && !ParseInt64(*boost)) {
+      Add(Invalid(path.Key(api::kPriorityBoostAnnotation), Quoted(*boost),
+                  "must be a signed integer"));
+    }
+  }
+
+  void CheckChange() {
+    const bool held = IsReserved(*old_);
+    const bool keeps = held && IsReserved(new_);
+    if (held && !SamePodSets(new_.spec.pod_sets, old_->spec.pod_sets)) {
+      Add(Invalid(Path("spec.podSets"), Quoted(new_.meta.name), kImmutable));
+    }
+    if (keeps && new_.spec.queue_name != old_->spec.queue_name) {
+      Add(Invalid(Path("spec.queueName"), Quoted(new_.spec.queue_name),
+                  "queueName is immutable while workload quota reserved"));
+    }
+    if (held) CheckPriorityClass();
+    if (api::IsTrue(old_->status.conditions, api::kAdmitted) &&
+        api::IsTrue(new_.status.conditions, api::kAdmitted) &&
+        new_.spec.maximum_execution_time_seconds != old_->spec.maximum_execution_time_seconds) {
+      Add(Invalid(Path("spec.maximumExecutionTimeSeconds"),
+                  std::to_string(new_.spec.maximum_execution_time_seconds.value_or(0)),
+                  "maximumExecutionTimeSeconds is immutable while admitted"));
+    }
+    if (old_->status.admission && new_.status.admission) CheckAdmissionChange();
+    if (keeps) CheckReclaimableChange();
+    CheckUpdatesChange();
+  }
+
+  void CheckPriorityClass() {
+    const auto& before = old_->spec.priority_class_ref;
+    const auto& now = new_.spec.priority_class_ref;
+    const Path path("spec.priorityClassRef");
+    if (before.has_value() != now.has_value()) {
+      Add(Invalid(path, Quoted(now ? now->name : ""),
+                  "priorityClassRef is immutable while workload quota reserved"));
+      return;
+    }
+    if (!now) return;
+    if (before->group != now->group || before->kind != now->kind) {
+      Add(Invalid(path, Quoted(now->kind),
+                  "priorityClassRef.group and kind are immutable while workload quota reserved"));
+    } else if (now->group == "scheduling.k8s.io" && before->name != now->name) {
+      Add(Invalid(path.Child("name"), Quoted(now->name),
+                  "priorityClassRef.name is immutable for scheduling.k8s.io/priorityclass while "
+                  "workload quota reserved"));
+    }
+  }
+
+  // Set, cleared, or with another topology; nothing else.
+  void CheckAdmissionChange() {
+    const auto plain = [](api::Admission admission) {
+      for (api::PodSetAssignment& each : admission.pod_set_assignments) {
+        each.topology_assignment.reset();
+        each.delayed_topology_request.clear();
+      }
+      return admission;
+    };
+    if (plain(*old_->status.admission) != plain(*new_.status.admission)) {
+      Add(Invalid(Path("status.admission"), Quoted(new_.status.admission->cluster_queue),
+                  kImmutable));
+    }
+  }
+
+  void CheckReclaimableChange() {
+    for (const api::ReclaimablePod& before : old_->status.reclaimable_pods) {
+      const auto& list = new_.status.reclaimable_pods;
+      const auto now = std::find_if(list.begin(), list.end(), [&before](const auto& each) {
+        return each.pod_set == before.pod_set;
+      });
+      const Path at = Path("status.reclaimablePods").Key(before.pod_set);
+      if (now == list.end()) {
+        Add(Required(at.Child("name"), "cannot be removed"));
+      } else if (now->count < before.count) {
+        Add(Invalid(at.Child("count"), std::to_string(now->count),
+                    "cannot be less then " + std::to_string(before.count)));
+      }
+    }
+  }
+
+  // What the pods were promised stays while the check stays Ready.
+  void CheckUpdatesChange() {
+    for (std::size_t i = 0; i < new_.status.admission_checks.size(); ++i) {
+      const api::AdmissionCheckState& now = new_.status.admission_checks[i];
+      for (const api::AdmissionCheckState& before : old_->status.admission_checks) {
+        if (before.name == now.name && before.state == api::CheckState::kReady &&
+            now.state == api::CheckState::kReady && before.pod_set_updates != now.pod_set_updates) {
+          Add(Invalid(Path("status.admissionChecks").Index(i).Child("podSetUpdates"),
+                      Quoted(now.name), kImmutable));
+        }
+      }
+    }
+  }
+
+  const api::Workload& new_;
+  const api::Workload* old_;
+  FieldErrors errors_;
+};
+
+}  // namespace
+
+FieldErrors ValidateWorkload(const api::Workload& workload, const api::Workload* old) {
+  return Rules(workload, old).Run();
+}
+
+}  // namespace berth::webhook

@@ -1,0 +1,18 @@
+// webhook/workload_rules.h — what may stand in a Workload, and what may change while it holds
+// quota.
+//
+// Applies to writes of the object and of its status. Rules that the CRD has in CEL and that reach
+// over several fields are checked here too, for API servers that do not evaluate CEL.
+//
+// Source: Kueue pkg/webhooks/workload_webhook.go.
+#pragma once
+
+#include "api/workload.h"
+#include "webhook/field_error.h"
+
+namespace berth::webhook {
+
+// `old`: null on create.
+FieldErrors ValidateWorkload(const api::Workload& workload, const api::Workload* old);
+
+}  // namespace berth::webhook
