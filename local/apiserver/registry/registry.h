@@ -130,6 +130,7 @@ class Registry {
   ManagerContext MakeManagerContext(const RequestContext& context) const;
   ApiResult<Json> PrepareUpdate(RequestContext& context, Json next, const Json& current,
                                 Tracking tracking);
+  static std::optional<ApiError> CheckPlace(const RequestContext& context, Json& object);
   std::optional<ApiError> CheckUpdatedMetadata(const RequestContext& context, Json& next,
                                                const Json& current) const;
   void Track(const RequestContext& context, const Json* live, Json& object) const;

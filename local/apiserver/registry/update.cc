@@ -56,10 +56,10 @@ ManagerContext Registry::MakeManagerContext(const RequestContext& context) const
   return manager;
 }
 
-std::optional<ApiError> Registry::CheckUpdatedMetadata(const RequestContext& context, Json& next,
-                                                       const Json& current) const {
+// The URL says what the body leaves out, and both must agree.
+std::optional<ApiError> Registry::CheckPlace(const RequestContext& context, Json& object) {
   const ResourceInfo& resource = *context.resource;
-  Json& metadata = next["metadata"];
+  Json& metadata = object["metadata"];
   const std::string name = TextAt(metadata, {"name"});
   if (name.empty()) {
     metadata["name"] = context.name;
@@ -75,6 +75,14 @@ std::optional<ApiError> Registry::CheckUpdatedMetadata(const RequestContext& con
                       ") does not match the namespace on the request (" + context.namespace_name +
                       ")");
   }
+  return std::nullopt;
+}
+
+std::optional<ApiError> Registry::CheckUpdatedMetadata(const RequestContext& context, Json& next,
+                                                       const Json& current) const {
+  if (auto error = CheckPlace(context, next)) return error;
+  const ResourceInfo& resource = *context.resource;
+  Json& metadata = next["metadata"];
   const std::string uid = TextAt(metadata, {"uid"});
   const std::string current_uid = UidOf(current);
   if (!uid.empty() && uid != current_uid) {
@@ -191,6 +199,7 @@ ApiResult<WriteResult> Registry::Update(RequestContext& context, Body body) {
     return MethodNotAllowedStatus(resource.id, "update");
   }
   if (auto error = CheckBody(context, body)) return *error;
+  if (auto error = CheckPlace(context, body.object)) return *error;
   const bool exists = store_.GetLatest(context.key()) != nullptr;
   const bool has_revision = !TextAt(body.object, {"metadata", "resourceVersion"}).empty();
   if (!exists && resource.create_on_update && context.subresource.empty() && !has_revision) {

@@ -93,7 +93,8 @@ Status StoreImpl::Start() {
   }
   epoch_ = content.epoch;
   revision_ = content.revision;
-  cache_.Reset(std::move(content.objects), content.log, content.revision, content.log_floor);
+  cache_.Reset(std::move(content.objects), content.log, content.revision, content.log_floor,
+               options_.unlogged_resources);
   if (database_ != nullptr) writer_ = std::thread([this] { RunWriter(); });
   return OkStatus();
 }

@@ -5,11 +5,13 @@
 namespace berth::local {
 
 void WatchCache::Reset(std::vector<StoredPtr> objects, const std::vector<EventPtr>& log,
-                       std::int64_t revision, std::int64_t floor) {
+                       std::int64_t revision, std::int64_t floor,
+                       const std::vector<std::string>& unlogged) {
   const std::unique_lock lock(mutex_);
   resources_.clear();
   revision_ = revision;
   start_floor_ = floor;
+  for (const std::string& resource : unlogged) ResourceOf(resource).floor = revision;
   for (StoredPtr& object : objects) {
     const ObjectKey& key = object->key();
     ResourceOf(key.resource).objects[{key.namespace_name, key.name}] = std::move(object);

@@ -53,9 +53,11 @@ class WatchCache {
 
   explicit WatchCache(WindowLimits limits) : limits_(limits) {}
 
-  // The state at start: `revision` is the newest, and watches below `floor` expire.
+  // The state at start: `revision` is the newest, and watches below `floor` expire. Of the
+  // resources that are not in `log` at all (`unlogged`), those below `revision` do.
   void Reset(std::vector<StoredPtr> objects, const std::vector<EventPtr>& log,
-             std::int64_t revision, std::int64_t floor);
+             std::int64_t revision, std::int64_t floor,
+             const std::vector<std::string>& unlogged = {});
   // Makes `events`, in order of revision, visible at once.
   void Publish(const std::vector<EventPtr>& events);
 

@@ -1,16 +1,210 @@
 #include "local/apiserver/webhooks/dispatch.h"
 
-namespace berth::local {
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
 
-std::optional<ApiError> WebhookDispatch::Mutate(const AdmissionRequest& /*request*/,
-                                                Json& /*object*/,
-                                                const AdmissionChain::Accept& /*accept*/) const {
+#include "base/log/log.h"
+#include "base/random.h"
+#include "base/strings.h"
+#include "local/apiserver/patch/json_patch.h"
+#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/json_access.h"
+
+namespace berth::local {
+namespace {
+
+constexpr const char* kMutating = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
+constexpr const char* kValidating = "validatingwebhookconfigurations.admissionregistration.k8s.io";
+constexpr std::int64_t kDefaultTimeoutSeconds = 10;
+
+Json LabelsOf(const Json* object) {
+  if (object == nullptr) return Json();
+  const Json* labels = At(*object, {"metadata", "labels"});
+  return labels == nullptr ? Json::object() : *labels;
+}
+
+// Unique within this process; webhooks only send it back.
+std::string NewReviewUid() {
+  static std::atomic<std::uint64_t> count{0};
+  Random random(count.fetch_add(1));
+  std::string bytes;
+  for (int half = 0; half < 2; ++half) {
+    const std::uint64_t bits = random.Next();
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+      bytes.push_back(static_cast<char>((bits >> shift) & 0xFFU));
+    }
+  }
+  const std::string hex = HexEncode(bytes);
+  return hex.substr(0, 8) + "-" + hex.substr(8, 4) + "-4" + hex.substr(13, 3) + "-a" +
+         hex.substr(17, 3) + "-" + hex.substr(20);
+}
+
+bool IsExempt(const ResourceInfo& resource) {
+  return resource.id.group == "admissionregistration.k8s.io" ||
+         resource.id.group == "authentication.k8s.io" ||
+         resource.id.group == "authorization.k8s.io";
+}
+
+ApiError Failed(const std::string& webhook, const std::string& why) {
+  return InternalStatus("failed calling webhook \"" + webhook + "\": " + why);
+}
+
+bool IgnoresFailure(const Json& webhook) { return TextAt(webhook, {"failurePolicy"}) == "Ignore"; }
+
+}  // namespace
+
+MatchInput WebhookDispatch::MakeInput(const AdmissionRequest& request, const Json* object) const {
+  const RequestContext& context = *request.context;
+  const ResourceInfo& resource = *context.resource;
+  MatchInput input;
+  input.operation = OperationName(request.operation);
+  input.group = resource.id.group;
+  input.version = resource.id.version;
+  input.resource = resource.id.resource;
+  input.subresource = context.subresource;
+  input.namespaced = resource.namespaced;
+  if (resource.crd != nullptr) {
+    for (const auto& [version, known] : resource.crd->versions) {
+      if (version != resource.id.version) input.other_versions.push_back(version);
+    }
+    std::reverse(input.other_versions.begin(), input.other_versions.end());
+  }
+  input.object_labels = LabelsOf(object);
+  input.old_object_labels = LabelsOf(request.old_object);
+  if (resource.storage == "namespaces") {
+    input.namespace_labels = LabelsOf(object != nullptr ? object : request.old_object);
+  } else if (resource.namespaced) {
+    const StoredPtr stored = store_.GetLatest({"namespaces", "", context.namespace_name});
+    const Object json = stored == nullptr ? nullptr : stored->json();
+    input.namespace_labels = json == nullptr ? Json::object() : LabelsOf(json.get());
+  }
+  return input;
+}
+
+std::vector<WebhookDispatch::Hook> WebhookDispatch::Concerned(const char* configurations,
+                                                              const AdmissionRequest& request,
+                                                              const Json* object) const {
+  std::vector<Hook> hooks;
+  if (IsExempt(*request.context->resource)) return hooks;
+  const WatchCache::Snapshot snapshot = store_.cache().List(configurations, "");
+  if (snapshot.objects.empty()) return hooks;
+  const MatchInput input = MakeInput(request, object);
+  for (const StoredPtr& stored : snapshot.objects) {
+    const Object configuration = stored->json();
+    if (configuration == nullptr) continue;
+    for (const Json& webhook : ArrayAt(*configuration, {"webhooks"})) {
+      if (auto version = MatchWebhook(webhook, input)) {
+        hooks.push_back({webhook, TextAt(webhook, {"name"}), std::move(*version)});
+      }
+    }
+  }
+  return hooks;
+}
+
+WebhookDispatch::Outcome WebhookDispatch::Call(const Hook& hook, const AdmissionRequest& request,
+                                               const Json* object) const {
+  Outcome outcome;
+  const auto fail = [&](const std::string& why) {
+    if (IgnoresFailure(hook.webhook)) {
+      LogWarning("webhook failed and is ignored", {{"webhook", hook.name}, {"error", why}});
+    } else {
+      outcome.error = Failed(hook.name, why);
+    }
+    return outcome;
+  };
+  if (caller_ == nullptr) return fail("failed to call webhook: webhooks are not called here");
+  const ResourceInfo& resource = *request.context->resource;
+  const std::string api_version = ApiVersion(resource.id.group, hook.version);
+  Json shown[2];
+  const Json* given[2] = {object, request.old_object};
+  for (int i = 0; i < 2; ++i) {
+    if (given[i] == nullptr) continue;
+    auto converted = converter_.ConvertOne(resource, *given[i], api_version);
+    if (!converted) return fail(converted.error().message);
+    shown[i] = std::move(*converted);
+  }
+  ReviewQuestion question{NewReviewUid(), hook.version, object == nullptr ? nullptr : &shown[0],
+                          request.old_object == nullptr ? nullptr : &shown[1]};
+  const Json* config = Member(hook.webhook, "clientConfig");
+  const auto timeout =
+      std::chrono::seconds(IntAt(hook.webhook, {"timeoutSeconds"}, kDefaultTimeoutSeconds));
+  const auto review = caller_->Call(ReadClientConfig(config == nullptr ? Json() : *config),
+                                    MakeReview(request, question), timeout);
+  if (!review) return fail("failed to call webhook: " + review.error().message);
+  ReviewAnswer answer = ReadReview(*review, question.uid, hook.name);
+  if (!answer.invalid.empty()) return fail("received invalid webhook response: " + answer.invalid);
+  outcome.warnings = std::move(answer.warnings);
+  if (!answer.allowed) {
+    outcome.error = std::move(answer.denial);
+  } else {
+    outcome.patch = std::move(answer.patch);
+  }
+  return outcome;
+}
+
+std::optional<ApiError> WebhookDispatch::MutateOnce(const Hook& hook,
+                                                    const AdmissionRequest& request, Json& object,
+                                                    const AdmissionChain::Accept& accept) const {
+  Outcome outcome = Call(hook, request, &object);
+  for (std::string& warning : outcome.warnings) {
+    request.context->warnings.push_back(std::move(warning));
+  }
+  if (outcome.error) return outcome.error;
+  if (outcome.patch.is_null() || outcome.patch.empty()) return std::nullopt;
+  const ResourceInfo& resource = *request.context->resource;
+  auto before =
+      converter_.ConvertOne(resource, object, ApiVersion(resource.id.group, hook.version));
+  if (!before) return before.error();
+  auto patched = ApplyJsonPatch(*before, outcome.patch);
+  if (!patched) {
+    return InternalStatus("applying the patch of webhook \"" + hook.name +
+                          "\": " + patched.error().message);
+  }
+  auto after = converter_.ConvertOne(resource, std::move(*patched), resource.api_version());
+  if (!after) return after.error();
+  object = std::move(*after);
+  return accept(object);
+}
+
+std::optional<ApiError> WebhookDispatch::Mutate(const AdmissionRequest& request, Json& object,
+                                                const AdmissionChain::Accept& accept) const {
+  const std::vector<Hook> hooks = Concerned(kMutating, request, &object);
+  // After which call each hook that wants to be asked again saw the object.
+  std::vector<std::pair<const Hook*, Json>> again;
+  for (const Hook& hook : hooks) {
+    if (auto error = MutateOnce(hook, request, object, accept)) return error;
+    if (TextAt(hook.webhook, {"reinvocationPolicy"}) == "IfNeeded")
+      again.emplace_back(&hook, object);
+  }
+  for (const auto& [hook, seen] : again) {
+    if (seen == object) continue;
+    if (auto error = MutateOnce(*hook, request, object, accept)) return error;
+  }
   return std::nullopt;
 }
 
-std::optional<ApiError> WebhookDispatch::Validate(const AdmissionRequest& /*request*/,
-                                                  const Json* /*object*/) const {
-  return std::nullopt;
+std::optional<ApiError> WebhookDispatch::Validate(const AdmissionRequest& request,
+                                                  const Json* object) const {
+  const std::vector<Hook> hooks = Concerned(kValidating, request, object);
+  if (hooks.empty()) return std::nullopt;
+  std::vector<std::future<Outcome>> others;
+  for (std::size_t i = 1; i < hooks.size(); ++i) {
+    others.push_back(
+        std::async(std::launch::async, [&, i] { return Call(hooks[i], request, object); }));
+  }
+  std::vector<Outcome> outcomes;
+  outcomes.push_back(Call(hooks.front(), request, object));
+  for (std::future<Outcome>& other : others) outcomes.push_back(other.get());
+  std::optional<ApiError> refusal;
+  for (Outcome& outcome : outcomes) {
+    for (std::string& warning : outcome.warnings) {
+      request.context->warnings.push_back(std::move(warning));
+    }
+    if (outcome.error && !refusal) refusal = std::move(outcome.error);
+  }
+  return refusal;
 }
 
 }  // namespace berth::local

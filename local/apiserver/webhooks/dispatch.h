@@ -1,13 +1,23 @@
 // local/apiserver/webhooks/dispatch.h — calls the admission webhooks that a write concerns.
 //
+//   mutating: one after the other, by the names of their configurations; one more call for those
+//             with reinvocationPolicy IfNeeded if a later one changed the object
+//   validating: at the same time; the first refusal in order wins, all warnings are kept
+//
+// Webhook configurations themselves are never sent to webhooks: they cannot lock anybody out.
+//
 // Threads: any; blocks for the webhooks' timeouts at most.
 // Errors: refusals with the webhook's own code and reason, failures as 500 InternalError, in
 // Kubernetes' words. Source: Kubernetes dynamic admission control.
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "local/apiserver/registry/admission.h"
+#include "local/apiserver/webhooks/match.h"
+#include "local/apiserver/webhooks/review.h"
 
 namespace berth::local {
 
@@ -21,6 +31,24 @@ class WebhookDispatch {
   std::optional<ApiError> Validate(const AdmissionRequest& request, const Json* object) const;
 
  private:
+  struct Hook {
+    Json webhook;
+    std::string name;
+    std::string version;  // to call it with
+  };
+  struct Outcome {
+    std::optional<ApiError> error;  // a refusal, or a failure that counts
+    Json patch;
+    std::vector<std::string> warnings;
+  };
+
+  std::vector<Hook> Concerned(const char* configurations, const AdmissionRequest& request,
+                              const Json* object) const;
+  MatchInput MakeInput(const AdmissionRequest& request, const Json* object) const;
+  Outcome Call(const Hook& hook, const AdmissionRequest& request, const Json* object) const;
+  std::optional<ApiError> MutateOnce(const Hook& hook, const AdmissionRequest& request,
+                                     Json& object, const AdmissionChain::Accept& accept) const;
+
   const Store& store_;
   WebhookCaller* caller_;
   const Converter& converter_;

@@ -200,8 +200,11 @@ TEST_F(StoreOnDiskTest, UnloggedResourcesAreKeptButNotReplayed) {
   }
   auto store = Open();
   EXPECT_NE(store->cache().Get(lease), nullptr);
-  EXPECT_EQ(store->cache().EventsAfter(lease.resource, store->cache().revision(), 10).state,
+  const std::int64_t now = store->cache().revision();
+  EXPECT_EQ(store->cache().EventsAfter(lease.resource, now, 10).state,
             WatchCache::Changes::State::kOk);
+  EXPECT_EQ(store->cache().EventsAfter(lease.resource, now - 1, 10).state,
+            WatchCache::Changes::State::kExpired);
 }
 
 TEST_F(StoreOnDiskTest, OneProcessAtATime) {

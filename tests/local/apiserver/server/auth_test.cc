@@ -1,0 +1,101 @@
+// Goal: who gets in, and what the files on disk look like.
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include "local/apiserver/auth/credentials.h"
+#include "tests/local/apiserver/server/server_fixture.h"
+
+namespace berth::local {
+namespace {
+
+using ::testing::HasSubstr;
+
+class AuthTest : public ServerTest {
+ protected:
+  Answer GetWith(const std::string& token, const std::string& target) {
+    net::ClientOptions options;
+    options.base_url = server_->url();
+    options.ca_pem = server_->ca_pem();
+    options.bearer_token = token;
+    auto client = net::HttpClient::Create(*io_, std::move(options));
+    EXPECT_TRUE(client);
+    net::Request request;
+    request.method = "GET";
+    request.target = target;
+    auto response = (*client)->SendAndWait(std::move(request), std::chrono::seconds(10));
+    EXPECT_TRUE(response);
+    Answer answer;
+    answer.status = response ? response->status : 0;
+    answer.text = response ? response->body : "";
+    return answer;
+  }
+};
+
+TEST_F(AuthTest, WithoutATokenOnlyVersionAndHealthAreOpen) {
+  for (const char* open : {"/version", "/healthz", "/livez", "/readyz", "/readyz/ping"}) {
+    EXPECT_EQ(GetWith("", open).status, 200) << open;
+  }
+  for (const char* closed : {"/", "/api", "/apis", "/api/v1/pods", "/openapi/v3", "/nothing"}) {
+    EXPECT_EQ(GetWith("", closed).status, 401) << closed;
+  }
+  EXPECT_EQ(GetWith("wrong", "/version").status, 401);
+  EXPECT_EQ(GetWith("wrong", "/api").status, 401);
+  EXPECT_EQ(GetWith(server_->token(), "/api").status, 200);
+}
+
+TEST_F(AuthTest, ReviewsTellWhoIsAsking) {
+  const Answer me =
+      Post("/apis/authentication.k8s.io/v1/selfsubjectreviews",
+           {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}});
+  EXPECT_EQ(me.status, 201) << me.text;
+  EXPECT_EQ(me.json["status"]["userInfo"]["username"], "kubernetes-admin");
+  const Answer may = Post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                          {{"apiVersion", "authorization.k8s.io/v1"},
+                           {"kind", "SelfSubjectAccessReview"},
+                           {"spec", {{"resourceAttributes", {{"verb", "create"}}}}}});
+  EXPECT_EQ(may.json["status"]["allowed"], true);
+}
+
+TEST_F(AuthTest, SecretsAreForTheirOwnerAlone) {
+  const std::string path = folder_.File("kubeconfig");
+  ASSERT_TRUE(WriteKubeconfig(path, server_->kubeconfig()));
+  ASSERT_TRUE(WriteKubeconfig(path, server_->kubeconfig()));  // our own may be replaced
+  for (const std::string& file : {path, folder_.File("pki/token"), folder_.File("pki/ca.key")}) {
+    struct stat info {};
+    ASSERT_EQ(::stat(file.c_str(), &info), 0) << file;
+    EXPECT_EQ(info.st_mode & 0777U, 0600U) << file;
+  }
+}
+
+TEST_F(AuthTest, SomebodyElsesKubeconfigIsLeftAlone) {
+  const std::string path = folder_.File("theirs");
+  std::ofstream(path) << "apiVersion: v1\nkind: Config\n";
+  const auto written = WriteKubeconfig(path, server_->kubeconfig());
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::kAlreadyExists);
+  EXPECT_THAT(written.error().message, HasSubstr("choose another file with --kubeconfig"));
+}
+
+TEST_F(AuthTest, ASecondServerOnTheSameDirectoryIsRefused) {
+  ApiServerOptions options;
+  options.data_directory = folder_.path();
+  auto second = ApiServer::Start(options);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, HasSubstr("works with this data directory"));
+}
+
+TEST_F(AuthTest, APortInUseIsNamed) {
+  const TempFolder other;
+  ApiServerOptions options;
+  options.data_directory = other.path();
+  options.port = server_->port();
+  auto second = ApiServer::Start(options);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(second.error().message, HasSubstr(std::to_string(server_->port())));
+}
+
+}  // namespace
+}  // namespace berth::local

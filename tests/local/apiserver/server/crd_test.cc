@@ -1,0 +1,168 @@
+// Goal: custom kinds: served at once, pruned, defaulted, validated; status, versions, deletion.
+#include <gmock/gmock.h>
+
+#include "tests/local/apiserver/server/server_fixture.h"
+
+namespace berth::local {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+constexpr const char* kCrds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+constexpr const char* kWidgets = "/apis/example.com/v1/namespaces/default/widgets";
+const std::string kOne = std::string(kWidgets) + "/w";
+
+class CrdTest : public ServerTest {
+ protected:
+  void Install(const Json& crd = WidgetCrd()) {
+    const Answer created = Post(kCrds, crd);
+    ASSERT_EQ(created.status, 201) << created.text;
+  }
+};
+
+TEST_F(CrdTest, IsEstablishedAndServedAtOnce) {
+  Install();
+  const Json crd = Get(std::string(kCrds) + "/widgets.example.com").json;
+  EXPECT_EQ(crd["status"]["conditions"][0]["type"], "NamesAccepted");
+  EXPECT_EQ(crd["status"]["conditions"][1]["type"], "Established");
+  EXPECT_EQ(crd["status"]["conditions"][1]["status"], "True");
+  EXPECT_EQ(crd["status"]["storedVersions"], Json::array({"v1"}));
+  EXPECT_EQ(crd["spec"]["names"]["listKind"], "WidgetList");
+  EXPECT_EQ(crd["spec"]["names"]["singular"], "widget");
+  const Answer list = Get(kWidgets);
+  EXPECT_EQ(list.status, 200);
+  EXPECT_EQ(list.json["kind"], "WidgetList");
+}
+
+TEST_F(CrdTest, ObjectsArePrunedDefaultedAndValidated) {
+  Install();
+  Json widget = WidgetJson("w", 3);
+  widget["spec"]["shape"] = "round";
+  widget["status"] = {{"phase", "Invented"}};
+  const Answer created = Post(kWidgets, widget);
+  ASSERT_EQ(created.status, 201) << created.text;
+  EXPECT_EQ(created.json["spec"], (Json{{"size", 3}, {"color", "red"}}));
+  EXPECT_FALSE(created.json.contains("status"));
+  EXPECT_EQ(created.json["metadata"]["generation"], 1);
+  EXPECT_THAT(created.Warnings(), Contains("299 - \"unknown field \\\"spec.shape\\\"\""));
+  const Answer large = Post(kWidgets, WidgetJson("x", 11));
+  EXPECT_EQ(large.status, 422);
+  EXPECT_THAT(large.message(), HasSubstr("spec.size in body should be less than or equal to 10"));
+  EXPECT_THAT(large.message(), HasSubstr("Widget.example.com \"x\" is invalid"));
+  EXPECT_EQ(Get(kWidgets).json["items"][0]["kind"], "Widget");
+}
+
+TEST_F(CrdTest, BodiesNameTheirKindAndUpdatesTheirRevision) {
+  Install();
+  Json nameless = WidgetJson("w", 1);
+  nameless.erase("kind");
+  const Answer refused = Post(kWidgets, nameless);
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.message(), HasSubstr("Object 'Kind' is missing"));
+  Post(kWidgets, WidgetJson("w", 1));
+  const Answer blind = Put(kOne, WidgetJson("w", 2));
+  EXPECT_EQ(blind.status, 422);
+  EXPECT_EQ(
+      blind.message(),
+      "widgets.example.com \"w\" is invalid: metadata.resourceVersion: Invalid value: 0: must "
+      "be specified for an update");
+}
+
+TEST_F(CrdTest, StatusAndSpecKeepToThemselves) {
+  Install();
+  Json widget = Post(kWidgets, WidgetJson("w", 1)).json;
+  widget["status"] = {{"phase", "Ready"}};
+  widget["spec"]["size"] = 2;
+  const Json after_status = Put(kOne + "/status", widget).json;
+  EXPECT_EQ(after_status["spec"]["size"], 1);
+  EXPECT_EQ(after_status["status"]["phase"], "Ready");
+  EXPECT_EQ(after_status["metadata"]["generation"], 1);
+  const Json after_spec =
+      Patch(kOne, "merge", {{"spec", {{"size", 5}}}, {"status", {{"phase", "Broken"}}}}).json;
+  EXPECT_EQ(after_spec["spec"]["size"], 5);
+  EXPECT_EQ(after_spec["status"]["phase"], "Ready");
+  EXPECT_EQ(after_spec["metadata"]["generation"], 2);
+  EXPECT_EQ(Patch(kOne, "strategic", {{"spec", {{"size", 6}}}}).status, 415);
+}
+
+TEST_F(CrdTest, SeveralVersionsAreOneObject) {
+  Json crd = WidgetCrd();
+  Json older = crd["spec"]["versions"][0];
+  older["name"] = "v1beta1";
+  older["storage"] = false;
+  older["deprecated"] = true;
+  older["deprecationWarning"] = "use v1";
+  crd["spec"]["versions"].push_back(older);
+  Install(crd);
+  Json widget = WidgetJson("w", 4);
+  widget["apiVersion"] = "example.com/v1beta1";
+  const Answer created = Post("/apis/example.com/v1beta1/namespaces/default/widgets", widget);
+  ASSERT_EQ(created.status, 201) << created.text;
+  EXPECT_EQ(created.json["apiVersion"], "example.com/v1beta1");
+  EXPECT_THAT(created.Warnings(), Contains("299 - \"use v1\""));
+  EXPECT_EQ(Get(kOne).json["apiVersion"], "example.com/v1");
+  EXPECT_EQ(
+      Get("/apis/example.com/v1beta1/namespaces/default/widgets").json["items"][0]["apiVersion"],
+      "example.com/v1beta1");
+  EXPECT_EQ(Get("/apis/example.com").json["preferredVersion"]["version"], "v1");
+}
+
+TEST_F(CrdTest, TablesHaveItsColumns) {
+  Install();
+  Post(kWidgets, WidgetJson("w", 7));
+  const Answer table = Get(kWidgets, {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}});
+  EXPECT_EQ(table.json["columnDefinitions"][1]["name"], "Size");
+  EXPECT_EQ(table.json["rows"][0]["cells"], Json::array({"w", 7}));
+}
+
+TEST_F(CrdTest, BadDefinitionsAreRefused) {
+  Json crd = WidgetCrd();
+  crd["metadata"]["name"] = "gadgets.example.com";
+  EXPECT_THAT(Post(kCrds, crd).message(), HasSubstr("must be spec.names.plural+\".\"+spec.group"));
+  crd = WidgetCrd();
+  crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"].erase("type");
+  const Answer untyped = Post(kCrds, crd);
+  EXPECT_EQ(untyped.status, 422);
+  EXPECT_THAT(untyped.message(),
+              HasSubstr("Required value: must not be empty for specified object"));
+  crd = WidgetCrd();
+  crd["spec"]["versions"][0]["storage"] = false;
+  EXPECT_THAT(Post(kCrds, crd).message(),
+              HasSubstr("exactly one version marked as storage version"));
+}
+
+TEST_F(CrdTest, ANewSchemaHoldsForTheNextRequest) {
+  Install();
+  Json crd = Get(std::string(kCrds) + "/widgets.example.com").json;
+  crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+     ["size"]["maximum"] = 2;
+  ASSERT_EQ(Put(std::string(kCrds) + "/widgets.example.com", crd).status, 200);
+  EXPECT_EQ(Post(kWidgets, WidgetJson("w", 3)).status, 422);
+}
+
+TEST_F(CrdTest, DeletingItDeletesItsObjects) {
+  Install();
+  Json kept = WidgetJson("kept", 1);
+  kept["metadata"]["finalizers"] = {"example.com/hold"};
+  Post(kWidgets, kept);
+  Post(kWidgets, WidgetJson("w", 1));
+  const std::string crd = std::string(kCrds) + "/widgets.example.com";
+  EXPECT_EQ(Delete(crd).status, 200);
+  EXPECT_EQ(Get(kOne).status, 404);
+  EXPECT_EQ(Get(crd).status, 200);  // one object is held
+  EXPECT_EQ(Post(kWidgets, WidgetJson("late", 1)).status, 405);
+  Patch(std::string(kWidgets) + "/kept", "merge", {{"metadata", {{"finalizers", nullptr}}}});
+  EXPECT_EQ(Get(crd).status, 404);
+  EXPECT_EQ(Get(kWidgets).status, 404);
+}
+
+TEST_F(CrdTest, KindsAreStillThereAfterARestart) {
+  Install();
+  Post(kWidgets, WidgetJson("w", 1));
+  StartServer({});
+  EXPECT_EQ(Get(kOne).json["spec"]["size"], 1);
+}
+
+}  // namespace
+}  // namespace berth::local

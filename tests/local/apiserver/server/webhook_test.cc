@@ -1,0 +1,263 @@
+// Goal: admission and conversion webhooks are called when they should be, and their answers and
+// failures mean what they should.
+#include <atomic>
+
+#include <gmock/gmock.h>
+
+#include "base/strings.h"
+#include "net/server.h"
+#include "tests/local/apiserver/server/server_fixture.h"
+
+namespace berth::local {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kMutating =
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+constexpr const char* kValidating =
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+
+class WebhookTest : public ServerTest {
+ protected:
+  using Review = std::function<Json(const Json& review)>;
+
+  void TearDown() override {
+    if (hook_ != nullptr) hook_->Stop();
+    hook_.reset();
+    ServerTest::TearDown();
+  }
+
+  // Serves `review` on HTTPS under the name hook.default.svc.
+  void Serve(Review review) {
+    auto identity = server_->IssueServerCertificate("hook", {"hook.default.svc"});
+    ASSERT_TRUE(identity);
+    net::ServerOptions options;
+    options.tls = std::make_shared<const net::TlsIdentity>(
+        net::TlsIdentity{identity->certificate_chain_pem, identity->private_key_pem});
+    auto started = net::HttpServer::Start(
+        *io_, std::move(options),
+        [this, review = std::move(review)](net::Request request,
+                                           const std::shared_ptr<net::Responder>& responder) {
+          const Json asked = Json::parse(request.body);
+          last_ = asked;
+          ++calls_;
+          const Json answer = review(asked);
+          responder->Send({200, {{"Content-Type", "application/json"}}, answer.dump()});
+        });
+    ASSERT_TRUE(started) << started.error().message;
+    hook_ = *std::move(started);
+    server_->SetWebhookService("hook.default.svc",
+                               "https://127.0.0.1:" + std::to_string(hook_->port()));
+  }
+
+  Json ClientConfig() {
+    return {{"service", {{"name", "hook"}, {"namespace", "default"}, {"path", "/x"}}},
+            {"caBundle", Base64Encode(server_->ca_pem())}};
+  }
+
+  Json Hook(const char* resource) {
+    return {{"name", "hook.example.com"},
+            {"clientConfig", ClientConfig()},
+            {"sideEffects", "None"},
+            {"admissionReviewVersions", {"v1"}},
+            {"rules", Json::array({{{"operations", {"CREATE", "UPDATE"}},
+                                    {"apiGroups", {"*"}},
+                                    {"apiVersions", {"v1"}},
+                                    {"resources", {resource}}}})}};
+  }
+
+  void Register(const char* path, const Json& hook) {
+    const Answer created =
+        Post(path, {{"metadata", {{"name", "hooks"}}}, {"webhooks", Json::array({hook})}});
+    ASSERT_EQ(created.status, 201) << created.text;
+  }
+
+  static Json Answered(const Json& review, Json response) {
+    response["uid"] = review["request"]["uid"];
+    return {{"apiVersion", "admission.k8s.io/v1"},
+            {"kind", "AdmissionReview"},
+            {"response", std::move(response)}};
+  }
+
+  std::unique_ptr<net::HttpServer> hook_;
+  Json last_;
+  std::atomic<int> calls_{0};
+};
+
+TEST_F(WebhookTest, AMutatingWebhookPatchesTheObject) {
+  Serve([](const Json& review) {
+    const Json patch =
+        Json::array({{{"op", "add"}, {"path", "/data"}, {"value", {{"by", "hook"}}}}});
+    return Answered(review, {{"allowed", true},
+                             {"patchType", "JSONPatch"},
+                             {"patch", Base64Encode(patch.dump())},
+                             {"warnings", {"take care"}}});
+  });
+  Register(kMutating, Hook("configmaps"));
+  const Answer created = Post(kMaps, ConfigMapJson("a"));
+  ASSERT_EQ(created.status, 201) << created.text;
+  EXPECT_EQ(created.json["data"]["by"], "hook");
+  EXPECT_THAT(created.Warnings(), Contains("299 - \"take care\""));
+  const Json& request = last_["request"];
+  EXPECT_EQ(request["operation"], "CREATE");
+  EXPECT_EQ(request["namespace"], "default");
+  EXPECT_EQ(request["name"], "a");
+  EXPECT_EQ(request["userInfo"]["username"], "kubernetes-admin");
+  EXPECT_EQ(request["object"]["kind"], "ConfigMap");
+  EXPECT_TRUE(request["oldObject"].is_null());
+  EXPECT_EQ(request["resource"],
+            (Json{{"group", ""}, {"version", "v1"}, {"resource", "configmaps"}}));
+  Post("/api/v1/namespaces/default/secrets", {{"metadata", {{"name", "s"}}}});
+  EXPECT_EQ(calls_, 1);  // no rule for secrets
+}
+
+TEST_F(WebhookTest, ARefusalIsPassedOn) {
+  Serve([](const Json& review) {
+    return Answered(
+        review,
+        {{"allowed", false},
+         {"status", {{"code", 403}, {"reason", "Forbidden"}, {"message", "no such thing"}}}});
+  });
+  Register(kValidating, Hook("configmaps"));
+  const Answer refused = Post(kMaps, ConfigMapJson("a"));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_EQ(refused.message(),
+            "admission webhook \"hook.example.com\" denied the request: no such thing");
+  EXPECT_EQ(Get(std::string(kMaps) + "/a").status, 404);
+}
+
+TEST_F(WebhookTest, ARefusalWithoutWordsIs400) {
+  Serve([](const Json& review) { return Answered(review, {{"allowed", false}}); });
+  Register(kValidating, Hook("configmaps"));
+  const Answer refused = Post(kMaps, ConfigMapJson("a"));
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(refused.message(),
+            "admission webhook \"hook.example.com\" denied the request without explanation");
+}
+
+TEST_F(WebhookTest, FailuresFollowTheFailurePolicy) {
+  Json hook = Hook("configmaps");  // nobody serves it
+  Register(kValidating, hook);
+  const Answer failed = Post(kMaps, ConfigMapJson("a"));
+  EXPECT_EQ(failed.status, 500);
+  EXPECT_EQ(failed.reason(), "InternalError");
+  EXPECT_EQ(failed.message(),
+            "Internal error occurred: failed calling webhook \"hook.example.com\": failed to call "
+            "webhook: Post \"https://hook.default.svc:443/x?timeout=10s\": service \"hook\" not "
+            "found");
+  Patch(std::string(kValidating) + "/hooks", "json",
+        Json::array(
+            {{{"op", "replace"}, {"path", "/webhooks/0/failurePolicy"}, {"value", "Ignore"}}}));
+  EXPECT_EQ(Post(kMaps, ConfigMapJson("a")).status, 201);
+}
+
+TEST_F(WebhookTest, AnAnswerToAnotherQuestionIsAFailure) {
+  Serve([](const Json&) {
+    return Json{{"apiVersion", "admission.k8s.io/v1"},
+                {"kind", "AdmissionReview"},
+                {"response", {{"uid", "other"}, {"allowed", true}}}};
+  });
+  Register(kValidating, Hook("configmaps"));
+  const Answer failed = Post(kMaps, ConfigMapJson("a"));
+  EXPECT_EQ(failed.status, 500);
+  EXPECT_THAT(failed.message(),
+              HasSubstr("received invalid webhook response: expected response.uid="));
+}
+
+TEST_F(WebhookTest, SelectorsKeepOthersOut) {
+  Serve([](const Json& review) { return Answered(review, {{"allowed", false}}); });
+  Json hook = Hook("configmaps");
+  hook["objectSelector"] = {{"matchLabels", {{"guarded", "yes"}}}};
+  hook["namespaceSelector"] = {
+      {"matchExpressions", Json::array({{{"key", "kubernetes.io/metadata.name"},
+                                         {"operator", "NotIn"},
+                                         {"values", {"kube-system"}}}})}};
+  Register(kValidating, hook);
+  EXPECT_EQ(Post(kMaps, ConfigMapJson("a")).status, 201);
+  Json guarded = ConfigMapJson("b");
+  guarded["metadata"]["labels"] = {{"guarded", "yes"}};
+  EXPECT_EQ(Post(kMaps, guarded).status, 400);
+  EXPECT_EQ(Post("/api/v1/namespaces/kube-system/configmaps", guarded).status, 201);
+}
+
+TEST_F(WebhookTest, BadConfigurationsAreRefused) {
+  Json hook = Hook("configmaps");
+  hook["sideEffects"] = "Some";
+  EXPECT_EQ(
+      Post(kValidating, {{"metadata", {{"name", "h"}}}, {"webhooks", Json::array({hook})}}).status,
+      422);
+  hook = Hook("configmaps");
+  hook["timeoutSeconds"] = 31;
+  EXPECT_EQ(
+      Post(kValidating, {{"metadata", {{"name", "h"}}}, {"webhooks", Json::array({hook})}}).status,
+      422);
+}
+
+// v1beta1 calls the size "length"; the webhook turns one into the other.
+Json ConvertWidgets(const Json& review) {
+  const Json& request = review["request"];
+  Json converted = Json::array();
+  for (Json object : request["objects"]) {
+    const bool to_v1 = request["desiredAPIVersion"] == "example.com/v1";
+    const char* from = to_v1 ? "length" : "size";
+    const char* to = to_v1 ? "size" : "length";
+    if (object["spec"].contains(from)) {
+      object["spec"][to] = object["spec"][from];
+      object["spec"].erase(from);
+    }
+    object["apiVersion"] = request["desiredAPIVersion"];
+    converted.push_back(object);
+  }
+  return {{"apiVersion", "apiextensions.k8s.io/v1"},
+          {"kind", "ConversionReview"},
+          {"response",
+           {{"uid", request["uid"]},
+            {"result", {{"status", "Success"}}},
+            {"convertedObjects", converted}}}};
+}
+
+TEST_F(WebhookTest, VersionsAreConvertedByTheirWebhook) {
+  Serve([](const Json& review) {
+    if (review["kind"] == "ConversionReview") return ConvertWidgets(review);
+    return Answered(review, {{"allowed", true}});
+  });
+  Json crd = WidgetCrd();
+  Json older = crd["spec"]["versions"][0];
+  older["name"] = "v1beta1";
+  older["storage"] = false;
+  Json& properties = older["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
+  properties["length"] = {{"type", "integer"}};
+  properties.erase("size");
+  crd["spec"]["versions"].push_back(older);
+  crd["spec"]["conversion"] = {
+      {"strategy", "Webhook"},
+      {"webhook", {{"conversionReviewVersions", {"v1"}}, {"clientConfig", ClientConfig()}}}};
+  ASSERT_EQ(Post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).status, 201);
+  const std::string v1 = "/apis/example.com/v1/namespaces/default/widgets";
+  const std::string v1beta1 = "/apis/example.com/v1beta1/namespaces/default/widgets";
+  for (int i = 0; i < 3; ++i) Post(v1, WidgetJson("w" + std::to_string(i), i));
+  calls_ = 0;
+  const Answer list = Get(v1beta1);
+  ASSERT_EQ(list.json["items"].size(), 3U) << list.text;
+  EXPECT_EQ(list.json["items"][2]["spec"]["length"], 2);
+  EXPECT_EQ(calls_, 1);  // one call for the whole list
+  Json widget = Get(v1beta1 + "/w1").json;
+  widget["spec"]["length"] = 9;
+  EXPECT_EQ(Put(v1beta1 + "/w1", widget).status, 200);
+  EXPECT_EQ(Get(v1 + "/w1").json["spec"]["size"], 9);
+  // A rule for v1 concerns a write in v1beta1, and sees it in v1.
+  Register(kValidating, Hook("widgets"));
+  widget = Get(v1beta1 + "/w2").json;
+  widget["spec"]["length"] = 8;
+  ASSERT_EQ(Put(v1beta1 + "/w2", widget).status, 200);
+  EXPECT_EQ(last_["kind"], "ConversionReview");  // the result, for the store
+  hook_->Stop();
+  EXPECT_EQ(Get(v1beta1 + "/w1").status, 500);
+  EXPECT_EQ(Get(v1 + "/w1").status, 200);
+}
+
+}  // namespace
+}  // namespace berth::local
