@@ -52,6 +52,7 @@ class Builder : public YAML::EventHandler {
                 const std::string& value) override {
     Count(mark, 1);
     const bool plain = tag == "?";
+    if (!plain) last_quoted_ = mark.pos;
     Put(mark, anchor, Resolve(mark, tag, value), plain ? Style::kPlain : Style::kQuoted, value);
   }
 
@@ -65,6 +66,9 @@ class Builder : public YAML::EventHandler {
     Open(mark, anchor, Json::object());
   }
   void OnMapEnd() override { Close(); }
+
+  // Where the last quoted scalar of the stream began; -1 for none.
+  int last_quoted() const { return last_quoted_; }
 
   YamlDocument Take() { return YamlDocument{std::move(root_), std::move(duplicates_)}; }
 
@@ -103,7 +107,12 @@ class Builder : public YAML::EventHandler {
     }
     if (tag.rfind(kTagPrefix, 0) != 0) return text;
     const std::string kind = tag.substr(kTagPrefix.size());
-    if (kind == "null") return nullptr;
+    if (kind == "null") {
+      if (ResolvePlainScalar(text) != Json(nullptr)) {
+        throw Problem{mark.line, "cannot decode `" + text + "` as a !!null"};
+      }
+      return nullptr;
+    }
     if (kind == "binary") {
       const auto bytes = Base64Decode(text);
       if (!bytes) throw Problem{mark.line, "!!binary value contains invalid base64 data"};
@@ -183,15 +192,15 @@ class Builder : public YAML::EventHandler {
     if (!frame.explicit_keys.insert(frame.key).second) duplicates_.push_back(PathOf(frame.key));
   }
 
-  // Merged members never replace what is already there.
+  // What is written later wins, whether merged or explicit; of several merged maps, the first.
   static void MergeInto(const YAML::Mark& mark, Frame& frame, const Json& source) {
     if (source.is_array()) {
-      for (const Json& item : source) MergeInto(mark, frame, item);
+      for (std::size_t i = source.size(); i-- > 0;) MergeInto(mark, frame, source[i]);
       return;
     }
     if (!source.is_object()) throw Problem{mark.line, "map merge requires map or sequence of maps"};
     for (const auto& [key, value] : source.items()) {
-      if (!frame.value.contains(key)) frame.value[key] = value;
+      frame.value[key] = value;
     }
   }
 
@@ -209,12 +218,29 @@ class Builder : public YAML::EventHandler {
   }
 
   YamlLimits limits_;
+  int last_quoted_ = -1;
   Json root_;
   std::vector<Frame> stack_;
   std::map<YAML::anchor_t, Anchor> anchors_;
   std::vector<std::string> duplicates_;
   std::size_t node_count_ = 0;
 };
+
+// The parser takes the end of the text for a closing quote; only the last quote can be left open.
+bool IsQuoteOpen(std::string_view text, int position) {
+  if (position < 0 || static_cast<std::size_t>(position) >= text.size()) return false;
+  const auto start = static_cast<std::size_t>(position);
+  const char quote = text[start];
+  if (quote != '"' && quote != '\'') return false;
+  for (std::size_t i = start + 1; i < text.size(); ++i) {
+    if (quote == '"' && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == quote) {
+      return false;
+    }
+  }
+  return true;
+}
 
 Error Refuse(int line, const std::string& text) {
   return Error{ErrorCode::kInvalid, "yaml: line " + std::to_string(line + 1) + ": " + text};
@@ -240,6 +266,9 @@ Result<std::vector<YamlDocument>> ParseYamlStream(std::string_view text, const Y
                      "yaml: more than " + std::to_string(limits.max_documents) + " documents"};
       }
       documents.push_back(std::move(document));
+    }
+    if (IsQuoteOpen(text, builder.last_quoted())) {
+      return Error{ErrorCode::kInvalid, "yaml: a quoted text does not end"};
     }
   } catch (const Problem& problem) {
     return Refuse(problem.line, problem.text);

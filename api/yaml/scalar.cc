@@ -94,6 +94,9 @@ std::optional<Json> ReadFloat(std::string_view text) {
   if (text[0] == '+') text.remove_prefix(1);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range && text.find("e-") != std::string_view::npos) {
+    return Json(0);  // too small to tell from nothing
+  }
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   constexpr double kExact = 9007199254740992.0;  // 2^53
   if (std::trunc(value) == value && value > -kExact && value < kExact) {
@@ -103,6 +106,36 @@ std::optional<Json> ReadFloat(std::string_view text) {
 }
 
 }  // namespace
+
+bool LooksLikeTime(std::string_view text) {
+  std::size_t at = 0;
+  const auto digits = [&](std::size_t least, std::size_t most) {
+    const std::size_t start = at;
+    while (at < text.size() && at - start < most && IsDigit(text[at])) ++at;
+    return at - start >= least;
+  };
+  const auto take = [&](char c) {
+    if (at == text.size() || text[at] != c) return false;
+    ++at;
+    return true;
+  };
+  if (digits(4, 4) && take('-') && digits(1, 2) && take('-') && digits(1, 2)) {
+    if (at == text.size()) return true;
+    if (text[at] != 'T' && text[at] != 't' && text[at] != ' ') return false;
+    ++at;
+    return digits(1, 2) && take(':') && digits(1, 2) && take(':') && digits(1, 2);
+  }
+  // 190:20:30, and 190:20:30.15: numbers to the base of sixty.
+  at = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
+  if (!digits(1, text.size())) return false;
+  std::size_t groups = 0;
+  while (take(':')) {
+    if (!digits(1, 2)) return false;
+    ++groups;
+  }
+  if (groups > 0 && take('.')) digits(0, text.size());
+  return groups > 0 && at == text.size();
+}
 
 std::optional<Json> ResolvePlainScalar(std::string_view text) {
   if (IsOneOf(kNullWords, text)) return Json(nullptr);

@@ -12,4 +12,8 @@ namespace berth::api {
 // what JSON cannot hold (.inf, .nan).
 std::optional<nlohmann::json> ResolvePlainScalar(std::string_view text);
 
+// True for dates, times and sexagesimal numbers. They are read as text, but other YAML 1.1 readers
+// take them for more: they are written in quotes.
+bool LooksLikeTime(std::string_view text);
+
 }  // namespace berth::api

@@ -20,9 +20,7 @@ bool IsPlainSafe(std::string_view text) {
     const bool soft = text.front() == '-' || text.front() == '?' || text.front() == ':';
     if (!soft || text.size() < 2 || text[1] == ' ') return false;
   }
-  if (text.substr(0, 3) == "---" || text.substr(0, 3) == "..." || text == "<<" || text == "=") {
-    return false;
-  }
+  if (text.substr(0, 3) == "---" || text.substr(0, 3) == "...") return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (IsControl(text[i])) return false;
     if (text[i] == ':' && i + 1 < text.size() && text[i + 1] == ' ') return false;
@@ -33,7 +31,7 @@ bool IsPlainSafe(std::string_view text) {
 
 bool ResolvesToText(std::string_view text) {
   const auto value = ResolvePlainScalar(text);
-  return value && value->is_string();
+  return value && value->is_string() && !LooksLikeTime(text);
 }
 
 std::string SingleQuoted(std::string_view text) {
@@ -45,10 +43,27 @@ std::string SingleQuoted(std::string_view text) {
   return out + "'";
 }
 
-bool IsBlockText(std::string_view text) {
-  if (text.find('\n') == std::string_view::npos || text.front() == ' ' || text.front() == '\n') {
-    return false;
+std::string DoubleQuoted(std::string_view text) {
+  static constexpr std::string_view kHex = "0123456789ABCDEF";
+  static constexpr std::string_view kFrom{"\0\a\b\t\n\v\f\r\x1b\"\\", 11};
+  static constexpr std::string_view kTo = "0abtnvfre\"\\";
+  std::string out = "\"";
+  for (const char c : text) {
+    const std::size_t named = kFrom.find(c);
+    if (named != std::string_view::npos) {
+      out += {'\\', kTo[named]};
+    } else if (IsControl(c)) {
+      const auto byte = static_cast<unsigned char>(c);
+      out += {'\\', 'x', kHex[byte >> 4U], kHex[byte & 0xfU]};
+    } else {
+      out += c;
+    }
   }
+  return out + "\"";
+}
+
+bool IsBlockText(std::string_view text) {
+  if (text.find('\n') == std::string_view::npos) return false;
   for (const char c : text) {
     if (IsControl(c) && c != '\n' && c != '\t') return false;
   }
@@ -76,7 +91,7 @@ class Writer {
     for (const auto& [key, value] : map.items()) {
       if (start == Start::kNewLine) out_.append(indent, ' ');
       start = Start::kNewLine;
-      Text(key, indent);
+      Key(key);
       out_ += ':';
       Member(value, indent);
     }
@@ -121,13 +136,21 @@ class Writer {
     }
     const auto& text = value.get_ref<const std::string&>();
     if (!IsBlockText(text)) {
-      Text(text, indent);
+      Text(text);
       return;
     }
     Block(text, indent);
   }
 
-  void Text(const std::string& text, std::size_t /*indent*/) {
+  void Key(const std::string& key) {
+    if (key == "<<") {  // would merge
+      out_ += SingleQuoted(key);
+    } else {
+      Text(key);
+    }
+  }
+
+  void Text(const std::string& text) {
     if (IsPlainSafe(text) && ResolvesToText(text)) {
       out_ += text;
       return;
@@ -136,7 +159,7 @@ class Writer {
     for (const char c : text) control = control || IsControl(c);
     // Words that read as something else are double quoted, as kubectl shows them.
     if (control || text.empty() || IsPlainSafe(text)) {
-      out_ += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+      out_ += DoubleQuoted(text);
     } else {
       out_ += SingleQuoted(text);
     }
@@ -145,7 +168,10 @@ class Writer {
   void Block(const std::string& text, std::size_t indent) {
     std::size_t line_ends = 0;
     while (line_ends < text.size() && text[text.size() - 1 - line_ends] == '\n') ++line_ends;
-    out_ += line_ends == 0 ? "|-" : line_ends == 1 ? "|" : "|+";
+    out_ += '|';
+    // The reader would take leading blanks for indentation.
+    if (text.front() == ' ' || text.front() == '\n') out_ += '2';
+    if (line_ends != 1) out_ += line_ends == 0 ? '-' : '+';
     std::size_t at = 0;
     const std::size_t end = text.size() - (line_ends > 0 ? 1 : 0);
     while (at <= end) {

@@ -5,6 +5,7 @@
 //	                    go run . strategic > ../../tests/local/apiserver/testdata/strategic.jsonl
 //	                    go run . apply     > ../../tests/local/apiserver/testdata/apply.jsonl
 //	                    go run . quantity  > ../../tests/local/apiserver/testdata/quantity.jsonl
+//	                    go run . yaml      > ../../tests/api/yaml/testdata/yaml.jsonl
 package main
 
 import (
@@ -22,9 +23,10 @@ func main() {
 		"strategic": strategicVectors,
 		"apply":     applyVectors,
 		"quantity":  quantityVectors,
+		"yaml":      yamlVectors,
 	}
 	if len(os.Args) != 2 || commands[os.Args[1]] == nil {
-		log.Fatal("usage: vectors protobuf|strategic|apply|quantity")
+		log.Fatal("usage: vectors protobuf|strategic|apply|quantity|yaml")
 	}
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
