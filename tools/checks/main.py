@@ -7,6 +7,7 @@ import time
 
 import banned
 import formatting
+import generated
 import layering
 import listed
 import purity
@@ -19,6 +20,7 @@ CHECKS = {
     "sizes": sizes.check,
     "listed": listed.check,
     "banned": banned.check,
+    "generated": generated.check,
     "purity": purity.check,
 }
 

@@ -24,6 +24,19 @@ struct Printer {
 constexpr Column kName{"Name", "string", "name"};
 constexpr Column kAge{"Age"};
 
+std::vector<Column> EventColumns() {
+  return {{"Last Seen"},
+          {"Type"},
+          {"Reason"},
+          {"Object"},
+          {"Subobject", "string", "", 1},
+          {"Source", "string", "", 1},
+          {"Message"},
+          {"First Seen", "string", "", 1},
+          {"Count", "string", "", 1},
+          {"Name", "string", "name", 1}};
+}
+
 const std::map<std::string, Printer, std::less<>>& Printers() {
   static const std::map<std::string, Printer, std::less<>> kPrinters = {
       {"pods",
@@ -60,18 +73,7 @@ const std::map<std::string, Printer, std::less<>>& Printers() {
          {"Container-Runtime", "string", "", 1}},
         NodeCells}},
       {"namespaces", {{kName, {"Status"}, kAge}, NamespaceCells}},
-      {"events",
-       {{{"Last Seen"},
-         {"Type"},
-         {"Reason"},
-         {"Object"},
-         {"Subobject", "string", "", 1},
-         {"Source", "string", "", 1},
-         {"Message"},
-         {"First Seen", "string", "", 1},
-         {"Count", "string", "", 1},
-         {"Name", "string", "name", 1}},
-        EventCells}},
+      {"events", {EventColumns(), EventCells}},
       {"configmaps", {{kName, {"Data", "integer"}, kAge}, ConfigMapCells}},
       {"secrets", {{kName, {"Type"}, {"Data", "integer"}, kAge}, SecretCells}},
       {"serviceaccounts", {{kName, {"Secrets", "integer"}, kAge}, ServiceAccountCells}},

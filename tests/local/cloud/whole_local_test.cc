@@ -98,6 +98,7 @@ class WholeLocalTest : public ::testing::Test {
   static bool Eventually(const std::function<bool()>& holds) {
     for (int round = 0; round < 2000; ++round) {
       if (holds()) return true;
+      // allow sleep-in-test: other processes and threads bring it about
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     return false;

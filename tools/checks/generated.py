@@ -1,0 +1,19 @@
+"""What is generated and committed is what its source says."""
+
+import subprocess
+import sys
+
+GENERATORS = ["tools/crds"]  # each has --check: one line a file that differs, exit 1
+
+
+def check(tree):
+    findings = []
+    for generator in GENERATORS:
+        if generator not in tree.files:
+            continue
+        run = subprocess.run([sys.executable, generator, "--check"], cwd=tree.root,
+                             capture_output=True, text=True)
+        if run.returncode != 0:
+            lines = (run.stdout + run.stderr).strip().split("\n")
+            findings += [f"{generator}: {line}; run: {generator}" for line in lines]
+    return findings
