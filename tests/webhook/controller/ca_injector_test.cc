@@ -1,0 +1,78 @@
+// Goal: the CA is in every registration, also in those that come later or are overwritten.
+#include "webhook/controller/ca_injector.h"
+
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+#include "tests/support/fake_transport.h"
+#include "tests/support/sim_executor.h"
+
+namespace berth::webhook {
+namespace {
+
+using Json = nlohmann::json;
+using namespace std::chrono_literals;
+
+constexpr char kMutating[] = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+constexpr char kCrds[] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+constexpr char kName[] = "kueue-mutating-webhook-configuration";
+
+class CaInjectorTest : public ::testing::Test {
+ protected:
+  void PutConfiguration() {
+    api_.Put(kMutating, {{"metadata", {{"name", kName}}},
+                         {"webhooks",
+                          {{{"name", "a"}, {"clientConfig", {{"service", {{"path", "/a"}}}}}},
+                           {{"name", "b"}, {"clientConfig", Json::object()}}}}});
+  }
+  Json Configuration() { return *api_.Find(std::string(kMutating) + "/" + kName); }
+
+  FakeClock clock_;
+  SimExecutor executor_{clock_};
+  kube::FakeTransport api_{executor_, clock_};
+  kube::ApiClient client_{api_, executor_};
+  CaInjector injector_{client_, executor_, "PEM", {.crds = {"queues.example"}}};
+};
+
+TEST_F(CaInjectorTest, WritesTheBundleAndLeavesTheRest) {
+  PutConfiguration();
+  api_.Put(kCrds, {{"metadata", {{"name", "queues.example"}}},
+                   {"spec",
+                    {{"group", "example"},
+                     {"conversion",
+                      {{"strategy", "Webhook"},
+                       {"webhook", {{"clientConfig", {{"service", {{"path", "/convert"}}}}}}}}}}}});
+  std::optional<bool> complete;
+  injector_.Start([&](bool all) { complete = all; });
+  executor_.RunFor(1s);
+  EXPECT_EQ(complete, false) << "the validating configuration is missing";
+  const std::string bundle = Base64Encode("PEM");
+  EXPECT_EQ(Configuration()["webhooks"][0]["clientConfig"]["caBundle"], bundle);
+  EXPECT_EQ(Configuration()["webhooks"][0]["clientConfig"]["service"]["path"], "/a");
+  EXPECT_EQ(Configuration()["webhooks"][1]["clientConfig"]["caBundle"], bundle);
+  const Json crd = *api_.Find(std::string(kCrds) + "/queues.example");
+  const Json& config = crd["spec"]["conversion"]["webhook"]["clientConfig"];
+  EXPECT_EQ(config["caBundle"], bundle);
+  EXPECT_EQ(config["service"]["path"], "/convert");
+  EXPECT_EQ(crd["spec"]["group"], "example");
+  const std::size_t writes = api_.CountWrites();
+  executor_.RunFor(60s);
+  EXPECT_EQ(api_.CountWrites(), writes) << "what is there is not written again";
+}
+
+TEST_F(CaInjectorTest, WhatComesLaterIsFound) {
+  injector_.Start([](bool) {});
+  executor_.RunFor(7s);
+  PutConfiguration();
+  executor_.RunFor(10s);
+  EXPECT_TRUE(Configuration()["webhooks"][1]["clientConfig"].contains("caBundle"));
+  PutConfiguration();  // somebody applies the manifest again
+  executor_.RunFor(10min);
+  EXPECT_TRUE(Configuration()["webhooks"][1]["clientConfig"].contains("caBundle"));
+}
+
+}  // namespace
+}  // namespace berth::webhook

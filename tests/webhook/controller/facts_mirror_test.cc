@@ -1,0 +1,64 @@
+// Goal: reviews see queues, classes, namespaces and managed parents as they come and go.
+#include "webhook/controller/facts_mirror.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/fake_transport.h"
+#include "tests/support/sim_executor.h"
+
+namespace berth::webhook {
+namespace {
+
+using Json = nlohmann::json;
+using namespace std::chrono_literals;
+
+TEST(FactsMirrorTest, FollowsTheCluster) {
+  FakeClock clock;
+  SimExecutor executor(clock);
+  kube::FakeTransport api(executor, clock);
+  kube::ApiClient client(api, executor);
+  kube::Manager manager(client, executor);
+  FactsMirror mirror(
+      manager, {.namespace_selector = {.match_expressions = {{.key = "kubernetes.io/metadata.name",
+                                                              .op = "NotIn",
+                                                              .values = {"kube-system"}}}}});
+  manager.StartInformers();
+  executor.RunFor(1s);
+
+  api::Job job;
+  job.meta.namespace_name = "team-a";
+  EXPECT_FALSE(mirror.Of(job).default_local_queue);
+  EXPECT_TRUE(mirror.Of(job).namespace_managed);
+
+  const std::string queues = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/localqueues";
+  api.Put(queues, {{"metadata", {{"name", "default"}, {"namespace", "team-a"}}}});
+  api.Put("/apis/kueue.x-k8s.io/v1beta2/workloadpriorityclasses",
+          {{"metadata", {{"name", "default"}}}, {"value", 3}});
+  const Json parent = api.Put("/apis/batch/v1/namespaces/team-a/jobs",
+                              {{"metadata",
+                                {{"name", "parent"},
+                                 {"namespace", "team-a"},
+                                 {"labels", {{"kueue.x-k8s.io/queue-name", "lq"}}}}}});
+  executor.RunFor(1s);
+  EXPECT_TRUE(mirror.Of(job).default_local_queue);
+  EXPECT_TRUE(mirror.Of(job).default_priority_class);
+  EXPECT_FALSE(mirror.Of(job).ancestor_managed);
+  job.meta.owner_references = {{.kind = "Job",
+                                .name = "parent",
+                                .uid = parent["metadata"]["uid"].get<std::string>(),
+                                .controller = true}};
+  EXPECT_TRUE(mirror.Of(job).ancestor_managed);
+  job.meta.namespace_name = "team-b";
+  EXPECT_FALSE(mirror.Of(job).default_local_queue);
+  job.meta.namespace_name = "kube-system";
+  EXPECT_FALSE(mirror.Of(job).namespace_managed);
+
+  api.Remove(queues + "/default");
+  executor.RunFor(1s);
+  job.meta.namespace_name = "team-a";
+  EXPECT_FALSE(mirror.Of(job).default_local_queue);
+}
+
+}  // namespace
+}  // namespace berth::webhook

@@ -1,0 +1,67 @@
+// Goal: one certificate for all replicas: made once, read by the others, renewed before its end.
+#include "webhook/controller/serving_certificate.h"
+
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/fake_transport.h"
+#include "tests/support/sim_executor.h"
+
+namespace berth::webhook {
+namespace {
+
+using Json = nlohmann::json;
+using namespace std::chrono_literals;
+
+constexpr char kSecrets[] = "/api/v1/namespaces/kueue-system/secrets";
+
+class ServingCertificateTest : public ::testing::Test {
+ protected:
+  ServingCertificate Obtain() {
+    std::optional<Result<ServingCertificate>> result;
+    ObtainServingCertificate(client_, clock_, {}, [&](Result<ServingCertificate> got) {
+      result.emplace(std::move(got));
+    });
+    executor_.RunFor(5s);
+    EXPECT_TRUE(result.has_value());
+    EXPECT_TRUE(*result) << result->error().message;
+    return **result;
+  }
+
+  FakeClock clock_;
+  SimExecutor executor_{clock_};
+  kube::FakeTransport api_{executor_, clock_};
+  kube::ApiClient client_{api_, executor_};
+};
+
+TEST_F(ServingCertificateTest, MadeOnceAndShared) {
+  const ServingCertificate first = Obtain();
+  EXPECT_FALSE(first.ca_pem.empty());
+  const ServingCertificate second = Obtain();
+  EXPECT_EQ(first.identity.private_key_pem, second.identity.private_key_pem);
+  EXPECT_EQ(first.ca_pem, second.ca_pem);
+  const Json secret = *api_.Find(std::string(kSecrets) + "/kueue-webhook-server-cert");
+  EXPECT_TRUE(secret["data"].contains("tls.crt"));
+}
+
+TEST_F(ServingCertificateTest, ALostRaceReadsTheWinners) {
+  api_.FailNext(std::string("POST ") + kSecrets, 409, kube::FakeTransport::Effect::kDone);
+  const ServingCertificate first = Obtain();
+  EXPECT_EQ(Obtain().ca_pem, first.ca_pem);
+}
+
+TEST_F(ServingCertificateTest, RenewedBeforeItsEndAndWhereUnreadable) {
+  const ServingCertificate first = Obtain();
+  clock_.Advance(24h * 340);
+  const ServingCertificate second = Obtain();
+  EXPECT_NE(first.identity.private_key_pem, second.identity.private_key_pem);
+  Json secret = *api_.Find(std::string(kSecrets) + "/kueue-webhook-server-cert");
+  secret["data"]["tls.crt"] = "bm8gUEVN";
+  api_.Put(kSecrets, secret);
+  EXPECT_NE(Obtain().identity.private_key_pem, second.identity.private_key_pem);
+}
+
+}  // namespace
+}  // namespace berth::webhook
