@@ -52,8 +52,7 @@ int RunUp(const UpFlags& flags);
 struct ControllerFlags {
   ClientFlags client;
   std::string config;
-  std::string metrics_listen = ":8443";
-  std::string health_listen = ":8081";
+  std::string metrics_listen = ":8443";  // with /healthz and /readyz; empty: none
   std::string webhook_listen = ":9443";  // empty: no webhooks are served
   bool leader_election = true;
 };

@@ -1,10 +1,57 @@
+// berth controller: the controllers against any Kubernetes.
+#include <csignal>
+
+#include <unistd.h>
+
+#include "base/log/log.h"
+#include "base/system_clock.h"
 #include "cli/commands.h"
+#include "cli/controller_process.h"
 #include "cli/output.h"
+#include "cli/signals.h"
 
 namespace berth::cli {
+namespace {
 
-int RunController(const ControllerFlags&) {
-  return Complain({ErrorCode::kInvalid, "the controllers are not part of this program yet"});
+Result<std::optional<ListenAddress>> MaybeAddress(const std::string& flag,
+                                                  const std::string& text) {
+  if (text.empty()) return std::optional<ListenAddress>();
+  BERTH_TRY(ListenAddress address, ParseListenAddress(flag, text, "0.0.0.0"));
+  return std::optional(std::move(address));
+}
+
+Result<ControllerProcessOptions> OptionsOf(const ControllerFlags& flags) {
+  if (!flags.config.empty()) {
+    return Error{ErrorCode::kInvalid, "--config " + flags.config +
+                                          ": configuration files are not read yet; leave the "
+                                          "flag away to run with Kueue's defaults"};
+  }
+  ControllerProcessOptions options;
+  BERTH_TRY(options.api, kube::FindKubeConfig(
+                             {.path = flags.client.kubeconfig, .context = flags.client.context}));
+  BERTH_TRY(options.health, MaybeAddress("--metrics-listen", flags.metrics_listen));
+  BERTH_TRY(options.webhook, MaybeAddress("--webhook-listen", flags.webhook_listen));
+  options.leader_election = flags.leader_election;
+  options.on_lease_lost = [] {
+    LogError("another replica has the lease now: stopping");
+    kill(getpid(), SIGTERM);
+  };
+  return options;
+}
+
+}  // namespace
+
+int RunController(const ControllerFlags& flags) {
+  HoldStopSignals();
+  Result<ControllerProcessOptions> options = OptionsOf(flags);
+  if (!options) return Complain(options.error());
+  const SystemClock clock;
+  auto process = ControllerProcess::Start(clock, *std::move(options));
+  if (!process) return Complain(process.error());
+  LogInfo("controller started");
+  WaitForStopSignal();
+  (*process)->Stop();
+  return kExitAnswered;
 }
 
 }  // namespace berth::cli

@@ -108,8 +108,8 @@ void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
   command->add_option("--kubeconfig", flags.client.kubeconfig, "path of the kubeconfig file");
   command->add_option("--context", flags.client.context, "context of the kubeconfig file");
   command->add_option("--config", flags.config, "Kueue Configuration file");
-  command->add_option("--metrics-listen", flags.metrics_listen, "address:port of /metrics");
-  command->add_option("--health-listen", flags.health_listen, "address:port of /healthz, /readyz");
+  command->add_option("--metrics-listen", flags.metrics_listen,
+                      "address:port of /metrics, /healthz and /readyz; empty serves none");
   command->add_option("--webhook-listen", flags.webhook_listen,
                       "address:port of the webhooks; empty serves none");
   command->add_flag("--leader-elect,!--no-leader-elect", flags.leader_election,

@@ -8,12 +8,13 @@
 #include <unistd.h>
 
 #include "base/log/log.h"
-#include "base/strings.h"
 #include "base/system_clock.h"
 #include "base/thread_executor.h"
 #include "cli/apply_manifests.h"
 #include "cli/commands.h"
+#include "cli/controller_process.h"
 #include "cli/embedded_manifests.h"
+#include "cli/listen_address.h"
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "local/apiserver/auth/credentials.h"
@@ -25,6 +26,9 @@
 namespace berth::cli {
 namespace {
 
+constexpr char kWebhookService[] = "kueue-webhook-service.kueue-system.svc";
+constexpr std::chrono::seconds kControllersTimeout{30};
+
 Error Refuse(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }
 
 std::string DefaultDataDirectory() {
@@ -35,24 +39,6 @@ std::string DefaultDataDirectory() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* home = std::getenv("HOME");
   return std::string(home == nullptr ? "." : home) + "/.local/share/berth";
-}
-
-struct Address {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-Result<Address> ParseListen(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  const auto port = colon == std::string::npos ? std::nullopt : ParseInt64(text.substr(colon + 1));
-  if (!port || *port < 0 || *port > 65535) {
-    return Refuse("--listen \"" + text + "\": write ADDRESS:PORT, such as 127.0.0.1:6443");
-  }
-  std::string host = text.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
-  return Address{host.empty() ? "127.0.0.1" : host, static_cast<std::uint16_t>(*port)};
 }
 
 using Programs = std::vector<std::pair<std::string, std::string>>;
@@ -125,6 +111,7 @@ class Up {
   std::unique_ptr<ThreadExecutor> executor_;
   std::unique_ptr<local::cluster::Cluster> cluster_;
   std::unique_ptr<local::cloud::CloudDriver> cloud_;
+  std::unique_ptr<ControllerProcess> controllers_;
 };
 
 Status Up::Start(const UpFlags& flags) {
@@ -138,7 +125,7 @@ Status Up::Start(const UpFlags& flags) {
 }
 
 Status Up::StartServer(const UpFlags& flags) {
-  BERTH_TRY(const Address listen, ParseListen(flags.listen));
+  BERTH_TRY(const ListenAddress listen, ParseListenAddress("--listen", flags.listen, "127.0.0.1"));
   local::ApiServerOptions options;
   options.data_directory = data_directory_;
   options.address = listen.host;
@@ -165,12 +152,26 @@ Status Up::StartCluster(const UpFlags& flags) {
   return OkStatus();
 }
 
-Status Up::StartControllers(const UpFlags&) {
+Status Up::StartControllers(const UpFlags& flags) {
+  if (!flags.config.empty()) {
+    return Refuse("--config " + flags.config + ": configuration files are not read yet");
+  }
+  ControllerProcessOptions options;
+  BERTH_TRY(options.api, kube::ParseKubeConfig(server_->kubeconfig(), data_directory_, ""));
+  options.webhook = ListenAddress{.host = "127.0.0.1", .port = 0};
+  options.leader_election = false;  // the data directory's lock makes this the only one
+  options.on_webhook_port = [this](std::uint16_t port) {
+    server_->SetWebhookService(kWebhookService, "https://127.0.0.1:" + std::to_string(port));
+  };
+  BERTH_CHECK_OK(ApplyManifests(server_->api(), WebhookManifests()));
+  BERTH_TRY(controllers_, ControllerProcess::Start(clock_, std::move(options)));
+  BERTH_CHECK_OK(controllers_->WaitUntilRunning(kControllersTimeout));
   // Written last: who waits for the file finds everything ready.
   return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
 }
 
 void Up::Stop() {
+  if (controllers_ != nullptr) controllers_->Stop();
   if (executor_ != nullptr) executor_->Stop();
   cloud_.reset();
   cluster_.reset();

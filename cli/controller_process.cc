@@ -1,0 +1,160 @@
+#include "cli/controller_process.h"
+
+#include <array>
+#include <future>
+#include <random>
+
+#include <unistd.h>
+
+#include "admission/controller/admission_controllers.h"
+#include "base/strings.h"
+#include "integrations/controller/job_controllers.h"
+#include "kube/runtime/controller_program.h"
+#include "net/io_pool.h"
+#include "provisioning/controller/provisioning_controllers.h"
+#include "webhook/controller/ca_injector.h"
+#include "webhook/controller/facts_mirror.h"
+#include "webhook/controller/serving_certificate.h"
+#include "webhook/server.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr char kOwnNamespace[] = "kueue-system";
+constexpr std::chrono::seconds kCertificateTimeout{30};
+
+// Host name and something random: two replicas on one machine differ.
+std::string MakeIdentity() {
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  std::random_device device;
+  constexpr std::size_t kRandomBytes = 4;
+  std::string random(kRandomBytes, '\0');
+  for (char& c : random) c = static_cast<char>(device());
+  return std::string(host.data()) + "_" + HexEncode(random);
+}
+
+class Process final : public ControllerProcess {
+ public:
+  Process(const Clock& clock, ControllerProcessOptions options)
+      : clock_(clock), options_(std::move(options)) {}
+  ~Process() override { StopAll(); }
+
+  Status Open();
+  Status WaitUntilRunning(Duration timeout) override { return program_->WaitUntilRunning(timeout); }
+  void Stop() override { StopAll(); }
+
+ private:
+  Status OpenProgram();
+  Status OpenWebhooks();
+  void MakeControllers();
+  void StopAll();
+
+  const Clock& clock_;
+  ControllerProcessOptions options_;
+  std::unique_ptr<kube::ControllerProgram> program_;
+  std::unique_ptr<webhook::FactsMirror> facts_;
+  std::unique_ptr<net::IoPool> webhook_pool_;
+  std::unique_ptr<net::HttpServer> webhook_server_;
+  std::unique_ptr<webhook::CaInjector> ca_injector_;
+  std::unique_ptr<admission::AdmissionControllers> admission_;
+  std::unique_ptr<integrations::JobControllers> jobs_;
+  std::unique_ptr<provisioning::ProvisioningControllers> provisioning_;
+};
+
+Status Process::Open() {
+  BERTH_CHECK_OK(OpenProgram());
+  program_->RunOnStrand([this] { MakeControllers(); });
+  if (options_.webhook) BERTH_CHECK_OK(OpenWebhooks());
+  program_->Start(options_.on_lease_lost ? options_.on_lease_lost : [] {});
+  return OkStatus();
+}
+
+Status Process::OpenProgram() {
+  kube::ControllerProgramOptions options;
+  options.config = options_.api;
+  options.identity = MakeIdentity();
+  if (options_.leader_election) options.leader_election = kube::LeaderElectionOptions{};
+  if (options_.health) {
+    options.health =
+        kube::HealthServerOptions{.address = options_.health->host, .port = options_.health->port};
+  }
+  BERTH_TRY(program_, kube::ControllerProgram::Create(clock_, std::move(options)));
+  return OkStatus();
+}
+
+void Process::MakeControllers() {
+  kube::Manager& manager = program_->manager();
+  kube::EventRecorder& events = program_->events();
+  facts_ = std::make_unique<webhook::FactsMirror>(
+      manager, webhook::FactsMirrorOptions{
+                   .namespace_selector = integrations::DefaultManagedNamespaces(kOwnNamespace)});
+  admission_ = std::make_unique<admission::AdmissionControllers>(
+      manager, clock_, events, program_->metrics(), admission::AdmissionControllersOptions{});
+  integrations::JobControllersOptions jobs;
+  jobs.job.namespace_selector = integrations::DefaultManagedNamespaces(kOwnNamespace);
+  jobs_ = std::make_unique<integrations::JobControllers>(manager, clock_, events, jobs);
+  provisioning_ = std::make_unique<provisioning::ProvisioningControllers>(
+      manager, clock_, events, provisioning::ProvisioningControllersOptions{});
+}
+
+Status Process::OpenWebhooks() {
+  auto obtained = std::make_shared<std::promise<Result<webhook::ServingCertificate>>>();
+  program_->RunOnStrand([&] {
+    webhook::ObtainServingCertificate(program_->manager().client(), clock_, {},
+                                      [obtained](Result<webhook::ServingCertificate> result) {
+                                        obtained->set_value(std::move(result));
+                                      });
+  });
+  auto future = obtained->get_future();
+  if (future.wait_for(kCertificateTimeout) != std::future_status::ready) {
+    return Error{ErrorCode::kDeadlineExceeded,
+                 "no answer to the request for the webhook certificate"};
+  }
+  BERTH_TRY(webhook::ServingCertificate certificate, future.get());
+  webhook_pool_ = std::make_unique<net::IoPool>(1);
+  webhook::WebhookServerOptions server;
+  server.address = options_.webhook->host;
+  server.port = options_.webhook->port;
+  server.tls = std::make_shared<const net::TlsIdentity>(std::move(certificate.identity));
+  BERTH_TRY(webhook_server_,
+            webhook::StartWebhookServer(
+                *webhook_pool_, std::move(server),
+                [facts = facts_.get()](const api::Job& job) { return facts->Of(job); }));
+  if (options_.on_webhook_port) options_.on_webhook_port(webhook_server_->port());
+  auto injected = std::make_shared<std::promise<bool>>();
+  program_->RunOnStrand([&] {
+    ca_injector_ = std::make_unique<webhook::CaInjector>(
+        program_->manager().client(), program_->manager().executor(), certificate.ca_pem,
+        webhook::CaInjectorOptions{});
+    ca_injector_->Start([injected](bool complete) { injected->set_value(complete); });
+  });
+  // What is missing is looked for again later; it only must not hold up the start.
+  injected->get_future().wait_for(kCertificateTimeout);
+  return OkStatus();
+}
+
+void Process::StopAll() {
+  if (program_ == nullptr) return;
+  program_->RunOnStrand([this] { ca_injector_.reset(); });
+  program_->Stop();
+  if (webhook_server_ != nullptr) webhook_server_->Stop();
+  if (webhook_pool_ != nullptr) webhook_pool_->Stop();
+  provisioning_.reset();
+  jobs_.reset();
+  admission_.reset();
+  webhook_server_.reset();
+  facts_.reset();
+  program_.reset();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ControllerProcess>> ControllerProcess::Start(
+    const Clock& clock, ControllerProcessOptions options) {
+  auto process = std::make_unique<Process>(clock, std::move(options));
+  BERTH_CHECK_OK(process->Open());
+  return std::unique_ptr<ControllerProcess>(std::move(process));
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,22 @@
+#include "cli/listen_address.h"
+
+#include "base/strings.h"
+
+namespace berth::cli {
+
+Result<ListenAddress> ParseListenAddress(const std::string& flag, const std::string& text,
+                                         const std::string& default_host) {
+  const std::size_t colon = text.rfind(':');
+  const auto port = colon == std::string::npos ? std::nullopt : ParseInt64(text.substr(colon + 1));
+  if (!port || *port < 0 || *port > 65535) {
+    return Error{ErrorCode::kInvalid,
+                 flag + " \"" + text + "\": write ADDRESS:PORT, such as 127.0.0.1:6443"};
+  }
+  std::string host = text.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  return ListenAddress{host.empty() ? default_host : host, static_cast<std::uint16_t>(*port)};
+}
+
+}  // namespace berth::cli
