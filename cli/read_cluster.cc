@@ -49,7 +49,9 @@ NodePoolView ReadNodePool(const Json& object) {
   pool.queued_provisioning = FlagAt(object, "/spec/queuedProvisioning");
   pool.spot = FlagAt(object, "/spec/spot");
   pool.max_nodes = NumberAt(object, "/spec/maxNodes");
-  pool.stock = NumberAt(object, "/spec/stock");
+  // What the cloud could still give; before its controller has looked: what it has in all.
+  pool.stock = NumberAt(object, "/status/stock");
+  if (!pool.stock) pool.stock = NumberAt(object, "/spec/stock");
   return pool;
 }
 
