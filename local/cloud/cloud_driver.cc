@@ -36,7 +36,7 @@ CloudDriver::CloudDriver(Api& api, cluster::ObjectCache& cache, const Clock& clo
       executor_(executor),
       times_(times),
       writer_(api, cache, "berth-cloud"),
-      events_(api, clock, "cluster-autoscaler") {
+      events_(api, clock, executor, "cluster-autoscaler") {
   executor_.Post([this, alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) Begin();
   });

@@ -1,6 +1,7 @@
 #include "local/cluster/cluster.h"
 
 #include "base/log/log.h"
+#include "base/thread_executor.h"
 #include "local/cluster/garbage_collector.h"
 #include "local/cluster/image_map.h"
 #include "local/cluster/job_controller.h"
@@ -23,12 +24,13 @@ struct Cluster::Parts {
         folders(std::move(own_folders)),
         images(std::move(own_images)),
         host(std::move(own_host)),
+        event_thread(host != nullptr ? std::make_unique<ThreadExecutor>() : nullptr),
         cache(api, on),
-        jobs(api, cache, on, clock),
-        binder(api, cache, on, clock),
+        jobs(api, cache, on, event_writes(), clock),
+        binder(api, cache, on, event_writes(), clock),
         garbage(api, cache, on, clock),
         namespaces(api, cache, on, clock),
-        pods({api, cache, on, clock, runner, folders, images}) {}
+        pods({api, cache, on, event_writes(), clock, runner, folders, images}) {}
 
   // In a task of the executor. Nodes come before pods: a pod without its node is lost.
   void Begin() {
@@ -51,10 +53,13 @@ struct Cluster::Parts {
     });
   }
 
+  Executor& event_writes() { return event_thread != nullptr ? *event_thread : executor; }
+
   Executor& executor;
   PodFolders folders;
   ImageMap images;
   std::unique_ptr<ProcessHost> host;
+  std::unique_ptr<ThreadExecutor> event_thread;  // null in virtual time
   ObjectCache cache;
   JobController jobs;
   PodBinder binder;
@@ -87,7 +92,10 @@ Result<std::unique_ptr<Cluster>> Cluster::Start(Api& api, const Clock& clock, Ex
 
 Cluster::Cluster(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 // The processes end first: what they report then is nobody's business any more.
-Cluster::~Cluster() { parts_->host.reset(); }
+Cluster::~Cluster() {
+  parts_->host.reset();
+  if (parts_->event_thread != nullptr) parts_->event_thread->Stop();
+}
 
 ObjectCache& Cluster::cache() { return parts_->cache; }
 const PodFolders& Cluster::folders() const { return parts_->folders; }

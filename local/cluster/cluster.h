@@ -5,7 +5,8 @@
 //                          └── cache() ──▶ CloudDriver (local/cloud), on the same Executor
 //
 // Threads: all controllers run in tasks of one Executor, whose tasks must be allowed to block
-// (base/thread_executor.h). Stop that Executor before the Cluster is destroyed.
+// (base/thread_executor.h); a thread of its own writes their events. Stop that Executor before the
+// Cluster is destroyed.
 #pragma once
 
 #include <memory>

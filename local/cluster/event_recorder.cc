@@ -13,22 +13,24 @@ namespace {
 
 constexpr std::size_t kMostKnown = 1024;
 constexpr std::size_t kMessageBytes = 1024;  // what the API accepts
+constexpr int kMostWaiting = 10'000;
 
 }  // namespace
 
-EventRecorder::EventRecorder(Api& api, const Clock& clock, std::string component)
-    : api_(api), clock_(clock), component_(std::move(component)) {}
+EventRecorder::EventRecorder(Api& api, const Clock& clock, Executor& writes, std::string component)
+    : api_(api), clock_(clock), writes_(writes), component_(std::move(component)) {}
 
 void EventRecorder::Record(const Json& object, EventType type, const std::string& reason,
                            const std::string& message) {
-  const Same same{UidOf(object), reason, message};
-  if (const auto known = known_.find(same); known != known_.end()) {
-    if (CountAgain(known->second)) return;
-    oldest_first_.erase(known->second.age);
-    known_.erase(known);
+  if (waiting_count_ >= kMostWaiting) {
+    LogWarning("event dropped", {{"reason", reason}, {"object", ToString(KeyOf(object))}});
+    return;
   }
   const WallTime now = clock_.Now();
   const std::string namespace_name = NamespaceOf(object).empty() ? "default" : NamespaceOf(object);
+  // <object>.<hex nanoseconds>; Write tells apart what happens at the same instant.
+  const std::string name = fmt::format("{}.{:x}", NameOf(object),
+                                       std::chrono::nanoseconds(now.time_since_epoch()).count());
   const Json about = {{"apiVersion", StringAt(object, {"apiVersion"})},
                       {"kind", StringAt(object, {"kind"})},
                       {"namespace", NamespaceOf(object)},
@@ -37,7 +39,7 @@ void EventRecorder::Record(const Json& object, EventType type, const std::string
                       {"resourceVersion", StringAt(object, {"metadata", "resourceVersion"})}};
   Json event = {{"apiVersion", "v1"},
                 {"kind", "Event"},
-                {"metadata", {{"namespace", namespace_name}}},
+                {"metadata", {{"name", name}, {"namespace", namespace_name}}},
                 {"involvedObject", about},
                 {"type", type == EventType::kWarning ? "Warning" : "Normal"},
                 {"reason", reason},
@@ -48,17 +50,32 @@ void EventRecorder::Record(const Json& object, EventType type, const std::string
                 {"firstTimestamp", FormatTime(now)},
                 {"lastTimestamp", FormatTime(now)},
                 {"count", 1}};
-  // <object>.<hex nanoseconds>; another component may have had the same instant.
-  const auto nanos = std::chrono::nanoseconds(now.time_since_epoch()).count();
+  ++waiting_count_;
+  writes_.Post([this, same = Same{UidOf(object), reason, message}, event = std::move(event),
+                alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    --waiting_count_;
+    Write(same, event);
+  });
+}
+
+void EventRecorder::Write(const Same& same, Json event) {
+  if (const auto known = known_.find(same); known != known_.end()) {
+    if (CountAgain(known->second, event)) return;
+    oldest_first_.erase(known->second.age);
+    known_.erase(known);
+  }
+  const std::string namespace_name = NamespaceOf(event);
+  const std::string stem = NameOf(event);
   for (int attempt = 0;; ++attempt) {
-    const std::string name = fmt::format("{}.{:x}", NameOf(object),
-                                         nanos + static_cast<std::int64_t>(sequence_++ % 1000));
-    event["metadata"]["name"] = name;
     const auto created = api_.Create(kEvents, namespace_name, event, {});
-    if (created) return Remember(same, namespace_name, name);
-    if (created.error().reason == "AlreadyExists" && attempt < 8) continue;
-    LogWarning("event not written", {{"reason", reason}, {"error", created.error().message}});
-    return;
+    if (created) return Remember(same, namespace_name, NameOf(event));
+    if (created.error().reason != "AlreadyExists" || attempt == 8) {
+      LogWarning("event not written",
+                 {{"reason", std::get<1>(same)}, {"error", created.error().message}});
+      return;
+    }
+    event["metadata"]["name"] = fmt::format("{}{:x}", stem, sequence_++ % 4096);
   }
 }
 
@@ -71,9 +88,9 @@ void EventRecorder::Remember(const Same& same, const std::string& namespace_name
   oldest_first_.pop_front();
 }
 
-bool EventRecorder::CountAgain(Known& known) {
+bool EventRecorder::CountAgain(Known& known, const Json& event) {
   oldest_first_.splice(oldest_first_.end(), oldest_first_, known.age);
-  const Json patch = {{"count", ++known.count}, {"lastTimestamp", FormatTime(clock_.Now())}};
+  const Json patch = {{"count", ++known.count}, {"lastTimestamp", event.at("lastTimestamp")}};
   const auto patched =
       api_.Patch(kEvents, known.namespace_name, known.name, PatchType::kMerge, patch, {});
   return patched || patched.error().reason != "NotFound";

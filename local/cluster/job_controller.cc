@@ -10,6 +10,22 @@ namespace {
 constexpr char kByController[] = "controller-uid";
 constexpr Duration kFirstCreateBackoff = std::chrono::seconds(1);
 constexpr int kMostCreateDoublings = 8;
+// Pods come and get ready in numbers: one look, and one status, for what happens within this time.
+constexpr Duration kPodBatch = std::chrono::milliseconds(100);
+
+bool HasEnded(const Json& pod) {
+  const std::string phase = StringAt(pod, {"status", "phase"});
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+// The end of a pod, in whatever way, lets the Job go on.
+bool IsUrgent(const ObjectChange& change) {
+  if (change.current == nullptr) return true;
+  const bool was_tracked =
+      change.previous != nullptr && HasFinalizer(*change.previous, kJobTrackingFinalizer);
+  return HasEnded(*change.current) || IsDeleting(*change.current) ||
+         was_tracked != HasFinalizer(*change.current, kJobTrackingFinalizer);
+}
 
 bool IsOurs(const Json& job) {
   const std::string manager = StringAt(job, {"spec", "managedBy"});
@@ -25,11 +41,12 @@ bool IsNamespaceEnding(const ApiError& error) {
 
 }  // namespace
 
-JobController::JobController(Api& api, ObjectCache& cache, Executor& executor, const Clock& clock)
+JobController::JobController(Api& api, ObjectCache& cache, Executor& executor,
+                             Executor& event_writes, const Clock& clock)
     : cache_(cache),
       clock_(clock),
       writer_(api, cache, "kube-controller-manager"),
-      events_(api, clock, "job-controller"),
+      events_(api, clock, event_writes, "job-controller"),
       jobs_("job", executor, clock, [this](const ObjectKey& key) { return LookAtJob(key); }),
       orphans_("job-orphan", executor, clock,
                [this](const ObjectKey& key) { return LookAtOrphan(key); }) {
@@ -60,7 +77,8 @@ void JobController::OnPod(const ObjectChange& change) {
   const Json& pod = change.any();
   const Json* owner = ControllerRef(pod);
   if (owner != nullptr && StringAt(*owner, {"kind"}) == "Job") {
-    jobs_.Add({NamespaceOf(pod), StringAt(*owner, {"name"})});
+    jobs_.AddAfter({NamespaceOf(pod), StringAt(*owner, {"name"})},
+                   IsUrgent(change) ? Duration::zero() : kPodBatch);
   }
   if (change.current != nullptr && HasFinalizer(pod, kJobTrackingFinalizer)) {
     orphans_.Add(KeyOf(pod));

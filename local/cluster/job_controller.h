@@ -19,7 +19,8 @@ namespace berth::local::cluster {
 class JobController {
  public:
   // Registers its indexes and listeners; call before the cache tracks pods and jobs.
-  JobController(Api& api, ObjectCache& cache, Executor& executor, const Clock& clock);
+  JobController(Api& api, ObjectCache& cache, Executor& executor, Executor& event_writes,
+                const Clock& clock);
   JobController(const JobController&) = delete;
   JobController& operator=(const JobController&) = delete;
 

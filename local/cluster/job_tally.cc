@@ -170,6 +170,7 @@ std::optional<WallTime> BackoffUntil(const JobView& view, std::optional<std::int
   std::optional<WallTime> last_failure;
   for (const PodView& pod : view.pods) {
     if (pod.phase != "Failed" || (index && pod.index != index)) continue;
+    if (pod.is_disrupted) continue;  // another try is as good as the first
     if (last_success && pod.finished_at <= *last_success) continue;
     ++failures;
     if (!last_failure || *last_failure < pod.finished_at) last_failure = pod.finished_at;

@@ -45,7 +45,8 @@ std::vector<std::size_t> AdvanceCounting(const JobView& view, const JobSpec& spe
 bool IsCountingDone(const JobView& view, const Json& status);
 
 // How long to wait before the next pod, after failures: 10 s, doubled with each one since the last
-// success, at most 10 min, from the last failure. `index`: of that index only.
+// success, at most 10 min, from the last failure. `index`: of that index only. Pods that were
+// disrupted (DisruptionTarget) do not count: unlike upstream, they are replaced at once.
 std::optional<WallTime> BackoffUntil(const JobView& view, std::optional<std::int64_t> index);
 
 }  // namespace berth::local::cluster

@@ -72,6 +72,7 @@ PodView ViewPod(Object pod) {
   view.is_tracked = HasFinalizer(json, kJobTrackingFinalizer);
   view.is_ready = ConditionIs(json, "Ready", "True");
   view.is_scheduled = !StringAt(json, {"spec", "nodeName"}).empty();
+  view.is_disrupted = ConditionIs(json, "DisruptionTarget", "True");
   view.index = ParseInt64(AnnotationOf(json, kCompletionIndexKey));
   view.index_failures = ParseInt64(AnnotationOf(json, kIndexFailureCountKey)).value_or(0);
   view.restarts = Restarts(json);

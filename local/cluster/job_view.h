@@ -33,6 +33,7 @@ struct PodView {
   bool is_tracked = false;  // has the tracking finalizer: not counted for good yet
   bool is_ready = false;
   bool is_scheduled = false;
+  bool is_disrupted = false;  // ended by the machine's fault, not its own
   std::optional<std::int64_t> index;
   std::int64_t index_failures = 0;  // of its index before it
   std::int64_t restarts = 0;

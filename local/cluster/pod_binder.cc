@@ -34,13 +34,14 @@ std::string Occupied(const Object& pod) {
 
 }  // namespace
 
-PodBinder::PodBinder(Api& api, ObjectCache& cache, Executor& executor, const Clock& clock)
+PodBinder::PodBinder(Api& api, ObjectCache& cache, Executor& executor, Executor& event_writes,
+                     const Clock& clock)
     : api_(api),
       cache_(cache),
       executor_(executor),
       clock_(clock),
       writer_(api, cache, "kube-scheduler"),
-      events_(api, clock, "default-scheduler") {
+      events_(api, clock, event_writes, "default-scheduler") {
   cache_.AddIndex(kPods, kWaiting, [](const Json& pod) -> std::vector<std::string> {
     if (!IsWaiting(pod)) return {};
     return {"yes"};

@@ -20,7 +20,8 @@ namespace berth::local::cluster {
 class PodBinder {
  public:
   // Registers its indexes and listeners; call before the cache tracks pods and nodes.
-  PodBinder(Api& api, ObjectCache& cache, Executor& executor, const Clock& clock);
+  PodBinder(Api& api, ObjectCache& cache, Executor& executor, Executor& event_writes,
+            const Clock& clock);
   PodBinder(const PodBinder&) = delete;
   PodBinder& operator=(const PodBinder&) = delete;
 

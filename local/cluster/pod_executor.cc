@@ -51,7 +51,7 @@ Environment InheritedEnvironment() {
 PodExecutor::PodExecutor(const Services& services)
     : services_(services),
       writer_(services.api, services.cache, "kubelet"),
-      events_(services.api, services.clock, "kubelet"),
+      events_(services.api, services.clock, services.event_writes, "kubelet"),
       pods_("executor", services.executor, services.clock,
             [this](const ObjectKey& key) { return Look(key); }),
       base_environment_(InheritedEnvironment()) {

@@ -32,6 +32,7 @@ class PodExecutor {
     Api& api;
     ObjectCache& cache;
     Executor& executor;
+    Executor& event_writes;
     const Clock& clock;
     ProcessRunner& runner;
     const PodFolders& folders;

@@ -70,8 +70,8 @@ class JobControllerTest : public ::testing::Test {
   SimExecutor executor_{clock_};
   test::FakeApi api_{clock_};
   ObjectCache cache_{api_, executor_};
-  JobController controller_{api_, cache_, executor_, clock_};
-  PodBinder binder_{api_, cache_, executor_, clock_};
+  JobController controller_{api_, cache_, executor_, executor_, clock_};
+  PodBinder binder_{api_, cache_, executor_, executor_, clock_};
 };
 
 TEST_F(JobControllerTest, RunsAJobToItsEnd) {

@@ -153,6 +153,17 @@ TEST(JobPlanTest, FailureWaitsBeforeTheNextPod) {
   EXPECT_THAT(later.create, SizeIs(1)) << "20 s after the second failure";
 }
 
+TEST(JobPlanTest, DisruptedPodIsReplacedAtOnce) {
+  Json job = MakeJob({});
+  job["status"]["startTime"] = "2026-11-20T07:00:00Z";
+  Json lost = *MakePod("a", {.phase = "Failed"});
+  SetCondition(lost["status"], {"DisruptionTarget", "True", "NodeLost", ""}, kNow);
+  const JobPlan plan =
+      PlanJob(MakeView(job, {std::make_shared<const Json>(std::move(lost))}), kNow);
+  EXPECT_THAT(plan.create, SizeIs(1));
+  EXPECT_EQ((*plan.status)["uncountedTerminatedPods"]["failed"], Json::array({"a-uid"}));
+}
+
 TEST(JobPlanTest, BackoffLimitEndsTheJob) {
   Json job = MakeJob({{"backoffLimit", 0}, {"parallelism", 2}, {"completions", 2}});
   job["status"]["startTime"] = "2026-11-20T07:00:00Z";
