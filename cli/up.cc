@@ -22,6 +22,7 @@
 #include "local/apiserver/store/file_lock.h"
 #include "local/cloud/cloud_driver.h"
 #include "local/cluster/cluster.h"
+#include "local/cluster/pod_logs.h"
 
 namespace berth::cli {
 namespace {
@@ -107,6 +108,7 @@ class Up {
   SystemClock clock_;
   std::string data_directory_;
   std::string kubeconfig_path_;
+  std::unique_ptr<local::cluster::PodLogs> logs_;
   std::unique_ptr<local::ApiServer> server_;
   std::unique_ptr<ThreadExecutor> executor_;
   std::unique_ptr<local::cluster::Cluster> cluster_;
@@ -130,6 +132,8 @@ Status Up::StartServer(const UpFlags& flags) {
   options.data_directory = data_directory_;
   options.address = listen.host;
   options.port = listen.port;
+  logs_ = std::make_unique<local::cluster::PodLogs>(data_directory_);
+  options.logs = logs_.get();
   BERTH_TRY(server_, local::ApiServer::Start(std::move(options)));
   BERTH_CHECK_OK(ApplyManifests(server_->api(), CrdManifests()));
   BERTH_CHECK_OK(ApplyManifests(server_->api(), ClusterManifests()));
