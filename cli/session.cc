@@ -36,7 +36,7 @@ class HttpSession final : public Session {
 
   const std::string& default_namespace() const override { return config_.namespace_name; }
   const std::string& server_url() const override { return config_.server; }
-  const std::string& cluster_name() const override { return config_.context; }
+  const std::string& cluster_name() const override { return name_; }
 
   std::vector<Result<Json>> GetAll(const std::vector<std::string>& paths) override {
     std::vector<Result<Json>> answers(paths.size(),
@@ -100,6 +100,8 @@ class HttpSession final : public Session {
   }
 
   kube::KubeConfig config_;
+  // The context that `berth up` writes is called after the program, not after the place.
+  std::string name_ = config_.context == "berth" ? "local cluster" : config_.context;
   net::IoPool pool_;
   std::unique_ptr<Executor> strand_;
   std::unique_ptr<kube::Transport> transport_;
