@@ -290,7 +290,9 @@ void CheckDecider::Wait(const ProvisioningRequest& request) {
 }
 
 void CheckDecider::Record() {
+  // What an earlier life left behind.
   if (state_.state != CheckState::kRetry) state_.requeue_after_seconds.reset();
+  if (state_.state != CheckState::kReady) state_.pod_set_updates.clear();
   if (state_ == before_) return;
   if (state_.state != before_.state) {
     state_.last_transition_time = CutToSeconds(now_);

@@ -1,13 +1,9 @@
 #include "integrations/controller/job_patches.h"
 
-#include <algorithm>
-#include <array>
-
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
 #include "api/labels.h"
-#include "api/reasons.h"
 
 namespace berth::integrations {
 namespace {
@@ -55,11 +51,6 @@ Json TemplatePatch(const api::PodTemplate& now, const PodSetChange& wanted) {
   return patch;
 }
 
-constexpr std::array kAdmissionConditions{
-    api::kQuotaReserved,       api::kEvicted,  api::kAdmitted,
-    api::kPreempted,           api::kRequeued, api::kDeactivationTarget,
-    "BlockedOnPreemptionGates"};
-
 }  // namespace
 
 Json JobPatch(const api::Job& job, const BatchJobWrite& write,
@@ -101,22 +92,6 @@ Json AppliedWorkload(const api::ObjectKey& key) {
   return {{"apiVersion", kind.api_version()},
           {"kind", kind.kind},
           {"metadata", {{"name", key.name}, {"namespace", key.namespace_name}}}};
-}
-
-Json AppliedAdmissionStatus(const api::Workload& workload, const api::WorkloadStatus& status) {
-  api::WorkloadStatus owned = status;
-  owned.reclaimable_pods.clear();
-  owned.conditions.erase(std::remove_if(owned.conditions.begin(), owned.conditions.end(),
-                                        [](const api::Condition& each) {
-                                          return std::find(kAdmissionConditions.begin(),
-                                                           kAdmissionConditions.end(),
-                                                           each.type) == kAdmissionConditions.end();
-                                        }),
-                         owned.conditions.end());
-  Json applied = AppliedWorkload(workload.meta.key());
-  applied["metadata"]["resourceVersion"] = workload.meta.resource_version;
-  applied["status"] = api::Encode(owned);
-  return applied;
 }
 
 }  // namespace berth::integrations

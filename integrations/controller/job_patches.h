@@ -24,8 +24,4 @@ nlohmann::json WorkloadSpecPatch(const api::Workload& workload, const api::Workl
 // apiVersion, kind, name: what every applied configuration of a Workload begins with.
 nlohmann::json AppliedWorkload(const api::ObjectKey& key);
 
-// Everything of a status that the field manager kueue-admission owns, for one apply.
-nlohmann::json AppliedAdmissionStatus(const api::Workload& workload,
-                                      const api::WorkloadStatus& status);
-
 }  // namespace berth::integrations

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "admission/controller/status_patch.h"
 #include "api/codec/codec.h"
 #include "api/labels.h"
 #include "api/reasons.h"
@@ -289,7 +290,8 @@ std::vector<kube::Step> JobReconciler::StatusSteps(const JobAction& action) {
                  api::kJobControllerManagerPrefix + a->condition.type);
   }
   if (const auto* a = std::get_if<ReleaseQuota>(&action)) {
-    return apply("releasing the quota", a->key, AppliedAdmissionStatus(Stored(a->key), a->status),
+    return apply("releasing the quota", a->key,
+                 admission::AdmissionStatusPatch(Stored(a->key), a->status),
                  api::kAdmissionManager);
   }
   return {};

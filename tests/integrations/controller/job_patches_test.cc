@@ -58,16 +58,5 @@ TEST(WorkloadPatchTest, ASpecTakesAwayWhatItLacks) {
   EXPECT_EQ(patch["spec"]["podSets"].size(), 1U);
 }
 
-TEST(WorkloadPatchTest, AdmissionStatusLeavesOthersConditionsOut) {
-  api::Workload workload = testing::WorkloadFor(testing::GpuJob());
-  testing::SetTrue(workload, api::kQuotaReserved);
-  testing::SetTrue(workload, api::kPodsReady);
-  workload.status.reclaimable_pods = {{"main", 1}};
-  const Json applied = AppliedAdmissionStatus(workload, workload.status);
-  ASSERT_EQ(applied["status"]["conditions"].size(), 1U);
-  EXPECT_EQ(applied["status"]["conditions"][0]["type"], "QuotaReserved");
-  EXPECT_FALSE(applied["status"].contains("reclaimablePods"));
-}
-
 }  // namespace
 }  // namespace berth::integrations
