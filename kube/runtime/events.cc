@@ -13,7 +13,9 @@ namespace berth::kube {
 namespace {
 
 constexpr api::ResourceKind kEvent{"events.k8s.io", "v1", "Event", "events"};
+constexpr api::ResourceKind kCoreEvent{"", "v1", "Event", "events"};
 constexpr std::size_t kMaxNoteBytes = 1024;
+constexpr std::size_t kMaxNameBytes = 230;
 constexpr std::chrono::minutes kSeriesLife{10};
 constexpr std::chrono::minutes kSeriesWriteEvery{1};
 constexpr double kBudget = 25;
@@ -52,9 +54,7 @@ void EventRecorder::Record(const ObjectReference& regarding, EventType type,
     series.last_seen = now;
     if (now - series.last_written < kSeriesWriteEvery) return;
     series.last_written = now;
-    Json patch = {
-        {"series", {{"count", series.count}, {"lastObservedTime", FormatMicroTime(now)}}}};
-    return Enqueue({false, series.event, std::make_shared<const Json>(std::move(patch))});
+    return Enqueue({WriteKind::kUpdate, series});
   }
   if (!Spend(object)) {
     series_.erase(found);
@@ -62,24 +62,55 @@ void EventRecorder::Record(const ObjectReference& regarding, EventType type,
     return;
   }
   // Events of cluster-scoped objects live in "default".
-  series.event.namespace_name =
-      regarding.key.namespace_name.empty() ? "default" : regarding.key.namespace_name;
-  series.event.name =
-      std::string(TruncateUtf8(regarding.key.name, 230)) + "." + random_.NameSuffix(16);
-  series.last_seen = series.last_written = now;
+  const std::string& space = regarding.key.namespace_name;
+  series = {.event = {space.empty() ? "default" : space,
+                      std::string(TruncateUtf8(regarding.key.name, kMaxNameBytes)) + "." +
+                          random_.NameSuffix(16)},
+            .regarding = regarding,
+            .type = type,
+            .reason = reason,
+            .action = action.empty() ? reason : action,
+            .note = text,
+            .first_seen = now,
+            .last_seen = now,
+            .last_written = now};
+  Enqueue({WriteKind::kCreate, series});
+}
+
+Json EventRecorder::EncodeWhole(const Series& series, EventApi event_api) const {
   Json event = {
-      {"apiVersion", kEvent.api_version()},
       {"kind", kEvent.kind},
       {"metadata", {{"name", series.event.name}, {"namespace", series.event.namespace_name}}},
-      {"eventTime", FormatMicroTime(now)},
-      {"type", type == EventType::kNormal ? "Normal" : "Warning"},
-      {"reason", reason},
-      {"action", action.empty() ? reason : action},
-      {"note", text},
-      {"regarding", EncodeReference(regarding)},
-      {"reportingController", options_.controller},
-      {"reportingInstance", options_.instance}};
-  Enqueue({true, series.event, std::make_shared<const Json>(std::move(event))});
+      {"type", series.type == EventType::kNormal ? "Normal" : "Warning"},
+      {"reason", series.reason},
+      {"action", series.action}};
+  if (event_api == EventApi::kEvents) {
+    event.update({{"apiVersion", kEvent.api_version()},
+                  {"eventTime", FormatMicroTime(series.first_seen)},
+                  {"note", series.note},
+                  {"regarding", EncodeReference(series.regarding)},
+                  {"reportingController", options_.controller},
+                  {"reportingInstance", options_.instance}});
+  } else {
+    event.update({{"apiVersion", kCoreEvent.api_version()},
+                  {"message", series.note},
+                  {"involvedObject", EncodeReference(series.regarding)},
+                  {"source", {{"component", options_.controller}}},
+                  {"firstTimestamp", FormatTime(series.first_seen)},
+                  {"lastTimestamp", FormatTime(series.last_seen)},
+                  {"count", series.count},
+                  {"reportingComponent", options_.controller},
+                  {"reportingInstance", options_.instance}});
+  }
+  return event;
+}
+
+Json EventRecorder::EncodeRepeat(const Series& series, EventApi event_api) {
+  if (event_api == EventApi::kCore) {
+    return {{"count", series.count}, {"lastTimestamp", FormatTime(series.last_seen)}};
+  }
+  return {{"series",
+           {{"count", series.count}, {"lastObservedTime", FormatMicroTime(series.last_seen)}}}};
 }
 
 bool EventRecorder::Spend(const std::string& object) {
@@ -121,23 +152,41 @@ void EventRecorder::Enqueue(Write write) {
 
 void EventRecorder::Pump() {
   while (in_flight_ < options_.max_in_flight && !queue_.empty()) {
-    const Write write = std::move(queue_.front());
+    Write write = std::move(queue_.front());
     queue_.pop_front();
     ++in_flight_;
-    auto done = [weak = std::weak_ptr(self_)](const Result<JsonPtr>& answer) {
-      const auto self = weak.lock();
-      if (self == nullptr) return;
-      if (!answer) LogDebug("event not written", {{"error", answer.error().message}});
-      --(*self)->in_flight_;
-      (*self)->Pump();
-    };
+    const EventApi through = event_api_;
+    const api::ResourceKind& kind = through == EventApi::kEvents ? kEvent : kCoreEvent;
     const WriteOptions options{.field_manager = options_.controller};
-    if (write.create) {
-      client_.Create(kEvent, write.event.namespace_name, *write.body, options, std::move(done));
+    const Series& series = write.series;
+    auto done = [weak = std::weak_ptr(self_), write, through](const Result<JsonPtr>& answer) {
+      if (const auto self = weak.lock()) (*self)->OnWritten(write, through, answer);
+    };
+    if (write.kind == WriteKind::kCreate) {
+      client_.Create(kind, series.event.namespace_name, EncodeWhole(series, through), options,
+                     std::move(done));
     } else {
-      client_.Patch(kEvent, write.event, PatchType::kMerge, *write.body, options, std::move(done));
+      client_.Patch(kind, series.event, PatchType::kMerge, EncodeRepeat(series, through), options,
+                    std::move(done));
     }
   }
+}
+
+void EventRecorder::OnWritten(const Write& write, EventApi through, const Result<JsonPtr>& answer) {
+  --in_flight_;
+  if (!answer) {
+    // A missing namespace is NotFound as well, and says so; then nobody needs the event.
+    const bool not_served = write.kind == WriteKind::kCreate && through == EventApi::kEvents &&
+                            answer.error().code == ErrorCode::kNotFound &&
+                            answer.error().message.find("namespaces") == std::string::npos;
+    if (not_served) {
+      event_api_ = EventApi::kCore;
+      queue_.push_front(write);
+    } else {
+      LogDebug("event not written", {{"error", answer.error().message}});
+    }
+  }
+  Pump();
 }
 
 }  // namespace berth::kube

@@ -5,6 +5,8 @@
 // series of the first one, written at most once a minute. Each object has a budget (25 at once,
 // then one in 10 s), so that one unlucky object cannot flood the API.
 //
+// Where the server does not serve events.k8s.io (Berth's own does not), core/v1 Events are written.
+//
 // Threads: one Executor.
 // Source: Kubernetes KEP-383; client-go tools/events.
 #pragma once
@@ -65,7 +67,13 @@ class EventRecorder {
   using SeriesKey = std::tuple<std::string, EventType, std::string, std::string>;
   struct Series {
     api::ObjectKey event;
+    ObjectReference regarding;
+    EventType type = EventType::kNormal;
+    std::string reason;
+    std::string action;
+    std::string note;
     int count = 1;
+    WallTime first_seen;
     WallTime last_seen;
     WallTime last_written;
   };
@@ -73,16 +81,20 @@ class EventRecorder {
     double tokens = 25;
     WallTime refilled;
   };
+  enum class WriteKind { kCreate, kUpdate };
   struct Write {
-    bool create = true;
-    api::ObjectKey event;
-    JsonPtr body;
+    WriteKind kind = WriteKind::kCreate;
+    Series series;
   };
+  enum class EventApi { kEvents, kCore };
 
   bool Spend(const std::string& object);
   void Enqueue(Write write);
   void Pump();
+  void OnWritten(const Write& write, EventApi through, const Result<JsonPtr>& answer);
   void Sweep();
+  Json EncodeWhole(const Series& series, EventApi event_api) const;
+  static Json EncodeRepeat(const Series& series, EventApi event_api);
 
   ApiClient& client_;
   const Clock& clock_;
@@ -90,6 +102,7 @@ class EventRecorder {
   Random random_;
   std::map<SeriesKey, Series> series_;
   std::map<std::string, Budget> budgets_;
+  EventApi event_api_ = EventApi::kEvents;
   std::deque<Write> queue_;
   std::size_t in_flight_ = 0;
   std::uint64_t dropped_ = 0;

@@ -62,6 +62,19 @@ TEST_F(EventsTest, QueueIsBoundedWhileTheApiIsSlow) {
   EXPECT_EQ(api_.requests().size(), 14U);
 }
 
+TEST_F(EventsTest, ServerWithoutTheGroupGetsCoreEvents) {
+  api_.FailNext("events.k8s.io", 404);
+  Record("one");
+  ASSERT_EQ(api_.requests().size(), 1U);
+  EXPECT_EQ(api_.requests()[0].path, "/api/v1/namespaces/team/events");
+  EXPECT_EQ(api_.requests()[0].body["message"], "one");
+  EXPECT_EQ(api_.requests()[0].body["involvedObject"]["uid"], "uid-w");
+  executor_.RunFor(1min);
+  Record("one");
+  EXPECT_EQ(api_.requests()[1].body,
+            (Json{{"count", 2}, {"lastTimestamp", "2026-01-01T00:01:00Z"}}));
+}
+
 TEST_F(EventsTest, LongNotesAreCut) {
   Record(std::string(5000, 'x'));
   EXPECT_EQ(api_.requests()[0].body["note"].get<std::string>().size(), 1024U);
