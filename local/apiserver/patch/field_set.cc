@@ -98,16 +98,28 @@ void FieldSet::Insert(std::span<const PathElement> path) {
 
 FieldSet FieldSet::Union(const FieldSet& other) const {
   FieldSet out = *this;
-  out.member_ = member_ || other.member_;
-  for (const auto& [element, child] : other.children_) {
-    const auto mine = out.children_.find(element);
-    if (mine == out.children_.end()) {
-      out.children_[element] = child;
-    } else {
-      mine->second = mine->second.Union(child);
-    }
-  }
+  out.Add(FieldSet(other));
   return out;
+}
+
+void FieldSet::Add(FieldSet&& other) {
+  if (empty()) {
+    *this = std::move(other);
+    return;
+  }
+  member_ = member_ || other.member_;
+  children_.merge(other.children_);
+  for (auto& [element, child] : other.children_) children_[element].Add(std::move(child));
+}
+
+void FieldSet::Subtract(const FieldSet& other) {
+  member_ = member_ && !other.member_;
+  for (const auto& [element, theirs] : other.children_) {
+    const auto mine = children_.find(element);
+    if (mine == children_.end()) continue;
+    mine->second.Subtract(theirs);
+    if (mine->second.empty()) children_.erase(mine);
+  }
 }
 
 FieldSet FieldSet::Intersection(const FieldSet& other) const {
@@ -123,13 +135,8 @@ FieldSet FieldSet::Intersection(const FieldSet& other) const {
 }
 
 FieldSet FieldSet::Difference(const FieldSet& other) const {
-  FieldSet out;
-  out.member_ = member_ && !other.member_;
-  for (const auto& [element, child] : children_) {
-    const FieldSet* theirs = other.Child(element);
-    FieldSet rest = theirs == nullptr ? child : child.Difference(*theirs);
-    if (!rest.empty()) out.children_[element] = std::move(rest);
-  }
+  FieldSet out = *this;
+  out.Subtract(other);
   return out;
 }
 

@@ -49,6 +49,10 @@ class FieldSet {
   FieldSet Difference(const FieldSet& other) const;           // exact members removed
   FieldSet RecursiveDifference(const FieldSet& other) const;  // with everything below them
 
+  // The same in place.
+  void Add(FieldSet&& other);            // Union
+  void Subtract(const FieldSet& other);  // Difference
+
   // Every member as a path for messages: `.spec.containers[name="a"].image`.
   std::vector<std::string> Paths() const;
 

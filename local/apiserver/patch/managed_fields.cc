@@ -127,16 +127,17 @@ Conflicts TakeChanges(const Json& before, const Json& after, const ManagerContex
           Without(Compare(versions.TypeAt(set.api_version), *left, *right), context.reset_fields);
     }
     const Comparison& change = by_version[set.api_version];
-    FieldSet conflict = set.fields.Intersection(change.modified.Union(change.added));
+    FieldSet conflict = set.fields.Intersection(change.modified);
+    conflict.Add(set.fields.Intersection(change.added));
     if (!conflict.empty()) conflicts[key] = std::move(conflict);
     if (!change.removed.empty()) removed[key] = change.removed;
     ++at;
   }
-  own = by_version[context.api_version];
+  own = std::move(by_version[context.api_version]);
   if (policy == ConflictPolicy::kFail && !conflicts.empty()) return conflicts;
   for (const auto* taken : {&conflicts, &removed}) {
     for (const auto& [key, fields] : *taken) {
-      managers[key].fields = managers[key].fields.Difference(fields);
+      managers[key].fields.Subtract(fields);
     }
   }
   for (auto at = managers.begin(); at != managers.end();) {
@@ -152,15 +153,16 @@ void Update(const Json& live, const Json& updated, const ManagerContext& context
   const ManagerKey self{.manager = "\x01", .subresource = context.subresource};
   Comparison change;
   TakeChanges(live, updated, context, self, ConflictPolicy::kForce, managers, change);
-  const FieldSet fields = change.modified.Union(change.added)
-                              .RecursiveDifference(context.reset_fields)
-                              .Difference(NeverTracked());
+  FieldSet fields = std::move(change.added);
+  fields.Add(std::move(change.modified));
+  if (!context.reset_fields.empty()) fields = fields.RecursiveDifference(context.reset_fields);
+  fields.Subtract(NeverTracked());
   if (fields.empty()) return;
   const ManagerKey key{.manager = manager.empty() ? "unknown" : manager,
                        .api_version = context.api_version,
                        .subresource = context.subresource};
   ManagedSet& set = managers[key];
-  set.fields = set.fields.Union(fields);
+  set.fields.Add(std::move(fields));
   set.api_version = context.api_version;
   set.time = FormatTime(context.now);
 }
@@ -331,7 +333,7 @@ std::variant<Json, Conflicts> Merge(const Json& live, const Json& config,
   Conflicts conflicts = TakeChanges(live, merged, context, self, policy, changed, change);
   if (policy == ConflictPolicy::kFail && !conflicts.empty()) return conflicts;
   if (const auto mine = changed.find(self); mine != changed.end()) {
-    mine->second.fields = mine->second.fields.Difference(NeverTracked());
+    mine->second.fields.Subtract(NeverTracked());
     if (mine->second.fields.empty()) changed.erase(mine);
   }
   managers = std::move(changed);
@@ -353,9 +355,8 @@ std::string ManagerFromUserAgent(std::string_view user_agent) {
 }
 
 void TrackUpdate(const Json* live, Json& updated, const ManagerContext& context) {
-  const Json old_object = live == nullptr ? Json::object() : *live;
   const Json& asked = MetaMember(updated, "managedFields");
-  const Json& had = MetaMember(old_object, "managedFields");
+  const Json had = live == nullptr ? Json() : MetaMember(*live, "managedFields");
   std::optional<Managers> managers;
   if (context.subresource.empty() && IsReset(asked)) {
     managers = Managers{};
@@ -367,7 +368,9 @@ void TrackUpdate(const Json* live, Json& updated, const ManagerContext& context)
   SetManagedFields(updated, nullptr);
   // An object that nobody tracks stays so until the first apply.
   if (managers->empty() && live != nullptr) return;
-  Update(WithoutManagedFields(old_object), updated, context, context.manager, *managers);
+  // Both sides without the bookkeeping itself, which nobody owns.
+  Update(live == nullptr ? Json::object() : WithoutManagedFields(*live), updated, context,
+         context.manager, *managers);
   CapUpdaters(*managers);
   SetManagedFields(updated, WriteManagers(*managers));
 }
