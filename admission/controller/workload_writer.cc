@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "admission/controller/status_patch.h"
+#include "api/codec/admission_status.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 
@@ -17,7 +17,7 @@ void WorkloadWriter::ApplyStatus(const api::Workload& base, const api::WorkloadS
                                  Done done) {
   Enqueue({base.meta.key(),
            kube::PatchType::kApply,
-           std::make_shared<const Json>(AdmissionStatusPatch(base, status)),
+           std::make_shared<const Json>(api::AdmissionStatusPatch(base, status)),
            {.field_manager = api::kAdmissionManager,
             .force = kube::Force::kYes,
             .subresource = "status"},

@@ -24,7 +24,7 @@ class WorkloadWriter {
                  std::size_t max_in_flight = 64)
       : client_(client), workloads_(workloads), max_in_flight_(max_in_flight) {}
 
-  // See status_patch.h.
+  // See api/codec/admission_status.h.
   void ApplyStatus(const api::Workload& base, const api::WorkloadStatus& status, Done done);
   void Deactivate(const api::Workload& workload, Done done);  // spec.active=false
   void RemoveFinalizer(const api::Workload& workload, Done done);

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "admission/controller/status_patch.h"
+#include "api/codec/admission_status.h"
 #include "api/codec/codec.h"
 #include "api/labels.h"
 #include "api/reasons.h"
@@ -291,8 +291,7 @@ std::vector<kube::Step> JobReconciler::StatusSteps(const JobAction& action) {
   }
   if (const auto* a = std::get_if<ReleaseQuota>(&action)) {
     return apply("releasing the quota", a->key,
-                 admission::AdmissionStatusPatch(Stored(a->key), a->status),
-                 api::kAdmissionManager);
+                 api::AdmissionStatusPatch(Stored(a->key), a->status), api::kAdmissionManager);
   }
   return {};
 }

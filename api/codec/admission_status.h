@@ -1,5 +1,6 @@
-// admission/controller/status_patch.h — the server-side apply document for what the admission side
-// owns of a Workload's status (field manager kueue-admission).
+// api/codec/admission_status.h — the server-side apply document for what the admission side owns of
+// a Workload's status (field manager kueue-admission). Whoever writes as that manager, the job
+// controller that releases quota too, writes this.
 //
 // Owned: admission, requeueState, admissionChecks, schedulingStats, unhealthyNodes,
 // resourceRequests, accumulatedPastExecutionTimeSeconds, and every condition but PodsReady and
@@ -10,10 +11,10 @@
 
 #include "api/workload.h"
 
-namespace berth::admission {
+namespace berth::api {
 
 // Strict: it carries uid and resourceVersion of `base`, so that a status computed from a stale
 // object is refused (kConflict).
-nlohmann::json AdmissionStatusPatch(const api::Workload& base, const api::WorkloadStatus& status);
+nlohmann::json AdmissionStatusPatch(const Workload& base, const WorkloadStatus& status);
 
-}  // namespace berth::admission
+}  // namespace berth::api

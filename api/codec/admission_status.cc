@@ -1,0 +1,27 @@
+#include "api/codec/admission_status.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/codec.h"
+#include "api/reasons.h"
+
+namespace berth::api {
+
+nlohmann::json AdmissionStatusPatch(const Workload& base, const WorkloadStatus& status) {
+  WorkloadStatus owned = status;
+  owned.reclaimable_pods.clear();
+  std::erase_if(owned.conditions, [](const Condition& condition) {
+    return condition.type == kPodsReady || condition.type == kFinished;
+  });
+  const ResourceKind& kind = KindOf<Workload>();
+  return {{"apiVersion", kind.api_version()},
+          {"kind", kind.kind},
+          {"metadata",
+           {{"name", base.meta.name},
+            {"namespace", base.meta.namespace_name},
+            {"uid", base.meta.uid},
+            {"resourceVersion", base.meta.resource_version}}},
+          {"status", Encode(owned)}};
+}
+
+}  // namespace berth::api
