@@ -21,10 +21,8 @@ constexpr Duration kKindsRetry = std::chrono::milliseconds(200);
 constexpr Duration kErrorRetry = std::chrono::seconds(1);
 constexpr Duration kLongestSleep = std::chrono::minutes(5);  // wall clocks can jump
 
-bool HasEnded(const Json& pod) {
-  const std::string phase = StringAt(pod, {"status", "phase"});
-  return phase == "Succeeded" || phase == "Failed";
-}
+// Pods change often and in numbers; the cloud need not see each change at once.
+constexpr Duration kPodBatch = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -63,7 +61,9 @@ void CloudDriver::Begin() {
   is_tracking_ = true;
   for (const ResourceId* resource :
        {&kNodes, &kPods, &kPodTemplates, &kNodePools, &kProvisioningRequests}) {
-    cache_.Listen(*resource, [this](const cluster::ObjectChange&) { StepAt(clock_.Now()); });
+    const Duration delay = resource == &kPods ? kPodBatch : Duration::zero();
+    cache_.Listen(*resource,
+                  [this, delay](const cluster::ObjectChange&) { StepAt(clock_.Now() + delay); });
   }
   StepAt(clock_.Now());
 }
@@ -93,9 +93,7 @@ CloudView CloudDriver::View() {
   CloudView view;
   for (const auto& [key, pool] : cache_.All(kNodePools)) view.pools.push_back(ReadNodePool(pool));
   for (const auto& [key, node] : cache_.All(kNodes)) view.nodes.push_back(node);
-  for (const auto& [key, pod] : cache_.All(kPods)) {
-    if (!HasEnded(*pod)) view.pods.push_back(pod);
-  }
+  view.pods = cache_.ByIndex(kPods, cluster::kUnfinishedIndex, "yes");
   for (const auto& [key, request] : cache_.All(kProvisioningRequests)) {
     if (StringAt(*request, {"spec", "provisioningClassName"}) != kOurClass) continue;
     view.requests.push_back(request);

@@ -21,7 +21,8 @@ namespace berth::local::cloud {
 
 class CloudDriver {
  public:
-  // Begins in a task of `executor`. Stop the executor before the driver is destroyed.
+  // `cache` is a Cluster's. Begins in a task of `executor`. Stop the executor before the driver is
+  // destroyed.
   CloudDriver(Api& api, cluster::ObjectCache& cache, const Clock& clock, Executor& executor,
               CloudTimes times = {});
   CloudDriver(const CloudDriver&) = delete;

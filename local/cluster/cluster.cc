@@ -30,7 +30,13 @@ struct Cluster::Parts {
         binder(api, cache, on, event_writes(), clock),
         garbage(api, cache, on, clock),
         namespaces(api, cache, on, clock),
-        pods({api, cache, on, event_writes(), clock, runner, folders, images}) {}
+        pods({api, cache, on, event_writes(), clock, runner, folders, images}) {
+    cache.AddIndex(kPods, kUnfinishedIndex, [](const Json& pod) -> std::vector<std::string> {
+      const std::string phase = StringAt(pod, {"status", "phase"});
+      if (phase == "Succeeded" || phase == "Failed") return {};
+      return {"yes"};
+    });
+  }
 
   // In a task of the executor. Nodes come before pods: a pod without its node is lost.
   void Begin() {

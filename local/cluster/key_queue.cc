@@ -9,6 +9,8 @@ namespace {
 
 constexpr Duration kFirstBackoff = std::chrono::milliseconds(10);
 constexpr Duration kLongestBackoff = std::chrono::seconds(30);
+constexpr Duration kLongestRest = std::chrono::seconds(1);
+constexpr Duration kShortRest = std::chrono::milliseconds(2);  // not worth remembering
 // Wall clocks can jump; a look that comes too early only looks again.
 constexpr Duration kLongestSleep = std::chrono::minutes(5);
 
@@ -19,7 +21,7 @@ KeyQueue::KeyQueue(std::string name, Executor& executor, const Clock& clock, Loo
 
 void KeyQueue::AddAfter(const ObjectKey& key, Duration delay) {
   Entry& entry = entries_[key];
-  delay = std::clamp(delay, Duration::zero(), kLongestSleep);
+  delay = std::clamp(delay, entry.rest, kLongestSleep);
   const WallTime due = clock_.Now() + delay;
   if (entry.due && *entry.due <= due) return;
   entry.due = due;
@@ -34,8 +36,10 @@ void KeyQueue::Run(const ObjectKey& key, std::uint64_t ticket) {
   const auto found = entries_.find(key);
   if (found == entries_.end() || found->second.ticket != ticket) return;
   found->second.due.reset();
+  const SteadyTime begin = clock_.SteadyNow();
   const Result<NextLook> looked = look_(key);
   Entry& entry = entries_[key];
+  entry.rest = std::min(clock_.SteadyNow() - begin, kLongestRest);
   if (!looked) {
     const int doublings = std::min(entry.failures++, 12);
     // A conflict is the usual race with another writer: the cache will know better in a moment.
@@ -47,7 +51,7 @@ void KeyQueue::Run(const ObjectKey& key, std::uint64_t ticket) {
   entry.failures = 0;
   if (looked->at) {
     AddAfter(key, *looked->at - clock_.Now());
-  } else if (!entry.due) {
+  } else if (!entry.due && entry.rest < kShortRest) {
     entries_.erase(key);
   }
 }

@@ -1,5 +1,6 @@
 // local/cluster/key_queue.h — which objects to look at, and when: each key at most once at a time,
-// again after its next look, with growing delays while looking at it fails.
+// again after its next look, with growing delays while looking at it fails. An object that takes
+// long to look at rests as long between looks: what happens meanwhile is seen at once.
 //
 // Threads: tasks of one Executor (and before its first task).
 #pragma once
@@ -36,6 +37,7 @@ class KeyQueue {
     std::optional<WallTime> due;
     std::uint64_t ticket = 0;  // of the posted task that will look; older tasks do nothing
     int failures = 0;
+    Duration rest{};  // how long the last look took: the next one waits as long
   };
   void Run(const ObjectKey& key, std::uint64_t ticket);
 

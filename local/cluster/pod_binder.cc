@@ -80,7 +80,7 @@ void PodBinder::OnNode(const ObjectChange& change) {
   LookSoon();
 }
 
-void PodBinder::LookSoon(Duration delay) {
+void PodBinder::LookAfter(Duration delay) {
   if (look_is_posted_) return;
   look_is_posted_ = true;
   executor_.PostAfter(delay, [this, alive = std::weak_ptr<bool>(alive_)] {
@@ -91,6 +91,8 @@ void PodBinder::LookSoon(Duration delay) {
 }
 
 void PodBinder::LookAtAll() {
+  const SteadyTime begin = clock_.SteadyNow();
+  refusal_by_shape_.clear();
   std::vector<Object> waiting = cache_.ByIndex(kPods, kWaiting, "yes");
   const auto rank = [](const Object& pod) {
     return std::tuple(-IntAt(*pod, {"spec", "priority"}),
@@ -100,13 +102,33 @@ void PodBinder::LookAtAll() {
             [&](const Object& a, const Object& b) { return rank(a) < rank(b); });
   bool all_answered = true;
   for (const Object& pod : waiting) all_answered = Place(pod) && all_answered;
-  if (!all_answered) LookSoon(kErrorDelay);
+  last_look_ = clock_.SteadyNow() - begin;
+  if (!all_answered) LookAfter(kErrorDelay);
 }
 
 bool PodBinder::Place(const Object& pod) {
+  const std::string shape = ShapeOf(*pod);
+  const auto known = refusal_by_shape_.find(shape);
+  if (known != refusal_by_shape_.end()) return Refuse(*pod, known->second);
   const auto choice = ChooseNode(*pod, rooms_);
-  if (const auto* node = std::get_if<ChosenNode>(&choice)) return Bind(*pod, node->name);
-  return Refuse(*pod, std::get<NoNode>(choice).message);
+  if (const auto* node = std::get_if<ChosenNode>(&choice)) {
+    refusal_by_shape_.clear();
+    return Bind(*pod, node->name);
+  }
+  const std::string& message = std::get<NoNode>(choice).message;
+  if (!shape.empty()) refusal_by_shape_[shape] = message;
+  return Refuse(*pod, message);
+}
+
+// Pods of one controller come from one template; what may differ is where each must go.
+std::string PodBinder::ShapeOf(const Json& pod) const {
+  const Json* owner = ControllerRef(pod);
+  if (owner == nullptr) return "";
+  std::string shape = StringAt(*owner, {"uid"});
+  for (const char* field : {"nodeSelector", "affinity"}) {
+    if (const Json* value = Find(pod, {"spec", field}); value != nullptr) shape += value->dump();
+  }
+  return shape;
 }
 
 bool PodBinder::Bind(const Json& pod, const std::string& node) {

@@ -28,10 +28,12 @@ class PodBinder {
  private:
   void OnPod(const ObjectChange& change);
   void OnNode(const ObjectChange& change);
-  void LookSoon(Duration delay = Duration::zero());
+  void LookSoon() { LookAfter(last_look_); }
+  void LookAfter(Duration delay);
   void LookAtAll();
   // Whether the pod has its answer; false: an error, to be tried again.
   bool Place(const Object& pod);
+  std::string ShapeOf(const Json& pod) const;
   bool Bind(const Json& pod, const std::string& node);
   bool Refuse(const Json& pod, const std::string& message);
 
@@ -43,7 +45,10 @@ class PodBinder {
   EventRecorder events_;
   NodeRooms rooms_;
   std::map<std::string, api::ResourceAmounts> used_by_node_;  // nodes that are not there included
+  // What pods of one controller with the same selection were told in this look; a bind ends it.
+  std::map<std::string, std::string> refusal_by_shape_;
   bool look_is_posted_ = false;
+  Duration last_look_{};  // how long it took: half of the time is for others
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

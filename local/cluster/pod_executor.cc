@@ -12,6 +12,7 @@ namespace berth::local::cluster {
 namespace {
 
 constexpr Duration kRetryDelay = std::chrono::seconds(10);
+constexpr std::size_t kMostLastWords = 2048;  // kubelet's limit
 constexpr int kStartFailed = 128;  // the exit code of a container that could not be started
 
 bool IsTerminal(const Json& pod) {
@@ -304,8 +305,20 @@ void PodExecutor::OnExit(const std::string& uid, std::size_t at, ProcessExit exi
   container.exit_code = exit.exit_code;
   container.signal = exit.signal;
   container.end_reason.clear();
-  container.end_message.clear();
+  container.end_message = exit.exit_code == 0 ? "" : LastWords(*live.pod, container);
   pods_.Add(KeyOf(*live.pod));
+}
+
+// terminationMessagePolicy FallbackToLogsOnError: the end of the log.
+std::string PodExecutor::LastWords(const Json& pod, const ContainerRun& container) const {
+  const Json* spec = FindContainer(pod, container);
+  if (spec == nullptr || StringAt(*spec, {"terminationMessagePolicy"}) != "FallbackToLogsOnError") {
+    return "";
+  }
+  const Json tail =
+      services_.folders.LogTail(pod, container.name, container.restarts, kMostLastWords);
+  // Programs write what they like; JSON is UTF-8.
+  return Json::parse(tail.dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
 }
 
 Json PodExecutor::ReadData(const std::string& namespace_name, DataKind kind,

@@ -68,6 +68,7 @@ class PodExecutor {
   void ReportMissingImage(const Json& pod, ContainerRun& container);
   void SignalAll(const Live& live, int signal);
   void OnExit(const std::string& uid, std::size_t at, ProcessExit exit);
+  std::string LastWords(const Json& pod, const ContainerRun& container) const;
   Json ReadData(const std::string& namespace_name, DataKind kind, const std::string& name);
 
   Services services_;

@@ -1,6 +1,8 @@
 #include "local/cluster/pod_folders.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "base/log/log.h"
 #include "local/cluster/fields.h"
@@ -47,6 +49,20 @@ std::string PodFolders::WorkFolder(const Json& pod) const { return Folder(pod) +
 
 std::string PodFolders::LogPath(const Json& pod, const std::string& container, int restart) const {
   return Folder(pod) + "/" + container + "/" + std::to_string(restart) + ".log";
+}
+
+std::string PodFolders::LogTail(const Json& pod, const std::string& container, int restart,
+                                std::size_t most_bytes) const {
+  std::ifstream file(LogPath(pod, container, restart), std::ios::binary | std::ios::ate);
+  if (!file) return "";
+  const auto size = static_cast<std::size_t>(std::max<std::streamoff>(file.tellg(), 0));
+  const std::size_t begin = size > most_bytes ? size - most_bytes : 0;
+  std::string text(size - begin, '\0');
+  file.seekg(static_cast<std::streamoff>(begin));
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (begin == 0) return text;
+  const std::size_t line_end = text.find('\n');
+  return line_end == std::string::npos ? text : text.substr(line_end + 1);
 }
 
 std::string PodFolders::RecordPath(const Json& pod, const std::string& container) const {

@@ -31,6 +31,10 @@ class PodFolders {
   std::string LogPath(const Json& pod, const std::string& container, int restart) const;
   std::string RecordPath(const Json& pod, const std::string& container) const;
 
+  // At most the last `most_bytes` of a log, from the beginning of a line; "" if there is none.
+  std::string LogTail(const Json& pod, const std::string& container, int restart,
+                      std::size_t most_bytes) const;
+
   // Kills the processes that the records of an earlier life name.
   void SweepRecords() const;
   // Removes the folders of pods other than these uids.

@@ -118,6 +118,15 @@ TEST_F(PodExecutorTest, ExitCodesAndSignals) {
   EXPECT_EQ(End("signal")["signal"], 9);
 }
 
+TEST_F(PodExecutorTest, LastWordsOfAFailure) {
+  const Json containers = Json::parse(R"([{"name": "main", "image": "shell",
+      "terminationMessagePolicy": "FallbackToLogsOnError",
+      "args": ["-c", "printf 'out of \\377 memory' >&2; exit 1"]}])");
+  CreatePod("p", "", {{"spec", {{"containers", containers}}}});
+  ASSERT_TRUE(ReachesPhase("p", "Failed"));
+  EXPECT_EQ(End("p")["message"], "out of \xEF\xBF\xBD memory");
+}
+
 TEST_F(PodExecutorTest, OnFailureRestartsInPlace) {
   CreatePod("p", "test -e again && exit 0; touch again; exit 1",
             {{"spec", {{"restartPolicy", "OnFailure"}}}});
