@@ -93,6 +93,10 @@ class Scheduler {
   // null: unknown, or gone.
   const api::Workload* workload(WorkloadId id) const;
   std::optional<WorkloadId> Find(const api::ObjectKey& key) const;
+  // Equal for workloads that cannot be told apart (WorkloadInfo::shape). `id` must be known.
+  std::uint64_t ShapeOf(WorkloadId id) const {
+    return records_[static_cast<std::size_t>(id)]->info.shape;
+  }
   std::vector<api::ObjectKey> Keys(const std::vector<WorkloadId>& ids) const;
   // The share of a queue or cohort, as its status shows it.
   std::int64_t WeightedShareOf(NodeId node);

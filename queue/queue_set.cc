@@ -382,4 +382,8 @@ bool QueueSet::IsQueued(WorkloadId workload) const {
   return static_cast<std::size_t>(workload) < nodes_.size() && node(workload).cluster_queue >= 0;
 }
 
+bool QueueSet::IsInadmissible(WorkloadId workload) const {
+  return IsQueued(workload) && entry(node(workload).cluster_queue).pending->IsWaiting(workload);
+}
+
 }  // namespace berth::queue

@@ -117,6 +117,7 @@ class QueueSet {
   QueueView View(ClusterQueueId queue) const;
   std::int64_t PendingCount(ClusterQueueId queue) const;  // heads in flight not included
   bool IsQueued(WorkloadId workload) const;
+  bool IsInadmissible(WorkloadId workload) const;  // queued, and not competing for the head
 
  private:
   struct ClusterQueueEntry {

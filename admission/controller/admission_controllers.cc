@@ -16,6 +16,7 @@
 namespace berth::admission {
 namespace {
 
+constexpr int kMaxCohortDepth = 64;              // against cycles of parents
 constexpr char kByLocalQueue[] = "localQueue";   // "namespace/name"
 constexpr char kByReservation[] = "reservedIn";  // ClusterQueue
 
@@ -42,6 +43,7 @@ struct AdmissionControllers::Impl {
   QueueLookup MakeLookup() const;
   QueueReconcilerParts MakeQueueParts();
   QueueStanding StandingOf(const std::string& name);
+  std::optional<std::int64_t> CohortShare(const std::string& name);
   void AddIndexes();
   void WatchWorkloads();
   void WatchLocalQueues();
@@ -52,6 +54,7 @@ struct AdmissionControllers::Impl {
 
   void AddWorkloadsOf(const api::ClusterQueue& queue);
   void AddAllClusterQueues();
+  void AddCohortsOf(const std::string& cluster_queue);
   void AddDeletedUsed();
   bool FlavorInUse(const std::string& name) const;
   bool CheckInUse(const std::string& name) const;
@@ -67,6 +70,7 @@ struct AdmissionControllers::Impl {
   kube::Informer<api::AdmissionCheck>& checks;
   kube::Informer<api::Topology>& topologies;
 
+  const bool fair_sharing;
   AdmissionMetrics metrics;
   Scheduler scheduler;
   WorkloadTally tally;
@@ -77,6 +81,7 @@ struct AdmissionControllers::Impl {
   WorkloadReconciler workload_reconciler;
   ClusterQueueReconciler cluster_queue_reconciler;
   LocalQueueReconciler local_queue_reconciler;
+  CohortReconciler cohort_reconciler;
   InUseReconciler<api::ResourceFlavor> flavor_reconciler;
   InUseReconciler<api::AdmissionCheck> check_reconciler;
   InUseReconciler<api::Topology> topology_reconciler;
@@ -84,6 +89,7 @@ struct AdmissionControllers::Impl {
   kube::Controller& workload_controller;
   kube::Controller& cluster_queue_controller;
   kube::Controller& local_queue_controller;
+  kube::Controller& cohort_controller;
   kube::Controller& flavor_controller;
   kube::Controller& check_controller;
   kube::Controller& topology_controller;
@@ -101,6 +107,7 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
       flavors(manager.InformerFor<api::ResourceFlavor>()),
       checks(manager.InformerFor<api::AdmissionCheck>()),
       topologies(manager.InformerFor<api::Topology>()),
+      fair_sharing(options.scheduler.fair_sharing.has_value()),
       metrics(the_metrics),
       scheduler(WithListing(options.scheduler)),
       writer(manager.client(), workloads),
@@ -113,6 +120,8 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
                           }),
       cluster_queue_reconciler(MakeQueueParts()),
       local_queue_reconciler(MakeQueueParts()),
+      cohort_reconciler(manager.client(), cohorts, clock,
+                        [this](const std::string& name) { return CohortShare(name); }),
       flavor_reconciler(manager.client(), flavors,
                         [this](const std::string& name) { return FlavorInUse(name); }),
       check_reconciler(manager.client(), checks,
@@ -125,6 +134,7 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
           cluster_queue_reconciler, {.max_concurrent = options.queue_concurrency})),
       local_queue_controller(manager.AddController(local_queue_reconciler,
                                                    {.max_concurrent = options.queue_concurrency})),
+      cohort_controller(manager.AddController(cohort_reconciler, {})),
       flavor_controller(manager.AddController(flavor_reconciler, {})),
       check_controller(manager.AddController(check_reconciler, {})),
       topology_controller(manager.AddController(topology_reconciler, {})) {
@@ -175,7 +185,17 @@ QueueStanding AdmissionControllers::Impl::StandingOf(const std::string& name) {
   const auto id = scheduler.state().FindQueue(name);
   if (!id) return {false, "Unknown", "Can't admit new workloads: unknown."};
   const QueueState& queue = scheduler.state().queue(*id);
-  return {queue.active(), queue.ActiveReason(), queue.ActiveMessage(), std::nullopt};
+  std::optional<std::int64_t> share;
+  if (fair_sharing && queue.active() && !scheduler.state().tree().InCycle(queue.node)) {
+    share = scheduler.WeightedShareOf(queue.node);
+  }
+  return {queue.active(), queue.ActiveReason(), queue.ActiveMessage(), share};
+}
+
+std::optional<std::int64_t> AdmissionControllers::Impl::CohortShare(const std::string& name) {
+  const std::optional<NodeId> node = scheduler.state().CohortNode(name);
+  if (!fair_sharing || !node || scheduler.state().tree().InCycle(*node)) return std::nullopt;
+  return scheduler.WeightedShareOf(*node);
 }
 
 void AdmissionControllers::Impl::AddIndexes() {
@@ -195,7 +215,10 @@ void AdmissionControllers::Impl::AddIndexes() {
 void AdmissionControllers::Impl::WatchWorkloads() {
   const auto changed = [this](const api::Workload* before, const api::Workload* after) {
     const WorkloadTally::Touched touched = tally.Change(before, after);
-    for (const std::string& name : touched.cluster_queues) cluster_queue_controller.Add({"", name});
+    for (const std::string& name : touched.cluster_queues) {
+      cluster_queue_controller.Add({"", name});
+      if (fair_sharing) AddCohortsOf(name);
+    }
     for (const api::ObjectKey& key : touched.local_queues) {
       local_queue_controller.Add(key);
       if (const auto queue = local_queues.Get(key)) {
@@ -302,7 +325,8 @@ void AdmissionControllers::Impl::WatchUsed(kube::Controller& controller) {
 }
 
 void AdmissionControllers::Impl::WatchCohorts() {
-  const auto touch = [this](const auto&) {
+  const auto touch = [this](const auto& cohort) {
+    cohort_controller.Add(cohort->meta.key());
     AddAllClusterQueues();
     AddDeletedUsed();
   };
@@ -313,6 +337,16 @@ void AdmissionControllers::Impl::WatchCohorts() {
 
 void AdmissionControllers::Impl::AddAllClusterQueues() {
   for (const auto& [key, queue] : cluster_queues.objects()) cluster_queue_controller.Add(key);
+}
+
+void AdmissionControllers::Impl::AddCohortsOf(const std::string& cluster_queue) {
+  const auto queue = cluster_queues.Get({"", cluster_queue});
+  std::string name = queue == nullptr ? "" : queue->spec.cohort_name;
+  for (int depth = 0; !name.empty() && depth < kMaxCohortDepth; ++depth) {
+    cohort_controller.Add({"", name});
+    const auto cohort = cohorts.Get({"", name});
+    name = cohort == nullptr ? "" : cohort->spec.parent_name;
+  }
 }
 
 void AdmissionControllers::Impl::AddDeletedUsed() {

@@ -147,4 +147,17 @@ void LocalQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
               done);
 }
 
+void CohortReconciler::Reconcile(const api::ObjectKey& key, Done done) {
+  const auto cohort = cohorts_.Get(key);
+  if (cohort == nullptr) {
+    written_at_.erase(key);
+    return done(NextLook{});
+  }
+  const std::optional<std::int64_t> share = share_(key.name);
+  if (!share || share == cohort->weighted_share) return done(NextLook{});
+  if (const auto wait = MustWait(written_at_, key, clock_)) return done(NextLook{wait});
+  written_at_[key] = clock_.SteadyNow();
+  WriteStatus(client_, cohorts_, *cohort, {{"fairSharing", {{"weightedShare", *share}}}}, done);
+}
+
 }  // namespace berth::admission

@@ -73,4 +73,22 @@ class LocalQueueReconciler final : public kube::Reconciler {
   std::map<api::ObjectKey, SteadyTime> written_at_;
 };
 
+// Fair sharing only: a cohort's share.
+class CohortReconciler final : public kube::Reconciler {
+ public:
+  CohortReconciler(kube::ApiClient& client, kube::Informer<api::Cohort>& cohorts,
+                   const Clock& clock,
+                   std::function<std::optional<std::int64_t>(const std::string&)> share)
+      : client_(client), cohorts_(cohorts), clock_(clock), share_(std::move(share)) {}
+  std::string_view name() const override { return "cohort"; }
+  void Reconcile(const api::ObjectKey& key, Done done) override;
+
+ private:
+  kube::ApiClient& client_;
+  kube::Informer<api::Cohort>& cohorts_;
+  const Clock& clock_;
+  std::function<std::optional<std::int64_t>(const std::string&)> share_;
+  std::map<api::ObjectKey, SteadyTime> written_at_;
+};
+
 }  // namespace berth::admission

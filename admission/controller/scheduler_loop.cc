@@ -18,6 +18,7 @@ constexpr Duration kLongestPause = std::chrono::seconds(1);
 constexpr Duration kWakeUpBatch = std::chrono::seconds(1);
 constexpr Duration kPutAside = std::chrono::seconds(10);
 constexpr std::size_t kMaxOpenWrites = 512;
+constexpr std::size_t kMaxParkedShapes = 10'000;
 
 // Whether a change of the object can let it, or somebody else, move. Texts cannot.
 bool Matters(const api::Workload& before, const api::Workload& after) {
@@ -104,6 +105,7 @@ void SchedulerLoop::FeedWorkloads() {
   workloads_.AddHandler({.on_add =
                              [this, apply](const auto& object) {
                                apply(object);
+                               NoteParkedOnArrival(*object);
                                Changed();
                              },
                          .on_update =
@@ -183,6 +185,7 @@ void SchedulerLoop::ScheduleWakeUps() {
     loop.wake_up_posted_ = false;
     if (!loop.running_) return;
     loop.parts_.scheduler.RunWakeUps(loop.parts_.clock.Now());
+    loop.parked_shapes_.clear();
     loop.Changed();
   });
 }
@@ -323,10 +326,27 @@ SchedulerLoop::Progress SchedulerLoop::Evict(const Decision& decision, const Vic
 void SchedulerLoop::NotePending(const Decision& decision) {
   const std::string reason = PendingReason(decision);
   if (reason.empty()) return;
+  const Vocabulary& vocabulary = parts_.scheduler.vocabulary();
   const std::string& queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
-  parts_.notes.Note(decision.object->meta.key(),
-                    {reason, PendingMessage(decision, parts_.scheduler.vocabulary(), queue),
-                     RequestsOf(decision, parts_.scheduler.vocabulary())});
+  PendingNote note{reason, PendingMessage(decision, vocabulary, queue),
+                   RequestsOf(decision, vocabulary)};
+  if (decision.to == queue::Destination::kInadmissible) {
+    if (parked_shapes_.size() >= kMaxParkedShapes) parked_shapes_.clear();
+    parked_shapes_[{decision.cluster_queue, decision.assignment.scan.shape}] = note;
+  }
+  parts_.notes.Note(decision.object->meta.key(), std::move(note));
+}
+
+// A workload like one that has just been refused does not get a decision of its own.
+void SchedulerLoop::NoteParkedOnArrival(const api::Workload& workload) {
+  const api::ObjectKey key = workload.meta.key();
+  const std::optional<WorkloadId> id = parts_.scheduler.Find(key);
+  if (!running_ || !id || !parts_.scheduler.queues().IsInadmissible(*id)) return;
+  const auto queue =
+      parts_.scheduler.queues().ClusterQueueOf({key.namespace_name, workload.spec.queue_name});
+  if (!queue) return;
+  const auto known = parked_shapes_.find({*queue, parts_.scheduler.ShapeOf(*id)});
+  if (known != parked_shapes_.end()) parts_.notes.Note(key, known->second);
 }
 
 // Workloads that were parked because an equal one of their queue got nothing wait for the same.

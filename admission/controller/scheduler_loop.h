@@ -78,6 +78,7 @@ class SchedulerLoop {
   Progress Evict(const Decision& decision, const Victim& victim);
   void NotePending(const Decision& decision);
   void NoteParked(const CycleResult& result);
+  void NoteParkedOnArrival(const api::Workload& workload);
   void TakeBack(const api::ObjectKey& key, const Error& error);
   void ReadBack(const api::ObjectKey& key, int attempt);
   void Reapply(const api::ObjectKey& key);
@@ -93,6 +94,8 @@ class SchedulerLoop {
   std::int64_t cycle_count_ = 0;
   std::size_t open_writes_ = 0;
   std::set<api::ObjectKey> put_aside_;
+  // Why the last of a shape was parked in a queue; those that come after it wait for the same.
+  std::map<std::pair<ClusterQueueId, std::uint64_t>, PendingNote> parked_shapes_;
   std::shared_ptr<SchedulerLoop*> self_;
 };
 

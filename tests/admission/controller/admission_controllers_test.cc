@@ -193,6 +193,18 @@ TEST_F(AdmissionControllersTest, ManyAreAdmittedInPriorityOrderWithoutOvercommit
   EXPECT_TRUE(admission_->idle());
 }
 
+TEST_F(AdmissionControllersTest, LateTwinOfARefusedWorkloadIsToldTheSame) {
+  PutQueues(1);
+  PutWorkload("big", 5);
+  executor_.RunFor(5s);
+  EXPECT_EQ(ReasonOf("big", api::kQuotaReserved), "ExceedsMaxQuota");
+  const std::int64_t cycles = admission_->cycle_count();
+  PutWorkload("twin", 5);
+  executor_.RunFor(5s);
+  EXPECT_EQ(admission_->cycle_count(), cycles) << "it is parked on arrival";
+  EXPECT_EQ(MessageOf("twin", api::kQuotaReserved), MessageOf("big", api::kQuotaReserved));
+}
+
 TEST_F(AdmissionControllersTest, AtRestNothingIsWritten) {
   PutQueues(4, {{"queueingStrategy", "StrictFIFO"}});
   PutWorkload("a", 3);

@@ -38,8 +38,8 @@ class AdmissionFixture : public ::testing::Test {
         *client_, clock_,
         kube::EventRecorder::Options{.controller = "kueue-admission", .instance = "test"});
     metrics_ = std::make_unique<kube::Metrics>();
-    admission_ = std::make_unique<AdmissionControllers>(*manager_, clock_, *events_, *metrics_,
-                                                        AdmissionControllersOptions{});
+    admission_ =
+        std::make_unique<AdmissionControllers>(*manager_, clock_, *events_, *metrics_, options_);
     manager_->StartInformers();
     manager_->StartControllers();
   }
@@ -150,6 +150,7 @@ class AdmissionFixture : public ::testing::Test {
     return reasons;
   }
 
+  AdmissionControllersOptions options_;
   FakeClock clock_;
   SimExecutor executor_{clock_};
   kube::FakeTransport api_{executor_, clock_};

@@ -115,6 +115,25 @@ TEST_F(QueueStatusTest, DeletedClusterQueueDrainsFirst) {
   EXPECT_EQ(api_.Find(std::string(kKueueRoot) + "clusterqueues/cq"), nullptr);
 }
 
+TEST_F(QueueStatusTest, SharesAreShownWithFairSharingOnly) {
+  api_.Put("/api/v1/namespaces", {{"metadata", {{"name", "team"}}}});
+  Put("resourceflavors", "default", Json::object());
+  Put("cohorts", "lab", Json::object());
+  PutClusterQueue("cq", 2, {{"cohortName", "lab"}});
+  PutClusterQueue("other", 8, {{"cohortName", "lab"}});
+  PutLocalQueue("lq", "cq");
+  PutWorkload("a", 4);
+  executor_.RunFor(5s);
+  EXPECT_FALSE(Object("clusterqueues/cq")["status"].contains("fairSharing"));
+  Crash();
+  options_.scheduler.fair_sharing.emplace();
+  Boot();
+  executor_.RunFor(5s);
+  // It borrows 2 of the 10 that the cohort can lend.
+  EXPECT_EQ(Object("clusterqueues/cq")["status"]["fairSharing"]["weightedShare"], 200);
+  EXPECT_EQ(Object("cohorts/lab")["status"]["fairSharing"]["weightedShare"], 0);
+}
+
 TEST_F(QueueStatusTest, MetricsSayTheSame) {
   PutQueues(1);
   PutWorkload("a", 1);
