@@ -18,13 +18,6 @@ std::string GroupOf(const std::string& api_version) {
   return slash == std::string::npos ? "" : api_version.substr(0, slash);
 }
 
-bool Blocks(const Json& dependent, const std::string& owner_uid) {
-  for (const Json& owner : ArrayAt(dependent, {"metadata", "ownerReferences"})) {
-    if (StringAt(owner, {"uid"}) == owner_uid) return BoolAt(owner, {"blockOwnerDeletion"});
-  }
-  return false;
-}
-
 }  // namespace
 
 GarbageCollector::GarbageCollector(Api& api, ObjectCache& cache, Executor& executor,
@@ -72,27 +65,33 @@ void GarbageCollector::Handle(const ResourceId& resource, const WatchEvent& even
   const Json& object = *event.object;
   const bool finishes =
       IsDeleting(object) && (HasFinalizer(object, kForeground) || HasFinalizer(object, kOrphan));
-  if (finishes || !member_by_uid_.at(uid).owner_uids.empty()) members_.Add({"", uid});
+  if (finishes || !member_by_uid_.at(uid).blocks_by_owner.empty()) members_.Add({"", uid});
   if (finishes) QueueDependents(uid);
 }
 
 void GarbageCollector::Remember(const ResourceId& resource, const Object& object) {
   const std::string uid = UidOf(*object);
   Member& member = member_by_uid_[uid];
-  for (const std::string& owner : member.owner_uids) dependents_by_owner_[owner].erase(uid);
+  for (const auto& [owner, blocks] : member.blocks_by_owner) {
+    const auto dependents = dependents_by_owner_.find(owner);
+    dependents->second.erase(uid);
+    if (dependents->second.empty()) dependents_by_owner_.erase(dependents);
+  }
   member.resource = resource;
-  member.object = object;
-  member.owner_uids.clear();
+  member.key = KeyOf(*object);
+  member.waits_for_dependents = IsDeleting(*object) && HasFinalizer(*object, kForeground);
+  member.blocks_by_owner.clear();
   for (const Json& owner : ArrayAt(*object, {"metadata", "ownerReferences"})) {
-    member.owner_uids.push_back(StringAt(owner, {"uid"}));
-    dependents_by_owner_[member.owner_uids.back()].insert(uid);
+    const std::string owner_uid = StringAt(owner, {"uid"});
+    member.blocks_by_owner[owner_uid] = BoolAt(owner, {"blockOwnerDeletion"});
+    dependents_by_owner_[owner_uid].insert(uid);
   }
 }
 
 void GarbageCollector::Forget(const std::string& uid) {
   const auto member = member_by_uid_.find(uid);
   if (member == member_by_uid_.end()) return;
-  for (const std::string& owner : member->second.owner_uids) {
+  for (const auto& [owner, blocks] : member->second.blocks_by_owner) {
     const auto dependents = dependents_by_owner_.find(owner);
     if (dependents == dependents_by_owner_.end()) continue;
     dependents->second.erase(uid);
@@ -111,47 +110,50 @@ void GarbageCollector::QueueDependents(const std::string& uid) {
 Result<NextLook> GarbageCollector::Look(const std::string& uid) {
   const auto found = member_by_uid_.find(uid);
   if (found == member_by_uid_.end()) return NextLook{};
-  const Member member = found->second;  // a copy: what we write comes back as events
-  if (IsDeleting(*member.object)) {
-    if (HasFinalizer(*member.object, kOrphan)) return FinishOrphaning(member);
-    if (HasFinalizer(*member.object, kForeground)) return FinishForeground(member);
-    return NextLook{};
+  const ResourceId resource = found->second.resource;  // a copy: our writes come back as events
+  const ObjectKey key = found->second.key;
+  const auto read = api_.Get(resource, key.namespace_name, key.name);
+  if (!read) {
+    if (read.error().code == 404) return NextLook{};
+    return ToError(read.error());
   }
-  return LookAtOwners(member);
+  const Json& object = **read;
+  if (UidOf(object) != uid) return NextLook{};
+  if (!IsDeleting(object)) return LookAtOwners(resource, object);
+  if (HasFinalizer(object, kOrphan)) return FinishOrphaning(resource, object);
+  if (HasFinalizer(object, kForeground)) return FinishForeground(resource, object);
+  return NextLook{};
 }
 
-Result<NextLook> GarbageCollector::LookAtOwners(const Member& member) {
+Result<NextLook> GarbageCollector::LookAtOwners(const ResourceId& resource, const Json& object) {
   std::vector<OwnerView> owners;
-  for (const Json& owner : ArrayAt(*member.object, {"metadata", "ownerReferences"})) {
-    BERTH_TRY(const OwnerState state, StateOf(member, owner));
+  for (const Json& owner : ArrayAt(object, {"metadata", "ownerReferences"})) {
+    BERTH_TRY(const OwnerState state, StateOf(object, owner));
     owners.push_back({StringAt(owner, {"uid"}), state});
   }
-  const std::string uid = UidOf(*member.object);
-  const bool has_dependents = dependents_by_owner_.count(uid) != 0;
-  const GarbagePlan plan = PlanGarbage(*member.object, owners, has_dependents);
+  const std::string uid = UidOf(object);
+  const GarbagePlan plan = PlanGarbage(object, owners, dependents_by_owner_.count(uid) != 0);
   if (plan.action == GarbagePlan::Action::kDelete) {
     DeleteOptions options;
     options.propagation_policy = plan.propagation_policy;
-    BERTH_CHECK_OK(writer_.Delete(member.resource, *member.object, options));
+    BERTH_CHECK_OK(writer_.Delete(resource, object, options));
   } else if (plan.action == GarbagePlan::Action::kDropOwners) {
-    const auto edited = writer_.Edit(member.resource, KeyOf(*member.object), uid, "",
-                                     [&](Json& object) { return DropOwners(object, plan.drop); });
+    const auto edited = writer_.Edit(resource, KeyOf(object), uid, "",
+                                     [&](Json& one) { return DropOwners(one, plan.drop); });
     if (!edited && edited.error().reason != "NotFound") return ToError(edited.error());
   }
   return NextLook{};
 }
 
 // An owner in another namespace is no owner; one of a kind that nobody serves is left in peace.
-Result<OwnerState> GarbageCollector::StateOf(const Member& member, const Json& owner) {
+Result<OwnerState> GarbageCollector::StateOf(const Json& object, const Json& owner) {
   const std::string uid = StringAt(owner, {"uid"});
-  const auto known = member_by_uid_.find(uid);
-  const std::string own_namespace = NamespaceOf(*member.object);
-  if (known != member_by_uid_.end()) {
-    const Json& object = *known->second.object;
-    const std::string namespace_name = NamespaceOf(object);
+  const std::string own_namespace = NamespaceOf(object);
+  if (const auto known = member_by_uid_.find(uid); known != member_by_uid_.end()) {
+    const Member& member = known->second;
+    const std::string& namespace_name = member.key.namespace_name;
     if (!namespace_name.empty() && namespace_name != own_namespace) return OwnerState::kGone;
-    const bool waits =
-        IsDeleting(object) && HasFinalizer(object, kForeground) && Blocks(*member.object, uid);
+    const bool waits = member.waits_for_dependents && BoolAt(owner, {"blockOwnerDeletion"});
     return waits ? OwnerState::kWaiting : OwnerState::kThere;
   }
   const std::string group = GroupOf(StringAt(owner, {"apiVersion"}));
@@ -169,39 +171,40 @@ Result<OwnerState> GarbageCollector::StateOf(const Member& member, const Json& o
 }
 
 // Its dependents delete themselves, seeing that it waits; those that block it must be gone first.
-Result<NextLook> GarbageCollector::FinishForeground(const Member& member) {
-  const std::string uid = UidOf(*member.object);
+Result<NextLook> GarbageCollector::FinishForeground(const ResourceId& resource,
+                                                    const Json& object) {
+  const std::string uid = UidOf(object);
   const auto dependents = dependents_by_owner_.find(uid);
   if (dependents != dependents_by_owner_.end()) {
     for (const std::string& dependent : dependents->second) {
-      if (Blocks(*member_by_uid_.at(dependent).object, uid)) return NextLook{};
+      if (member_by_uid_.at(dependent).blocks_by_owner.at(uid)) return NextLook{};
     }
   }
-  BERTH_CHECK_OK(TakeFinalizer(member, kForeground));
+  BERTH_CHECK_OK(TakeFinalizer(resource, object, kForeground));
   return NextLook{};
 }
 
-Result<NextLook> GarbageCollector::FinishOrphaning(const Member& member) {
-  const std::string uid = UidOf(*member.object);
-  std::vector<Member> orphans;
+Result<NextLook> GarbageCollector::FinishOrphaning(const ResourceId& resource, const Json& object) {
+  const std::string uid = UidOf(object);
+  std::vector<std::pair<std::string, Member>> orphans;
   if (const auto found = dependents_by_owner_.find(uid); found != dependents_by_owner_.end()) {
     for (const std::string& dependent : found->second) {
-      orphans.push_back(member_by_uid_.at(dependent));
+      orphans.emplace_back(dependent, member_by_uid_.at(dependent));
     }
   }
-  for (const Member& orphan : orphans) {
-    const auto edited = writer_.Edit(orphan.resource, KeyOf(*orphan.object), UidOf(*orphan.object),
-                                     "", [&](Json& object) { return DropOwners(object, {uid}); });
+  for (const auto& [orphan_uid, orphan] : orphans) {
+    const auto edited = writer_.Edit(orphan.resource, orphan.key, orphan_uid, "",
+                                     [&](Json& one) { return DropOwners(one, {uid}); });
     if (!edited && edited.error().reason != "NotFound") return ToError(edited.error());
   }
-  BERTH_CHECK_OK(TakeFinalizer(member, kOrphan));
+  BERTH_CHECK_OK(TakeFinalizer(resource, object, kOrphan));
   return NextLook{};
 }
 
-Status GarbageCollector::TakeFinalizer(const Member& member, const char* finalizer) {
-  const auto edited =
-      writer_.Edit(member.resource, KeyOf(*member.object), UidOf(*member.object), "",
-                   [&](Json& object) { return RemoveFinalizer(object, finalizer); });
+Status GarbageCollector::TakeFinalizer(const ResourceId& resource, const Json& object,
+                                       const char* finalizer) {
+  const auto edited = writer_.Edit(resource, KeyOf(object), UidOf(object), "",
+                                   [&](Json& one) { return RemoveFinalizer(one, finalizer); });
   if (edited || edited.error().reason == "NotFound") return OkStatus();
   return ToError(edited.error());
 }

@@ -32,10 +32,12 @@ class GarbageCollector {
   void Start();
 
  private:
+  // What the graph keeps of an object: the object itself is read when something is to be done.
   struct Member {
     ResourceId resource;
-    Object object;
-    std::vector<std::string> owner_uids;
+    ObjectKey key;
+    bool waits_for_dependents = false;            // being deleted in the foreground
+    std::map<std::string, bool> blocks_by_owner;  // by uid: the owner's end waits for this one
   };
   using Change = std::pair<ResourceId, WatchEvent>;
   struct Inbox {
@@ -50,11 +52,11 @@ class GarbageCollector {
   void Forget(const std::string& uid);
   void QueueDependents(const std::string& uid);
   Result<NextLook> Look(const std::string& uid);
-  Result<NextLook> LookAtOwners(const Member& member);
-  Result<OwnerState> StateOf(const Member& member, const Json& owner);
-  Result<NextLook> FinishForeground(const Member& member);
-  Result<NextLook> FinishOrphaning(const Member& member);
-  Status TakeFinalizer(const Member& member, const char* finalizer);
+  Result<NextLook> LookAtOwners(const ResourceId& resource, const Json& object);
+  Result<OwnerState> StateOf(const Json& object, const Json& owner);
+  Result<NextLook> FinishForeground(const ResourceId& resource, const Json& object);
+  Result<NextLook> FinishOrphaning(const ResourceId& resource, const Json& object);
+  Status TakeFinalizer(const ResourceId& resource, const Json& object, const char* finalizer);
 
   Api& api_;
   Executor& executor_;

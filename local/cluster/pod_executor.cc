@@ -153,7 +153,9 @@ Result<NextLook> PodExecutor::LookAtEnded(const Json& pod) {
       return NextLook{};  // looks again when they have ended
     }
     live_by_uid_.erase(live);
-    uids_by_key_.erase(KeyOf(pod));
+    const auto uids = uids_by_key_.find(KeyOf(pod));  // others of this name may still be ending
+    uids->second.erase(uid);
+    if (uids->second.empty()) uids_by_key_.erase(uids);
   }
   if (!IsDeleting(pod) || IntAt(pod, {"metadata", "deletionGracePeriodSeconds"}) == 0) {
     return NextLook{};
