@@ -9,7 +9,8 @@ namespace {
 
 class InProcessApi final : public Api {
  public:
-  explicit InProcessApi(Registry& registry) : registry_(registry), hub_(registry.store()) {}
+  InProcessApi(Registry& registry, Executor* deliver_on)
+      : registry_(registry), hub_(registry.store(), deliver_on) {}
 
   ApiResult<Object> Get(const ResourceId& resource, const std::string& namespace_name,
                         const std::string& name) override;
@@ -165,8 +166,8 @@ std::unique_ptr<WatchHandle> InProcessApi::WatchAll(
 
 }  // namespace
 
-std::unique_ptr<Api> MakeInProcessApi(Registry& registry) {
-  return std::make_unique<InProcessApi>(registry);
+std::unique_ptr<Api> MakeInProcessApi(Registry& registry, Executor* deliver_on) {
+  return std::make_unique<InProcessApi>(registry, deliver_on);
 }
 
 }  // namespace berth::local

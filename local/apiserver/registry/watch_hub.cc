@@ -22,11 +22,13 @@ class WatchHub::Handle final : public WatchHandle {
   const int id_;
 };
 
-WatchHub::WatchHub(Store& store) : store_(store) {
+WatchHub::WatchHub(Store& store, Executor* deliver_on) : store_(store), deliver_on_(deliver_on) {
   listener_ = store_.AddListener([this](const std::vector<EventPtr>& events) {
     {
       std::unique_lock lock(mutex_);
-      room_.wait(lock, [this] { return stopping_ || queue_.size() < kMaxQueued; });
+      room_.wait(lock, [this] {
+        return stopping_ || deliver_on_ != nullptr || queue_.size() < kMaxQueued;
+      });
       for (const EventPtr& event : events) {
         Change change{event->object->key(), event->revision, {}};
         change.event.type = event->type;
@@ -35,9 +37,9 @@ WatchHub::WatchHub(Store& store) : store_(store) {
         queue_.push_back(std::move(change));
       }
     }
-    work_.notify_one();
+    WakeUp();
   });
-  thread_ = std::thread([this] { Run(); });
+  if (deliver_on_ == nullptr) thread_ = std::thread([this] { Run(); });
 }
 
 WatchHub::~WatchHub() {
@@ -48,7 +50,7 @@ WatchHub::~WatchHub() {
   work_.notify_one();
   room_.notify_all();
   store_.RemoveListener(listener_);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 std::unique_ptr<WatchHandle> WatchHub::Add(std::string resource, Callback on_event) {
@@ -74,7 +76,7 @@ std::unique_ptr<WatchHandle> WatchHub::Add(std::string resource, Callback on_eve
     const std::lock_guard lock(mutex_);
     new_watchers_ = true;
   }
-  work_.notify_one();
+  WakeUp();
   return std::make_unique<Handle>(*this, id);
 }
 
@@ -84,20 +86,40 @@ void WatchHub::Remove(int id) {
   watchers_.erase(id);
 }
 
-void WatchHub::Run() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    work_.wait(lock, [this] { return stopping_ || new_watchers_ || !queue_.empty(); });
-    if (stopping_) return;
-    const bool start = std::exchange(new_watchers_, false);
-    std::deque<Change> changes;
-    changes.swap(queue_);
-    lock.unlock();
-    room_.notify_all();
-    if (start) StartNew();
-    for (const Change& change : changes) Deliver(change);
-    lock.lock();
+void WatchHub::WakeUp() {
+  if (deliver_on_ == nullptr) return work_.notify_one();
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(run_is_posted_, true)) return;
   }
+  deliver_on_->Post([this, alive = std::weak_ptr<bool>(alive_)] {
+    if (!alive.expired()) RunOnce();
+  });
+}
+
+void WatchHub::Run() {
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      work_.wait(lock, [this] { return stopping_ || new_watchers_ || !queue_.empty(); });
+      if (stopping_) return;
+    }
+    RunOnce();
+  }
+}
+
+void WatchHub::RunOnce() {
+  bool start = false;
+  std::deque<Change> changes;
+  {
+    const std::lock_guard lock(mutex_);
+    run_is_posted_ = false;
+    start = std::exchange(new_watchers_, false);
+    changes.swap(queue_);
+  }
+  room_.notify_all();
+  if (start) StartNew();
+  for (const Change& change : changes) Deliver(change);
 }
 
 void WatchHub::StartNew() {

@@ -2,9 +2,10 @@
 // thread, without a gap.
 //
 //   store writer ─▶ queue ─▶ hub thread ─▶ callbacks (each skips what its snapshot already had)
+//                        └─▶ tasks of an Executor, where one is given (virtual time)
 //
-// Threads: Add from any thread; callbacks on the hub's thread. A watcher's destructor waits for a
-// callback that is running, unless it is called from that callback.
+// Threads: Add from any thread; callbacks on the hub's thread or in tasks of the Executor. A
+// watcher's destructor waits for a callback that is running, unless it is called from that callback.
 #pragma once
 
 #include <condition_variable>
@@ -18,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/executor.h"
 #include "local/apiserver/store/store.h"
 
 namespace berth::local {
@@ -26,7 +28,9 @@ class WatchHub {
  public:
   using Callback = std::function<void(const ObjectKey& key, const WatchEvent& event)>;
 
-  explicit WatchHub(Store& store);
+  // `deliver_on`: null for a thread of its own. An Executor must outlive the hub, which is then
+  // destroyed outside its tasks or in one of them; writers never wait for watchers.
+  explicit WatchHub(Store& store, Executor* deliver_on = nullptr);
   ~WatchHub();
   WatchHub(const WatchHub&) = delete;
   WatchHub& operator=(const WatchHub&) = delete;
@@ -50,11 +54,14 @@ class WatchHub {
   class Handle;
 
   void Run();
+  void RunOnce();
+  void WakeUp();
   void Deliver(const Change& change);
   void StartNew();
   void Remove(int id);
 
   Store& store_;
+  Executor* const deliver_on_;
   int listener_ = 0;
   std::mutex mutex_;
   std::condition_variable work_;
@@ -62,6 +69,8 @@ class WatchHub {
   std::deque<Change> queue_;
   bool new_watchers_ = false;
   bool stopping_ = false;
+  bool run_is_posted_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 
   std::recursive_mutex delivery_mutex_;  // held while callbacks run
   std::map<int, std::shared_ptr<Watcher>> watchers_;

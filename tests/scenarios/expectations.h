@@ -1,0 +1,23 @@
+// tests/scenarios/expectations.h — is what a story expects so? README.md has every form.
+//
+// Reads only. Errors: kInvalid where the line makes no sense.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "tests/scenarios/chronicle.h"
+#include "tests/scenarios/script.h"
+#include "tests/simulation/sim_world.h"
+
+namespace berth::scenarios {
+
+struct Finding {
+  bool holds = false;
+  std::string found;  // what there is, for people
+};
+
+// `step` begins with the subject: "job x running".
+Result<Finding> Examine(sim::SimWorld& world, const Chronicle& chronicle, const Step& step);
+
+}  // namespace berth::scenarios

@@ -1,0 +1,38 @@
+// tests/scenarios/lookup.h — finding objects as a story names them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tests/scenarios/script.h"
+#include "tests/simulation/sim_world.h"
+
+namespace berth::scenarios {
+
+// An object and where it is.
+struct Found {
+  local::Api::KindInfo kind;
+  std::string namespace_name;
+  std::string name;
+  local::Object object;  // null: there is none
+};
+
+// "job x", "workload of x", "provreq of x" (the newest; attempt=2 another), "nodepool x",
+// "workload team-a/x" … beginning at plain word `at` of the step; `next` is set behind them.
+// Errors: kInvalid where the words name no kind.
+Result<Found> FindNamed(sim::SimWorld& world, const Step& step, std::size_t at, std::size_t& next);
+
+// Objects of a kind, all namespaces; none where the kind is not served.
+std::vector<local::Object> AllOf(sim::SimWorld& world, std::string_view kind);
+
+// The Workload that the Job or Workload "ns/name" means; null: none.
+local::Object WorkloadOf(sim::SimWorld& world, const std::string& text);
+// Requests for the Workload of `text`, oldest first.
+std::vector<local::Object> RequestsOf(sim::SimWorld& world, const std::string& text);
+
+// "status.conditions" style path, or a JSON pointer where it begins with '/'. Null: not there.
+const local::Json* At(const local::Json& object, const std::string& path);
+
+}  // namespace berth::scenarios

@@ -1,0 +1,89 @@
+// Goal: every *.scenario of this folder goes as it is written, and the same way each time.
+// Method: a fresh world in virtual time for each; files are found when the program starts.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "base/log/log.h"
+#include "tests/scenarios/teller.h"
+
+namespace berth::scenarios {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> FindStories() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(BERTH_SCENARIO_FOLDER)) {
+    if (entry.path().extension() == ".scenario") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<Script> ReadScript(const std::string& name) {
+  std::ifstream file(std::string(BERTH_SCENARIO_FOLDER) + "/" + name + ".scenario");
+  return ParseScript(std::string{std::istreambuf_iterator<char>(file), {}});
+}
+
+class ScenarioTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ScenarioTest, GoesAsWritten) {
+  const auto script = ReadScript(GetParam());
+  ASSERT_TRUE(script) << GetParam() << ".scenario: " << script.error().message;
+  const auto world = sim::SimWorld::Start({});
+  ASSERT_TRUE(world) << world.error().message;
+  Teller teller(**world);
+  const auto failure = teller.Tell(*script);
+  if (failure) {
+    ADD_FAILURE() << GetParam() << ".scenario:" << failure->line << ": " << failure->source
+                  << "\n  " << failure->found << "\nThe story so far:\n"
+                  << failure->story;
+  }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+  if (std::getenv("BERTH_TELL") != nullptr) {
+    std::fputs(teller.chronicle().Text(SIZE_MAX).c_str(), stdout);
+  }
+}
+
+std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; },
+      '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Stories, ScenarioTest, ::testing::ValuesIn(FindStories()), TestName);
+
+// Everything that happened, told twice.
+TEST(ScenarioDeterminism, SameStorySameTrace) {
+  const auto script = ReadScript("provisioning-s01-t4");
+  ASSERT_TRUE(script) << script.error().message;
+  std::vector<std::uint64_t> hashes;
+  std::vector<std::vector<std::string>> stories;
+  for (int round = 0; round < 2; ++round) {
+    const auto world = sim::SimWorld::Start({});
+    ASSERT_TRUE(world) << world.error().message;
+    Teller teller(**world);
+    teller.Tell(*script);
+    hashes.push_back((*world)->trace_hash());
+    stories.push_back(teller.chronicle().lines());
+  }
+  EXPECT_EQ(stories[0], stories[1]);
+  EXPECT_EQ(hashes[0], hashes[1]);
+}
+
+}  // namespace
+}  // namespace berth::scenarios
+
+int main(int argc, char** argv) {
+  // What goes wrong is in the stories; the log would drown it.
+  berth::ConfigureLog(std::getenv("BERTH_LOG") != nullptr ? berth::LogLevel::kDebug
+                                                          : berth::LogLevel::kError);
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,49 @@
+#include "tests/scenarios/told_why.h"
+
+#include "cli/screens/why.h"
+#include "cli/session.h"
+#include "kube/client/status_error.h"
+#include "tests/scenarios/short_forms.h"
+
+namespace berth::scenarios {
+namespace {
+
+class SimSession final : public cli::Session {
+ public:
+  explicit SimSession(sim::SimWorld& world) : world_(world) {}
+
+  const std::string& default_namespace() const override { return namespace_; }
+  const std::string& server_url() const override { return name_; }
+  const std::string& cluster_name() const override { return name_; }
+
+  std::vector<Result<Json>> GetAll(const std::vector<std::string>& paths) override {
+    std::vector<Result<Json>> answers;
+    for (const std::string& path : paths) {
+      const kube::ApiResponse response = world_.Get(path);
+      if (response.status >= 400) {
+        answers.emplace_back(kube::ErrorFromStatus(response.status, response.body.get()));
+      } else {
+        answers.emplace_back(*response.body);
+      }
+    }
+    return answers;
+  }
+
+ private:
+  sim::SimWorld& world_;
+  std::string namespace_ = "default";
+  std::string name_ = "story";
+};
+
+}  // namespace
+
+Result<std::string> TellWhy(sim::SimWorld& world, const std::string& job) {
+  const Place place = PlaceOf(job);
+  SimSession session(world);
+  BERTH_TRY(const cli::ClusterView view, cli::ReadCluster(session, "", world.clock().Now()));
+  const cli::TextStyle style;
+  BERTH_TRY(const cli::Story story, cli::TellStory(view, place.namespace_name, place.name, style));
+  return cli::RenderStory(view, story, style);
+}
+
+}  // namespace berth::scenarios

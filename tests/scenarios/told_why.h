@@ -1,0 +1,13 @@
+// tests/scenarios/told_why.h — what `berth why` answers in a world.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "tests/simulation/sim_world.h"
+
+namespace berth::scenarios {
+
+Result<std::string> TellWhy(sim::SimWorld& world, const std::string& job);
+
+}  // namespace berth::scenarios

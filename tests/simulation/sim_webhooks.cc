@@ -1,0 +1,19 @@
+#include "tests/simulation/sim_webhooks.h"
+
+#include "webhook/conversion.h"
+
+namespace berth::sim {
+
+Result<local::Json> SimWebhooks::Call(const local::WebhookTarget& target, const local::Json& review,
+                                      Duration /*timeout*/) {
+  if (facts_ == nullptr) {
+    return Error{ErrorCode::kUnavailable, "dial tcp: connect: connection refused"};
+  }
+  if (target.service_path == "/convert") return webhook::AnswerConversion(review);
+  if (webhook::IsReviewPath(target.service_path)) {
+    return webhook::Review(target.service_path, review, facts_);
+  }
+  return Error{ErrorCode::kNotFound, "no webhook answers at " + target.service_path};
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,282 @@
+#include "tests/simulation/sim_world.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <utility>
+
+#include "admission/controller/admission_controllers.h"
+#include "api/yaml/yaml.h"
+#include "base/strings.h"
+#include "integrations/controller/job_controllers.h"
+#include "kube/client/api_client.h"
+#include "kube/runtime/events.h"
+#include "kube/runtime/manager.h"
+#include "kube/runtime/metrics.h"
+#include "local/apiserver/registry/in_process_api.h"
+#include "local/apiserver/registry/registry.h"
+#include "local/cloud/cloud_driver.h"
+#include "local/cluster/cluster.h"
+#include "provisioning/controller/provisioning_controllers.h"
+#include "tests/simulation/sim_request.h"
+#include "tests/simulation/sim_runner.h"
+#include "tests/simulation/sim_webhooks.h"
+#include "webhook/controller/facts_mirror.h"
+
+namespace berth::sim {
+namespace {
+
+namespace fs = std::filesystem;
+using local::Json;
+
+constexpr char kOwnNamespace[] = "kueue-system";
+constexpr Duration kStartLimit = std::chrono::minutes(1);
+constexpr Duration kQuiet = std::chrono::seconds(1);
+constexpr Duration kSettleLimit = std::chrono::minutes(1);
+
+// What one replica of `berth controller` consists of.
+struct Controllers {
+  Controllers(local::Registry& registry, SimWebhooks& served_webhooks, Executor& executor,
+              const Clock& clock, const SimWorldOptions& options)
+      : transport(registry, executor, options.transport),
+        client(transport, executor),
+        manager(client, executor),
+        webhooks(served_webhooks),
+        facts(manager, {.namespace_selector =
+                            integrations::DefaultManagedNamespaces(kOwnNamespace)}),
+        events(client, clock, {.controller = "kueue-admission", .instance = "sim"}),
+        admission(manager, clock, events, metrics, {}),
+        jobs(manager, clock, events, JobOptions()),
+        provisioning(manager, clock, events, {}) {
+    webhooks.Serve([this](const api::Job& job) { return facts.Of(job); });
+    manager.StartInformers();
+    manager.StartControllers();
+  }
+  ~Controllers() {
+    webhooks.Serve(nullptr);
+    manager.Stop();
+  }
+  Controllers(const Controllers&) = delete;
+  Controllers& operator=(const Controllers&) = delete;
+
+  static integrations::JobControllersOptions JobOptions() {
+    integrations::JobControllersOptions options;
+    options.job.namespace_selector = integrations::DefaultManagedNamespaces(kOwnNamespace);
+    return options;
+  }
+
+  SimTransport transport;
+  kube::ApiClient client;
+  kube::Manager manager;
+  SimWebhooks& webhooks;
+  webhook::FactsMirror facts;
+  kube::Metrics metrics;
+  kube::EventRecorder events;
+  admission::AdmissionControllers admission;
+  integrations::JobControllers jobs;
+  provisioning::ProvisioningControllers provisioning;
+};
+
+std::string SourceFolder() { return BERTH_SOURCE_FOLDER; }
+
+// What `berth up` applies by itself. Reading it costs more than a short story: once a process.
+const Result<std::vector<Json>>& OwnManifests() {
+  static const Result<std::vector<Json>> kinds = []() -> Result<std::vector<Json>> {
+    std::vector<std::string> paths;
+    for (const char* folder : {"manifests/crds", "manifests/cloud"}) {
+      for (const auto& entry : fs::directory_iterator(SourceFolder() + "/" + folder)) {
+        const std::string name = entry.path().filename().string();
+        if (name == "kustomization.yaml") continue;
+        paths.push_back(std::string(folder) + "/" + name);
+      }
+    }
+    std::sort(paths.begin(), paths.end());
+    paths.emplace_back("manifests/controller/namespace.yaml");
+    paths.emplace_back("manifests/webhook/webhooks.yaml");
+    std::vector<Json> all;
+    for (const std::string& path : paths) {
+      BERTH_TRY(std::vector<Json> documents, ReadManifests(path));
+      for (Json& document : documents) all.push_back(std::move(document));
+    }
+    return all;
+  }();
+  return kinds;
+}
+
+std::string NamespaceOf(const Json& object) {
+  const auto metadata = object.find("metadata");
+  if (metadata == object.end() || !metadata->is_object()) return "";
+  return metadata->value("namespace", "");
+}
+
+}  // namespace
+
+struct SimWorld::Parts {
+  std::string folder;  // pods keep their files here
+  SimWebhooks webhooks;
+  std::unique_ptr<local::Store> store;
+  std::unique_ptr<local::Registry> registry;
+  std::unique_ptr<local::Api> api;
+  std::unique_ptr<SimRunner> runner;
+  std::unique_ptr<local::cluster::Cluster> cluster;
+  std::unique_ptr<local::cloud::CloudDriver> cloud;
+  std::unique_ptr<Controllers> controllers;
+
+  ~Parts() {
+    controllers.reset();
+    cloud.reset();
+    cluster.reset();
+    runner.reset();
+    api.reset();
+    registry.reset();
+    std::error_code error;
+    if (!folder.empty()) fs::remove_all(folder, error);
+  }
+};
+
+SimWorld::SimWorld(SimWorldOptions options)
+    : options_(std::move(options)), parts_(std::make_unique<Parts>()) {}
+
+SimWorld::~SimWorld() = default;
+
+Result<std::unique_ptr<SimWorld>> SimWorld::Start(SimWorldOptions options) {
+  std::unique_ptr<SimWorld> world(new SimWorld(std::move(options)));
+  BERTH_CHECK_OK(world->Open());
+  return world;
+}
+
+Status SimWorld::Open() {
+  std::string pattern = (fs::temp_directory_path() / "berth-sim-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) {
+    return Error{ErrorCode::kUnavailable, "no temporary folder"};
+  }
+  Parts& parts = *parts_;
+  parts.folder = pattern;
+  BERTH_TRY(parts.store, local::Store::Open({}));
+  local::RegistryOptions registry;
+  registry.clock = &clock_;
+  registry.seed = options_.seed;
+  registry.webhooks = &parts.webhooks;
+  parts.registry = std::make_unique<local::Registry>(*parts.store, std::move(registry));
+  parts.api = local::MakeInProcessApi(*parts.registry, &executor_);
+  BERTH_CHECK_OK(parts.registry->Bootstrap());
+  if (!OwnManifests()) return OwnManifests().error();
+  for (const Json& object : *OwnManifests()) {
+    const auto applied = ApplyOne(object);
+    if (!applied) return Error{ErrorCode::kInternal, applied.error().message};
+  }
+  parts.runner = std::make_unique<SimRunner>(executor_);
+  local::cluster::ClusterOptions cluster;
+  cluster.data_folder = parts.folder;
+  cluster.programs = {{kSimImage, kSimProgram}};
+  cluster.runner = parts.runner.get();
+  BERTH_TRY(parts.cluster, local::cluster::Cluster::Start(*parts.api, clock_, executor_, cluster));
+  parts.cloud = std::make_unique<local::cloud::CloudDriver>(*parts.api, parts.cluster->cache(),
+                                                            clock_, executor_, options_.cloud_times);
+  if (!StartControllers()) {
+    return Error{ErrorCode::kDeadlineExceeded,
+                 "controllers wait for " + Join(parts.controllers->manager.NotSynced(), ", ")};
+  }
+  Settle();
+  // Stories count from a whole second: the API cuts times to seconds.
+  RunFor(std::chrono::ceil<std::chrono::seconds>(clock_.Now()) - clock_.Now());
+  started_at_ = clock_.Now();
+  return OkStatus();
+}
+
+local::Api& SimWorld::api() { return *parts_->api; }
+SimTransport& SimWorld::transport() { return parts_->controllers->transport; }
+
+void SimWorld::StopControllers() { parts_->controllers.reset(); }
+
+bool SimWorld::StartControllers() {
+  parts_->controllers =
+      std::make_unique<Controllers>(*parts_->registry, parts_->webhooks, executor_, clock_,
+                                    options_);
+  return RunUntil([this] { return parts_->controllers->manager.controllers_running(); },
+                  kStartLimit);
+}
+
+bool SimWorld::RunUntil(const std::function<bool()>& holds, Duration limit) {
+  return executor_.RunUntil(holds, limit);
+}
+
+void SimWorld::Settle() {
+  const SteadyTime end = clock_.SteadyNow() + kSettleLimit;
+  while (clock_.SteadyNow() < end) {
+    const std::int64_t before = revision();
+    RunFor(kQuiet);
+    if (revision() == before) return;
+  }
+}
+
+kube::ApiResponse SimWorld::Get(const std::string& path) {
+  return Answer(*parts_->registry, {"GET", path, "", nullptr});
+}
+
+std::int64_t SimWorld::revision() const { return parts_->store->cache().revision(); }
+
+std::uint64_t SimWorld::trace_hash() const {
+  return (executor_.trace_hash() ^ static_cast<std::uint64_t>(revision())) * 0x100000001B3U;
+}
+
+std::optional<local::Api::KindInfo> SimWorld::FindKind(std::string_view word) {
+  const std::string wanted = ToLower(word);
+  const auto table = parts_->registry->table();
+  for (const local::ResourcePtr& resource : table->all()) {
+    if (table->FindStored(resource->storage) != resource || !resource->Allows('g')) continue;
+    const auto& shorts = resource->short_names;
+    if (ToLower(resource->kind) == wanted || resource->id.resource == wanted ||
+        resource->singular == wanted ||
+        std::find(shorts.begin(), shorts.end(), wanted) != shorts.end()) {
+      return local::Api::KindInfo{resource->id, resource->kind, resource->namespaced};
+    }
+  }
+  return std::nullopt;
+}
+
+local::ApiResult<local::Object> SimWorld::ApplyOne(const Json& object) {
+  if (!object.is_object()) return local::ApiError{400, "BadRequest", "not an object", Json()};
+  const std::string api_version = object.value("apiVersion", "");
+  const std::size_t slash = api_version.find('/');
+  const std::string group = slash == std::string::npos ? "" : api_version.substr(0, slash);
+  const auto resource = parts_->registry->table()->FindKind(
+      group, slash == std::string::npos ? api_version : api_version.substr(slash + 1),
+      object.value("kind", ""));
+  if (resource == nullptr) {
+    return local::ApiError{404, "NotFound",
+                           "no matches for kind \"" + object.value("kind", "") +
+                               "\" in version \"" + api_version + "\"",
+                           Json()};
+  }
+  std::string namespace_name = NamespaceOf(object);
+  if (resource->namespaced && namespace_name.empty()) namespace_name = "default";
+  Json complete = object;
+  if (resource->namespaced) complete["metadata"]["namespace"] = namespace_name;
+  return parts_->api->Patch(resource->id, namespace_name, complete["metadata"].value("name", ""),
+                            local::PatchType::kApply, complete,
+                            {.field_manager = "kubectl", .force = true});
+}
+
+local::ApiResult<std::vector<local::Object>> SimWorld::Apply(const std::vector<Json>& objects) {
+  std::vector<local::Object> applied;
+  for (const Json& object : objects) {
+    auto one = ApplyOne(object);
+    if (!one) return one.error();
+    applied.push_back(*one);
+  }
+  return applied;
+}
+
+Result<std::vector<Json>> ReadManifests(const std::string& path) {
+  std::ifstream file(SourceFolder() + "/" + path);
+  if (!file) return Error{ErrorCode::kNotFound, "no file " + path};
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  BERTH_TRY(auto documents, api::ParseYamlStream(text));
+  std::vector<Json> objects;
+  for (api::YamlDocument& document : documents) objects.push_back(std::move(document.value));
+  return objects;
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,83 @@
+// tests/simulation/sim_world.h — everything `berth up` runs, in one thread and virtual time.
+//
+//     Store (memory) ◀─ Registry ◀─ Api ◀─ Cluster (Job controller, binder, …), CloudDriver
+//                          ▲                  └─ SimRunner: programs that only take time
+//                          └─ SimTransport ◀─ ApiClient ◀─ Manager ◀─ all controllers
+//
+// The same seed and the same calls give the same history: compare trace_hash().
+//
+// Threads: one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "local/apiserver/api.h"
+#include "local/cloud/cloud_step.h"
+#include "tests/simulation/sim_transport.h"
+#include "tests/support/sim_executor.h"
+
+namespace berth::sim {
+
+struct SimWorldOptions {
+  std::uint64_t seed = 1;
+  local::cloud::CloudTimes cloud_times;
+  SimTransportOptions transport;
+};
+
+class SimWorld {
+ public:
+  // Applies the project's CRDs, starts everything and waits until the controllers run.
+  static Result<std::unique_ptr<SimWorld>> Start(SimWorldOptions options);
+  ~SimWorld();
+  SimWorld(const SimWorld&) = delete;
+  SimWorld& operator=(const SimWorld&) = delete;
+
+  FakeClock& clock() { return clock_; }
+  SimExecutor& executor() { return executor_; }
+  local::Api& api();
+  SimTransport& transport();
+  WallTime started_at() const { return started_at_; }  // when the controllers ran
+
+  // kubectl apply --server-side. The first refusal ends it.
+  local::ApiResult<std::vector<local::Object>> Apply(const std::vector<local::Json>& objects);
+  local::ApiResult<local::Object> ApplyOne(const local::Json& object);
+  // nullopt: no such kind. `word`: a kind, plural, singular or short name, in any case.
+  std::optional<local::Api::KindInfo> FindKind(std::string_view word);
+
+  // Lets virtual time pass.
+  void RunFor(Duration span) { executor_.RunFor(span); }
+  bool RunUntil(const std::function<bool()>& holds, Duration limit);
+  // Until nothing has been written for a second, at most a minute.
+  void Settle();
+
+  // As kill -9 of the controller, and its start. False: it did not come up again.
+  void StopControllers();
+  bool StartControllers();
+
+  // GET of a path, as any client sees it.
+  kube::ApiResponse Get(const std::string& path);
+
+  std::int64_t revision() const;  // counts writes
+  std::uint64_t trace_hash() const;
+
+ private:
+  struct Parts;
+  explicit SimWorld(SimWorldOptions options);
+  Status Open();
+
+  SimWorldOptions options_;
+  FakeClock clock_;
+  SimExecutor executor_{clock_};
+  WallTime started_at_{};
+  std::unique_ptr<Parts> parts_;
+};
+
+// The documents of a file of the project; `path` from its root.
+Result<std::vector<local::Json>> ReadManifests(const std::string& path);
+
+}  // namespace berth::sim
