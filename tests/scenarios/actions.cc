@@ -59,9 +59,9 @@ Status Patch(sim::SimWorld& world, const Step& step) {
   BERTH_TRY(const Found found, FindExisting(world, step, next));
   BERTH_TRY(const api::YamlDocument patch, api::ParseYaml(step.body));
   const PatchType type = patch.value.is_array() ? PatchType::kJson : PatchType::kMerge;
-  return FromApi(world.api().Patch(
-      found.kind.id, found.namespace_name, found.name, type, patch.value,
-      {.field_manager = "kubectl", .subresource = step.Get("subresource")}));
+  return FromApi(
+      world.api().Patch(found.kind.id, found.namespace_name, found.name, type, patch.value,
+                        {.field_manager = "kubectl", .subresource = step.Get("subresource")}));
 }
 
 Status Delete(sim::SimWorld& world, const Step& step) {
@@ -69,8 +69,7 @@ Status Delete(sim::SimWorld& world, const Step& step) {
   BERTH_TRY(const Found found, FindExisting(world, step, next));
   local::DeleteOptions options;
   options.propagation_policy = step.Get("propagation", "Background");
-  return FromApi(
-      world.api().Delete(found.kind.id, found.namespace_name, found.name, options));
+  return FromApi(world.api().Delete(found.kind.id, found.namespace_name, found.name, options));
 }
 
 // Reads, edits and writes the status of an object, as its controller would.

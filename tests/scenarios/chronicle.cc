@@ -20,8 +20,8 @@ using Type = local::WatchEvent::Type;
 
 // Kinds whose coming and going is part of a story.
 bool ComesAndGoes(const std::string& resource) {
-  static const std::set<std::string> kResources{
-      "jobs", "workloads", "provisioningrequests", "podtemplates", "nodes", "pods"};
+  static const std::set<std::string> kResources{"jobs",         "workloads", "provisioningrequests",
+                                                "podtemplates", "nodes",     "pods"};
   return kResources.count(resource) > 0;
 }
 
@@ -78,8 +78,7 @@ void Chronicle::OnEvent(const local::ResourceId& resource, const local::WatchEve
     if (event.type == Type::kAdded) Note(EventLine(now));
     return;
   }
-  const std::string subject =
-      resource.resource + "/" + local::cluster::ToString(KeyOf(now));
+  const std::string subject = resource.resource + "/" + local::cluster::ToString(KeyOf(now));
   if (event.type == Type::kDeleted) {
     if (ComesAndGoes(resource.resource)) Note(subject + " deleted");
     return;
@@ -103,8 +102,7 @@ void Chronicle::OnEvent(const local::ResourceId& resource, const local::WatchEve
   }
 }
 
-void Chronicle::CompareConditions(const std::string& subject, const Json& before,
-                                  const Json& now) {
+void Chronicle::CompareConditions(const std::string& subject, const Json& before, const Json& now) {
   if (subject.substr(0, 5) == "pods/" || subject.substr(0, 26) == "customresourcedefinitions/") {
     return;
   }

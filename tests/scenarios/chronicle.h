@@ -27,8 +27,7 @@ class Chronicle {
   void OnEvent(const local::ResourceId& resource, const local::WatchEvent& event);
   void CompareConditions(const std::string& subject, const local::Json& before,
                          const local::Json& now);
-  void CompareChecks(const std::string& subject, const local::Json& before,
-                     const local::Json& now);
+  void CompareChecks(const std::string& subject, const local::Json& before, const local::Json& now);
   void CompareJob(const std::string& subject, const local::Json& before, const local::Json& now);
 
   sim::SimWorld& world_;

@@ -51,8 +51,8 @@ bool TextFits(const Step& step, const std::string& text) {
 
 std::string Describe(const Json& condition) {
   return StringAt(condition, {"type"}) + "=" + StringAt(condition, {"status"}) +
-         " reason=" + StringAt(condition, {"reason"}) + " \"" +
-         StringAt(condition, {"message"}) + "\"";
+         " reason=" + StringAt(condition, {"reason"}) + " \"" + StringAt(condition, {"message"}) +
+         "\"";
 }
 
 Finding ConditionIs(const Json& object, const std::string& type, const std::string& status,
@@ -259,10 +259,9 @@ Result<Finding> UsageIs(sim::SimWorld& world, const Chronicle&, const Step& step
 
 // counts CLUSTERQUEUE|[NS/]LOCALQUEUE pending=1 reserving=1 admitted=1
 Result<Finding> CountsAre(sim::SimWorld& world, const Chronicle&, const Step& step) {
-  static const std::map<std::string, std::string> kFields{
-      {"pending", "pendingWorkloads"},
-      {"reserving", "reservingWorkloads"},
-      {"admitted", "admittedWorkloads"}};
+  static const std::map<std::string, std::string> kFields{{"pending", "pendingWorkloads"},
+                                                          {"reserving", "reservingWorkloads"},
+                                                          {"admitted", "admittedWorkloads"}};
   std::size_t next = 0;
   BERTH_TRY(const Found found, FindNamed(world, step, 1, next));
   if (found.object == nullptr) return Finding{false, "there is none"};
@@ -322,13 +321,12 @@ Result<Finding> WhyIs(sim::SimWorld& world, const Chronicle&, const Step& step) 
 }  // namespace
 
 Result<Finding> Examine(sim::SimWorld& world, const Chronicle& chronicle, const Step& step) {
-  using Examiner =
-      std::function<Result<Finding>(sim::SimWorld&, const Chronicle&, const Step&)>;
+  using Examiner = std::function<Result<Finding>(sim::SimWorld&, const Chronicle&, const Step&)>;
   static const std::map<std::string, Examiner, std::less<>> kSubjects{
-      {"check", CheckIs},      {"provreqs", RequestCount}, {"nodes", NodeCount},
-      {"pods", PodCount},      {"count", ObjectCount},     {"event", EventIs},
-      {"usage", UsageIs},      {"reservation", UsageIs},   {"counts", CountsAre},
-      {"flavor", FlavorIs},    {"order", OrderIs},         {"why", WhyIs},
+      {"check", CheckIs},   {"provreqs", RequestCount}, {"nodes", NodeCount},
+      {"pods", PodCount},   {"count", ObjectCount},     {"event", EventIs},
+      {"usage", UsageIs},   {"reservation", UsageIs},   {"counts", CountsAre},
+      {"flavor", FlavorIs}, {"order", OrderIs},         {"why", WhyIs},
   };
   const auto subject = kSubjects.find(step.plain(0));
   return subject == kSubjects.end() ? ObjectIs(world, chronicle, step)

@@ -82,8 +82,7 @@ std::vector<Object> RequestsOf(sim::SimWorld& world, const std::string& text) {
   return requests;
 }
 
-Result<Found> FindNamed(sim::SimWorld& world, const Step& step, std::size_t at,
-                        std::size_t& next) {
+Result<Found> FindNamed(sim::SimWorld& world, const Step& step, std::size_t at, std::size_t& next) {
   const std::vector<std::string> words = step.plains();
   if (at + 1 >= words.size()) return Error{ErrorCode::kInvalid, "write a kind and a name"};
   std::string word = words[at] == "provreq" ? "provisioningrequest" : words[at];
@@ -115,8 +114,7 @@ const local::Json* At(const local::Json& object, const std::string& path) {
   for (const std::string_view part : Split(path, '.')) {
     const std::string key(part);
     const auto index = ParseInt64(key);
-    if (at->is_array() && index && *index >= 0 &&
-        static_cast<std::size_t>(*index) < at->size()) {
+    if (at->is_array() && index && *index >= 0 && static_cast<std::size_t>(*index) < at->size()) {
       at = &(*at)[static_cast<std::size_t>(*index)];
     } else if (at->is_object() && at->contains(key)) {
       at = &(*at)[key];

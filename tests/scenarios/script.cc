@@ -131,7 +131,10 @@ Result<Script> ParseScript(std::string_view text) {
 
 std::optional<Duration> ParseSpan(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, std::int64_t>, 5> kUnits{
-      {{"ms", 1000}, {"s", 1'000'000}, {"m", 60'000'000}, {"h", 3'600'000'000},
+      {{"ms", 1000},
+       {"s", 1'000'000},
+       {"m", 60'000'000},
+       {"h", 3'600'000'000},
        {"d", 86'400'000'000}}};
   if (text.empty()) return std::nullopt;
   Duration total{};

@@ -209,11 +209,10 @@ Objects MakeCapacityCheck(const Step& step) {
   const std::string name = step.plain(1);
   const std::string config = step.Get("config", name + "-config");
   Json check = Object(kKueue, "AdmissionCheck", name);
-  check["spec"] = {{"controllerName", "kueue.x-k8s.io/provisioning-request"},
-                   {"parameters",
-                    {{"apiGroup", "kueue.x-k8s.io"},
-                     {"kind", "ProvisioningRequestConfig"},
-                     {"name", config}}}};
+  check["spec"] = {
+      {"controllerName", "kueue.x-k8s.io/provisioning-request"},
+      {"parameters",
+       {{"apiGroup", "kueue.x-k8s.io"}, {"kind", "ProvisioningRequestConfig"}, {"name", config}}}};
   Json object = Object(kKueue, "ProvisioningRequestConfig", config);
   Json spec{{"provisioningClassName", step.Get("class", "queued-provisioning.gke.io")}};
   for (const std::string& resource : step.GetAll("managed")) {
@@ -273,11 +272,10 @@ Objects MakeNode(const Step& step) {
   }
   object["status"] = {{"capacity", capacity},
                       {"allocatable", capacity},
-                      {"conditions",
-                       Json::array({{{"type", "Ready"},
-                                     {"status", "True"},
-                                     {"reason", "KubeletReady"},
-                                     {"message", "the story says so"}}})}};
+                      {"conditions", Json::array({{{"type", "Ready"},
+                                                   {"status", "True"},
+                                                   {"reason", "KubeletReady"},
+                                                   {"message", "the story says so"}}})}};
   return std::vector<Json>{object};
 }
 

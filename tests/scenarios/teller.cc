@@ -91,10 +91,9 @@ Status Teller::ApplyObjects(const std::vector<Json>& objects) {
                                              {"lastTransitionTime", "2026-01-01T00:00:00Z"}}})}};
     }
     if (status.is_null()) continue;
-    const auto written =
-        world_.api().Patch(info->id, "", object["metadata"]["name"].get<std::string>(),
-                           local::PatchType::kMerge, {{"status", status}},
-                           {.field_manager = "story", .subresource = "status"});
+    const auto written = world_.api().Patch(
+        info->id, "", object["metadata"]["name"].get<std::string>(), local::PatchType::kMerge,
+        {{"status", status}}, {.field_manager = "story", .subresource = "status"});
     if (!written) return Bad("status of " + kind + ": " + written.error().message);
   }
   return OkStatus();

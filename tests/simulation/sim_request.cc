@@ -122,8 +122,8 @@ ApiResult<RequestContext> ContextOf(Registry& registry, const local::Target& tar
   context.name = path->name;
   context.subresource = path->subresource;
   const bool whole = context.resource->namespaced && path->namespace_name.empty();
-  if ((whole && !path->name.empty()) || (!context.resource->namespaced && !whole &&
-                                         !path->namespace_name.empty())) {
+  if ((whole && !path->name.empty()) ||
+      (!context.resource->namespaced && !whole && !path->namespace_name.empty())) {
     return local::UnknownPathStatus();
   }
   if (!path->subresource.empty() &&
@@ -147,10 +147,10 @@ ApiResponse Answer(Registry& registry, const ApiRequest& request) {
   if (!target) return ErrorResponse({400, "BadRequest", "bad path " + request.path, Json()});
   auto context = ContextOf(registry, *target);
   if (!context) return ErrorResponse(context.error());
-  const bool writes_body = request.method == "POST" || request.method == "PUT" ||
-                           request.method == "PATCH";
-  if (writes_body && (request.body == nullptr || !(request.body->is_object() ||
-                                                   request.body->is_array()))) {
+  const bool writes_body =
+      request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
+  if (writes_body &&
+      (request.body == nullptr || !(request.body->is_object() || request.body->is_array()))) {
     return ErrorResponse({400, "BadRequest", "a body is needed", Json()});
   }
   if (request.method == "GET" && context->name.empty()) {

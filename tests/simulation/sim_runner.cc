@@ -48,10 +48,10 @@ Result<ProcessId> SimRunner::Spawn(const local::cluster::ProcessSpec& spec, OnEx
   running_[id] = std::move(on_exit);
   ++spawned_count_;
   const Plan plan = PlanOf(spec.argv);
-  executor_.PostAfter(plan.runs, [this, id, code = plan.exit_code,
-                                  alive = std::weak_ptr<bool>(alive_)] {
-    if (!alive.expired()) End(id, {code, 0});
-  });
+  executor_.PostAfter(plan.runs,
+                      [this, id, code = plan.exit_code, alive = std::weak_ptr<bool>(alive_)] {
+                        if (!alive.expired()) End(id, {code, 0});
+                      });
   return id;
 }
 

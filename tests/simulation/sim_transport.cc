@@ -115,11 +115,11 @@ void SimTransport::OneWatch::Drain() {
   if (refused_) return End(ToError(*refused_));
   if (std::exchange(start_.send_state, false)) SendState();
   while (!over_) {
-    const local::WatchCache::Changes changes = registry_.store().cache().EventsAfter(
-        context_.resource->storage, position_, kBatch);
+    const local::WatchCache::Changes changes =
+        registry_.store().cache().EventsAfter(context_.resource->storage, position_, kBatch);
     if (changes.state == local::WatchCache::Changes::State::kExpired) {
-      return End(ToError(local::ExpiredStatus("too old resource version: " +
-                                              std::to_string(position_))));
+      return End(
+          ToError(local::ExpiredStatus("too old resource version: " + std::to_string(position_))));
     }
     position_ = changes.through;
     for (const local::EventPtr& event : changes.events) {

@@ -43,8 +43,8 @@ struct Controllers {
         client(transport, executor),
         manager(client, executor),
         webhooks(served_webhooks),
-        facts(manager, {.namespace_selector =
-                            integrations::DefaultManagedNamespaces(kOwnNamespace)}),
+        facts(manager,
+              {.namespace_selector = integrations::DefaultManagedNamespaces(kOwnNamespace)}),
         events(client, clock, {.controller = "kueue-admission", .instance = "sim"}),
         admission(manager, clock, events, metrics, {}),
         jobs(manager, clock, events, JobOptions()),
@@ -172,8 +172,8 @@ Status SimWorld::Open() {
   cluster.programs = {{kSimImage, kSimProgram}};
   cluster.runner = parts.runner.get();
   BERTH_TRY(parts.cluster, local::cluster::Cluster::Start(*parts.api, clock_, executor_, cluster));
-  parts.cloud = std::make_unique<local::cloud::CloudDriver>(*parts.api, parts.cluster->cache(),
-                                                            clock_, executor_, options_.cloud_times);
+  parts.cloud = std::make_unique<local::cloud::CloudDriver>(
+      *parts.api, parts.cluster->cache(), clock_, executor_, options_.cloud_times);
   if (!StartControllers()) {
     return Error{ErrorCode::kDeadlineExceeded,
                  "controllers wait for " + Join(parts.controllers->manager.NotSynced(), ", ")};
@@ -191,9 +191,8 @@ SimTransport& SimWorld::transport() { return parts_->controllers->transport; }
 void SimWorld::StopControllers() { parts_->controllers.reset(); }
 
 bool SimWorld::StartControllers() {
-  parts_->controllers =
-      std::make_unique<Controllers>(*parts_->registry, parts_->webhooks, executor_, clock_,
-                                    options_);
+  parts_->controllers = std::make_unique<Controllers>(*parts_->registry, parts_->webhooks,
+                                                      executor_, clock_, options_);
   return RunUntil([this] { return parts_->controllers->manager.controllers_running(); },
                   kStartLimit);
 }

@@ -5,7 +5,8 @@
 //                        └─▶ tasks of an Executor, where one is given (virtual time)
 //
 // Threads: Add from any thread; callbacks on the hub's thread or in tasks of the Executor. A
-// watcher's destructor waits for a callback that is running, unless it is called from that callback.
+// watcher's destructor waits for a callback that is running, unless it is called from that
+// callback.
 #pragma once
 
 #include <condition_variable>
