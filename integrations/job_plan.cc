@@ -229,6 +229,9 @@ void Planner::Finish(const api::Workload* workload) {
 void Planner::ReportPodsReady(const api::Workload& workload) {
   api::Condition condition = PodsReadyCondition(job_, workload);
   const api::Condition* before = api::FindCondition(workload.status.conditions, api::kPodsReady);
+  // While it waits for quota there is nothing to tell: one write less for every workload, and none
+  // in the way of the scheduler's.
+  if (before == nullptr && !api::IsTrue(workload.status.conditions, api::kAdmitted)) return;
   if (before != nullptr && before->status == condition.status &&
       before->reason == condition.reason) {
     return;
