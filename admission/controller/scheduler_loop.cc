@@ -17,6 +17,8 @@ constexpr Duration kShortestPause = std::chrono::milliseconds(1);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
 constexpr Duration kWakeUpBatch = std::chrono::seconds(1);
 constexpr Duration kPutAside = std::chrono::seconds(10);
+constexpr Duration kConflictWait = std::chrono::milliseconds(5);
+constexpr int kMaxConflicts = 6;
 constexpr std::size_t kMaxOpenWrites = 512;
 constexpr std::size_t kMaxParkedShapes = 10'000;
 
@@ -31,6 +33,12 @@ bool Matters(const api::Workload& before, const api::Workload& after) {
     }
   }
   return false;
+}
+
+// Whether a decision on `before` is good for `after` too.
+bool RestsOnTheSame(const api::Workload& before, const api::Workload& after) {
+  return before.meta.uid == after.meta.uid && !after.meta.deletion_timestamp &&
+         !Matters(before, after);
 }
 
 std::map<std::string, api::ResourceAmounts> RequestsOf(const Decision& decision,
@@ -242,26 +250,61 @@ SchedulerLoop::Progress SchedulerLoop::Perform(const CycleResult& result) {
 }
 
 void SchedulerLoop::Reserve(const Decision& decision) {
-  const api::Workload& workload = *decision.object;
-  const std::string& queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
-  api::WorkloadStatus status = workload.status;
-  ReserveQuota(status, ToAdmission(decision, parts_.scheduler.vocabulary(), queue), decision.checks,
-               workload.meta.generation, parts_.clock.Now());
-  parts_.notes.Forget(workload.meta.key());
+  parts_.notes.Forget(decision.object->meta.key());
   ++open_writes_;
-  parts_.writer.ApplyStatus(workload, status,
-                            [weak = std::weak_ptr(self_), decision, status](const Status& written) {
-                              const auto self = weak.lock();
-                              if (self != nullptr) (*self)->OnReserved(decision, status, written);
-                            });
+  WriteReservation(std::make_shared<const Decision>(decision), *decision.object, 0);
 }
 
-void SchedulerLoop::OnReserved(const Decision& decision, const api::WorkloadStatus& status,
-                               const Status& written) {
-  --open_writes_;
-  if (parts_.scheduler.HasHeads()) Kick(Duration::zero());
+void SchedulerLoop::WriteReservation(const std::shared_ptr<const Decision>& decision,
+                                     const api::Workload& base, int attempt) {
+  const std::string& queue = parts_.scheduler.state().queue(decision->cluster_queue).name;
+  api::WorkloadStatus status = base.status;
+  ReserveQuota(status, ToAdmission(*decision, parts_.scheduler.vocabulary(), queue),
+               decision->checks, base.meta.generation, parts_.clock.Now());
+  parts_.writer.ApplyStatus(
+      base, status,
+      [weak = std::weak_ptr(self_), decision, status, attempt](const Status& written) {
+        const auto self = weak.lock();
+        if (self == nullptr) return;
+        SchedulerLoop& loop = **self;
+        if (!written && written.error().code == ErrorCode::kConflict && attempt < kMaxConflicts) {
+          return loop.ReserveAgain(decision, attempt + 1);
+        }
+        --loop.open_writes_;
+        if (loop.parts_.scheduler.HasHeads()) loop.Kick(Duration::zero());
+        if (!written) return loop.TakeBack(decision->object->meta.key(), written.error());
+        loop.OnReserved(*decision, status);
+      });
+}
+
+// Somebody wrote to the workload meanwhile, most often that its pods are not ready yet.
+void SchedulerLoop::ReserveAgain(const std::shared_ptr<const Decision>& decision, int attempt) {
+  const api::ObjectKey key = decision->object->meta.key();
+  // The first time the news may be here already; a server may also need a moment to show it.
+  const Duration wait = attempt == 1 ? Duration::zero() : kConflictWait * (1 << attempt);
+  parts_.manager.executor().PostAfter(wait, [weak = std::weak_ptr(self_), decision, key, attempt] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    (*self)->parts_.manager.client().Get(
+        api::KindOf<api::Workload>(), key,
+        [weak, decision, key, attempt](const Result<kube::JsonPtr>& answer) {
+          const auto still = weak.lock();
+          if (still == nullptr) return;
+          SchedulerLoop& loop = **still;
+          if (answer && *answer != nullptr) loop.workloads_.Ingest(**answer);
+          const auto fresh = loop.workloads_.Get(key);
+          if (answer && fresh != nullptr && RestsOnTheSame(*decision->object, *fresh)) {
+            return loop.WriteReservation(decision, *fresh, attempt);
+          }
+          --loop.open_writes_;
+          loop.TakeBack(key, answer ? Error{ErrorCode::kConflict, "the workload has changed"}
+                                    : answer.error());
+        });
+  });
+}
+
+void SchedulerLoop::OnReserved(const Decision& decision, const api::WorkloadStatus& status) {
   const api::Workload& workload = *decision.object;
-  if (!written) return TakeBack(workload.meta.key(), written.error());
   const WallTime now = parts_.clock.Now();
   const std::string& queue = status.admission->cluster_queue;
   const std::int64_t waited = WaitSeconds(QueuedSince(workload), now);
@@ -371,9 +414,11 @@ void SchedulerLoop::NoteParked(const CycleResult& result) {
 }
 
 void SchedulerLoop::TakeBack(const api::ObjectKey& key, const Error& error) {
-  LogWarning("admission not written", {{"workload", key.ToString()},
-                                       {"code", std::string(ErrorCodeName(error.code))},
-                                       {"error", error.message}});
+  Log(error.code == ErrorCode::kConflict ? LogLevel::kInfo : LogLevel::kWarning,
+      "admission not written",
+      {{"workload", key.ToString()},
+       {"code", std::string(ErrorCodeName(error.code))},
+       {"error", error.message}});
   parts_.metrics.OnAdmissionFailed();
   switch (error.code) {
     case ErrorCode::kNotFound: return;  // its deletion is on its way to the informer

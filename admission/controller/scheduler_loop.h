@@ -8,8 +8,10 @@
 // are open. A cycle that changes nothing is followed by a pause that doubles up to a second and
 // ends with the next change. Wake-ups are batched over a second.
 //
-// A write whose outcome is unknown is read back before anything else happens to its workload. A
-// write that is refused for good puts the workload aside for a while.
+// An admission that meets a conflict is written again on the newer object, as long as nothing that
+// the decision rests on has changed. A write whose outcome is unknown is read back before anything
+// else happens to its workload. A write that is refused for good puts the workload aside for a
+// while.
 //
 // Threads: one Executor.
 #pragma once
@@ -73,8 +75,10 @@ class SchedulerLoop {
   void ScheduleWakeUps();
   Progress Perform(const CycleResult& result);
   void Reserve(const Decision& decision);
-  void OnReserved(const Decision& decision, const api::WorkloadStatus& status,
-                  const Status& written);
+  void WriteReservation(const std::shared_ptr<const Decision>& decision, const api::Workload& base,
+                        int attempt);
+  void ReserveAgain(const std::shared_ptr<const Decision>& decision, int attempt);
+  void OnReserved(const Decision& decision, const api::WorkloadStatus& status);
   Progress Evict(const Decision& decision, const Victim& victim);
   void NotePending(const Decision& decision);
   void NoteParked(const CycleResult& result);

@@ -14,14 +14,17 @@ class AdmissionFaultsTest : public AdmissionFixture {
   // The quota that is given away, as the API tells it.
   int ReservedCpu() const {
     int sum = 0;
-    for (const std::string& name : names_) {
-      const api::Workload workload = Get(name);
-      if (!workload.status.admission || api::IsTrue(workload.status.conditions, api::kFinished)) {
-        continue;
-      }
-      for (const auto& set : workload.status.admission->pod_set_assignments) {
-        sum += static_cast<int>(set.resource_usage.at("cpu") / 1000);
-      }
+    for (const std::string& name : names_) sum += ReservedCpuOf(name);
+    return sum;
+  }
+  int ReservedCpuOf(const std::string& name) const {
+    const api::Workload workload = Get(name);
+    if (!workload.status.admission || api::IsTrue(workload.status.conditions, api::kFinished)) {
+      return 0;
+    }
+    int sum = 0;
+    for (const auto& set : workload.status.admission->pod_set_assignments) {
+      sum += static_cast<int>(set.resource_usage.at("cpu") / 1000);
     }
     return sum;
   }
@@ -34,6 +37,30 @@ TEST_F(AdmissionFaultsTest, ConflictIsReadAndDecidedAgain) {
   PutWorkload("a", 1);
   executor_.RunFor(5s);
   EXPECT_TRUE(Is("a", api::kAdmitted));
+}
+
+TEST_F(AdmissionFaultsTest, ConflictWithAWriteThatDoesNotMatterIsWrittenAgain) {
+  PutQueues(4);
+  executor_.RunFor(2s);
+  const std::int64_t cycles = admission_->cycle_count();
+  api_.FailNext("workloads/a/status", 409);
+  api_.FailNext("workloads/a/status", 409);
+  PutWorkload("a", 1);
+  executor_.RunFor(2s);
+  EXPECT_TRUE(Is("a", api::kAdmitted));
+  EXPECT_EQ(admission_->cycle_count(), cycles + 1) << "decided once";
+}
+
+TEST_F(AdmissionFaultsTest, ConflictWithANewSpecIsDecidedAgain) {
+  PutQueues(4);
+  executor_.RunFor(2s);
+  api_.set_latency(50ms);
+  PutWorkload("a", 1);
+  executor_.RunUntil([&] { return admission_->cycle_count() > 0; }, 5s);
+  PutWorkload("a", 2);  // while the admission of the old one is on its way
+  executor_.RunFor(5s);
+  ASSERT_TRUE(Is("a", api::kAdmitted));
+  EXPECT_EQ(ReservedCpuOf("a"), 2);
 }
 
 TEST_F(AdmissionFaultsTest, LostAnswerOfAWriteThatHappened) {
