@@ -189,7 +189,8 @@ int RunUp(const UpFlags& flags) {
   Up up;
   if (const Status started = up.Start(flags); !started) {
     up.Stop();
-    return Complain(started.error());
+    Complain(started.error());
+    return kExitRefused;  // 4 would say that an API elsewhere cannot be reached
   }
   Print("berth is up at " + up.server().url() + "\n\n  export KUBECONFIG=" + up.kubeconfig_path() +
         "\n  kubectl get nodes\n  berth status\n\n");

@@ -26,7 +26,8 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr auto kLinger = std::chrono::seconds(2);
-constexpr std::size_t kLingerBytes = 1024 * 1024;
+// A client that sends a body over the limit reads the refusal only when it has sent it all.
+constexpr std::size_t kLingerBytes = 16 * 1024 * 1024;
 // One address that swallows packets must not use up the whole time of a name with several.
 constexpr auto kConnectAttempt = std::chrono::seconds(5);
 constexpr std::string_view kPlainHttpOnTls =

@@ -1,0 +1,171 @@
+"""A real `berth up` in a folder of its own, and kubectl pointed at it.
+
+Environment: BERTH (the program), KUBECTL (one or more clients, separated by ':'; the first is used
+where a test needs just one). Everything is bound to loopback on free ports; nothing is left behind.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+SAMPLES = os.path.join(ROOT, "manifests", "samples")
+BERTH = os.environ.get("BERTH", os.path.join(ROOT, "build", "release", "berth"))
+KUBECTLS = [path for path in os.environ.get("KUBECTL", "").split(":") if path and os.path.exists(path)]
+PATIENCE_SECONDS = 60  # how long anything that must happen may take on a busy machine
+
+
+def wait_until(condition, what, seconds=PATIENCE_SECONDS):
+    """Polls another process's state until it is as wanted; returns what `condition` returned."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.05)
+
+
+class Cluster:
+    """One data folder; `start` and `kill` may follow each other."""
+
+    def __init__(self, kubectl=None, images=(), flags=()):
+        self.folder = tempfile.mkdtemp(prefix="berth-e2e-")
+        self.kubeconfig = os.path.join(self.folder, "kubeconfig")
+        self.log_path = os.path.join(self.folder, "berth.log")
+        self.kubectl_program = kubectl or KUBECTLS[0]
+        self.images = list(images)
+        self.flags = list(flags)
+        self.process = None
+
+    # Life -----------------------------------------------------------------------------------------
+    def start(self):
+        if os.path.exists(self.kubeconfig):
+            os.remove(self.kubeconfig)  # written last, so its presence says "ready"
+        command = [BERTH, "up", "--data-dir", os.path.join(self.folder, "data"),
+                   "--kubeconfig", self.kubeconfig, "--listen", "127.0.0.1:0"]
+        for image in self.images:
+            command += ["--image", image]
+        with open(self.log_path, "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(command + self.flags, stdout=log, stderr=log,
+                                            stdin=subprocess.DEVNULL)
+        wait_until(lambda: os.path.exists(self.kubeconfig) or self.process.poll() is not None,
+                   "kubeconfig written")
+        if self.process.poll() is not None:
+            raise AssertionError("berth up ended early:\n" + self.log())
+        return self
+
+    def stop(self):
+        """SIGTERM; returns the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(timeout=PATIENCE_SECONDS)
+        self.process = None
+        return code
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(timeout=PATIENCE_SECONDS)
+        self.process = None
+
+    def close(self):
+        if self.process is not None:
+            self.kill()
+        wait_until(lambda: not self.left_over(), "no process of a pod is left")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as log:
+            return log.read()
+
+    def left_over(self):
+        """Processes that work in this cluster's data folder."""
+        mine = os.path.join(self.folder, "data")
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if os.readlink(f"/proc/{pid}/cwd").startswith(mine):
+                    found.append(pid)
+            except OSError:
+                continue
+        return found
+
+    # Talking to it --------------------------------------------------------------------------------
+    def environment(self):
+        return {"PATH": os.environ["PATH"], "HOME": self.folder, "KUBECONFIG": self.kubeconfig,
+                "LANG": "C.UTF-8", "TZ": "UTC"}
+
+    def run(self, program, *arguments, stdin=None, check=True, seconds=30):
+        done = subprocess.run([program, *arguments], input=stdin, text=True, capture_output=True,
+                              timeout=seconds, env=self.environment(), check=False)
+        if check and done.returncode != 0:
+            raise AssertionError(f"{program} {' '.join(arguments)}: exit {done.returncode}\n"
+                                 f"{done.stdout}{done.stderr}")
+        return done
+
+    def kubectl(self, *arguments, **options):
+        return self.run(self.kubectl_program, *arguments, **options)
+
+    def berth(self, *arguments, **options):
+        return self.run(BERTH, *arguments, **options)
+
+    def get(self, *arguments):
+        """The object, or None where there is none."""
+        done = self.kubectl("get", *arguments, "-o", "json", check=False)
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def items(self, *arguments):
+        listed = self.get(*arguments)
+        return listed["items"] if listed else []
+
+    def apply(self, text, **options):
+        return self.kubectl("apply", *self.apply_flags(), "-f", "-", stdin=text, **options)
+
+    def apply_flags(self):
+        # Clients before 1.29 ask for OpenAPI v2 in protobuf, which is not served.
+        version = self.run(self.kubectl_program, "version", "--client", check=False).stdout
+        return ["--validate=false"] if "1.20" in version else []
+
+    def apply_dws(self, queues="queues-v1beta1.yaml", boot_seconds=1, idle_seconds=2):
+        for name in ("nodepools.yaml", "nodepool-h100.yaml"):
+            self.apply(read_sample("dws", name)
+                       .replace("bootSeconds: 60", f"bootSeconds: {boot_seconds}")
+                       .replace("idleSeconds: 600", f"idleSeconds: {idle_seconds}"))
+        self.apply(read_sample("dws", queues))
+
+    def condition(self, kind, name, condition_type):
+        found = self.get(kind, name)
+        for condition in (found or {}).get("status", {}).get("conditions", []):
+            if condition["type"] == condition_type:
+                return condition
+        return None
+
+    def is_true(self, kind, name, condition_type):
+        condition = self.condition(kind, name, condition_type)
+        return condition is not None and condition["status"] == "True"
+
+    def wait_complete(self, job, seconds=PATIENCE_SECONDS):
+        try:
+            wait_until(lambda: self.is_true("job", job, "Complete"), f"job {job} Complete", seconds)
+        except AssertionError as late:
+            state = self.kubectl("get", "jobs,workloads,provreq,pods,nodes", check=False).stdout
+            raise AssertionError(f"{late}\n{state}\n{self.log()[-3000:]}") from None
+
+
+def read_sample(*path):
+    with open(os.path.join(SAMPLES, *path), encoding="utf-8") as sample:
+        return sample.read()
+
+
+class ClusterTest(unittest.TestCase):
+    """Tests of one running cluster."""
+
+    def start_cluster(self, **options):
+        cluster = Cluster(**options)
+        self.addCleanup(cluster.close)
+        return cluster.start()

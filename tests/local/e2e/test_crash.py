@@ -1,0 +1,97 @@
+"""Goal: `kill -9` of berth up at any instant loses no acknowledged write, runs no Job twice at once,
+and leaves no process behind; after a restart the story ends right.
+
+Method: the DWS story is told again and again; at a random instant (seeded, printed) the process is
+killed and started anew. Every write that kubectl was told of must still be there. BERTH_CRASHES sets
+how many instants (20), BERTH_CRASH_SEED the seed."""
+
+import os
+import random
+import threading
+import time
+import unittest
+
+from harness import ClusterTest, read_sample, wait_until
+
+CRASHES = int(os.environ.get("BERTH_CRASHES", "20"))
+SEED = int(os.environ.get("BERTH_CRASH_SEED", str(random.SystemRandom().randrange(1 << 30))))
+
+# Refuses to run beside itself: the lock is a folder in the job's own name.
+ONE_AT_A_TIME = """
+mkdir "{lock}" || {{ echo "two at once" >> "{twice}"; exit 1; }}
+sleep 1
+rmdir "{lock}"
+"""
+
+
+class Writer(threading.Thread):
+    """Creates ConfigMaps one after the other and remembers which were acknowledged."""
+
+    def __init__(self, cluster):
+        super().__init__(daemon=True)
+        self.cluster = cluster
+        self.acknowledged = []
+        self.stopping = threading.Event()
+
+    def run(self):
+        number = 0
+        while not self.stopping.is_set():
+            name = f"written-{number}"
+            number += 1
+            done = self.cluster.kubectl("create", "configmap", name, check=False)
+            if done.returncode == 0:
+                self.acknowledged.append(name)
+            elif "AlreadyExists" not in done.stderr:
+                time.sleep(0.05)  # the server is down: it is started again soon
+
+
+class CrashTest(ClusterTest):
+    def test_story_survives_kill_9(self):
+        print(f"seed {SEED}, {CRASHES} crashes", flush=True)
+        chance = random.Random(SEED)
+        cluster = self.start_cluster(images=["once:1=/bin/sh"])
+        twice = os.path.join(cluster.folder, "twice")
+        cluster.apply_dws()
+        writer = Writer(cluster)
+        writer.start()
+        jobs = []
+        for crash in range(CRASHES):
+            if crash % 4 == 0:
+                name = f"story-{crash // 4}"
+                script = ONE_AT_A_TIME.format(lock=os.path.join(cluster.folder, name), twice=twice)
+                # A lock that a killed run left behind is not "at once".
+                script = f'rmdir "{os.path.join(cluster.folder, name)}.stale" 2>/dev/null; ' + script
+                cluster.apply(self.job(name, script))
+                jobs.append(name)
+            time.sleep(chance.uniform(0.0, 1.5))
+            cluster.kill()
+            wait_until(lambda: not cluster.left_over(), "no process outlives berth")
+            for name in jobs:
+                lock = os.path.join(cluster.folder, name)
+                if os.path.isdir(lock):
+                    os.rmdir(lock)
+            cluster.start()
+        for name in jobs:
+            cluster.wait_complete(name, 120)
+        writer.stopping.set()
+        writer.join()
+        there = {item["metadata"]["name"] for item in cluster.items("configmaps")}
+        self.assertEqual([name for name in writer.acknowledged if name not in there], [],
+                         f"acknowledged writes were lost (seed {SEED})")
+        self.assertGreater(len(writer.acknowledged), 0)
+        self.assertFalse(os.path.exists(twice), f"a job ran twice at once (seed {SEED})")
+        wait_until(lambda: not cluster.items("provisioningrequests"), "no request is left")
+        usage = cluster.get("cq", "dws-cluster-queue")["status"]
+        self.assertEqual(usage.get("reservingWorkloads", 0), 0)
+        self.assertEqual(cluster.stop(), 0)
+
+    @staticmethod
+    def job(name, script):
+        text = read_sample("dws", "job-t4.yaml").replace("name: sample-job", f"name: {name}")
+        text = text.replace("gcr.io/k8s-staging-perf-tests/sleep:v0.0.3", "once:1")
+        quoted = script.strip().replace("\n", "; ").replace("\\", "\\\\").replace('"', '\\"')
+        return text.replace('["120s"]', f'["-c", "{quoted}"]')
+
+
+if __name__ == "__main__":
+    unittest.main()
