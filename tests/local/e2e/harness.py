@@ -131,11 +131,13 @@ class Cluster:
         version = self.run(self.kubectl_program, "version", "--client", check=False).stdout
         return ["--validate=false"] if "1.20" in version else []
 
-    def apply_dws(self, queues="queues-v1beta1.yaml", boot_seconds=1, idle_seconds=2):
+    def apply_dws(self, queues="queues-v1beta1.yaml", boot_seconds=1, idle_seconds=2, machines=1):
         for name in ("nodepools.yaml", "nodepool-h100.yaml"):
             self.apply(read_sample("dws", name)
                        .replace("bootSeconds: 60", f"bootSeconds: {boot_seconds}")
-                       .replace("idleSeconds: 600", f"idleSeconds: {idle_seconds}"))
+                       .replace("idleSeconds: 600", f"idleSeconds: {idle_seconds}")
+                       .replace("maxNodes: 1\n", f"maxNodes: {machines}\n")
+                       .replace("stock: 1\n", f"stock: {machines}\n"))
         self.apply(read_sample("dws", queues))
 
     def condition(self, kind, name, condition_type):
