@@ -4,11 +4,14 @@
 #include <set>
 #include <vector>
 
+#include <malloc.h>
+
 #include "base/log/log.h"
 #include "base/system_clock.h"
 #include "local/apiserver/auth/authenticator.h"
 #include "local/apiserver/auth/credentials.h"
 #include "local/apiserver/http/front.h"
+#include "local/apiserver/http/worker_pool.h"
 #include "local/apiserver/registry/crd.h"
 #include "local/apiserver/registry/in_process_api.h"
 #include "local/apiserver/registry/registry.h"
@@ -25,6 +28,7 @@ namespace {
 constexpr std::size_t kMaxStreamBacklog = 128 * 1024 * 1024;
 // Above the API's own limit of 3 MiB, so that who exceeds it reads a Status and not a bare 413.
 constexpr std::size_t kMaxRequestBody = 8 * 1024 * 1024;
+constexpr std::chrono::seconds kTidyEvery{30};
 constexpr std::chrono::days kWebhookCertificateDays{365};
 
 std::uint64_t RandomSeed() {
@@ -57,6 +61,8 @@ class ApiServerImpl final : public ApiServer {
 
  private:
   Status Listen();
+  void TidyLater();
+  void Tidy();
   void StopAll();
 
   ApiServerOptions options_;
@@ -66,6 +72,8 @@ class ApiServerImpl final : public ApiServer {
   std::string kubeconfig_;
   std::uint16_t port_ = 0;
   std::unique_ptr<net::IoPool> io_;
+  std::unique_ptr<Executor> tidy_;
+  WorkerPool tidy_workers_{{.threads = 1, .waiting = 1}};
   std::unique_ptr<HttpWebhookCaller> webhooks_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Registry> registry_;
@@ -92,9 +100,30 @@ Status ApiServerImpl::Open() {
   registry.root_ca_pem = credentials_.authority.certificate_chain_pem;
   registry.webhooks = webhooks_.get();
   registry_ = std::make_unique<Registry>(*store_, std::move(registry));
-  api_ = MakeInProcessApi(*registry_);
+  api_ = MakeInProcessApi(*registry_, options_.watch_executor);
   BERTH_CHECK_OK(registry_->Bootstrap());
+  // Not in virtual time: it would happen at another instant in each run.
+  if (options_.watch_executor == nullptr) {
+    tidy_ = io_->MakeStrand();
+    TidyLater();
+  }
   return options_.serve_http ? Listen() : OkStatus();
+}
+
+void ApiServerImpl::TidyLater() {
+  tidy_->PostAfter(kTidyEvery, [this] {
+    // Blocks: not on an I/O thread.
+    tidy_workers_.Post([this] {
+      Tidy();
+      TidyLater();
+    });
+  });
+}
+
+void ApiServerImpl::Tidy() {
+  registry_->ExpireEvents();
+  store_->cache().DropParsed();
+  ::malloc_trim(0);
 }
 
 Status ApiServerImpl::Listen() {
@@ -146,12 +175,14 @@ void ApiServerImpl::StopAll() {
   if (http_ != nullptr) http_->Stop();
   // Nothing calls back into what follows once the I/O threads are gone.
   if (io_ != nullptr) io_->Stop();
+  tidy_workers_.Stop();
   http_.reset();
   front_.reset();
   api_.reset();
   registry_.reset();
   store_.reset();
   webhooks_.reset();
+  tidy_.reset();
   io_.reset();
 }
 

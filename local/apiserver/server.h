@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/executor.h"
 #include "base/result.h"
 #include "local/apiserver/api.h"
 #include "local/apiserver/log_source.h"
@@ -31,7 +32,9 @@ struct ApiServerOptions {
   std::map<std::string, std::string> webhook_services;
   LogSource* logs = nullptr;     // outlives the server
   const Clock* clock = nullptr;  // null: real time
-  std::uint64_t seed = 0;        // of uids and generated names; 0: a random one
+  // Runs the callbacks of api().Watch, for simulation in virtual time; null: a thread.
+  Executor* watch_executor = nullptr;
+  std::uint64_t seed = 0;  // of uids and generated names; 0: a random one
   int io_threads = 2;
 };
 

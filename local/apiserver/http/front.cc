@@ -1,5 +1,6 @@
 #include "local/apiserver/http/front.h"
 
+#include <exception>
 #include <functional>
 #include <random>
 
@@ -13,6 +14,19 @@ namespace berth::local {
 namespace {
 
 constexpr const char* kVersion = "v1.36.3+berth";
+
+// What clients ask when the v3 index does not know a kind: a document in which no kind is known
+// either ({swagger: "2.0", info: {title, version}} in protobuf), so that they say that, and not
+// that the server is broken.
+constexpr const char* kOpenApiV2Type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+constexpr std::string_view kEmptyOpenApiV2 =
+    "\x0a\x03"
+    "2.0"
+    "\x12\x0d"
+    "\x0a\x05"
+    "Berth"
+    "\x12\x04"
+    "v1.0";
 
 Json VersionInfo() {
   return {{"major", "1"},        {"minor", "36"},           {"gitVersion", kVersion},
@@ -172,14 +186,28 @@ bool Front::RouteDiscovery(Exchange& exchange) {
   return true;
 }
 
+// Its hashes need every document: made once for each state of the catalogue.
+std::string Front::OpenApiIndexText(const ResourceTable& table) {
+  const std::lock_guard lock(openapi_mutex_);
+  if (openapi_generation_ != table.generation()) {
+    openapi_index_ = OpenApiIndex(table).dump();
+    openapi_generation_ = table.generation();
+  }
+  return openapi_index_;
+}
+
 bool Front::RouteOpenApi(Exchange& exchange) {
   constexpr std::string_view kRoot = "/openapi/v3";
   const std::string& path = exchange.target.path;
+  if (path == "/openapi/v2") {
+    exchange.SendText(200, kOpenApiV2Type, std::string(kEmptyOpenApiV2));
+    return true;
+  }
   if (!StartsWith(path, kRoot)) return false;
   const auto table = registry_.table();
   const std::string rest = path.substr(kRoot.size());
   if (rest.empty() || rest == "/") {
-    exchange.SendText(200, "application/json", OpenApiIndex(*table).dump());
+    exchange.SendText(200, "application/json", OpenApiIndexText(*table));
     return true;
   }
   const auto api = ParseApiPath(rest);
@@ -201,8 +229,8 @@ void Front::Route(Exchange& exchange) {
       return;
     }
     exchange.SendText(404, "text/plain; charset=utf-8", "404 page not found\n");
-  } catch (const Json::exception& error) {
-    // A value of an unexpected type that slipped through the checks: a bug, but not a crash.
+  } catch (const std::exception& error) {
+    // Mostly a value of an unexpected type that slipped through the checks: a bug, but not a crash.
     LogError("request failed", {{"path", exchange.target.path}, {"error", error.what()}});
     exchange.SendError(InternalStatus(error.what()));
   }

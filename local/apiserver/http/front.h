@@ -44,6 +44,7 @@ class Front {
   bool RouteDiscovery(Exchange& exchange);
   bool RouteOpenApi(Exchange& exchange);
   void SendDiscovery(Exchange& exchange, Root root);
+  std::string OpenApiIndexText(const ResourceTable& table);
   std::string NewAuditId();
 
   Registry& registry_;
@@ -55,6 +56,9 @@ class Front {
   std::atomic<bool> ready_{false};
   std::atomic<std::uint64_t> request_count_{0};
   const std::uint64_t audit_seed_;
+  std::mutex openapi_mutex_;
+  std::string openapi_index_;
+  std::int64_t openapi_generation_ = -1;
 };
 
 }  // namespace berth::local

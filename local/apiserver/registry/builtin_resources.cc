@@ -52,6 +52,10 @@ constexpr Row kRows[] = {
     {"batch", "v1", "jobs", "job", "Job", "NSG", kStandard, "", "all", "status:gpu",
      "status.successful"},
     {"coordination.k8s.io", "v1", "leases", "lease", "Lease", "NRC", kStandard},
+    // The same objects as the core group's, with other names for some fields.
+    {"events.k8s.io", "v1", "events", "event", "Event", "NC", kStandard, "ev", "", "",
+     "regarding.kind regarding.namespace regarding.name regarding.uid regarding.apiVersion "
+     "regarding.resourceVersion regarding.fieldPath reason reportingController type"},
     {"scheduling.k8s.io", "v1", "priorityclasses", "priorityclass", "PriorityClass", "G", kStandard,
      "pc"},
     {kAdmission, "v1", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration",
@@ -107,7 +111,7 @@ ResourcePtr MakeResource(const Row& row, const TypeTable& types) {
   for (const std::string& word : Words(row.subresources)) {
     info->subresources.push_back(ParseSubresource(word));
   }
-  info->storage = QualifiedResource(info->id);
+  info->storage = info->kind == "Event" ? "events" : QualifiedResource(info->id);
   info->field_labels = Words(row.field_labels);
   info->has_status = has('S');
   info->tracks_generation = has('G');

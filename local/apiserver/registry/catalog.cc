@@ -9,7 +9,7 @@ ResourceTable::ResourceTable(std::vector<ResourcePtr> resources, std::int64_t ge
   for (const ResourcePtr& resource : resources_) {
     by_id_[resource->id] = resource;
     const bool stored_in =
-        resource->crd == nullptr || resource->crd->storage_version == resource->id.version;
+        resource->crd != nullptr && resource->crd->storage_version == resource->id.version;
     ResourcePtr& slot = by_storage_[resource->storage];
     if (slot == nullptr || stored_in) slot = resource;
   }

@@ -1,6 +1,7 @@
 #include "local/apiserver/registry/conversion.h"
 
 #include <chrono>
+#include <utility>
 
 #include "base/strings.h"
 #include "local/apiserver/registry/errors.h"
@@ -16,6 +17,30 @@ ApiError Failed(const ResourceInfo& resource, std::string_view from, std::string
           "conversion webhook for " + std::string(from) + ", Kind=" + resource.kind +
               " failed: " + std::string(why),
           Json()};
+}
+
+// The two faces of an event: {core/v1, events.k8s.io/v1}.
+constexpr std::pair<const char*, const char*> kEventFields[] = {
+    {"involvedObject", "regarding"},
+    {"message", "note"},
+    {"source", "deprecatedSource"},
+    {"firstTimestamp", "deprecatedFirstTimestamp"},
+    {"lastTimestamp", "deprecatedLastTimestamp"},
+    {"count", "deprecatedCount"},
+    {"reportingComponent", "reportingController"}};
+
+void ConvertEvent(Json& event, const std::string& api_version) {
+  const bool to_core = api_version == "v1";
+  for (const auto& [core, other] : kEventFields) {
+    const char* from = to_core ? other : core;
+    const char* to = to_core ? core : other;
+    const auto it = event.find(from);
+    if (it == event.end()) continue;
+    Json value = std::move(*it);
+    event.erase(from);
+    event[to] = std::move(value);
+  }
+  event["apiVersion"] = api_version;
 }
 
 bool SameIdentity(const Json& a, const Json& b) {
@@ -55,6 +80,10 @@ ApiResult<std::vector<Json>> Converter::Convert(const ResourceInfo& resource,
     others.push_back(objects[i]);
   }
   if (others.empty()) return objects;
+  if (resource.storage == "events") {
+    for (const std::size_t i : places) ConvertEvent(objects[i], api_version);
+    return objects;
+  }
   if (resource.crd == nullptr || !resource.crd->conversion.webhook) {
     for (const std::size_t i : places) objects[i]["apiVersion"] = api_version;
     return objects;

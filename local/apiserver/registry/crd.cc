@@ -199,6 +199,7 @@ std::vector<ResourcePtr> CrdResources(const Json& crd) {
   kind->crd_name = NameOf(crd);
   kind->conversion = ReadConversion(crd);
   kind->terminating = IsBeingDeleted(crd);
+  kind->revision = ParseInt64(TextAt(crd, {"metadata", "resourceVersion"})).value_or(0);
   const std::string group = TextAt(crd, {"spec", "group"});
   const std::string kind_name = TextAt(crd, {"spec", "names", "kind"});
   const Json& versions = ArrayAt(crd, {"spec", "versions"});

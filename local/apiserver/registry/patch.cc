@@ -27,6 +27,21 @@ ApiResult<Json> ApplyPatch(const ResourceInfo& resource, PatchType type, const J
       Json()};
 }
 
+// kubectl, once it applies on the server, takes over what it had applied from the client.
+bool OnlyConflictsWithOwnClientSideApply(const ApiError& error, const Json& live,
+                                         const std::string& manager) {
+  constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+  if (error.code != 409 || manager != "kubectl") return false;
+  if (At(live, {"metadata", "annotations", kLastApplied}) == nullptr) return false;
+  const Json& causes = ArrayAt(error.details, {"causes"});
+  for (const Json& cause : causes) {
+    if (TextAt(cause, {"message"}).rfind("conflict with \"kubectl-client-side-apply\"", 0) != 0) {
+      return false;
+    }
+  }
+  return !causes.empty();
+}
+
 }  // namespace
 
 ApiResult<WriteResult> Registry::Patch(RequestContext& context, PatchRequest patch) {
@@ -89,6 +104,10 @@ ApiResult<WriteResult> Registry::Apply(RequestContext& context, Body body, bool 
                                 ", and the uid of the existing object is " + UidOf(current));
     }
     auto applied = ApplyConfiguration(&current, body.object, manager, policy);
+    if (!applied &&
+        OnlyConflictsWithOwnClientSideApply(applied.error(), current, manager.manager)) {
+      applied = ApplyConfiguration(&current, body.object, manager, ConflictPolicy::kForce);
+    }
     if (!applied) return applied.error();
     if (!applied->changed) return current;
     if (auto error = AcceptObject(resource, applied->object, nullptr)) return *error;

@@ -54,6 +54,18 @@ std::optional<ApiError> CheckRevision(const ReadQuery& query, std::int64_t curre
   return std::nullopt;
 }
 
+// Another version than the request's, or written under an older schema.
+bool NeedsShaping(const ResourceInfo& resource, const StoredObject& object) {
+  if (object.api_version() != resource.api_version()) return true;
+  return resource.crd != nullptr && object.revision() < resource.crd->revision;
+}
+
+void Shape(const ResourceInfo& resource, Json& object) {
+  if (resource.crd_version == nullptr) return;
+  resource.crd_version->schema->Prune(object);
+  resource.crd_version->schema->Default(object);
+}
+
 }  // namespace
 
 ApiResult<StoredPtr> Registry::Get(const RequestContext& context) {
@@ -65,13 +77,12 @@ ApiResult<StoredPtr> Registry::Get(const RequestContext& context) {
 ApiResult<StoredPtr> Registry::InRequestVersion(const RequestContext& context,
                                                 const StoredPtr& object) {
   const ResourceInfo& resource = *context.resource;
-  if (resource.crd == nullptr || object->api_version() == resource.api_version()) return object;
+  if (!NeedsShaping(resource, *object)) return object;
   const Object json = object->json();
   if (json == nullptr) return InternalStatus("the stored object cannot be read");
   auto converted = converter_.ConvertOne(resource, *json, resource.api_version());
   if (!converted) return converted.error();
-  resource.crd_version->schema->Prune(*converted);
-  resource.crd_version->schema->Default(*converted);
+  Shape(resource, *converted);
   return StoredPtr(std::make_shared<const StoredObject>(
       object->key(), object->revision(), StoredObject::MakeDraft(std::move(*converted))));
 }
@@ -124,12 +135,11 @@ ApiResult<ListResult> Registry::List(const RequestContext& context, const ReadQu
 // One call of the conversion webhook for the whole list.
 ApiResult<ListResult> Registry::ListInVersion(const RequestContext& context, ListResult result) {
   const ResourceInfo& resource = *context.resource;
-  if (resource.crd == nullptr) return result;
   const std::string api_version = resource.api_version();
   std::vector<std::size_t> places;
   std::vector<Json> others;
   for (std::size_t i = 0; i < result.items.size(); ++i) {
-    if (result.items[i]->api_version() == api_version) continue;
+    if (!NeedsShaping(resource, *result.items[i])) continue;
     const Object json = result.items[i]->json();
     if (json == nullptr) return InternalStatus("a stored object cannot be read");
     places.push_back(i);
@@ -141,8 +151,7 @@ ApiResult<ListResult> Registry::ListInVersion(const RequestContext& context, Lis
   for (std::size_t k = 0; k < places.size(); ++k) {
     StoredPtr& item = result.items[places[k]];
     Json object = std::move((*converted)[k]);
-    resource.crd_version->schema->Prune(object);
-    resource.crd_version->schema->Default(object);
+    Shape(resource, object);
     item = std::make_shared<const StoredObject>(item->key(), item->revision(),
                                                 StoredObject::MakeDraft(std::move(object)));
   }
@@ -158,6 +167,12 @@ std::string FieldLabelValue(const StoredObject& object, std::string_view label) 
     const std::string component = TextAt(*json, {"source", "component"});
     return component.empty() ? TextAt(*json, {"reportingComponent"}) : component;
   }
+  // Events are stored in the core group's form.
+  constexpr std::string_view kRegarding = "regarding.";
+  if (label.substr(0, kRegarding.size()) == kRegarding) {
+    return FieldText(*json, "involvedObject." + std::string(label.substr(kRegarding.size())));
+  }
+  if (label == "reportingController") return TextAt(*json, {"reportingComponent"});
   const std::string text = FieldText(*json, label);
   if (text.empty() && (label == "spec.unschedulable" || label == "spec.hostNetwork")) {
     return "false";

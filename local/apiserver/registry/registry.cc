@@ -1,6 +1,9 @@
 #include "local/apiserver/registry/registry.h"
 
+#include <chrono>
+
 #include "base/log/log.h"
+#include "base/rfc3339.h"
 #include "base/strings.h"
 #include "local/apiserver/registry/builtin_resources.h"
 #include "local/apiserver/registry/crd.h"
@@ -87,6 +90,12 @@ AdmissionRequest Registry::MakeAdmission(RequestContext& context,
 
 std::optional<ApiError> Registry::ToStorageVersion(const RequestContext& context, Json& object) {
   const ResourceInfo& resource = *context.resource;
+  if (resource.storage == "events" && !resource.id.group.empty()) {
+    auto converted = converter_.ConvertOne(resource, std::move(object), "v1");
+    if (!converted) return converted.error();
+    object = std::move(*converted);
+    return std::nullopt;
+  }
   if (resource.crd == nullptr || resource.crd->storage_version == resource.id.version) {
     return std::nullopt;
   }
@@ -100,6 +109,29 @@ std::optional<ApiError> Registry::ToStorageVersion(const RequestContext& context
     version->second.schema->Default(object);
   }
   return std::nullopt;
+}
+
+void Registry::ExpireEvents() {
+  constexpr std::chrono::hours kLifetime{1};
+  constexpr std::size_t kMaxAtOnce = 500;
+  const WallTime oldest = Now() - kLifetime;
+  std::vector<Write> writes;
+  for (const StoredPtr& stored : store_.cache().List("events", "").objects) {
+    const Object event = stored->json();
+    if (event == nullptr || writes.size() == kMaxAtOnce) continue;
+    std::string seen = TextAt(*event, {"series", "lastObservedTime"});
+    if (seen.empty()) seen = TextAt(*event, {"lastTimestamp"});
+    if (seen.empty()) seen = TextAt(*event, {"metadata", "creationTimestamp"});
+    const auto time = ParseTime(seen);
+    if (time && *time < oldest) {
+      writes.push_back({Write::Kind::kDelete, stored->key(), *event, stored->revision()});
+    }
+  }
+  if (writes.empty()) return;
+  // Somebody may just be counting one of them: the next round takes the rest.
+  for (Write& write : writes) {
+    if (auto done = store_.Commit({std::move(write)}); !done) continue;
+  }
 }
 
 // Namespaces are made through the front door, so that they get their service account.

@@ -68,6 +68,9 @@ class Registry {
   // The namespaces and priority classes every cluster has; idempotent.
   Status Bootstrap();
 
+  // Removes events that nobody has seen again for an hour; a few hundred a call.
+  void ExpireEvents();
+
   ApiResult<StoredPtr> Get(const RequestContext& context);
   ApiResult<ListResult> List(const RequestContext& context, const ReadQuery& query);
 

@@ -4,6 +4,7 @@
 // Threads: immutable once shared.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -65,6 +66,8 @@ struct CrdKind {
   std::string storage_version;
   std::map<std::string, CrdVersion> versions;
   CrdConversion conversion;
+  std::int64_t revision =
+      0;                     // of the CRD: objects written before it are brought in shape when read
   bool terminating = false;  // its instances are being deleted: nothing may be created
 };
 

@@ -110,6 +110,10 @@ std::int64_t WatchCache::revision() const {
   return revision_;
 }
 
+void WatchCache::DropParsed() const {
+  for (const StoredPtr& object : ListEverything().objects) object->DropParsed();
+}
+
 WatchCache::Snapshot WatchCache::ListEverything() const {
   const std::shared_lock lock(mutex_);
   Snapshot snapshot;

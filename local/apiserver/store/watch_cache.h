@@ -68,6 +68,8 @@ class WatchCache {
   Changes EventsAfter(std::string_view resource, std::int64_t revision,
                       std::size_t max_events) const;
   std::int64_t revision() const;
+  // Lets every object give its parsed form back to memory.
+  void DropParsed() const;
   // Every object, by resource.
   Snapshot ListEverything() const;
 

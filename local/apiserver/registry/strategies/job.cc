@@ -3,6 +3,7 @@
 #include "local/apiserver/registry/strategies/job_status.h"
 #include "local/apiserver/registry/strategies/pod_spec.h"
 #include "local/apiserver/registry/strategies/strategies.h"
+#include "local/apiserver/schema/selector.h"
 
 namespace berth::local {
 namespace {
@@ -187,6 +188,19 @@ bool IsElastic(const Json& job) {
          IntAt(job, {"spec", "completions"}, 0) == IntAt(job, {"spec", "parallelism"}, 1);
 }
 
+// Whoever replaces a Job from its manifest has left out what the server generated.
+void CheckSelectorMatches(const Json& job, std::vector<Cause>& causes) {
+  const Json* selector = At(job, {"spec", "selector"});
+  if (selector == nullptr) causes.push_back(RequiredError("spec.selector"));
+  const Json* labels = At(job, {"spec", "template", "metadata", "labels"});
+  const auto parsed = LabelSelectorFromJson(selector == nullptr ? Json() : *selector);
+  if (!parsed || !Matches(*parsed, labels == nullptr ? Json() : *labels)) {
+    causes.push_back(InvalidError("spec.template.metadata.labels",
+                                  labels == nullptr ? Json() : *labels,
+                                  "`selector` does not match template `labels`"));
+  }
+}
+
 class JobStrategy final : public Strategy {
  public:
   bool OrphansByDefault() const override { return true; }
@@ -211,7 +225,10 @@ class JobStrategy final : public Strategy {
       AppendCauses(causes, ValidateJobStatusUpdate(object, old_object));
       return causes;
     }
-    if (!SameAt(object, old_object, {"spec"})) AppendCauses(causes, ValidateSpec(object));
+    if (!SameAt(object, old_object, {"spec"})) {
+      AppendCauses(causes, ValidateSpec(object));
+      CheckSelectorMatches(object, causes);
+    }
     if (!SameAt(object, old_object, {"spec", "completions"}) &&
         !(IsElastic(object) && IsElastic(old_object))) {
       const Json* completions = At(object, {"spec", "completions"});

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include "base/system_clock.h"
 #include "local/apiserver/auth/credentials.h"
+#include "net/certificates.h"
 #include "tests/local/apiserver/server/server_fixture.h"
 
 namespace berth::local {
@@ -43,6 +45,34 @@ TEST_F(AuthTest, WithoutATokenOnlyVersionAndHealthAreOpen) {
   EXPECT_EQ(GetWith("wrong", "/version").status, 401);
   EXPECT_EQ(GetWith("wrong", "/api").status, 401);
   EXPECT_EQ(GetWith(server_->token(), "/api").status, 200);
+}
+
+TEST_F(AuthTest, ClientCertificatesNameTheirUser) {
+  auto credentials = LoadOrMakeCredentials(folder_.path() + "/pki", SystemClock().Now());
+  ASSERT_TRUE(credentials);
+  net::CertificateRequest request;
+  request.common_name = "jane";
+  request.organizations = {"team-a"};
+  request.for_client = true;
+  request.not_before = SystemClock().Now() - std::chrono::hours(1);
+  request.not_after = SystemClock().Now() + std::chrono::hours(1);
+  auto identity = net::IssueCertificate(credentials->authority, request);
+  ASSERT_TRUE(identity) << identity.error().message;
+  net::ClientOptions options;
+  options.base_url = server_->url();
+  options.ca_pem = server_->ca_pem();
+  options.certificate = std::make_shared<const net::TlsIdentity>(*identity);
+  auto client = net::HttpClient::Create(*io_, std::move(options));
+  ASSERT_TRUE(client);
+  net::Request who;
+  who.method = "POST";
+  who.target = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+  who.body = "{}";
+  auto answer = (*client)->SendAndWait(std::move(who), std::chrono::seconds(10));
+  ASSERT_TRUE(answer) << answer.error().message;
+  const Json user = Json::parse(answer->body)["status"]["userInfo"];
+  EXPECT_EQ(user["username"], "jane");
+  EXPECT_EQ(user["groups"], Json::array({"team-a", "system:authenticated"}));
 }
 
 TEST_F(AuthTest, ReviewsTellWhoIsAsking) {

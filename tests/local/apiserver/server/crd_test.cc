@@ -141,6 +141,17 @@ TEST_F(CrdTest, ANewSchemaHoldsForTheNextRequest) {
   EXPECT_EQ(Post(kWidgets, WidgetJson("w", 3)).status, 422);
 }
 
+TEST_F(CrdTest, NewDefaultsShowOnOldObjects) {
+  Install();
+  Post(kWidgets, WidgetJson("w", 3));
+  Json crd = Get(std::string(kCrds) + "/widgets.example.com").json;
+  crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+     ["shape"] = {{"type", "string"}, {"default", "round"}};
+  ASSERT_EQ(Put(std::string(kCrds) + "/widgets.example.com", crd).status, 200);
+  EXPECT_EQ(Get(kOne).json["spec"]["shape"], "round");
+  EXPECT_EQ(Get(kWidgets).json["items"][0]["spec"]["shape"], "round");
+}
+
 TEST_F(CrdTest, DeletingItDeletesItsObjects) {
   Install();
   Json kept = WidgetJson("kept", 1);

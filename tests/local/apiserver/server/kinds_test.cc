@@ -50,7 +50,11 @@ TEST_F(KindsTest, ReplacingAJobFromItsManifestIsRefused) {
   CreateJob();
   const Answer refused = Put(kJob, JobJson("j"));
   EXPECT_EQ(refused.status, 422);
-  EXPECT_THAT(refused.message(), HasSubstr("field is immutable"));
+  EXPECT_EQ(
+      refused.message(),
+      "Job.batch \"j\" is invalid: [spec.selector: Required value, "
+      "spec.template.metadata.labels: Invalid value: null: `selector` does not match template "
+      "`labels`, spec.selector: Invalid value: null: field is immutable]");
 }
 
 struct TemplateCase {
@@ -162,6 +166,33 @@ TEST_F(KindsTest, JobTables) {
   EXPECT_EQ(cells[0], "j");
   EXPECT_EQ(cells[2], "0/1");
   EXPECT_EQ(cells[6], "busybox");
+}
+
+TEST_F(KindsTest, AnEventHasTwoFaces) {
+  constexpr const char* kNew = "/apis/events.k8s.io/v1/namespaces/default/events";
+  constexpr const char* kCore = "/api/v1/namespaces/default/events";
+  const Answer created = Post(kNew, {{"metadata", {{"name", "e"}}},
+                                     {"eventTime", "2026-11-20T07:03:22.589518Z"},
+                                     {"reportingController", "tester"},
+                                     {"reportingInstance", "t-1"},
+                                     {"action", "Testing"},
+                                     {"reason", "Because"},
+                                     {"note", "hello"},
+                                     {"type", "Normal"},
+                                     {"regarding", {{"kind", "Job"}, {"name", "j"}}}});
+  ASSERT_EQ(created.status, 201) << created.text;
+  EXPECT_EQ(created.json["note"], "hello");
+  const Json core = Get(std::string(kCore) + "/e").json;
+  EXPECT_EQ(core["message"], "hello");
+  EXPECT_EQ(core["involvedObject"]["name"], "j");
+  EXPECT_EQ(core["reportingComponent"], "tester");
+  EXPECT_FALSE(core.contains("note"));
+  EXPECT_EQ(Get(std::string(kCore) + "?fieldSelector=involvedObject.name%3Dj").json["items"].size(),
+            1U);
+  EXPECT_EQ(Get(std::string(kNew) + "?fieldSelector=regarding.name%3Dj").json["items"][0]["note"],
+            "hello");
+  EXPECT_EQ(Patch(std::string(kNew) + "/e", "merge", {{"note", "bye"}}).json["note"], "bye");
+  EXPECT_EQ(Get(std::string(kCore) + "/e").json["message"], "bye");
 }
 
 TEST_F(KindsTest, NamespaceLabelsAndSecretTexts) {

@@ -23,14 +23,19 @@ WatchReader::~WatchReader() {
 }
 
 Json WatchReader::Next() {
+  const std::string line = NextLine();
+  return line.empty() ? Json() : Json::parse(line, nullptr, false);
+}
+
+std::string WatchReader::NextLine() {
   std::unique_lock lock(state_->mutex);
   const auto has_line = [&] { return state_->text.find('\n') != std::string::npos; };
   state_->changed.wait_for(lock, kPatience, [&] { return has_line() || state_->ended; });
-  if (!has_line()) return Json();
+  if (!has_line()) return "";
   const std::size_t end = state_->text.find('\n');
   const std::string line = state_->text.substr(0, end);
   state_->text.erase(0, end + 1);
-  return Json::parse(line, nullptr, false);
+  return line;
 }
 
 bool WatchReader::WaitForEnd() {

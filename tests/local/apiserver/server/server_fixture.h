@@ -33,6 +33,7 @@ class WatchReader {
   ~WatchReader();
   // The next event; a null value when the watch has ended or nothing came within ten seconds.
   Json Next();
+  std::string NextLine();
   bool WaitForEnd();
 
  private:

@@ -1,0 +1,115 @@
+// Goal: whatever is sent, the answer is an error of the client's kind, and the server goes on.
+#include <gmock/gmock.h>
+
+#include "tests/local/apiserver/server/server_fixture.h"
+
+namespace berth::local {
+namespace {
+
+class BadInputTest : public ServerTest {};
+
+TEST_F(BadInputTest, BodiesOfEveryWrongShape) {
+  ASSERT_EQ(Post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WidgetCrd()).status,
+            201);
+  const char* bodies[] = {
+      "null",
+      "[]",
+      "1",
+      "\"x\"",
+      "{",
+      "{}",
+      "{\"metadata\":1}",
+      "{\"metadata\":[]}",
+      "{\"metadata\":{\"name\":1}}",
+      "{\"metadata\":{\"name\":\"x\",\"labels\":1}}",
+      "{\"metadata\":{\"name\":\"x\",\"labels\":{\"a\":1}}}",
+      "{\"metadata\":{\"name\":\"x\",\"finalizers\":{}}}",
+      "{\"metadata\":{\"name\":\"x\",\"finalizers\":[1]}}",
+      "{\"metadata\":{\"name\":\"x\",\"ownerReferences\":[1]}}",
+      "{\"metadata\":{\"name\":\"x\",\"managedFields\":1}}",
+      "{\"metadata\":{\"name\":\"x\"},\"spec\":1}",
+      "{\"metadata\":{\"name\":\"x\"},\"spec\":[]}",
+      "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"template\":1}}",
+      "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"template\":{\"spec\":{\"containers\":1}}}}",
+      "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"containers\":[1]}}",
+      "{\"metadata\":{\"name\":\"x\"},\"status\":7}",
+      "{\"apiVersion\":7,\"kind\":{},\"metadata\":{\"name\":\"x\"}}",
+      "{\"apiVersion\":\"v9\",\"kind\":\"Nothing\",\"metadata\":{\"name\":\"x\"}}",
+      "{\"metadata\":{\"name\":\"x\"},\"webhooks\":7}",
+      "{\"metadata\":{\"name\":\"x\"},\"data\":[]}",
+      "\xff\xfe",
+      "{\"metadata\":{\"name\":\"../x\"}}",
+      "{\"metadata\":{\"name\":\"\xc3\x28\"}}",
+  };
+  const char* places[] = {"/api/v1/namespaces/default/configmaps",
+                          "/api/v1/namespaces/default/pods",
+                          "/apis/batch/v1/namespaces/default/jobs",
+                          "/api/v1/namespaces",
+                          "/api/v1/nodes",
+                          "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                          "/apis/example.com/v1/namespaces/default/widgets",
+                          "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+                          "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                          "/apis/scheduling.k8s.io/v1/priorityclasses"};
+  for (const char* place : places) {
+    for (const char* body : bodies) {
+      const Answer answer = Send("POST", place, body);
+      EXPECT_TRUE(answer.status < 500) << place << " " << body << ": " << answer.text;
+    }
+  }
+  EXPECT_EQ(Get("/readyz").status, 200);
+}
+
+TEST_F(BadInputTest, PatchesOfEveryWrongShape) {
+  ASSERT_EQ(Post("/apis/batch/v1/namespaces/default/jobs", JobJson("j")).status, 201);
+  const char* patches[] = {
+      "null",
+      "[]",
+      "{}",
+      "1",
+      "[1]",
+      "[{\"op\":\"fly\"}]",
+      "{\"metadata\":null}",
+      "{\"metadata\":1}",
+      "{\"spec\":null}",
+      "{\"spec\":{\"template\":null}}",
+      "{\"kind\":1}",
+      "{\"metadata\":{\"name\":\"other\"}}",
+      "{\"metadata\":{\"resourceVersion\":\"1\"}}",
+      "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":1}",
+      "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"managedFields\":[]}}",
+      "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"spec\":{\"template\":[]}}",
+      "[{\"op\":\"remove\",\"path\":\"/metadata\"}]",
+      "[{\"op\":\"test\",\"path\":\"/x\",\"value\":1}]",
+      "[{\"op\":\"replace\",\"path\":\"\",\"value\":1}]"};
+  for (const char* type : {"json", "merge", "strategic", "apply"}) {
+    for (const char* patch : patches) {
+      const std::string content = std::string(type) == "apply" ? "application/apply-patch+yaml"
+                                  : std::string(type) == "strategic"
+                                      ? "application/strategic-merge-patch+json"
+                                      : "application/" + std::string(type) + "-patch+json";
+      const Answer answer = Send("PATCH", "/apis/batch/v1/namespaces/default/jobs/j?fieldManager=m",
+                                 patch, {{"Content-Type", content}});
+      // Apply answers 500 for what does not fit the type, as Kubernetes does.
+      EXPECT_TRUE(answer.status < 500 || std::string(type) == "apply")
+          << type << " " << patch << ": " << answer.text;
+    }
+  }
+  EXPECT_EQ(Get("/apis/batch/v1/namespaces/default/jobs/j").status, 200);
+}
+
+TEST_F(BadInputTest, TargetsOfEveryWrongShape) {
+  for (const char* target :
+       {"/%zz", "/api/v1/namespaces/default/pods?limit=x", "/api/v1/pods?watch=1&resourceVersion=x",
+        "/api/v1/pods?labelSelector=%28", "/api/v1/pods?fieldSelector=x", "/api/v1/a/b/c/d/e/f/g",
+        "/apis/batch/v1/jobs/x", "/api/v1/namespaces/default/pods/x/nothing", "/apis//v1/x",
+        "/openapi/v3/apis/none", "/api/v1/nodes/x/status/y"}) {
+    const Answer answer = Get(target);
+    EXPECT_GE(answer.status, 400) << target;
+    EXPECT_LT(answer.status, 500) << target;
+  }
+  EXPECT_EQ(Send("BREW", "/api/v1/nodes").status, 405);
+}
+
+}  // namespace
+}  // namespace berth::local
