@@ -80,7 +80,9 @@ JobView ViewOf(const api::Job& job) {
   JobView view;
   view.kind = &kBatchJob;
   view.meta = job.meta;
-  view.suspended = job.suspend && !HasAnnotation(job, api::kStoppingAnnotation, "true");
+  const bool marked = HasAnnotation(job, api::kStoppingAnnotation, "true");
+  view.suspended = job.suspend && !marked;
+  view.stopping = job.suspend && marked;
   view.active = job.active != 0;
   view.pods_ready =
       std::int64_t{job.succeeded} + job.ready + job.uncounted_succeeded + job.uncounted_failed >=
@@ -129,6 +131,7 @@ std::vector<BatchJobWrite> StopWrites(const api::Job& job,
     writes.push_back({.suspend = true, .stopping = BatchJobWrite::Stopping::kSet});
   }
   if (job.start_time) writes.push_back({.clear_start_time = true});
+  if (job.active != 0) return writes;  // until its pods are gone the template cannot change
   BatchJobWrite restore;
   if (original) {
     restore = StartWrite(job, *original);

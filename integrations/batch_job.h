@@ -1,9 +1,9 @@
 // integrations/batch_job.h — batch/v1 Job.
 //
 // Start: one write. Stop: three, because the API server only lets the template of a Job change once
-// it is suspended and has no start time:
+// it is suspended, has no start time and (since Kubernetes 1.36) no pods:
 //
-//     running ─1 suspend=true, annotation `stopping`─▶ ─2 status.startTime=null─▶
+//     running ─1 suspend=true, annotation `stopping`─▶ ─2 status.startTime=null─▶ pods go ─▶
 //             ─3 template and parallelism as the Workload kept them, `stopping` removed─▶ suspended
 //
 // A Job found in the middle goes on where it stands, so a crash between two writes loses nothing.
@@ -36,8 +36,8 @@ struct BatchJobWrite {
 
 BatchJobWrite StartWrite(const api::Job& job, const PodSetChange& change);
 
-// The writes that are left to do, in order; none when the Job is stopped already. Without an
-// original (the Workload is gone) the template stays as it is.
+// The writes that can be done now, in order; none when the Job is stopped already, or while it only
+// waits for its pods to go. Without an original (the Workload is gone) the template stays as it is.
 std::vector<BatchJobWrite> StopWrites(const api::Job& job,
                                       const std::optional<PodSetChange>& original);
 

@@ -53,9 +53,10 @@ class Planner {
   void Stop(const api::Workload* workload, const std::string& message) {
     if (job_.suspended) return;
     Add(StopJob{workload == nullptr ? std::vector<PodSetChange>{} : OriginalPodSets(*workload)});
-    Event("Stopped", message);
+    if (!job_.stopping) Event("Stopped", message);
   }
 
+  bool IsMisplaced(const api::Workload& workload) const;
   const api::Workload* FindPrebuilt();
   const api::Workload* EnsureOne();
   bool Update(const api::Workload& workload);
@@ -128,7 +129,7 @@ const api::Workload* Planner::EnsureOne() {
   const api::Workload* match = nullptr;
   std::vector<const api::Workload*> others;
   for (const api::Workload& workload : in_.workloads) {
-    if (match == nullptr && IsEquivalent(job_, workload, flavors())) {
+    if (match == nullptr && IsEquivalent(job_, workload, flavors()) && !IsMisplaced(workload)) {
       match = &workload;
     } else {
       others.push_back(&workload);
@@ -156,11 +157,16 @@ const api::Workload* Planner::EnsureOne() {
     Add(DeleteWorkload{other->meta.key()});
     Event("DeletedWorkload", "Deleted not matching Workload: " + other->meta.key().ToString());
   }
-  if (match != nullptr && !settled_ && job_.suspended && !reserved(*match) &&
-      !api::IsTrue(match->status.conditions, api::kFinished) && !PlacesAlike(job_, *match)) {
-    settled_ = Update(*match);
-  }
   return match;
+}
+
+// Whether a waiting job has been edited in what places its pods since the workload was made: the
+// quota and capacity would be for the wrong nodes. Once admitted, the job shows what its start
+// changed, and is not compared.
+bool Planner::IsMisplaced(const api::Workload& workload) const {
+  const auto& conditions = workload.status.conditions;
+  return job_.suspended && !api::IsTrue(conditions, api::kAdmitted) &&
+         !api::IsTrue(conditions, api::kFinished) && !PlacesAlike(job_, workload);
 }
 
 bool Planner::Update(const api::Workload& workload) {

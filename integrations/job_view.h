@@ -36,6 +36,7 @@ struct JobView {
   const JobKind* kind = &kBatchJob;
   api::ObjectMeta meta;
   bool suspended = false;   // and not in the middle of being stopped
+  bool stopping = false;    // between the writes of a stop
   bool active = false;      // pods are left
   bool pods_ready = false;  // all it needs are ready or done
   std::optional<JobOutcome> finished;

@@ -125,6 +125,21 @@ TEST(BatchJobTest, AStopIsThreeWrites) {
   EXPECT_THAT(StopWrites(job, original), IsEmpty());
 }
 
+TEST(BatchJobTest, TheTemplateWaitsForThePodsToGo) {
+  api::Job job = GpuJob();
+  job.suspend = false;
+  job.active = 1;
+  job.start_time = testing::At(1);
+  EXPECT_EQ(StopWrites(job, std::nullopt).size(), 2U);
+  job.suspend = true;
+  job.meta.annotations[api::kStoppingAnnotation] = "true";
+  job.start_time.reset();
+  EXPECT_THAT(StopWrites(job, std::nullopt), IsEmpty());
+  EXPECT_TRUE(ViewOf(job).stopping);
+  job.active = 0;
+  EXPECT_EQ(StopWrites(job, std::nullopt).size(), 1U);
+}
+
 TEST(BatchJobTest, WithoutOriginalTheTemplateStays) {
   api::Job job = GpuJob();
   job.suspend = false;

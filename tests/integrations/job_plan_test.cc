@@ -179,6 +179,19 @@ TEST_F(JobPlanTest, AMovedWaitingJobIsFollowedToo) {
   EXPECT_THAT(Plan(), ElementsAre("update", "event UpdatedWorkload"));
 }
 
+TEST_F(JobPlanTest, AMovedJobThatHoldsQuotaAsksAnew) {
+  testing::Reserve(AddWorkload());
+  job_.pod_template.spec.node_selector = {{"pool", "a100"}};
+  EXPECT_THAT(Plan(), ElementsAre("delete", "event DeletedWorkload"));
+}
+
+TEST_F(JobPlanTest, AStopUnderWayIsToldOnce) {
+  AddWorkload();
+  job_.suspend = true;
+  job_.meta.annotations[api::kStoppingAnnotation] = "true";
+  EXPECT_THAT(Plan(), ElementsAre("stop+restore"));
+}
+
 TEST_F(JobPlanTest, AnEditOfAnAdmittedJobStopsAndDeletes) {
   testing::Admit(AddWorkload());
   job_.suspend = false;

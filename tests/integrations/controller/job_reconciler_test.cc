@@ -162,15 +162,15 @@ TEST_F(JobReconcilerTest, EvictionRestoresTheTemplateAndGivesTheQuotaBack) {
   api_.Put(kWorkloads, workload);
   Settle();
   EXPECT_EQ(Job()["spec"]["suspend"], true);
-  EXPECT_EQ(Job()["spec"]["template"]["spec"]["nodeSelector"], (Json{{"pool", "t4"}}));
   EXPECT_FALSE(Job()["status"].contains("startTime"));
-  EXPECT_FALSE(
-      Job()["metadata"].value("annotations", Json::object()).contains("kueue.x-k8s.io/stopping"));
   EXPECT_EQ(StatusOf("QuotaReserved"), "True QuotaReserved") << "a pod is still there";
   job = Job();
   job["status"]["active"] = 0;
   api_.Put(kJobs, job);
   Settle();
+  EXPECT_EQ(Job()["spec"]["template"]["spec"]["nodeSelector"], (Json{{"pool", "t4"}}));
+  EXPECT_FALSE(
+      Job()["metadata"].value("annotations", Json::object()).contains("kueue.x-k8s.io/stopping"));
   EXPECT_EQ(StatusOf("QuotaReserved"), "False Preempted");
   EXPECT_EQ(StatusOf("Admitted"), "False NoReservation");
   EXPECT_EQ(StatusOf("Requeued"), "True Preempted");
