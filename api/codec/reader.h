@@ -4,7 +4,7 @@
 // it is, which is how defaults come about. After an error further reads do nothing.
 //
 // A Reader refers to its parent, so it must not outlive it: name each level.
-// Only for the .cc files of this folder.
+// Only for .cc files: it brings the whole JSON library.
 #pragma once
 
 #include <array>
