@@ -6,6 +6,7 @@
 #include "api/reasons.h"
 #include "base/strings.h"
 #include "provisioning/names.h"
+#include "provisioning/reasons.h"
 #include "provisioning/request_state.h"
 
 namespace berth::provisioning {
@@ -82,6 +83,7 @@ class CheckDecider {
   void CreateTemplates(const std::string& request_name, const ProvisioningRequest* owner);
   void FollowRequest(const ProvisioningRequest& request);
   void Failure(const ProvisioningRequest& request, const char* prefix);
+  void Advise(const std::string& reason);
   void Wait(const ProvisioningRequest& request);
   void Record();
 
@@ -260,6 +262,7 @@ void CheckDecider::Failure(const ProvisioningRequest& request, const char* prefi
     Add(DeleteRequest{request.meta.name});
     return Ask();
   }
+  Advise(why.reason);
   if (failures() >= input_.config->backoff_limit_count)
     return Say(CheckState::kRejected, why.message);
   const std::int64_t delay = BackoffSeconds(*input_.config, failures());
@@ -268,6 +271,15 @@ void CheckDecider::Failure(const ProvisioningRequest& request, const char* prefi
   state_.requeue_after_seconds =
       static_cast<std::int32_t>(std::clamp<std::int64_t>(delay - passed, 0, delay));
   Say(CheckState::kRetry, prefix + why.message);
+}
+
+// Who can do something about it, and what: the cloud's message names the trouble only.
+void CheckDecider::Advise(const std::string& reason) {
+  const ReasonInfo& info = Explain(reason);
+  if (info.reason_class == ReasonClass::kProgress) return;
+  Add(CheckEvent{"CapacityAdvice", input_.name + ": " + reason + " (" +
+                                       std::string(ReasonClassName(info.reason_class)) +
+                                       "): " + std::string(info.remedy)});
 }
 
 void CheckDecider::Wait(const ProvisioningRequest& request) {

@@ -59,6 +59,9 @@ TEST(RetryTest, TheFailureAfterTheLastRetryIsFinal) {
   world.Settle();
   EXPECT_EQ(world.check().state, api::CheckState::kRejected);
   EXPECT_EQ(world.check().message, "Still no quota.");
+  EXPECT_THAT(world.events, ::testing::Contains("CapacityAdvice: dws-prov: QuotaExceeded (quota): "
+                                                "ask the cloud for more quota, or use less at "
+                                                "once"));
 }
 
 TEST(RetryTest, BackoffIsBoundedAndCountsFromTheFailure) {
