@@ -23,6 +23,10 @@ std::optional<std::int64_t> ParseInt64(std::string_view text);
 // At most `max_bytes` of `text`, never cut inside a UTF-8 sequence.
 std::string_view TruncateUtf8(std::string_view text, std::size_t max_bytes);
 
+// `text` with every byte that is not part of well-formed UTF-8 replaced by U+FFFD.
+bool IsValidUtf8(std::string_view text);
+std::string ReplaceInvalidUtf8(std::string_view text);
+
 // How many single-character edits turn `a` into `b`; for "did you mean".
 std::size_t EditDistance(std::string_view a, std::string_view b);
 

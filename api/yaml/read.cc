@@ -116,7 +116,7 @@ class Builder : public YAML::EventHandler {
     if (kind == "binary") {
       const auto bytes = Base64Decode(text);
       if (!bytes) throw Problem{mark.line, "!!binary value contains invalid base64 data"};
-      return *bytes;
+      return ReplaceInvalidUtf8(*bytes);
     }
     if (kind != "int" && kind != "float" && kind != "bool") return text;
     auto value = ResolvePlainScalar(text);
@@ -253,6 +253,7 @@ Result<std::vector<YamlDocument>> ParseYamlStream(std::string_view text, const Y
     return Error{ErrorCode::kInvalid,
                  "yaml: larger than " + std::to_string(limits.max_bytes) + " bytes"};
   }
+  if (!IsValidUtf8(text)) return Error{ErrorCode::kInvalid, "yaml: the text is not UTF-8"};
   std::vector<YamlDocument> documents;
   try {
     std::istringstream input{std::string(text)};

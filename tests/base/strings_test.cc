@@ -40,5 +40,24 @@ TEST(Strings, EditDistanceCountsEdits) {
   EXPECT_EQ(EditDistance("", "abc"), 3U);
 }
 
+TEST(Strings, InvalidUtf8IsReplacedByteByByte) {
+  for (const std::string good : {"", "a", "é", "日本", "\xF0\x9F\x98\x80", "\xEF\xBF\xBD"}) {
+    EXPECT_TRUE(IsValidUtf8(good)) << good;
+    EXPECT_EQ(ReplaceInvalidUtf8(good), good);
+  }
+  const std::string mark = "\xEF\xBF\xBD";
+  const std::vector<std::pair<std::string, std::string>> rows{
+      {"a\xFFz", "a" + mark + "z"},
+      {"\xC3", mark},
+      {"\xC0\xAF", mark + mark},
+      {"\xED\xA0\x80", mark + mark + mark},
+      {"\xF4\x90\x80\x80", mark + mark + mark + mark},
+      {"\xE6\x97 x", mark + mark + " x"}};
+  for (const auto& [bad, want] : rows) {
+    EXPECT_FALSE(IsValidUtf8(bad));
+    EXPECT_EQ(ReplaceInvalidUtf8(bad), want);
+  }
+}
+
 }  // namespace
 }  // namespace berth

@@ -50,6 +50,7 @@ void SetManagedFields(Json& object, Json value) {
     if (meta != object.end() && meta->is_object()) meta->erase("managedFields");
     return;
   }
+  if (meta != object.end() && !meta->is_object()) return;
   object["metadata"]["managedFields"] = std::move(value);
 }
 
@@ -351,7 +352,8 @@ bool IsSubsetOf(const Conflicts& conflicts, const FieldSet& allowed) {
 }  // namespace
 
 std::string ManagerFromUserAgent(std::string_view user_agent) {
-  return std::string(TruncateUtf8(user_agent.substr(0, user_agent.find('/')), 128));
+  const std::string name = ReplaceInvalidUtf8(user_agent.substr(0, user_agent.find('/')));
+  return std::string(TruncateUtf8(name, 128));
 }
 
 void TrackUpdate(const Json* live, Json& updated, const ManagerContext& context) {

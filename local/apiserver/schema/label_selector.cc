@@ -228,8 +228,8 @@ std::string ReadExpression(const Json& item, LabelRequirement& out) {
       {"Exists", Operator::kExists},
       {"DoesNotExist", Operator::kDoesNotExist}};
   if (!item.is_object()) return "matchExpressions items must be objects";
-  out.key = item.value("key", std::string());
-  const std::string op = item.value("operator", std::string());
+  out.key = FieldText(item, "key");
+  const std::string op = FieldText(item, "operator");
   const auto at = kOperators.find(op);
   if (at == kOperators.end()) return GoQuote(op) + " is not a valid label selector operator";
   out.op = at->second;

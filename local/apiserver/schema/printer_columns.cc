@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/rfc3339.h"
+#include "local/apiserver/schema/selector.h"
 
 namespace berth::local {
 namespace {
@@ -59,19 +60,22 @@ std::vector<PrinterColumn> ParsePrinterColumns(const Json& columns, std::string_
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const Json& column = columns[i];
     if (!column.is_object()) continue;
-    const std::string text = column.value("jsonPath", "");
+    const std::string text = FieldText(column, "jsonPath");
     std::string why;
     auto parsed = JsonPath::Parse(text, &why);
     if (!parsed) {
       causes.push_back(InvalidError(ChildPath(IndexPath(path, i), "jsonPath"), text, why));
       continue;
     }
-    std::string description = column.value("description", "");
+    std::string description = FieldText(column, "description");
     if (description.empty()) {
       description = "Custom resource definition column (in JSONPath format): " + text;
     }
-    out.push_back({column.value("name", ""), column.value("type", ""), column.value("format", ""),
-                   std::move(description), column.value("priority", 0), *std::move(parsed)});
+    out.push_back(
+        {FieldText(column, "name"), FieldText(column, "type"), FieldText(column, "format"),
+         std::move(description),
+         column.value("priority", Json(0)).is_number_integer() ? column.value("priority", 0) : 0,
+         *std::move(parsed)});
   }
   return out;
 }

@@ -29,6 +29,11 @@ void ForEach(Json& parent, const char* name, Visit visit) {
   }
 }
 
+std::string Text(const Json& object, const char* name) {
+  const auto at = object.find(name);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
 bool IsEmptyText(const Json& object, const char* name) {
   const auto at = object.find(name);
   return at == object.end() || at->is_null() ||
@@ -64,7 +69,7 @@ void DefaultProbe(Json& container, const char* name) {
 
 void DefaultContainer(Json& container) {
   if (IsEmptyText(container, "imagePullPolicy")) {
-    const std::string image = container.value("image", "");
+    const std::string image = Text(container, "image");
     container["imagePullPolicy"] = PullPolicyFor(image);
   }
   if (IsEmptyText(container, "terminationMessagePath")) {
@@ -144,7 +149,7 @@ void DefaultPod(Json& pod) {
     ForEach(*spec, list, [](Json& container) { DefaultRequests(container); });
   }
   // Ports of the host network are the containers' own.
-  if (spec->value("hostNetwork", false)) {
+  if (spec->value("hostNetwork", Json()) == true) {
     for (const char* list : {"containers", "initContainers"}) {
       ForEach(*spec, list, [](Json& container) {
         ForEach(container, "ports", [](Json& port) {
@@ -242,7 +247,7 @@ void DefaultLimitRange(Json& range) {
   Json* spec = Inner(range, "spec");
   if (spec == nullptr) return;
   ForEach(*spec, "limits", [](Json& item) {
-    if (item.value("type", "") != "Container") return;
+    if (Text(item, "type") != "Container") return;
     const auto fill = [&item](const char* name, const char* from) {
       if (!item.contains(from) || !item[from].is_object()) return;
       Json& target = item[name];
@@ -262,7 +267,7 @@ void DefaultCrd(Json& crd) {
   if (spec == nullptr) return;
   Json* names = Inner(*spec, "names");
   if (names != nullptr) {
-    const std::string kind = names->value("kind", "");
+    const std::string kind = Text(*names, "kind");
     if (IsEmptyText(*names, "singular")) {
       std::string singular = kind;
       for (char& c : singular) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
@@ -284,7 +289,7 @@ void DefaultRbac(std::string_view kind, Json& object) {
     if (IsEmptyText(*role, "apiGroup")) (*role)["apiGroup"] = kGroup;
   }
   ForEach(object, "subjects", [](Json& subject) {
-    const std::string subject_kind = subject.value("kind", "");
+    const std::string subject_kind = Text(subject, "kind");
     if (IsEmptyText(subject, "apiGroup") && (subject_kind == "User" || subject_kind == "Group")) {
       subject["apiGroup"] = kGroup;
     }

@@ -154,7 +154,7 @@ class Decoder {
       const WireReader::Outcome outcome = reader.Next(part);
       if (outcome == WireReader::Outcome::kBroken) return "broken map entry";
       if (outcome == WireReader::Outcome::kEnd) break;
-      if (part.number == 1) key = part.bytes;
+      if (part.number == 1) key = ReplaceInvalidUtf8(part.bytes);
       if (part.number != 2) continue;
       has_value = true;
       std::string why = Value(type, part, value, depth);
@@ -180,7 +180,7 @@ class Decoder {
     }
     if (wire.type != WireType::kBytes) return "a number where text or a message is expected";
     switch (type.kind) {
-      case TypeKind::kString: out = std::string(wire.bytes); return "";
+      case TypeKind::kString: out = ReplaceInvalidUtf8(wire.bytes); return "";
       case TypeKind::kBytes: out = Base64Encode(wire.bytes); return "";
       case TypeKind::kObject:
         if (!out.is_object()) out = Json::object();
@@ -207,11 +207,11 @@ class Decoder {
     if (!message.read) return "broken scalar message";
     switch (type.kind) {
       case TypeKind::kQuantity:
-        out = message.bytes[1].empty() ? "0" : std::string(message.bytes[1]);
+        out = message.bytes[1].empty() ? "0" : ReplaceInvalidUtf8(message.bytes[1]);
         return "";
       case TypeKind::kIntOrString:
         if (message.number[1] == 1) {
-          out = std::string(message.bytes[3]);
+          out = ReplaceInvalidUtf8(message.bytes[3]);
         } else {
           out = static_cast<std::int64_t>(static_cast<std::int32_t>(message.number[2]));
         }

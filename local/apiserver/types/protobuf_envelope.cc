@@ -1,6 +1,7 @@
 // The wire format and the envelope: magic number, then {typeMeta, raw, encoding, type}.
 #include <string>
 
+#include "base/strings.h"
 #include "local/apiserver/schema/field_error.h"
 #include "local/apiserver/types/protobuf.h"
 #include "local/apiserver/types/protobuf_internal.h"
@@ -41,8 +42,8 @@ TypeMeta ReadTypeMeta(std::string_view message) {
   WireReader reader(message);
   WireField field;
   while (reader.Next(field) == WireReader::Outcome::kField) {
-    if (field.number == 1) out.api_version = field.bytes;
-    if (field.number == 2) out.kind = field.bytes;
+    if (field.number == 1) out.api_version = ReplaceInvalidUtf8(field.bytes);
+    if (field.number == 2) out.kind = ReplaceInvalidUtf8(field.bytes);
   }
   return out;
 }

@@ -64,7 +64,10 @@ class Loader {
     node->name = dot == std::string::npos ? name : name.substr(dot + 1);
     for (const std::string_view word : words) {
       if (word == "atomic") node->atomic = true;
-      if (word == "union") node->kind = TypeKind::kAny;
+      if (word == "union") {
+        node->kind = TypeKind::kAny;
+        node->atomic = true;
+      }
     }
     structs_[name] = node;
   }
@@ -199,6 +202,8 @@ class Loader {
     const auto scalar = kScalars.find(text);
     if (scalar == kScalars.end()) return nullptr;
     TypeNode* node = arena_.New(scalar->second);
+    // Embedded JSON of built-in kinds has one owner as a whole.
+    node->atomic = scalar->second == TypeKind::kAny;
     if (text == "w") {
       node->name = "Values";  // in protobuf a message of its own
       node->element = TypeOf("s", {});

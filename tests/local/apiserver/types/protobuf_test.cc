@@ -68,6 +68,16 @@ TEST(ProtobufTest, RefusesWhatIsBroken) {
   EXPECT_TRUE(DecodeProtobuf(types, std::string("k8s\0", 4), "v1", "ConfigMap"));
 }
 
+TEST(ProtobufTest, ReplacesWhatIsNoText) {
+  const TypeTable types = TypeTable::Builtin();
+  // metadata {1: {1: name "a\xFF"}} of a ConfigMap.
+  const std::string body = std::string("k8s\0", 4) + "\x12\x06\x0a\x04\x0a\x02" + "a\xff";
+  const auto decoded = DecodeProtobuf(types, body, "v1", "ConfigMap");
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ((*decoded)["metadata"]["name"], "a\xEF\xBF\xBD");
+  EXPECT_NO_THROW((void)decoded->dump());
+}
+
 TEST(ProtobufTest, SurvivesCutAndBentBodies) {
   const TypeTable types = TypeTable::Builtin();
   std::uint32_t state = 12345;
@@ -79,7 +89,9 @@ TEST(ProtobufTest, SurvivesCutAndBentBodies) {
       std::string bent = body.substr(0, 4 + state % (body.size() - 3));
       state = state * 1664525U + 1013904223U;
       if (i % 2 == 0 && bent.size() > 5) bent[4 + state % (bent.size() - 4)] ^= 0x55;
-      if (!DecodeProtobuf(types, bent)) ++refused;
+      const auto decoded = DecodeProtobuf(types, bent);
+      if (!decoded) ++refused;
+      if (decoded) EXPECT_FALSE(decoded->dump().empty());  // text that can be written again
     }
   }
   EXPECT_GT(refused, 100U);
