@@ -1,8 +1,8 @@
 #include "integrations/batch_job.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
+#include <utility>
 
 #include "api/labels.h"
 #include "base/strings.h"
@@ -31,24 +31,34 @@ std::optional<std::int32_t> MinParallelism(const api::Job& job) {
   return static_cast<std::int32_t>(*value);
 }
 
-// The indexes in "0,2-4"; what does not parse counts for nothing. `limit` bounds the work.
-void AddIndexes(std::string_view text, std::int64_t limit, std::set<std::int64_t>& out) {
+using Interval = std::pair<std::int64_t, std::int64_t>;  // first, last
+
+// "0,2-4" as intervals below `limit`; what does not parse counts for nothing.
+void AddIntervals(std::string_view text, std::int64_t limit, std::vector<Interval>& out) {
   for (const std::string_view part : Split(text, ',')) {
     const std::size_t dash = part.find('-');
     const auto first = ParseInt64(part.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : ParseInt64(part.substr(dash + 1));
-    if (!first || !last || *first < 0) continue;
-    for (std::int64_t i = *first; i <= std::min(*last, limit - 1); ++i) out.insert(i);
+    if (!first || !last || *first < 0 || *first > *last || *first >= limit) continue;
+    out.emplace_back(*first, std::min(*last, limit - 1));
   }
 }
 
 // How many of the completions are over, one way or the other.
 std::int64_t TerminalCount(const api::Job& job, std::int64_t completions) {
   if (job.completion_mode != "Indexed") return job.succeeded;
-  std::set<std::int64_t> over;
-  AddIndexes(job.completed_indexes, completions, over);
-  AddIndexes(job.failed_indexes, completions, over);
-  return static_cast<std::int64_t>(over.size());
+  std::vector<Interval> over;
+  AddIntervals(job.completed_indexes, completions, over);
+  AddIntervals(job.failed_indexes, completions, over);
+  std::sort(over.begin(), over.end());
+  std::int64_t count = 0;
+  std::int64_t next = 0;  // the first index that has not been counted
+  for (const auto& [first, last] : over) {
+    if (last < next) continue;
+    count += last - std::max(first, next) + 1;
+    next = last + 1;
+  }
+  return count;
 }
 
 std::vector<api::ReclaimablePod> ReclaimablePods(const api::Job& job) {

@@ -47,6 +47,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"MoreThanAsked", 3, 6, 9, "", "", {{"main", 3}}},
         {"IndexesCountOnce", 3, 4, 0, "0-1", "1,2", {{"main", 2}}},
         {"NonsenseIndexesCountForNothing", 3, 4, 0, "x,2-,-1", "", {}},
+        {"OverlapsCountOnce", 10, 10, 0, "0-4,2-3", "4-6", {{"main", 7}}},
+        {"ManyIndexesCostNothing", 2, INT32_MAX, 0, "0-2147483645", "", {{"main", 1}}},
         {"HugeRangeIsBounded", 3, 4, 0, "0-9223372036854775806", "", {{"main", 3}}},
     }),
     [](const auto& row) { return row.param.name; });
