@@ -6,6 +6,7 @@
 #include "base/log/log.h"
 #include "base/system_clock.h"
 #include "cli/commands.h"
+#include "cli/configuration_file.h"
 #include "cli/controller_process.h"
 #include "cli/output.h"
 #include "cli/signals.h"
@@ -21,17 +22,14 @@ Result<std::optional<ListenAddress>> MaybeAddress(const std::string& flag,
 }
 
 Result<ControllerProcessOptions> OptionsOf(const ControllerFlags& flags) {
-  if (!flags.config.empty()) {
-    return Error{ErrorCode::kInvalid, "--config " + flags.config +
-                                          ": configuration files are not read yet; leave the "
-                                          "flag away to run with Kueue's defaults"};
-  }
   ControllerProcessOptions options;
+  BERTH_TRY(options.configuration, ReadConfigurationFile(flags.config));
   BERTH_TRY(options.api, kube::FindKubeConfig(
                              {.path = flags.client.kubeconfig, .context = flags.client.context}));
   BERTH_TRY(options.health, MaybeAddress("--metrics-listen", flags.metrics_listen));
   BERTH_TRY(options.webhook, MaybeAddress("--webhook-listen", flags.webhook_listen));
-  options.leader_election = flags.leader_election;
+  options.leader_election =
+      flags.leader_election && options.configuration.leader_election.value_or(true);
   options.on_lease_lost = [] {
     LogError("another replica has the lease now: stopping");
     kill(getpid(), SIGTERM);

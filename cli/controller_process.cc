@@ -20,7 +20,6 @@
 namespace berth::cli {
 namespace {
 
-constexpr char kOwnNamespace[] = "kueue-system";
 constexpr std::chrono::seconds kCertificateTimeout{30};
 
 // Host name and something random: two replicas on one machine differ.
@@ -74,7 +73,10 @@ Status Process::OpenProgram() {
   kube::ControllerProgramOptions options;
   options.config = options_.api;
   options.identity = MakeIdentity();
-  if (options_.leader_election) options.leader_election = kube::LeaderElectionOptions{};
+  if (options_.leader_election) {
+    options.leader_election.emplace();
+    options.leader_election->lease.namespace_name = options_.configuration.namespace_name;
+  }
   if (options_.health) {
     options.health =
         kube::HealthServerOptions{.address = options_.health->host, .port = options_.health->port};
@@ -86,13 +88,24 @@ Status Process::OpenProgram() {
 void Process::MakeControllers() {
   kube::Manager& manager = program_->manager();
   kube::EventRecorder& events = program_->events();
+  const admission::Configuration& config = options_.configuration;
+  const api::LabelSelector managed = config.managed_jobs_namespace_selector.value_or(
+      integrations::DefaultManagedNamespaces(config.namespace_name));
   facts_ = std::make_unique<webhook::FactsMirror>(
       manager, webhook::FactsMirrorOptions{
-                   .namespace_selector = integrations::DefaultManagedNamespaces(kOwnNamespace)});
+                   .namespace_selector = managed,
+                   .manage_without_queue_name = config.manage_jobs_without_queue_name});
   admission_ = std::make_unique<admission::AdmissionControllers>(
-      manager, clock_, events, program_->metrics(), admission::AdmissionControllersOptions{});
+      manager, clock_, events, program_->metrics(), config.admission);
   integrations::JobControllersOptions jobs;
-  jobs.job.namespace_selector = integrations::DefaultManagedNamespaces(kOwnNamespace);
+  jobs.job.namespace_selector = managed;
+  jobs.job.build.label_keys_to_copy = config.label_keys_to_copy;
+  if (config.manage_jobs_without_queue_name) {
+    jobs.job.queue_name_rule = integrations::QueueNameRule::kManageWithoutName;
+  }
+  if (!config.admission.pods_ready.enabled) {
+    jobs.job.pods_ready_rule = integrations::PodsReadyRule::kIgnore;
+  }
   jobs_ = std::make_unique<integrations::JobControllers>(manager, clock_, events, jobs);
   provisioning_ = std::make_unique<provisioning::ProvisioningControllers>(
       manager, clock_, events, provisioning::ProvisioningControllersOptions{});

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "admission/controller/configuration.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "cli/listen_address.h"
@@ -26,6 +27,7 @@ struct ControllerProcessOptions {
   std::optional<ListenAddress> health;   // /metrics, /healthz, /readyz; nullopt: not served
   std::optional<ListenAddress> webhook;  // nullopt: no reviews, no conversion
   bool leader_election = true;
+  admission::Configuration configuration;
   // Called with the port of the webhook server before the API is told of it.
   std::function<void(std::uint16_t port)> on_webhook_port;
   // Called on some thread when another replica has taken the lease: exit.

@@ -12,6 +12,7 @@
 #include "base/thread_executor.h"
 #include "cli/apply_manifests.h"
 #include "cli/commands.h"
+#include "cli/configuration_file.h"
 #include "cli/controller_process.h"
 #include "cli/embedded_manifests.h"
 #include "cli/listen_address.h"
@@ -157,10 +158,8 @@ Status Up::StartCluster(const UpFlags& flags) {
 }
 
 Status Up::StartControllers(const UpFlags& flags) {
-  if (!flags.config.empty()) {
-    return Refuse("--config " + flags.config + ": configuration files are not read yet");
-  }
   ControllerProcessOptions options;
+  BERTH_TRY(options.configuration, ReadConfigurationFile(flags.config));
   BERTH_TRY(options.api, kube::ParseKubeConfig(server_->kubeconfig(), data_directory_, ""));
   options.webhook = ListenAddress{.host = "127.0.0.1", .port = 0};
   options.leader_election = false;  // the data directory's lock makes this the only one

@@ -1,0 +1,29 @@
+#include "cli/configuration_file.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "api/yaml/yaml.h"
+#include "base/log/log.h"
+
+namespace berth::cli {
+
+Result<admission::Configuration> ReadConfigurationFile(const std::string& path) {
+  if (path.empty()) return admission::Configuration{};
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return Error{ErrorCode::kNotFound, "--config: cannot read " + path};
+  const Result<api::YamlDocument> document = api::ParseYaml(text.str());
+  if (!document) return Annotate(document.error(), "--config " + path);
+  Result<admission::Configuration> configuration = admission::ReadConfiguration(document->value);
+  if (!configuration) return Annotate(configuration.error(), "--config " + path);
+  for (const std::string& field : configuration->ignored) {
+    LogWarning("field of the configuration has no effect yet", {{"field", field}});
+  }
+  return configuration;
+}
+
+}  // namespace berth::cli
