@@ -210,7 +210,7 @@ class ScaleUp {
     for (int attempt = 0;; ++attempt) {
       const std::string seed =
           fmt::format("{}/{}/{}", stem, context_.now.time_since_epoch().count(), attempt);
-      const std::string name = stem + "-" + HashText(seed).substr(0, 4);
+      std::string name = stem + "-" + HashText(seed).substr(0, 4);
       if (names_.insert(name).second) return name;
     }
   }

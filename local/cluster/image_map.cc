@@ -19,7 +19,7 @@ std::string Normalized(std::string_view image) {
 
 // Without ":tag" and "@digest"; a colon before the last slash belongs to a port.
 std::string WithoutTag(const std::string& image) {
-  const std::string name = image.substr(0, image.find('@'));
+  std::string name = image.substr(0, image.find('@'));
   const std::size_t colon = name.rfind(':');
   const std::size_t slash = name.rfind('/');
   if (colon == std::string::npos || (slash != std::string::npos && colon < slash)) return name;
