@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "provisioning/names.h"
 #include "provisioning/request_state.h"
-#include "world.h"
+#include "tests/provisioning/world.h"
 
 namespace berth::provisioning {
 namespace {
