@@ -70,7 +70,9 @@ class Builder : public YAML::EventHandler {
   // Where the last quoted scalar of the stream began; -1 for none.
   int last_quoted() const { return last_quoted_; }
 
-  YamlDocument Take() { return YamlDocument{std::move(root_), std::move(duplicates_)}; }
+  YamlDocument Take() {
+    return YamlDocument{std::exchange(root_, Json()), std::exchange(duplicates_, {})};
+  }
 
  private:
   enum class Style { kPlain, kQuoted, kAlias, kContainer };

@@ -227,7 +227,7 @@ Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
 }
 
 std::string RunningPlace(const ClusterView& view, const api::Workload& workload) {
-  const std::string stuck = StuckPod(view, workload);
+  std::string stuck = StuckPod(view, workload);
   if (!stuck.empty()) return stuck;
   std::string flavors;
   if (workload.status.admission) {

@@ -10,7 +10,7 @@ RULES = [
     ("std-regex", r".", r"\bstd::(?:regex|wregex|regex_\w+|smatch)\b|#\s*include\s*<regex>",
      "slow to compile and to run: use RE2 or a scanner of your own"),
     ("using-namespace-std", r".", r"\busing\s+namespace\s+std\s*;", "write std:: out"),
-    ("sleep-in-test", r"^tests/",
+    ("sleep-in-test", r"^tests/(?!bench/)",
      r"\b(?:sleep_for|sleep_until|usleep|nanosleep)\s*\(|(?<![\w.>:])sleep\s*\(",
      "wait for the event itself, or use virtual time"),
     ("stdout-in-library", r"^(?:base|api|queue|admission|provisioning|integrations|webhook|net|kube"

@@ -36,6 +36,7 @@ class Lint:
         """Command of each source from the root; without the compiler launcher, which clang-tidy
         takes for the compiler."""
         commands = {}
+        sources = set(self.tree.files)
         for entry in json.loads(path.read_text()):
             words = shlex.split(entry["command"])
             compiler = next((i for i, word in enumerate(words)
@@ -43,8 +44,10 @@ class Lint:
                              or os.path.basename(word).startswith("g++-")), None)
             file = pathlib.Path(entry["directory"], entry["file"])
             if compiler is None or not file.is_relative_to(self.root):
-                continue  # CUDA, or generated outside the tree
+                continue  # CUDA, or outside the tree
             name = str(file.relative_to(self.root))
+            if name not in sources:
+                continue  # generated
             # One source compiled twice (two variants) is linted once.
             commands.setdefault(name, dict(entry, command=shlex.join(words[compiler:])))
         self.state.mkdir(parents=True, exist_ok=True)
