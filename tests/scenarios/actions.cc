@@ -138,6 +138,34 @@ Status AnswerCheck(sim::SimWorld& world, const Step& step) {
   return written;
 }
 
+// fault conflict|unavailable|lost-answer|slow every=2 path=/status: every second write of the
+// controllers whose path has that part goes wrong so. fault none ends it.
+Status SetFault(sim::SimWorld& world, const Step& step) {
+  static const std::map<std::string, sim::Fault> kFaults{
+      {"conflict", sim::Fault::kConflict},
+      {"unavailable", sim::Fault::kUnavailable},
+      {"lost-answer", sim::Fault::kLostAnswer},
+      {"slow", sim::Fault::kSlow},
+  };
+  if (step.plain(1) == "none") {
+    world.SetFault(nullptr);
+    return OkStatus();
+  }
+  const auto fault = kFaults.find(step.plain(1));
+  const auto every = ParseInt64(step.Get("every", "1"));
+  if (fault == kFaults.end() || !every || *every < 1) {
+    return Bad("fault: write conflict, unavailable, lost-answer, slow or none, and every=N");
+  }
+  world.SetFault([kind = fault->second, every = *every, path = step.Get("path"),
+                  count = std::int64_t{0}](const kube::ApiRequest& request) mutable {
+    if (request.method == "GET" || request.path.find(path) == std::string::npos) {
+      return sim::Fault::kNone;
+    }
+    return ++count % every == 0 ? kind : sim::Fault::kNone;
+  });
+  return OkStatus();
+}
+
 }  // namespace
 
 std::optional<Status> Act(sim::SimWorld& world, const Step& step) {
@@ -149,6 +177,7 @@ std::optional<Status> Act(sim::SimWorld& world, const Step& step) {
           {"delete", Delete},
           {"condition", SetCondition},
           {"answer", AnswerCheck},
+          {"fault", SetFault},
       };
   const auto action = kActions.find(step.verb());
   if (action == kActions.end()) return std::nullopt;

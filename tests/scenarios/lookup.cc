@@ -41,6 +41,20 @@ Object RequestOf(sim::SimWorld& world, const Step& step, const std::string& text
   return nullptr;
 }
 
+// The first template of a request for the Workload.
+Object TemplateOf(sim::SimWorld& world, const std::string& text) {
+  const Object workload = WorkloadOf(world, text);
+  if (workload == nullptr) return nullptr;
+  const std::string prefix = "ppt-" + NameOf(*workload);
+  for (const Object& each : AllOf(world, "podtemplate")) {
+    if (NamespaceOf(*each) == NamespaceOf(*workload) &&
+        NameOf(*each).substr(0, prefix.size()) == prefix) {
+      return each;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::vector<Object> AllOf(sim::SimWorld& world, std::string_view kind) {
@@ -96,7 +110,8 @@ Result<Found> FindNamed(sim::SimWorld& world, const Step& step, std::size_t at, 
     if (kind->kind == "ProvisioningRequest") {
       return FromObject(*kind, RequestOf(world, step, owner));
     }
-    return Error{ErrorCode::kInvalid, "\"of\" goes with workload and provreq"};
+    if (kind->kind == "PodTemplate") return FromObject(*kind, TemplateOf(world, owner));
+    return Error{ErrorCode::kInvalid, "\"of\" goes with workload, provreq and podtemplate"};
   }
   next = at + 2;
   const Place place = PlaceOf(words[at + 1]);

@@ -10,7 +10,7 @@
 namespace berth::scenarios {
 namespace {
 
-constexpr Duration kGrace = std::chrono::seconds(1);  // in which the controllers react
+constexpr Duration kGrace = std::chrono::seconds(3);  // in which the controllers react
 constexpr Duration kStride = std::chrono::milliseconds(200);
 constexpr std::size_t kStoryLines = 120;
 

@@ -136,7 +136,11 @@ struct SimWorld::Parts {
 };
 
 SimWorld::SimWorld(SimWorldOptions options)
-    : options_(std::move(options)), parts_(std::make_unique<Parts>()) {}
+    : options_(std::move(options)), parts_(std::make_unique<Parts>()) {
+  options_.transport.fault = [this](const kube::ApiRequest& request) {
+    return fault_ ? fault_(request) : Fault::kNone;
+  };
+}
 
 SimWorld::~SimWorld() = default;
 

@@ -9,9 +9,12 @@
 // Threads: one.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -39,6 +42,10 @@ class SimWorld {
 
   FakeClock& clock() { return clock_; }
   SimExecutor& executor() { return executor_; }
+  // Asked for every request of the controllers from now on; null: nothing goes wrong.
+  void SetFault(std::function<Fault(const kube::ApiRequest& request)> fault) {
+    fault_ = std::move(fault);
+  }
   local::Api& api();
   SimTransport& transport();
   WallTime started_at() const { return started_at_; }  // when the controllers ran
@@ -74,6 +81,7 @@ class SimWorld {
   FakeClock clock_;
   SimExecutor executor_{clock_};
   WallTime started_at_{};
+  std::function<Fault(const kube::ApiRequest& request)> fault_;
   std::unique_ptr<Parts> parts_;
 };
 
