@@ -105,7 +105,6 @@ void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallT
   } else if (queued) {
     MakePending(id, std::move(info), now);
   } else {
-    RequestForLeaving(record(id));
     MakeOutside(id, std::move(info));
   }
 }
@@ -114,31 +113,31 @@ void Scheduler::ForgetWorkload(const api::ObjectKey& key) {
   const auto found = numbers_.find(key);
   if (found == numbers_.end()) return;
   const WorkloadId id = found->second;
-  RequestForLeaving(record(id));
   MakeOutside(id, queue::WorkloadInfo{});
   record(id) = Record{};
   numbers_.erase(found);
   free_records_.push_back(id);
 }
 
+void Scheduler::RequestAround(const api::Workload& object) {
+  const std::optional<ClusterQueueId> queue =
+      queues_.RouteOf({object.meta.namespace_name, object.spec.queue_name});
+  if (queue && state_.HasQueue(*queue)) RequestFor(*queue);
+}
+
 void Scheduler::ReleaseQuota(WorkloadId id) {
   const Reservation* held = state_.reservation(id);
   if (held == nullptr) return;
   const ClusterQueueId queue = held->cluster_queue;
+  const std::shared_ptr<const api::Workload> object = held->object;
   state_.Release(id);
-  RequestFor(queue);
-}
-
-// Whoever leaves, even a waiting one, makes its queue's tree try again, as in Kueue.
-void Scheduler::RequestForLeaving(const Record& leaving) {
-  if (leaving.phase != Phase::kPending || leaving.info.object == nullptr) return;
-  const api::Workload& object = *leaving.info.object;
-  const std::optional<ClusterQueueId> queue =
-      queues_.ClusterQueueOf({object.meta.namespace_name, object.spec.queue_name});
-  if (queue && state_.HasQueue(*queue)) RequestFor(*queue);
+  RequestAround(*object);
+  if (config_.own_rules.wake_without_local_queue) RequestFor(queue);
 }
 
 void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
+  // Whoever leaves, even a waiting one, makes its queue's tree try again, as in Kueue.
+  if (record(id).phase == Phase::kPending) RequestAround(*record(id).info.object);
   queues_.Remove(id);
   ReleaseQuota(id);
   record(id).info = std::move(info);
@@ -220,7 +219,10 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
     state_.EnsureQueue(queue);
     state_.Reserve(std::move(next));
   }
-  if (may_help) RequestFor(queue);
+  if (may_help) {
+    RequestAround(*info.object);
+    if (config_.own_rules.wake_without_local_queue) RequestFor(queue);
+  }
   record(id).info = std::move(info);
   record(id).scan.reset();
   record(id).phase = Phase::kReserved;

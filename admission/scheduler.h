@@ -37,12 +37,20 @@
 
 namespace berth::admission {
 
+// Where Berth decides otherwise than Kueue on purpose (docs/differences.md); `true`: Berth's way.
+struct OwnRules {
+  // Quota that comes free wakes its tree even if the workload's LocalQueue has gone or is stopped.
+  // (Kueue finds the tree through the LocalQueue, and forgets the wake-up without one.)
+  bool wake_without_local_queue = true;
+};
+
 struct SchedulerConfig {
   FeatureGates gates;
   std::optional<FairSharing> fair_sharing;  // nullopt: classical preemption
   queue::RequeuingTimestamp pods_ready_requeuing = queue::RequeuingTimestamp::kEviction;
   std::vector<std::string> excluded_resource_prefixes;
   std::vector<queue::ResourceTransformation> transformations;
+  OwnRules own_rules;
   TopologyPlacer* placer = nullptr;  // outlives the scheduler
   // Name every workload that is parked or woken in bulk; costs what it names.
   enum class Listing : std::uint8_t { kNo, kYes } listing = Listing::kNo;
@@ -120,7 +128,8 @@ class Scheduler {
   WorkloadId NumberOf(const api::ObjectKey& key);
   void Request(const Wakes& wakes);
   void RequestFor(ClusterQueueId queue);
-  void RequestForLeaving(const Record& leaving);
+  // Retries where `object` gave something back, or just left.
+  void RequestAround(const api::Workload& object);
   void ReleaseQuota(WorkloadId id);
   void MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime now);
   void MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime now);

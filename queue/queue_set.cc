@@ -120,6 +120,14 @@ std::optional<ClusterQueueId> QueueSet::ClusterQueueOf(const api::ObjectKey& loc
   return asked.cluster_queue;
 }
 
+std::optional<ClusterQueueId> QueueSet::RouteOf(const api::ObjectKey& local_queue) const {
+  const auto found = local_queue_numbers_.find(local_queue);
+  if (found == local_queue_numbers_.end()) return std::nullopt;
+  const LocalQueueEntry& asked = local_queues_[static_cast<std::size_t>(found->second)];
+  if (!asked.present) return std::nullopt;
+  return asked.cluster_queue;
+}
+
 std::int64_t QueueSet::PendingInLocalQueue(const api::ObjectKey& key) const {
   const auto found = local_queue_numbers_.find(key);
   if (found == local_queue_numbers_.end()) return 0;

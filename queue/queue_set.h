@@ -73,6 +73,8 @@ class QueueSet {
   void RemoveLocalQueue(const api::ObjectKey& key);
   // nullopt where the LocalQueue is missing.
   std::optional<ClusterQueueId> ClusterQueueOf(const api::ObjectKey& local_queue) const;
+  // Where workloads of the LocalQueue go now: nullopt too where it is stopped.
+  std::optional<ClusterQueueId> RouteOf(const api::ObjectKey& local_queue) const;
   std::int64_t PendingInLocalQueue(const api::ObjectKey& key) const;  // waiting inside its queue
 
   void SetNamespace(const std::string& name, const api::StringMap& labels);

@@ -145,15 +145,12 @@ Json World::State() const {
                {"pending", Json::object()},
                {"inadmissible", Json::object()}};
   std::vector<std::string> not_queued;
-  std::vector<std::pair<std::string, const api::Workload*>> by_name;
-  for (const auto& [key, workload] : workloads_)
-    by_name.emplace_back(NameOf(workload.meta), &workload);
-  std::sort(by_name.begin(), by_name.end());
-  for (const auto& [name, workload] : by_name) {
-    if (api::IsTrue(workload->status.conditions, api::kFinished)) continue;
-    const auto id = scheduler_.Find(workload->meta.key());
+  for (const auto& [key, workload] : workloads_) {
+    const std::string name = NameOf(workload.meta);
+    if (api::IsTrue(workload.status.conditions, api::kFinished)) continue;
+    const auto id = scheduler_.Find(key);
     if (id && state.reservation(*id) != nullptr) {
-      json["admitted"].push_back(DescribeAdmitted(*workload));
+      json["admitted"].push_back(DescribeAdmitted(workload));
     } else if (!id || !scheduler_.queues().IsQueued(*id)) {
       not_queued.push_back(name);
     }

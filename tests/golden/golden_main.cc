@@ -1,4 +1,5 @@
-// golden FILE... [--jobs N] [--show N] [--shrink] [--story ID]: replays recorded stories.
+// golden FILE... [--jobs N] [--show N] [--shrink] [--story ID] [--own-rules]: replays recorded
+// stories. Kueue's way counts everywhere, unless --own-rules asks for Berth's (docs/differences.md).
 //
 // Files are *.jsonl or *.jsonl.gz, one story a line. Prints counts per family, the first story that
 // differs (--show: the first N, at the strength where they differ first), and ends with
@@ -26,6 +27,7 @@ struct Options {
   unsigned jobs = 1;
   std::size_t show = 1;
   bool shrink = false;
+  admission::OwnRules own_rules{.wake_without_local_queue = false};
   std::string story;
 };
 
@@ -58,7 +60,7 @@ bool ReadLines(const std::string& path, std::vector<std::string>& lines) {
 }
 
 int Usage() {
-  std::cerr << "usage: golden [--jobs N] [--show N] [--shrink] [--story ID] FILE...\n";
+  std::cerr << "usage: golden [--jobs N] [--show N] [--shrink] [--story ID] [--own-rules] FILE...\n";
   return 2;
 }
 
@@ -77,6 +79,8 @@ bool Parse(int argc, char** argv, Options& options) {
       if (!number(options.show)) return false;
     } else if (argument == "--shrink") {
       options.shrink = true;
+    } else if (argument == "--own-rules") {
+      options.own_rules = admission::OwnRules{};
     } else if (argument == "--story") {
       if (++i >= argc) return false;
       options.story = argv[i];
@@ -118,7 +122,7 @@ class Runner {
         continue;
       }
       if (!options_.story.empty() && story.value("id", "") != options_.story) continue;
-      const ReplayResult result = Replay(story);
+      const ReplayResult result = Replay(story, options_.own_rules);
       Note(next, story.value("family", "unknown"), result, result.error);
     }
   }
@@ -154,7 +158,7 @@ class Runner {
                                : 'C')
                 << " in step " << d.step << ", item " << d.item << ": " << d.what << "\n  expected "
                 << d.expected.dump() << "\n  actual   " << d.actual.dump() << "\n";
-      if (options_.shrink) std::cout << "  shrunk   " << Shrink(story).dump() << "\n";
+      if (options_.shrink) std::cout << "  shrunk   " << Shrink(story, options_.own_rules).dump() << "\n";
     }
     for (const auto& [family, counts] : families_) {
       std::cout << family << ": " << counts.stories << " stories, A " << counts.a << ", B "

@@ -32,11 +32,11 @@ Json ByWorkload(Json decisions) {
 
 class Replayer {
  public:
-  explicit Replayer(const Json& story)
-      : story_(story), lag_(story.at("config").value("evictionLag", 0)) {}
+  Replayer(const Json& story, const admission::OwnRules& own_rules)
+      : story_(story), own_rules_(own_rules), lag_(story.at("config").value("evictionLag", 0)) {}
 
   ReplayResult Run() {
-    auto config = World::ConfigOf(story_.at("config"));
+    auto config = World::ConfigOf(story_.at("config"), own_rules_);
     if (!config) return Fail(config.error());
     world_ = std::make_unique<World>(*config);
     const auto start = ParseTime(story_.at("start").get<std::string>());
@@ -158,8 +158,9 @@ class Replayer {
       }
       if (strength == Strength::kB) Compare(strength, "order", Order(left), Order(right));
     }
-    Compare(Strength::kB, "bulkParked", expected.value("bulkParked", Json::array()),
-            actual.value("bulkParked", Json::array()));
+    Json parked = expected.value("bulkParked", Json::array());
+    std::sort(parked.begin(), parked.end());
+    Compare(Strength::kB, "bulkParked", parked, actual.value("bulkParked", Json::array()));
   }
 
   static Json Order(const Json& decisions) {
@@ -183,6 +184,7 @@ class Replayer {
   }
 
   const Json& story_;
+  const admission::OwnRules own_rules_;
   int lag_;
   std::unique_ptr<World> world_;
   std::map<std::string, int> due_;  // evicted, and after how many more cycles they stop
@@ -244,9 +246,9 @@ Json Without(Json story, const std::string& name) {
 
 }  // namespace
 
-ReplayResult Replay(const Json& story) {
+ReplayResult Replay(const Json& story, const admission::OwnRules& own_rules) {
   try {
-    return Replayer(story).Run();
+    return Replayer(story, own_rules).Run();
   } catch (const nlohmann::json::exception& failure) {
     ReplayResult result;
     result.error = failure.what();
@@ -254,8 +256,8 @@ ReplayResult Replay(const Json& story) {
   }
 }
 
-Json Shrink(const Json& story) {
-  const std::optional<Difference> wanted = First(Replay(story));
+Json Shrink(const Json& story, const admission::OwnRules& own_rules) {
+  const std::optional<Difference> wanted = First(Replay(story, own_rules));
   Json best = story;
   if (!wanted) return best;
   for (Json* list : {&best["steps"], &best["outcome"]["steps"]}) {
@@ -271,7 +273,7 @@ Json Shrink(const Json& story) {
   }
   for (const std::string& name : names) {
     Json without = Without(best, name);
-    const std::optional<Difference> found = First(Replay(without));
+    const std::optional<Difference> found = First(Replay(without, own_rules));
     if (found && found->step == wanted->step && found->item == wanted->item &&
         found->expected == wanted->expected && found->actual == wanted->actual) {
       best = std::move(without);

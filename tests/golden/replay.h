@@ -11,6 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "admission/scheduler.h"
+
 namespace berth::golden {
 
 using Json = nlohmann::json;
@@ -34,10 +36,11 @@ struct ReplayResult {
   std::string error;  // the story could not be read
 };
 
-ReplayResult Replay(const Json& story);
+// `own_rules`: where Berth's own rules count instead of Kueue's.
+ReplayResult Replay(const Json& story, const admission::OwnRules& own_rules);
 
 // `story` with what is not needed for its first difference removed: later steps, and workloads
 // without which the same decision still differs in the same way and nothing else does before it.
-Json Shrink(const Json& story);
+Json Shrink(const Json& story, const admission::OwnRules& own_rules);
 
 }  // namespace berth::golden

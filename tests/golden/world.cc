@@ -42,9 +42,11 @@ std::string NameOf(const api::ObjectMeta& meta) {
   return meta.namespace_name == "default" ? meta.name : meta.namespace_name + "/" + meta.name;
 }
 
-Result<admission::SchedulerConfig> World::ConfigOf(const Json& story_config) {
+Result<admission::SchedulerConfig> World::ConfigOf(const Json& story_config,
+                                                    const admission::OwnRules& own_rules) {
   admission::SchedulerConfig config;
   config.listing = admission::SchedulerConfig::Listing::kYes;
+  config.own_rules = own_rules;
   if (const auto fair = story_config.find("fairSharing");
       fair != story_config.end() && fair->is_object()) {
     config.fair_sharing.emplace();
@@ -243,6 +245,9 @@ std::string World::Release(const std::string& name) {
   if (evicted == nullptr || evicted->status != api::ConditionStatus::kTrue) return "";
   std::string reason = evicted->reason;
   workload.status = integrations::StatusAfterRelease(workload, Stamp());
+  for (api::AdmissionCheckState& check : workload.status.admission_checks) {
+    check.state = api::CheckState::kPending;
+  }
   Store(workload);
   React();
   return reason;

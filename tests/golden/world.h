@@ -26,7 +26,8 @@ using Json = nlohmann::json;
 
 class World {
  public:
-  static Result<admission::SchedulerConfig> ConfigOf(const Json& story_config);
+  static Result<admission::SchedulerConfig> ConfigOf(const Json& story_config,
+                                                    const admission::OwnRules& own_rules);
 
   explicit World(const admission::SchedulerConfig& config) : scheduler_(config) {}
 
