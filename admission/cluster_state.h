@@ -149,6 +149,9 @@ class ClusterState {
   std::vector<std::string> RequiredChecks(ClusterQueueId id,
                                           const std::vector<std::string>& flavors) const;
 
+  // Those that are known before flavors are: all, or none where some depend on the flavor.
+  std::vector<std::string> ChecksBeforeReservation(ClusterQueueId id) const;
+
   FlavorResourceId FlavorResourceNumber(FlavorId flavor, ResourceId resource);
   FlavorId FlavorOf(FlavorResourceId fr) const {
     return pairs_[static_cast<std::size_t>(fr)].first;

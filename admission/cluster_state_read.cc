@@ -213,4 +213,23 @@ std::vector<std::string> ClusterState::RequiredChecks(
   return checks;
 }
 
+std::vector<std::string> ClusterState::ChecksBeforeReservation(ClusterQueueId id) const {
+  const api::ClusterQueueSpec& spec = queue(id).spec;
+  std::vector<std::string> checks;
+  for (const api::AdmissionCheckRule& rule : spec.admission_checks) {
+    const auto applies_to = [&rule](const std::string& flavor) {
+      return rule.on_flavors.empty() || std::find(rule.on_flavors.begin(), rule.on_flavors.end(),
+                                                  flavor) != rule.on_flavors.end();
+    };
+    for (const api::ResourceGroup& group : spec.resource_groups) {
+      for (const api::FlavorQuotas& quotas : group.flavors) {
+        if (!applies_to(quotas.flavor)) return {};
+      }
+    }
+    checks.push_back(rule.check);
+  }
+  std::sort(checks.begin(), checks.end());
+  return checks;
+}
+
 }  // namespace berth::admission

@@ -34,7 +34,13 @@ PreemptionRequest Cycle::RequestFor(const Entry& entry, const Assignment& assign
   request.workload = entry.input.workload;
   request.queue = entry.input.head.cluster_queue;
   request.usage = assignment.usage;
-  std::erase_if(request.usage, [](const auto& item) { return item.amount == 0; });
+  const ResourceId pods = context_.own_rules->victims_for_pods
+                              ? queue::Names::kNone
+                              : context_.state->vocabulary().resources.Find("pods");
+  std::erase_if(request.usage, [&](const FlavorResourceAmount& item) {
+    return item.amount == 0 ||
+           (pods >= 0 && context_.state->ResourceOf(item.flavor_resource) == pods);
+  });
   for (const PodSetDecision& pod_set : assignment.pod_sets) {
     for (const FlavorChoice& choice : pod_set.flavors) {
       auto& contested = request.contested;

@@ -37,6 +37,7 @@ class Cycle {
     ClusterState* state = nullptr;
     queue::QueueSet* queues = nullptr;
     const FeatureGates* gates = nullptr;
+    const OwnRules* own_rules = nullptr;
     const std::optional<FairSharing>* fair_sharing = nullptr;
     PreemptionSearch* search = nullptr;
     TopologyPlacer* placer = nullptr;

@@ -1,5 +1,5 @@
 // admission/feature_gates.h — Kueue's feature gates that change a decision, by Kueue's names, with
-// Kueue's defaults.
+// Kueue's defaults; and the rules that are Berth's own.
 //
 // Threads: data. Errors: Set returns false for a name that is not here.
 // Source: Kueue pkg/features/kube_features.go (0.20).
@@ -23,6 +23,16 @@ struct FeatureGates {
   bool topology_aware_scheduling = true;
 
   bool Set(std::string_view name, bool enabled);
+};
+
+// Where Berth decides otherwise than Kueue on purpose (docs/differences.md); true: Berth's way.
+struct OwnRules {
+  // Quota that comes free wakes its tree even if the workload's LocalQueue has gone or is stopped.
+  // (Kueue finds the tree through the LocalQueue, and forgets the wake-up without one.)
+  bool wake_without_local_queue = true;
+  // Victims have to free enough of the resource `pods` too. (Kueue forgets that one in the final
+  // search; the preemptor then never fits, and its victims were chosen for nothing.)
+  bool victims_for_pods = true;
 };
 
 }  // namespace berth::admission

@@ -137,7 +137,7 @@ void Scheduler::ReleaseQuota(WorkloadId id) {
 
 void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
   // Whoever leaves, even a waiting one, makes its queue's tree try again, as in Kueue.
-  if (record(id).phase == Phase::kPending) RequestAround(*record(id).info.object);
+  if (record(id).info.object != nullptr) RequestAround(*record(id).info.object);
   queues_.Remove(id);
   ReleaseQuota(id);
   record(id).info = std::move(info);
@@ -256,8 +256,8 @@ CycleResult Scheduler::RunCycle(WallTime now) {
     heads.push_back({head, &popped.info, CurrentScan(popped, head.cluster_queue),
                      config_.gates.prioritize_preemptor_workloads && queues_.IsPreemptor(head)});
   }
-  Cycle cycle(
-      {&state_, &queues_, &config_.gates, &config_.fair_sharing, &search_, config_.placer, cycle_});
+  Cycle cycle({&state_, &queues_, &config_.gates, &config_.own_rules, &config_.fair_sharing,
+               &search_, config_.placer, cycle_});
   result.decisions = cycle.Run(heads);
   const auto listing = config_.listing == SchedulerConfig::Listing::kYes
                            ? queue::QueueSet::Listing::kYes

@@ -37,13 +37,6 @@
 
 namespace berth::admission {
 
-// Where Berth decides otherwise than Kueue on purpose (docs/differences.md); `true`: Berth's way.
-struct OwnRules {
-  // Quota that comes free wakes its tree even if the workload's LocalQueue has gone or is stopped.
-  // (Kueue finds the tree through the LocalQueue, and forgets the wake-up without one.)
-  bool wake_without_local_queue = true;
-};
-
 struct SchedulerConfig {
   FeatureGates gates;
   std::optional<FairSharing> fair_sharing;  // nullopt: classical preemption

@@ -44,6 +44,7 @@ class Planner {
       return;
     }
     if (IsTrue(status_.conditions, api::kQuotaReserved)) return Reserved();
+    SyncChecks();
     ComeBack();
     Pending();
   }

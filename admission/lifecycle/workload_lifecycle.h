@@ -51,7 +51,8 @@ struct WorkloadSituation {
   const api::Workload* workload = nullptr;
   QueueFacts local_queue;    // spec.queueName
   QueueFacts cluster_queue;  // of the reservation, else of the LocalQueue
-  // The checks it has to pass with the flavors it holds, by name; nullopt: unknown (queue missing).
+  // The checks it has to pass with the flavors it holds, by name; without a reservation those known
+  // beforehand (ClusterState::ChecksBeforeReservation). nullopt: unknown (queue missing).
   std::optional<std::vector<std::string>> required_checks;
   PodsReadyOptions pods_ready;
 };

@@ -27,7 +27,7 @@ struct Options {
   unsigned jobs = 1;
   std::size_t show = 1;
   bool shrink = false;
-  admission::OwnRules own_rules{.wake_without_local_queue = false};
+  admission::OwnRules own_rules{.wake_without_local_queue = false, .victims_for_pods = false};
   std::string story;
 };
 

@@ -196,15 +196,17 @@ bool World::ReactTo(api::Workload& workload) {
   }
   if (workload.status.admission) queue_name = workload.status.admission->cluster_queue;
   situation.cluster_queue = FactsOf(scheduler_, queue_name);
-  if (workload.status.admission && situation.cluster_queue.exists) {
-    std::vector<std::string> flavors;
+  std::vector<std::string> flavors;
+  if (workload.status.admission) {
     for (const auto& assigned : workload.status.admission->pod_set_assignments) {
       for (const auto& [resource, flavor] : assigned.flavors) flavors.push_back(flavor);
     }
-    for (const admission::ClusterQueueId id : scheduler_.state().PresentQueues()) {
-      if (scheduler_.state().queue(id).name != queue_name) continue;
-      situation.required_checks = scheduler_.state().RequiredChecks(id, flavors);
-    }
+  }
+  const admission::ClusterState& state = scheduler_.state();
+  for (const admission::ClusterQueueId id : state.PresentQueues()) {
+    if (state.queue(id).name != queue_name) continue;
+    situation.required_checks = workload.status.admission ? state.RequiredChecks(id, flavors)
+                                                          : state.ChecksBeforeReservation(id);
   }
   admission::WorkloadPlan plan = admission::PlanWorkload(situation, Stamp());
   if (!plan.status && !plan.deactivate) return false;
@@ -245,9 +247,6 @@ std::string World::Release(const std::string& name) {
   if (evicted == nullptr || evicted->status != api::ConditionStatus::kTrue) return "";
   std::string reason = evicted->reason;
   workload.status = integrations::StatusAfterRelease(workload, Stamp());
-  for (api::AdmissionCheckState& check : workload.status.admission_checks) {
-    check.state = api::CheckState::kPending;
-  }
   Store(workload);
   React();
   return reason;
