@@ -150,7 +150,7 @@ void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime no
   Record& known = record(id);
   const bool was_pending = known.phase == Phase::kPending;
   queues_.Upsert(id, was_pending ? &known.info : nullptr, info, now);
-  if (!was_pending) known.scan.reset();
+  if (!was_pending || !config_.gates.flavor_fungibility_preserve_scan_progress) known.scan.reset();
   known.info = std::move(info);
   known.phase = Phase::kPending;
 }

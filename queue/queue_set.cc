@@ -339,8 +339,6 @@ QueueSet::RequeueResult QueueSet::Requeue(const Head& head, RequeueReason reason
   const bool best_effort = queue.settings.strategy == api::QueueingStrategy::kBestEffortFifo;
   if (reason == RequeueReason::kPendingPreemption) {
     pending.SetPreemptor({head.workload, put_back.evaluated_generation, best_effort});
-  } else if (pending.preemptor().node == head.workload) {
-    pending.SetPreemptor({});
   }
   put_back.place = Place::kNowhere;
   const bool may_run = MayRun(put_back, now);

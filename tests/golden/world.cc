@@ -75,7 +75,7 @@ Status World::ApplyObject(const Json& object) {
   const std::string kind = object.value("kind", "");
   const std::string name = object.at("metadata").value("name", "");
   const std::string raw_key = kind + "/" + object["metadata"].value("namespace", "") + "/" + name;
-  if (kind != "Workload") {
+  if (kind != "Workload" && kind != "Cohort") {  // every update of a Cohort wakes its tree
     auto [known, added] = raw_.try_emplace(raw_key, object);
     if (!added && known->second == object) return OkStatus();
     known->second = object;
@@ -275,10 +275,11 @@ void World::Perform(const admission::Decision& decision) {
       Store(stopped);
     }
   }
+  const std::vector<api::Condition> before = workload.status.conditions;
   admission::SetUnadmitted(workload.status, admission::PendingReason(decision),
                            admission::PendingMessage(decision, names, queue),
                            workload.meta.generation, Stamp());
-  Store(workload);
+  if (!(before == workload.status.conditions)) Store(workload);
 }
 
 Json World::RunCycle() {
