@@ -149,7 +149,7 @@ class ClusterState {
   std::vector<std::string> RequiredChecks(ClusterQueueId id,
                                           const std::vector<std::string>& flavors) const;
 
-  // Those that are known before flavors are: all, or none where some depend on the flavor.
+  // Those that are known before flavors are: the checks that hold for every flavor of the queue.
   std::vector<std::string> ChecksBeforeReservation(ClusterQueueId id) const;
 
   FlavorResourceId FlavorResourceNumber(FlavorId flavor, ResourceId resource);

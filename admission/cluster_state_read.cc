@@ -221,12 +221,13 @@ std::vector<std::string> ClusterState::ChecksBeforeReservation(ClusterQueueId id
       return rule.on_flavors.empty() || std::find(rule.on_flavors.begin(), rule.on_flavors.end(),
                                                   flavor) != rule.on_flavors.end();
     };
+    bool covers_all = true;
     for (const api::ResourceGroup& group : spec.resource_groups) {
       for (const api::FlavorQuotas& quotas : group.flavors) {
-        if (!applies_to(quotas.flavor)) return {};
+        covers_all = covers_all && applies_to(quotas.flavor);
       }
     }
-    checks.push_back(rule.check);
+    if (covers_all) checks.push_back(rule.check);
   }
   std::sort(checks.begin(), checks.end());
   return checks;

@@ -296,8 +296,11 @@ void Cycle::FillVictims(Entry& entry) {
   entry.decision.victims.clear();
   for (const PreemptionTarget& target : entry.targets) {
     const Reservation& gone = *target.reservation;
+    // One that is on its way out already goes for the reason it was first told.
+    const PreemptionReason reason =
+        gone.evicted ? FirstReason(*gone.object).value_or(target.reason) : target.reason;
     entry.decision.victims.push_back(
-        {gone.workload, gone.object, gone.cluster_queue, target.reason, gone.evicted});
+        {gone.workload, gone.object, gone.cluster_queue, reason, gone.evicted});
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/condition.h"
 #include "api/reasons.h"
 
 namespace berth::admission {
@@ -42,6 +43,17 @@ const char* ToString(PreemptionReason reason) {
       return api::kInCohortReclaimWhileBorrowing;
   }
   return "";
+}
+
+std::optional<PreemptionReason> FirstReason(const api::Workload& victim) {
+  const api::Condition* preempted = api::FindCondition(victim.status.conditions, api::kPreempted);
+  if (preempted == nullptr || preempted->status != api::ConditionStatus::kTrue) return std::nullopt;
+  for (const PreemptionReason reason :
+       {PreemptionReason::kInClusterQueue, PreemptionReason::kInCohortReclamation,
+        PreemptionReason::kInCohortFairSharing, PreemptionReason::kInCohortReclaimWhileBorrowing}) {
+    if (preempted->reason == ToString(reason)) return reason;
+  }
+  return std::nullopt;
 }
 
 const char* ToString(Outcome outcome) {

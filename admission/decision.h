@@ -143,6 +143,8 @@ enum class PreemptionReason : std::uint8_t {
   kInCohortReclaimWhileBorrowing,
 };
 const char* ToString(PreemptionReason reason);
+// The reason in the Preempted condition of a workload that is being preempted already.
+std::optional<PreemptionReason> FirstReason(const api::Workload& victim);
 
 struct Victim {
   WorkloadId workload = queue::kNoNode;

@@ -1,5 +1,6 @@
 // golden FILE... [--jobs N] [--show N] [--shrink] [--story ID] [--own-rules]: replays recorded
-// stories. Kueue's way counts everywhere, unless --own-rules asks for Berth's (docs/differences.md).
+// stories. Kueue's way counts everywhere, unless --own-rules asks for Berth's
+// (docs/differences.md).
 //
 // Files are *.jsonl or *.jsonl.gz, one story a line. Prints counts per family, the first story that
 // differs (--show: the first N, at the strength where they differ first), and ends with
@@ -60,7 +61,8 @@ bool ReadLines(const std::string& path, std::vector<std::string>& lines) {
 }
 
 int Usage() {
-  std::cerr << "usage: golden [--jobs N] [--show N] [--shrink] [--story ID] [--own-rules] FILE...\n";
+  std::cerr
+      << "usage: golden [--jobs N] [--show N] [--shrink] [--story ID] [--own-rules] FILE...\n";
   return 2;
 }
 
@@ -158,7 +160,8 @@ class Runner {
                                : 'C')
                 << " in step " << d.step << ", item " << d.item << ": " << d.what << "\n  expected "
                 << d.expected.dump() << "\n  actual   " << d.actual.dump() << "\n";
-      if (options_.shrink) std::cout << "  shrunk   " << Shrink(story, options_.own_rules).dump() << "\n";
+      if (options_.shrink)
+        std::cout << "  shrunk   " << Shrink(story, options_.own_rules).dump() << "\n";
     }
     for (const auto& [family, counts] : families_) {
       std::cout << family << ": " << counts.stories << " stories, A " << counts.a << ", B "

@@ -43,7 +43,7 @@ std::string NameOf(const api::ObjectMeta& meta) {
 }
 
 Result<admission::SchedulerConfig> World::ConfigOf(const Json& story_config,
-                                                    const admission::OwnRules& own_rules) {
+                                                   const admission::OwnRules& own_rules) {
   admission::SchedulerConfig config;
   config.listing = admission::SchedulerConfig::Listing::kYes;
   config.own_rules = own_rules;

@@ -27,7 +27,7 @@ using Json = nlohmann::json;
 class World {
  public:
   static Result<admission::SchedulerConfig> ConfigOf(const Json& story_config,
-                                                    const admission::OwnRules& own_rules);
+                                                     const admission::OwnRules& own_rules);
 
   explicit World(const admission::SchedulerConfig& config) : scheduler_(config) {}
 
