@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "admission/controller/configuration.h"
 #include "api/codec/codec.h"
 #include "api/yaml/yaml.h"
 #include "local/apiserver/schema/crd_schema.h"
@@ -252,6 +253,17 @@ TEST(SamplesTest, QuotasWithoutLimitAreRead) {
     EXPECT_EQ(resources[2].nominal_quota, 1'000'000'000);
     EXPECT_EQ(queue->spec.admission_checks.front().check, "dws-prov");
   }
+}
+
+TEST(ControllerTest, ItsConfigurationIsReadToTheLastField) {
+  const Json config_map = Documents(kRoot / "controller/config.yaml").front();
+  const auto text = config_map["data"]["controller_manager_config.yaml"].get<std::string>();
+  const auto configuration = admission::ReadConfiguration(api::ParseYaml(text)->value);
+  ASSERT_TRUE(configuration) << configuration.error().message;
+  EXPECT_THAT(configuration->ignored, IsEmpty());
+  const Json deployment = Documents(kRoot / "controller/deployment.yaml").front();
+  EXPECT_EQ(deployment["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"],
+            config_map["metadata"]["name"]);
 }
 
 TEST(KustomizationsTest, NameFilesThatExist) {
