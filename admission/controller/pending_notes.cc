@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "admission/controller/explanation.h"
 #include "api/reasons.h"
 
 namespace berth::admission {
@@ -97,6 +98,7 @@ void PendingNotes::OnWritten(const api::ObjectKey& key, const Status& status) {
   if (const auto found = notes_.find(key); found != notes_.end()) {
     Entry& entry = found->second;
     entry.writing = false;
+    if (status) Annotate(key, entry.note.explanation);
     entry.failures = status ? 0 : entry.failures + 1;
     if (!status && entry.failures > kMaxFailures) {
       notes_.erase(found);  // the next attempt of the scheduler brings another
@@ -106,6 +108,15 @@ void PendingNotes::OnWritten(const api::ObjectKey& key, const Status& status) {
     }
   }
   Pump();
+}
+
+// Beside the condition, for those who want the amounts; its loss would be no loss of a reason.
+void PendingNotes::Annotate(const api::ObjectKey& key, const std::string& explanation) {
+  const auto workload = workloads_.Get(key);
+  if (workload == nullptr || explanation.empty()) return;
+  const std::string* known = api::FindValue(workload->meta.annotations, kExplanationAnnotation);
+  if (known != nullptr && *known == explanation) return;
+  writer_.Annotate(*workload, kExplanationAnnotation, explanation, [](const Status&) {});
 }
 
 void PendingNotes::Later(const api::ObjectKey& key, Entry& entry, Duration delay) {

@@ -25,6 +25,7 @@ struct PendingNote {
   std::string reason;  // of QuotaReserved=False
   std::string message;
   std::map<std::string, api::ResourceAmounts> resource_requests;  // what each pod set asks
+  std::string explanation;  // JSON for kExplanationAnnotation; empty: none
 };
 
 class PendingNotes {
@@ -58,6 +59,7 @@ class PendingNotes {
   void Write(const api::ObjectKey& key, Entry& entry);
   void Later(const api::ObjectKey& key, Entry& entry, Duration delay);
   void OnWritten(const api::ObjectKey& key, const Status& status);
+  void Annotate(const api::ObjectKey& key, const std::string& explanation);
 
   kube::Informer<api::Workload>& workloads_;
   WorkloadWriter& writer_;

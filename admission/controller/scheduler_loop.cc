@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "admission/controller/admission_metrics.h"
+#include "admission/controller/explanation.h"
 #include "admission/messages.h"
 #include "api/reasons.h"
 #include "base/log/log.h"
@@ -372,7 +373,7 @@ void SchedulerLoop::NotePending(const Decision& decision) {
   const Vocabulary& vocabulary = parts_.scheduler.vocabulary();
   const std::string& queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
   PendingNote note{reason, PendingMessage(decision, vocabulary, queue),
-                   RequestsOf(decision, vocabulary)};
+                   RequestsOf(decision, vocabulary), ExplanationJson(decision, parts_.scheduler)};
   if (decision.to == queue::Destination::kInadmissible) {
     if (parked_shapes_.size() >= kMaxParkedShapes) parked_shapes_.clear();
     parked_shapes_[{decision.cluster_queue, decision.assignment.scan.shape}] = note;
@@ -409,7 +410,8 @@ void SchedulerLoop::NoteParked(const CycleResult& result) {
     parts_.notes.Note(key, {reason,
                             PendingMessage(*decision->second, parts_.scheduler.vocabulary(),
                                            parts_.scheduler.state().queue(*queue).name),
-                            RequestsOf(*decision->second, parts_.scheduler.vocabulary())});
+                            RequestsOf(*decision->second, parts_.scheduler.vocabulary()),
+                            ExplanationJson(*decision->second, parts_.scheduler)});
   }
 }
 

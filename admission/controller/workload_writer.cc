@@ -33,6 +33,16 @@ void WorkloadWriter::Deactivate(const api::Workload& workload, Done done) {
            std::move(done)});
 }
 
+void WorkloadWriter::Annotate(const api::Workload& workload, const std::string& annotation,
+                              const std::string& value, Done done) {
+  Json patch = {{"metadata", {{"uid", workload.meta.uid}, {"annotations", {{annotation, value}}}}}};
+  Enqueue({workload.meta.key(),
+           kube::PatchType::kMerge,
+           std::make_shared<const Json>(std::move(patch)),
+           {.field_manager = api::kAdmissionManager},
+           std::move(done)});
+}
+
 void WorkloadWriter::RemoveFinalizer(const api::Workload& workload, Done done) {
   std::vector<std::string> finalizers = workload.meta.finalizers;
   std::erase(finalizers, api::kResourceInUseFinalizer);

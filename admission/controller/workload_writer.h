@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "api/workload.h"
 #include "base/result.h"
@@ -27,6 +28,8 @@ class WorkloadWriter {
   // See api/codec/admission_status.h.
   void ApplyStatus(const api::Workload& base, const api::WorkloadStatus& status, Done done);
   void Deactivate(const api::Workload& workload, Done done);  // spec.active=false
+  void Annotate(const api::Workload& workload, const std::string& annotation,
+                const std::string& value, Done done);
   void RemoveFinalizer(const api::Workload& workload, Done done);
 
   // Written and waiting to be written. Whoever makes writes should stop above a few hundred.

@@ -1,0 +1,27 @@
+// admission/controller/explanation.h — a decision's reasons as JSON, for the annotation
+// berth.dev/explanation that `berth why` and `berth status` draw.
+//
+//     {"tried": [{"podSet", "flavor", "resource", "asked", "available", "nominal", "limit",
+//                 "message"}],
+//      "victims": [{"workload", "whyNot"}]}
+//
+// Amounts are in the resource's smallest unit (cpu: milli). Made from the recorded Decision; see
+// docs/decisions/0005-reasons-as-annotation.md.
+//
+// Threads: pure function of its arguments. Errors: none.
+#pragma once
+
+#include <string>
+
+#include "admission/decision.h"
+#include "admission/scheduler.h"
+
+namespace berth::admission {
+
+inline constexpr char kExplanationAnnotation[] = "berth.dev/explanation";
+
+// At most kMaxExplanationBytes; empty where the decision has no obstacles to tell of.
+std::string ExplanationJson(const Decision& decision, const Scheduler& scheduler);
+inline constexpr std::size_t kMaxExplanationBytes = 4096;
+
+}  // namespace berth::admission
