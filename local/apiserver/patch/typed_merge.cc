@@ -1,6 +1,5 @@
 // MergeTyped, and the order of list items: the base's, with the patch's own items where the patch
 // has them.
-#include <deque>
 #include <map>
 
 #include "local/apiserver/patch/typed.h"
@@ -67,7 +66,7 @@ class ListMerger {
           continue;
         }
         // A shared item whose turn has not come: the patch places it.
-        if (InPatch(element) && next_ && *next_ != element) {
+        if (InPatch(element) && next_ != nullptr && *next_ != element) {
           ++b;
           continue;
         }
@@ -83,7 +82,7 @@ class ListMerger {
       if (has_patch) {
         const PathElement element = patch_.elements[p];
         TakePatch(p++);
-        if (next_ && *next_ == element) NextShared();
+        if (next_ != nullptr && *next_ == element) NextShared();
       }
     }
     return std::move(out_);
@@ -92,12 +91,7 @@ class ListMerger {
  private:
   bool InPatch(const PathElement& element) const { return patch_.by_element.count(element) > 0; }
 
-  void NextShared() {
-    next_.reset();
-    if (shared_.empty()) return;
-    next_ = shared_.front();
-    shared_.pop_front();
-  }
+  void NextShared() { next_ = shared_at_ < shared_.size() ? &shared_[shared_at_++] : nullptr; }
 
   void TakePatch(std::size_t index) {
     const PathElement& element = patch_.elements[index];
@@ -114,8 +108,9 @@ class ListMerger {
   const TypeNode& type_;
   Keyed base_;
   Keyed patch_;
-  std::deque<PathElement> shared_;
-  std::optional<PathElement> next_;
+  std::vector<PathElement> shared_;  // in both, in the order of the patch
+  std::size_t shared_at_ = 0;
+  const PathElement* next_ = nullptr;  // of shared_: whose turn it is
   std::map<PathElement, bool> merged_;
   Json out_ = Json::array();
 };
