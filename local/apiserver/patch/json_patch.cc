@@ -235,12 +235,10 @@ Json CreateMergePatch(const Json& from, const Json& to) {
   Json patch = Json::object();
   for (const auto& [key, value] : to.items()) {
     const auto before = from.find(key);
-    if (before == from.end()) {
-      patch[key] = value;
-    } else if (before->is_object() && value.is_object()) {
+    if (before != from.end() && before->is_object() && value.is_object()) {
       Json inner = CreateMergePatch(*before, value);
       if (!inner.empty()) patch[key] = std::move(inner);
-    } else if (*before != value) {
+    } else if (before == from.end() || *before != value) {
       patch[key] = value;
     }
   }

@@ -291,7 +291,11 @@ FieldSet LastAppliedFields(const Json& live, const ManagerContext& context) {
 // kubectl keeps its annotation in step with what it applies on the server.
 void SyncLastApplied(const Json& live, Json config, Json& result) {
   const Json& annotations = MetaMember(live, "annotations");
-  if (!annotations.is_object() || annotations.value(kLastApplied, Json("")) == "") return;
+  if (!annotations.is_object()) return;
+  const auto had = annotations.find(kLastApplied);
+  if (had == annotations.end() || !had->is_string() || had->get_ref<const std::string&>().empty()) {
+    return;
+  }
   if (const auto meta = config.find("metadata"); meta != config.end() && meta->is_object()) {
     const auto own = meta->find("annotations");
     if (own != meta->end() && own->is_object()) own->erase(kLastApplied);

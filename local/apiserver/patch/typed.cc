@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "base/assert.h"
 #include "local/apiserver/schema/field_error.h"
 
 namespace berth::local {
@@ -84,6 +85,7 @@ void CollectFields(const TypeNode* type, const Json& value, FieldSet& out) {
 class Comparer {
  public:
   void Run(const TypeNode* type, const Json* before, const Json* after) {
+    BERTH_ASSERT(before != nullptr || after != nullptr);
     bool leaf = false;
     if (after == nullptr) {
       leaf = Handle(ViewOf(type, *before), type, before, after);
