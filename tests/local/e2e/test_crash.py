@@ -80,8 +80,8 @@ class CrashTest(ClusterTest):
         self.assertGreater(len(writer.acknowledged), 0)
         self.assertFalse(os.path.exists(twice), f"a job ran twice at once (seed {SEED})")
         wait_until(lambda: not cluster.items("provisioningrequests"), "no request is left")
-        usage = cluster.get("cq", "dws-cluster-queue")["status"]
-        self.assertEqual(usage.get("reservingWorkloads", 0), 0)
+        wait_until(lambda: cluster.get("cq", "dws-cluster-queue")["status"].get(
+            "reservingWorkloads", 0) == 0, "the quota is free again")
         self.assertEqual(cluster.stop(), 0)
 
     @staticmethod
