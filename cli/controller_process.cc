@@ -6,14 +6,11 @@
 
 #include <unistd.h>
 
-#include "admission/controller/admission_controllers.h"
 #include "base/strings.h"
-#include "integrations/controller/job_controllers.h"
+#include "cli/controller_set.h"
 #include "kube/runtime/controller_program.h"
 #include "net/io_pool.h"
-#include "provisioning/controller/provisioning_controllers.h"
 #include "webhook/controller/ca_injector.h"
-#include "webhook/controller/facts_mirror.h"
 #include "webhook/controller/serving_certificate.h"
 #include "webhook/server.h"
 
@@ -52,13 +49,10 @@ class Process final : public ControllerProcess {
   const Clock& clock_;
   ControllerProcessOptions options_;
   std::unique_ptr<kube::ControllerProgram> program_;
-  std::unique_ptr<webhook::FactsMirror> facts_;
   std::unique_ptr<net::IoPool> webhook_pool_;
   std::unique_ptr<net::HttpServer> webhook_server_;
   std::unique_ptr<webhook::CaInjector> ca_injector_;
-  std::unique_ptr<admission::AdmissionControllers> admission_;
-  std::unique_ptr<integrations::JobControllers> jobs_;
-  std::unique_ptr<provisioning::ProvisioningControllers> provisioning_;
+  std::unique_ptr<ControllerSet> controllers_;
 };
 
 Status Process::Open() {
@@ -86,29 +80,8 @@ Status Process::OpenProgram() {
 }
 
 void Process::MakeControllers() {
-  kube::Manager& manager = program_->manager();
-  kube::EventRecorder& events = program_->events();
-  const admission::Configuration& config = options_.configuration;
-  const api::LabelSelector managed = config.managed_jobs_namespace_selector.value_or(
-      integrations::DefaultManagedNamespaces(config.namespace_name));
-  facts_ = std::make_unique<webhook::FactsMirror>(
-      manager, webhook::FactsMirrorOptions{
-                   .namespace_selector = managed,
-                   .manage_without_queue_name = config.manage_jobs_without_queue_name});
-  admission_ = std::make_unique<admission::AdmissionControllers>(
-      manager, clock_, events, program_->metrics(), config.admission);
-  integrations::JobControllersOptions jobs;
-  jobs.job.namespace_selector = managed;
-  jobs.job.build.label_keys_to_copy = config.label_keys_to_copy;
-  if (config.manage_jobs_without_queue_name) {
-    jobs.job.queue_name_rule = integrations::QueueNameRule::kManageWithoutName;
-  }
-  if (!config.admission.pods_ready.enabled) {
-    jobs.job.pods_ready_rule = integrations::PodsReadyRule::kIgnore;
-  }
-  jobs_ = std::make_unique<integrations::JobControllers>(manager, clock_, events, jobs);
-  provisioning_ = std::make_unique<provisioning::ProvisioningControllers>(
-      manager, clock_, events, provisioning::ProvisioningControllersOptions{});
+  controllers_ = std::make_unique<ControllerSet>(program_->manager(), clock_, program_->events(),
+                                                 program_->metrics(), options_.configuration);
 }
 
 Status Process::OpenWebhooks() {
@@ -133,7 +106,7 @@ Status Process::OpenWebhooks() {
   BERTH_TRY(webhook_server_,
             webhook::StartWebhookServer(
                 *webhook_pool_, std::move(server),
-                [facts = facts_.get()](const api::Job& job) { return facts->Of(job); }));
+                [facts = &controllers_->facts()](const api::Job& job) { return facts->Of(job); }));
   if (options_.on_webhook_port) options_.on_webhook_port(webhook_server_->port());
   auto injected = std::make_shared<std::promise<bool>>();
   program_->RunOnStrand([&] {
@@ -153,11 +126,8 @@ void Process::StopAll() {
   program_->Stop();
   if (webhook_server_ != nullptr) webhook_server_->Stop();
   if (webhook_pool_ != nullptr) webhook_pool_->Stop();
-  provisioning_.reset();
-  jobs_.reset();
-  admission_.reset();
   webhook_server_.reset();
-  facts_.reset();
+  controllers_.reset();
   program_.reset();
 }
 

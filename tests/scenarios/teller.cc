@@ -60,6 +60,7 @@ Status Teller::Do(const Step& step) {
     if (step.verb() == "stop" || world_.StartControllers()) return OkStatus();
     return Bad("the controllers did not come up");
   }
+  if (step.verb() == "config") return Configure(step);
   if (step.verb() == "break" && step.plain(1) == "watches") {
     world_.transport().BreakWatches();
     return OkStatus();
@@ -115,6 +116,18 @@ Result<std::vector<Json>> ManifestsOf(const Step& step, std::size_t at) {
 Status Teller::Apply(const Step& step) {
   BERTH_TRY(const std::vector<Json> objects, ManifestsOf(step, 1));
   return ApplyObjects(objects);
+}
+
+// config <<EOF … EOF: what stands in Kueue's Configuration file; the controllers restart with it.
+Status Teller::Configure(const Step& step) {
+  BERTH_TRY(api::YamlDocument document, api::ParseYaml(step.body));
+  document.value["apiVersion"] = "config.kueue.x-k8s.io/v1beta2";
+  document.value["kind"] = "Configuration";
+  auto read = admission::ReadConfiguration(document.value);
+  if (!read) return Bad("refused: " + read.error().message);
+  world_.StopControllers();
+  world_.Configure(*std::move(read));
+  return world_.StartControllers() ? OkStatus() : Bad("the controllers did not come up");
 }
 
 // refuse "part of the message" apply|SHORT FORM|set|delete …

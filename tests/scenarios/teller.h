@@ -35,6 +35,7 @@ class Teller {
   Status Do(const Step& step);
   Status Apply(const Step& step);
   Status ApplyObjects(const std::vector<local::Json>& objects);
+  Status Configure(const Step& step);
   Status Refuse(const Step& step);
   Status Advance(const Step& step);
   Status Expect(const Step& step);

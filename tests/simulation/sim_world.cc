@@ -6,10 +6,9 @@
 #include <map>
 #include <utility>
 
-#include "admission/controller/admission_controllers.h"
 #include "api/yaml/yaml.h"
 #include "base/strings.h"
-#include "integrations/controller/job_controllers.h"
+#include "cli/controller_set.h"
 #include "kube/client/api_client.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
@@ -18,11 +17,9 @@
 #include "local/apiserver/registry/registry.h"
 #include "local/cloud/cloud_driver.h"
 #include "local/cluster/cluster.h"
-#include "provisioning/controller/provisioning_controllers.h"
 #include "tests/simulation/sim_request.h"
 #include "tests/simulation/sim_runner.h"
 #include "tests/simulation/sim_webhooks.h"
-#include "webhook/controller/facts_mirror.h"
 
 namespace berth::sim {
 namespace {
@@ -30,7 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 using local::Json;
 
-constexpr char kOwnNamespace[] = "kueue-system";
 constexpr Duration kStartLimit = std::chrono::minutes(1);
 constexpr Duration kQuiet = std::chrono::seconds(1);
 constexpr Duration kSettleLimit = std::chrono::minutes(1);
@@ -42,14 +38,10 @@ struct Controllers {
       : transport(registry, executor, options.transport),
         client(transport, executor),
         manager(client, executor),
-        webhooks(served_webhooks),
-        facts(manager,
-              {.namespace_selector = integrations::DefaultManagedNamespaces(kOwnNamespace)}),
         events(client, clock, {.controller = "kueue-admission", .instance = "sim"}),
-        admission(manager, clock, events, metrics, {}),
-        jobs(manager, clock, events, JobOptions()),
-        provisioning(manager, clock, events, {}) {
-    webhooks.Serve([this](const api::Job& job) { return facts.Of(job); });
+        set(manager, clock, events, metrics, options.configuration),
+        webhooks(served_webhooks) {
+    webhooks.Serve([this](const api::Job& job) { return set.facts().Of(job); });
     manager.StartInformers();
     manager.StartControllers();
   }
@@ -60,22 +52,13 @@ struct Controllers {
   Controllers(const Controllers&) = delete;
   Controllers& operator=(const Controllers&) = delete;
 
-  static integrations::JobControllersOptions JobOptions() {
-    integrations::JobControllersOptions options;
-    options.job.namespace_selector = integrations::DefaultManagedNamespaces(kOwnNamespace);
-    return options;
-  }
-
   SimTransport transport;
   kube::ApiClient client;
   kube::Manager manager;
-  SimWebhooks& webhooks;
-  webhook::FactsMirror facts;
   kube::Metrics metrics;
   kube::EventRecorder events;
-  admission::AdmissionControllers admission;
-  integrations::JobControllers jobs;
-  provisioning::ProvisioningControllers provisioning;
+  cli::ControllerSet set;
+  SimWebhooks& webhooks;
 };
 
 std::string SourceFolder() { return BERTH_SOURCE_FOLDER; }
@@ -191,6 +174,10 @@ Status SimWorld::Open() {
 
 local::Api& SimWorld::api() { return *parts_->api; }
 SimTransport& SimWorld::transport() { return parts_->controllers->transport; }
+
+void SimWorld::Configure(admission::Configuration configuration) {
+  options_.configuration = std::move(configuration);
+}
 
 void SimWorld::StopControllers() { parts_->controllers.reset(); }
 

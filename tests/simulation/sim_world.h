@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "admission/controller/configuration.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "local/apiserver/api.h"
@@ -29,6 +30,7 @@ namespace berth::sim {
 struct SimWorldOptions {
   std::uint64_t seed = 1;
   local::cloud::CloudTimes cloud_times;
+  admission::Configuration configuration;  // as `berth controller --config` reads it
   SimTransportOptions transport;
 };
 
@@ -62,6 +64,8 @@ class SimWorld {
   // Until nothing has been written for a second, at most a minute.
   void Settle();
 
+  // For the controllers that are started from now on.
+  void Configure(admission::Configuration configuration);
   // As kill -9 of the controller, and its start. False: it did not come up again.
   void StopControllers();
   bool StartControllers();
