@@ -30,7 +30,7 @@ Duration WatchTimeout(const Target& target) {
 }
 
 std::string DefaultContainer(const Json& pod) {
-  const std::string chosen =
+  std::string chosen =
       TextAt(pod, {"metadata", "annotations", "kubectl.kubernetes.io/default-container"});
   if (!chosen.empty()) return chosen;
   const Json& containers = ArrayAt(pod, {"spec", "containers"});

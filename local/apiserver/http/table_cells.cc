@@ -49,11 +49,11 @@ std::size_t CountOf(const Json& object, std::string_view field) {
 
 // What a waiting or ended container says about the whole pod.
 std::string ContainerReason(const Json& status) {
-  const std::string waiting = TextAt(status, {"state", "waiting", "reason"});
+  std::string waiting = TextAt(status, {"state", "waiting", "reason"});
   if (!waiting.empty()) return waiting;
   const Json* ended = At(status, {"state", "terminated"});
   if (ended == nullptr) return "";
-  const std::string reason = TextAt(*ended, {"reason"});
+  std::string reason = TextAt(*ended, {"reason"});
   if (!reason.empty()) return reason;
   const std::int64_t signal = IntAt(*ended, {"signal"}, 0);
   if (signal != 0) return "Signal:" + std::to_string(signal);
