@@ -173,7 +173,7 @@ std::string FieldLabelValue(const StoredObject& object, std::string_view label) 
     return FieldText(*json, "involvedObject." + std::string(label.substr(kRegarding.size())));
   }
   if (label == "reportingController") return TextAt(*json, {"reportingComponent"});
-  const std::string text = FieldText(*json, label);
+  std::string text = FieldText(*json, label);
   if (text.empty() && (label == "spec.unschedulable" || label == "spec.hostNetwork")) {
     return "false";
   }
