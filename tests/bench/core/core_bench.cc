@@ -1,0 +1,214 @@
+// core_bench PENDING QUEUES COHORTS classical|fair [CPU_SECONDS] — how many heads the core decides
+// per CPU second. After every cycle: admitted workloads start and run for their 10, 25 or 50
+// cycles, victims stop at once, what ends gives its quota back; a wake-up batch every 20 cycles.
+// Runs until all have finished or the CPU seconds are used. CPU is that of RunCycle; writing the
+// decisions into the objects (status and messages) is counted beside it, the reaction of the
+// caches and queues to the changed objects as well.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "admission/lifecycle/workload_lifecycle.h"
+#include "admission/messages.h"
+#include "admission/scheduler.h"
+#include "api/condition.h"
+#include "api/reasons.h"
+#include "integrations/release.h"
+#include "tests/bench/core/bench_input.h"
+
+namespace berth::bench {
+namespace {
+
+constexpr int kCyclesPerWakeUp = 20;
+
+double CpuSeconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+double ResidentBytes() {
+  std::ifstream file("/proc/self/statm");
+  double total = 0;
+  double resident = 0;
+  file >> total >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+struct Totals {
+  int cycles = 0;
+  long heads = 0;
+  long admitted = 0;
+  long preempted = 0;
+  long finished = 0;
+  double deciding = 0;
+  double writing = 0;
+  double reacting = 0;
+  double worst_cycle = 0;
+};
+
+class Bench {
+ public:
+  Bench(const InputSize& size, const admission::SchedulerConfig& config)
+      : workloads_(MakeWorkloads(size)), scheduler_(config) {
+    const double before = ResidentBytes();
+    ApplyQueues(size, scheduler_);
+    running_.resize(workloads_.size());
+    for (std::size_t i = 0; i < workloads_.size(); ++i) {
+      objects_by_uid_[workloads_[i].object->meta.uid] = i;
+      scheduler_.ApplyWorkload(workloads_[i].object, now_);
+    }
+    bytes_per_workload_ = (ResidentBytes() - before) / static_cast<double>(size.pending);
+  }
+
+  void Run(double cpu_limit) {
+    while (totals_.finished < static_cast<long>(workloads_.size()) &&
+           totals_.deciding < cpu_limit) {
+      Cycle();
+    }
+  }
+
+  const Totals& totals() const { return totals_; }
+  double bytes_per_workload() const { return bytes_per_workload_; }
+
+ private:
+  struct Running {
+    bool runs = false;
+    int since = 0;  // the cycle that admitted it
+  };
+
+  std::size_t IndexOf(const api::Workload& object) const {
+    return objects_by_uid_.at(object.meta.uid);
+  }
+
+  void Cycle() {
+    now_ += std::chrono::milliseconds(1);
+    const double begin = CpuSeconds();
+    const admission::CycleResult result = scheduler_.RunCycle(now_);
+    const double decided = CpuSeconds();
+    std::vector<std::shared_ptr<const api::Workload>> changed;
+    for (const admission::Decision& decision : result.decisions) Write(decision, changed);
+    const double written = CpuSeconds();
+    for (auto& object : changed) scheduler_.ApplyWorkload(std::move(object), now_);
+    FinishThoseDue();
+    ++totals_.cycles;
+    if (totals_.cycles % kCyclesPerWakeUp == 0) scheduler_.RunWakeUps(now_);
+    totals_.heads += static_cast<long>(result.decisions.size());
+    totals_.deciding += decided - begin;
+    totals_.writing += written - decided;
+    totals_.reacting += CpuSeconds() - written;
+    totals_.worst_cycle = std::max(totals_.worst_cycle, decided - begin);
+  }
+
+  void Write(const admission::Decision& decision,
+             std::vector<std::shared_ptr<const api::Workload>>& changed) {
+    const std::size_t index = IndexOf(*decision.object);
+    auto next = std::make_shared<api::Workload>(*workloads_[index].object);
+    const std::string& queue = scheduler_.state().queue(decision.cluster_queue).name;
+    if (decision.outcome == admission::Outcome::kAdmitted) {
+      admission::ReserveQuota(next->status,
+                              admission::AdmissionOf(decision, scheduler_.vocabulary(), queue),
+                              decision.checks, 1, now_);
+      ++totals_.admitted;
+      running_[index] = {true, totals_.cycles};
+      ends_[totals_.cycles + workloads_[index].runs_for_cycles].push_back(index);
+    } else {
+      for (const admission::Victim& victim : decision.victims) Stop(decision, victim, changed);
+      const admission::Difference difference = admission::SetUnadmitted(
+          next->status, admission::PendingReason(decision),
+          admission::PendingMessage(decision, scheduler_.vocabulary(), queue), 1, now_);
+      if (difference == admission::Difference::kNone) return;
+    }
+    workloads_[index].object = next;
+    changed.push_back(std::move(next));
+  }
+
+  void Stop(const admission::Decision& decision, const admission::Victim& victim,
+            std::vector<std::shared_ptr<const api::Workload>>& changed) {
+    const std::size_t index = IndexOf(*victim.object);
+    if (!running_[index].runs) return;
+    running_[index].runs = false;
+    ++totals_.preempted;
+    auto next = std::make_shared<api::Workload>(*workloads_[index].object);
+    admission::Preempt(next->status, ToString(victim.reason),
+                       admission::PreemptedMessage(*decision.object, victim.reason,
+                                                   scheduler_.PathOf(decision.cluster_queue),
+                                                   scheduler_.PathOf(victim.cluster_queue)),
+                       1, now_);
+    next->status = integrations::StatusAfterRelease(*next, now_);
+    workloads_[index].object = next;
+    changed.push_back(std::move(next));
+  }
+
+  void FinishThoseDue() {
+    const auto due = ends_.find(totals_.cycles);
+    if (due == ends_.end()) return;
+    for (const std::size_t index : due->second) {
+      const bool since_then =
+          running_[index].since + workloads_[index].runs_for_cycles == totals_.cycles;
+      if (!running_[index].runs || !since_then) continue;  // it was stopped
+      running_[index].runs = false;
+      ++totals_.finished;
+      auto next = std::make_shared<api::Workload>(*workloads_[index].object);
+      api::SetCondition(next->status.conditions, {api::kFinished, api::ConditionStatus::kTrue,
+                                                  api::kSucceeded, "", now_, 1});
+      scheduler_.ApplyWorkload(std::move(next), now_);
+    }
+    ends_.erase(due);
+  }
+
+  std::vector<BenchWorkload> workloads_;
+  std::vector<Running> running_;
+  std::map<std::string, std::size_t> objects_by_uid_;
+  std::map<int, std::vector<std::size_t>> ends_;  // by cycle
+  admission::Scheduler scheduler_;
+  WallTime now_ = WallTime(std::chrono::seconds(1767700000));
+  Totals totals_;
+  double bytes_per_workload_ = 0;
+};
+
+int Main(int argc, char** argv) {
+  if (argc < 5) {
+    std::fprintf(stderr, "usage: core_bench PENDING QUEUES COHORTS classical|fair [CPU_SECONDS]\n");
+    return 2;
+  }
+  InputSize size;
+  size.pending = std::atoi(argv[1]);
+  size.queues = std::atoi(argv[2]);
+  size.cohorts = std::atoi(argv[3]);
+  const std::string mode = argv[4];
+  if (size.pending <= 0 || size.queues <= 0 || size.cohorts <= 0 ||
+      (mode != "classical" && mode != "fair")) {
+    std::fprintf(stderr, "core_bench: three counts above zero, then classical or fair\n");
+    return 2;
+  }
+  admission::SchedulerConfig config;
+  if (mode == "fair") config.fair_sharing.emplace();
+  Bench bench(size, config);
+  bench.Run(argc > 5 ? std::atof(argv[5]) : 25.0);
+  const Totals& t = bench.totals();
+  std::printf(
+      "%7d %6d %-9s cycles %6d heads %8ld admitted %7ld preempted %6ld finished %6ld  "
+      "CPU s: decide %7.3f write %7.3f react %7.3f  worst cycle %7.2f ms  "
+      "heads/CPU s %8.0f  with writing %8.0f  bytes/workload %5.0f\n",
+      size.pending, size.queues, mode.c_str(), t.cycles, t.heads, t.admitted, t.preempted,
+      t.finished, t.deciding, t.writing, t.reacting, t.worst_cycle * 1e3,
+      static_cast<double>(t.heads) / t.deciding,
+      static_cast<double>(t.heads) / (t.deciding + t.writing), bench.bytes_per_workload());
+  return 0;
+}
+
+}  // namespace
+}  // namespace berth::bench
+
+int main(int argc, char** argv) { return berth::bench::Main(argc, argv); }
