@@ -237,7 +237,8 @@ void DefaultService(Json& service) {
   ForEach(*spec, "ports", [](Json& port) {
     if (IsEmptyText(port, "protocol")) port["protocol"] = "TCP";
     const auto target = port.find("targetPort");
-    const bool unset = target == port.end() || target->is_null() || *target == 0 || *target == "";
+    const bool unset = target == port.end() || target->is_null() || *target == 0 ||
+                       IsEmptyText(port, "targetPort");
     if (unset && port.contains("port")) port["targetPort"] = port["port"];
   });
   if ((*spec)["type"] != "ExternalName") SetDefault(*spec, "internalTrafficPolicy", "Cluster");
