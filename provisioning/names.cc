@@ -53,7 +53,7 @@ std::optional<std::int32_t> AttemptOf(std::string_view request_name, std::string
 }
 
 std::string TemplateName(std::string_view request_name, std::string_view pod_set) {
-  const std::string name = "ppt-" + std::string(request_name) + "-" + std::string(pod_set);
+  std::string name = "ppt-" + std::string(request_name) + "-" + std::string(pod_set);
   if (name.size() <= kMaxPlain) return name;
   return Front(name, kMaxPlain) + "-" + Sha1Hex(name).substr(0, kHashLength);
 }
