@@ -141,6 +141,7 @@ TEST_F(ClientFault, AStalledHandshakeTimesOut) {
 
 TEST_F(ClientFault, APeerThatDoesNotReadTimesOut) {
   const auto client = MakeClient(listener_.port());
+  // NOLINTNEXTLINE(bugprone-string-constructor): so much is the point
   Answer pending = Send(*client, Make("POST", "/", std::string(30'000'000, 'x')), kShort);
   RawPeer peer = listener_.Accept();
   const auto got = pending.get();
@@ -240,6 +241,7 @@ TEST_F(ClientFault, UnaskedAnswersAreNotTakenForTheNext) {
 
 TEST_F(ClientFault, AnEarlyAnswerIsHeardWhileSending) {
   const auto client = MakeClient(listener_.port());
+  // NOLINTNEXTLINE(bugprone-string-constructor): so much is the point
   Answer pending = Send(*client, Make("POST", "/", std::string(30'000'000, 'x')));
   RawPeer peer = listener_.Accept();
   peer.ReadUntil("\r\n\r\n");

@@ -3,6 +3,9 @@
 #include "local/apiserver/store/store.h"
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -95,15 +98,24 @@ TEST_P(StoreTest, ATransactionIsAllOrNothing) {
 }
 
 TEST_P(StoreTest, ListenersSeeEventsInOrderAfterTheCache) {
+  std::mutex mutex;
+  std::condition_variable heard;
   std::vector<std::string> seen;
   const int id = store_->AddListener([&](const std::vector<EventPtr>& events) {
+    const std::lock_guard lock(mutex);
     for (const EventPtr& event : events) {
       const bool visible = store_->cache().revision() >= event->revision;
       seen.push_back(std::to_string(event->revision) + (visible ? "" : " too early"));
     }
+    heard.notify_one();
   });
   CommitOne(Create("a", "1"));
   CommitOne(Create("b", "1"));
+  {
+    // A commit returns when it is on disk; listeners hear of it a moment later.
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(heard.wait_for(lock, std::chrono::seconds(10), [&] { return seen.size() >= 2; }));
+  }
   store_->RemoveListener(id);
   CommitOne(Create("c", "1"));
   EXPECT_THAT(seen, ElementsAre("2", "3"));
