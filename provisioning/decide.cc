@@ -177,7 +177,10 @@ bool CheckDecider::InSync(const ProvisioningRequest& request) const {
 // was reset, and has not been cleaned up yet.
 bool CheckDecider::IsOld(const ProvisioningRequest& request, std::int32_t attempt) const {
   if (failures() == 0) return false;
-  return attempt <= failures() || request.meta.creation_timestamp < before_.last_transition_time;
+  if (attempt <= failures()) return true;
+  const RequestState state = StateOf(request);
+  const bool failed = state == RequestState::kFailed || state == RequestState::kBookingExpired;
+  return failed && request.meta.creation_timestamp < before_.last_transition_time;
 }
 
 void CheckDecider::Ask() {

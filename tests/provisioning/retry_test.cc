@@ -90,6 +90,24 @@ TEST(RetryTest, AFailureIsCountedOnceThoughItsRequestLingers) {
   EXPECT_THAT(world.RequestNames(), ElementsAre(Pr(2)));
 }
 
+TEST(RetryTest, AHealthyRequestOutlivesALossOfItsConfig) {
+  World world;
+  world.check().retry_count = 1;
+  world.Settle();
+  EXPECT_THAT(world.RequestNames(), ElementsAre(Pr(2)));
+  world.Pass(10);
+  world.Provision();
+  world.Settle();
+  world.Pass(10);
+  world.has_config = false;
+  world.Settle();
+  EXPECT_EQ(world.check().state, api::CheckState::kPending);
+  world.has_config = true;
+  world.Settle();
+  EXPECT_EQ(world.check().state, api::CheckState::kReady);
+  EXPECT_THAT(world.RequestNames(), ElementsAre(Pr(2)));
+}
+
 TEST(RetryTest, BookingExpiredBeforeAdmissionIsARetry) {
   World world;
   world.Settle();
