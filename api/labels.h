@@ -53,6 +53,9 @@ inline constexpr char kGkeNodePoolLabel[] = "cloud.google.com/gke-nodepool";
 inline constexpr char kQueuedProvisioningClass[] = "queued-provisioning.gke.io";
 inline constexpr char kProvisioningCheckController[] = "kueue.x-k8s.io/provisioning-request";
 
+// Berth's own additions; everything works without them.
+inline constexpr char kExplanationAnnotation[] = "berth.dev/explanation";
+
 // Kubernetes.
 inline constexpr char kHostnameLabel[] = "kubernetes.io/hostname";
 inline constexpr char kJobControllerUidLabel[] = "batch.kubernetes.io/controller-uid";

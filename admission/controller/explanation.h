@@ -1,5 +1,5 @@
 // admission/controller/explanation.h — a decision's reasons as JSON, for the annotation
-// berth.dev/explanation that `berth why` and `berth status` draw.
+// berth.dev/explanation (api/labels.h) that `berth why` and `berth status` draw.
 //
 //     {"tried": [{"podSet", "flavor", "resource", "asked", "available", "nominal", "limit",
 //                 "message"}],
@@ -17,8 +17,6 @@
 #include "admission/scheduler.h"
 
 namespace berth::admission {
-
-inline constexpr char kExplanationAnnotation[] = "berth.dev/explanation";
 
 // At most kMaxExplanationBytes; empty where the decision has no obstacles to tell of.
 std::string ExplanationJson(const Decision& decision, const Scheduler& scheduler);

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "admission/controller/explanation.h"
+#include "api/labels.h"
 #include "api/reasons.h"
 
 namespace berth::admission {
@@ -114,9 +114,10 @@ void PendingNotes::OnWritten(const api::ObjectKey& key, const Status& status) {
 void PendingNotes::Annotate(const api::ObjectKey& key, const std::string& explanation) {
   const auto workload = workloads_.Get(key);
   if (workload == nullptr || explanation.empty()) return;
-  const std::string* known = api::FindValue(workload->meta.annotations, kExplanationAnnotation);
+  const std::string* known =
+      api::FindValue(workload->meta.annotations, api::kExplanationAnnotation);
   if (known != nullptr && *known == explanation) return;
-  writer_.Annotate(*workload, kExplanationAnnotation, explanation, [](const Status&) {});
+  writer_.Annotate(*workload, api::kExplanationAnnotation, explanation, [](const Status&) {});
 }
 
 void PendingNotes::Later(const api::ObjectKey& key, Entry& entry, Duration delay) {

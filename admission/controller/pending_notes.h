@@ -25,7 +25,7 @@ struct PendingNote {
   std::string reason;  // of QuotaReserved=False
   std::string message;
   std::map<std::string, api::ResourceAmounts> resource_requests;  // what each pod set asks
-  std::string explanation;  // JSON for kExplanationAnnotation; empty: none
+  std::string explanation;  // JSON for api::kExplanationAnnotation; empty: none
 };
 
 class PendingNotes {

@@ -15,8 +15,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr char kExplanationAnnotation[] = "berth.dev/explanation";
-
 std::string Lower(std::string text) {
   if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z' &&
       (text.size() < 2 || text[1] < 'A' || text[1] > 'Z')) {
@@ -55,7 +53,7 @@ std::string TextOf(const Json& object, const char* key) {
 
 // What the controller recorded beside Kueue's condition; absent with any other controller.
 void ReadExplanation(const api::Workload& workload, Reason& reason) {
-  const std::string* text = api::FindValue(workload.meta.annotations, kExplanationAnnotation);
+  const std::string* text = api::FindValue(workload.meta.annotations, api::kExplanationAnnotation);
   if (text == nullptr) return;
   const Json explanation = Json::parse(*text, nullptr, false);
   if (!explanation.is_object()) return;

@@ -6,9 +6,9 @@
 
 #include "base/log/log.h"
 #include "base/random.h"
-#include "base/strings.h"
 #include "local/apiserver/http/openapi.h"
 #include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/uuid.h"
 
 namespace berth::local {
 namespace {
@@ -71,16 +71,7 @@ void Front::SetServerAddress(std::string address) { server_address_ = std::move(
 
 std::string Front::NewAuditId() {
   Random random(audit_seed_ + request_count_.fetch_add(1) * 2);
-  std::string bytes;
-  for (int half = 0; half < 2; ++half) {
-    const std::uint64_t bits = random.Next();
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-      bytes.push_back(static_cast<char>((bits >> shift) & 0xFFU));
-    }
-  }
-  const std::string hex = HexEncode(bytes);
-  return hex.substr(0, 8) + "-" + hex.substr(8, 4) + "-4" + hex.substr(13, 3) + "-a" +
-         hex.substr(17, 3) + "-" + hex.substr(20);
+  return MakeUuid(random);
 }
 
 void Front::Handle(net::Request request, std::shared_ptr<net::Responder> responder) {

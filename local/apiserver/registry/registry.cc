@@ -4,11 +4,11 @@
 
 #include "base/log/log.h"
 #include "base/rfc3339.h"
-#include "base/strings.h"
 #include "local/apiserver/registry/builtin_resources.h"
 #include "local/apiserver/registry/crd.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/uuid.h"
 
 namespace berth::local {
 namespace {
@@ -55,21 +55,8 @@ ApiError Registry::FromStore(const Error& error, const RequestContext& context) 
 }
 
 std::string Registry::NewUid() {
-  std::string bytes;
-  {
-    const std::lock_guard lock(random_mutex_);
-    for (int half = 0; half < 2; ++half) {
-      const std::uint64_t bits = random_.Next();
-      for (unsigned shift = 0; shift < 64; shift += 8) {
-        bytes.push_back(static_cast<char>((bits >> shift) & 0xFFU));
-      }
-    }
-  }
-  bytes[6] = static_cast<char>((static_cast<unsigned char>(bytes[6]) & 0x0FU) | 0x40U);
-  bytes[8] = static_cast<char>((static_cast<unsigned char>(bytes[8]) & 0x3FU) | 0x80U);
-  const std::string hex = HexEncode(bytes);
-  return hex.substr(0, 8) + "-" + hex.substr(8, 4) + "-" + hex.substr(12, 4) + "-" +
-         hex.substr(16, 4) + "-" + hex.substr(20);
+  const std::lock_guard lock(random_mutex_);
+  return MakeUuid(random_);
 }
 
 std::string Registry::NameSuffix() {

@@ -7,10 +7,10 @@
 
 #include "base/log/log.h"
 #include "base/random.h"
-#include "base/strings.h"
 #include "local/apiserver/patch/json_patch.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/uuid.h"
 
 namespace berth::local {
 namespace {
@@ -29,16 +29,7 @@ Json LabelsOf(const Json* object) {
 std::string NewReviewUid() {
   static std::atomic<std::uint64_t> count{0};
   Random random(count.fetch_add(1));
-  std::string bytes;
-  for (int half = 0; half < 2; ++half) {
-    const std::uint64_t bits = random.Next();
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-      bytes.push_back(static_cast<char>((bits >> shift) & 0xFFU));
-    }
-  }
-  const std::string hex = HexEncode(bytes);
-  return hex.substr(0, 8) + "-" + hex.substr(8, 4) + "-4" + hex.substr(13, 3) + "-a" +
-         hex.substr(17, 3) + "-" + hex.substr(20);
+  return MakeUuid(random);
 }
 
 bool IsExempt(const ResourceInfo& resource) {
