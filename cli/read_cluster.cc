@@ -75,6 +75,14 @@ PodView ReadPod(const Json& object) {
   pod.job_name = LabelOf(object, api::kJobNameLabel);
   pod.node_name = TextAt(object, "/spec/nodeName");
   pod.phase = TextAt(object, "/status/phase");
+  const Json::json_pointer conditions("/status/conditions");
+  if (object.contains(conditions) && object.at(conditions).is_array()) {
+    for (const Json& condition : object.at(conditions)) {
+      if (TextAt(condition, "/type") == "PodScheduled" && TextAt(condition, "/status") == "False") {
+        pod.unschedulable_message = TextAt(condition, "/message");
+      }
+    }
+  }
   const Json::json_pointer path("/status/containerStatuses");
   if (!object.contains(path) || !object.at(path).is_array()) return pod;
   for (const Json& status : object.at(path)) {

@@ -42,7 +42,8 @@ struct PodView {
   std::string phase;
   std::string waiting_reason;  // "ErrImagePull", … of a container that cannot start
   std::string waiting_message;
-  std::optional<int> exit_code;  // of the first container that ended with one other than 0
+  std::string unschedulable_message;  // why the scheduler finds no node for it
+  std::optional<int> exit_code;       // of the first container that ended with one other than 0
 };
 
 struct ClusterView {

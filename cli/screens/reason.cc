@@ -151,35 +151,36 @@ Reason MissingQueueReason(const ClusterView& view, const api::Workload& workload
   return {.kind = "queued", .summary = "not looked at yet"};
 }
 
-std::string NodesOf(const ClusterView& view, const api::Workload& workload) {
+// Where the pods of a workload's job are.
+struct PodPlaces {
+  std::vector<std::string> nodes;  // of running pods
+  std::size_t starting = 0;        // have a node, do not run yet
+  std::size_t without_node = 0;
+  std::string obstacle;  // why one of them does not get on: an image, no node
+};
+
+PodPlaces PlacesOf(const ClusterView& view, const api::Workload& workload) {
+  PodPlaces places;
   const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-  if (owner == nullptr) return "";
-  std::vector<std::string> nodes;
+  if (owner == nullptr) return places;
   for (const PodView& pod : view.pods) {
     if (pod.namespace_name != workload.meta.namespace_name || pod.job_name != owner->name) continue;
-    if (pod.node_name.empty() || pod.phase == "Succeeded" || pod.phase == "Failed") continue;
-    if (std::find(nodes.begin(), nodes.end(), pod.node_name) == nodes.end()) {
-      nodes.push_back(pod.node_name);
+    if (pod.phase == "Succeeded" || pod.phase == "Failed") continue;
+    const bool is_stuck = !pod.waiting_reason.empty() && pod.waiting_reason != "ContainerCreating";
+    if (is_stuck && places.obstacle.empty()) {
+      places.obstacle = pod.waiting_reason + ": " + pod.waiting_message;
+    }
+    if (pod.node_name.empty()) {
+      ++places.without_node;
+      if (places.obstacle.empty()) places.obstacle = pod.unschedulable_message;
+    } else if (pod.phase != "Running") {
+      ++places.starting;
+    } else if (std::find(places.nodes.begin(), places.nodes.end(), pod.node_name) ==
+               places.nodes.end()) {
+      places.nodes.push_back(pod.node_name);
     }
   }
-  constexpr std::size_t kShown = 3;
-  const std::size_t more = nodes.size() > kShown ? nodes.size() - kShown : 0;
-  nodes.resize(nodes.size() - more);
-  std::string text = Join(nodes, ", ");
-  if (more > 0) text += " and " + std::to_string(more) + " more";
-  return text;
-}
-
-std::string StuckPod(const ClusterView& view, const api::Workload& workload) {
-  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-  if (owner == nullptr) return "";
-  for (const PodView& pod : view.pods) {
-    if (pod.namespace_name == workload.meta.namespace_name && pod.job_name == owner->name &&
-        !pod.waiting_reason.empty() && pod.waiting_reason != "ContainerCreating") {
-      return pod.waiting_reason + ": " + pod.waiting_message;
-    }
-  }
-  return "";
+  return places;
 }
 
 }  // namespace
@@ -225,20 +226,33 @@ Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
 }
 
 std::string RunningPlace(const ClusterView& view, const api::Workload& workload) {
-  std::string stuck = StuckPod(view, workload);
-  if (!stuck.empty()) return stuck;
-  std::string flavors;
+  std::vector<std::string> flavors;
   if (workload.status.admission) {
-    std::vector<std::string> names;
     for (const auto& assignment : workload.status.admission->pod_set_assignments) {
       for (const auto& [resource, flavor] : assignment.flavors) {
-        if (std::find(names.begin(), names.end(), flavor) == names.end()) names.push_back(flavor);
+        if (std::find(flavors.begin(), flavors.end(), flavor) == flavors.end()) {
+          flavors.push_back(flavor);
+        }
       }
     }
-    flavors = Join(names, "+");
   }
-  const std::string nodes = NodesOf(view, workload);
-  return nodes.empty() ? flavors : flavors + ": " + nodes;
+  PodPlaces places = PlacesOf(view, workload);
+  std::vector<std::string> parts;
+  if (!places.nodes.empty()) {
+    constexpr std::size_t kShown = 3;
+    const std::size_t more = places.nodes.size() > kShown ? places.nodes.size() - kShown : 0;
+    places.nodes.resize(places.nodes.size() - more);
+    parts.push_back(Join(places.nodes, ", ") +
+                    (more > 0 ? " and " + std::to_string(more) + " more" : ""));
+  }
+  const auto pods = [](std::size_t count) {
+    return std::to_string(count) + (count == 1 ? " pod" : " pods");
+  };
+  if (places.starting > 0) parts.push_back(pods(places.starting) + " starting");
+  if (places.without_node > 0) parts.push_back(pods(places.without_node) + " without a node");
+  if (!places.obstacle.empty()) parts.push_back(places.obstacle);
+  const std::string where = Join(flavors, "+");
+  return parts.empty() ? where : (where.empty() ? "" : where + ": ") + Join(parts, "; ");
 }
 
 std::string FinishedResult(const ClusterView& view, const api::Workload& workload) {

@@ -10,6 +10,7 @@
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "cli/screens/levers.h"
 #include "cli/screens/reason.h"
 
 namespace berth::cli {
@@ -46,11 +47,20 @@ Step QueuedStep(const ClusterView& view, const api::Workload& workload) {
   return step;
 }
 
-void AddEviction(const api::Workload& workload, Step& step) {
+void AddEviction(const ClusterView& view, const api::Workload& workload, Step& step) {
   const api::Condition* evicted = Find(workload, api::kEvicted);
   if (evicted == nullptr || evicted->status != api::ConditionStatus::kTrue) return;
   step.lines.push_back("was stopped " + FormatTime(evicted->last_transition_time) + " (" +
                        evicted->reason + "): " + evicted->message);
+  if (evicted->reason != api::kPreempted) return;
+  // The condition names the preemptor by its UID alone.
+  for (const api::Workload& other : view.workloads) {
+    if (other.meta.uid.empty() || &other == &workload) continue;
+    if (evicted->message.find("UID: " + other.meta.uid) == std::string::npos) continue;
+    step.lines.push_back("made room for " + DisplayName(other) + " (priority " +
+                         std::to_string(PriorityOf(other)) + ")");
+    return;
+  }
 }
 
 Step QuotaStep(const ClusterView& view, const api::Workload& workload, const TextStyle& style) {
@@ -59,13 +69,16 @@ Step QuotaStep(const ClusterView& view, const api::Workload& workload, const Tex
     step.state = StepState::kDone;
     step.since = Find(workload, api::kQuotaReserved)->last_transition_time;
     step.lines.push_back(FlavorsLine(workload));
-    AddEviction(workload, step);
+    AddEviction(view, workload, step);
     return step;
   }
   step.state = workload.spec.active ? StepState::kNow : StepState::kFailed;
   step.since = WaitingSince(workload);
   const Reason reason = WaitingReason(view, workload, style);
   step.lines.push_back(reason.Line());
+  for (const QueueTrouble& trouble : QueueTroubles(view, workload)) {
+    step.lines.push_back(trouble.fact);
+  }
   for (const TriedFlavor& tried : reason.tried) {
     if (tried.message.empty()) continue;
     step.lines.push_back((tried.flavor.empty() ? "" : "flavor " + tried.flavor + ": ") +
@@ -84,7 +97,7 @@ Step QuotaStep(const ClusterView& view, const api::Workload& workload, const Tex
       break;
     }
   }
-  AddEviction(workload, step);
+  AddEviction(view, workload, step);
   return step;
 }
 
@@ -166,53 +179,6 @@ std::vector<Step> RunSteps(const ClusterView& view, const api::Workload& workloa
     if (!place.empty()) running.lines.push_back(place);
   }
   return {running};
-}
-
-// What would change the answer, from the amounts that the decision recorded.
-std::vector<std::string> Levers(const ClusterView& view, const api::Workload& workload,
-                                const TextStyle& style) {
-  std::vector<std::string> levers;
-  if (Has(workload, api::kQuotaReserved)) {
-    const NodePoolView* wanted = WantedPool(view, workload);
-    if (wanted != nullptr && wanted->stock && *wanted->stock == 0) {
-      levers.push_back("one " + wanted->machine_type + " came into stock for pool " + wanted->name);
-    }
-    for (const NodePoolView& pool : view.node_pools) {
-      if (wanted == nullptr || &pool == wanted || !pool.queued_provisioning) continue;
-      if (pool.stock.value_or(1) <= 0 || pool.accelerator_count == 0) continue;
-      levers.push_back("it asked for " + std::to_string(pool.accelerator_count) + " × " +
-                       pool.accelerator_type + " and selected pool " + pool.name +
-                       ", which has machines in stock");
-    }
-    return levers;
-  }
-  const Reason reason = WaitingReason(view, workload, style);
-  for (const TriedFlavor& tried : reason.tried) {
-    if (!tried.asked || !tried.available || *tried.available >= *tried.asked) continue;
-    const api::Amount missing =
-        api::SubtractAmounts(*tried.asked, std::max<api::Amount>(*tried.available, 0));
-    levers.push_back(api::FormatAmount(tried.resource, missing) + " more " + tried.resource +
-                     " became free in flavor " + tried.flavor);
-    if (*tried.available > 0) {
-      levers.push_back("it asked for " + api::FormatAmount(tried.resource, *tried.available) + " " +
-                       tried.resource + " or less");
-    }
-  }
-  return levers;
-}
-
-std::string GivesUp(const ClusterView& view, const api::Workload& workload) {
-  const api::ProvisioningRequest* request = FindProvisioningRequest(view, workload);
-  if (request == nullptr || !Has(workload, api::kQuotaReserved) || IsRunning(workload)) return "";
-  const std::string* valid = api::FindValue(request->parameters, "ValidUntilSeconds");
-  if (valid == nullptr) {
-    return std::string("never (set ") + api::kProvisioningParameterPrefix +
-           "ValidUntilSeconds to bound the wait)";
-  }
-  const auto seconds = ParseInt64(*valid);
-  if (!seconds) return "";
-  return FormatTime(request->meta.creation_timestamp + std::chrono::seconds(*seconds)) +
-         " (ValidUntilSeconds " + *valid + ")";
 }
 
 std::string Headline(const ClusterView& view, const api::Workload& workload, const Story& story) {

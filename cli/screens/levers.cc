@@ -1,0 +1,170 @@
+#include "cli/screens/levers.h"
+
+#include <algorithm>
+
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "base/rfc3339.h"
+#include "base/strings.h"
+#include "cli/screens/reason.h"
+
+namespace berth::cli {
+namespace {
+
+bool IsKnown(const ClusterView& view, const char* kind) {
+  const auto has = [kind](const std::vector<std::string>& kinds) {
+    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  };
+  return !has(view.hidden) && !has(view.missing);
+}
+
+template <typename T>
+const T* FindNamed(const std::vector<T>& objects, const std::string& name) {
+  const auto found = std::find_if(objects.begin(), objects.end(),
+                                  [&name](const T& object) { return object.meta.name == name; });
+  return found == objects.end() ? nullptr : &*found;
+}
+
+const char* PolicyName(api::StopPolicy policy) {
+  return policy == api::StopPolicy::kHoldAndDrain ? "HoldAndDrain" : "Hold";
+}
+
+QueueTrouble NoLocalQueue(const ClusterView& view, const api::ObjectKey& key) {
+  QueueTrouble trouble{.fact = "LocalQueue " + key.ToString() + " does not exist"};
+  trouble.levers.push_back("LocalQueue " + key.name + " existed in namespace " +
+                           key.namespace_name);
+  std::vector<std::string> here;
+  for (const api::LocalQueue& queue : view.local_queues) {
+    if (queue.meta.namespace_name == key.namespace_name) here.push_back(queue.meta.name);
+  }
+  constexpr std::size_t kShown = 5;
+  if (here.empty()) return trouble;
+  if (here.size() > kShown) here.resize(kShown);
+  trouble.levers.push_back(std::string("its label ") + api::kQueueLabel +
+                           " named a queue of this namespace: " + Join(here, ", "));
+  return trouble;
+}
+
+// What makes a ClusterQueue's flavors and checks unusable.
+std::vector<std::string> MissingParts(const ClusterView& view, const api::ClusterQueue& queue) {
+  std::vector<std::string> levers;
+  for (const api::ResourceGroup& group : queue.spec.resource_groups) {
+    for (const api::FlavorQuotas& flavor : group.flavors) {
+      if (IsKnown(view, "resourceflavors") && FindNamed(view.flavors, flavor.flavor) == nullptr) {
+        levers.push_back("ResourceFlavor " + flavor.flavor + " existed");
+      }
+    }
+  }
+  if (!IsKnown(view, "admissionchecks")) return levers;
+  for (const api::AdmissionCheckRule& rule : queue.spec.admission_checks) {
+    const api::AdmissionCheck* check = FindNamed(view.admission_checks, rule.check);
+    if (check == nullptr) {
+      levers.push_back("AdmissionCheck " + rule.check + " existed");
+      continue;
+    }
+    const api::Condition* active = api::FindCondition(check->conditions, api::kActive);
+    if (active != nullptr && active->status == api::ConditionStatus::kTrue) continue;
+    levers.push_back("AdmissionCheck " + rule.check + " became active: " +
+                     (active == nullptr || active->message.empty()
+                          ? "no controller " + check->controller_name + " has answered for it"
+                          : active->message));
+  }
+  return levers;
+}
+
+std::vector<std::string> CapacityLevers(const ClusterView& view, const api::Workload& workload) {
+  std::vector<std::string> levers;
+  const NodePoolView* wanted = WantedPool(view, workload);
+  if (wanted != nullptr && wanted->stock && *wanted->stock == 0) {
+    levers.push_back("one " + wanted->machine_type + " came into stock for pool " + wanted->name);
+  }
+  for (const NodePoolView& pool : view.node_pools) {
+    if (wanted == nullptr || &pool == wanted || !pool.queued_provisioning) continue;
+    if (pool.stock.value_or(1) <= 0 || pool.accelerator_count == 0) continue;
+    levers.push_back("it asked for " + std::to_string(pool.accelerator_count) + " × " +
+                     pool.accelerator_type + " and selected pool " + pool.name +
+                     ", which has machines in stock");
+  }
+  return levers;
+}
+
+}  // namespace
+
+std::vector<QueueTrouble> QueueTroubles(const ClusterView& view, const api::Workload& workload) {
+  std::vector<QueueTrouble> troubles;
+  const api::ObjectKey key{workload.meta.namespace_name, workload.spec.queue_name};
+  if (!IsKnown(view, "localqueues")) return troubles;
+  const api::LocalQueue* local = FindLocalQueue(view, key);
+  if (local == nullptr) return {NoLocalQueue(view, key)};
+  if (local->stop_policy != api::StopPolicy::kNone) {
+    troubles.push_back(
+        {"LocalQueue " + key.ToString() + " has stopPolicy " + PolicyName(local->stop_policy),
+         {"LocalQueue " + key.ToString() + " had stopPolicy None"}});
+  }
+  if (!IsKnown(view, "clusterqueues")) return troubles;
+  const api::ClusterQueue* queue = FindClusterQueue(view, local->cluster_queue);
+  if (queue == nullptr) {
+    troubles.push_back({"ClusterQueue " + local->cluster_queue + ", to which LocalQueue " +
+                            key.ToString() + " points, does not exist",
+                        {"ClusterQueue " + local->cluster_queue + " existed"}});
+    return troubles;
+  }
+  if (queue->spec.stop_policy != api::StopPolicy::kNone) {
+    troubles.push_back({"ClusterQueue " + queue->meta.name + " has stopPolicy " +
+                            PolicyName(queue->spec.stop_policy),
+                        {"ClusterQueue " + queue->meta.name + " had stopPolicy None"}});
+    return troubles;
+  }
+  const api::Condition* active = api::FindCondition(queue->status.conditions, api::kActive);
+  if (active != nullptr && active->status == api::ConditionStatus::kFalse) {
+    troubles.push_back({"ClusterQueue " + queue->meta.name + " is inactive (" + active->reason +
+                            "): " + active->message,
+                        MissingParts(view, *queue)});
+  }
+  return troubles;
+}
+
+std::vector<std::string> Levers(const ClusterView& view, const api::Workload& workload,
+                                const TextStyle& style) {
+  if (api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
+    return CapacityLevers(view, workload);
+  }
+  std::vector<std::string> levers;
+  for (const QueueTrouble& trouble : QueueTroubles(view, workload)) {
+    levers.insert(levers.end(), trouble.levers.begin(), trouble.levers.end());
+  }
+  // While its queue is closed, amounts of an earlier decision would mislead.
+  if (!levers.empty()) return levers;
+  const Reason reason = WaitingReason(view, workload, style);
+  for (const TriedFlavor& tried : reason.tried) {
+    if (!tried.asked || !tried.available || *tried.available >= *tried.asked) continue;
+    const api::Amount missing =
+        api::SubtractAmounts(*tried.asked, std::max<api::Amount>(*tried.available, 0));
+    levers.push_back(api::FormatAmount(tried.resource, missing) + " more " + tried.resource +
+                     " became free in flavor " + tried.flavor);
+    if (*tried.available > 0) {
+      levers.push_back("it asked for " + api::FormatAmount(tried.resource, *tried.available) + " " +
+                       tried.resource + " or less");
+    }
+  }
+  return levers;
+}
+
+std::string GivesUp(const ClusterView& view, const api::Workload& workload) {
+  const api::ProvisioningRequest* request = FindProvisioningRequest(view, workload);
+  if (request == nullptr || IsRunning(workload) ||
+      !api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
+    return "";
+  }
+  const std::string* valid = api::FindValue(request->parameters, "ValidUntilSeconds");
+  if (valid == nullptr) {
+    return std::string("never (set ") + api::kProvisioningParameterPrefix +
+           "ValidUntilSeconds to bound the wait)";
+  }
+  const auto seconds = ParseInt64(*valid);
+  if (!seconds) return "";
+  return FormatTime(request->meta.creation_timestamp + std::chrono::seconds(*seconds)) +
+         " (ValidUntilSeconds " + *valid + ")";
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,189 @@
+// Goal: whatever closes a queue is named, with the object to change; pods that do not get on say
+// why.
+#include "cli/screens/levers.h"
+
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/reasons.h"
+#include "cli/screens/reason.h"
+#include "cli/screens/why.h"
+#include "tests/cli/view_builder.h"
+
+namespace berth::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A job in an open queue with quota, not looked at yet.
+ClusterView OpenView() {
+  ClusterView view;
+  view.now = ViewTime();
+  view.cluster_queues = {MakeQueue("team", "", {{"cpu", 4000}}, {})};
+  view.local_queues = {MakeLocalQueue("default", "team-queue", "team")};
+  api::ResourceFlavor flavor;
+  flavor.meta.name = "t4";
+  view.flavors = {flavor};
+  view.workloads = {MakeWorkload("default", "train", "team-queue", 60)};
+  view.jobs = {MakeJob(view.workloads[0])};
+  return view;
+}
+
+void AddCheck(ClusterView& view, bool exists, std::optional<api::Condition> active) {
+  view.cluster_queues[0].spec.admission_checks = {{.check = "prov", .on_flavors = {}}};
+  if (!exists) return;
+  api::AdmissionCheck check;
+  check.meta.name = "prov";
+  check.controller_name = "example.com/checker";
+  if (active) check.conditions = {*active};
+  view.admission_checks = {check};
+}
+
+void Deactivate(ClusterView& view, const std::string& reason) {
+  view.cluster_queues[0].status.conditions = {
+      FalseCondition(api::kActive, reason, "Can't admit new workloads: …", SecondsAgo(9))};
+}
+
+TEST(Levers, NameWhatClosesTheQueue) {
+  struct Row {
+    std::string name;
+    std::function<void(ClusterView&)> change;
+    std::string fact;  // empty: nothing is closed
+    std::vector<std::string> levers;
+  };
+  const std::vector<Row> rows = {
+      {"open", [](ClusterView&) {}, "", {}},
+      {"no LocalQueue",
+       [](ClusterView& view) { view.workloads[0].spec.queue_name = "nope"; },
+       "LocalQueue default/nope does not exist",
+       {"LocalQueue nope existed in namespace default",
+        "its label kueue.x-k8s.io/queue-name named a queue of this namespace: team-queue"}},
+      {"LocalQueue on hold",
+       [](ClusterView& view) { view.local_queues[0].stop_policy = api::StopPolicy::kHold; },
+       "LocalQueue default/team-queue has stopPolicy Hold",
+       {"LocalQueue default/team-queue had stopPolicy None"}},
+      {"no ClusterQueue",
+       [](ClusterView& view) { view.cluster_queues.clear(); },
+       "ClusterQueue team, to which LocalQueue default/team-queue points, does not exist",
+       {"ClusterQueue team existed"}},
+      {"ClusterQueue drains",
+       [](ClusterView& view) {
+         view.cluster_queues[0].spec.stop_policy = api::StopPolicy::kHoldAndDrain;
+       },
+       "ClusterQueue team has stopPolicy HoldAndDrain",
+       {"ClusterQueue team had stopPolicy None"}},
+      {"no flavor",
+       [](ClusterView& view) {
+         view.flavors.clear();
+         Deactivate(view, "FlavorNotFound");
+       },
+       "ClusterQueue team is inactive (FlavorNotFound): Can't admit new workloads: …",
+       {"ResourceFlavor t4 existed"}},
+      {"flavors that the caller may not see",
+       [](ClusterView& view) {
+         view.flavors.clear();
+         view.hidden = {"resourceflavors"};
+         Deactivate(view, "FlavorNotFound");
+       },
+       "ClusterQueue team is inactive (FlavorNotFound): Can't admit new workloads: …",
+       {}},
+      {"no check",
+       [](ClusterView& view) {
+         AddCheck(view, false, std::nullopt);
+         Deactivate(view, "AdmissionCheckNotFound");
+       },
+       "ClusterQueue team is inactive (AdmissionCheckNotFound): Can't admit new workloads: …",
+       {"AdmissionCheck prov existed"}},
+      {"a check without its controller",
+       [](ClusterView& view) {
+         AddCheck(view, true, std::nullopt);
+         Deactivate(view, "AdmissionCheckInactive");
+       },
+       "ClusterQueue team is inactive (AdmissionCheckInactive): Can't admit new workloads: …",
+       {"AdmissionCheck prov became active: no controller example.com/checker has answered for "
+        "it"}},
+      {"a check that says what it lacks",
+       [](ClusterView& view) {
+         AddCheck(
+             view, true,
+             FalseCondition(api::kActive, "BadParametersRef", "config x not found", SecondsAgo(9)));
+         Deactivate(view, "AdmissionCheckInactive");
+       },
+       "ClusterQueue team is inactive (AdmissionCheckInactive): Can't admit new workloads: …",
+       {"AdmissionCheck prov became active: config x not found"}},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    ClusterView view = OpenView();
+    row.change(view);
+    const std::vector<QueueTrouble> troubles = QueueTroubles(view, view.workloads[0]);
+    ASSERT_EQ(troubles.size(), row.fact.empty() ? 0 : 1);
+    if (row.fact.empty()) continue;
+    EXPECT_EQ(troubles[0].fact, row.fact);
+    EXPECT_EQ(troubles[0].levers, row.levers);
+    const auto story = TellStory(view, "default", "job/train", {});
+    ASSERT_TRUE(story.has_value()) << story.error().message;
+    EXPECT_EQ(story->would_start_if, row.levers);
+    EXPECT_THAT(story->steps[1].lines, testing::Contains(row.fact));
+  }
+}
+
+TEST(Levers, AQueueThatTheCallerMayNotSeeIsNotCalledMissing) {
+  ClusterView view = OpenView();
+  view.local_queues.clear();
+  view.hidden = {"localqueues"};
+  EXPECT_THAT(QueueTroubles(view, view.workloads[0]), IsEmpty());
+}
+
+TEST(Why, NamesWhoThePreemptedMadeRoomFor) {
+  ClusterView view = OpenView();
+  api::Workload urgent = MakeWorkload("default", "urgent", "team-queue", 5);
+  urgent.spec.priority = 100;
+  view.workloads.push_back(urgent);
+  view.workloads[0].status.conditions = {
+      TrueCondition(api::kEvicted, api::kPreempted,
+                    "Preempted to accommodate a workload (UID: uid-urgent, JobUID: j) due to "
+                    "prioritization in the ClusterQueue",
+                    SecondsAgo(5))};
+  const auto story = TellStory(view, "default", "job/train", {});
+  ASSERT_TRUE(story.has_value());
+  EXPECT_THAT(story->steps[1].lines,
+              testing::Contains("made room for default/urgent (priority 100)"));
+}
+
+TEST(RunningPlace, SaysWhichPodsDoNotRunYetAndWhy) {
+  ClusterView view = OpenView();
+  const auto pod = [](const char* node, const char* phase) {
+    return PodView{.namespace_name = "default",
+                   .name = "p",
+                   .job_name = "train",
+                   .node_name = node,
+                   .phase = phase};
+  };
+  api::Workload& workload = view.workloads[0];
+  workload.status.admission =
+      api::Admission{"team", {{.name = "main", .flavors = {{"cpu", "t4"}}, .count = 4}}};
+  EXPECT_EQ(RunningPlace(view, workload), "t4");
+  view.pods = {pod("n1", "Running"), pod("n1", "Running"), pod("n2", "Running"),
+               pod("n3", "Succeeded")};
+  EXPECT_EQ(RunningPlace(view, workload), "t4: n1, n2");
+  view.pods.push_back(pod("n4", "Pending"));
+  view.pods.back().waiting_reason = "ContainerCreating";
+  EXPECT_EQ(RunningPlace(view, workload), "t4: n1, n2; 1 pod starting");
+  view.pods = {pod("", "Pending"), pod("", "Pending")};
+  view.pods[0].unschedulable_message = "0/3 nodes are available: 3 Insufficient cpu.";
+  EXPECT_EQ(RunningPlace(view, workload),
+            "t4: 2 pods without a node; 0/3 nodes are available: 3 Insufficient cpu.");
+  view.pods = {pod("n1", "Pending")};
+  view.pods[0].waiting_reason = "ErrImagePull";
+  view.pods[0].waiting_message = "no program for image x";
+  EXPECT_EQ(RunningPlace(view, workload),
+            "t4: 1 pod starting; ErrImagePull: no program for image x");
+}
+
+}  // namespace
+}  // namespace berth::cli
