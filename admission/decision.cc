@@ -66,6 +66,7 @@ const char* ToString(Outcome outcome) {
     case Outcome::kNoCandidates: return "NoCandidates";
     case Outcome::kNoFit: return "NoFit";
     case Outcome::kNotNominated: return "NotNominated";
+    case Outcome::kEvictForNodeFailure: return "EvictForNodeFailure";
   }
   return "";
 }

@@ -105,6 +105,7 @@ struct PodSetDecision {
   std::vector<Obstacle> obstacles;        // of all attempts
   std::vector<FlavorAttempt> attempts;
   std::optional<api::TopologyAssignment> topology;
+  std::string delayed_topology;  // "", Pending, Ready: status' delayedTopologyRequest
 
   bool HasMessage() const;  // some obstacle is in the message
   AssignmentMode Mode() const;
@@ -175,6 +176,7 @@ enum class Outcome : std::uint8_t {
   kNoCandidates,
   kNoFit,
   kNotNominated,
+  kEvictForNodeFailure,  // second pass: nothing replaces its failed nodes
 };
 const char* ToString(Outcome outcome);
 
@@ -200,6 +202,9 @@ struct Decision {
   std::vector<Victim> victims;  // with kPreempting the ones to evict, else computed, not acted on
   std::vector<SparedCandidate> spared;  // the first of them, at most kMaxSpared
   std::vector<std::string> checks;      // that an admitted workload has to pass
+  // It has quota already and was looked at for its nodes alone
+  // (admission/topology/node_inventory.h).
+  bool second_pass = false;
   queue::RequeueReason requeue_reason = queue::RequeueReason::kGeneric;
   queue::Destination to = queue::Destination::kNone;
 };

@@ -63,6 +63,7 @@ std::string PendingReason(const Decision& decision) {
     case Outcome::kDeferred: return api::kWaitingForPreemptedWorkloads;
     case Outcome::kNoCandidates:
     case Outcome::kSkipped: return api::kWaitingForQuota;
+    case Outcome::kEvictForNodeFailure: return api::kNodeFailures;
     case Outcome::kNotNominated: break;
   }
   switch (decision.remark) {
@@ -198,6 +199,7 @@ api::Admission AdmissionOf(const Decision& decision, const Vocabulary& vocabular
     assigned.name = pod_set.name;
     assigned.count = pod_set.count;
     assigned.topology_assignment = pod_set.topology;
+    assigned.delayed_topology_request = pod_set.delayed_topology;
     for (const FlavorChoice& choice : pod_set.flavors) {
       const std::string& resource = vocabulary.resources[choice.resource];
       assigned.flavors[resource] = vocabulary.flavors[choice.flavor];

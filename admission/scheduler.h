@@ -32,6 +32,7 @@
 #include "admission/decision.h"
 #include "admission/feature_gates.h"
 #include "admission/preemption.h"
+#include "admission/topology/node_inventory.h"
 #include "admission/topology/topology_placer.h"
 #include "queue/queue_set.h"
 
@@ -72,9 +73,17 @@ class Scheduler {
   void ForgetLocalQueue(const api::ObjectKey& key);
   void ApplyWorkload(std::shared_ptr<const api::Workload> object, WallTime now);
   void ForgetWorkload(const api::ObjectKey& key);
+  // Nodes and the pods on them; who is counted is said in admission/topology/node_inventory.h.
+  void ApplyNode(const api::Node& object);
+  void ForgetNode(const std::string& name);
+  void ApplyPod(const api::Pod& object);
+  void ForgetPod(const api::ObjectKey& key);
 
-  // Whether a cycle would have heads.
+  // Whether a cycle would have heads from the queues.
   bool HasHeads() const { return queues_.HasHeads(); }
+  // When the next workload that has quota and lacks nodes is due to be looked at again; nullopt:
+  // there is none. A cycle at or after that instant has it as a head.
+  std::optional<WallTime> NextSecondPass() const;
   CycleResult RunCycle(WallTime now);
 
   // An admission could not be written: the quota is free again and the workload waits again.
