@@ -1,5 +1,6 @@
 #include <algorithm>
 
+
 #include "jobs/haversine/source.h"
 
 namespace berth::haversine {
@@ -25,14 +26,7 @@ class Generator : public Source {
  public:
   Generator(std::uint64_t rows, std::uint64_t seed) : rows_(rows), seed_(seed) {}
 
-  Result<bool> Take(Batch& batch) override {
-    if (next_row_ >= rows_) return false;
-    batch.first_row = next_row_;
-    batch.row_count =
-        static_cast<std::size_t>(std::min<std::uint64_t>(kBatchRows, rows_ - next_row_));
-    next_row_ += batch.row_count;
-    return true;
-  }
+  Result<bool> Take(Batch& batch) override { return rows_.Take(batch); }
 
   Status Decode(Batch& batch) const override {
     batch.trips.Resize(batch.row_count);
@@ -55,15 +49,14 @@ class Generator : public Source {
   }
 
   std::string description() const override {
-    return std::to_string(rows_) + " generated trips, seed " + std::to_string(seed_);
+    return std::to_string(rows_.rows()) + " generated trips, seed " + std::to_string(seed_);
   }
 
-  std::uint64_t batch_count() const override { return (rows_ + kBatchRows - 1) / kBatchRows; }
+  std::uint64_t batch_count() const override { return rows_.batch_count(); }
 
  private:
-  std::uint64_t rows_;
+  RowCounter rows_;
   std::uint64_t seed_;
-  std::uint64_t next_row_ = 0;
 };
 
 }  // namespace

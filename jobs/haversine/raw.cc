@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <bit>
 
 #include "jobs/haversine/range_reader.h"
@@ -14,19 +13,12 @@ class RawSource : public Source {
   explicit RawSource(std::unique_ptr<RangeReader> reader)
       : reader_(std::move(reader)), rows_(reader_->size() / (4 * sizeof(double))) {}
 
-  Result<bool> Take(Batch& batch) override {
-    if (next_row_ >= rows_) return false;
-    batch.first_row = next_row_;
-    batch.row_count =
-        static_cast<std::size_t>(std::min<std::uint64_t>(kBatchRows, rows_ - next_row_));
-    next_row_ += batch.row_count;
-    return true;
-  }
+  Result<bool> Take(Batch& batch) override { return rows_.Take(batch); }
 
   Status Decode(Batch& batch) const override {
     batch.trips.Resize(batch.row_count);
     for (std::size_t column = 0; column < kColumnNames.size(); ++column) {
-      const std::uint64_t offset = (column * rows_ + batch.first_row) * sizeof(double);
+      const std::uint64_t offset = (column * rows_.rows() + batch.first_row) * sizeof(double);
       auto* bytes = reinterpret_cast<char*>(batch.trips.values[column].data());
       BERTH_CHECK_OK(reader_->ReadAt(offset, {bytes, batch.row_count * sizeof(double)}));
     }
@@ -35,12 +27,11 @@ class RawSource : public Source {
   }
 
   std::string description() const override { return reader_->name(); }
-  std::uint64_t batch_count() const override { return (rows_ + kBatchRows - 1) / kBatchRows; }
+  std::uint64_t batch_count() const override { return rows_.batch_count(); }
 
  private:
   std::unique_ptr<RangeReader> reader_;
-  std::uint64_t rows_;
-  std::uint64_t next_row_ = 0;
+  RowCounter rows_;
 };
 
 }  // namespace

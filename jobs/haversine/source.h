@@ -51,6 +51,26 @@ class Source {
   virtual std::uint64_t header_lines() const { return 0; }
 };
 
+// Deals out rows that can be decoded by their number: kBatchRows at a time.
+class RowCounter {
+ public:
+  explicit RowCounter(std::uint64_t rows) : rows_(rows) {}
+  std::uint64_t rows() const { return rows_; }
+  std::uint64_t batch_count() const { return (rows_ + kBatchRows - 1) / kBatchRows; }
+  bool Take(Batch& batch) {
+    if (next_row_ >= rows_) return false;
+    batch.first_row = next_row_;
+    batch.row_count =
+        static_cast<std::size_t>(rows_ - next_row_ < kBatchRows ? rows_ - next_row_ : kBatchRows);
+    next_row_ += batch.row_count;
+    return true;
+  }
+
+ private:
+  std::uint64_t rows_;
+  std::uint64_t next_row_ = 0;
+};
+
 // `rows` trips in and around Manhattan, the same for the same `seed` on every machine. Coordinates
 // are whole millionths of a degree, so that a CSV file of them holds them exactly.
 std::unique_ptr<Source> MakeGenerator(std::uint64_t rows, std::uint64_t seed);
