@@ -32,7 +32,10 @@ inline constexpr char kUnconstrainedTopologyAnnotation[] =
 inline constexpr char kSliceRequiredTopologyAnnotation[] =
     "kueue.x-k8s.io/podset-slice-required-topology";
 inline constexpr char kSliceSizeAnnotation[] = "kueue.x-k8s.io/podset-slice-size";
+inline constexpr char kSliceConstraintsAnnotation[] =
+    "kueue.x-k8s.io/podset-slice-required-topology-constraints";
 inline constexpr char kPodSetGroupNameAnnotation[] = "kueue.x-k8s.io/podset-group-name";
+inline constexpr char kPodIndexOffsetAnnotation[] = "kueue.x-k8s.io/pod-index-offset";
 inline constexpr char kProvisioningParameterPrefix[] = "provreq.kueue.x-k8s.io/";
 
 // Finalizers and scheduling gates.
@@ -60,6 +63,7 @@ inline constexpr char kExplanationAnnotation[] = "berth.dev/explanation";
 inline constexpr char kHostnameLabel[] = "kubernetes.io/hostname";
 inline constexpr char kJobControllerUidLabel[] = "batch.kubernetes.io/controller-uid";
 inline constexpr char kJobNameLabel[] = "batch.kubernetes.io/job-name";
+inline constexpr char kCompletionIndexLabel[] = "batch.kubernetes.io/job-completion-index";
 inline constexpr char kLegacyControllerUidLabel[] = "controller-uid";
 inline constexpr char kLegacyJobNameLabel[] = "job-name";
 

@@ -107,7 +107,7 @@ JobView ViewOf(const api::Job& job) {
   pods.min_count = MinParallelism(job);
   pods.topology_request = TopologyRequestOf(job.pod_template.annotations);
   if (pods.topology_request) {
-    pods.topology_request->pod_index_label = "batch.kubernetes.io/job-completion-index";
+    pods.topology_request->pod_index_label = api::kCompletionIndexLabel;
   }
   view.pod_sets.push_back(std::move(pods));
   return view;

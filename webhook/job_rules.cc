@@ -5,6 +5,7 @@
 
 #include "api/labels.h"
 #include "base/strings.h"
+#include "webhook/topology_rules.h"
 
 namespace berth::webhook {
 namespace {
@@ -134,56 +135,9 @@ void CheckPartialAdmission(const api::Job& job, const api::Job* old, FieldErrors
 }
 
 void CheckTopology(const api::Job& job, FieldErrors& errors) {
-  const Path path("spec.template.metadata.annotations");
-  const api::StringMap& annotations = job.pod_template.annotations;
-  std::vector<std::string> asked;
-  for (const char* key : {api::kRequiredTopologyAnnotation, api::kPreferredTopologyAnnotation,
-                          api::kUnconstrainedTopologyAnnotation}) {
-    if (annotations.count(key) != 0) asked.emplace_back(key);
-  }
-  if (asked.size() > 1) {
-    errors.push_back(Invalid(path, Quoted(Join(asked, ", ")),
-                             "must not contain more than one topology annotation"));
-  }
-  for (const char* key : {api::kRequiredTopologyAnnotation, api::kPreferredTopologyAnnotation,
-                          api::kSliceRequiredTopologyAnnotation}) {
-    const std::string* level = api::FindValue(annotations, key);
-    if (level == nullptr) continue;
-    if (const std::string problem = QualifiedNameProblem(*level); !problem.empty()) {
-      errors.push_back(Invalid(path.Key(key), Quoted(*level), problem));
-    }
-  }
-  const std::string* size = api::FindValue(annotations, api::kSliceSizeAnnotation);
-  const bool slice_topology = annotations.count(api::kSliceRequiredTopologyAnnotation) != 0;
-  if (size != nullptr && !slice_topology) {
-    errors.push_back(Forbidden(path.Key(api::kSliceSizeAnnotation),
-                               "may not be set when '" +
-                                   std::string(api::kSliceRequiredTopologyAnnotation) +
-                                   "' is not specified"));
-  }
-  if (size == nullptr && slice_topology) {
-    errors.push_back(Required(path.Key(api::kSliceSizeAnnotation),
-                              "must be set when '" +
-                                  std::string(api::kSliceRequiredTopologyAnnotation) +
-                                  "' is specified"));
-  }
-  if (size != nullptr) {
-    const std::optional<std::int64_t> pods = ParseInt64(*size);
-    if (!pods || *pods <= 0) {
-      errors.push_back(Invalid(path.Key(api::kSliceSizeAnnotation), Quoted(*size),
-                               "must be a positive whole number"));
-    } else if (*pods > PodsCount(job)) {
-      errors.push_back(
-          Invalid(path.Key(api::kSliceSizeAnnotation), Quoted(*size),
-                  "must not be greater than pod count " + std::to_string(PodsCount(job))));
-    }
-  }
-  if (const std::string* group = api::FindValue(annotations, api::kPodSetGroupNameAnnotation)) {
-    if (ParseInt64(*group)) {
-      errors.push_back(Invalid(path.Key(api::kPodSetGroupNameAnnotation), Quoted(*group),
-                               "must not be a number"));
-    }
-  }
+  FieldErrors found = ValidateTopologyAnnotations(Path("spec.template.metadata.annotations"),
+                                                  job.pod_template.annotations, PodsCount(job));
+  errors.insert(errors.end(), found.begin(), found.end());
 }
 
 }  // namespace

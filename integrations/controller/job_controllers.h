@@ -1,4 +1,5 @@
-// integrations/controller/job_controllers.h — the controllers of every known kind of job.
+// integrations/controller/job_controllers.h — the controllers of every known kind of job, and the
+// ungater of their pods.
 //
 //     JobControllers jobs(manager, clock, events, options);   // before the manager starts
 //
@@ -8,6 +9,7 @@
 #include <cstddef>
 
 #include "integrations/controller/job_reconciler.h"
+#include "integrations/controller/topology_ungater.h"
 
 namespace berth::integrations {
 
@@ -26,6 +28,7 @@ class JobControllers {
 
  private:
   JobReconciler batch_jobs_;
+  TopologyUngater topology_ungater_;
 };
 
 }  // namespace berth::integrations

@@ -18,12 +18,14 @@ Controller& Manager::AddController(Reconciler& reconciler, ControllerOptions opt
 
 void Manager::StartInformers() {
   if (std::exchange(informers_started_, true)) return;
-  for (const auto& [name, informer] : informers_) {
-    informer->OnSynced([weak = std::weak_ptr(self_)] {
-      if (const auto self = weak.lock()) (*self)->StartWhenSynced();
-    });
-    informer->Start();
-  }
+  for (const auto& [name, informer] : informers_) StartInformer(*informer);
+}
+
+void Manager::StartInformer(InformerBase& informer) {
+  informer.OnSynced([weak = std::weak_ptr(self_)] {
+    if (const auto self = weak.lock()) (*self)->StartWhenSynced();
+  });
+  informer.Start();
 }
 
 void Manager::StartControllers() {

@@ -31,7 +31,7 @@ class Manager {
   Manager& operator=(const Manager&) = delete;
 
   // The one informer of the kind, over all namespaces. It starts with StartInformers, or at once
-  // after that.
+  // after that; indexes and handlers may still be added in the same task.
   template <typename T>
   Informer<T>& InformerFor() {
     std::unique_ptr<InformerBase>& slot =
@@ -40,7 +40,7 @@ class Manager {
       ReflectorOptions options;
       options.seed = informers_.size();
       slot = std::make_unique<Informer<T>>(client_, options);
-      if (informers_started_) slot->Start();
+      if (informers_started_) StartInformer(*slot);
     }
     return static_cast<Informer<T>&>(*slot);
   }
@@ -66,6 +66,7 @@ class Manager {
   Executor& executor() { return executor_; }
 
  private:
+  void StartInformer(InformerBase& informer);
   void StartWhenSynced();
 
   ApiClient& client_;

@@ -163,10 +163,11 @@ INSTANTIATE_TEST_SUITE_P(
            job.pod_template.annotations = {{api::kSliceSizeAnnotation, "5"},
                                            {api::kSliceRequiredTopologyAnnotation, "rack"}};
          },
-         nullptr, "must not be greater than pod count 4"},
+         nullptr, "must not be greater than pod set count 4"},
         {"NumericGroup",
          [](auto& job) {
-           job.pod_template.annotations = {{api::kPodSetGroupNameAnnotation, "7"}};
+           job.pod_template.annotations = {{api::kPodSetGroupNameAnnotation, "7"},
+                                           {api::kRequiredTopologyAnnotation, "rack"}};
          },
          nullptr, "must not be a number"},
         {"ElasticIsForLife", nullptr,

@@ -1,0 +1,21 @@
+#include "api/codec/slice_constraints.h"
+
+#include "api/codec/reader.h"
+
+namespace berth::api {
+
+using SliceConstraints = std::vector<TopologyRequest::SliceConstraint>;
+
+Result<SliceConstraints> ParseSliceConstraints(const std::string& text) {
+  const nlohmann::json layers = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!layers.is_array()) return Error{ErrorCode::kInvalid, "it is no list"};
+  const nlohmann::json document = {{"layers", layers}};
+  return ReadAs<SliceConstraints>(document, [](const Reader& in, SliceConstraints& out) {
+    in.Field("layers").List(out, [](const Reader& item, TopologyRequest::SliceConstraint& layer) {
+      item.Field("topology").Get(layer.topology);
+      item.Field("size").Get(layer.size);
+    });
+  });
+}
+
+}  // namespace berth::api
