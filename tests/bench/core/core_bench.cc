@@ -1,10 +1,14 @@
-// core_bench PENDING QUEUES COHORTS classical|fair [CPU_SECONDS] — how many heads the core decides
-// per CPU second. After every cycle: admitted workloads start and run for their 10, 25 or 50
-// cycles, victims stop at once, what ends gives its quota back; a wake-up batch every 20 cycles.
-// Runs until all have finished or the CPU seconds are used. CPU is that of RunCycle; writing the
-// decisions into the objects (status and messages) is counted beside it, the reaction of the
-// caches and queues to the changed objects as well.
+// core_bench PENDING QUEUES COHORTS classical|fair [CPU_SECONDS [CYCLES]] — how many heads the core
+// decides per CPU second. After every cycle: admitted workloads start and run for their 10, 25 or
+// 50 cycles, victims stop at once, what ends gives its quota back; a wake-up batch every 20 cycles.
+// A cycle takes one second of the story, which is what the API's timestamps can tell apart; where
+// nobody has a head the story goes on to the next wake-up, and nothing is counted. Runs until all
+// have finished, or the CPU seconds or the cycles are used.
+//
+// CPU is that of RunCycle; writing the decisions into the objects (status and messages) is counted
+// beside it, the reaction of the caches and queues to the changed objects as well.
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -64,17 +68,24 @@ class Bench {
     const double before = ResidentBytes();
     ApplyQueues(size, scheduler_);
     running_.resize(workloads_.size());
-    for (std::size_t i = 0; i < workloads_.size(); ++i) {
-      objects_by_uid_[workloads_[i].object->meta.uid] = i;
-      scheduler_.ApplyWorkload(workloads_[i].object, now_);
-    }
+    for (const BenchWorkload& workload : workloads_)
+      scheduler_.ApplyWorkload(workload.object, now_);
     bytes_per_workload_ = (ResidentBytes() - before) / static_cast<double>(size.pending);
+    index_by_number_.resize(workloads_.size());
+    for (std::size_t i = 0; i < workloads_.size(); ++i) {
+      const auto number = scheduler_.Find(workloads_[i].object->meta.key());
+      index_by_number_[static_cast<std::size_t>(number.value())] = i;
+    }
   }
 
-  void Run(double cpu_limit) {
+  void Run(double cpu_limit, int cycle_limit) {
     while (totals_.finished < static_cast<long>(workloads_.size()) &&
-           totals_.deciding < cpu_limit) {
-      Cycle();
+           totals_.deciding < cpu_limit && totals_.cycles < cycle_limit) {
+      if (scheduler_.HasHeads()) {
+        Cycle();
+      } else {
+        LetTimePass();
+      }
     }
   }
 
@@ -84,15 +95,25 @@ class Bench {
  private:
   struct Running {
     bool runs = false;
-    int since = 0;  // the cycle that admitted it
+    int ends_at = 0;
   };
 
-  std::size_t IndexOf(const api::Workload& object) const {
-    return objects_by_uid_.at(object.meta.uid);
+  std::size_t IndexOf(admission::WorkloadId number) const {
+    return index_by_number_[static_cast<std::size_t>(number)];
+  }
+
+  // To the next wake-up.
+  void LetTimePass() {
+    do {
+      ++time_;
+      FinishThoseDue();
+    } while (time_ % kCyclesPerWakeUp != 0);
+    scheduler_.RunWakeUps(now_);
   }
 
   void Cycle() {
-    now_ += std::chrono::milliseconds(1);
+    ++time_;
+    now_ += std::chrono::seconds(1);
     const double begin = CpuSeconds();
     const admission::CycleResult result = scheduler_.RunCycle(now_);
     const double decided = CpuSeconds();
@@ -102,7 +123,7 @@ class Bench {
     for (auto& object : changed) scheduler_.ApplyWorkload(std::move(object), now_);
     FinishThoseDue();
     ++totals_.cycles;
-    if (totals_.cycles % kCyclesPerWakeUp == 0) scheduler_.RunWakeUps(now_);
+    if (time_ % kCyclesPerWakeUp == 0) scheduler_.RunWakeUps(now_);
     totals_.heads += static_cast<long>(result.decisions.size());
     totals_.deciding += decided - begin;
     totals_.writing += written - decided;
@@ -112,7 +133,7 @@ class Bench {
 
   void Write(const admission::Decision& decision,
              std::vector<std::shared_ptr<const api::Workload>>& changed) {
-    const std::size_t index = IndexOf(*decision.object);
+    const std::size_t index = IndexOf(decision.workload);
     auto next = std::make_shared<api::Workload>(*workloads_[index].object);
     const std::string& queue = scheduler_.state().queue(decision.cluster_queue).name;
     if (decision.outcome == admission::Outcome::kAdmitted) {
@@ -120,8 +141,9 @@ class Bench {
                               admission::AdmissionOf(decision, scheduler_.vocabulary(), queue),
                               decision.checks, 1, now_);
       ++totals_.admitted;
-      running_[index] = {true, totals_.cycles};
-      ends_[totals_.cycles + workloads_[index].runs_for_cycles].push_back(index);
+      // The cycle that admits it counts as the first.
+      running_[index] = {true, time_ + workloads_[index].runs_for_cycles - 1};
+      ends_[running_[index].ends_at].push_back(index);
     } else {
       for (const admission::Victim& victim : decision.victims) Stop(decision, victim, changed);
       const admission::Difference difference = admission::SetUnadmitted(
@@ -135,7 +157,7 @@ class Bench {
 
   void Stop(const admission::Decision& decision, const admission::Victim& victim,
             std::vector<std::shared_ptr<const api::Workload>>& changed) {
-    const std::size_t index = IndexOf(*victim.object);
+    const std::size_t index = IndexOf(victim.workload);
     if (!running_[index].runs) return;
     running_[index].runs = false;
     ++totals_.preempted;
@@ -151,12 +173,10 @@ class Bench {
   }
 
   void FinishThoseDue() {
-    const auto due = ends_.find(totals_.cycles);
+    const auto due = ends_.find(time_);
     if (due == ends_.end()) return;
     for (const std::size_t index : due->second) {
-      const bool since_then =
-          running_[index].since + workloads_[index].runs_for_cycles == totals_.cycles;
-      if (!running_[index].runs || !since_then) continue;  // it was stopped
+      if (!running_[index].runs || running_[index].ends_at != time_) continue;  // it was stopped
       running_[index].runs = false;
       ++totals_.finished;
       auto next = std::make_shared<api::Workload>(*workloads_[index].object);
@@ -169,17 +189,19 @@ class Bench {
 
   std::vector<BenchWorkload> workloads_;
   std::vector<Running> running_;
-  std::map<std::string, std::size_t> objects_by_uid_;
-  std::map<int, std::vector<std::size_t>> ends_;  // by cycle
+  std::vector<std::size_t> index_by_number_;      // by WorkloadId
+  std::map<int, std::vector<std::size_t>> ends_;  // by time
   admission::Scheduler scheduler_;
   WallTime now_ = WallTime(std::chrono::seconds(1767700000));
+  int time_ = 0;  // in cycles, with those in which nobody had a head
   Totals totals_;
   double bytes_per_workload_ = 0;
 };
 
 int Main(int argc, char** argv) {
   if (argc < 5) {
-    std::fprintf(stderr, "usage: core_bench PENDING QUEUES COHORTS classical|fair [CPU_SECONDS]\n");
+    std::fprintf(
+        stderr, "usage: core_bench PENDING QUEUES COHORTS classical|fair [CPU_SECONDS [CYCLES]]\n");
     return 2;
   }
   InputSize size;
@@ -195,7 +217,7 @@ int Main(int argc, char** argv) {
   admission::SchedulerConfig config;
   if (mode == "fair") config.fair_sharing.emplace();
   Bench bench(size, config);
-  bench.Run(argc > 5 ? std::atof(argv[5]) : 25.0);
+  bench.Run(argc > 5 ? std::atof(argv[5]) : 25.0, argc > 6 ? std::atoi(argv[6]) : INT_MAX);
   const Totals& t = bench.totals();
   std::printf(
       "%7d %6d %-9s cycles %6d heads %8ld admitted %7ld preempted %6ld finished %6ld  "
