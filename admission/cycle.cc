@@ -37,7 +37,7 @@ PreemptionRequest Cycle::RequestFor(const Entry& entry, const Assignment& assign
   const ResourceId pods = context_.own_rules->victims_for_pods
                               ? queue::Names::kNone
                               : context_.state->vocabulary().resources.Find("pods");
-  std::erase_if(request.usage, [&](const FlavorResourceAmount& item) {
+  erase_if(request.usage, [&](const FlavorResourceAmount& item) {
     return item.amount == 0 ||
            (pods >= 0 && context_.state->ResourceOf(item.flavor_resource) == pods);
   });
@@ -84,7 +84,7 @@ bool Cycle::TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& o
       return true;
     }
     if (assignment.mode != AssignmentMode::kPreempt) return false;
-    std::vector<PreemptionTarget> targets =
+    PreemptionTargets targets =
         oracle.Targets(RequestFor(entry, assignment), &entry.decision.spared);
     if (targets.empty()) return false;
     entry.decision.assignment = std::move(assignment);

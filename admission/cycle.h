@@ -53,7 +53,7 @@ class Cycle {
   struct Entry {
     HeadInput input;
     Decision decision;
-    std::vector<PreemptionTarget> targets;
+    PreemptionTargets targets;
     bool done = false;
   };
 

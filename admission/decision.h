@@ -100,10 +100,10 @@ struct FlavorChoice {
 struct PodSetDecision {
   std::string name;
   std::int32_t count = 0;
-  std::vector<ResourceRequest> requests;  // of all `count` pods
-  std::vector<FlavorChoice> flavors;      // by resource name; empty: none found
-  std::vector<Obstacle> obstacles;        // of all attempts
-  std::vector<FlavorAttempt> attempts;
+  queue::Requests requests;              // of all `count` pods
+  SmallVector<FlavorChoice, 2> flavors;  // by resource name; empty: none found
+  SmallVector<Obstacle, 1> obstacles;    // of all attempts
+  SmallVector<FlavorAttempt, 1> attempts;
   std::optional<api::TopologyAssignment> topology;
   std::string delayed_topology;  // "", Pending, Ready: status' delayedTopologyRequest
 
@@ -118,7 +118,7 @@ struct ScanState {
     ResourceId resource = -1;
     std::int32_t tried_index = -1;
   };
-  std::vector<Position> positions;
+  SmallVector<Position, 2> positions;
   std::int64_t queue_generation = 0;  // of the ClusterQueue's allocatable resources
   std::int64_t cycle = 0;
   std::uint64_t shape = 0;
@@ -128,7 +128,7 @@ struct ScanState {
 };
 
 struct Assignment {
-  std::vector<PodSetDecision> pod_sets;
+  SmallVector<PodSetDecision, 1> pod_sets;
   std::int32_t borrow_height = 0;  // of the smallest subtree that has to lend; 0: none
   AssignmentMode mode = AssignmentMode::kNoFit;
   NoFitReason no_fit_reason = NoFitReason::kNone;
@@ -167,6 +167,9 @@ struct SparedCandidate {
   Cause cause = Cause::kNotNeeded;
 };
 
+inline constexpr std::size_t kMaxSpared = 8;
+using SparedCandidates = SmallVector<SparedCandidate, kMaxSpared>;
+
 enum class Outcome : std::uint8_t {
   kAdmitted,
   kQuotaReserved,  // checks are still open
@@ -199,16 +202,16 @@ struct Decision {
   Outcome outcome = Outcome::kNotNominated;
   Remark remark = Remark::kNone;
   Assignment assignment;
-  std::vector<Victim> victims;  // with kPreempting the ones to evict, else computed, not acted on
-  std::vector<SparedCandidate> spared;  // the first of them, at most kMaxSpared
-  std::vector<std::string> checks;      // that an admitted workload has to pass
+  SmallVector<Victim, 1>
+      victims;              // with kPreempting the ones to evict, else computed, not acted on
+  SparedCandidates spared;  // the first of them, at most kMaxSpared
+  std::vector<std::string> checks;  // that an admitted workload has to pass
   // It has quota already and was looked at for its nodes alone
   // (admission/topology/node_inventory.h).
   bool second_pass = false;
   queue::RequeueReason requeue_reason = queue::RequeueReason::kGeneric;
   queue::Destination to = queue::Destination::kNone;
 };
-inline constexpr std::size_t kMaxSpared = 8;
 
 struct CycleResult {
   std::int64_t cycle = 0;

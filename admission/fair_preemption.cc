@@ -213,7 +213,7 @@ bool PreemptionSearch::SecondRule(const std::vector<const Reservation*>& refused
   return false;
 }
 
-std::vector<PreemptionTarget> PreemptionSearch::FindFair() {
+PreemptionTargets PreemptionSearch::FindFair() {
   CollectFair();
   if (fair_candidates_.empty()) return {};
   std::sort(fair_candidates_.begin(), fair_candidates_.end(),

@@ -38,12 +38,12 @@ FlavorAssigner::FlavorAssigner(const Context& context, const queue::WorkloadInfo
       oracle_(oracle),
       pods_(context.state->vocabulary().resources.Find("pods")) {}
 
-std::vector<FlavorAssigner::PodSetGroup> FlavorAssigner::MakeGroups(
+FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
     Assignment& assignment, const std::vector<std::int32_t>& counts) const {
   const queue::Names& names = context_.state->vocabulary().resources;
   const bool charge_pods = pods_ >= 0 && queue_.GroupOf(pods_) != nullptr;
-  std::vector<PodSetGroup> groups;
-  std::vector<const std::string*> group_names;
+  PodSetGroups groups;
+  SmallVector<const std::string*, 1> group_names;
   for (std::size_t i = 0; i < workload_.pod_sets.size(); ++i) {
     const queue::PodSetInfo& info = workload_.pod_sets[i];
     PodSetDecision& decision = assignment.pod_sets.emplace_back();
@@ -95,19 +95,20 @@ std::vector<FlavorAssigner::PodSetGroup> FlavorAssigner::MakeGroups(
 Assignment FlavorAssigner::Assign(const std::vector<std::int32_t>& counts) {
   Assignment assignment;
   assignment.pod_sets.reserve(workload_.pod_sets.size());
-  const std::vector<PodSetGroup> groups = MakeGroups(assignment, counts);
+  const PodSetGroups groups = MakeGroups(assignment, counts);
   assignment.scan.queue_generation = queue_.generation;
   assignment.scan.cycle = context_.cycle;
   assignment.scan.shape = workload_.shape;
-  std::vector<bool> assigned(assignment.pod_sets.size(), false);
+  SmallVector<std::uint8_t, 8> assigned;
+  assigned.resize(assignment.pod_sets.size());
   for (const PodSetGroup& group : groups) {
-    for (const std::size_t pod_set : group.pod_sets) assigned[pod_set] = true;
+    for (const std::size_t pod_set : group.pod_sets) assigned[pod_set] = 1;
     if (!AssignGroup(group, assignment)) break;
   }
   // Pod sets after the first that failed were not looked at.
   std::size_t kept = 0;
   for (std::size_t i = 0; i < assignment.pod_sets.size(); ++i) {
-    if (!assigned[i]) continue;
+    if (assigned[i] == 0) continue;
     if (kept != i) assignment.pod_sets[kept] = std::move(assignment.pod_sets[i]);
     ++kept;
   }
@@ -120,10 +121,9 @@ Assignment FlavorAssigner::Assign(const std::vector<std::int32_t>& counts) {
 
 // Which resource is looked at first shows in the reason where several cannot be had. Kueue's order:
 // memory, then from the last name to the first.
-std::vector<std::size_t> FlavorAssigner::SearchOrder(
-    const std::vector<ResourceRequest>& requests) const {
+FlavorAssigner::SearchIndices FlavorAssigner::SearchOrder(const queue::Requests& requests) const {
   const queue::Names& names = context_.state->vocabulary().resources;
-  std::vector<std::size_t> order;
+  SearchIndices order;
   order.reserve(requests.size());
   for (std::size_t i = requests.size(); i-- > 0;) {
     if (names[requests[i].resource] == "memory") {
@@ -136,9 +136,9 @@ std::vector<std::size_t> FlavorAssigner::SearchOrder(
 }
 
 bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignment) {
-  std::vector<FlavorChoice> choices;
-  std::vector<Obstacle> obstacles;
-  std::vector<FlavorAttempt> attempts;
+  FlavorChoices choices;
+  SmallVector<Obstacle, 1> obstacles;
+  FlavorAttempts attempts;
   bool failed = false;
   for (const std::size_t index : SearchOrder(group.requests)) {
     const ResourceRequest& request = group.requests[index];
@@ -224,7 +224,7 @@ FlavorAssigner::Search FlavorAssigner::FindFlavor(const PodSetGroup& group,
           {flavor, AssignmentMode::kNoFit, std::nullopt, 0, NoFitReason::kNoMatchingFlavor});
       continue;
     }
-    std::vector<FlavorChoice> choices;
+    FlavorChoices choices;
     const Mode mode =
         TryFlavor(group, resources, static_cast<std::size_t>(index), assumed, search, choices);
     if (!context_.gates->flavor_fungibility) {
@@ -254,7 +254,7 @@ FlavorAssigner::Search FlavorAssigner::FindFlavor(const PodSetGroup& group,
 FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
                                                const CompiledGroup& resources, std::size_t index,
                                                const Usage& assumed, Search& search,
-                                               std::vector<FlavorChoice>& choices) {
+                                               FlavorChoices& choices) {
   const FlavorId flavor = resources.flavors[index];
   Mode worst;
   FlavorAttempt attempt;

@@ -60,15 +60,19 @@ class FlavorAssigner {
   };
   // Pod sets that must share flavors, with their requests together.
   struct PodSetGroup {
-    std::vector<std::size_t> pod_sets;
-    std::vector<ResourceRequest> requests;  // by resource name
+    SmallVector<std::size_t, 1> pod_sets;
+    queue::Requests requests;  // by resource name
   };
+  using PodSetGroups = SmallVector<PodSetGroup, 1>;
+  using SearchIndices = SmallVector<std::size_t, 4>;
+  using FlavorChoices = SmallVector<FlavorChoice, 2>;
+  using FlavorAttempts = SmallVector<FlavorAttempt, 1>;
   struct Search {  // of one resource group for one pod-set group
-    std::vector<FlavorChoice> best;
+    FlavorChoices best;
     Mode best_mode;
     bool found = false;
-    std::vector<Obstacle> obstacles;
-    std::vector<FlavorAttempt> attempts;
+    SmallVector<Obstacle, 1> obstacles;
+    FlavorAttempts attempts;
   };
   struct Fit {
     Mode mode;
@@ -76,15 +80,14 @@ class FlavorAssigner {
     NoFitReason no_fit_reason = NoFitReason::kNone;
   };
 
-  std::vector<PodSetGroup> MakeGroups(Assignment& assignment,
-                                      const std::vector<std::int32_t>& counts) const;
-  std::vector<std::size_t> SearchOrder(const std::vector<ResourceRequest>& requests) const;
+  PodSetGroups MakeGroups(Assignment& assignment, const std::vector<std::int32_t>& counts) const;
+  SearchIndices SearchOrder(const queue::Requests& requests) const;
   // False: some pod set of the group got no flavors.
   bool AssignGroup(const PodSetGroup& group, Assignment& assignment);
   Search FindFlavor(const PodSetGroup& group, const CompiledGroup& resources, ResourceId resource,
                     const Usage& assumed);
   Mode TryFlavor(const PodSetGroup& group, const CompiledGroup& resources, std::size_t index,
-                 const Usage& assumed, Search& search, std::vector<FlavorChoice>& choices);
+                 const Usage& assumed, Search& search, FlavorChoices& choices);
   std::optional<Obstacle> CheckFlavor(const PodSetGroup& group, FlavorId flavor) const;
   bool IsNominated(const PodSetGroup& group, FlavorId flavor, ResourceId resource) const;
   Fit FitQuota(FlavorResourceId fr, ResourceId resource, FlavorId flavor, Amount assumed,
@@ -92,8 +95,7 @@ class FlavorAssigner {
   bool CanPreemptWhileBorrowing() const;
   bool Preferred(const Mode& a, const Mode& b) const;
   bool TryNext(const Mode& mode) const;
-  void MergeAttempts(std::vector<FlavorAttempt>& into, const Search& search,
-                     const CompiledGroup& group) const;
+  void MergeAttempts(FlavorAttempts& into, const Search& search, const CompiledGroup& group) const;
   void Finish(Assignment& assignment) const;
   void ResolveNoFitReason(Assignment& assignment) const;
   void Place(Assignment& assignment);

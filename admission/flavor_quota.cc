@@ -77,7 +77,7 @@ bool FlavorAssigner::TryNext(const Mode& mode) const {
   return mode.borrow_height > 0 && policy.when_can_borrow == api::SearchPolicy::kTryNextFlavor;
 }
 
-void FlavorAssigner::MergeAttempts(std::vector<FlavorAttempt>& into, const Search& search,
+void FlavorAssigner::MergeAttempts(FlavorAttempts& into, const Search& search,
                                    const CompiledGroup& group) const {
   const auto in_search = [&search](FlavorId flavor) {
     return std::any_of(search.attempts.begin(), search.attempts.end(),

@@ -59,8 +59,7 @@ void PreemptionSearch::GiveBack(const Reservation& reservation) {
   state_.tree().AddUsage(state_.queue(reservation.cluster_queue).node, reservation.usage);
 }
 
-void PreemptionSearch::PutBackUnneeded(std::vector<PreemptionTarget>& targets,
-                                       Borrowing borrowing) {
+void PreemptionSearch::PutBackUnneeded(PreemptionTargets& targets, Borrowing borrowing) {
   for (std::size_t i = targets.size() - 1; i-- > 0;) {
     GiveBack(*targets[i].reservation);
     if (!WorkloadFits(borrowing)) {
@@ -73,14 +72,14 @@ void PreemptionSearch::PutBackUnneeded(std::vector<PreemptionTarget>& targets,
   }
 }
 
-std::vector<PreemptionTarget> PreemptionSearch::Find(const PreemptionRequest& request,
-                                                     std::vector<SparedCandidate>* spared) {
+PreemptionTargets PreemptionSearch::Find(const PreemptionRequest& request,
+                                         SparedCandidates* spared) {
   request_ = &request;
   queue_ = &state_.queue(request.queue);
   spared_ = spared;
   targets_.clear();
   const QuotaTree::Mark mark = state_.tree().Begin();
-  std::vector<PreemptionTarget> found = fair_sharing_ ? FindFair() : FindClassical();
+  PreemptionTargets found = fair_sharing_ ? FindFair() : FindClassical();
   state_.tree().RollBack(mark);
   return found;
 }
@@ -190,7 +189,7 @@ std::optional<SparedCandidate::Cause> PreemptionSearch::WhyInvalid(const Candida
   return std::nullopt;
 }
 
-std::optional<std::vector<PreemptionTarget>> PreemptionSearch::Attempt(Borrowing borrowing) {
+std::optional<PreemptionTargets> PreemptionSearch::Attempt(Borrowing borrowing) {
   const QuotaTree::Mark mark = state_.tree().Begin();
   targets_.clear();
   bool fits = false;
@@ -215,7 +214,7 @@ std::optional<std::vector<PreemptionTarget>> PreemptionSearch::Attempt(Borrowing
   return targets_;
 }
 
-std::vector<PreemptionTarget> PreemptionSearch::FindClassical() {
+PreemptionTargets PreemptionSearch::FindClassical() {
   CollectClassical();
   if (order_.empty()) return {};
   const bool borrowing_forbidden =
@@ -263,8 +262,8 @@ PreemptionOracle::Answer SearchOracle::Simulate(FlavorResourceId flavor_resource
   return answer;
 }
 
-std::vector<PreemptionTarget> SearchOracle::Targets(const PreemptionRequest& request,
-                                                    std::vector<SparedCandidate>* spared) {
+PreemptionTargets SearchOracle::Targets(const PreemptionRequest& request,
+                                        SparedCandidates* spared) {
   if (last_ && last_->version == state_.tree().version() && last_->request == request) {
     if (spared != nullptr) *spared = last_->spared;
     return last_->targets;

@@ -34,8 +34,8 @@ struct FairSharing {
 struct PreemptionRequest {
   const queue::WorkloadInfo* workload = nullptr;
   ClusterQueueId queue = -1;
-  Usage usage;                              // what has to fit
-  std::vector<FlavorResourceId> contested;  // of these, what needs preemption
+  Usage usage;                                 // what has to fit
+  SmallVector<FlavorResourceId, 2> contested;  // of these, what needs preemption
   friend bool operator==(const PreemptionRequest&, const PreemptionRequest&) = default;
 };
 
@@ -43,6 +43,8 @@ struct PreemptionTarget {
   const Reservation* reservation = nullptr;
   PreemptionReason reason = PreemptionReason::kInClusterQueue;
 };
+
+using PreemptionTargets = SmallVector<PreemptionTarget, 2>;
 
 class PreemptionSearch {
  public:
@@ -52,8 +54,7 @@ class PreemptionSearch {
 
   // Empty: nobody can make enough room. The first candidates that were looked at and not taken go
   // to `spared` if that is not null.
-  std::vector<PreemptionTarget> Find(const PreemptionRequest& request,
-                                     std::vector<SparedCandidate>* spared);
+  PreemptionTargets Find(const PreemptionRequest& request, SparedCandidates* spared);
 
   // Reservations that do not count as candidates, because the caller has taken them out already.
   void Exclude(const Reservation* reservation) { excluded_.push_back(reservation); }
@@ -83,12 +84,12 @@ class PreemptionSearch {
   bool WithinNominal(NodeId node) const;
   bool WorkloadFits(Borrowing borrowing) const;
   void Spare(const Reservation& candidate, SparedCandidate::Cause cause);
-  void PutBackUnneeded(std::vector<PreemptionTarget>& targets, Borrowing borrowing);
+  void PutBackUnneeded(PreemptionTargets& targets, Borrowing borrowing);
   void Take(const Reservation& reservation);
   void GiveBack(const Reservation& reservation);
 
   // Classical.
-  std::vector<PreemptionTarget> FindClassical();
+  PreemptionTargets FindClassical();
   void CollectClassical();
   void CollectOthers();
   void CollectSubtree(NodeId cohort, NodeId subtree, NodeId skip, bool advantage,
@@ -98,7 +99,7 @@ class PreemptionSearch {
   Variant Classify(const Reservation& candidate, bool advantage) const;
   std::optional<SparedCandidate::Cause> WhyInvalid(const Candidate& candidate,
                                                    Borrowing borrowing) const;
-  std::optional<std::vector<PreemptionTarget>> Attempt(Borrowing borrowing);
+  std::optional<PreemptionTargets> Attempt(Borrowing borrowing);
 
   // Fair sharing: what is left to take of each queue, and which queue is next.
   struct QueueCandidates {
@@ -114,7 +115,7 @@ class PreemptionSearch {
     DominantShare preemptor;
     DominantShare target;
   };
-  std::vector<PreemptionTarget> FindFair();
+  PreemptionTargets FindFair();
   void CollectFair();
   void MakeOrdering(const std::vector<const Reservation*>& candidates);
   QueueCandidates* NextQueue();
@@ -138,8 +139,8 @@ class PreemptionSearch {
   // Of the search under way.
   const PreemptionRequest* request_ = nullptr;
   const QueueState* queue_ = nullptr;
-  std::vector<SparedCandidate>* spared_ = nullptr;
-  std::vector<PreemptionTarget> targets_;
+  SparedCandidates* spared_ = nullptr;
+  PreemptionTargets targets_;
   std::vector<Candidate> own_;
   std::vector<Candidate> hierarchical_;
   std::vector<Candidate> by_priority_;
@@ -160,8 +161,7 @@ class SearchOracle : public PreemptionOracle {
   Answer Simulate(FlavorResourceId flavor_resource, Amount amount) override;
 
   // The targets for `request`; what the last Simulate found, where it asked for the same.
-  std::vector<PreemptionTarget> Targets(const PreemptionRequest& request,
-                                        std::vector<SparedCandidate>* spared);
+  PreemptionTargets Targets(const PreemptionRequest& request, SparedCandidates* spared);
 
  private:
   PreemptionSearch& search_;
@@ -171,8 +171,8 @@ class SearchOracle : public PreemptionOracle {
   struct Memory {
     PreemptionRequest request;
     std::uint64_t version = 0;
-    std::vector<PreemptionTarget> targets;
-    std::vector<SparedCandidate> spared;
+    PreemptionTargets targets;
+    SparedCandidates spared;
   };
   std::optional<Memory> last_;
 };

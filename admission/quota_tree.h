@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "api/quantity.h"
+#include "base/small_vector.h"
 
 namespace berth::admission {
 
@@ -41,7 +42,7 @@ struct FlavorResourceAmount {
   Amount amount = 0;
   friend bool operator==(const FlavorResourceAmount&, const FlavorResourceAmount&) = default;
 };
-using Usage = std::vector<FlavorResourceAmount>;  // each flavor-resource once
+using Usage = SmallVector<FlavorResourceAmount, 2>;  // each flavor-resource once
 
 struct Quota {
   FlavorResourceId flavor_resource = 0;

@@ -14,6 +14,7 @@
 #include "api/quantity.h"
 #include "api/workload.h"
 #include "base/clock.h"
+#include "base/small_vector.h"
 #include "queue/names.h"
 #include "queue/ordering.h"
 
@@ -27,11 +28,13 @@ struct ResourceRequest {
   friend bool operator==(const ResourceRequest&, const ResourceRequest&) = default;
 };
 
+using Requests = SmallVector<ResourceRequest, 2>;
+
 struct PodSetInfo {
   std::string name;
   std::int32_t count = 0;      // pods that still need quota: without the reclaimable ones
   std::int32_t min_count = 0;  // equals the full count where partial admission is not allowed
-  std::vector<ResourceRequest> per_pod;  // by resource name
+  Requests per_pod;            // by resource name
 };
 
 // One entry of `resources.transformations` of Kueue's configuration.
@@ -57,7 +60,7 @@ struct WorkloadInfo {
   std::int64_t priority = 0;  // effective
   WallTime queued_at{};
   std::uint64_t shape = kUnknownShape;  // equal for workloads that the scheduler cannot tell apart
-  std::vector<PodSetInfo> pod_sets;
+  SmallVector<PodSetInfo, 1> pod_sets;
 };
 
 WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,

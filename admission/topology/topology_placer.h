@@ -28,7 +28,7 @@ struct PlacementRequest {
   std::size_t pod_set = 0;  // index in the workload
   FlavorId flavor = -1;
   std::int32_t count = 0;
-  std::vector<ResourceRequest> per_pod;
+  queue::Requests per_pod;
 };
 
 struct Placement {
