@@ -21,7 +21,7 @@ namespace berth::net {
 
 // A request as it goes on the wire; the same for every attempt.
 struct WireRequest {
-  std::string head;
+  std::string head;  // and a small body behind it
   std::string body;
   ResponseParser::BodyKind answer_body = ResponseParser::BodyKind::kAsFramed;
   ParseLimits limits;  // of the answer

@@ -14,6 +14,7 @@ namespace {
 // Less than the idle time after which servers usually close.
 constexpr auto kMaxIdle = std::chrono::seconds(60);
 constexpr auto kStopPoll = std::chrono::milliseconds(50);
+constexpr std::size_t kJoinBytes = 16 * 1024;
 constexpr std::size_t kMaxNameBytes = 300;
 constexpr std::string_view kClosing = "the client has been closed";
 
@@ -90,7 +91,12 @@ Result<std::shared_ptr<const WireRequest>> ClientPool::ToWire(Request request,
                            {url_.host_header(), options_.user_agent, options_.bearer_token});
   if (request.method == "HEAD") wire->answer_body = ResponseParser::BodyKind::kNone;
   wire->limits = {options_.max_header_bytes, max_body};
-  wire->body = std::move(request.body);
+  // A small body goes out in one piece with its head.
+  if (request.body.size() <= kJoinBytes) {
+    wire->head += request.body;
+  } else {
+    wire->body = std::move(request.body);
+  }
   return std::shared_ptr<const WireRequest>(std::move(wire));
 }
 

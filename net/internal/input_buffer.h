@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace berth::net {
 
@@ -15,28 +15,31 @@ class InputBuffer {
   static constexpr std::size_t kSmallSize = 4 * 1024;
   static constexpr std::size_t kLargeSize = 64 * 1024;
 
-  std::string_view view() const { return {bytes_.data() + begin_, end_ - begin_}; }
+  std::string_view view() const { return {bytes_.get() + begin_, end_ - begin_}; }
   bool empty() const { return begin_ == end_; }
 
   // Room behind the bytes: the buffer has `size` bytes from now on, or more where it must.
   std::pair<char*, std::size_t> Prepare(std::size_t size) {
-    if (begin_ > 0) {
-      std::memmove(bytes_.data(), bytes_.data() + begin_, end_ - begin_);
-      end_ -= begin_;
-      begin_ = 0;
+    const std::string_view kept = view();
+    const bool is_too_small = size_ < size;
+    if (is_too_small || (kept.empty() && size_ > size)) {
+      auto fresh = std::make_unique_for_overwrite<char[]>(size);
+      if (!kept.empty()) std::memcpy(fresh.get(), kept.data(), kept.size());
+      bytes_ = std::move(fresh);
+      size_ = size;
+    } else if (begin_ > 0 && !kept.empty()) {
+      std::memmove(bytes_.get(), kept.data(), kept.size());
     }
-    if (end_ == 0 && bytes_.size() > size) {
-      bytes_ = std::vector<char>(size);
-    } else if (bytes_.size() < size) {
-      bytes_.resize(size);
-    }
-    return {bytes_.data() + end_, bytes_.size() - end_};
+    end_ -= begin_;
+    begin_ = 0;
+    return {bytes_.get() + end_, size_ - end_};
   }
   void Commit(std::size_t count) { end_ += count; }
   void Consume(std::size_t count) { begin_ += std::min(count, end_ - begin_); }
 
  private:
-  std::vector<char> bytes_;
+  std::unique_ptr<char[]> bytes_;  // not zeroed: it is written before it is read
+  std::size_t size_ = 0;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
 };

@@ -152,6 +152,11 @@ bool RequestParser::keep_alive() const { return impl_->keep_alive(); }
 bool RequestParser::is_http10() const { return impl_->version < 11; }
 std::string_view RequestParser::expect() const { return impl_->headers.Find("Expect"); }
 
+std::optional<std::uint64_t> RequestParser::body_left() const {
+  const auto left = impl_->content_length_remaining();
+  return left ? std::optional<std::uint64_t>(*left) : std::nullopt;
+}
+
 Request RequestParser::TakeRequest() {
   impl_->request.headers = std::move(impl_->headers);
   return std::move(impl_->request);

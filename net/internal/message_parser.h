@@ -48,6 +48,8 @@ class RequestParser {
   bool keep_alive() const;
   bool is_http10() const;
   std::string_view expect() const;  // of the header "Expect"
+  // What is still to come of a body whose length was announced.
+  std::optional<std::uint64_t> body_left() const;
   Request TakeRequest();
 
  private:

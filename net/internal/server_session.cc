@@ -219,7 +219,11 @@ void ServerSession::RefuseInput(const ParseFailure& failure) {
 void ServerSession::ReadMore() {
   if (is_reading_ || has_peer_ended_) return;
   const bool is_in_body = phase_ == Phase::kRequest && is_header_checked_;
-  std::size_t size = is_in_body ? InputBuffer::kLargeSize : InputBuffer::kSmallSize;
+  std::size_t size = InputBuffer::kSmallSize;
+  if (is_in_body) {
+    const auto left = parser_->body_left().value_or(InputBuffer::kLargeSize);
+    size = std::clamp<std::uint64_t>(left, InputBuffer::kSmallSize, InputBuffer::kLargeSize);
+  }
   // A header, or a chunk's, must fit; the parser refuses it before the buffer is full.
   if (phase_ == Phase::kRequest && input_.view().size() * 2 > size) {
     size = std::min(input_.view().size() * 4,
