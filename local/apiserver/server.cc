@@ -73,7 +73,7 @@ class ApiServerImpl final : public ApiServer {
   std::uint16_t port_ = 0;
   std::unique_ptr<net::IoPool> io_;
   std::unique_ptr<Executor> tidy_;
-  WorkerPool tidy_workers_{{.threads = 1, .waiting = 1}};
+  WorkerPool tidy_workers_{{.threads = 1, .running = 1, .waiting = 1}};
   std::unique_ptr<HttpWebhookCaller> webhooks_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Registry> registry_;

@@ -52,8 +52,8 @@ void Exchange::SendText(int status, std::string content_type, std::string body,
   responder->Send({status, CommonHeaders(content_type, warnings), std::move(body)});
 }
 
-void Exchange::SendJson(int status, std::string json,
-                        const std::vector<std::string>& warnings) const {
+net::Response Exchange::JsonAnswer(int status, std::string json,
+                                   const std::vector<std::string>& warnings) const {
   if (WantsIndent()) {
     const nlohmann::ordered_json parsed = nlohmann::ordered_json::parse(json, nullptr, false);
     if (!parsed.is_discarded()) {
@@ -61,7 +61,7 @@ void Exchange::SendJson(int status, std::string json,
     }
   }
   json.push_back('\n');
-  SendText(status, "application/json", std::move(json), warnings);
+  return {status, CommonHeaders("application/json", warnings), std::move(json)};
 }
 
 void Exchange::SendError(const ApiError& error, const std::vector<std::string>& warnings) const {

@@ -15,7 +15,7 @@
 
 namespace berth::local {
 
-struct Exchange {
+struct Exchange : std::enable_shared_from_this<Exchange> {
   net::Request request;
   std::shared_ptr<net::Responder> responder;
   Target target;
@@ -25,7 +25,12 @@ struct Exchange {
   void SendText(int status, std::string content_type, std::string body,
                 const std::vector<std::string>& warnings = {}) const;
   // `json` is compact JSON; it is indented for people.
-  void SendJson(int status, std::string json, const std::vector<std::string>& warnings = {}) const;
+  void SendJson(int status, std::string json, const std::vector<std::string>& warnings = {}) const {
+    responder->Send(JsonAnswer(status, std::move(json), warnings));
+  }
+  // What SendJson sends.
+  net::Response JsonAnswer(int status, std::string json,
+                           const std::vector<std::string>& warnings = {}) const;
   void SendError(const ApiError& error, const std::vector<std::string>& warnings = {}) const;
   std::shared_ptr<net::Stream> StartStream(const std::string& content_type,
                                            const std::vector<std::string>& warnings = {}) const;

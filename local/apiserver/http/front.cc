@@ -13,6 +13,9 @@
 namespace berth::local {
 namespace {
 
+// Requests that are worked on at a time; those that wait for webhooks do not count.
+constexpr std::size_t kRunningWorkers = 4;
+
 constexpr const char* kVersion = "v1.36.3+berth";
 
 // What clients ask when the v3 index does not know a kind: a document in which no kind is known
@@ -58,7 +61,7 @@ Front::Front(Registry& registry, const Authenticator& authenticator, LogSource* 
       authenticator_(authenticator),
       watches_(registry),
       handlers_(registry, watches_, logs),
-      workers_({.threads = 64, .waiting = 4096}),
+      workers_({.threads = 64, .running = kRunningWorkers, .waiting = 4096}),
       audit_seed_((std::uint64_t{std::random_device{}()} << 32U) | std::random_device{}()) {}
 
 void Front::Stop() {

@@ -146,14 +146,26 @@ void ResourceHandlers::SendWritten(Exchange& exchange, const RequestContext& con
   const auto form = ReadForm(exchange, registry_.Now());
   if (!form) return exchange.SendError(NotAcceptable());
   StoredPtr stored = result.stored;
+  std::string text;
   if (stored == nullptr && form->form.form == Form::kObject) {
-    return exchange.SendJson(status, EncodeObject(*result.object), context.warnings);
+    text = EncodeObject(*result.object);
+  } else {
+    if (stored == nullptr) {
+      stored = std::make_shared<const StoredObject>(context.key(), 0,
+                                                    StoredObject::MakeDraft(*result.object));
+    }
+    text = RenderObject(*context.resource, stored, *form);
   }
-  if (stored == nullptr) {
-    stored = std::make_shared<const StoredObject>(context.key(), 0,
-                                                  StoredObject::MakeDraft(*result.object));
-  }
-  exchange.SendJson(status, RenderObject(*context.resource, stored, *form), context.warnings);
+  net::Response answer = exchange.JsonAnswer(status, std::move(text), context.warnings);
+  if (result.pending == nullptr) return exchange.responder->Send(std::move(answer));
+  // The answer is ready, and goes out by itself as soon as the write is on the disk: no thread
+  // waits for it.
+  const auto held = std::make_shared<net::Response>(std::move(answer));
+  result.pending->OnDone(
+      [this, kept = exchange.shared_from_this(), context, held](const Status& done) {
+        if (done) return kept->responder->Send(std::move(*held));
+        kept->SendError(registry_.FromStore(done.error(), context), context.warnings);
+      });
 }
 
 void ResourceHandlers::Create(Exchange& exchange, RequestContext& context) {
@@ -176,6 +188,7 @@ void ResourceHandlers::Create(Exchange& exchange, RequestContext& context) {
     if (!bound) return exchange.SendError(bound.error(), context.warnings);
     return exchange.SendJson(kCreated, EncodeObject(*bound), context.warnings);
   }
+  context.wait_for = WaitFor::kSubmitted;
   auto created = registry_.Create(context, std::move(*body));
   if (!created) return exchange.SendError(created.error(), context.warnings);
   SendWritten(exchange, context, *created);
@@ -187,6 +200,7 @@ void ResourceHandlers::Update(Exchange& exchange, RequestContext& context) {
   auto body =
       DecodeBody(registry_.types(), exchange.request, resource.api_version(), resource.kind);
   if (!body) return exchange.SendError(body.error(), context.warnings);
+  context.wait_for = WaitFor::kSubmitted;
   auto updated = registry_.Update(context, std::move(*body));
   if (!updated) return exchange.SendError(updated.error(), context.warnings);
   SendWritten(exchange, context, *updated);
@@ -201,6 +215,7 @@ void ResourceHandlers::Patch(Exchange& exchange, RequestContext& context) {
         InvalidStatus("meta.k8s.io", "PatchOptions", "",
                       {RequiredError("fieldManager", "is required for apply patch")}));
   }
+  context.wait_for = WaitFor::kSubmitted;
   auto patched = registry_.Patch(context, std::move(*patch));
   if (!patched) return exchange.SendError(patched.error(), context.warnings);
   SendWritten(exchange, context, *patched);

@@ -216,7 +216,7 @@ void WatchManager::Session::HandleTick() {
 }
 
 WatchManager::WatchManager(Registry& registry)
-    : registry_(registry), pumps_({.threads = 4, .waiting = 65'536}) {
+    : registry_(registry), pumps_({.threads = 4, .running = 4, .waiting = 65'536}) {
   listener_ = registry_.store().AddListener(
       [this](const std::vector<EventPtr>& events) { OnEvents(events); });
   timer_ = std::thread([this] { RunTimer(); });

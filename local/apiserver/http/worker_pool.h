@@ -1,7 +1,8 @@
-// local/apiserver/http/worker_pool.h — threads for work that blocks: writes wait for the disk,
-// webhooks for their answer.
+// local/apiserver/http/worker_pool.h — threads for work that may block: on webhooks, on the disk.
 //
-// Threads are started when all others are busy, up to the limit, and stay. What waits is bounded.
+// A few threads run at a time, so that work that does not block is not passed from thread to
+// thread; for each one that waits in a BlockingScope another may run. Threads are started when they
+// are needed, up to the limit, and stay. What waits to be run is bounded.
 //
 // Threads: Post from any thread.
 #pragma once
@@ -14,16 +15,19 @@
 #include <thread>
 #include <vector>
 
+#include "local/apiserver/blocking.h"
+
 namespace berth::local {
 
-class WorkerPool {
+class WorkerPool final : private BlockingObserver {
  public:
   struct Limits {
     std::size_t threads = 64;
+    std::size_t running = 64;  // at a time, without those that wait in a BlockingScope
     std::size_t waiting = 4096;
   };
   explicit WorkerPool(Limits limits) : limits_(limits) {}
-  ~WorkerPool() { Stop(); }
+  ~WorkerPool() override { Stop(); }
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
@@ -34,13 +38,18 @@ class WorkerPool {
 
  private:
   void Run();
+  void WakeLocked();
+  void OnBlock() override;
+  void OnUnblock() override;
 
   const Limits limits_;
   std::mutex mutex_;
   std::condition_variable work_;
   std::deque<std::function<void()>> queue_;
   std::vector<std::thread> threads_;
-  std::size_t idle_ = 0;
+  std::size_t idle_ = 0;     // wait for work
+  std::size_t running_ = 0;  // have work and do not wait; those just woken count
+  std::size_t woken_ = 0;    // woken for work, not there yet
   bool stopping_ = false;
 };
 

@@ -108,8 +108,9 @@ ApiResult<WriteResult> Registry::CreateTracked(RequestContext& context, Json obj
   if (auto error = admission_.Mutate(request, object, accept)) return *error;
 
   const Strategy& strategy = StrategyOf(resource);
+  const bool generated = NameOf(object).empty();
   for (int attempt = 1;; ++attempt) {
-    Json prepared = object;
+    Json prepared = generated ? object : std::move(object);
     FillSystemMetadata(context, prepared);
     strategy.PrepareForCreate(resource, prepared, Now());
     if (resource.storage == "customresourcedefinitions.apiextensions.k8s.io") {
@@ -122,8 +123,7 @@ ApiResult<WriteResult> Registry::CreateTracked(RequestContext& context, Json obj
     AdmissionRequest validation = request;
     validation.name = context.name;
     if (auto error = admission_.Validate(validation, &prepared)) return *error;
-    auto created = CommitCreate(context, prepared);
-    const bool generated = NameOf(object).empty();
+    auto created = CommitCreate(context, std::move(prepared));
     if (created || created.error().reason != "AlreadyExists" || !generated ||
         attempt == kNameTries) {
       return created;
@@ -142,32 +142,32 @@ void Registry::PrepareCrdStatus(Json& crd) {
   SetCrdStatus(crd, others, Now());
 }
 
-ApiResult<WriteResult> Registry::CommitCreate(RequestContext& context, const Json& object) {
+ApiResult<WriteResult> Registry::CommitCreate(RequestContext& context, Json object) {
   WriteResult result;
   result.created = true;
   if (context.dry_run) {
     if (store_.GetLatest(context.key()) != nullptr) {
       return AlreadyExistsStatus(context.resource->id, context.name);
     }
-    result.object = std::make_shared<const Json>(object);
+    result.object = std::make_shared<const Json>(std::move(object));
     return result;
   }
-  Json stored = object;
-  if (auto error = ToStorageVersion(context, stored)) return *error;
-  std::vector<Write> writes;
-  const bool converted = TextAt(stored, {"apiVersion"}) != context.resource->api_version();
-  writes.push_back({Write::Kind::kCreate, context.key(), std::move(stored), 0});
-  for (Write& companion : Companions(context, object)) writes.push_back(std::move(companion));
-  auto done = store_.Commit(std::move(writes));
+  std::vector<Write> writes = Companions(context, object);
+  const bool converted = !IsStorageVersion(context);
+  Json answer = converted ? object : Json();
+  if (auto error = ToStorageVersion(context, object)) return *error;
+  writes.insert(writes.begin(), Write{Write::Kind::kCreate, context.key(), std::move(object), 0});
+  auto done = store_.Submit(std::move(writes));
   if (!done) return FromStore(done.error(), context);
-  AfterCommit(context.key(), false);
-  const StoredPtr& committed = done->front();
+  const StoredPtr& committed = done->objects.front();
+  if (const Status settled = Settle(context, *done, result); !settled) {
+    return FromStore(settled.error(), context);
+  }
   if (!converted) {
     result.stored = committed;
     result.object = committed->json();
     return result;
   }
-  Json answer = object;
   answer["metadata"]["resourceVersion"] = std::to_string(committed->revision());
   result.object = std::make_shared<const Json>(std::move(answer));
   return result;

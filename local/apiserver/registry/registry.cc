@@ -45,6 +45,19 @@ void Registry::AfterCommit(const ObjectKey& key, bool deleted) {
   }
 }
 
+Status Registry::Settle(const RequestContext& context, const SubmittedWrite& write,
+                        WriteResult& result) {
+  const ObjectKey key = context.key();
+  // The served kinds change with a CRD: whoever has its answer may use them.
+  if (context.wait_for == WaitFor::kSubmitted && key.resource != kCrds) {
+    result.pending = write.pending;
+    return OkStatus();
+  }
+  BERTH_CHECK_OK(write.pending->Wait());
+  AfterCommit(key, false);
+  return OkStatus();
+}
+
 ApiError Registry::FromStore(const Error& error, const RequestContext& context) const {
   switch (error.code) {
     case ErrorCode::kNotFound: return NotFoundStatus(context.resource->id, context.name);
@@ -75,15 +88,20 @@ AdmissionRequest Registry::MakeAdmission(RequestContext& context,
   return request;
 }
 
+// Does ToStorageVersion leave objects alone?
+bool Registry::IsStorageVersion(const RequestContext& context) {
+  const ResourceInfo& resource = *context.resource;
+  if (resource.storage == "events" && !resource.id.group.empty()) return false;
+  return resource.crd == nullptr || resource.crd->storage_version == resource.id.version;
+}
+
 std::optional<ApiError> Registry::ToStorageVersion(const RequestContext& context, Json& object) {
   const ResourceInfo& resource = *context.resource;
+  if (IsStorageVersion(context)) return std::nullopt;
   if (resource.storage == "events" && !resource.id.group.empty()) {
     auto converted = converter_.ConvertOne(resource, std::move(object), "v1");
     if (!converted) return converted.error();
     object = std::move(*converted);
-    return std::nullopt;
-  }
-  if (resource.crd == nullptr || resource.crd->storage_version == resource.id.version) {
     return std::nullopt;
   }
   const std::string api_version = ApiVersion(resource.id.group, resource.crd->storage_version);

@@ -68,6 +68,9 @@ class Registry {
   // The namespaces and priority classes every cluster has; idempotent.
   Status Bootstrap();
 
+  // The answer to a write that the store has refused.
+  ApiError FromStore(const Error& error, const RequestContext& context) const;
+
   // Removes events that nobody has seen again for an hour; a few hundred a call.
   void ExpireEvents();
 
@@ -119,7 +122,7 @@ class Registry {
   ApiResult<WriteResult> CreateTracked(RequestContext& context, Json object, Tracking tracking);
   std::optional<ApiError> PlaceInNamespace(RequestContext& context, Json& object) const;
   void FillSystemMetadata(RequestContext& context, Json& object);
-  ApiResult<WriteResult> CommitCreate(RequestContext& context, const Json& object);
+  ApiResult<WriteResult> CommitCreate(RequestContext& context, Json object);
   std::vector<Write> Companions(const RequestContext& context, const Json& object);
   void PrepareCrdStatus(Json& crd);
 
@@ -149,10 +152,12 @@ class Registry {
   void FinishCrdDeletion(const std::string& crd_name);
   void DeleteInstances(RequestContext& context, const Json& crd);
 
+  // Waits for `write`, unless the request does not; then what follows from it. Fills `result`.
+  Status Settle(const RequestContext& context, const SubmittedWrite& write, WriteResult& result);
   // What follows from a change of `key`: served kinds, CRD clean-up.
   void AfterCommit(const ObjectKey& key, bool deleted);
   void RefreshCatalog();
-  ApiError FromStore(const Error& error, const RequestContext& context) const;
+  static bool IsStorageVersion(const RequestContext& context);
   std::optional<ApiError> ToStorageVersion(const RequestContext& context, Json& object);
   std::string NewUid();
   std::string NameSuffix();

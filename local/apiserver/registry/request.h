@@ -8,7 +8,7 @@
 #include "local/apiserver/api.h"
 #include "local/apiserver/registry/catalog.h"
 #include "local/apiserver/registry/resource_info.h"
-#include "local/apiserver/store/stored_object.h"
+#include "local/apiserver/store/store.h"
 
 namespace berth::local {
 
@@ -17,6 +17,10 @@ struct UserInfo {
   std::string uid;
   std::vector<std::string> groups = {"system:masters", "system:authenticated"};
 };
+
+// What a write waits for. kSubmitted: nothing; WriteResult::pending tells when the write has
+// happened, and whoever asked must not be answered before. The registry may wait all the same.
+enum class WaitFor { kDurable, kSubmitted };
 
 enum class FieldValidation { kIgnore, kWarn, kStrict };
 
@@ -30,6 +34,7 @@ struct RequestContext {
   std::string manager = "berth";  // fieldManager, or from the User-Agent
   FieldValidation field_validation = FieldValidation::kIgnore;
   bool dry_run = false;
+  WaitFor wait_for = WaitFor::kDurable;
   std::vector<std::string> warnings;  // become Warning headers
 
   ObjectKey key() const { return {resource->storage, namespace_name, name}; }
@@ -46,6 +51,7 @@ struct WriteResult {
   Object object;     // in the version of the request
   StoredPtr stored;  // the same, where its text can be used; null on dry run and conversion
   bool created = false;
+  std::shared_ptr<PendingWrite> pending;  // null: what there was to do has been done
 };
 
 }  // namespace berth::local

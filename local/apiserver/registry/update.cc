@@ -165,31 +165,33 @@ std::optional<ApiResult<WriteResult>> Registry::CommitUpdate(RequestContext& con
                                                              const StoredObject& stored,
                                                              Json next) {
   const ResourceInfo& resource = *context.resource;
-  Json to_store = next;
-  if (auto error = ToStorageVersion(context, to_store)) return *error;
-  const bool converted = TextAt(to_store, {"apiVersion"}) != resource.api_version();
   // The last finalizer has gone: so does the object.
   const bool vanishes = IsBeingDeleted(next) && ArrayAt(next, {"metadata", "finalizers"}).empty() &&
                         IntAt(next, {"metadata", "deletionGracePeriodSeconds"}, 0) == 0 &&
                         StrategyOf(resource).MayVanish(next);
+  const bool converted = !IsStorageVersion(context);
+  Json answer = converted ? next : Json();
+  if (auto error = ToStorageVersion(context, next)) return *error;
   std::vector<Write> writes;
   writes.push_back({vanishes ? Write::Kind::kDelete : Write::Kind::kUpdate, context.key(),
-                    std::move(to_store), stored.revision()});
-  auto done = store_.Commit(std::move(writes));
+                    std::move(next), stored.revision()});
+  auto done = store_.Submit(std::move(writes));
   if (!done) {
     if (done.error().code == ErrorCode::kConflict) return std::nullopt;
     return FromStore(done.error(), context);
   }
-  AfterCommit(context.key(), vanishes);
   WriteResult result;
-  const StoredPtr& committed = done->front();
+  const Status settled = vanishes ? done->pending->Wait() : Settle(context, *done, result);
+  if (!settled) return FromStore(settled.error(), context);
+  if (vanishes) AfterCommit(context.key(), true);
+  const StoredPtr& committed = done->objects.front();
   if (!converted) {
     result.stored = committed;
     result.object = committed->json();
     return result;
   }
-  next["metadata"]["resourceVersion"] = std::to_string(committed->revision());
-  result.object = std::make_shared<const Json>(std::move(next));
+  answer["metadata"]["resourceVersion"] = std::to_string(committed->revision());
+  result.object = std::make_shared<const Json>(std::move(answer));
   return result;
 }
 

@@ -10,16 +10,55 @@
 
 #include "base/log/log.h"
 #include "base/strings.h"
+#include "local/apiserver/blocking.h"
 #include "local/apiserver/store/database.h"
 
 namespace berth::local {
 namespace {
 
-struct Ticket {
+// How many objects keep the parsed form they were written with: whoever changes one soon after it
+// was made need not parse it again.
+constexpr std::size_t kKeepParsed = 1024;
+
+class Ticket final : public PendingWrite {
+ public:
   std::vector<EventPtr> events;
-  bool done = false;
-  std::optional<Error> error;
-  std::condition_variable finished;
+
+  void OnDone(std::function<void(const Status&)> done) override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!outcome_) {
+        done_ = std::move(done);
+        return;
+      }
+    }
+    done(*outcome_);
+  }
+
+  Status Wait() override {
+    const BlockingScope blocking;
+    std::unique_lock lock(mutex_);
+    finished_.wait(lock, [this] { return outcome_.has_value(); });
+    return *outcome_;
+  }
+
+  // By the store, once.
+  void Finish(const Status& outcome) {
+    std::function<void(const Status&)> done;
+    {
+      const std::lock_guard lock(mutex_);
+      outcome_ = outcome;
+      done = std::move(done_);
+      finished_.notify_all();
+    }
+    if (done) done(outcome);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable finished_;
+  std::function<void(const Status&)> done_;
+  std::optional<Status> outcome_;  // never changed once it is there
 };
 
 std::string NewEpoch() {
@@ -42,7 +81,7 @@ class StoreImpl final : public Store {
   Status Start();
   ~StoreImpl() override;
 
-  Result<std::vector<StoredPtr>> Commit(std::vector<Write> writes) override;
+  Result<SubmittedWrite> Submit(std::vector<Write> writes) override;
   StoredPtr GetLatest(const ObjectKey& key) const override;
   const WatchCache& cache() const override { return cache_; }
   const std::string& epoch() const override { return epoch_; }
@@ -57,11 +96,13 @@ class StoreImpl final : public Store {
 
   StoredPtr LatestLocked(const ObjectKey& key) const;
   std::optional<Error> CheckLocked(const Write& write, const StoredPtr& current) const;
+  void EnqueueLocked(Write& write, StoredObject::Draft draft, StoredPtr before, Ticket& ticket);
   void PublishLocked(const Ticket& ticket);
   void RunWriter();
   void WriteOnce(std::unique_lock<std::mutex>& lock);
-  void FinishLocked(const std::vector<std::shared_ptr<Ticket>>& batch);
-  void FailLocked(const std::vector<std::shared_ptr<Ticket>>& batch, const Error& error);
+  void ForgetLocked(const std::vector<EventPtr>& events);
+  std::vector<std::shared_ptr<Ticket>> TakeLostLocked(std::vector<std::shared_ptr<Ticket>> batch);
+  void DropOldParsed(const std::vector<EventPtr>& events);
   Status Persist(const std::vector<EventPtr>& events);
   void Tell(const std::vector<EventPtr>& events);
 
@@ -76,6 +117,8 @@ class StoreImpl final : public Store {
   std::map<ObjectKey, Pending> pending_;  // queued, not yet in the cache
   std::int64_t revision_ = 1;             // the last one given out
   bool stopping_ = false;
+
+  std::deque<EventPtr> parsed_;  // the writer's: events whose objects keep their parsed form
 
   std::mutex listeners_mutex_;  // held while listeners run
   std::map<int, Listener> listeners_;
@@ -132,47 +175,53 @@ std::optional<Error> StoreImpl::CheckLocked(const Write& write, const StoredPtr&
                                          std::to_string(write.expected_revision)};
 }
 
-Result<std::vector<StoredPtr>> StoreImpl::Commit(std::vector<Write> writes) {
+Result<SubmittedWrite> StoreImpl::Submit(std::vector<Write> writes) {
   std::vector<StoredObject::Draft> drafts;
   drafts.reserve(writes.size());
   for (Write& write : writes) drafts.push_back(StoredObject::MakeDraft(std::move(write.object)));
 
   auto ticket = std::make_shared<Ticket>();
-  std::unique_lock lock(mutex_);
-  if (stopping_) return Error{ErrorCode::kUnavailable, "the store is shutting down"};
-  std::vector<StoredPtr> before;
-  before.reserve(writes.size());
-  for (const Write& write : writes) {
-    before.push_back(LatestLocked(write.key));
-    if (auto error = CheckLocked(write, before.back())) return *error;
+  ticket->events.reserve(writes.size());
+  SubmittedWrite submitted;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return Error{ErrorCode::kUnavailable, "the store is shutting down"};
+    std::vector<StoredPtr> before;
+    before.reserve(writes.size());
+    for (const Write& write : writes) {
+      before.push_back(LatestLocked(write.key));
+      if (auto error = CheckLocked(write, before.back())) return *error;
+    }
+    for (std::size_t i = 0; i < writes.size(); ++i) {
+      EnqueueLocked(writes[i], std::move(drafts[i]), std::move(before[i]), *ticket);
+      submitted.objects.push_back(ticket->events.back()->object);
+    }
+    if (database_ != nullptr) {
+      queue_.push_back(ticket);
+      if (queue_.size() == 1) work_.notify_one();
+    } else {
+      PublishLocked(*ticket);
+    }
   }
-  std::vector<StoredPtr> after;
-  after.reserve(writes.size());
-  for (std::size_t i = 0; i < writes.size(); ++i) {
-    const std::int64_t revision = ++revision_;
-    auto object =
-        std::make_shared<const StoredObject>(writes[i].key, revision, std::move(drafts[i]));
-    const bool deleted = writes[i].kind == Write::Kind::kDelete;
-    pending_[writes[i].key] = Pending{deleted ? nullptr : object, revision};
-    auto event = std::make_shared<StoreEvent>();
-    event->type = deleted                ? WatchEvent::Type::kDeleted
-                  : before[i] == nullptr ? WatchEvent::Type::kAdded
-                                         : WatchEvent::Type::kModified;
-    event->revision = revision;
-    event->object = object;
-    event->previous = before[i];
-    ticket->events.push_back(std::move(event));
-    after.push_back(std::move(object));
-  }
-  if (database_ == nullptr) {
-    PublishLocked(*ticket);
-    return after;
-  }
-  queue_.push_back(ticket);
-  work_.notify_one();
-  ticket->finished.wait(lock, [&] { return ticket->done; });
-  if (ticket->error) return *ticket->error;
-  return after;
+  if (database_ == nullptr) ticket->Finish(OkStatus());
+  submitted.pending = std::move(ticket);
+  return submitted;
+}
+
+void StoreImpl::EnqueueLocked(Write& write, StoredObject::Draft draft, StoredPtr before,
+                              Ticket& ticket) {
+  const std::int64_t revision = ++revision_;
+  auto object = std::make_shared<const StoredObject>(write.key, revision, std::move(draft));
+  const bool deleted = write.kind == Write::Kind::kDelete;
+  pending_[write.key] = Pending{deleted ? nullptr : object, revision};
+  auto event = std::make_shared<StoreEvent>();
+  event->type = deleted             ? WatchEvent::Type::kDeleted
+                : before == nullptr ? WatchEvent::Type::kAdded
+                                    : WatchEvent::Type::kModified;
+  event->revision = revision;
+  event->object = std::move(object);
+  event->previous = std::move(before);
+  ticket.events.push_back(std::move(event));
 }
 
 // Without a disk there is nothing to wait for: the write happens inside the call.
@@ -208,16 +257,18 @@ void StoreImpl::WriteOnce(std::unique_lock<std::mutex>& lock) {
   const Status written = Persist(events);
   if (written) cache_.Publish(events);
   lock.lock();
-  if (!written) {
-    FailLocked(batch, written.error());
-    return;
+  if (written) {
+    ForgetLocked(events);
+  } else {
+    batch = TakeLostLocked(std::move(batch));
   }
-  FinishLocked(batch);
   lock.unlock();
-  Tell(events);
-  // The states that were replaced live on in the window as text only.
-  for (const EventPtr& event : events) {
-    if (event->previous != nullptr) event->previous->DropParsed();
+  for (const auto& ticket : batch) ticket->Finish(written);
+  if (written) {
+    Tell(events);
+    DropOldParsed(events);
+  } else {
+    LogError("writing to the database failed", {{"error", written.error().message}});
   }
   lock.lock();
 }
@@ -230,28 +281,33 @@ Status StoreImpl::Persist(const std::vector<EventPtr>& events) {
   return OkStatus();
 }
 
-void StoreImpl::FinishLocked(const std::vector<std::shared_ptr<Ticket>>& batch) {
-  for (const auto& ticket : batch) {
-    for (const EventPtr& event : ticket->events) {
-      const auto it = pending_.find(event->object->key());
-      if (it != pending_.end() && it->second.revision == event->revision) pending_.erase(it);
-    }
-    ticket->done = true;
-    ticket->finished.notify_all();
+// What is in the cache now is pending no more.
+void StoreImpl::ForgetLocked(const std::vector<EventPtr>& events) {
+  for (const EventPtr& event : events) {
+    const auto it = pending_.find(event->object->key());
+    if (it != pending_.end() && it->second.revision == event->revision) pending_.erase(it);
   }
 }
 
-void StoreImpl::FailLocked(const std::vector<std::shared_ptr<Ticket>>& batch, const Error& error) {
-  LogError("writing to the database failed", {{"error", error.message}});
-  // What is queued was checked against the states that have just been lost.
-  std::vector<std::shared_ptr<Ticket>> lost = batch;
-  lost.insert(lost.end(), queue_.begin(), queue_.end());
+// What is queued was checked against the states that have just been lost: it is lost with them.
+std::vector<std::shared_ptr<Ticket>> StoreImpl::TakeLostLocked(
+    std::vector<std::shared_ptr<Ticket>> batch) {
+  batch.insert(batch.end(), queue_.begin(), queue_.end());
   queue_.clear();
   pending_.clear();
-  for (const auto& ticket : lost) {
-    ticket->error = error;
-    ticket->done = true;
-    ticket->finished.notify_all();
+  return batch;
+}
+
+// The states that were replaced live on in the window as text only, and so do the older ones of
+// those that stand.
+void StoreImpl::DropOldParsed(const std::vector<EventPtr>& events) {
+  for (const EventPtr& event : events) {
+    if (event->previous != nullptr) event->previous->DropParsed();
+    parsed_.push_back(event);
+  }
+  while (parsed_.size() > kKeepParsed) {
+    parsed_.front()->object->DropParsed();
+    parsed_.pop_front();
   }
 }
 
@@ -272,6 +328,12 @@ void StoreImpl::RemoveListener(int id) {
 }
 
 }  // namespace
+
+Result<std::vector<StoredPtr>> Store::Commit(std::vector<Write> writes) {
+  BERTH_TRY(SubmittedWrite submitted, Submit(std::move(writes)));
+  BERTH_CHECK_OK(submitted.pending->Wait());
+  return std::move(submitted.objects);
+}
 
 Result<std::unique_ptr<Store>> Store::Open(StoreOptions options) {
   std::unique_ptr<Database> database;

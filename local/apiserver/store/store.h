@@ -1,14 +1,14 @@
 // local/apiserver/store/store.h — the one place where objects change.
 //
-//   Commit ─precondition, revision─▶ queue ─▶ writer thread ─disk─▶ watch cache ─▶ listeners
+//   Submit ─precondition, revision─▶ queue ─▶ writer thread ─disk─▶ watch cache ─▶ listeners
 //            (against what is queued too)     (≤ 64 writes a transaction)
 //
 // One global revision counts every write. Writes reach the disk, the cache and the listeners in the
 // order of their revisions.
 //
-// Threads: every function may be called from any thread. Commit blocks until its write is durable
-// and visible; concurrent commits share one disk transaction. Listeners run on the writer thread,
-// must be quick and must not call Commit.
+// Threads: every function may be called from any thread. Submit does not wait for the disk, Commit
+// blocks until its write is durable and visible; concurrent writes share one disk transaction.
+// Listeners and OnDone callbacks run on the writer thread, must be quick and must not call Commit.
 // Errors: kConflict, kAlreadyExists, kNotFound (preconditions), kUnavailable (disk; nothing of the
 // write has happened).
 #pragma once
@@ -43,14 +43,31 @@ struct Write {
   std::int64_t expected_revision = 0;  // kUpdate, kDelete: of the object that was read
 };
 
+// A write on its way to the disk. It may outlive the store, which ends every write first.
+class PendingWrite {
+ public:
+  virtual ~PendingWrite() = default;
+  // Calls `done` once, when the write is durable and visible, or has failed: on the writer thread,
+  // or within this call where that has happened already. One callback at most.
+  virtual void OnDone(std::function<void(const Status&)> done) = 0;
+  virtual Status Wait() = 0;
+};
+
+struct SubmittedWrite {
+  std::vector<StoredPtr> objects;  // the new states, in order; the last state for kDelete
+  std::shared_ptr<PendingWrite> pending;
+};
+
 class Store {
  public:
   static Result<std::unique_ptr<Store>> Open(StoreOptions options);
   virtual ~Store() = default;  // queued writes are finished first
 
-  // All of `writes` or none, each with its own revision. Returns the new states in the same order;
-  // the last state for kDelete.
-  virtual Result<std::vector<StoredPtr>> Commit(std::vector<Write> writes) = 0;
+  // All of `writes` or none, each with its own revision. Preconditions fail here; what comes later
+  // can only be the disk. Nobody may be told of the write before it is done.
+  virtual Result<SubmittedWrite> Submit(std::vector<Write> writes) = 0;
+  // Submit and wait: the new states in the same order.
+  Result<std::vector<StoredPtr>> Commit(std::vector<Write> writes);
 
   // What a read-modify-write starts from: includes writes that are still on their way to the disk.
   virtual StoredPtr GetLatest(const ObjectKey& key) const = 0;

@@ -7,6 +7,7 @@
 
 #include "base/log/log.h"
 #include "base/random.h"
+#include "local/apiserver/blocking.h"
 #include "local/apiserver/patch/json_patch.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
@@ -187,6 +188,7 @@ std::optional<ApiError> WebhookDispatch::Validate(const AdmissionRequest& reques
   }
   std::vector<Outcome> outcomes;
   outcomes.push_back(Call(hooks.front(), request, object));
+  const BlockingScope blocking;
   for (std::future<Outcome>& other : others) outcomes.push_back(other.get());
   std::optional<ApiError> refusal;
   for (Outcome& outcome : outcomes) {

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "local/apiserver/blocking.h"
+
 namespace berth::local {
 namespace {
 
@@ -79,7 +81,10 @@ Result<Json> HttpWebhookCaller::Call(const WebhookTarget& target, const Json& re
   request.target = address.path;
   request.headers = {{"Content-Type", "application/json"}, {"Accept", "application/json, */*"}};
   request.body = review.dump(-1, ' ', false, Json::error_handler_t::replace);
-  auto answer = client->SendAndWait(std::move(request), timeout);
+  auto answer = [&] {
+    const BlockingScope blocking;
+    return client->SendAndWait(std::move(request), timeout);
+  }();
   if (!answer) {
     const bool late = answer.error().code == ErrorCode::kDeadlineExceeded;
     return Error{answer.error().code,

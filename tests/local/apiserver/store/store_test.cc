@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -86,6 +87,39 @@ TEST_P(StoreTest, PreconditionsNameTheConflict) {
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(ValueOf(store_->cache().Get(Key("a"))), "1");
   EXPECT_EQ(store_->cache().revision(), created->revision());
+}
+
+TEST_P(StoreTest, ASubmittedWriteTellsOnceItHasHappened) {
+  auto submitted = store_->Submit({Create("a", "1")});
+  ASSERT_TRUE(submitted);
+  EXPECT_EQ(ValueOf(submitted->objects.front()), "1");
+  EXPECT_EQ(store_->GetLatest(Key("a")), submitted->objects.front());
+  // Preconditions see it at once, whether or not it is on the disk yet.
+  const auto again = store_->Submit({Create("a", "2")});
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, ErrorCode::kAlreadyExists);
+  std::promise<bool> visible;
+  submitted->pending->OnDone([&](const Status& done) {
+    visible.set_value(done.has_value() && store_->cache().Get(Key("a")) != nullptr);
+  });
+  EXPECT_TRUE(visible.get_future().get());
+  EXPECT_TRUE(submitted->pending->Wait());
+  // Who asks afterwards is told at once, and a ticket may outlive its store.
+  store_.reset();
+  bool told = false;
+  submitted->pending->OnDone([&](const Status& done) { told = done.has_value(); });
+  EXPECT_TRUE(told);
+}
+
+TEST_P(StoreTest, SubmittedWritesHappenBeforeTheStoreEnds) {
+  std::atomic<int> done{0};
+  for (int i = 0; i < 200; ++i) {
+    auto submitted = store_->Submit({Create("w" + std::to_string(i), "1")});
+    ASSERT_TRUE(submitted);
+    submitted->pending->OnDone([&](const Status& status) { done += status ? 1 : 0; });
+  }
+  store_.reset();
+  EXPECT_EQ(done.load(), 200);
 }
 
 TEST_P(StoreTest, ATransactionIsAllOrNothing) {

@@ -1,0 +1,148 @@
+// Goal: the pool runs a few at a time, everything in the end, and more where some only wait.
+// Method: work that stands at gates which the test opens.
+#include "local/apiserver/http/worker_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+namespace berth::local {
+namespace {
+
+constexpr std::chrono::seconds kPatience{20};
+
+// Counts who has come, and holds them until it is opened.
+class Gate {
+ public:
+  void Pass() {
+    std::unique_lock lock(mutex_);
+    ++inside_;
+    most_ = std::max(most_, inside_);
+    ++come_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+    --inside_;
+  }
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  bool WaitForCome(int count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return come_ >= count; });
+  }
+  int come() {
+    const std::lock_guard lock(mutex_);
+    return come_;
+  }
+  int most() {
+    const std::lock_guard lock(mutex_);
+    return most_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int inside_ = 0;
+  int most_ = 0;
+  int come_ = 0;
+  bool open_ = false;
+};
+
+TEST(WorkerPoolTest, RunsNoMoreAtATimeThanItMay) {
+  Gate gate;
+  WorkerPool pool({.threads = 16, .running = 3, .waiting = 100});
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(pool.Post([&] { gate.Pass(); }));
+  ASSERT_TRUE(gate.WaitForCome(3));
+  EXPECT_EQ(gate.come(), 3);
+  gate.Open();
+  ASSERT_TRUE(gate.WaitForCome(20));
+  EXPECT_LE(gate.most(), 3);
+}
+
+TEST(WorkerPoolTest, OthersRunForThoseThatWait) {
+  Gate waits;
+  Gate works;
+  WorkerPool pool({.threads = 16, .running = 2, .waiting = 100});
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(pool.Post([&] {
+      const BlockingScope blocking;
+      waits.Pass();
+    }));
+  }
+  // All ten wait, and two more run beside them.
+  ASSERT_TRUE(waits.WaitForCome(10));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(pool.Post([&] { works.Pass(); }));
+  ASSERT_TRUE(works.WaitForCome(2));
+  waits.Open();
+  works.Open();
+}
+
+TEST(WorkerPoolTest, WhatWaitsForTheWorkOfTheSamePoolGetsIt) {
+  // A webhook whose server asks this API server: as deep as there are threads.
+  WorkerPool pool({.threads = 8, .running = 1, .waiting = 100});
+  std::function<void(int)> descend = [&](int depth) {
+    if (depth == 0) return;
+    // Shared: it is being told while the one who waits may already go.
+    const auto done = std::make_shared<std::promise<void>>();
+    ASSERT_TRUE(pool.Post([&descend, done, depth] {
+      descend(depth - 1);
+      done->set_value();
+    }));
+    const BlockingScope blocking;
+    done->get_future().wait();
+  };
+  std::promise<void> done;
+  ASSERT_TRUE(pool.Post([&] {
+    descend(7);
+    done.set_value();
+  }));
+  EXPECT_EQ(done.get_future().wait_for(kPatience), std::future_status::ready);
+}
+
+TEST(WorkerPoolTest, ManyPostersAndManyPiecesOfWork) {
+  constexpr int kPosters = 4;
+  constexpr int kPieces = 5000;
+  std::atomic<int> run{0};
+  std::promise<void> all;
+  WorkerPool pool({.threads = 8, .running = 2, .waiting = kPosters * kPieces});
+  std::vector<std::thread> posters;
+  for (int p = 0; p < kPosters; ++p) {
+    posters.emplace_back([&] {
+      for (int i = 0; i < kPieces; ++i) {
+        const bool waits = i % 7 == 0;
+        pool.Post([&, waits] {
+          if (waits) {
+            const BlockingScope blocking;
+            std::this_thread::yield();
+          }
+          if (run.fetch_add(1) + 1 == kPosters * kPieces) all.set_value();
+        });
+      }
+    });
+  }
+  for (std::thread& poster : posters) poster.join();
+  EXPECT_EQ(all.get_future().wait_for(kPatience), std::future_status::ready);
+  EXPECT_EQ(run.load(), kPosters * kPieces);
+}
+
+TEST(WorkerPoolTest, RefusesWhatIsTooMuchAndWhatComesTooLate) {
+  Gate gate;
+  WorkerPool pool({.threads = 1, .running = 1, .waiting = 2});
+  ASSERT_TRUE(pool.Post([&] { gate.Pass(); }));
+  ASSERT_TRUE(gate.WaitForCome(1));
+  EXPECT_TRUE(pool.Post([] {}));
+  EXPECT_TRUE(pool.Post([] {}));
+  EXPECT_FALSE(pool.Post([] {}));
+  gate.Open();
+  pool.Stop();
+  EXPECT_FALSE(pool.Post([] {}));
+}
+
+}  // namespace
+}  // namespace berth::local
