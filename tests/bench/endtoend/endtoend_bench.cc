@@ -1,0 +1,300 @@
+// What a user of `berth up` waits for, from outside, over HTTPS: start, memory at rest, a Job's way
+// to admission with kubectl and with a plain client, Jobs per second through the whole system.
+//
+//   berth_bench_endtoend BERTH [--kubectl PATH] [--jobs N] [--churn N] [--only PART]
+//
+// Parts: start, kubectl, latency, throughput, churn. Writes are counted with the store's revision.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/bench/endtoend/cluster.h"
+#include "tests/bench/endtoend/observer.h"
+#include "tests/bench/support/load.h"
+
+namespace berth::bench {
+namespace {
+
+constexpr const char* kQueues = "/apis/kueue.x-k8s.io/v1beta2";
+constexpr const char* kWorkloads = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
+constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
+constexpr int kWriters = 8;
+
+struct Options {
+  std::string berth;
+  std::string kubectl;
+  std::string only;
+  int jobs = 2000;
+  int churn = 400;
+
+  bool Wants(const std::string& part) const { return only.empty() || only == part; }
+};
+
+double Milliseconds(Instant from, Instant to) {
+  return std::chrono::duration<double, std::milli>(to - from).count();
+}
+
+void Row(const std::string& what, const std::string& figure) {
+  std::printf("| %-62s | %-46s |\n", what.c_str(), figure.c_str());
+  std::fflush(stdout);
+}
+
+std::string Format(const char* format, double a, double b = 0, double c = 0) {
+  char text[160];
+  std::snprintf(text, sizeof(text), format, a, b, c);  // NOLINT: the formats stand below
+  return text;
+}
+
+Json Job(const std::string& name, const std::string& image) {
+  const Json container{{"name", "c"},
+                       {"image", image},
+                       {"resources", {{"requests", {{"cpu", "1"}, {"memory", "64Mi"}}}}}};
+  return {{"apiVersion", "batch/v1"},
+          {"kind", "Job"},
+          {"metadata", {{"name", name}, {"labels", {{"kueue.x-k8s.io/queue-name", "bench"}}}}},
+          {"spec",
+           {{"suspend", true},
+            {"template",
+             {{"spec", {{"restartPolicy", "Never"}, {"containers", Json::array({container})}}}}}}}};
+}
+
+// One queue with room for `cpus` jobs at a time.
+void MakeQueues(Cluster& cluster, const std::string& cpus) {
+  const auto object = [](const char* kind, const char* name, Json spec) {
+    return Json{{"apiVersion", "kueue.x-k8s.io/v1beta2"},
+                {"kind", kind},
+                {"metadata", {{"name", name}}},
+                {"spec", std::move(spec)}};
+  };
+  const Json resources = Json::array(
+      {{{"name", "cpu"}, {"nominalQuota", cpus}}, {{"name", "memory"}, {"nominalQuota", "100Ti"}}});
+  const Json flavors = Json::array({{{"name", "default"}, {"resources", resources}}});
+  const std::string root = kQueues;
+  cluster.Post(root + "/resourceflavors", object("ResourceFlavor", "default", Json::object()));
+  cluster.Post(
+      root + "/clusterqueues",
+      object("ClusterQueue", "bench",
+             {{"namespaceSelector", Json::object()},
+              {"resourceGroups",
+               Json::array({{{"coveredResources", {"cpu", "memory"}}, {"flavors", flavors}}})}}));
+  cluster.Post(root + "/namespaces/default/localqueues",
+               object("LocalQueue", "bench", {{"clusterQueue", "bench"}}));
+}
+
+bool IsTrue(const Json& object, const char* type) {
+  const auto status = object.find("status");
+  if (status == object.end() || !status->contains("conditions")) return false;
+  for (const Json& condition : (*status)["conditions"]) {
+    if (condition["type"] == type) return condition["status"] == "True";
+  }
+  return false;
+}
+
+// A workload that is admitted, by its job's name.
+std::optional<std::string> Admitted(const Json& workload) {
+  if (!IsTrue(workload, "Admitted")) return std::nullopt;
+  return workload["metadata"]["ownerReferences"][0]["name"].get<std::string>();
+}
+
+std::optional<std::string> Resumed(const Json& job) {
+  if (job["spec"].value("suspend", false)) return std::nullopt;
+  return job["metadata"]["name"].get<std::string>();
+}
+
+std::optional<std::string> Complete(const Json& job) {
+  if (!IsTrue(job, "Complete")) return std::nullopt;
+  return job["metadata"]["name"].get<std::string>();
+}
+
+void MeasureStart(const Options& options) {
+  constexpr int kRounds = 7;
+  std::vector<double> fresh;
+  std::vector<double> again;
+  double idle = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    Cluster cluster(options.berth, {});
+    fresh.push_back(cluster.start_seconds() * 1000);
+    cluster.Restart();
+    again.push_back(cluster.start_seconds() * 1000);
+    if (i > 0) continue;
+    MakeQueues(cluster, "1000");
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    idle = ResidentMegabytes(cluster.process());
+    const double before = CpuSeconds(cluster.process());
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    Row("processor at rest", Format("%.1f %%", (CpuSeconds(cluster.process()) - before) / 5 * 100));
+  }
+  Row("start to ready, empty folder (median of 7; aim < 300 ms)",
+      Format("%.0f ms (%.0f to %.0f)", Percentile(fresh, 0.5), fresh.front(), fresh.back()));
+  Row("start to ready, folder with data",
+      Format("%.0f ms (%.0f to %.0f)", Percentile(again, 0.5), again.front(), again.back()));
+  Row("resident at rest, queues made (aim < 60 MB)", Format("%.0f MB", idle));
+}
+
+void MeasureKubectl(const Options& options) {
+  constexpr int kRounds = 25;
+  if (options.kubectl.empty()) return Row("kubectl create to admitted", "no kubectl given");
+  Cluster cluster(options.berth, {});
+  MakeQueues(cluster, "100000");
+  Observer admitted(cluster, kWorkloads, Admitted);
+  std::vector<double> whole;
+  std::vector<double> alone;
+  std::vector<double> behind;
+  for (int i = -1; i < kRounds; ++i) {  // the first one fills kubectl's cache of what there is
+    const std::string name = "k" + std::to_string(i + 1);
+    const std::string file = cluster.folder() + "/job.json";
+    std::ofstream(file) << Job(name, "none").dump();
+    const Instant start = std::chrono::steady_clock::now();
+    Child kubectl = Child::Run({options.kubectl, "--kubeconfig", cluster.kubeconfig(),
+                                "--cache-dir", cluster.folder() + "/cache", "create", "-f", file},
+                               cluster.folder() + "/kubectl.log");
+    if (kubectl.Wait() != 0) GiveUp("kubectl create failed");
+    const Instant end = std::chrono::steady_clock::now();
+    const Instant seen = admitted.TimeOf(name);
+    if (i < 0) continue;
+    whole.push_back(Milliseconds(start, seen));
+    alone.push_back(Milliseconds(start, end));
+    behind.push_back(Milliseconds(end, seen));
+  }
+  Row("kubectl create to admitted, from kubectl's start (25 jobs)",
+      Format("p50 %.0f ms  p95 %.0f ms", Percentile(whole, 0.5), Percentile(whole, 0.95)));
+  Row("  of which kubectl itself runs",
+      Format("p50 %.0f ms  p95 %.0f ms", Percentile(alone, 0.5), Percentile(alone, 0.95)));
+  Row("  from kubectl's end (below 0: admitted before)",
+      Format("p50 %.0f ms  p95 %.0f ms", Percentile(behind, 0.5), Percentile(behind, 0.95)));
+}
+
+void MeasureLatency(const Options& options) {
+  constexpr int kRounds = 100;
+  Cluster cluster(options.berth, {});
+  MakeQueues(cluster, "100000");
+  Observer admitted(cluster, kWorkloads, Admitted);
+  Observer resumed(cluster, kJobs, Resumed);
+  std::vector<double> to_admitted;
+  std::vector<double> to_resumed;
+  for (int i = -5; i < kRounds; ++i) {
+    const std::string name = "l" + std::to_string(i + 5);
+    const Instant start = std::chrono::steady_clock::now();
+    cluster.Post(kJobs, Job(name, "none"));
+    const Instant seen = admitted.TimeOf(name);
+    const Instant running = resumed.TimeOf(name);
+    if (i < 0) continue;
+    to_admitted.push_back(Milliseconds(start, seen));
+    to_resumed.push_back(Milliseconds(start, running));
+  }
+  Row("create over HTTPS to Admitted (100 jobs, one at a time)",
+      Format("p50 %.1f ms  p95 %.1f ms", Percentile(to_admitted, 0.5),
+             Percentile(to_admitted, 0.95)));
+  Row("create over HTTPS to unsuspended",
+      Format("p50 %.1f ms  p95 %.1f ms", Percentile(to_resumed, 0.5),
+             Percentile(to_resumed, 0.95)));
+}
+
+struct Flood {
+  double created_seconds = 0;
+  double reached_seconds = 0;
+  double server_cpu_seconds = 0;
+  double client_cpu_seconds = 0;
+  double writes = 0;
+};
+
+// Creates `count` jobs with 8 writers and waits until each has `reached`.
+Flood RunFlood(Cluster& cluster, int count, const std::string& image, const char* watched,
+               const Observer::Reached& reached) {
+  Observer observer(cluster, watched, reached);
+  Flood flood;
+  const std::int64_t revision = cluster.Revision();
+  const double server = CpuSeconds(cluster.process());
+  const double client = OwnCpuSeconds();
+  const Instant start = std::chrono::steady_clock::now();
+  const LoadResult load =
+      RunLoad(cluster.client(), {.writers = kWriters, .seconds = 0, .requests = count},
+              [&](int writer, int number) {
+                return JsonRequest(
+                    "POST", kJobs,
+                    Job("f" + std::to_string(writer) + "-" + std::to_string(number), image).dump());
+              });
+  if (load.failed > 0) GiveUp("a create failed: " + load.first_failure);
+  flood.created_seconds = load.seconds;
+  const Instant end = observer.WaitFor(static_cast<std::size_t>(count));
+  flood.reached_seconds = Milliseconds(start, end) / 1000;
+  flood.server_cpu_seconds = CpuSeconds(cluster.process()) - server;
+  flood.client_cpu_seconds = OwnCpuSeconds() - client;
+  flood.writes = static_cast<double>(cluster.Revision() - revision);
+  return flood;
+}
+
+void ShowFlood(const std::string& what, const Flood& flood, int count) {
+  Row(what, Format("%.0f/s (%.1f s)", count / flood.reached_seconds, flood.reached_seconds));
+  Row("  created by 8 writers meanwhile", Format("%.0f/s", count / flood.created_seconds));
+  Row("  writes, processor time of berth and of this client, per job",
+      Format("%.1f writes, %.2f ms, %.2f ms", flood.writes / count,
+             flood.server_cpu_seconds / count * 1000, flood.client_cpu_seconds / count * 1000));
+}
+
+void MeasureThroughput(const Options& options) {
+  Cluster cluster(options.berth, {});
+  MakeQueues(cluster, "1000000");
+  const Flood flood = RunFlood(cluster, options.jobs, "none", kWorkloads, Admitted);
+  ShowFlood("jobs admitted per second, " + std::to_string(options.jobs) + " jobs, quota for all",
+            flood, options.jobs);
+  Row("  resident afterwards", Format("%.0f MB", ResidentMegabytes(cluster.process())));
+}
+
+void MeasureChurn(const Options& options) {
+  Cluster cluster(options.berth, {"--image", "bench/true=/bin/true"});
+  const Json pool{{"apiVersion", "cloud.berth.dev/v1alpha1"},
+                  {"kind", "NodePool"},
+                  {"metadata", {{"name", "bench"}}},
+                  {"spec",
+                   {{"machineType", "a2-highgpu-8g"},
+                    {"zones", {"us-central1-a"}},
+                    {"minNodes", 1},
+                    {"maxNodes", 1},
+                    {"bootSeconds", 0},
+                    {"stock", 1},
+                    {"idleSeconds", 600}}}};
+  cluster.Post("/apis/cloud.berth.dev/v1alpha1/nodepools", pool);
+  MakeQueues(cluster, "32");
+  const Flood flood = RunFlood(cluster, options.churn, "bench/true", kJobs, Complete);
+  ShowFlood("jobs completed per second, " + std::to_string(options.churn) +
+                " real processes, quota for 32",
+            flood, options.churn);
+}
+
+int Run(const Options& options) {
+  if (options.Wants("start")) MeasureStart(options);
+  if (options.Wants("kubectl")) MeasureKubectl(options);
+  if (options.Wants("latency")) MeasureLatency(options);
+  if (options.Wants("throughput")) MeasureThroughput(options);
+  if (options.Wants("churn")) MeasureChurn(options);
+  return 0;
+}
+
+}  // namespace
+}  // namespace berth::bench
+
+int main(int argc, char** argv) {
+  berth::bench::Options options;
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool has_value = i + 1 < words.size();
+    if (words[i] == "--kubectl" && has_value) {
+      options.kubectl = words[++i];
+    } else if (words[i] == "--jobs" && has_value) {
+      options.jobs = std::atoi(words[++i].c_str());
+    } else if (words[i] == "--churn" && has_value) {
+      options.churn = std::atoi(words[++i].c_str());
+    } else if (words[i] == "--only" && has_value) {
+      options.only = words[++i];
+    } else {
+      options.berth = words[i];
+    }
+  }
+  if (options.berth.empty()) berth::bench::GiveUp("which berth? give its path");
+  return berth::bench::Run(options);
+}
