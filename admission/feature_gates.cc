@@ -21,6 +21,11 @@ constexpr NamedGate kGates[] = {
     {"RecomputeAssignmentUponPreemptionTargetsOverlap",
      &FeatureGates::recompute_assignment_upon_preemption_targets_overlap},
     {"SchedulingEquivalenceHashing", &FeatureGates::scheduling_equivalence_hashing},
+    {"TASFailedNodeReplacement", &FeatureGates::tas_failed_node_replacement},
+    {"TASReplaceNodeDueToNotReadyOverFixedTime",
+     &FeatureGates::tas_replace_node_due_to_not_ready_over_fixed_time},
+    {"TASReplaceNodeOnNodeTaints", &FeatureGates::tas_replace_node_on_node_taints},
+    {"TASReplaceNodeOnPodTermination", &FeatureGates::tas_replace_node_on_pod_termination},
     {"TopologyAwareScheduling", &FeatureGates::topology_aware_scheduling},
 };
 

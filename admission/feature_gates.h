@@ -20,6 +20,10 @@ struct FeatureGates {
   bool priority_sorting_within_cohort = true;
   bool recompute_assignment_upon_preemption_targets_overlap = true;
   bool scheduling_equivalence_hashing = true;
+  bool tas_failed_node_replacement = true;
+  bool tas_replace_node_due_to_not_ready_over_fixed_time = false;
+  bool tas_replace_node_on_node_taints = true;
+  bool tas_replace_node_on_pod_termination = true;
   bool topology_aware_scheduling = true;
 
   bool Set(std::string_view name, bool enabled);

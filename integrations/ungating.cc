@@ -182,9 +182,15 @@ class PodSetUngating {
     return ordered;
   }
 
-  // False: the domain is full.
+  bool IsUnhealthy(const Domain& domain) const {
+    const std::vector<std::string>& unhealthy = workload_.status.unhealthy_nodes;
+    return !unhealthy.empty() && levels_.back() == api::kHostnameLabel &&
+           std::find(unhealthy.begin(), unhealthy.end(), domain.values.back()) != unhealthy.end();
+  }
+
+  // False: the domain is full, or takes no pods.
   bool Take(std::size_t domain, const PodPtr& pod, std::vector<Ungating>& out) {
-    if (taken_[domain] >= domains_[domain].count) return false;
+    if (taken_[domain] >= domains_[domain].count || IsUnhealthy(domains_[domain])) return false;
     ++taken_[domain];
     Ungating& one = out.emplace_back();
     one.pod = pod;
@@ -207,9 +213,11 @@ class PodSetUngating {
 };
 
 bool IsWellFormed(const api::TopologyAssignment& assignment) {
-  return std::all_of(
-      assignment.domains.begin(), assignment.domains.end(),
-      [&](const Domain& domain) { return domain.values.size() == assignment.levels.size(); });
+  return !assignment.levels.empty() &&
+         std::all_of(assignment.domains.begin(), assignment.domains.end(),
+                     [&](const Domain& domain) {
+                       return domain.values.size() == assignment.levels.size();
+                     });
 }
 
 }  // namespace

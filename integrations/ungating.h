@@ -9,7 +9,8 @@
 // By rank where every pod has one and those that went already stand where their rank says; else (no
 // index, two pods with one index, a domain that was replaced) each pod takes the first domain with
 // a place left. A domain never gets more pods than the assignment says: a pod that is being deleted
-// keeps its place until it has ended; the place of one that has ended is free again.
+// keeps its place until it has ended; the place of one that has ended is free again. No pod is sent
+// to a node of status.unhealthyNodes: it waits until that node is replaced.
 //
 // Threads: pure functions. Errors: none; a pod without a place stays gated.
 // Source: Kueue pkg/controller/tas/topology_ungater.go.

@@ -5,9 +5,11 @@
 
 #include "admission/controller/admission_metrics.h"
 #include "admission/controller/finalizers.h"
+#include "admission/controller/node_failures.h"
 #include "admission/controller/pending_notes.h"
 #include "admission/controller/queue_reconcilers.h"
 #include "admission/controller/scheduler_loop.h"
+#include "admission/controller/topology_feed.h"
 #include "admission/controller/workload_reconciler.h"
 #include "admission/controller/workload_tally.h"
 #include "admission/controller/workload_writer.h"
@@ -23,6 +25,12 @@ constexpr char kByReservation[] = "reservedIn";  // ClusterQueue
 SchedulerConfig WithListing(SchedulerConfig config) {
   config.listing = SchedulerConfig::Listing::kYes;  // parked workloads are told why
   return config;
+}
+
+NodeFailureOptions NodeOptions(const FeatureGates& gates) {
+  return {.replace_on_pod_termination = gates.tas_replace_node_on_pod_termination,
+          .replace_on_taints = gates.tas_replace_node_on_node_taints,
+          .replace_after_delay = gates.tas_replace_node_due_to_not_ready_over_fixed_time};
 }
 
 bool Uses(const std::vector<api::ResourceGroup>& groups, const std::string& flavor) {
@@ -51,6 +59,7 @@ struct AdmissionControllers::Impl {
   template <typename T>
   void WatchUsed(kube::Controller& controller);
   void WatchCohorts();
+  void OnTopologyFeed(TopologyFeed::Change change);
 
   void AddWorkloadsOf(const api::ClusterQueue& queue);
   void AddAllClusterQueues();
@@ -77,6 +86,8 @@ struct AdmissionControllers::Impl {
   WorkloadWriter writer;
   PendingNotes notes;
   SchedulerLoop loop;
+  TopologyFeed topology_feed;
+  NodeFailures node_failures;
 
   WorkloadReconciler workload_reconciler;
   ClusterQueueReconciler cluster_queue_reconciler;
@@ -113,6 +124,12 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
       writer(manager.client(), workloads),
       notes(workloads, writer, the_events, clock, manager.executor()),
       loop({manager, scheduler, writer, notes, the_events, clock, metrics}),
+      topology_feed(manager, scheduler,
+                    [this](TopologyFeed::Change change) { OnTopologyFeed(change); }),
+      node_failures(manager, writer, the_events, clock, NodeOptions(options.scheduler.gates),
+                    [this](const api::Workload& before, const WorkloadPlan& plan) {
+                      metrics.OnPlan(before, plan, clock.Now());
+                    }),
       workload_reconciler({workloads, local_queues, cluster_queues, writer, the_events, clock},
                           MakeLookup(), options.pods_ready,
                           [this](const api::Workload& before, const WorkloadPlan& plan) {
@@ -139,7 +156,13 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
       check_controller(manager.AddController(check_reconciler, {})),
       topology_controller(manager.AddController(topology_reconciler, {})) {
   AddIndexes();
-  loop.Connect();  // first: the others ask the scheduler
+  const FeatureGates& gates = options.scheduler.gates;
+  topology_feed.Connect(gates.topology_aware_scheduling ? TopologyFeed::Mode::kWithNodes
+                                                        : TopologyFeed::Mode::kAsIs);
+  loop.Connect();  // these first: the others ask the scheduler
+  if (gates.topology_aware_scheduling && gates.tas_failed_node_replacement) {
+    node_failures.Watch(manager.AddController(node_failures, {}));
+  }
   WatchWorkloads();
   WatchLocalQueues();
   WatchClusterQueues();
@@ -333,6 +356,11 @@ void AdmissionControllers::Impl::WatchCohorts() {
   cohorts.AddHandler({.on_add = touch,
                       .on_update = [touch](const auto&, const auto& cohort) { touch(cohort); },
                       .on_delete = touch});
+}
+
+void AdmissionControllers::Impl::OnTopologyFeed(TopologyFeed::Change change) {
+  loop.OnChange();
+  if (change == TopologyFeed::Change::kTopologies) AddAllClusterQueues();
 }
 
 void AdmissionControllers::Impl::AddAllClusterQueues() {

@@ -63,30 +63,17 @@ std::map<std::string, api::ResourceAmounts> RequestsOf(const Decision& decision,
 
 }  // namespace
 
-api::Admission ToAdmission(const Decision& decision, const Vocabulary& vocabulary,
-                           const std::string& cluster_queue) {
-  api::Admission admission{cluster_queue, {}};
-  for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
-    api::PodSetAssignment& assignment = admission.pod_set_assignments.emplace_back();
-    assignment.name = pod_set.name;
-    assignment.count = pod_set.count;
-    for (const FlavorChoice& choice : pod_set.flavors) {
-      assignment.flavors[vocabulary.resources[choice.resource]] = vocabulary.flavors[choice.flavor];
-    }
-    for (const ResourceRequest& request : pod_set.requests) {
-      assignment.resource_usage[vocabulary.resources[request.resource]] = request.amount;
-    }
-    assignment.topology_assignment = pod_set.topology;
-  }
-  return admission;
-}
-
 SchedulerLoop::SchedulerLoop(SchedulerLoopParts parts)
     : parts_(parts),
       workloads_(parts.manager.InformerFor<api::Workload>()),
       local_queues_(parts.manager.InformerFor<api::LocalQueue>()),
       pause_(kShortestPause),
-      self_(std::make_shared<SchedulerLoop*>(this)) {}
+      self_(std::make_shared<SchedulerLoop*>(this)),
+      second_pass_({parts.manager, parts.scheduler, parts.writer, parts.events, parts.clock,
+                    [this](const api::Workload& before, const WorkloadPlan& plan) {
+                      parts_.metrics.OnPlan(before, plan, parts_.clock.Now());
+                    },
+                    [this](const api::ObjectKey& key) { Reapply(key); }}) {}
 
 template <typename T>
 void SchedulerLoop::Feed(void (Scheduler::*apply)(const T&),
@@ -120,6 +107,7 @@ void SchedulerLoop::FeedWorkloads() {
                          .on_update =
                              [this, apply](const auto& before, const auto& object) {
                                apply(object);
+                               ScheduleSecondPass();
                                if (Matters(*before, *object)) Changed();
                              },
                          .on_delete =
@@ -149,7 +137,6 @@ void SchedulerLoop::FeedLocalQueues() {
 
 void SchedulerLoop::Connect() {
   Feed<api::Namespace>(&Scheduler::ApplyNamespace, &Scheduler::ForgetNamespace);
-  Feed<api::Topology>(&Scheduler::ApplyTopology, &Scheduler::ForgetTopology);
   Feed<api::ResourceFlavor>(&Scheduler::ApplyResourceFlavor, &Scheduler::ForgetResourceFlavor);
   Feed<api::AdmissionCheck>(&Scheduler::ApplyAdmissionCheck, &Scheduler::ForgetAdmissionCheck);
   Feed<api::Cohort>(&Scheduler::ApplyCohort, &Scheduler::ForgetCohort);
@@ -172,6 +159,7 @@ void SchedulerLoop::Changed() {
   if (!running_) return;
   pause_ = kShortestPause;
   ScheduleWakeUps();
+  ScheduleSecondPass();
   if (parts_.scheduler.HasHeads()) Kick(Duration::zero());
 }
 
@@ -199,10 +187,31 @@ void SchedulerLoop::ScheduleWakeUps() {
   });
 }
 
+// Workloads that have quota and lack nodes are heads of a cycle when their time has come.
+bool SchedulerLoop::HasHeads() const {
+  if (parts_.scheduler.HasHeads()) return true;
+  const std::optional<WallTime> next = parts_.scheduler.NextSecondPass();
+  return next && *next <= parts_.clock.Now();
+}
+
+void SchedulerLoop::ScheduleSecondPass() {
+  if (!running_) return;
+  const std::optional<WallTime> next = parts_.scheduler.NextSecondPass();
+  if (!next || (second_pass_at_ && *second_pass_at_ <= *next)) return;
+  second_pass_at_ = next;
+  const Duration wait = std::max<Duration>(*next - parts_.clock.Now(), kShortestPause);
+  parts_.manager.executor().PostAfter(wait, [weak = std::weak_ptr(self_), at = *next] {
+    const auto self = weak.lock();
+    if (self == nullptr || (*self)->second_pass_at_ != at) return;
+    (*self)->second_pass_at_.reset();
+    (*self)->Kick(Duration::zero());
+  });
+}
+
 void SchedulerLoop::RunCycle() {
   cycle_posted_ = false;
   // A finished write kicks again.
-  if (!running_ || open_writes_ >= kMaxOpenWrites || !parts_.scheduler.HasHeads()) return;
+  if (!running_ || open_writes_ >= kMaxOpenWrites || !HasHeads()) return;
   ++cycle_count_;
   const SteadyTime start = parts_.clock.SteadyNow();
   const CycleResult result = parts_.scheduler.RunCycle(parts_.clock.Now());
@@ -215,6 +224,7 @@ void SchedulerLoop::RunCycle() {
   parts_.metrics.OnCycle(admitted, span);
   const Progress progress = Perform(result);
   ScheduleWakeUps();
+  ScheduleSecondPass();
   if (!parts_.scheduler.HasHeads()) return;
   if (progress == Progress::kSome) {
     pause_ = kShortestPause;
@@ -227,6 +237,12 @@ void SchedulerLoop::RunCycle() {
 SchedulerLoop::Progress SchedulerLoop::Perform(const CycleResult& result) {
   Progress progress = Progress::kNone;
   for (const Decision& decision : result.decisions) {
+    if (decision.second_pass) {
+      if (second_pass_.Perform(decision) == SecondPass::Progress::kSome) {
+        progress = Progress::kSome;
+      }
+      continue;
+    }
     // A head that was parked makes room for the next one.
     if (decision.to == queue::Destination::kInadmissible) progress = Progress::kSome;
     switch (decision.outcome) {
@@ -260,7 +276,7 @@ void SchedulerLoop::WriteReservation(const std::shared_ptr<const Decision>& deci
                                      const api::Workload& base, int attempt) {
   const std::string& queue = parts_.scheduler.state().queue(decision->cluster_queue).name;
   api::WorkloadStatus status = base.status;
-  ReserveQuota(status, ToAdmission(*decision, parts_.scheduler.vocabulary(), queue),
+  ReserveQuota(status, AdmissionOf(*decision, parts_.scheduler.vocabulary(), queue),
                decision->checks, base.meta.generation, parts_.clock.Now());
   parts_.writer.ApplyStatus(
       base, status,
@@ -397,7 +413,9 @@ void SchedulerLoop::NoteParkedOnArrival(const api::Workload& workload) {
 void SchedulerLoop::NoteParked(const CycleResult& result) {
   if (result.bulk_parked.empty()) return;
   std::map<ClusterQueueId, const Decision*> by_queue;
-  for (const Decision& decision : result.decisions) by_queue[decision.cluster_queue] = &decision;
+  for (const Decision& decision : result.decisions) {
+    if (!decision.second_pass) by_queue[decision.cluster_queue] = &decision;
+  }
   for (const api::ObjectKey& key : parts_.scheduler.Keys(result.bulk_parked)) {
     const auto workload = workloads_.Get(key);
     if (workload == nullptr) continue;

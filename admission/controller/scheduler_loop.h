@@ -23,6 +23,7 @@
 #include <string>
 
 #include "admission/controller/pending_notes.h"
+#include "admission/controller/second_pass.h"
 #include "admission/controller/workload_writer.h"
 #include "admission/scheduler.h"
 #include "base/clock.h"
@@ -56,6 +57,8 @@ class SchedulerLoop {
   // Begins to decide; on the leader, when the informers have synced.
   void Start();
   void Stop() { running_ = false; }
+  // The scheduler was told of something that may let a head move.
+  void OnChange() { Changed(); }
 
   // Nothing is open: no heads that could move, no writes, no wake-ups.
   bool idle() const;
@@ -72,7 +75,9 @@ class SchedulerLoop {
   void Changed();  // something that may let a head move
   void Kick(Duration delay);
   void RunCycle();
+  bool HasHeads() const;
   void ScheduleWakeUps();
+  void ScheduleSecondPass();
   Progress Perform(const CycleResult& result);
   void Reserve(const Decision& decision);
   void WriteReservation(const std::shared_ptr<const Decision>& decision, const api::Workload& base,
@@ -101,10 +106,8 @@ class SchedulerLoop {
   // Why the last of a shape was parked in a queue; those that come after it wait for the same.
   std::map<std::pair<ClusterQueueId, std::uint64_t>, PendingNote> parked_shapes_;
   std::shared_ptr<SchedulerLoop*> self_;
+  SecondPass second_pass_;
+  std::optional<WallTime> second_pass_at_;  // a cycle is posted for then
 };
-
-// status.admission for an admitted decision.
-api::Admission ToAdmission(const Decision& decision, const Vocabulary& vocabulary,
-                           const std::string& cluster_queue);
 
 }  // namespace berth::admission

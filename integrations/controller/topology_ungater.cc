@@ -55,12 +55,10 @@ struct TopologyUngater::Writes {
 TopologyUngater::TopologyUngater(kube::Manager& manager, std::size_t max_in_flight)
     : manager_(manager),
       max_in_flight_(std::max<std::size_t>(max_in_flight, 1)),
-      workloads_(manager.InformerFor<api::Workload>()),
-      topologies_(manager.InformerFor<api::Topology>()) {}
+      workloads_(manager.InformerFor<api::Workload>()) {}
 
 void TopologyUngater::Watch(kube::Controller& controller) {
   controller_ = &controller;
-  topologies_.AddHandler({.on_add = [this](const auto&) { Open(); }});
   const auto changed = [this](const auto& workload) {
     if (!IsPlacedByTopology(*workload)) return;
     Open();

@@ -5,8 +5,8 @@
 // are handled together. Every write is answered before the workload is looked at again; a write
 // whose outcome is unknown is read back first, so that no pod is counted in two domains.
 //
-// The Pod informer starts with the first Topology, or the first workload that was placed by one: a
-// cluster without topologies does not pay for a copy of all its pods.
+// The Pod informer starts with the first workload that was placed by topology: a cluster without
+// topologies does not pay for a copy of all its pods.
 //
 // Threads: the manager's Executor. Errors: of the API; the work queue repeats the workload.
 #pragma once
@@ -19,7 +19,6 @@
 #include <string_view>
 #include <vector>
 
-#include "api/queues.h"
 #include "integrations/ungating.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/reconciler.h"
@@ -42,7 +41,7 @@ class TopologyUngater final : public kube::Reconciler {
  private:
   struct Writes;  // those of one look
 
-  void Open();  // once there is a topology
+  void Open();  // once a workload needs it
   void AddWorkloadOf(const api::Pod& pod);
   void LetGo(const api::ObjectKey& key, Done done);
   void ReadBack(const api::ObjectKey& key, std::vector<api::ObjectKey> pods, Done done);
@@ -53,7 +52,6 @@ class TopologyUngater final : public kube::Reconciler {
   kube::Manager& manager_;
   std::size_t max_in_flight_;
   kube::Informer<api::Workload>& workloads_;
-  kube::Informer<api::Topology>& topologies_;
   kube::Informer<api::Pod>* pods_ = nullptr;  // null: not needed so far
   kube::Controller* controller_ = nullptr;
   // By workload: pods of which nobody knows whether they were let go.

@@ -132,6 +132,17 @@ TEST(UngatingStandingTest, PodsOfOtherPodSetsAreLeftAlone) {
   EXPECT_TRUE(PlanUngating(Placed("r1:1", 1), {pod}).empty());
 }
 
+// Its node is being replaced: the pod would only be lost.
+TEST(UngatingStandingTest, NoPodGoesToAnUnhealthyNode) {
+  api::Workload workload = Placed("n1:1 n2:1", 2);
+  workload.status.admission->pod_set_assignments[0].topology_assignment->levels = {
+      api::kHostnameLabel};
+  workload.status.unhealthy_nodes = {"n1"};
+  const auto plan = PlanUngating(workload, {PodOf("0", 0), PodOf("1", 1)});
+  ASSERT_EQ(plan.size(), 1U);
+  EXPECT_EQ(plan[0].node_labels.at(api::kHostnameLabel), "n2");
+}
+
 // Leader and workers of a group count their indexes together, the leader first.
 TEST(UngatingGroupTest, WorkersCountOnAfterTheLeader) {
   api::Workload workload = Placed("r1:1 r2:1", 2);

@@ -9,6 +9,7 @@
 #include "local/cluster/fields.h"
 #include "tests/scenarios/lookup.h"
 #include "tests/scenarios/short_forms.h"
+#include "tests/scenarios/topology_words.h"
 
 namespace berth::scenarios {
 namespace {
@@ -178,6 +179,7 @@ std::optional<Status> Act(sim::SimWorld& world, const Step& step) {
           {"condition", SetCondition},
           {"answer", AnswerCheck},
           {"fault", SetFault},
+          {"kill", KillPods},
       };
   const auto action = kActions.find(step.verb());
   if (action == kActions.end()) return std::nullopt;

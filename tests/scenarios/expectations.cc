@@ -11,6 +11,7 @@
 #include "tests/scenarios/lookup.h"
 #include "tests/scenarios/short_forms.h"
 #include "tests/scenarios/told_why.h"
+#include "tests/scenarios/topology_words.h"
 
 namespace berth::scenarios {
 namespace {
@@ -323,10 +324,20 @@ Result<Finding> WhyIs(sim::SimWorld& world, const Chronicle&, const Step& step) 
 Result<Finding> Examine(sim::SimWorld& world, const Chronicle& chronicle, const Step& step) {
   using Examiner = std::function<Result<Finding>(sim::SimWorld&, const Chronicle&, const Step&)>;
   static const std::map<std::string, Examiner, std::less<>> kSubjects{
-      {"check", CheckIs},   {"provreqs", RequestCount}, {"nodes", NodeCount},
-      {"pods", PodCount},   {"count", ObjectCount},     {"event", EventIs},
-      {"usage", UsageIs},   {"reservation", UsageIs},   {"counts", CountsAre},
-      {"flavor", FlavorIs}, {"order", OrderIs},         {"why", WhyIs},
+      {"check", CheckIs},
+      {"provreqs", RequestCount},
+      {"nodes", NodeCount},
+      {"pods", PodCount},
+      {"count", ObjectCount},
+      {"event", EventIs},
+      {"usage", UsageIs},
+      {"reservation", UsageIs},
+      {"counts", CountsAre},
+      {"flavor", FlavorIs},
+      {"order", OrderIs},
+      {"why", WhyIs},
+      {"placed", [](sim::SimWorld& where, const Chronicle&,
+                    const Step& asked) { return PlacementIs(where, asked); }},
   };
   const auto subject = kSubjects.find(step.plain(0));
   return subject == kSubjects.end() ? ObjectIs(world, chronicle, step)

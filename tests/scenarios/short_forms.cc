@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "tests/scenarios/job_form.h"
+#include "tests/scenarios/topology_words.h"
 
 namespace berth::scenarios {
 namespace {
@@ -73,6 +74,7 @@ Objects MakeFlavor(const Step& step) {
   for (const std::string& text : step.GetAll("tolerate")) {
     spec["tolerations"].push_back(TolerationOf(text));
   }
+  if (const auto name = step.Find("topology")) spec["topologyName"] = *name;
   if (!spec.empty()) object["spec"] = std::move(spec);
   return std::vector<Json>{object};
 }
@@ -294,6 +296,8 @@ std::optional<Objects> MakeObjects(const Step& step) {
       {"pool", MakePool},
       {"node", MakeNode},
       {"job", MakeJob},
+      {"topology", MakeTopology},
+      {"pod", MakePod},
   };
   const auto form = kForms.find(step.verb());
   if (form == kForms.end()) return std::nullopt;

@@ -1,0 +1,253 @@
+#include "admission/controller/node_failures.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "base/log/log.h"
+#include "base/rfc3339.h"
+
+namespace berth::admission {
+namespace {
+
+using kube::Json;
+
+constexpr Duration kBatch = std::chrono::milliseconds(100);
+constexpr char kByNode[] = "nodeFailures/node";        // workloads: nodes they were placed on
+constexpr char kByBoundNode[] = "nodeFailures/bound";  // pods of placed workloads: spec.nodeName
+constexpr char kBySelector[] =
+    "nodeFailures/selector";  // those let go: the hostname they must have
+constexpr char kFieldManager[] = "kueue";
+
+constexpr char kTerminated[] = "Pod terminated by Kueue NodeController due to node taint";
+
+std::optional<api::ObjectKey> WorkloadKeyOf(const api::Pod& pod) {
+  const std::string* name = api::FindValue(pod.meta.annotations, api::kWorkloadAnnotation);
+  if (name == nullptr) return std::nullopt;
+  return api::ObjectKey{pod.meta.namespace_name, *name};
+}
+
+bool IsOver(const api::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
+
+// The node that a pod was let go for and is not bound to; empty: none.
+std::string AwaitedNode(const api::Pod& pod) {
+  if (!pod.spec.node_name.empty() || IsOver(pod)) return "";
+  const auto& gates = pod.spec.scheduling_gates;
+  if (std::find(gates.begin(), gates.end(), api::kTopologyGate) != gates.end()) return "";
+  const std::string* host = api::FindValue(pod.spec.node_selector, api::kHostnameLabel);
+  return host == nullptr ? "" : *host;
+}
+
+bool IsWell(const api::Node& node) {
+  return api::IsTrue(node.conditions, "Ready") && node.taints.empty();
+}
+
+}  // namespace
+
+NodeFailures::NodeFailures(kube::Manager& manager, WorkloadWriter& writer,
+                           kube::EventRecorder& events, const Clock& clock,
+                           const NodeFailureOptions& options, Observer observer)
+    : manager_(manager),
+      writer_(writer),
+      events_(events),
+      clock_(clock),
+      options_(options),
+      observer_(std::move(observer)),
+      workloads_(manager.InformerFor<api::Workload>()),
+      flavors_(manager.InformerFor<api::ResourceFlavor>()),
+      topologies_(manager.InformerFor<api::Topology>()) {}
+
+void NodeFailures::Watch(kube::Controller& controller) {
+  controller_ = &controller;
+  workloads_.AddIndex(kByNode, NodesOf);
+  topologies_.AddHandler({.on_add = [this](const auto&) { Open(); }});
+  workloads_.AddHandler({.on_add = [this](const auto& workload) { OnWorkload(*workload); },
+                         .on_update =
+                             [this](const auto& before, const auto& workload) {
+                               if (before->status.admission != workload->status.admission ||
+                                   before->status.unhealthy_nodes !=
+                                       workload->status.unhealthy_nodes ||
+                                   api::IsTrue(before->status.conditions, api::kAdmitted) !=
+                                       api::IsTrue(workload->status.conditions, api::kAdmitted)) {
+                                 OnWorkload(*workload);
+                               }
+                             }});
+}
+
+void NodeFailures::Open() {
+  if (nodes_ != nullptr) return;
+  nodes_ = &manager_.InformerFor<api::Node>();
+  pods_ = &manager_.InformerFor<api::Pod>();
+  WatchNodes();
+  WatchPods();
+}
+
+void NodeFailures::WatchNodes() {
+  const auto add = [this](const auto& node) { controller_->Add(node->meta.key()); };
+  nodes_->AddHandler({.on_add =
+                          [add](const auto& node) {
+                            if (!IsWell(*node)) add(node);
+                          },
+                      .on_update =
+                          [add](const auto& before, const auto& node) {
+                            if (api::IsTrue(before->conditions, "Ready") !=
+                                    api::IsTrue(node->conditions, "Ready") ||
+                                before->taints != node->taints) {
+                              add(node);
+                            }
+                          },
+                      .on_delete = add});
+  // What failed while nobody looked: the nodes that are named and not there.
+  nodes_->OnSynced([this] {
+    for (const auto& [key, workload] : workloads_.objects()) OnWorkload(*workload);
+  });
+}
+
+void NodeFailures::WatchPods() {
+  pods_->AddIndex(kByBoundNode, [](const api::Pod& pod) {
+    if (pod.spec.node_name.empty() || !WorkloadKeyOf(pod)) return std::vector<std::string>{};
+    return std::vector{pod.spec.node_name};
+  });
+  pods_->AddIndex(kBySelector, [](const api::Pod& pod) {
+    const std::string node = WorkloadKeyOf(pod) ? AwaitedNode(pod) : "";
+    return node.empty() ? std::vector<std::string>{} : std::vector{node};
+  });
+  const auto look = [this](const api::Pod& pod, bool is_gone) {
+    if (!WorkloadKeyOf(pod)) return;
+    std::string node = AwaitedNode(pod);
+    if (is_gone || pod.meta.deletion_timestamp || IsOver(pod)) node = pod.spec.node_name;
+    if (!node.empty()) controller_->AddAfter({"", node}, kBatch);
+  };
+  pods_->AddHandler({.on_add = [look](const auto& pod) { look(*pod, false); },
+                     .on_update = [look](const auto&, const auto& pod) { look(*pod, false); },
+                     .on_delete = [look](const auto& pod) { look(*pod, true); }});
+}
+
+// Placed on a node that is not well, or named one that is well again.
+void NodeFailures::OnWorkload(const api::Workload& workload) {
+  if (nodes_ == nullptr || !nodes_->has_synced()) return;
+  for (const std::string& name : NodesOf(workload)) {
+    const auto node = nodes_->Get({"", name});
+    const auto& unhealthy = workload.status.unhealthy_nodes;
+    const bool is_named = std::find(unhealthy.begin(), unhealthy.end(), name) != unhealthy.end();
+    if (node == nullptr || IsWell(*node) == is_named) controller_->Add({"", name});
+  }
+}
+
+// Those that were placed there, and those whose pods were sent there.
+std::vector<std::shared_ptr<const api::Workload>> NodeFailures::WorkloadsOf(
+    const std::string& node) const {
+  std::set<api::ObjectKey> keys;
+  for (const auto& workload : workloads_.ByIndex(kByNode, node)) {
+    keys.insert(workload->meta.key());
+  }
+  for (const auto& pod : pods_->ByIndex(kBySelector, node)) keys.insert(*WorkloadKeyOf(*pod));
+  std::vector<std::shared_ptr<const api::Workload>> found;
+  for (const api::ObjectKey& key : keys) {
+    const auto workload = workloads_.Get(key);
+    if (workload != nullptr && !NodesOf(*workload).empty()) found.push_back(workload);
+  }
+  return found;
+}
+
+WorkloadOnNode NodeFailures::Observe(const api::Workload& workload, const std::string& node) const {
+  WorkloadOnNode on_node;
+  on_node.workload = &workload;
+  const auto take = [&workload](const auto& pods, std::vector<api::Pod>& into) {
+    for (const auto& pod : pods) {
+      if (WorkloadKeyOf(*pod) == workload.meta.key()) into.push_back(*pod);
+    }
+  };
+  take(pods_->ByIndex(kByBoundNode, node), on_node.bound);
+  take(pods_->ByIndex(kBySelector, node), on_node.waiting);
+  return on_node;
+}
+
+void NodeFailures::Reconcile(const api::ObjectKey& key, Done done) {
+  if (nodes_ == nullptr || !nodes_->has_synced() || !pods_->has_synced()) {
+    return done(kube::NextLook{nodes_ == nullptr ? std::nullopt : std::optional(kBatch)});
+  }
+  const auto node = nodes_->Get({"", key.name});
+  const FlavorLookup flavors = [this](const std::string& name) {
+    return flavors_.Get({"", name}).get();
+  };
+  std::vector<kube::Step> steps;
+  kube::NextLook next;
+  for (const auto& workload : WorkloadsOf(key.name)) {
+    const WorkloadOnNode on_node = Observe(*workload, key.name);
+    const NodeVerdict verdict =
+        JudgeNode(key.name, node.get(), on_node, flavors, options_, clock_.Now());
+    if (verdict.look_again && (!next.after || *verdict.look_again < *next.after)) {
+      next.after = verdict.look_again;
+    }
+    WorkloadPlan plan = PlanNodeHealth(*workload, key.name, verdict.health, clock_.Now());
+    const bool is_evicted = !plan.events.empty();
+    if (plan.status) steps.push_back(StatusStep(workload, std::move(plan)));
+    if (!verdict.fail_waiting || is_evicted) continue;
+    for (const api::Pod& pod : on_node.waiting) {
+      if (pod.phase == "Pending") steps.push_back(FailPodStep(pod));
+    }
+  }
+  kube::RunSteps(std::move(steps), [done = std::move(done), next](const Status& status) {
+    if (!status) return done(status.error());
+    done(next);
+  });
+}
+
+kube::Step NodeFailures::StatusStep(const std::shared_ptr<const api::Workload>& workload,
+                                    WorkloadPlan plan) {
+  return [this, workload, plan = std::move(plan)](std::function<void(Status)> next) {
+    writer_.ApplyStatus(*workload, *plan.status,
+                        [this, workload, plan, next = std::move(next)](const Status& written) {
+                          if (!written && written.error().code != ErrorCode::kNotFound)
+                            return next(written);
+                          LogInfo(
+                              "nodes of a workload changed their health",
+                              {{"workload", workload->meta.key().ToString()},
+                               {"unhealthy", std::to_string(plan.status->unhealthy_nodes.size())}});
+                          for (const PlannedEvent& event : plan.events) {
+                            events_.Record(kube::ReferenceTo(*workload), kube::EventType::kNormal,
+                                           event.reason, "Evicted", event.message);
+                          }
+                          next(OkStatus());
+                        });
+  };
+}
+
+// It will never be bound where it was sent; its job makes another one.
+kube::Step NodeFailures::FailPodStep(const api::Pod& pod) {
+  Json condition = {{"type", "TerminatedByKueue"},
+                    {"status", "True"},
+                    {"reason", "UnschedulableOnAssignedNode"},
+                    {"message", kTerminated},
+                    {"lastTransitionTime", FormatTime(CutToSeconds(clock_.Now()))}};
+  Json applied = {
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata",
+       {{"name", pod.meta.name}, {"namespace", pod.meta.namespace_name}, {"uid", pod.meta.uid}}},
+      {"status", {{"phase", "Failed"}, {"conditions", Json::array({condition})}}}};
+  return [this, applied = std::move(applied), key = pod.meta.key(),
+          reference = kube::ReferenceTo(pod)](std::function<void(Status)> next) {
+    manager_.client().Patch(
+        api::KindOf<api::Pod>(), key, kube::PatchType::kApply, applied,
+        {.field_manager = kFieldManager, .force = kube::Force::kYes, .subresource = "status"},
+        [this, reference, next = std::move(next)](const Result<kube::JsonPtr>& answer) {
+          if (!answer && answer.error().code != ErrorCode::kNotFound &&
+              answer.error().code != ErrorCode::kConflict) {
+            return next(answer.error());
+          }
+          if (answer && *answer != nullptr) pods_->Ingest(**answer);
+          events_.Record(reference, kube::EventType::kNormal, "PodTerminatedByKueue",
+                         "PodTerminated", kTerminated);
+          next(OkStatus());
+        });
+  };
+}
+
+}  // namespace berth::admission

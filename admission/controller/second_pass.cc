@@ -1,0 +1,127 @@
+#include "admission/controller/second_pass.h"
+
+#include <utility>
+
+#include "admission/lifecycle/node_failure.h"
+#include "admission/messages.h"
+#include "api/reasons.h"
+#include "base/log/log.h"
+
+namespace berth::admission {
+namespace {
+
+constexpr Duration kConflictWait = std::chrono::milliseconds(5);
+constexpr int kMaxConflicts = 6;
+
+// Whether a placement decided on `before` is good for `after` too.
+bool RestsOnTheSame(const api::Workload& before, const api::Workload& after) {
+  return before.meta.uid == after.meta.uid && !after.meta.deletion_timestamp &&
+         NeedsSecondPass(after) && before.status.admission == after.status.admission &&
+         before.status.unhealthy_nodes == after.status.unhealthy_nodes;
+}
+
+}  // namespace
+
+void TakePlacement(const api::Admission& decided, api::Admission& admission) {
+  for (api::PodSetAssignment& assigned : admission.pod_set_assignments) {
+    for (const api::PodSetAssignment& source : decided.pod_set_assignments) {
+      if (source.name != assigned.name) continue;
+      assigned.topology_assignment = source.topology_assignment;
+      assigned.delayed_topology_request = source.delayed_topology_request;
+    }
+  }
+}
+
+SecondPass::SecondPass(SecondPassParts parts)
+    : parts_(std::move(parts)),
+      workloads_(parts_.manager.InformerFor<api::Workload>()),
+      self_(std::make_shared<SecondPass*>(this)) {}
+
+SecondPass::Progress SecondPass::Perform(const Decision& decision) {
+  switch (decision.outcome) {
+    case Outcome::kAdmitted:
+    case Outcome::kQuotaReserved:
+      Place(std::make_shared<const Decision>(decision), *decision.object, 0);
+      return Progress::kSome;
+    case Outcome::kEvictForNodeFailure: Evict(decision); return Progress::kSome;
+    default: break;
+  }
+  const std::string& queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
+  parts_.events.Record(
+      kube::ReferenceTo(*decision.object), kube::EventType::kWarning, "SecondPassFailed",
+      "SecondPass",
+      TruncateEventMessage(PendingMessage(decision, parts_.scheduler.vocabulary(), queue)));
+  return Progress::kNone;
+}
+
+void SecondPass::Place(const DecisionPtr& decision, const api::Workload& base, int attempt) {
+  const std::string& queue = parts_.scheduler.state().queue(decision->cluster_queue).name;
+  api::WorkloadStatus status = base.status;
+  TakePlacement(AdmissionOf(*decision, parts_.scheduler.vocabulary(), queue), *status.admission);
+  status.unhealthy_nodes.clear();
+  parts_.writer.ApplyStatus(
+      base, status, [weak = std::weak_ptr(self_), decision, attempt](const Status& written) {
+        const auto self = weak.lock();
+        if (self == nullptr || written) return;
+        SecondPass& pass = **self;
+        if (written.error().code == ErrorCode::kConflict && attempt < kMaxConflicts) {
+          return pass.PlaceAgain(decision, attempt + 1);
+        }
+        pass.Fail(decision->object->meta.key(), written.error());
+      });
+}
+
+void SecondPass::PlaceAgain(const DecisionPtr& decision, int attempt) {
+  const api::ObjectKey key = decision->object->meta.key();
+  parts_.manager.executor().PostAfter(
+      kConflictWait * (1 << attempt), [weak = std::weak_ptr(self_), decision, key, attempt] {
+        const auto self = weak.lock();
+        if (self == nullptr) return;
+        (*self)->parts_.manager.client().Get(
+            api::KindOf<api::Workload>(), key,
+            [weak, decision, key, attempt](const Result<kube::JsonPtr>& answer) {
+              const auto still = weak.lock();
+              if (still == nullptr) return;
+              SecondPass& pass = **still;
+              if (answer && *answer != nullptr) pass.workloads_.Ingest(**answer);
+              const auto fresh = pass.workloads_.Get(key);
+              if (answer && fresh != nullptr && RestsOnTheSame(*decision->object, *fresh)) {
+                return pass.Place(decision, *fresh, attempt);
+              }
+              pass.Fail(key, answer ? Error{ErrorCode::kConflict, "the workload has changed"}
+                                    : answer.error());
+            });
+      });
+}
+
+void SecondPass::Evict(const Decision& decision) {
+  const api::ObjectKey key = decision.object->meta.key();
+  const auto current = workloads_.Get(key);
+  if (current == nullptr || !NeedsSecondPass(*current)) return parts_.reapply(key);
+  const Eviction eviction = NoReplacement(*current);
+  WorkloadPlan plan;
+  plan.status = current->status;
+  admission::Evict(*plan.status, eviction, current->meta.generation, parts_.clock.Now());
+  plan.events.push_back(
+      {PlannedEvent::Type::kNormal, "EvictedDueTo" + eviction.reason, eviction.message});
+  parts_.writer.ApplyStatus(
+      *current, *plan.status, [weak = std::weak_ptr(self_), current, plan](const Status& written) {
+        const auto self = weak.lock();
+        if (self == nullptr) return;
+        SecondPass& pass = **self;
+        if (!written) return pass.Fail(current->meta.key(), written.error());
+        const PlannedEvent& event = plan.events.front();
+        pass.parts_.events.Record(kube::ReferenceTo(*current), kube::EventType::kNormal,
+                                  event.reason, "Evicted", event.message);
+        pass.parts_.on_evicted(*current, plan);
+      });
+}
+
+void SecondPass::Fail(const api::ObjectKey& key, const Error& error) {
+  if (error.code == ErrorCode::kNotFound) return;  // its deletion is on its way to the informer
+  LogWarning("second pass not written, will be decided again",
+             {{"workload", key.ToString()}, {"error", error.message}});
+  parts_.reapply(key);
+}
+
+}  // namespace berth::admission

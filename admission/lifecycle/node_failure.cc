@@ -1,0 +1,170 @@
+#include "admission/lifecycle/node_failure.h"
+
+#include <algorithm>
+#include <set>
+
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "base/strings.h"
+
+namespace berth::admission {
+namespace {
+
+using Health = NodeVerdict::Health;
+
+constexpr char kReady[] = "Ready";
+
+bool IsOver(const api::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
+
+bool HoldsNodes(const api::Workload& workload) {
+  const auto& conditions = workload.status.conditions;
+  return workload.status.admission && api::IsTrue(conditions, api::kQuotaReserved) &&
+         api::IsTrue(conditions, api::kAdmitted) && !api::IsTrue(conditions, api::kFinished) &&
+         !api::IsTrue(conditions, api::kEvicted);
+}
+
+bool NamesNode(const api::PodSetAssignment& assigned, const std::string& name) {
+  const auto& topology = assigned.topology_assignment;
+  if (!topology || topology->levels.empty() || topology->levels.back() != api::kHostnameLabel) {
+    return false;
+  }
+  return std::any_of(topology->domains.begin(), topology->domains.end(), [&](const auto& domain) {
+    return domain.count > 0 && !domain.values.empty() && domain.values.back() == name;
+  });
+}
+
+// What the pods of one pod set tolerate once they run: as the template, its flavors and the checks
+// say.
+std::vector<api::Toleration> TolerationsOf(const api::Workload& workload,
+                                           const api::PodSetAssignment& assigned,
+                                           const FlavorLookup& flavors) {
+  std::vector<api::Toleration> all;
+  const auto add = [&all](const std::vector<api::Toleration>& some) {
+    all.insert(all.end(), some.begin(), some.end());
+  };
+  for (const api::PodSet& pods : workload.spec.pod_sets) {
+    if (pods.name == assigned.name) add(pods.pod_template.spec.tolerations);
+  }
+  std::set<std::string> names;
+  for (const auto& [resource, flavor] : assigned.flavors) names.insert(flavor);
+  for (const std::string& name : names) {
+    if (const api::ResourceFlavor* flavor = flavors(name)) add(flavor->tolerations);
+  }
+  for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
+    for (const api::PodSetUpdate& update : check.pod_set_updates) {
+      if (update.name == assigned.name) add(update.tolerations);
+    }
+  }
+  return all;
+}
+
+// Whether a taint keeps pods of the workload from the node, now or after a while.
+bool IsTaintedFor(const std::string& name, const api::Node& node, const api::Workload& workload,
+                  const FlavorLookup& flavors) {
+  for (const api::PodSetAssignment& assigned : workload.status.admission->pod_set_assignments) {
+    if (!NamesNode(assigned, name)) continue;
+    const std::vector<api::Toleration> tolerations = TolerationsOf(workload, assigned, flavors);
+    for (const api::Taint& taint : node.taints) {
+      if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") continue;
+      const bool for_good =
+          std::any_of(tolerations.begin(), tolerations.end(), [&taint](const auto& toleration) {
+            return !toleration.toleration_seconds && api::Tolerates(toleration, taint);
+          });
+      if (!for_good) return true;
+    }
+  }
+  return false;
+}
+
+// A node that takes no (further) pods: those that run there may go on.
+NodeVerdict UnlessPodsRun(const WorkloadOnNode& on_node) {
+  const bool runs = std::any_of(on_node.bound.begin(), on_node.bound.end(), [](const auto& pod) {
+    return !pod.meta.deletion_timestamp && !IsOver(pod);
+  });
+  return {runs ? Health::kHealthy : Health::kUnhealthy, !runs, std::nullopt};
+}
+
+NodeVerdict JudgeNotReady(const api::Condition& ready, const WorkloadOnNode& on_node,
+                          const NodeFailureOptions& options, WallTime now) {
+  const Duration left = options.delay - (now - ready.last_transition_time);
+  if (!options.replace_on_pod_termination || options.replace_after_delay) {
+    if (left <= Duration::zero()) return {Health::kUnhealthy, true, std::nullopt};
+  }
+  if (!options.replace_on_pod_termination) return {Health::kHealthy, false, left};
+  NodeVerdict verdict = UnlessPodsRun(on_node);
+  if (options.replace_after_delay && verdict.health == Health::kHealthy) verdict.look_again = left;
+  return verdict;
+}
+
+}  // namespace
+
+std::vector<std::string> NodesOf(const api::Workload& workload) {
+  if (!HoldsNodes(workload)) return {};
+  std::set<std::string> names;
+  for (const api::PodSetAssignment& assigned : workload.status.admission->pod_set_assignments) {
+    const auto& topology = assigned.topology_assignment;
+    if (!topology || topology->levels.empty() || topology->levels.back() != api::kHostnameLabel) {
+      continue;
+    }
+    for (const auto& domain : topology->domains) {
+      if (domain.count > 0 && !domain.values.empty()) names.insert(domain.values.back());
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+NodeVerdict JudgeNode(const std::string& name, const api::Node* node, const WorkloadOnNode& on_node,
+                      const FlavorLookup& flavors, const NodeFailureOptions& options,
+                      WallTime now) {
+  const api::Workload& workload = *on_node.workload;
+  const auto& assignments = workload.status.admission->pod_set_assignments;
+  const bool is_assigned =
+      std::any_of(assignments.begin(), assignments.end(),
+                  [&name](const auto& assigned) { return NamesNode(assigned, name); });
+  // Its pods have been moved elsewhere: what still waits for this node waits for nothing.
+  if (!is_assigned) return {Health::kHealthy, true, std::nullopt};
+  const api::Condition* ready =
+      node == nullptr ? nullptr : api::FindCondition(node->conditions, kReady);
+  if (ready == nullptr) return {Health::kUnhealthy, true, std::nullopt};
+  if (ready->status != api::ConditionStatus::kTrue) {
+    return JudgeNotReady(*ready, on_node, options, now);
+  }
+  if (!options.replace_on_taints || !IsTaintedFor(name, *node, workload, flavors)) return {};
+  return UnlessPodsRun(on_node);
+}
+
+WorkloadPlan PlanNodeHealth(const api::Workload& workload, const std::string& name, Health health,
+                            WallTime now) {
+  WorkloadPlan plan;
+  const std::vector<std::string>& unhealthy = workload.status.unhealthy_nodes;
+  const bool is_named = std::find(unhealthy.begin(), unhealthy.end(), name) != unhealthy.end();
+  if (is_named == (health == Health::kUnhealthy)) return plan;
+  api::WorkloadStatus status = workload.status;
+  if (health == Health::kHealthy) {
+    std::erase(status.unhealthy_nodes, name);
+  } else if (unhealthy.empty()) {
+    status.unhealthy_nodes.push_back(name);
+  } else {
+    std::vector<std::string> all = unhealthy;
+    all.push_back(name);
+    const Eviction eviction{api::kNodeFailures,
+                            "Workload eviction triggered due to multiple TAS assigned node "
+                            "failures, including: " +
+                                Join(all, ", "),
+                            ""};
+    Evict(status, eviction, workload.meta.generation, now);
+    plan.events.push_back(
+        {PlannedEvent::Type::kNormal, "EvictedDueTo" + eviction.reason, eviction.message});
+  }
+  plan.status = std::move(status);
+  return plan;
+}
+
+Eviction NoReplacement(const api::Workload& workload) {
+  return {api::kNodeFailures,
+          "Workload was evicted as there was no replacement for unhealthy node(s): " +
+              Join(workload.status.unhealthy_nodes, ","),
+          ""};
+}
+
+}  // namespace berth::admission

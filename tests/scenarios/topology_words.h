@@ -1,0 +1,30 @@
+// tests/scenarios/topology_words.h — what stories say about topologies: objects, losses, and where
+// a job was placed. README.md has the words with examples.
+//
+// Errors: kInvalid saying what is wrong with the line.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "tests/scenarios/expectations.h"
+#include "tests/scenarios/script.h"
+#include "tests/scenarios/short_forms.h"
+#include "tests/simulation/sim_world.h"
+
+namespace berth::scenarios {
+
+// topology NAME LEVEL LEVEL …: node labels, widest first.
+Result<std::vector<Json>> MakeTopology(const Step& step);
+
+// pod [NS/]NAME node=N cpu=4 runs=1h: a pod of no queue.
+Result<std::vector<Json>> MakePod(const Step& step);
+
+// kill pods of JOB [node=N]: they are gone at once, as from a machine that died.
+Status KillPods(sim::SimWorld& world, const Step& step);
+
+// placed JOB DOMAIN=COUNT … [podset=main]: the whole assignment; a domain of several levels is
+// written block1/rack2. "placed JOB nowhere": there is none.
+Result<Finding> PlacementIs(sim::SimWorld& world, const Step& step);
+
+}  // namespace berth::scenarios
