@@ -262,6 +262,7 @@ Wakes ClusterState::SetFlavor(const api::ResourceFlavor& object) {
   const auto id = static_cast<std::size_t>(vocabulary_.flavors.Intern(object.meta.name));
   if (id >= flavors_by_id_.size()) flavors_by_id_.resize(id + 1);
   flavors_by_id_[id] = known;
+  placer_.SetFlavor(static_cast<FlavorId>(id), object);
   const auto uses = [flavor = static_cast<FlavorId>(id)](const QueueState& queue) {
     return std::any_of(queue.groups.begin(), queue.groups.end(), [flavor](const auto& group) {
       return std::find(group.flavors.begin(), group.flavors.end(), flavor) != group.flavors.end();
@@ -278,7 +279,9 @@ Wakes ClusterState::SetFlavor(const api::ResourceFlavor& object) {
 
 Wakes ClusterState::RemoveFlavor(const std::string& name) {
   if (flavors_.erase(name) == 0) return {};
-  flavors_by_id_[static_cast<std::size_t>(vocabulary_.flavors.Find(name))] = nullptr;
+  const FlavorId id = vocabulary_.flavors.Find(name);
+  flavors_by_id_[static_cast<std::size_t>(id)] = nullptr;
+  placer_.RemoveFlavor(id);
   return RefreshActive([](const QueueState&) { return true; });
 }
 
@@ -297,11 +300,13 @@ Wakes ClusterState::RemoveCheck(const std::string& name) {
 
 Wakes ClusterState::SetTopology(const api::Topology& object) {
   topologies_[object.meta.name] = object;
+  placer_.SetTopology(object);
   return RefreshActive([](const QueueState&) { return true; });
 }
 
 Wakes ClusterState::RemoveTopology(const std::string& name) {
   topologies_.erase(name);
+  placer_.RemoveTopology(name);
   return RefreshActive([](const QueueState&) { return true; });
 }
 

@@ -22,6 +22,7 @@
 
 #include "admission/decision.h"
 #include "admission/quota_tree.h"
+#include "admission/topology/topology_placer.h"
 #include "api/pod.h"
 #include "api/queues.h"
 
@@ -45,10 +46,11 @@ struct Reservation {
   ClusterQueueId cluster_queue = -1;
   Usage usage;
   std::int64_t priority = 0;
-  WallTime queued_at{};    // its queue-order instant
-  WallTime reserved_at{};  // when QuotaReserved became true
-  bool evicted = false;    // told to stop, has not stopped yet
-  bool admitted = false;   // condition Admitted
+  WallTime queued_at{};            // its queue-order instant
+  WallTime reserved_at{};          // when QuotaReserved became true
+  bool evicted = false;            // told to stop, has not stopped yet
+  bool admitted = false;           // condition Admitted
+  std::vector<PlacedPods> placed;  // what it takes of nodes
 
   bool Uses(FlavorResourceId fr) const;
 };
@@ -98,6 +100,8 @@ class ClusterState {
   const Vocabulary& vocabulary() const { return vocabulary_; }
   QuotaTree& tree() { return tree_; }
   const QuotaTree& tree() const { return tree_; }
+  TopologyPlacer& placer() { return placer_; }
+  const TopologyPlacer& placer() const { return placer_; }
   const QueueState& queue(ClusterQueueId id) const {
     return *states_[static_cast<std::size_t>(id)];
   }
@@ -112,6 +116,10 @@ class ClusterState {
   Wakes RemoveCheck(const std::string& name);
   Wakes SetTopology(const api::Topology& object);
   Wakes RemoveTopology(const std::string& name);
+  Wakes SetNode(const api::Node& object) { return UsersOf(placer_.SetNode(object)); }
+  Wakes RemoveNode(const std::string& name) { return UsersOf(placer_.RemoveNode(name)); }
+  Wakes SetPod(const api::Pod& object) { return UsersOf(placer_.SetPod(object)); }
+  Wakes RemovePod(const api::ObjectKey& key) { return UsersOf(placer_.RemovePod(key)); }
 
   // null: there is none.
   std::shared_ptr<const api::ResourceFlavor> flavor(FlavorId id) const;
@@ -129,6 +137,26 @@ class ClusterState {
   const Reservation* reservation(WorkloadId workload) const;
   // Re-sorts after priority, eviction or time changed.
   void Update(WorkloadId workload, const std::function<void(Reservation&)>& change);
+
+  // What-ifs on quota and nodes together; they nest. A reservation that is taken out or put back in
+  // one must live until its end.
+  struct WhatIf {
+    QuotaTree::Mark quota;
+    TopologyPlacer::Mark nodes = 0;
+  };
+  WhatIf Begin() { return {tree_.Begin(), placer_.Begin()}; }
+  void RollBack(const WhatIf& what_if) {
+    placer_.RollBack(what_if.nodes);
+    tree_.RollBack(what_if.quota);
+  }
+  void TakeOut(const Reservation& reservation) {
+    tree_.RemoveUsage(queue(reservation.cluster_queue).node, reservation.usage);
+    placer_.Free(reservation.placed);
+  }
+  void PutBack(const Reservation& reservation) {
+    tree_.AddUsage(queue(reservation.cluster_queue).node, reservation.usage);
+    placer_.Use(reservation.placed);
+  }
 
   // What to wake for the sake of `id`; nullopt below a cycle of cohorts.
   std::optional<WakeTarget> TreeOf(ClusterQueueId id) const;
@@ -148,6 +176,11 @@ class ClusterState {
   // The checks a workload with these flavors has to pass in the queue, by name.
   std::vector<std::string> RequiredChecks(ClusterQueueId id,
                                           const std::vector<std::string>& flavors) const;
+
+  // Whether a check of the queue for the flavor asks for capacity: its nodes are not there yet.
+  bool AsksForCapacity(const QueueState& queue, FlavorId flavor) const;
+  // All flavors of the queue have topologies: every pod set is placed.
+  bool PlacesEverything(const QueueState& queue) const;
 
   // Those that are known before flavors are: the checks that hold for every flavor of the queue.
   std::vector<std::string> ChecksBeforeReservation(ClusterQueueId id) const;
@@ -182,6 +215,7 @@ class ClusterState {
   Wakes RefreshActive(const std::function<bool(const QueueState&)>& concerned);
   void RebuildTree(NodeId node);
   Wakes TreesOf(const std::vector<ClusterQueueId>& ids) const;
+  Wakes UsersOf(const std::vector<FlavorId>& flavors) const;
   void CollectQueues(NodeId node, std::vector<ClusterQueueId>& queues) const;
   void Insert(QueueState& queue, Reservation* reservation);
   void Erase(QueueState& queue, const Reservation* reservation);
@@ -189,6 +223,7 @@ class ClusterState {
   queue::QueueSet& queues_;
   Vocabulary vocabulary_;
   QuotaTree tree_;
+  TopologyPlacer placer_{vocabulary_};
   std::vector<std::unique_ptr<QueueState>> states_;  // by ClusterQueueId
   std::map<std::string, ClusterQueueId> present_;
   std::map<std::string, CohortState> cohorts_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "admission/cluster_state.h"
+#include "api/labels.h"
 #include "base/assert.h"
 #include "base/strings.h"
 
@@ -87,6 +88,7 @@ void ClusterState::Reserve(std::unique_ptr<Reservation> reservation) {
   BERTH_ASSERT(reservations_[slot] == nullptr);
   QueueState& queue = state(reservation->cluster_queue);
   if (queue.present) tree_.AddUsage(queue.node, reservation->usage);
+  placer_.Use(reservation->placed);
   Insert(queue, reservation.get());
   reservations_[slot] = std::move(reservation);
 }
@@ -97,6 +99,7 @@ void ClusterState::Release(WorkloadId workload) {
   const Reservation& released = *reservations_[slot];
   QueueState& queue = state(released.cluster_queue);
   if (queue.present) tree_.RemoveUsage(queue.node, released.usage);
+  placer_.Free(released.placed);
   ++queue.generation;
   Erase(queue, &released);
   reservations_[slot] = nullptr;
@@ -112,8 +115,10 @@ void ClusterState::Update(WorkloadId workload, const std::function<void(Reservat
   QueueState& queue = state(changed.cluster_queue);
   Erase(queue, &changed);
   if (queue.present) tree_.RemoveUsage(queue.node, changed.usage);
+  placer_.Free(changed.placed);
   change(changed);
   if (queue.present) tree_.AddUsage(queue.node, changed.usage);
+  placer_.Use(changed.placed);
   Insert(queue, &changed);
   ++queue.generation;
 }
@@ -135,6 +140,41 @@ Wakes ClusterState::TreesOf(const std::vector<ClusterQueueId>& ids) const {
     }
   }
   return wakes;
+}
+
+Wakes ClusterState::UsersOf(const std::vector<FlavorId>& flavors) const {
+  std::vector<ClusterQueueId> users;
+  for (const auto& [name, id] : present_) {
+    const auto& groups = queue(id).groups;
+    const bool uses = std::any_of(groups.begin(), groups.end(), [&flavors](const auto& group) {
+      return std::find_first_of(group.flavors.begin(), group.flavors.end(), flavors.begin(),
+                                flavors.end()) != group.flavors.end();
+    });
+    if (uses && queue(id).active()) users.push_back(id);
+  }
+  return TreesOf(users);
+}
+
+bool ClusterState::PlacesEverything(const QueueState& queue) const {
+  return std::all_of(queue.groups.begin(), queue.groups.end(), [this](const auto& group) {
+    return std::all_of(group.flavors.begin(), group.flavors.end(),
+                       [this](FlavorId flavor) { return placer_.HasTopology(flavor); });
+  });
+}
+
+bool ClusterState::AsksForCapacity(const QueueState& queue, FlavorId flavor) const {
+  const std::string& name = vocabulary_.flavors[flavor];
+  return std::any_of(queue.spec.admission_checks.begin(), queue.spec.admission_checks.end(),
+                     [this, &name](const api::AdmissionCheckRule& rule) {
+                       const auto check = checks_.find(rule.check);
+                       if (check == checks_.end() ||
+                           check->second.controller != api::kProvisioningCheckController) {
+                         return false;
+                       }
+                       return rule.on_flavors.empty() ||
+                              std::find(rule.on_flavors.begin(), rule.on_flavors.end(), name) !=
+                                  rule.on_flavors.end();
+                     });
 }
 
 std::vector<ClusterQueueId> ClusterState::QueuesOf(const WakeTarget& target) const {

@@ -51,15 +51,25 @@ PreemptionRequest Cycle::RequestFor(const Entry& entry, const Assignment& assign
       }
     }
   }
+  if (context_.gates->topology_aware_scheduling) {
+    Assignment copy = assignment;  // nothing more is marked in it than is already
+    request.placements = OpenPlacements(*context_.state, context_.state->queue(request.queue),
+                                        *request.workload->object, copy);
+  }
   return request;
 }
 
 void Cycle::AssignFlavors(Entry& entry, const ScanState* scan, const Assignment* nominated) {
+  if (entry.input.reserved != nullptr) {
+    AssignAgain(entry);
+    NotePlaced(entry);
+    return;
+  }
   SearchOracle oracle(*context_.search, *context_.state, *entry.input.workload,
                       entry.input.head.cluster_queue);
-  const FlavorAssigner::Context assigner_context{context_.state, context_.gates,
-                                                 context_.fair_sharing->has_value(),
-                                                 context_.number, context_.placer};
+  const FlavorAssigner::Context assigner_context{
+      context_.state, context_.gates, context_.fair_sharing->has_value(), context_.number,
+      context_.gates->topology_aware_scheduling};
   FlavorAssigner assigner(assigner_context, *entry.input.workload, entry.input.head.cluster_queue,
                           scan, nominated, oracle);
   entry.targets.clear();
@@ -72,6 +82,7 @@ void Cycle::AssignFlavors(Entry& entry, const ScanState* scan, const Assignment*
   if (usable || !TryPartially(entry, assigner, oracle)) {
     entry.decision.assignment = std::move(full);
   }
+  NotePlaced(entry);
 }
 
 bool Cycle::TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& oracle) {
@@ -95,6 +106,9 @@ bool Cycle::TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& o
 }
 
 bool Cycle::Before(const Entry& a, const Entry& b) const {
+  if ((a.input.reserved == nullptr) != (b.input.reserved == nullptr)) {
+    return a.input.reserved != nullptr;
+  }
   if (context_.gates->prioritize_preemptor_workloads &&
       a.input.waits_for_preemption != b.input.waits_for_preemption) {
     return a.input.waits_for_preemption;
@@ -124,6 +138,7 @@ std::vector<Decision> Cycle::Run(const std::vector<HeadInput>& heads) {
     entry.decision.workload = head.head.workload;
     entry.decision.object = head.workload->object;
     entry.decision.cluster_queue = head.head.cluster_queue;
+    entry.decision.second_pass = head.reserved != nullptr;
     entry.decision.remark = WhyNotNominated(head);
     if (entry.decision.remark != Remark::kNone) {
       if (entry.decision.remark == Remark::kNamespaceMismatch) {
@@ -135,13 +150,13 @@ std::vector<Decision> Cycle::Run(const std::vector<HeadInput>& heads) {
     AssignFlavors(entry, head.scan, nullptr);
     entries_.push_back(std::move(entry));
   }
-  const QuotaTree::Mark mark = context_.state->tree().Begin();
+  const ClusterState::WhatIf what_if = context_.state->Begin();
   if (context_.fair_sharing->has_value()) {
     RunFair();
   } else {
     RunClassical();
   }
-  context_.state->tree().RollBack(mark);
+  context_.state->RollBack(what_if);
   std::vector<Decision> decisions;
   decisions.reserve(heads.size());
   for (Entry* entry : processed_) decisions.push_back(std::move(entry->decision));
@@ -162,9 +177,13 @@ void Cycle::RunClassical() {
 }
 
 void Cycle::RunFair() {
+  for (Entry& entry : entries_) {
+    if (entry.input.reserved != nullptr) Process(entry);
+  }
   Tournament tournament(*context_.state, *context_.gates, context_.search->shares());
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
+    if (entry.input.reserved != nullptr) continue;
     tournament.Add({i, entry.input.head.cluster_queue, entry.input.workload,
                     &entry.decision.assignment.usage, entry.input.waits_for_preemption});
   }
@@ -179,41 +198,19 @@ bool Cycle::Overlaps(const Entry& entry) const {
   });
 }
 
-bool Cycle::FitsNow(const Entry& entry) {
-  ClusterState& state = *context_.state;
-  QuotaTree& tree = state.tree();
-  const NodeId leaf = state.queue(entry.input.head.cluster_queue).node;
-  if (preempted_.empty() && entry.targets.empty()) {
-    return tree.Fits(leaf, entry.decision.assignment.usage);
-  }
-  const QuotaTree::Mark mark = tree.Begin();
-  for (const Reservation* gone : preempted_) {
-    tree.RemoveUsage(state.queue(gone->cluster_queue).node, gone->usage);
-  }
-  for (const PreemptionTarget& target : entry.targets) {
-    const Reservation* gone = target.reservation;
-    if (std::find(preempted_.begin(), preempted_.end(), gone) != preempted_.end()) continue;
-    tree.RemoveUsage(state.queue(gone->cluster_queue).node, gone->usage);
-  }
-  const bool fits = tree.Fits(leaf, entry.decision.assignment.usage);
-  tree.RollBack(mark);
-  return fits;
-}
-
 // An earlier entry has taken some of this one's victims: assign it anew as if they had gone, on the
 // flavors it was nominated with. What fits then fits once those preemptions have completed.
 void Cycle::RecomputeOverlap(Entry& entry) {
   ClusterState& state = *context_.state;
-  QuotaTree& tree = state.tree();
-  const QuotaTree::Mark mark = tree.Begin();
+  const ClusterState::WhatIf what_if = state.Begin();
   for (const Reservation* gone : preempted_) {
-    tree.RemoveUsage(state.queue(gone->cluster_queue).node, gone->usage);
+    state.TakeOut(*gone);
     context_.search->Exclude(gone);
   }
   const Assignment nominated = std::move(entry.decision.assignment);
   AssignFlavors(entry, nullptr, &nominated);
   context_.search->ExcludeNone();
-  tree.RollBack(mark);
+  state.RollBack(what_if);
   if (entry.decision.assignment.mode == AssignmentMode::kFit) {
     entry.decision.assignment.mode = AssignmentMode::kDeferredFit;
   }
@@ -233,9 +230,12 @@ void Cycle::Process(Entry& entry) {
   processed_.push_back(&entry);
   if (context_.gates->recompute_assignment_upon_preemption_targets_overlap && Overlaps(entry)) {
     RecomputeOverlap(entry);
+  } else if (context_.gates->tas_recompute_assignment_within_scheduling_cycle &&
+             !entry.placed.empty() && RoomFor(entry) == Room::kNoNodes) {
+    RecomputeNodes(entry);
   }
   FillVictims(entry);
-  const NodeId leaf = context_.state->queue(decision.cluster_queue).node;
+  if (decision.second_pass && ProcessAgain(entry)) return;
   if (decision.assignment.mode == AssignmentMode::kNoFit) {
     decision.outcome = Outcome::kNoFit;
     decision.requeue_reason = queue::RequeueReason::kNoFit;
@@ -252,18 +252,18 @@ void Cycle::Process(Entry& entry) {
     decision.remark = Remark::kFitsAfterPreemptions;
     decision.requeue_reason = queue::RequeueReason::kPendingPreemption;
     decision.assignment.scan.positions.clear();
-    context_.state->tree().AddUsage(leaf, decision.assignment.usage);
+    CountIn(entry);
     return;
   }
   if (Overlaps(entry)) {
     Skip(entry, Remark::kOverlappingTargets);
     return;
   }
-  if (!FitsNow(entry)) {
+  if (RoomFor(entry) != Room::kEnough) {
     Skip(entry, Remark::kNoLongerFits);
     return;
   }
-  context_.state->tree().AddUsage(leaf, decision.assignment.usage);
+  CountIn(entry);
   if (decision.assignment.mode == AssignmentMode::kPreempt) {
     Preempt(entry);
   } else {
@@ -289,7 +289,8 @@ void Cycle::ReserveForPreemptor(const Entry& entry) {
     }
     reserved.push_back({fr, amount});
   }
-  tree.AddUsage(queue.node, reserved);
+  if (entry.input.reserved == nullptr) tree.AddUsage(queue.node, reserved);
+  context_.state->placer().Use(entry.placed);
 }
 
 void Cycle::FillVictims(Entry& entry) {
@@ -326,7 +327,11 @@ void Cycle::Admit(Entry& entry) {
                          return check.name == name && check.state == api::CheckState::kReady;
                        });
   };
-  const bool open = !std::all_of(decision.checks.begin(), decision.checks.end(), is_ready);
+  const bool waits_for_nodes = std::any_of(
+      decision.assignment.pod_sets.begin(), decision.assignment.pod_sets.end(),
+      [](const PodSetDecision& pod_set) { return pod_set.delayed_topology == "Pending"; });
+  const bool open =
+      waits_for_nodes || !std::all_of(decision.checks.begin(), decision.checks.end(), is_ready);
   decision.outcome = open ? Outcome::kQuotaReserved : Outcome::kAdmitted;
 }
 

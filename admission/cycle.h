@@ -27,8 +27,9 @@ namespace berth::admission {
 struct HeadInput {
   queue::Head head;
   const queue::WorkloadInfo* workload = nullptr;
-  const ScanState* scan = nullptr;    // null: no scan under way
-  bool waits_for_preemption = false;  // its own preemptions are under way
+  const ScanState* scan = nullptr;        // null: no scan under way
+  bool waits_for_preemption = false;      // its own preemptions are under way
+  const Reservation* reserved = nullptr;  // it has quota and lacks nodes: second pass
 };
 
 class Cycle {
@@ -40,7 +41,6 @@ class Cycle {
     const OwnRules* own_rules = nullptr;
     const std::optional<FairSharing>* fair_sharing = nullptr;
     PreemptionSearch* search = nullptr;
-    TopologyPlacer* placer = nullptr;
     std::int64_t number = 0;
   };
   explicit Cycle(const Context& context) : context_(context) {}
@@ -54,8 +54,10 @@ class Cycle {
     HeadInput input;
     Decision decision;
     PreemptionTargets targets;
+    std::vector<PlacedPods> placed;  // what it takes of nodes beyond what it has
     bool done = false;
   };
+  enum class Room : std::uint8_t { kEnough, kNoQuota, kNoNodes };
 
   Remark WhyNotNominated(const HeadInput& head) const;
   void AssignFlavors(Entry& entry, const ScanState* scan, const Assignment* nominated);
@@ -67,7 +69,14 @@ class Cycle {
   void Process(Entry& entry);
   void RecomputeOverlap(Entry& entry);
   bool Overlaps(const Entry& entry) const;
-  bool FitsNow(const Entry& entry);
+  // Nodes (cycle_nodes.cc).
+  void PlacePreemptor(Entry& entry);
+  void NotePlaced(Entry& entry);
+  Room RoomFor(const Entry& entry);
+  void RecomputeNodes(Entry& entry);
+  void AssignAgain(Entry& entry);
+  bool ProcessAgain(Entry& entry);
+  void CountIn(const Entry& entry);
   void ReserveForPreemptor(const Entry& entry);
   void Skip(Entry& entry, Remark remark);
   void Preempt(Entry& entry);

@@ -63,6 +63,7 @@ struct Obstacle {
     kInsufficientQuota,  // assumed + requested > limit, what is unused now
     kNotNominated,       // the flavor was not the nominated one; only when assigned anew in a cycle
     kTopology,           // `text`
+    kTopologyError,      // `text`; says it all
   };
   Kind kind = Kind::kInsufficientQuota;
   bool in_message = true;  // false: of a flavor that was passed over for a better one

@@ -20,7 +20,11 @@ struct FeatureGates {
   bool priority_sorting_within_cohort = true;
   bool recompute_assignment_upon_preemption_targets_overlap = true;
   bool scheduling_equivalence_hashing = true;
+  bool tas_balanced_placement = false;
   bool tas_failed_node_replacement = true;
+  bool tas_failed_node_replacement_fail_fast = true;
+  bool tas_profile_mixed = true;
+  bool tas_recompute_assignment_within_scheduling_cycle = true;
   bool tas_replace_node_due_to_not_ready_over_fixed_time = false;
   bool tas_replace_node_on_node_taints = true;
   bool tas_replace_node_on_pod_termination = true;
@@ -37,6 +41,10 @@ struct OwnRules {
   // Victims have to free enough of the resource `pods` too. (Kueue forgets that one in the final
   // search; the preemptor then never fits, and its victims were chosen for nothing.)
   bool victims_for_pods = true;
+  // Domains that a workload was nominated with are looked at again, before it is admitted, with all
+  // its pod sets together and with the nodes' limits of pods. (Kueue looks at each set alone and
+  // forgets those limits: a node may get more pods than it takes.)
+  bool count_pods_on_nodes = true;
 };
 
 }  // namespace berth::admission

@@ -36,7 +36,8 @@ FlavorAssigner::FlavorAssigner(const Context& context, const queue::WorkloadInfo
       scan_(context.gates->flavor_fungibility ? scan : nullptr),
       nominated_(nominated),
       oracle_(oracle),
-      pods_(context.state->vocabulary().resources.Find("pods")) {}
+      pods_(context.state->vocabulary().resources.Find("pods")),
+      places_everything_(context.topologies && context.state->PlacesEverything(queue_)) {}
 
 FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
     Assignment& assignment, const std::vector<std::int32_t>& counts) const {
@@ -114,7 +115,9 @@ Assignment FlavorAssigner::Assign(const std::vector<std::int32_t>& counts) {
   }
   assignment.pod_sets.resize(kept);
   Finish(assignment);
-  if (context_.placer != nullptr && assignment.mode != AssignmentMode::kNoFit) Place(assignment);
+  if (context_.topologies && assignment.mode != AssignmentMode::kNoFit) {
+    PlaceByTopology(*context_.state, queue_, *workload_.object, assignment);
+  }
   ResolveNoFitReason(assignment);
   return assignment;
 }
@@ -218,7 +221,7 @@ FlavorAssigner::Search FlavorAssigner::FindFlavor(const PodSetGroup& group,
       search.obstacles.push_back(std::move(other));
       continue;
     }
-    if (std::optional<Obstacle> obstacle = CheckFlavor(group, flavor)) {
+    if (std::optional<Obstacle> obstacle = CheckFlavor(group, resources, flavor)) {
       search.obstacles.push_back(*std::move(obstacle));
       search.attempts.push_back(
           {flavor, AssignmentMode::kNoFit, std::nullopt, 0, NoFitReason::kNoMatchingFlavor});
@@ -298,6 +301,7 @@ FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
 }
 
 std::optional<Obstacle> FlavorAssigner::CheckFlavor(const PodSetGroup& group,
+                                                    const CompiledGroup& resources,
                                                     FlavorId flavor) const {
   Obstacle obstacle;
   obstacle.flavor = flavor;
@@ -308,8 +312,8 @@ std::optional<Obstacle> FlavorAssigner::CheckFlavor(const PodSetGroup& group,
   }
   for (const std::size_t index : group.pod_sets) {
     const api::PodSet& pod_set = workload_.object->spec.pod_sets[index];
-    if (context_.placer != nullptr) {
-      if (auto mismatch = context_.placer->Mismatch(queue_, pod_set, flavor)) {
+    if (context_.topologies) {
+      if (auto mismatch = TopologyMismatch(pod_set, resources, flavor)) {
         obstacle.kind = Obstacle::Kind::kTopology;
         obstacle.text = *std::move(mismatch);
         return obstacle;

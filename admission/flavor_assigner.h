@@ -37,11 +37,11 @@ class PreemptionOracle {
 class FlavorAssigner {
  public:
   struct Context {
-    const ClusterState* state = nullptr;
+    ClusterState* state = nullptr;
     const FeatureGates* gates = nullptr;
     bool fair_sharing = false;
     std::int64_t cycle = 0;
-    TopologyPlacer* placer = nullptr;  // null: no topologies
+    bool topologies = false;  // gate TopologyAwareScheduling
   };
   // `scan`: where the last attempt stopped; null: start at the first flavor. `nominated`: only
   // flavors that this earlier assignment chose are allowed; null: all. All must outlive the object.
@@ -88,7 +88,11 @@ class FlavorAssigner {
                     const Usage& assumed);
   Mode TryFlavor(const PodSetGroup& group, const CompiledGroup& resources, std::size_t index,
                  const Usage& assumed, Search& search, FlavorChoices& choices);
-  std::optional<Obstacle> CheckFlavor(const PodSetGroup& group, FlavorId flavor) const;
+  std::optional<Obstacle> CheckFlavor(const PodSetGroup& group, const CompiledGroup& resources,
+                                      FlavorId flavor) const;
+  std::optional<std::string> TopologyMismatch(const api::PodSet& pod_set,
+                                              const CompiledGroup& resources,
+                                              FlavorId flavor) const;
   bool IsNominated(const PodSetGroup& group, FlavorId flavor, ResourceId resource) const;
   Fit FitQuota(FlavorResourceId fr, ResourceId resource, FlavorId flavor, Amount assumed,
                Amount request);
@@ -98,7 +102,6 @@ class FlavorAssigner {
   void MergeAttempts(FlavorAttempts& into, const Search& search, const CompiledGroup& group) const;
   void Finish(Assignment& assignment) const;
   void ResolveNoFitReason(Assignment& assignment) const;
-  void Place(Assignment& assignment);
 
   Context context_;
   const queue::WorkloadInfo& workload_;
@@ -107,7 +110,24 @@ class FlavorAssigner {
   const Assignment* nominated_;
   PreemptionOracle& oracle_;
   ResourceId pods_;
+  bool places_everything_ = false;
 };
+
+// The pod sets of an assignment whose pods still need domains. Such as cannot have any are marked,
+// and the mode is then kNoFit; such as have to wait for a check's capacity are marked as delayed.
+std::vector<PlacementRequest> OpenPlacements(const ClusterState& state, const QueueState& queue,
+                                             const api::Workload& workload, Assignment& assignment);
+void TakePlacements(Assignment& assignment, PlacementResult result);
+
+// What an assignment takes of nodes; and what a workload's admission does.
+std::vector<PlacedPods> BookingsOf(ClusterState& state, const api::Workload& workload,
+                                   const Assignment& assignment);
+std::vector<PlacedPods> BookingsOf(ClusterState& state, const api::Workload& workload);
+
+// Domains for the open placements of an assignment that fits (kFit); where there are none now, what
+// preemption could do: kPreempt, or kNoFit if not even empty nodes would do.
+void PlaceByTopology(ClusterState& state, const QueueState& queue, const api::Workload& workload,
+                     Assignment& assignment);
 
 // Whether required node affinity and selector, cut down to the flavor's own label keys, match it.
 bool MatchesFlavor(const api::PodSpec& spec, const api::ResourceFlavor& flavor);

@@ -1,72 +1,184 @@
-// The flavor assigner's dealings with the TopologyPlacer: after the flavors, the nodes.
+// The flavor assigner's dealings with nodes: after the flavors, the domains.
 #include <algorithm>
 
 #include "admission/flavor_assigner.h"
+#include "admission/topology/topology_request.h"
 
 namespace berth::admission {
 namespace {
 
-// Lowers every flavor of the pod set to `mode`.
-void Lower(PodSetDecision& pod_set, AssignmentMode mode) {
+// Lowers every flavor of the pod set to `mode`, and the assignment with it.
+void Lower(Assignment& assignment, PodSetDecision& pod_set, AssignmentMode mode) {
   for (FlavorChoice& choice : pod_set.flavors) choice.mode = mode;
+  assignment.mode = mode;
+}
+
+void Refuse(Assignment& assignment, PodSetDecision& pod_set, std::string text) {
+  Obstacle obstacle;
+  obstacle.kind = Obstacle::Kind::kTopologyError;
+  obstacle.text = std::move(text);
+  pod_set.obstacles.push_back(std::move(obstacle));
+  Lower(assignment, pod_set, AssignmentMode::kNoFit);
+}
+
+bool HasFailedNode(const api::Workload& workload, const api::TopologyAssignment& assignment) {
+  const std::vector<std::string>& failed = workload.status.unhealthy_nodes;
+  return std::any_of(
+      assignment.domains.begin(), assignment.domains.end(), [&failed](const auto& domain) {
+        return std::find(failed.begin(), failed.end(), domain.values.back()) != failed.end();
+      });
+}
+
+// The flavors of the pod set that have topologies, by name.
+std::vector<FlavorId> PlacedFlavors(const ClusterState& state, const PodSetDecision& pod_set) {
+  std::vector<FlavorId> flavors;
+  for (const FlavorChoice& choice : pod_set.flavors) {
+    if (state.placer().HasTopology(choice.flavor) &&
+        std::find(flavors.begin(), flavors.end(), choice.flavor) == flavors.end()) {
+      flavors.push_back(choice.flavor);
+    }
+  }
+  const queue::Names& names = state.vocabulary().flavors;
+  std::sort(flavors.begin(), flavors.end(),
+            [&names](FlavorId a, FlavorId b) { return names[a] < names[b]; });
+  return flavors;
 }
 
 }  // namespace
 
-void FlavorAssigner::Place(Assignment& assignment) {
+std::vector<PlacementRequest> OpenPlacements(const ClusterState& state, const QueueState& queue,
+                                             const api::Workload& workload,
+                                             Assignment& assignment) {
   std::vector<PlacementRequest> requests;
+  const bool places_everything = state.PlacesEverything(queue);
+  const queue::Names& names = state.vocabulary().flavors;
+  for (std::size_t i = 0; i < assignment.pod_sets.size(); ++i) {
+    PodSetDecision& pod_set = assignment.pod_sets[i];
+    const bool asks = AsksForTopology(workload.spec.pod_sets[i]);
+    if ((!asks && !places_everything) || pod_set.count == 0) continue;
+    if (pod_set.topology && !HasFailedNode(workload, *pod_set.topology)) continue;
+    const std::vector<FlavorId> flavors = PlacedFlavors(state, pod_set);
+    if (flavors.empty()) {
+      Refuse(assignment, pod_set, "no TAS flavor assigned");
+      continue;
+    }
+    if (flavors.size() > 1) {
+      std::string text = "more than one TAS flavor assigned: " + names[flavors.front()];
+      for (std::size_t j = 1; j < flavors.size(); ++j) text += ", " + names[flavors[j]];
+      Refuse(assignment, pod_set, std::move(text));
+      continue;
+    }
+    if (!workload.status.admission && state.AsksForCapacity(queue, flavors.front())) {
+      pod_set.delayed_topology = "Pending";
+      continue;
+    }
+    requests.push_back({i, flavors.front(), pod_set.count, !asks});
+  }
+  return requests;
+}
+
+void TakePlacements(Assignment& assignment, PlacementResult result) {
+  for (Placement& placed : result.placements) {
+    PodSetDecision& pod_set = assignment.pod_sets[placed.pod_set];
+    pod_set.topology = std::move(placed.assignment);
+    if (!pod_set.delayed_topology.empty()) pod_set.delayed_topology = "Ready";
+  }
+}
+
+std::vector<PlacedPods> BookingsOf(ClusterState& state, const api::Workload& workload,
+                                   const Assignment& assignment) {
+  std::vector<PlacedPods> bookings;
   for (std::size_t i = 0; i < assignment.pod_sets.size(); ++i) {
     const PodSetDecision& pod_set = assignment.pod_sets[i];
-    if (!context_.placer->IsPlaced(queue_, workload_.object->spec.pod_sets[i])) continue;
-    const auto flavor = std::find_if(
-        pod_set.flavors.begin(), pod_set.flavors.end(),
-        [this](const FlavorChoice& choice) { return context_.placer->HasTopology(choice.flavor); });
-    if (flavor == pod_set.flavors.end()) continue;
-    requests.push_back({i, flavor->flavor, pod_set.count, workload_.pod_sets[i].per_pod});
+    if (!pod_set.topology) continue;
+    const std::vector<FlavorId> flavors = PlacedFlavors(state, pod_set);
+    if (flavors.size() != 1) continue;
+    bookings.push_back(
+        state.placer().Booking(workload.spec.pod_sets[i], flavors.front(), *pod_set.topology));
   }
-  if (requests.empty()) return;
-  const auto fail = [&assignment](const PlacementFailure& failure, AssignmentMode mode) {
-    PodSetDecision& pod_set = assignment.pod_sets[failure.pod_set];
-    const bool told = std::any_of(pod_set.obstacles.begin(), pod_set.obstacles.end(),
-                                  [&failure](const Obstacle& obstacle) {
-                                    return obstacle.in_message && obstacle.text == failure.reason;
-                                  });
-    if (!told) {
-      Obstacle obstacle;
-      obstacle.kind = Obstacle::Kind::kTopology;
-      obstacle.flavor = failure.flavor;
-      obstacle.text = failure.reason;
-      pod_set.obstacles.push_back(std::move(obstacle));
+  return bookings;
+}
+
+// The flavors' objects may come later than the workload: it is booked on all its flavors, and
+// counts for the one that has a topology.
+std::vector<PlacedPods> BookingsOf(ClusterState& state, const api::Workload& workload) {
+  std::vector<PlacedPods> bookings;
+  for (const auto& assigned : workload.status.admission->pod_set_assignments) {
+    if (!assigned.topology_assignment) continue;
+    const auto pod_set =
+        std::find_if(workload.spec.pod_sets.begin(), workload.spec.pod_sets.end(),
+                     [&assigned](const auto& other) { return other.name == assigned.name; });
+    if (pod_set == workload.spec.pod_sets.end()) continue;
+    std::vector<FlavorId> booked;
+    for (const auto& [resource, name] : assigned.flavors) {
+      const FlavorId flavor = state.vocabulary().flavors.Intern(name);
+      if (std::find(booked.begin(), booked.end(), flavor) != booked.end()) continue;
+      booked.push_back(flavor);
+      bookings.push_back(state.placer().Booking(*pod_set, flavor, *assigned.topology_assignment));
     }
-    Lower(pod_set, mode);
-    assignment.mode = mode;
-  };
+  }
+  return bookings;
+}
+
+void PlaceByTopology(ClusterState& state, const QueueState& queue, const api::Workload& workload,
+                     Assignment& assignment) {
+  const std::vector<PlacementRequest> requests = OpenPlacements(state, queue, workload, assignment);
+  if (requests.empty() || assignment.mode == AssignmentMode::kNoFit) return;
+  TopologyPlacer& placer = state.placer();
   if (assignment.mode == AssignmentMode::kFit) {
-    PlacementResult result =
-        context_.placer->Place(*workload_.object, requests, TopologyPlacer::Nodes::kAsUsed);
+    PlacementResult result = placer.Place(workload, requests, CountShape::Usage::kAsUsed);
     if (!result.failure) {
-      for (Placement& placed : result.placements) {
-        assignment.pod_sets[placed.pod_set].topology = std::move(placed.assignment);
-      }
+      TakePlacements(assignment, std::move(result));
       return;
     }
-    fail(*result.failure, AssignmentMode::kPreempt);
+    PodSetDecision& pod_set = assignment.pod_sets[result.failure->pod_set];
+    Obstacle obstacle;
+    obstacle.kind = Obstacle::Kind::kTopology;
+    obstacle.flavor = result.failure->flavor;
+    obstacle.text = std::move(result.failure->reason);
+    pod_set.obstacles.push_back(std::move(obstacle));
+    Lower(assignment, pod_set, AssignmentMode::kPreempt);
   }
-  const PlacementResult alone =
-      context_.placer->Place(*workload_.object, requests, TopologyPlacer::Nodes::kEmpty);
-  if (alone.failure) {
-    for (FlavorAttempt& attempt : assignment.pod_sets[alone.failure->pod_set].attempts) {
-      if (attempt.flavor != alone.failure->flavor) continue;
-      attempt.mode = AssignmentMode::kNoFit;
-      attempt.no_fit_reason = NoFitReason::kTopologyPlacementFailed;
+  // Nobody is preempted for the sake of a node that failed.
+  if (HasUnhealthyAssignment(workload)) return;
+  const PlacementResult alone = placer.Place(workload, requests, CountShape::Usage::kEmpty);
+  if (!alone.failure) {
+    // The quota may suffice in total and the nodes still be fragmented: others may have to go.
+    for (const PlacementRequest& request : requests) {
+      Lower(assignment, assignment.pod_sets[request.pod_set], AssignmentMode::kPreempt);
     }
-    fail(*alone.failure, AssignmentMode::kNoFit);
     return;
   }
-  // Total quota may suffice and still be fragmented: others may have to go.
-  for (const PlacementRequest& request : requests) {
-    Lower(assignment.pod_sets[request.pod_set], AssignmentMode::kPreempt);
+  PodSetDecision& pod_set = assignment.pod_sets[alone.failure->pod_set];
+  for (FlavorAttempt& attempt : pod_set.attempts) {
+    if (attempt.flavor != alone.failure->flavor) continue;
+    attempt.mode = AssignmentMode::kNoFit;
+    attempt.no_fit_reason = NoFitReason::kTopologyPlacementFailed;
   }
+  Lower(assignment, pod_set, AssignmentMode::kNoFit);
+}
+
+std::optional<std::string> FlavorAssigner::TopologyMismatch(const api::PodSet& pod_set,
+                                                            const CompiledGroup& resources,
+                                                            FlavorId flavor) const {
+  const TopologyPlacer& placer = context_.state->placer();
+  const queue::Names& names = context_.state->vocabulary().flavors;
+  if (!AsksForTopology(pod_set)) {
+    if (places_everything_ || !placer.HasTopology(flavor)) return std::nullopt;
+    return "Flavor \"" + names[flavor] + "\" supports only TopologyAwareScheduling";
+  }
+  if (!placer.HasTopology(flavor)) {
+    // It may still give what the pods do not ask for themselves (transformed resources).
+    const api::ResourceAmounts requests = api::PodRequests(pod_set.pod_template.spec);
+    const queue::Names& resource_names = context_.state->vocabulary().resources;
+    const bool asked = std::any_of(resources.resources.begin(), resources.resources.end(),
+                                   [&](ResourceId resource) {
+                                     const auto found = requests.find(resource_names[resource]);
+                                     return found != requests.end() && found->second != 0;
+                                   });
+    if (!asked) return std::nullopt;
+  }
+  return placer.Mismatch(*pod_set.topology_request, flavor);
 }
 
 }  // namespace berth::admission

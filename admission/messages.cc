@@ -99,7 +99,8 @@ std::string ObstacleMessage(const Obstacle& obstacle, const Vocabulary& vocabula
     case Obstacle::Kind::kNotNominated:
       return "skipping flavor " + flavor +
              " as it is not found in the nomination mapping for resource " + resource;
-    case Obstacle::Kind::kTopology: return obstacle.text;
+    case Obstacle::Kind::kTopology:
+    case Obstacle::Kind::kTopologyError: return obstacle.text;
   }
   return "";
 }
@@ -118,6 +119,9 @@ std::string AssignmentMessage(const Assignment& assignment, const Vocabulary& vo
   for (const PodSetDecision& pod_set : assignment.pod_sets) {
     std::vector<std::string> texts;
     for (const Obstacle& obstacle : pod_set.obstacles) {
+      if (obstacle.kind == Obstacle::Kind::kTopologyError) {
+        return "failed to assign flavors to pod set " + pod_set.name + ": " + obstacle.text;
+      }
       if (obstacle.in_message) texts.push_back(ObstacleMessage(obstacle, vocabulary));
     }
     if (texts.empty()) continue;
@@ -144,6 +148,10 @@ std::string PendingMessage(const Decision& decision, const Vocabulary& vocabular
       return "workload namespace doesn't match ClusterQueue selector";
     case Remark::kRequestsAboveLimits:
       return "resources validation failed: requests exceed it's limits";
+  }
+  if (decision.outcome == Outcome::kEvictForNodeFailure) {
+    return "Workload was evicted as there was no replacement for unhealthy node(s): " +
+           Join(decision.object->status.unhealthy_nodes, ",");
   }
   std::string message = AssignmentMessage(decision.assignment, vocabulary);
   if (decision.outcome == Outcome::kPreempting) {

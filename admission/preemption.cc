@@ -43,7 +43,10 @@ bool PreemptionSearch::WorkloadFits(Borrowing borrowing) const {
     }
     if (item.amount > tree.Available(queue_->node, item.flavor_resource)) return false;
   }
-  return true;
+  if (request_->placements.empty()) return true;
+  return !state_.placer()
+              .Place(*request_->workload->object, request_->placements, CountShape::Usage::kAsUsed)
+              .failure;
 }
 
 void PreemptionSearch::Spare(const Reservation& candidate, SparedCandidate::Cause cause) {
@@ -51,13 +54,9 @@ void PreemptionSearch::Spare(const Reservation& candidate, SparedCandidate::Caus
   spared_->push_back({candidate.workload, cause});
 }
 
-void PreemptionSearch::Take(const Reservation& reservation) {
-  state_.tree().RemoveUsage(state_.queue(reservation.cluster_queue).node, reservation.usage);
-}
+void PreemptionSearch::Take(const Reservation& reservation) { state_.TakeOut(reservation); }
 
-void PreemptionSearch::GiveBack(const Reservation& reservation) {
-  state_.tree().AddUsage(state_.queue(reservation.cluster_queue).node, reservation.usage);
-}
+void PreemptionSearch::GiveBack(const Reservation& reservation) { state_.PutBack(reservation); }
 
 void PreemptionSearch::PutBackUnneeded(PreemptionTargets& targets, Borrowing borrowing) {
   for (std::size_t i = targets.size() - 1; i-- > 0;) {
@@ -78,9 +77,9 @@ PreemptionTargets PreemptionSearch::Find(const PreemptionRequest& request,
   queue_ = &state_.queue(request.queue);
   spared_ = spared;
   targets_.clear();
-  const QuotaTree::Mark mark = state_.tree().Begin();
+  const ClusterState::WhatIf what_if = state_.Begin();
   PreemptionTargets found = fair_sharing_ ? FindFair() : FindClassical();
-  state_.tree().RollBack(mark);
+  state_.RollBack(what_if);
   return found;
 }
 
@@ -190,7 +189,7 @@ std::optional<SparedCandidate::Cause> PreemptionSearch::WhyInvalid(const Candida
 }
 
 std::optional<PreemptionTargets> PreemptionSearch::Attempt(Borrowing borrowing) {
-  const QuotaTree::Mark mark = state_.tree().Begin();
+  const ClusterState::WhatIf what_if = state_.Begin();
   targets_.clear();
   bool fits = false;
   for (const Candidate& candidate : order_) {
@@ -209,7 +208,7 @@ std::optional<PreemptionTargets> PreemptionSearch::Attempt(Borrowing borrowing) 
     if (fits) break;
   }
   if (fits) PutBackUnneeded(targets_, borrowing);
-  state_.tree().RollBack(mark);
+  state_.RollBack(what_if);
   if (!fits) return std::nullopt;
   return targets_;
 }

@@ -36,6 +36,7 @@ struct PreemptionRequest {
   ClusterQueueId queue = -1;
   Usage usage;                                 // what has to fit
   SmallVector<FlavorResourceId, 2> contested;  // of these, what needs preemption
+  std::vector<PlacementRequest> placements;    // pods that need room on nodes as well
   friend bool operator==(const PreemptionRequest&, const PreemptionRequest&) = default;
 };
 

@@ -28,6 +28,7 @@ Scheduler::Scheduler(const SchedulerConfig& config)
   info_options_.equivalence_hashing = config.gates.scheduling_equivalence_hashing;
   info_options_.excluded_resource_prefixes = config.excluded_resource_prefixes;
   info_options_.transformations = config.transformations;
+  state_.placer().SetProfile({config.gates.tas_profile_mixed, config.gates.tas_balanced_placement});
 }
 
 void Scheduler::Request(const Wakes& wakes) { wake_ups_.insert(wakes.begin(), wakes.end()); }
@@ -94,6 +95,7 @@ WorkloadId Scheduler::NumberOf(const api::ObjectKey& key) {
 
 void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallTime now) {
   const WorkloadId id = NumberOf(object->meta.key());
+  const bool lacks_nodes = NeedsSecondPass(*object);
   const bool holds_quota = HoldsQuota(*object);
   const bool queued = queue::BelongsInQueue(*object);
   // An assumed workload's object may still be on its way; an older one must not undo the decision.
@@ -107,6 +109,11 @@ void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallT
   } else {
     MakeOutside(id, std::move(info));
   }
+  if (lacks_nodes) {
+    NoteSecondPass(id, now);
+  } else {
+    second_passes_.erase(id);
+  }
 }
 
 void Scheduler::ForgetWorkload(const api::ObjectKey& key) {
@@ -116,6 +123,7 @@ void Scheduler::ForgetWorkload(const api::ObjectKey& key) {
   MakeOutside(id, queue::WorkloadInfo{});
   record(id) = Record{};
   numbers_.erase(found);
+  second_passes_.erase(id);
   free_records_.push_back(id);
 }
 
@@ -200,6 +208,7 @@ std::unique_ptr<Reservation> Scheduler::NewReservation(WorkloadId id,
   made->reserved_at = reserved != nullptr && reserved->status == api::ConditionStatus::kTrue
                           ? reserved->last_transition_time
                           : now;
+  made->placed = BookingsOf(state_, object);
   made->evicted = api::IsTrue(object.status.conditions, api::kEvicted);
   made->admitted = api::IsTrue(object.status.conditions, api::kAdmitted);
   return made;
@@ -256,13 +265,18 @@ CycleResult Scheduler::RunCycle(WallTime now) {
     heads.push_back({head, &popped.info, CurrentScan(popped, head.cluster_queue),
                      config_.gates.prioritize_preemptor_workloads && queues_.IsPreemptor(head)});
   }
+  AddSecondPasses(heads, now);
   Cycle cycle({&state_, &queues_, &config_.gates, &config_.own_rules, &config_.fair_sharing,
-               &search_, config_.placer, cycle_});
+               &search_, cycle_});
   result.decisions = cycle.Run(heads);
   const auto listing = config_.listing == SchedulerConfig::Listing::kYes
                            ? queue::QueueSet::Listing::kYes
                            : queue::QueueSet::Listing::kNo;
   for (Decision& decision : result.decisions) {
+    if (decision.second_pass) {
+      FinishSecondPass(decision, now);
+      continue;
+    }
     if (decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kQuotaReserved) {
       Assume(decision, now);
       continue;
@@ -289,6 +303,7 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   made->object = admitted.info.object;
   made->cluster_queue = decision.cluster_queue;
   made->usage = decision.assignment.usage;
+  made->placed = BookingsOf(state_, *made->object, decision.assignment);
   made->priority = admitted.info.priority;
   made->queued_at = admitted.info.queued_at;
   made->reserved_at = now;
@@ -300,7 +315,12 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
 
 void Scheduler::Unassume(const api::ObjectKey& key, WallTime now) {
   const auto found = numbers_.find(key);
-  if (found == numbers_.end() || record(found->second).phase != Phase::kAssumed) return;
+  if (found == numbers_.end()) return;
+  if (record(found->second).phase == Phase::kReserved) {  // new nodes that could not be written
+    ApplyWorkload(record(found->second).info.object, now);
+    return;
+  }
+  if (record(found->second).phase != Phase::kAssumed) return;
   queue::WorkloadInfo info = record(found->second).info;
   MakePending(found->second, std::move(info), now);
 }

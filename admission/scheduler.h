@@ -45,7 +45,6 @@ struct SchedulerConfig {
   std::vector<std::string> excluded_resource_prefixes;
   std::vector<queue::ResourceTransformation> transformations;
   OwnRules own_rules;
-  TopologyPlacer* placer = nullptr;  // outlives the scheduler
   // Name every workload that is parked or woken in bulk; costs what it names.
   enum class Listing : std::uint8_t { kNo, kYes } listing = Listing::kNo;
 };
@@ -137,6 +136,9 @@ class Scheduler {
   void MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime now);
   void MakeOutside(WorkloadId id, queue::WorkloadInfo info);
   Usage UsageOf(const api::Workload& object);
+  void NoteSecondPass(WorkloadId id, WallTime now);
+  void AddSecondPasses(std::vector<HeadInput>& heads, WallTime now);
+  void FinishSecondPass(const Decision& decision, WallTime now);
   std::unique_ptr<Reservation> NewReservation(WorkloadId id, const queue::WorkloadInfo& info,
                                               WallTime now);
   void Assume(const Decision& decision, WallTime now);
@@ -153,6 +155,12 @@ class Scheduler {
   std::unordered_map<api::ObjectKey, WorkloadId, KeyHash> numbers_;  // looked up, never walked
   std::map<std::string, api::StringMap> namespace_labels_;
   std::set<WakeTarget> wake_ups_;
+  // Workloads with quota that lack nodes.
+  struct SecondPass {
+    WallTime due{};
+    int attempts = 0;
+  };
+  std::map<WorkloadId, SecondPass> second_passes_;
   std::int64_t cycle_ = 0;
 };
 

@@ -18,8 +18,8 @@
 //
 // Workloads. What a workload with status.admission.podSetAssignments[].topologyAssignment takes is
 // counted from ApplyWorkload or the admitting cycle on, per domain: pods × what one pod asks. It is
-// freed as its quota is (finished, deleted, evicted and released), and reclaimable pods free their
-// share from the last domain on.
+// freed as its quota is (finished, deleted, evicted and released). Reclaimable pods give back quota
+// alone: which domains they leave is not known.
 //
 // Second pass. NeedsSecondPass(workload) says which workloads with quota still need nodes:
 //   * delayedTopologyRequest Pending and all checks Ready: the first pass leaves the nodes open

@@ -28,7 +28,8 @@ struct Options {
   unsigned jobs = 1;
   std::size_t show = 1;
   bool shrink = false;
-  admission::OwnRules own_rules{.wake_without_local_queue = false, .victims_for_pods = false};
+  admission::OwnRules own_rules{
+      .wake_without_local_queue = false, .victims_for_pods = false, .count_pods_on_nodes = false};
   std::string story;
 };
 

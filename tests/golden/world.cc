@@ -107,7 +107,10 @@ Status World::ApplyObject(const Json& object) {
     decoded.meta.generation = 1;
     workloads_[decoded.meta.key()] = decoded;
     Store(decoded);
-  } else if (kind != "Node") {
+  } else if (kind == "Node") {
+    BERTH_TRY(const api::Node decoded, api::Decode<api::Node>(object));
+    scheduler_.ApplyNode(decoded);
+  } else {
     return Error{ErrorCode::kInvalid, "unknown kind " + kind};
   }
   React();

@@ -1,0 +1,153 @@
+// The cycle's dealings with nodes: domains for preemptors, domains taken by earlier entries, and
+// the second pass of workloads that have quota and lack nodes.
+#include <algorithm>
+
+#include "admission/cycle.h"
+#include "base/assert.h"
+
+namespace berth::admission {
+namespace {
+
+// What `wanted` takes beyond what `held` takes already, domain by domain.
+std::vector<PlacedPods> Beyond(std::vector<PlacedPods> wanted, std::vector<PlacedPods> held) {
+  for (PlacedPods& pods : wanted) {
+    for (auto& [key, count] : pods.domains) {
+      for (PlacedPods& before : held) {
+        if (before.flavor != pods.flavor || before.per_pod != pods.per_pod) continue;
+        for (auto& [held_key, held_count] : before.domains) {
+          if (held_key != key) continue;
+          const std::int32_t same = std::min(count, held_count);
+          count -= same;
+          held_count -= same;
+        }
+      }
+    }
+    std::erase_if(pods.domains, [](const auto& domain) { return domain.second == 0; });
+  }
+  std::erase_if(wanted, [](const PlacedPods& pods) { return pods.domains.empty(); });
+  return wanted;
+}
+
+}  // namespace
+
+// A preemptor's pods get domains too, so that nobody behind it takes them in this cycle: those that
+// its victims leave, or, where nobody can be preempted, those it would have on empty nodes.
+void Cycle::PlacePreemptor(Entry& entry) {
+  Assignment& assignment = entry.decision.assignment;
+  const api::Workload& workload = *entry.input.workload->object;
+  if (assignment.mode != AssignmentMode::kPreempt || HasUnhealthyAssignment(workload)) return;
+  ClusterState& state = *context_.state;
+  const std::vector<PlacementRequest> requests =
+      OpenPlacements(state, state.queue(entry.input.head.cluster_queue), workload, assignment);
+  if (requests.empty()) return;
+  const ClusterState::WhatIf what_if = state.Begin();
+  for (const PreemptionTarget& target : entry.targets) state.TakeOut(*target.reservation);
+  TakePlacements(assignment,
+                 state.placer().Place(workload, requests,
+                                      entry.targets.empty() ? CountShape::Usage::kEmpty
+                                                            : CountShape::Usage::kAsUsed));
+  state.RollBack(what_if);
+}
+
+void Cycle::NotePlaced(Entry& entry) {
+  entry.placed.clear();
+  if (!context_.gates->topology_aware_scheduling) return;
+  PlacePreemptor(entry);
+  entry.placed =
+      BookingsOf(*context_.state, *entry.input.workload->object, entry.decision.assignment);
+  if (entry.input.reserved != nullptr) {
+    entry.placed = Beyond(std::move(entry.placed), entry.input.reserved->placed);
+  }
+}
+
+Cycle::Room Cycle::RoomFor(const Entry& entry) {
+  ClusterState& state = *context_.state;
+  const NodeId leaf = state.queue(entry.input.head.cluster_queue).node;
+  const auto look = [&] {
+    if (entry.input.reserved == nullptr &&
+        !state.tree().Fits(leaf, entry.decision.assignment.usage)) {
+      return Room::kNoQuota;
+    }
+    const auto counting = context_.own_rules->count_pods_on_nodes
+                              ? TopologyPlacer::Counting::kTogether
+                              : TopologyPlacer::Counting::kEachAlone;
+    return state.placer().Fits(entry.placed, counting) ? Room::kEnough : Room::kNoNodes;
+  };
+  if (preempted_.empty() && entry.targets.empty()) return look();
+  const ClusterState::WhatIf what_if = state.Begin();
+  for (const Reservation* gone : preempted_) state.TakeOut(*gone);
+  for (const PreemptionTarget& target : entry.targets) {
+    const Reservation* gone = target.reservation;
+    if (std::find(preempted_.begin(), preempted_.end(), gone) != preempted_.end()) continue;
+    state.TakeOut(*gone);
+  }
+  const Room room = look();
+  state.RollBack(what_if);
+  return room;
+}
+
+// Earlier entries have taken its domains: assign it anew, on the flavors it was nominated with.
+void Cycle::RecomputeNodes(Entry& entry) {
+  if (entry.input.reserved != nullptr) {
+    AssignFlavors(entry, nullptr, nullptr);
+    return;
+  }
+  const Assignment nominated = std::move(entry.decision.assignment);
+  AssignFlavors(entry, nullptr, &nominated);
+}
+
+// The flavors and counts that it has, and domains for the pods that lack them.
+void Cycle::AssignAgain(Entry& entry) {
+  ClusterState& state = *context_.state;
+  const api::Workload& workload = *entry.input.workload->object;
+  Assignment& assignment = entry.decision.assignment;
+  assignment = {};
+  assignment.mode = AssignmentMode::kFit;
+  entry.targets.clear();
+  for (const api::PodSet& pod_set : workload.spec.pod_sets) {
+    PodSetDecision& decision = assignment.pod_sets.emplace_back();
+    decision.name = pod_set.name;
+    for (const auto& assigned : workload.status.admission->pod_set_assignments) {
+      if (assigned.name != pod_set.name) continue;
+      decision.count = assigned.count;
+      decision.topology = assigned.topology_assignment;
+      decision.delayed_topology = assigned.delayed_topology_request;
+      for (const auto& [resource, amount] : assigned.resource_usage) {
+        decision.requests.push_back({state.vocabulary().resources.Intern(resource), amount});
+      }
+      for (const auto& [resource, flavor] : assigned.flavors) {
+        FlavorChoice& choice = decision.flavors.emplace_back();
+        choice.resource = state.vocabulary().resources.Intern(resource);
+        choice.flavor = state.vocabulary().flavors.Intern(flavor);
+        choice.flavor_resource = state.FlavorResourceNumber(choice.flavor, choice.resource);
+      }
+    }
+  }
+  const ClusterQueueId queue = entry.input.head.cluster_queue;
+  PlaceByTopology(state, state.queue(queue), workload, assignment);
+  if (assignment.mode != AssignmentMode::kPreempt || HasUnhealthyAssignment(workload)) return;
+  entry.targets = context_.search->Find(RequestFor(entry, assignment), &entry.decision.spared);
+}
+
+// Which of the entries with quota already go their own way; whether this one is done with.
+bool Cycle::ProcessAgain(Entry& entry) {
+  Decision& decision = entry.decision;
+  if (!context_.gates->tas_failed_node_replacement_fail_fast ||
+      !HasUnhealthyAssignment(*decision.object) ||
+      decision.assignment.mode == AssignmentMode::kFit) {
+    return false;
+  }
+  decision.outcome = Outcome::kEvictForNodeFailure;
+  return true;
+}
+
+void Cycle::CountIn(const Entry& entry) {
+  ClusterState& state = *context_.state;
+  if (entry.input.reserved == nullptr) {
+    state.tree().AddUsage(state.queue(entry.decision.cluster_queue).node,
+                          entry.decision.assignment.usage);
+  }
+  state.placer().Use(entry.placed);
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,404 @@
+#include "admission/topology/placement_search.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "admission/topology/balanced_placement.h"
+
+namespace berth::admission {
+namespace {
+
+enum class Unit : std::uint8_t { kPods, kSlices };
+
+class Search {
+ public:
+  Search(CountView& view, const ResolvedRequest& request, std::int32_t count)
+      : view_(view),
+        tree_(view.tree()),
+        request_(request),
+        count_(count),
+        leaders_(view.shape().leader ? 1 : 0),
+        best_fit_(view.shape().order == CountShape::Order::kMostFirst) {}
+
+  FoundPlaces Run(Balance balance);
+
+ private:
+  struct Fit {
+    std::int32_t level = 0;
+    PickedDomains domains;
+    std::string failure;
+  };
+
+  std::int32_t SliceCount() const { return count_ / request_.slice_size; }
+  PickedDomain Pick(DomainId id) const { return {id, CountsOf(id)}; }
+  DomainCounts CountsOf(DomainId id) const {
+    const auto found = overrides_.find(id);
+    return found == overrides_.end() ? view_.at(id) : found->second;
+  }
+  bool TakesAll(const DomainCounts& counts) const {
+    return counts.slices_with_leader >= SliceCount() && counts.leaders >= leaders_;
+  }
+
+  Fit FitLevel(std::int32_t level);
+  std::optional<DomainId> SmallestThatTakesAll(const CountView::Ordering& order) const;
+  Fit FitSeveral(std::int32_t level, const CountView::Ordering& order);
+  Fit FitSeveralWithLeader(std::int32_t level, const CountView::Ordering& order);
+  std::string NotFit(std::int32_t level, std::int64_t fitting) const;
+  std::string LayersNotFit(std::int32_t level) const;
+  std::int64_t SlicesBelow(DomainId id, std::int32_t level, std::int32_t size) const;
+
+  std::size_t BestFit(const PickedDomains& domains, std::size_t from, std::int32_t needed,
+                      std::int32_t leaders, Unit unit) const;
+  void PrioritizeLeader(PickedDomains& domains, std::int32_t count, std::int32_t leaders,
+                        std::int32_t slice_size, Unit unit) const;
+  PickedDomains Deal(PickedDomains domains, std::int32_t count, std::int32_t leaders,
+                     std::int32_t slice_size, Unit unit) const;
+  PickedDomains Children(const PickedDomains& domains) const;
+  PickedDomains Descend(PickedDomains domains, std::int32_t level, bool greedy) const;
+  std::vector<PodsInDomain> Collect(const PickedDomains& domains, bool leader) const;
+
+  CountView& view_;
+  const TopologyTree& tree_;
+  const ResolvedRequest& request_;
+  std::int32_t count_;
+  std::int32_t leaders_;
+  bool best_fit_;
+  CountOverrides overrides_;
+};
+
+std::int64_t Search::SlicesBelow(DomainId id, std::int32_t level, std::int32_t size) const {
+  const TopologyTree::Domain& domain = tree_.domain(id);
+  if (!view_.present(id)) return 0;
+  if (domain.level == level) return view_.at(id).pods / size;
+  std::int64_t sum = 0;
+  for (const DomainId child : domain.children) sum += SlicesBelow(child, level, size);
+  return sum;
+}
+
+// With several layers: how many slices of each the best domain of the level would take.
+std::string Search::LayersNotFit(std::int32_t level) const {
+  std::string text = "topology \"" + tree_.name() + "\" doesn't allow to fit";
+  DomainId best = kNoDomain;
+  for (DomainId id = 0; id < tree_.domain_count(); ++id) {
+    if (tree_.domain(id).level != level || !view_.present(id)) continue;
+    const bool better = best == kNoDomain || view_.at(id).slices > view_.at(best).slices ||
+                        (view_.at(id).slices == view_.at(best).slices &&
+                         LeafKey(tree_.domain(id).values) < LeafKey(tree_.domain(best).values));
+    if (better) best = id;
+  }
+  if (best == kNoDomain) return text;
+  for (const auto& layer : request_.layers) {
+    const std::optional<std::int32_t> at = tree_.LevelOf(layer.topology);
+    if (!at) continue;
+    text += "; " + std::to_string(SlicesBelow(best, *at, layer.size)) + "/" +
+            std::to_string(count_ / layer.size) + " slice(s) fit on level " + layer.topology;
+  }
+  return text + view_.Exclusions();
+}
+
+std::string Search::NotFit(std::int32_t level, std::int64_t fitting) const {
+  if (!request_.layers.empty()) return LayersNotFit(level);
+  const char* unit = request_.slice_size == 1 ? " pod(s)" : " slice(s)";
+  std::string text = "topology \"" + tree_.name() + '"';
+  if (fitting == 0) {
+    text += " doesn't allow to fit any of " + std::to_string(SliceCount()) + unit;
+  } else {
+    text += " allows to fit only " + std::to_string(fitting) + " out of " +
+            std::to_string(SliceCount()) + unit;
+  }
+  return text + view_.Exclusions();
+}
+
+// The domains are sorted, so those that take all stand together (those with a leader come first):
+// at the front with the most first, at the back of the ones with a leader otherwise.
+std::optional<DomainId> Search::SmallestThatTakesAll(const CountView::Ordering& order) const {
+  const auto begin = order.domains.begin();
+  const auto led_end = leaders_ == 0
+                           ? order.domains.end()
+                           : std::partition_point(begin, order.domains.end(), [this](DomainId id) {
+                               return view_.at(id).leaders >= leaders_;
+                             });
+  if (!best_fit_) {
+    const auto first = std::partition_point(begin, led_end, [this](DomainId id) {
+      return view_.at(id).slices_with_leader < SliceCount();
+    });
+    if (first == led_end) return std::nullopt;
+    return *first;
+  }
+  const auto end = std::partition_point(begin, led_end, [this](DomainId id) {
+    return view_.at(id).slices_with_leader >= SliceCount();
+  });
+  if (end == begin) return std::nullopt;
+  const std::int32_t tightest = view_.at(*(end - 1)).slices_with_leader;
+  return *std::partition_point(begin, end, [this, tightest](DomainId id) {
+    return view_.at(id).slices_with_leader > tightest;
+  });
+}
+
+Search::Fit Search::FitLevel(std::int32_t level) {
+  const CountView::Ordering& order = view_.ByCapacity(level);
+  if (order.domains.empty()) {
+    return {level,
+            {},
+            "no topology domains at level: " + tree_.levels()[static_cast<std::size_t>(level)]};
+  }
+  if (const std::optional<DomainId> one = SmallestThatTakesAll(order)) {
+    return {level, {Pick(*one)}, ""};
+  }
+  if (request_.required) {
+    const DomainCounts& most = view_.at(best_fit_ ? order.domains.front() : order.domains.back());
+    return {level, {}, NotFit(level, best_fit_ ? most.slices : most.pods)};
+  }
+  if (level > 0 && !request_.unconstrained) return FitLevel(level - 1);
+  return leaders_ > 0 ? FitSeveralWithLeader(level, order) : FitSeveral(level, order);
+}
+
+// Largest first, the last one as tight as possible; or from the smallest on.
+Search::Fit Search::FitSeveral(std::int32_t level, const CountView::Ordering& order) {
+  std::int64_t remaining = SliceCount();
+  if (order.slices < remaining) return {level, {}, NotFit(level, order.slices)};
+  Fit fit{level, {}, ""};
+  auto next = order.domains.begin();
+  if (!best_fit_) {
+    next = std::partition_point(next, order.domains.end(),
+                                [this](DomainId id) { return view_.at(id).slices == 0; });
+  }
+  for (; remaining > 0 && next != order.domains.end(); ++next) {
+    DomainId id = *next;
+    if (best_fit_ && view_.at(id).slices >= remaining) {
+      const auto enough = [this, remaining](DomainId other) {
+        return view_.at(other).slices >= remaining;
+      };
+      const auto end = std::partition_point(next, order.domains.end(), enough);
+      const std::int32_t tightest = view_.at(*(end - 1)).slices;
+      id = *std::partition_point(next, end, [this, tightest](DomainId other) {
+        return view_.at(other).slices > tightest;
+      });
+    }
+    fit.domains.push_back(Pick(id));
+    remaining -= view_.at(id).slices;
+  }
+  return fit;
+}
+
+Search::Fit Search::FitSeveralWithLeader(std::int32_t level, const CountView::Ordering& order) {
+  PickedDomains sorted;
+  sorted.reserve(order.domains.size());
+  for (const DomainId id : order.domains) sorted.push_back(Pick(id));
+  PrioritizeLeader(sorted, count_, leaders_, request_.slice_size, Unit::kSlices);
+  Fit fit{level, {}, ""};
+  std::int64_t remaining = SliceCount();
+  std::int32_t leaders = leaders_;
+  std::size_t next = 0;
+  for (; leaders > 0 && next < sorted.size() && sorted[next].counts.leaders > 0; ++next) {
+    std::size_t taken = next;
+    if (best_fit_ && sorted[next].counts.slices_with_leader >= remaining) {
+      taken = BestFit(sorted, next, static_cast<std::int32_t>(remaining), leaders, Unit::kSlices);
+    }
+    fit.domains.push_back(sorted[taken]);
+    leaders -= sorted[taken].counts.leaders;
+    remaining -= sorted[taken].counts.slices_with_leader;
+  }
+  if (leaders > 0) return {level, {}, NotFit(level, leaders_ - leaders)};
+  PickedDomains rest(sorted.begin() + static_cast<std::ptrdiff_t>(next), sorted.end());
+  SortByCapacity(view_, rest);
+  for (std::size_t i = 0; remaining > 0 && i < rest.size(); ++i) {
+    std::size_t taken = i;
+    if (best_fit_ && rest[i].counts.slices >= remaining) {
+      taken = BestFit(rest, i, static_cast<std::int32_t>(remaining), 0, Unit::kSlices);
+    }
+    fit.domains.push_back(rest[taken]);
+    remaining -= rest[taken].counts.slices;
+  }
+  if (remaining > 0) return {level, {}, NotFit(level, SliceCount() - remaining)};
+  return fit;
+}
+
+// The first of those with the least room that is enough; `from` where none is.
+std::size_t Search::BestFit(const PickedDomains& domains, std::size_t from, std::int32_t needed,
+                            std::int32_t leaders, Unit unit) const {
+  std::size_t best = from;
+  std::int64_t best_room = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t i = from; i < domains.size(); ++i) {
+    const DomainCounts& counts = domains[i].counts;
+    if (counts.leaders < leaders) continue;
+    std::int32_t room = unit == Unit::kSlices ? counts.slices : counts.pods;
+    if (leaders > 0) {
+      room = unit == Unit::kSlices ? counts.slices_with_leader : counts.pods_with_leader;
+    }
+    if (room < needed || room >= best_room) continue;
+    best = i;
+    best_room = room;
+  }
+  return best;
+}
+
+// The leader goes first, to a domain where what it costs leaves room for everybody.
+void Search::PrioritizeLeader(PickedDomains& domains, std::int32_t count, std::int32_t leaders,
+                              std::int32_t slice_size, Unit unit) const {
+  if (leaders == 0 || domains.size() < 2) return;
+  const auto room = [unit](const DomainCounts& counts) {
+    return unit == Unit::kSlices ? counts.slices : counts.pods;
+  };
+  const std::int32_t needed = unit == Unit::kSlices ? count / slice_size : count;
+  std::int64_t available = 0;
+  for (const PickedDomain& picked : domains) available += room(picked.counts);
+  for (std::size_t i = 0; i < domains.size(); ++i) {
+    const DomainCounts& counts = domains[i].counts;
+    const std::int32_t led =
+        unit == Unit::kSlices ? counts.slices_with_leader : counts.pods_with_leader;
+    if (counts.leaders < leaders || available - (room(counts) - led) < needed) continue;
+    std::rotate(domains.begin(), domains.begin() + static_cast<std::ptrdiff_t>(i),
+                domains.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    return;
+  }
+}
+
+// Deals `count` pods and the leaders to `domains` in their order; what is left over is not used.
+PickedDomains Search::Deal(PickedDomains domains, std::int32_t count, std::int32_t leaders,
+                           std::int32_t slice_size, Unit unit) const {
+  PrioritizeLeader(domains, count, leaders, slice_size, unit);
+  if (unit == Unit::kPods) slice_size = 1;
+  const auto room = [unit](DomainCounts& counts) -> std::int32_t& {
+    return unit == Unit::kSlices ? counts.slices : counts.pods;
+  };
+  const auto led_room = [unit](DomainCounts& counts) -> std::int32_t& {
+    return unit == Unit::kSlices ? counts.slices_with_leader : counts.pods_with_leader;
+  };
+  PickedDomains dealt;
+  std::int32_t remaining = unit == Unit::kSlices ? count / slice_size : count;
+  for (std::size_t i = 0; i < domains.size(); ++i) {
+    const bool with_leader = leaders > 0;
+    std::size_t taken = i;
+    const std::int32_t offered =
+        with_leader ? led_room(domains[i].counts) : room(domains[i].counts);
+    if (best_fit_ && offered >= remaining && domains[i].counts.leaders >= leaders) {
+      taken = BestFit(domains, i, remaining, leaders, unit);
+    }
+    DomainCounts& counts = domains[taken].counts;
+    const bool last =
+        (with_leader ? led_room(counts) : room(counts)) >= remaining && counts.leaders >= leaders;
+    const std::int32_t given =
+        last ? remaining : std::min(with_leader ? led_room(counts) : room(counts), remaining);
+    counts.leaders = with_leader ? std::min(counts.leaders, leaders) : 0;
+    room(counts) = given;
+    led_room(counts) = std::min(led_room(counts), given);
+    counts.pods = given * slice_size;
+    leaders -= counts.leaders;
+    remaining -= given;
+    dealt.push_back(domains[taken]);
+    if (last) return dealt;
+  }
+  return dealt;
+}
+
+PickedDomains Search::Children(const PickedDomains& domains) const {
+  PickedDomains children;
+  for (const PickedDomain& picked : domains) {
+    for (const DomainId id : tree_.domain(picked.domain).children) {
+      if (view_.present(id)) children.push_back(Pick(id));
+    }
+  }
+  return children;
+}
+
+PickedDomains Search::Descend(PickedDomains domains, std::int32_t level, bool greedy) const {
+  const std::int32_t lowest = tree_.level_count() - 1;
+  // Above the slices it does not matter which parent a slice was counted for.
+  for (; greedy && level < std::min(lowest, request_.slice_level); ++level) {
+    PickedDomains children = Children(domains);
+    SortByCapacity(view_, children);
+    domains = Deal(std::move(children), count_, leaders_, request_.slice_size, Unit::kSlices);
+  }
+  for (; level < lowest; ++level) {
+    std::int32_t size = request_.slice_size;
+    if (level >= request_.slice_level) {
+      const auto below = static_cast<std::size_t>(level) + 1;
+      const bool layered = below < request_.inner_sizes.size() && request_.inner_sizes[below] > 0;
+      size = layered ? request_.inner_sizes[below] : 1;
+    }
+    PickedDomains next;
+    for (const PickedDomain& parent : domains) {
+      PickedDomains children = Children({parent});
+      SortByCapacity(view_, children);
+      if (size > 1) {
+        for (PickedDomain& child : children) {
+          child.counts.slices = child.counts.pods / size;
+          child.counts.slices_with_leader = child.counts.pods_with_leader / size;
+        }
+      }
+      PickedDomains dealt = Deal(std::move(children), parent.counts.pods, parent.counts.leaders,
+                                 size, size > 1 ? Unit::kSlices : Unit::kPods);
+      next.insert(next.end(), dealt.begin(), dealt.end());
+    }
+    domains = std::move(next);
+  }
+  return domains;
+}
+
+std::vector<PodsInDomain> Search::Collect(const PickedDomains& domains, bool leader) const {
+  std::vector<PodsInDomain> places;
+  for (const PickedDomain& picked : domains) {
+    const std::int32_t count = leader ? picked.counts.leaders : picked.counts.pods;
+    if (count > 0) places.push_back({picked.domain, count});
+  }
+  std::sort(places.begin(), places.end(), [this](const auto& a, const auto& b) {
+    return tree_.domain(a.domain).rank < tree_.domain(b.domain).rank;
+  });
+  return places;
+}
+
+FoundPlaces Search::Run(Balance balance) {
+  Fit fit;
+  bool balanced = false;
+  if (balance == Balance::kOn && !request_.required && !request_.unconstrained) {
+    if (auto found = FindBalanced(view_, request_, count_, leaders_)) {
+      fit = {found->level, std::move(found->domains), ""};
+      overrides_ = std::move(found->overrides);
+      balanced = true;
+    }
+  }
+  if (!balanced) fit = FitLevel(request_.level);
+  if (!fit.failure.empty()) return {{}, {}, fit.failure};
+  PickedDomains domains =
+      Deal(std::move(fit.domains), count_, leaders_, request_.slice_size, Unit::kSlices);
+  domains = Descend(std::move(domains), fit.level, !balanced);
+  FoundPlaces places;
+  places.workers = Collect(domains, false);
+  if (leaders_ > 0) places.leader = Collect(domains, true);
+  return places;
+}
+
+}  // namespace
+
+void SortByCapacity(const CountView& view, PickedDomains& domains) {
+  const bool most_first = view.shape().order == CountShape::Order::kMostFirst;
+  std::sort(domains.begin(), domains.end(), [&](const PickedDomain& a, const PickedDomain& b) {
+    if (a.counts.slices != b.counts.slices) {
+      return (a.counts.slices > b.counts.slices) == most_first;
+    }
+    if (a.counts.pods != b.counts.pods) return a.counts.pods < b.counts.pods;
+    return view.tree().domain(a.domain).rank < view.tree().domain(b.domain).rank;
+  });
+}
+
+void SortByLeaderCapacity(const CountView& view, PickedDomains& domains) {
+  const bool most_first = view.shape().order == CountShape::Order::kMostFirst;
+  std::sort(domains.begin(), domains.end(), [&](const PickedDomain& a, const PickedDomain& b) {
+    if (a.counts.leaders != b.counts.leaders) return a.counts.leaders > b.counts.leaders;
+    if (a.counts.slices_with_leader != b.counts.slices_with_leader) {
+      return (a.counts.slices_with_leader > b.counts.slices_with_leader) == most_first;
+    }
+    if (a.counts.pods_with_leader != b.counts.pods_with_leader) {
+      return a.counts.pods_with_leader < b.counts.pods_with_leader;
+    }
+    return view.tree().domain(a.domain).rank < view.tree().domain(b.domain).rank;
+  });
+}
+
+FoundPlaces FindPlaces(CountView& view, const ResolvedRequest& request, std::int32_t count,
+                       Balance balance) {
+  return Search(view, request, count).Run(balance);
+}
+
+}  // namespace berth::admission

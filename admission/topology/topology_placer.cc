@@ -1,0 +1,484 @@
+#include "admission/topology/topology_placer.h"
+
+#include <algorithm>
+
+#include "api/labels.h"
+#include "base/assert.h"
+
+namespace berth::admission {
+namespace {
+
+// Shapes whose numbers are kept up to date, per flavor.
+constexpr std::size_t kMaxViews = 32;
+
+std::string KeyOf(const api::TopologyAssignment& assignment,
+                  const api::TopologyAssignment::Domain& domain) {
+  const bool hostname =
+      !assignment.levels.empty() && assignment.levels.back() == api::kHostnameLabel;
+  return hostname ? domain.values.back() : LeafKey(domain.values);
+}
+
+api::TopologyAssignment AssignmentOf(const TopologyTree& tree,
+                                     const std::vector<PodsInDomain>& places) {
+  api::TopologyAssignment assignment;
+  const std::ptrdiff_t first = tree.lowest_is_hostname() ? tree.level_count() - 1 : 0;
+  assignment.levels.assign(tree.levels().begin() + first, tree.levels().end());
+  assignment.domains.reserve(places.size());
+  for (const PodsInDomain& place : places) {
+    const std::vector<std::string>& values = tree.domain(place.domain).values;
+    assignment.domains.push_back({{values.begin() + first, values.end()}, place.count});
+  }
+  return assignment;
+}
+
+const api::PodSetAssignment* AssignedTo(const api::Workload& workload, const std::string& name) {
+  if (!workload.status.admission) return nullptr;
+  for (const auto& assigned : workload.status.admission->pod_set_assignments) {
+    if (assigned.name == name) return &assigned;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// Requests of one flavor that are placed together, and what comes of them.
+struct TopologyPlacer::Group {
+  const api::Workload& workload;
+  FlavorState& state;
+  CountShape::Usage usage;
+  std::vector<PlacementRequest> requests;
+  std::vector<Placement> placements;
+  std::vector<PlacedPods> assumed;  // what they take that was not booked before
+  std::string failure;
+
+  const api::PodSet& PodSetOf(const PlacementRequest& request) const {
+    return workload.spec.pod_sets[request.pod_set];
+  }
+};
+
+std::optional<std::string> TopologyPlacer::Mismatch(const api::TopologyRequest& request,
+                                                    FlavorId flavor) const {
+  const std::string name = "Flavor \"" + vocabulary_.flavors[flavor] + '"';
+  if (!HasTopology(flavor)) return name + " does not support TopologyAwareScheduling";
+  const TopologyTree* tree = TreeOf(flavor);
+  if (tree == nullptr) return name + " information missing in TAS cache";
+  if (!HasLevels(tree->levels(), request)) return name + " does not contain the requested level";
+  return std::nullopt;
+}
+
+template <typename Visit>
+void TopologyPlacer::ForEachTree(FlavorId flavor, const std::string& key, const Visit& visit) {
+  FlavorState* own = State(flavor);
+  if (own == nullptr || !own->tree) return;
+  if (!own->tree->lowest_is_hostname()) {
+    if (const DomainId leaf = own->tree->FindLeaf(key); leaf != kNoDomain) {
+      visit(flavor, *own->tree, leaf);
+    }
+    return;
+  }
+  for (FlavorId id = 0; id < static_cast<FlavorId>(flavors_.size()); ++id) {
+    FlavorState* state = State(id);
+    if (state == nullptr || !state->tree || !state->tree->lowest_is_hostname()) continue;
+    if (const DomainId leaf = state->tree->FindLeaf(key); leaf != kNoDomain) {
+      visit(id, *state->tree, leaf);
+    }
+  }
+}
+
+void TopologyPlacer::Book(const std::vector<PlacedPods>& placed, std::int64_t sign) {
+  for (const PlacedPods& pods : placed) {
+    for (const auto& [key, count] : pods.domains) {
+      const std::int64_t change = sign * count;
+      ForEachTree(pods.flavor, key, [&](FlavorId id, TopologyTree& tree, DomainId leaf) {
+        tree.AddUsed(leaf, pods.per_pod, change);
+        if (open_marks_ > 0) changes_.push_back({id, leaf, &pods.per_pod, change});
+      });
+      if (open_marks_ > 0) continue;
+      const auto slot = static_cast<std::size_t>(pods.flavor);
+      if (slot >= flavors_.size()) flavors_.resize(slot + 1);
+      if (flavors_[slot] == nullptr) flavors_[slot] = std::make_unique<FlavorState>();
+      auto& booked = flavors_[slot]->booked;
+      std::vector<ResourceRequest>& sum = booked[key];
+      for (const ResourceRequest& item : pods.per_pod) {
+        const std::int64_t amount = api::MultiplyAmounts(item.amount, change);
+        const auto known = std::find_if(sum.begin(), sum.end(), [&item](const auto& other) {
+          return other.resource == item.resource;
+        });
+        if (known == sum.end()) {
+          sum.push_back({item.resource, amount});
+        } else {
+          known->amount = api::AddAmounts(known->amount, amount);
+        }
+      }
+      std::erase_if(sum, [](const ResourceRequest& item) { return item.amount == 0; });
+      if (sum.empty()) booked.erase(key);
+    }
+  }
+}
+
+TopologyPlacer::Mark TopologyPlacer::Begin() {
+  ++open_marks_;
+  return changes_.size();
+}
+
+void TopologyPlacer::RollBack(Mark mark) {
+  BERTH_ASSERT(open_marks_ > 0 && mark <= changes_.size());
+  while (changes_.size() > mark) {
+    const Change& last = changes_.back();
+    State(last.flavor)->tree->AddUsed(last.leaf, *last.per_pod, -last.count);
+    changes_.pop_back();
+  }
+  --open_marks_;
+}
+
+bool TopologyPlacer::FitsAlone(const PlacedPods& placed) const {
+  const TopologyTree& tree = *TreeOf(placed.flavor);
+  const ResourceId pods = vocabulary_.resources.Find("pods");
+  return std::all_of(placed.domains.begin(), placed.domains.end(), [&](const auto& domain) {
+    const std::int32_t leaf = tree.domain(tree.FindLeaf(domain.first)).leaf;
+    bool asks_for_anything = false;
+    for (const ResourceRequest& item : placed.per_pod) {
+      if (item.resource == pods) continue;
+      asks_for_anything = true;
+      const std::int64_t left =
+          api::SubtractAmounts(tree.Free(leaf, item.resource), tree.Used(leaf, item.resource));
+      if (left / item.amount < domain.second) return false;
+    }
+    return asks_for_anything;
+  });
+}
+
+bool TopologyPlacer::Fits(const std::vector<PlacedPods>& placed, Counting counting) {
+  if (placed.empty()) return true;
+  bool known = true;
+  for (const PlacedPods& pods : placed) {
+    const TopologyTree* tree = TreeOf(pods.flavor);
+    for (const auto& [key, count] : pods.domains) {
+      const DomainId leaf = tree == nullptr ? kNoDomain : tree->FindLeaf(key);
+      known = known && leaf != kNoDomain && tree->domain(leaf).live > 0;
+    }
+  }
+  if (!known) return false;
+  if (counting == Counting::kEachAlone) {
+    return std::all_of(placed.begin(), placed.end(),
+                       [this](const PlacedPods& pods) { return FitsAlone(pods); });
+  }
+  const Mark mark = Begin();
+  Book(placed, 1);
+  bool fits = true;
+  for (const PlacedPods& pods : placed) {
+    const TopologyTree& tree = *TreeOf(pods.flavor);
+    for (const auto& [key, count] : pods.domains) {
+      const std::int32_t leaf = tree.domain(tree.FindLeaf(key)).leaf;
+      for (const ResourceRequest& item : pods.per_pod) {
+        fits = fits && tree.Used(leaf, item.resource) <= tree.Free(leaf, item.resource);
+      }
+    }
+  }
+  RollBack(mark);
+  return fits;
+}
+
+PlacedPods TopologyPlacer::Booking(const api::PodSet& pod_set, FlavorId flavor,
+                                   const api::TopologyAssignment& assignment) {
+  PlacedPods placed;
+  placed.flavor = flavor;
+  placed.per_pod = OnePod(pod_set.pod_template.spec);
+  placed.domains.reserve(assignment.domains.size());
+  for (const auto& domain : assignment.domains) {
+    placed.domains.emplace_back(KeyOf(assignment, domain), domain.count);
+  }
+  return placed;
+}
+
+void TopologyPlacer::Assume(const PlacedPods& placed, std::int64_t sign) {
+  for (const auto& [key, count] : placed.domains) {
+    ForEachTree(placed.flavor, key, [&](FlavorId /*id*/, TopologyTree& tree, DomainId leaf) {
+      tree.AddAssumed(leaf, placed.per_pod, sign * count);
+    });
+  }
+}
+
+CountView& TopologyPlacer::ViewOf(FlavorState& state, CountShape shape) {
+  auto& views = state.views;
+  const auto found = std::find_if(views.begin(), views.end(),
+                                  [&shape](const auto& view) { return view->shape() == shape; });
+  if (found != views.end()) {
+    std::rotate(views.begin(), found, found + 1);
+  } else {
+    if (views.size() >= kMaxViews) views.pop_back();
+    views.insert(views.begin(),
+                 std::make_unique<CountView>(*state.tree, vocabulary_.resources, std::move(shape)));
+  }
+  views.front()->Refresh();
+  return *views.front();
+}
+
+// Selector and tolerations of the pods with what ready checks add to them, and of the flavor.
+std::variant<NodeFilter, std::string> TopologyPlacer::FilterOf(const api::Workload& workload,
+                                                               const api::PodSet& pod_set,
+                                                               const FlavorState& state) const {
+  NodeFilter filter;
+  const api::PodSpec& spec = pod_set.pod_template.spec;
+  filter.selector = spec.node_selector;
+  filter.tolerations = spec.tolerations;
+  filter.affinity = spec.required_node_affinity;
+  for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
+    if (check.state != api::CheckState::kReady) continue;
+    for (const api::PodSetUpdate& update : check.pod_set_updates) {
+      if (update.name != pod_set.name) continue;
+      for (const auto& [key, value] : update.node_selector) {
+        const auto [known, added] = filter.selector.try_emplace(key, value);
+        if (added || known->second == value) continue;
+        return "invalid podSetUpdate for PodSet " + pod_set.name +
+               ", error: invalid admission check PodSetModification: conflict for nodeSelector: "
+               "conflict for key=" +
+               key + ", value1=" + known->second + ", value2=" + value;
+      }
+      filter.tolerations.insert(filter.tolerations.end(), update.tolerations.begin(),
+                                update.tolerations.end());
+    }
+  }
+  filter.tolerations.insert(filter.tolerations.end(), state.tolerations.begin(),
+                            state.tolerations.end());
+  if (!state.tree->lowest_is_hostname()) return NodeFilter{};
+  return filter;
+}
+
+namespace {
+
+CountShape ShapeOf(const ResolvedRequest& resolved, bool least_first) {
+  CountShape shape;
+  shape.slice_size = resolved.slice_size;
+  shape.slice_level = resolved.slice_level;
+  shape.inner_sizes = resolved.inner_sizes;
+  shape.order = resolved.unconstrained && least_first ? CountShape::Order::kLeastFirst
+                                                      : CountShape::Order::kMostFirst;
+  return shape;
+}
+
+}  // namespace
+
+std::string TopologyPlacer::PlaceNew(Group& group) {
+  const PlacementRequest* workers = &group.requests.front();
+  const PlacementRequest* leader = group.requests.size() > 1 ? &group.requests[1] : nullptr;
+  if (leader != nullptr && leader->count > workers->count) std::swap(leader, workers);
+  const api::PodSet& pod_set = group.PodSetOf(*workers);
+  const TopologyTree& tree = *group.state.tree;
+  auto filter = FilterOf(group.workload, pod_set, group.state);
+  if (const auto* wrong = std::get_if<std::string>(&filter)) return *wrong;
+  const auto resolved = Resolve(tree.levels(), pod_set.topology_request, workers->implied);
+  if (const auto* wrong = std::get_if<std::string>(&resolved)) return *wrong;
+  const auto& request = std::get<ResolvedRequest>(resolved);
+  CountShape shape = ShapeOf(request, profile_.least_free_for_unconstrained);
+  shape.pod = OnePod(pod_set.pod_template.spec);
+  if (leader != nullptr) shape.leader = OnePod(group.PodSetOf(*leader).pod_template.spec);
+  shape.filter = std::get<NodeFilter>(std::move(filter));
+  shape.usage = group.usage;
+  const Balance balance = profile_.balanced ? Balance::kOn : Balance::kOff;
+  FoundPlaces found =
+      FindPlaces(ViewOf(group.state, std::move(shape)), request, workers->count, balance);
+  if (!found.failure.empty()) return found.failure;
+  for (const PlacementRequest& asked : group.requests) {
+    const bool leads = &asked == leader;
+    if (!leads && &asked != workers) continue;  // more than two sets in a group
+    Placement placement{asked.pod_set, asked.flavor,
+                        AssignmentOf(tree, leads ? found.leader : found.workers)};
+    group.assumed.push_back(Booking(group.PodSetOf(asked), asked.flavor, placement.assignment));
+    group.placements.push_back(std::move(placement));
+  }
+  return "";
+}
+
+namespace {
+
+struct Remains {
+  api::TopologyAssignment assignment;  // without the failed node
+  std::int32_t missing = 0;            // pods that were there
+};
+
+Remains Without(const api::TopologyAssignment& assignment, const std::string& node) {
+  Remains remains{{assignment.levels, {}}, 0};
+  for (const auto& domain : assignment.domains) {
+    if (domain.values.back() == node) {
+      remains.missing = domain.count;
+    } else {
+      remains.assignment.domains.push_back(domain);
+    }
+  }
+  return remains;
+}
+
+DomainId Ancestor(const TopologyTree& tree, DomainId id, std::int32_t level) {
+  while (tree.domain(id).level > level) id = tree.domain(id).parent;
+  return id;
+}
+
+// The domain of `level` in which the missing pods complete a slice.
+DomainId DomainOfBrokenSlice(const TopologyTree& tree, const Remains& remains, std::int32_t size,
+                             const std::string& topology) {
+  const std::optional<std::int32_t> level = tree.LevelOf(topology);
+  if (!level) return kNoDomain;
+  std::map<std::pair<std::int64_t, DomainId>, std::int32_t> pods;  // by rank
+  for (const auto& domain : remains.assignment.domains) {
+    const DomainId leaf = tree.FindLeaf(KeyOf(remains.assignment, domain));
+    if (leaf == kNoDomain) continue;
+    const DomainId above = Ancestor(tree, leaf, *level);
+    pods[{tree.domain(above).rank, above}] += domain.count;
+  }
+  for (const auto& [place, count] : pods) {
+    if ((count + remains.missing) % size == 0) return place.second;
+  }
+  return kNoDomain;
+}
+
+// Where the replacement has to be, so that slices and required levels stay whole.
+DomainId RequiredDomain(const TopologyTree& tree, const Remains& remains,
+                        const std::optional<api::TopologyRequest>& request, std::int32_t level) {
+  if (remains.assignment.domains.empty()) return kNoDomain;
+  const auto layers = SliceLayers(request);
+  if (!layers.empty() && layers.front().size > 0 && remains.missing % layers.front().size != 0) {
+    for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+      if (layer->size <= 0 || remains.missing % layer->size == 0) continue;
+      return DomainOfBrokenSlice(tree, remains, layer->size, layer->topology);
+    }
+  }
+  if (!request || !request->required) return kNoDomain;
+  const DomainId leaf =
+      tree.FindLeaf(KeyOf(remains.assignment, remains.assignment.domains.front()));
+  return leaf == kNoDomain ? kNoDomain : Ancestor(tree, leaf, level);
+}
+
+// Inside the domain of a broken slice: the innermost layer that the missing pods are whole slices
+// of, or none.
+void KeepInnermostLayer(api::TopologyRequest& request, std::int32_t missing) {
+  const auto layers = SliceLayers(request);
+  request.slice_constraints.clear();
+  request.slice_required_topology.reset();
+  request.slice_size.reset();
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    if (missing % layer->size != 0) continue;
+    request.slice_required_topology = layer->topology;
+    request.slice_size = layer->size;
+    return;
+  }
+}
+
+std::vector<PodsInDomain> Merged(const TopologyTree& tree, const Remains& remains,
+                                 const std::vector<PodsInDomain>& more) {
+  std::map<std::pair<std::int64_t, DomainId>, std::int32_t> pods;
+  for (const auto& domain : remains.assignment.domains) {
+    const DomainId leaf = tree.FindLeaf(KeyOf(remains.assignment, domain));
+    pods[{tree.domain(leaf).rank, leaf}] += domain.count;
+  }
+  for (const PodsInDomain& place : more) {
+    pods[{tree.domain(place.domain).rank, place.domain}] += place.count;
+  }
+  std::vector<PodsInDomain> merged;
+  for (const auto& [place, count] : pods) merged.push_back({place.second, count});
+  return merged;
+}
+
+}  // namespace
+
+std::string TopologyPlacer::Replace(Group& group, const PlacementRequest& request) {
+  const api::PodSet& pod_set = group.PodSetOf(request);
+  const api::PodSetAssignment* assigned = AssignedTo(group.workload, pod_set.name);
+  if (assigned == nullptr || !assigned->topology_assignment) return "";
+  const TopologyTree& tree = *group.state.tree;
+  const std::string& failed = group.workload.status.unhealthy_nodes.front();
+  const Remains remains = Without(*assigned->topology_assignment, failed);
+  for (const auto& domain : remains.assignment.domains) {
+    const DomainId leaf = tree.FindLeaf(KeyOf(remains.assignment, domain));
+    if (leaf != kNoDomain && tree.domain(leaf).live > 0) continue;
+    return "Cannot replace the node, because the existing topologyAssignment is invalid, as it "
+           "contains the stale domain " +
+           domain.values.front();
+  }
+  std::optional<api::TopologyRequest> asked = pod_set.topology_request;
+  auto resolved = Resolve(tree.levels(), asked, request.implied);
+  if (const auto* wrong = std::get_if<std::string>(&resolved)) return *wrong;
+  const DomainId below =
+      RequiredDomain(tree, remains, asked, std::get<ResolvedRequest>(resolved).level);
+  const std::int32_t slice_size = std::get<ResolvedRequest>(resolved).slice_size;
+  if (below != kNoDomain && remains.missing % slice_size != 0) {
+    KeepInnermostLayer(*asked, remains.missing);
+    resolved = Resolve(tree.levels(), asked, request.implied);
+    if (const auto* wrong = std::get_if<std::string>(&resolved)) return *wrong;
+  }
+  auto filter = FilterOf(group.workload, pod_set, group.state);
+  if (const auto* wrong = std::get_if<std::string>(&filter)) return *wrong;
+  CountShape shape =
+      ShapeOf(std::get<ResolvedRequest>(resolved), profile_.least_free_for_unconstrained);
+  shape.pod = OnePod(pod_set.pod_template.spec);
+  shape.filter = std::get<NodeFilter>(std::move(filter));
+  shape.only_below = below;
+  const FoundPlaces found =
+      FindPlaces(ViewOf(group.state, std::move(shape)), std::get<ResolvedRequest>(resolved),
+                 remains.missing, Balance::kOff);
+  if (!found.failure.empty()) return found.failure;
+  if (found.workers.empty()) {
+    return "cannot find replacement assignment for unhealthy node: " + failed;
+  }
+  group.assumed.push_back(Booking(pod_set, request.flavor, AssignmentOf(tree, found.workers)));
+  group.placements.push_back(
+      {request.pod_set, request.flavor, AssignmentOf(tree, Merged(tree, remains, found.workers))});
+  return "";
+}
+
+void TopologyPlacer::PlaceGroup(Group& group) {
+  if (!HasUnhealthyAssignment(group.workload)) {
+    group.failure = PlaceNew(group);
+    return;
+  }
+  for (const PlacementRequest& request : group.requests) {
+    group.failure = Replace(group, request);
+    if (!group.failure.empty()) return;
+  }
+}
+
+PlacementResult TopologyPlacer::Place(const api::Workload& workload,
+                                      const std::vector<PlacementRequest>& requests,
+                                      CountShape::Usage usage) {
+  PlacementResult result;
+  std::vector<FlavorId> flavors;
+  for (const PlacementRequest& request : requests) {
+    if (std::find(flavors.begin(), flavors.end(), request.flavor) == flavors.end()) {
+      flavors.push_back(request.flavor);
+    }
+  }
+  std::sort(flavors.begin(), flavors.end(), [this](FlavorId a, FlavorId b) {
+    return vocabulary_.flavors[a] < vocabulary_.flavors[b];
+  });
+  std::vector<PlacedPods> assumed;
+  for (const FlavorId flavor : flavors) {
+    std::vector<bool> done(requests.size(), false);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (done[i] || requests[i].flavor != flavor) continue;
+      Group group{workload, *State(flavor), usage, {requests[i]}, {}, {}, ""};
+      const auto& first = group.PodSetOf(requests[i]).topology_request;
+      for (std::size_t j = i + 1; j < requests.size(); ++j) {
+        const auto& other = group.PodSetOf(requests[j]).topology_request;
+        if (requests[j].flavor != flavor || !first || !other || !first->pod_set_group_name ||
+            first->pod_set_group_name != other->pod_set_group_name) {
+          continue;
+        }
+        group.requests.push_back(requests[j]);
+        done[j] = true;
+      }
+      PlaceGroup(group);
+      if (!group.failure.empty()) {
+        if (!result.failure) result.failure = {requests[i].pod_set, flavor, group.failure};
+        break;
+      }
+      for (const PlacedPods& pods : group.assumed) Assume(pods, 1);
+      std::move(group.assumed.begin(), group.assumed.end(), std::back_inserter(assumed));
+      std::move(group.placements.begin(), group.placements.end(),
+                std::back_inserter(result.placements));
+    }
+  }
+  for (const PlacedPods& pods : assumed) Assume(pods, -1);
+  return result;
+}
+
+}  // namespace berth::admission
