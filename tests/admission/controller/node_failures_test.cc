@@ -1,0 +1,140 @@
+// Goal: workloads hear of their failed nodes, pods that wait for such a node are failed, and a
+// cluster without topologies is not asked for nodes and pods.
+// Method: all admission controllers on the fake API; the test plays kubelet and Job controller.
+#include <algorithm>
+
+#include "tests/admission/controller/admission_fixture.h"
+
+namespace berth::admission {
+namespace {
+
+constexpr char kNodes[] = "/api/v1/nodes";
+constexpr char kPods[] = "/api/v1/namespaces/team/pods";
+
+class NodeFailuresTest : public AdmissionFixture {
+ protected:
+  void PutTopology() {
+    Put("topologies", "dc", {{"levels", {{{"nodeLabel", "kubernetes.io/hostname"}}}}});
+    Put("resourceflavors", "nodes", {{"topologyName", "dc"}, {"nodeLabels", {{"tier", "gpu"}}}});
+  }
+  void PutNode(const std::string& name, const char* ready) {
+    api_.Put(kNodes,
+             {{"metadata",
+               {{"name", name}, {"labels", {{"kubernetes.io/hostname", name}, {"tier", "gpu"}}}}},
+              {"status",
+               {{"allocatable", {{"cpu", "4"}, {"pods", "10"}}},
+                {"conditions",
+                 {{{"type", "Ready"},
+                   {"status", ready},
+                   {"lastTransitionTime", "2026-01-01T00:00:00Z"}}}}}}});
+  }
+  // Admitted, one pod on n1 and one on n2.
+  void PutPlaced(const std::string& name) {
+    api_.Put(std::string(kKueueRoot) + "namespaces/team/workloads", Json::parse(R"({
+      "metadata": {"name": ")" + name + R"("}, "spec": {"active": true, "queueName": "lq",
+        "podSets": [{"name": "main", "count": 2, "template": {"spec": {"containers": [
+          {"name": "c", "resources": {"requests": {"cpu": 1}}}]}}}]},
+      "status": {"conditions": [
+          {"type": "QuotaReserved", "status": "True", "reason": "QuotaReserved", "message": "",
+           "lastTransitionTime": "2026-01-01T00:00:00Z"},
+          {"type": "Admitted", "status": "True", "reason": "Admitted", "message": "",
+           "lastTransitionTime": "2026-01-01T00:00:00Z"},
+          {"type": "PodsReady", "status": "True", "reason": "Started", "message": "",
+           "lastTransitionTime": "2026-01-01T00:00:00Z"}],
+        "admission": {"clusterQueue": "cq", "podSetAssignments": [{"name": "main", "count": 2,
+          "flavors": {"cpu": "nodes"}, "resourceUsage": {"cpu": "2"},
+          "topologyAssignment": {"levels": ["kubernetes.io/hostname"], "slices": [
+            {"domainCount": 2, "podCounts": {"universal": 1},
+             "valuesPerLevel": [{"individual": {"prefix": "n", "roots": ["1", "2"]}}]}]}}]}}})"));
+  }
+  void PutPod(const std::string& name, const std::string& node, const char* phase,
+              const char* workload) {
+    Json pod = {
+        {"metadata", {{"name", name}, {"annotations", {{"kueue.x-k8s.io/workload", workload}}}}},
+        {"spec", {{"nodeSelector", {{"kubernetes.io/hostname", node}}}}},
+        {"status", {{"phase", phase}}}};
+    if (std::string(phase) != "Pending") pod["spec"]["nodeName"] = node;
+    api_.Put(kPods, pod);
+  }
+  std::vector<std::string> Unhealthy(const std::string& name) {
+    return Get(name).status.unhealthy_nodes;
+  }
+  bool Asked(const std::string& path) {
+    return std::any_of(api_.requests().begin(), api_.requests().end(),
+                       [&path](const auto& request) { return request.path == path; });
+  }
+};
+
+TEST_F(NodeFailuresTest, WithoutTopologyNobodyAsksForPods) {
+  PutQueues(10);
+  PutWorkload("a", 1);
+  executor_.RunFor(5s);
+  EXPECT_TRUE(Is("a", api::kAdmitted));
+  EXPECT_FALSE(Asked("/api/v1/pods"));
+  EXPECT_FALSE(Asked("/api/v1/nodes"));
+  PutTopology();
+  executor_.RunFor(5s);
+  EXPECT_TRUE(Asked("/api/v1/pods"));
+  EXPECT_TRUE(Asked("/api/v1/nodes"));
+}
+
+// Looked at before the second pass, a second later, replaces the node or gives up.
+class NamedNodesTest : public NodeFailuresTest {
+ protected:
+  NamedNodesTest() {
+    Crash();
+    PutTopology();
+    PutNode("n1", "True");
+    PutNode("n2", "True");
+    PutPlaced("w");
+    PutPod("p1", "n1", "Running", "w");
+    PutPod("p2", "n2", "Running", "w");
+    Boot();
+    executor_.RunFor(5s);
+  }
+};
+
+TEST_F(NamedNodesTest, ARunningPodKeepsANodeThatIsNotReady) {
+  EXPECT_TRUE(Unhealthy("w").empty());
+  PutNode("n1", "False");
+  executor_.RunFor(60s);
+  EXPECT_TRUE(Unhealthy("w").empty());
+  PutPod("p1", "n1", "Failed", "w");
+  executor_.RunFor(300ms);
+  EXPECT_THAT(Unhealthy("w"), ::testing::ElementsAre("n1"));
+}
+
+TEST_F(NamedNodesTest, ANodeThatIsGoneIsNamedAtOnce) {
+  api_.Remove("/api/v1/nodes/n1");
+  executor_.RunFor(300ms);
+  EXPECT_THAT(Unhealthy("w"), ::testing::ElementsAre("n1"));
+}
+
+TEST_F(NamedNodesTest, WhatFailsWhileNobodyLooksIsSeenAfterwards) {
+  Crash();
+  api_.Remove("/api/v1/nodes/n2");
+  Boot();
+  executor_.RunFor(800ms);
+  EXPECT_THAT(Unhealthy("w"), ::testing::ElementsAre("n2"));
+}
+
+TEST_F(NamedNodesTest, TwoLostNodesEvict) {
+  api_.Remove("/api/v1/nodes/n1");
+  api_.Remove("/api/v1/nodes/n2");
+  executor_.RunFor(500ms);
+  EXPECT_TRUE(Is("w", api::kEvicted));
+  EXPECT_EQ(ReasonOf("w", api::kEvicted), "NodeFailures");
+  EXPECT_THAT(EventReasons("w"), ::testing::Contains("EvictedDueToNodeFailures"));
+}
+
+TEST_F(NamedNodesTest, AStrayPodIsFailed) {
+  PutPod("stray", "n9", "Pending", "w");
+  executor_.RunFor(1s);
+  const Json stray = *api_.Find(std::string(kPods) + "/stray");
+  EXPECT_EQ(stray["status"]["phase"], "Failed");
+  EXPECT_EQ(stray["status"]["conditions"][0]["type"], "TerminatedByKueue");
+  EXPECT_EQ(stray["status"]["conditions"][0]["reason"], "UnschedulableOnAssignedNode");
+}
+
+}  // namespace
+}  // namespace berth::admission
