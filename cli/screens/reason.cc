@@ -117,6 +117,15 @@ std::string RequestState(const api::ProvisioningRequest& request, const ClusterV
          " yet";
 }
 
+// The second pass of scheduling has not placed its pods yet.
+bool IsWaitingForNodes(const api::Workload& workload) {
+  if (!workload.status.admission) return false;
+  const auto& assignments = workload.status.admission->pod_set_assignments;
+  return std::any_of(assignments.begin(), assignments.end(), [](const auto& assignment) {
+    return assignment.delayed_topology_request == "Pending";
+  });
+}
+
 Reason CheckReason(const ClusterView& view, const api::Workload& workload) {
   const api::ProvisioningRequest* request = FindProvisioningRequest(view, workload);
   for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
@@ -130,6 +139,12 @@ Reason CheckReason(const ClusterView& view, const api::Workload& workload) {
     Reason reason{.kind = "check " + check.name};
     reason.summary = check.message.empty() ? "waits for its controller" : Lower(check.message);
     return reason;
+  }
+  if (IsWaitingForNodes(workload)) {
+    return {.kind = "topology",
+            .summary =
+                "quota is reserved, every check is ready; nodes are being chosen for its "
+                "pods"};
   }
   return {.kind = "admitting", .summary = "quota is reserved, every check is ready"};
 }
@@ -251,6 +266,10 @@ std::string RunningPlace(const ClusterView& view, const api::Workload& workload)
   if (places.starting > 0) parts.push_back(pods(places.starting) + " starting");
   if (places.without_node > 0) parts.push_back(pods(places.without_node) + " without a node");
   if (!places.obstacle.empty()) parts.push_back(places.obstacle);
+  if (!workload.status.unhealthy_nodes.empty()) {
+    parts.push_back("lost " + Join(workload.status.unhealthy_nodes, ", ") +
+                    "; another node is being looked for");
+  }
   const std::string where = Join(flavors, "+");
   return parts.empty() ? where : (where.empty() ? "" : where + ": ") + Join(parts, "; ");
 }
