@@ -119,9 +119,11 @@ void NodeFailures::WatchPods() {
   });
   const auto look = [this](const api::Pod& pod, bool is_gone) {
     if (!WorkloadKeyOf(pod)) return;
-    std::string node = AwaitedNode(pod);
-    if (is_gone || pod.meta.deletion_timestamp || IsOver(pod)) node = pod.spec.node_name;
-    if (!node.empty()) controller_->AddAfter({"", node}, kBatch);
+    const bool ends = is_gone || pod.meta.deletion_timestamp || IsOver(pod);
+    // At once: whoever follows it must not be sent to a node that has failed.
+    if (ends && !pod.spec.node_name.empty()) return controller_->Add({"", pod.spec.node_name});
+    const std::string node = AwaitedNode(pod);
+    if (!ends && !node.empty()) controller_->AddAfter({"", node}, kBatch);
   };
   pods_->AddHandler({.on_add = [look](const auto& pod) { look(*pod, false); },
                      .on_update = [look](const auto&, const auto& pod) { look(*pod, false); },

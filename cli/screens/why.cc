@@ -154,6 +154,26 @@ std::vector<Step> CheckSteps(const ClusterView& view, const api::Workload& workl
   return steps;
 }
 
+// Nodes are chosen once the capacity has come: the second pass of scheduling.
+std::vector<Step> TopologySteps(const api::Workload& workload) {
+  if (!workload.status.admission) return {};
+  Step step{.name = "topology"};
+  bool is_delayed = false;
+  bool is_open = false;
+  for (const api::PodSetAssignment& assigned : workload.status.admission->pod_set_assignments) {
+    is_delayed = is_delayed || !assigned.delayed_topology_request.empty();
+    is_open = is_open || assigned.delayed_topology_request == "Pending";
+  }
+  if (!is_delayed) return {};
+  const auto& checks = workload.status.admission_checks;
+  const bool is_next = std::all_of(checks.begin(), checks.end(), [](const auto& check) {
+    return check.state == api::CheckState::kReady;
+  });
+  step.state = !is_open ? StepState::kDone : is_next ? StepState::kNow : StepState::kAhead;
+  if (is_open && is_next) step.lines.push_back("nodes are being chosen for its pods");
+  return {step};
+}
+
 Step AdmittedStep(const api::Workload& workload) {
   Step step{.name = "admitted"};
   if (!Has(workload, api::kAdmitted)) return step;
@@ -206,6 +226,7 @@ Story StoryOf(const ClusterView& view, const api::Workload& workload, const Text
   story.steps.push_back(QueuedStep(view, workload));
   story.steps.push_back(QuotaStep(view, workload, style));
   for (Step& step : CheckSteps(view, workload)) story.steps.push_back(std::move(step));
+  for (Step& step : TopologySteps(workload)) story.steps.push_back(std::move(step));
   story.steps.push_back(AdmittedStep(workload));
   for (Step& step : RunSteps(view, workload)) story.steps.push_back(std::move(step));
   if (IsWaiting(workload)) story.would_start_if = Levers(view, workload, style);
