@@ -73,7 +73,7 @@ SchedulerLoop::SchedulerLoop(SchedulerLoopParts parts)
                     [this](const api::Workload& before, const WorkloadPlan& plan) {
                       parts_.metrics.OnPlan(before, plan, parts_.clock.Now());
                     },
-                    [this](const api::ObjectKey& key) { Reapply(key); }}) {}
+                    [this](const api::ObjectKey& key) { ReadBack(key, 0); }}) {}
 
 template <typename T>
 void SchedulerLoop::Feed(void (Scheduler::*apply)(const T&),

@@ -97,7 +97,7 @@ void SecondPass::PlaceAgain(const DecisionPtr& decision, int attempt) {
 void SecondPass::Evict(const Decision& decision) {
   const api::ObjectKey key = decision.object->meta.key();
   const auto current = workloads_.Get(key);
-  if (current == nullptr || !NeedsSecondPass(*current)) return parts_.reapply(key);
+  if (current == nullptr || !NeedsSecondPass(*current)) return parts_.read_back(key);
   const Eviction eviction = NoReplacement(*current);
   WorkloadPlan plan;
   plan.status = current->status;
@@ -121,7 +121,7 @@ void SecondPass::Fail(const api::ObjectKey& key, const Error& error) {
   if (error.code == ErrorCode::kNotFound) return;  // its deletion is on its way to the informer
   LogWarning("second pass not written, will be decided again",
              {{"workload", key.ToString()}, {"error", error.message}});
-  parts_.reapply(key);
+  parts_.read_back(key);
 }
 
 }  // namespace berth::admission

@@ -29,8 +29,8 @@ struct SecondPassParts {
   const Clock& clock;
   // Told of each eviction that was written, for metrics.
   std::function<void(const api::Workload& before, const WorkloadPlan& plan)> on_evicted;
-  // The scheduler's picture of the workload may be wrong: show it the object again.
-  std::function<void(const api::ObjectKey& key)> reapply;
+  // The scheduler's picture of the workload may be wrong: read the object, and show it to it.
+  std::function<void(const api::ObjectKey& key)> read_back;
 };
 
 class SecondPass {
