@@ -161,8 +161,8 @@ Wakes ClusterState::RefreshActive(const std::function<bool(const QueueState&)>& 
     if (!concerned(queue)) continue;
     const bool before = queue.active();
     queue.inactive = WhyInactive(queue);
-    queues_.SetClusterQueue(
-        id, {queue.spec.queueing_strategy, queue.spec.namespace_selector, queue.active()});
+    queues_.SetClusterQueue(id, {queue.spec.queueing_strategy, queue.spec.namespace_selector,
+                                 queue.active(), queue.spec.usage_based_admission_fair_sharing});
     if (before == queue.active()) continue;
     tree_.SetActiveLeaf(queue.node, queue.active());
     RebuildTree(queue.node);
@@ -198,8 +198,8 @@ Wakes ClusterState::SetClusterQueue(const api::ClusterQueue& object) {
   queue.inactive = WhyInactive(queue);
   tree_.SetActiveLeaf(queue.node, queue.active());
   RebuildTree(queue.node);
-  queues_.SetClusterQueue(
-      id, {queue.spec.queueing_strategy, queue.spec.namespace_selector, queue.active()});
+  queues_.SetClusterQueue(id, {queue.spec.queueing_strategy, queue.spec.namespace_selector,
+                               queue.active(), queue.spec.usage_based_admission_fair_sharing});
   return changed ? TreesOf({id}) : Wakes{};
 }
 

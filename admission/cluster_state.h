@@ -50,6 +50,7 @@ struct Reservation {
   WallTime reserved_at{};          // when QuotaReserved became true
   bool evicted = false;            // told to stop, has not stopped yet
   bool admitted = false;           // condition Admitted
+  bool pods_ready = false;         // condition PodsReady
   std::vector<PlacedPods> placed;  // what it takes of nodes
 
   bool Uses(FlavorResourceId fr) const;
@@ -135,6 +136,8 @@ class ClusterState {
   void Reserve(std::unique_ptr<Reservation> reservation);
   void Release(WorkloadId workload);
   const Reservation* reservation(WorkloadId workload) const;
+  // How many hold quota while their pods are not all ready.
+  std::int64_t not_ready_count() const { return not_ready_count_; }
   // Re-sorts after priority, eviction or time changed.
   void Update(WorkloadId workload, const std::function<void(Reservation&)>& change);
 
@@ -237,6 +240,7 @@ class ClusterState {
   std::vector<ClusterQueueId> queue_of_leaf_;
   std::vector<std::string> cohort_of_node_;
   std::vector<double> weights_;  // by node
+  std::int64_t not_ready_count_ = 0;
 };
 
 }  // namespace berth::admission

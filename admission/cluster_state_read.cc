@@ -68,6 +68,7 @@ const api::Topology* ClusterState::topology(const std::string& name) const {
 }
 
 void ClusterState::Insert(QueueState& queue, Reservation* reservation) {
+  if (!reservation->pods_ready) ++not_ready_count_;
   const auto place = std::lower_bound(
       queue.reservations.begin(), queue.reservations.end(), reservation,
       [](const Reservation* a, const Reservation* b) { return TakenBefore(*a, *b); });
@@ -75,6 +76,7 @@ void ClusterState::Insert(QueueState& queue, Reservation* reservation) {
 }
 
 void ClusterState::Erase(QueueState& queue, const Reservation* reservation) {
+  if (!reservation->pods_ready) --not_ready_count_;
   auto place = std::lower_bound(
       queue.reservations.begin(), queue.reservations.end(), reservation,
       [](const Reservation* a, const Reservation* b) { return TakenBefore(*a, *b); });

@@ -69,7 +69,7 @@ void Cycle::AssignFlavors(Entry& entry, const ScanState* scan, const Assignment*
                       entry.input.head.cluster_queue);
   const FlavorAssigner::Context assigner_context{
       context_.state, context_.gates, context_.fair_sharing->has_value(), context_.number,
-      context_.gates->topology_aware_scheduling};
+      context_.gates->topology_aware_scheduling, context_.ignore_undeclared_resources};
   FlavorAssigner assigner(assigner_context, *entry.input.workload, entry.input.head.cluster_queue,
                           scan, nominated, oracle);
   entry.targets.clear();
@@ -130,6 +130,7 @@ std::vector<Decision> Cycle::Run(const std::vector<HeadInput>& heads) {
   entries_.clear();
   processed_.clear();
   preempted_.clear();
+  admitted_ = false;
   entries_.reserve(heads.size());
   std::vector<Decision> never_nominated;
   for (const HeadInput& head : heads) {
@@ -266,9 +267,16 @@ void Cycle::Process(Entry& entry) {
   CountIn(entry);
   if (decision.assignment.mode == AssignmentMode::kPreempt) {
     Preempt(entry);
+  } else if (MustWaitForPods()) {
+    Skip(entry, Remark::kWaitingForPodsReady);
   } else {
     Admit(entry);
   }
+}
+
+// waitForPodsReady.blockAdmission: whoever holds quota must have its pods ready first.
+bool Cycle::MustWaitForPods() const {
+  return context_.one_at_a_time && (admitted_ || context_.state->not_ready_count() > 0);
 }
 
 void Cycle::ReserveForPreemptor(const Entry& entry) {
@@ -333,6 +341,7 @@ void Cycle::Admit(Entry& entry) {
   const bool open =
       waits_for_nodes || !std::all_of(decision.checks.begin(), decision.checks.end(), is_ready);
   decision.outcome = open ? Outcome::kQuotaReserved : Outcome::kAdmitted;
+  admitted_ = true;
 }
 
 }  // namespace berth::admission

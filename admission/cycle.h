@@ -42,6 +42,8 @@ class Cycle {
     const std::optional<FairSharing>* fair_sharing = nullptr;
     PreemptionSearch* search = nullptr;
     std::int64_t number = 0;
+    bool one_at_a_time = false;  // SchedulerConfig::block_admission
+    bool ignore_undeclared_resources = false;
   };
   explicit Cycle(const Context& context) : context_(context) {}
 
@@ -77,6 +79,7 @@ class Cycle {
   void AssignAgain(Entry& entry);
   bool ProcessAgain(Entry& entry);
   void CountIn(const Entry& entry);
+  bool MustWaitForPods() const;
   void ReserveForPreemptor(const Entry& entry);
   void Skip(Entry& entry, Remark remark);
   void Preempt(Entry& entry);
@@ -87,6 +90,7 @@ class Cycle {
   std::vector<Entry> entries_;
   std::vector<Entry*> processed_;
   std::vector<const Reservation*> preempted_;  // in this cycle
+  bool admitted_ = false;                      // somebody, in this cycle
 };
 
 }  // namespace berth::admission

@@ -194,6 +194,7 @@ enum class Remark : std::uint8_t {
   kQueueInactive,
   kNamespaceMismatch,
   kRequestsAboveLimits,
+  kWaitingForPodsReady,  // another has quota whose pods are not ready yet
 };
 
 struct Decision {

@@ -224,6 +224,7 @@ PreemptionTargets PreemptionSearch::FindFair() {
               if (a_own != b_own) return b_own;
               return TakenBefore(*a, *b);
             });
+  OrderByUsage(fair_candidates_, [](const Reservation* r) -> const Reservation& { return *r; });
   std::vector<const Reservation*> refused;
   state_.tree().AddUsage(queue_->node, request_->usage);
   MakeOrdering(fair_candidates_);

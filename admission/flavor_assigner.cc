@@ -53,6 +53,7 @@ FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
     decision.requests.reserve(info.per_pod.size() + (charge_pods ? 1 : 0));
     bool pods_added = !charge_pods;
     for (const ResourceRequest& request : info.per_pod) {
+      if (context_.ignore_undeclared && queue_.GroupOf(request.resource) == nullptr) continue;
       if (!pods_added && names[request.resource] > names[pods_]) {
         decision.requests.push_back({pods_, decision.count});
         pods_added = true;

@@ -41,7 +41,8 @@ class FlavorAssigner {
     const FeatureGates* gates = nullptr;
     bool fair_sharing = false;
     std::int64_t cycle = 0;
-    bool topologies = false;  // gate TopologyAwareScheduling
+    bool topologies = false;         // gate TopologyAwareScheduling
+    bool ignore_undeclared = false;  // resources that no group of the queue covers
   };
   // `scan`: where the last attempt stopped; null: start at the first flavor. `nominated`: only
   // flavors that this earlier assignment chose are allowed; null: all. All must outlive the object.

@@ -61,8 +61,10 @@ std::string PendingReason(const Decision& decision) {
     case Outcome::kNoFit: return ToString(decision.assignment.no_fit_reason);
     case Outcome::kPreempting:
     case Outcome::kDeferred: return api::kWaitingForPreemptedWorkloads;
-    case Outcome::kNoCandidates:
-    case Outcome::kSkipped: return api::kWaitingForQuota;
+    case Outcome::kNoCandidates: return api::kWaitingForQuota;
+    case Outcome::kSkipped:
+      return decision.remark == Remark::kWaitingForPodsReady ? api::kWaitingForPodsReady
+                                                             : api::kWaitingForQuota;
     case Outcome::kEvictForNodeFailure: return api::kNodeFailures;
     case Outcome::kNotNominated: break;
   }
@@ -148,6 +150,8 @@ std::string PendingMessage(const Decision& decision, const Vocabulary& vocabular
       return "workload namespace doesn't match ClusterQueue selector";
     case Remark::kRequestsAboveLimits:
       return "resources validation failed: requests exceed it's limits";
+    case Remark::kWaitingForPodsReady:
+      return "waiting for all admitted workloads to be in PodsReady condition";
   }
   if (decision.outcome == Outcome::kEvictForNodeFailure) {
     return "Workload was evicted as there was no replacement for unhealthy node(s): " +

@@ -152,6 +152,11 @@ void PreemptionSearch::CollectOthers() {
   }
 }
 
+double PreemptionSearch::LocalQueueUsage(const Reservation& candidate) const {
+  const api::Workload& object = *candidate.object;
+  return ledger_->UsageOf({object.meta.namespace_name, object.spec.queue_name});
+}
+
 void PreemptionSearch::CollectClassical() {
   own_.clear();
   hierarchical_.clear();
@@ -165,6 +170,9 @@ void PreemptionSearch::CollectClassical() {
   };
   std::sort(hierarchical_.begin(), hierarchical_.end(), before);
   std::sort(by_priority_.begin(), by_priority_.end(), before);
+  for (auto* list : {&hierarchical_, &by_priority_, &own_}) {
+    OrderByUsage(*list, [](const Candidate& c) -> const Reservation& { return *c.reservation; });
+  }
   order_.clear();
   for (const bool evicted : {true, false}) {
     for (const auto* list : {&hierarchical_, &by_priority_, &own_}) {

@@ -12,8 +12,11 @@
 // Source: Kueue KEP-83, KEP-1337, KEP-1714, pkg/scheduler/preemption.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "admission/cluster_state.h"
@@ -21,6 +24,7 @@
 #include "admission/dominant_share.h"
 #include "admission/feature_gates.h"
 #include "admission/flavor_assigner.h"
+#include "admission/usage_ledger.h"
 
 namespace berth::admission {
 
@@ -63,6 +67,10 @@ class PreemptionSearch {
 
   DominantShares& shares() { return shares_; }
 
+  // Admission fair sharing: of one ClusterQueue's candidates those go first whose LocalQueue used
+  // most. `ledger` outlives this object.
+  void UseLedger(const UsageLedger* ledger) { ledger_ = ledger; }
+
  private:
   // How a candidate may be taken.
   enum class Variant : std::uint8_t {
@@ -88,6 +96,11 @@ class PreemptionSearch {
   void PutBackUnneeded(PreemptionTargets& targets, Borrowing borrowing);
   void Take(const Reservation& reservation);
   void GiveBack(const Reservation& reservation);
+
+  double LocalQueueUsage(const Reservation& candidate) const;
+  // Puts `list`, in the order candidates are taken in, into the one that `ledger_` makes.
+  template <typename T, typename ReservationOf>
+  void OrderByUsage(std::vector<T>& list, ReservationOf reservation_of) const;
 
   // Classical.
   PreemptionTargets FindClassical();
@@ -135,6 +148,7 @@ class PreemptionSearch {
   const FeatureGates& gates_;
   const std::optional<FairSharing>& fair_sharing_;
   DominantShares shares_;
+  const UsageLedger* ledger_ = nullptr;
   std::vector<const Reservation*> excluded_;
 
   // Of the search under way.
@@ -151,6 +165,28 @@ class PreemptionSearch {
   std::vector<std::int32_t> queue_slots_;  // by node: index in queues_, -1 none
   std::vector<std::uint8_t> pruned_;       // cohorts, by node
 };
+
+template <typename T, typename ReservationOf>
+void PreemptionSearch::OrderByUsage(std::vector<T>& list, ReservationOf reservation_of) const {
+  if (ledger_ == nullptr) return;
+  std::map<ClusterQueueId, std::vector<std::size_t>> places;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const ClusterQueueId queue = reservation_of(list[i]).cluster_queue;
+    if (state_.queue(queue).spec.usage_based_admission_fair_sharing) places[queue].push_back(i);
+  }
+  for (const auto& [queue, slots] : places) {
+    std::vector<std::pair<double, T>> members;
+    for (const std::size_t slot : slots) {
+      members.emplace_back(LocalQueueUsage(reservation_of(list[slot])), list[slot]);
+    }
+    std::stable_sort(members.begin(), members.end(), [&](const auto& a, const auto& b) {
+      const bool evicted = reservation_of(a.second).evicted;
+      if (evicted != reservation_of(b.second).evicted) return evicted;
+      return a.first > b.first;
+    });
+    for (std::size_t i = 0; i < slots.size(); ++i) list[slots[i]] = members[i].second;
+  }
+}
 
 // Asks the search for one workload.
 class SearchOracle : public PreemptionOracle {

@@ -14,6 +14,13 @@ bool HoldsQuota(const api::Workload& object) {
          !api::IsTrue(object.status.conditions, api::kFinished) && object.spec.active;
 }
 
+double ToDouble(const api::Quantity& quantity) {
+  constexpr std::int64_t kMostInNano = INT64_MAX / 1'000'000'000;
+  const std::int64_t whole = quantity.Value();
+  return whole < kMostInNano ? static_cast<double>(quantity.NanoValue()) * 1e-9
+                             : static_cast<double>(whole);
+}
+
 }  // namespace
 
 Scheduler::Scheduler(const SchedulerConfig& config)
@@ -29,6 +36,11 @@ Scheduler::Scheduler(const SchedulerConfig& config)
   info_options_.excluded_resource_prefixes = config.excluded_resource_prefixes;
   info_options_.transformations = config.transformations;
   state_.placer().SetProfile({config.gates.tas_profile_mixed, config.gates.tas_balanced_placement});
+  if (config.admission_fair_sharing) {
+    ledger_.emplace(*config.admission_fair_sharing);
+    queues_.OrderByUsage();
+    search_.UseLedger(&*ledger_);
+  }
 }
 
 void Scheduler::Request(const Wakes& wakes) { wake_ups_.insert(wakes.begin(), wakes.end()); }
@@ -76,8 +88,21 @@ void Scheduler::ForgetClusterQueue(const std::string& name) {
 }
 void Scheduler::ApplyLocalQueue(const api::LocalQueue& object) {
   queues_.SetLocalQueue(object.meta.key(), object.cluster_queue, object.stop_policy);
+  if (!ledger_) return;
+  ledger_->SetWeight(object.meta.key(), static_cast<double>(object.fair_weight_nano) * 1e-9);
+  if (const auto& history = object.status.usage_history) {
+    UsageHistory restored{{}, history->last_update};
+    for (const auto& [resource, amount] : history->consumed) {
+      restored.consumed[resource] = ToDouble(amount);
+    }
+    ledger_->Restore(object.meta.key(), std::move(restored));
+  }
+  UsageChanged(object.meta.key());
 }
-void Scheduler::ForgetLocalQueue(const api::ObjectKey& key) { queues_.RemoveLocalQueue(key); }
+void Scheduler::ForgetLocalQueue(const api::ObjectKey& key) {
+  queues_.RemoveLocalQueue(key);
+  if (ledger_) ledger_->Forget(key);
+}
 
 WorkloadId Scheduler::NumberOf(const api::ObjectKey& key) {
   const auto found = numbers_.find(key);
@@ -138,6 +163,7 @@ void Scheduler::ReleaseQuota(WorkloadId id) {
   if (held == nullptr) return;
   const ClusterQueueId queue = held->cluster_queue;
   const std::shared_ptr<const api::Workload> object = held->object;
+  CountAdmitted(*held, -1);
   state_.Release(id);
   RequestAround(*object);
   if (config_.own_rules.wake_without_local_queue) RequestFor(queue);
@@ -147,6 +173,7 @@ void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
   // Whoever leaves, even a waiting one, makes its queue's tree try again, as in Kueue.
   if (record(id).info.object != nullptr) RequestAround(*record(id).info.object);
   queues_.Remove(id);
+  TakePenaltyBack(record(id));
   ReleaseQuota(id);
   record(id).info = std::move(info);
   record(id).scan.reset();
@@ -154,6 +181,7 @@ void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
 }
 
 void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime now) {
+  TakePenaltyBack(record(id));
   ReleaseQuota(id);
   Record& known = record(id);
   const bool was_pending = known.phase == Phase::kPending;
@@ -211,6 +239,7 @@ std::unique_ptr<Reservation> Scheduler::NewReservation(WorkloadId id,
   made->placed = BookingsOf(state_, object);
   made->evicted = api::IsTrue(object.status.conditions, api::kEvicted);
   made->admitted = api::IsTrue(object.status.conditions, api::kAdmitted);
+  made->pods_ready = api::IsTrue(object.status.conditions, api::kPodsReady);
   return made;
 }
 
@@ -219,15 +248,20 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
   std::unique_ptr<Reservation> next = NewReservation(id, info, now);
   const Reservation* held = state_.reservation(id);
   const ClusterQueueId queue = next->cluster_queue;
+  const bool admitted = next->admitted;
   bool may_help = false;
   if (held != nullptr && held->cluster_queue == queue) {
     may_help = held->object->status.reclaimable_pods != next->object->status.reclaimable_pods;
+    CountAdmitted(*held, -1);
+    CountAdmitted(*next, 1);
     state_.Update(id, [&next](Reservation& changed) { changed = std::move(*next); });
   } else {
     ReleaseQuota(id);
     state_.EnsureQueue(queue);
+    CountAdmitted(*next, 1);
     state_.Reserve(std::move(next));
   }
+  if (admitted) Settle(record(id), now);
   if (may_help) {
     RequestAround(*info.object);
     if (config_.own_rules.wake_without_local_queue) RequestFor(queue);
@@ -267,7 +301,7 @@ CycleResult Scheduler::RunCycle(WallTime now) {
   }
   AddSecondPasses(heads, now);
   Cycle cycle({&state_, &queues_, &config_.gates, &config_.own_rules, &config_.fair_sharing,
-               &search_, cycle_});
+               &search_, cycle_, config_.block_admission, config_.ignore_undeclared_resources});
   result.decisions = cycle.Run(heads);
   const auto listing = config_.listing == SchedulerConfig::Listing::kYes
                            ? queue::QueueSet::Listing::kYes
@@ -308,7 +342,9 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   made->queued_at = admitted.info.queued_at;
   made->reserved_at = now;
   made->admitted = decision.outcome == Outcome::kAdmitted;
+  CountAdmitted(*made, 1);
   state_.Reserve(std::move(made));
+  Penalise(admitted, decision);
   admitted.scan.reset();
   admitted.phase = Phase::kAssumed;
 }

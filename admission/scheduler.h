@@ -34,6 +34,7 @@
 #include "admission/preemption.h"
 #include "admission/topology/node_inventory.h"
 #include "admission/topology/topology_placer.h"
+#include "admission/usage_ledger.h"
 #include "queue/queue_set.h"
 
 namespace berth::admission {
@@ -44,7 +45,12 @@ struct SchedulerConfig {
   queue::RequeuingTimestamp pods_ready_requeuing = queue::RequeuingTimestamp::kEviction;
   std::vector<std::string> excluded_resource_prefixes;
   std::vector<queue::ResourceTransformation> transformations;
+  // resources.quotaCheckStrategy IgnoreUndeclared: what a queue does not cover is not counted.
+  bool ignore_undeclared_resources = false;
+  std::optional<AdmissionFairSharing> admission_fair_sharing;  // nullopt: off
   OwnRules own_rules;
+  // Nobody is admitted while the pods of one that holds quota are not ready.
+  bool block_admission = false;
   // Name every workload that is parked or woken in bulk; costs what it names.
   enum class Listing : std::uint8_t { kNo, kYes } listing = Listing::kNo;
 };
@@ -98,6 +104,7 @@ class Scheduler {
   // Reading.
   const ClusterState& state() const { return state_; }
   const queue::QueueSet& queues() const { return queues_; }
+  const SchedulerConfig& config() const { return config_; }
   const Vocabulary& vocabulary() const { return state_.vocabulary(); }
   // null: unknown, or gone.
   const api::Workload* workload(WorkloadId id) const;
@@ -109,6 +116,9 @@ class Scheduler {
   std::vector<api::ObjectKey> Keys(const std::vector<WorkloadId>& ids) const;
   // The share of a queue or cohort, as its status shows it.
   std::int64_t WeightedShareOf(NodeId node);
+  // The history of a LocalQueue by which its ClusterQueue orders, sampled if that is due; nullopt:
+  // there is none to keep.
+  std::optional<UsageHistory> SampleUsage(const api::ObjectKey& local_queue, WallTime now);
   // "/root/…/queue".
   std::string PathOf(ClusterQueueId queue) const;
 
@@ -117,6 +127,7 @@ class Scheduler {
   struct Record {
     queue::WorkloadInfo info;
     std::unique_ptr<ScanState> scan;
+    std::unique_ptr<Spending> penalty;  // put on its LocalQueue, not settled yet
     Phase phase = Phase::kFree;
   };
   struct KeyHash {
@@ -142,6 +153,15 @@ class Scheduler {
   std::unique_ptr<Reservation> NewReservation(WorkloadId id, const queue::WorkloadInfo& info,
                                               WallTime now);
   void Assume(const Decision& decision, WallTime now);
+  // Admission fair sharing; they do nothing where that is off.
+  bool KeepsHistory(ClusterQueueId queue) const;
+  Spending SpendingOf(const Usage& usage) const;
+  void CountAdmitted(const Reservation& reservation, int sign);
+  void Penalise(Record& admitted, const Decision& decision);
+  void Settle(Record& reserved, WallTime now);
+  void TakePenaltyBack(Record& released);
+  void UsageChanged(const api::ObjectKey& local_queue);
+
   const ScanState* CurrentScan(const Record& asked, ClusterQueueId queue) const;
   void KeepScan(Record& kept, const Decision& decision);
 
@@ -150,6 +170,7 @@ class Scheduler {
   queue::QueueSet queues_;
   ClusterState state_;
   PreemptionSearch search_;
+  std::optional<UsageLedger> ledger_;
   std::vector<std::unique_ptr<Record>> records_;
   std::vector<WorkloadId> free_records_;
   std::unordered_map<api::ObjectKey, WorkloadId, KeyHash> numbers_;  // looked up, never walked

@@ -100,6 +100,13 @@ struct FlavorUsage {
   friend bool operator==(const FlavorUsage&, const FlavorUsage&) = default;
 };
 
+// What a LocalQueue has used of late (status.fairSharing.admissionFairSharingStatus).
+struct ConsumedUsage {
+  std::map<ResourceName, Quantity> consumed;
+  WallTime last_update{};
+  friend bool operator==(const ConsumedUsage&, const ConsumedUsage&) = default;
+};
+
 struct QueueStatus {
   std::vector<Condition> conditions;
   std::vector<FlavorUsage> flavors_reservation;
@@ -108,6 +115,7 @@ struct QueueStatus {
   std::int32_t reserving_workloads = 0;
   std::int32_t admitted_workloads = 0;
   std::optional<std::int64_t> weighted_share;  // fair sharing only
+  std::optional<ConsumedUsage> usage_history;  // of LocalQueues; admission fair sharing only
   friend bool operator==(const QueueStatus&, const QueueStatus&) = default;
 };
 

@@ -32,6 +32,7 @@ inline constexpr char kDeactivated[] = "Deactivated";
 // Reasons of the other conditions.
 inline constexpr char kNoReservation[] = "NoReservation";
 inline constexpr char kUnsatisfiedAdmissionChecks[] = "UnsatisfiedAdmissionChecks";
+inline constexpr char kPendingDelayedTopologyRequests[] = "PendingDelayedTopologyRequests";
 inline constexpr char kSucceeded[] = "Succeeded";
 inline constexpr char kFailed[] = "Failed";
 inline constexpr char kOutOfSync[] = "OutOfSync";

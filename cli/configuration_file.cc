@@ -20,8 +20,8 @@ Result<admission::Configuration> ReadConfigurationFile(const std::string& path) 
   if (!document) return Annotate(document.error(), "--config " + path);
   Result<admission::Configuration> configuration = admission::ReadConfiguration(document->value);
   if (!configuration) return Annotate(configuration.error(), "--config " + path);
-  for (const std::string& field : configuration->ignored) {
-    LogWarning("field of the configuration has no effect yet", {{"field", field}});
+  for (const auto& [field, why] : configuration->ignored) {
+    LogWarning("field of the configuration has no effect", {{"field", field}, {"because", why}});
   }
   return configuration;
 }

@@ -20,6 +20,7 @@ webhook::FactsMirrorOptions FactsOptions(const admission::Configuration& configu
 integrations::JobControllersOptions JobOptions(const admission::Configuration& configuration) {
   integrations::JobControllersOptions options;
   options.job.namespace_selector = ManagedNamespaces(configuration);
+  options.job.keep_deactivated = configuration.keep_deactivated;
   options.job.build.label_keys_to_copy = configuration.label_keys_to_copy;
   if (configuration.manage_jobs_without_queue_name) {
     options.job.queue_name_rule = integrations::QueueNameRule::kManageWithoutName;

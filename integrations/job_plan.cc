@@ -65,6 +65,7 @@ class Planner {
   void Finish(const api::Workload* workload);
   void ReportPodsReady(const api::Workload& workload);
   void FollowEviction(const api::Workload& workload, const api::Condition& evicted);
+  void DeleteWhenExpired(const api::Workload& workload, const api::Condition& evicted);
   void Start(const api::Workload& workload);
   void FollowJob(const api::Workload& workload);
   void ReportChecks(const api::Workload& workload);
@@ -249,10 +250,29 @@ void Planner::ReportPodsReady(const api::Workload& workload) {
 
 void Planner::FollowEviction(const api::Workload& workload, const api::Condition& evicted) {
   Stop(&workload, evicted.message);
-  if (!api::IsTrue(workload.status.conditions, api::kQuotaReserved) || job_.active) return;
+  if (job_.active) return;
+  if (!api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
+    return DeleteWhenExpired(workload, evicted);
+  }
   // A job that is only now being stopped may still start pods: look again once it is at rest.
   if (!job_.suspended) return;
   Add(ReleaseQuota{workload.meta.key(), StatusAfterRelease(workload, now_)});
+}
+
+// objectRetentionPolicies.workloads.afterDeactivatedByKueue: not for what somebody deactivated by
+// hand, who may want it back.
+void Planner::DeleteWhenExpired(const api::Workload& workload, const api::Condition& evicted) {
+  constexpr std::string_view kByItself = "DeactivatedDueTo";
+  if (!in_.keep_deactivated || workload.spec.active || !evicted.reason.starts_with(kByItself)) {
+    return;
+  }
+  const Duration left = *in_.keep_deactivated - (now_ - evicted.last_transition_time);
+  if (left > Duration::zero()) {
+    plan_.look_again = left;
+    return;
+  }
+  Add(DeleteJob{});
+  Event("Deleted", "Deleted job: deactivation retention period expired");
 }
 
 void Planner::Start(const api::Workload& workload) {

@@ -41,6 +41,8 @@ struct JobSituation {
   QueueNameRule queue_name_rule = QueueNameRule::kRequired;
   PodsReadyRule pods_ready_rule = PodsReadyRule::kReport;
   BuildOptions build;
+  // How long a job stays that was deactivated for a limit or a rejected check; nullopt: for ever.
+  std::optional<Duration> keep_deactivated;
   // What exists in the cluster; null counts as empty.
   const PriorityClassesByName* workload_priority_classes = nullptr;
   const PriorityClassesByName* priority_classes = nullptr;
@@ -90,6 +92,7 @@ struct StartJob {
 struct StopJob {  // without originals the templates stay as they are
   std::vector<PodSetChange> originals;
 };
+struct DeleteJob {};  // with everything that is its own
 struct EmitEvent {
   enum class Type { kNormal, kWarning };
   Type type = Type::kNormal;
@@ -100,13 +103,14 @@ struct EmitEvent {
 using JobAction =
     std::variant<CreateWorkload, DeleteWorkload, RemoveWorkloadFinalizer, UpdateWorkloadSpec,
                  AdoptWorkload, SetQueueName, SetPriority, SetReclaimablePods, SetWorkloadCondition,
-                 ReleaseQuota, StartJob, StopJob, EmitEvent>;
+                 ReleaseQuota, StartJob, StopJob, DeleteJob, EmitEvent>;
 
 struct JobPlan {
   std::vector<JobAction> actions;
   // Something that is needed does not exist yet ("WorkloadPriorityClass \"x\" not found"): try
   // again later.
   std::optional<std::string> retry;
+  std::optional<Duration> look_again;  // something is due then
 };
 
 JobPlan PlanJob(const JobSituation& situation, WallTime now);

@@ -44,9 +44,9 @@ api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime n
     status.accumulated_past_execution_time_seconds +=
         static_cast<std::int32_t>(std::clamp<std::int64_t>(
             ran.count(), 0, INT32_MAX - status.accumulated_past_execution_time_seconds));
-    set(api::kAdmitted, api::ConditionStatus::kFalse, api::kNoReservation,
-        "The workload has no reservation");
   }
+  set(api::kAdmitted, api::ConditionStatus::kFalse, api::kNoReservation,
+      "The workload has no reservation");
   status.admission.reset();
   return status;
 }

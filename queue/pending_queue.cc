@@ -10,7 +10,9 @@ namespace berth::queue {
 std::int32_t PendingQueue::GroupFor(const PendingNode& node) {
   Shape& shape = shapes_[node.shape];
   for (const std::int32_t index : shape.groups) {
-    if (group(index).namespace_id == node.namespace_id) return index;
+    const Group& known = group(index);
+    if (known.namespace_id != node.namespace_id) continue;
+    if (!by_usage_ || known.local_queue == node.local_queue) return index;
   }
   std::int32_t index = 0;
   if (free_groups_.empty()) {
@@ -25,6 +27,7 @@ std::int32_t PendingQueue::GroupFor(const PendingNode& node) {
   }
   group(index).shape = node.shape;
   group(index).namespace_id = node.namespace_id;
+  group(index).local_queue = by_usage_ ? node.local_queue : -1;
   shape.groups.push_back(index);
   return index;
 }
@@ -41,7 +44,22 @@ void PendingQueue::DropIfEmpty(std::int32_t index) {
 bool PendingQueue::GroupBefore(std::int32_t a, std::int32_t b) const {
   const Group& left = groups_[static_cast<std::size_t>(a)];
   const Group& right = groups_[static_cast<std::size_t>(b)];
+  if (by_usage_ && left.local_queue != right.local_queue) {
+    const double left_usage = UsageOf(left.local_queue);
+    const double right_usage = UsageOf(right.local_queue);
+    if (left_usage != right_usage) return left_usage < right_usage;
+  }
   return Before(at(left.active().heap).key, at(right.active().heap).key);
+}
+
+double PendingQueue::UsageOf(std::int32_t local_queue) const {
+  const auto slot = static_cast<std::size_t>(local_queue);
+  return slot < usages_.size() ? usages_[slot] : 0.0;
+}
+
+void PendingQueue::UsageChanged() {
+  if (!by_usage_) return;
+  for (std::size_t position = order_.size(); position-- > 0;) SiftDown(position);
 }
 
 void PendingQueue::Swap(std::size_t a, std::size_t b) {
@@ -160,11 +178,15 @@ void PendingQueue::Remove(NodeIndex node) {
 }
 
 NodeIndex PendingQueue::Head() const {
-  if (preemptor_.sticky && preemptor_.node != kNoNode && IsActive(preemptor_.node)) {
-    return preemptor_.node;
-  }
   if (order_.empty()) return kNoNode;
-  return groups_[static_cast<std::size_t>(order_.front())].active().heap;
+  const Group& first = groups_[static_cast<std::size_t>(order_.front())];
+  if (preemptor_.sticky && preemptor_.node != kNoNode && IsActive(preemptor_.node)) {
+    // Not before a LocalQueue that used less.
+    const bool behind =
+        by_usage_ && UsageOf(at(preemptor_.node).local_queue) > UsageOf(first.local_queue);
+    if (!behind) return preemptor_.node;
+  }
+  return first.active().heap;
 }
 
 NodeIndex PendingQueue::Pop() {
@@ -271,6 +293,11 @@ void PendingQueue::SetPreemptor(const Preemptor& preemptor) { preemptor_ = preem
 
 std::vector<NodeIndex> PendingQueue::Sorted(std::vector<NodeIndex> list) const {
   std::sort(list.begin(), list.end(), [this](NodeIndex a, NodeIndex b) {
+    if (by_usage_) {
+      const double left = UsageOf(at(a).local_queue);
+      const double right = UsageOf(at(b).local_queue);
+      if (left != right) return left < right;
+    }
     const bool first = preemptor_.sticky && preemptor_.node == a;
     const bool second = preemptor_.sticky && preemptor_.node == b;
     if (first != second) return first;

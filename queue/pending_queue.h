@@ -9,6 +9,9 @@
 // of one shape and namespace form a group: a whole group is parked and woken at once, so neither
 // costs what the number of waiting workloads is.
 //
+// A queue that orders by usage (admission fair sharing) puts the LocalQueue that used least before
+// everything else; its groups are of one LocalQueue each.
+//
 // The nodes live in a vector that the owner shares between its queues; a node is in one queue at
 // most. The order of a node's key must not change while it is in a queue.
 //
@@ -49,7 +52,15 @@ struct PendingNode {
 
 class PendingQueue {
  public:
-  explicit PendingQueue(std::vector<PendingNode>& nodes) : nodes_(nodes) {}
+  // `usages`: of each LocalQueue, by its number.
+  PendingQueue(std::vector<PendingNode>& nodes, const std::vector<double>& usages)
+      : nodes_(nodes), usages_(usages) {}
+
+  // The queue must be empty.
+  enum class Order : std::uint8_t { kPlain, kByUsage };
+  void SetOrder(Order order) { by_usage_ = order == Order::kByUsage; }
+  bool by_usage() const { return by_usage_; }
+  void UsageChanged();  // of some LocalQueue
 
   // All three: `node` must be kNowhere or kInFlight.
   void Push(NodeIndex node);
@@ -97,6 +108,7 @@ class PendingQueue {
   struct Group {
     std::uint64_t shape = 0;
     std::int32_t namespace_id = -1;
+    std::int32_t local_queue = -1;  // -1: of any
     Bag bags[2];
     std::uint8_t active_bag = 0;
     bool listed_as_parked = false;
@@ -121,6 +133,7 @@ class PendingQueue {
   PendingNode& at(NodeIndex node) const { return nodes_[static_cast<std::size_t>(node)]; }
   Group& group(std::int32_t index) { return groups_[static_cast<std::size_t>(index)]; }
   std::int64_t held_count() const { return static_cast<std::int64_t>(held_.size()); }
+  double UsageOf(std::int32_t local_queue) const;
   std::int32_t GroupFor(const PendingNode& node);
   void DropIfEmpty(std::int32_t index);
   bool GroupBefore(std::int32_t a, std::int32_t b) const;
@@ -137,6 +150,8 @@ class PendingQueue {
   std::vector<NodeIndex> Sorted(std::vector<NodeIndex> list) const;
 
   std::vector<PendingNode>& nodes_;
+  const std::vector<double>& usages_;
+  bool by_usage_ = false;
   std::vector<Group> groups_;
   std::vector<std::int32_t> free_groups_;
   std::vector<std::int32_t> order_;  // binary heap of the groups with active workloads

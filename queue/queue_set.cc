@@ -52,7 +52,7 @@ ClusterQueueId QueueSet::ClusterQueueNumber(const std::string& name) {
   const ClusterQueueId number = queue_names_.Intern(name);
   while (static_cast<std::size_t>(number) >= queues_.size()) {
     queues_.push_back(std::make_unique<ClusterQueueEntry>());
-    queues_.back()->pending = std::make_unique<PendingQueue>(nodes_);
+    queues_.back()->pending = std::make_unique<PendingQueue>(nodes_, usages_);
   }
   return number;
 }
@@ -60,6 +60,15 @@ ClusterQueueId QueueSet::ClusterQueueNumber(const std::string& name) {
 void QueueSet::SetClusterQueue(ClusterQueueId queue, const ClusterQueueSettings& settings) {
   ClusterQueueEntry& changed = entry(queue);
   changed.settings = settings;
+  const bool by_usage = order_by_usage_ && settings.by_usage;
+  if (by_usage != changed.pending->by_usage()) {
+    for (const std::int32_t local_queue : changed.local_queues) DequeueMembers(local_queue);
+    changed.pending->SetOrder(by_usage ? PendingQueue::Order::kByUsage
+                                       : PendingQueue::Order::kPlain);
+    if (changed.present) {
+      for (const std::int32_t local_queue : changed.local_queues) EnqueueMembers(local_queue);
+    }
+  }
   if (changed.present) return;
   changed.present = true;
   queues_by_name_[queue_names_[queue]] = queue;
@@ -110,6 +119,15 @@ void QueueSet::RemoveLocalQueue(const api::ObjectKey& key) {
   LocalQueueEntry& removed = local_queues_[static_cast<std::size_t>(found->second)];
   if (removed.present) DequeueMembers(found->second);
   removed.present = removed.known = removed.stopped = false;
+}
+
+void QueueSet::SetUsage(const api::ObjectKey& local_queue, double usage) {
+  const auto number = static_cast<std::size_t>(LocalQueueNumber(local_queue));
+  if (number >= usages_.size()) usages_.resize(number + 1, 0.0);
+  if (usages_[number] == usage) return;
+  usages_[number] = usage;
+  const ClusterQueueId queue = local_queues_[number].cluster_queue;
+  if (queue >= 0) entry(queue).pending->UsageChanged();
 }
 
 std::optional<ClusterQueueId> QueueSet::ClusterQueueOf(const api::ObjectKey& local_queue) const {

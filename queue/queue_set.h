@@ -51,6 +51,7 @@ struct ClusterQueueSettings {
   api::QueueingStrategy strategy = api::QueueingStrategy::kBestEffortFifo;
   std::optional<api::LabelSelector> namespace_selector;  // nullopt: no namespace
   bool active = false;                                   // inactive: gives no heads
+  bool by_usage = false;  // admission fair sharing; counts after QueueSet::OrderByUsage
 };
 
 struct Head {
@@ -61,6 +62,10 @@ struct Head {
 class QueueSet {
  public:
   explicit QueueSet(bool equivalence_hashing) : equivalence_hashing_(equivalence_hashing) {}
+
+  // From now on ClusterQueues that say so order by the usage of LocalQueues.
+  void OrderByUsage() { order_by_usage_ = true; }
+  void SetUsage(const api::ObjectKey& local_queue, double usage);
 
   // ClusterQueues. The number of a name is for good.
   ClusterQueueId ClusterQueueNumber(const std::string& name);
@@ -168,6 +173,7 @@ class QueueSet {
   bool SelectorPasses(const ClusterQueueEntry& queue, std::int32_t namespace_id) const;
 
   bool equivalence_hashing_;
+  bool order_by_usage_ = false;
   std::int64_t cycle_ = 0;
   Names queue_names_;
   Names namespace_names_;
@@ -176,6 +182,7 @@ class QueueSet {
   std::map<std::string, ClusterQueueId> queues_by_name_;  // the present ones
   std::map<api::ObjectKey, std::int32_t> local_queue_numbers_;
   std::vector<LocalQueueEntry> local_queues_;
+  std::vector<double> usages_;  // by number of the LocalQueue
   std::vector<PendingNode> nodes_;
 };
 

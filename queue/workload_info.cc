@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/condition.h"
+#include "api/labels.h"
 #include "api/reasons.h"
 
 namespace berth::queue {
@@ -187,8 +188,15 @@ WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,
   return info;
 }
 
+bool IsGated(const api::Workload& workload) {
+  const std::string* gates =
+      api::FindValue(workload.meta.annotations, api::kAdmissionGatedByAnnotation);
+  return gates != nullptr && !gates->empty();
+}
+
 bool BelongsInQueue(const api::Workload& workload) {
-  return workload.spec.active && !api::IsTrue(workload.status.conditions, api::kFinished) &&
+  return workload.spec.active && !IsGated(workload) &&
+         !api::IsTrue(workload.status.conditions, api::kFinished) &&
          !api::IsTrue(workload.status.conditions, api::kQuotaReserved);
 }
 

@@ -72,7 +72,10 @@ std::vector<std::int32_t> CountsAfterReclaim(const api::Workload& workload);
 // What one pod of `pod_set` asks, after exclusions and transformations.
 api::ResourceAmounts EffectiveRequests(const api::PodSet& pod_set, const InfoOptions& options);
 
-// Not finished, active, without a reservation: belongs into a queue.
+// Held back by the annotation kueue.x-k8s.io/admission-gated-by.
+bool IsGated(const api::Workload& workload);
+
+// Not finished, active, without a reservation, not gated: belongs into a queue.
 bool BelongsInQueue(const api::Workload& workload);
 
 }  // namespace berth::queue

@@ -1,5 +1,7 @@
 #include "admission/controller/admission_controllers.h"
 
+#include <array>
+#include <cstdio>
 #include <set>
 #include <utility>
 
@@ -51,6 +53,7 @@ struct AdmissionControllers::Impl {
   QueueLookup MakeLookup() const;
   QueueReconcilerParts MakeQueueParts();
   QueueStanding StandingOf(const std::string& name);
+  std::optional<api::ConsumedUsage> UsageHistoryOf(const api::ObjectKey& local_queue);
   std::optional<std::int64_t> CohortShare(const std::string& name);
   void AddIndexes();
   void WatchWorkloads();
@@ -131,7 +134,7 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
                       metrics.OnPlan(before, plan, clock.Now());
                     }),
       workload_reconciler({workloads, local_queues, cluster_queues, writer, the_events, clock},
-                          MakeLookup(), options.pods_ready,
+                          MakeLookup(), {options.pods_ready, options.keep_finished},
                           [this](const api::Workload& before, const WorkloadPlan& plan) {
                             metrics.OnPlan(before, plan, clock.Now());
                           }),
@@ -196,12 +199,31 @@ QueueReconcilerParts AdmissionControllers::Impl::MakeQueueParts() {
           tally,
           clock,
           [this](const std::string& name) { return StandingOf(name); },
+          [this](const api::ObjectKey& key) { return UsageHistoryOf(key); },
+          scheduler.config().admission_fair_sharing
+              ? scheduler.config().admission_fair_sharing->sampling_interval
+              : Duration{},
           [this](const api::ClusterQueue& queue, const api::QueueStatus& status) {
             metrics.SetClusterQueue(queue, status);
           },
           [this](const api::LocalQueue& queue, const api::QueueStatus& status) {
             metrics.SetLocalQueue(queue, status);
           }};
+}
+
+std::optional<api::ConsumedUsage> AdmissionControllers::Impl::UsageHistoryOf(
+    const api::ObjectKey& local_queue) {
+  const auto history = scheduler.SampleUsage(local_queue, clock.Now());
+  if (!history) return std::nullopt;
+  api::ConsumedUsage usage{{}, CutToSeconds(history->last_update)};
+  for (const auto& [resource, amount] : history->consumed) {
+    std::array<char, 64> text{};
+    // As fine as a quantity goes; of bytes nobody wants to know thousandths of a millionth.
+    std::snprintf(text.data(), text.size(), amount < 1e6 ? "%.9f" : "%.0f", amount);
+    const Result<api::Quantity> quantity = api::Quantity::Parse(text.data());
+    if (quantity && !quantity->zero()) usage.consumed[resource] = *quantity;
+  }
+  return usage;
 }
 
 QueueStanding AdmissionControllers::Impl::StandingOf(const std::string& name) {

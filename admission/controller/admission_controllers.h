@@ -14,6 +14,7 @@
 
 #include <memory>
 
+#include "admission/controller/metrics_options.h"
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "admission/scheduler.h"
 #include "base/clock.h"
@@ -26,6 +27,8 @@ namespace berth::admission {
 struct AdmissionControllersOptions {
   SchedulerConfig scheduler;
   PodsReadyOptions pods_ready;
+  std::optional<Duration> keep_finished;  // Workloads; nullopt: for ever
+  MetricsOptions metrics;
   // Looks under way at once, as Kueue ships them.
   std::size_t workload_concurrency = 32;
   std::size_t queue_concurrency = 5;

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "admission/controller/kueue_gates.h"
 #include "api/codec/parts.h"
 #include "api/codec/reader.h"
 #include "base/strings.h"
@@ -17,30 +18,63 @@ using api::Reader;
 using Json = nlohmann::json;
 
 // Read, some of them in part (what is left out of those is noted field by field).
-constexpr std::array<std::string_view, 11> kReadFields{"apiVersion",
+constexpr std::array<std::string_view, 14> kReadFields{"admissionFairSharing",
+                                                       "apiVersion",
                                                        "fairSharing",
                                                        "featureGates",
                                                        "integrations",
                                                        "kind",
                                                        "leaderElection",
-                                                       "namespace",
+                                                       "managedJobsNamespaceSelector",
                                                        "manageJobsWithoutQueueName",
-                                                       "waitForPodsReady",
+                                                       "metrics",
+                                                       "namespace",
+                                                       "objectRetentionPolicies",
                                                        "resources",
-                                                       "managedJobsNamespaceSelector"};
-constexpr std::array<std::string_view, 13> kOtherFields{"admissionFairSharing",
-                                                        "clientConnection",
-                                                        "controller",
-                                                        "health",
-                                                        "internalCertManagement",
-                                                        "metrics",
-                                                        "multiKueue",
-                                                        "objectRetentionPolicies",
-                                                        "pprofBindAddress",
-                                                        "queueVisibility",
-                                                        "tls",
-                                                        "visibilityServer",
-                                                        "webhook"};
+                                                       "waitForPodsReady"};
+
+struct OtherField {
+  std::string_view name;
+  const char* why;
+};
+constexpr OtherField kOtherFields[] = {
+    {"clientConnection", "Berth paces its requests by what the server answers"},
+    {"controller", "Berth's controllers share one queue of writes"},
+    {"health", "health is served beside the metrics: say --metrics-listen"},
+    {"internalCertManagement", "Berth makes the certificate of its webhooks itself"},
+    {"multiKueue", "Berth has no MultiKueue"},
+    {"pprofBindAddress", "Berth is no Go program"},
+    {"queueVisibility", "gone in Kueue; `berth status` shows what waits"},
+    {"tls", "Berth serves TLS 1.2 and later"},
+    {"visibilityServer", "Berth has none; `berth list` shows what waits"},
+    {"webhook", "say --webhook-listen"},
+};
+
+// integrations.frameworks that Kueue knows.
+constexpr std::array<std::string_view, 22> kFrameworks{"batch/job",
+                                                       "kubeflow.org/mpijob",
+                                                       "ray.io/rayjob",
+                                                       "ray.io/raycluster",
+                                                       "ray.io/rayservice",
+                                                       "jobset.x-k8s.io/jobset",
+                                                       "pod",
+                                                       "deployment",
+                                                       "statefulset",
+                                                       "leaderworkerset.x-k8s.io/leaderworkerset",
+                                                       "kubeflow.org/paddlejob",
+                                                       "kubeflow.org/pytorchjob",
+                                                       "kubeflow.org/tfjob",
+                                                       "kubeflow.org/xgboostjob",
+                                                       "kubeflow.org/jaxjob",
+                                                       "workload.codeflare.dev/appwrapper",
+                                                       "trainer.kubeflow.org/trainjob",
+                                                       "sparkoperator.k8s.io/sparkapplication",
+                                                       "kubeflow.org/mxjob",
+                                                       "tekton.dev/pipelinerun",
+                                                       "argoproj.io/workflow",
+                                                       "kubernetes.dask.org/daskjob"};
+
+enum class Version { kV1Beta1, kV1Beta2 };
 
 constexpr api::Words<FairSharingRule, 2> kRuleWords{
     {{"LessThanOrEqualToFinalShare", FairSharingRule::kLessThanOrEqualToFinalShare},
@@ -52,114 +86,296 @@ constexpr api::Words<queue::ResourceTransformation::Strategy, 2> kTransformation
     {{"Retain", queue::ResourceTransformation::Strategy::kRetain},
      {"Replace", queue::ResourceTransformation::Strategy::kReplace}}};
 
+constexpr api::Words<bool, 2> kQuotaCheckWords{
+    {{"BlockUndeclared", false}, {"IgnoreUndeclared", true}}};
+
 template <std::size_t kCount>
 bool Contains(const std::array<std::string_view, kCount>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-void ReadSeconds(const Reader& in, std::chrono::seconds& out) {
+void ReadDuration(const Reader& in, Duration& out) {
   std::string text;
   in.Get(text);
   if (text.empty()) return;
+  if (text.front() == '-') return in.Fail("must not be negative");
   const std::optional<Duration> duration = ParseGoDuration(text);
   if (!duration) return in.Fail("\"" + text + "\" is not a duration such as 30s or 5m");
-  out = std::chrono::duration_cast<std::chrono::seconds>(*duration);
+  out = *duration;
 }
 
-// Fields of `in` beyond `known` are put on the list of what is ignored.
-void NoteOthers(const Reader& in, const std::string& path, std::initializer_list<const char*> known,
-                std::vector<std::string>& ignored) {
-  if (!in.present() || !in.json().is_object()) return;
+void ReadDuration(const Reader& in, std::optional<Duration>& out) {
+  if (in.present()) ReadDuration(in, out.emplace());
+}
+
+void ReadSeconds(const Reader& in, std::chrono::seconds& out) {
+  Duration span = out;
+  ReadDuration(in, span);
+  out = std::chrono::duration_cast<std::chrono::seconds>(span);
+}
+
+void ReadCount(const Reader& in, std::int32_t& out) {
+  in.Get(out);
+  if (in.present() && out < 0) in.Fail("must not be negative");
+}
+
+// Refuses fields of `in` that are neither `known` nor `others`, which are noted as ignored.
+void CheckFields(const Reader& in, const std::string& path,
+                 std::initializer_list<std::string_view> known,
+                 std::initializer_list<std::string_view> others, Configuration& out) {
+  if (!in.present()) return;
+  if (!in.json().is_object()) return in.Fail("expected an object");
   for (const auto& [key, value] : in.json().items()) {
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      ignored.push_back(path + "." + key);
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    if (std::find(others.begin(), others.end(), key) == others.end()) {
+      return in.Field(key.c_str()).Fail("unknown field");
     }
+    out.ignored.push_back({path + "." + key, "Berth does not have it"});
   }
 }
 
-void ReadWaitForPodsReady(const Reader& in, Configuration& out) {
+// v1beta1 has switches where v1beta2 has the mere presence of a block.
+bool ReadSwitch(const Reader& in, Version version, bool& enable) {
+  const Reader field = in.Field("enable");
+  if (field.present() && version == Version::kV1Beta2) {
+    field.Fail("unknown field: in v1beta2 the block itself switches it on");
+    return false;
+  }
+  field.Get(enable);
+  return enable;
+}
+
+void ReadRequeuing(const Reader& in, Configuration& out) {
   PodsReadyOptions& options = out.admission.pods_ready;
-  in.Field("enable").Get(options.enabled);  // v1beta1
-  ReadSeconds(in.Field("timeout"), options.timeout);
+  CheckFields(in, "waitForPodsReady.requeuingStrategy",
+              {"timestamp", "backoffLimitCount", "backoffBaseSeconds", "backoffMaxSeconds"}, {},
+              out);
+  in.Field("timestamp").Get(out.admission.scheduler.pods_ready_requeuing, kTimestampWords);
+  if (in.Field("backoffLimitCount").present()) {
+    ReadCount(in.Field("backoffLimitCount"), options.backoff_limit_count.emplace());
+  }
+  std::int32_t base = static_cast<std::int32_t>(options.backoff_base.count());
+  std::int32_t max = static_cast<std::int32_t>(options.backoff_max.count());
+  ReadCount(in.Field("backoffBaseSeconds"), base);
+  ReadCount(in.Field("backoffMaxSeconds"), max);
+  options.backoff_base = std::chrono::seconds(base);
+  options.backoff_max = std::chrono::seconds(max);
+}
+
+void ReadWaitForPodsReady(const Reader& in, Version version, Configuration& out) {
+  if (!in.present()) return;
+  PodsReadyOptions& options = out.admission.pods_ready;
+  CheckFields(in, "waitForPodsReady",
+              {"enable", "timeout", "recoveryTimeout", "blockAdmission", "requeuingStrategy"}, {},
+              out);
+  options.enabled = version == Version::kV1Beta2;
+  const bool enabled = ReadSwitch(in, version, options.enabled);
+  const Reader timeout = in.Field("timeout");
+  ReadSeconds(timeout, options.timeout);
+  if (timeout.present() && options.timeout == std::chrono::seconds::zero()) {
+    timeout.Fail("must be greater than 0");
+  }
   options.recovery_timeout = options.timeout;
   ReadSeconds(in.Field("recoveryTimeout"), options.recovery_timeout);
   const Reader requeuing = in.Field("requeuingStrategy");
-  requeuing.Field("timestamp").Get(out.admission.scheduler.pods_ready_requeuing, kTimestampWords);
-  requeuing.Field("backoffLimitCount").Get(options.backoff_limit_count);
-  std::int32_t base = static_cast<std::int32_t>(options.backoff_base.count());
-  std::int32_t max = static_cast<std::int32_t>(options.backoff_max.count());
-  requeuing.Field("backoffBaseSeconds").Get(base);
-  requeuing.Field("backoffMaxSeconds").Get(max);
-  options.backoff_base = std::chrono::seconds(base);
-  options.backoff_max = std::chrono::seconds(max);
-  bool block = false;
+  ReadRequeuing(requeuing, out);
+  bool block = enabled && version == Version::kV1Beta1;  // as it was there, where nothing is said
   in.Field("blockAdmission").Get(block);
-  if (block) out.ignored.emplace_back("waitForPodsReady.blockAdmission");
+  out.admission.scheduler.block_admission = enabled && block;
 }
 
-void ReadFairSharing(const Reader& in, Configuration& out) {
+void ReadFairSharing(const Reader& in, Version version, Configuration& out) {
   if (!in.present()) return;
-  bool enable = true;
-  in.Field("enable").Get(enable);  // v1beta1; in v1beta2 the block's presence enables it
-  if (!enable) return;
+  CheckFields(in, "fairSharing", {"enable", "preemptionStrategies"}, {}, out);
+  bool enable = version == Version::kV1Beta2;
+  if (!ReadSwitch(in, version, enable)) return;
   FairSharing& fair = out.admission.scheduler.fair_sharing.emplace();
+  const Reader strategies = in.Field("preemptionStrategies");
   std::vector<FairSharingRule> rules;
-  in.Field("preemptionStrategies").List(rules, [](const Reader& item, FairSharingRule& rule) {
-    item.Get(rule, kRuleWords);
-  });
-  if (!rules.empty()) fair.rules = std::move(rules);
+  strategies.List(rules,
+                  [](const Reader& item, FairSharingRule& rule) { item.Get(rule, kRuleWords); });
+  if (rules.empty()) return;
+  const bool in_order =
+      rules.size() == 1 ||
+      (rules.size() == 2 && rules[0] == FairSharingRule::kLessThanOrEqualToFinalShare &&
+       rules[1] == FairSharingRule::kLessThanInitialShare);
+  if (!in_order) {
+    return strategies.Fail(
+        "must be LessThanOrEqualToFinalShare, LessThanInitialShare, or both in this order");
+  }
+  fair.rules = std::move(rules);
+}
+
+void ReadAdmissionFairSharing(const Reader& in, Configuration& out) {
+  if (!in.present()) return;
+  CheckFields(in, "admissionFairSharing",
+              {"usageHalfLifeTime", "usageSamplingInterval", "resourceWeights"}, {}, out);
+  AdmissionFairSharing& sharing = out.admission.scheduler.admission_fair_sharing.emplace();
+  ReadDuration(in.Field("usageHalfLifeTime"), sharing.half_life);
+  const Reader interval = in.Field("usageSamplingInterval");
+  ReadDuration(interval, sharing.sampling_interval);
+  if (sharing.sampling_interval <= Duration::zero()) interval.Fail("must be greater than 0");
+  const Reader weights = in.Field("resourceWeights");
+  if (!weights.present()) return;
+  if (!weights.json().is_object()) return weights.Fail("expected a map of resource to weight");
+  for (const auto& [resource, weight] : weights.json().items()) {
+    const Reader item = weights.Field(resource.c_str());
+    if (!weight.is_number()) return item.Fail("expected a number");
+    sharing.resource_weights[resource] = weight.get<double>();
+    if (sharing.resource_weights[resource] < 0) return item.Fail("must not be negative");
+  }
+}
+
+void ReadTransformation(const Reader& in, queue::ResourceTransformation& out) {
+  in.Field("input").Get(out.input);
+  if (out.input.empty()) in.Field("input").Fail("must be specified");
+  in.Field("strategy").Get(out.strategy, kTransformationWords);
+  in.Field("multiplyBy").Get(out.multiply_by);
+  const Reader outputs = in.Field("outputs");
+  if (!outputs.present()) return;
+  if (!outputs.json().is_object()) return outputs.Fail("expected a map of resource to quantity");
+  for (const auto& [resource, quantity] : outputs.json().items()) {
+    outputs.Field(resource.c_str()).Get(out.outputs[resource]);
+  }
 }
 
 void ReadResources(const Reader& in, Configuration& out) {
-  in.Field("excludeResourcePrefixes").Get(out.admission.scheduler.excluded_resource_prefixes);
-  in.Field("transformations")
-      .List(out.admission.scheduler.transformations,
-            [](const Reader& item, queue::ResourceTransformation& transformation) {
-              item.Field("input").Get(transformation.input);
-              item.Field("strategy").Get(transformation.strategy, kTransformationWords);
-              item.Field("multiplyBy").Get(transformation.multiply_by);
-              const Reader outputs = item.Field("outputs");
-              if (!outputs.present() || !outputs.json().is_object()) return;
-              for (const auto& [resource, quantity] : outputs.json().items()) {
-                outputs.Field(resource.c_str()).Get(transformation.outputs[resource]);
-              }
-            });
-  NoteOthers(in, "resources", {"excludeResourcePrefixes", "transformations"}, out.ignored);
+  SchedulerConfig& scheduler = out.admission.scheduler;
+  CheckFields(
+      in, "resources",
+      {"excludeResourcePrefixes", "transformations", "quotaCheckStrategy", "deviceClassMappings"},
+      {}, out);
+  in.Field("excludeResourcePrefixes").Get(scheduler.excluded_resource_prefixes);
+  const Reader transformations = in.Field("transformations");
+  transformations.Each([&](const Reader& item) {
+    queue::ResourceTransformation next;
+    ReadTransformation(item, next);
+    for (const auto& known : scheduler.transformations) {
+      if (known.input == next.input) item.Field("input").Fail("\"" + next.input + "\" comes twice");
+    }
+    scheduler.transformations.push_back(std::move(next));
+  });
+  const Reader strategy = in.Field("quotaCheckStrategy");
+  strategy.Get(scheduler.ignore_undeclared_resources, kQuotaCheckWords);
+  if (scheduler.ignore_undeclared_resources && !scheduler.excluded_resource_prefixes.empty()) {
+    strategy.Fail("excludeResourcePrefixes is not allowed with IgnoreUndeclared");
+  }
+  const Reader mappings = in.Field("deviceClassMappings");
+  if (mappings.present() && !mappings.json().empty()) {
+    mappings.Fail(
+        "Berth does not count the devices of resource claims: workloads that use them would be "
+        "admitted beyond their quota; remove the mappings");
+  }
+}
+
+void ReadRetention(const Reader& in, Configuration& out) {
+  CheckFields(in, "objectRetentionPolicies", {"workloads"}, {}, out);
+  const Reader workloads = in.Field("workloads");
+  CheckFields(workloads, "objectRetentionPolicies.workloads",
+              {"afterFinished", "afterDeactivatedByKueue"}, {}, out);
+  ReadDuration(workloads.Field("afterFinished"), out.admission.keep_finished);
+  ReadDuration(workloads.Field("afterDeactivatedByKueue"), out.keep_deactivated);
+}
+
+void ReadMetrics(const Reader& in, Configuration& out) {
+  CheckFields(in, "metrics", {"bindAddress", "enableClusterQueueResources", "localQueueMetrics"},
+              {"customLabels"}, out);
+  if (in.Field("bindAddress").present()) {
+    out.ignored.push_back({"metrics.bindAddress", "say --metrics-listen"});
+  }
+  MetricsOptions& metrics = out.admission.metrics;
+  in.Field("enableClusterQueueResources").Get(metrics.cluster_queue_resources);
+  const Reader local = in.Field("localQueueMetrics");
+  CheckFields(local, "metrics.localQueueMetrics", {"enable", "selector", "localQueueSelector"}, {},
+              out);
+  local.Field("enable").Get(metrics.local_queues);
+  for (const char* name : {"selector", "localQueueSelector"}) {
+    const Reader selector = local.Field(name);
+    if (selector.present()) api::Read(selector, metrics.local_queue_selector.emplace());
+  }
 }
 
 void ReadFeatureGates(const Reader& in, Configuration& out) {
-  if (!in.present() || !in.json().is_object()) return;
+  if (!in.present()) return;
+  if (!in.json().is_object()) return in.Fail("expected a map of gate to true or false");
+  AdmissionControllersOptions& admission = out.admission;
   for (const auto& [name, value] : in.json().items()) {
+    const Reader gate = in.Field(name.c_str());
     bool enabled = false;
-    in.Field(name.c_str()).Get(enabled);
-    if (!out.admission.scheduler.gates.Set(name, enabled)) {
-      out.ignored.push_back("featureGates." + name);
+    gate.Get(enabled);
+    if (admission.scheduler.gates.Set(name, enabled)) continue;
+    if (name == "AdmissionFairSharing") {
+      if (!enabled) admission.scheduler.admission_fair_sharing.reset();
+    } else if (name == "LocalQueueMetrics") {
+      if (!enabled) admission.metrics.local_queues = false;
+    } else if (name == "DisableWaitForPodsReady") {
+      if (!enabled) continue;
+      admission.pods_ready.enabled = false;
+      admission.scheduler.block_admission = false;
+    } else {
+      const GateVerdict verdict = JudgeGate(name, enabled);
+      const bool refused =
+          verdict.kind == GateVerdict::Kind::kRefuse || verdict.kind == GateVerdict::Kind::kUnknown;
+      if (refused) return gate.Fail(verdict.why);
+      if (verdict.kind == GateVerdict::Kind::kWarn) {
+        out.ignored.push_back({"featureGates." + name, verdict.why});
+      }
     }
   }
 }
 
-void ReadAll(const Reader& in, Configuration& out) {
+void ReadIntegrations(const Reader& in, Configuration& out) {
+  CheckFields(in, "integrations", {"frameworks", "labelKeysToCopy"},
+              {"externalFrameworks", "podOptions"}, out);
+  const Reader frameworks = in.Field("frameworks");
+  if (frameworks.present()) out.frameworks.clear();
+  frameworks.Each([&](const Reader& item) {
+    std::string name;
+    item.Get(name);
+    if (!Contains(kFrameworks, name)) return item.Fail("\"" + name + "\" is no known kind of job");
+    if (name != "batch/job") {
+      out.ignored.push_back(
+          {"integrations.frameworks: " + name, "jobs of this kind are not managed by Berth yet"});
+    }
+    out.frameworks.push_back(std::move(name));
+  });
+  in.Field("labelKeysToCopy").Get(out.label_keys_to_copy);
+}
+
+void ReadAll(const Reader& in, Version version, Configuration& out) {
   for (const auto& [key, value] : in.json().items()) {
     if (Contains(kReadFields, key)) continue;
-    if (!Contains(kOtherFields, key)) return in.Field(key.c_str()).Fail("unknown field");
-    out.ignored.push_back(key);
+    const auto* other = std::find_if(std::begin(kOtherFields), std::end(kOtherFields),
+                                     [&name = key](const auto& o) { return o.name == name; });
+    if (other == std::end(kOtherFields)) return in.Field(key.c_str()).Fail("unknown field");
+    out.ignored.push_back({key, other->why});
   }
   in.Field("namespace").Get(out.namespace_name);
   in.Field("manageJobsWithoutQueueName").Get(out.manage_jobs_without_queue_name);
   const Reader selector = in.Field("managedJobsNamespaceSelector");
   if (selector.present()) api::Read(selector, out.managed_jobs_namespace_selector.emplace());
-  ReadWaitForPodsReady(in.Field("waitForPodsReady"), out);
-  ReadFairSharing(in.Field("fairSharing"), out);
-  ReadResources(in.Field("resources"), out);
-  ReadFeatureGates(in.Field("featureGates"), out);
+  const Reader pods_ready = in.Field("waitForPodsReady");
+  ReadWaitForPodsReady(pods_ready, version, out);
+  const Reader fair_sharing = in.Field("fairSharing");
+  ReadFairSharing(fair_sharing, version, out);
+  const Reader admission_fair_sharing = in.Field("admissionFairSharing");
+  ReadAdmissionFairSharing(admission_fair_sharing, out);
+  const Reader resources = in.Field("resources");
+  ReadResources(resources, out);
+  const Reader retention = in.Field("objectRetentionPolicies");
+  ReadRetention(retention, out);
+  const Reader metrics = in.Field("metrics");
+  ReadMetrics(metrics, out);
   const Reader integrations = in.Field("integrations");
-  if (integrations.Field("frameworks").present()) out.frameworks.clear();
-  integrations.Field("frameworks").Get(out.frameworks);
-  integrations.Field("labelKeysToCopy").Get(out.label_keys_to_copy);
-  NoteOthers(integrations, "integrations", {"frameworks", "labelKeysToCopy"}, out.ignored);
+  ReadIntegrations(integrations, out);
   const Reader election = in.Field("leaderElection");
+  CheckFields(election, "leaderElection", {"leaderElect"},
+              {"leaseDuration", "renewDeadline", "retryPeriod", "resourceLock", "resourceName",
+               "resourceNamespace"},
+              out);
   election.Field("leaderElect").Get(out.leader_election);
-  NoteOthers(election, "leaderElection", {"leaderElect"}, out.ignored);
+  const Reader gates = in.Field("featureGates");
+  ReadFeatureGates(gates, out);  // last: a gate takes back what a block switched on
 }
 
 }  // namespace
@@ -200,7 +416,10 @@ Result<Configuration> ReadConfiguration(const Json& document) {
     return Error{ErrorCode::kInvalid,
                  "apiVersion must be config.kueue.x-k8s.io/v1beta2 or v1beta1, kind Configuration"};
   }
-  return api::ReadAs<Configuration>(document, ReadAll);
+  const Version read =
+      version == "\"config.kueue.x-k8s.io/v1beta1\"" ? Version::kV1Beta1 : Version::kV1Beta2;
+  return api::ReadAs<Configuration>(
+      document, [read](const Reader& in, Configuration& out) { ReadAll(in, read, out); });
 }
 
 }  // namespace berth::admission

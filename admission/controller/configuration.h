@@ -1,8 +1,9 @@
 // admission/controller/configuration.h — Kueue's Configuration file (config.kueue.x-k8s.io, v1beta1
 // and v1beta2) as options of our controllers.
 //
-// What Kueue knows and Berth does not read yet is listed in `ignored`, for a warning; what nobody
-// knows is an error, as are wrong types, with the path of the field.
+// What Kueue knows and Berth does not have is listed in `ignored`, for a warning, as long as no
+// decision differs without it. What would change decisions, what nobody knows, wrong types and
+// impossible values are errors, with the path of the field.
 //
 // Threads: pure functions. Source: Kueue apis/config/v1beta2, pkg/config.
 #pragma once
@@ -28,7 +29,15 @@ struct Configuration {
   std::vector<std::string> frameworks = {"batch/job"};
   std::vector<std::string> label_keys_to_copy;
   std::optional<bool> leader_election;  // nullopt: the file does not say
-  std::vector<std::string> ignored;     // paths of fields
+  // objectRetentionPolicies.workloads.afterDeactivatedByKueue: of jobs; nullopt: for ever.
+  std::optional<Duration> keep_deactivated;
+
+  struct Ignored {
+    std::string field;  // its path
+    std::string why;
+    friend bool operator==(const Ignored&, const Ignored&) = default;
+  };
+  std::vector<Ignored> ignored;
 };
 
 // `document`: the file as JSON.

@@ -115,6 +115,11 @@ api::QueueStatus LocalQueueReconciler::StatusOf(const api::LocalQueue& queue) co
   status.reserving_workloads = tally.reserving;
   status.admitted_workloads = tally.admitted;
   status.pending_workloads = tally.pending;
+  if (auto history = parts_.usage_history(queue.meta.key())) {
+    // A queue that does nothing is not written again and again.
+    const bool idle = status.usage_history && status.usage_history->consumed == history->consumed;
+    if (!idle) status.usage_history = std::move(history);
+  }
   const auto set = [&](bool active, const char* reason, const char* message) {
     SetActive(status, active, reason, message, queue.meta.generation, parts_.clock.Now());
   };
@@ -138,13 +143,26 @@ void LocalQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   }
   const api::QueueStatus status = StatusOf(*queue);
   parts_.on_local_queue(*queue, status);
-  if (status == queue->status) return done(NextLook{});
+  // While a history is kept, it is looked at again at its intervals.
+  const NextLook next{status.usage_history ? std::optional(parts_.sampling_interval)
+                                           : std::nullopt};
+  if (status == queue->status) return done(next);
   if (status.conditions == queue->status.conditions) {
     if (const auto wait = MustWait(written_at_, key, parts_.clock)) return done(NextLook{wait});
   }
   written_at_[key] = parts_.clock.SteadyNow();
-  WriteStatus(parts_.client, parts_.local_queues, *queue, api::EncodeLocalQueueStatus(status),
-              done);
+  Json json = api::EncodeLocalQueueStatus(status);
+  if (queue->status.usage_history && status.usage_history) {
+    // A merge patch has to name what is no longer there.
+    for (const auto& [resource, amount] : queue->status.usage_history->consumed) {
+      if (status.usage_history->consumed.count(resource) > 0) continue;
+      json["fairSharing"]["admissionFairSharingStatus"]["consumedResources"][resource] = nullptr;
+    }
+  }
+  WriteStatus(parts_.client, parts_.local_queues, *queue, std::move(json),
+              [done, next](const Result<NextLook>& written) {
+                done(written ? Result<NextLook>(next) : written);
+              });
 }
 
 void CohortReconciler::Reconcile(const api::ObjectKey& key, Done done) {

@@ -36,6 +36,9 @@ struct QueueReconcilerParts {
   const WorkloadTally& tally;
   const Clock& clock;
   std::function<QueueStanding(const std::string& cluster_queue)> standing;
+  // Of a LocalQueue, where one is kept, and how often it is to be looked at.
+  std::function<std::optional<api::ConsumedUsage>(const api::ObjectKey&)> usage_history;
+  Duration sampling_interval{};
   // Told of each status as it should be, also where it is not written; for metrics.
   std::function<void(const api::ClusterQueue&, const api::QueueStatus&)> on_cluster_queue;
   std::function<void(const api::LocalQueue&, const api::QueueStatus&)> on_local_queue;

@@ -27,6 +27,7 @@ constexpr std::size_t kMaxParkedShapes = 10'000;
 bool Matters(const api::Workload& before, const api::Workload& after) {
   if (before.meta.generation != after.meta.generation) return true;
   if (before.status.reclaimable_pods != after.status.reclaimable_pods) return true;
+  if (queue::IsGated(before) != queue::IsGated(after)) return true;
   for (const char* type :
        {api::kQuotaReserved, api::kAdmitted, api::kEvicted, api::kFinished, api::kRequeued}) {
     if (api::IsTrue(before.status.conditions, type) != api::IsTrue(after.status.conditions, type)) {
@@ -93,6 +94,21 @@ void SchedulerLoop::Feed(void (Scheduler::*apply)(const T&),
            }});
 }
 
+// Whether others waited for these pods (blockAdmission).
+bool SchedulerLoop::Unblocks(const api::Workload& before, const api::Workload& after) const {
+  return parts_.scheduler.config().block_admission &&
+         !api::IsTrue(before.status.conditions, api::kPodsReady) &&
+         api::IsTrue(after.status.conditions, api::kPodsReady);
+}
+
+// Said here and not where the condition is written: the workload may be admitted before that.
+void SchedulerLoop::SayIfGateCleared(const api::Workload& before, const api::Workload& after) {
+  if (!running_ || !queue::IsGated(before) || queue::IsGated(after)) return;
+  parts_.events.Record(kube::ReferenceTo(after), kube::EventType::kNormal, "AdmissionGateCleared",
+                       "AdmissionGateCleared",
+                       "Admission gate cleared, workload is now admissible");
+}
+
 void SchedulerLoop::FeedWorkloads() {
   const auto apply = [this](const auto& object) {
     put_aside_.erase(object->meta.key());
@@ -108,7 +124,10 @@ void SchedulerLoop::FeedWorkloads() {
                              [this, apply](const auto& before, const auto& object) {
                                apply(object);
                                ScheduleSecondPass();
-                               if (Matters(*before, *object)) Changed();
+                               SayIfGateCleared(*before, *object);
+                               if (Matters(*before, *object) || Unblocks(*before, *object)) {
+                                 Changed();
+                               }
                              },
                          .on_delete =
                              [this](const auto& object) {

@@ -72,6 +72,8 @@ class SchedulerLoop {
   void FeedWorkloads();
   void FeedLocalQueues();
 
+  bool Unblocks(const api::Workload& before, const api::Workload& after) const;
+  void SayIfGateCleared(const api::Workload& before, const api::Workload& after);
   void Changed();  // something that may let a head move
   void Kick(Duration delay);
   void RunCycle();

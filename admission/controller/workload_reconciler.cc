@@ -16,16 +16,17 @@ std::vector<std::string> FlavorsOf(const api::Admission& admission) {
 }
 
 WorkloadReconciler::WorkloadReconciler(WorkloadReconcilerParts parts, QueueLookup lookup,
-                                       PodsReadyOptions pods_ready, Observer observer)
+                                       LifecycleOptions options, Observer observer)
     : parts_(parts),
       lookup_(std::move(lookup)),
-      pods_ready_(pods_ready),
+      options_(options),
       observer_(std::move(observer)) {}
 
 WorkloadSituation WorkloadReconciler::Observe(const api::Workload& workload) const {
   WorkloadSituation situation;
   situation.workload = &workload;
-  situation.pods_ready = pods_ready_;
+  situation.pods_ready = options_.pods_ready;
+  situation.keep_finished = options_.keep_finished;
   situation.local_queue.name = workload.spec.queue_name;
   const auto local =
       parts_.local_queues.Get({workload.meta.namespace_name, workload.spec.queue_name});
@@ -74,6 +75,7 @@ void WorkloadReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   };
   if (plan.status) return parts_.writer.ApplyStatus(*workload, *plan.status, std::move(written));
   if (plan.deactivate) return parts_.writer.Deactivate(*workload, std::move(written));
+  if (plan.remove) return parts_.writer.Remove(*workload, std::move(written));
   if (plan.remove_finalizer) return parts_.writer.RemoveFinalizer(*workload, std::move(written));
   done(kube::NextLook{plan.look_again});
 }

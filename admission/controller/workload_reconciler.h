@@ -38,12 +38,17 @@ struct WorkloadReconcilerParts {
   const Clock& clock;
 };
 
+struct LifecycleOptions {
+  PodsReadyOptions pods_ready;
+  std::optional<Duration> keep_finished;
+};
+
 class WorkloadReconciler final : public kube::Reconciler {
  public:
   // Called after each write with what was written, for metrics.
   using Observer = std::function<void(const api::Workload& before, const WorkloadPlan& plan)>;
 
-  WorkloadReconciler(WorkloadReconcilerParts parts, QueueLookup lookup, PodsReadyOptions pods_ready,
+  WorkloadReconciler(WorkloadReconcilerParts parts, QueueLookup lookup, LifecycleOptions options,
                      Observer observer);
 
   std::string_view name() const override { return "workload"; }
@@ -54,7 +59,7 @@ class WorkloadReconciler final : public kube::Reconciler {
 
   WorkloadReconcilerParts parts_;
   QueueLookup lookup_;
-  PodsReadyOptions pods_ready_;
+  LifecycleOptions options_;
   Observer observer_;
 };
 

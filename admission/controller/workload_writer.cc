@@ -57,6 +57,19 @@ void WorkloadWriter::RemoveFinalizer(const api::Workload& workload, Done done) {
            std::move(done)});
 }
 
+void WorkloadWriter::Remove(const api::Workload& workload, Done done) {
+  auto remove = [weak = std::weak_ptr(self_), key = workload.meta.key(), uid = workload.meta.uid,
+                 done = std::move(done)](const Status& released) {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    if (!released) return done(released);
+    (*self)->client_.Delete(api::KindOf<api::Workload>(), key,
+                            {.propagation_policy = "Background", .precondition_uid = uid}, done);
+  };
+  if (!api::HasFinalizer(workload.meta, api::kResourceInUseFinalizer)) return remove(OkStatus());
+  RemoveFinalizer(workload, std::move(remove));
+}
+
 void WorkloadWriter::Enqueue(Write write) {
   queue_.push_back(std::move(write));
   Pump();

@@ -31,6 +31,7 @@ class WorkloadWriter {
   void Annotate(const api::Workload& workload, const std::string& annotation,
                 const std::string& value, Done done);
   void RemoveFinalizer(const api::Workload& workload, Done done);
+  void Remove(const api::Workload& workload, Done done);  // finalizer, then the object
 
   // Written and waiting to be written. Whoever makes writes should stop above a few hundred.
   std::size_t backlog() const { return in_flight_ + queue_.size(); }

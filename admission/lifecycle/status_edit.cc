@@ -94,6 +94,25 @@ bool SyncCheckStates(api::WorkloadStatus& status, const std::vector<std::string>
   return changed;
 }
 
+bool SyncAdmittedCondition(api::WorkloadStatus& status, std::int64_t generation, WallTime now) {
+  if (api::IsTrue(status.conditions, api::kAdmitted)) return false;
+  const auto set = [&](ConditionStatus value, const char* reason, const char* message) {
+    return SetStatusCondition(status, api::kAdmitted, value, reason, message, generation, now);
+  };
+  if (!api::IsTrue(status.conditions, api::kQuotaReserved)) {
+    return set(ConditionStatus::kFalse, api::kNoReservation, "The workload has no reservation");
+  }
+  if (!AllChecksReady(status)) {
+    return set(ConditionStatus::kFalse, api::kUnsatisfiedAdmissionChecks,
+               "The workload has not all checks ready");
+  }
+  if (HasPendingTopology(status)) {
+    return set(ConditionStatus::kFalse, api::kPendingDelayedTopologyRequests,
+               "There are pending delayed topology requests");
+  }
+  return set(ConditionStatus::kTrue, api::kAdmitted, "The workload is admitted");
+}
+
 bool AllChecksReady(const api::WorkloadStatus& status) {
   return std::all_of(status.admission_checks.begin(), status.admission_checks.end(),
                      [](const auto& check) { return check.state == CheckState::kReady; });
@@ -134,10 +153,7 @@ void ReserveQuota(api::WorkloadStatus& status, api::Admission admission,
   SetStatusCondition(status, api::kQuotaReserved, ConditionStatus::kTrue, api::kQuotaReserved,
                      message, generation, now);
   SyncCheckStates(status, required_checks, now);
-  if (AllChecksReady(status) && !HasPendingTopology(status)) {
-    SetStatusCondition(status, api::kAdmitted, ConditionStatus::kTrue, api::kAdmitted,
-                       "The workload is admitted", generation, now);
-  }
+  SyncAdmittedCondition(status, generation, now);
 }
 
 Difference SetUnadmitted(api::WorkloadStatus& status, const std::string& reason,
@@ -148,6 +164,7 @@ Difference SetUnadmitted(api::WorkloadStatus& status, const std::string& reason,
   const bool changed = SetStatusCondition(status, api::kQuotaReserved, ConditionStatus::kFalse,
                                           reason, message, generation, now);
   if (!changed) return Difference::kNone;
+  SyncAdmittedCondition(status, generation, now);  // in the same write
   return same_reason ? Difference::kMessage : Difference::kReason;
 }
 

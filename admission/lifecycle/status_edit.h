@@ -18,6 +18,10 @@ bool RemoveStatusCondition(api::WorkloadStatus& status, const char* type);
 // Exactly the required checks, new ones Pending, others gone.
 bool SyncCheckStates(api::WorkloadStatus& status, const std::vector<std::string>& required,
                      WallTime now);
+// Admitted as the reservation, the checks and the topology make it; whether that is news. A
+// workload that is admitted stays so until it is released.
+bool SyncAdmittedCondition(api::WorkloadStatus& status, std::int64_t generation, WallTime now);
+
 bool AllChecksReady(const api::WorkloadStatus& status);
 bool HasPendingTopology(const api::WorkloadStatus& status);
 

@@ -37,7 +37,7 @@ class Planner {
                                api::HasFinalizer(workload_.meta, api::kResourceInUseFinalizer);
       return;
     }
-    if (IsTrue(status_.conditions, api::kFinished)) return;
+    if (IsTrue(status_.conditions, api::kFinished)) return Finished();
     if (!workload_.spec.active) return Deactivated();
     if (IsTrue(status_.conditions, api::kDeactivationTarget)) {
       plan_.deactivate = true;
@@ -69,10 +69,12 @@ class Planner {
     Set(api::kDeactivationTarget, api::ConditionStatus::kTrue, cause, message);
   }
 
+  void Finished();
   void Deactivated();
   void Reserved();
   void SyncChecks();
   bool FollowChecks();
+  std::string ChecksIn(CheckState state, const char* word) const;
   bool FollowStops();
   void SyncAdmitted();
   bool LimitExecutionTime();
@@ -87,6 +89,15 @@ class Planner {
   bool changed_ = false;
   WorkloadPlan plan_;
 };
+
+void Planner::Finished() {
+  if (!in_.keep_finished) return;
+  const Condition* finished = FindCondition(status_.conditions, api::kFinished);
+  const Duration left = *in_.keep_finished - (now_ - finished->last_transition_time);
+  if (left > Duration::zero()) return LookAgainIn(left);
+  plan_.remove = true;
+  Say(PlannedEvent::Type::kNormal, "Deleted", "Deleted finished workload due to elapsed retention");
+}
 
 void Planner::Deactivated() {
   const Condition* evicted = FindCondition(status_.conditions, api::kEvicted);
@@ -132,35 +143,39 @@ void Planner::SyncChecks() {
 }
 
 bool Planner::FollowChecks() {
-  std::vector<std::string> rejected;
-  const AdmissionCheckState* first = nullptr;
-  std::int32_t delay_seconds = 0;
-  bool retry = false;
-  for (const AdmissionCheckState& check : status_.admission_checks) {
-    if (check.state == CheckState::kRejected) {
-      if (first == nullptr) first = &check;
-      rejected.push_back(check.name);
-    }
-    if (check.state == CheckState::kRetry) {
-      retry = true;
-      delay_seconds = std::max(delay_seconds, check.requeue_after_seconds.value_or(0));
-    }
-  }
-  if (first != nullptr) {
-    Say(PlannedEvent::Type::kWarning, "AdmissionCheckRejected",
-        "Deactivating workload because AdmissionCheck for " + first->name +
-            " was Rejected: " + first->message);
-    Target(api::kAdmissionCheckReason,
-           "Admission check(s): " + Join(rejected, ",") + ", were rejected");
+  const std::string rejected = ChecksIn(CheckState::kRejected, "Rejected");
+  if (!rejected.empty()) {
+    Say(PlannedEvent::Type::kWarning, "AdmissionCheckRejected", "Deactivated due to " + rejected);
+    Target(api::kAdmissionCheckReason, rejected);
     return true;
   }
-  if (!retry) return false;
+  const std::string retry = ChecksIn(CheckState::kRetry, "Retry");
+  if (retry.empty()) return false;
+  std::int32_t delay_seconds = 0;
+  for (const AdmissionCheckState& check : status_.admission_checks) {
+    if (check.state != CheckState::kRetry) continue;
+    delay_seconds = std::max(delay_seconds, check.requeue_after_seconds.value_or(0));
+  }
   if (delay_seconds > 0) {
     if (!status_.requeue_state) status_.requeue_state.emplace();
     status_.requeue_state->requeue_at = CutToSeconds(now_ + std::chrono::seconds(delay_seconds));
   }
-  EvictNow({api::kAdmissionCheckReason, "At least one admission check is false", ""});
+  EvictNow({api::kAdmissionCheckReason, "Evicted due to " + retry, ""});
   return true;
+}
+
+// AdmissionChecks in Retry state: "a" (its message); "b". Empty where none is in that state.
+std::string Planner::ChecksIn(CheckState state, const char* word) const {
+  std::vector<std::string> texts;
+  for (const AdmissionCheckState& check : status_.admission_checks) {
+    if (check.state != state) continue;
+    std::string& text = texts.emplace_back('"' + check.name + '"');
+    if (!check.message.empty()) text += " (" + check.message + ")";
+  }
+  if (texts.empty()) return "";
+  std::sort(texts.begin(), texts.end());
+  return std::string(texts.size() > 1 ? "AdmissionChecks" : "AdmissionCheck") + " in " + word +
+         " state: " + Join(texts, "; ");
 }
 
 // Hold lets admitted workloads run to their end; HoldAndDrain stops them too.
@@ -182,18 +197,15 @@ bool Planner::FollowStops() {
 }
 
 void Planner::SyncAdmitted() {
-  const bool ready = AllChecksReady(status_) && !HasPendingTopology(status_);
-  const Condition* admitted = FindCondition(status_.conditions, api::kAdmitted);
-  const bool was_admitted = admitted != nullptr && admitted->status == api::ConditionStatus::kTrue;
-  if (ready && !was_admitted) {
-    const Condition* reserved = FindCondition(status_.conditions, api::kQuotaReserved);
-    const std::int64_t waited = WaitSeconds(reserved->last_transition_time, now_);
-    Set(api::kAdmitted, api::ConditionStatus::kTrue, api::kAdmitted, "The workload is admitted");
-    const std::string queue = status_.admission ? status_.admission->cluster_queue : "";
-    Say(PlannedEvent::Type::kNormal, "Admitted",
-        "Admitted by ClusterQueue " + queue + ", wait time since reservation was " +
-            std::to_string(waited) + "s");
-  }
+  if (!SyncAdmittedCondition(status_, workload_.meta.generation, now_)) return;
+  changed_ = true;
+  if (!IsTrue(status_.conditions, api::kAdmitted)) return;
+  const Condition* reserved = FindCondition(status_.conditions, api::kQuotaReserved);
+  const std::int64_t waited = WaitSeconds(reserved->last_transition_time, now_);
+  const std::string queue = status_.admission ? status_.admission->cluster_queue : "";
+  Say(PlannedEvent::Type::kNormal, "Admitted",
+      "Admitted by ClusterQueue " + queue + ", wait time since reservation was " +
+          std::to_string(waited) + "s");
 }
 
 bool Planner::LimitExecutionTime() {
@@ -292,10 +304,17 @@ void Planner::Pending() {
   };
   const std::string& local = workload_.spec.queue_name;
   const QueueFacts& queue = in_.cluster_queue;
+  const Condition* reserved = FindCondition(status_.conditions, api::kQuotaReserved);
+  const bool was_gated = reserved != nullptr && reserved->reason == api::kAdmissionGated;
   if (const std::string* gates =
           api::FindValue(workload_.meta.annotations, api::kAdmissionGatedByAnnotation);
       gates != nullptr && !gates->empty()) {
-    return because(api::kAdmissionGated, "Admission is gated by: " + *gates);
+    const std::string text = "dmission is gated by: " + *gates;
+    if (!was_gated) Say(PlannedEvent::Type::kNormal, "AdmissionGated", "Workload a" + text);
+    return because(api::kAdmissionGated, "A" + text);
+  }
+  if (was_gated) {
+    because(api::kPendingEvaluation, "AdmissionGatedBy cleared, waiting for quota reservation");
   }
   if (!in_.local_queue.exists) {
     return because(api::kMisconfigured, "LocalQueue " + local + " doesn't exist");

@@ -55,6 +55,7 @@ struct WorkloadSituation {
   // beforehand (ClusterState::ChecksBeforeReservation). nullopt: unknown (queue missing).
   std::optional<std::vector<std::string>> required_checks;
   PodsReadyOptions pods_ready;
+  std::optional<Duration> keep_finished;  // nullopt: for ever
 };
 
 struct PlannedEvent {
@@ -70,6 +71,7 @@ struct WorkloadPlan {
   std::optional<api::WorkloadStatus> status;
   bool deactivate = false;        // write spec.active=false; DeactivationTarget says why
   bool remove_finalizer = false;  // deleted by hand, and nobody owns it
+  bool remove = false;            // finished for longer than it is kept: finalizer and object
   std::vector<PlannedEvent> events;
   std::optional<Duration> look_again;
 };
@@ -93,7 +95,8 @@ void Preempt(api::WorkloadStatus& status, const std::string& reason, const std::
              std::int64_t generation, WallTime now);
 
 // What a reservation writes: admission, QuotaReserved=True, former evictions marked as over, the
-// required checks as Pending; without checks Admitted=True at once.
+// required checks as Pending; without checks Admitted=True at once, else False with what is
+// missing.
 void ReserveQuota(api::WorkloadStatus& status, api::Admission admission,
                   const std::vector<std::string>& required_checks, std::int64_t generation,
                   WallTime now);

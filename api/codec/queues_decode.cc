@@ -66,6 +66,15 @@ void ReadQueueStatus(const Reader& in, QueueStatus& out) {
   in.Field("admittedWorkloads").Get(out.admitted_workloads);
   const Reader fair_sharing = in.Field("fairSharing");
   fair_sharing.Field("weightedShare").Get(out.weighted_share);
+  const Reader history = fair_sharing.Field("admissionFairSharingStatus");
+  if (!history.present()) return;
+  ConsumedUsage& usage = out.usage_history.emplace();
+  history.Field("lastUpdate").Get(usage.last_update);
+  const Reader consumed = history.Field("consumedResources");
+  if (!consumed.present() || !consumed.json().is_object()) return;
+  for (const auto& [resource, amount] : consumed.json().items()) {
+    consumed.Field(resource.c_str()).Get(usage.consumed[resource]);
+  }
 }
 
 void ReadPreemption(const Reader& in, QueuePreemption& out) {

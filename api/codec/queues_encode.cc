@@ -1,5 +1,6 @@
 #include "api/codec/codec.h"
 #include "api/codec/parts.h"
+#include "base/rfc3339.h"
 
 namespace berth::api {
 namespace {
@@ -31,6 +32,17 @@ Json EncodeQueueStatus(const QueueStatus& status, Borrowed borrowed) {
                {"reservingWorkloads", status.reserving_workloads},
                {"admittedWorkloads", status.admitted_workloads}};
   if (status.weighted_share) json["fairSharing"] = {{"weightedShare", *status.weighted_share}};
+  if (status.usage_history) {
+    Json consumed = Json::object();
+    for (const auto& [resource, amount] : status.usage_history->consumed) {
+      consumed[resource] = amount.ToString();
+    }
+    Json& fair_sharing = json["fairSharing"];
+    fair_sharing["weightedShare"] = status.weighted_share.value_or(0);  // required
+    fair_sharing["admissionFairSharingStatus"] = {
+        {"consumedResources", std::move(consumed)},
+        {"lastUpdate", FormatTime(status.usage_history->last_update)}};
+  }
   return json;
 }
 

@@ -126,10 +126,10 @@ void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   for (const JobAction& action : plan.actions) {
     for (kube::Step& step : StepsFor(pass, action)) steps.push_back(std::move(step));
   }
-  const bool look_again = plan.retry.has_value();
+  const std::optional<Duration> look_again = plan.retry ? kLookAgain : plan.look_again;
   kube::RunSteps(std::move(steps), [done = std::move(done), look_again](const Status& status) {
     if (!status) return done(status.error());
-    done(look_again ? kube::NextLook{kLookAgain} : kube::NextLook{});
+    done(kube::NextLook{look_again});
   });
 }
 
@@ -157,6 +157,7 @@ JobSituation JobReconciler::Observe(const api::Job& job) const {
   situation.queue_name_rule = options_.queue_name_rule;
   situation.pods_ready_rule = options_.pods_ready_rule;
   situation.build = options_.build;
+  situation.keep_deactivated = options_.keep_deactivated;
   situation.workload_priority_classes = &workload_priority_class_table_;
   situation.priority_classes = &priority_class_table_;
   situation.flavors = &flavor_table_;
@@ -224,6 +225,8 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
     for (BatchJobWrite& write : StopWrites(*pass->job, original)) {
       steps.push_back(JobStep(pass, std::move(write)));
     }
+  } else if (std::holds_alternative<DeleteJob>(action)) {
+    steps.push_back(DeleteJobStep(pass));
   } else if (const auto* event = std::get_if<EmitEvent>(&action)) {
     steps.push_back([this, pass, what = *event](const std::function<void(Status)>& next) {
       Emit(*pass->job, what);
@@ -358,6 +361,18 @@ kube::Step JobReconciler::DeleteStep(const api::ObjectKey& key) {
     manager_.client().Delete(
         api::KindOf<api::Workload>(), key, {},
         [key, next = std::move(next)](Status done) { next(Gone(std::move(done))); });
+  };
+}
+
+kube::Step JobReconciler::DeleteJobStep(const std::shared_ptr<Pass>& pass) {
+  return [this, pass](std::function<void(Status)> next) {
+    const api::ObjectMeta& meta = pass->job->meta;
+    manager_.client().Delete(api::KindOf<api::Job>(), meta.key(),
+                             {.propagation_policy = "Background", .precondition_uid = meta.uid},
+                             [key = meta.key(), next = std::move(next)](Status done) {
+                               done = Gone(std::move(done));
+                               next(done ? done : Status(Named(done.error(), "deletion", key)));
+                             });
   };
 }
 

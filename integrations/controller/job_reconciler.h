@@ -27,6 +27,7 @@ struct JobReconcilerOptions {
   PodsReadyRule pods_ready_rule = PodsReadyRule::kReport;
   api::LabelSelector namespace_selector;  // of namespaces whose jobs are managed
   BuildOptions build;
+  std::optional<Duration> keep_deactivated;  // see JobSituation
 };
 
 class JobReconciler final : public kube::Reconciler {
@@ -60,6 +61,7 @@ class JobReconciler final : public kube::Reconciler {
   kube::Step CreateStep(const api::Workload& workload);
   bool CreatedLately(const api::Job& job);
   kube::Step DeleteStep(const api::ObjectKey& key);
+  kube::Step DeleteJobStep(const std::shared_ptr<Pass>& pass);
   kube::Step JobStep(const std::shared_ptr<Pass>& pass, BatchJobWrite write);
   void Emit(const api::Job& job, const EmitEvent& event);
 

@@ -36,6 +36,7 @@ std::string NameOf(const JobAction& action) {
     std::string operator()(const StopJob& a) const {
       return a.originals.empty() ? "stop" : "stop+restore";
     }
+    std::string operator()(const DeleteJob&) const { return "delete job"; }
     std::string operator()(const EmitEvent& a) const { return "event " + a.reason; }
   };
   return std::visit(Names{}, action);
@@ -145,6 +146,43 @@ TEST_F(JobPlanTest, EvictionStopsThenReleases) {
   job_.active = 0;
   EXPECT_THAT(Plan(), ElementsAre("release"));
   EXPECT_FALSE(Get<ReleaseQuota>(0).status.admission.has_value());
+}
+
+TEST_F(JobPlanTest, WhatWasGivenUpIsDeletedWhenItsTimeIsOver) {
+  struct Row {
+    const char* reason;  // of Evicted, at second -60
+    std::optional<Duration> keep;
+    bool active;
+    bool deleted;
+    std::optional<Duration> look_again;
+  };
+  using std::chrono::seconds;
+  const std::string limit = "DeactivatedDueToRequeuingLimitExceeded";
+  const std::vector<Row> rows = {
+      {limit.c_str(), std::nullopt, false, false, std::nullopt},
+      {limit.c_str(), seconds(100), false, false, seconds(40)},
+      {limit.c_str(), seconds(60), false, true, std::nullopt},
+      {limit.c_str(), seconds(60), true, false, std::nullopt},       // somebody took it up again
+      {"Deactivated", seconds(60), false, false, std::nullopt},      // by hand
+      {"PodsReadyTimeout", seconds(60), false, false, std::nullopt}  // it comes back
+  };
+  for (const Row& row : rows) {
+    situation_.workloads.clear();
+    api::Workload& workload = AddWorkload();
+    workload.spec.active = row.active;
+    SetTrue(workload, api::kEvicted, row.reason);
+    for (api::Condition& condition : workload.status.conditions) {
+      condition.last_transition_time = At(-60);
+    }
+    situation_.keep_deactivated = row.keep;
+    const std::vector<std::string> actions = Plan();
+    if (row.deleted) {
+      EXPECT_THAT(actions, ElementsAre("delete job", "event Deleted")) << row.reason;
+    } else {
+      EXPECT_THAT(actions, IsEmpty()) << row.reason;
+    }
+    EXPECT_EQ(plan_.look_again, row.look_again) << row.reason;
+  }
 }
 
 TEST_F(JobPlanTest, EvictionOfAJobThatNeverRanReleasesAtOnce) {

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "admission/controller/kueue_gates.h"
+
 namespace berth::admission {
 namespace {
 
@@ -16,6 +18,15 @@ using ::testing::IsEmpty;
 nlohmann::json Config(nlohmann::json fields, const std::string& version = "v1beta2") {
   fields["apiVersion"] = "config.kueue.x-k8s.io/" + version;
   fields["kind"] = "Configuration";
+  return fields;
+}
+
+std::vector<std::string> FieldsOf(const Configuration& config) {
+  std::vector<std::string> fields;
+  for (const auto& [field, why] : config.ignored) {
+    EXPECT_FALSE(why.empty()) << field;
+    fields.push_back(field);
+  }
   return fields;
 }
 
@@ -59,8 +70,9 @@ TEST(Configuration, ReadsWhatAdmissionNeeds) {
   EXPECT_FALSE(scheduler.gates.partial_admission);
   EXPECT_EQ(config->leader_election, false);
   EXPECT_TRUE(config->managed_jobs_namespace_selector->Matches({{"a", "b"}}));
-  EXPECT_THAT(config->ignored,
-              ElementsAre("metrics", "featureGates.MultiKueue", "leaderElection.resourceName"));
+  EXPECT_THAT(FieldsOf(*config),
+              ElementsAre("metrics.bindAddress", "integrations.frameworks: pod",
+                          "leaderElection.resourceName", "featureGates.MultiKueue"));
 }
 
 TEST(Configuration, OldVersionHasSwitches) {
@@ -70,6 +82,90 @@ TEST(Configuration, OldVersionHasSwitches) {
   ASSERT_TRUE(config);
   EXPECT_FALSE(config->admission.pods_ready.enabled);
   EXPECT_FALSE(config->admission.scheduler.fair_sharing.has_value());
+}
+
+TEST(Configuration, BlockingIsTheOldVersionsDefaultAndNotTheNewOnes) {
+  struct Row {
+    const char* version;
+    const char* fields;
+    bool enabled;
+    bool blocks;
+  };
+  const std::vector<Row> rows = {
+      {"v1beta2", R"({"waitForPodsReady": {}})", true, false},
+      {"v1beta2", R"({"waitForPodsReady": {"blockAdmission": true}})", true, true},
+      {"v1beta2", R"({"waitForPodsReady": {"blockAdmission": true},
+                      "featureGates": {"DisableWaitForPodsReady": true}})",
+       false, false},
+      {"v1beta1", R"({"waitForPodsReady": {"enable": true}})", true, true},
+      {"v1beta1", R"({"waitForPodsReady": {"enable": true, "blockAdmission": false}})", true,
+       false},
+      {"v1beta1", R"({"waitForPodsReady": {"blockAdmission": true}})", false, false},
+      {"v1beta1", R"({})", true, false},
+  };
+  for (const Row& row : rows) {
+    const auto config = ReadConfiguration(Config(nlohmann::json::parse(row.fields), row.version));
+    ASSERT_TRUE(config) << row.fields << ": " << config.error().message;
+    EXPECT_EQ(config->admission.pods_ready.enabled, row.enabled) << row.version << row.fields;
+    EXPECT_EQ(config->admission.scheduler.block_admission, row.blocks) << row.version << row.fields;
+  }
+}
+
+TEST(Configuration, ReadsSharingRetentionAndMetrics) {
+  const auto config = ReadConfiguration(Config(R"({
+    "admissionFairSharing": {"usageHalfLifeTime": "168h", "usageSamplingInterval": "2m",
+                             "resourceWeights": {"cpu": 2, "nvidia.com/gpu": 10.5}},
+    "objectRetentionPolicies": {"workloads": {"afterFinished": "1h",
+                                              "afterDeactivatedByKueue": "0s"}},
+    "resources": {"quotaCheckStrategy": "IgnoreUndeclared"},
+    "metrics": {"enableClusterQueueResources": true,
+                "localQueueMetrics": {"enable": true, "selector": {"matchLabels": {"a": "b"}}}},
+    "featureGates": {"LocalQueueMetrics": true, "AdmissionFairSharing": true}})"_json));
+  ASSERT_TRUE(config) << config.error().message;
+  const auto& sharing = config->admission.scheduler.admission_fair_sharing;
+  ASSERT_TRUE(sharing.has_value());
+  EXPECT_EQ(sharing->half_life, Duration(168h));
+  EXPECT_EQ(sharing->sampling_interval, Duration(2min));
+  EXPECT_EQ(sharing->resource_weights.at("nvidia.com/gpu"), 10.5);
+  EXPECT_EQ(config->admission.keep_finished, Duration(1h));
+  EXPECT_EQ(config->keep_deactivated, Duration(0s));
+  EXPECT_TRUE(config->admission.scheduler.ignore_undeclared_resources);
+  EXPECT_TRUE(config->admission.metrics.cluster_queue_resources);
+  EXPECT_TRUE(config->admission.metrics.local_queues);
+  EXPECT_TRUE(config->admission.metrics.local_queue_selector->Matches({{"a", "b"}}));
+  EXPECT_THAT(config->ignored, IsEmpty());
+}
+
+TEST(Configuration, GatesTakeBackWhatABlockSwitchesOn) {
+  const auto config = ReadConfiguration(Config(R"({
+    "admissionFairSharing": {"usageHalfLifeTime": "1h"},
+    "metrics": {"localQueueMetrics": {"enable": true}},
+    "featureGates": {"AdmissionFairSharing": false, "LocalQueueMetrics": false}})"_json));
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_FALSE(config->admission.scheduler.admission_fair_sharing.has_value());
+  EXPECT_FALSE(config->admission.metrics.local_queues);
+}
+
+TEST(Configuration, GatesThatBerthDoesNotHave) {
+  struct Row {
+    const char* gate;
+    bool value;
+    GateVerdict::Kind kind;
+  };
+  using Kind = GateVerdict::Kind;
+  const std::vector<Row> rows = {{"MultiKueue", true, Kind::kWarn},
+                                 {"MultiKueue", false, Kind::kFine},
+                                 {"ReclaimablePods", true, Kind::kFine},
+                                 {"ReclaimablePods", false, Kind::kRefuse},
+                                 {"ConcurrentAdmission", true, Kind::kRefuse},
+                                 {"VectorizedResourceRequests", false, Kind::kFine},
+                                 {"LendingLimit", true, Kind::kFine},
+                                 {"Lendinglimit", true, Kind::kUnknown}};
+  for (const Row& row : rows) {
+    const GateVerdict verdict = JudgeGate(row.gate, row.value);
+    EXPECT_EQ(verdict.kind, row.kind) << row.gate;
+    EXPECT_EQ(verdict.why.empty(), row.kind == Kind::kFine) << row.gate;
+  }
 }
 
 TEST(Configuration, MistakesAreNamed) {
@@ -82,6 +178,28 @@ TEST(Configuration, MistakesAreNamed) {
        "LessThanInitialShare"},
       {Config({{"featureGates", {{"PartialAdmission", "no"}}}}),
        "featureGates.PartialAdmission: expected true or false, got string"},
+      {Config({{"featureGates", {{"NoSuchGate", true}}}}),
+       "featureGates.NoSuchGate: Kueue has no feature gate of this name"},
+      {Config({{"waitForPodsReady", {{"timeout", "-5m"}}}}),
+       "waitForPodsReady.timeout: must not be negative"},
+      {Config({{"waitForPodsReady", {{"timeout", "0s"}}}}),
+       "waitForPodsReady.timeout: must be greater than 0"},
+      {Config({{"waitForPodsReady", {{"enable", true}}}}),
+       "waitForPodsReady.enable: unknown field: in v1beta2 the block itself switches it on"},
+      {Config({{"waitForPodsReady", {{"requeuingStrategy", {{"backoffLimitCount", -1}}}}}}),
+       "waitForPodsReady.requeuingStrategy.backoffLimitCount: must not be negative"},
+      {Config({{"admissionFairSharing", {{"resourceWeights", {{"cpu", -1}}}}}}),
+       "admissionFairSharing.resourceWeights.cpu: must not be negative"},
+      {Config({{"objectRetentionPolicies", {{"jobs", 1}}}}),
+       "objectRetentionPolicies.jobs: unknown field"},
+      {Config({{"integrations", {{"frameworks", {"batch/jobs"}}}}}),
+       "integrations.frameworks[0]: \"batch/jobs\" is no known kind of job"},
+      {Config(R"({"resources": {"transformations": [{"input": "a"}, {"input": "a"}]}})"_json),
+       "resources.transformations[1].input: \"a\" comes twice"},
+      {Config(R"({"resources": {"quotaCheckStrategy": "IgnoreUndeclared",
+                                "excludeResourcePrefixes": ["a"]}})"_json),
+       "resources.quotaCheckStrategy: excludeResourcePrefixes is not allowed with "
+       "IgnoreUndeclared"},
       {nlohmann::json{{"kind", "Configuration"}},
        "apiVersion must be config.kueue.x-k8s.io/v1beta2 or v1beta1, kind Configuration"},
       {nlohmann::json(3),

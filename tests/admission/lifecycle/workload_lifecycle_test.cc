@@ -125,7 +125,8 @@ TEST_F(LifecycleTest, RetryEvictsAndComesBackAfterItsDelay) {
               .requeue_after_seconds = 60,
               .retry_count = 1};
   EXPECT_THAT(Step(), ElementsAre("EvictedDueToAdmissionCheck"));
-  EXPECT_EQ(MessageOf(api::kEvicted), "At least one admission check is false");
+  EXPECT_EQ(MessageOf(api::kEvicted),
+            "Evicted due to AdmissionCheck in Retry state: \"a\" (no capacity)");
   EXPECT_EQ(Check(0).state, CheckState::kPending);
   EXPECT_EQ(Check(0).message, "Reset to Pending after eviction. Previously: Retry");
   EXPECT_EQ(Check(0).retry_count, 2);
@@ -151,12 +152,13 @@ TEST_F(LifecycleTest, RejectedDeactivatesEvenWhatRuns) {
   Check(0).message = "capacity revoked";
   EXPECT_THAT(Step(), ElementsAre("AdmissionCheckRejected"));
   EXPECT_EQ(plan_.events[0].message,
-            "Deactivating workload because AdmissionCheck for a was Rejected: capacity revoked");
+            "Deactivated due to AdmissionCheck in Rejected state: \"a\" (capacity revoked)");
   Step();
   EXPECT_FALSE(workload_.spec.active);
   EXPECT_THAT(Step(), ElementsAre("EvictedDueToDeactivatedDueToAdmissionCheck"));
   EXPECT_EQ(MessageOf(api::kEvicted),
-            "The workload is deactivated due to Admission check(s): a, were rejected");
+            "The workload is deactivated due to AdmissionCheck in Rejected state: \"a\" (capacity "
+            "revoked)");
   EXPECT_TRUE(AtRest());
 }
 
@@ -255,9 +257,7 @@ TEST_F(LifecycleTest, WhyTheSchedulerCannotLookAtIt) {
   situation_.local_queue.exists = false;
   Step();
   EXPECT_EQ(MessageOf(api::kQuotaReserved), "LocalQueue lq doesn't exist");
-  workload_.meta.annotations[api::kAdmissionGatedByAnnotation] = "example.com/gate";
-  Step();
-  EXPECT_EQ(MessageOf(api::kQuotaReserved), "Admission is gated by: example.com/gate");
+  EXPECT_EQ(ReasonOf(api::kAdmitted), "NoReservation");
   EXPECT_TRUE(AtRest());
 }
 

@@ -1,0 +1,114 @@
+#include "admission/controller/kueue_gates.h"
+
+#include <algorithm>
+
+namespace berth::admission {
+namespace {
+
+// How Berth behaves, whatever the file says.
+enum class Behaves { kOn, kOff, kEither };  // kEither: the gate is about Kueue's insides
+// What asking for the other value means.
+enum class Otherwise { kWarn, kRefuse };
+
+struct Gate {
+  std::string_view name;
+  Behaves behaves;
+  Otherwise otherwise;
+};
+
+constexpr Gate kGates[] = {
+    {"AdmissionGatedBy", Behaves::kOn, Otherwise::kRefuse},
+    {"AssignQueueLabelsForPods", Behaves::kOff, Otherwise::kWarn},
+    {"CleanupProvisioningRequestsOnEviction", Behaves::kOn, Otherwise::kWarn},
+    {"ConcurrentAdmission", Behaves::kOff, Otherwise::kRefuse},
+    {"CustomMetricLabels", Behaves::kOff, Otherwise::kWarn},
+    {"DeferRayServiceFinalizationForRedisCleanup", Behaves::kOff, Otherwise::kWarn},
+    {"ElasticJobsViaWorkloadSlices", Behaves::kOff, Otherwise::kWarn},
+    {"ElasticJobsViaWorkloadSlicesWithTAS", Behaves::kOff, Otherwise::kRefuse},
+    {"FailureRecoveryPolicy", Behaves::kOff, Otherwise::kRefuse},
+    {"FastQuotaReleaseInPodIntegration", Behaves::kOff, Otherwise::kWarn},
+    {"FinishOrphanedWorkloads", Behaves::kOff, Otherwise::kWarn},
+    {"KueueDRAIntegration", Behaves::kOff, Otherwise::kWarn},
+    {"KueueDRAIntegrationConsumableCapacity", Behaves::kOff, Otherwise::kRefuse},
+    {"KueueDRAIntegrationExtendedResource", Behaves::kOff, Otherwise::kWarn},
+    {"KueueDRAIntegrationPartitionableDevices", Behaves::kOff, Otherwise::kWarn},
+    {"KueueDRARejectWorkloadsWhenDRADisabled", Behaves::kOff, Otherwise::kWarn},
+    {"LWSImmutableGroupSize", Behaves::kOff, Otherwise::kWarn},
+    {"ManagedJobsNamespaceSelectorAlwaysRespected", Behaves::kOn, Otherwise::kRefuse},
+    {"MetricForWorkloadCreationLatency", Behaves::kOff, Otherwise::kWarn},
+    {"MetricsForCohorts", Behaves::kOn, Otherwise::kWarn},
+    {"MultiKueue", Behaves::kOff, Otherwise::kWarn},
+    {"MultiKueueAdaptersForCustomJobs", Behaves::kOff, Otherwise::kWarn},
+    {"MultiKueueClusterProfile", Behaves::kOff, Otherwise::kWarn},
+    {"MultiKueueIncrementalDispatcherConfig", Behaves::kOff, Otherwise::kWarn},
+    {"MultiKueueIncrementalDispatcherRespectConfigOrder", Behaves::kOff, Otherwise::kWarn},
+    {"MultiKueueKubeConfigPathValidation", Behaves::kOff, Otherwise::kWarn},
+    {"MultiKueueManagerQuotaAutomation", Behaves::kOff, Otherwise::kRefuse},
+    {"MultiKueueOrchestratedPreemption", Behaves::kOff, Otherwise::kRefuse},
+    {"MultiKueueRemoteSpecSync", Behaves::kOff, Otherwise::kWarn},
+    {"PodIntegrationValidateGroupOwner", Behaves::kOff, Otherwise::kWarn},
+    {"QuotaCheckStrategy", Behaves::kOn, Otherwise::kRefuse},
+    {"ReclaimablePods", Behaves::kOn, Otherwise::kRefuse},
+    {"RejectUpdatesToCQWithInvalidOnFlavors", Behaves::kOff, Otherwise::kWarn},
+    {"RemoveFinalizersWithStrictPatch", Behaves::kEither, Otherwise::kWarn},
+    {"SchedulerLibraryIntegration", Behaves::kEither, Otherwise::kWarn},
+    {"ShortWorkloadNames", Behaves::kOff, Otherwise::kWarn},
+    {"SkipAncestorCheckForDeletedWorkloads", Behaves::kEither, Otherwise::kWarn},
+    {"SkipReassignmentForPodOwnedWorkloads", Behaves::kOff, Otherwise::kWarn},
+    {"SparkApplicationIntegration", Behaves::kOff, Otherwise::kWarn},
+    {"TASAssignmentsEncodingByHostnamePrefix", Behaves::kEither, Otherwise::kWarn},
+    {"TASBalancedPlacement", Behaves::kOff, Otherwise::kRefuse},
+    {"TASCacheNodeMatchResults", Behaves::kEither, Otherwise::kWarn},
+    {"TASCacheTopologyTree", Behaves::kEither, Otherwise::kWarn},
+    {"TASCachingRemainingResources", Behaves::kEither, Otherwise::kWarn},
+    {"TASFailedNodeReplacement", Behaves::kOn, Otherwise::kWarn},
+    {"TASFailedNodeReplacementFailFast", Behaves::kOn, Otherwise::kWarn},
+    {"TASHandleOverlappingFlavors", Behaves::kOn, Otherwise::kWarn},
+    {"TASMultiLayerTopology", Behaves::kOn, Otherwise::kWarn},
+    {"TASProfileMixed", Behaves::kOn, Otherwise::kRefuse},
+    {"TASRecomputeAssignmentWithinSchedulingCycle", Behaves::kOn, Otherwise::kWarn},
+    {"TASReplaceNodeDueToNotReadyOverFixedTime", Behaves::kOff, Otherwise::kRefuse},
+    {"TASReplaceNodeOnNodeTaints", Behaves::kOn, Otherwise::kWarn},
+    {"TASReplaceNodeOnPodTermination", Behaves::kOn, Otherwise::kWarn},
+    {"TASRespectNodeAffinityPreferred", Behaves::kOff, Otherwise::kRefuse},
+    {"TASValidateWorkloadSliceSize", Behaves::kOn, Otherwise::kWarn},
+    {"TLSOptions", Behaves::kOn, Otherwise::kRefuse},
+    {"UnadmittedWorkloadsExplicitStatus", Behaves::kOff, Otherwise::kWarn},
+    {"UnadmittedWorkloadsObservability", Behaves::kOn, Otherwise::kWarn},
+    {"ValidateRayAndSparkJobUpdates", Behaves::kOff, Otherwise::kWarn},
+    {"VectorizedResourceRequests", Behaves::kEither, Otherwise::kWarn},
+    {"VisibilityOnDemand", Behaves::kOff, Otherwise::kWarn},
+    {"WorkloadIdentifierAnnotations", Behaves::kOff, Otherwise::kWarn},
+    {"WorkloadPriorityClassDefaulting", Behaves::kOff, Otherwise::kWarn},
+    {"WorkloadRequestUseMergePatch", Behaves::kEither, Otherwise::kWarn},
+    {"WorkloadValidateResourcesAreNonNegative", Behaves::kOn, Otherwise::kWarn},
+    {"WorkloadValidationForPodSetMetadata", Behaves::kOn, Otherwise::kWarn},
+    // No longer gates in Kueue: what they let in is always there.
+    {"AdmissionCheckValidationRules", Behaves::kOn, Otherwise::kRefuse},
+    {"ConfigurableResourceTransformations", Behaves::kOn, Otherwise::kRefuse},
+    {"HierarchicalCohorts", Behaves::kOn, Otherwise::kRefuse},
+    {"LendingLimit", Behaves::kOn, Otherwise::kRefuse},
+    {"LocalQueueDefaulting", Behaves::kOn, Otherwise::kRefuse},
+    {"ManagedJobsNamespaceSelector", Behaves::kOn, Otherwise::kRefuse},
+    {"MultiplePreemptions", Behaves::kOn, Otherwise::kRefuse},
+    {"ObjectRetentionPolicies", Behaves::kOn, Otherwise::kRefuse},
+};
+
+}  // namespace
+
+GateVerdict JudgeGate(std::string_view name, bool enabled) {
+  const auto* found = std::find_if(std::begin(kGates), std::end(kGates),
+                                   [&](const Gate& gate) { return gate.name == name; });
+  if (found == std::end(kGates)) {
+    return {GateVerdict::Kind::kUnknown, "Kueue has no feature gate of this name"};
+  }
+  if (found->behaves == Behaves::kEither) return {};
+  const bool on = found->behaves == Behaves::kOn;
+  if (on == enabled) return {};
+  const std::string why = on ? "it is always on in Berth" : "Berth does not have it";
+  if (found->otherwise == Otherwise::kWarn) return {GateVerdict::Kind::kWarn, why};
+  return {GateVerdict::Kind::kRefuse,
+          why + ", and workloads would be treated otherwise than it says; remove it"};
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,158 @@
+// Goal: what Admitted says before it is true, gates, and how long finished Workloads are kept.
+// Method: tables of status and situation; the plan's condition, events and times.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "admission/lifecycle/status_edit.h"
+#include "admission/lifecycle/workload_lifecycle.h"
+#include "api/labels.h"
+#include "api/reasons.h"
+
+namespace berth::admission {
+namespace {
+
+using namespace std::chrono_literals;
+using api::CheckState;
+using api::ConditionStatus;
+
+constexpr WallTime kNow{1'767'225'600s};
+
+TEST(AdmittedCondition, SaysWhatIsMissing) {
+  struct Row {
+    const char* name;
+    bool reserved;
+    std::vector<CheckState> checks;
+    bool topology_pending;
+    ConditionStatus status;
+    std::string reason;
+    std::string message;
+  };
+  const ConditionStatus no = ConditionStatus::kFalse;
+  const std::vector<Row> rows = {
+      {"nothing", false, {}, false, no, "NoReservation", "The workload has no reservation"},
+      {"checks before quota",
+       false,
+       {CheckState::kReady},
+       false,
+       no,
+       "NoReservation",
+       "The workload has no reservation"},
+      {"open check",
+       true,
+       {CheckState::kReady, CheckState::kPending},
+       false,
+       no,
+       "UnsatisfiedAdmissionChecks",
+       "The workload has not all checks ready"},
+      {"refused check",
+       true,
+       {CheckState::kRejected},
+       false,
+       no,
+       "UnsatisfiedAdmissionChecks",
+       "The workload has not all checks ready"},
+      {"topology",
+       true,
+       {CheckState::kReady},
+       true,
+       no,
+       "PendingDelayedTopologyRequests",
+       "There are pending delayed topology requests"},
+      {"all there",
+       true,
+       {CheckState::kReady},
+       false,
+       ConditionStatus::kTrue,
+       "Admitted",
+       "The workload is admitted"},
+  };
+  for (const Row& row : rows) {
+    api::WorkloadStatus status;
+    SetStatusCondition(status, api::kQuotaReserved, row.reserved ? ConditionStatus::kTrue : no,
+                       "QuotaReserved", "", 1, kNow);
+    if (row.reserved) {
+      status.admission.emplace().pod_set_assignments.emplace_back();
+      if (row.topology_pending) {
+        status.admission->pod_set_assignments[0].delayed_topology_request = "Pending";
+      }
+    }
+    for (const CheckState state : row.checks) {
+      status.admission_checks.push_back({.name = "check", .state = state});
+    }
+    EXPECT_TRUE(SyncAdmittedCondition(status, 1, kNow)) << row.name;
+    const api::Condition* admitted = api::FindCondition(status.conditions, api::kAdmitted);
+    ASSERT_NE(admitted, nullptr) << row.name;
+    EXPECT_EQ(admitted->status, row.status) << row.name;
+    EXPECT_EQ(admitted->reason, row.reason) << row.name;
+    EXPECT_EQ(admitted->message, row.message) << row.name;
+    EXPECT_FALSE(SyncAdmittedCondition(status, 1, kNow + 5s)) << row.name << ": no news";
+  }
+}
+
+TEST(AdmittedCondition, StaysTrueWhateverBecomesOfTheChecks) {
+  api::WorkloadStatus status;
+  ReserveQuota(status, {"cq", {}}, {}, 1, kNow);
+  status.admission_checks.push_back({.name = "late", .state = CheckState::kPending});
+  EXPECT_FALSE(SyncAdmittedCondition(status, 1, kNow));
+  EXPECT_TRUE(api::IsTrue(status.conditions, api::kAdmitted));
+}
+
+TEST(Retention, FinishedWorkloadsAreRemovedWhenTheirTimeIsOver) {
+  struct Row {
+    std::optional<Duration> keep;
+    Duration age;
+    bool removed;
+    std::optional<Duration> look_again;
+  };
+  const std::vector<Row> rows = {{std::nullopt, 1000h, false, std::nullopt},
+                                 {10min, 0s, false, 10min},
+                                 {10min, 599s, false, 1s},
+                                 {10min, 10min, true, std::nullopt},
+                                 {Duration::zero(), 0s, true, std::nullopt}};
+  for (const Row& row : rows) {
+    api::Workload workload;
+    api::SetCondition(workload.status.conditions, {.type = api::kFinished,
+                                                   .status = ConditionStatus::kTrue,
+                                                   .reason = "Succeeded",
+                                                   .last_transition_time = kNow - row.age});
+    WorkloadSituation situation;
+    situation.workload = &workload;
+    situation.keep_finished = row.keep;
+    const WorkloadPlan plan = PlanWorkload(situation, kNow);
+    EXPECT_EQ(plan.remove, row.removed);
+    EXPECT_EQ(plan.look_again, row.look_again);
+    EXPECT_EQ(plan.events.size(), row.removed ? 1U : 0U);
+    EXPECT_FALSE(plan.status.has_value());
+  }
+}
+
+TEST(Gates, HoldAndLetGo) {
+  api::Workload workload;
+  workload.spec.queue_name = "lq";
+  WorkloadSituation situation;
+  situation.workload = &workload;
+  situation.local_queue = {.name = "lq", .exists = true, .active = true};
+  situation.cluster_queue = {.name = "cq", .exists = true, .active = true};
+  const auto step = [&] {
+    const WorkloadPlan plan = PlanWorkload(situation, kNow);
+    if (plan.status) workload.status = *plan.status;
+    return plan.events.empty() ? std::string() : plan.events[0].reason;
+  };
+  const auto reason = [&] {
+    return api::FindCondition(workload.status.conditions, api::kQuotaReserved)->reason;
+  };
+  workload.meta.annotations[api::kAdmissionGatedByAnnotation] = "a.io/x,b.io/y";
+  EXPECT_EQ(step(), "AdmissionGated");
+  EXPECT_EQ(reason(), "AdmissionGated");
+  EXPECT_EQ(step(), "") << "said once";
+  workload.meta.annotations[api::kAdmissionGatedByAnnotation] = "b.io/y";
+  EXPECT_EQ(step(), "") << "still gated";
+  workload.meta.annotations.clear();
+  EXPECT_EQ(step(), "") << "the scheduler's loop says so";
+  EXPECT_EQ(reason(), "PendingEvaluation");
+  EXPECT_EQ(step(), "");
+}
+
+}  // namespace
+}  // namespace berth::admission
