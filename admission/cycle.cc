@@ -122,8 +122,11 @@ bool Cycle::Before(const Entry& a, const Entry& b) const {
     return left.priority > right.priority;
   }
   if (left.queued_at != right.queued_at) return left.queued_at < right.queued_at;
-  // Kueue leaves the rest to chance, with a bias to the order in which queues were made.
-  return a.input.head.cluster_queue < b.input.head.cluster_queue;
+  // Kueue leaves the rest to chance. By name: numbers depend on the order of arrival, and a restart
+  // must not decide otherwise.
+  const ClusterState& state = *context_.state;
+  return state.queue(a.input.head.cluster_queue).name <
+         state.queue(b.input.head.cluster_queue).name;
 }
 
 std::vector<Decision> Cycle::Run(const std::vector<HeadInput>& heads) {

@@ -2,7 +2,7 @@
 //
 //     heads ─▶ nominate (flavors, victims) ─▶ order ─▶ process one by one ─▶ Decisions
 //
-// Order: classical, by borrowing height, priority, queue-order instant, number of the queue; fair
+// Order: classical, by borrowing height, priority, queue-order instant, name of the queue; fair
 // sharing, by a tournament down the cohort tree for each next one. Processing an entry counts its
 // usage for those behind it, until the end of the cycle: then the quota tree is what it was, and
 // the caller makes true what was decided.

@@ -100,7 +100,13 @@ PreemptionSearch::QueueCandidates* PreemptionSearch::NextQueueBelow(NodeId cohor
     const DominantShare share = shares_.Of(child);
     if (share.IsZero() && !OnOwnPath(child)) {
       pruned_[slot] = 1;
-    } else if (Compare(share, cohort_share) >= 0) {
+      continue;
+    }
+    // Of equal ones the last by name; Kueue takes the last of a map.
+    const int order = Compare(share, cohort_share);
+    const bool is_later = order == 0 && best_cohort != kNoQuotaNode &&
+                          state_.CohortName(child) > state_.CohortName(best_cohort);
+    if (order > 0 || is_later) {
       best_cohort = child;
       cohort_share = share;
     }

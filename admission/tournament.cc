@@ -61,7 +61,8 @@ bool Tournament::Better(const Slot& a, const Slot& b, NodeId cohort) const {
     return first.priority > second.priority;
   }
   if (first.queued_at != second.queued_at) return first.queued_at < second.queued_at;
-  return a.entrant.queue < b.entrant.queue;  // as in Cycle::Before
+  // As in Cycle::Before.
+  return state_.queue(a.entrant.queue).name < state_.queue(b.entrant.queue).name;
 }
 
 Tournament::Slot* Tournament::Run(NodeId cohort) {

@@ -3,7 +3,7 @@
 // At each cohort, from the bottom, every child offers its best entry; the one wins whose child node
 // would have the lowest share with the entry's usage counted in. Before shares count: preemptors
 // whose victims are still stopping (gate), then entries whose child does not borrow what they ask
-// for (gate). After them: priority, queue-order instant, number of the queue.
+// for (gate). After them: priority, queue-order instant, name of the queue.
 //
 // Threads: one. Errors: none.
 // Source: Kueue KEP-1714, pkg/scheduler/fair_sharing_iterator.go.
