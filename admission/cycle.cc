@@ -1,6 +1,7 @@
 #include "admission/cycle.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "admission/partial_admission.h"
 #include "admission/tournament.h"
@@ -134,6 +135,7 @@ std::vector<Decision> Cycle::Run(const std::vector<HeadInput>& heads) {
   processed_.clear();
   preempted_.clear();
   admitted_ = false;
+  claims_.clear();
   entries_.reserve(heads.size());
   std::vector<Decision> never_nominated;
   for (const HeadInput& head : heads) {
@@ -256,7 +258,7 @@ void Cycle::Process(Entry& entry) {
     decision.remark = Remark::kFitsAfterPreemptions;
     decision.requeue_reason = queue::RequeueReason::kPendingPreemption;
     decision.assignment.scan.positions.clear();
-    CountIn(entry);
+    Claim(entry);
     return;
   }
   if (Overlaps(entry)) {
@@ -267,12 +269,14 @@ void Cycle::Process(Entry& entry) {
     Skip(entry, Remark::kNoLongerFits);
     return;
   }
-  CountIn(entry);
   if (decision.assignment.mode == AssignmentMode::kPreempt) {
+    Claim(entry);
     Preempt(entry);
   } else if (MustWaitForPods()) {
+    Claim(entry);
     Skip(entry, Remark::kWaitingForPodsReady);
   } else {
+    CountIn(entry);
     Admit(entry);
   }
 }
@@ -300,8 +304,11 @@ void Cycle::ReserveForPreemptor(const Entry& entry) {
     }
     reserved.push_back({fr, amount});
   }
-  if (entry.input.reserved == nullptr) tree.AddUsage(queue.node, reserved);
+  if (entry.input.reserved != nullptr) reserved.clear();
+  tree.AddUsage(queue.node, reserved);
   context_.state->placer().Use(entry.placed);
+  erase_if(reserved, [](const auto& item) { return item.amount <= 0; });  // over its limit
+  claims_.push_back({queue.node, std::move(reserved), &entry.placed});
 }
 
 void Cycle::FillVictims(Entry& entry) {

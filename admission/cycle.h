@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "admission/cluster_state.h"
@@ -81,6 +82,7 @@ class Cycle {
   void CountIn(const Entry& entry);
   bool MustWaitForPods() const;
   void ReserveForPreemptor(const Entry& entry);
+  void Claim(const Entry& entry);
   void Skip(Entry& entry, Remark remark);
   void Preempt(Entry& entry);
   void Admit(Entry& entry);
@@ -91,6 +93,13 @@ class Cycle {
   std::vector<Entry*> processed_;
   std::vector<const Reservation*> preempted_;  // in this cycle
   bool admitted_ = false;                      // somebody, in this cycle
+  // Counted in this cycle for entries that take nothing yet: they wait for their victims.
+  struct Claimed {
+    NodeId leaf = kNoQuotaNode;
+    Usage usage;
+    const std::vector<PlacedPods>* placed = nullptr;
+  };
+  std::vector<Claimed> claims_;
 };
 
 }  // namespace berth::admission

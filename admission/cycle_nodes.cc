@@ -83,7 +83,19 @@ Cycle::Room Cycle::RoomFor(const Entry& entry) {
   }
   const Room room = look();
   state.RollBack(what_if);
-  return room;
+  if (room != Room::kEnough || !entry.targets.empty() ||
+      !context_.own_rules->quota_until_victims_stop) {
+    return room;
+  }
+  // It is admitted now, while the victims of others hold what is theirs.
+  const ClusterState::WhatIf victims_stay = state.Begin();
+  for (const Claimed& claimed : claims_) {
+    state.tree().RemoveUsage(claimed.leaf, claimed.usage);
+    state.placer().Free(*claimed.placed);
+  }
+  const Room room_now = look();
+  state.RollBack(victims_stay);
+  return room_now;
 }
 
 // Earlier entries have taken its domains: assign it anew, on the flavors it was nominated with.
@@ -148,6 +160,13 @@ void Cycle::CountIn(const Entry& entry) {
                           entry.decision.assignment.usage);
   }
   state.placer().Use(entry.placed);
+}
+
+void Cycle::Claim(const Entry& entry) {
+  CountIn(entry);
+  const NodeId leaf = context_.state->queue(entry.decision.cluster_queue).node;
+  const bool holds_quota = entry.input.reserved != nullptr;
+  claims_.push_back({leaf, holds_quota ? Usage{} : entry.decision.assignment.usage, &entry.placed});
 }
 
 }  // namespace berth::admission

@@ -45,6 +45,13 @@ struct OwnRules {
   // its pod sets together and with the nodes' limits of pods. (Kueue looks at each set alone and
   // forgets those limits: a node may get more pods than it takes.)
   bool count_pods_on_nodes = true;
+  // Quota is somebody else's until its holder has stopped. (Kueue admits on what the victims of an
+  // earlier entry of the cycle are going to leave; until they have stopped, more is in use than
+  // there is.)
+  bool quota_until_victims_stop = true;
+  // A queue or cohort that moves to another parent wakes the tree that it left too: what it had
+  // borrowed there is free. (Kueue wakes only the tree that it joins.)
+  bool wake_the_tree_left = true;
 };
 
 }  // namespace berth::admission

@@ -78,10 +78,33 @@ void Scheduler::ApplyAdmissionCheck(const api::AdmissionCheck& object) {
 void Scheduler::ForgetAdmissionCheck(const std::string& name) { Request(state_.RemoveCheck(name)); }
 void Scheduler::ApplyTopology(const api::Topology& object) { Request(state_.SetTopology(object)); }
 void Scheduler::ForgetTopology(const std::string& name) { Request(state_.RemoveTopology(name)); }
-void Scheduler::ApplyCohort(const api::Cohort& object) { Request(state_.SetCohort(object)); }
-void Scheduler::ForgetCohort(const std::string& name) { state_.RemoveCohort(name); }
+void Scheduler::ApplyCohort(const api::Cohort& object) {
+  const std::optional<WakeTarget> before = TreeOfCohort(object.meta.name);
+  Request(state_.SetCohort(object));
+  RequestLeft(before, TreeOfCohort(object.meta.name));
+}
+void Scheduler::ForgetCohort(const std::string& name) {
+  const std::optional<WakeTarget> before = TreeOfCohort(name);
+  state_.RemoveCohort(name);
+  RequestLeft(before, TreeOfCohort(name));
+}
 void Scheduler::ApplyClusterQueue(const api::ClusterQueue& object) {
+  const std::optional<ClusterQueueId> known = state_.FindQueue(object.meta.name);
+  const std::optional<WakeTarget> before = known ? state_.TreeOf(*known) : std::nullopt;
   Request(state_.SetClusterQueue(object));
+  if (known) RequestLeft(before, state_.TreeOf(*known));
+}
+
+std::optional<WakeTarget> Scheduler::TreeOfCohort(const std::string& name) const {
+  const std::optional<NodeId> node = state_.CohortNode(name);
+  if (!node || state_.tree().InCycle(*node)) return std::nullopt;
+  return WakeTarget{-1, state_.CohortName(state_.tree().Root(*node))};
+}
+
+// What moved had perhaps borrowed from the tree it was in.
+void Scheduler::RequestLeft(const std::optional<WakeTarget>& before,
+                            const std::optional<WakeTarget>& after) {
+  if (config_.own_rules.wake_the_tree_left && before && before != after) wake_ups_.insert(*before);
 }
 void Scheduler::ForgetClusterQueue(const std::string& name) {
   Request(state_.RemoveClusterQueue(name));
@@ -153,8 +176,10 @@ void Scheduler::ForgetWorkload(const api::ObjectKey& key) {
 }
 
 void Scheduler::RequestAround(const api::Workload& object) {
-  const std::optional<ClusterQueueId> queue =
-      queues_.RouteOf({object.meta.namespace_name, object.spec.queue_name});
+  const api::ObjectKey key{object.meta.namespace_name, object.spec.queue_name};
+  const std::optional<ClusterQueueId> queue = config_.own_rules.wake_without_local_queue
+                                                  ? queues_.ClusterQueueOf(key)
+                                                  : queues_.RouteOf(key);
   if (queue && state_.HasQueue(*queue)) RequestFor(*queue);
 }
 

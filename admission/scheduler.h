@@ -140,6 +140,8 @@ class Scheduler {
   WorkloadId NumberOf(const api::ObjectKey& key);
   void Request(const Wakes& wakes);
   void RequestFor(ClusterQueueId queue);
+  std::optional<WakeTarget> TreeOfCohort(const std::string& name) const;
+  void RequestLeft(const std::optional<WakeTarget>& before, const std::optional<WakeTarget>& after);
   // Retries where `object` gave something back, or just left.
   void RequestAround(const api::Workload& object);
   void ReleaseQuota(WorkloadId id);

@@ -28,8 +28,11 @@ struct Options {
   unsigned jobs = 1;
   std::size_t show = 1;
   bool shrink = false;
-  admission::OwnRules own_rules{
-      .wake_without_local_queue = false, .victims_for_pods = false, .count_pods_on_nodes = false};
+  admission::OwnRules own_rules{.wake_without_local_queue = false,
+                                .victims_for_pods = false,
+                                .count_pods_on_nodes = false,
+                                .quota_until_victims_stop = false,
+                                .wake_the_tree_left = false};
   std::string story;
 };
 
