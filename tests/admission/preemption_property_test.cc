@@ -1,0 +1,136 @@
+// Goal: nobody is stopped for nothing, and preemption comes to an end. Method: random stories; the
+// victims of each decision are judged by a model of the quota tree (tests/support/quota_model.h).
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "tests/support/property.h"
+#include "tests/support/quota_model.h"
+#include "tests/support/story_runner.h"
+
+namespace berth::admission {
+namespace {
+
+using support::Amounts;
+using support::CoreWorld;
+using support::QuotaModel;
+
+// Takes what cannot matter out: usage of what the decision does not ask.
+bool FitsWithout(const QuotaModel& start, const CoreWorld& world, const Decision& decision,
+                 const Victim* kept, bool borrowing) {
+  QuotaModel model = start;
+  for (const Victim& victim : decision.victims) {
+    if (&victim == kept) continue;
+    model.RemoveUsage(world.scheduler().state().queue(victim.cluster_queue).name,
+                      support::HeldBy(*victim.object));
+  }
+  const std::string& queue = world.scheduler().state().queue(decision.cluster_queue).name;
+  const Amounts asked = support::AskedBy(decision, world.scheduler().vocabulary());
+  return model.Fits(queue, asked) && (borrowing || !model.Borrows(queue, asked));
+}
+
+// The victims of `decision` make room, and no smaller set of them does. `start`: the quota as the
+// search found it.
+bool Minimal(const QuotaModel& start, const CoreWorld& world, const Decision& decision) {
+  if (!FitsWithout(start, world, decision, nullptr, true)) return false;
+  // Some victims may go only for a preemptor that keeps within its own quota; then "fits" means
+  // that, and with one victim less it would have to borrow.
+  const bool may_borrow = !FitsWithout(start, world, decision, nullptr, false);
+  for (const Victim& victim : decision.victims) {
+    if (FitsWithout(start, world, decision, &victim, may_borrow)) return false;
+  }
+  return true;
+}
+
+TEST(PreemptionProperty, NoNeedlessVictim) {
+  std::int64_t judged = 0;
+  support::CheckProperty(2000, [&judged] {
+    const auto story = *support::AnyStory({.edits = false});
+    const auto check = [&judged](const CoreWorld& world, const CycleResult& result) {
+      QuotaModel at_start(world, QuotaModel::Evicted::kCount);
+      QuotaModel so_far = at_start;  // as an entry finds it that is assigned anew in its turn
+      for (const Decision& decision : result.decisions) {
+        const std::string& queue = world.scheduler().state().queue(decision.cluster_queue).name;
+        if (decision.outcome == Outcome::kPreempting) {
+          ++judged;
+          if (!Minimal(at_start, world, decision) && !Minimal(so_far, world, decision)) {
+            RC_FAIL("cycle " + std::to_string(result.cycle) + ": needless victim of " +
+                    decision.object->meta.name);
+          }
+          for (const Victim& victim : decision.victims) {
+            so_far.RemoveUsage(world.scheduler().state().queue(victim.cluster_queue).name,
+                               support::HeldBy(*victim.object));
+          }
+        }
+        if (decision.outcome == Outcome::kPreempting || decision.outcome == Outcome::kDeferred ||
+            decision.outcome == Outcome::kAdmitted) {
+          so_far.AddUsage(queue, support::AskedBy(decision, world.scheduler().vocabulary()));
+        }
+      }
+    };
+    support::StoryRun(story, {.decided = check}).Play();
+  });
+  EXPECT_GT(judged, 100) << "the stories do not preempt enough to tell anything";
+}
+
+void ComesToRest(const support::StoryOptions& options, bool own_what_was_freed) {
+  std::int64_t preemptions = 0;
+  support::CheckProperty(2000, [&] {
+    const auto story = *support::AnyStory(options);
+    SchedulerConfig config = support::ConfigOf(story);
+    config.gates.prioritize_preemptor_workloads = own_what_was_freed;
+    support::StoryRun run(story, {}, config);
+    const bool at_rest = run.Play();
+    preemptions += run.tally().preemptions;
+    RC_ASSERT(at_rest);
+  });
+  EXPECT_GT(preemptions, 100) << "the stories do not preempt enough to tell anything";
+}
+
+// Kueue's own loops (a preemptor does not own what it freed) need more than one resource or flavor,
+// partial admission, fair sharing or cohorts in cohorts. Without these, all comes to rest.
+TEST(PreemptionProperty, TwoWorkloadsDoNotPreemptEachOtherForEver) {
+  ComesToRest({.nested_cohorts = false,
+               .max_flavors = 1,
+               .max_resources = 1,
+               .fair_sharing = false,
+               .partial = false},
+              false);
+}
+
+TEST(PreemptionProperty, NorWherePreemptorsComeFirst) { ComesToRest({.partial = false}, true); }
+
+TEST(PreemptionProperty, VictimsAreWhoThePoliciesAllow) {
+  support::CheckProperty(1500, [] {
+    const auto story = *support::AnyStory({});
+    const auto check = [](const CoreWorld& world, const CycleResult& result) {
+      const ClusterState& state = world.scheduler().state();
+      for (const Decision& decision : result.decisions) {
+        if (decision.outcome != Outcome::kPreempting) continue;
+        const QueueState& queue = state.queue(decision.cluster_queue);
+        const std::int32_t priority = decision.object->spec.priority.value_or(0);
+        for (const Victim& victim : decision.victims) {
+          if (victim.ongoing) continue;
+          const bool own = victim.cluster_queue == decision.cluster_queue;
+          const std::int32_t its = victim.object->spec.priority.value_or(0);
+          const auto policy = own ? queue.spec.preemption.within_cluster_queue
+                                  : queue.spec.preemption.reclaim_within_cohort;
+          RC_ASSERT(policy != api::PreemptionPolicy::kNever);
+          if (policy == api::PreemptionPolicy::kLowerPriority) RC_ASSERT(its < priority);
+          if (policy == api::PreemptionPolicy::kLowerOrNewerEqualPriority) {
+            RC_ASSERT(its <= priority);
+          }
+          RC_ASSERT(own == (victim.reason == PreemptionReason::kInClusterQueue));
+          if (victim.reason == PreemptionReason::kInCohortReclaimWhileBorrowing) {
+            RC_ASSERT(queue.spec.preemption.borrow_within_cohort != api::PreemptionPolicy::kNever);
+            RC_ASSERT(its < priority);
+            RC_ASSERT(its <= queue.spec.preemption.borrow_max_priority_threshold.value_or(its));
+          }
+        }
+      }
+    };
+    support::StoryRun(story, {.decided = check}).Play();
+  });
+}
+
+}  // namespace
+}  // namespace berth::admission

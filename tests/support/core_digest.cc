@@ -1,0 +1,102 @@
+#include "tests/support/core_digest.h"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <vector>
+
+namespace berth::support {
+namespace {
+
+// Flavor-resources by name: their numbers depend on the order of arrival.
+std::map<std::string, admission::FlavorResourceId> FlavorResources(
+    const admission::Scheduler& scheduler) {
+  std::map<std::string, admission::FlavorResourceId> all;
+  const admission::ClusterState& state = scheduler.state();
+  for (admission::FlavorResourceId fr = 0; fr < state.tree().flavor_resource_count(); ++fr) {
+    all[scheduler.vocabulary().flavors[state.FlavorOf(fr)] + "." +
+        scheduler.vocabulary().resources[state.ResourceOf(fr)]] = fr;
+  }
+  return all;
+}
+
+void AddNode(const admission::Scheduler& scheduler, admission::NodeId node, std::ostream& out) {
+  const admission::QuotaTree& tree = scheduler.state().tree();
+  if (tree.InCycle(node)) {
+    out << " in a cycle\n";
+    return;
+  }
+  const admission::NodeId parent = tree.parent(node);
+  out << " below '"
+      << (parent == admission::kNoQuotaNode ? "" : scheduler.state().CohortName(parent))
+      << "' height " << tree.Height(node) << " weight " << scheduler.state().FairWeight(node);
+  for (const auto& [name, fr] : FlavorResources(scheduler)) {
+    // What never had quota or usage anywhere is 0 everywhere.
+    out << " " << name << " " << tree.Nominal(node, fr) << "/" << tree.SubtreeQuota(node, fr) << "/"
+        << tree.UsageOf(node, fr) << "/" << tree.Potential(node, fr) << "/"
+        << tree.LocalAvailable(node, fr) << "/" << tree.Available(node, fr) << "/"
+        << tree.BorrowingLimit(node, fr).value_or(-1);
+  }
+  out << "\n";
+}
+
+}  // namespace
+
+std::string DigestOfState(const admission::Scheduler& scheduler) {
+  const admission::ClusterState& state = scheduler.state();
+  const admission::Vocabulary& names = scheduler.vocabulary();
+  std::ostringstream out;
+  for (const std::string& cohort : state.CohortNames()) {
+    out << "cohort " << cohort;
+    AddNode(scheduler, *state.CohortNode(cohort), out);
+  }
+  for (const admission::ClusterQueueId id : state.PresentQueues()) {
+    const admission::QueueState& queue = state.queue(id);
+    out << "queue " << queue.name << " " << queue.ActiveMessage();
+    AddNode(scheduler, queue.node, out);
+    for (const admission::Reservation* held : queue.reservations) {
+      out << "  " << held->object->meta.name << " priority " << held->priority << " queued "
+          << held->queued_at.time_since_epoch().count() << " reserved "
+          << held->reserved_at.time_since_epoch().count() << (held->evicted ? " evicted" : "")
+          << (held->admitted ? " admitted" : "");
+      std::map<std::string, api::Amount> usage;
+      for (const admission::FlavorResourceAmount& item : held->usage) {
+        usage[names.flavors[state.FlavorOf(item.flavor_resource)] + "." +
+              names.resources[state.ResourceOf(item.flavor_resource)]] = item.amount;
+      }
+      for (const auto& [fr, amount] : usage) out << " " << fr << "=" << amount;
+      out << "\n";
+    }
+  }
+  return out.str();
+}
+
+std::string DigestOfQueues(const admission::Scheduler& scheduler, Waiting waiting) {
+  std::ostringstream out;
+  for (const admission::ClusterQueueId id : scheduler.state().PresentQueues()) {
+    const queue::QueueSet::QueueView view = scheduler.queues().View(id);
+    out << scheduler.state().queue(id).name << ":";
+    if (waiting == Waiting::kMembers) {
+      std::vector<std::string> members;
+      for (const auto& list : {view.active, view.inadmissible}) {
+        for (const admission::WorkloadId member : list) {
+          members.push_back(scheduler.workload(member)->meta.name);
+        }
+      }
+      std::sort(members.begin(), members.end());
+      for (const std::string& member : members) out << " " << member;
+    } else {
+      for (const admission::WorkloadId member : view.active) {
+        out << " " << scheduler.workload(member)->meta.name;
+      }
+      out << " |";
+      for (const admission::WorkloadId member : view.inadmissible) {
+        out << " " << scheduler.workload(member)->meta.name;
+      }
+    }
+    out << "\n";
+  }
+  return out.str();
+}
+
+}  // namespace berth::support

@@ -1,0 +1,84 @@
+// tests/support/story_runner.h — plays a story (tests/support/story.h) in a CoreWorld: after the
+// events of each instant it runs cycles, stops victims and wakes the parked until all is at rest,
+// and calls the property's hooks in between.
+//
+// An instant is a run of events without time between them. Events name workloads of earlier
+// instants only, and of two on one object the second is dropped, so that the events of an instant
+// may come in any order; the same order of the same story gives the same run.
+//
+// Threads: one. Errors: none; what a hook throws (RC_ASSERT) passes through.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/support/core_world.h"
+#include "tests/support/story.h"
+
+namespace berth::support {
+
+struct StoryHooks {
+  std::function<void(const CoreWorld&)> before_cycle;
+  // Before the decisions are performed: the objects are those that were decided on.
+  std::function<void(const CoreWorld&, const admission::CycleResult&)> decided;
+  std::function<void(const CoreWorld&)> at_rest;  // after each instant
+};
+
+class StoryRun {
+ public:
+  // `shuffle`: objects and the events of each instant come in another order, by this seed.
+  StoryRun(const Story& story, StoryHooks hooks, std::optional<std::uint64_t> shuffle = {});
+  // `config` instead of the story's own.
+  StoryRun(const Story& story, StoryHooks hooks, const admission::SchedulerConfig& config);
+
+  // Plays all instants. False: one of them does not come to rest within kMaxCycles.
+  bool Play();
+  // Finishes what runs, settles, and again until nothing runs. False as above.
+  bool FinishAll();
+
+  CoreWorld& world() { return world_; }
+  const CoreWorld& world() const { return world_; }
+
+  struct Tally {
+    std::int64_t cycles = 0;
+    std::int64_t admissions = 0;
+    std::int64_t preemptions = 0;  // victims told to stop
+  };
+  const Tally& tally() const { return tally_; }
+
+  static constexpr int kMaxCycles = 400;
+
+ private:
+  struct Named {
+    Event event;
+    std::string object;  // what it changes
+    int workload = 0;    // number of the workload it submits or changes
+  };
+  void MakeObjects(const Story& story, std::optional<std::uint64_t> shuffle);
+  std::vector<std::vector<Named>> Instants() const;
+  void Do(const Named& named);
+  void EditQuota(const Event& event);
+  void EditCohort(const Event& event);
+  void StopLocalQueue(const Event& event);
+  bool Settle();
+  bool RunCycle();    // true: something moved
+  bool ReleaseDue();  // likewise
+  int IdleLimit() const;
+
+  Story story_;  // as the edits have left it
+  StoryHooks hooks_;
+  std::optional<std::uint64_t> shuffle_;
+  CoreWorld world_;
+  std::map<api::ObjectKey, int> due_;  // evicted: cycles until they stop
+  Tally tally_;
+};
+
+// What was decided, without numbers that depend on the order of arrival: one line a head, in
+// processing order.
+std::vector<std::string> Describe(const CoreWorld& world, const admission::CycleResult& result);
+
+}  // namespace berth::support
