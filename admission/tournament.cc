@@ -39,43 +39,50 @@ void Tournament::ComputeStandings(Slot& slot) {
   tree.RollBack(mark);
 }
 
-bool Tournament::Better(const Slot& a, const Slot& b, NodeId cohort) const {
+int Tournament::CompareAt(const Slot& a, const Slot& b, NodeId cohort) const {
   const auto at = [cohort](const Slot& slot) {
     return *std::find_if(slot.standings.begin(), slot.standings.end(),
                          [cohort](const Standing& s) { return s.cohort == cohort; });
   };
+  const auto first_if = [](bool a_is_first) { return a_is_first ? -1 : 1; };
   if (gates_.prioritize_preemptor_workloads &&
       a.entrant.waits_for_preemption != b.entrant.waits_for_preemption) {
-    return a.entrant.waits_for_preemption;
+    return first_if(a.entrant.waits_for_preemption);
   }
   const Standing left = at(a);
   const Standing right = at(b);
   if (gates_.fair_sharing_prioritize_non_borrowing && left.borrows != right.borrows) {
-    return !left.borrows;
+    return first_if(!left.borrows);
   }
-  const int order = Compare(left.share, right.share);
-  if (order != 0) return order < 0;
+  if (const int order = Compare(left.share, right.share); order != 0) return order;
   const queue::WorkloadInfo& first = *a.entrant.workload;
   const queue::WorkloadInfo& second = *b.entrant.workload;
   if (gates_.priority_sorting_within_cohort && first.priority != second.priority) {
-    return first.priority > second.priority;
+    return first_if(first.priority > second.priority);
   }
-  if (first.queued_at != second.queued_at) return first.queued_at < second.queued_at;
-  // As in Cycle::Before.
-  return state_.queue(a.entrant.queue).name < state_.queue(b.entrant.queue).name;
+  if (first.queued_at != second.queued_at) return first_if(first.queued_at < second.queued_at);
+  return 0;
 }
 
 Tournament::Slot* Tournament::Run(NodeId cohort) {
   Slot* best = nullptr;
+  bool best_is_cohorts = false;
   for (const NodeId child : state_.tree().children(cohort)) {
     Slot* offered = nullptr;
-    if (state_.QueueAt(child) < 0) {
+    const bool is_cohorts = state_.QueueAt(child) < 0;
+    if (is_cohorts) {
       offered = Run(child);
     } else if (const std::int32_t slot = SlotAt(child); slot >= 0) {
       offered = &slots_[static_cast<std::size_t>(slot)];
       ComputeStandings(*offered);
     }
-    if (offered != nullptr && (best == nullptr || Better(*offered, *best, cohort))) best = offered;
+    if (offered == nullptr) continue;
+    int order = best == nullptr ? -1 : CompareAt(*offered, *best, cohort);
+    if (order == 0 && is_cohorts != best_is_cohorts) order = is_cohorts ? -1 : 1;
+    if (order == 0) order = Name(*offered) < Name(*best) ? -1 : 1;
+    if (order > 0) continue;
+    best = offered;
+    best_is_cohorts = is_cohorts;
   }
   return best;
 }

@@ -3,7 +3,8 @@
 // At each cohort, from the bottom, every child offers its best entry; the one wins whose child node
 // would have the lowest share with the entry's usage counted in. Before shares count: preemptors
 // whose victims are still stopping (gate), then entries whose child does not borrow what they ask
-// for (gate). After them: priority, queue-order instant, name of the queue.
+// for (gate). After them: priority, queue-order instant. Where all is equal, an entry of a child
+// cohort goes before one of a child queue, and of two alike the one whose queue's name is first.
 //
 // Threads: one. Errors: none.
 // Source: Kueue KEP-1714, pkg/scheduler/fair_sharing_iterator.go.
@@ -11,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "admission/cluster_state.h"
@@ -53,7 +55,9 @@ class Tournament {
 
   void ComputeStandings(Slot& slot);
   Slot* Run(NodeId cohort);
-  bool Better(const Slot& a, const Slot& b, NodeId cohort) const;
+  // Negative: a goes first.
+  int CompareAt(const Slot& a, const Slot& b, NodeId cohort) const;
+  const std::string& Name(const Slot& slot) const { return state_.queue(slot.entrant.queue).name; }
   std::int32_t SlotAt(NodeId leaf) const;
 
   ClusterState& state_;

@@ -159,13 +159,16 @@ Status World::ApplyWorkloadEvent(const std::string& op, const Json& event) {
         {event.at("podSet").get<std::string>(), event.at("count").get<std::int32_t>()}};
   } else if (op == "setCheck") {
     const std::string state = event.at("state");
+    bool found_check = false;
     for (api::AdmissionCheckState& check : workload.status.admission_checks) {
       if (check.name != event.at("check")) continue;
+      found_check = true;
       check.state = state == "Ready"   ? api::CheckState::kReady
                     : state == "Retry" ? api::CheckState::kRetry
                                        : api::CheckState::kRejected;
       check.last_transition_time = Stamp();
     }
+    if (!found_check) return OkStatus();  // nothing is written, nobody hears of it
   } else {
     return Error{ErrorCode::kInvalid, "unknown event " + op};
   }
