@@ -68,9 +68,12 @@ void Cycle::AssignFlavors(Entry& entry, const ScanState* scan, const Assignment*
   }
   SearchOracle oracle(*context_.search, *context_.state, *entry.input.workload,
                       entry.input.head.cluster_queue);
-  const FlavorAssigner::Context assigner_context{
-      context_.state, context_.gates, context_.fair_sharing->has_value(), context_.number,
-      context_.gates->topology_aware_scheduling, context_.ignore_undeclared_resources};
+  const FlavorAssigner::Context assigner_context{context_.state,
+                                                 context_.gates,
+                                                 context_.fair_sharing->has_value(),
+                                                 context_.number,
+                                                 context_.gates->topology_aware_scheduling,
+                                                 context_.ignore_undeclared_resources};
   FlavorAssigner assigner(assigner_context, *entry.input.workload, entry.input.head.cluster_queue,
                           scan, nominated, oracle);
   entry.targets.clear();

@@ -1,0 +1,258 @@
+// Goal: the heaps, groups and marks of a ClusterQueue's waiting workloads never say anything else
+// than the plainest possible list would. Method: random operations on a QueueSet with one queue and
+// on a list that is sorted anew each time; after each operation both show the same.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "queue/queue_set.h"
+#include "tests/support/property.h"
+
+namespace berth::queue {
+namespace {
+
+using support::Below;
+
+struct Op {
+  int kind = 0;
+  int workload = 0;
+  int value = 0;
+  int shape = 0;
+};
+std::ostream& operator<<(std::ostream& out, const Op& op) {
+  constexpr const char* kNames[] = {"add", "pop", "requeue", "wake", "prioritise", "remove"};
+  return out << kNames[op.kind] << " " << op.workload << " value " << op.value << " shape "
+             << op.shape;
+}
+
+rc::Gen<Op> AnyOp() {
+  return rc::gen::build<Op>(rc::gen::set(&Op::kind, Below(6)),
+                            rc::gen::set(&Op::workload, Below(8)),
+                            rc::gen::set(&Op::value, Below(8)), rc::gen::set(&Op::shape, Below(3)));
+}
+
+enum class At { kActive, kParked, kHeld, kInFlight };
+
+struct Item {
+  WorkloadInfo info;
+  At at = At::kActive;
+};
+
+class Plain {
+ public:
+  explicit Plain(bool best_effort) : best_effort_(best_effort) {}
+
+  void Add(WorkloadId id, const WorkloadInfo& info) {
+    items_[id] = {info, At::kActive};
+    PushOrPark(items_[id]);
+  }
+  void Prioritise(WorkloadId id, const WorkloadInfo& info) {
+    Item& item = items_.at(id);
+    const bool moves = item.info.priority != info.priority;
+    item.info = info;
+    if (moves && (item.at == At::kParked || item.at == At::kHeld)) PushOrPark(item);
+  }
+  void Remove(WorkloadId id) {
+    items_.erase(id);
+    if (preemptor_ == id) preemptor_.reset();
+  }
+  WorkloadId Pop() {
+    woken_ = false;
+    const std::vector<WorkloadId> active = Sorted(At::kActive);
+    if (active.empty()) return kNoNode;
+    items_.at(active.front()).at = At::kInFlight;
+    return active.front();
+  }
+  void Requeue(WorkloadId id, RequeueReason reason) {
+    Item& item = items_.at(id);
+    if (reason == RequeueReason::kPendingPreemption) preemptor_ = id;
+    const bool at_once = best_effort_ ? reason == RequeueReason::kFailedAfterNomination ||
+                                            reason == RequeueReason::kPendingPreemption ||
+                                            reason == RequeueReason::kPreemptionFailed
+                                      : reason != RequeueReason::kNamespaceMismatch;
+    if (!MayRun(item)) {
+      item.at = At::kHeld;
+    } else if (at_once || woken_) {
+      item.at = At::kActive;
+      return;
+    } else {
+      item.at = At::kParked;
+    }
+    if (!best_effort_ ||
+        (reason != RequeueReason::kNoFit && reason != RequeueReason::kPreemptionNoCandidates)) {
+      return;
+    }
+    marked_.insert(item.info.shape);
+    for (auto& [other_id, other] : items_) {
+      if (other.at == At::kActive && other.info.shape == item.info.shape) other.at = At::kParked;
+    }
+  }
+  std::int64_t Wake(WallTime now) {
+    now_ = now;
+    woken_ = true;
+    marked_.clear();
+    std::int64_t count = 0;
+    for (auto& [id, item] : items_) {
+      const bool waits = item.at == At::kParked || (item.at == At::kHeld && MayRun(item));
+      if (!waits || item.info.object->meta.namespace_name != "open") continue;
+      item.at = At::kActive;
+      ++count;
+    }
+    return count;
+  }
+  std::vector<WorkloadId> Active() const { return Sorted(At::kActive); }
+  std::vector<WorkloadId> Inadmissible() const { return Sorted(At::kParked, At::kHeld); }
+
+ private:
+  bool MayRun(const Item& item) const {
+    const auto& state = item.info.object->status.requeue_state;
+    return !state || !state->requeue_at || *state->requeue_at <= now_;
+  }
+  void PushOrPark(Item& item) {
+    item.at = At::kActive;
+    if (best_effort_ && marked_.contains(item.info.shape)) item.at = At::kParked;
+    if (!MayRun(item)) item.at = At::kHeld;
+  }
+  std::vector<WorkloadId> Sorted(At at, std::optional<At> or_at = {}) const {
+    std::vector<WorkloadId> ids;
+    for (const auto& [id, item] : items_) {
+      if (item.at == at || item.at == or_at) ids.push_back(id);
+    }
+    std::sort(ids.begin(), ids.end(), [this](WorkloadId a, WorkloadId b) {
+      const bool sticky_a = best_effort_ && preemptor_ == a;
+      const bool sticky_b = best_effort_ && preemptor_ == b;
+      if (sticky_a != sticky_b) return sticky_a;
+      const WorkloadInfo& left = items_.at(a).info;
+      const WorkloadInfo& right = items_.at(b).info;
+      if (left.priority != right.priority) return left.priority > right.priority;
+      return left.object->meta.uid < right.object->meta.uid;
+    });
+    return ids;
+  }
+
+  bool best_effort_;
+  WallTime now_{};
+  bool woken_ = false;  // since the last pop
+  std::set<std::uint64_t> marked_;
+  std::optional<WorkloadId> preemptor_;
+  std::map<WorkloadId, Item> items_;
+};
+
+class Both {
+ public:
+  explicit Both(bool best_effort) : plain_(best_effort) {
+    queue_ = set_.ClusterQueueNumber("cq");
+    ClusterQueueSettings settings;
+    settings.strategy =
+        best_effort ? api::QueueingStrategy::kBestEffortFifo : api::QueueingStrategy::kStrictFifo;
+    settings.namespace_selector.emplace().match_labels["open"] = "yes";
+    settings.active = true;
+    set_.SetClusterQueue(queue_, settings);
+    for (const char* name : {"open", "closed"}) {
+      set_.SetNamespace(name, {{"open", std::string(name) == "open" ? "yes" : "no"}});
+      set_.SetLocalQueue({name, "lq"}, "cq", api::StopPolicy::kNone);
+    }
+  }
+
+  void Do(const Op& op) {
+    const WorkloadId id = op.workload;
+    const bool known = infos_.contains(id);
+    switch (op.kind) {
+      case 0:
+        if (known) return;
+        infos_[id] = Make(op);
+        set_.Upsert(id, nullptr, infos_[id], now_);
+        plain_.Add(id, infos_[id]);
+        return;
+      case 1:
+        if (in_flight_ == kNoNode) Pop();
+        return;
+      case 2:
+        if (in_flight_ != kNoNode) Requeue(static_cast<RequeueReason>(op.value));
+        return;
+      case 3:
+        now_ += std::chrono::seconds(op.value);
+        RC_ASSERT(set_.Wake(queue_, now_, nullptr) == plain_.Wake(now_));
+        return;
+      case 4:
+        if (known) Prioritise(id, op.value);
+        return;
+      default:
+        if (!known) return;
+        set_.Remove(id);
+        plain_.Remove(id);
+        infos_.erase(id);
+        if (in_flight_ == id) in_flight_ = kNoNode;
+    }
+  }
+  void Compare() const {
+    const QueueSet::QueueView view = set_.View(queue_);
+    RC_ASSERT(view.active == plain_.Active());
+    RC_ASSERT(view.inadmissible == plain_.Inadmissible());
+    const std::int64_t pending = set_.PendingCount(queue_);
+    RC_ASSERT(pending == static_cast<std::int64_t>(view.active.size() + view.inadmissible.size()));
+  }
+
+ private:
+  WorkloadInfo Make(const Op& op) const {
+    api::Workload object;
+    object.meta.namespace_name = op.shape == 2 ? "closed" : "open";
+    object.meta.uid = "u" + std::to_string(op.workload);
+    object.meta.generation = 1;
+    object.spec.queue_name = "lq";
+    // Some come with an instant before which they may not run.
+    if (op.value == 7) object.status.requeue_state = {1, now_ + std::chrono::seconds(5)};
+    WorkloadInfo info;
+    info.priority = op.value % 4;
+    info.shape = 1 + static_cast<std::uint64_t>(op.shape % 2);
+    info.object = std::make_shared<const api::Workload>(object);
+    return info;
+  }
+  void Prioritise(WorkloadId id, int priority) {
+    const WorkloadInfo before = infos_.at(id);
+    api::Workload object = *before.object;
+    ++object.meta.generation;
+    WorkloadInfo next = before;
+    next.priority = priority;
+    if (next.priority == before.priority) return;
+    next.object = std::make_shared<const api::Workload>(object);
+    set_.Upsert(id, &before, next, now_);
+    plain_.Prioritise(id, next);
+    infos_[id] = next;
+  }
+  void Pop() {
+    const std::vector<Head> heads = set_.PopHeads();
+    in_flight_ = plain_.Pop();
+    RC_ASSERT((heads.empty() ? kNoNode : heads[0].workload) == in_flight_);
+  }
+  void Requeue(RequeueReason reason) {
+    set_.Requeue({in_flight_, queue_}, reason, QueueSet::Scan::kDone, now_, QueueSet::Listing::kNo);
+    plain_.Requeue(in_flight_, reason);
+    in_flight_ = kNoNode;
+  }
+
+  QueueSet set_{true};
+  Plain plain_;
+  ClusterQueueId queue_ = -1;
+  WallTime now_{};
+  std::map<WorkloadId, WorkloadInfo> infos_;
+  WorkloadId in_flight_ = kNoNode;
+};
+
+TEST(QueueSetProperty, ShowsWhatAPlainListWouldShow) {
+  support::CheckProperty(3000, [] {
+    Both both(*rc::gen::arbitrary<bool>());
+    const auto ops = *rc::gen::container<std::vector<Op>>(AnyOp());
+    for (const Op& op : ops) {
+      both.Do(op);
+      both.Compare();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace berth::queue

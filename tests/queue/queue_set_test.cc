@@ -1,0 +1,404 @@
+// Goal: where a decided head goes, what parks and what wakes, and what keeps a workload out.
+// Method: a QueueSet with one ClusterQueue and a handful of workloads; rows where there are many
+// cases.
+#include "queue/queue_set.h"
+
+#include <gtest/gtest.h>
+
+#include "api/condition.h"
+#include "api/reasons.h"
+
+namespace berth::queue {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr WallTime kNow{1'000s};
+
+class QueueSetTest : public ::testing::Test {
+ protected:
+  void Open(api::QueueingStrategy strategy) {
+    queue = set.ClusterQueueNumber("cq");
+    settings.strategy = strategy;
+    settings.namespace_selector.emplace();
+    settings.active = true;
+    set.SetNamespace("default", {});
+    set.SetClusterQueue(queue, settings);
+    set.SetLocalQueue({"default", "lq"}, "cq", api::StopPolicy::kNone);
+  }
+  // UIDs in the order of ids; `shape` 0: one of its own.
+  void Add(WorkloadId id, std::int32_t priority = 0, std::uint64_t shape = 0) {
+    api::Workload object;
+    object.meta.namespace_name = "default";
+    object.meta.name = object.meta.uid = "w" + std::to_string(id);
+    object.meta.generation = 1;
+    object.spec.queue_name = "lq";
+    object.spec.priority = priority;
+    Put(id, object, shape == 0 ? 1'000 + static_cast<std::uint64_t>(id) : shape);
+  }
+  void Put(WorkloadId id, const api::Workload& object, std::uint64_t shape) {
+    if (static_cast<std::size_t>(id) >= infos.size()) {
+      infos.resize(static_cast<std::size_t>(id) + 1);
+    }
+    WorkloadInfo& slot = infos[static_cast<std::size_t>(id)];
+    WorkloadInfo next;
+    next.object = std::make_shared<const api::Workload>(object);
+    next.priority = object.spec.priority.value_or(0);
+    next.shape = shape;
+    const WorkloadInfo before = slot;
+    set.Upsert(id, before.object == nullptr ? nullptr : &before, next, kNow);
+    slot = next;
+  }
+  template <typename Edit>
+  void Change(WorkloadId id, Edit edit) {
+    api::Workload object = *infos[static_cast<std::size_t>(id)].object;
+    edit(object);
+    Put(id, object, infos[static_cast<std::size_t>(id)].shape);
+  }
+  WorkloadId Pop() {
+    const std::vector<Head> heads = set.PopHeads();
+    return heads.empty() ? kNoNode : heads[0].workload;
+  }
+  Destination Requeue(WorkloadId id, RequeueReason reason,
+                      QueueSet::Scan scan = QueueSet::Scan::kDone) {
+    return set.Requeue({id, queue}, reason, scan, kNow, QueueSet::Listing::kYes).to;
+  }
+  std::vector<WorkloadId> Active() const { return set.View(queue).active; }
+  std::vector<WorkloadId> Inadmissible() const { return set.View(queue).inadmissible; }
+
+  using Ids = std::vector<WorkloadId>;
+  QueueSet set{true};
+  ClusterQueueSettings settings;
+  ClusterQueueId queue = -1;
+  std::vector<WorkloadInfo> infos;
+};
+
+constexpr auto kStrict = api::QueueingStrategy::kStrictFifo;
+constexpr auto kBestEffort = api::QueueingStrategy::kBestEffortFifo;
+
+// Kueue's table (kueue.md 3.7): reason by strategy.
+class RequeueTable : public QueueSetTest {};
+
+TEST_F(RequeueTable, WhereADecidedHeadGoes) {
+  constexpr auto kHeap = Destination::kActive;
+  constexpr auto kParked = Destination::kInadmissible;
+  struct Row {
+    RequeueReason reason;
+    Destination strict;
+    Destination best_effort;
+  };
+  const Row rows[] = {
+      {RequeueReason::kFailedAfterNomination, kHeap, kHeap},
+      {RequeueReason::kPendingPreemption, kHeap, kHeap},
+      {RequeueReason::kPreemptionFailed, kHeap, kHeap},
+      {RequeueReason::kGeneric, kHeap, kParked},
+      {RequeueReason::kNoFit, kHeap, kParked},
+      {RequeueReason::kPreemptionNoCandidates, kHeap, kParked},
+      {RequeueReason::kPreemptionGated, kHeap, kParked},
+      {RequeueReason::kNamespaceMismatch, kParked, kParked},
+  };
+  for (const Row& row : rows) {
+    for (const auto& [strategy, to] :
+         {std::pair(kStrict, row.strict), std::pair(kBestEffort, row.best_effort)}) {
+      SCOPED_TRACE(std::string(ToString(row.reason)) + (strategy == kStrict ? " strict" : ""));
+      set = QueueSet(true);
+      infos.clear();
+      Open(strategy);
+      Add(0);
+      ASSERT_EQ(Pop(), 0);
+      EXPECT_EQ(Requeue(0, row.reason), to);
+      EXPECT_EQ(Active().size(), to == kHeap ? 1U : 0U);
+      EXPECT_EQ(set.IsInadmissible(0), to == kParked);
+    }
+  }
+}
+
+TEST_F(QueueSetTest, UntriedFlavorsKeepAHeadActive) {
+  Open(kBestEffort);
+  Add(0);
+  Pop();
+  EXPECT_EQ(Requeue(0, RequeueReason::kNoFit, QueueSet::Scan::kPendingFlavors),
+            Destination::kActive);
+}
+
+TEST_F(QueueSetTest, AWakeUpSinceThePopKeepsAHeadActive) {
+  Open(kBestEffort);
+  Add(0);
+  Pop();
+  set.Wake(queue, kNow, nullptr);
+  EXPECT_EQ(Requeue(0, RequeueReason::kNoFit), Destination::kActive);
+  Pop();
+  EXPECT_EQ(Requeue(0, RequeueReason::kNoFit), Destination::kInadmissible);
+}
+
+TEST_F(QueueSetTest, AStrictHeadBlocksWhatStandsBehind) {
+  Open(kStrict);
+  Add(0, 5);
+  Add(1, 1);
+  for (int cycle = 0; cycle < 3; ++cycle) {
+    ASSERT_EQ(Pop(), 0);
+    Requeue(0, RequeueReason::kNoFit);
+  }
+  EXPECT_EQ(Active(), (Ids{0, 1}));
+}
+
+TEST_F(QueueSetTest, AStrictHeadOfAnotherNamespaceDoesNot) {
+  Open(kStrict);
+  Add(0, 5);
+  Add(1, 1);
+  ASSERT_EQ(Pop(), 0);
+  Requeue(0, RequeueReason::kNamespaceMismatch);
+  EXPECT_EQ(Pop(), 1);
+}
+
+TEST_F(QueueSetTest, TheStickyPreemptorStandsBeforeAll) {
+  Open(kBestEffort);
+  Add(0, 5);
+  ASSERT_EQ(Pop(), 0);
+  Requeue(0, RequeueReason::kPendingPreemption);
+  Add(1, 9);
+  EXPECT_EQ(Active(), (Ids{0, 1})) << "though 1 has the higher priority";
+  EXPECT_TRUE(set.IsPreemptor({0, queue}));
+  ASSERT_EQ(Pop(), 0);
+  Requeue(0, RequeueReason::kNoFit);
+  EXPECT_EQ(Active(), (Ids{1}));
+  set.Wake(queue, kNow, nullptr);
+  EXPECT_EQ(Active(), (Ids{0, 1})) << "it still waits for its preemptions";
+  Change(0, [](api::Workload& w) { ++w.meta.generation; });
+  EXPECT_FALSE(set.IsPreemptor({0, queue})) << "what was decided was another object";
+}
+
+TEST_F(QueueSetTest, InAStrictQueueNobodyIsSticky) {
+  Open(kStrict);
+  Add(0, 5);
+  ASSERT_EQ(Pop(), 0);
+  Requeue(0, RequeueReason::kPendingPreemption);
+  Add(1, 9);
+  EXPECT_EQ(Active(), (Ids{1, 0}));
+  EXPECT_TRUE(set.IsPreemptor({0, queue}));
+}
+
+TEST_F(QueueSetTest, OneVerdictParksAllOfItsShape) {
+  Open(kBestEffort);
+  Add(0, 0, 7);
+  Add(1, 0, 7);
+  Add(2, 0, 8);
+  ASSERT_EQ(Pop(), 0);
+  const auto result = set.Requeue({0, queue}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow,
+                                  QueueSet::Listing::kYes);
+  EXPECT_EQ(result.bulk_parked, (Ids{1}));
+  EXPECT_EQ(Active(), (Ids{2}));
+  Add(3, 0, 7);
+  EXPECT_EQ(Inadmissible(), (Ids{0, 1, 3})) << "a newcomer of that shape is parked on arrival";
+  std::vector<WorkloadId> woken;
+  EXPECT_EQ(set.Wake(queue, kNow, &woken), 3);
+  Add(4, 0, 7);
+  EXPECT_EQ(Active(), (Ids{0, 1, 2, 3, 4})) << "the verdict is forgotten";
+}
+
+TEST_F(QueueSetTest, OtherReasonsParkTheHeadAlone) {
+  for (const RequeueReason reason : {RequeueReason::kGeneric, RequeueReason::kPreemptionGated,
+                                     RequeueReason::kNamespaceMismatch}) {
+    set = QueueSet(true);
+    infos.clear();
+    Open(kBestEffort);
+    Add(0, 0, 7);
+    Add(1, 0, 7);
+    ASSERT_EQ(Pop(), 0);
+    Requeue(0, reason);
+    EXPECT_EQ(Active(), (Ids{1})) << ToString(reason);
+  }
+}
+
+TEST_F(QueueSetTest, WithoutHashingOneVerdictIsOneVerdict) {
+  set = QueueSet(false);
+  Open(kBestEffort);
+  Add(0, 0, 7);
+  Add(1, 0, 7);
+  ASSERT_EQ(Pop(), 0);
+  Requeue(0, RequeueReason::kNoFit);
+  EXPECT_EQ(Active(), (Ids{1}));
+}
+
+TEST_F(QueueSetTest, RequeuedFalseAndBackoffHold) {
+  struct Row {
+    const char* name;
+    std::optional<bool> requeued;
+    std::optional<Duration> requeue_in;
+    Duration woken_after;
+    bool active_at_first;
+    bool active_when_woken;
+  };
+  const Row rows[] = {
+      {"nothing holds it", {}, {}, 0s, true, true},
+      {"Requeued=True", true, {}, 0s, true, true},
+      {"Requeued=False", false, {}, 24h, false, false},
+      {"its instant has not come", {}, 60s, 59s, false, false},
+      {"its instant has come", {}, 60s, 60s, false, true},
+      {"its instant is now", {}, 0s, 0s, true, true},
+      {"both: the condition holds it on", false, 60s, 60s, false, false},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    set = QueueSet(true);
+    infos.clear();
+    Open(kBestEffort);
+    api::Workload object;
+    object.meta.namespace_name = "default";
+    object.meta.uid = "w";
+    object.spec.queue_name = "lq";
+    if (row.requeued) {
+      object.status.conditions.push_back(
+          {.type = api::kRequeued,
+           .status = *row.requeued ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse});
+    }
+    if (row.requeue_in) object.status.requeue_state = {1, kNow + *row.requeue_in};
+    Put(0, object, 5);
+    EXPECT_EQ(!Active().empty(), row.active_at_first);
+    set.Wake(queue, kNow + row.woken_after, nullptr);
+    EXPECT_EQ(!Active().empty(), row.active_when_woken);
+  }
+}
+
+TEST_F(QueueSetTest, WhatChangeOfAParkedWorkloadLetsItTryAgain) {
+  struct Row {
+    const char* name;
+    std::function<void(api::Workload&)> edit;
+    bool active;
+  };
+  const Row rows[] = {
+      {"nothing", [](api::Workload&) {}, false},
+      {"a label", [](api::Workload& w) { w.meta.labels["x"] = "y"; }, false},
+      {"its own condition",
+       [](api::Workload& w) {
+         w.status.conditions.push_back(
+             {.type = api::kQuotaReserved, .status = api::ConditionStatus::kFalse});
+       },
+       false},
+      {"its spec", [](api::Workload& w) { ++w.meta.generation; }, true},
+      {"its priority", [](api::Workload& w) { w.spec.priority = 9; }, true},
+      {"reclaimable pods",
+       [](api::Workload& w) {
+         w.status.reclaimable_pods = {{"main", 1}};
+       },
+       true},
+      {"its requeue state",
+       [](api::Workload& w) {
+         w.status.requeue_state = api::RequeueState{1, {}};
+       },
+       true},
+      {"Evicted",
+       [](api::Workload& w) {
+         w.status.conditions.push_back(
+             {.type = api::kEvicted, .status = api::ConditionStatus::kFalse});
+       },
+       true},
+      {"Requeued=True",
+       [](api::Workload& w) {
+         w.status.conditions.push_back(
+             {.type = api::kRequeued, .status = api::ConditionStatus::kTrue});
+       },
+       true},
+      {"Requeued=False holds it",
+       [](api::Workload& w) {
+         w.status.conditions.push_back(
+             {.type = api::kRequeued, .status = api::ConditionStatus::kFalse});
+       },
+       false},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    set = QueueSet(true);
+    infos.clear();
+    Open(kBestEffort);
+    Add(0);
+    Pop();
+    ASSERT_EQ(Requeue(0, RequeueReason::kGeneric), Destination::kInadmissible);
+    Change(0, row.edit);
+    EXPECT_EQ(!Active().empty(), row.active);
+  }
+}
+
+TEST_F(QueueSetTest, AnInactiveQueueGivesNoHeadsAndKeepsItsWorkloads) {
+  Open(kBestEffort);
+  Add(0);
+  settings.active = false;
+  set.SetClusterQueue(queue, settings);
+  EXPECT_FALSE(set.HasHeads());
+  EXPECT_EQ(Pop(), kNoNode);
+  EXPECT_EQ(Active(), (Ids{0}));
+  settings.active = true;
+  set.SetClusterQueue(queue, settings);
+  EXPECT_EQ(Pop(), 0);
+}
+
+TEST_F(QueueSetTest, ObjectsMayComeInAnyOrder) {
+  set.SetNamespace("default", {});
+  queue = set.ClusterQueueNumber("cq");
+  Add(0);
+  EXPECT_FALSE(set.IsQueued(0)) << "no LocalQueue yet";
+  set.SetLocalQueue({"default", "lq"}, "cq", api::StopPolicy::kNone);
+  EXPECT_FALSE(set.IsQueued(0)) << "no ClusterQueue yet";
+  settings.namespace_selector.emplace();
+  settings.active = true;
+  set.SetClusterQueue(queue, settings);
+  EXPECT_TRUE(set.IsQueued(0));
+  set.SetLocalQueue({"default", "lq"}, "other", api::StopPolicy::kNone);
+  EXPECT_FALSE(set.IsQueued(0)) << "its LocalQueue leads elsewhere now";
+  EXPECT_EQ(set.ClusterQueueOf({"default", "lq"}), set.ClusterQueueNumber("other"));
+}
+
+TEST_F(QueueSetTest, AStoppedOrRemovedLocalQueueTakesItsWorkloadsOut) {
+  Open(kBestEffort);
+  Add(0);
+  const api::ObjectKey key{"default", "lq"};
+  set.SetLocalQueue(key, "cq", api::StopPolicy::kHold);
+  EXPECT_FALSE(set.IsQueued(0));
+  EXPECT_EQ(set.RouteOf(key), std::nullopt);
+  EXPECT_EQ(set.ClusterQueueOf(key), queue) << "it exists, stopped";
+  set.SetLocalQueue(key, "cq", api::StopPolicy::kNone);
+  EXPECT_TRUE(set.IsQueued(0));
+  EXPECT_EQ(set.PendingInLocalQueue(key), 1);
+  set.RemoveLocalQueue(key);
+  EXPECT_FALSE(set.IsQueued(0));
+  EXPECT_EQ(set.ClusterQueueOf(key), std::nullopt);
+}
+
+TEST_F(QueueSetTest, AHeadThatLeftWhileItWasDecidedIsNotPutBack) {
+  Open(kBestEffort);
+  Add(0);
+  ASSERT_EQ(Pop(), 0);
+  set.Remove(0);
+  EXPECT_EQ(Requeue(0, RequeueReason::kNoFit), Destination::kNone);
+  EXPECT_EQ(set.PendingCount(queue), 0);
+}
+
+TEST_F(QueueSetTest, NamespaceSelectors) {
+  struct Row {
+    const char* name;
+    std::optional<api::LabelSelector> selector;
+    bool passes;
+  };
+  const Row rows[] = {
+      {"absent: nobody", {}, false},
+      {"empty: everybody", api::LabelSelector{}, true},
+      {"a label it has", api::LabelSelector{.match_labels = {{"team", "ml"}}}, true},
+      {"a label it has not", api::LabelSelector{.match_labels = {{"team", "web"}}}, false},
+      {"In", api::LabelSelector{.match_expressions = {{"team", "In", {"web", "ml"}}}}, true},
+      {"NotIn", api::LabelSelector{.match_expressions = {{"team", "NotIn", {"ml"}}}}, false},
+      {"Exists", api::LabelSelector{.match_expressions = {{"team", "Exists", {}}}}, true},
+      {"DoesNotExist", api::LabelSelector{.match_expressions = {{"x", "DoesNotExist", {}}}}, true},
+  };
+  Open(kBestEffort);
+  set.SetNamespace("ml", {{"team", "ml"}});
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    settings.namespace_selector = row.selector;
+    set.SetClusterQueue(queue, settings);
+    EXPECT_EQ(set.NamespacePasses(queue, "ml"), row.passes);
+    EXPECT_FALSE(set.NamespacePasses(queue, "gone")) << "a namespace that nobody has told of";
+  }
+}
+
+}  // namespace
+}  // namespace berth::queue
