@@ -1,6 +1,5 @@
 #include <algorithm>
 
-
 #include "jobs/haversine/source.h"
 
 namespace berth::haversine {
