@@ -77,6 +77,13 @@ bool RemoveStatusCondition(api::WorkloadStatus& status, const char* type) {
   return std::erase_if(status.conditions, [&](const Condition& c) { return c.type == type; }) > 0;
 }
 
+void GiveReservationBack(api::WorkloadStatus& status, const char* reason,
+                         const std::string& message, std::int64_t generation, WallTime now) {
+  ResetChecks(status, now);  // what they found was for this reservation
+  status.admission.reset();
+  SetUnadmitted(status, reason, message, generation, now);
+}
+
 bool SyncCheckStates(api::WorkloadStatus& status, const std::vector<std::string>& required,
                      WallTime now) {
   const auto is_required = [&](const AdmissionCheckState& check) {

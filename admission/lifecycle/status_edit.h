@@ -15,6 +15,10 @@ bool SetStatusCondition(api::WorkloadStatus& status, const char* type, api::Cond
                         WallTime now);
 bool RemoveStatusCondition(api::WorkloadStatus& status, const char* type);
 
+// A reservation that was never admitted is given back, without an eviction: nothing has to stop.
+void GiveReservationBack(api::WorkloadStatus& status, const char* reason,
+                         const std::string& message, std::int64_t generation, WallTime now);
+
 // Exactly the required checks, new ones Pending, others gone.
 bool SyncCheckStates(api::WorkloadStatus& status, const std::vector<std::string>& required,
                      WallTime now);

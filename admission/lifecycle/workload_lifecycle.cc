@@ -178,22 +178,27 @@ std::string Planner::ChecksIn(CheckState state, const char* word) const {
          " state: " + Join(texts, "; ");
 }
 
-// Hold lets admitted workloads run to their end; HoldAndDrain stops them too.
+// Hold lets admitted workloads run to their end; HoldAndDrain stops them too. Reservations that are
+// not admitted yet go back at once, also where a queue is about to go.
 bool Planner::FollowStops() {
   const bool admitted = IsTrue(status_.conditions, api::kAdmitted);
-  const auto stops = [&](const QueueFacts& queue) {
-    return queue.exists && (queue.stop_policy == StopPolicy::kHoldAndDrain ||
-                            (queue.stop_policy == StopPolicy::kHold && !admitted));
+  const auto follow = [&](const QueueFacts& queue, const std::string& kind, const char* reason) {
+    if (admitted) {
+      if (!queue.exists || queue.stop_policy != StopPolicy::kHoldAndDrain) return false;
+      EvictNow({reason, "The " + kind + " is stopped", ""});
+      return true;
+    }
+    const bool gone = !queue.exists || queue.deleting;
+    if (!gone && queue.stop_policy == StopPolicy::kNone) return false;
+    GiveReservationBack(
+        status_, gone ? api::kMisconfigured : api::kSuspended,
+        kind + " " + queue.name + (gone ? " is terminating or missing" : " is stopped"),
+        workload_.meta.generation, now_);
+    changed_ = true;
+    return true;
   };
-  if (stops(in_.cluster_queue)) {
-    EvictNow({api::kClusterQueueStopped, "The ClusterQueue is stopped", ""});
-    return true;
-  }
-  if (stops(in_.local_queue)) {
-    EvictNow({api::kLocalQueueStopped, "The LocalQueue is stopped", ""});
-    return true;
-  }
-  return false;
+  return follow(in_.local_queue, "LocalQueue", api::kLocalQueueStopped) ||
+         follow(in_.cluster_queue, "ClusterQueue", api::kClusterQueueStopped);
 }
 
 void Planner::SyncAdmitted() {

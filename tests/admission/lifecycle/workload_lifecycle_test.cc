@@ -192,7 +192,39 @@ TEST_F(LifecycleTest, HoldDropsReservationsAndSparesWhatRuns) {
 TEST_F(LifecycleTest, HoldOfALocalQueueDropsAReservation) {
   Reserve({"a"});
   situation_.local_queue.stop_policy = api::StopPolicy::kHold;
-  EXPECT_THAT(Step(), ElementsAre("EvictedDueToLocalQueueStopped"));
+  EXPECT_THAT(Step(), IsEmpty()) << "nothing ran, so nothing is evicted";
+  EXPECT_FALSE(workload_.status.admission.has_value());
+  EXPECT_EQ(ReasonOf(api::kQuotaReserved), "Suspended");
+  EXPECT_EQ(MessageOf(api::kQuotaReserved), "LocalQueue lq is stopped");
+  EXPECT_EQ(ReasonOf(api::kAdmitted), "NoReservation");
+  EXPECT_EQ(FindCondition(workload_.status.conditions, api::kEvicted), nullptr);
+  situation_.local_queue.stop_policy = api::StopPolicy::kNone;
+  EXPECT_EQ(FindCondition(workload_.status.conditions, api::kRequeued), nullptr)
+      << "it needs nobody to come back";
+}
+
+TEST_F(LifecycleTest, ReservationsGoBackWhereAQueueIsAboutToGo) {
+  struct Row {
+    bool local;
+    bool exists;
+    const char* message;
+  };
+  for (const Row& row : {Row{true, false, "LocalQueue lq is terminating or missing"},
+                         Row{true, true, "LocalQueue lq is terminating or missing"},
+                         Row{false, true, "ClusterQueue cq is terminating or missing"}}) {
+    workload_.status = {};
+    situation_.local_queue = {.name = "lq", .exists = true, .active = true};
+    situation_.cluster_queue = {.name = "cq", .exists = true, .active = true};
+    Reserve({"a"});
+    Check(0).state = CheckState::kPending;
+    QueueFacts& queue = row.local ? situation_.local_queue : situation_.cluster_queue;
+    queue.exists = row.exists;
+    queue.deleting = true;
+    Step();
+    EXPECT_FALSE(workload_.status.admission.has_value()) << row.message;
+    EXPECT_EQ(ReasonOf(api::kQuotaReserved), "Misconfigured");
+    EXPECT_EQ(MessageOf(api::kQuotaReserved), row.message);
+  }
 }
 
 TEST_F(LifecycleTest, ExecutionTimeAddsUpOverAdmissions) {
