@@ -163,12 +163,15 @@ struct SparedCandidate {
     kNeedsNoBorrowing,    // may only go if the preemptor does not borrow
     kFairShare,           // the fair-sharing rules protect it
     kNotNeeded,           // put back: it fits without
+    kPolicy,              // the queue's preemption policy does not reach it
   };
   WorkloadId workload = queue::kNoNode;
   Cause cause = Cause::kNotNeeded;
 };
 
 inline constexpr std::size_t kMaxSpared = 8;
+// Of these at most so many that only the policy spares: they say least.
+inline constexpr std::size_t kMaxSparedByPolicy = 4;
 using SparedCandidates = SmallVector<SparedCandidate, kMaxSpared>;
 
 enum class Outcome : std::uint8_t {

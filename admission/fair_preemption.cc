@@ -13,6 +13,8 @@ void PreemptionSearch::CollectFair() {
     for (const Reservation* reservation : queue.reservations) {
       if (PolicyAllows(*reservation, policy) && Contests(*reservation) && !Excluded(*reservation)) {
         fair_candidates_.push_back(reservation);
+      } else {
+        SpareByPolicy(*reservation);
       }
     }
   };

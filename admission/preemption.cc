@@ -54,6 +54,14 @@ void PreemptionSearch::Spare(const Reservation& candidate, SparedCandidate::Caus
   spared_->push_back({candidate.workload, cause});
 }
 
+void PreemptionSearch::SpareByPolicy(const Reservation& other) {
+  if (spared_ == nullptr || spared_->size() >= kMaxSparedByPolicy || Excluded(other) ||
+      !Contests(other)) {
+    return;
+  }
+  spared_->push_back({other.workload, SparedCandidate::Cause::kPolicy});
+}
+
 void PreemptionSearch::Take(const Reservation& reservation) { state_.TakeOut(reservation); }
 
 void PreemptionSearch::GiveBack(const Reservation& reservation) { state_.PutBack(reservation); }
@@ -107,7 +115,11 @@ void PreemptionSearch::CollectQueue(ClusterQueueId queue, NodeId subtree, bool a
                                     std::vector<Candidate>& candidates) {
   for (const Reservation* reservation : state_.queue(queue).reservations) {
     const Variant variant = Classify(*reservation, advantage);
-    if (variant != Variant::kNever) candidates.push_back({reservation, subtree, variant});
+    if (variant == Variant::kNever) {
+      SpareByPolicy(*reservation);
+    } else {
+      candidates.push_back({reservation, subtree, variant});
+    }
   }
 }
 

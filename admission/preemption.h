@@ -93,6 +93,8 @@ class PreemptionSearch {
   bool WithinNominal(NodeId node) const;
   bool WorkloadFits(Borrowing borrowing) const;
   void Spare(const Reservation& candidate, SparedCandidate::Cause cause);
+  // One that was no candidate: noted where nothing but the policy keeps it from being one.
+  void SpareByPolicy(const Reservation& other);
   void PutBackUnneeded(PreemptionTargets& targets, Borrowing borrowing);
   void Take(const Reservation& reservation);
   void GiveBack(const Reservation& reservation);

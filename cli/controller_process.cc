@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "cli/controller_set.h"
+#include "cli/version.h"
 #include "kube/runtime/controller_program.h"
 #include "net/io_pool.h"
 #include "webhook/controller/ca_injector.h"
@@ -80,8 +81,15 @@ Status Process::OpenProgram() {
 }
 
 void Process::MakeControllers() {
+  kube::Metrics& metrics = program_->metrics();
+  metrics.DeclareGauge("kueue_build_info", "The program, with the API that it speaks");
+  metrics.SetGauge("kueue_build_info",
+                   {{"git_version", std::string("berth-") + kVersion}, {"compiler", __VERSION__}},
+                   1);
+  // One that does not lead runs no controllers, and has nothing to show.
+  metrics.SetCommonLabels({{"replica_role", options_.leader_election ? "leader" : "standalone"}});
   controllers_ = std::make_unique<ControllerSet>(program_->manager(), clock_, program_->events(),
-                                                 program_->metrics(), options_.configuration);
+                                                 metrics, options_.configuration);
 }
 
 Status Process::OpenWebhooks() {

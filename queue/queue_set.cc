@@ -397,6 +397,10 @@ QueueSet::QueueView QueueSet::View(ClusterQueueId queue) const {
   return {entry(queue).pending->Active(), entry(queue).pending->Inadmissible()};
 }
 
+std::int64_t QueueSet::ActiveCount(ClusterQueueId queue) const {
+  return entry(queue).pending->active_count();
+}
+
 std::int64_t QueueSet::PendingCount(ClusterQueueId queue) const {
   const PendingQueue& pending = *entry(queue).pending;
   return pending.active_count() + pending.waiting_count();

@@ -122,6 +122,7 @@ class QueueSet {
     std::vector<WorkloadId> inadmissible;  // in the order they would have
   };
   QueueView View(ClusterQueueId queue) const;
+  std::int64_t ActiveCount(ClusterQueueId queue) const;   // compete for the head
   std::int64_t PendingCount(ClusterQueueId queue) const;  // heads in flight not included
   bool IsQueued(WorkloadId workload) const;
   bool IsInadmissible(WorkloadId workload) const;  // queued, and not competing for the head

@@ -1,7 +1,6 @@
 #include "admission/controller/admission_controllers.h"
 
-#include <array>
-#include <cstdio>
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "admission/controller/pending_notes.h"
 #include "admission/controller/queue_reconcilers.h"
 #include "admission/controller/scheduler_loop.h"
+#include "admission/controller/standing.h"
 #include "admission/controller/topology_feed.h"
 #include "admission/controller/workload_reconciler.h"
 #include "admission/controller/workload_tally.h"
@@ -53,8 +53,10 @@ struct AdmissionControllers::Impl {
   QueueLookup MakeLookup() const;
   QueueReconcilerParts MakeQueueParts();
   QueueStanding StandingOf(const std::string& name);
-  std::optional<api::ConsumedUsage> UsageHistoryOf(const api::ObjectKey& local_queue);
   std::optional<std::int64_t> CohortShare(const std::string& name);
+  void ShowClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status);
+  void ShowCohort(const std::string& name);
+  std::string ClusterQueueOf(const api::Workload& workload) const;
   void AddIndexes();
   void WatchWorkloads();
   void WatchLocalQueues();
@@ -83,6 +85,8 @@ struct AdmissionControllers::Impl {
   kube::Informer<api::Topology>& topologies;
 
   const bool fair_sharing;
+  const bool keeps_resources;
+  QueueMetrics queue_metrics;
   AdmissionMetrics metrics;
   Scheduler scheduler;
   WorkloadTally tally;
@@ -122,8 +126,12 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
       checks(manager.InformerFor<api::AdmissionCheck>()),
       topologies(manager.InformerFor<api::Topology>()),
       fair_sharing(options.scheduler.fair_sharing.has_value()),
-      metrics(the_metrics),
+      keeps_resources(options.metrics.cluster_queue_resources),
+      queue_metrics(the_metrics, options.metrics),
+      metrics(the_metrics, queue_metrics,
+              [this](const std::string& name) { return PlaceOf(scheduler, name).cohorts; }),
       scheduler(WithListing(options.scheduler)),
+      tally(keeps_resources ? WorkloadTally::Requests::kKept : WorkloadTally::Requests::kNotKept),
       writer(manager.client(), workloads),
       notes(workloads, writer, the_events, clock, manager.executor()),
       loop({manager, scheduler, writer, notes, the_events, clock, metrics}),
@@ -193,37 +201,23 @@ QueueLookup AdmissionControllers::Impl::MakeLookup() const {
 }
 
 QueueReconcilerParts AdmissionControllers::Impl::MakeQueueParts() {
-  return {manager.client(),
-          cluster_queues,
-          local_queues,
-          tally,
-          clock,
-          [this](const std::string& name) { return StandingOf(name); },
-          [this](const api::ObjectKey& key) { return UsageHistoryOf(key); },
-          scheduler.config().admission_fair_sharing
-              ? scheduler.config().admission_fair_sharing->sampling_interval
-              : Duration{},
-          [this](const api::ClusterQueue& queue, const api::QueueStatus& status) {
-            metrics.SetClusterQueue(queue, status);
-          },
-          [this](const api::LocalQueue& queue, const api::QueueStatus& status) {
-            metrics.SetLocalQueue(queue, status);
-          }};
-}
-
-std::optional<api::ConsumedUsage> AdmissionControllers::Impl::UsageHistoryOf(
-    const api::ObjectKey& local_queue) {
-  const auto history = scheduler.SampleUsage(local_queue, clock.Now());
-  if (!history) return std::nullopt;
-  api::ConsumedUsage usage{{}, CutToSeconds(history->last_update)};
-  for (const auto& [resource, amount] : history->consumed) {
-    std::array<char, 64> text{};
-    // As fine as a quantity goes; of bytes nobody wants to know thousandths of a millionth.
-    std::snprintf(text.data(), text.size(), amount < 1e6 ? "%.9f" : "%.0f", amount);
-    const Result<api::Quantity> quantity = api::Quantity::Parse(text.data());
-    if (quantity && !quantity->zero()) usage.consumed[resource] = *quantity;
-  }
-  return usage;
+  return {
+      manager.client(),
+      cluster_queues,
+      local_queues,
+      tally,
+      clock,
+      [this](const std::string& name) { return StandingOf(name); },
+      [this](const api::ObjectKey& key) { return ConsumedUsageOf(scheduler, key, clock.Now()); },
+      scheduler.config().admission_fair_sharing
+          ? scheduler.config().admission_fair_sharing->sampling_interval
+          : Duration{},
+      [this](const api::ClusterQueue& queue, const api::QueueStatus& status) {
+        ShowClusterQueue(queue, status);
+      },
+      [this](const api::LocalQueue& queue, const api::QueueStatus& status) {
+        queue_metrics.SetLocalQueue(queue, status);
+      }};
 }
 
 QueueStanding AdmissionControllers::Impl::StandingOf(const std::string& name) {
@@ -235,6 +229,41 @@ QueueStanding AdmissionControllers::Impl::StandingOf(const std::string& name) {
     share = scheduler.WeightedShareOf(queue.node);
   }
   return {queue.active(), queue.ActiveReason(), queue.ActiveMessage(), share};
+}
+
+void AdmissionControllers::Impl::ShowClusterQueue(const api::ClusterQueue& queue,
+                                                  const api::QueueStatus& status) {
+  const std::string& name = queue.meta.name;
+  std::vector<std::string> touched = queue_metrics.CohortsOf(name);
+  const QueuePlace place = PlaceOf(scheduler, name);
+  queue_metrics.SetClusterQueue(queue, status, place);
+  if (keeps_resources) {
+    api::ResourceAmounts pending;
+    for (const auto& local : local_queues.ByIndex(kByClusterQueue, name)) {
+      for (const auto& [resource, amount] : tally.LocalQueue(local->meta.key()).pending_requests) {
+        pending[resource] = api::AddAmounts(pending[resource], amount);
+      }
+    }
+    queue_metrics.SetPending(name, pending);
+  }
+  touched.insert(touched.end(), place.cohorts.begin(), place.cohorts.end());
+  std::sort(touched.begin(), touched.end());
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  for (const std::string& cohort : touched) ShowCohort(cohort);
+}
+
+void AdmissionControllers::Impl::ShowCohort(const std::string& name) {
+  std::optional<CohortStanding> standing = StandingOfCohort(scheduler, name);
+  if (!standing) return queue_metrics.RemoveCohort(name);
+  standing->weighted_share = CohortShare(name);
+  queue_metrics.SetCohort(name, *standing);
+}
+
+// That holds its quota, else that it waits for.
+std::string AdmissionControllers::Impl::ClusterQueueOf(const api::Workload& workload) const {
+  if (workload.status.admission) return workload.status.admission->cluster_queue;
+  const auto local = local_queues.Get({workload.meta.namespace_name, workload.spec.queue_name});
+  return local == nullptr ? "" : local->cluster_queue;
 }
 
 std::optional<std::int64_t> AdmissionControllers::Impl::CohortShare(const std::string& name) {
@@ -270,12 +299,10 @@ void AdmissionControllers::Impl::WatchWorkloads() {
         cluster_queue_controller.Add({"", queue->cluster_queue});
       }
     }
+    const api::Workload& some = after != nullptr ? *after : *before;
+    metrics.OnChange(before, after, ClusterQueueOf(some), clock.Now());
     if (after == nullptr) return;
     workload_controller.Add(after->meta.key());
-    const bool finished = api::IsTrue(after->status.conditions, api::kFinished);
-    if (before != nullptr && finished && !api::IsTrue(before->status.conditions, api::kFinished)) {
-      metrics.OnFinished(*after);
-    }
   };
   workloads.AddHandler(
       {.on_add = [changed](const auto& object) { changed(nullptr, object.get()); },
@@ -311,7 +338,7 @@ void AdmissionControllers::Impl::WatchLocalQueues() {
                                [=, this](const auto& queue) {
                                  touch(*queue);
                                  touch_workloads(*queue);
-                                 metrics.RemoveLocalQueue(queue->meta.key());
+                                 queue_metrics.RemoveLocalQueue(queue->meta.key());
                                }});
 }
 
@@ -348,7 +375,9 @@ void AdmissionControllers::Impl::WatchClusterQueues() {
              cluster_queue_controller.Add(queue->meta.key());
              AddWorkloadsOf(*queue);
              AddDeletedUsed();
-             metrics.RemoveClusterQueue(queue->meta.name);
+             const std::vector<std::string> above = queue_metrics.CohortsOf(queue->meta.name);
+             queue_metrics.RemoveClusterQueue(queue->meta.name);
+             for (const std::string& cohort : above) ShowCohort(cohort);
            }});
 }
 

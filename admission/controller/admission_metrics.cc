@@ -1,7 +1,6 @@
 #include "admission/controller/admission_metrics.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <vector>
 
@@ -11,8 +10,6 @@ namespace berth::admission {
 namespace {
 
 using kube::MetricLabels;
-
-constexpr std::array<const char*, 2> kStatuses{"active", "pending"};
 
 // Exponential buckets, as Kueue's: from one second to about three hours.
 std::vector<double> WaitBuckets() {
@@ -29,32 +26,54 @@ MetricLabels QueueLabels(const api::Workload& workload, const std::string& clust
   return {{"cluster_queue", cluster_queue}, {"priority_class", PriorityClassOf(workload)}};
 }
 
+// What lies beneath the last eviction for `reason`.
+std::string CauseOfLast(const api::WorkloadStatus& status, const std::string& reason) {
+  for (auto it = status.evictions.rbegin(); it != status.evictions.rend(); ++it) {
+    if (it->reason == reason) return it->underlying_cause;
+  }
+  return "";
+}
+
 }  // namespace
 
-AdmissionMetrics::AdmissionMetrics(kube::Metrics& metrics) : metrics_(metrics) {
+AdmissionMetrics::AdmissionMetrics(kube::Metrics& metrics, const QueueMetrics& queues,
+                                   CohortsOf cohorts_of)
+    : metrics_(metrics), queues_(queues), cohorts_of_(std::move(cohorts_of)) {
   metrics_.DeclareCounter("kueue_admission_attempts_total",
                           "Attempts to admit workloads; one attempt may cover several queues");
   metrics_.DeclareHistogram("kueue_admission_attempt_duration_seconds",
                             "Latency of an admission attempt",
                             {0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5});
   for (const char* name : {"kueue_quota_reserved_workloads_total", "kueue_admitted_workloads_total",
-                           "kueue_evicted_workloads_total", "kueue_preempted_workloads_total",
-                           "kueue_finished_workloads_total"}) {
+                           "kueue_evicted_workloads_total", "kueue_evicted_workloads_once_total",
+                           "kueue_preempted_workloads_total", "kueue_finished_workloads_total"}) {
     metrics_.DeclareCounter(name, "Workloads, per ClusterQueue");
   }
   for (const char* name :
+       {"kueue_local_queue_quota_reserved_workloads_total",
+        "kueue_local_queue_admitted_workloads_total", "kueue_local_queue_evicted_workloads_total",
+        "kueue_local_queue_finished_workloads_total"}) {
+    metrics_.DeclareCounter(name, "Workloads, per LocalQueue");
+  }
+  metrics_.DeclareCounter("kueue_cohort_subtree_admitted_workloads_total",
+                          "Workloads admitted below a cohort");
+  for (const char* name :
        {"kueue_quota_reserved_wait_time_seconds", "kueue_admission_wait_time_seconds",
-        "kueue_admission_checks_wait_time_seconds", "kueue_execution_time_seconds"}) {
+        "kueue_admission_checks_wait_time_seconds", "kueue_execution_time_seconds",
+        "kueue_ready_wait_time_seconds", "kueue_admitted_until_ready_wait_time_seconds",
+        "kueue_pods_ready_to_evicted_time_seconds", "kueue_workload_eviction_latency_seconds"}) {
     metrics_.DeclareHistogram(name, "Time of workloads, per ClusterQueue", WaitBuckets());
   }
   for (const char* name :
-       {"kueue_pending_workloads", "kueue_reserving_active_workloads",
-        "kueue_admitted_active_workloads", "kueue_cluster_queue_status",
-        "kueue_cluster_queue_weighted_share", "kueue_local_queue_pending_workloads",
-        "kueue_local_queue_reserving_active_workloads",
-        "kueue_local_queue_admitted_active_workloads", "kueue_local_queue_status"}) {
-    metrics_.DeclareGauge(name, "State of a queue");
+       {"kueue_local_queue_quota_reserved_wait_time_seconds",
+        "kueue_local_queue_admission_wait_time_seconds",
+        "kueue_local_queue_admission_checks_wait_time_seconds",
+        "kueue_local_queue_execution_time_seconds", "kueue_local_queue_ready_wait_time_seconds",
+        "kueue_local_queue_admitted_until_ready_wait_time_seconds"}) {
+    metrics_.DeclareHistogram(name, "Time of workloads, per LocalQueue", WaitBuckets());
   }
+  metrics_.DeclareGauge("kueue_unadmitted_workloads", "Workloads without quota, by reason");
+  metrics_.DeclareGauge("kueue_finished_workloads", "Finished workloads that still exist");
 }
 
 void AdmissionMetrics::OnCycle(bool progress, Duration span) {
@@ -68,40 +87,81 @@ void AdmissionMetrics::OnAdmissionFailed() {
   metrics_.Increment("kueue_admission_attempts_total", {{"result", "failed"}});
 }
 
+void AdmissionMetrics::IncrementLocal(const char* name, const api::Workload& workload,
+                                      MetricLabels labels) {
+  const api::ObjectKey key{workload.meta.namespace_name, workload.spec.queue_name};
+  if (!queues_.Exposes(key)) return;
+  labels.erase("cluster_queue");
+  labels["name"] = key.name;
+  labels["namespace"] = key.namespace_name;
+  metrics_.Increment(name, labels);
+}
+
+void AdmissionMetrics::ObserveLocal(const char* name, const api::Workload& workload,
+                                    std::int64_t seconds) {
+  const api::ObjectKey key{workload.meta.namespace_name, workload.spec.queue_name};
+  if (!queues_.Exposes(key)) return;
+  metrics_.Observe(name,
+                   {{"name", key.name},
+                    {"namespace", key.namespace_name},
+                    {"priority_class", PriorityClassOf(workload)}},
+                   static_cast<double>(seconds));
+}
+
 void AdmissionMetrics::OnQuotaReserved(const api::Workload& workload,
                                        const std::string& cluster_queue,
                                        std::int64_t waited_seconds) {
   const MetricLabels labels = QueueLabels(workload, cluster_queue);
   metrics_.Increment("kueue_quota_reserved_workloads_total", labels);
+  IncrementLocal("kueue_local_queue_quota_reserved_workloads_total", workload, labels);
   metrics_.Observe("kueue_quota_reserved_wait_time_seconds", labels,
                    static_cast<double>(waited_seconds));
+  ObserveLocal("kueue_local_queue_quota_reserved_wait_time_seconds", workload, waited_seconds);
 }
 
 void AdmissionMetrics::OnAdmitted(const api::Workload& workload, const std::string& cluster_queue,
                                   std::int64_t waited_seconds, std::int64_t checks_seconds) {
   const MetricLabels labels = QueueLabels(workload, cluster_queue);
   metrics_.Increment("kueue_admitted_workloads_total", labels);
+  IncrementLocal("kueue_local_queue_admitted_workloads_total", workload, labels);
+  for (const std::string& cohort : cohorts_of_(cluster_queue)) {
+    metrics_.Increment("kueue_cohort_subtree_admitted_workloads_total",
+                       {{"cohort", cohort}, {"priority_class", PriorityClassOf(workload)}});
+  }
   metrics_.Observe("kueue_admission_wait_time_seconds", labels,
                    static_cast<double>(waited_seconds));
+  ObserveLocal("kueue_local_queue_admission_wait_time_seconds", workload, waited_seconds);
   metrics_.Observe("kueue_admission_checks_wait_time_seconds", labels,
                    static_cast<double>(checks_seconds));
+  ObserveLocal("kueue_local_queue_admission_checks_wait_time_seconds", workload, checks_seconds);
 }
 
-void AdmissionMetrics::CountEviction(const api::Workload& workload,
-                                     const std::string& cluster_queue, const std::string& reason,
-                                     const std::string& cause) {
-  metrics_.Increment("kueue_evicted_workloads_total",
-                     {{"cluster_queue", cluster_queue},
-                      {"reason", reason},
-                      {"underlying_cause", cause},
-                      {"priority_class", PriorityClassOf(workload)}});
+void AdmissionMetrics::CountEviction(const api::Workload& before, const std::string& cluster_queue,
+                                     const std::string& reason, const std::string& cause,
+                                     WallTime now) {
+  const MetricLabels labels{{"cluster_queue", cluster_queue},
+                            {"reason", reason},
+                            {"underlying_cause", cause},
+                            {"priority_class", PriorityClassOf(before)}};
+  metrics_.Increment("kueue_evicted_workloads_total", labels);
+  IncrementLocal("kueue_local_queue_evicted_workloads_total", before, labels);
+  const auto& evictions = before.status.evictions;
+  const bool again = std::any_of(evictions.begin(), evictions.end(), [&](const auto& eviction) {
+    return eviction.reason == reason && eviction.underlying_cause == cause;
+  });
+  if (!again) metrics_.Increment("kueue_evicted_workloads_once_total", labels);
+  const api::Condition* ready = api::FindCondition(before.status.conditions, api::kPodsReady);
+  if (ready == nullptr || ready->status != api::ConditionStatus::kTrue) return;
+  metrics_.Observe(
+      "kueue_pods_ready_to_evicted_time_seconds",
+      {{"cluster_queue", cluster_queue}, {"reason", reason}, {"underlying_cause", cause}},
+      static_cast<double>(WaitSeconds(ready->last_transition_time, now)));
 }
 
-void AdmissionMetrics::OnPreempted(const api::Workload& workload,
-                                   const std::string& preempting_queue, const std::string& reason) {
-  const std::string queue =
-      workload.status.admission ? workload.status.admission->cluster_queue : "";
-  CountEviction(workload, queue, "Preempted", reason);
+void AdmissionMetrics::OnPreempted(const api::Workload& before, const std::string& preempting_queue,
+                                   const std::string& reason, WallTime now) {
+  const std::string queue = before.status.admission ? before.status.admission->cluster_queue : "";
+  CountEviction(before, queue, "Preempted", reason, now);
   metrics_.Increment("kueue_preempted_workloads_total",
                      {{"preempting_cluster_queue", preempting_queue}, {"reason", reason}});
 }
@@ -115,7 +175,7 @@ void AdmissionMetrics::OnPlan(const api::Workload& before, const WorkloadPlan& p
   };
   if (turned_true(api::kEvicted) && !queue.empty()) {
     const api::Condition* evicted = api::FindCondition(plan.status->conditions, api::kEvicted);
-    CountEviction(before, queue, evicted->reason, "");
+    CountEviction(before, queue, evicted->reason, CauseOfLast(*plan.status, evicted->reason), now);
   }
   if (!turned_true(api::kAdmitted)) return;
   const api::Condition* reserved =
@@ -128,55 +188,82 @@ void AdmissionMetrics::OnFinished(const api::Workload& workload) {
   if (!workload.status.admission) return;
   const MetricLabels labels = QueueLabels(workload, workload.status.admission->cluster_queue);
   metrics_.Increment("kueue_finished_workloads_total", labels);
+  IncrementLocal("kueue_local_queue_finished_workloads_total", workload, labels);
   const api::Condition* admitted = api::FindCondition(workload.status.conditions, api::kAdmitted);
   const api::Condition* finished = api::FindCondition(workload.status.conditions, api::kFinished);
   if (admitted == nullptr || finished == nullptr) return;
-  metrics_.Observe("kueue_execution_time_seconds", labels,
-                   static_cast<double>(WaitSeconds(admitted->last_transition_time,
-                                                   finished->last_transition_time)));
+  const std::int64_t ran =
+      WaitSeconds(admitted->last_transition_time, finished->last_transition_time);
+  metrics_.Observe("kueue_execution_time_seconds", labels, static_cast<double>(ran));
+  ObserveLocal("kueue_local_queue_execution_time_seconds", workload, ran);
 }
 
-void AdmissionMetrics::SetClusterQueue(const api::ClusterQueue& queue,
-                                       const api::QueueStatus& status) {
-  const std::string& name = queue.meta.name;
-  const bool active = api::IsTrue(status.conditions, api::kActive);
-  metrics_.SetGauge("kueue_pending_workloads", {{"cluster_queue", name}, {"status", "active"}},
-                    active ? status.pending_workloads : 0);
-  metrics_.SetGauge("kueue_pending_workloads",
-                    {{"cluster_queue", name}, {"status", "inadmissible"}},
-                    active ? 0 : status.pending_workloads);
-  metrics_.SetGauge("kueue_reserving_active_workloads", {{"cluster_queue", name}},
-                    status.reserving_workloads);
-  metrics_.SetGauge("kueue_admitted_active_workloads", {{"cluster_queue", name}},
-                    status.admitted_workloads);
-  for (const char* word : kStatuses) {
-    metrics_.SetGauge("kueue_cluster_queue_status", {{"cluster_queue", name}, {"status", word}},
-                      (std::string(word) == "active") == active ? 1 : 0);
+void AdmissionMetrics::OnPodsReady(const api::Workload& workload) {
+  const auto& conditions = workload.status.conditions;
+  const api::Condition* admitted = api::FindCondition(conditions, api::kAdmitted);
+  if (!workload.status.admission || admitted == nullptr) return;
+  const WallTime ready = api::FindCondition(conditions, api::kPodsReady)->last_transition_time;
+  const MetricLabels labels = QueueLabels(workload, workload.status.admission->cluster_queue);
+  const std::int64_t waited = WaitSeconds(QueuedSince(workload), ready);
+  const std::int64_t since_admission = WaitSeconds(admitted->last_transition_time, ready);
+  metrics_.Observe("kueue_ready_wait_time_seconds", labels, static_cast<double>(waited));
+  metrics_.Observe("kueue_admitted_until_ready_wait_time_seconds", labels,
+                   static_cast<double>(since_admission));
+  ObserveLocal("kueue_local_queue_ready_wait_time_seconds", workload, waited);
+  ObserveLocal("kueue_local_queue_admitted_until_ready_wait_time_seconds", workload,
+               since_admission);
+}
+
+void AdmissionMetrics::CountUnadmitted(const api::Workload& workload,
+                                       const std::string& cluster_queue, int sign) {
+  const auto& conditions = workload.status.conditions;
+  const api::Condition* reserved = api::FindCondition(conditions, api::kQuotaReserved);
+  if (reserved == nullptr || reserved->status == api::ConditionStatus::kTrue ||
+      api::IsTrue(conditions, api::kFinished)) {
+    return;
   }
-  if (status.weighted_share) {
-    metrics_.SetGauge("kueue_cluster_queue_weighted_share",
-                      {{"cluster_queue", name}, {"cohort", queue.spec.cohort_name}},
-                      static_cast<double>(*status.weighted_share));
+  std::int64_t& count = unadmitted_[{cluster_queue, reserved->reason}];
+  count += sign;
+  metrics_.SetGauge(
+      "kueue_unadmitted_workloads",
+      {{"cluster_queue", cluster_queue}, {"reason", reserved->reason}, {"underlying_cause", ""}},
+      static_cast<double>(count));
+}
+
+void AdmissionMetrics::CountFinished(const api::Workload& workload, int sign) {
+  if (!workload.status.admission || !api::IsTrue(workload.status.conditions, api::kFinished)) {
+    return;
   }
+  const std::string& queue = workload.status.admission->cluster_queue;
+  std::int64_t& count = finished_[queue];
+  count += sign;
+  metrics_.SetGauge("kueue_finished_workloads", {{"cluster_queue", queue}},
+                    static_cast<double>(count));
 }
 
-void AdmissionMetrics::RemoveClusterQueue(const std::string& name) {
-  metrics_.Remove({{"cluster_queue", name}});
-}
-
-void AdmissionMetrics::SetLocalQueue(const api::LocalQueue& queue, const api::QueueStatus& status) {
-  const MetricLabels labels{{"name", queue.meta.name}, {"namespace", queue.meta.namespace_name}};
-  metrics_.SetGauge("kueue_local_queue_pending_workloads", labels, status.pending_workloads);
-  metrics_.SetGauge("kueue_local_queue_reserving_active_workloads", labels,
-                    status.reserving_workloads);
-  metrics_.SetGauge("kueue_local_queue_admitted_active_workloads", labels,
-                    status.admitted_workloads);
-  metrics_.SetGauge("kueue_local_queue_status", labels,
-                    api::IsTrue(status.conditions, api::kActive) ? 1 : 0);
-}
-
-void AdmissionMetrics::RemoveLocalQueue(const api::ObjectKey& key) {
-  metrics_.Remove({{"name", key.name}, {"namespace", key.namespace_name}});
+void AdmissionMetrics::OnChange(const api::Workload* before, const api::Workload* after,
+                                const std::string& cluster_queue, WallTime now) {
+  if (before != nullptr) CountUnadmitted(*before, cluster_queue, -1);
+  if (after != nullptr) CountUnadmitted(*after, cluster_queue, 1);
+  if (before != nullptr) CountFinished(*before, -1);
+  if (after != nullptr) CountFinished(*after, 1);
+  if (before == nullptr || after == nullptr) return;
+  const auto turned_true = [&](const char* type) {
+    return api::IsTrue(after->status.conditions, type) &&
+           !api::IsTrue(before->status.conditions, type);
+  };
+  if (turned_true(api::kFinished)) OnFinished(*after);
+  if (turned_true(api::kPodsReady)) OnPodsReady(*after);
+  const api::Condition* evicted = api::FindCondition(before->status.conditions, api::kEvicted);
+  const bool released = api::IsTrue(before->status.conditions, api::kQuotaReserved) &&
+                        !api::IsTrue(after->status.conditions, api::kQuotaReserved);
+  if (released && before->status.admission && evicted != nullptr &&
+      evicted->status == api::ConditionStatus::kTrue) {
+    metrics_.Observe(
+        "kueue_workload_eviction_latency_seconds",
+        {{"cluster_queue", before->status.admission->cluster_queue}, {"reason", evicted->reason}},
+        static_cast<double>(WaitSeconds(evicted->last_transition_time, now)));
+  }
 }
 
 }  // namespace berth::admission

@@ -3,8 +3,13 @@
 // Threads: as kube::Metrics. Source: Kueue pkg/metrics.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "admission/controller/queue_metrics.h"
 #include "admission/controller/workload_tally.h"
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "api/queues.h"
@@ -16,7 +21,11 @@ namespace berth::admission {
 
 class AdmissionMetrics {
  public:
-  explicit AdmissionMetrics(kube::Metrics& metrics);
+  // The cohorts above a ClusterQueue, up to the root.
+  using CohortsOf = std::function<std::vector<std::string>(const std::string& cluster_queue)>;
+
+  // `queues` says which LocalQueues have metrics of their own, and outlives this object.
+  AdmissionMetrics(kube::Metrics& metrics, const QueueMetrics& queues, CohortsOf cohorts_of);
 
   void OnCycle(bool progress, Duration span);
   void OnAdmissionFailed();
@@ -24,22 +33,30 @@ class AdmissionMetrics {
                        std::int64_t waited_seconds);
   void OnAdmitted(const api::Workload& workload, const std::string& cluster_queue,
                   std::int64_t waited_seconds, std::int64_t checks_seconds);
-  void OnPreempted(const api::Workload& workload, const std::string& preempting_queue,
-                   const std::string& reason);
+  void OnPreempted(const api::Workload& before, const std::string& preempting_queue,
+                   const std::string& reason, WallTime now);
   // What a plan of the lifecycle wrote.
   void OnPlan(const api::Workload& before, const WorkloadPlan& plan, WallTime now);
-  void OnFinished(const api::Workload& workload);
-
-  void SetClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status);
-  void RemoveClusterQueue(const std::string& name);
-  void SetLocalQueue(const api::LocalQueue& queue, const api::QueueStatus& status);
-  void RemoveLocalQueue(const api::ObjectKey& key);
+  // Whatever else shows in the objects themselves; either may be null.
+  void OnChange(const api::Workload* before, const api::Workload* after,
+                const std::string& cluster_queue, WallTime now);
 
  private:
-  void CountEviction(const api::Workload& workload, const std::string& cluster_queue,
-                     const std::string& reason, const std::string& cause);
+  void CountEviction(const api::Workload& before, const std::string& cluster_queue,
+                     const std::string& reason, const std::string& cause, WallTime now);
+  void CountUnadmitted(const api::Workload& workload, const std::string& cluster_queue, int sign);
+  void CountFinished(const api::Workload& workload, int sign);
+  void OnFinished(const api::Workload& workload);
+  void OnPodsReady(const api::Workload& workload);
+  // The twin of a metric of the ClusterQueue, where the LocalQueue has metrics.
+  void IncrementLocal(const char* name, const api::Workload& workload, kube::MetricLabels labels);
+  void ObserveLocal(const char* name, const api::Workload& workload, std::int64_t seconds);
 
   kube::Metrics& metrics_;
+  const QueueMetrics& queues_;
+  CohortsOf cohorts_of_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> unadmitted_;  // queue, reason
+  std::map<std::string, std::int64_t> finished_;
 };
 
 }  // namespace berth::admission

@@ -25,16 +25,51 @@ bool IsAboutAmounts(const Obstacle& obstacle) {
          obstacle.kind == Obstacle::Kind::kInsufficientQuota;
 }
 
-// Which of the queue's limits binds, in a few words.
-std::string BindingLimit(const Obstacle& obstacle, const QueueState& queue, const QuotaTree& tree,
-                         FlavorResourceId quota, const std::string& resource) {
+// What a cohort's other members keep for themselves by their lendingLimit, and who most of it.
+std::string KeptBack(const ClusterState& state, NodeId cohort, NodeId except,
+                     FlavorResourceId quota, const std::string& resource) {
+  constexpr std::size_t kMostMembers = 64;
+  const QuotaTree& tree = state.tree();
+  NodeId most = kNoQuotaNode;
+  Amount kept = 0;
+  std::size_t looked_at = 0;
+  for (const NodeId member : tree.children(cohort)) {
+    if (++looked_at > kMostMembers) break;
+    const Amount local = member == except ? 0 : tree.LocalAvailable(member, quota);
+    if (local <= kept) continue;
+    kept = local;
+    most = member;
+  }
+  if (most == kNoQuotaNode) return "";
+  const ClusterQueueId queue = state.QueueAt(most);
+  const std::string name =
+      queue >= 0 ? "ClusterQueue " + state.queue(queue).name : "cohort " + state.CohortName(most);
+  return name + " keeps " + api::FormatAmount(resource, kept) + " unused by its lendingLimit";
+}
+
+// Which limit binds, in a few words: the first one on the way up that lets less through than what
+// is free above it.
+std::string BindingLimit(const Obstacle& obstacle, const QueueState& queue,
+                         const ClusterState& state, FlavorResourceId quota,
+                         const std::string& resource) {
+  const QuotaTree& tree = state.tree();
   const auto amount = [&](Amount value) { return api::FormatAmount(resource, value); };
   if (obstacle.kind == Obstacle::Kind::kExceedsMaximum) {
     return "never more than " + amount(obstacle.limit) + " in this queue";
   }
-  if (queue.spec.cohort_name.empty()) return "nominalQuota";
-  if (const auto limit = tree.BorrowingLimit(queue.node, quota)) {
-    return "may borrow " + amount(*limit);
+  if (queue.spec.cohort_name.empty() || tree.InCycle(queue.node)) return "nominalQuota";
+  for (NodeId node = queue.node; tree.parent(node) != kNoQuotaNode; node = tree.parent(node)) {
+    if (const auto limit = tree.BorrowingLimit(node, quota)) {
+      const Amount most = api::AddAmounts(tree.SubtreeQuota(node, quota), *limit);
+      const Amount left = api::SubtractAmounts(most, tree.UsageOf(node, quota));
+      if (left <= std::max<Amount>(0, tree.Available(tree.parent(node), quota))) {
+        const std::string whose =
+            node == queue.node ? "" : "cohort " + state.CohortName(node) + " ";
+        return whose + "may borrow " + amount(*limit);
+      }
+    }
+    const std::string kept = KeptBack(state, tree.parent(node), node, quota, resource);
+    if (!kept.empty()) return kept;
   }
   return "cohort " + queue.spec.cohort_name + " has no more to lend";
 }
@@ -57,20 +92,56 @@ Json TriedJson(const PodSetDecision& pod_set, const Obstacle& obstacle, const De
   if (quota >= 0) {
     const QuotaTree& tree = scheduler.state().tree();
     tried["nominal"] = tree.Nominal(queue.node, quota);
-    tried["limit"] = BindingLimit(obstacle, queue, tree, quota, resource);
+    tried["limit"] = BindingLimit(obstacle, queue, scheduler.state(), quota, resource);
   }
   return tried;
 }
 
-std::string WhyNot(SparedCandidate::Cause cause) {
-  switch (cause) {
+const char* Word(api::PreemptionPolicy policy) {
+  switch (policy) {
+    case api::PreemptionPolicy::kNever: return "Never";
+    case api::PreemptionPolicy::kLowerPriority: return "LowerPriority";
+    case api::PreemptionPolicy::kLowerOrNewerEqualPriority: return "LowerOrNewerEqualPriority";
+    case api::PreemptionPolicy::kAny: return "Any";
+  }
+  return "";
+}
+
+std::string SparedByPolicy(api::PreemptionPolicy policy, const char* field) {
+  const std::string name = std::string(" (") + field + ": " + Word(policy) + ")";
+  if (policy == api::PreemptionPolicy::kLowerPriority) return "its priority is not lower" + name;
+  if (policy == api::PreemptionPolicy::kLowerOrNewerEqualPriority) {
+    return "its priority is not lower, nor equal and newer" + name;
+  }
+  return "the policy spares it" + name;
+}
+
+std::string WhyNot(const SparedCandidate& spared, const Decision& decision,
+                   const ClusterState& state) {
+  switch (spared.cause) {
     case SparedCandidate::Cause::kQueueWithinNominal: return "its queue is within its own quota";
     case SparedCandidate::Cause::kNeedsNoBorrowing:
       return "may only be preempted for a workload that does not borrow";
     case SparedCandidate::Cause::kFairShare: return "fair sharing protects it";
     case SparedCandidate::Cause::kNotNeeded: return "its quota is not needed";
+    case SparedCandidate::Cause::kPolicy: break;
   }
-  return "";
+  const api::QueuePreemption& preemption = state.queue(decision.cluster_queue).spec.preemption;
+  const Reservation* other = state.reservation(spared.workload);
+  if (other == nullptr || other->cluster_queue == decision.cluster_queue) {
+    return SparedByPolicy(preemption.within_cluster_queue, "withinClusterQueue");
+  }
+  return SparedByPolicy(preemption.reclaim_within_cohort, "reclaimWithinCohort");
+}
+
+// Where nobody could be preempted: whom the queue may preempt at all.
+Json PolicyJson(const Decision& decision, const ClusterState& state) {
+  const QueueState& queue = state.queue(decision.cluster_queue);
+  Json policy = {{"withinClusterQueue", Word(queue.spec.preemption.within_cluster_queue)}};
+  if (!queue.spec.cohort_name.empty()) {
+    policy["reclaimWithinCohort"] = Word(queue.spec.preemption.reclaim_within_cohort);
+  }
+  return policy;
 }
 
 }  // namespace
@@ -86,10 +157,14 @@ std::string ExplanationJson(const Decision& decision, const Scheduler& scheduler
   for (const SparedCandidate& spared : decision.spared) {
     const std::vector<api::ObjectKey> keys = scheduler.Keys({spared.workload});
     if (keys.empty()) continue;
-    victims.push_back({{"workload", keys.front().ToString()}, {"whyNot", WhyNot(spared.cause)}});
+    victims.push_back({{"workload", keys.front().ToString()},
+                       {"whyNot", WhyNot(spared, decision, scheduler.state())}});
   }
   if (tried.empty() && victims.empty()) return "";
   Json explanation = {{"tried", std::move(tried)}, {"victims", std::move(victims)}};
+  if (decision.outcome == Outcome::kNoCandidates) {
+    explanation["mayPreempt"] = PolicyJson(decision, scheduler.state());
+  }
   const auto text = [&] {
     return explanation.dump(-1, ' ', false, Json::error_handler_t::replace);
   };

@@ -3,7 +3,10 @@
 //
 //     {"tried": [{"podSet", "flavor", "resource", "asked", "available", "nominal", "limit",
 //                 "message"}],
-//      "victims": [{"workload", "whyNot"}]}
+//      "victims": [{"workload", "whyNot"}],
+//      "mayPreempt": {"withinClusterQueue", "reclaimWithinCohort"}}     where nobody could be taken
+//
+// (admission/controller/history_json.h adds "history".)
 //
 // Amounts are in the resource's smallest unit (cpu: milli). Made from the recorded Decision; see
 // docs/decisions/0005-reasons-as-annotation.md.

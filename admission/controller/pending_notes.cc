@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "admission/controller/history_json.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 
@@ -11,6 +12,12 @@ namespace {
 constexpr int kMaxFailures = 5;
 constexpr Duration kBusyWait = std::chrono::milliseconds(50);
 constexpr Duration kRetryWait = std::chrono::seconds(1);
+
+std::int64_t Attempts(const ReasonHistory& history) {
+  std::int64_t count = 0;
+  for (const PastReason& past : history.reasons()) count += past.count;
+  return count;
+}
 
 // Whether the workload still waits for the scheduler.
 bool Waits(const api::Workload& workload) {
@@ -30,13 +37,26 @@ PendingNotes::PendingNotes(kube::Informer<api::Workload>& workloads, WorkloadWri
       executor_(executor),
       self_(std::make_shared<PendingNotes*>(this)) {}
 
-void PendingNotes::Note(const api::ObjectKey& key, PendingNote note) {
-  Entry& entry = notes_[key];
+void PendingNotes::Note(const api::ObjectKey& key, std::shared_ptr<const PendingNote> note) {
+  const auto [found, is_new] = notes_.try_emplace(key);
+  Entry& entry = found->second;
+  if (is_new) Remember(key, entry);
+  entry.history.Note(note, clock_.Now());
   entry.note = std::move(note);
   if (entry.waiting || entry.writing || entry.delayed) return;  // it will take the latest
   entry.waiting = true;
   order_.push_back(key);
   Pump();
+}
+
+void PendingNotes::Remember(const api::ObjectKey& key, Entry& entry) {
+  const auto workload = workloads_.Get(key);
+  if (workload == nullptr) return;
+  const std::string* known =
+      api::FindValue(workload->meta.annotations, api::kExplanationAnnotation);
+  if (known != nullptr) RestoreHistory(*known, entry.history);
+  entry.told = Attempts(entry.history);
+  entry.told_at = clock_.SteadyNow();
 }
 
 void PendingNotes::Forget(const api::ObjectKey& key) {
@@ -74,20 +94,23 @@ void PendingNotes::Write(const api::ObjectKey& key, Entry& entry) {
     return;
   }
   api::WorkloadStatus status = workload->status;
-  const Difference difference = SetUnadmitted(status, entry.note.reason, entry.note.message,
+  const Difference difference = SetUnadmitted(status, entry.note->reason, entry.note->message,
                                               workload->meta.generation, clock_.Now());
-  if (difference == Difference::kNone) return;
+  if (difference == Difference::kNone) {
+    if (HistoryIsOld(entry)) Annotate(key, entry);
+    return;
+  }
   const Duration since = clock_.SteadyNow() - entry.written_at;
   if (difference == Difference::kMessage && entry.written && since < kMessageInterval) {
     return Later(key, entry, kMessageInterval - since);
   }
-  status.resource_requests = entry.note.resource_requests;
+  status.resource_requests = entry.note->resource_requests;
   entry.writing = true;
   entry.written = true;
   entry.written_at = clock_.SteadyNow();
   ++in_flight_;
-  events_.Record(kube::ReferenceTo(*workload), kube::EventType::kWarning, entry.note.reason,
-                 entry.note.reason, entry.note.message);
+  events_.Record(kube::ReferenceTo(*workload), kube::EventType::kWarning, entry.note->reason,
+                 entry.note->reason, entry.note->message);
   writer_.ApplyStatus(*workload, status, [weak = std::weak_ptr(self_), key](const Status& done) {
     if (const auto self = weak.lock()) (*self)->OnWritten(key, done);
   });
@@ -98,7 +121,7 @@ void PendingNotes::OnWritten(const api::ObjectKey& key, const Status& status) {
   if (const auto found = notes_.find(key); found != notes_.end()) {
     Entry& entry = found->second;
     entry.writing = false;
-    if (status) Annotate(key, entry.note.explanation);
+    if (status) Annotate(key, entry);
     entry.failures = status ? 0 : entry.failures + 1;
     if (!status && entry.failures > kMaxFailures) {
       notes_.erase(found);  // the next attempt of the scheduler brings another
@@ -111,13 +134,21 @@ void PendingNotes::OnWritten(const api::ObjectKey& key, const Status& status) {
 }
 
 // Beside the condition, for those who want the amounts; its loss would be no loss of a reason.
-void PendingNotes::Annotate(const api::ObjectKey& key, const std::string& explanation) {
+void PendingNotes::Annotate(const api::ObjectKey& key, Entry& entry) {
+  entry.told = Attempts(entry.history);
+  entry.told_at = clock_.SteadyNow();
+  const std::string explanation = WithHistory(entry.note->explanation, entry.history);
   const auto workload = workloads_.Get(key);
   if (workload == nullptr || explanation.empty()) return;
   const std::string* known =
       api::FindValue(workload->meta.annotations, api::kExplanationAnnotation);
   if (known != nullptr && *known == explanation) return;
   writer_.Annotate(*workload, api::kExplanationAnnotation, explanation, [](const Status&) {});
+}
+
+bool PendingNotes::HistoryIsOld(const Entry& entry) const {
+  return entry.history.IsStory() && Attempts(entry.history) != entry.told &&
+         clock_.SteadyNow() - entry.told_at >= kHistoryInterval;
 }
 
 void PendingNotes::Later(const api::ObjectKey& key, Entry& entry, Duration delay) {

@@ -4,6 +4,10 @@
 // workload. Only the last word of each counts. Notes give way to admissions: few writes at once,
 // and none while the writer is busy.
 //
+// Each workload's reasons are kept in a bounded history (admission/reason_history.h) that goes into
+// its annotation with each write, and by itself at most every kHistoryInterval; a restart goes on
+// from there.
+//
 // Threads: one Executor.
 #pragma once
 
@@ -15,15 +19,14 @@
 
 #include "admission/controller/workload_writer.h"
 #include "admission/lifecycle/workload_lifecycle.h"
+#include "admission/reason_history.h"
 #include "base/clock.h"
 #include "base/executor.h"
 #include "kube/runtime/events.h"
 
 namespace berth::admission {
 
-struct PendingNote {
-  std::string reason;  // of QuotaReserved=False
-  std::string message;
+struct PendingNote : StatedReason {
   std::map<std::string, api::ResourceAmounts> resource_requests;  // what each pod set asks
   std::string explanation;  // JSON for api::kExplanationAnnotation; empty: none
 };
@@ -31,13 +34,15 @@ struct PendingNote {
 class PendingNotes {
  public:
   static constexpr Duration kMessageInterval = std::chrono::seconds(30);
+  static constexpr Duration kHistoryInterval = std::chrono::minutes(10);
   static constexpr std::size_t kMaxInFlight = 16;
   static constexpr std::size_t kBusyBacklog = 128;  // of the writer
 
   PendingNotes(kube::Informer<api::Workload>& workloads, WorkloadWriter& writer,
                kube::EventRecorder& events, const Clock& clock, Executor& executor);
 
-  void Note(const api::ObjectKey& key, PendingNote note);
+  // Many workloads may share one note.
+  void Note(const api::ObjectKey& key, std::shared_ptr<const PendingNote> note);
   // It has got quota, or is gone.
   void Forget(const api::ObjectKey& key);
 
@@ -46,7 +51,10 @@ class PendingNotes {
 
  private:
   struct Entry {
-    PendingNote note;
+    std::shared_ptr<const PendingNote> note;
+    ReasonHistory history;
+    std::int64_t told = 0;  // attempts that the annotation knows of
+    SteadyTime told_at{};
     bool waiting = false;  // in order_
     bool writing = false;
     bool delayed = false;  // a timer will put it into order_
@@ -55,11 +63,13 @@ class PendingNotes {
     int failures = 0;
   };
 
+  void Remember(const api::ObjectKey& key, Entry& entry);  // what the annotation says
   void Pump();
   void Write(const api::ObjectKey& key, Entry& entry);
   void Later(const api::ObjectKey& key, Entry& entry, Duration delay);
   void OnWritten(const api::ObjectKey& key, const Status& status);
-  void Annotate(const api::ObjectKey& key, const std::string& explanation);
+  void Annotate(const api::ObjectKey& key, Entry& entry);
+  bool HistoryIsOld(const Entry& entry) const;
 
   kube::Informer<api::Workload>& workloads_;
   WorkloadWriter& writer_;

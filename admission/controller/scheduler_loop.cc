@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "admission/controller/admission_metrics.h"
+#include "admission/controller/decision_facts.h"
 #include "admission/controller/explanation.h"
 #include "admission/messages.h"
 #include "api/reasons.h"
@@ -22,45 +23,6 @@ constexpr Duration kConflictWait = std::chrono::milliseconds(5);
 constexpr int kMaxConflicts = 6;
 constexpr std::size_t kMaxOpenWrites = 512;
 constexpr std::size_t kMaxParkedShapes = 10'000;
-
-// Whether a change of the object can let it, or somebody else, move. Texts cannot.
-bool Matters(const api::Workload& before, const api::Workload& after) {
-  if (before.meta.generation != after.meta.generation) return true;
-  if (before.status.reclaimable_pods != after.status.reclaimable_pods) return true;
-  if (queue::IsGated(before) != queue::IsGated(after)) return true;
-  for (const char* type :
-       {api::kQuotaReserved, api::kAdmitted, api::kEvicted, api::kFinished, api::kRequeued}) {
-    if (api::IsTrue(before.status.conditions, type) != api::IsTrue(after.status.conditions, type)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// Whether a decision on `before` is good for `after` too.
-bool RestsOnTheSame(const api::Workload& before, const api::Workload& after) {
-  return before.meta.uid == after.meta.uid && !after.meta.deletion_timestamp &&
-         !Matters(before, after);
-}
-
-std::map<std::string, api::ResourceAmounts> RequestsOf(const Decision& decision,
-                                                       const Vocabulary& vocabulary) {
-  std::map<std::string, api::ResourceAmounts> requests;
-  for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
-    api::ResourceAmounts& amounts = requests[pod_set.name];
-    for (const ResourceRequest& request : pod_set.requests) {
-      amounts[vocabulary.resources[request.resource]] = request.amount;
-    }
-  }
-  if (!requests.empty()) return requests;
-  for (const api::PodSet& pod_set : decision.object->spec.pod_sets) {
-    api::ResourceAmounts& amounts = requests[pod_set.name];
-    for (const auto& [resource, amount] : api::PodRequests(pod_set.pod_template.spec)) {
-      amounts[resource] = api::MultiplyAmounts(amount, pod_set.count);
-    }
-  }
-  return requests;
-}
 
 }  // namespace
 
@@ -379,7 +341,7 @@ SchedulerLoop::Progress SchedulerLoop::Evict(const Decision& decision, const Vic
   const std::string preemptor_queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
   parts_.writer.ApplyStatus(
       *current, evicted->status,
-      [weak = std::weak_ptr(self_), evicted, reason, message,
+      [weak = std::weak_ptr(self_), before = current, evicted, reason, message,
        preemptor_queue](const Status& written) {
         const auto self = weak.lock();
         if (self == nullptr) return;
@@ -397,23 +359,30 @@ SchedulerLoop::Progress SchedulerLoop::Evict(const Decision& decision, const Vic
                                   message);
         loop.parts_.events.Record(reference, kube::EventType::kNormal, "EvictedDueToPreempted",
                                   "Evicted", message);
-        loop.parts_.metrics.OnPreempted(*evicted, preemptor_queue, reason);
+        loop.parts_.metrics.OnPreempted(*before, preemptor_queue, reason, loop.parts_.clock.Now());
       });
   return Progress::kSome;
 }
 
-void SchedulerLoop::NotePending(const Decision& decision) {
+std::shared_ptr<const PendingNote> SchedulerLoop::NoteFor(const Decision& decision) const {
   const std::string reason = PendingReason(decision);
-  if (reason.empty()) return;
+  if (reason.empty()) return nullptr;
   const Vocabulary& vocabulary = parts_.scheduler.vocabulary();
   const std::string& queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
-  PendingNote note{reason, PendingMessage(decision, vocabulary, queue),
-                   RequestsOf(decision, vocabulary), ExplanationJson(decision, parts_.scheduler)};
+  return std::make_shared<const PendingNote>(
+      PendingNote{{reason, PendingMessage(decision, vocabulary, queue), CauseOf(decision)},
+                  RequestsOf(decision, vocabulary),
+                  ExplanationJson(decision, parts_.scheduler)});
+}
+
+void SchedulerLoop::NotePending(const Decision& decision) {
+  const std::shared_ptr<const PendingNote> note = NoteFor(decision);
+  if (note == nullptr) return;
   if (decision.to == queue::Destination::kInadmissible) {
     if (parked_shapes_.size() >= kMaxParkedShapes) parked_shapes_.clear();
     parked_shapes_[{decision.cluster_queue, decision.assignment.scan.shape}] = note;
   }
-  parts_.notes.Note(decision.object->meta.key(), std::move(note));
+  parts_.notes.Note(decision.object->meta.key(), note);
 }
 
 // A workload like one that has just been refused does not get a decision of its own.
@@ -431,24 +400,24 @@ void SchedulerLoop::NoteParkedOnArrival(const api::Workload& workload) {
 // Workloads that were parked because an equal one of their queue got nothing wait for the same.
 void SchedulerLoop::NoteParked(const CycleResult& result) {
   if (result.bulk_parked.empty()) return;
-  std::map<ClusterQueueId, const Decision*> by_queue;
+  struct Parking {
+    const Decision* decision = nullptr;
+    std::shared_ptr<const PendingNote> note;  // made for the first of them
+  };
+  std::map<ClusterQueueId, Parking> by_queue;
   for (const Decision& decision : result.decisions) {
-    if (!decision.second_pass) by_queue[decision.cluster_queue] = &decision;
+    if (!decision.second_pass) by_queue[decision.cluster_queue] = {&decision, nullptr};
   }
   for (const api::ObjectKey& key : parts_.scheduler.Keys(result.bulk_parked)) {
     const auto workload = workloads_.Get(key);
     if (workload == nullptr) continue;
     const auto queue =
         parts_.scheduler.queues().ClusterQueueOf({key.namespace_name, workload->spec.queue_name});
-    const auto decision = queue ? by_queue.find(*queue) : by_queue.end();
-    if (decision == by_queue.end()) continue;
-    const std::string reason = PendingReason(*decision->second);
-    if (reason.empty()) continue;
-    parts_.notes.Note(key, {reason,
-                            PendingMessage(*decision->second, parts_.scheduler.vocabulary(),
-                                           parts_.scheduler.state().queue(*queue).name),
-                            RequestsOf(*decision->second, parts_.scheduler.vocabulary()),
-                            ExplanationJson(*decision->second, parts_.scheduler)});
+    const auto parking = queue ? by_queue.find(*queue) : by_queue.end();
+    if (parking == by_queue.end()) continue;
+    std::shared_ptr<const PendingNote>& note = parking->second.note;
+    if (note == nullptr) note = NoteFor(*parking->second.decision);
+    if (note != nullptr) parts_.notes.Note(key, note);
   }
 }
 

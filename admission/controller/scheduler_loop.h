@@ -87,6 +87,7 @@ class SchedulerLoop {
   void ReserveAgain(const std::shared_ptr<const Decision>& decision, int attempt);
   void OnReserved(const Decision& decision, const api::WorkloadStatus& status);
   Progress Evict(const Decision& decision, const Victim& victim);
+  std::shared_ptr<const PendingNote> NoteFor(const Decision& decision) const;
   void NotePending(const Decision& decision);
   void NoteParked(const CycleResult& result);
   void NoteParkedOnArrival(const api::Workload& workload);
@@ -106,7 +107,8 @@ class SchedulerLoop {
   std::size_t open_writes_ = 0;
   std::set<api::ObjectKey> put_aside_;
   // Why the last of a shape was parked in a queue; those that come after it wait for the same.
-  std::map<std::pair<ClusterQueueId, std::uint64_t>, PendingNote> parked_shapes_;
+  std::map<std::pair<ClusterQueueId, std::uint64_t>, std::shared_ptr<const PendingNote>>
+      parked_shapes_;
   std::shared_ptr<SchedulerLoop*> self_;
   SecondPass second_pass_;
   std::optional<WallTime> second_pass_at_;  // a cycle is posted for then

@@ -32,6 +32,15 @@ void AddUsage(Amounts& amounts, const api::Workload& workload, std::int32_t sign
   }
 }
 
+void AddRequests(Tally& tally, const api::Workload& workload, std::int32_t sign) {
+  for (const api::PodSet& pod_set : workload.spec.pod_sets) {
+    for (const auto& [resource, amount] : api::PodRequests(pod_set.pod_template.spec)) {
+      Amount& sum = tally.pending_requests[resource];
+      sum = api::AddAmounts(sum, sign * api::MultiplyAmounts(amount, pod_set.count));
+    }
+  }
+}
+
 }  // namespace
 
 void WorkloadTally::Count(const api::Workload& workload, std::int32_t sign, Touched& touched) {
@@ -41,7 +50,9 @@ void WorkloadTally::Count(const api::Workload& workload, std::int32_t sign, Touc
                          api::IsTrue(workload.status.conditions, api::kQuotaReserved);
   touched.local_queues.push_back(local);
   if (!reserving) {
-    if (workload.spec.active) local_queues_[local].pending += sign;
+    if (!workload.spec.active) return;
+    local_queues_[local].pending += sign;
+    if (requests_ == Requests::kKept) AddRequests(local_queues_[local], workload, sign);
     return;
   }
   const bool admitted = api::IsTrue(workload.status.conditions, api::kAdmitted);

@@ -22,12 +22,16 @@ struct Tally {
   std::int32_t pending = 0;    // active, not finished, without quota (LocalQueues only)
   std::int32_t reserving = 0;  // hold quota
   std::int32_t admitted = 0;
+  api::ResourceAmounts pending_requests;  // of the pending ones; where they are kept
   std::map<std::pair<std::string, api::ResourceName>, api::Amount> reservation;  // flavor, resource
   std::map<std::pair<std::string, api::ResourceName>, api::Amount> usage;  // of the admitted ones
 };
 
 class WorkloadTally {
  public:
+  enum class Requests { kNotKept, kKept };
+  explicit WorkloadTally(Requests requests = Requests::kNotKept) : requests_(requests) {}
+
   // Either may be null. Returns what may have changed, by name of ClusterQueue and LocalQueue.
   struct Touched {
     std::vector<std::string> cluster_queues;
@@ -41,6 +45,7 @@ class WorkloadTally {
  private:
   void Count(const api::Workload& workload, std::int32_t sign, Touched& touched);
 
+  Requests requests_;
   std::map<std::string, Tally> cluster_queues_;
   std::map<api::ObjectKey, Tally> local_queues_;
   Tally empty_;

@@ -75,6 +75,23 @@ void ReadExplanation(const api::Workload& workload, Reason& reason) {
       }
     }
   }
+  const auto policy = explanation.find("mayPreempt");
+  if (policy != explanation.end() && policy->is_object()) {
+    for (const char* field : {"withinClusterQueue", "reclaimWithinCohort"}) {
+      const std::string word = TextOf(*policy, field);
+      if (word.empty()) continue;
+      reason.may_preempt += (reason.may_preempt.empty() ? "" : ", ") + (field + (": " + word));
+    }
+  }
+  const auto history = explanation.find("history");
+  if (history != explanation.end() && history->is_array()) {
+    for (const Json& item : *history) {
+      if (!item.is_object()) continue;
+      reason.history.push_back({TextOf(item, "reason"), TextOf(item, "message"),
+                                ParseTime(TextOf(item, "first")), ParseTime(TextOf(item, "last")),
+                                AmountOf(item, "count").value_or(0)});
+    }
+  }
 }
 
 std::string Briefly(const TriedFlavor& tried, const TextStyle& style) {

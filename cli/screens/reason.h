@@ -31,11 +31,22 @@ struct ConsideredVictim {
   std::string why_not;
 };
 
+// One reason of the past, or the one of now with how often it was found.
+struct PastReason {
+  std::string reason;
+  std::string message;
+  std::optional<WallTime> first;
+  std::optional<WallTime> last;
+  std::int64_t count = 0;
+};
+
 struct Reason {
   std::string kind;     // queued, quota, flavor, topology, capacity, check, held, backoff, …
   std::string summary;  // the line without the kind
   std::vector<TriedFlavor> tried;
   std::vector<ConsideredVictim> victims;
+  std::string may_preempt;          // whom the queue may preempt, where nobody could be taken
+  std::vector<PastReason> history;  // the latest last; empty: found once
 
   std::string Line() const { return kind.empty() ? summary : kind + ": " + summary; }
 };

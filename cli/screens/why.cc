@@ -63,6 +63,25 @@ void AddEviction(const ClusterView& view, const api::Workload& workload, Step& s
   }
 }
 
+// How often it was found, and what stood in the way before.
+void AddHistory(const api::Workload& workload, const Reason& reason, Step& step) {
+  constexpr std::size_t kMostEarlier = 3;
+  const api::Condition* now = Find(workload, api::kQuotaReserved);
+  std::size_t earlier = 0;
+  for (auto past = reason.history.rbegin(); past != reason.history.rend(); ++past) {
+    const std::string times = past->count == 1 ? "once" : std::to_string(past->count) + " times";
+    if (past == reason.history.rbegin() && now != nullptr && past->reason == now->reason) {
+      if (past->count > 1 && past->first) {
+        step.lines.push_back("found " + times + " since " + FormatTime(*past->first));
+      }
+      continue;
+    }
+    if (++earlier > kMostEarlier || !past->last) break;
+    step.lines.push_back("earlier: " + past->reason + " " + times + ", last " +
+                         FormatTime(*past->last) + ": " + past->message);
+  }
+}
+
 Step QuotaStep(const ClusterView& view, const api::Workload& workload, const TextStyle& style) {
   Step step{.name = "quota reserved"};
   if (Has(workload, api::kQuotaReserved) && workload.status.admission) {
@@ -87,6 +106,10 @@ Step QuotaStep(const ClusterView& view, const api::Workload& workload, const Tex
   for (const ConsideredVictim& victim : reason.victims) {
     step.lines.push_back("not preempted: " + victim.workload + ", " + victim.why_not);
   }
+  if (!reason.may_preempt.empty()) {
+    step.lines.push_back("the queue may preempt " + reason.may_preempt);
+  }
+  AddHistory(workload, reason, step);
   for (const api::Workload* other : InQueueOrder(view)) {
     if (other == &workload) break;
     if (ClusterQueueOf(view, *other) != ClusterQueueOf(view, workload)) continue;

@@ -46,6 +46,7 @@ void RemoveFrom(std::map<std::string, Declared<Metric>>& metrics, const MetricLa
 struct Metrics::Impl {
   prometheus::Registry registry;
   std::mutex mutex;
+  MetricLabels common;
   std::map<std::string, Declared<prometheus::Counter>> counters;
   std::map<std::string, Declared<prometheus::Gauge>> gauges;
   std::map<std::string, Declared<prometheus::Histogram>> histograms;
@@ -54,23 +55,37 @@ struct Metrics::Impl {
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
 Metrics::~Metrics() = default;
 
+void Metrics::SetCommonLabels(const MetricLabels& labels) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->common = labels;
+}
+
 void Metrics::DeclareCounter(const std::string& name, const std::string& help) {
   const std::lock_guard lock(impl_->mutex);
-  impl_->counters[name].family =
-      &prometheus::BuildCounter().Name(name).Help(help).Register(impl_->registry);
+  impl_->counters[name].family = &prometheus::BuildCounter()
+                                      .Name(name)
+                                      .Help(help)
+                                      .Labels(impl_->common)
+                                      .Register(impl_->registry);
 }
 
 void Metrics::DeclareGauge(const std::string& name, const std::string& help) {
   const std::lock_guard lock(impl_->mutex);
-  impl_->gauges[name].family =
-      &prometheus::BuildGauge().Name(name).Help(help).Register(impl_->registry);
+  impl_->gauges[name].family = &prometheus::BuildGauge()
+                                    .Name(name)
+                                    .Help(help)
+                                    .Labels(impl_->common)
+                                    .Register(impl_->registry);
 }
 
 void Metrics::DeclareHistogram(const std::string& name, const std::string& help,
                                std::vector<double> bucket_bounds) {
   const std::lock_guard lock(impl_->mutex);
-  impl_->histograms[name].family =
-      &prometheus::BuildHistogram().Name(name).Help(help).Register(impl_->registry);
+  impl_->histograms[name].family = &prometheus::BuildHistogram()
+                                        .Name(name)
+                                        .Help(help)
+                                        .Labels(impl_->common)
+                                        .Register(impl_->registry);
   impl_->histograms[name].bounds = std::move(bucket_bounds);
 }
 

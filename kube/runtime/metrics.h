@@ -22,6 +22,9 @@ class Metrics {
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
+  // Every series of metrics that are declared from now on carries these too.
+  void SetCommonLabels(const MetricLabels& labels);
+
   // Declares what the metric is; before its first use. Using an undeclared name aborts: a bug.
   void DeclareCounter(const std::string& name, const std::string& help);
   void DeclareGauge(const std::string& name, const std::string& help);

@@ -3,6 +3,7 @@
 
 #include "admission/controller/pending_notes.h"
 
+#include "api/labels.h"
 #include "tests/admission/controller/admission_fixture.h"
 
 namespace berth::admission {
@@ -22,8 +23,17 @@ class PendingNotesTest : public AdmissionFixture {
     return count;
   }
   void Note(const std::string& reason, const std::string& message) {
-    notes_.Note({"team", "w"}, {reason, message, {}});
+    notes_.Note({"team", "w"},
+                std::make_shared<const PendingNote>(PendingNote{{reason, message, 1}, {}, ""}));
     executor_.RunFor(100ms);
+  }
+
+  std::string Explanation() const {
+    const auto workload = workloads_.Get({"team", "w"});
+    const std::string* text =
+        workload ? api::FindValue(workload->meta.annotations, api::kExplanationAnnotation)
+                 : nullptr;
+    return text == nullptr ? "" : *text;
   }
 
   kube::Informer<api::Workload>& workloads_ = manager_->InformerFor<api::Workload>();
@@ -37,22 +47,39 @@ TEST_F(PendingNotesTest, TextsWaitAndOnlyTheLastIsWritten) {
   for (int i = 8; i > 0; --i) Note("WaitingForQuota", std::to_string(i) + " more needed");
   EXPECT_EQ(Writes(), 1U);
   executor_.RunFor(PendingNotes::kMessageInterval);
-  EXPECT_EQ(Writes(), 2U);
+  EXPECT_EQ(Writes(), 3U) << "the text, and how often it was found";
   EXPECT_EQ(MessageOf("w", api::kQuotaReserved), "1 more needed");
 }
 
 TEST_F(PendingNotesTest, NewReasonDoesNotWait) {
   Note("WaitingForQuota", "x");
   Note("ExceedsMaxQuota", "y");
-  EXPECT_EQ(Writes(), 2U);
+  EXPECT_EQ(Writes(), 3U) << "the reason, and what it was before";
   EXPECT_EQ(ReasonOf("w", api::kQuotaReserved), "ExceedsMaxQuota");
 }
 
 TEST_F(PendingNotesTest, WhatIsThereAlreadyIsNotWritten) {
   Note("WaitingForQuota", "x");
-  executor_.RunFor(1h);
+  executor_.RunFor(5min);
   Note("WaitingForQuota", "x");
   EXPECT_EQ(Writes(), 1U);
+}
+
+TEST_F(PendingNotesTest, HowOftenIsToldNowAndThenAndOutlivesARestart) {
+  Note("WaitingForQuota", "x");
+  EXPECT_EQ(Explanation(), "") << "once is no story";
+  for (int i = 0; i < 9; ++i) Note("WaitingForQuota", "x");
+  EXPECT_EQ(Writes(), 1U);
+  executor_.RunFor(PendingNotes::kHistoryInterval);
+  Note("WaitingForQuota", "x");
+  EXPECT_EQ(Writes(), 2U);
+  EXPECT_NE(Explanation().find("\"count\":11"), std::string::npos) << Explanation();
+  PendingNotes restarted(workloads_, writer_, *events_, clock_, executor_);
+  restarted.Note({"team", "w"}, std::make_shared<const PendingNote>(
+                                    PendingNote{{"ExceedsMaxQuota", "y", 2}, {}, "{}"}));
+  executor_.RunFor(1s);
+  EXPECT_NE(Explanation().find("\"count\":11"), std::string::npos) << Explanation();
+  EXPECT_NE(Explanation().find("ExceedsMaxQuota"), std::string::npos) << Explanation();
 }
 
 TEST_F(PendingNotesTest, FailedWritesAreTriedAgainAFewTimes) {

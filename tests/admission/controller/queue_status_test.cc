@@ -142,7 +142,9 @@ TEST_F(QueueStatusTest, MetricsSayTheSame) {
   executor_.RunFor(3s);
   const std::string text = metrics_->Text();
   EXPECT_THAT(text, HasSubstr("kueue_admitted_active_workloads{cluster_queue=\"cq\"} 1"));
-  EXPECT_THAT(text, HasSubstr("kueue_pending_workloads{cluster_queue=\"cq\",status=\"active\"} 1"));
+  EXPECT_THAT(text, HasSubstr("kueue_pending_workloads{cluster_queue=\"cq\",status=\"active\"} 0"));
+  EXPECT_THAT(text,
+              HasSubstr("kueue_pending_workloads{cluster_queue=\"cq\",status=\"inadmissible\"} 1"));
   EXPECT_THAT(text,
               HasSubstr("kueue_cluster_queue_status{cluster_queue=\"cq\",status=\"active\"} 1"));
   SetConditionOf("a", api::kFinished, true, "Succeeded");
@@ -150,6 +152,45 @@ TEST_F(QueueStatusTest, MetricsSayTheSame) {
   client_->Delete(api::KindOf<api::ClusterQueue>(), {"", "cq"}, {}, [](const Status&) {});
   executor_.RunFor(3s);
   EXPECT_THAT(metrics_->Text(), Not(HasSubstr("kueue_cluster_queue_status{cluster_queue=\"cq\"")));
+}
+
+TEST_F(QueueStatusTest, FinerMetricsWhereTheyAreAskedFor) {
+  struct Row {
+    bool asked;
+    const char* series;
+  };
+  const std::vector<Row> rows = {
+      {true, "kueue_cluster_queue_nominal_quota{cluster_queue=\"cq\",cohort=\"lab\",flavor="},
+      {true, "kueue_cluster_queue_resource_usage{cluster_queue=\"cq\",cohort=\"lab\",flavor="},
+      {true, "kueue_cluster_queue_resource_pending{cluster_queue=\"cq\",resource=\"cpu\"} 1"},
+      {true, "kueue_local_queue_admitted_active_workloads{name=\"lq\",namespace=\"team\"} 1"},
+      {true, "kueue_local_queue_admitted_workloads_total{name=\"lq\",namespace=\"team\""},
+      {false, "kueue_cluster_queue_info{cluster_queue=\"cq\",parent_cohort=\"lab\""},
+      {false, "kueue_cohort_info{cohort=\"lab\""},
+      {false, "kueue_cohort_subtree_quota{cohort=\"lab\",flavor="},
+      {false, "kueue_cohort_subtree_admitted_active_workloads{cohort=\"lab\"} 1"},
+      {false, "kueue_cohort_subtree_admitted_workloads_total{cohort=\"lab\""},
+      {false, "kueue_unadmitted_workloads{cluster_queue=\"cq\",reason=\"WaitingForQuota\""},
+  };
+  for (const bool asked : {false, true}) {
+    Crash();
+    options_.metrics.cluster_queue_resources = asked;
+    options_.metrics.local_queues = asked;
+    Boot();
+    PutQueues(1, {{"cohortName", "lab"}});
+    PutWorkload("a", 1);
+    executor_.RunFor(1s);
+    PutWorkload("b", 1);
+    executor_.RunFor(3s);
+    const std::string text = metrics_->Text();
+    for (const Row& row : rows) {
+      const bool there = text.find(row.series) != std::string::npos;
+      EXPECT_EQ(there, asked || !row.asked) << row.series << " in\n" << text;
+    }
+  }
+  client_->Delete(api::KindOf<api::LocalQueue>(), {"team", "lq"}, {}, [](const Status&) {});
+  executor_.RunFor(3s);
+  EXPECT_THAT(metrics_->Text(), Not(HasSubstr("kueue_local_queue_status")));
 }
 
 }  // namespace

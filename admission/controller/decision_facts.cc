@@ -1,0 +1,47 @@
+#include "admission/controller/decision_facts.h"
+
+#include "api/condition.h"
+#include "api/pod.h"
+#include "api/reasons.h"
+#include "queue/workload_info.h"
+
+namespace berth::admission {
+
+bool Matters(const api::Workload& before, const api::Workload& after) {
+  if (before.meta.generation != after.meta.generation) return true;
+  if (before.status.reclaimable_pods != after.status.reclaimable_pods) return true;
+  if (queue::IsGated(before) != queue::IsGated(after)) return true;
+  for (const char* type :
+       {api::kQuotaReserved, api::kAdmitted, api::kEvicted, api::kFinished, api::kRequeued}) {
+    if (api::IsTrue(before.status.conditions, type) != api::IsTrue(after.status.conditions, type)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool RestsOnTheSame(const api::Workload& before, const api::Workload& after) {
+  return before.meta.uid == after.meta.uid && !after.meta.deletion_timestamp &&
+         !Matters(before, after);
+}
+
+std::map<std::string, api::ResourceAmounts> RequestsOf(const Decision& decision,
+                                                       const Vocabulary& vocabulary) {
+  std::map<std::string, api::ResourceAmounts> requests;
+  for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
+    api::ResourceAmounts& amounts = requests[pod_set.name];
+    for (const ResourceRequest& request : pod_set.requests) {
+      amounts[vocabulary.resources[request.resource]] = request.amount;
+    }
+  }
+  if (!requests.empty()) return requests;
+  for (const api::PodSet& pod_set : decision.object->spec.pod_sets) {
+    api::ResourceAmounts& amounts = requests[pod_set.name];
+    for (const auto& [resource, amount] : api::PodRequests(pod_set.pod_template.spec)) {
+      amounts[resource] = api::MultiplyAmounts(amount, pod_set.count);
+    }
+  }
+  return requests;
+}
+
+}  // namespace berth::admission

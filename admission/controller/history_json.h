@@ -1,0 +1,19 @@
+// admission/controller/history_json.h — a ReasonHistory in the annotation berth.dev/explanation:
+//
+//     "history": [{"reason", "message", "cause", "first", "last", "count"}]   the latest last
+//
+// Threads: pure functions. Errors: what cannot be read is left out.
+#pragma once
+
+#include <string>
+
+#include "admission/reason_history.h"
+
+namespace berth::admission {
+
+// `explanation` (a JSON object as text, or empty) with the history, where there is one to tell.
+std::string WithHistory(const std::string& explanation, const ReasonHistory& history);
+
+void RestoreHistory(const std::string& explanation, ReasonHistory& history);
+
+}  // namespace berth::admission

@@ -1,0 +1,282 @@
+#include "admission/controller/queue_metrics.h"
+
+#include <algorithm>
+#include <array>
+
+#include "api/reasons.h"
+
+namespace berth::admission {
+namespace {
+
+using kube::MetricLabels;
+
+constexpr std::array<const char*, 3> kStatuses{"active", "pending", "terminating"};
+
+// Whole cores; everything else is whole as it is.
+double Value(const std::string& resource, api::Amount amount) {
+  return static_cast<double>(amount) * (resource == "cpu" ? 1e-3 : 1.0);
+}
+
+// What `now` no longer has, of what was shown `before`.
+template <typename Set, typename Gone>
+void Replace(Set& before, Set now, const Gone& gone) {
+  for (const auto& item : before) {
+    if (now.count(item) == 0) gone(item);
+  }
+  before = std::move(now);
+}
+
+}  // namespace
+
+QueueMetrics::QueueMetrics(kube::Metrics& metrics, const MetricsOptions& options)
+    : metrics_(metrics), options_(options) {
+  const std::pair<const char*, const char*> gauges[] = {
+      {"kueue_pending_workloads", "Workloads that wait, by whether they compete for the head"},
+      {"kueue_reserving_active_workloads", "Workloads that hold quota"},
+      {"kueue_admitted_active_workloads", "Admitted workloads that are not over"},
+      {"kueue_cluster_queue_status", "1 for the status that the ClusterQueue has"},
+      {"kueue_cluster_queue_weighted_share", "Share of borrowed quota, over the weight"},
+      {"kueue_cluster_queue_info", "Where the ClusterQueue stands among the cohorts"},
+      {"kueue_cluster_queue_resource_reservation", "Reserved quota"},
+      {"kueue_cluster_queue_resource_usage", "Quota of admitted workloads"},
+      {"kueue_cluster_queue_nominal_quota", "Nominal quota"},
+      {"kueue_cluster_queue_borrowing_limit", "The most that may be borrowed, where there is one"},
+      {"kueue_cluster_queue_lending_limit", "The most that may be lent, where there is one"},
+      {"kueue_cluster_queue_resource_pending", "What waiting workloads ask"},
+      {"kueue_cohort_weighted_share", "Share of borrowed quota, over the weight"},
+      {"kueue_cohort_info", "Where the cohort stands among the cohorts"},
+      {"kueue_cohort_subtree_quota", "Quota of the cohort and everything below it"},
+      {"kueue_cohort_subtree_resource_reservations", "Quota reserved in and below the cohort"},
+      {"kueue_cohort_subtree_admitted_active_workloads", "Admitted workloads below the cohort"},
+      {"kueue_local_queue_pending_workloads", "Workloads that wait"},
+      {"kueue_local_queue_reserving_active_workloads", "Workloads that hold quota"},
+      {"kueue_local_queue_admitted_active_workloads", "Admitted workloads that are not over"},
+      {"kueue_local_queue_status", "Whether the LocalQueue is active"},
+      {"kueue_local_queue_resource_reservation", "Reserved quota"},
+      {"kueue_local_queue_resource_usage", "Quota of admitted workloads"},
+      {"kueue_local_queue_admission_fair_sharing_usage", "Past usage, by resource"}};
+  for (const auto& [name, help] : gauges) metrics_.DeclareGauge(name, help);
+}
+
+void QueueMetrics::SetClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status,
+                                   const QueuePlace& place) {
+  const std::string& name = queue.meta.name;
+  const bool active = api::IsTrue(status.conditions, api::kActive);
+  const MetricLabels labels{{"cluster_queue", name}};
+  const auto pending = [&](const char* word, std::int64_t count) {
+    metrics_.SetGauge("kueue_pending_workloads", {{"cluster_queue", name}, {"status", word}},
+                      static_cast<double>(count));
+  };
+  // Those that wait outside the queue (it is stopped, they back off) cannot be admitted either.
+  const std::int64_t competing = active ? place.active : 0;
+  pending("active", competing);
+  pending("inadmissible", std::max<std::int64_t>(0, status.pending_workloads - competing));
+  metrics_.SetGauge("kueue_reserving_active_workloads", labels, status.reserving_workloads);
+  metrics_.SetGauge("kueue_admitted_active_workloads", labels, status.admitted_workloads);
+  const std::string state =
+      queue.meta.deletion_timestamp ? "terminating" : (active ? "active" : "pending");
+  for (const char* word : kStatuses) {
+    metrics_.SetGauge("kueue_cluster_queue_status", {{"cluster_queue", name}, {"status", word}},
+                      state == word ? 1 : 0);
+  }
+  Known& known = queues_[name];
+  if (known.cohort != queue.spec.cohort_name) {
+    metrics_.Remove({{"cluster_queue", name}, {"cohort", known.cohort}});
+    known.cohort = queue.spec.cohort_name;
+    known.resources.clear();
+  }
+  if (status.weighted_share) {
+    metrics_.SetGauge("kueue_cluster_queue_weighted_share",
+                      {{"cluster_queue", name}, {"cohort", known.cohort}},
+                      static_cast<double>(*status.weighted_share));
+  }
+  const MetricLabels info{{"cluster_queue", name},
+                          {"parent_cohort", place.cohorts.empty() ? "" : place.cohorts.front()},
+                          {"root_cohort", place.cohorts.empty() ? "" : place.cohorts.back()}};
+  if (known.info != info) {
+    if (!known.info.empty()) metrics_.Remove(known.info);
+    known.info = info;
+    metrics_.SetGauge("kueue_cluster_queue_info", info, 1);
+  }
+  if (options_.cluster_queue_resources) SetResources(queue, status, known);
+  MoveAdmitted(known, place.cohorts, status.admitted_workloads);
+}
+
+void QueueMetrics::SetResources(const api::ClusterQueue& queue, const api::QueueStatus& status,
+                                Known& known) {
+  const auto labels = [&](const std::string& flavor, const std::string& resource) {
+    return MetricLabels{{"cohort", queue.spec.cohort_name},
+                        {"cluster_queue", queue.meta.name},
+                        {"flavor", flavor},
+                        {"resource", resource}};
+  };
+  std::set<FlavorResource> shown;
+  for (const api::ResourceGroup& group : queue.spec.resource_groups) {
+    for (const api::FlavorQuotas& flavor : group.flavors) {
+      for (const api::ResourceQuota& quota : flavor.resources) {
+        const std::string& resource = quota.resource;
+        const MetricLabels of = labels(flavor.flavor, resource);
+        shown.insert({flavor.flavor, resource});
+        metrics_.SetGauge("kueue_cluster_queue_nominal_quota", of,
+                          Value(resource, quota.nominal_quota));
+        if (quota.borrowing_limit) {
+          metrics_.SetGauge("kueue_cluster_queue_borrowing_limit", of,
+                            Value(resource, *quota.borrowing_limit));
+        }
+        if (quota.lending_limit) {
+          metrics_.SetGauge("kueue_cluster_queue_lending_limit", of,
+                            Value(resource, *quota.lending_limit));
+        }
+      }
+    }
+  }
+  const auto set = [&](const char* name, const std::vector<api::FlavorUsage>& usages) {
+    for (const api::FlavorUsage& usage : usages) {
+      for (const api::FlavorUsage::Resource& resource : usage.resources) {
+        metrics_.SetGauge(name, labels(usage.flavor, resource.resource),
+                          Value(resource.resource, resource.total));
+      }
+    }
+  };
+  set("kueue_cluster_queue_resource_reservation", status.flavors_reservation);
+  set("kueue_cluster_queue_resource_usage", status.flavors_usage);
+  Replace(known.resources, std::move(shown),
+          [&](const FlavorResource& gone) { metrics_.Remove(labels(gone.first, gone.second)); });
+}
+
+// The counts of the cohorts above follow the queue's count, and the queue when it moves.
+void QueueMetrics::MoveAdmitted(Known& known, const std::vector<std::string>& cohorts,
+                                std::int32_t admitted) {
+  const auto add = [&](const std::string& cohort, std::int32_t count) {
+    std::int64_t& sum = admitted_below_[cohort];
+    sum += count;
+    metrics_.SetGauge("kueue_cohort_subtree_admitted_active_workloads", {{"cohort", cohort}},
+                      static_cast<double>(sum));
+  };
+  if (known.cohorts == cohorts && known.admitted == admitted) return;
+  for (const std::string& cohort : known.cohorts) add(cohort, -known.admitted);
+  for (const std::string& cohort : cohorts) add(cohort, admitted);
+  known.cohorts = cohorts;
+  known.admitted = admitted;
+}
+
+const std::vector<std::string>& QueueMetrics::CohortsOf(const std::string& cluster_queue) const {
+  const auto found = queues_.find(cluster_queue);
+  return found == queues_.end() ? none_ : found->second.cohorts;
+}
+
+void QueueMetrics::RemoveClusterQueue(const std::string& name) {
+  const auto found = queues_.find(name);
+  if (found != queues_.end()) {
+    MoveAdmitted(found->second, {}, 0);
+    queues_.erase(found);
+  }
+  metrics_.Remove({{"cluster_queue", name}});
+}
+
+void QueueMetrics::SetPending(const std::string& cluster_queue,
+                              const api::ResourceAmounts& requests) {
+  for (const auto& [resource, amount] : requests) {
+    metrics_.SetGauge("kueue_cluster_queue_resource_pending",
+                      {{"cluster_queue", cluster_queue}, {"resource", resource}},
+                      Value(resource, amount));
+  }
+}
+
+void QueueMetrics::SetCohort(const std::string& name, const CohortStanding& standing) {
+  Known& known = cohorts_[name];
+  const MetricLabels info{
+      {"cohort", name}, {"parent_cohort", standing.parent}, {"root_cohort", standing.root}};
+  if (known.info != info) {
+    if (!known.info.empty()) metrics_.Remove(known.info);
+    known.info = info;
+    metrics_.SetGauge("kueue_cohort_info", info, 1);
+  }
+  if (standing.weighted_share) {
+    metrics_.SetGauge("kueue_cohort_weighted_share", {{"cohort", name}},
+                      static_cast<double>(*standing.weighted_share));
+  }
+  const auto labels = [&](const std::string& flavor, const std::string& resource) {
+    return MetricLabels{{"cohort", name}, {"flavor", flavor}, {"resource", resource}};
+  };
+  std::set<FlavorResource> shown;
+  for (const CohortStanding::Amounts& amounts : standing.amounts) {
+    const MetricLabels of = labels(amounts.flavor, amounts.resource);
+    shown.insert({amounts.flavor, amounts.resource});
+    metrics_.SetGauge("kueue_cohort_subtree_quota", of, Value(amounts.resource, amounts.quota));
+    metrics_.SetGauge("kueue_cohort_subtree_resource_reservations", of,
+                      Value(amounts.resource, amounts.reserved));
+  }
+  Replace(known.resources, std::move(shown), [&](const FlavorResource& gone) {
+    // Only the cohort's own: a ClusterQueue's series have these labels too.
+    metrics_.SetGauge("kueue_cohort_subtree_quota", labels(gone.first, gone.second), 0);
+    metrics_.SetGauge("kueue_cohort_subtree_resource_reservations", labels(gone.first, gone.second),
+                      0);
+  });
+}
+
+void QueueMetrics::RemoveCohort(const std::string& name) {
+  const auto found = cohorts_.find(name);
+  if (found == cohorts_.end()) return;
+  metrics_.Remove({{"cohort", name}});
+  admitted_below_.erase(name);
+  cohorts_.erase(found);
+}
+
+void QueueMetrics::SetLocalQueue(const api::LocalQueue& queue, const api::QueueStatus& status) {
+  const bool wanted =
+      options_.local_queues &&
+      (!options_.local_queue_selector || options_.local_queue_selector->Matches(queue.meta.labels));
+  if (!wanted) {
+    if (Exposes(queue.meta.key())) RemoveLocalQueue(queue.meta.key());
+    return;
+  }
+  exposed_.insert(queue.meta.key());
+  const MetricLabels labels{{"name", queue.meta.name}, {"namespace", queue.meta.namespace_name}};
+  const bool active = api::IsTrue(status.conditions, api::kActive);
+  for (const char* word : {"active", "inadmissible"}) {
+    MetricLabels of = labels;
+    of["status"] = word;
+    const bool counts = (std::string_view(word) == "active") == active;
+    metrics_.SetGauge("kueue_local_queue_pending_workloads", of,
+                      counts ? status.pending_workloads : 0);
+  }
+  metrics_.SetGauge("kueue_local_queue_reserving_active_workloads", labels,
+                    status.reserving_workloads);
+  metrics_.SetGauge("kueue_local_queue_admitted_active_workloads", labels,
+                    status.admitted_workloads);
+  for (const char* word : {"True", "False", "Unknown"}) {
+    MetricLabels of = labels;
+    of["active"] = word;
+    const api::Condition* condition = api::FindCondition(status.conditions, api::kActive);
+    const std::string_view is = condition == nullptr ? "Unknown" : (active ? "True" : "False");
+    metrics_.SetGauge("kueue_local_queue_status", of, is == word ? 1 : 0);
+  }
+  const auto set = [&](const char* name, const std::vector<api::FlavorUsage>& usages) {
+    for (const api::FlavorUsage& usage : usages) {
+      for (const api::FlavorUsage::Resource& resource : usage.resources) {
+        MetricLabels of = labels;
+        of["flavor"] = usage.flavor;
+        of["resource"] = resource.resource;
+        metrics_.SetGauge(name, of, Value(resource.resource, resource.total));
+      }
+    }
+  };
+  set("kueue_local_queue_resource_reservation", status.flavors_reservation);
+  set("kueue_local_queue_resource_usage", status.flavors_usage);
+  if (!status.usage_history) return;
+  for (const auto& [resource, amount] : status.usage_history->consumed) {
+    MetricLabels of = labels;
+    of["cluster_queue"] = queue.cluster_queue;
+    of["resource"] = resource;
+    metrics_.SetGauge("kueue_local_queue_admission_fair_sharing_usage", of,
+                      static_cast<double>(amount.Value()));
+  }
+}
+
+void QueueMetrics::RemoveLocalQueue(const api::ObjectKey& key) {
+  if (exposed_.erase(key) == 0) return;
+  metrics_.Remove({{"name", key.name}, {"namespace", key.namespace_name}});
+}
+
+}  // namespace berth::admission

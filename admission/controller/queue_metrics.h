@@ -1,0 +1,84 @@
+// admission/controller/queue_metrics.h — gauges of ClusterQueues, LocalQueues and cohorts, by
+// Kueue's names. Each is set when what it shows changes; a scrape computes nothing.
+//
+// Threads: one Executor. Source: Kueue pkg/metrics.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "admission/controller/metrics_options.h"
+#include "admission/controller/workload_tally.h"
+#include "api/queues.h"
+#include "kube/runtime/metrics.h"
+
+namespace berth::admission {
+
+// Where a ClusterQueue stands, as the scheduler sees it.
+struct QueuePlace {
+  std::vector<std::string> cohorts;  // from its own up to the root
+  std::int64_t active = 0;           // waiting workloads that compete for the head
+  std::int64_t inadmissible = 0;     // waiting ones that are parked
+};
+
+// A cohort with everything below it.
+struct CohortStanding {
+  struct Amounts {
+    std::string flavor;
+    std::string resource;
+    api::Amount quota = 0;
+    api::Amount reserved = 0;
+  };
+  std::string parent;
+  std::string root;
+  std::optional<std::int64_t> weighted_share;
+  std::vector<Amounts> amounts;
+};
+
+class QueueMetrics {
+ public:
+  QueueMetrics(kube::Metrics& metrics, const MetricsOptions& options);
+
+  void SetClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status,
+                       const QueuePlace& place);
+  void RemoveClusterQueue(const std::string& name);
+  void SetLocalQueue(const api::LocalQueue& queue, const api::QueueStatus& status);
+  void RemoveLocalQueue(const api::ObjectKey& key);
+  void SetCohort(const std::string& name, const CohortStanding& standing);
+  void RemoveCohort(const std::string& name);
+  // What waiting workloads of the queue ask, by resource.
+  void SetPending(const std::string& cluster_queue, const api::ResourceAmounts& requests);
+
+  // The cohorts that the ClusterQueue was last seen below, from its own up to the root.
+  const std::vector<std::string>& CohortsOf(const std::string& cluster_queue) const;
+  // Whether metrics of the LocalQueue are kept.
+  bool Exposes(const api::ObjectKey& local_queue) const { return exposed_.count(local_queue) > 0; }
+
+ private:
+  using FlavorResource = std::pair<std::string, std::string>;
+  struct Known {
+    std::string cohort;
+    kube::MetricLabels info;
+    std::set<FlavorResource> resources;
+    std::vector<std::string> cohorts;
+    std::int32_t admitted = 0;
+  };
+
+  void SetResources(const api::ClusterQueue& queue, const api::QueueStatus& status, Known& known);
+  void MoveAdmitted(Known& known, const std::vector<std::string>& cohorts, std::int32_t admitted);
+
+  kube::Metrics& metrics_;
+  const MetricsOptions options_;
+  std::map<std::string, Known> queues_;
+  std::map<std::string, Known> cohorts_;
+  std::map<std::string, std::int64_t> admitted_below_;  // by cohort
+  std::set<api::ObjectKey> exposed_;
+  const std::vector<std::string> none_;
+};
+
+}  // namespace berth::admission

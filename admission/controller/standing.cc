@@ -1,0 +1,56 @@
+#include "admission/controller/standing.h"
+
+#include <array>
+#include <cstdio>
+
+namespace berth::admission {
+
+QueuePlace PlaceOf(const Scheduler& scheduler, const std::string& cluster_queue) {
+  QueuePlace place;
+  const auto id = scheduler.state().FindQueue(cluster_queue);
+  if (!id) return place;
+  place.active = scheduler.queues().ActiveCount(*id);
+  const NodeId leaf = scheduler.state().queue(*id).node;
+  const QuotaTree& tree = scheduler.state().tree();
+  if (tree.InCycle(leaf)) return place;
+  for (NodeId node = tree.parent(leaf); node != kNoQuotaNode; node = tree.parent(node)) {
+    place.cohorts.push_back(scheduler.state().CohortName(node));
+  }
+  return place;
+}
+
+std::optional<CohortStanding> StandingOfCohort(const Scheduler& scheduler,
+                                               const std::string& name) {
+  const ClusterState& state = scheduler.state();
+  const QuotaTree& tree = state.tree();
+  const std::optional<NodeId> node = state.CohortNode(name);
+  if (!node) return std::nullopt;
+  CohortStanding standing;
+  if (tree.InCycle(*node)) return standing;
+  if (tree.parent(*node) != kNoQuotaNode) standing.parent = state.CohortName(tree.parent(*node));
+  standing.root = state.CohortName(tree.Root(*node));
+  const Vocabulary& vocabulary = scheduler.vocabulary();
+  for (const FlavorResourceId fr : tree.Declared(*node)) {
+    standing.amounts.push_back({vocabulary.flavors[state.FlavorOf(fr)],
+                                vocabulary.resources[state.ResourceOf(fr)],
+                                tree.SubtreeQuota(*node, fr), tree.UsageOf(*node, fr)});
+  }
+  return standing;
+}
+
+std::optional<api::ConsumedUsage> ConsumedUsageOf(Scheduler& scheduler,
+                                                  const api::ObjectKey& local_queue, WallTime now) {
+  const auto history = scheduler.SampleUsage(local_queue, now);
+  if (!history) return std::nullopt;
+  api::ConsumedUsage usage{{}, CutToSeconds(history->last_update)};
+  for (const auto& [resource, amount] : history->consumed) {
+    std::array<char, 64> text{};
+    // As fine as a quantity goes; of bytes nobody wants to know thousandths of a millionth.
+    std::snprintf(text.data(), text.size(), amount < 1e6 ? "%.9f" : "%.0f", amount);
+    const Result<api::Quantity> quantity = api::Quantity::Parse(text.data());
+    if (quantity && !quantity->zero()) usage.consumed[resource] = *quantity;
+  }
+  return usage;
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,24 @@
+// admission/controller/standing.h — how queues and cohorts stand in the scheduler, for status and
+// metrics.
+//
+// Threads: the scheduler's. Errors: none; what is unknown there is empty.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "admission/controller/queue_metrics.h"
+#include "admission/scheduler.h"
+
+namespace berth::admission {
+
+QueuePlace PlaceOf(const Scheduler& scheduler, const std::string& cluster_queue);
+
+// Without its share; nullopt: nobody names the cohort any more.
+std::optional<CohortStanding> StandingOfCohort(const Scheduler& scheduler, const std::string& name);
+
+// The history of a LocalQueue, sampled if that is due; nullopt: none is kept.
+std::optional<api::ConsumedUsage> ConsumedUsageOf(Scheduler& scheduler,
+                                                  const api::ObjectKey& local_queue, WallTime now);
+
+}  // namespace berth::admission

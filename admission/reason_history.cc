@@ -1,0 +1,54 @@
+#include "admission/reason_history.h"
+
+#include <algorithm>
+
+namespace berth::admission {
+namespace {
+
+// FNV-1a over numbers.
+void Mix(std::uint64_t& hash, std::int64_t number) {
+  auto bits = static_cast<std::uint64_t>(number);
+  for (int i = 0; i < 8; ++i, bits >>= 8U) hash = (hash ^ (bits & 0xFFU)) * 0x100000001B3U;
+}
+
+}  // namespace
+
+std::uint64_t CauseOf(const Decision& decision) {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  Mix(hash, static_cast<std::int64_t>(decision.outcome));
+  Mix(hash, static_cast<std::int64_t>(decision.remark));
+  for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
+    for (const Obstacle& obstacle : pod_set.obstacles) {
+      if (!obstacle.in_message) continue;
+      Mix(hash, static_cast<std::int64_t>(obstacle.kind));
+      Mix(hash, obstacle.resource);
+      Mix(hash, obstacle.flavor);
+    }
+    Mix(hash, -1);
+  }
+  return hash;
+}
+
+void ReasonHistory::Note(std::shared_ptr<const StatedReason> stated, WallTime now) {
+  const auto found = std::find_if(reasons_.begin(), reasons_.end(), [&](const PastReason& past) {
+    return past.stated->cause == stated->cause && past.stated->reason == stated->reason;
+  });
+  PastReason noted{std::move(stated), now, now, 1};
+  if (found != reasons_.end()) {
+    noted.first = found->first;
+    noted.count = found->count + 1;
+    reasons_.erase(found);
+  } else if (reasons_.size() == kCapacity) {
+    reasons_.erase(reasons_.begin());
+  }
+  reasons_.push_back(std::move(noted));
+}
+
+void ReasonHistory::Restore(PastReason past) {
+  if (reasons_.size() == kCapacity) return;
+  const auto place = std::find_if(reasons_.begin(), reasons_.end(),
+                                  [&](const PastReason& known) { return known.last > past.last; });
+  reasons_.insert(place, std::move(past));
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,57 @@
+// admission/reason_history.h — why one workload did not go, over time: a bounded ring of distinct
+// reasons, each with its first and last time and how often it was found.
+//
+// Two reasons are the same if their word and their cause are: who stands in the way, not by how
+// much. The text is the latest one's. Where the ring is full, the reason that has not been found
+// for longest goes.
+//
+// Threads: one. Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "admission/decision.h"
+#include "base/clock.h"
+
+namespace berth::admission {
+
+struct StatedReason {
+  std::string reason;  // of QuotaReserved=False
+  std::string message;
+  std::uint64_t cause = 0;
+};
+
+// What stands in the way of a decision's workload, without amounts: obstacles, flavors, resources,
+// outcome, remark. The same on every machine.
+std::uint64_t CauseOf(const Decision& decision);
+
+struct PastReason {
+  std::shared_ptr<const StatedReason> stated;  // as it was found last
+  WallTime first{};
+  WallTime last{};
+  std::int64_t count = 0;
+};
+
+class ReasonHistory {
+ public:
+  static constexpr std::size_t kCapacity = 8;
+
+  void Note(std::shared_ptr<const StatedReason> stated, WallTime now);
+  // What was known before, such as from before a restart.
+  void Restore(PastReason past);
+
+  // By the time they were last found, the latest last.
+  const std::vector<PastReason>& reasons() const { return reasons_; }
+  // More than one reason, or one more than once: there is a history to tell.
+  bool IsStory() const {
+    return reasons_.size() > 1 || (reasons_.size() == 1 && reasons_.front().count > 1);
+  }
+
+ private:
+  std::vector<PastReason> reasons_;
+};
+
+}  // namespace berth::admission
