@@ -1,0 +1,362 @@
+// Goal: where pods go, rule by rule. Method: rows of nodes, what runs there, pod sets, and the
+// answer in words (tests/admission/topology/placement_case.h).
+#include <gtest/gtest.h>
+
+#include "tests/admission/topology/placement_case.h"
+
+namespace berth::admission {
+namespace {
+
+struct Row {
+  std::string name;
+  std::string levels;
+  std::vector<std::string> nodes;
+  std::vector<std::string> used;
+  std::vector<std::string> pod_sets;
+  std::string answer;
+};
+
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+
+class PlacementRule : public testing::TestWithParam<Row> {};
+
+TEST_P(PlacementRule, GoesWhereTheRuleSays) {
+  PlacementCase given(GetParam().levels);
+  for (const std::string& node : GetParam().nodes) given.AddNode(node);
+  for (const std::string& used : GetParam().used) given.AddUsed(used);
+  EXPECT_EQ(given.Place(GetParam().pod_sets), GetParam().answer);
+  // What-ifs and assumptions of the first calculation left nothing behind.
+  EXPECT_EQ(given.Place(GetParam().pod_sets), GetParam().answer);
+}
+
+const std::vector<std::string> kTwoRacks = {"b1/r1/n1 cpu=4", "b1/r1/n2 cpu=2", "b1/r2/n3 cpu=4",
+                                            "b1/r2/n4 cpu=4"};
+const std::vector<std::string> kTwoBlocks = {"b1/r1/n1 cpu=2", "b1/r2/n2 cpu=2", "b2/r3/n3 cpu=4",
+                                             "b2/r4/n4 cpu=4"};
+
+std::string NameOf(const testing::TestParamInfo<Row>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(
+    Levels, PlacementRule,
+    testing::Values(Row{"RequiredTakesTheTightestRack",
+                        "block rack host",
+                        kTwoRacks,
+                        {},
+                        {"main 5 cpu=1 required=rack"},
+                        "main: n1=4 n2=1"},
+                    Row{"RequiredGoesToTheRackThatHasRoom",
+                        "block rack host",
+                        kTwoRacks,
+                        {},
+                        {"main 7 cpu=1 required=rack"},
+                        "main: n3=4 n4=3"},
+                    Row{"RequiredIsNeverSpread",
+                        "block rack host",
+                        kTwoRacks,
+                        {},
+                        {"main 9 cpu=1 required=rack"},
+                        "main fails: topology \"dc\" allows to fit only 8 out of 9 pod(s)"},
+                    Row{"RequiredAtTheLowestLevel",
+                        "block rack host",
+                        kTwoRacks,
+                        {},
+                        {"main 2 cpu=1 required=host"},
+                        "main: n2=2"},
+                    Row{"PreferredTakesOneDomainIfItCan",
+                        "block rack host",
+                        kTwoRacks,
+                        {},
+                        {"main 5 cpu=1 preferred=rack"},
+                        "main: n1=4 n2=1"},
+                    Row{"PreferredClimbs",
+                        "block rack host",
+                        kTwoRacks,
+                        {},
+                        {"main 9 cpu=1 preferred=rack"},
+                        "main: n1=4 n2=1 n3=4"},
+                    Row{"PreferredSpreadsAtTheTop",
+                        "block rack host",
+                        kTwoBlocks,
+                        {},
+                        {"main 10 cpu=1 preferred=rack"},
+                        "main: n1=2 n3=4 n4=4"},
+                    Row{"PreferredFailsWithWhatFitsInAll",
+                        "block rack host",
+                        kTwoBlocks,
+                        {},
+                        {"main 13 cpu=1 preferred=block"},
+                        "main fails: topology \"dc\" allows to fit only 12 out of 13 pod(s)"},
+                    Row{"UnconstrainedTakesTheSmallestThatIsEnough",
+                        "block rack host",
+                        kTwoRacks,
+                        {},
+                        {"main 3 cpu=1 unconstrained"},
+                        "main: n1=3"},
+                    Row{"UnconstrainedFillsTheSmallestFirst",
+                        "block rack host",
+                        kTwoRacks,
+                        {},
+                        {"main 7 cpu=1 unconstrained"},
+                        "main: n1=4 n2=2 n3=1"},
+                    Row{"ImpliedIsUnconstrained",
+                        "block rack host",
+                        kTwoRacks,
+                        {},
+                        {"main 7 cpu=1"},
+                        "main: n1=4 n2=2 n3=1"},
+                    Row{"LowestLevelThatIsNotANode",
+                        "block rack",
+                        {"b1/r1/n1 cpu=2", "b1/r1/n2 cpu=2"},
+                        {},
+                        {"main 3 cpu=1 required=rack"},
+                        "main: b1/r1=3"},
+                    Row{"NoNodesAtAll",
+                        "block rack host",
+                        {},
+                        {},
+                        {"main 1 cpu=1 required=rack"},
+                        "main fails: no topology domains at level: rack"},
+                    Row{"ALevelThatIsNotThere",
+                        "block rack host",
+                        kTwoRacks,
+                        {},
+                        {"main 1 cpu=1 required=zone"},
+                        "main fails: no requested topology level: zone"}),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(Ties, PlacementRule,
+                         testing::Values(Row{"ByNameAmongEquals",
+                                             "rack host",
+                                             {"r2/n2 cpu=2", "r1/n1 cpu=2"},
+                                             {},
+                                             {"main 2 cpu=1 required=rack"},
+                                             "main: n1=2"},
+                                         Row{"ByPathNotByHostname",
+                                             "rack host",
+                                             {"r1/z cpu=2", "r2/a cpu=2"},
+                                             {},
+                                             {"main 2 cpu=1 required=rack"},
+                                             "main: z=2"},
+                                         Row{"NamesAreText",
+                                             "host",
+                                             {"n10 cpu=1", "n9 cpu=1"},
+                                             {},
+                                             {"main 1 cpu=1 required=host"},
+                                             "main: n10=1"},
+                                         Row{"AnswerIsSortedByPath",
+                                             "rack host",
+                                             {"r2/a cpu=1", "r1/z cpu=1"},
+                                             {},
+                                             {"main 2 cpu=1 preferred=rack"},
+                                             "main: z=1 a=1"}),
+                         NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Room, PlacementRule,
+    testing::Values(
+        Row{"UsedRoomIsGone",
+            "block rack host",
+            kTwoRacks,
+            {"n1 3 cpu=1"},
+            {"main 4 cpu=1 required=host"},
+            "main: n3=4"},
+        Row{"FragmentsDoNotAddUp",
+            "rack host",
+            {"r1/n1 cpu=3", "r1/n2 cpu=3"},
+            {},
+            {"main 3 cpu=2 required=rack"},
+            "main fails: topology \"dc\" allows to fit only 2 out of 3 pod(s)"},
+        Row{"PodsAreAResource",
+            "rack host",
+            {"r1/n1 cpu=8 pods=2"},
+            {},
+            {"main 3 cpu=1 required=rack"},
+            "main fails: topology \"dc\" allows to fit only 2 out of 3 pod(s)"},
+        Row{"UsedPodsCountToo",
+            "host",
+            {"n1 cpu=8 pods=2"},
+            {"n1 2 cpu=1"},
+            {"main 1 cpu=1 required=host"},
+            "main fails: topology \"dc\" doesn't allow to fit any of 1 pod(s). Total nodes: 1; "
+            "excluded: resource \"pods\": 1"},
+        Row{"TheScarcestResourceDecides",
+            "host",
+            {"n1 cpu=8 gpu=1", "n2 cpu=2 gpu=8"},
+            {},
+            {"main 2 cpu=1 gpu=1 required=host"},
+            "main: n2=2"},
+        Row{"ANodeWithoutTheResource",
+            "host",
+            {"n1 cpu=8"},
+            {},
+            {"main 1 gpu=1 required=host"},
+            "main fails: topology \"dc\" doesn't allow to fit any of 1 pod(s). Total nodes: 1; "
+            "excluded: resource \"nvidia.com/gpu\": 1"},
+        Row{"PodSetsDoNotSitOnEachOther",
+            "host",
+            {"n1 cpu=2", "n2 cpu=1"},
+            {},
+            {"main 2 cpu=1 required=host", "driver 1 cpu=1 required=host"},
+            "main: n1=2; driver: n2=1"},
+        Row{"TheSecondPodSetMayFail",
+            "host",
+            {"n1 cpu=2"},
+            {},
+            {"main 2 cpu=1 required=host", "driver 1 cpu=1 required=host"},
+            "driver fails: topology \"dc\" doesn't allow to fit any of 1 pod(s). Total nodes: 1; "
+            "excluded: resource \"cpu\": 1"}),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Nodes, PlacementRule,
+    testing::Values(
+        Row{"NotReadyAndCordonedDoNotCount",
+            "host",
+            {"n1 cpu=4 notready", "n2 cpu=4 cordoned", "n3 cpu=4"},
+            {},
+            {"main 1 cpu=1 required=host"},
+            "main: n3=1"},
+        Row{"TaintsKeepAway",
+            "host",
+            {"n1 cpu=1 taint=kind:x", "n2 cpu=2"},
+            {},
+            {"main 1 cpu=1 required=host"},
+            "main: n2=1"},
+        Row{"TaintsAreCounted",
+            "host",
+            {"n1 cpu=1 taint=kind:x", "n2 cpu=1 taint=alone"},
+            {},
+            {"main 1 cpu=1 required=host"},
+            "main fails: topology \"dc\" doesn't allow to fit any of 1 pod(s). Total nodes: 2; "
+            "excluded: taint \"alone:NoSchedule\": 1, taint \"kind=x:NoSchedule\": 1"},
+        Row{"TaintsMayBeTolerated",
+            "host",
+            {"n1 cpu=1 taint=kind:x", "n2 cpu=2"},
+            {},
+            {"main 1 cpu=1 required=host tolerate=kind"},
+            "main: n1=1"},
+        Row{"SelectorChooses",
+            "host",
+            {"n1 cpu=1", "n2 cpu=2 label=disk:ssd"},
+            {},
+            {"main 1 cpu=1 required=host select=disk:ssd"},
+            "main: n2=1"},
+        Row{"SelectorIsCounted",
+            "host",
+            {"n1 cpu=1"},
+            {},
+            {"main 1 cpu=1 required=host select=disk:ssd"},
+            "main fails: topology \"dc\" doesn't allow to fit any of 1 pod(s). Total nodes: 1; "
+            "excluded: nodeSelector: 1"},
+        Row{"TaintsAboveTheNodeLevelDoNotMatter",
+            "rack",
+            {"r1/n1 cpu=1 taint=kind"},
+            {},
+            {"main 1 cpu=1 required=rack"},
+            "main: r1=1"}),
+    NameOf);
+
+const std::vector<std::string> kSliceNodes = {"b1/r1/n1 cpu=3", "b1/r1/n2 cpu=1", "b1/r2/n3 cpu=2",
+                                              "b1/r2/n4 cpu=1", "b2/r3/n5 cpu=2"};
+
+INSTANTIATE_TEST_SUITE_P(
+    Slices, PlacementRule,
+    testing::Values(
+        Row{"StayInTheirDomain",
+            "block rack host",
+            kSliceNodes,
+            {},
+            {"main 6 cpu=1 required=block slice=rack:2"},
+            "main: n1=3 n2=1 n3=1 n4=1"},
+        Row{"LeaveOddRoomUnused",
+            "block rack host",
+            kSliceNodes,
+            {},
+            {"main 8 cpu=1 required=block slice=rack:2"},
+            "main fails: topology \"dc\" allows to fit only 3 out of 4 slice(s)"},
+        Row{"OfNodes",
+            "block rack host",
+            kSliceNodes,
+            {},
+            {"main 4 cpu=1 required=block slice=host:2"},
+            "main: n1=2 n3=2"},
+        Row{"AloneAreUnconstrained",
+            "block rack host",
+            kSliceNodes,
+            {},
+            {"main 2 cpu=1 slice=rack:2"},
+            "main: n5=2"},
+        Row{"AboveThePodSetsLevelMakeNoSense",
+            "block rack host",
+            kSliceNodes,
+            {},
+            {"main 2 cpu=1 required=rack slice=block:2"},
+            "main fails: podset slice topology block is above the podset topology rack"},
+        Row{"InLayers",
+            "block rack host",
+            {"b1/r1/n1 cpu=3", "b1/r1/n2 cpu=3", "b1/r2/n3 cpu=2", "b1/r2/n4 cpu=2"},
+            {},
+            {"main 4 cpu=1 required=block slice=rack:4 slice=host:2"},
+            "main: n1=2 n2=2"},
+        Row{"LayersSayWhatFits",
+            "block rack host",
+            {"b1/r1/n1 cpu=3", "b1/r1/n2 cpu=1"},
+            {},
+            {"main 4 cpu=1 required=block slice=rack:4 slice=host:2"},
+            "main fails: topology \"dc\" doesn't allow to fit; 0/1 slice(s) fit on level rack; "
+            "1/2 slice(s) fit on level kubernetes.io/hostname"},
+        Row{"LayersMustDivide",
+            "block rack host",
+            kSliceNodes,
+            {},
+            {"main 6 cpu=1 required=block slice=rack:3 slice=host:2"},
+            "main fails: additional slice layer size 2 must evenly divide parent layer size 3"}),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Leaders, PlacementRule,
+    testing::Values(
+        Row{"GoWithTheirWorkers",
+            "rack host",
+            {"r1/n1 cpu=4", "r2/n2 cpu=5"},
+            {},
+            {"leader 1 cpu=1 required=rack group=g", "workers 4 cpu=1 required=rack group=g"},
+            "leader: n2=1; workers: n2=4"},
+        Row{"TakeTheTightestForBoth",
+            "rack host",
+            {"r1/n1 cpu=9", "r2/n2 cpu=3", "r2/n3 cpu=2"},
+            {},
+            {"workers 4 cpu=1 required=rack group=g", "leader 1 cpu=1 required=rack group=g"},
+            "workers: n2=2 n3=2; leader: n2=1"},
+        Row{"MayNotFit",
+            "rack host",
+            {"r1/n1 cpu=4", "r2/n2 cpu=4"},
+            {},
+            {"workers 4 cpu=1 required=rack group=g", "leader 1 cpu=1 required=rack group=g"},
+            "workers fails: topology \"dc\" allows to fit only 4 out of 4 pod(s)"}),
+    NameOf);
+
+TEST(PlacementProfile, WithoutMixedUnconstrainedIsBestFit) {
+  PlacementCase given("block rack host", {.least_free_for_unconstrained = false});
+  for (const std::string& node : kTwoRacks) given.AddNode(node);
+  EXPECT_EQ(given.Place({"main 7 cpu=1 unconstrained"}), "main: n1=4 n3=3");
+}
+
+TEST(PlacementProfile, BalancedSpreadsEvenly) {
+  PlacementCase given("block rack host", {.balanced = true});
+  for (const char* node : {"b1/r1/n1 cpu=6", "b1/r2/n2 cpu=6", "b1/r3/n3 cpu=1"}) {
+    given.AddNode(node);
+  }
+  EXPECT_EQ(given.Place({"main 8 cpu=1 preferred=rack"}), "main: n1=4 n2=4");
+  EXPECT_EQ(given.Place({"main 8 cpu=1 required=block"}), "main: n1=6 n2=2");
+}
+
+TEST(PlacementOnEmptyNodes, LooksBeyondWhatIsUsed) {
+  PlacementCase given("rack host");
+  given.AddNode("r1/n1 cpu=2");
+  given.AddUsed("n1 2 cpu=1");
+  EXPECT_EQ(given.Place({"main 2 cpu=1 required=rack"}, CountShape::Usage::kEmpty), "main: n1=2");
+}
+
+}  // namespace
+}  // namespace berth::admission

@@ -1,0 +1,292 @@
+// Goal: topology in the cycle: overlaps, preemption for the sake of nodes, the second pass.
+// Method: one Scheduler in a small cluster; decisions are told in words.
+#include <gtest/gtest.h>
+
+#include "admission/lifecycle/workload_lifecycle.h"
+#include "admission/messages.h"
+#include "admission/scheduler.h"
+#include "api/condition.h"
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "tests/admission/topology/placement_case.h"
+
+namespace berth::admission {
+namespace {
+
+constexpr const char* kLevels = "rack host";
+
+class Cluster {
+ public:
+  explicit Cluster(const SchedulerConfig& config = {}) : scheduler_(config) {
+    api::Namespace space;
+    space.meta.name = "default";
+    scheduler_.ApplyNamespace(space);
+    api::Topology topology;
+    topology.meta.name = "dc";
+    topology.levels = {"rack", api::kHostnameLabel};
+    scheduler_.ApplyTopology(topology);
+    api::ResourceFlavor flavor;
+    flavor.meta.name = "tas";
+    flavor.topology_name = "dc";
+    scheduler_.ApplyResourceFlavor(flavor);
+  }
+
+  Scheduler& scheduler() { return scheduler_; }
+  WallTime now() const { return now_; }
+  void Wait(Duration span) { now_ += span; }
+  void AddNode(const std::string& text) { scheduler_.ApplyNode(NodeFrom(kLevels, text)); }
+
+  void AddQueue(const std::string& name, std::int64_t cpu,
+                const std::vector<std::string>& checks = {}) {
+    api::ClusterQueue queue;
+    queue.meta.name = name;
+    queue.spec.cohort_name = "all";
+    queue.spec.namespace_selector.emplace();
+    queue.spec.preemption.within_cluster_queue = api::PreemptionPolicy::kLowerPriority;
+    queue.spec.resource_groups = {{{"cpu"}, {{"tas", {{"cpu", cpu * 1000, {}, {}}}}}}};
+    for (const std::string& check : checks) queue.spec.admission_checks.push_back({check, {}});
+    scheduler_.ApplyClusterQueue(queue);
+    api::LocalQueue local;
+    local.meta.name = name;
+    local.meta.namespace_name = "default";
+    local.cluster_queue = name;
+    scheduler_.ApplyLocalQueue(local);
+  }
+
+  void Submit(const std::string& name, const std::string& queue, const std::string& pod_set,
+              std::int32_t priority = 0) {
+    api::Workload workload;
+    workload.meta.name = name;
+    workload.meta.namespace_name = "default";
+    workload.meta.uid = name;
+    workload.meta.creation_timestamp = now_;
+    workload.spec.queue_name = queue;
+    workload.spec.priority = priority;
+    workload.spec.pod_sets.push_back(PodSetFrom(pod_set));
+    workloads_[name] = workload;
+    Apply(name);
+  }
+
+  api::Workload& workload(const std::string& name) { return workloads_.at(name); }
+  void Apply(const std::string& name) {
+    scheduler_.ApplyWorkload(std::make_shared<const api::Workload>(workloads_.at(name)), now_);
+  }
+
+  // "a Admitted n1=2 | b NoFit", in processing order; admissions are written.
+  std::string Cycle() {
+    std::string told;
+    const CycleResult result = scheduler_.RunCycle(now_);
+    for (const Decision& decision : result.decisions) {
+      const std::string& name = decision.object->meta.name;
+      told += (told.empty() ? "" : " | ") + name + " " + ToString(decision.outcome);
+      message_ = PendingMessage(decision, scheduler_.vocabulary(), "");
+      if (decision.second_pass) told += " again";
+      for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
+        if (!pod_set.delayed_topology.empty()) told += " " + pod_set.delayed_topology;
+        if (!pod_set.topology) continue;
+        for (const auto& domain : pod_set.topology->domains) {
+          told += " " + domain.values.back() + "=" + std::to_string(domain.count);
+        }
+      }
+      for (const Victim& victim : decision.victims) told += " -" + victim.object->meta.name;
+      if (decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kQuotaReserved) {
+        Write(decision);
+      }
+    }
+    return told;
+  }
+  const std::string& message() const { return message_; }
+
+ private:
+  void Write(const Decision& decision) {
+    const std::string& queue = scheduler_.state().queue(decision.cluster_queue).name;
+    api::Workload& written = workloads_.at(decision.object->meta.name);
+    ReserveQuota(written.status, AdmissionOf(decision, scheduler_.vocabulary(), queue),
+                 decision.checks, 1, now_);
+    if (decision.second_pass) written.status.unhealthy_nodes.clear();
+    Apply(written.meta.name);
+  }
+
+  Scheduler scheduler_;
+  WallTime now_{};
+  std::map<std::string, api::Workload> workloads_;
+  std::string message_;
+};
+
+TEST(TopologyCycle, AHeadWhoseNodesWereTakenIsPlacedAnew) {
+  Cluster cluster;
+  cluster.AddNode("r1/n1 cpu=2");
+  cluster.AddNode("r1/n2 cpu=3");
+  cluster.AddQueue("a", 8);
+  cluster.AddQueue("b", 8);
+  cluster.Submit("first", "a", "main 2 cpu=1 required=host", 1);
+  cluster.Submit("second", "b", "main 2 cpu=1 required=host");
+  EXPECT_EQ(cluster.Cycle(), "first Admitted n1=2 | second Admitted n2=2");
+}
+
+TEST(TopologyCycle, WithoutTheGateItIsSkipped) {
+  SchedulerConfig config;
+  config.gates.tas_recompute_assignment_within_scheduling_cycle = false;
+  Cluster cluster(config);
+  cluster.AddNode("r1/n1 cpu=2");
+  cluster.AddNode("r1/n2 cpu=3");
+  cluster.AddQueue("a", 8);
+  cluster.AddQueue("b", 8);
+  cluster.Submit("first", "a", "main 2 cpu=1 required=host", 1);
+  cluster.Submit("second", "b", "main 2 cpu=1 required=host");
+  EXPECT_EQ(cluster.Cycle(), "first Admitted n1=2 | second Skipped n1=2");
+}
+
+TEST(TopologyCycle, ANodesLimitOfPodsHoldsInACycleToo) {
+  for (const bool own : {true, false}) {
+    SchedulerConfig config;
+    config.own_rules.count_pods_on_nodes = own;
+    Cluster cluster(config);
+    cluster.AddNode("r1/n1 cpu=4 pods=2");
+    cluster.AddNode("r1/n2 cpu=4");
+    cluster.AddQueue("a", 8);
+    cluster.AddQueue("b", 8);
+    cluster.Submit("first", "a", "main 2 cpu=1 required=host", 1);
+    cluster.Submit("second", "b", "main 1 cpu=1 required=host");
+    EXPECT_EQ(cluster.Cycle(), own ? "first Admitted n1=2 | second Admitted n2=1"
+                                   : "first Admitted n1=2 | second Admitted n1=1");
+  }
+}
+
+TEST(TopologyCycle, OthersGoWhereQuotaIsThereAndNodesAreFragmented) {
+  Cluster cluster;
+  cluster.AddNode("r1/n1 cpu=2");
+  cluster.AddNode("r1/n2 cpu=2");
+  cluster.AddQueue("a", 8);
+  cluster.Submit("small", "a", "main 1 cpu=1 required=host", 0);
+  EXPECT_EQ(cluster.Cycle(), "small Admitted n1=1");
+  cluster.Submit("other", "a", "main 1 cpu=2 required=host", 9);
+  EXPECT_EQ(cluster.Cycle(), "other Admitted n2=1");
+  cluster.Submit("large", "a", "main 2 cpu=1 required=host", 5);
+  EXPECT_EQ(cluster.Cycle(), "large Preempting n1=2 -small");
+  EXPECT_EQ(cluster.message(),
+            "couldn't assign flavors to pod set main: topology \"dc\" allows to fit only 1 out of "
+            "2 pod(s). Total nodes: 2; excluded: resource \"cpu\": 1. Pending the preemption of 1 "
+            "workload(s)");
+}
+
+TEST(TopologyCycle, WhatNoNodeCouldEverTakeIsNoFit) {
+  Cluster cluster;
+  cluster.AddNode("r1/n1 cpu=2");
+  cluster.AddQueue("a", 8);
+  cluster.scheduler().RunWakeUps(cluster.now());
+  cluster.Submit("large", "a", "main 3 cpu=1 required=host");
+  EXPECT_EQ(cluster.Cycle(), "large NoFit");
+  EXPECT_EQ(cluster.message(),
+            "couldn't assign flavors to pod set main: topology \"dc\" allows to fit only 2 out of "
+            "3 pod(s)");
+  EXPECT_FALSE(cluster.scheduler().HasWakeUps());
+  cluster.AddNode("r1/n2 cpu=4");
+  EXPECT_TRUE(cluster.scheduler().HasWakeUps()) << "a new node may help";
+  EXPECT_EQ(cluster.scheduler().RunWakeUps(cluster.now()).count, 1);
+  EXPECT_EQ(cluster.Cycle(), "large Admitted n2=3");
+}
+
+TEST(SecondPass, PlacesWhatWaitedForCapacity) {
+  Cluster cluster;
+  api::AdmissionCheck check;
+  check.meta.name = "dws";
+  check.controller_name = api::kProvisioningCheckController;
+  check.conditions.push_back({api::kActive, api::ConditionStatus::kTrue, "", "", {}, 0});
+  cluster.scheduler().ApplyAdmissionCheck(check);
+  cluster.AddQueue("a", 8, {"dws"});
+  cluster.Submit("job", "a", "main 2 cpu=1 required=rack");
+  EXPECT_EQ(cluster.Cycle(), "job QuotaReserved Pending") << "its nodes are not there yet";
+  EXPECT_EQ(cluster.scheduler().NextSecondPass(), std::nullopt);
+  cluster.AddNode("r1/n1 cpu=4");
+  cluster.AddNode("r2/n2 cpu=2 label=made-for:job");
+  api::AdmissionCheckState& state = cluster.workload("job").status.admission_checks.at(0);
+  state.state = api::CheckState::kReady;
+  state.pod_set_updates = {{"main", {}, {}, {{"made-for", "job"}}, {}}};
+  cluster.Apply("job");
+  ASSERT_EQ(cluster.scheduler().NextSecondPass(), cluster.now() + std::chrono::seconds(1));
+  EXPECT_EQ(cluster.Cycle(), "") << "not due yet";
+  cluster.Wait(std::chrono::seconds(1));
+  EXPECT_EQ(cluster.Cycle(), "job Admitted again Ready n2=2");
+  EXPECT_EQ(cluster.scheduler().NextSecondPass(), std::nullopt);
+  EXPECT_TRUE(api::IsTrue(cluster.workload("job").status.conditions, api::kAdmitted));
+}
+
+TEST(SecondPass, TriesAgainWithLongerPauses) {
+  Cluster cluster;
+  api::AdmissionCheck check;
+  check.meta.name = "dws";
+  check.controller_name = api::kProvisioningCheckController;
+  check.conditions.push_back({api::kActive, api::ConditionStatus::kTrue, "", "", {}, 0});
+  cluster.scheduler().ApplyAdmissionCheck(check);
+  cluster.AddQueue("a", 8, {"dws"});
+  cluster.Submit("job", "a", "main 2 cpu=1 required=rack");
+  cluster.Cycle();
+  cluster.workload("job").status.admission_checks.at(0).state = api::CheckState::kReady;
+  cluster.Apply("job");
+  for (const int seconds : {1, 2, 4, 8, 16, 30, 30}) {
+    ASSERT_EQ(cluster.scheduler().NextSecondPass(), cluster.now() + std::chrono::seconds(seconds));
+    cluster.Wait(std::chrono::seconds(seconds));
+    EXPECT_EQ(cluster.Cycle(), "job NoFit again Pending");
+  }
+  cluster.AddNode("r1/n1 cpu=4");
+  cluster.Wait(std::chrono::seconds(30));
+  EXPECT_EQ(cluster.Cycle(), "job Admitted again Ready n1=2");
+}
+
+class FailedNode : public testing::Test {
+ protected:
+  void Start(const SchedulerConfig& config = {}) {
+    cluster_ = std::make_unique<Cluster>(config);
+    cluster_->AddNode("r1/n1 cpu=2");
+    cluster_->AddNode("r1/n2 cpu=2");
+    cluster_->AddQueue("a", 16);
+    cluster_->Submit("job", "a", "main 4 cpu=1 required=rack");
+    ASSERT_EQ(cluster_->Cycle(), "job Admitted n1=2 n2=2");
+    cluster_->AddNode("r1/n2 cpu=2 notready");
+    cluster_->workload("job").status.unhealthy_nodes = {"n2"};
+  }
+  std::string SecondPass() {
+    cluster_->Apply("job");
+    cluster_->Wait(std::chrono::seconds(1));
+    return cluster_->Cycle();
+  }
+  std::unique_ptr<Cluster> cluster_;
+};
+
+TEST_F(FailedNode, IsReplacedInItsRack) {
+  Start();
+  cluster_->AddNode("r1/n3 cpu=2");
+  cluster_->AddNode("r2/n4 cpu=8");
+  EXPECT_EQ(SecondPass(), "job Admitted again n1=2 n3=2");
+  cluster_->Submit("next", "a", "main 1 cpu=1 required=host");
+  EXPECT_EQ(cluster_->Cycle(), "next Admitted n4=1") << "n1 and n3 are full";
+}
+
+TEST_F(FailedNode, WithoutReplacementEvicts) {
+  Start();
+  EXPECT_EQ(SecondPass(), "job EvictForNodeFailure again n1=2 n2=2");
+  EXPECT_EQ(cluster_->message(),
+            "Workload was evicted as there was no replacement for unhealthy node(s): n2");
+}
+
+TEST_F(FailedNode, WithoutFailFastItWaits) {
+  SchedulerConfig config;
+  config.gates.tas_failed_node_replacement_fail_fast = false;
+  Start(config);
+  EXPECT_EQ(SecondPass(), "job NoCandidates again n1=2 n2=2");
+  cluster_->AddNode("r1/n3 cpu=2");
+  cluster_->Wait(std::chrono::seconds(2));
+  EXPECT_EQ(cluster_->Cycle(), "job Admitted again n1=2 n3=2");
+}
+
+TEST_F(FailedNode, ComesBeforeNewHeads) {
+  Start();
+  cluster_->AddNode("r1/n3 cpu=2");
+  cluster_->AddQueue("b", 16);
+  cluster_->Submit("next", "b", "main 2 cpu=1 required=host", 9);
+  EXPECT_EQ(SecondPass(), "job Admitted again n1=2 n3=2 | next NoCandidates n1=2");
+}
+
+}  // namespace
+}  // namespace berth::admission
