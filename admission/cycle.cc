@@ -52,7 +52,7 @@ PreemptionRequest Cycle::RequestFor(const Entry& entry, const Assignment& assign
       }
     }
   }
-  if (context_.gates->topology_aware_scheduling) {
+  if (context_.gates->topology_aware_scheduling && UsesTopologies(*context_.state, assignment)) {
     Assignment copy = assignment;  // nothing more is marked in it than is already
     request.placements = OpenPlacements(*context_.state, context_.state->queue(request.queue),
                                         *request.workload->object, copy);

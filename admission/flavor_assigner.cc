@@ -193,6 +193,11 @@ bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignmen
             {static_cast<std::int32_t>(index), choice.resource, choice.tried_index});
       }
     }
+    // A leader that asks for nothing goes where its workers go.
+    for (const FlavorChoice& choice : choices) {
+      if (group.pod_sets.size() == 1 || !decision.requests.empty()) break;
+      if (context_.state->placer().HasTopology(choice.flavor)) decision.flavors.push_back(choice);
+    }
     decision.obstacles = obstacles;
     decision.attempts = attempts;
     if (!decision.requests.empty() && decision.flavors.empty()) all_assigned = false;

@@ -114,6 +114,9 @@ class FlavorAssigner {
   bool places_everything_ = false;
 };
 
+// Whether some flavor of the assignment has a topology.
+bool UsesTopologies(const ClusterState& state, const Assignment& assignment);
+
 // The pod sets of an assignment whose pods still need domains. Such as cannot have any are marked,
 // and the mode is then kNoFit; such as have to wait for a check's capacity are marked as delayed.
 std::vector<PlacementRequest> OpenPlacements(const ClusterState& state, const QueueState& queue,

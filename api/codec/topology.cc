@@ -76,29 +76,28 @@ std::size_t CommonPrefix(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(end - a.begin());
 }
 
+std::size_t CommonSuffix(std::string_view a, std::string_view b) {
+  const auto end = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend()).first;
+  return static_cast<std::size_t>(end - a.rbegin());
+}
+
+// What all values end with is taken off before what they begin with, as Kueue does it: the two may
+// not overlap in the shortest value.
 Json EncodeLevel(const std::vector<TopologyAssignment::Domain>& domains, std::size_t level) {
   const std::string& first = domains.front().values[level];
   std::size_t prefix = first.size();
+  std::size_t suffix = first.size();
   std::size_t shortest = first.size();
   bool same = true;
   for (const auto& domain : domains) {
     const std::string& value = domain.values[level];
     prefix = std::min(prefix, CommonPrefix(first, value));
+    suffix = std::min(suffix, CommonSuffix(first, value));
     shortest = std::min(shortest, value.size());
     same = same && value == first;
   }
   if (same) return {{"universal", first}};
-  std::size_t suffix = shortest - prefix;
-  for (const auto& domain : domains) {
-    const std::string& value = domain.values[level];
-    const std::string_view tail = std::string_view(value).substr(prefix);
-    std::size_t common = 0;
-    while (common < std::min(suffix, tail.size()) &&
-           tail[tail.size() - 1 - common] == first[first.size() - 1 - common]) {
-      ++common;
-    }
-    suffix = common;
-  }
+  prefix = std::min(prefix, shortest - suffix);
   Json roots = Json::array();
   for (const auto& domain : domains) {
     const std::string& value = domain.values[level];

@@ -85,6 +85,13 @@ TEST(TopologyCodec, WhatRepeatsIsWrittenOnce) {
       {"individual":{"prefix":"n-","suffix":"-z","roots":["1","2"]}}]}]})"_json);
 }
 
+TEST(TopologyCodec, TheCommonEndIsTakenOffFirst) {
+  const TopologyAssignment assignment{{"h"}, {{{"n1"}, 1}, {{"n11"}, 1}}};
+  EXPECT_EQ(Encode(assignment), R"({"levels":["h"],"slices":[{"domainCount":2,
+    "podCounts":{"universal":1},"valuesPerLevel":[
+      {"individual":{"prefix":"n","suffix":"1","roots":["","1"]}}]}]})"_json);
+}
+
 TEST(TopologyCodec, SlicesThatDoNotAddUpAreRefused) {
   const auto decoded = Decode<Workload>(R"({"status":{"admission":{"podSetAssignments":[{
     "topologyAssignment":{"levels":["h"],"slices":[{"domainCount":2,"podCounts":{"universal":1},
