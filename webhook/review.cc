@@ -10,6 +10,7 @@
 #include "api/labels.h"
 #include "base/strings.h"
 #include "webhook/field_error.h"
+#include "webhook/identity_rules.h"
 #include "webhook/quota_rules.h"
 #include "webhook/workload_rules.h"
 
@@ -53,8 +54,6 @@ Result<Json> AddFinalizer(const Request& request) {
   return changed;
 }
 
-Result<Json> Unchanged(const Request& request) { return request.object; }
-
 template <typename T>
 Result<FieldErrors> WithOld(const Request& request, FieldErrors (*validate)(const T&, const T*)) {
   BERTH_TRY(const T object, api::Decode<T>(request.object));
@@ -81,6 +80,15 @@ Result<FieldErrors> CheckResourceFlavor(const Request& request) {
 Result<FieldErrors> CheckWorkload(const Request& request) {
   return WithOld<api::Workload>(request, ValidateWorkload);
 }
+Result<FieldErrors> CheckLocalQueue(const Request& request) {
+  return WithOld<api::LocalQueue>(request, ValidateLocalQueue);
+}
+Result<FieldErrors> CheckAdmissionCheck(const Request& request) {
+  return WithOld<api::AdmissionCheck>(request, ValidateAdmissionCheck);
+}
+Result<FieldErrors> CheckTopology(const Request& request) {
+  return WithOld<api::Topology>(request, ValidateTopology);
+}
 Result<FieldErrors> CheckCohort(const Request& request) {
   BERTH_TRY(const api::Cohort cohort, api::Decode<api::Cohort>(request.object));
   return ValidateCohort(cohort);
@@ -96,11 +104,13 @@ constexpr std::array kRoutes{
     Route{"/mutate-batch-v1-job", MutateJob},
     Route{"/mutate-kueue-x-k8s-io-v1beta2-clusterqueue", AddFinalizer},
     Route{"/mutate-kueue-x-k8s-io-v1beta2-resourceflavor", AddFinalizer},
-    Route{"/mutate-kueue-x-k8s-io-v1beta2-workload", Unchanged},
     Route{"/validate-batch-v1-job", nullptr, CheckJob},
+    Route{"/validate-kueue-x-k8s-io-v1beta2-admissioncheck", nullptr, CheckAdmissionCheck},
     Route{"/validate-kueue-x-k8s-io-v1beta2-clusterqueue", nullptr, CheckClusterQueue},
     Route{"/validate-kueue-x-k8s-io-v1beta2-cohort", nullptr, CheckCohort},
+    Route{"/validate-kueue-x-k8s-io-v1beta2-localqueue", nullptr, CheckLocalQueue},
     Route{"/validate-kueue-x-k8s-io-v1beta2-resourceflavor", nullptr, CheckResourceFlavor},
+    Route{"/validate-kueue-x-k8s-io-v1beta2-topology", nullptr, CheckTopology},
     Route{"/validate-kueue-x-k8s-io-v1beta2-workload", nullptr, CheckWorkload},
 };
 

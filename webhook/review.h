@@ -6,8 +6,10 @@
 //     /mutate-batch-v1-job                             /validate-batch-v1-job
 //     /mutate-kueue-x-k8s-io-v1beta2-clusterqueue /validate-kueue-x-k8s-io-v1beta2-clusterqueue
 //     /mutate-kueue-x-k8s-io-v1beta2-resourceflavor    /validate-…-resourceflavor
-//     /mutate-kueue-x-k8s-io-v1beta2-workload          /validate-…-workload
+//                                                      /validate-…-workload
 //                                                      /validate-…-cohort
+// and of our own, for rules that the CRDs have in CEL: /validate-…-admissioncheck, -localqueue,
+// -topology.
 //
 // Threads: pure function; `facts` is called inside it. Errors: an object that cannot be read is
 // refused with the reason; a review that is none is kInvalid.

@@ -57,6 +57,17 @@ class ManifestTest(ClusterTest):
         self.refused(cluster, "apiVersion: cloud.berth.dev/v1alpha1\nkind: NodePool\n"
                      "metadata: {name: p}\nspec: {machineType: n1-standard-2, maxNodes: many}\n",
                      "spec.maxNodes")
+        # Rules that the CRDs have in CEL.
+        cluster.apply("apiVersion: kueue.x-k8s.io/v1beta2\nkind: Topology\n"
+                      "metadata: {name: dc}\nspec: {levels: [{nodeLabel: rack}]}\n")
+        self.refused(cluster, "apiVersion: kueue.x-k8s.io/v1beta2\nkind: Topology\n"
+                     "metadata: {name: dc}\nspec: {levels: [{nodeLabel: block}]}\n", "spec.levels")
+        self.refused(cluster, "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\n"
+                     "metadata: {name: dws-local-queue, namespace: default}\n"
+                     "spec: {clusterQueue: other}\n", "spec.clusterQueue", "immutable")
+        self.refused(cluster, "apiVersion: kueue.x-k8s.io/v1beta2\nkind: AdmissionCheck\n"
+                     "metadata: {name: dws-prov}\nspec: {controllerName: example.com/other}\n",
+                     "spec.controllerName", "immutable")
         self.refused(cluster, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: big}\n"
                      "data: {a: " + "x" * (2 << 20) + "}\n", "large")  # twice: last-applied
         self.assertIsNone(cluster.process.poll())
