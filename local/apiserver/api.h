@@ -72,11 +72,16 @@ struct ObjectList {
 
 enum class PatchType { kJson, kMerge, kStrategic, kApply };
 
+// kSubmitted: the call returns before the write is on the disk, for what a crash may take with it;
+// it fails only where the write itself is wrong.
+enum class WriteWait { kDurable, kSubmitted };
+
 struct WriteOptions {
   std::string field_manager;  // required for kApply
   bool force = false;         // kApply: take fields from other managers
   bool dry_run = false;
   std::string subresource;  // "", "status", "binding", "scale", …
+  WriteWait wait = WriteWait::kDurable;
 };
 
 struct DeleteOptions {

@@ -4,14 +4,15 @@
 
 namespace berth::sim {
 
-Result<local::Json> SimWebhooks::Call(const local::WebhookTarget& target, const local::Json& review,
+Result<local::Json> SimWebhooks::Call(const local::WebhookTarget& target,
+                                      const local::WebhookQuestion& question,
                                       Duration /*timeout*/) {
   if (facts_ == nullptr) {
     return Error{ErrorCode::kUnavailable, "dial tcp: connect: connection refused"};
   }
-  if (target.service_path == "/convert") return webhook::AnswerConversion(review);
+  if (target.service_path == "/convert") return webhook::AnswerConversion(question.Whole());
   if (webhook::IsReviewPath(target.service_path)) {
-    return webhook::Review(target.service_path, review, facts_);
+    return webhook::Review(target.service_path, question.Whole(), facts_);
   }
   return Error{ErrorCode::kNotFound, "no webhook answers at " + target.service_path};
 }

@@ -14,8 +14,8 @@ class SimWebhooks final : public local::WebhookCaller {
   // Null: nobody answers, as while the controller is down.
   void Serve(webhook::JobFactsOf facts) { facts_ = std::move(facts); }
 
-  Result<local::Json> Call(const local::WebhookTarget& target, const local::Json& review,
-                           Duration timeout) override;
+  Result<local::Json> Call(const local::WebhookTarget& target,
+                           const local::WebhookQuestion& question, Duration timeout) override;
 
  private:
   webhook::JobFactsOf facts_;

@@ -161,11 +161,10 @@ void ResourceHandlers::SendWritten(Exchange& exchange, const RequestContext& con
   // The answer is ready, and goes out by itself as soon as the write is on the disk: no thread
   // waits for it.
   const auto held = std::make_shared<net::Response>(std::move(answer));
-  result.pending->OnDone(
-      [this, kept = exchange.shared_from_this(), context, held](const Status& done) {
-        if (done) return kept->responder->Send(std::move(*held));
-        kept->SendError(registry_.FromStore(done.error(), context), context.warnings);
-      });
+  result.pending->OnDone([kept = exchange.shared_from_this(), context, held](const Status& done) {
+    if (done) return kept->responder->Send(std::move(*held));
+    kept->SendError(Registry::FromStore(done.error(), context), context.warnings);
+  });
 }
 
 void ResourceHandlers::Create(Exchange& exchange, RequestContext& context) {

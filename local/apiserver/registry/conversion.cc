@@ -60,6 +60,26 @@ WebhookTarget ReadClientConfig(const Json& client_config) {
   return target;
 }
 
+std::string WebhookQuestion::Text() const {
+  const auto dump = [](const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  // Members are sorted: the text ends with the two braces of the request and of the whole.
+  std::string text = dump(envelope);
+  if (object == nullptr && old_object == nullptr) return text;
+  text.resize(text.size() - 2);
+  if (object != nullptr) text += R"(,"object":)" + dump(*object);
+  if (old_object != nullptr) text += R"(,"oldObject":)" + dump(*old_object);
+  return text + "}}";
+}
+
+Json WebhookQuestion::Whole() const {
+  Json whole = envelope;
+  if (object != nullptr) whole["request"]["object"] = *object;
+  if (old_object != nullptr) whole["request"]["oldObject"] = *old_object;
+  return whole;
+}
+
 ApiResult<Json> Converter::ConvertOne(const ResourceInfo& resource, Json object,
                                       const std::string& api_version) const {
   std::vector<Json> one;
@@ -106,11 +126,12 @@ ApiResult<std::vector<Json>> Converter::CallWebhook(const ResourceInfo& resource
                              conversion.service_name, conversion.service_path,
                              conversion.service_port, conversion.ca_pem};
   const std::string uid = UidOf(objects.front()).empty() ? "conversion" : UidOf(objects.front());
-  const Json review{
+  WebhookQuestion question;
+  question.envelope = {
       {"apiVersion", "apiextensions.k8s.io/v1"},
       {"kind", "ConversionReview"},
       {"request", {{"uid", uid}, {"desiredAPIVersion", api_version}, {"objects", objects}}}};
-  auto answer = webhooks_->Call(target, review, kTimeout);
+  auto answer = webhooks_->Call(target, question, kTimeout);
   if (!answer) return Failed(resource, from, answer.error().message);
   const Json* response = Member(*answer, "response");
   if (response == nullptr) return Failed(resource, from, "the answer has no response");

@@ -53,6 +53,7 @@ ApiResult<RequestContext> InProcessApi::Context(const ResourceId& resource,
   context.subresource = options.subresource;
   if (!options.field_manager.empty()) context.manager = options.field_manager;
   context.dry_run = options.dry_run;
+  if (options.wait == WriteWait::kSubmitted) context.wait_for = WaitFor::kSubmitted;
   return context;
 }
 

@@ -58,7 +58,7 @@ Status Registry::Settle(const RequestContext& context, const SubmittedWrite& wri
   return OkStatus();
 }
 
-ApiError Registry::FromStore(const Error& error, const RequestContext& context) const {
+ApiError Registry::FromStore(const Error& error, const RequestContext& context) {
   switch (error.code) {
     case ErrorCode::kNotFound: return NotFoundStatus(context.resource->id, context.name);
     case ErrorCode::kAlreadyExists: return AlreadyExistsStatus(context.resource->id, context.name);

@@ -69,7 +69,7 @@ class Registry {
   Status Bootstrap();
 
   // The answer to a write that the store has refused.
-  ApiError FromStore(const Error& error, const RequestContext& context) const;
+  static ApiError FromStore(const Error& error, const RequestContext& context);
 
   // Removes events that nobody has seen again for an hour; a few hundred a call.
   void ExpireEvents();

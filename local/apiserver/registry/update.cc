@@ -140,16 +140,22 @@ std::optional<ApiResult<WriteResult>> Registry::ModifyOnce(RequestContext& conte
   const StoredPtr stored = store_.GetLatest(context.key());
   const Object stored_json = stored == nullptr ? nullptr : stored->json();
   if (stored_json == nullptr) return NotFoundStatus(resource.id, context.name);
-  auto current = converter_.ConvertOne(resource, *stored_json, resource.api_version());
-  if (!current) return current.error();
+  Json converted;
+  const bool is_in_version = stored->api_version() == resource.api_version();
+  if (!is_in_version) {
+    auto done = converter_.ConvertOne(resource, *stored_json, resource.api_version());
+    if (!done) return done.error();
+    converted = std::move(*done);
+  }
+  const Json& current = is_in_version ? *stored_json : converted;
 
-  auto changed = change(*current);
+  auto changed = change(current);
   if (!changed) return changed.error();
-  auto next = PrepareUpdate(context, std::move(*changed), *current, tracking);
+  auto next = PrepareUpdate(context, std::move(*changed), current, tracking);
   if (!next) return next.error();
 
   WriteResult result;
-  if (*next == *current) {
+  if (*next == current) {
     result.object = std::make_shared<const Json>(std::move(*next));
     if (resource.api_version() == stored->api_version()) result.stored = stored;
     return result;

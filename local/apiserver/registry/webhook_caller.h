@@ -18,13 +18,25 @@ struct WebhookTarget {
   std::string ca_pem;  // empty: the system's roots
 };
 
+// What is asked: an AdmissionReview or a ConversionReview. The objects are borrowed, not copied:
+// they are large, and most callers only write them out.
+struct WebhookQuestion {
+  Json envelope;                     // {apiVersion, kind, request: {…}}
+  const Json* object = nullptr;      // becomes request.object
+  const Json* old_object = nullptr;  // becomes request.oldObject
+
+  std::string Text() const;
+  Json Whole() const;
+};
+
 // Threads: any. Call blocks for `timeout` at most.
 class WebhookCaller {
  public:
   virtual ~WebhookCaller() = default;
-  // POSTs `review`; the answer is the parsed body of a 200. Errors carry the text that follows
+  // POSTs `question`; the answer is the parsed body of a 200. Errors carry the text that follows
   // "failed to call webhook: ".
-  virtual Result<Json> Call(const WebhookTarget& target, const Json& review, Duration timeout) = 0;
+  virtual Result<Json> Call(const WebhookTarget& target, const WebhookQuestion& question,
+                            Duration timeout) = 0;
 };
 
 // {url} or {service{namespace,name,path,port}} with caBundle.

@@ -123,6 +123,10 @@ ApiResult<DecodedBody> ParseJson(std::string_view text) {
 
 ApiResult<DecodedBody> ParseYamlBody(std::string_view text) {
   if (text.size() > kMaxBodyBytes) return TooLarge();
+  // Programs send JSON, which is YAML too and is read in a fraction of the time.
+  if (text.starts_with('{')) {
+    if (auto json = ParseJson(text)) return json;
+  }
   Result<api::YamlDocument> document =
       api::ParseYaml(text, {.max_bytes = kMaxBodyBytes, .max_depth = kMaxDepth});
   if (!document) {

@@ -112,13 +112,13 @@ WebhookDispatch::Outcome WebhookDispatch::Call(const Hook& hook, const Admission
   Json shown[2];
   const Json* given[2] = {object, request.old_object};
   for (int i = 0; i < 2; ++i) {
-    if (given[i] == nullptr) continue;
+    if (given[i] == nullptr || TextAt(*given[i], {"apiVersion"}) == api_version) continue;
     auto converted = converter_.ConvertOne(resource, *given[i], api_version);
     if (!converted) return fail(converted.error().message);
     shown[i] = std::move(*converted);
+    given[i] = &shown[i];
   }
-  ReviewQuestion question{NewReviewUid(), hook.version, object == nullptr ? nullptr : &shown[0],
-                          request.old_object == nullptr ? nullptr : &shown[1]};
+  const ReviewQuestion question{NewReviewUid(), hook.version, given[0], given[1]};
   const Json* config = Member(hook.webhook, "clientConfig");
   const auto timeout =
       std::chrono::seconds(IntAt(hook.webhook, {"timeoutSeconds"}, kDefaultTimeoutSeconds));

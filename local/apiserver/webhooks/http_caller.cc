@@ -71,7 +71,7 @@ Result<std::shared_ptr<net::HttpClient>> HttpWebhookCaller::ClientFor(const Addr
   return shared;
 }
 
-Result<Json> HttpWebhookCaller::Call(const WebhookTarget& target, const Json& review,
+Result<Json> HttpWebhookCaller::Call(const WebhookTarget& target, const WebhookQuestion& question,
                                      Duration timeout) {
   BERTH_TRY(const Address address, Resolve(target, timeout));
   const std::string post = "Post \"" + address.shown_url + "\": ";
@@ -80,7 +80,7 @@ Result<Json> HttpWebhookCaller::Call(const WebhookTarget& target, const Json& re
   request.method = "POST";
   request.target = address.path;
   request.headers = {{"Content-Type", "application/json"}, {"Accept", "application/json, */*"}};
-  request.body = review.dump(-1, ' ', false, Json::error_handler_t::replace);
+  request.body = question.Text();
   auto answer = [&] {
     const BlockingScope blocking;
     return client->SendAndWait(std::move(request), timeout);

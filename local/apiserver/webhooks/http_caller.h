@@ -23,7 +23,8 @@ class HttpWebhookCaller final : public WebhookCaller {
  public:
   HttpWebhookCaller(net::IoPool& pool, std::map<std::string, std::string> services);
 
-  Result<Json> Call(const WebhookTarget& target, const Json& review, Duration timeout) override;
+  Result<Json> Call(const WebhookTarget& target, const WebhookQuestion& question,
+                    Duration timeout) override;
 
   // `url` answers for the service from now on.
   void SetService(const std::string& name, const std::string& url);

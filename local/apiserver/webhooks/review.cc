@@ -55,7 +55,7 @@ const char* OperationName(AdmissionRequest::Operation operation) {
   return "";
 }
 
-Json MakeReview(const AdmissionRequest& request, const ReviewQuestion& question) {
+WebhookQuestion MakeReview(const AdmissionRequest& request, const ReviewQuestion& question) {
   const RequestContext& context = *request.context;
   const ResourceInfo& resource = *context.resource;
   const auto kind = [&](const std::string& version) {
@@ -74,8 +74,6 @@ Json MakeReview(const AdmissionRequest& request, const ReviewQuestion& question)
             {"requestResource", place(resource.id.version)},
             {"operation", OperationName(request.operation)},
             {"userInfo", std::move(user)},
-            {"object", question.object == nullptr ? Json() : *question.object},
-            {"oldObject", question.old_object == nullptr ? Json() : *question.old_object},
             {"dryRun", context.dry_run},
             {"options", OptionsOf(request)}};
   if (!request.name.empty()) body["name"] = request.name;
@@ -85,9 +83,13 @@ Json MakeReview(const AdmissionRequest& request, const ReviewQuestion& question)
     body["subResource"] = context.subresource;
     body["requestSubResource"] = context.subresource;
   }
-  return {{"kind", "AdmissionReview"},
-          {"apiVersion", "admission.k8s.io/v1"},
-          {"request", std::move(body)}};
+  if (question.object == nullptr) body["object"] = nullptr;
+  if (question.old_object == nullptr) body["oldObject"] = nullptr;
+  return {.envelope = {{"kind", "AdmissionReview"},
+                       {"apiVersion", "admission.k8s.io/v1"},
+                       {"request", std::move(body)}},
+          .object = question.object,
+          .old_object = question.old_object};
 }
 
 ReviewAnswer ReadReview(const Json& review, const std::string& uid, const std::string& webhook) {

@@ -22,7 +22,8 @@ struct ReviewQuestion {
 
 const char* OperationName(AdmissionRequest::Operation operation);
 
-Json MakeReview(const AdmissionRequest& request, const ReviewQuestion& question);
+// Borrows the objects of `question`.
+WebhookQuestion MakeReview(const AdmissionRequest& request, const ReviewQuestion& question);
 
 struct ReviewAnswer {
   bool allowed = false;
