@@ -15,6 +15,14 @@ constexpr std::size_t kMostKnown = 1024;
 constexpr std::size_t kMessageBytes = 1024;  // what the API accepts
 constexpr int kMostWaiting = 10'000;
 
+// Nothing follows from an event: the thread that writes it has better things to do than to wait
+// for the disk.
+WriteOptions Unwaited() {
+  WriteOptions options;
+  options.wait = WriteWait::kSubmitted;
+  return options;
+}
+
 }  // namespace
 
 EventRecorder::EventRecorder(Api& api, const Clock& clock, Executor& writes, std::string component)
@@ -68,7 +76,7 @@ void EventRecorder::Write(const Same& same, Json event) {
   const std::string namespace_name = NamespaceOf(event);
   const std::string stem = NameOf(event);
   for (int attempt = 0;; ++attempt) {
-    const auto created = api_.Create(kEvents, namespace_name, event, {});
+    const auto created = api_.Create(kEvents, namespace_name, event, Unwaited());
     if (created) return Remember(same, namespace_name, NameOf(event));
     if (created.error().reason != "AlreadyExists" || attempt == 8) {
       LogWarning("event not written",
@@ -92,7 +100,7 @@ bool EventRecorder::CountAgain(Known& known, const Json& event) {
   oldest_first_.splice(oldest_first_.end(), oldest_first_, known.age);
   const Json patch = {{"count", ++known.count}, {"lastTimestamp", event.at("lastTimestamp")}};
   const auto patched =
-      api_.Patch(kEvents, known.namespace_name, known.name, PatchType::kMerge, patch, {});
+      api_.Patch(kEvents, known.namespace_name, known.name, PatchType::kMerge, patch, Unwaited());
   return patched || patched.error().reason != "NotFound";
 }
 

@@ -50,9 +50,9 @@ struct TopologyRow {
   const char* error;  // a part of it; empty: allowed
 };
 
-class TopologyRulesTest : public testing::TestWithParam<TopologyRow> {};
+class TopologyLevelsTest : public testing::TestWithParam<TopologyRow> {};
 
-TEST_P(TopologyRulesTest, Row) {
+TEST_P(TopologyLevelsTest, Row) {
   const TopologyRow& row = GetParam();
   api::Topology topology;
   topology.meta.name = "dc";
@@ -68,7 +68,7 @@ TEST_P(TopologyRulesTest, Row) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Rows, TopologyRulesTest,
+    Rows, TopologyLevelsTest,
     testing::Values(
         TopologyRow{"New", {}, {"block", "rack"}, ""},
         TopologyRow{"NewWithHosts", {}, {"b", kHost}, ""},
