@@ -275,7 +275,7 @@ void Cycle::Process(Entry& entry) {
   if (decision.assignment.mode == AssignmentMode::kPreempt) {
     Claim(entry);
     Preempt(entry);
-  } else if (MustWaitForPods()) {
+  } else if (!decision.second_pass && MustWaitForPods()) {  // its own pods may be the late ones
     Claim(entry);
     Skip(entry, Remark::kWaitingForPodsReady);
   } else {

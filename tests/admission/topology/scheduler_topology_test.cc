@@ -280,6 +280,14 @@ TEST_F(FailedNode, WithoutFailFastItWaits) {
   EXPECT_EQ(cluster_->Cycle(), "job Admitted again n1=2 n3=2");
 }
 
+TEST_F(FailedNode, IsReplacedThoughAdmissionWaitsForPods) {
+  SchedulerConfig config;
+  config.block_admission = true;
+  Start(config);
+  cluster_->AddNode("r1/n3 cpu=2");
+  EXPECT_EQ(SecondPass(), "job Admitted again n1=2 n3=2");
+}
+
 TEST_F(FailedNode, ComesBeforeNewHeads) {
   Start();
   cluster_->AddNode("r1/n3 cpu=2");
