@@ -47,13 +47,13 @@ std::vector<FlavorId> PlacedFlavors(const ClusterState& state, const PodSetDecis
 }  // namespace
 
 bool UsesTopologies(const ClusterState& state, const Assignment& assignment) {
-  return std::any_of(
-      assignment.pod_sets.begin(), assignment.pod_sets.end(), [&state](const auto& pod_set) {
-        return std::any_of(pod_set.flavors.begin(), pod_set.flavors.end(),
-                           [&state](const FlavorChoice& choice) {
-                             return state.placer().HasTopology(choice.flavor);
-                           });
-      });
+  return std::any_of(assignment.pod_sets.begin(), assignment.pod_sets.end(),
+                     [&state](const auto& pod_set) {
+                       return std::any_of(pod_set.flavors.begin(), pod_set.flavors.end(),
+                                          [&state](const FlavorChoice& choice) {
+                                            return state.placer().HasTopology(choice.flavor);
+                                          });
+                     });
 }
 
 std::vector<PlacementRequest> OpenPlacements(const ClusterState& state, const QueueState& queue,

@@ -55,6 +55,10 @@ class Cluster {
 
   void Submit(const std::string& name, const std::string& queue, const std::string& pod_set,
               std::int32_t priority = 0) {
+    SubmitSets(name, queue, {pod_set}, priority);
+  }
+  void SubmitSets(const std::string& name, const std::string& queue,
+                  const std::vector<std::string>& pod_sets, std::int32_t priority = 0) {
     api::Workload workload;
     workload.meta.name = name;
     workload.meta.namespace_name = "default";
@@ -62,7 +66,7 @@ class Cluster {
     workload.meta.creation_timestamp = now_;
     workload.spec.queue_name = queue;
     workload.spec.priority = priority;
-    workload.spec.pod_sets.push_back(PodSetFrom(pod_set));
+    for (const std::string& text : pod_sets) workload.spec.pod_sets.push_back(PodSetFrom(text));
     workloads_[name] = workload;
     Apply(name);
   }
@@ -185,6 +189,27 @@ TEST(TopologyCycle, WhatNoNodeCouldEverTakeIsNoFit) {
   EXPECT_TRUE(cluster.scheduler().HasWakeUps()) << "a new node may help";
   EXPECT_EQ(cluster.scheduler().RunWakeUps(cluster.now()).count, 1);
   EXPECT_EQ(cluster.Cycle(), "large Admitted n2=3");
+}
+
+TEST(TopologyCycle, ALeaderThatAsksForNothingGoesWithItsWorkers) {
+  Cluster cluster;
+  cluster.AddNode("r1/n1 cpu=8 pods=2");
+  cluster.AddNode("r2/n2 cpu=2");
+  cluster.AddQueue("a", 8);
+  cluster.SubmitSets("group", "a",
+                     {"leader 1 required=rack group=g", "workers 2 cpu=1 required=rack group=g"});
+  EXPECT_EQ(cluster.Cycle(), "group Admitted n2=1 n2=2");
+}
+
+TEST(TopologyCycle, FlavorsThatDoNotMatchSaySo) {
+  Cluster cluster;
+  cluster.AddNode("r1/n1 cpu=8");
+  cluster.AddQueue("a", 8);
+  cluster.Submit("zone", "a", "main 1 cpu=1 required=zone");
+  EXPECT_EQ(cluster.Cycle(), "zone NoFit");
+  EXPECT_EQ(cluster.message(),
+            "couldn't assign flavors to pod set main: Flavor \"tas\" does not contain the "
+            "requested level");
 }
 
 TEST(SecondPass, PlacesWhatWaitedForCapacity) {
