@@ -56,7 +56,6 @@ struct AdmissionControllers::Impl {
   std::optional<std::int64_t> CohortShare(const std::string& name);
   void ShowClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status);
   void ShowCohort(const std::string& name);
-  std::string ClusterQueueOf(const api::Workload& workload) const;
   void AddIndexes();
   void WatchWorkloads();
   void WatchLocalQueues();
@@ -259,13 +258,6 @@ void AdmissionControllers::Impl::ShowCohort(const std::string& name) {
   queue_metrics.SetCohort(name, *standing);
 }
 
-// That holds its quota, else that it waits for.
-std::string AdmissionControllers::Impl::ClusterQueueOf(const api::Workload& workload) const {
-  if (workload.status.admission) return workload.status.admission->cluster_queue;
-  const auto local = local_queues.Get({workload.meta.namespace_name, workload.spec.queue_name});
-  return local == nullptr ? "" : local->cluster_queue;
-}
-
 std::optional<std::int64_t> AdmissionControllers::Impl::CohortShare(const std::string& name) {
   const std::optional<NodeId> node = scheduler.state().CohortNode(name);
   if (!fair_sharing || !node || scheduler.state().tree().InCycle(*node)) return std::nullopt;
@@ -299,8 +291,7 @@ void AdmissionControllers::Impl::WatchWorkloads() {
         cluster_queue_controller.Add({"", queue->cluster_queue});
       }
     }
-    const api::Workload& some = after != nullptr ? *after : *before;
-    metrics.OnChange(before, after, ClusterQueueOf(some), clock.Now());
+    metrics.OnChange(before, after, clock.Now());
     if (after == nullptr) return;
     workload_controller.Add(after->meta.key());
   };
@@ -313,6 +304,7 @@ void AdmissionControllers::Impl::WatchWorkloads() {
 
 void AdmissionControllers::Impl::WatchLocalQueues() {
   const auto touch = [this](const api::LocalQueue& queue) {
+    metrics.SetRoute(queue.meta.key(), queue.cluster_queue);
     local_queue_controller.Add(queue.meta.key());
     if (!queue.cluster_queue.empty()) cluster_queue_controller.Add({"", queue.cluster_queue});
   };
@@ -338,6 +330,7 @@ void AdmissionControllers::Impl::WatchLocalQueues() {
                                [=, this](const auto& queue) {
                                  touch(*queue);
                                  touch_workloads(*queue);
+                                 metrics.SetRoute(queue->meta.key(), "");
                                  queue_metrics.RemoveLocalQueue(queue->meta.key());
                                }});
 }

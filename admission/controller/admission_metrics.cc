@@ -214,20 +214,41 @@ void AdmissionMetrics::OnPodsReady(const api::Workload& workload) {
                since_admission);
 }
 
-void AdmissionMetrics::CountUnadmitted(const api::Workload& workload,
-                                       const std::string& cluster_queue, int sign) {
+void AdmissionMetrics::AddUnadmitted(const std::string& cluster_queue, const std::string& reason,
+                                     std::int64_t more) {
+  if (cluster_queue.empty() || more == 0) return;
+  std::int64_t& count = unadmitted_[{cluster_queue, reason}];
+  count += more;
+  metrics_.SetGauge(
+      "kueue_unadmitted_workloads",
+      {{"cluster_queue", cluster_queue}, {"reason", reason}, {"underlying_cause", ""}},
+      static_cast<double>(count));
+}
+
+void AdmissionMetrics::CountUnadmitted(const api::Workload& workload, int sign) {
   const auto& conditions = workload.status.conditions;
   const api::Condition* reserved = api::FindCondition(conditions, api::kQuotaReserved);
   if (reserved == nullptr || reserved->status == api::ConditionStatus::kTrue ||
       api::IsTrue(conditions, api::kFinished)) {
     return;
   }
-  std::int64_t& count = unadmitted_[{cluster_queue, reserved->reason}];
+  Route& route = routes_[{workload.meta.namespace_name, workload.spec.queue_name}];
+  std::int64_t& count = route.unadmitted[reserved->reason];
   count += sign;
-  metrics_.SetGauge(
-      "kueue_unadmitted_workloads",
-      {{"cluster_queue", cluster_queue}, {"reason", reserved->reason}, {"underlying_cause", ""}},
-      static_cast<double>(count));
+  AddUnadmitted(route.cluster_queue, reserved->reason, sign);
+  if (count == 0) route.unadmitted.erase(reserved->reason);
+}
+
+void AdmissionMetrics::SetRoute(const api::ObjectKey& local_queue,
+                                const std::string& cluster_queue) {
+  Route& route = routes_[local_queue];
+  if (route.cluster_queue == cluster_queue) return;
+  for (const auto& [reason, count] : route.unadmitted) {
+    AddUnadmitted(route.cluster_queue, reason, -count);
+    AddUnadmitted(cluster_queue, reason, count);
+  }
+  route.cluster_queue = cluster_queue;
+  if (cluster_queue.empty() && route.unadmitted.empty()) routes_.erase(local_queue);
 }
 
 void AdmissionMetrics::CountFinished(const api::Workload& workload, int sign) {
@@ -242,9 +263,9 @@ void AdmissionMetrics::CountFinished(const api::Workload& workload, int sign) {
 }
 
 void AdmissionMetrics::OnChange(const api::Workload* before, const api::Workload* after,
-                                const std::string& cluster_queue, WallTime now) {
-  if (before != nullptr) CountUnadmitted(*before, cluster_queue, -1);
-  if (after != nullptr) CountUnadmitted(*after, cluster_queue, 1);
+                                WallTime now) {
+  if (before != nullptr) CountUnadmitted(*before, -1);
+  if (after != nullptr) CountUnadmitted(*after, 1);
   if (before != nullptr) CountFinished(*before, -1);
   if (after != nullptr) CountFinished(*after, 1);
   if (before == nullptr || after == nullptr) return;

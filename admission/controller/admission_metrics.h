@@ -38,13 +38,16 @@ class AdmissionMetrics {
   // What a plan of the lifecycle wrote.
   void OnPlan(const api::Workload& before, const WorkloadPlan& plan, WallTime now);
   // Whatever else shows in the objects themselves; either may be null.
-  void OnChange(const api::Workload* before, const api::Workload* after,
-                const std::string& cluster_queue, WallTime now);
+  void OnChange(const api::Workload* before, const api::Workload* after, WallTime now);
+  // Where workloads of the LocalQueue wait; empty: it has gone.
+  void SetRoute(const api::ObjectKey& local_queue, const std::string& cluster_queue);
 
  private:
   void CountEviction(const api::Workload& before, const std::string& cluster_queue,
                      const std::string& reason, const std::string& cause, WallTime now);
-  void CountUnadmitted(const api::Workload& workload, const std::string& cluster_queue, int sign);
+  void CountUnadmitted(const api::Workload& workload, int sign);
+  void AddUnadmitted(const std::string& cluster_queue, const std::string& reason,
+                     std::int64_t more);
   void CountFinished(const api::Workload& workload, int sign);
   void OnFinished(const api::Workload& workload);
   void OnPodsReady(const api::Workload& workload);
@@ -55,7 +58,13 @@ class AdmissionMetrics {
   kube::Metrics& metrics_;
   const QueueMetrics& queues_;
   CohortsOf cohorts_of_;
-  std::map<std::pair<std::string, std::string>, std::int64_t> unadmitted_;  // queue, reason
+  // Without quota: by LocalQueue and reason, and by ClusterQueue and reason as it is shown.
+  struct Route {
+    std::string cluster_queue;
+    std::map<std::string, std::int64_t> unadmitted;
+  };
+  std::map<api::ObjectKey, Route> routes_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> unadmitted_;
   std::map<std::string, std::int64_t> finished_;
 };
 

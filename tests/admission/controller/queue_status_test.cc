@@ -193,5 +193,33 @@ TEST_F(QueueStatusTest, FinerMetricsWhereTheyAreAskedFor) {
   EXPECT_THAT(metrics_->Text(), Not(HasSubstr("kueue_local_queue_status")));
 }
 
+TEST_F(QueueStatusTest, UnadmittedWorkloadsAreCountedWhereTheyWait) {
+  const auto count = [&](const std::string& reason) {
+    const std::string series = "kueue_unadmitted_workloads{cluster_queue=\"cq\",reason=\"" +
+                               reason + "\",underlying_cause=\"\"} ";
+    const std::string text = metrics_->Text();
+    const std::size_t at = text.find(series);
+    return at == std::string::npos ? std::string("none") : text.substr(at + series.size(), 1);
+  };
+  PutQueues(1);
+  PutWorkload("early", 1, {{"queueName", "later"}});
+  executor_.RunFor(1s);
+  EXPECT_EQ(ReasonOf("early", api::kQuotaReserved), "Misconfigured");
+  EXPECT_EQ(count("Misconfigured"), "none") << "nobody knows which queue it will wait in";
+  PutLocalQueue("later", "cq", "Hold");
+  executor_.RunFor(1s);
+  EXPECT_EQ(count("Suspended"), "1");
+  PutLocalQueue("later", "cq");
+  executor_.RunFor(1s);
+  EXPECT_TRUE(Is("early", api::kQuotaReserved));
+  EXPECT_EQ(count("Suspended"), "0");
+  PutWorkload("b", 1);
+  executor_.RunFor(1s);
+  EXPECT_EQ(count("WaitingForQuota"), "1");
+  api_.Remove(PathOf("b"));
+  executor_.RunFor(1s);
+  EXPECT_EQ(count("WaitingForQuota"), "0");
+}
+
 }  // namespace
 }  // namespace berth::admission
