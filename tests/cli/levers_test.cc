@@ -48,34 +48,38 @@ void Deactivate(ClusterView& view, const std::string& reason) {
       FalseCondition(api::kActive, reason, "Can't admit new workloads: …", SecondsAgo(9))};
 }
 
-TEST(Levers, NameWhatClosesTheQueue) {
-  struct Row {
-    std::string name;
-    std::function<void(ClusterView&)> change;
-    std::string fact;  // empty: nothing is closed
-    std::vector<std::string> levers;
-  };
-  const std::vector<Row> rows = {
-      {"open", [](ClusterView&) {}, "", {}},
-      {"no LocalQueue",
-       [](ClusterView& view) { view.workloads[0].spec.queue_name = "nope"; },
-       "LocalQueue default/nope does not exist",
-       {"LocalQueue nope existed in namespace default",
-        "its label kueue.x-k8s.io/queue-name named a queue of this namespace: team-queue"}},
-      {"LocalQueue on hold",
-       [](ClusterView& view) { view.local_queues[0].stop_policy = api::StopPolicy::kHold; },
-       "LocalQueue default/team-queue has stopPolicy Hold",
-       {"LocalQueue default/team-queue had stopPolicy None"}},
-      {"no ClusterQueue",
-       [](ClusterView& view) { view.cluster_queues.clear(); },
-       "ClusterQueue team, to which LocalQueue default/team-queue points, does not exist",
-       {"ClusterQueue team existed"}},
-      {"ClusterQueue drains",
-       [](ClusterView& view) {
-         view.cluster_queues[0].spec.stop_policy = api::StopPolicy::kHoldAndDrain;
-       },
-       "ClusterQueue team has stopPolicy HoldAndDrain",
-       {"ClusterQueue team had stopPolicy None"}},
+struct Row {
+  std::string name;
+  std::function<void(ClusterView&)> change;
+  std::string fact;  // empty: nothing is closed
+  std::vector<std::string> levers;
+};
+
+std::vector<Row> ClosedQueues() {
+  return {{"open", [](ClusterView&) {}, "", {}},
+          {"no LocalQueue",
+           [](ClusterView& view) { view.workloads[0].spec.queue_name = "nope"; },
+           "LocalQueue default/nope does not exist",
+           {"LocalQueue nope existed in namespace default",
+            "its label kueue.x-k8s.io/queue-name named a queue of this namespace: team-queue"}},
+          {"LocalQueue on hold",
+           [](ClusterView& view) { view.local_queues[0].stop_policy = api::StopPolicy::kHold; },
+           "LocalQueue default/team-queue has stopPolicy Hold",
+           {"LocalQueue default/team-queue had stopPolicy None"}},
+          {"no ClusterQueue",
+           [](ClusterView& view) { view.cluster_queues.clear(); },
+           "ClusterQueue team, to which LocalQueue default/team-queue points, does not exist",
+           {"ClusterQueue team existed"}},
+          {"ClusterQueue drains",
+           [](ClusterView& view) {
+             view.cluster_queues[0].spec.stop_policy = api::StopPolicy::kHoldAndDrain;
+           },
+           "ClusterQueue team has stopPolicy HoldAndDrain",
+           {"ClusterQueue team had stopPolicy None"}}};
+}
+
+std::vector<Row> ClosedByWhatItNames() {
+  return {
       {"no flavor",
        [](ClusterView& view) {
          view.flavors.clear();
@@ -116,6 +120,11 @@ TEST(Levers, NameWhatClosesTheQueue) {
        "ClusterQueue team is inactive (AdmissionCheckInactive): Can't admit new workloads: …",
        {"AdmissionCheck prov became active: config x not found"}},
   };
+}
+
+TEST(Levers, NameWhatClosesTheQueue) {
+  std::vector<Row> rows = ClosedQueues();
+  for (Row& row : ClosedByWhatItNames()) rows.push_back(std::move(row));
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
     ClusterView view = OpenView();
