@@ -95,7 +95,14 @@ void CheckPartialAdmission(const api::Job& job, const api::Job* old, FieldErrors
   const Path path = Annotations().Key(api::kMinParallelismAnnotation);
   if (text != nullptr) {
     const std::optional<std::int64_t> value = ParseInt64(*text);
-    if (!value) {
+    // A start with fewer pods, and the stop after it, change the count that the range is made of.
+    const std::string* before =
+        old == nullptr ? nullptr
+                       : api::FindValue(old->meta.annotations, api::kMinParallelismAnnotation);
+    const bool unchanged = before != nullptr && *before == *text;
+    if (unchanged) {
+      // It was checked when it was set.
+    } else if (!value) {
       errors.push_back(Invalid(path, Quoted(*text), "must be a whole number"));
     } else if (*value <= 0 || *value >= PodsCount(job)) {
       errors.push_back(Invalid(path, std::to_string(*value),

@@ -135,6 +135,24 @@ INSTANTIATE_TEST_SUITE_P(
         {"MinParallelismTooLarge",
          [](auto& job) { job.meta.annotations[api::kMinParallelismAnnotation] = "4"; }, nullptr,
          "Invalid value: 4: should be between 0 and 3"},
+        {"AStartWithTheFewestPods",
+         [](auto& job) { job.meta.annotations[api::kMinParallelismAnnotation] = "1"; },
+         [](auto&, auto& job) {
+           job.suspend = false;
+           job.parallelism = 1;
+         },
+         ""},
+        {"TheStopAfterIt",
+         [](auto& job) { job.meta.annotations[api::kMinParallelismAnnotation] = "1"; },
+         [](auto& old, auto& job) {
+           old.suspend = false;
+           old.parallelism = job.parallelism = 1;
+         },
+         ""},
+        {"MinParallelismIsCheckedWhenItChanges",
+         [](auto& job) { job.meta.annotations[api::kMinParallelismAnnotation] = "1"; },
+         [](auto&, auto& job) { job.meta.annotations[api::kMinParallelismAnnotation] = "4"; },
+         "Invalid value: 4: should be between 0 and 3"},
         {"ParallelismIsFixedWhilePartiallyAdmitted",
          [](auto& job) { job.meta.annotations[api::kMinParallelismAnnotation] = "2"; },
          [](auto& old, auto& job) {
