@@ -52,6 +52,9 @@ struct OwnRules {
   // A queue or cohort that moves to another parent wakes the tree that it left too: what it had
   // borrowed there is free. (Kueue wakes only the tree that it joins.)
   bool wake_the_tree_left = true;
+  // A deactivated workload holds its quota until its pods have stopped. (Kueue gives it away at
+  // once, and runs both for a while.)
+  bool hold_until_stopped = true;
 };
 
 }  // namespace berth::admission

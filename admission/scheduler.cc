@@ -9,9 +9,10 @@
 namespace berth::admission {
 namespace {
 
-bool HoldsQuota(const api::Workload& object) {
+bool HoldsQuota(const api::Workload& object, const OwnRules& rules) {
   return api::IsTrue(object.status.conditions, api::kQuotaReserved) && object.status.admission &&
-         !api::IsTrue(object.status.conditions, api::kFinished) && object.spec.active;
+         !api::IsTrue(object.status.conditions, api::kFinished) &&
+         (object.spec.active || rules.hold_until_stopped);
 }
 
 double ToDouble(const api::Quantity& quantity) {
@@ -144,7 +145,7 @@ WorkloadId Scheduler::NumberOf(const api::ObjectKey& key) {
 void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallTime now) {
   const WorkloadId id = NumberOf(object->meta.key());
   const bool lacks_nodes = NeedsSecondPass(*object);
-  const bool holds_quota = HoldsQuota(*object);
+  const bool holds_quota = HoldsQuota(*object, config_.own_rules);
   const bool queued = queue::BelongsInQueue(*object);
   // An assumed workload's object may still be on its way; an older one must not undo the decision.
   if (record(id).phase == Phase::kAssumed && queued) return;

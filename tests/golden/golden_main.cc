@@ -32,7 +32,8 @@ struct Options {
                                 .victims_for_pods = false,
                                 .count_pods_on_nodes = false,
                                 .quota_until_victims_stop = false,
-                                .wake_the_tree_left = false};
+                                .wake_the_tree_left = false,
+                                .hold_until_stopped = false};
   std::string story;
 };
 
