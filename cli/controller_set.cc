@@ -56,4 +56,8 @@ ControllerSet::~ControllerSet() = default;
 
 const webhook::FactsMirror& ControllerSet::facts() const { return parts_->facts; }
 
+const admission::Scheduler& ControllerSet::scheduler() const {
+  return parts_->admission.scheduler();
+}
+
 }  // namespace berth::cli

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "admission/controller/configuration.h"
+#include "admission/scheduler.h"
 #include "base/clock.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
@@ -28,6 +29,8 @@ class ControllerSet {
 
   // For the webhooks; what it says may be asked from any thread.
   const webhook::FactsMirror& facts() const;
+  // What the deciding core holds, for tests that compare it with the API.
+  const admission::Scheduler& scheduler() const;
 
  private:
   struct Parts;

@@ -1,5 +1,7 @@
 #include "tests/simulation/sim_transport.h"
 
+#include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "base/strings.h"
@@ -13,6 +15,7 @@ namespace {
 
 constexpr std::size_t kBatch = 256;  // events of one task
 constexpr std::int64_t kDefaultLifetimeSeconds = 1800;
+constexpr std::size_t kRemembered = 16;  // events that can be said again
 
 Error ToError(const local::ApiError& error) {
   const local::Json status = local::StatusOf(error);
@@ -20,6 +23,56 @@ Error ToError(const local::ApiError& error) {
 }
 
 Error Unavailable() { return {ErrorCode::kUnavailable, "the connection broke"}; }
+
+Error TimedOut() { return {ErrorCode::kDeadlineExceeded, "no answer in time"}; }
+
+kube::ApiResponse Failure(int code, const char* reason, const char* message) {
+  return ErrorResponse({code, reason, message, local::Json()});
+}
+
+// Whether the request reaches the API server's storage.
+bool Happens(Fault fault) {
+  return fault == Fault::kNone || fault == Fault::kLostAnswer || fault == Fault::kSlow ||
+         fault == Fault::kOvertaken || fault == Fault::kTimeoutAfter ||
+         fault == Fault::kDoneThenSwallow;
+}
+
+bool IsSwallowed(Fault fault) {
+  return fault == Fault::kSwallow || fault == Fault::kDoneThenSwallow;
+}
+
+// What the client hears when `response` is what the server said.
+Result<kube::ApiResponse> Heard(Fault fault, kube::ApiResponse response) {
+  switch (fault) {
+    case Fault::kConflict: return Failure(409, "Conflict", "the object has been modified");
+    case Fault::kServerError: return Failure(500, "InternalError", "etcdserver: leader changed");
+    case Fault::kTooMany: {
+      kube::ApiResponse later = Failure(429, "TooManyRequests", "please try again later");
+      later.retry_after = std::chrono::seconds(1);
+      return later;
+    }
+    case Fault::kUnavailable:
+    case Fault::kLostAnswer: return Error{Unavailable()};
+    case Fault::kTimeoutBefore:
+    case Fault::kTimeoutAfter: return Error{TimedOut()};
+    default: return response;
+  }
+}
+
+// An object as if it had been written, at a revision that there never was.
+kube::ApiResponse FalseAnswer(local::Registry& registry, const kube::ApiRequest& request) {
+  const std::string path = request.path.substr(0, request.path.find('?'));
+  const std::size_t status = path.rfind("/status");
+  kube::ApiResponse answer =
+      Answer(registry,
+             {"GET", path.substr(0, status == std::string::npos ? path.size() : status), "", {}});
+  if (answer.body == nullptr || !answer.body->is_object()) return answer;
+  local::Json object = *answer.body;
+  object["metadata"]["resourceVersion"] =
+      std::to_string(registry.store().cache().revision() + 1'000'000);
+  answer.body = std::make_shared<const local::Json>(std::move(object));
+  return answer;
+}
 
 kube::WatchEvent::Type TypeOf(local::WatchEvent::Type type) {
   switch (type) {
@@ -31,6 +84,25 @@ kube::WatchEvent::Type TypeOf(local::WatchEvent::Type type) {
 }
 
 }  // namespace
+
+const char* FaultName(Fault fault) {
+  switch (fault) {
+    case Fault::kNone: return "none";
+    case Fault::kConflict: return "conflict";
+    case Fault::kUnavailable: return "unavailable";
+    case Fault::kLostAnswer: return "lost-answer";
+    case Fault::kSlow: return "slow";
+    case Fault::kOvertaken: return "overtaken";
+    case Fault::kTooMany: return "too-many";
+    case Fault::kServerError: return "server-error";
+    case Fault::kTimeoutBefore: return "timeout-before";
+    case Fault::kTimeoutAfter: return "timeout-after";
+    case Fault::kSwallow: return "swallow";
+    case Fault::kDoneThenSwallow: return "done-then-swallow";
+    case Fault::kFalseAnswer: return "false-answer";
+  }
+  return "";
+}
 
 // One open watch: a position in the store's window of changes.
 class SimTransport::OneWatch {
@@ -50,6 +122,8 @@ class SimTransport::OneWatch {
   void End(const Status& status) {
     if (!std::exchange(over_, true)) callbacks_.on_end(status);
   }
+  // Goes back by as many events as it remembers of `count`.
+  void GoBack(std::size_t count);
   Duration lifetime() const { return lifetime_; }
   bool is_over() const { return over_; }
 
@@ -69,6 +143,7 @@ class SimTransport::OneWatch {
   local::ReadQuery query_;
   local::WatchStart start_;
   std::int64_t position_ = 0;
+  std::deque<std::int64_t> positions_;  // before each of the newest events
   Duration lifetime_{};
   std::optional<local::ApiError> refused_;
   bool drain_is_posted_ = false;
@@ -124,10 +199,19 @@ void SimTransport::OneWatch::Drain() {
     position_ = changes.through;
     for (const local::EventPtr& event : changes.events) {
       if (over_) return;
+      positions_.push_back(event->revision - 1);
+      if (positions_.size() > kRemembered) positions_.pop_front();
       SendChange(*event);
     }
     if (changes.events.size() < kBatch) return;
   }
+}
+
+void SimTransport::OneWatch::GoBack(std::size_t count) {
+  if (over_ || positions_.empty() || count == 0) return;
+  const std::size_t first = positions_.size() > count ? positions_.size() - count : 0;
+  position_ = std::min(position_, positions_[first]);
+  positions_.resize(first);
 }
 
 void SimTransport::OneWatch::SendChange(const local::StoreEvent& event) {
@@ -183,26 +267,30 @@ SimTransport::~SimTransport() {
   for (auto& [id, watch] : watches_) watch->Forget();
 }
 
-void SimTransport::Send(kube::ApiRequest request, Duration /*timeout*/,
+void SimTransport::Send(kube::ApiRequest request, Duration timeout,
                         std::function<void(Result<kube::ApiResponse>)> done) {
   const Fault fault = options_.fault ? options_.fault(request) : Fault::kNone;
-  auto task = [this, fault, request = std::move(request), done = std::move(done),
-               alive = std::weak_ptr<bool>(alive_)] {
+  // The server goes on without its client: the first half needs no transport that is alive.
+  auto task = [this, fault, timeout, request = std::move(request), done = std::move(done),
+               &registry = registry_, &executor = executor_, latency = options_.latency,
+               slow = options_.slow, alive = std::weak_ptr<bool>(alive_)] {
+    kube::ApiResponse response;
+    if (Happens(fault)) response = Answer(registry, request);
+    if (fault == Fault::kFalseAnswer) response = FalseAnswer(registry, request);
     if (alive.expired()) return;
-    Result<kube::ApiResponse> result = Error{Unavailable()};
-    if (fault == Fault::kConflict) {
-      result = ErrorResponse({409, "Conflict", "the object has been modified", local::Json()});
-    } else if (fault != Fault::kUnavailable) {
-      if (request.method != "GET") ++write_count_;
-      result = Answer(registry_, request);
-      if (fault == Fault::kLostAnswer) result = Error{Unavailable()};
-    }
-    executor_.PostAfter(fault == Fault::kSlow ? options_.slow : options_.latency,
-                        [done, result = std::move(result), alive] {
-                          if (!alive.expired()) done(result);
-                        });
+    if (Happens(fault) && request.method != "GET") ++write_count_;
+    if (IsSwallowed(fault)) return;
+    Duration wait = fault == Fault::kSlow ? slow : latency;
+    if (fault == Fault::kTimeoutBefore || fault == Fault::kTimeoutAfter) wait = timeout;
+    executor.PostAfter(wait,
+                       [this, request, done, alive, result = Heard(fault, std::move(response))] {
+                         if (alive.expired()) return;
+                         if (result && options_.on_answer) options_.on_answer(request, *result);
+                         done(result);
+                       });
   };
-  executor_.PostAfter(options_.latency, std::move(task));
+  executor_.PostAfter(fault == Fault::kOvertaken ? options_.slow : options_.latency,
+                      std::move(task));
 }
 
 std::unique_ptr<kube::WatchHandle> SimTransport::Watch(kube::ApiRequest request,
@@ -212,22 +300,51 @@ std::unique_ptr<kube::WatchHandle> SimTransport::Watch(kube::ApiRequest request,
   watch->Open(request.path);
   const int id = next_watch_++;
   watches_[id] = watch;
-  const std::weak_ptr<OneWatch> weak = watch;
   watch->Wake();
-  executor_.PostAfter(options_.latency, [weak] {
-    if (const auto open = weak.lock()) open->Drain();
-  });
-  executor_.PostAfter(watch->lifetime(), [weak] {
+  PostDrain(watch);
+  executor_.PostAfter(watch->lifetime(), [weak = std::weak_ptr<OneWatch>(watch)] {
     if (const auto open = weak.lock()) open->End(OkStatus());
   });
   return std::make_unique<Handle>(*this, alive_, id);
 }
 
-void SimTransport::BreakWatches() {
+void SimTransport::PostDrain(const std::shared_ptr<OneWatch>& watch) {
+  executor_.PostAfter(options_.latency, [this, weak = std::weak_ptr<OneWatch>(watch)] {
+    const auto open = weak.lock();
+    // The end of the stall drains all of them. An open watch means that we are alive.
+    if (open != nullptr && !open->is_over() && stalls_ == 0) open->Drain();
+  });
+}
+
+void SimTransport::EndWatches(const Status& status) {
   for (const auto& [id, watch] : watches_) {
-    executor_.Post([weak = std::weak_ptr<OneWatch>(watch)] {
-      if (const auto open = weak.lock()) open->End(Unavailable());
+    executor_.Post([status, weak = std::weak_ptr<OneWatch>(watch)] {
+      if (const auto open = weak.lock()) open->End(status);
     });
+  }
+}
+
+void SimTransport::BreakWatches() { EndWatches(Unavailable()); }
+
+void SimTransport::ExpireWatches() {
+  EndWatches(ToError(local::ExpiredStatus("too old resource version")));
+}
+
+void SimTransport::StallWatches(Duration span) {
+  ++stalls_;
+  executor_.PostAfter(span, [this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired() || --stalls_ > 0) return;
+    for (const auto& [id, watch] : watches_) {
+      watch->Wake();
+      PostDrain(watch);
+    }
+  });
+}
+
+void SimTransport::RepeatEvents(std::size_t count) {
+  for (const auto& [id, watch] : watches_) {
+    watch->GoBack(count);
+    if (watch->Wake()) PostDrain(watch);
   }
 }
 
@@ -237,10 +354,7 @@ void SimTransport::OnStoreEvents(const std::vector<local::EventPtr>& events) {
     for (const local::EventPtr& event : events) {
       concerned = concerned || watch->concerns(event->object->key().resource);
     }
-    if (!concerned || !watch->Wake()) continue;
-    executor_.PostAfter(options_.latency, [weak = std::weak_ptr<OneWatch>(watch)] {
-      if (const auto open = weak.lock()) open->Drain();
-    });
+    if (concerned && watch->Wake()) PostDrain(watch);
   }
 }
 

@@ -8,7 +8,7 @@
 // conversion and managedFields are the real ones.
 //
 // Threads: one. The registry and the executor must outlive it; requests under way when it is
-// destroyed are not answered.
+// destroyed still happen, as on a real network, but are not answered.
 #pragma once
 
 #include <functional>
@@ -27,14 +27,28 @@ enum class Fault {
   kConflict,     // 409, nothing written
   kUnavailable,  // no answer; nothing happened
   kLostAnswer,   // it happened, but the answer is lost
-  kSlow,         // answered after `slow`
+  kSlow,         // it happened; answered after `slow`
+  // Happens only after `slow`, when later requests have overtaken it.
+  kOvertaken,
+  kTooMany,          // 429, try again in a second; nothing happened
+  kServerError,      // 500, nothing happened
+  kTimeoutBefore,    // nothing happened, and nobody says so until the client's timeout
+  kTimeoutAfter,     // it happened, and nobody says so until the client's timeout
+  kSwallow,          // nothing happened, never answered: for a client that has just died
+  kDoneThenSwallow,  // it happened, never answered
+  kFalseAnswer,      // a server that lies: success, but nothing was written
 };
+
+// "lost-answer"; for what people read.
+const char* FaultName(Fault fault);
 
 struct SimTransportOptions {
   Duration latency = std::chrono::milliseconds(1);  // each way
   Duration slow = std::chrono::seconds(5);
   // Asked for every request. Null: nothing goes wrong.
   std::function<Fault(const kube::ApiRequest& request)> fault;
+  // Told of every answer that reaches the client, before the client is.
+  std::function<void(const kube::ApiRequest& request, const kube::ApiResponse& response)> on_answer;
 };
 
 class SimTransport final : public kube::Transport {
@@ -51,6 +65,12 @@ class SimTransport final : public kube::Transport {
 
   // Ends every open watch as a dying connection does.
   void BreakWatches();
+  // Ends them with 410: what happened since is known from the next list alone.
+  void ExpireWatches();
+  // Says nothing for `span`, then everything.
+  void StallWatches(Duration span);
+  // Every open watch says its newest `count` events again.
+  void RepeatEvents(std::size_t count);
   std::size_t watch_count() const { return watches_.size(); }
   std::uint64_t write_count() const { return write_count_; }
 
@@ -59,6 +79,8 @@ class SimTransport final : public kube::Transport {
   class Handle;
 
   void OnStoreEvents(const std::vector<local::EventPtr>& events);
+  void EndWatches(const Status& status);
+  void PostDrain(const std::shared_ptr<OneWatch>& watch);
 
   local::Registry& registry_;
   Executor& executor_;
@@ -67,6 +89,7 @@ class SimTransport final : public kube::Transport {
   std::map<int, std::shared_ptr<OneWatch>> watches_;
   int next_watch_ = 1;
   std::uint64_t write_count_ = 0;
+  int stalls_ = 0;  // that are not over
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

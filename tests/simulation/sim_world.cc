@@ -123,6 +123,10 @@ SimWorld::SimWorld(SimWorldOptions options)
   options_.transport.fault = [this](const kube::ApiRequest& request) {
     return fault_ ? fault_(request) : Fault::kNone;
   };
+  options_.transport.on_answer = [this](const kube::ApiRequest& request,
+                                        const kube::ApiResponse& response) {
+    if (answer_hook_) answer_hook_(request, response);
+  };
 }
 
 SimWorld::~SimWorld() = default;
@@ -173,6 +177,7 @@ Status SimWorld::Open() {
 }
 
 local::Api& SimWorld::api() { return *parts_->api; }
+local::Store& SimWorld::store() { return *parts_->store; }
 SimTransport& SimWorld::transport() { return parts_->controllers->transport; }
 
 void SimWorld::Configure(admission::Configuration configuration) {
@@ -181,11 +186,24 @@ void SimWorld::Configure(admission::Configuration configuration) {
 
 void SimWorld::StopControllers() { parts_->controllers.reset(); }
 
-bool SimWorld::StartControllers() {
+void SimWorld::LaunchControllers() {
   parts_->controllers = std::make_unique<Controllers>(*parts_->registry, parts_->webhooks,
                                                       executor_, clock_, options_);
-  return RunUntil([this] { return parts_->controllers->manager.controllers_running(); },
-                  kStartLimit);
+}
+
+bool SimWorld::StartControllers() {
+  LaunchControllers();
+  return RunUntil([this] { return controllers_running(); }, kStartLimit);
+}
+
+bool SimWorld::has_controllers() const { return parts_->controllers != nullptr; }
+
+bool SimWorld::controllers_running() const {
+  return has_controllers() && parts_->controllers->manager.controllers_running();
+}
+
+const admission::Scheduler& SimWorld::scheduler() const {
+  return parts_->controllers->set.scheduler();
 }
 
 bool SimWorld::RunUntil(const std::function<bool()>& holds, Duration limit) {

@@ -18,9 +18,11 @@
 #include <vector>
 
 #include "admission/controller/configuration.h"
+#include "admission/scheduler.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "local/apiserver/api.h"
+#include "local/apiserver/store/store.h"
 #include "local/cloud/cloud_step.h"
 #include "tests/simulation/sim_transport.h"
 #include "tests/support/sim_executor.h"
@@ -48,7 +50,14 @@ class SimWorld {
   void SetFault(std::function<Fault(const kube::ApiRequest& request)> fault) {
     fault_ = std::move(fault);
   }
+  // Told of every answer that reaches the controllers.
+  void SetAnswerHook(
+      std::function<void(const kube::ApiRequest& request, const kube::ApiResponse& response)>
+          hook) {
+    answer_hook_ = std::move(hook);
+  }
   local::Api& api();
+  local::Store& store();
   SimTransport& transport();
   WallTime started_at() const { return started_at_; }  // when the controllers ran
 
@@ -69,6 +78,12 @@ class SimWorld {
   // As kill -9 of the controller, and its start. False: it did not come up again.
   void StopControllers();
   bool StartControllers();
+  // The same without waiting until they run.
+  void LaunchControllers();
+  bool has_controllers() const;
+  bool controllers_running() const;
+  // What the deciding core holds; there must be controllers.
+  const admission::Scheduler& scheduler() const;
 
   // GET of a path, as any client sees it.
   kube::ApiResponse Get(const std::string& path);
@@ -86,6 +101,8 @@ class SimWorld {
   SimExecutor executor_{clock_};
   WallTime started_at_{};
   std::function<Fault(const kube::ApiRequest& request)> fault_;
+  std::function<void(const kube::ApiRequest& request, const kube::ApiResponse& response)>
+      answer_hook_;
   std::unique_ptr<Parts> parts_;
 };
 

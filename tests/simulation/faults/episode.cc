@@ -1,0 +1,386 @@
+#include "tests/simulation/faults/episode.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "api/yaml/yaml.h"
+#include "base/rfc3339.h"
+#include "tests/scenarios/actions.h"
+#include "tests/scenarios/chronicle.h"
+#include "tests/scenarios/short_forms.h"
+#include "tests/simulation/faults/gatekeeper.h"
+#include "tests/simulation/faults/saboteur.h"
+#include "tests/simulation/faults/standing.h"
+#include "tests/simulation/sim_world.h"
+
+namespace berth::sim {
+namespace {
+
+using local::Json;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr Duration kStride = seconds(2);      // between looks
+constexpr Duration kPatience = seconds(120);  // for what is wrong but heals
+constexpr Duration kStill = minutes(25);      // without a write: nothing will come
+constexpr Duration kLongest = std::chrono::hours(4);
+constexpr Duration kStalenessWithFaults = seconds(75);
+
+// What makes an episode's world differ from the next one's.
+Result<SimWorldOptions> OptionsOf(const Story& story) {
+  SimWorldOptions options;
+  options.seed = story.seed;
+  if (story.config.empty()) return options;
+  BERTH_TRY(api::YamlDocument document, api::ParseYaml(story.config));
+  document.value["apiVersion"] = "config.kueue.x-k8s.io/v1beta2";
+  document.value["kind"] = "Configuration";
+  BERTH_TRY(options.configuration, admission::ReadConfiguration(document.value));
+  return options;
+}
+
+class Episode {
+ public:
+  Episode(const Story& story, const EpisodeOptions& options, SimWorld& world)
+      : story_(story),
+        world_(world),
+        invariants_({.staleness = story.faults.empty() && story.blows.empty()
+                                      ? Duration(seconds(2))
+                                      : kStalenessWithFaults}),
+        standing_(invariants_, kPatience),
+        saboteur_(story, world, options.saboteur),
+        gatekeeper_(world, story.seed) {
+    if (options.chronicle) chronicle_ = std::make_unique<scenarios::Chronicle>(world);
+    saboteur_.on_crash = [this] { invariants_.OnCrash(); };
+    saboteur_.on_blow = [this](const std::string& what) { Note("! " + what); };
+    listener_ = world.store().AddListener([this](const std::vector<local::EventPtr>& events) {
+      for (const local::EventPtr& event : events) See(*event);
+    });
+    world.SetAnswerHook([this](const kube::ApiRequest& request, const kube::ApiResponse& response) {
+      invariants_.OnAnswer(request, response);
+    });
+  }
+  ~Episode() {
+    world_.store().RemoveListener(listener_);
+    world_.SetAnswerHook(nullptr);
+    world_.SetFault(nullptr);
+  }
+  Episode(const Episode&) = delete;
+  Episode& operator=(const Episode&) = delete;
+
+  Outcome Run();
+
+ private:
+  bool Failed() const { return invariants_.violation().has_value(); }
+  const Truth& truth() const { return invariants_.truth(); }
+  void Note(const std::string& line) {
+    if (chronicle_ != nullptr) chronicle_->Note(line);
+  }
+  void See(const local::StoreEvent& event);
+  Status Do(const std::string& line);
+  // What cannot be done any more is not done.
+  void DoAll(const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) static_cast<void>(Do(line));
+  }
+  Status DoStep(const scenarios::Step& step);
+  void Pass(Duration span);
+  const admission::Scheduler* core() const {
+    return world_.controllers_running() ? &world_.scheduler() : nullptr;
+  }
+
+  void TellStory();
+  void PutRight();
+  void DropWhatNeverFits();
+  bool IsOver(const JobFacts& job) const;
+  void UntilNothingMoves();
+  void CheckRest();
+  void CheckRestart();
+  void TearDown();
+  void ExpectNothingLeft();
+
+  const Story& story_;
+  SimWorld& world_;
+  Invariants invariants_;
+  Standing standing_;
+  Saboteur saboteur_;
+  Gatekeeper gatekeeper_;
+  std::unique_ptr<scenarios::Chronicle> chronicle_;
+  int listener_ = 0;
+  bool story_acts_ = false;
+  std::uint64_t hash_ = 0xCBF29CE484222325U;
+  std::string last_written_;
+};
+
+void Episode::See(const local::StoreEvent& event) {
+  const local::ObjectKey& where = event.object->key();
+  const auto mix = [this](std::uint64_t value) { hash_ = (hash_ ^ value) * 0x100000001B3U; };
+  mix(static_cast<std::uint64_t>(event.revision));
+  mix(static_cast<std::uint64_t>(world_.clock().SteadyNow().time_since_epoch().count()));
+  for (const char c : where.name) mix(static_cast<unsigned char>(c));
+  last_written_ = where.resource + " " + where.namespace_name + "/" + where.name;
+  const Key key{where.namespace_name, where.name};
+  const bool is_job = where.resource == "jobs.batch";
+  const auto found = truth().jobs().find(key);
+  const std::optional<JobFacts> before =
+      is_job && found != truth().jobs().end() ? std::optional(found->second) : std::nullopt;
+  invariants_.See(event, story_acts_ ? Invariants::Actor::kStory : Invariants::Actor::kPrograms,
+                  world_.clock().SteadyNow());
+  if (event.type == local::WatchEvent::Type::kDeleted) return;
+  if (is_job) {
+    const JobFacts& job = truth().jobs().at(key);
+    if (!before || before->uid != job.uid) {
+      standing_.OnJobMade(job);
+    } else if (story_acts_) {
+      standing_.OnJobEdited(*before, job);
+    }
+  }
+  if (where.resource == "workloads.kueue.x-k8s.io") {
+    gatekeeper_.See(truth().workloads().at(key));
+  }
+}
+
+Status Episode::Do(const std::string& line) {
+  const auto script = scenarios::ParseScript("# name: x\n" + line + "\n");
+  if (!script) return script.error();
+  const scenarios::Step& step = script->steps.front();
+  story_acts_ = true;
+  Status done = DoStep(step);
+  story_acts_ = false;
+  Note("> " + step.source + (done ? "" : "  (" + done.error().message + ")"));
+  return done;
+}
+
+Status Episode::DoStep(const scenarios::Step& step) {
+  if (auto acted = scenarios::Act(world_, step)) return *acted;
+  const auto made = scenarios::MakeObjects(step);
+  if (!made) return Error{ErrorCode::kInvalid, "no such command"};
+  if (!*made) return made->error();
+  for (const Json& object : **made) {
+    const auto applied = world_.ApplyOne(object);
+    if (!applied) return Error{ErrorCode::kInvalid, "refused: " + applied.error().message};
+    Json status = object.value("status", Json());
+    // Nobody else runs the controller of a story's own check.
+    if (object["kind"] == "AdmissionCheck" &&
+        object["spec"]["controllerName"] == "example.com/story") {
+      status = {{"conditions",
+                 Json::array({{{"type", "Active"},
+                               {"status", "True"},
+                               {"reason", "Active"},
+                               {"message", "the story answers it"},
+                               {"lastTransitionTime", FormatTime(world_.clock().Now())}}})}};
+    }
+    if (status.is_null()) continue;
+    const auto kind = world_.FindKind(object["kind"].get<std::string>());
+    const auto written = world_.api().Patch(
+        kind->id, "", object["metadata"]["name"].get<std::string>(), local::PatchType::kMerge,
+        {{"status", status}}, {.field_manager = "story", .subresource = "status"});
+    if (!written) return Error{ErrorCode::kInvalid, "refused: " + written.error().message};
+  }
+  return OkStatus();
+}
+
+void Episode::Pass(Duration span) {
+  const SteadyTime end = world_.clock().SteadyNow() + span;
+  while (!Failed() && world_.clock().SteadyNow() < end) {
+    const SteadyTime before = world_.clock().SteadyNow();
+    world_.RunFor(std::min(kStride, end - before));
+    const bool healthy = before >= saboteur_.trouble_until();
+    standing_.Look(healthy ? world_.clock().SteadyNow() - before : Duration::zero(), core());
+  }
+}
+
+void Episode::TellStory() {
+  for (const std::string& line : story_.setup) {
+    if (const Status done = Do(line); !done) {
+      return invariants_.Report("bad-story", line + ": " + done.error().message);
+    }
+  }
+  Pass(seconds(1));
+  Duration end = story_.length;
+  for (const StoryEvent& event : story_.events) {
+    end = std::max(end, event.at + seconds(1));
+    world_.executor().PostAfter(event.at, [this, line = event.line] {
+      if (!Failed()) DoAll({line});
+    });
+  }
+  saboteur_.Begin();
+  Pass(end);
+  while (!Failed() && (!world_.controllers_running() ||
+                       world_.clock().SteadyNow() < saboteur_.trouble_until())) {
+    Pass(seconds(5));
+  }
+}
+
+// As an admin would after a bad night: all queues open, all machines there.
+void Episode::PutRight() {
+  Note("! everything is put right");
+  gatekeeper_.BecomeKind();
+  std::vector<std::string> lines;
+  for (const auto& [name, queue] : truth().cluster_queues()) {
+    if (queue.stopped) lines.push_back("set clusterqueue " + name + " stopPolicy=None");
+  }
+  for (const auto& [key, queue] : truth().local_queues()) {
+    if (queue.stopped) lines.push_back("set localqueue " + Show(key) + " stopPolicy=None");
+  }
+  for (const std::string& line : story_.setup) {
+    if (line.compare(0, 5, "node ") == 0) lines.push_back(line);
+    if (line.compare(0, 5, "pool ") == 0) {
+      lines.push_back("set nodepool " + line.substr(5, line.find(' ', 5) - 5) + " stock=1000");
+    }
+  }
+  DoAll(lines);
+}
+
+void Episode::DropWhatNeverFits() {
+  Pass(seconds(10));
+  std::vector<std::string> lines;
+  for (const auto& [key, workload] : truth().workloads()) {
+    if (workload.finished || workload.reserved || workload.job.empty()) continue;
+    if (standing_.CouldEverRun(workload)) continue;
+    lines.push_back("delete job " + Show({key.first, workload.job}));
+  }
+  DoAll(lines);
+}
+
+// Whether nothing more is to be expected of the job.
+bool Episode::IsOver(const JobFacts& job) const {
+  if (job.finished || job.queue.empty()) return true;
+  const WorkloadFacts* workload = truth().WorkloadOfJob(job.uid);
+  // Deactivated: by people, by a check, or after too many attempts.
+  return workload != nullptr && (!workload->active || !standing_.CouldEverRun(*workload)) &&
+         !workload->reserved;
+}
+
+void Episode::UntilNothingMoves() {
+  const SteadyTime start = world_.clock().SteadyNow();
+  std::int64_t revision = world_.revision();
+  SteadyTime written = start;
+  while (!Failed() && world_.clock().SteadyNow() - start < kLongest) {
+    Pass(seconds(10));
+    if (world_.revision() != revision) written = world_.clock().SteadyNow();
+    revision = world_.revision();
+    const bool over = std::all_of(truth().jobs().begin(), truth().jobs().end(),
+                                  [this](const auto& job) { return IsOver(job.second); });
+    // Nodes that nobody uses go minutes later.
+    if (world_.clock().SteadyNow() - written > (over ? Duration(minutes(5)) : kStill)) return;
+  }
+}
+
+void Episode::CheckRest() {
+  for (const auto& [key, job] : truth().jobs()) {
+    if (!IsOver(job)) invariants_.Report("never-finishes", "job " + Show(key));
+    if (job.deleting) invariants_.Report("stuck", "job " + Show(key));
+  }
+  for (const auto& [key, workload] : truth().workloads()) {
+    if (workload.deleting) invariants_.Report("stuck", "workload " + Show(key));
+  }
+  for (const auto& [name, queue] : truth().cluster_queues()) {
+    if (queue.deleting) invariants_.Report("stuck", "ClusterQueue " + name);
+  }
+  for (const auto& [key, pod] : truth().pods()) {
+    if (!pod.over) invariants_.Report("left-over", "pod " + Show(key) + " at work");
+  }
+  if (Failed()) return;
+  if (!world_.controllers_running()) return invariants_.Report("stuck", "no controllers");
+  standing_.LookAtRest(world_.scheduler());
+  const std::int64_t revision = world_.revision();
+  Pass(minutes(10));
+  if (world_.revision() != revision) {
+    invariants_.Report("restless", std::to_string(world_.revision() - revision) +
+                                       " writes in ten quiet minutes, the last of " +
+                                       last_written_);
+  }
+}
+
+void Episode::CheckRestart() {
+  if (Failed()) return;
+  Note("! restart");
+  const std::int64_t revision = world_.revision();
+  world_.StopControllers();
+  if (!world_.StartControllers()) return invariants_.Report("stuck", "controllers do not start");
+  Pass(minutes(2));
+  if (world_.revision() != revision) {
+    invariants_.Report("restart-writes", std::to_string(world_.revision() - revision) +
+                                             " writes, the last of " + last_written_);
+  }
+  standing_.LookAtRest(world_.scheduler());
+}
+
+void Episode::TearDown() {
+  if (Failed()) return;
+  Note("! everything is deleted");
+  std::vector<std::string> lines;
+  for (const auto& [key, job] : truth().jobs()) lines.push_back("delete job " + Show(key));
+  DoAll(lines);
+  Pass(minutes(1));
+  ExpectNothingLeft();
+  lines.clear();
+  for (const auto& [key, queue] : truth().local_queues()) {
+    lines.push_back("delete localqueue " + Show(key));
+  }
+  for (const auto& [name, queue] : truth().cluster_queues()) {
+    lines.push_back("delete clusterqueue " + name);
+  }
+  for (const auto& [name, cohort] : truth().cohorts()) lines.push_back("delete cohort " + name);
+  for (const auto& [name, labels] : truth().flavors()) {
+    lines.push_back("delete resourceflavor " + name);
+  }
+  DoAll(lines);
+  Pass(minutes(1));
+  for (const auto& [name, queue] : truth().cluster_queues()) {
+    invariants_.Report("left-over", "ClusterQueue " + name);
+  }
+  for (const auto& [name, flavor] : truth().flavors()) {
+    invariants_.Report("left-over", "ResourceFlavor " + name);
+  }
+}
+
+void Episode::ExpectNothingLeft() {
+  const auto report = [this](const char* kind, const Key& key) {
+    invariants_.Report("left-over", std::string(kind) + " " + Show(key));
+  };
+  for (const auto& [key, job] : truth().jobs()) report("Job", key);
+  for (const auto& [key, workload] : truth().workloads()) report("Workload", key);
+  for (const auto& [key, request] : truth().requests()) report("ProvisioningRequest", key);
+  for (const auto& [key, owner] : truth().templates()) report("PodTemplate", key);
+  for (const auto& [key, pod] : truth().pods()) report("Pod", key);
+}
+
+Outcome Episode::Run() {
+  const SteadyTime start = world_.clock().SteadyNow();
+  TellStory();
+  saboteur_.End();
+  if (!Failed()) PutRight();
+  if (!Failed()) DropWhatNeverFits();
+  UntilNothingMoves();
+  CheckRest();
+  Outcome outcome;
+  for (const auto& [key, job] : truth().jobs()) outcome.jobs_finished += job.finished ? 1 : 0;
+  CheckRestart();
+  TearDown();
+  outcome.violation = invariants_.violation();
+  outcome.at = world_.clock().SteadyNow() - start;
+  outcome.trace_hash = hash_;
+  outcome.writes = world_.revision();
+  if (chronicle_ != nullptr) outcome.chronicle = chronicle_->lines();
+  return outcome;
+}
+
+}  // namespace
+
+Outcome Play(const Story& story, const EpisodeOptions& options) {
+  Outcome outcome;
+  auto world_options = OptionsOf(story);
+  if (!world_options) {
+    outcome.violation = Violation{"bad-story", world_options.error().message};
+    return outcome;
+  }
+  const auto world = SimWorld::Start(*std::move(world_options));
+  if (!world) {
+    outcome.violation = Violation{"no-world", world.error().message};
+    return outcome;
+  }
+  return Episode(story, options, **world).Run();
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,46 @@
+// tests/simulation/faults/episode.h — plays a story in a world of its own and says what was wrong.
+//
+//     setup ─▶ events and faults ─▶ all is put right ─▶ until nothing moves ─▶ a restart, which
+//     must change nothing ─▶ everything is deleted, and nothing may be left
+//
+// Invariants are looked at with every write, what only time can put right every few seconds. The
+// first violation ends it.
+//
+// Rules at the end, beside those of invariants.h and standing.h:
+//   never-finishes  a job that could run has not finished
+//   stuck           an object is being deleted for ever
+//   restless        something is written though nothing happens
+//   restart-writes  controllers that start anew find something to write
+//   left-over       something outlives what it belongs to
+//
+// Threads: one; several episodes may run in threads of their own.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/faults/invariants.h"
+#include "tests/simulation/faults/story.h"
+
+namespace berth::sim {
+
+struct EpisodeOptions {
+  bool chronicle = false;  // keep what happened, for people
+  // Spoils requests beyond what the story does, to show that this is seen.
+  std::function<Fault(const kube::ApiRequest& request)> saboteur;
+};
+
+struct Outcome {
+  std::optional<Violation> violation;
+  Duration at{};  // virtual time since the story began
+  std::uint64_t trace_hash = 0;
+  std::int64_t writes = 0;
+  std::int64_t jobs_finished = 0;
+  std::vector<std::string> chronicle;
+};
+
+Outcome Play(const Story& story, const EpisodeOptions& options);
+
+}  // namespace berth::sim

@@ -1,0 +1,281 @@
+// Goal: the simulation can fail. Every rule is shown a history that breaks it; a server that lies
+// is found out; a seed is the same story and the same history each time.
+// Method: histories are written into a store by hand; whole episodes run with a saboteur.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/log/log.h"
+#include "tests/simulation/faults/episode.h"
+#include "tests/simulation/faults/shrink.h"
+
+namespace berth::sim {
+namespace {
+
+using local::Json;
+using ::testing::HasSubstr;
+
+constexpr char kWorkloads[] = "workloads.kueue.x-k8s.io";
+
+// Objects written by hand, with the invariants looking on.
+class HistoryTest : public ::testing::Test {
+ protected:
+  HistoryTest() : invariants_({.staleness = std::chrono::seconds(2), .writes_per_minute = 20}) {
+    auto store = local::Store::Open({});
+    store_ = std::move(*store);
+    store_->AddListener([this](const std::vector<local::EventPtr>& events) {
+      for (const auto& event : events) {
+        invariants_.See(*event, Invariants::Actor::kPrograms, now_);
+      }
+    });
+    Put("clusterqueues.kueue.x-k8s.io", "", "cq", {{"spec", QueueSpec("4")}});
+    Put("resourceflavors.kueue.x-k8s.io", "", "f", {{"spec", {{"nodeLabels", {{"pool", "f"}}}}}});
+  }
+
+  static Json QueueSpec(const std::string& cpu) {
+    return {{"resourceGroups",
+             Json::array(
+                 {{{"flavors",
+                    Json::array({{{"name", "f"},
+                                  {"resources", Json::array({{{"name", "cpu"},
+                                                              {"nominalQuota", cpu}}})}}})}}})}};
+  }
+
+  // Creates or replaces.
+  void Put(const std::string& resource, const std::string& space, const std::string& name,
+           Json object) {
+    local::Write write;
+    write.key = {resource, space, name};
+    const local::StoredPtr now = store_->GetLatest(write.key);
+    object["metadata"]["name"] = name;
+    object["metadata"]["namespace"] = space;
+    if (!object["metadata"].contains("uid")) object["metadata"]["uid"] = "uid-of-" + name;
+    write.object = std::move(object);
+    if (now != nullptr) {
+      write.kind = local::Write::Kind::kUpdate;
+      write.expected_revision = now->revision();
+    }
+    ASSERT_TRUE(store_->Commit({write}));
+  }
+
+  void PutJob(const std::string& name, bool suspend, std::int64_t active = 0) {
+    Put("jobs.batch", "default", name,
+        {{"metadata", {{"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
+         {"spec",
+          {{"suspend", suspend}, {"template", {{"spec", {{"nodeSelector", {{"pool", "f"}}}}}}}}},
+         {"status", {{"active", active}}}});
+  }
+
+  static Json Condition(const char* type, bool is_true) {
+    return {{"type", type}, {"status", is_true ? "True" : "False"}};
+  }
+
+  // Of job `job`, with `cpu` of quota where it is not empty.
+  void PutWorkload(const std::string& name, const std::string& job, const std::string& cpu,
+                   bool admitted, const std::string& check = "") {
+    Json object{{"metadata",
+                 {{"ownerReferences", Json::array({{{"kind", "Job"},
+                                                    {"name", job},
+                                                    {"uid", "uid-of-" + job},
+                                                    {"controller", true}}})}}},
+                {"spec", {{"queueName", "q"}}}};
+    Json conditions = Json::array({Condition("Admitted", admitted)});
+    if (!cpu.empty()) {
+      conditions.push_back(Condition("QuotaReserved", true));
+      object["status"]["admission"] = {
+          {"clusterQueue", "cq"},
+          {"podSetAssignments", Json::array({{{"name", "main"},
+                                              {"count", 1},
+                                              {"flavors", {{"cpu", "f"}}},
+                                              {"resourceUsage", {{"cpu", cpu}}}}})}};
+    }
+    object["status"]["conditions"] = std::move(conditions);
+    if (!check.empty()) {
+      object["status"]["admissionChecks"] = Json::array({{{"name", "gate"}, {"state", check}}});
+    }
+    Put(kWorkloads, "default", name, std::move(object));
+  }
+
+  std::string Broken() const {
+    return invariants_.violation() ? invariants_.violation()->rule : "";
+  }
+
+  SteadyTime now_{};
+  Invariants invariants_;
+  std::unique_ptr<local::Store> store_;
+};
+
+TEST_F(HistoryTest, AProperStartBreaksNothing) {
+  PutJob("j", true);
+  PutWorkload("w", "j", "", false);
+  PutWorkload("w", "j", "4", true);
+  PutJob("j", false);
+  PutJob("j", true);
+  PutWorkload("w", "j", "", false);
+  EXPECT_EQ(Broken(), "");
+}
+
+TEST_F(HistoryTest, AJobIsStartedWithoutAdmission) {
+  PutJob("j", true);
+  PutWorkload("w", "j", "4", false);
+  PutJob("j", false);
+  EXPECT_EQ(Broken(), "job-without-admission");
+}
+
+TEST_F(HistoryTest, AJobIsStartedInTheWrongPlace) {
+  Put("resourceflavors.kueue.x-k8s.io", "", "f", {{"spec", {{"nodeLabels", {{"pool", "g"}}}}}});
+  PutJob("j", true);
+  PutWorkload("w", "j", "4", true);
+  PutJob("j", false);
+  EXPECT_EQ(Broken(), "wrong-place");
+}
+
+TEST_F(HistoryTest, MoreIsGivenThanThereIs) {
+  PutWorkload("a", "j", "3", true);
+  PutWorkload("b", "k", "1", true);
+  EXPECT_EQ(Broken(), "");
+  PutWorkload("c", "l", "1m", true);
+  EXPECT_EQ(Broken(), "quota-exceeded");
+  EXPECT_THAT(invariants_.violation()->text, HasSubstr("default/c gets f/cpu=1 in cq"));
+}
+
+TEST_F(HistoryTest, WhatIsGivenMayRestOnQuotaThatHasJustGone) {
+  Put("clusterqueues.kueue.x-k8s.io", "", "cq", {{"spec", QueueSpec("1")}});
+  now_ += std::chrono::seconds(1);
+  PutWorkload("a", "j", "4", true);
+  EXPECT_EQ(Broken(), "");
+  now_ += std::chrono::seconds(9);
+  PutWorkload("b", "k", "1", true);
+  EXPECT_EQ(Broken(), "quota-exceeded");
+}
+
+TEST_F(HistoryTest, AStoppedQueueGivesQuota) {
+  Json spec = QueueSpec("4");
+  spec["stopPolicy"] = "Hold";
+  Put("clusterqueues.kueue.x-k8s.io", "", "cq", {{"spec", spec}});
+  now_ += std::chrono::seconds(9);
+  PutWorkload("a", "j", "4", true);
+  EXPECT_EQ(Broken(), "reserved-in-stopped");
+}
+
+TEST_F(HistoryTest, AJobHasTwoWorkloads) {
+  PutWorkload("a", "j", "", false);
+  PutWorkload("b", "j", "", false);
+  EXPECT_EQ(Broken(), "two-workloads");
+}
+
+TEST_F(HistoryTest, AWorkloadIsAdmittedBeforeItsCheck) {
+  PutWorkload("a", "j", "1", true, "Pending");
+  EXPECT_EQ(Broken(), "unready-check");
+}
+
+TEST_F(HistoryTest, QuotaIsGivenBackUnderRunningPods) {
+  PutJob("j", true);
+  PutWorkload("w", "j", "4", true);
+  PutJob("j", false, 1);
+  PutJob("j", true, 1);
+  PutWorkload("w", "j", "", false);
+  EXPECT_EQ(Broken(), "released-while-running");
+}
+
+TEST_F(HistoryTest, TwoRequestsForOneCheck) {
+  const Json request{{"metadata",
+                      {{"ownerReferences", Json::array({{{"kind", "Workload"},
+                                                         {"name", "w"},
+                                                         {"uid", "uid-of-w"},
+                                                         {"controller", true}}})}}}};
+  Put("provisioningrequests.autoscaling.x-k8s.io", "default", "w-prov-1", request);
+  EXPECT_EQ(Broken(), "");
+  Put("provisioningrequests.autoscaling.x-k8s.io", "default", "w-prov-2", request);
+  EXPECT_EQ(Broken(), "request-twice");
+}
+
+TEST_F(HistoryTest, AnObjectIsWrittenForEver) {
+  for (int i = 0; i < 21; ++i) PutWorkload("a", "j", "", false);
+  EXPECT_EQ(Broken(), "hot-loop");
+}
+
+TEST_F(HistoryTest, AnAcknowledgedWriteThatNeverWas) {
+  PutWorkload("a", "j", "", false);
+  kube::ApiResponse answer;
+  answer.body = std::make_shared<const Json>(
+      Json{{"kind", "Workload"}, {"metadata", {{"uid", "uid-of-a"}, {"resourceVersion", "999"}}}});
+  invariants_.OnAnswer({"PATCH", "/apis/x", "", nullptr}, answer);
+  EXPECT_EQ(Broken(), "lost-write");
+}
+
+// ---- Whole episodes.
+
+Story ShortStory() {
+  Story story;
+  story.seed = 7;
+  story.setup = {"node n cpu=64 label=pool=f", "flavor f label=pool=f", "cluster-queue cq f/cpu=2",
+                 "local-queue q -> cq"};
+  story.events = {{std::chrono::seconds(1), "job a queue=q cpu=2 runs=20s"},
+                  {std::chrono::seconds(2), "job b queue=q cpu=1 runs=5s"}};
+  story.length = std::chrono::seconds(10);
+  return story;
+}
+
+TEST(EpisodeTest, AShortStoryEndsWell) {
+  const Outcome outcome = Play(ShortStory(), {});
+  EXPECT_FALSE(outcome.violation) << outcome.violation->rule << ": " << outcome.violation->text;
+  EXPECT_EQ(outcome.jobs_finished, 2);
+}
+
+TEST(EpisodeTest, AServerThatLosesAcknowledgedWritesIsFoundOut) {
+  EpisodeOptions options;
+  int writes = 0;
+  options.saboteur = [&writes](const kube::ApiRequest& request) {
+    const bool concerned =
+        request.method == "PATCH" && request.path.find("/workloads/") != std::string::npos;
+    return concerned && ++writes == 2 ? Fault::kFalseAnswer : Fault::kNone;
+  };
+  const Outcome outcome = Play(ShortStory(), options);
+  ASSERT_TRUE(outcome.violation);
+  EXPECT_EQ(outcome.violation->rule, "lost-write");
+}
+
+TEST(EpisodeTest, AServerThatNeverLetsAJobStartIsFoundOut) {
+  EpisodeOptions options;
+  options.saboteur = [](const kube::ApiRequest& request) {
+    const bool concerned =
+        request.method == "PATCH" && request.path.find("/jobs/") != std::string::npos;
+    return concerned ? Fault::kServerError : Fault::kNone;
+  };
+  const Outcome outcome = Play(ShortStory(), options);
+  ASSERT_TRUE(outcome.violation);
+  EXPECT_EQ(outcome.violation->rule, "never-finishes");
+}
+
+TEST(EpisodeTest, TheSameSeedGoesTheSameWay) {
+  for (const std::uint64_t seed : {2U, 65U, 99U}) {
+    const Story story = MakeStory(seed);
+    EXPECT_EQ(Tell(story), Tell(MakeStory(seed)));
+    EXPECT_EQ(Play(story, {}).trace_hash, Play(story, {.chronicle = true}).trace_hash) << seed;
+  }
+  EXPECT_NE(Tell(MakeStory(1)), Tell(MakeStory(2)));
+}
+
+TEST(ShrinkTest, KeepsWhatIsNeeded) {
+  Story story;
+  for (int i = 0; i < 9; ++i) story.events.push_back({{}, std::to_string(i)});
+  story.blows.resize(3);
+  const auto has = [](const Story& candidate, const char* line) {
+    return std::any_of(candidate.events.begin(), candidate.events.end(),
+                       [line](const StoryEvent& event) { return event.line == line; });
+  };
+  const Story shrunk = Shrink(
+      story, [&](const Story& each) { return has(each, "2") && has(each, "7"); }, 1000);
+  ASSERT_EQ(shrunk.events.size(), 2U);
+  EXPECT_EQ(shrunk.events[0].line + shrunk.events[1].line, "27");
+  EXPECT_TRUE(shrunk.blows.empty());
+}
+
+}  // namespace
+}  // namespace berth::sim
+
+int main(int argc, char** argv) {
+  berth::ConfigureLog(berth::LogLevel::kError);
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

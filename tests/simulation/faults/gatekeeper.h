@@ -1,0 +1,38 @@
+// tests/simulation/faults/gatekeeper.h — the controller of the admission check "gate": answers
+// after a while, now and then with Retry or Rejected.
+//
+// Threads: one. The world must outlive it.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/random.h"
+#include "tests/simulation/faults/truth.h"
+#include "tests/simulation/sim_world.h"
+
+namespace berth::sim {
+
+class Gatekeeper {
+ public:
+  Gatekeeper(SimWorld& world, std::uint64_t seed) : world_(world), random_(seed + 0x6A7E) {}
+  Gatekeeper(const Gatekeeper&) = delete;
+  Gatekeeper& operator=(const Gatekeeper&) = delete;
+
+  void See(const WorkloadFacts& workload);
+  // From now on everything passes.
+  void BecomeKind() { is_kind_ = true; }
+
+ private:
+  void AnswerLater(Duration delay, const Key& workload, const std::string& uid);
+  void Answer(const Key& workload, const std::string& uid);
+
+  SimWorld& world_;
+  Random random_;
+  bool is_kind_ = false;
+  std::set<std::string> asked_;  // workloads' UIDs
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,234 @@
+#include "tests/simulation/faults/invariants.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "local/cluster/fields.h"
+
+namespace berth::sim {
+namespace {
+
+using local::Json;
+
+// "job-x-3f2a1-prov-2" → "job-x-3f2a1-prov"
+std::string WithoutAttempt(const std::string& name) { return name.substr(0, name.rfind('-')); }
+
+std::string Show(const FlavorAmounts& amounts) {
+  std::string text;
+  for (const auto& [what, amount] : amounts) {
+    text +=
+        (text.empty() ? "" : ", ") + what.first + "/" + what.second + "=" + std::to_string(amount);
+  }
+  return text;
+}
+
+template <typename T>
+std::optional<T> Copy(const std::map<Key, T>& all, const Key& key) {
+  const auto found = all.find(key);
+  return found == all.end() ? std::nullopt : std::optional<T>(found->second);
+}
+
+// Kinds that programs other than the controllers write as often as they like.
+bool IsNoisy(const std::string& resource) {
+  return resource.compare(0, 6, "events") == 0 || resource.compare(0, 6, "leases") == 0;
+}
+
+}  // namespace
+
+void Invariants::Report(const std::string& rule, const std::string& text) {
+  if (!violation_) violation_ = Violation{rule, text};
+}
+
+void Invariants::See(const local::StoreEvent& event, Actor actor, SteadyTime now) {
+  now_ = now;
+  actor_ = actor;
+  const local::ObjectKey& where = event.object->key();
+  const std::string& resource = where.resource;
+  if (IsNoisy(resource)) return;
+  if (const local::Object object = event.object->json()) {
+    revisions_[local::cluster::UidOf(*object)].insert(event.revision);
+  }
+  CountWrite(where, now);
+  const Key key{where.namespace_name, where.name};
+  const bool gone = event.type == local::WatchEvent::Type::kDeleted;
+  if (resource == "jobs.batch") {
+    const auto before = Copy(truth_.jobs(), key);
+    truth_.See(event);
+    if (!gone) SeeJob(before ? &*before : nullptr, truth_.jobs().at(key));
+  } else if (resource == "workloads.kueue.x-k8s.io") {
+    const auto before = Copy(truth_.workloads(), key);
+    truth_.See(event);
+    SeeWorkload(before ? &*before : nullptr, gone ? nullptr : &truth_.workloads().at(key));
+  } else {
+    truth_.See(event);
+    if (resource == "pods" && !gone) SeePod(truth_.pods().at(key));
+    if (resource == "provisioningrequests.autoscaling.x-k8s.io" && !gone &&
+        event.type == local::WatchEvent::Type::kAdded) {
+      SeeRequest(truth_.requests().at(key));
+    }
+    if (resource == "clusterqueues.kueue.x-k8s.io" || resource == "cohorts.kueue.x-k8s.io") {
+      SeeQueues(now);
+    }
+  }
+}
+
+void Invariants::SeeQueues(SteadyTime now) {
+  QuotaLaw law(truth_);
+  if (law == laws_.back().law) return;
+  laws_.back().until = now;
+  laws_.push_back({SteadyTime::max(), std::move(law)});
+  while (laws_.size() > 1 && laws_.front().until + options_.staleness < now) laws_.pop_front();
+}
+
+void Invariants::SeeJob(const JobFacts* before, const JobFacts& now) {
+  if (before == nullptr || before->uid != now.uid || !before->suspended || now.suspended ||
+      actor_ == Actor::kStory || now.queue.empty()) {
+    return;
+  }
+  const WorkloadFacts* workload = truth_.WorkloadOfJob(now.uid);
+  if (workload == nullptr) {
+    // Somebody else deleted it, and the news is on its way.
+    const auto gone = workload_gone_.find(now.key);
+    if (gone != workload_gone_.end() && gone->second + options_.staleness >= now_) return;
+    return Report("job-without-admission",
+                  "job " + Show(now.key) + " is started, it has no workload");
+  }
+  if (!workload->admitted || workload->finished) {
+    return Report("job-without-admission", "job " + Show(now.key) + " is started, workload " +
+                                               Show(workload->key) + " is " +
+                                               (workload->finished ? "finished" : "not admitted"));
+  }
+  for (const std::string& flavor : workload->flavors) {
+    const auto labels = truth_.flavors().find(flavor);
+    if (labels == truth_.flavors().end()) continue;
+    for (const auto& [label, value] : labels->second) {
+      const auto selected = now.node_selector.find(label);
+      if (selected != now.node_selector.end() && selected->second == value) continue;
+      return Report("wrong-place", "job " + Show(now.key) + " is started without " + label + "=" +
+                                       value + " of its flavor " + flavor);
+    }
+  }
+}
+
+void Invariants::SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* now) {
+  const bool same = before != nullptr && now != nullptr && before->uid == now->uid;
+  if (before != nullptr) CheckRelease(*before, same ? now : nullptr);
+  if (before != nullptr && (now == nullptr || now->deleting)) {
+    workload_gone_[{before->key.first, before->job}] = now_;
+  }
+  if (now == nullptr) return;
+  if (!now->deleting && !now->job_uid.empty()) {
+    for (const auto& [key, other] : truth_.workloads()) {
+      if (key != now->key && other.job_uid == now->job_uid && !other.deleting) {
+        Report("two-workloads", "job " + now->job + " has " + Show(key) + " and " + Show(now->key));
+      }
+    }
+  }
+  if (same && before->finished && !now->finished) {
+    Report("finished-undone", "workload " + Show(now->key));
+  }
+  if (now->reserved && !now->finished && !(same && before->reserved)) CheckReservation(*now);
+  if (now->admitted && !(same && before->admitted)) {
+    if (!now->reserved) Report("unready-check", Show(now->key) + " is admitted without quota");
+    for (const auto& [check, state] : now->checks) {
+      if (state == "Ready") continue;
+      Report("unready-check", Show(now->key) + " is admitted, check " + check + " is " + state);
+    }
+  }
+  if (same && before->admitted && now->admitted && !now->finished &&
+      (before->flavors != now->flavors || before->cluster_queue != now->cluster_queue)) {
+    Report("flavors-changed", "workload " + Show(now->key));
+  }
+}
+
+// Fits if some recent state of the queues allows it.
+void Invariants::CheckReservation(const WorkloadFacts& workload) {
+  const auto usage = truth_.Usage();
+  bool fits = false;
+  bool open = false;
+  for (const Dated& dated : laws_) {
+    if (dated.until != SteadyTime::max() && dated.until + options_.staleness < now_) continue;
+    open = open || (dated.law.HasQueue(workload.cluster_queue) &&
+                    !dated.law.Stopped(workload.cluster_queue));
+    fits = fits || std::all_of(workload.usage.begin(), workload.usage.end(), [&](const auto& one) {
+             return dated.law.Available(workload.cluster_queue, one.first, usage) >= 0;
+           });
+  }
+  if (!open) {
+    Report("reserved-in-stopped", Show(workload.key) + " gets quota in " + workload.cluster_queue);
+  }
+  if (fits) return;
+  std::string text = Show(workload.key) + " gets " + Show(workload.usage) + " in " +
+                     workload.cluster_queue + "; in use then:";
+  for (const auto& [queue, amounts] : usage) text += " " + queue + " {" + Show(amounts) + "}";
+  Report("quota-exceeded", text);
+}
+
+void Invariants::CheckRelease(const WorkloadFacts& before, const WorkloadFacts* now) {
+  if (!before.reserved || before.finished || actor_ == Actor::kStory) return;
+  if (now != nullptr && (now->reserved || now->finished)) return;
+  const JobFacts* job = truth_.Job(before.job_uid);
+  if (job == nullptr || job->finished || job->deleting) return;
+  if (job->suspended && job->active == 0) return;
+  if (!before.admitted && job->suspended) return;
+  Report("released-while-running", "quota of " + Show(before.key) + " is given back, job " +
+                                       Show(job->key) + " has " + std::to_string(job->active) +
+                                       " pods" + (job->suspended ? "" : " and is not suspended"));
+}
+
+void Invariants::SeeRequest(const RequestFacts& request) {
+  if (!requests_of_[request.owner_uid].insert(request.key.second).second) {
+    return Report("request-twice", "ProvisioningRequest " + Show(request.key) + " is made again");
+  }
+  for (const auto& [key, other] : truth_.requests()) {
+    if (key == request.key || other.owner_uid != request.owner_uid || other.deleting ||
+        other.over || WithoutAttempt(key.second) != WithoutAttempt(request.key.second)) {
+      continue;
+    }
+    Report("request-twice", "ProvisioningRequest " + Show(request.key) + " is made while " +
+                                Show(key) + " is there");
+  }
+}
+
+void Invariants::SeePod(const PodFacts& pod) {
+  if (pod.over || pod.deleting) return;
+  const JobFacts* job = truth_.Job(pod.job_uid);
+  if (job == nullptr) return;
+  std::int64_t at_work = 0;
+  for (const auto& [key, other] : truth_.pods()) {
+    if (other.job_uid == pod.job_uid && !other.over && !other.deleting) ++at_work;
+  }
+  if (at_work > std::max<std::int64_t>(job->parallelism, 3)) {
+    Report("too-many-pods", "job " + Show(job->key) + " has " + std::to_string(at_work));
+  }
+}
+
+void Invariants::CountWrite(const local::ObjectKey& key, SteadyTime now) {
+  const auto minute =
+      std::chrono::duration_cast<std::chrono::minutes>(now.time_since_epoch()).count();
+  Rate& rate = rates_[key];
+  if (rate.minute != minute) rate = {minute, 0};
+  if (++rate.writes > options_.writes_per_minute) {
+    Report("hot-loop", key.resource + " " + key.namespace_name + "/" + key.name + " is written " +
+                           std::to_string(rate.writes) + " times in a minute");
+  }
+}
+
+void Invariants::OnAnswer(const kube::ApiRequest& request, const kube::ApiResponse& response) {
+  if (request.method == "GET" || response.status >= 300 || response.body == nullptr ||
+      !response.body->is_object()) {
+    return;
+  }
+  const Json& object = *response.body;
+  const std::string kind = local::cluster::StringAt(object, {"kind"});
+  if (kind == "Status" || kind == "Event" || kind == "Lease") return;
+  const std::string uid = local::cluster::UidOf(object);
+  const auto states = revisions_.find(uid);
+  const std::int64_t revision = local::cluster::ResourceVersionOf(object);
+  if (uid.empty() || revision == 0) return;
+  if (states != revisions_.end() && states->second.count(revision) > 0) return;
+  Report("lost-write", request.method + " " + request.path + " was acknowledged at revision " +
+                           std::to_string(revision) + ", which there never was");
+}
+
+}  // namespace berth::sim

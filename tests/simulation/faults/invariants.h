@@ -1,0 +1,98 @@
+// tests/simulation/faults/invariants.h — what must never be, looked at with every write.
+//
+//     store's event ─See─▶ Truth, rules ─▶ violation()
+//     transport's answer ─OnAnswer─▶ every acknowledged write must be in the store
+//
+// Rules (their names stand in reports):
+//   job-without-admission  a job is let run whose workload is not admitted
+//   wrong-place            … or without the node labels of the flavors it was given
+//   quota-exceeded         quota is reserved that no recent state of the queues allows
+//   reserved-in-stopped    quota is reserved in a queue that has been stopped for a while
+//   unready-check          a workload is admitted before its checks are ready
+//   flavors-changed        an admitted workload gets other flavors or another queue
+//   released-while-running quota is given back while pods of the job still run
+//   two-workloads          a job has two workloads
+//   finished-undone        a finished workload is not finished any more
+//   request-twice          a ProvisioningRequest of a name that its workload had already, or two
+//                          live ones for one check
+//   too-many-pods          more pods are at work than the job wants
+//   lost-write             an acknowledged write is not in the store
+//   hot-loop               an object is written more often than anybody could need
+//
+// "Recent": what the controllers knew when they decided may be `staleness` old.
+//
+// Threads: one.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "kube/client/transport.h"
+#include "tests/simulation/faults/quota_law.h"
+#include "tests/simulation/faults/truth.h"
+
+namespace berth::sim {
+
+struct Violation {
+  std::string rule;
+  std::string text;
+};
+
+struct InvariantsOptions {
+  Duration staleness = std::chrono::seconds(2);
+  int writes_per_minute = 90;  // of one object
+};
+
+class Invariants {
+ public:
+  enum class Actor { kStory, kPrograms };
+
+  explicit Invariants(InvariantsOptions options) : options_(options) {}
+
+  void See(const local::StoreEvent& event, Actor actor, SteadyTime now);
+  void OnAnswer(const kube::ApiRequest& request, const kube::ApiResponse& response);
+
+  const Truth& truth() const { return truth_; }
+  const QuotaLaw& law() const { return laws_.back().law; }
+  // The first one; nullopt: none.
+  const std::optional<Violation>& violation() const { return violation_; }
+  void Report(const std::string& rule, const std::string& text);
+  // What is known of requests that are gone dies with the controllers.
+  void OnCrash() { requests_of_.clear(); }
+
+ private:
+  struct Dated {
+    SteadyTime until = SteadyTime::max();
+    QuotaLaw law;
+  };
+
+  void SeeJob(const JobFacts* before, const JobFacts& now);
+  void SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* now);
+  void CheckReservation(const WorkloadFacts& workload);
+  void CheckRelease(const WorkloadFacts& before, const WorkloadFacts* now);
+  void SeeRequest(const RequestFacts& request);
+  void SeePod(const PodFacts& pod);
+  void SeeQueues(SteadyTime now);
+  void CountWrite(const local::ObjectKey& key, SteadyTime now);
+
+  InvariantsOptions options_;
+  Truth truth_;
+  std::optional<Violation> violation_;
+  std::deque<Dated> laws_{Dated{}};
+  std::map<std::string, std::set<std::string>> requests_of_;  // workload UID → names ever used
+  std::map<Key, SteadyTime> workload_gone_;                   // job "ns/name" → when
+  SteadyTime now_{};
+  Actor actor_ = Actor::kPrograms;
+
+  struct Rate {
+    std::int64_t minute = 0;
+    int writes = 0;
+  };
+  std::map<local::ObjectKey, Rate> rates_;
+  std::map<std::string, std::set<std::int64_t>> revisions_;  // object's UID → its states' revisions
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,169 @@
+// simulate_faults [--first N] [--seeds M] [--jobs K] [--verbose] [--shrink] [--twice] [--log]:
+// plays the stories of seeds N … N+M-1, each in a world of its own.
+//
+// Prints one line for each seed that fails, with how to play it again, and ends with one line
+// "simulate-faults: M seeds, F failed, …". --verbose prints the story and what happened; --shrink
+// leaves out of a failing story what it does not need; --twice plays every seed twice and compares
+// the traces; --log shows the controllers' log. Exit status 1 if a seed fails, 2 for a bad command
+// line.
+#include <atomic>
+#include <cstdio>
+#include <ctime>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/log/log.h"
+#include "base/strings.h"
+#include "tests/scenarios/script.h"
+#include "tests/simulation/faults/episode.h"
+#include "tests/simulation/faults/shrink.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr int kShrinkRuns = 400;
+
+struct Options {
+  std::int64_t first = 1;
+  std::int64_t seeds = 100;
+  std::int64_t jobs = 1;
+  bool verbose = false;
+  bool shrink = false;
+  bool twice = false;
+  bool log = false;
+};
+
+struct Totals {
+  std::int64_t seeds = 0;
+  std::int64_t writes = 0;
+  std::int64_t jobs = 0;
+  std::map<std::string, std::int64_t> failed;  // by rule
+};
+
+bool ReadOptions(const std::vector<std::string>& words, Options& options) {
+  const std::map<std::string, std::int64_t*> numbers{
+      {"--first", &options.first}, {"--seeds", &options.seeds}, {"--jobs", &options.jobs}};
+  const std::map<std::string, bool*> flags{{"--verbose", &options.verbose},
+                                           {"--shrink", &options.shrink},
+                                           {"--twice", &options.twice},
+                                           {"--log", &options.log}};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (const auto flag = flags.find(words[i]); flag != flags.end()) {
+      *flag->second = true;
+      continue;
+    }
+    const auto number = numbers.find(words[i]);
+    const auto value =
+        i + 1 < words.size() ? ParseInt64(words[i + 1]) : std::optional<std::int64_t>();
+    if (number == numbers.end() || !value || *value < 0) return false;
+    *number->second = *value;
+    ++i;
+  }
+  return options.jobs > 0;
+}
+
+std::string Describe(const Outcome& outcome) {
+  return "after " + scenarios::FormatSpan(outcome.at) + ": " + outcome.violation->rule + ": " +
+         outcome.violation->text;
+}
+
+// One piece of text, so that threads do not mix theirs.
+std::string Report(const Story& story, const Outcome& outcome, const Options& options) {
+  const std::string seed = std::to_string(story.seed);
+  std::string text = "seed " + seed + " fails " + Describe(outcome) +
+                     "; again: tools/simulate-faults --first " + seed + " --seeds 1 --verbose\n";
+  Story shown = story;
+  if (options.shrink) {
+    shown = Shrink(
+        story,
+        [&](const Story& candidate) {
+          const Outcome again = Play(candidate, {});
+          return again.violation && again.violation->rule == outcome.violation->rule;
+        },
+        kShrinkRuns);
+  }
+  if (!options.shrink && !options.verbose) return text;
+  text += Tell(shown);
+  if (!options.verbose) return text;
+  const Outcome told = Play(shown, {.chronicle = true});
+  for (const std::string& line : told.chronicle) text += "  " + line + "\n";
+  if (told.violation) text += "seed " + seed + " fails " + Describe(told) + "\n";
+  return text;
+}
+
+void PlayOne(std::int64_t seed, const Options& options, Totals& totals, std::mutex& mutex) {
+  const Story story = MakeStory(static_cast<std::uint64_t>(seed));
+  Outcome outcome = Play(story, {});
+  if (options.twice && !outcome.violation) {
+    const Outcome again = Play(story, {});
+    if (again.trace_hash != outcome.trace_hash) {
+      outcome.violation = Violation{"not-the-same", "told twice, it went another way"};
+    }
+  }
+  std::string text;
+  if (outcome.violation) {
+    text = Report(story, outcome, options);
+  } else if (options.verbose) {
+    text = Tell(story);
+    for (const std::string& line : Play(story, {.chronicle = true}).chronicle) {
+      text += "  " + line + "\n";
+    }
+  }
+  const std::lock_guard lock(mutex);
+  ++totals.seeds;
+  totals.writes += outcome.writes;
+  totals.jobs += outcome.jobs_finished;
+  if (outcome.violation) ++totals.failed[outcome.violation->rule];
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+int Run(const Options& options) {
+  Totals totals;
+  std::mutex mutex;
+  std::atomic<std::int64_t> next{options.first};
+  const auto work = [&] {
+    for (std::int64_t seed = next++; seed < options.first + options.seeds; seed = next++) {
+      PlayOne(seed, options, totals, mutex);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::int64_t i = 1; i < options.jobs; ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  std::int64_t failed = 0;
+  std::string rules;
+  for (const auto& [rule, count] : totals.failed) {
+    failed += count;
+    rules += (rules.empty() ? " (" : ", ") + rule + " " + std::to_string(count);
+  }
+  const double cpu = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  std::printf(
+      "simulate-faults: %lld seeds, %lld failed%s%s, %lld jobs, %lld writes, %.0f ms of "
+      "CPU a seed\n",
+      static_cast<long long>(totals.seeds), static_cast<long long>(failed), rules.c_str(),
+      rules.empty() ? "" : ")", static_cast<long long>(totals.jobs),
+      static_cast<long long>(totals.writes),
+      totals.seeds == 0 ? 0.0 : cpu * 1000 / static_cast<double>(totals.seeds));
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace berth::sim
+
+int main(int argc, char** argv) {
+  berth::sim::Options options;
+  if (!berth::sim::ReadOptions({argv + 1, argv + argc}, options)) {
+    std::fputs(
+        "usage: simulate-faults [--first N] [--seeds M] [--jobs K] [--verbose] [--shrink] "
+        "[--twice] [--log]\n",
+        stderr);
+    return 2;
+  }
+  // What goes wrong is meant to; the log would drown what counts.
+  berth::ConfigureLog(options.log ? berth::LogLevel::kDebug : berth::LogLevel::kError);
+  return berth::sim::Run(options);
+}

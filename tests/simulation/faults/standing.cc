@@ -1,0 +1,300 @@
+#include "tests/simulation/faults/standing.h"
+
+#include <algorithm>
+
+#include "api/quantity.h"
+#include "local/cluster/fields.h"
+
+namespace berth::sim {
+namespace {
+
+using local::Json;
+using local::cluster::ArrayAt;
+using local::cluster::IntAt;
+using local::cluster::StringAt;
+
+// status.flavorsUsage or flavorsReservation without zeros.
+FlavorAmounts AmountsOf(const Json& status, const char* field) {
+  FlavorAmounts amounts;
+  for (const Json& flavor : ArrayAt(status, {field})) {
+    for (const Json& resource : ArrayAt(flavor, {"resources"})) {
+      const std::string name = StringAt(resource, {"name"});
+      const Json* total = local::cluster::Find(resource, {"total"});
+      if (total == nullptr) continue;
+      const auto amount =
+          api::ParseAmount(name, total->is_string() ? total->get<std::string>() : total->dump());
+      if (amount && *amount != 0) amounts[{StringAt(flavor, {"name"}), name}] = *amount;
+    }
+  }
+  return amounts;
+}
+
+std::string Show(const FlavorAmounts& amounts) {
+  std::string text;
+  for (const auto& [what, amount] : amounts) {
+    text += " " + what.first + "/" + what.second + "=" + std::to_string(amount);
+  }
+  return text.empty() ? " nothing" : text;
+}
+
+// Without zeros, and without flavors that the queue has no quota for: its status cannot show them.
+FlavorAmounts Shown(const FlavorAmounts& amounts, const QueueFacts& queue) {
+  FlavorAmounts shown;
+  for (const auto& [what, amount] : amounts) {
+    if (amount != 0 && queue.quotas.count(what) > 0) shown[what] = amount;
+  }
+  return shown;
+}
+
+struct Counts {
+  std::int64_t pending = 0;
+  std::int64_t reserving = 0;
+  std::int64_t admitted = 0;
+  FlavorAmounts reservation;
+  FlavorAmounts usage;
+};
+
+void Count(const WorkloadFacts& workload, Counts& counts) {
+  if (workload.finished) return;
+  if (!workload.reserved) {
+    if (workload.active && !workload.deleting) ++counts.pending;
+    return;
+  }
+  ++counts.reserving;
+  for (const auto& [what, amount] : workload.usage) counts.reservation[what] += amount;
+  if (!workload.admitted) return;
+  ++counts.admitted;
+  for (const auto& [what, amount] : workload.usage) counts.usage[what] += amount;
+}
+
+}  // namespace
+
+void Standing::OnJobMade(const JobFacts& job) { originals_[job.uid] = job.shape; }
+
+void Standing::OnJobEdited(const JobFacts& before, const JobFacts& now) {
+  const auto original = originals_.find(now.uid);
+  if (original == originals_.end()) return;
+  for (const char* field : {"parallelism", "completions"}) {
+    if (before.shape[field] == now.shape[field]) continue;
+    // Of a job that runs it is not said whether that counts for the next start too.
+    original->second[field] = before.suspended ? now.shape[field] : Json();
+  }
+}
+
+void Standing::Wrong(const std::string& rule, const std::string& about, const std::string& text) {
+  seen_[{rule, about}] = text;
+}
+
+void Standing::LookAtEverything(const admission::Scheduler* core) {
+  seen_.clear();
+  LookAtJobs();
+  LookAtLeaks();
+  LookAtWaiting();
+  LookAtCounts();
+  if (core != nullptr) LookAtCore(*core);
+}
+
+void Standing::LookAtRest(const admission::Scheduler& core) {
+  LookAtEverything(&core);
+  for (const auto& [what, text] : seen_) {
+    invariants_.Report(what.first, what.second + ": " + text + " (at rest)");
+  }
+}
+
+void Standing::Look(Duration healthy, const admission::Scheduler* core) {
+  LookAtEverything(core);
+  for (auto it = troubles_.begin(); it != troubles_.end();) {
+    it = seen_.count(it->first) == 0 ? troubles_.erase(it) : std::next(it);
+  }
+  for (const auto& [what, text] : seen_) {
+    Trouble& trouble = troubles_[what];
+    trouble.lasted += healthy;
+    trouble.text = text;
+    if (trouble.lasted > patience_) invariants_.Report(what.first, what.second + ": " + text);
+  }
+}
+
+void Standing::LookAtJobs() {
+  for (const auto& [key, job] : truth().jobs()) {
+    if (job.queue.empty() || job.deleting) continue;
+    const WorkloadFacts* workload = truth().WorkloadOfJob(job.uid);
+    const bool admitted = workload != nullptr && workload->admitted;
+    if (!job.finished && !admitted && (!job.suspended || job.active > 0)) {
+      Wrong("runs-unadmitted", Show(key), std::to_string(job.active) + " pods, no admission");
+    }
+    if (job.finished && workload != nullptr && !workload->finished) {
+      Wrong("not-finished", Show(key), "the job is, its workload is not");
+    }
+    const auto original = originals_.find(job.uid);
+    if (!job.suspended || job.finished || original == originals_.end()) continue;
+    Json shape = job.shape;
+    for (const char* field : {"parallelism", "completions"}) {
+      if (original->second[field].is_null()) shape[field] = nullptr;
+    }
+    if (shape != original->second || job.stopping) {
+      Wrong("template-changed", Show(key), shape.dump() + " instead of " + original->second.dump());
+    }
+  }
+}
+
+void Standing::LookAtLeaks() {
+  std::map<std::string, const WorkloadFacts*> by_uid;
+  for (const auto& [key, workload] : truth().workloads()) by_uid[workload.uid] = &workload;
+  std::map<std::string, std::string> owner_of_request;
+  const auto is_needed = [&](const std::string& uid) {
+    const auto found = by_uid.find(uid);
+    return found != by_uid.end() && found->second->reserved && !found->second->finished;
+  };
+  for (const auto& [key, request] : truth().requests()) {
+    owner_of_request[request.uid] = request.owner_uid;
+    if (!is_needed(request.owner_uid)) Wrong("leaked", Show(key), "ProvisioningRequest");
+  }
+  for (const auto& [key, owner] : truth().templates()) {
+    const auto request = owner_of_request.find(owner);
+    const std::string& workload = request == owner_of_request.end() ? owner : request->second;
+    if (!is_needed(workload)) Wrong("leaked", Show(key), "PodTemplate");
+  }
+}
+
+const QueueFacts* Standing::QueueOf(const WorkloadFacts& workload) const {
+  const auto local = truth().local_queues().find({workload.key.first, workload.queue});
+  if (local == truth().local_queues().end() || local->second.stopped || local->second.deleting) {
+    return nullptr;
+  }
+  const auto queue = truth().cluster_queues().find(local->second.cluster_queue);
+  if (queue == truth().cluster_queues().end() || queue->second.stopped || queue->second.deleting ||
+      !queue->second.is_active) {
+    return nullptr;
+  }
+  return &queue->second;
+}
+
+bool Standing::IsWaiting(const WorkloadFacts& workload) const {
+  return workload.active && !workload.deleting && !workload.reserved && !workload.finished &&
+         !workload.held_back;
+}
+
+// Whether some flavor of the queue has room for all of it.
+bool Standing::Fits(const WorkloadFacts& workload, const Usage& usage) const {
+  const QueueFacts* queue = QueueOf(workload);
+  if (queue == nullptr || queue->groups.empty()) return false;
+  for (const std::string& flavor : queue->groups.front()) {
+    bool fits = true;
+    const auto labels = truth().flavors().find(flavor);
+    if (labels == truth().flavors().end()) continue;
+    std::map<std::string, std::int64_t> needed;
+    for (const PodSetFacts& set : workload.pod_sets) {
+      for (const auto& [resource, amount] : set.requests) needed[resource] += amount * set.count;
+      for (const auto& [label, value] : set.node_selector) {
+        const auto have = labels->second.find(label);
+        fits = fits && (have == labels->second.end() || have->second == value);
+      }
+    }
+    for (const auto& [resource, amount] : needed) {
+      const QuotaLaw::What what{flavor, resource};
+      fits = fits && queue->quotas.count(what) > 0 &&
+             invariants_.law().Available(queue->name, what, usage) >= amount;
+    }
+    if (fits) return true;
+  }
+  return false;
+}
+
+bool Standing::CouldEverRun(const WorkloadFacts& workload) const { return Fits(workload, {}); }
+
+// Strict queues let nobody past their head, and heads that wait for victims hold what they need:
+// there only a queue in which everybody fits must not stand still.
+void Standing::LookAtWaiting() {
+  const Usage usage = truth().Usage();
+  std::map<std::string, std::vector<const WorkloadFacts*>> waiting;
+  bool strict = false;
+  for (const auto& [key, workload] : truth().workloads()) {
+    const QueueFacts* queue = QueueOf(workload);
+    if (queue == nullptr || !IsWaiting(workload)) continue;
+    waiting[queue->name].push_back(&workload);
+    strict = strict || queue->strict;
+  }
+  bool all_fit = true;
+  for (const auto& [name, workloads] : waiting) {
+    for (const WorkloadFacts* workload : workloads) all_fit = all_fit && Fits(*workload, usage);
+  }
+  if (strict && !all_fit) return;
+  for (const auto& [name, workloads] : waiting) {
+    for (const WorkloadFacts* workload : workloads) {
+      if (Fits(*workload, usage)) {
+        Wrong("waits-for-nothing", Show(workload->key), "queue " + name + " has room for it");
+      }
+    }
+  }
+}
+
+void Standing::LookAtCounts() {
+  std::map<std::string, Counts> queues;
+  std::map<Key, Counts> locals;
+  for (const auto& [key, workload] : truth().workloads()) {
+    const Key local_key{key.first, workload.queue};
+    const auto local = truth().local_queues().find(local_key);
+    Count(workload, locals[local_key]);
+    if (workload.reserved) {
+      Count(workload, queues[workload.cluster_queue]);
+    } else if (local != truth().local_queues().end() && !local->second.stopped) {
+      Count(workload, queues[local->second.cluster_queue]);
+    }
+  }
+  const auto compare = [this](const std::string& name, const Json& status, const Counts& counts,
+                              const QueueFacts& queue) {
+    const auto number = [&](const char* field, std::int64_t truth_says) {
+      const std::int64_t said = IntAt(status, {field});
+      if (said == truth_says) return;
+      Wrong("wrong-count", name + " " + field,
+            "says " + std::to_string(said) + ", there are " + std::to_string(truth_says));
+    };
+    const auto amounts = [&](const char* field, const FlavorAmounts& truth_says) {
+      const FlavorAmounts said = AmountsOf(status, field);
+      const FlavorAmounts wanted = Shown(truth_says, queue);
+      if (said == wanted) return;
+      Wrong("wrong-count", name + " " + field, "says" + Show(said) + ", truth is" + Show(wanted));
+    };
+    number("pendingWorkloads", counts.pending);
+    number("reservingWorkloads", counts.reserving);
+    number("admittedWorkloads", counts.admitted);
+    amounts("flavorsReservation", counts.reservation);
+    amounts("flavorsUsage", counts.usage);
+  };
+  for (const auto& [name, queue] : truth().cluster_queues()) {
+    if (!queue.deleting) compare("ClusterQueue " + name, queue.status, queues[name], queue);
+  }
+  for (const auto& [key, local] : truth().local_queues()) {
+    const auto queue = truth().cluster_queues().find(local.cluster_queue);
+    if (queue == truth().cluster_queues().end() || queue->second.deleting || local.deleting) {
+      continue;
+    }
+    compare("LocalQueue " + Show(key), local.status, locals[key], queue->second);
+  }
+}
+
+void Standing::LookAtCore(const admission::Scheduler& core) {
+  const Usage usage = truth().Usage();
+  const admission::ClusterState& state = core.state();
+  for (const admission::ClusterQueueId id : state.PresentQueues()) {
+    const admission::QueueState& queue = state.queue(id);
+    FlavorAmounts held;
+    for (const admission::Reservation* reservation : queue.reservations) {
+      for (const admission::FlavorResourceAmount& each : reservation->usage) {
+        const admission::Vocabulary& words = core.vocabulary();
+        held[{words.flavors[state.FlavorOf(each.flavor_resource)],
+              words.resources[state.ResourceOf(each.flavor_resource)]}] += each.amount;
+      }
+    }
+    FlavorAmounts truly;
+    if (const auto own = usage.find(queue.name); own != usage.end()) truly = own->second;
+    std::erase_if(held, [](const auto& each) { return each.second == 0; });
+    std::erase_if(truly, [](const auto& each) { return each.second == 0; });
+    if (held != truly) {
+      Wrong("core-differs", "ClusterQueue " + queue.name,
+            "the core holds" + Show(held) + ", the objects say" + Show(truly));
+    }
+  }
+}
+
+}  // namespace berth::sim

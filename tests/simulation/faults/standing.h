@@ -1,0 +1,70 @@
+// tests/simulation/faults/standing.h — what may be so for a moment, but must not stay so while
+// nothing goes wrong; and what must be so in the end.
+//
+//     every few seconds: standing.Look(…);  at rest: AtRest(…)
+//
+// Rules of Look, each with the object it is about; `patience` of healthy time is what the
+// controllers have to put it right:
+//   runs-unadmitted   a job runs whose workload is not admitted
+//   template-changed  a suspended job is not what it was
+//   not-finished      a job is finished, its workload is not
+//   leaked            a request or template of a workload that needs none
+//   waits-for-nothing a workload waits although its quota is free
+//   wrong-count       the status of a queue is not the truth
+//   core-differs      the core holds other reservations than the API's objects say
+//
+// Threads: one.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "admission/scheduler.h"
+#include "tests/simulation/faults/invariants.h"
+
+namespace berth::sim {
+
+class Standing {
+ public:
+  Standing(Invariants& invariants, Duration patience)
+      : invariants_(invariants), patience_(patience) {}
+
+  // What the job is when nobody has started it: as it was made, and as people changed it since.
+  void OnJobMade(const JobFacts& job);
+  void OnJobEdited(const JobFacts& before, const JobFacts& now);
+  // `healthy`: how much of the time since the last look nothing went wrong. `core` may be null.
+  void Look(Duration healthy, const admission::Scheduler* core);
+  // The same when nothing moves any more: nothing may be wrong.
+  void LookAtRest(const admission::Scheduler& core);
+  // Whether `workload` could be given quota if nobody else had any.
+  bool CouldEverRun(const WorkloadFacts& workload) const;
+
+ private:
+  using Usage = std::map<std::string, FlavorAmounts>;
+
+  void LookAtEverything(const admission::Scheduler* core);
+  void Wrong(const std::string& rule, const std::string& about, const std::string& text);
+  void LookAtJobs();
+  void LookAtLeaks();
+  void LookAtWaiting();
+  void LookAtCounts();
+  void LookAtCore(const admission::Scheduler& core);
+  bool IsWaiting(const WorkloadFacts& workload) const;
+  bool Fits(const WorkloadFacts& workload, const Usage& usage) const;
+  const QueueFacts* QueueOf(const WorkloadFacts& workload) const;
+  const Truth& truth() const { return invariants_.truth(); }
+
+  Invariants& invariants_;
+  const Duration patience_;
+  std::map<std::string, local::Json> originals_;  // job's UID → shape
+  struct Trouble {
+    Duration lasted{};
+    std::string text;
+  };
+  std::map<std::pair<std::string, std::string>, Trouble> troubles_;  // (rule, object)
+  std::map<std::pair<std::string, std::string>, std::string> seen_;
+};
+
+}  // namespace berth::sim

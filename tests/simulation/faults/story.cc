@@ -1,0 +1,57 @@
+#include "tests/simulation/faults/story.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tests/scenarios/script.h"
+
+namespace berth::sim {
+namespace {
+
+std::string Describe(const FaultSpan& span) {
+  std::string text = std::to_string(span.per_mille / 10) + "." +
+                     std::to_string(span.per_mille % 10) + " % of " +
+                     (span.requests == FaultSpan::Requests::kWrites ? "writes" : "reads");
+  if (!span.path.empty()) text += " to *" + span.path + "*";
+  return text + " meet " + FaultName(span.fault) + " for " + scenarios::FormatSpan(span.length);
+}
+
+std::string Describe(const Blow& blow) {
+  const std::string span = scenarios::FormatSpan(blow.span);
+  switch (blow.kind) {
+    case Blow::Kind::kCrash:
+      return "controllers crash at their write number " + std::to_string(blow.count) +
+             (blow.write_happens ? ", which still happens" : ", which does not happen") +
+             "; they are back after " + span;
+    case Blow::Kind::kBreakWatches: return "watches break";
+    case Blow::Kind::kExpireWatches: return "watches expire";
+    case Blow::Kind::kStallWatches: return "watches say nothing for " + span;
+    case Blow::Kind::kRepeatEvents:
+      return "watches repeat their newest " + std::to_string(blow.count) + " events";
+    case Blow::Kind::kJumpClock:
+      return blow.span < Duration::zero()
+                 ? "the clock jumps back by " + scenarios::FormatSpan(-blow.span)
+                 : "the clock jumps ahead by " + span;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Tell(const Story& story) {
+  std::vector<std::pair<Duration, std::string>> lines;
+  for (const StoryEvent& event : story.events) lines.emplace_back(event.at, event.line);
+  for (const FaultSpan& span : story.faults) lines.emplace_back(span.at, "! " + Describe(span));
+  for (const Blow& blow : story.blows) lines.emplace_back(blow.at, "! " + Describe(blow));
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string text = "# seed " + std::to_string(story.seed) + "\n";
+  if (!story.config.empty()) text += "config <<EOF\n" + story.config + "EOF\n";
+  for (const std::string& line : story.setup) text += line + "\n";
+  for (const auto& [at, line] : lines) {
+    text += "[" + scenarios::FormatSpan(at) + "] " + line + "\n";
+  }
+  return text + "[" + scenarios::FormatSpan(story.length) + "] nothing goes wrong any more\n";
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,70 @@
+// tests/simulation/faults/story.h — what a seed stands for: objects, what people do to them, and
+// what goes wrong meanwhile, all of it fixed before the story begins.
+//
+//     Story story = MakeStory(42);  std::puts(Tell(story).c_str());
+//
+// Lines are commands of tests/scenarios/README.md. Every event and fault stands for itself, so that
+// a failing story can be told again without some of them.
+//
+// Pure: the same seed gives the same story on every machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "tests/simulation/sim_transport.h"
+
+namespace berth::sim {
+
+struct StoryEvent {
+  Duration at{};
+  std::string line;
+};
+
+// For a while some requests of the controllers go wrong.
+struct FaultSpan {
+  enum class Requests { kWrites, kReads };
+  Duration at{};
+  Duration length{};
+  Fault fault = Fault::kNone;
+  Requests requests = Requests::kWrites;
+  std::uint64_t per_mille = 0;
+  std::string path;        // part of it; empty: every path
+  std::uint64_t seed = 0;  // of its own dice
+};
+
+// Something that happens once.
+struct Blow {
+  enum class Kind {
+    kCrash,  // the controllers die at their count-th write from then on, away for `span`
+    kBreakWatches,
+    kExpireWatches,
+    kStallWatches,  // for `span`
+    kRepeatEvents,  // `count` of each watch
+    kJumpClock,     // by `span`
+  };
+  Kind kind = Kind::kCrash;
+  Duration at{};
+  Duration span{};
+  std::int64_t count = 0;
+  bool write_happens = false;  // kCrash: that of the last write
+};
+
+struct Story {
+  std::uint64_t seed = 0;
+  std::string config;  // fields of Kueue's Configuration file, YAML; may be empty
+  std::vector<std::string> setup;
+  std::vector<StoryEvent> events;  // in order of time
+  std::vector<FaultSpan> faults;
+  std::vector<Blow> blows;
+  Duration length{};  // then nothing goes wrong any more
+};
+
+Story MakeStory(std::uint64_t seed);
+
+// What people read: one line each, in order of time.
+std::string Tell(const Story& story);
+
+}  // namespace berth::sim

@@ -1,0 +1,297 @@
+#include "tests/simulation/faults/truth.h"
+
+#include "api/quantity.h"
+#include "local/cluster/fields.h"
+
+namespace berth::sim {
+namespace {
+
+using local::Json;
+using local::cluster::ArrayAt;
+using local::cluster::BoolAt;
+using local::cluster::ConditionIs;
+using local::cluster::Find;
+using local::cluster::IntAt;
+using local::cluster::StringAt;
+
+constexpr char kKueueGroup[] = ".kueue.x-k8s.io";
+
+std::int64_t AmountOf(const std::string& resource, const Json& value) {
+  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  const auto amount = api::ParseAmount(resource, text);
+  return amount ? *amount : 0;
+}
+
+std::map<std::string, std::string> StringsAt(const Json& object, local::cluster::Path path) {
+  std::map<std::string, std::string> strings;
+  const Json* found = Find(object, path);
+  if (found == nullptr || !found->is_object()) return strings;
+  for (const auto& [key, value] : found->items()) {
+    if (value.is_string()) strings[key] = value.get<std::string>();
+  }
+  return strings;
+}
+
+// What a pod asks for: requests, and limits where there is no request.
+std::map<std::string, std::int64_t> RequestsOf(const Json& pod_spec) {
+  std::map<std::string, std::int64_t> requests;
+  for (const Json& container : ArrayAt(pod_spec, {"containers"})) {
+    std::map<std::string, std::int64_t> own;
+    for (const char* field : {"limits", "requests"}) {
+      const Json* amounts = Find(container, {"resources", field});
+      if (amounts == nullptr) continue;
+      for (const auto& [name, value] : amounts->items()) own[name] = AmountOf(name, value);
+    }
+    for (const auto& [name, amount] : own) requests[name] += amount;
+  }
+  return requests;
+}
+
+// How many pods of the pod set need no quota any more.
+std::int64_t Reclaimable(const Json& workload, const std::string& pod_set) {
+  for (const Json& each : ArrayAt(workload, {"status", "reclaimablePods"})) {
+    if (StringAt(each, {"name"}) == pod_set) return IntAt(each, {"count"});
+  }
+  return 0;
+}
+
+void ReadAdmission(const Json& workload, WorkloadFacts& facts) {
+  facts.cluster_queue = StringAt(workload, {"status", "admission", "clusterQueue"});
+  std::set<std::string> flavors;
+  for (const Json& set : ArrayAt(workload, {"status", "admission", "podSetAssignments"})) {
+    const std::int64_t count = IntAt(set, {"count"}, 1);
+    const std::int64_t left = count - Reclaimable(workload, StringAt(set, {"name"}));
+    const Json* usage = Find(set, {"resourceUsage"});
+    const auto flavor_of = StringsAt(set, {"flavors"});
+    for (const auto& [resource, flavor] : flavor_of) flavors.insert(flavor);
+    if (usage == nullptr || count <= 0) continue;
+    for (const auto& [resource, value] : usage->items()) {
+      const auto flavor = flavor_of.find(resource);
+      if (flavor == flavor_of.end()) continue;
+      facts.usage[{flavor->second, resource}] += AmountOf(resource, value) / count * left;
+    }
+  }
+  facts.flavors.assign(flavors.begin(), flavors.end());
+}
+
+WorkloadFacts ReadWorkload(const Key& key, const Json& object) {
+  WorkloadFacts facts;
+  facts.key = key;
+  facts.uid = local::cluster::UidOf(object);
+  if (const Json* owner = local::cluster::ControllerRef(object)) {
+    facts.job_uid = StringAt(*owner, {"uid"});
+    facts.job = StringAt(*owner, {"name"});
+  }
+  facts.queue = StringAt(object, {"spec", "queueName"});
+  const Json* active = Find(object, {"spec", "active"});
+  facts.active = active == nullptr || *active != false;
+  facts.deleting = local::cluster::IsDeleting(object);
+  facts.reserved = ConditionIs(object, "QuotaReserved", "True");
+  facts.admitted = ConditionIs(object, "Admitted", "True");
+  facts.evicted = ConditionIs(object, "Evicted", "True");
+  facts.finished = ConditionIs(object, "Finished", "True");
+  facts.held_back = ConditionIs(object, "Requeued", "False") ||
+                    Find(object, {"status", "requeueState", "requeueAt"}) != nullptr;
+  for (const Json& set : ArrayAt(object, {"spec", "podSets"})) {
+    const Json* pod_spec = Find(set, {"template", "spec"});
+    PodSetFacts& one = facts.pod_sets.emplace_back();
+    one.name = StringAt(set, {"name"});
+    one.count = IntAt(set, {"count"}, 1) - Reclaimable(object, one.name);
+    if (pod_spec == nullptr) continue;
+    one.requests = RequestsOf(*pod_spec);
+    one.node_selector = StringsAt(*pod_spec, {"nodeSelector"});
+  }
+  ReadAdmission(object, facts);
+  for (const Json& check : ArrayAt(object, {"status", "admissionChecks"})) {
+    facts.checks[StringAt(check, {"name"})] = StringAt(check, {"state"});
+  }
+  return facts;
+}
+
+JobFacts ReadJob(const Key& key, const Json& object) {
+  JobFacts facts;
+  facts.key = key;
+  facts.uid = local::cluster::UidOf(object);
+  facts.queue = local::cluster::LabelOf(object, "kueue.x-k8s.io/queue-name");
+  facts.suspended = BoolAt(object, {"spec", "suspend"});
+  facts.stopping = local::cluster::HasAnnotation(object, "kueue.x-k8s.io/stopping");
+  facts.deleting = local::cluster::IsDeleting(object);
+  facts.finished = ConditionIs(object, "Complete", "True") || ConditionIs(object, "Failed", "True");
+  facts.active = IntAt(object, {"status", "active"});
+  facts.parallelism = IntAt(object, {"spec", "parallelism"}, 1);
+  const Json* spec = Find(object, {"spec", "template", "spec"});
+  facts.shape = {
+      {"parallelism", facts.parallelism},
+      {"completions", IntAt(object, {"spec", "completions"}, -1)},
+      {"labels", StringsAt(object, {"spec", "template", "metadata", "labels"})},
+      {"annotations", StringsAt(object, {"spec", "template", "metadata", "annotations"})},
+      {"spec", spec == nullptr ? Json() : *spec}};
+  // An empty field is as good as none.
+  for (const char* field : {"nodeSelector", "tolerations", "schedulingGates"}) {
+    Json& pod = facts.shape["spec"];
+    if (pod.is_object() && pod.contains(field) && pod[field].empty()) pod.erase(field);
+  }
+  facts.node_selector = StringsAt(object, {"spec", "template", "spec", "nodeSelector"});
+  return facts;
+}
+
+void ReadQuotas(const Json& object, QueueFacts& facts) {
+  for (const Json& group : ArrayAt(object, {"spec", "resourceGroups"})) {
+    std::vector<std::string>& flavors = facts.groups.emplace_back();
+    for (const Json& flavor : ArrayAt(group, {"flavors"})) {
+      const std::string name = StringAt(flavor, {"name"});
+      flavors.push_back(name);
+      for (const Json& resource : ArrayAt(flavor, {"resources"})) {
+        const std::string what = StringAt(resource, {"name"});
+        QuotaFacts& quota = facts.quotas[{name, what}];
+        if (const Json* amount = Find(resource, {"nominalQuota"})) {
+          quota.nominal = AmountOf(what, *amount);
+        }
+        if (const Json* amount = Find(resource, {"borrowingLimit"})) {
+          quota.borrowing_limit = AmountOf(what, *amount);
+        }
+        if (const Json* amount = Find(resource, {"lendingLimit"})) {
+          quota.lending_limit = AmountOf(what, *amount);
+        }
+      }
+    }
+  }
+}
+
+QueueFacts ReadQueue(const Json& object, const char* parent_field) {
+  QueueFacts facts;
+  facts.name = local::cluster::NameOf(object);
+  facts.parent = StringAt(object, {"spec", parent_field});
+  ReadQuotas(object, facts);
+  facts.stopped = StringAt(object, {"spec", "stopPolicy"}, "None") != "None";
+  facts.strict = StringAt(object, {"spec", "queueingStrategy"}) == "StrictFIFO";
+  facts.deleting = local::cluster::IsDeleting(object);
+  facts.is_active = ConditionIs(object, "Active", "True");
+  if (const Json* status = Find(object, {"status"})) facts.status = *status;
+  for (const Json& rule : ArrayAt(object, {"spec", "admissionChecksStrategy", "admissionChecks"})) {
+    facts.checks.insert(StringAt(rule, {"name"}));
+  }
+  return facts;
+}
+
+LocalQueueFacts ReadLocalQueue(const Key& key, const Json& object) {
+  LocalQueueFacts facts;
+  facts.key = key;
+  facts.cluster_queue = StringAt(object, {"spec", "clusterQueue"});
+  facts.stopped = StringAt(object, {"spec", "stopPolicy"}, "None") != "None";
+  facts.deleting = local::cluster::IsDeleting(object);
+  if (const Json* status = Find(object, {"status"})) facts.status = *status;
+  return facts;
+}
+
+std::string OwnerUid(const Json& object) {
+  const Json* owner = local::cluster::ControllerRef(object);
+  return owner == nullptr ? "" : StringAt(*owner, {"uid"});
+}
+
+RequestFacts ReadRequest(const Key& key, const Json& object) {
+  return {.key = key,
+          .uid = local::cluster::UidOf(object),
+          .owner_uid = OwnerUid(object),
+          .deleting = local::cluster::IsDeleting(object),
+          .over = ConditionIs(object, "Failed", "True") ||
+                  ConditionIs(object, "BookingExpired", "True") ||
+                  ConditionIs(object, "CapacityRevoked", "True")};
+}
+
+PodFacts ReadPod(const Key& key, const Json& object) {
+  const std::string phase = StringAt(object, {"status", "phase"});
+  return {.key = key,
+          .job_uid = OwnerUid(object),
+          .deleting = local::cluster::IsDeleting(object),
+          .over = phase == "Succeeded" || phase == "Failed",
+          .running = phase == "Running"};
+}
+
+template <typename K, typename T, typename F>
+void Replace(std::map<K, T>& all, const K& key, const Json* object, F read) {
+  if (object == nullptr) {
+    all.erase(key);
+  } else {
+    all[key] = read(*object);
+  }
+}
+
+}  // namespace
+
+std::string Show(const Key& key) {
+  return key.first.empty() ? key.second : key.first + "/" + key.second;
+}
+
+void Truth::See(const local::StoreEvent& event) {
+  const local::ObjectKey& where = event.object->key();
+  const Key key{where.namespace_name, where.name};
+  const bool gone = event.type == local::WatchEvent::Type::kDeleted;
+  const std::string& resource = where.resource;
+  const auto parse = [&] { return gone ? nullptr : event.object->json(); };
+  const std::size_t group = resource.find('.');
+  if (resource.compare(group == std::string::npos ? 0 : group, std::string::npos, kKueueGroup) ==
+      0) {
+    const local::Object object = parse();
+    return SeeKueue(resource.substr(0, group), key, object.get());
+  }
+  if (resource == "jobs.batch") {
+    const local::Object object = parse();
+    Replace(jobs_, key, object.get(), [&](const Json& json) { return ReadJob(key, json); });
+  } else if (resource == "pods") {
+    const local::Object object = parse();
+    Replace(pods_, key, object.get(), [&](const Json& json) { return ReadPod(key, json); });
+  } else if (resource == "podtemplates") {
+    const local::Object object = parse();
+    Replace(templates_, key, object.get(), [](const Json& json) { return OwnerUid(json); });
+  } else if (resource == "provisioningrequests.autoscaling.x-k8s.io") {
+    const local::Object object = parse();
+    Replace(requests_, key, object.get(), [&](const Json& json) { return ReadRequest(key, json); });
+  }
+}
+
+void Truth::SeeKueue(const std::string& resource, const Key& key, const Json* object) {
+  if (resource == "workloads") {
+    Replace(workloads_, key, object, [&](const Json& json) { return ReadWorkload(key, json); });
+  } else if (resource == "clusterqueues") {
+    Replace(cluster_queues_, key.second, object,
+            [](const Json& json) { return ReadQueue(json, "cohortName"); });
+  } else if (resource == "cohorts") {
+    Replace(cohorts_, key.second, object,
+            [](const Json& json) { return ReadQueue(json, "parentName"); });
+  } else if (resource == "localqueues") {
+    Replace(local_queues_, key, object,
+            [&](const Json& json) { return ReadLocalQueue(key, json); });
+  } else if (resource == "resourceflavors") {
+    Replace(flavors_, key.second, object, [](const Json& json) {
+      return StringsAt(json, {"spec", "nodeLabels"});
+    });
+  }
+}
+
+const WorkloadFacts* Truth::WorkloadOfJob(const std::string& job_uid) const {
+  for (const auto& [key, workload] : workloads_) {
+    if (workload.job_uid == job_uid && !workload.deleting) return &workload;
+  }
+  return nullptr;
+}
+
+const JobFacts* Truth::Job(const std::string& uid) const {
+  for (const auto& [key, job] : jobs_) {
+    if (job.uid == uid) return &job;
+  }
+  return nullptr;
+}
+
+std::map<std::string, FlavorAmounts> Truth::Usage() const {
+  std::map<std::string, FlavorAmounts> usage;
+  for (const auto& [key, workload] : workloads_) {
+    if (!workload.reserved || workload.finished) continue;
+    for (const auto& [what, amount] : workload.usage) {
+      usage[workload.cluster_queue][what] += amount;
+    }
+  }
+  return usage;
+}
+
+}  // namespace berth::sim

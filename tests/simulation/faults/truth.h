@@ -1,0 +1,156 @@
+// tests/simulation/faults/truth.h — what the API's objects say, kept from every write: the facts
+// that the invariants are made of.
+//
+//     Truth truth;  truth.See(event);  … truth.workloads() …
+//
+// Read from plain JSON, with no code of the controllers: a slip of theirs must not be repeated
+// here.
+//
+// Threads: one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "local/apiserver/api.h"
+#include "local/apiserver/store/watch_cache.h"
+
+namespace berth::sim {
+
+using Key = std::pair<std::string, std::string>;  // namespace, name
+// (flavor, resource) → amount in the resource's smallest unit.
+using FlavorAmounts = std::map<std::pair<std::string, std::string>, std::int64_t>;
+
+std::string Show(const Key& key);  // "ns/name", or "name"
+
+struct PodSetFacts {
+  std::string name;
+  std::int64_t count = 0;
+  std::map<std::string, std::int64_t> requests;  // of one pod
+  std::map<std::string, std::string> node_selector;
+};
+
+struct WorkloadFacts {
+  Key key;
+  std::string uid;
+  std::string job_uid;  // empty: no job owns it
+  std::string job;
+  std::string queue;
+  bool active = true;
+  bool deleting = false;
+  bool reserved = false;
+  bool admitted = false;
+  bool evicted = false;
+  bool finished = false;
+  bool held_back = false;  // Requeued=False, or to be requeued later
+  std::vector<PodSetFacts> pod_sets;
+  std::string cluster_queue;  // of the admission
+  FlavorAmounts usage;        // of the admission, without reclaimable pods
+  std::vector<std::string> flavors;
+  std::map<std::string, std::string> checks;  // name → state
+  std::set<std::string> required_checks;
+};
+
+struct JobFacts {
+  Key key;
+  std::string uid;
+  std::string queue;
+  bool suspended = false;
+  bool stopping = false;
+  bool deleting = false;
+  bool finished = false;
+  std::int64_t active = 0;
+  std::int64_t parallelism = 1;
+  local::Json shape;  // what starting changes and stopping has to restore
+  std::map<std::string, std::string> node_selector;
+};
+
+struct QuotaFacts {
+  std::int64_t nominal = 0;
+  std::optional<std::int64_t> borrowing_limit;
+  std::optional<std::int64_t> lending_limit;
+  friend bool operator==(const QuotaFacts&, const QuotaFacts&) = default;
+};
+using Quotas = std::map<std::pair<std::string, std::string>, QuotaFacts>;
+
+// A ClusterQueue, or a Cohort.
+struct QueueFacts {
+  std::string name;
+  std::string parent;
+  Quotas quotas;
+  std::vector<std::vector<std::string>> groups;  // flavors, in order
+  bool stopped = false;
+  bool strict = false;
+  bool deleting = false;
+  bool is_active = false;  // its condition
+  local::Json status;
+  std::set<std::string> checks;
+};
+
+struct LocalQueueFacts {
+  Key key;
+  std::string cluster_queue;
+  bool stopped = false;
+  bool deleting = false;
+  local::Json status;
+};
+
+struct RequestFacts {
+  Key key;
+  std::string uid;
+  std::string owner_uid;
+  bool deleting = false;
+  bool over = false;  // Failed, BookingExpired or CapacityRevoked
+};
+
+struct PodFacts {
+  Key key;
+  std::string job_uid;
+  bool deleting = false;
+  bool over = false;
+  bool running = false;
+};
+
+class Truth {
+ public:
+  void See(const local::StoreEvent& event);
+
+  const std::map<Key, WorkloadFacts>& workloads() const { return workloads_; }
+  const std::map<Key, JobFacts>& jobs() const { return jobs_; }
+  const std::map<std::string, QueueFacts>& cluster_queues() const { return cluster_queues_; }
+  const std::map<std::string, QueueFacts>& cohorts() const { return cohorts_; }
+  const std::map<Key, LocalQueueFacts>& local_queues() const { return local_queues_; }
+  const std::map<Key, RequestFacts>& requests() const { return requests_; }
+  const std::map<Key, std::string>& templates() const { return templates_; }  // → owner's UID
+  const std::map<Key, PodFacts>& pods() const { return pods_; }
+  // Node labels of a flavor; empty for one without.
+  const std::map<std::string, std::map<std::string, std::string>>& flavors() const {
+    return flavors_;
+  }
+
+  const WorkloadFacts* WorkloadOfJob(const std::string& job_uid) const;  // not deleting
+  const JobFacts* Job(const std::string& uid) const;
+  // What admitted and reserving workloads hold, by ClusterQueue.
+  std::map<std::string, FlavorAmounts> Usage() const;
+
+ private:
+  void SeeKueue(const std::string& resource, const Key& key, const local::Json* object);
+
+  std::map<Key, WorkloadFacts> workloads_;
+  std::map<Key, JobFacts> jobs_;
+  std::map<std::string, QueueFacts> cluster_queues_;
+  std::map<std::string, QueueFacts> cohorts_;
+  std::map<Key, LocalQueueFacts> local_queues_;
+  std::map<Key, RequestFacts> requests_;
+  std::map<Key, std::string> templates_;
+  std::map<Key, PodFacts> pods_;
+  std::map<std::string, std::map<std::string, std::string>> flavors_;
+};
+
+}  // namespace berth::sim
