@@ -1,5 +1,9 @@
 // Goal: quota holds, whatever comes. Method: random clusters and stories (tests/support/story.h)
 // against a model that works every number out anew from the objects (tests/support/quota_model.h).
+#include <algorithm>
+#include <ostream>
+#include <vector>
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -108,6 +112,87 @@ TEST(QuotaProperty, ACycleThatAdmitsNobodyLeavesTheStateBitByBit) {
       RC_ASSERT(world.scheduler().state().tree().version() == version);
     };
     support::StoryRun(story, hooks).Play();
+  });
+}
+
+// A tree of four cohorts, one below the other or all below the first, and four queues; and what-ifs
+// within what-ifs.
+struct Change {
+  int kind = 0;  // 0, 1: add; 2: remove; 3: begin; 4: roll back
+  int leaf = 0;
+  int amount = 0;
+};
+std::ostream& operator<<(std::ostream& out, const Change& change) {
+  return out << change.kind << " leaf " << change.leaf << " amount " << change.amount;
+}
+
+class NestedWhatIfs {
+ public:
+  explicit NestedWhatIfs(const std::vector<support::QuotaPlan>& quotas) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      nodes_.push_back(tree_.AddNode(QuotaTree::Kind::kCohort));
+      if (i > 0) tree_.SetParent(nodes_[i], nodes_[quotas[i].nominal % 2 == 0 ? 0 : i - 1]);
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      nodes_.push_back(tree_.AddNode(QuotaTree::Kind::kLeaf));
+      const support::QuotaPlan& plan = quotas[i];
+      Quota quota{0, plan.nominal, {}, {}};
+      if (plan.borrowing > 0) quota.borrowing_limit = plan.borrowing - 1;
+      if (plan.lending > 0) quota.lending_limit = plan.lending - 1;
+      tree_.SetQuotas(nodes_.back(), {quota});
+      tree_.SetParent(nodes_.back(), nodes_[i]);
+    }
+    tree_.Rebuild(nodes_[0]);
+  }
+
+  void Do(const Change& change) {
+    const NodeId leaf = nodes_[4 + static_cast<std::size_t>(change.leaf)];
+    if (change.kind < 2) tree_.AddUsage(leaf, {{0, change.amount}});
+    if (change.kind == 2) {
+      tree_.RemoveUsage(leaf, {{0, std::min<Amount>(change.amount, tree_.UsageOf(leaf, 0))}});
+    }
+    if (change.kind == 3) open_.push_back({tree_.Begin(), Numbers()});
+    if (change.kind == 4 && !open_.empty()) RollBack();
+  }
+  void RollBack() {
+    tree_.RollBack(open_.back().mark);
+    RC_ASSERT(Numbers() == open_.back().numbers);
+    open_.pop_back();
+  }
+  bool done() const { return open_.empty(); }
+
+ private:
+  std::vector<Amount> Numbers() const {
+    std::vector<Amount> numbers = {static_cast<Amount>(tree_.version())};
+    for (const NodeId node : nodes_) {
+      numbers.push_back(tree_.UsageOf(node, 0));
+      numbers.push_back(tree_.LocalAvailable(node, 0));
+      numbers.push_back(tree_.Available(node, 0));
+    }
+    return numbers;
+  }
+  struct Open {
+    QuotaTree::Mark mark;
+    std::vector<Amount> numbers;
+  };
+  QuotaTree tree_;
+  std::vector<NodeId> nodes_;
+  std::vector<Open> open_;
+};
+
+TEST(QuotaProperty, NestedWhatIfsRollBackToTheLastNumber) {
+  support::CheckProperty(2000, [] {
+    const auto quota = rc::gen::build<support::QuotaPlan>(
+        rc::gen::set(&support::QuotaPlan::nominal, support::Below(8)),
+        rc::gen::set(&support::QuotaPlan::borrowing, support::Below(5)),
+        rc::gen::set(&support::QuotaPlan::lending, support::Below(5)));
+    const auto change = rc::gen::build<Change>(rc::gen::set(&Change::kind, support::Below(5)),
+                                               rc::gen::set(&Change::leaf, support::Below(4)),
+                                               rc::gen::set(&Change::amount, support::Below(9)));
+    NestedWhatIfs what_ifs(*rc::gen::container<std::vector<support::QuotaPlan>>(4, quota));
+    const auto changes = *rc::gen::container<std::vector<Change>>(change);
+    for (const Change& each : changes) what_ifs.Do(each);
+    while (!what_ifs.done()) what_ifs.RollBack();
   });
 }
 

@@ -166,6 +166,11 @@ rc::Gen<Story> AnyStory(const StoryOptions& options) {
       rc::gen::set(&Story::queues, queues), rc::gen::set(&Story::events, events));
 }
 
+std::ostream& operator<<(std::ostream& out, const QuotaPlan& quota) {
+  return out << quota.nominal << " borrowing " << quota.borrowing - 1 << " lending "
+             << quota.lending - 1;
+}
+
 std::ostream& operator<<(std::ostream& out, const Story& story) {
   out << "story: flavors " << story.flavors << ", resources " << story.resources << ", fair "
       << story.fair << ", lag " << story.lag << "\n";

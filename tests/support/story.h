@@ -26,6 +26,8 @@ struct QuotaPlan {
   int lending = 0;    // likewise
 };
 
+std::ostream& operator<<(std::ostream& out, const QuotaPlan& quota);
+
 struct CohortPlan {
   int parent = 0;  // 0: a root; n: below cohort n - 1, if that comes before this one
   int weight = 0;  // of kWeights
