@@ -187,7 +187,9 @@ Wakes ClusterState::SetClusterQueue(const api::ClusterQueue& object) {
     if (slot >= queue_of_leaf_.size()) queue_of_leaf_.resize(slot + 1, -1);
     queue_of_leaf_[slot] = id;
     present_[queue.name] = id;
-    for (const Reservation* held : queue.reservations) tree_.AddUsage(queue.node, held->usage);
+    for (const Held& held : queue.reservations) {
+      tree_.AddUsage(queue.node, held.reservation->usage);
+    }
   }
   queue.spec = object.spec;
   const auto slot = static_cast<std::size_t>(queue.node);
@@ -260,9 +262,13 @@ Wakes ClusterState::SetFlavor(const api::ResourceFlavor& object) {
        known->tolerations != object.tolerations || known->topology_name != object.topology_name);
   known = std::make_shared<const api::ResourceFlavor>(object);
   const auto id = static_cast<std::size_t>(vocabulary_.flavors.Intern(object.meta.name));
-  if (id >= flavors_by_id_.size()) flavors_by_id_.resize(id + 1);
+  if (id >= flavors_by_id_.size()) {
+    flavors_by_id_.resize(id + 1);
+    takes_all_pods_.resize(id + 1, 0);
+  }
   flavors_by_id_[id] = known;
   placer_.SetFlavor(static_cast<FlavorId>(id), object);
+  takes_all_pods_[id] = known->node_labels.empty() && known->node_taints.empty() ? 1 : 0;
   const auto uses = [flavor = static_cast<FlavorId>(id)](const QueueState& queue) {
     return std::any_of(queue.groups.begin(), queue.groups.end(), [flavor](const auto& group) {
       return std::find(group.flavors.begin(), group.flavors.end(), flavor) != group.flavors.end();
@@ -281,6 +287,7 @@ Wakes ClusterState::RemoveFlavor(const std::string& name) {
   if (flavors_.erase(name) == 0) return {};
   const FlavorId id = vocabulary_.flavors.Find(name);
   flavors_by_id_[static_cast<std::size_t>(id)] = nullptr;
+  takes_all_pods_[static_cast<std::size_t>(id)] = 0;
   placer_.RemoveFlavor(id);
   return RefreshActive([](const QueueState&) { return true; });
 }

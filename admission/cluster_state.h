@@ -56,6 +56,19 @@ struct Reservation {
   bool Uses(FlavorResourceId fr) const;
 };
 
+// A reservation in its queue's list, with what the order looks at.
+struct Held {
+  std::int64_t priority = 0;
+  WallTime reserved_at{};
+  std::uint64_t uid_start = 0;  // first bytes of the UID, in its order
+  Reservation* reservation = nullptr;
+  std::uint64_t uses = 0;  // a bit for each flavor-resource used, modulo 64
+  bool evicted = false;
+
+  // False: certainly not; true: perhaps.
+  bool MayUse(FlavorResourceId fr) const { return ((uses >> (fr % 64)) & 1U) != 0; }
+};
+
 struct InactiveReason {
   std::string reason;   // of the condition Active
   std::string message;  // a part of its message
@@ -72,7 +85,7 @@ struct QueueState {
   std::int64_t generation = 0;           // grows when more may have become allocatable
   // In the order candidates are taken in: evicted first, then lower priority, later reservation,
   // UID.
-  std::vector<Reservation*> reservations;
+  std::vector<Held> reservations;
 
   bool active() const { return present && inactive.empty(); }
   const CompiledGroup* GroupOf(ResourceId resource) const;
@@ -80,7 +93,8 @@ struct QueueState {
   std::string ActiveMessage() const;
 };
 
-// Whether `a` is taken before `b`, both of one queue.
+// Whether `a` is taken before `b`.
+bool TakenBefore(const Held& a, const Held& b);
 bool TakenBefore(const Reservation& a, const Reservation& b);
 
 // Whose inadmissible workloads to retry: those of a queue without a cohort, or of the whole tree
@@ -95,7 +109,7 @@ using Wakes = std::vector<WakeTarget>;
 class ClusterState {
  public:
   // `names` gives the queues their numbers; it outlives this object.
-  explicit ClusterState(queue::QueueSet& queues) : queues_(queues) {}
+  explicit ClusterState(queue::QueueSet& queues);
 
   Vocabulary& vocabulary() { return vocabulary_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
@@ -124,6 +138,17 @@ class ClusterState {
 
   // null: there is none.
   std::shared_ptr<const api::ResourceFlavor> flavor(FlavorId id) const;
+  // The flavor exists, has no node labels to match and no taints to tolerate.
+  bool TakesAllPods(FlavorId id) const {
+    const auto slot = static_cast<std::size_t>(id);
+    return slot < takes_all_pods_.size() && takes_all_pods_[slot] != 0;
+  }
+  // Resources with rules of their own, made known from the start.
+  struct WellKnown {
+    ResourceId pods = queue::Names::kNone;
+    ResourceId memory = queue::Names::kNone;
+  };
+  const WellKnown& well_known() const { return well_known_; }
   const api::Topology* topology(const std::string& name) const;
 
   // Makes room for a queue that is named before its object has come.
@@ -220,11 +245,12 @@ class ClusterState {
   Wakes TreesOf(const std::vector<ClusterQueueId>& ids) const;
   Wakes UsersOf(const std::vector<FlavorId>& flavors) const;
   void CollectQueues(NodeId node, std::vector<ClusterQueueId>& queues) const;
-  void Insert(QueueState& queue, Reservation* reservation);
-  void Erase(QueueState& queue, const Reservation* reservation);
+  void Insert(QueueState& queue, Reservation& reservation);
+  void Erase(QueueState& queue, Reservation& reservation);
 
   queue::QueueSet& queues_;
   Vocabulary vocabulary_;
+  WellKnown well_known_;
   QuotaTree tree_;
   TopologyPlacer placer_{vocabulary_};
   std::vector<std::unique_ptr<QueueState>> states_;  // by ClusterQueueId
@@ -232,6 +258,7 @@ class ClusterState {
   std::map<std::string, CohortState> cohorts_;
   std::map<std::string, std::shared_ptr<const api::ResourceFlavor>> flavors_;
   std::vector<std::shared_ptr<const api::ResourceFlavor>> flavors_by_id_;
+  std::vector<std::uint8_t> takes_all_pods_;  // by FlavorId
   std::map<std::string, CheckState> checks_;
   std::map<std::string, api::Topology> topologies_;
   std::vector<std::unique_ptr<Reservation>> reservations_;  // by WorkloadId

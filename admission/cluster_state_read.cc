@@ -44,11 +44,24 @@ std::string QueueState::ActiveMessage() const {
   return "Can't admit new workloads: " + text + ".";
 }
 
+bool TakenBefore(const Held& a, const Held& b) {
+  if (a.evicted != b.evicted) return a.evicted;
+  if (a.priority != b.priority) return a.priority < b.priority;
+  if (a.reserved_at != b.reserved_at) return a.reserved_at > b.reserved_at;
+  if (a.uid_start != b.uid_start) return a.uid_start < b.uid_start;
+  return a.reservation->object->meta.uid < b.reservation->object->meta.uid;
+}
+
 bool TakenBefore(const Reservation& a, const Reservation& b) {
   if (a.evicted != b.evicted) return a.evicted;
   if (a.priority != b.priority) return a.priority < b.priority;
   if (a.reserved_at != b.reserved_at) return a.reserved_at > b.reserved_at;
   return a.object->meta.uid < b.object->meta.uid;
+}
+
+ClusterState::ClusterState(queue::QueueSet& queues) : queues_(queues) {
+  well_known_.pods = vocabulary_.resources.Intern("pods");
+  well_known_.memory = vocabulary_.resources.Intern("memory");
 }
 
 std::shared_ptr<const api::ResourceFlavor> ClusterState::flavor(FlavorId id) const {
@@ -67,20 +80,42 @@ const api::Topology* ClusterState::topology(const std::string& name) const {
   return found == topologies_.end() ? nullptr : &found->second;
 }
 
-void ClusterState::Insert(QueueState& queue, Reservation* reservation) {
-  if (!reservation->pods_ready) ++not_ready_count_;
-  const auto place = std::lower_bound(
-      queue.reservations.begin(), queue.reservations.end(), reservation,
-      [](const Reservation* a, const Reservation* b) { return TakenBefore(*a, *b); });
-  queue.reservations.insert(place, reservation);
+namespace {
+
+Held Listed(Reservation& reservation) {
+  Held held;
+  held.priority = reservation.priority;
+  held.reserved_at = reservation.reserved_at;
+  held.reservation = &reservation;
+  held.evicted = reservation.evicted;
+  const std::string& uid = reservation.object->meta.uid;
+  for (std::size_t i = 0; i < sizeof held.uid_start; ++i) {
+    const std::uint64_t byte = i < uid.size() ? static_cast<unsigned char>(uid[i]) : 0;
+    held.uid_start = held.uid_start << 8U | byte;
+  }
+  for (const FlavorResourceAmount& item : reservation.usage) {
+    held.uses |= std::uint64_t{1} << (item.flavor_resource % 64);
+  }
+  return held;
 }
 
-void ClusterState::Erase(QueueState& queue, const Reservation* reservation) {
-  if (!reservation->pods_ready) --not_ready_count_;
-  auto place = std::lower_bound(
-      queue.reservations.begin(), queue.reservations.end(), reservation,
-      [](const Reservation* a, const Reservation* b) { return TakenBefore(*a, *b); });
-  BERTH_ASSERT(place != queue.reservations.end() && *place == reservation);
+}  // namespace
+
+void ClusterState::Insert(QueueState& queue, Reservation& reservation) {
+  if (!reservation.pods_ready) ++not_ready_count_;
+  const Held held = Listed(reservation);
+  const auto place =
+      std::lower_bound(queue.reservations.begin(), queue.reservations.end(), held,
+                       [](const Held& a, const Held& b) { return TakenBefore(a, b); });
+  queue.reservations.insert(place, held);
+}
+
+void ClusterState::Erase(QueueState& queue, Reservation& reservation) {
+  if (!reservation.pods_ready) --not_ready_count_;
+  const auto place =
+      std::lower_bound(queue.reservations.begin(), queue.reservations.end(), Listed(reservation),
+                       [](const Held& a, const Held& b) { return TakenBefore(a, b); });
+  BERTH_ASSERT(place != queue.reservations.end() && place->reservation == &reservation);
   queue.reservations.erase(place);
 }
 
@@ -91,19 +126,19 @@ void ClusterState::Reserve(std::unique_ptr<Reservation> reservation) {
   QueueState& queue = state(reservation->cluster_queue);
   if (queue.present) tree_.AddUsage(queue.node, reservation->usage);
   placer_.Use(reservation->placed);
-  Insert(queue, reservation.get());
+  Insert(queue, *reservation);
   reservations_[slot] = std::move(reservation);
 }
 
 void ClusterState::Release(WorkloadId workload) {
   const auto slot = static_cast<std::size_t>(workload);
   BERTH_ASSERT(slot < reservations_.size() && reservations_[slot] != nullptr);
-  const Reservation& released = *reservations_[slot];
+  Reservation& released = *reservations_[slot];
   QueueState& queue = state(released.cluster_queue);
   if (queue.present) tree_.RemoveUsage(queue.node, released.usage);
   placer_.Free(released.placed);
   ++queue.generation;
-  Erase(queue, &released);
+  Erase(queue, released);
   reservations_[slot] = nullptr;
 }
 
@@ -115,13 +150,13 @@ const Reservation* ClusterState::reservation(WorkloadId workload) const {
 void ClusterState::Update(WorkloadId workload, const std::function<void(Reservation&)>& change) {
   Reservation& changed = *reservations_[static_cast<std::size_t>(workload)];
   QueueState& queue = state(changed.cluster_queue);
-  Erase(queue, &changed);
+  Erase(queue, changed);
   if (queue.present) tree_.RemoveUsage(queue.node, changed.usage);
   placer_.Free(changed.placed);
   change(changed);
   if (queue.present) tree_.AddUsage(queue.node, changed.usage);
   placer_.Use(changed.placed);
-  Insert(queue, &changed);
+  Insert(queue, changed);
   ++queue.generation;
 }
 

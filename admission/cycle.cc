@@ -8,25 +8,15 @@
 #include "base/assert.h"
 
 namespace berth::admission {
-namespace {
-
-bool HasFailedCheck(const api::Workload& workload) {
-  return std::any_of(workload.status.admission_checks.begin(),
-                     workload.status.admission_checks.end(), [](const auto& check) {
-                       return check.state == api::CheckState::kRetry ||
-                              check.state == api::CheckState::kRejected;
-                     });
-}
-
-}  // namespace
 
 Remark Cycle::WhyNotNominated(const HeadInput& head) const {
-  const api::Workload& object = *head.workload->object;
-  if (HasFailedCheck(object)) return Remark::kFailedChecks;
+  if (head.workload->failed_check) return Remark::kFailedChecks;
   if (!context_.state->Usable(head.head.cluster_queue)) return Remark::kQueueInactive;
-  if (!context_.queues->NamespacePasses(head.head.cluster_queue, object.meta.namespace_name)) {
-    return Remark::kNamespaceMismatch;
-  }
+  const bool passes = head.reserved == nullptr ? context_.queues->NamespacePasses(head.head)
+                                               : context_.queues->NamespacePasses(
+                                                     head.head.cluster_queue,
+                                                     head.workload->object->meta.namespace_name);
+  if (!passes) return Remark::kNamespaceMismatch;
   return Remark::kNone;
 }
 
@@ -35,9 +25,8 @@ PreemptionRequest Cycle::RequestFor(const Entry& entry, const Assignment& assign
   request.workload = entry.input.workload;
   request.queue = entry.input.head.cluster_queue;
   request.usage = assignment.usage;
-  const ResourceId pods = context_.own_rules->victims_for_pods
-                              ? queue::Names::kNone
-                              : context_.state->vocabulary().resources.Find("pods");
+  const ResourceId pods = context_.own_rules->victims_for_pods ? queue::Names::kNone
+                                                               : context_.state->well_known().pods;
   erase_if(request.usage, [&](const FlavorResourceAmount& item) {
     return item.amount == 0 ||
            (pods >= 0 && context_.state->ResourceOf(item.flavor_resource) == pods);
@@ -70,7 +59,7 @@ void Cycle::AssignFlavors(Entry& entry, const ScanState* scan, const Assignment*
                       entry.input.head.cluster_queue);
   const FlavorAssigner::Context assigner_context{context_.state,
                                                  context_.gates,
-                                                 context_.fair_sharing->has_value(),
+                                                 IsFair(),
                                                  context_.number,
                                                  context_.gates->topology_aware_scheduling,
                                                  context_.ignore_undeclared_resources};
@@ -128,61 +117,67 @@ bool Cycle::Before(const Entry& a, const Entry& b) const {
   if (left.queued_at != right.queued_at) return left.queued_at < right.queued_at;
   // Kueue leaves the rest to chance. By name: numbers depend on the order of arrival, and a restart
   // must not decide otherwise.
+  if (a.input.reserved == nullptr) return &a < &b;  // as heads come
   const ClusterState& state = *context_.state;
   return state.queue(a.input.head.cluster_queue).name <
          state.queue(b.input.head.cluster_queue).name;
 }
 
-std::vector<Decision> Cycle::Run(const std::vector<HeadInput>& heads) {
-  entries_.clear();
-  processed_.clear();
-  preempted_.clear();
+void Cycle::Run(std::int64_t number, const std::vector<HeadInput>& heads,
+                std::vector<Decision>& decisions) {
+  context_.number = number;
   admitted_ = false;
   claims_.clear();
   entries_.reserve(heads.size());
-  std::vector<Decision> never_nominated;
   for (const HeadInput& head : heads) {
-    Entry entry;
+    Entry& entry = entries_.emplace_back();
     entry.input = head;
     entry.decision.workload = head.head.workload;
     entry.decision.object = head.workload->object;
     entry.decision.cluster_queue = head.head.cluster_queue;
     entry.decision.second_pass = head.reserved != nullptr;
     entry.decision.remark = WhyNotNominated(head);
-    if (entry.decision.remark != Remark::kNone) {
-      if (entry.decision.remark == Remark::kNamespaceMismatch) {
-        entry.decision.requeue_reason = queue::RequeueReason::kNamespaceMismatch;
-      }
-      never_nominated.push_back(std::move(entry.decision));
+    if (entry.decision.remark == Remark::kNone) {
+      AssignFlavors(entry, head.scan, nullptr);
       continue;
     }
-    AssignFlavors(entry, head.scan, nullptr);
-    entries_.push_back(std::move(entry));
+    if (entry.decision.remark == Remark::kNamespaceMismatch) {
+      entry.decision.requeue_reason = queue::RequeueReason::kNamespaceMismatch;
+    }
+    never_nominated_.push_back(std::move(entry.decision));
+    entries_.pop_back();
   }
   const ClusterState::WhatIf what_if = context_.state->Begin();
-  if (context_.fair_sharing->has_value()) {
+  quota_leaves_at_once_ =
+      !IsFair() && std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+        return entry.placed.empty() && entry.input.reserved == nullptr;
+      });
+  if (IsFair()) {
     RunFair();
   } else {
     RunClassical();
   }
+  context_.search->ExcludeNone();
   context_.state->RollBack(what_if);
-  std::vector<Decision> decisions;
   decisions.reserve(heads.size());
   for (Entry* entry : processed_) decisions.push_back(std::move(entry->decision));
-  std::sort(never_nominated.begin(), never_nominated.end(), [](const auto& a, const auto& b) {
+  std::sort(never_nominated_.begin(), never_nominated_.end(), [](const auto& a, const auto& b) {
     return a.object->meta.key() < b.object->meta.key();
   });
-  for (Decision& decision : never_nominated) decisions.push_back(std::move(decision));
-  return decisions;
+  for (Decision& decision : never_nominated_) decisions.push_back(std::move(decision));
+  entries_.clear();
+  processed_.clear();
+  never_nominated_.clear();
+  preempted_.clear();
+  for (auto& of_root : preempted_by_root_) of_root.clear();
 }
 
 void Cycle::RunClassical() {
-  std::vector<Entry*> order;
-  order.reserve(entries_.size());
-  for (Entry& entry : entries_) order.push_back(&entry);
-  std::sort(order.begin(), order.end(),
+  order_.clear();
+  for (Entry& entry : entries_) order_.push_back(&entry);
+  std::sort(order_.begin(), order_.end(),
             [this](const Entry* a, const Entry* b) { return Before(*a, *b); });
-  for (Entry* entry : order) Process(*entry);
+  for (Entry* entry : order_) Process(*entry);
 }
 
 void Cycle::RunFair() {
@@ -203,8 +198,22 @@ void Cycle::RunFair() {
 
 bool Cycle::Overlaps(const Entry& entry) const {
   return std::any_of(entry.targets.begin(), entry.targets.end(), [this](const auto& target) {
-    return std::find(preempted_.begin(), preempted_.end(), target.reservation) != preempted_.end();
+    return context_.search->IsExcluded(*target.reservation);
   });
+}
+
+// Those of other trees leave nodes to everybody, but no quota.
+void Cycle::TakeOutPreempted(NodeId leaf) {
+  ClusterState& state = *context_.state;
+  for (const Reservation* gone : preempted_) {
+    if (!gone->placed.empty()) state.placer().Free(gone->placed);
+  }
+  if (quota_leaves_at_once_ || preempted_.empty()) return;
+  const auto root = static_cast<std::size_t>(state.tree().Root(leaf));
+  if (root >= preempted_by_root_.size()) return;
+  for (const Reservation* gone : preempted_by_root_[root]) {
+    state.tree().RemoveUsage(state.queue(gone->cluster_queue).node, gone->usage);
+  }
 }
 
 // An earlier entry has taken some of this one's victims: assign it anew as if they had gone, on the
@@ -212,13 +221,9 @@ bool Cycle::Overlaps(const Entry& entry) const {
 void Cycle::RecomputeOverlap(Entry& entry) {
   ClusterState& state = *context_.state;
   const ClusterState::WhatIf what_if = state.Begin();
-  for (const Reservation* gone : preempted_) {
-    state.TakeOut(*gone);
-    context_.search->Exclude(gone);
-  }
+  TakeOutPreempted(state.queue(entry.input.head.cluster_queue).node);
   const Assignment nominated = std::move(entry.decision.assignment);
   AssignFlavors(entry, nullptr, &nominated);
-  context_.search->ExcludeNone();
   state.RollBack(what_if);
   if (entry.decision.assignment.mode == AssignmentMode::kFit) {
     entry.decision.assignment.mode = AssignmentMode::kDeferredFit;
@@ -297,8 +302,14 @@ void Cycle::ReserveForPreemptor(const Entry& entry) {
   Usage reserved;
   for (const FlavorResourceAmount& item : entry.decision.assignment.usage) {
     const FlavorResourceId fr = item.flavor_resource;
-    const Amount room =
-        api::SubtractAmounts(tree.Nominal(queue.node, fr), tree.UsageOf(queue.node, fr));
+    Amount used = tree.UsageOf(queue.node, fr);
+    for (const Reservation* gone : preempted_) {  // they have not stopped yet
+      if (!quota_leaves_at_once_ || gone->cluster_queue != entry.decision.cluster_queue) continue;
+      for (const FlavorResourceAmount& freed : gone->usage) {
+        if (freed.flavor_resource == fr) used = api::AddAmounts(used, freed.amount);
+      }
+    }
+    const Amount room = api::SubtractAmounts(tree.Nominal(queue.node, fr), used);
     Amount amount = item.amount;
     if (entry.decision.assignment.borrow_height == 0) {
       amount = std::max<Amount>(0, std::min(amount, room));
@@ -327,7 +338,17 @@ void Cycle::FillVictims(Entry& entry) {
 }
 
 void Cycle::Preempt(Entry& entry) {
-  for (const PreemptionTarget& target : entry.targets) preempted_.push_back(target.reservation);
+  ClusterState& state = *context_.state;
+  for (const PreemptionTarget& target : entry.targets) {
+    const Reservation& gone = *target.reservation;
+    const NodeId leaf = state.queue(gone.cluster_queue).node;
+    const auto root = static_cast<std::size_t>(state.tree().Root(leaf));
+    if (root >= preempted_by_root_.size()) preempted_by_root_.resize(root + 1);
+    preempted_by_root_[root].push_back(&gone);
+    preempted_.push_back(&gone);
+    context_.search->Exclude(gone);
+    if (quota_leaves_at_once_) state.tree().RemoveUsage(leaf, gone.usage);
+  }
   entry.decision.outcome = Outcome::kPreempting;
   entry.decision.requeue_reason = queue::RequeueReason::kPendingPreemption;
   entry.decision.assignment.scan.positions.clear();

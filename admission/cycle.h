@@ -42,15 +42,16 @@ class Cycle {
     const OwnRules* own_rules = nullptr;
     const std::optional<FairSharing>* fair_sharing = nullptr;
     PreemptionSearch* search = nullptr;
-    std::int64_t number = 0;
+    std::int64_t number = 0;     // filled in by Run
     bool one_at_a_time = false;  // SchedulerConfig::block_admission
     bool ignore_undeclared_resources = false;
   };
   explicit Cycle(const Context& context) : context_(context) {}
 
-  // In processing order, then the ones never nominated, by namespace and name. `to` is not filled
-  // in.
-  std::vector<Decision> Run(const std::vector<HeadInput>& heads);
+  // Into `decisions`: in processing order, then the ones never nominated, by namespace and name.
+  // `to` is not filled in. `number` is the cycle's.
+  void Run(std::int64_t number, const std::vector<HeadInput>& heads,
+           std::vector<Decision>& decisions);
 
  private:
   struct Entry {
@@ -58,7 +59,6 @@ class Cycle {
     Decision decision;
     PreemptionTargets targets;
     std::vector<PlacedPods> placed;  // what it takes of nodes beyond what it has
-    bool done = false;
   };
   enum class Room : std::uint8_t { kEnough, kNoQuota, kNoNodes };
 
@@ -74,6 +74,7 @@ class Cycle {
   bool Overlaps(const Entry& entry) const;
   // Nodes (cycle_nodes.cc).
   void PlacePreemptor(Entry& entry);
+  bool MayBePlaced(const Entry& entry) const;
   void NotePlaced(Entry& entry);
   Room RoomFor(const Entry& entry);
   void RecomputeNodes(Entry& entry);
@@ -87,12 +88,23 @@ class Cycle {
   void Preempt(Entry& entry);
   void Admit(Entry& entry);
   void FillVictims(Entry& entry);
+  bool IsFair() const { return context_.fair_sharing->has_value(); }
+  // Frees what was preempted in this cycle holds of nodes, and of quota in the tree of `leaf`,
+  // where that is not free already.
+  void TakeOutPreempted(NodeId leaf);
 
   Context context_;
+  // Memory that is used again in each cycle.
   std::vector<Entry> entries_;
+  std::vector<Entry*> order_;
   std::vector<Entry*> processed_;
+  std::vector<Decision> never_nominated_;
   std::vector<const Reservation*> preempted_;  // in this cycle
-  bool admitted_ = false;                      // somebody, in this cycle
+  // The same by root. Their quota is out of the tree from then on, unless somebody compares what is
+  // used with them: fair sharing (shares), and workloads that are given nodes anew.
+  std::vector<std::vector<const Reservation*>> preempted_by_root_;
+  bool quota_leaves_at_once_ = false;
+  bool admitted_ = false;  // somebody, in this cycle
   // Counted in this cycle for entries that take nothing yet: they wait for their victims.
   struct Claimed {
     NodeId leaf = kNoQuotaNode;

@@ -49,9 +49,18 @@ void Cycle::PlacePreemptor(Entry& entry) {
   state.RollBack(what_if);
 }
 
+bool Cycle::MayBePlaced(const Entry& entry) const {
+  const auto& pod_sets = entry.input.workload->pod_sets;
+  const ClusterState& state = *context_.state;
+  return entry.input.reserved != nullptr ||
+         std::any_of(pod_sets.begin(), pod_sets.end(),
+                     [](const queue::PodSetInfo& info) { return info.topology_request; }) ||
+         state.PlacesEverything(state.queue(entry.input.head.cluster_queue));
+}
+
 void Cycle::NotePlaced(Entry& entry) {
   entry.placed.clear();
-  if (!context_.gates->topology_aware_scheduling) return;
+  if (!context_.gates->topology_aware_scheduling || !MayBePlaced(entry)) return;
   PlacePreemptor(entry);
   entry.placed =
       BookingsOf(*context_.state, *entry.input.workload->object, entry.decision.assignment);
@@ -75,11 +84,9 @@ Cycle::Room Cycle::RoomFor(const Entry& entry) {
   };
   if (preempted_.empty() && entry.targets.empty()) return look();
   const ClusterState::WhatIf what_if = state.Begin();
-  for (const Reservation* gone : preempted_) state.TakeOut(*gone);
+  TakeOutPreempted(leaf);
   for (const PreemptionTarget& target : entry.targets) {
-    const Reservation* gone = target.reservation;
-    if (std::find(preempted_.begin(), preempted_.end(), gone) != preempted_.end()) continue;
-    state.TakeOut(*gone);
+    if (!context_.search->IsExcluded(*target.reservation)) state.TakeOut(*target.reservation);
   }
   const Room room = look();
   state.RollBack(what_if);
@@ -87,11 +94,20 @@ Cycle::Room Cycle::RoomFor(const Entry& entry) {
       !context_.own_rules->quota_until_victims_stop) {
     return room;
   }
+  if (preempted_.empty()) return room;  // then what is claimed only takes room away
   // It is admitted now, while the victims of others hold what is theirs.
+  const NodeId root = state.tree().Root(leaf);
   const ClusterState::WhatIf victims_stay = state.Begin();
+  if (quota_leaves_at_once_ && static_cast<std::size_t>(root) < preempted_by_root_.size()) {
+    for (const Reservation* gone : preempted_by_root_[static_cast<std::size_t>(root)]) {
+      state.tree().AddUsage(state.queue(gone->cluster_queue).node, gone->usage);
+    }
+  }
   for (const Claimed& claimed : claims_) {
-    state.tree().RemoveUsage(claimed.leaf, claimed.usage);
-    state.placer().Free(*claimed.placed);
+    if (state.tree().Root(claimed.leaf) == root) {
+      state.tree().RemoveUsage(claimed.leaf, claimed.usage);
+    }
+    if (!claimed.placed->empty()) state.placer().Free(*claimed.placed);
   }
   const Room room_now = look();
   state.RollBack(victims_stay);
@@ -100,12 +116,15 @@ Cycle::Room Cycle::RoomFor(const Entry& entry) {
 
 // Earlier entries have taken its domains: assign it anew, on the flavors it was nominated with.
 void Cycle::RecomputeNodes(Entry& entry) {
+  // Victims of earlier entries are still there.
+  context_.search->ExcludeNone();
   if (entry.input.reserved != nullptr) {
     AssignFlavors(entry, nullptr, nullptr);
-    return;
+  } else {
+    const Assignment nominated = std::move(entry.decision.assignment);
+    AssignFlavors(entry, nullptr, &nominated);
   }
-  const Assignment nominated = std::move(entry.decision.assignment);
-  AssignFlavors(entry, nullptr, &nominated);
+  for (const Reservation* gone : preempted_) context_.search->Exclude(*gone);
 }
 
 // The flavors and counts that it has, and domains for the pods that lack them.

@@ -6,53 +6,70 @@
 
 namespace berth::admission {
 
+void PreemptionSearch::CollectFairQueue(const QueueState& queue, ClusterQueueId id,
+                                        api::PreemptionPolicy policy) {
+  SpareByPolicy(queue.reservations, policy);
+  const std::size_t first = FindCandidate(queue.reservations, 0, policy);
+  if (first == queue.reservations.size()) return;
+  if (queue_count_ == queues_.size()) queues_.emplace_back();
+  const auto slot = static_cast<std::size_t>(queue.node);
+  if (slot >= queue_slots_.size()) queue_slots_.resize(slot + 1, -1);
+  queue_slots_[slot] = static_cast<std::int32_t>(queue_count_);
+  QueueCandidates& candidates = queues_[queue_count_++];
+  candidates.queue = id;
+  candidates.leaf = queue.node;
+  candidates.policy = policy;
+  candidates.list = &queue.reservations;
+  candidates.left.clear();
+  candidates.refused.clear();
+  candidates.next = first;
+  candidates.pruned = false;
+  if (ledger_ == nullptr) return;
+  const std::vector<Held>& list = queue.reservations;
+  for (std::size_t i = first; i < list.size(); i = FindCandidate(list, i + 1, policy)) {
+    candidates.left.push_back(list[i].reservation);
+  }
+  OrderByUsage(candidates.left, [](const Reservation* r) -> const Reservation& { return *r; });
+  candidates.list = nullptr;
+  candidates.next = 0;
+}
+
 void PreemptionSearch::CollectFair() {
-  fair_candidates_.clear();
+  for (std::size_t i = 0; i < queue_count_; ++i) {
+    queue_slots_[static_cast<std::size_t>(queues_[i].leaf)] = -1;
+  }
+  queue_count_ = 0;
+  std::fill(pruned_.begin(), pruned_.end(), std::uint8_t{0});
   const api::QueuePreemption& preemption = queue_->spec.preemption;
-  const auto collect = [this](const QueueState& queue, api::PreemptionPolicy policy) {
-    for (const Reservation* reservation : queue.reservations) {
-      if (PolicyAllows(*reservation, policy) && Contests(*reservation) && !Excluded(*reservation)) {
-        fair_candidates_.push_back(reservation);
-      } else {
-        SpareByPolicy(*reservation);
-      }
-    }
-  };
   if (preemption.within_cluster_queue != api::PreemptionPolicy::kNever) {
-    collect(*queue_, preemption.within_cluster_queue);
+    CollectFairQueue(*queue_, request_->queue, preemption.within_cluster_queue);
   }
   const QuotaTree& tree = state_.tree();
   if (tree.parent(queue_->node) == kNoQuotaNode ||
       preemption.reclaim_within_cohort == api::PreemptionPolicy::kNever) {
     return;
   }
-  std::vector<NodeId> open = {tree.Root(queue_->node)};
-  while (!open.empty()) {
-    const NodeId node = open.back();
-    open.pop_back();
+  open_nodes_.assign(1, tree.Root(queue_->node));
+  while (!open_nodes_.empty()) {
+    const NodeId node = open_nodes_.back();
+    open_nodes_.pop_back();
     const ClusterQueueId queue = state_.QueueAt(node);
     if (queue < 0) {
-      open.insert(open.end(), tree.children(node).begin(), tree.children(node).end());
-    } else if (node != queue_->node && state_.Usable(queue) && !WithinNominal(node)) {
-      collect(state_.queue(queue), preemption.reclaim_within_cohort);
+      const std::vector<NodeId>& children = tree.children(node);
+      open_nodes_.insert(open_nodes_.end(), children.begin(), children.end());
+    } else if (node != queue_->node && !WithinNominal(node) && state_.Usable(queue)) {
+      CollectFairQueue(state_.queue(queue), queue, preemption.reclaim_within_cohort);
     }
   }
 }
 
-void PreemptionSearch::MakeOrdering(const std::vector<const Reservation*>& candidates) {
-  queues_.clear();
-  std::fill(queue_slots_.begin(), queue_slots_.end(), -1);
-  std::fill(pruned_.begin(), pruned_.end(), std::uint8_t{0});
-  for (const Reservation* candidate : candidates) {
-    const NodeId leaf = state_.queue(candidate->cluster_queue).node;
-    const auto slot = static_cast<std::size_t>(leaf);
-    if (slot >= queue_slots_.size()) queue_slots_.resize(slot + 1, -1);
-    if (queue_slots_[slot] < 0) {
-      queue_slots_[slot] = static_cast<std::int32_t>(queues_.size());
-      queues_.emplace_back().queue = candidate->cluster_queue;
-    }
-    queues_[static_cast<std::size_t>(queue_slots_[slot])].left.push_back(candidate);
+const Reservation& PreemptionSearch::TakeNext(QueueCandidates& candidates) {
+  const Reservation& taken = candidates.front();
+  ++candidates.next;
+  if (candidates.list != nullptr) {
+    candidates.next = FindCandidate(*candidates.list, candidates.next, candidates.policy);
   }
+  return taken;
 }
 
 PreemptionSearch::QueueCandidates* PreemptionSearch::CandidatesAt(NodeId leaf) {
@@ -174,29 +191,29 @@ bool PreemptionSearch::TakeFair(const Reservation& candidate, PreemptionReason r
   return fits;
 }
 
-bool PreemptionSearch::FirstRule(std::vector<const Reservation*>& refused) {
+bool PreemptionSearch::FirstRule() {
   // Who stays within its own quota may take whatever others borrowed.
   const bool entitled = gates_.fair_sharing_preempt_within_nominal && WithinNominal(queue_->node);
   const FairSharingRule rule = fair_sharing_->rules.front();
   while (QueueCandidates* target = NextQueue()) {
     if (target->queue == request_->queue) {
-      const Reservation& candidate = *target->left[target->next++];
+      const Reservation& candidate = TakeNext(*target);
       if (TakeFair(candidate, PreemptionReason::kInClusterQueue)) return true;
       continue;
     }
     if (entitled) {
-      const Reservation& candidate = *target->left[target->next++];
+      const Reservation& candidate = TakeNext(*target);
       if (TakeFair(candidate, PreemptionReason::kInCohortReclamation)) return true;
       continue;
     }
     const Shares shares = SharesOf(*target);
     while (!target->empty()) {
-      const Reservation& candidate = *target->left[target->next++];
+      const Reservation& candidate = TakeNext(*target);
       const bool allowed = rule == FairSharingRule::kLessThanInitialShare
                                ? Compare(shares.preemptor, shares.target) < 0
                                : Compare(shares.preemptor, ShareWithout(*target, candidate)) <= 0;
       if (!allowed) {
-        refused.push_back(&candidate);
+        target->refused.push_back(&candidate);
         continue;
       }
       if (TakeFair(candidate, PreemptionReason::kInCohortFairSharing)) return true;
@@ -206,11 +223,17 @@ bool PreemptionSearch::FirstRule(std::vector<const Reservation*>& refused) {
   return false;
 }
 
-bool PreemptionSearch::SecondRule(const std::vector<const Reservation*>& refused) {
-  MakeOrdering(refused);
+bool PreemptionSearch::SecondRule() {
+  std::fill(pruned_.begin(), pruned_.end(), std::uint8_t{0});
+  for (std::size_t i = 0; i < queue_count_; ++i) {
+    queues_[i].list = nullptr;
+    queues_[i].left.swap(queues_[i].refused);
+    queues_[i].next = 0;
+    queues_[i].pruned = false;
+  }
   while (QueueCandidates* target = NextQueue()) {
     const Shares shares = SharesOf(*target);
-    const Reservation& candidate = *target->left[target->next++];
+    const Reservation& candidate = TakeNext(*target);
     target->pruned = true;  // the rule cannot hold twice for one queue
     if (Compare(shares.preemptor, shares.target) >= 0) {
       Spare(candidate, SparedCandidate::Cause::kFairShare);
@@ -223,21 +246,10 @@ bool PreemptionSearch::SecondRule(const std::vector<const Reservation*>& refused
 
 PreemptionTargets PreemptionSearch::FindFair() {
   CollectFair();
-  if (fair_candidates_.empty()) return {};
-  std::sort(fair_candidates_.begin(), fair_candidates_.end(),
-            [this](const Reservation* a, const Reservation* b) {
-              if (a->evicted != b->evicted) return a->evicted;
-              const bool a_own = a->cluster_queue == request_->queue;
-              const bool b_own = b->cluster_queue == request_->queue;
-              if (a_own != b_own) return b_own;
-              return TakenBefore(*a, *b);
-            });
-  OrderByUsage(fair_candidates_, [](const Reservation* r) -> const Reservation& { return *r; });
-  std::vector<const Reservation*> refused;
+  if (queue_count_ == 0) return {};
   state_.tree().AddUsage(queue_->node, request_->usage);
-  MakeOrdering(fair_candidates_);
-  bool fits = FirstRule(refused);
-  if (!fits && fair_sharing_->rules.size() > 1) fits = SecondRule(refused);
+  bool fits = FirstRule();
+  if (!fits && fair_sharing_->rules.size() > 1) fits = SecondRule();
   if (!fits) return {};
   state_.tree().RemoveUsage(queue_->node, request_->usage);
   PutBackUnneeded(targets_, Borrowing::kAllowed);

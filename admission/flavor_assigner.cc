@@ -36,7 +36,7 @@ FlavorAssigner::FlavorAssigner(const Context& context, const queue::WorkloadInfo
       scan_(context.gates->flavor_fungibility ? scan : nullptr),
       nominated_(nominated),
       oracle_(oracle),
-      pods_(context.state->vocabulary().resources.Find("pods")),
+      pods_(context.state->well_known().pods),
       places_everything_(context.topologies && context.state->PlacesEverything(queue_)) {}
 
 FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
@@ -63,9 +63,11 @@ FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
     }
     if (!pods_added) decision.requests.push_back({pods_, decision.count});
 
-    const auto& topology = workload_.object->spec.pod_sets[i].topology_request;
-    const std::string* group_name =
-        topology && topology->pod_set_group_name ? &*topology->pod_set_group_name : nullptr;
+    const std::string* group_name = nullptr;
+    if (info.topology_request) {
+      const auto& name = workload_.object->spec.pod_sets[i].topology_request->pod_set_group_name;
+      if (name) group_name = &*name;
+    }
     std::size_t target = groups.size();
     for (std::size_t g = 0; group_name != nullptr && g < groups.size(); ++g) {
       if (group_names[g] != nullptr && *group_names[g] == *group_name) target = g;
@@ -126,11 +128,11 @@ Assignment FlavorAssigner::Assign(const std::vector<std::int32_t>& counts) {
 // Which resource is looked at first shows in the reason where several cannot be had. Kueue's order:
 // memory, then from the last name to the first.
 FlavorAssigner::SearchIndices FlavorAssigner::SearchOrder(const queue::Requests& requests) const {
-  const queue::Names& names = context_.state->vocabulary().resources;
+  const ResourceId memory = context_.state->well_known().memory;
   SearchIndices order;
   order.reserve(requests.size());
   for (std::size_t i = requests.size(); i-- > 0;) {
-    if (names[requests[i].resource] == "memory") {
+    if (requests[i].resource == memory) {
       order.insert(order.begin(), i);
     } else {
       order.push_back(i);
@@ -309,6 +311,13 @@ FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
 std::optional<Obstacle> FlavorAssigner::CheckFlavor(const PodSetGroup& group,
                                                     const CompiledGroup& resources,
                                                     FlavorId flavor) const {
+  const bool on_topology =
+      context_.topologies &&
+      (context_.state->placer().HasTopology(flavor) ||
+       std::any_of(group.pod_sets.begin(), group.pod_sets.end(), [this](std::size_t index) {
+         return workload_.pod_sets[index].topology_request;
+       }));
+  if (!on_topology && context_.state->TakesAllPods(flavor)) return std::nullopt;
   Obstacle obstacle;
   obstacle.flavor = flavor;
   const std::shared_ptr<const api::ResourceFlavor> object = context_.state->flavor(flavor);

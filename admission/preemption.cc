@@ -5,27 +5,57 @@
 
 namespace berth::admission {
 
-bool PreemptionSearch::Excluded(const Reservation& reservation) const {
-  return std::find(excluded_.begin(), excluded_.end(), &reservation) != excluded_.end();
+void PreemptionSearch::Exclude(const Reservation& reservation) {
+  const auto slot = static_cast<std::size_t>(reservation.workload);
+  if (slot >= is_excluded_.size()) is_excluded_.resize(slot + 1, 0);
+  is_excluded_[slot] = 1;
+  excluded_.push_back(&reservation);
 }
 
-bool PreemptionSearch::Contests(const Reservation& reservation) const {
+void PreemptionSearch::ExcludeNone() {
+  for (const Reservation* reservation : excluded_) {
+    is_excluded_[static_cast<std::size_t>(reservation->workload)] = 0;
+  }
+  excluded_.clear();
+}
+
+bool PreemptionSearch::Contests(const Held& held) const {
   return std::any_of(request_->contested.begin(), request_->contested.end(),
-                     [&reservation](FlavorResourceId fr) { return reservation.Uses(fr); });
+                     [&held](FlavorResourceId fr) {
+                       return held.MayUse(fr) && (fr < 64 || held.reservation->Uses(fr));
+                     });
 }
 
-bool PreemptionSearch::PolicyAllows(const Reservation& candidate,
-                                    api::PreemptionPolicy policy) const {
+bool PreemptionSearch::PolicyAllows(const Held& candidate, api::PreemptionPolicy policy) const {
   const bool lower = candidate.priority < request_->workload->priority;
   switch (policy) {
     case api::PreemptionPolicy::kNever: return false;
     case api::PreemptionPolicy::kLowerPriority: return lower;
     case api::PreemptionPolicy::kLowerOrNewerEqualPriority:
       return lower || (candidate.priority == request_->workload->priority &&
-                       request_->workload->queued_at < candidate.queued_at);
+                       request_->workload->queued_at < candidate.reservation->queued_at);
     case api::PreemptionPolicy::kAny: return true;
   }
   return false;
+}
+
+std::size_t PreemptionSearch::FindCandidate(const std::vector<Held>& list, std::size_t from,
+                                            api::PreemptionPolicy policy) const {
+  if (policy == api::PreemptionPolicy::kNever) return list.size();
+  while (from < list.size()) {
+    const Held& held = list[from];
+    const std::int64_t above = held.priority - request_->workload->priority;
+    if (policy != api::PreemptionPolicy::kAny &&
+        (above > 0 || (above == 0 && policy == api::PreemptionPolicy::kLowerPriority))) {
+      // Priorities rise, once among the evicted ones and once among the others.
+      if (!held.evicted) return list.size();
+      while (from < list.size() && list[from].evicted) ++from;
+      continue;
+    }
+    if (PolicyAllows(held, policy) && Contests(held) && !IsExcluded(*held.reservation)) return from;
+    ++from;
+  }
+  return from;
 }
 
 bool PreemptionSearch::WithinNominal(NodeId node) const {
@@ -54,12 +84,13 @@ void PreemptionSearch::Spare(const Reservation& candidate, SparedCandidate::Caus
   spared_->push_back({candidate.workload, cause});
 }
 
-void PreemptionSearch::SpareByPolicy(const Reservation& other) {
-  if (spared_ == nullptr || spared_->size() >= kMaxSparedByPolicy || Excluded(other) ||
-      !Contests(other)) {
-    return;
+void PreemptionSearch::SpareByPolicy(const std::vector<Held>& list, api::PreemptionPolicy policy) {
+  if (spared_ == nullptr || policy == api::PreemptionPolicy::kAny) return;
+  for (const Held& held : list) {
+    if (spared_->size() >= kMaxSparedByPolicy) return;
+    if (PolicyAllows(held, policy) || !Contests(held) || IsExcluded(*held.reservation)) continue;
+    spared_->push_back({held.reservation->workload, SparedCandidate::Cause::kPolicy});
   }
-  spared_->push_back({other.workload, SparedCandidate::Cause::kPolicy});
 }
 
 void PreemptionSearch::Take(const Reservation& reservation) { state_.TakeOut(reservation); }
@@ -91,17 +122,17 @@ PreemptionTargets PreemptionSearch::Find(const PreemptionRequest& request,
   return found;
 }
 
-PreemptionSearch::Variant PreemptionSearch::Classify(const Reservation& candidate,
-                                                     bool advantage) const {
-  if (Excluded(candidate) || !Contests(candidate)) return Variant::kNever;
+api::PreemptionPolicy PreemptionSearch::PolicyFor(ClusterQueueId queue) const {
   const api::QueuePreemption& preemption = queue_->spec.preemption;
-  const bool own = candidate.cluster_queue == request_->queue;
-  if (!PolicyAllows(candidate,
-                    own ? preemption.within_cluster_queue : preemption.reclaim_within_cohort)) {
-    return Variant::kNever;
-  }
-  if (own) return Variant::kWithinQueue;
-  if (advantage) return Variant::kHierarchicalReclaim;
+  return queue == request_->queue ? preemption.within_cluster_queue
+                                  : preemption.reclaim_within_cohort;
+}
+
+PreemptionSearch::Variant PreemptionSearch::Classify(const Held& candidate,
+                                                     const Cursor& cursor) const {
+  if (cursor.queue == request_->queue) return Variant::kWithinQueue;
+  if (cursor.advantage) return Variant::kHierarchicalReclaim;
+  const api::QueuePreemption& preemption = queue_->spec.preemption;
   if (preemption.borrow_within_cohort == api::PreemptionPolicy::kNever ||
       candidate.priority >= request_->workload->priority) {
     return Variant::kReclaimWithoutBorrowing;
@@ -112,28 +143,52 @@ PreemptionSearch::Variant PreemptionSearch::Classify(const Reservation& candidat
 }
 
 void PreemptionSearch::CollectQueue(ClusterQueueId queue, NodeId subtree, bool advantage,
-                                    std::vector<Candidate>& candidates) {
-  for (const Reservation* reservation : state_.queue(queue).reservations) {
-    const Variant variant = Classify(*reservation, advantage);
-    if (variant == Variant::kNever) {
-      SpareByPolicy(*reservation);
+                                    Stream& stream) {
+  Cursor cursor;
+  cursor.list = &state_.queue(queue).reservations;
+  SpareByPolicy(*cursor.list, PolicyFor(queue));
+  cursor.next = FindCandidate(*cursor.list, 0, PolicyFor(queue));
+  if (cursor.done()) return;
+  cursor.queue = queue;
+  cursor.common_ancestor = subtree;
+  cursor.advantage = advantage;
+  stream.open.push_back(cursor);
+}
+
+const PreemptionSearch::Candidate* PreemptionSearch::CandidateAt(Stream& stream,
+                                                                 std::size_t index) {
+  const auto later = [](const Cursor& a, const Cursor& b) {
+    return TakenBefore(b.front(), a.front());
+  };
+  if (stream.merged.empty()) std::make_heap(stream.open.begin(), stream.open.end(), later);
+  while (stream.merged.size() <= index) {
+    if (stream.open.empty()) return nullptr;
+    std::pop_heap(stream.open.begin(), stream.open.end(), later);
+    Cursor& first = stream.open.back();
+    const Held& held = first.front();
+    stream.merged.push_back(
+        {held.reservation, first.common_ancestor, Classify(held, first), held.evicted});
+    first.next = FindCandidate(*first.list, first.next + 1, PolicyFor(first.queue));
+    if (first.done()) {
+      stream.open.pop_back();
     } else {
-      candidates.push_back({reservation, subtree, variant});
+      std::push_heap(stream.open.begin(), stream.open.end(), later);
     }
   }
+  return &stream.merged[index];
 }
 
 void PreemptionSearch::CollectSubtree(NodeId cohort, NodeId subtree, NodeId skip, bool advantage,
-                                      std::vector<Candidate>& candidates) {
+                                      Stream& stream) {
   for (const NodeId child : state_.tree().children(cohort)) {
     if (child == skip || child == queue_->node) continue;
-    const ClusterQueueId queue = state_.QueueAt(child);
     // Who keeps within its quota has nothing to give back, nor has anybody below.
     if (WithinNominal(child)) continue;
+    const ClusterQueueId queue = state_.QueueAt(child);
     if (queue < 0) {
-      CollectSubtree(child, subtree, skip, advantage, candidates);
+      CollectSubtree(child, subtree, skip, advantage, stream);
     } else if (state_.Usable(queue)) {
-      CollectQueue(queue, subtree, advantage, candidates);
+      CollectQueue(queue, subtree, advantage, stream);
     }
   }
 }
@@ -170,28 +225,18 @@ double PreemptionSearch::LocalQueueUsage(const Reservation& candidate) const {
 }
 
 void PreemptionSearch::CollectClassical() {
-  own_.clear();
-  hierarchical_.clear();
-  by_priority_.clear();
+  own_.Clear();
+  hierarchical_.Clear();
+  by_priority_.Clear();
   if (queue_->spec.preemption.within_cluster_queue != api::PreemptionPolicy::kNever) {
-    CollectQueue(request_->queue, kNoQuotaNode, false, own_);  // sorted as the queue keeps them
+    CollectQueue(request_->queue, kNoQuotaNode, false, own_);
   }
   CollectOthers();
-  const auto before = [](const Candidate& a, const Candidate& b) {
-    return TakenBefore(*a.reservation, *b.reservation);
-  };
-  std::sort(hierarchical_.begin(), hierarchical_.end(), before);
-  std::sort(by_priority_.begin(), by_priority_.end(), before);
-  for (auto* list : {&hierarchical_, &by_priority_, &own_}) {
-    OrderByUsage(*list, [](const Candidate& c) -> const Reservation& { return *c.reservation; });
-  }
-  order_.clear();
-  for (const bool evicted : {true, false}) {
-    for (const auto* list : {&hierarchical_, &by_priority_, &own_}) {
-      for (const Candidate& candidate : *list) {
-        if (candidate.reservation->evicted == evicted) order_.push_back(candidate);
-      }
-    }
+  if (ledger_ == nullptr) return;
+  for (Stream* stream : {&hierarchical_, &by_priority_, &own_}) {
+    while (!stream->open.empty()) CandidateAt(*stream, stream->merged.size());
+    OrderByUsage(stream->merged,
+                 [](const Candidate& c) -> const Reservation& { return *c.reservation; });
   }
 }
 
@@ -208,25 +253,50 @@ std::optional<SparedCandidate::Cause> PreemptionSearch::WhyInvalid(const Candida
   return std::nullopt;
 }
 
+// Takes one candidate where the rules allow it; whether the workload fits now.
+bool PreemptionSearch::TryCandidate(const Candidate& candidate, Borrowing borrowing) {
+  if (const auto cause = WhyInvalid(candidate, borrowing)) {
+    Spare(*candidate.reservation, *cause);
+    return false;
+  }
+  Take(*candidate.reservation);
+  PreemptionReason reason = PreemptionReason::kInCohortReclamation;
+  if (candidate.variant == Variant::kWithinQueue) reason = PreemptionReason::kInClusterQueue;
+  if (candidate.variant == Variant::kReclaimWhileBorrowing) {
+    reason = PreemptionReason::kInCohortReclaimWhileBorrowing;
+  }
+  targets_.push_back({candidate.reservation, reason});
+  return WorkloadFits(borrowing);
+}
+
+bool PreemptionSearch::TryInOrder(Borrowing borrowing) {
+  struct Source {
+    Stream* stream;
+    std::size_t next;
+  };
+  Source sources[] = {{&hierarchical_, 0}, {&by_priority_, 0}, {&own_, 0}};
+  const bool never_borrows =
+      queue_->spec.preemption.borrow_within_cohort == api::PreemptionPolicy::kNever;
+  for (const bool evicted : {true, false}) {
+    for (Source& source : sources) {
+      // Where none of them may be taken, it is enough to name the first.
+      const bool all_invalid = source.stream == &by_priority_ && never_borrows &&
+                               borrowing == Borrowing::kAllowed && !evicted;
+      while (const Candidate* candidate = CandidateAt(*source.stream, source.next)) {
+        if (candidate->evicted != evicted) break;
+        if (all_invalid && (spared_ == nullptr || spared_->size() >= kMaxSpared)) break;
+        ++source.next;
+        if (TryCandidate(*candidate, borrowing)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 std::optional<PreemptionTargets> PreemptionSearch::Attempt(Borrowing borrowing) {
   const ClusterState::WhatIf what_if = state_.Begin();
   targets_.clear();
-  bool fits = false;
-  for (const Candidate& candidate : order_) {
-    if (const auto cause = WhyInvalid(candidate, borrowing)) {
-      Spare(*candidate.reservation, *cause);
-      continue;
-    }
-    Take(*candidate.reservation);
-    PreemptionReason reason = PreemptionReason::kInCohortReclamation;
-    if (candidate.variant == Variant::kWithinQueue) reason = PreemptionReason::kInClusterQueue;
-    if (candidate.variant == Variant::kReclaimWhileBorrowing) {
-      reason = PreemptionReason::kInCohortReclaimWhileBorrowing;
-    }
-    targets_.push_back({candidate.reservation, reason});
-    fits = WorkloadFits(borrowing);
-    if (fits) break;
-  }
+  const bool fits = TryInOrder(borrowing);
   if (fits) PutBackUnneeded(targets_, borrowing);
   state_.RollBack(what_if);
   if (!fits) return std::nullopt;
@@ -235,15 +305,15 @@ std::optional<PreemptionTargets> PreemptionSearch::Attempt(Borrowing borrowing) 
 
 PreemptionTargets PreemptionSearch::FindClassical() {
   CollectClassical();
-  if (order_.empty()) return {};
+  const bool none_elsewhere = hierarchical_.empty() && by_priority_.empty();
+  if (none_elsewhere && own_.empty()) return {};
   const bool borrowing_forbidden =
       queue_->spec.preemption.borrow_within_cohort == api::PreemptionPolicy::kNever;
   const bool under_nominal = std::all_of(
       request_->contested.begin(), request_->contested.end(), [this](FlavorResourceId fr) {
         return state_.tree().UsageOf(queue_->node, fr) < state_.tree().Nominal(queue_->node, fr);
       });
-  const bool none_elsewhere = hierarchical_.empty() && by_priority_.empty();
-  std::vector<Borrowing> attempts = {Borrowing::kAllowed, Borrowing::kForbidden};
+  SmallVector<Borrowing, 2> attempts = {Borrowing::kAllowed, Borrowing::kForbidden};
   if (none_elsewhere || (borrowing_forbidden && !under_nominal)) {
     attempts = {Borrowing::kAllowed};
   } else if (borrowing_forbidden && hierarchical_.empty()) {

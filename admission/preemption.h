@@ -62,8 +62,12 @@ class PreemptionSearch {
   PreemptionTargets Find(const PreemptionRequest& request, SparedCandidates* spared);
 
   // Reservations that do not count as candidates, because the caller has taken them out already.
-  void Exclude(const Reservation* reservation) { excluded_.push_back(reservation); }
-  void ExcludeNone() { excluded_.clear(); }
+  void Exclude(const Reservation& reservation);
+  void ExcludeNone();
+  bool IsExcluded(const Reservation& reservation) const {
+    const auto slot = static_cast<std::size_t>(reservation.workload);
+    return slot < is_excluded_.size() && is_excluded_[slot] != 0;
+  }
 
   DominantShares& shares() { return shares_; }
 
@@ -84,17 +88,42 @@ class PreemptionSearch {
     const Reservation* reservation = nullptr;
     NodeId common_ancestor = kNoQuotaNode;
     Variant variant = Variant::kNever;
+    bool evicted = false;
+  };
+  // A queue's list of reservations, walked in order past those that are no candidates.
+  struct Cursor {
+    const std::vector<Held>* list = nullptr;
+    std::size_t next = 0;  // a candidate, or the end
+    ClusterQueueId queue = -1;
+    NodeId common_ancestor = kNoQuotaNode;
+    bool advantage = false;
+
+    const Held& front() const { return (*list)[next]; }
+    bool done() const { return next == list->size(); }
+  };
+  // The candidates of several queues in one order, merged as far as somebody looks.
+  struct Stream {
+    std::vector<Cursor> open;  // a heap, first on top
+    std::vector<Candidate> merged;
+
+    void Clear() {
+      open.clear();
+      merged.clear();
+    }
+    bool empty() const { return open.empty() && merged.empty(); }
   };
   enum class Borrowing : std::uint8_t { kAllowed, kForbidden };
 
-  bool Excluded(const Reservation& reservation) const;
-  bool Contests(const Reservation& reservation) const;
-  bool PolicyAllows(const Reservation& candidate, api::PreemptionPolicy policy) const;
+  bool Contests(const Held& held) const;
+  bool PolicyAllows(const Held& candidate, api::PreemptionPolicy policy) const;
+  // The first candidate at or behind `from` in the list.
+  std::size_t FindCandidate(const std::vector<Held>& list, std::size_t from,
+                            api::PreemptionPolicy policy) const;
   bool WithinNominal(NodeId node) const;
   bool WorkloadFits(Borrowing borrowing) const;
   void Spare(const Reservation& candidate, SparedCandidate::Cause cause);
-  // One that was no candidate: noted where nothing but the policy keeps it from being one.
-  void SpareByPolicy(const Reservation& other);
+  // Notes those that nothing but the policy keeps from being candidates.
+  void SpareByPolicy(const std::vector<Held>& list, api::PreemptionPolicy policy);
   void PutBackUnneeded(PreemptionTargets& targets, Borrowing borrowing);
   void Take(const Reservation& reservation);
   void GiveBack(const Reservation& reservation);
@@ -108,24 +137,34 @@ class PreemptionSearch {
   PreemptionTargets FindClassical();
   void CollectClassical();
   void CollectOthers();
-  void CollectSubtree(NodeId cohort, NodeId subtree, NodeId skip, bool advantage,
-                      std::vector<Candidate>& candidates);
-  void CollectQueue(ClusterQueueId queue, NodeId subtree, bool advantage,
-                    std::vector<Candidate>& candidates);
-  Variant Classify(const Reservation& candidate, bool advantage) const;
+  void CollectSubtree(NodeId cohort, NodeId subtree, NodeId skip, bool advantage, Stream& stream);
+  void CollectQueue(ClusterQueueId queue, NodeId subtree, bool advantage, Stream& stream);
+  // null: there are not so many.
+  const Candidate* CandidateAt(Stream& stream, std::size_t index);
+  api::PreemptionPolicy PolicyFor(ClusterQueueId queue) const;
+  Variant Classify(const Held& candidate, const Cursor& cursor) const;
   std::optional<SparedCandidate::Cause> WhyInvalid(const Candidate& candidate,
                                                    Borrowing borrowing) const;
+  bool TryCandidate(const Candidate& candidate, Borrowing borrowing);
+  bool TryInOrder(Borrowing borrowing);
   std::optional<PreemptionTargets> Attempt(Borrowing borrowing);
 
-  // Fair sharing: what is left to take of each queue, and which queue is next.
+  // Fair sharing: what is left to take of each queue, and which queue is next. The first rule walks
+  // the queue's list, the second what the first has refused.
   struct QueueCandidates {
     ClusterQueueId queue = -1;
-    std::vector<const Reservation*> left;  // in order
+    NodeId leaf = kNoQuotaNode;
+    api::PreemptionPolicy policy = api::PreemptionPolicy::kNever;
+    const std::vector<Held>* list = nullptr;  // null: `left`, in the second rule or by usage
+    std::vector<const Reservation*> left;
+    std::vector<const Reservation*> refused;
     std::size_t next = 0;
     bool pruned = false;
 
-    bool empty() const { return next == left.size(); }
-    const Reservation& front() const { return *left[next]; }
+    bool empty() const { return next == (list != nullptr ? list->size() : left.size()); }
+    const Reservation& front() const {
+      return list != nullptr ? *(*list)[next].reservation : *left[next];
+    }
   };
   struct Shares {
     DominantShare preemptor;
@@ -133,7 +172,8 @@ class PreemptionSearch {
   };
   PreemptionTargets FindFair();
   void CollectFair();
-  void MakeOrdering(const std::vector<const Reservation*>& candidates);
+  void CollectFairQueue(const QueueState& queue, ClusterQueueId id, api::PreemptionPolicy policy);
+  const Reservation& TakeNext(QueueCandidates& candidates);
   QueueCandidates* NextQueue();
   QueueCandidates* NextQueueBelow(NodeId cohort);
   QueueCandidates* CandidatesAt(NodeId leaf);
@@ -143,8 +183,8 @@ class PreemptionSearch {
   Shares SharesOf(const QueueCandidates& target);
   DominantShare ShareWithout(const QueueCandidates& target, const Reservation& candidate);
   bool TakeFair(const Reservation& candidate, PreemptionReason reason);
-  bool FirstRule(std::vector<const Reservation*>& refused);
-  bool SecondRule(const std::vector<const Reservation*>& refused);
+  bool FirstRule();
+  bool SecondRule();
 
   ClusterState& state_;
   const FeatureGates& gates_;
@@ -152,20 +192,21 @@ class PreemptionSearch {
   DominantShares shares_;
   const UsageLedger* ledger_ = nullptr;
   std::vector<const Reservation*> excluded_;
+  std::vector<std::uint8_t> is_excluded_;  // by WorkloadId
 
   // Of the search under way.
   const PreemptionRequest* request_ = nullptr;
   const QueueState* queue_ = nullptr;
   SparedCandidates* spared_ = nullptr;
   PreemptionTargets targets_;
-  std::vector<Candidate> own_;
-  std::vector<Candidate> hierarchical_;
-  std::vector<Candidate> by_priority_;
-  std::vector<Candidate> order_;
-  std::vector<const Reservation*> fair_candidates_;
-  std::vector<QueueCandidates> queues_;
+  Stream own_;
+  Stream hierarchical_;
+  Stream by_priority_;
+  std::vector<QueueCandidates> queues_;  // the first queue_count_ of them
+  std::size_t queue_count_ = 0;
   std::vector<std::int32_t> queue_slots_;  // by node: index in queues_, -1 none
   std::vector<std::uint8_t> pruned_;       // cohorts, by node
+  std::vector<NodeId> open_nodes_;         // scratch
 };
 
 template <typename T, typename ReservationOf>

@@ -12,6 +12,9 @@ using api::SubtractAmounts;
 NodeId QuotaTree::AddNode(Kind kind) {
   if (free_.empty()) {
     nodes_.emplace_back();
+    parents_.push_back(kNoQuotaNode);
+    usage_versions_.push_back(0);
+    cells_.resize(nodes_.size() * static_cast<std::size_t>(flavor_resource_count_));
     free_.push_back(static_cast<NodeId>(nodes_.size() - 1));
   }
   const NodeId node = free_.back();
@@ -26,15 +29,16 @@ void QuotaTree::RemoveNode(NodeId node) {
   BERTH_ASSERT(at(node).used && at(node).children.empty() && open_marks_ == 0);
   SetParent(node, kNoQuotaNode);
   at(node) = Node{};
+  for (FlavorResourceId fr = 0; fr < flavor_resource_count_; ++fr) Make(node, fr) = Cell{};
   free_.push_back(node);
 }
 
 void QuotaTree::SetParent(NodeId node, NodeId parent) {
   BERTH_ASSERT(open_marks_ == 0);
-  const NodeId before = at(node).parent;
+  const NodeId before = this->parent(node);
   if (before == parent) return;
   if (before != kNoQuotaNode) std::erase(at(before).children, node);
-  at(node).parent = parent;
+  parents_[static_cast<std::size_t>(node)] = parent;
   if (parent != kNoQuotaNode) at(parent).children.push_back(node);
   if (!has_cycles_ && !FindCycle(node)) return;
   has_cycles_ = false;
@@ -48,31 +52,34 @@ void QuotaTree::SetQuotas(NodeId node, const std::vector<Quota>& quotas) {
   BERTH_ASSERT(open_marks_ == 0);
   at(node).quotas = quotas;
   for (const Quota& quota : quotas) {
-    flavor_resource_count_ = std::max(flavor_resource_count_, quota.flavor_resource + 1);
+    if (quota.flavor_resource >= flavor_resource_count_) Widen(quota.flavor_resource + 1);
   }
 }
 
 void QuotaTree::SetActiveLeaf(NodeId node, bool active) { at(node).leaf_active = active; }
 
-QuotaTree::Cell& QuotaTree::Make(NodeId node, FlavorResourceId fr) {
-  std::vector<Cell>& cells = at(node).cells;
-  if (static_cast<std::size_t>(fr) >= cells.size()) {
-    flavor_resource_count_ = std::max(flavor_resource_count_, fr + 1);
-    cells.resize(static_cast<std::size_t>(flavor_resource_count_));
+void QuotaTree::Widen(FlavorResourceId count) {
+  const auto before = static_cast<std::size_t>(flavor_resource_count_);
+  const auto after = static_cast<std::size_t>(count);
+  std::vector<Cell> wider(nodes_.size() * after);
+  for (std::size_t node = 0; node < nodes_.size(); ++node) {
+    std::copy_n(cells_.begin() + static_cast<std::ptrdiff_t>(node * before), before,
+                wider.begin() + static_cast<std::ptrdiff_t>(node * after));
   }
-  return cells[static_cast<std::size_t>(fr)];
+  cells_ = std::move(wider);
+  flavor_resource_count_ = count;
 }
 
 NodeId QuotaTree::Root(NodeId node) const {
   BERTH_ASSERT(!at(node).cyclic);
-  while (at(node).parent != kNoQuotaNode) node = at(node).parent;
+  while (parent(node) != kNoQuotaNode) node = parent(node);
   return node;
 }
 
 bool QuotaTree::FindCycle(NodeId node) const {
   NodeId above = node;
   for (std::size_t steps = 0; steps <= nodes_.size(); ++steps) {
-    above = at(above).parent;
+    above = parent(above);
     if (above == kNoQuotaNode) return false;
   }
   return true;
@@ -89,31 +96,32 @@ void QuotaTree::Rebuild(NodeId node) {
 }
 
 void QuotaTree::Accumulate(NodeId node) {
-  // By number: Make() may move the cells, never the nodes.
-  for (Cell& cell : at(node).cells) {
+  usage_versions_[static_cast<std::size_t>(node)] = version_;
+  for (FlavorResourceId fr = 0; fr < flavor_resource_count_; ++fr) {
+    Cell& cell = Make(node, fr);
     const Amount own_usage = at(node).kind == Kind::kLeaf ? cell.usage : 0;
     cell = Cell{};
     cell.usage = own_usage;
   }
+  std::vector<std::uint8_t> declared(static_cast<std::size_t>(flavor_resource_count_), 0);
   for (const Quota& quota : at(node).quotas) {
     Cell& cell = Make(node, quota.flavor_resource);
     cell.nominal = cell.subtree = quota.nominal;
     cell.borrowing_limit = quota.borrowing_limit.value_or(kNoLimit);
-    cell.declared = true;
+    declared[static_cast<std::size_t>(quota.flavor_resource)] = 1;
   }
   at(node).height = 0;
   for (const NodeId child : at(node).children) {
     Accumulate(child);
     const bool counts = at(child).kind == Kind::kCohort || at(child).leaf_active;
     if (counts) at(node).height = std::max(at(node).height, at(child).height + 1);
-    for (std::size_t fr = 0; fr < at(child).cells.size(); ++fr) {
-      const Cell from = at(child).cells[fr];
-      if (!from.declared && from.usage == 0) continue;
-      Cell& cell = Make(node, static_cast<FlavorResourceId>(fr));
+    for (const FlavorResourceId fr : at(child).declared) declared[static_cast<std::size_t>(fr)] = 1;
+    for (FlavorResourceId fr = 0; fr < flavor_resource_count_; ++fr) {
+      const Cell& from = Get(child, fr);
+      Cell& cell = Make(node, fr);
       cell.subtree = AddAmounts(cell.subtree, SubtractAmounts(from.subtree, from.local));
       cell.usage =
           AddAmounts(cell.usage, std::max<Amount>(0, SubtractAmounts(from.usage, from.local)));
-      cell.declared = cell.declared || from.declared;
     }
   }
   for (const Quota& quota : at(node).quotas) {
@@ -122,24 +130,18 @@ void QuotaTree::Accumulate(NodeId node) {
     cell.local = std::max<Amount>(0, SubtractAmounts(cell.subtree, *quota.lending_limit));
   }
   at(node).declared.clear();
-  for (std::size_t fr = 0; fr < at(node).cells.size(); ++fr) {
-    if (at(node).cells[fr].declared) {
-      at(node).declared.push_back(static_cast<FlavorResourceId>(fr));
-    }
+  for (FlavorResourceId fr = 0; fr < flavor_resource_count_; ++fr) {
+    if (declared[static_cast<std::size_t>(fr)] != 0) at(node).declared.push_back(fr);
   }
 }
 
 void QuotaTree::SpreadPotential(NodeId node) {
-  const NodeId parent = at(node).parent;
-  if (parent != kNoQuotaNode && at(node).cells.size() < at(parent).cells.size()) {
-    at(node).cells.resize(at(parent).cells.size());
-  }
-  for (std::size_t fr = 0; fr < at(node).cells.size(); ++fr) {
-    Cell& cell = at(node).cells[fr];
+  const NodeId above = parent(node);
+  for (FlavorResourceId fr = 0; fr < flavor_resource_count_; ++fr) {
+    Cell& cell = Make(node, fr);
     cell.potential = cell.subtree;
-    if (parent == kNoQuotaNode) continue;
-    const Amount above = Get(parent, static_cast<FlavorResourceId>(fr)).potential;
-    cell.potential = AddAmounts(cell.local, above);
+    if (above == kNoQuotaNode) continue;
+    cell.potential = AddAmounts(cell.local, Get(above, fr).potential);
     if (cell.borrowing_limit != kNoLimit) {
       cell.potential = std::min(cell.potential, AddAmounts(cell.subtree, cell.borrowing_limit));
     }
@@ -154,7 +156,7 @@ Amount QuotaTree::LocalAvailable(NodeId node, FlavorResourceId fr) const {
 
 Amount QuotaTree::AvailableAt(NodeId node, FlavorResourceId fr) const {
   const Cell& cell = Get(node, fr);
-  const NodeId parent = at(node).parent;
+  const NodeId parent = this->parent(node);
   if (parent == kNoQuotaNode) return SubtractAmounts(cell.subtree, cell.usage);
   Amount from_parent = AvailableAt(parent, fr);
   if (cell.borrowing_limit != kNoLimit) {
@@ -178,12 +180,12 @@ std::optional<Amount> QuotaTree::BorrowingLimit(NodeId node, FlavorResourceId fr
 
 QuotaTree::Lender QuotaTree::LowestSubtreeThatFits(NodeId node, FlavorResourceId fr,
                                                    Amount amount) const {
-  NodeId subtree = at(node).parent;
+  NodeId subtree = parent(node);
   if (subtree == kNoQuotaNode) return {0, false};
   if (!BorrowingWith(node, fr, amount)) return {0, true};
   Amount remaining = SubtractAmounts(amount, LocalAvailable(node, fr));
   while (true) {
-    const NodeId above = at(subtree).parent;
+    const NodeId above = parent(subtree);
     if (above == kNoQuotaNode || !BorrowingWith(subtree, fr, remaining)) {
       return {Height(subtree), above != kNoQuotaNode};
     }
@@ -193,8 +195,10 @@ QuotaTree::Lender QuotaTree::LowestSubtreeThatFits(NodeId node, FlavorResourceId
 }
 
 void QuotaTree::SetUsage(NodeId node, FlavorResourceId fr, Cell& cell, Amount usage) {
-  if (open_marks_ > 0) journal_.push_back({node, fr, cell.usage});
+  std::uint64_t& version = usage_versions_[static_cast<std::size_t>(node)];
+  if (open_marks_ > 0) journal_.push_back({node, fr, cell.usage, version});
   cell.usage = usage;
+  version = version_;
 }
 
 void QuotaTree::Add(NodeId node, FlavorResourceId fr, Amount amount) {
@@ -204,7 +208,7 @@ void QuotaTree::Add(NodeId node, FlavorResourceId fr, Amount amount) {
     SetUsage(node, fr, cell, AddAmounts(cell.usage, amount));
     if (amount <= room || at(node).cyclic) return;
     amount = SubtractAmounts(amount, room);
-    node = at(node).parent;
+    node = parent(node);
   }
 }
 
@@ -215,7 +219,7 @@ void QuotaTree::Subtract(NodeId node, FlavorResourceId fr, Amount amount) {
     SetUsage(node, fr, cell, SubtractAmounts(cell.usage, amount));
     if (in_parent <= 0 || at(node).cyclic) return;
     amount = std::min(amount, in_parent);
-    node = at(node).parent;
+    node = parent(node);
   }
 }
 
@@ -245,6 +249,7 @@ void QuotaTree::RollBack(const Mark& mark) {
   for (; journal_.size() > mark.journal_size; journal_.pop_back()) {
     const Change& change = journal_.back();
     Make(change.node, change.flavor_resource).usage = change.usage_before;
+    usage_versions_[static_cast<std::size_t>(change.node)] = change.version_before;
   }
   version_ = mark.version;
   --open_marks_;

@@ -68,7 +68,7 @@ class QuotaTree {
   // Nothing happens for a node in a cycle.
   void Rebuild(NodeId node);
 
-  NodeId parent(NodeId node) const { return at(node).parent; }
+  NodeId parent(NodeId node) const { return parents_[static_cast<std::size_t>(node)]; }
   const std::vector<NodeId>& children(NodeId node) const { return at(node).children; }
   NodeId Root(NodeId node) const;
   bool InCycle(NodeId node) const { return at(node).cyclic; }
@@ -121,6 +121,10 @@ class QuotaTree {
   FlavorResourceId flavor_resource_count() const { return flavor_resource_count_; }
   // Equal versions mean equal numbers; rolling back restores the version too.
   std::uint64_t version() const { return version_; }
+  // The same for the usage of one node.
+  std::uint64_t usage_version(NodeId node) const {
+    return usage_versions_[static_cast<std::size_t>(node)];
+  }
   // Grows with every Rebuild: what does not depend on usage may be kept until then. Never 0.
   std::uint64_t build() const { return build_; }
 
@@ -133,10 +137,8 @@ class QuotaTree {
     Amount borrowing_limit = kNoLimit;
     Amount nominal = 0;
     Amount potential = 0;
-    bool declared = false;
   };
   struct Node {
-    NodeId parent = kNoQuotaNode;
     std::int32_t height = 0;
     Kind kind = Kind::kLeaf;
     bool used = false;
@@ -144,23 +146,29 @@ class QuotaTree {
     bool leaf_active = true;
     std::vector<NodeId> children;
     std::vector<Quota> quotas;
-    std::vector<Cell> cells;  // by flavor-resource
-    std::vector<FlavorResourceId> declared;
+    std::vector<FlavorResourceId> declared;  // sorted
   };
   struct Change {
     NodeId node;
     FlavorResourceId flavor_resource;
     Amount usage_before;
+    std::uint64_t version_before;
   };
 
   Node& at(NodeId node) { return nodes_[static_cast<std::size_t>(node)]; }
   const Node& at(NodeId node) const { return nodes_[static_cast<std::size_t>(node)]; }
   const Cell& Get(NodeId node, FlavorResourceId fr) const {
-    const std::vector<Cell>& cells = at(node).cells;
-    return static_cast<std::size_t>(fr) < cells.size() ? cells[static_cast<std::size_t>(fr)]
-                                                       : empty_;
+    return fr < flavor_resource_count_ ? cells_[CellIndex(node, fr)] : empty_;
   }
-  Cell& Make(NodeId node, FlavorResourceId fr);
+  std::size_t CellIndex(NodeId node, FlavorResourceId fr) const {
+    return static_cast<std::size_t>(node) * static_cast<std::size_t>(flavor_resource_count_) +
+           static_cast<std::size_t>(fr);
+  }
+  Cell& Make(NodeId node, FlavorResourceId fr) {
+    if (fr >= flavor_resource_count_) Widen(fr + 1);
+    return cells_[CellIndex(node, fr)];
+  }
+  void Widen(FlavorResourceId count);
   void SetUsage(NodeId node, FlavorResourceId fr, Cell& cell, Amount usage);
   void Add(NodeId node, FlavorResourceId fr, Amount amount);
   void Subtract(NodeId node, FlavorResourceId fr, Amount amount);
@@ -171,6 +179,10 @@ class QuotaTree {
   void Touch() { version_ = ++last_version_; }
 
   std::vector<Node> nodes_;
+  // What every decision reads lies side by side, not in the nodes.
+  std::vector<NodeId> parents_;
+  std::vector<Cell> cells_;  // by node, then flavor-resource
+  std::vector<std::uint64_t> usage_versions_;
   std::vector<NodeId> free_;
   std::vector<Change> journal_;
   int open_marks_ = 0;

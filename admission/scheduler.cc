@@ -28,7 +28,9 @@ Scheduler::Scheduler(const SchedulerConfig& config)
     : config_(config),
       queues_(config.gates.scheduling_equivalence_hashing),
       state_(queues_),
-      search_(state_, config_.gates, config_.fair_sharing) {
+      search_(state_, config_.gates, config_.fair_sharing),
+      cycle_runner_({&state_, &queues_, &config_.gates, &config_.own_rules, &config_.fair_sharing,
+                     &search_, 0, config_.block_admission, config_.ignore_undeclared_resources}) {
   info_options_.ordering.pods_ready_requeuing = config.pods_ready_requeuing;
   info_options_.ordering.priority_sorting_within_cohort =
       config.gates.priority_sorting_within_cohort;
@@ -316,19 +318,20 @@ void Scheduler::KeepScan(Record& kept, const Decision& decision) {
   }
 }
 
-CycleResult Scheduler::RunCycle(WallTime now) {
-  CycleResult result;
+const CycleResult& Scheduler::RunCycle(WallTime now) {
+  CycleResult& result = result_;
   result.cycle = ++cycle_;
-  std::vector<HeadInput> heads;
-  for (const queue::Head& head : queues_.PopHeads()) {
-    const Record& popped = record(head.workload);
-    heads.push_back({head, &popped.info, CurrentScan(popped, head.cluster_queue),
-                     config_.gates.prioritize_preemptor_workloads && queues_.IsPreemptor(head)});
+  result.decisions.clear();
+  result.bulk_parked.clear();
+  queues_.TakeHeads(heads_);
+  inputs_.clear();
+  for (const queue::Head& head : heads_) {
+    const Record& taken = record(head.workload);
+    inputs_.push_back({head, &taken.info, CurrentScan(taken, head.cluster_queue),
+                       config_.gates.prioritize_preemptor_workloads && queues_.IsPreemptor(head)});
   }
-  AddSecondPasses(heads, now);
-  Cycle cycle({&state_, &queues_, &config_.gates, &config_.own_rules, &config_.fair_sharing,
-               &search_, cycle_, config_.block_admission, config_.ignore_undeclared_resources});
-  result.decisions = cycle.Run(heads);
+  AddSecondPasses(inputs_, now);
+  cycle_runner_.Run(cycle_, inputs_, result.decisions);
   const auto listing = config_.listing == SchedulerConfig::Listing::kYes
                            ? queue::QueueSet::Listing::kYes
                            : queue::QueueSet::Listing::kNo;

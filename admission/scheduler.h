@@ -89,7 +89,8 @@ class Scheduler {
   // When the next workload that has quota and lacks nodes is due to be looked at again; nullopt:
   // there is none. A cycle at or after that instant has it as a head.
   std::optional<WallTime> NextSecondPass() const;
-  CycleResult RunCycle(WallTime now);
+  // Good until the next cycle.
+  const CycleResult& RunCycle(WallTime now);
 
   // An admission could not be written: the quota is free again and the workload waits again.
   void Unassume(const api::ObjectKey& key, WallTime now);
@@ -185,6 +186,11 @@ class Scheduler {
   };
   std::map<WorkloadId, SecondPass> second_passes_;
   std::int64_t cycle_ = 0;
+  Cycle cycle_runner_;
+  // Memory that is used again in each cycle.
+  std::vector<queue::Head> heads_;
+  std::vector<HeadInput> inputs_;
+  CycleResult result_;
 };
 
 }  // namespace berth::admission

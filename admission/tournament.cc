@@ -11,36 +11,39 @@ void Tournament::Add(const Entrant& entrant) {
   slots_.emplace_back().entrant = entrant;
 }
 
-std::int32_t Tournament::SlotAt(NodeId leaf) const {
-  const auto index = static_cast<std::size_t>(leaf);
-  if (index >= slot_of_leaf_.size() || slot_of_leaf_[index] < 0) return -1;
-  const std::int32_t slot = slot_of_leaf_[index];
-  return slots_[static_cast<std::size_t>(slot)].out ? -1 : slot;
+bool Tournament::StandingsHold(const Slot& slot) const {
+  return !slot.standings.empty() &&
+         std::all_of(slot.standings.begin(), slot.standings.end(), [this](const Standing& s) {
+           return s.version == state_.tree().usage_version(s.node);
+         });
 }
 
 void Tournament::ComputeStandings(Slot& slot) {
+  if (StandingsHold(slot)) return;
   QuotaTree& tree = state_.tree();
-  if (slot.version == tree.version() && !slot.standings.empty()) return;
-  slot.version = tree.version();
   slot.standings.clear();
   const NodeId leaf = state_.queue(slot.entrant.queue).node;
-  const QuotaTree::Mark mark = tree.Begin();
-  tree.AddUsage(leaf, *slot.entrant.usage);
   for (NodeId node = leaf; tree.parent(node) != kNoQuotaNode; node = tree.parent(node)) {
     Standing& standing = slot.standings.emplace_back();
+    standing.node = node;
     standing.cohort = tree.parent(node);
-    standing.share = shares_.Of(node);
+    standing.version = tree.usage_version(node);
+  }
+  const QuotaTree::Mark mark = tree.Begin();
+  tree.AddUsage(leaf, *slot.entrant.usage);
+  for (Standing& standing : slot.standings) {
+    standing.share = shares_.Of(standing.node);
     standing.borrows =
         std::any_of(slot.entrant.usage->begin(), slot.entrant.usage->end(),
                     [&](const FlavorResourceAmount& item) {
-                      return item.amount > 0 && tree.Borrowing(node, item.flavor_resource);
+                      return item.amount > 0 && tree.Borrowing(standing.node, item.flavor_resource);
                     });
   }
   tree.RollBack(mark);
 }
 
 int Tournament::CompareAt(const Slot& a, const Slot& b, NodeId cohort) const {
-  const auto at = [cohort](const Slot& slot) {
+  const auto at = [cohort](const Slot& slot) -> const Standing& {
     return *std::find_if(slot.standings.begin(), slot.standings.end(),
                          [cohort](const Standing& s) { return s.cohort == cohort; });
   };
@@ -49,8 +52,8 @@ int Tournament::CompareAt(const Slot& a, const Slot& b, NodeId cohort) const {
       a.entrant.waits_for_preemption != b.entrant.waits_for_preemption) {
     return first_if(a.entrant.waits_for_preemption);
   }
-  const Standing left = at(a);
-  const Standing right = at(b);
+  const Standing& left = at(a);
+  const Standing& right = at(b);
   if (gates_.fair_sharing_prioritize_non_borrowing && left.borrows != right.borrows) {
     return first_if(!left.borrows);
   }
@@ -64,25 +67,47 @@ int Tournament::CompareAt(const Slot& a, const Slot& b, NodeId cohort) const {
   return 0;
 }
 
+Tournament::Slot* Tournament::BestLeaf(NodeId cohort) {
+  const auto index = static_cast<std::size_t>(cohort);
+  if (index >= brackets_.size()) brackets_.resize(index + 1);
+  Bracket& bracket = brackets_[index];
+  const auto slot = [this](std::int32_t number) -> Slot& {
+    return slots_[static_cast<std::size_t>(number)];
+  };
+  if (!bracket.ready) {
+    bracket.ready = true;
+    for (const NodeId child : state_.tree().children(cohort)) {
+      const auto leaf = static_cast<std::size_t>(child);
+      if (leaf >= slot_of_leaf_.size() || slot_of_leaf_[leaf] < 0) continue;
+      bracket.slots.push_back(slot_of_leaf_[leaf]);
+      ComputeStandings(slot(slot_of_leaf_[leaf]));
+    }
+    std::sort(bracket.slots.begin(), bracket.slots.end(), [&](std::int32_t a, std::int32_t b) {
+      const int order = CompareAt(slot(a), slot(b), cohort);
+      return order != 0 ? order < 0 : a < b;
+    });
+  }
+  while (bracket.next < bracket.slots.size() && slot(bracket.slots[bracket.next]).out) {
+    ++bracket.next;
+  }
+  if (bracket.next == bracket.slots.size()) return nullptr;
+  Slot& best = slot(bracket.slots[bracket.next]);
+  ComputeStandings(best);  // higher up they may have changed
+  return &best;
+}
+
 Tournament::Slot* Tournament::Run(NodeId cohort) {
-  Slot* best = nullptr;
+  Slot* best = BestLeaf(cohort);
   bool best_is_cohorts = false;
   for (const NodeId child : state_.tree().children(cohort)) {
-    Slot* offered = nullptr;
-    const bool is_cohorts = state_.QueueAt(child) < 0;
-    if (is_cohorts) {
-      offered = Run(child);
-    } else if (const std::int32_t slot = SlotAt(child); slot >= 0) {
-      offered = &slots_[static_cast<std::size_t>(slot)];
-      ComputeStandings(*offered);
-    }
+    if (state_.QueueAt(child) >= 0) continue;
+    Slot* offered = Run(child);
     if (offered == nullptr) continue;
     int order = best == nullptr ? -1 : CompareAt(*offered, *best, cohort);
-    if (order == 0 && is_cohorts != best_is_cohorts) order = is_cohorts ? -1 : 1;
-    if (order == 0) order = Name(*offered) < Name(*best) ? -1 : 1;
+    if (order == 0) order = !best_is_cohorts || offered < best ? -1 : 1;
     if (order > 0) continue;
     best = offered;
-    best_is_cohorts = is_cohorts;
+    best_is_cohorts = true;
   }
   return best;
 }

@@ -4,7 +4,7 @@
 // would have the lowest share with the entry's usage counted in. Before shares count: preemptors
 // whose victims are still stopping (gate), then entries whose child does not borrow what they ask
 // for (gate). After them: priority, queue-order instant. Where all is equal, an entry of a child
-// cohort goes before one of a child queue, and of two alike the one whose queue's name is first.
+// cohort goes before one of a child queue, and of two alike the one that was added first.
 //
 // Threads: one. Errors: none.
 // Source: Kueue KEP-1714, pkg/scheduler/fair_sharing_iterator.go.
@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "admission/cluster_state.h"
@@ -43,28 +42,37 @@ class Tournament {
   // What an entrant's path looks like at one cohort: of the child below it on the path.
   struct Standing {
     NodeId cohort = kNoQuotaNode;
+    NodeId node = kNoQuotaNode;  // that child
     DominantShare share;
+    std::uint64_t version = 0;  // of the child's usage
     bool borrows = false;
   };
   struct Slot {
     Entrant entrant;
-    std::vector<Standing> standings;
-    std::uint64_t version = 0;  // of the tree they were computed for
+    SmallVector<Standing, 2> standings;
     bool out = false;
   };
+  // The entrants of the queues right below one cohort, best first. Their order does not change: a
+  // queue's share depends on its own usage, and that only its own entry changes.
+  struct Bracket {
+    std::vector<std::int32_t> slots;
+    std::size_t next = 0;
+    bool ready = false;
+  };
 
+  bool StandingsHold(const Slot& slot) const;
   void ComputeStandings(Slot& slot);
+  Slot* BestLeaf(NodeId cohort);
   Slot* Run(NodeId cohort);
   // Negative: a goes first.
   int CompareAt(const Slot& a, const Slot& b, NodeId cohort) const;
-  const std::string& Name(const Slot& slot) const { return state_.queue(slot.entrant.queue).name; }
-  std::int32_t SlotAt(NodeId leaf) const;
 
   ClusterState& state_;
   const FeatureGates& gates_;
   DominantShares& shares_;
   std::vector<Slot> slots_;
   std::vector<std::int32_t> slot_of_leaf_;  // -1: none
+  std::vector<Bracket> brackets_;           // by cohort
   std::size_t first_left_ = 0;
 };
 

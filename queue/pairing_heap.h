@@ -10,7 +10,8 @@
 
 #include <cstdint>
 #include <utility>
-#include <vector>
+
+#include "base/small_vector.h"
 
 namespace berth::queue {
 
@@ -85,7 +86,7 @@ NodeIndex Erase(Access& access, NodeIndex heap, NodeIndex node) {
 // Calls visit(node) for each node, in no useful order.
 template <typename Access, typename Visit>
 void ForEach(Access& access, NodeIndex heap, Visit visit) {
-  std::vector<NodeIndex> open;
+  SmallVector<NodeIndex, 32> open;
   if (heap != kNoNode) open.push_back(heap);
   while (!open.empty()) {
     const NodeIndex node = open.back();

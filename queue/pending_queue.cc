@@ -7,8 +7,29 @@
 
 namespace berth::queue {
 
+std::int32_t PendingQueue::ShapeFor(std::uint64_t hash) {
+  const auto [known, added] = shape_numbers_.try_emplace(hash, 0);
+  if (!added) return known->second;
+  if (free_shapes_.empty()) {
+    free_shapes_.push_back(static_cast<std::int32_t>(shapes_.size()));
+    shapes_.emplace_back();
+  }
+  known->second = free_shapes_.back();
+  free_shapes_.pop_back();
+  shapes_[static_cast<std::size_t>(known->second)] = Shape{hash, {}, false};
+  return known->second;
+}
+
+void PendingQueue::DropShapeIfUnused(std::int32_t index) {
+  const Shape& shape = shapes_[static_cast<std::size_t>(index)];
+  if (!shape.groups.empty() || shape.marked) return;
+  shape_numbers_.erase(shape.hash);
+  free_shapes_.push_back(index);
+}
+
 std::int32_t PendingQueue::GroupFor(const PendingNode& node) {
-  Shape& shape = shapes_[node.shape];
+  const std::int32_t number = ShapeFor(node.shape);
+  Shape& shape = shapes_[static_cast<std::size_t>(number)];
   for (const std::int32_t index : shape.groups) {
     const Group& known = group(index);
     if (known.namespace_id != node.namespace_id) continue;
@@ -25,7 +46,7 @@ std::int32_t PendingQueue::GroupFor(const PendingNode& node) {
     group(index) = Group{};
     group(index).listed_as_parked = listed;
   }
-  group(index).shape = node.shape;
+  group(index).shape = number;
   group(index).namespace_id = node.namespace_id;
   group(index).local_queue = by_usage_ ? node.local_queue : -1;
   shape.groups.push_back(index);
@@ -35,21 +56,26 @@ std::int32_t PendingQueue::GroupFor(const PendingNode& node) {
 void PendingQueue::DropIfEmpty(std::int32_t index) {
   const Group& empty = group(index);
   if (empty.bags[0].count + empty.bags[1].count != 0) return;
-  const auto shape = shapes_.find(empty.shape);
-  std::erase(shape->second.groups, index);
-  if (shape->second.groups.empty() && !shape->second.marked) shapes_.erase(shape);
+  Shape& shape = shapes_[static_cast<std::size_t>(empty.shape)];
+  shape.groups.erase(std::find(shape.groups.begin(), shape.groups.end(), index));
+  DropShapeIfUnused(empty.shape);
   free_groups_.push_back(index);
 }
 
-bool PendingQueue::GroupBefore(std::int32_t a, std::int32_t b) const {
-  const Group& left = groups_[static_cast<std::size_t>(a)];
-  const Group& right = groups_[static_cast<std::size_t>(b)];
-  if (by_usage_ && left.local_queue != right.local_queue) {
-    const double left_usage = UsageOf(left.local_queue);
-    const double right_usage = UsageOf(right.local_queue);
-    if (left_usage != right_usage) return left_usage < right_usage;
+bool PendingQueue::EntryBefore(const OrderEntry& a, const OrderEntry& b) const {
+  if (by_usage_) {
+    const double left = UsageOf(groups_[static_cast<std::size_t>(a.group)].local_queue);
+    const double right = UsageOf(groups_[static_cast<std::size_t>(b.group)].local_queue);
+    if (left != right) return left < right;
   }
-  return Before(at(left.active().heap).key, at(right.active().heap).key);
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.queued_at != b.queued_at) return a.queued_at < b.queued_at;
+  return *at(a.first).key.uid < *at(b.first).key.uid;
+}
+
+PendingQueue::OrderEntry PendingQueue::EntryOf(std::int32_t index) const {
+  const NodeIndex first = groups_[static_cast<std::size_t>(index)].active().heap;
+  return {at(first).key.priority, at(first).key.queued_at, first, index};
 }
 
 double PendingQueue::UsageOf(std::int32_t local_queue) const {
@@ -64,14 +90,14 @@ void PendingQueue::UsageChanged() {
 
 void PendingQueue::Swap(std::size_t a, std::size_t b) {
   std::swap(order_[a], order_[b]);
-  group(order_[a]).position = static_cast<std::int32_t>(a);
-  group(order_[b]).position = static_cast<std::int32_t>(b);
+  group(order_[a].group).position = static_cast<std::int32_t>(a);
+  group(order_[b].group).position = static_cast<std::int32_t>(b);
 }
 
 void PendingQueue::SiftUp(std::size_t position) {
   while (position > 0) {
     const std::size_t parent = (position - 1) / 2;
-    if (!GroupBefore(order_[position], order_[parent])) return;
+    if (!EntryBefore(order_[position], order_[parent])) return;
     Swap(position, parent);
     position = parent;
   }
@@ -81,7 +107,7 @@ void PendingQueue::SiftDown(std::size_t position) {
   while (true) {
     std::size_t first = position;
     for (std::size_t child = 2 * position + 1; child <= 2 * position + 2; ++child) {
-      if (child < order_.size() && GroupBefore(order_[child], order_[first])) first = child;
+      if (child < order_.size() && EntryBefore(order_[child], order_[first])) first = child;
     }
     if (first == position) return;
     Swap(position, first);
@@ -94,24 +120,26 @@ void PendingQueue::Reorder(std::int32_t index) {
   if (changed.position < 0) {
     if (changed.active().count == 0) return;
     changed.position = static_cast<std::int32_t>(order_.size());
-    order_.push_back(index);
+    order_.push_back(EntryOf(index));
     SiftUp(order_.size() - 1);
     return;
   }
   const auto position = static_cast<std::size_t>(changed.position);
   if (changed.active().count > 0) {
+    if (order_[position].first == changed.active().heap) return;
+    order_[position] = EntryOf(index);
     SiftUp(position);
     SiftDown(static_cast<std::size_t>(changed.position));
     return;
   }
   changed.position = -1;
-  const std::int32_t last = order_.back();
+  const OrderEntry last = order_.back();
   order_.pop_back();
-  if (last == index) return;
+  if (last.group == index) return;
   order_[position] = last;
-  group(last).position = static_cast<std::int32_t>(position);
+  group(last.group).position = static_cast<std::int32_t>(position);
   SiftUp(position);
-  SiftDown(static_cast<std::size_t>(group(last).position));
+  SiftDown(static_cast<std::size_t>(group(last.group).position));
 }
 
 void PendingQueue::PutIntoBag(NodeIndex node, std::int32_t index, std::uint8_t bag) {
@@ -138,6 +166,15 @@ void PendingQueue::Push(NodeIndex node) {
 }
 
 void PendingQueue::Park(NodeIndex node) {
+  if (at(node).place == Place::kGrouped) {
+    const std::int32_t index = at(node).index;
+    if (group(index).active().count == 1) {
+      MoveAll(index, Side::kParked, nullptr);
+      ListAsParked(index);
+      return;
+    }
+    Take(node);
+  }
   const std::int32_t index = GroupFor(at(node));
   PutIntoBag(node, index, static_cast<std::uint8_t>(1 - group(index).active_bag));
   ++parked_count_;
@@ -145,14 +182,19 @@ void PendingQueue::Park(NodeIndex node) {
 }
 
 void PendingQueue::Hold(NodeIndex node) {
+  Take(node);
   at(node).place = Place::kHeld;
   at(node).index = static_cast<std::int32_t>(held_.size());
   held_.push_back(node);
 }
 
 void PendingQueue::Remove(NodeIndex node) {
-  PendingNode& removed = at(node);
   if (preemptor_.node == node) preemptor_ = Preemptor{};
+  Take(node);
+}
+
+void PendingQueue::Take(NodeIndex node) {
+  PendingNode& removed = at(node);
   if (removed.place == Place::kHeld) {
     const auto slot = static_cast<std::size_t>(removed.index);
     held_[slot] = held_.back();
@@ -179,25 +221,13 @@ void PendingQueue::Remove(NodeIndex node) {
 
 NodeIndex PendingQueue::Head() const {
   if (order_.empty()) return kNoNode;
-  const Group& first = groups_[static_cast<std::size_t>(order_.front())];
   if (preemptor_.sticky && preemptor_.node != kNoNode && IsActive(preemptor_.node)) {
     // Not before a LocalQueue that used less.
-    const bool behind =
-        by_usage_ && UsageOf(at(preemptor_.node).local_queue) > UsageOf(first.local_queue);
+    const std::int32_t first = groups_[static_cast<std::size_t>(order_.front().group)].local_queue;
+    const bool behind = by_usage_ && UsageOf(at(preemptor_.node).local_queue) > UsageOf(first);
     if (!behind) return preemptor_.node;
   }
-  return first.active().heap;
-}
-
-NodeIndex PendingQueue::Pop() {
-  const NodeIndex head = Head();
-  if (head == kNoNode) return kNoNode;
-  const Preemptor kept = preemptor_;
-  Remove(head);
-  preemptor_ = kept;
-  at(head).place = Place::kInFlight;
-  at(head).evaluated_generation = at(head).generation;
-  return head;
+  return order_.front().first;
 }
 
 void PendingQueue::MoveAll(std::int32_t index, Side to, std::vector<NodeIndex>* list) {
@@ -222,9 +252,11 @@ void PendingQueue::MoveAll(std::int32_t index, Side to, std::vector<NodeIndex>* 
   Reorder(index);
 }
 
-void PendingQueue::BulkPark(std::uint64_t shape, std::vector<NodeIndex>* parked) {
-  Shape& marked = shapes_[shape];
-  if (!marked.marked) marked_shapes_.push_back(shape);
+void PendingQueue::BulkPark(NodeIndex like, std::vector<NodeIndex>* parked) {
+  const std::int32_t number =
+      at(like).place == Place::kGrouped ? group(at(like).index).shape : ShapeFor(at(like).shape);
+  Shape& marked = shapes_[static_cast<std::size_t>(number)];
+  if (!marked.marked) marked_shapes_.push_back(number);
   marked.marked = true;
   for (const std::int32_t index : marked.groups) {
     if (group(index).active().count == 0) continue;
@@ -234,8 +266,9 @@ void PendingQueue::BulkPark(std::uint64_t shape, std::vector<NodeIndex>* parked)
 }
 
 bool PendingQueue::IsMarked(std::uint64_t shape) const {
-  const auto found = shapes_.find(shape);
-  return found != shapes_.end() && found->second.marked;
+  if (marked_shapes_.empty()) return false;
+  const auto found = shape_numbers_.find(shape);
+  return found != shape_numbers_.end() && shapes_[static_cast<std::size_t>(found->second)].marked;
 }
 
 bool PendingQueue::IsActive(NodeIndex node) const {
@@ -255,14 +288,14 @@ bool PendingQueue::MayWake(const PendingNode& node, WallTime now) const {
 std::int64_t PendingQueue::Wake(WallTime now,
                                 const std::function<bool(std::int32_t)>& namespace_passes,
                                 std::vector<NodeIndex>* woken) {
-  for (const std::uint64_t shape : std::exchange(marked_shapes_, {})) {
-    const auto found = shapes_.find(shape);
-    if (found == shapes_.end()) continue;
-    found->second.marked = false;
-    if (found->second.groups.empty()) shapes_.erase(found);
+  for (const std::int32_t shape : marked_shapes_) {
+    shapes_[static_cast<std::size_t>(shape)].marked = false;
+    DropShapeIfUnused(shape);
   }
+  marked_shapes_.clear();
   std::int64_t count = 0;
-  for (const std::int32_t index : std::exchange(parked_groups_, {})) {
+  std::swap(woken_groups_, parked_groups_);
+  for (const std::int32_t index : woken_groups_) {
     Group& waiting = group(index);
     waiting.listed_as_parked = false;
     if (waiting.parked().count == 0) continue;
@@ -273,15 +306,14 @@ std::int64_t PendingQueue::Wake(WallTime now,
     count += waiting.parked().count;
     MoveAll(index, Side::kActive, woken);
   }
+  woken_groups_.clear();
   for (std::size_t i = 0; i < held_.size();) {
     const NodeIndex node = held_[i];
     if (!MayWake(at(node), now) || !namespace_passes(at(node).namespace_id)) {
       ++i;
       continue;
     }
-    const Preemptor kept = preemptor_;
-    Remove(node);  // puts another one into this slot
-    preemptor_ = kept;
+    Take(node);  // puts another one into this slot
     Push(node);
     ++count;
     if (woken != nullptr) woken->push_back(node);
@@ -309,9 +341,8 @@ std::vector<NodeIndex> PendingQueue::Sorted(std::vector<NodeIndex> list) const {
 std::vector<NodeIndex> PendingQueue::Active() const {
   std::vector<NodeIndex> list;
   Access access{nodes_};
-  for (const std::int32_t index : order_) {
-    ForEach(access, groups_[static_cast<std::size_t>(index)].active().heap,
-            [&list](NodeIndex node) { list.push_back(node); });
+  for (const OrderEntry& entry : order_) {
+    ForEach(access, entry.first, [&list](NodeIndex node) { list.push_back(node); });
   }
   return Sorted(std::move(list));
 }

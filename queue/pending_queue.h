@@ -1,8 +1,8 @@
 // queue/pending_queue.h — the workloads that wait in one ClusterQueue.
 //
-//     Push ──▶ active ──Pop──▶ in flight ──▶ (decided) ──▶ Push | Park | Hold | gone
-//                ▲  └──BulkPark(shape)──▶ parked ──┐
-//                └──────────────Wake───────────────┘
+//     Push ──▶ active ──▶ Head() is decided ──▶ stays | Park | Hold | Remove
+//                ▲  └──BulkPark(shape)──▶ parked, held ──┐
+//                └─────────────────Wake──────────────────┘
 //
 // Active ones compete for the head; parked ones have been tried, or equal ones have, and wait until
 // something changes; held ones wait for an instant or for somebody else (Requeued=False). Workloads
@@ -26,12 +26,13 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/small_vector.h"
 #include "queue/ordering.h"
 #include "queue/pairing_heap.h"
 
 namespace berth::queue {
 
-enum class Place : std::uint8_t { kNowhere, kGrouped, kHeld, kInFlight };
+enum class Place : std::uint8_t { kNowhere, kGrouped, kHeld };
 
 struct PendingNode {
   OrderKey key;
@@ -62,18 +63,18 @@ class PendingQueue {
   bool by_usage() const { return by_usage_; }
   void UsageChanged();  // of some LocalQueue
 
-  // All three: `node` must be kNowhere or kInFlight.
+  // `node` is in no queue.
   void Push(NodeIndex node);
+  // `node` is in no queue, or an active one of this one.
   void Park(NodeIndex node);
   void Hold(NodeIndex node);
   void Remove(NodeIndex node);  // from wherever it is in this queue; forgets the sticky one
 
   NodeIndex Head() const;  // kNoNode without an active workload
-  NodeIndex Pop();         // the head, now in flight
 
-  // Parks all active workloads of `shape`, and from now on those that IsMarked() is asked about.
-  // Appends them to `parked` if that is not null.
-  void BulkPark(std::uint64_t shape, std::vector<NodeIndex>* parked);
+  // Parks all active workloads of the shape of `like`, and from now on those that IsMarked() is
+  // asked about. Appends them to `parked` if that is not null.
+  void BulkPark(NodeIndex like, std::vector<NodeIndex>* parked);
   bool IsMarked(std::uint64_t shape) const;
   bool IsActive(NodeIndex node) const;
   bool IsWaiting(NodeIndex node) const;  // parked or held
@@ -106,7 +107,7 @@ class PendingQueue {
     std::int64_t count = 0;
   };
   struct Group {
-    std::uint64_t shape = 0;
+    std::int32_t shape = -1;  // in shapes_
     std::int32_t namespace_id = -1;
     std::int32_t local_queue = -1;  // -1: of any
     Bag bags[2];
@@ -119,8 +120,16 @@ class PendingQueue {
     const Bag& active() const { return bags[active_bag]; }
   };
   struct Shape {
-    std::vector<std::int32_t> groups;
+    std::uint64_t hash = 0;
+    SmallVector<std::int32_t, 2> groups;
     bool marked = false;
+  };
+  // What the order looks at of a group's first active workload, so that comparing stays here.
+  struct OrderEntry {
+    std::int64_t priority = 0;
+    WallTime queued_at{};
+    NodeIndex first = kNoNode;
+    std::int32_t group = -1;
   };
   struct Access {
     std::vector<PendingNode>& nodes;
@@ -134,9 +143,13 @@ class PendingQueue {
   Group& group(std::int32_t index) { return groups_[static_cast<std::size_t>(index)]; }
   std::int64_t held_count() const { return static_cast<std::int64_t>(held_.size()); }
   double UsageOf(std::int32_t local_queue) const;
+  std::int32_t ShapeFor(std::uint64_t hash);
+  void DropShapeIfUnused(std::int32_t index);
   std::int32_t GroupFor(const PendingNode& node);
   void DropIfEmpty(std::int32_t index);
-  bool GroupBefore(std::int32_t a, std::int32_t b) const;
+  void Take(NodeIndex node);  // out of its group or slot
+  bool EntryBefore(const OrderEntry& a, const OrderEntry& b) const;
+  OrderEntry EntryOf(std::int32_t index) const;
   void Reorder(std::int32_t index);  // after its active heap changed
   void SiftUp(std::size_t position);
   void SiftDown(std::size_t position);
@@ -154,10 +167,13 @@ class PendingQueue {
   bool by_usage_ = false;
   std::vector<Group> groups_;
   std::vector<std::int32_t> free_groups_;
-  std::vector<std::int32_t> order_;  // binary heap of the groups with active workloads
-  std::unordered_map<std::uint64_t, Shape> shapes_;  // looked up; walked only to clear the marks
-  std::vector<std::uint64_t> marked_shapes_;
+  std::vector<OrderEntry> order_;  // binary heap of the groups with active workloads
+  std::vector<Shape> shapes_;
+  std::vector<std::int32_t> free_shapes_;
+  std::unordered_map<std::uint64_t, std::int32_t> shape_numbers_;  // looked up, never walked
+  std::vector<std::int32_t> marked_shapes_;
   std::vector<std::int32_t> parked_groups_;  // all that have parked workloads, and perhaps others
+  std::vector<std::int32_t> woken_groups_;   // scratch
   std::vector<NodeIndex> held_;
   Preemptor preemptor_;
   std::int64_t active_count_ = 0;

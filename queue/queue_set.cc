@@ -1,6 +1,7 @@
 #include "queue/queue_set.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "api/condition.h"
 #include "api/reasons.h"
@@ -69,9 +70,10 @@ void QueueSet::SetClusterQueue(ClusterQueueId queue, const ClusterQueueSettings&
       for (const std::int32_t local_queue : changed.local_queues) EnqueueMembers(local_queue);
     }
   }
-  if (changed.present) return;
+  if (changed.present) return NoteHead(changed);
   changed.present = true;
   queues_by_name_[queue_names_[queue]] = queue;
+  ranks_stale_ = true;
   for (const std::int32_t local_queue : changed.local_queues) EnqueueMembers(local_queue);
 }
 
@@ -81,6 +83,7 @@ void QueueSet::RemoveClusterQueue(ClusterQueueId queue) {
   for (const std::int32_t local_queue : removed.local_queues) DequeueMembers(local_queue);
   removed.present = false;
   queues_by_name_.erase(queue_names_[queue]);
+  ranks_stale_ = true;
 }
 
 std::int32_t QueueSet::LocalQueueNumber(const api::ObjectKey& key) {
@@ -172,8 +175,36 @@ bool QueueSet::SelectorPasses(const ClusterQueueEntry& queue, std::int32_t names
   return selector && selector->Matches(namespaces_[number].labels);
 }
 
-bool QueueSet::NamespacePasses(ClusterQueueId queue, const std::string& namespace_name) {
+bool QueueSet::NamespacePasses(ClusterQueueId queue, const std::string& namespace_name) const {
   return SelectorPasses(entry(queue), namespace_names_.Find(namespace_name));
+}
+
+bool QueueSet::NamespacePasses(const Head& head) const {
+  return SelectorPasses(entry(head.cluster_queue), node(head.workload).namespace_id);
+}
+
+// Ranks are made anew when somebody asks for heads, not for each of a thousand new queues.
+void QueueSet::RankQueues() {
+  ranks_stale_ = false;
+  queues_by_rank_.clear();
+  for (const auto& queue : queues_) queue->rank = -1;
+  for (const auto& [name, queue] : queues_by_name_) {
+    entry(queue).rank = static_cast<std::int32_t>(queues_by_rank_.size());
+    queues_by_rank_.push_back(queue);
+  }
+  with_heads_.assign((queues_by_rank_.size() + 63) / 64, 0);
+  for (const ClusterQueueId queue : queues_by_rank_) NoteHead(entry(queue));
+}
+
+void QueueSet::NoteHead(const ClusterQueueEntry& queue) {
+  if (ranks_stale_ || queue.rank < 0) return;
+  const auto rank = static_cast<std::size_t>(queue.rank);
+  const std::uint64_t bit = std::uint64_t{1} << (rank % 64);
+  if (queue.settings.active && queue.pending->active_count() > 0) {
+    with_heads_[rank / 64] |= bit;
+  } else {
+    with_heads_[rank / 64] &= ~bit;
+  }
 }
 
 std::vector<ClusterQueueId> QueueSet::NewlyMatching(const std::optional<api::StringMap>& before,
@@ -229,12 +260,16 @@ void QueueSet::Enqueue(WorkloadId workload) {
   if (!local_queue.present || !entry(local_queue.cluster_queue).present) return;
   queued.cluster_queue = local_queue.cluster_queue;
   entry(queued.cluster_queue).pending->Push(workload);
+  NoteHead(entry(queued.cluster_queue));
 }
 
 void QueueSet::Dequeue(WorkloadId workload) {
   PendingNode& taken = node(workload);
   if (taken.cluster_queue < 0) return;
-  entry(taken.cluster_queue).pending->Remove(workload);
+  ClusterQueueEntry& queue = entry(taken.cluster_queue);
+  queue.pending->Remove(workload);
+  if (queue.taken_head == workload) queue.taken_head = kNoNode;
+  NoteHead(queue);
   taken.cluster_queue = -1;
 }
 
@@ -262,6 +297,7 @@ void QueueSet::PushOrPark(WorkloadId workload, WallTime now) {
   } else {
     queue.pending->Push(workload);
   }
+  NoteHead(queue);
 }
 
 void QueueSet::Upsert(WorkloadId workload, const WorkloadInfo* before, const WorkloadInfo& info,
@@ -295,10 +331,6 @@ void QueueSet::Upsert(WorkloadId workload, const WorkloadInfo* before, const Wor
 void QueueSet::Update(WorkloadId workload, const WorkloadInfo* before, const WorkloadInfo& info,
                       WallTime now) {
   PendingNode& known = node(workload);
-  if (known.place == Place::kInFlight) {  // the cycle puts it back
-    Fill(known, info);
-    return;
-  }
   PendingQueue& pending = *entry(known.cluster_queue).pending;
   const bool active = pending.IsActive(workload);
   const bool same_place = known.key.priority == info.priority &&
@@ -313,6 +345,7 @@ void QueueSet::Update(WorkloadId workload, const WorkloadInfo* before, const Wor
   Fill(known, info);
   if (active) {
     pending.Push(workload);
+    NoteHead(entry(known.cluster_queue));
   } else {
     PushOrPark(workload, now);
   }
@@ -325,20 +358,28 @@ void QueueSet::Remove(WorkloadId workload) {
   node(workload) = PendingNode{};
 }
 
-std::vector<Head> QueueSet::PopHeads() {
+void QueueSet::TakeHeads(std::vector<Head>& heads) {
   ++cycle_;
-  std::vector<Head> heads;
-  for (const auto& [name, queue] : queues_by_name_) {
-    ClusterQueueEntry& popped = entry(queue);
-    if (!popped.settings.active) continue;
-    popped.popped_in_cycle = cycle_;
-    const WorkloadId head = popped.pending->Pop();
-    if (head != kNoNode) heads.push_back({head, queue});
+  heads.clear();
+  if (ranks_stale_) RankQueues();
+  for (std::size_t word = 0; word < with_heads_.size(); ++word) {
+    for (std::uint64_t bits = with_heads_[word]; bits != 0; bits &= bits - 1) {
+      const std::size_t rank = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+      const ClusterQueueId queue = queues_by_rank_[rank];
+      ClusterQueueEntry& asked = entry(queue);
+      const WorkloadId head = asked.pending->Head();
+      asked.taken_head = head;
+      node(head).evaluated_generation = node(head).generation;
+      heads.push_back({head, queue});
+    }
   }
-  return heads;
 }
 
 bool QueueSet::HasHeads() const {
+  if (!ranks_stale_) {
+    return std::any_of(with_heads_.begin(), with_heads_.end(),
+                       [](std::uint64_t bits) { return bits != 0; });
+  }
   return std::any_of(queues_by_name_.begin(), queues_by_name_.end(), [this](const auto& present) {
     const ClusterQueueEntry& queue = entry(present.second);
     return queue.settings.active && queue.pending->active_count() > 0;
@@ -348,44 +389,43 @@ bool QueueSet::HasHeads() const {
 QueueSet::RequeueResult QueueSet::Requeue(const Head& head, RequeueReason reason, Scan scan,
                                           WallTime now, Listing listing) {
   RequeueResult result;
-  PendingNode& put_back = node(head.workload);
-  if (put_back.cluster_queue != head.cluster_queue || put_back.place != Place::kInFlight) {
-    return result;  // it left or moved while it was decided
-  }
   ClusterQueueEntry& queue = entry(head.cluster_queue);
+  if (queue.taken_head != head.workload) return result;
+  queue.taken_head = kNoNode;
+  const PendingNode& put_back = node(head.workload);
   PendingQueue& pending = *queue.pending;
   const bool best_effort = queue.settings.strategy == api::QueueingStrategy::kBestEffortFifo;
   if (reason == RequeueReason::kPendingPreemption) {
     pending.SetPreemptor({head.workload, put_back.evaluated_generation, best_effort});
   }
-  put_back.place = Place::kNowhere;
   const bool may_run = MayRun(put_back, now);
-  const bool woken_since = queue.woken_in_cycle >= queue.popped_in_cycle;
+  const bool woken_since = queue.woken_in_cycle >= cycle_;
   if (may_run && (IsImmediate(reason, queue.settings.strategy) || woken_since ||
                   scan == Scan::kPendingFlavors)) {
-    pending.Push(head.workload);
-    result.to = Destination::kActive;
+    result.to = Destination::kActive;  // where it still is
     return result;
   }
-  if (may_run) {
-    pending.Park(head.workload);
-  } else {
-    pending.Hold(head.workload);
-  }
   result.to = Destination::kInadmissible;
+  if (!may_run) pending.Hold(head.workload);
   const bool verdict_of_shape =
       reason == RequeueReason::kNoFit || reason == RequeueReason::kPreemptionNoCandidates;
   if (equivalence_hashing_ && best_effort && verdict_of_shape) {
-    pending.BulkPark(put_back.shape, listing == Listing::kYes ? &result.bulk_parked : nullptr);
+    pending.BulkPark(head.workload, listing == Listing::kYes ? &result.bulk_parked : nullptr);
+    std::erase(result.bulk_parked, head.workload);
+  } else if (may_run) {
+    pending.Park(head.workload);
   }
+  NoteHead(queue);
   return result;
 }
 
 std::int64_t QueueSet::Wake(ClusterQueueId queue, WallTime now, std::vector<WorkloadId>* woken) {
   ClusterQueueEntry& asked = entry(queue);
   asked.woken_in_cycle = cycle_;
-  return asked.pending->Wake(
+  const std::int64_t count = asked.pending->Wake(
       now, [&](std::int32_t namespace_id) { return SelectorPasses(asked, namespace_id); }, woken);
+  NoteHead(asked);
+  return count;
 }
 
 bool QueueSet::IsPreemptor(const Head& head) const {
@@ -394,7 +434,10 @@ bool QueueSet::IsPreemptor(const Head& head) const {
 }
 
 QueueSet::QueueView QueueSet::View(ClusterQueueId queue) const {
-  return {entry(queue).pending->Active(), entry(queue).pending->Inadmissible()};
+  const ClusterQueueEntry& asked = entry(queue);
+  QueueView view{asked.pending->Active(), asked.pending->Inadmissible()};
+  if (asked.taken_head != kNoNode) std::erase(view.active, asked.taken_head);
+  return view;
 }
 
 std::int64_t QueueSet::ActiveCount(ClusterQueueId queue) const {
@@ -402,8 +445,9 @@ std::int64_t QueueSet::ActiveCount(ClusterQueueId queue) const {
 }
 
 std::int64_t QueueSet::PendingCount(ClusterQueueId queue) const {
-  const PendingQueue& pending = *entry(queue).pending;
-  return pending.active_count() + pending.waiting_count();
+  const ClusterQueueEntry& asked = entry(queue);
+  const std::int64_t taken = asked.taken_head != kNoNode ? 1 : 0;
+  return asked.pending->active_count() + asked.pending->waiting_count() - taken;
 }
 
 bool QueueSet::IsQueued(WorkloadId workload) const {

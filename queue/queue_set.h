@@ -1,7 +1,7 @@
 // queue/queue_set.h — all waiting workloads: which queue each waits in, who is at its head, what is
 // parked, and what a decision or a change moves where.
 //
-//     Upsert ─▶ LocalQueue ─▶ ClusterQueue ─▶ PopHeads ─▶ Requeue ─▶ active | inadmissible
+//     Upsert ─▶ LocalQueue ─▶ ClusterQueue ─▶ TakeHeads ─▶ Requeue ─▶ active | inadmissible
 //                                  ▲                                        │
 //                                  └────────────────── Wake ◀───────────────┘
 //
@@ -84,7 +84,8 @@ class QueueSet {
 
   void SetNamespace(const std::string& name, const api::StringMap& labels);
   void RemoveNamespace(const std::string& name);
-  bool NamespacePasses(ClusterQueueId queue, const std::string& namespace_name);
+  bool NamespacePasses(ClusterQueueId queue, const std::string& namespace_name) const;
+  bool NamespacePasses(const Head& head) const;  // of a queued workload
   // Of the present queues, those whose selector takes the labels `now` but not `before`.
   std::vector<ClusterQueueId> NewlyMatching(const std::optional<api::StringMap>& before,
                                             const api::StringMap& now) const;
@@ -97,11 +98,12 @@ class QueueSet {
               WallTime now);
   void Remove(WorkloadId workload);
 
-  // Takes the head of each active ClusterQueue, in the order of the queues' names.
-  std::vector<Head> PopHeads();
+  // The head of each active ClusterQueue, in the order of the queues' names; costs what there are
+  // heads. Every one of them is put back or removed before anything else happens to the queues.
+  void TakeHeads(std::vector<Head>& heads);
   bool HasHeads() const;
 
-  // Puts a popped head back. `pending_flavors`: its flavor scan has not reached the end.
+  // Puts a taken head back. `pending_flavors`: its flavor scan has not reached the end.
   struct RequeueResult {
     Destination to = Destination::kNone;
     std::vector<WorkloadId> bulk_parked;  // only with Listing::kYes
@@ -121,9 +123,9 @@ class QueueSet {
     std::vector<WorkloadId> active;        // in order
     std::vector<WorkloadId> inadmissible;  // in the order they would have
   };
-  QueueView View(ClusterQueueId queue) const;
+  QueueView View(ClusterQueueId queue) const;             // without a head that is being decided
   std::int64_t ActiveCount(ClusterQueueId queue) const;   // compete for the head
-  std::int64_t PendingCount(ClusterQueueId queue) const;  // heads in flight not included
+  std::int64_t PendingCount(ClusterQueueId queue) const;  // without it too
   bool IsQueued(WorkloadId workload) const;
   bool IsInadmissible(WorkloadId workload) const;  // queued, and not competing for the head
 
@@ -131,8 +133,9 @@ class QueueSet {
   struct ClusterQueueEntry {
     ClusterQueueSettings settings;
     bool present = false;
-    std::int64_t popped_in_cycle = 0;
     std::int64_t woken_in_cycle = -1;
+    WorkloadId taken_head = kNoNode;
+    std::int32_t rank = -1;  // among the present queues, by name
     std::unique_ptr<PendingQueue> pending;
     std::vector<std::int32_t> local_queues;
   };
@@ -171,6 +174,9 @@ class QueueSet {
   void DequeueMembers(std::int32_t local_queue);
   void Fill(PendingNode& filled, const WorkloadInfo& info);
   bool MayRun(const PendingNode& asked, WallTime now) const;
+  void RankQueues();
+  // After the active workloads or the settings of a queue changed.
+  void NoteHead(const ClusterQueueEntry& queue);
   bool SelectorPasses(const ClusterQueueEntry& queue, std::int32_t namespace_id) const;
 
   bool equivalence_hashing_;
@@ -181,6 +187,9 @@ class QueueSet {
   std::vector<NamespaceEntry> namespaces_;
   std::vector<std::unique_ptr<ClusterQueueEntry>> queues_;
   std::map<std::string, ClusterQueueId> queues_by_name_;  // the present ones
+  std::vector<ClusterQueueId> queues_by_rank_;
+  std::vector<std::uint64_t> with_heads_;  // a bit for each rank
+  bool ranks_stale_ = false;
   std::map<api::ObjectKey, std::int32_t> local_queue_numbers_;
   std::vector<LocalQueueEntry> local_queues_;
   std::vector<double> usages_;  // by number of the LocalQueue

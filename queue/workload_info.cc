@@ -169,6 +169,11 @@ WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,
   WorkloadInfo info;
   info.priority = EffectivePriority(*object, options.ordering);
   info.queued_at = QueueOrderTime(*object, options.ordering);
+  info.failed_check = std::any_of(
+      object->status.admission_checks.begin(), object->status.admission_checks.end(),
+      [](const api::AdmissionCheckState& check) {
+        return check.state == api::CheckState::kRetry || check.state == api::CheckState::kRejected;
+      });
   const std::vector<std::int32_t> counts = CountsAfterReclaim(*object);
   info.pod_sets.reserve(counts.size());
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -176,6 +181,7 @@ WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,
     PodSetInfo& pod_set = info.pod_sets.emplace_back();
     pod_set.name = spec.name;
     pod_set.count = counts[i];
+    pod_set.topology_request = spec.topology_request.has_value();
     pod_set.min_count = spec.min_count.value_or(spec.count);
     const api::ResourceAmounts requests = EffectiveRequests(spec, options);
     pod_set.per_pod.reserve(requests.size());

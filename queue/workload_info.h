@@ -32,9 +32,10 @@ using Requests = SmallVector<ResourceRequest, 2>;
 
 struct PodSetInfo {
   std::string name;
-  std::int32_t count = 0;      // pods that still need quota: without the reclaimable ones
-  std::int32_t min_count = 0;  // equals the full count where partial admission is not allowed
-  Requests per_pod;            // by resource name
+  std::int32_t count = 0;         // pods that still need quota: without the reclaimable ones
+  std::int32_t min_count = 0;     // equals the full count where partial admission is not allowed
+  Requests per_pod;               // by resource name
+  bool topology_request = false;  // the object has one
 };
 
 // One entry of `resources.transformations` of Kueue's configuration.
@@ -60,6 +61,7 @@ struct WorkloadInfo {
   std::int64_t priority = 0;  // effective
   WallTime queued_at{};
   std::uint64_t shape = kUnknownShape;  // equal for workloads that the scheduler cannot tell apart
+  bool failed_check = false;            // some admission check says Retry or Rejected
   SmallVector<PodSetInfo, 1> pod_sets;
 };
 

@@ -195,7 +195,7 @@ void SchedulerLoop::RunCycle() {
   if (!running_ || open_writes_ >= kMaxOpenWrites || !HasHeads()) return;
   ++cycle_count_;
   const SteadyTime start = parts_.clock.SteadyNow();
-  const CycleResult result = parts_.scheduler.RunCycle(parts_.clock.Now());
+  const CycleResult& result = parts_.scheduler.RunCycle(parts_.clock.Now());
   const Duration span = parts_.clock.SteadyNow() - start;
   const bool admitted =
       std::any_of(result.decisions.begin(), result.decisions.end(), [](const Decision& decision) {

@@ -55,7 +55,8 @@ class UsageOrderTest : public ::testing::Test {
   }
   // Takes the head; it is gone then.
   std::string Take() {
-    const std::vector<Head> heads = queues_.PopHeads();
+    std::vector<Head> heads;
+    queues_.TakeHeads(heads);
     if (heads.empty()) return "";
     queues_.Remove(heads.front().workload);
     return names_[static_cast<std::size_t>(heads.front().workload)];
@@ -118,7 +119,9 @@ TEST_F(UsageOrderTest, TheStickyPreemptorDoesNotPassWhoUsedLess) {
   Add("modest2", "b", 0, 3);
   Use("b", 2.0);
   // "other" is taken, preempts, and comes back; then "waits" gets a higher priority than it had.
-  const Head head = queues_.PopHeads().front();
+  std::vector<Head> heads;
+  queues_.TakeHeads(heads);
+  const Head head = heads.front();
   EXPECT_EQ(names_[static_cast<std::size_t>(head.workload)], "other");
   queues_.Requeue(head, RequeueReason::kPendingPreemption, QueueSet::Scan::kDone, kStart,
                   QueueSet::Listing::kNo);

@@ -225,7 +225,8 @@ class Both {
     infos_[id] = next;
   }
   void Pop() {
-    const std::vector<Head> heads = set_.PopHeads();
+    std::vector<Head> heads;
+    set_.TakeHeads(heads);
     in_flight_ = plain_.Pop();
     RC_ASSERT((heads.empty() ? kNoNode : heads[0].workload) == in_flight_);
   }

@@ -56,7 +56,8 @@ class QueueSetTest : public ::testing::Test {
     Put(id, object, infos[static_cast<std::size_t>(id)].shape);
   }
   WorkloadId Pop() {
-    const std::vector<Head> heads = set.PopHeads();
+    std::vector<Head> heads;
+    set.TakeHeads(heads);
     return heads.empty() ? kNoNode : heads[0].workload;
   }
   Destination Requeue(WorkloadId id, RequeueReason reason,

@@ -54,7 +54,8 @@ std::string DigestOfState(const admission::Scheduler& scheduler) {
     const admission::QueueState& queue = state.queue(id);
     out << "queue " << queue.name << " " << queue.ActiveMessage();
     AddNode(scheduler, queue.node, out);
-    for (const admission::Reservation* held : queue.reservations) {
+    for (const admission::Held& listed : queue.reservations) {
+      const admission::Reservation* held = listed.reservation;
       out << "  " << held->object->meta.name << " priority " << held->priority << " queued "
           << held->queued_at.time_since_epoch().count() << " reserved "
           << held->reserved_at.time_since_epoch().count() << (held->evicted ? " evicted" : "")

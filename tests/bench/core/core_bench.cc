@@ -115,7 +115,7 @@ class Bench {
     ++time_;
     now_ += std::chrono::seconds(1);
     const double begin = CpuSeconds();
-    const admission::CycleResult result = scheduler_.RunCycle(now_);
+    const admission::CycleResult& result = scheduler_.RunCycle(now_);
     const double decided = CpuSeconds();
     std::vector<std::shared_ptr<const api::Workload>> changed;
     for (const admission::Decision& decision : result.decisions) Write(decision, changed);
