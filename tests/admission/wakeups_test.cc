@@ -79,8 +79,14 @@ TEST(WakeUpsTest, WhatWorkloadsDo) {
       {"even a parked one that leaves", [](TableWorld& w) { w.DeleteWorkload(KeyOf("pb")); }, "pa"},
       {"pods that are done", [](TableWorld& w) { w.Reclaim(KeyOf("running-b"), "main", 1); },
        "pa pb"},
-      {"a running one is deactivated",
-       [](TableWorld& w) { w.SetActive(KeyOf("running-a"), false); }, "pa pb"},
+      {"a running one is deactivated: it holds its quota until it has stopped",
+       [](TableWorld& w) { w.SetActive(KeyOf("running-a"), false); }, ""},
+      {"a deactivated one has stopped",
+       [](TableWorld& w) {
+         w.SetActive(KeyOf("running-a"), false);
+         w.ReleaseEvicted();
+       },
+       "pa pb"},
       {"its own priority changes: it alone tries again",
        [](TableWorld& w) { w.SetPriority(KeyOf("pa"), 7); }, "pa"},
       {"a running one's priority wakes nobody",

@@ -66,8 +66,7 @@ QuotaModel::QuotaModel(const CoreWorld& world, Evicted evicted) {
   }
   for (const auto& [key, workload] : world.workloads()) {
     const auto& conditions = workload.status.conditions;
-    if (!api::IsTrue(conditions, api::kQuotaReserved) || !workload.spec.active ||
-        api::IsTrue(conditions, api::kFinished)) {
+    if (!api::IsTrue(conditions, api::kQuotaReserved) || api::IsTrue(conditions, api::kFinished)) {
       continue;
     }
     if (evicted == Evicted::kLeaveOut && api::IsTrue(conditions, api::kEvicted)) continue;
