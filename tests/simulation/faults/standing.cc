@@ -279,8 +279,8 @@ void Standing::LookAtCore(const admission::Scheduler& core) {
   for (const admission::ClusterQueueId id : state.PresentQueues()) {
     const admission::QueueState& queue = state.queue(id);
     FlavorAmounts held;
-    for (const admission::Reservation* reservation : queue.reservations) {
-      for (const admission::FlavorResourceAmount& each : reservation->usage) {
+    for (const admission::Held& entry : queue.reservations) {
+      for (const admission::FlavorResourceAmount& each : entry.reservation->usage) {
         const admission::Vocabulary& words = core.vocabulary();
         held[{words.flavors[state.FlavorOf(each.flavor_resource)],
               words.resources[state.ResourceOf(each.flavor_resource)]}] += each.amount;
