@@ -134,9 +134,11 @@ class Bench {
   void Write(const admission::Decision& decision,
              std::vector<std::shared_ptr<const api::Workload>>& changed) {
     const std::size_t index = IndexOf(decision.workload);
-    auto next = std::make_shared<api::Workload>(*workloads_[index].object);
     const std::string& queue = scheduler_.state().queue(decision.cluster_queue).name;
+    const api::Workload& known = *workloads_[index].object;
+    std::shared_ptr<api::Workload> next;
     if (decision.outcome == admission::Outcome::kAdmitted) {
+      next = std::make_shared<api::Workload>(known);
       admission::ReserveQuota(next->status,
                               admission::AdmissionOf(decision, scheduler_.vocabulary(), queue),
                               decision.checks, 1, now_);
@@ -146,10 +148,17 @@ class Bench {
       ends_[running_[index].ends_at].push_back(index);
     } else {
       for (const admission::Victim& victim : decision.victims) Stop(decision, victim, changed);
-      const admission::Difference difference = admission::SetUnadmitted(
-          next->status, admission::PendingReason(decision),
-          admission::PendingMessage(decision, scheduler_.vocabulary(), queue), 1, now_);
-      if (difference == admission::Difference::kNone) return;
+      const std::string reason = admission::PendingReason(decision);
+      const std::string message =
+          admission::PendingMessage(decision, scheduler_.vocabulary(), queue);
+      // What says nothing new is not written.
+      const api::Condition* told = api::FindCondition(known.status.conditions, api::kQuotaReserved);
+      if (told != nullptr && told->status == api::ConditionStatus::kFalse &&
+          told->reason == reason && told->message == message) {
+        return;
+      }
+      next = std::make_shared<api::Workload>(known);
+      admission::SetUnadmitted(next->status, reason, message, 1, now_);
     }
     workloads_[index].object = next;
     changed.push_back(std::move(next));
