@@ -134,7 +134,7 @@ class SmallVector {
 
   template <typename Predicate>
   friend std::size_t erase_if(SmallVector& list, Predicate predicate) {
-    const iterator kept = std::remove_if(list.begin(), list.end(), predicate);
+    T* const kept = std::remove_if(list.begin(), list.end(), predicate);
     const auto gone = static_cast<std::size_t>(list.end() - kept);
     list.erase(kept, list.end());
     return gone;

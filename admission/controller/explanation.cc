@@ -68,7 +68,7 @@ std::string BindingLimit(const Obstacle& obstacle, const QueueState& queue,
         return whose + "may borrow " + amount(*limit);
       }
     }
-    const std::string kept = KeptBack(state, tree.parent(node), node, quota, resource);
+    std::string kept = KeptBack(state, tree.parent(node), node, quota, resource);
     if (!kept.empty()) return kept;
   }
   return "cohort " + queue.spec.cohort_name + " has no more to lend";

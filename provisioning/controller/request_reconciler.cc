@@ -8,6 +8,7 @@
 #include "api/codec/codec.h"
 #include "api/labels.h"
 #include "provisioning/controller/admission_check_reconciler.h"
+#include "provisioning/names.h"
 
 namespace berth::provisioning {
 namespace {
@@ -155,7 +156,6 @@ Situation RequestReconciler::Observe(const api::Workload& workload) {
   Situation situation;
   situation.workload = &workload;
   situation.flavors = &flavor_table_;
-  const auto attempts = last_attempt_by_check_.find(workload.meta.uid);
   for (const api::AdmissionCheckState& state : OurChecks(workload)) {
     CheckInput input{.name = state.name};
     const auto check = checks_.Get({"", state.name});
@@ -163,15 +163,27 @@ Situation RequestReconciler::Observe(const api::Workload& workload) {
       // Alive as long as the informer's store does not change, that is, for this call.
       input.config = configs_.Get({"", *name}).get();
     }
-    if (attempts != last_attempt_by_check_.end()) {
-      const auto attempt = attempts->second.find(state.name);
-      if (attempt != attempts->second.end()) input.last_attempt = attempt->second;
-    }
     situation.checks.push_back(std::move(input));
   }
   ObserveRequests(workload, situation);
   ObserveTemplates(workload, situation);
+  for (CheckInput& check : situation.checks) {
+    check.last_attempt = LastAttempt(workload, check.name, situation.requests);
+  }
   return situation;
+}
+
+std::int32_t RequestReconciler::LastAttempt(const api::Workload& workload, const std::string& check,
+                                            const std::vector<api::ProvisioningRequest>& requests) {
+  std::int32_t last = 0;
+  for (const api::ProvisioningRequest& request : requests) {
+    last = std::max(last, AttemptOf(request.meta.name, workload.meta.name, check).value_or(0));
+  }
+  const auto known = last_attempt_by_check_.find(workload.meta.uid);
+  if (known == last_attempt_by_check_.end() && last == 0) return 0;
+  std::int32_t& kept = last_attempt_by_check_[workload.meta.uid][check];
+  kept = std::max(kept, last);
+  return kept;
 }
 
 std::vector<api::AdmissionCheckState> RequestReconciler::OurChecks(

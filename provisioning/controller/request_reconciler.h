@@ -44,6 +44,9 @@ class RequestReconciler final : public kube::Reconciler {
   Situation Observe(const api::Workload& workload);
   void ObserveRequests(const api::Workload& workload, Situation& situation);
   void ObserveTemplates(const api::Workload& workload, Situation& situation) const;
+  // The highest attempt of the check that was ever seen, asked for or not (the answer may be lost).
+  std::int32_t LastAttempt(const api::Workload& workload, const std::string& check,
+                           const std::vector<api::ProvisioningRequest>& requests);
   void RefreshFlavors();
   void Forget(const api::ProvisioningRequest& request);
 

@@ -49,6 +49,25 @@ TEST(FoundTest, AJobStartsWithTheFewestPodsItAccepts) {
                  {seconds(15), "set workload of a active=true"}}));
 }
 
+// request-twice, seed 526: where the answer to a creation was lost, the attempt was not remembered,
+// and after the request had gone the next one got the same name.
+TEST(FoundTest, AnAttemptCountsThoughTheAnswerToItWasLost) {
+  Story story =
+      Told({"pool p machine=n1-standard-8 gpu=nvidia-tesla-t4*1 queued max=2 idle=20 grant=20",
+            "flavor dws", "capacity-check prov managed=nvidia.com/gpu",
+            "cluster-queue cq checks=prov dws/cpu=5 dws/nvidia.com/gpu=5", "local-queue q -> cq"},
+           {{seconds(2), "job a queue=q cpu=1 gpu=1 runs=5s"},
+            {seconds(9), "set workload of a active=false"},
+            {seconds(12), "set workload of a active=true"}});
+  story.faults = {{.at = seconds(1),
+                   .length = seconds(5),
+                   .fault = Fault::kLostAnswer,
+                   .per_mille = 1000,
+                   .path = "provisioningrequests",
+                   .seed = 1}};
+  EndsWell(story);
+}
+
 }  // namespace
 }  // namespace berth::sim
 
