@@ -192,10 +192,12 @@ PlacedPods TopologyPlacer::Booking(const api::PodSet& pod_set, FlavorId flavor,
 }
 
 void TopologyPlacer::Assume(const PlacedPods& placed, std::int64_t sign) {
-  for (const auto& [key, count] : placed.domains) {
-    ForEachTree(placed.flavor, key, [&](FlavorId /*id*/, TopologyTree& tree, DomainId leaf) {
-      tree.AddAssumed(leaf, placed.per_pod, sign * count);
-    });
+  for (const auto& domain : placed.domains) {
+    const std::int64_t change = sign * domain.second;
+    ForEachTree(placed.flavor, domain.first,
+                [&, change](FlavorId /*id*/, TopologyTree& tree, DomainId leaf) {
+                  tree.AddAssumed(leaf, placed.per_pod, change);
+                });
   }
 }
 

@@ -14,6 +14,7 @@ class BlockingObserver {
 
   // Of the calling thread; null where nobody wants to know.
   static BlockingObserver*& OfThread() {
+    // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the thread's own
     thread_local BlockingObserver* observer = nullptr;
     return observer;
   }

@@ -110,6 +110,7 @@ ApiResult<WriteResult> Registry::CreateTracked(RequestContext& context, Json obj
   const Strategy& strategy = StrategyOf(resource);
   const bool generated = NameOf(object).empty();
   for (int attempt = 1;; ++attempt) {
+    // NOLINTNEXTLINE(bugprone-use-after-move): a name that was given is tried once
     Json prepared = generated ? object : std::move(object);
     FillSystemMetadata(context, prepared);
     strategy.PrepareForCreate(resource, prepared, Now());
