@@ -55,6 +55,10 @@ struct OwnRules {
   // A deactivated workload holds its quota until its pods have stopped. (Kueue gives it away at
   // once, and runs both for a while.)
   bool hold_until_stopped = true;
+  // A check that says no, or wants another try, is heard although its reservation is being given
+  // back or has gone. (Kueue does not hear it, and never looks at the workload again: its issues
+  // 3543 and 10807.)
+  bool hear_late_answers = true;
 };
 
 }  // namespace berth::admission

@@ -26,20 +26,6 @@ const char* Word(CheckState state) {
   return "";
 }
 
-void ResetChecks(api::WorkloadStatus& status, WallTime now) {
-  for (AdmissionCheckState& check : status.admission_checks) {
-    if (check.state == CheckState::kPending) continue;
-    AdmissionCheckState reset{
-        .name = check.name,
-        .state = CheckState::kPending,
-        .last_transition_time = CutToSeconds(now),
-        .message = std::string("Reset to Pending after eviction. Previously: ") + Word(check.state),
-        .retry_count = check.retry_count};
-    if (check.state == CheckState::kRetry) reset.retry_count = check.retry_count.value_or(0) + 1;
-    check = std::move(reset);
-  }
-}
-
 void CountEviction(api::WorkloadStatus& status, const Eviction& eviction) {
   for (api::EvictionCount& count : status.evictions) {
     if (count.reason == eviction.reason && count.underlying_cause == eviction.cause) {
@@ -71,6 +57,20 @@ bool SetStatusCondition(api::WorkloadStatus& status, const char* type, Condition
                                                .message = std::move(message),
                                                .last_transition_time = CutToSeconds(now),
                                                .observed_generation = generation});
+}
+
+void ResetChecks(api::WorkloadStatus& status, WallTime now) {
+  for (AdmissionCheckState& check : status.admission_checks) {
+    if (check.state == CheckState::kPending) continue;
+    AdmissionCheckState reset{
+        .name = check.name,
+        .state = CheckState::kPending,
+        .last_transition_time = CutToSeconds(now),
+        .message = std::string("Reset to Pending after eviction. Previously: ") + Word(check.state),
+        .retry_count = check.retry_count};
+    if (check.state == CheckState::kRetry) reset.retry_count = check.retry_count.value_or(0) + 1;
+    check = std::move(reset);
+  }
 }
 
 bool RemoveStatusCondition(api::WorkloadStatus& status, const char* type) {

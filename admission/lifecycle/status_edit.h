@@ -15,6 +15,9 @@ bool SetStatusCondition(api::WorkloadStatus& status, const char* type, api::Cond
                         WallTime now);
 bool RemoveStatusCondition(api::WorkloadStatus& status, const char* type);
 
+// All checks are Pending; what they were, their messages say.
+void ResetChecks(api::WorkloadStatus& status, WallTime now);
+
 // A reservation that was never admitted is given back, without an eviction: nothing has to stop.
 void GiveReservationBack(api::WorkloadStatus& status, const char* reason,
                          const std::string& message, std::int64_t generation, WallTime now);

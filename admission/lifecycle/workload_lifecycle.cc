@@ -45,6 +45,7 @@ class Planner {
     }
     if (IsTrue(status_.conditions, api::kQuotaReserved)) return Reserved();
     SyncChecks();
+    if (in_.hear_late_answers && (FollowRejections() || FollowLateRetries())) return;
     ComeBack();
     Pending();
   }
@@ -73,7 +74,9 @@ class Planner {
   void Deactivated();
   void Reserved();
   void SyncChecks();
-  bool FollowChecks();
+  bool FollowRejections();
+  bool FollowRetries();
+  bool FollowLateRetries();
   std::string ChecksIn(CheckState state, const char* word) const;
   bool FollowStops();
   void SyncAdmitted();
@@ -127,10 +130,13 @@ void Planner::Deactivated() {
               Difference::kNone;
 }
 
+// A check may still say no while the job is being stopped for another reason.
 void Planner::Reserved() {
-  if (IsTrue(status_.conditions, api::kEvicted)) return;  // the job is being stopped
+  const bool evicted = IsTrue(status_.conditions, api::kEvicted);
+  if (evicted && !in_.hear_late_answers) return;
   SyncChecks();
-  if (FollowChecks() || FollowStops()) return;
+  if (FollowRejections() || evicted) return;
+  if (FollowRetries() || FollowStops()) return;
   SyncAdmitted();
   if (LimitExecutionTime()) return;
   LimitPodsReady();
@@ -142,13 +148,15 @@ void Planner::SyncChecks() {
   changed_ |= SyncCheckStates(status_, *in_.required_checks, now_);
 }
 
-bool Planner::FollowChecks() {
+bool Planner::FollowRejections() {
   const std::string rejected = ChecksIn(CheckState::kRejected, "Rejected");
-  if (!rejected.empty()) {
-    Say(PlannedEvent::Type::kWarning, "AdmissionCheckRejected", "Deactivated due to " + rejected);
-    Target(api::kAdmissionCheckReason, rejected);
-    return true;
-  }
+  if (rejected.empty()) return false;
+  Say(PlannedEvent::Type::kWarning, "AdmissionCheckRejected", "Deactivated due to " + rejected);
+  Target(api::kAdmissionCheckReason, rejected);
+  return true;
+}
+
+bool Planner::FollowRetries() {
   const std::string retry = ChecksIn(CheckState::kRetry, "Retry");
   if (retry.empty()) return false;
   std::int32_t delay_seconds = 0;
@@ -161,6 +169,27 @@ bool Planner::FollowChecks() {
     status_.requeue_state->requeue_at = CutToSeconds(now_ + std::chrono::seconds(delay_seconds));
   }
   EvictNow({api::kAdmissionCheckReason, "Evicted due to " + retry, ""});
+  return true;
+}
+
+// The reservation that a check wants to have tried again has gone already: nothing has to stop,
+// only the check's delay is left. Then it comes back as after any other retry.
+bool Planner::FollowLateRetries() {
+  const std::string retry = ChecksIn(CheckState::kRetry, "Retry");
+  if (retry.empty()) return false;
+  WallTime due = now_;
+  for (const AdmissionCheckState& check : status_.admission_checks) {
+    if (check.state != CheckState::kRetry) continue;
+    const std::chrono::seconds delay(check.requeue_after_seconds.value_or(0));
+    due = std::max(due, check.last_transition_time + delay);
+  }
+  Set(api::kRequeued, api::ConditionStatus::kFalse, api::kAdmissionCheckReason, retry);
+  if (due > now_) {
+    LookAgainIn(due - now_);
+    return true;
+  }
+  ResetChecks(status_, now_);
+  changed_ = true;
   return true;
 }
 

@@ -10,6 +10,9 @@
 //        └───────────────────── evicted ◀───────────────────────┴──────────────┘
 //          after its backoff        └ Rejected, limits: deactivated (spec.active=false)
 //
+// A check may answer late, when its workload is evicted or pending already: Rejected deactivates
+// all the same, Retry lets it queue again after the check's delay.
+//
 // The phase is computed from conditions, never stored. Each plan makes the steps that are due now;
 // performed and planned again, it comes to rest. Giving the quota back after an eviction is not
 // planned here: whoever owns the job does it once its pods are gone (integrations/release.h).
@@ -56,6 +59,7 @@ struct WorkloadSituation {
   std::optional<std::vector<std::string>> required_checks;
   PodsReadyOptions pods_ready;
   std::optional<Duration> keep_finished;  // nullopt: for ever
+  bool hear_late_answers = true;          // OwnRules (admission/feature_gates.h)
 };
 
 struct PlannedEvent {

@@ -33,7 +33,8 @@ struct Options {
                                 .count_pods_on_nodes = false,
                                 .quota_until_victims_stop = false,
                                 .wake_the_tree_left = false,
-                                .hold_until_stopped = false};
+                                .hold_until_stopped = false,
+                                .hear_late_answers = false};
   std::string story;
 };
 

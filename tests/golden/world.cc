@@ -192,6 +192,7 @@ bool World::ReactTo(api::Workload& workload) {
   admission::WorkloadSituation situation;
   situation.workload = &workload;
   situation.pods_ready.enabled = false;
+  situation.hear_late_answers = scheduler_.config().own_rules.hear_late_answers;
   const auto local = local_queues_.find({workload.meta.namespace_name, workload.spec.queue_name});
   situation.local_queue.name = workload.spec.queue_name;
   std::string queue_name;

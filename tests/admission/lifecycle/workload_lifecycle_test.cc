@@ -162,6 +162,50 @@ TEST_F(LifecycleTest, RejectedDeactivatesEvenWhatRuns) {
   EXPECT_TRUE(AtRest());
 }
 
+// The answer to a reservation that is on its way out, and to one that has gone.
+TEST_F(LifecycleTest, RejectedIsHeardAfterAnEvictionToo) {
+  for (const bool released : {false, true}) {
+    SCOPED_TRACE(released);
+    workload_.spec.active = true;
+    workload_.status = {};
+    Reserve({"a"});
+    Preempt(workload_.status, "InClusterQueue", "make room", 1, now_);
+    if (released) Release();
+    Check(0).state = CheckState::kRejected;
+    EXPECT_THAT(Step(), ElementsAre("AdmissionCheckRejected"));
+    Step();
+    EXPECT_FALSE(workload_.spec.active);
+    EXPECT_THAT(Step(), ElementsAre("EvictedDueToDeactivatedDueToAdmissionCheck"));
+    EXPECT_EQ(ReasonOf(api::kRequeued), released ? "DeactivatedDueToAdmissionCheck" : "");
+    EXPECT_EQ(Check(0).state, CheckState::kPending);
+    EXPECT_TRUE(AtRest());
+  }
+}
+
+TEST_F(LifecycleTest, RetryOfAReservationThatHasGoneWaitsItsDelay) {
+  Reserve({"a"});
+  Preempt(workload_.status, "InClusterQueue", "make room", 1, now_);
+  Check(0) = {.name = "a",
+              .state = CheckState::kRetry,
+              .last_transition_time = now_,
+              .requeue_after_seconds = 60};
+  EXPECT_TRUE(AtRest()) << "it is being stopped already";
+  Release();
+  now_ += 20s;
+  EXPECT_THAT(Step(), IsEmpty());
+  EXPECT_TRUE(IsFalse(workload_.status.conditions, api::kRequeued));
+  EXPECT_EQ(plan_.look_again, Duration(40s));
+  EXPECT_TRUE(AtRest());
+  now_ += 40s;
+  Step();
+  EXPECT_EQ(Check(0).state, CheckState::kPending);
+  EXPECT_TRUE(IsFalse(workload_.status.conditions, api::kRequeued)) << "told, so that it is woken";
+  Step();
+  EXPECT_EQ(ReasonOf(api::kRequeued), "BackoffFinished");
+  EXPECT_EQ(workload_.status.evictions.size(), 1U);
+  EXPECT_TRUE(AtRest());
+}
+
 TEST_F(LifecycleTest, DeactivatedAndReactivatedByHand) {
   workload_.spec.active = false;
   EXPECT_THAT(Step(), ElementsAre("EvictedDueToDeactivated"));

@@ -68,6 +68,27 @@ TEST(FoundTest, AnAttemptCountsThoughTheAnswerToItWasLost) {
   EndsWell(story);
 }
 
+// waits-for-nothing, seed 443: what a check said about a reservation that was being given back was
+// not heard; with that answer the job waited for ever.
+TEST(FoundTest, ACheckIsHeardWhileTheJobIsBeingStopped) {
+  for (const std::string answer : {"Rejected", "Retry", "Retry retry-after=40"}) {
+    SCOPED_TRACE(answer);
+    Story story =
+        Told({"check budget", "cluster-queue cq within=LowerPriority checks=budget f/cpu=2",
+              "local-queue q -> cq"},
+             {{seconds(1), "job a queue=q cpu=2 runs=20s"},
+              {seconds(3), "answer budget of a Ready"},
+              {seconds(8), "job b queue=q cpu=2 priority=9 runs=5s"},
+              {seconds(15), "answer budget of a " + answer},
+              {seconds(50), "answer budget of b Ready"},
+              {seconds(90), "answer budget of a Ready"}});
+    story.faults = {
+        {.at = seconds(7), .length = seconds(20), .fault = Fault::kSlow, .per_mille = 1000}};
+    story.length = seconds(100);
+    EndsWell(story);
+  }
+}
+
 }  // namespace
 }  // namespace berth::sim
 
