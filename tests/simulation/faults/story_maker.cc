@@ -95,9 +95,8 @@ void StoryMaker::MakeConfig() {
                                 : "fairSharing: {preemptionStrategies: [LessThanInitialShare]}\n";
   }
   if (Chance(15)) {
-    story_.config +=
-        "waitForPodsReady: {timeout: " + std::to_string(Between(20, 60)) +
-        "s, requeuingStrategy: {backoffBaseSeconds: 5, backoffLimitCount: 5}}\n";
+    story_.config += "waitForPodsReady: {timeout: " + std::to_string(Between(20, 60)) +
+                     "s, requeuingStrategy: {backoffBaseSeconds: 5, backoffLimitCount: 5}}\n";
   }
 }
 
