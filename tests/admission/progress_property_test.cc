@@ -162,7 +162,8 @@ TEST(ProgressProperty, WhatCanBeAdmittedIsAdmittedInTheEnd) {
     RC_ASSERT(run.FinishAll());
     const CoreWorld& world = run.world();
     const QuotaModel model(world, QuotaModel::Evicted::kCount);
-    for (const auto& [key, workload] : world.workloads()) {
+    for (const auto& each : world.workloads()) {
+      const api::Workload& workload = each.second;
       if (!Waits(world, workload) || !IsActive(world, workload)) continue;
       ++left;
       const auto could = [&](const api::Workload& asked) {

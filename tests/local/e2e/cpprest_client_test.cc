@@ -122,9 +122,9 @@ class CpprestClient : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     crossplat::threadpool::initialize_with_threads(2);
-    up_ = std::make_unique<Up>();
+    up = std::make_unique<Up>();
   }
-  static void TearDownTestSuite() { up_.reset(); }
+  static void TearDownTestSuite() { up.reset(); }
 
   enum class Trust { kOurAuthority, kSystem };
   static http_client MakeClient(Trust trust = Trust::kOurAuthority) {
@@ -133,11 +133,11 @@ class CpprestClient : public testing::Test {
     config.set_timeout(kTimeout);
     if (trust == Trust::kOurAuthority) {
       config.set_ssl_context_callback([](boost::asio::ssl::context& context) {
-        const std::string& pem = up_->config().ca_pem;
+        const std::string& pem = up->config().ca_pem;
         context.add_certificate_authority(boost::asio::buffer(pem.data(), pem.size()));
       });
     }
-    return http_client(up_->config().server, config);
+    return http_client(up->config().server, config);
   }
 
   static http::http_request MakeRequest(const http::method& method, const std::string& target,
@@ -145,7 +145,7 @@ class CpprestClient : public testing::Test {
                                         const std::string& type = kJsonType) {
     http::http_request request(method);
     request.set_request_uri(target);
-    request.headers().add("Authorization", "Bearer " + up_->config().bearer_token);
+    request.headers().add("Authorization", "Bearer " + up->config().bearer_token);
     if (!body.empty()) request.set_body(body, type);
     return request;
   }
@@ -170,10 +170,10 @@ class CpprestClient : public testing::Test {
     return Ask(client, MakeRequest(http::methods::PATCH, target, body, type));
   }
 
-  static std::unique_ptr<Up> up_;
+  static std::unique_ptr<Up> up;
 };
 
-std::unique_ptr<Up> CpprestClient::up_;
+std::unique_ptr<Up> CpprestClient::up;
 
 // The lines of a response that goes on.
 class Watch {
