@@ -8,6 +8,7 @@
 #include "admission/controller/admission_metrics.h"
 #include "admission/controller/decision_facts.h"
 #include "admission/controller/explanation.h"
+#include "admission/controller/rebased_write.h"
 #include "admission/messages.h"
 #include "api/reasons.h"
 #include "base/log/log.h"
@@ -19,8 +20,6 @@ constexpr Duration kShortestPause = std::chrono::milliseconds(1);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
 constexpr Duration kWakeUpBatch = std::chrono::seconds(1);
 constexpr Duration kPutAside = std::chrono::seconds(10);
-constexpr Duration kConflictWait = std::chrono::milliseconds(5);
-constexpr int kMaxConflicts = 6;
 constexpr std::size_t kMaxOpenWrites = 512;
 constexpr std::size_t kMaxParkedShapes = 10'000;
 
@@ -247,58 +246,33 @@ SchedulerLoop::Progress SchedulerLoop::Perform(const CycleResult& result) {
   return progress;
 }
 
-void SchedulerLoop::Reserve(const Decision& decision) {
-  parts_.notes.Forget(decision.object->meta.key());
+// Somebody may write to the workload meanwhile, most often that its pods are not ready yet.
+void SchedulerLoop::Reserve(const Decision& decided) {
+  parts_.notes.Forget(decided.object->meta.key());
   ++open_writes_;
-  WriteReservation(std::make_shared<const Decision>(decision), *decision.object, 0);
-}
-
-void SchedulerLoop::WriteReservation(const std::shared_ptr<const Decision>& decision,
-                                     const api::Workload& base, int attempt) {
-  const std::string& queue = parts_.scheduler.state().queue(decision->cluster_queue).name;
-  api::WorkloadStatus status = base.status;
-  ReserveQuota(status, AdmissionOf(*decision, parts_.scheduler.vocabulary(), queue),
-               decision->checks, base.meta.generation, parts_.clock.Now());
-  parts_.writer.ApplyStatus(
-      base, status,
-      [weak = std::weak_ptr(self_), decision, status, attempt](const Status& written) {
-        const auto self = weak.lock();
-        if (self == nullptr) return;
-        SchedulerLoop& loop = **self;
-        if (!written && written.error().code == ErrorCode::kConflict && attempt < kMaxConflicts) {
-          return loop.ReserveAgain(decision, attempt + 1);
-        }
-        --loop.open_writes_;
-        if (loop.parts_.scheduler.HasHeads()) loop.Kick(Duration::zero());
-        if (!written) return loop.TakeBack(decision->object->meta.key(), written.error());
-        loop.OnReserved(*decision, status);
-      });
-}
-
-// Somebody wrote to the workload meanwhile, most often that its pods are not ready yet.
-void SchedulerLoop::ReserveAgain(const std::shared_ptr<const Decision>& decision, int attempt) {
-  const api::ObjectKey key = decision->object->meta.key();
-  // The first time the news may be here already; a server may also need a moment to show it.
-  const Duration wait = attempt == 1 ? Duration::zero() : kConflictWait * (1 << attempt);
-  parts_.manager.executor().PostAfter(wait, [weak = std::weak_ptr(self_), decision, key, attempt] {
-    const auto self = weak.lock();
-    if (self == nullptr) return;
-    (*self)->parts_.manager.client().Get(
-        api::KindOf<api::Workload>(), key,
-        [weak, decision, key, attempt](const Result<kube::JsonPtr>& answer) {
-          const auto still = weak.lock();
-          if (still == nullptr) return;
-          SchedulerLoop& loop = **still;
-          if (answer && *answer != nullptr) loop.workloads_.Ingest(**answer);
-          const auto fresh = loop.workloads_.Get(key);
-          if (answer && fresh != nullptr && RestsOnTheSame(*decision->object, *fresh)) {
-            return loop.WriteReservation(decision, *fresh, attempt);
-          }
-          --loop.open_writes_;
-          loop.TakeBack(key, answer ? Error{ErrorCode::kConflict, "the workload has changed"}
-                                    : answer.error());
-        });
-  });
+  const auto decision = std::make_shared<const Decision>(decided);
+  WriteRebased(parts_.manager, parts_.writer, self_, *decision->object,
+               {.status_on =
+                    [this, decision](const api::Workload& base) {
+                      const std::string& queue =
+                          parts_.scheduler.state().queue(decision->cluster_queue).name;
+                      api::WorkloadStatus status = base.status;
+                      ReserveQuota(status,
+                                   AdmissionOf(*decision, parts_.scheduler.vocabulary(), queue),
+                                   decision->checks, base.meta.generation, parts_.clock.Now());
+                      return status;
+                    },
+                .still_holds =
+                    [decision](const api::Workload& fresh) {
+                      return RestsOnTheSame(*decision->object, fresh);
+                    },
+                .done =
+                    [this, decision](const Result<api::WorkloadStatus>& written) {
+                      --open_writes_;
+                      if (parts_.scheduler.HasHeads()) Kick(Duration::zero());
+                      if (!written) return TakeBack(decision->object->meta.key(), written.error());
+                      OnReserved(*decision, *written);
+                    }});
 }
 
 void SchedulerLoop::OnReserved(const Decision& decision, const api::WorkloadStatus& status) {

@@ -82,9 +82,6 @@ class SchedulerLoop {
   void ScheduleSecondPass();
   Progress Perform(const CycleResult& result);
   void Reserve(const Decision& decision);
-  void WriteReservation(const std::shared_ptr<const Decision>& decision, const api::Workload& base,
-                        int attempt);
-  void ReserveAgain(const std::shared_ptr<const Decision>& decision, int attempt);
   void OnReserved(const Decision& decision, const api::WorkloadStatus& status);
   Progress Evict(const Decision& decision, const Victim& victim);
   std::shared_ptr<const PendingNote> NoteFor(const Decision& decision) const;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "admission/controller/rebased_write.h"
 #include "admission/lifecycle/node_failure.h"
 #include "admission/messages.h"
 #include "api/reasons.h"
@@ -10,11 +11,8 @@
 namespace berth::admission {
 namespace {
 
-constexpr Duration kConflictWait = std::chrono::milliseconds(5);
-constexpr int kMaxConflicts = 6;
-
 // Whether a placement decided on `before` is good for `after` too.
-bool RestsOnTheSame(const api::Workload& before, const api::Workload& after) {
+bool IsForTheSameNodes(const api::Workload& before, const api::Workload& after) {
   return before.meta.uid == after.meta.uid && !after.meta.deletion_timestamp &&
          NeedsSecondPass(after) && before.status.admission == after.status.admission &&
          before.status.unhealthy_nodes == after.status.unhealthy_nodes;
@@ -40,9 +38,7 @@ SecondPass::SecondPass(SecondPassParts parts)
 SecondPass::Progress SecondPass::Perform(const Decision& decision) {
   switch (decision.outcome) {
     case Outcome::kAdmitted:
-    case Outcome::kQuotaReserved:
-      Place(std::make_shared<const Decision>(decision), *decision.object, 0);
-      return Progress::kSome;
+    case Outcome::kQuotaReserved: Place(decision); return Progress::kSome;
     case Outcome::kEvictForNodeFailure: Evict(decision); return Progress::kSome;
     default: break;
   }
@@ -54,44 +50,27 @@ SecondPass::Progress SecondPass::Perform(const Decision& decision) {
   return Progress::kNone;
 }
 
-void SecondPass::Place(const DecisionPtr& decision, const api::Workload& base, int attempt) {
-  const std::string& queue = parts_.scheduler.state().queue(decision->cluster_queue).name;
-  api::WorkloadStatus status = base.status;
-  TakePlacement(AdmissionOf(*decision, parts_.scheduler.vocabulary(), queue), *status.admission);
-  status.unhealthy_nodes.clear();
-  parts_.writer.ApplyStatus(
-      base, status, [weak = std::weak_ptr(self_), decision, attempt](const Status& written) {
-        const auto self = weak.lock();
-        if (self == nullptr || written) return;
-        SecondPass& pass = **self;
-        if (written.error().code == ErrorCode::kConflict && attempt < kMaxConflicts) {
-          return pass.PlaceAgain(decision, attempt + 1);
-        }
-        pass.Fail(decision->object->meta.key(), written.error());
-      });
-}
-
-void SecondPass::PlaceAgain(const DecisionPtr& decision, int attempt) {
-  const api::ObjectKey key = decision->object->meta.key();
-  parts_.manager.executor().PostAfter(
-      kConflictWait * (1 << attempt), [weak = std::weak_ptr(self_), decision, key, attempt] {
-        const auto self = weak.lock();
-        if (self == nullptr) return;
-        (*self)->parts_.manager.client().Get(
-            api::KindOf<api::Workload>(), key,
-            [weak, decision, key, attempt](const Result<kube::JsonPtr>& answer) {
-              const auto still = weak.lock();
-              if (still == nullptr) return;
-              SecondPass& pass = **still;
-              if (answer && *answer != nullptr) pass.workloads_.Ingest(**answer);
-              const auto fresh = pass.workloads_.Get(key);
-              if (answer && fresh != nullptr && RestsOnTheSame(*decision->object, *fresh)) {
-                return pass.Place(decision, *fresh, attempt);
-              }
-              pass.Fail(key, answer ? Error{ErrorCode::kConflict, "the workload has changed"}
-                                    : answer.error());
-            });
-      });
+void SecondPass::Place(const Decision& decided) {
+  const auto decision = std::make_shared<const Decision>(decided);
+  WriteRebased(parts_.manager, parts_.writer, self_, *decision->object,
+               {.status_on =
+                    [this, decision](const api::Workload& base) {
+                      const std::string& queue =
+                          parts_.scheduler.state().queue(decision->cluster_queue).name;
+                      api::WorkloadStatus status = base.status;
+                      TakePlacement(AdmissionOf(*decision, parts_.scheduler.vocabulary(), queue),
+                                    *status.admission);
+                      status.unhealthy_nodes.clear();
+                      return status;
+                    },
+                .still_holds =
+                    [decision](const api::Workload& fresh) {
+                      return IsForTheSameNodes(*decision->object, fresh);
+                    },
+                .done =
+                    [this, decision](const Result<api::WorkloadStatus>& written) {
+                      if (!written) Fail(decision->object->meta.key(), written.error());
+                    }});
 }
 
 void SecondPass::Evict(const Decision& decision) {

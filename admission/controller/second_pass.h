@@ -44,10 +44,7 @@ class SecondPass {
   Progress Perform(const Decision& decision);
 
  private:
-  using DecisionPtr = std::shared_ptr<const Decision>;
-
-  void Place(const DecisionPtr& decision, const api::Workload& base, int attempt);
-  void PlaceAgain(const DecisionPtr& decision, int attempt);
+  void Place(const Decision& decision);
   void Evict(const Decision& decision);
   void Fail(const api::ObjectKey& key, const Error& error);
 
