@@ -11,12 +11,10 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "admission/lifecycle/workload_lifecycle.h"
@@ -26,28 +24,14 @@
 #include "api/reasons.h"
 #include "integrations/release.h"
 #include "tests/bench/core/bench_input.h"
+#include "tests/bench/support/process.h"
 
 namespace berth::bench {
 namespace {
 
 constexpr int kCyclesPerWakeUp = 20;
 
-double CpuSeconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
-double ResidentBytes() {
-  std::ifstream file("/proc/self/statm");
-  double total = 0;
-  double resident = 0;
-  file >> total >> resident;
-  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
+double ResidentBytes() { return ResidentMegabytes(getpid()) * 1024 * 1024; }
 
 struct Totals {
   int cycles = 0;
@@ -114,12 +98,12 @@ class Bench {
   void Cycle() {
     ++time_;
     now_ += std::chrono::seconds(1);
-    const double begin = CpuSeconds();
+    const double begin = OwnCpuSeconds();
     const admission::CycleResult& result = scheduler_.RunCycle(now_);
-    const double decided = CpuSeconds();
+    const double decided = OwnCpuSeconds();
     std::vector<std::shared_ptr<const api::Workload>> changed;
     for (const admission::Decision& decision : result.decisions) Write(decision, changed);
-    const double written = CpuSeconds();
+    const double written = OwnCpuSeconds();
     for (auto& object : changed) scheduler_.ApplyWorkload(std::move(object), now_);
     FinishThoseDue();
     ++totals_.cycles;
@@ -127,7 +111,7 @@ class Bench {
     totals_.heads += static_cast<long>(result.decisions.size());
     totals_.deciding += decided - begin;
     totals_.writing += written - decided;
-    totals_.reacting += CpuSeconds() - written;
+    totals_.reacting += OwnCpuSeconds() - written;
     totals_.worst_cycle = std::max(totals_.worst_cycle, decided - begin);
   }
 

@@ -7,25 +7,16 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
 
 #include "admission/scheduler.h"
 #include "api/codec/codec.h"
 #include "tests/bench/core/bench_input.h"
+#include "tests/bench/support/process.h"
 
 namespace berth::bench {
 namespace {
 
 constexpr std::size_t kPageSize = 500;
-
-double CpuSeconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
 
 std::vector<std::string> MakePages(const InputSize& size) {
   std::vector<std::string> pages;
@@ -63,9 +54,9 @@ int Main(int argc, char** argv) {
   double applying = 0;
   for (const std::string& page : pages) {
     bytes += page.size();
-    const double start = CpuSeconds();
+    const double start = OwnCpuSeconds();
     const nlohmann::json list = nlohmann::json::parse(page);
-    const double parsed = CpuSeconds();
+    const double parsed = OwnCpuSeconds();
     std::vector<std::shared_ptr<const api::Workload>> objects;
     for (const nlohmann::json& item : list.at("items")) {
       Result<api::Workload> decoded = api::Decode<api::Workload>(item);
@@ -75,13 +66,13 @@ int Main(int argc, char** argv) {
       }
       objects.push_back(std::make_shared<const api::Workload>(*std::move(decoded)));
     }
-    const double decoded = CpuSeconds();
+    const double decoded = OwnCpuSeconds();
     for (auto& object : objects) {
       scheduler.ApplyWorkload(std::move(object), WallTime(std::chrono::seconds(1767700000)));
     }
     parsing += parsed - start;
     decoding += decoded - parsed;
-    applying += CpuSeconds() - decoded;
+    applying += OwnCpuSeconds() - decoded;
   }
   const double micro = 1e6 / size.pending;
   std::printf(

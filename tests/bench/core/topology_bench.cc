@@ -15,14 +15,13 @@
 #include <string>
 #include <vector>
 
-#include <sys/resource.h>
-
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "admission/messages.h"
 #include "admission/scheduler.h"
 #include "api/condition.h"
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "tests/bench/support/process.h"
 
 namespace berth::bench {
 namespace {
@@ -37,13 +36,6 @@ struct Size {
   int nodes = 0;
   int total() const { return blocks * racks * nodes; }
 };
-
-double CpuSeconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-         static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
-}
 
 std::string Padded(const char* prefix, int number) {
   char text[32];
@@ -148,9 +140,9 @@ class Bench {
   Bench(const Size& size, int workloads) : size_(size), scheduler_(admission::SchedulerConfig{}) {
     ApplyQueues(size, scheduler_);
     const std::vector<api::Node> nodes = MakeNodes(size);
-    const double begin = CpuSeconds();
+    const double begin = OwnCpuSeconds();
     for (const api::Node& node : nodes) scheduler_.ApplyNode(node);
-    node_seconds_ = CpuSeconds() - begin;
+    node_seconds_ = OwnCpuSeconds() - begin;
     for (int i = 0; i < workloads; ++i) {
       workloads_.push_back(WorkloadOf(i));
       Apply(workloads_.back());
@@ -182,9 +174,9 @@ class Bench {
 
   void Cycle() {
     now_ += std::chrono::seconds(1);
-    const double begin = CpuSeconds();
+    const double begin = OwnCpuSeconds();
     const admission::CycleResult result = scheduler_.RunCycle(now_);
-    const double span = CpuSeconds() - begin;
+    const double span = OwnCpuSeconds() - begin;
     deciding_ += span;
     worst_ = std::max(worst_, span);
     ++cycles_;
@@ -250,7 +242,7 @@ void Bench::RunPlacements() {
     const std::vector<admission::PlacementRequest> requests = {
         {0, flavor, workload.spec.pod_sets[0].count, false}};
     const bool measured = i >= warm_up;
-    const double begin = measured ? CpuSeconds() : 0;
+    const double begin = measured ? OwnCpuSeconds() : 0;
     auto result = placer.Place(workload, requests, admission::CountShape::Usage::kAsUsed);
     if (!result.failure) {
       running.push_back(
@@ -263,7 +255,7 @@ void Bench::RunPlacements() {
       running.pop_front();
     }
     if (!measured) continue;
-    seconds[i % 4] += CpuSeconds() - begin;
+    seconds[i % 4] += OwnCpuSeconds() - begin;
     ++count[i % 4];
   }
   for (int kind = 0; kind < 4; ++kind) {
