@@ -5,6 +5,20 @@
 #include "base/assert.h"
 
 namespace berth::admission {
+namespace {
+
+// Of two queues with equal shares, whose first candidate goes: one that has been told to stop
+// already; then one of another queue than the preemptor's.
+template <typename QueueCandidates>
+bool WinsTie(const QueueCandidates& a, const QueueCandidates& b, ClusterQueueId preemptors) {
+  const Reservation& first = a.front();
+  const Reservation& second = b.front();
+  if (first.evicted != second.evicted) return first.evicted;
+  if ((a.queue == preemptors) != (b.queue == preemptors)) return b.queue == preemptors;
+  return TakenBefore(first, second);
+}
+
+}  // namespace
 
 void PreemptionSearch::CollectFairQueue(const QueueState& queue, ClusterQueueId id,
                                         api::PreemptionPolicy policy) {
@@ -104,10 +118,8 @@ PreemptionSearch::QueueCandidates* PreemptionSearch::NextQueueBelow(NodeId cohor
         continue;
       }
       const int order = Compare(share, queue_share);
-      const bool wins_tie = order == 0 && best_queue != nullptr && (queue != request_->queue) &&
-                            (best_queue->queue == request_->queue ||
-                             TakenBefore(candidates->front(), best_queue->front()));
-      if (order > 0 || wins_tie) {
+      if (order > 0 || (order == 0 && best_queue != nullptr &&
+                        WinsTie(*candidates, *best_queue, request_->queue))) {
         best_queue = candidates;
         queue_share = share;
       }

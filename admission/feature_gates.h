@@ -59,6 +59,10 @@ struct OwnRules {
   // back or has gone. (Kueue does not hear it, and never looks at the workload again: its issues
   // 3543 and 10807.)
   bool hear_late_answers = true;
+  // A head that may not be tried at all (its namespace does not match, a check has failed) is
+  // parked, wherever its last scan over flavors stopped. (Kueue makes it the head again while
+  // flavors are left from that scan, which never goes on: nobody behind it gets a turn.)
+  bool park_heads_not_tried = true;
 };
 
 }  // namespace berth::admission

@@ -15,6 +15,13 @@ Amount AmountOf(const Usage& usage, FlavorResourceId fr) {
   return 0;
 }
 
+// FNV-1a.
+std::uint64_t HashOf(const std::string& name) {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+  return hash;
+}
+
 void AddTo(Usage& usage, FlavorResourceId fr, Amount amount) {
   for (FlavorResourceAmount& item : usage) {
     if (item.flavor_resource == fr) {
@@ -49,7 +56,8 @@ FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
     const queue::PodSetInfo& info = workload_.pod_sets[i];
     PodSetDecision& decision = assignment.pod_sets.emplace_back();
     decision.name = info.name;
-    decision.count = counts.empty() ? info.count : counts[i];
+    // Nothing to reduce where all pods have been given back.
+    decision.count = counts.empty() || info.count == 0 ? info.count : counts[i];
     decision.requests.reserve(info.per_pod.size() + (charge_pods ? 1 : 0));
     bool pods_added = !charge_pods;
     for (const ResourceRequest& request : info.per_pod) {
@@ -125,19 +133,19 @@ Assignment FlavorAssigner::Assign(const std::vector<std::int32_t>& counts) {
   return assignment;
 }
 
-// Which resource is looked at first shows in the reason where several cannot be had. Kueue's order:
-// memory, then from the last name to the first.
+// Which resource is looked at first shows in the reason where several cannot be had. Kueue's order
+// (pkg/resources, SliceRequests): by the hash of the name.
 FlavorAssigner::SearchIndices FlavorAssigner::SearchOrder(const queue::Requests& requests) const {
-  const ResourceId memory = context_.state->well_known().memory;
+  const queue::Names& names = context_.state->vocabulary().resources;
   SearchIndices order;
+  SmallVector<std::uint64_t, 4> hashes;
   order.reserve(requests.size());
-  for (std::size_t i = requests.size(); i-- > 0;) {
-    if (requests[i].resource == memory) {
-      order.insert(order.begin(), i);
-    } else {
-      order.push_back(i);
-    }
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    order.push_back(i);
+    hashes.push_back(requests.size() > 1 ? HashOf(names[requests[i].resource]) : 0);
   }
+  std::sort(order.begin(), order.end(),
+            [&hashes](std::size_t a, std::size_t b) { return hashes[a] < hashes[b]; });
   return order;
 }
 

@@ -215,6 +215,7 @@ api::Admission AdmissionOf(const Decision& decision, const Vocabulary& vocabular
     for (const FlavorChoice& choice : pod_set.flavors) {
       const std::string& resource = vocabulary.resources[choice.resource];
       assigned.flavors[resource] = vocabulary.flavors[choice.flavor];
+      assigned.resource_usage[resource] = 0;  // a leader that asks for nothing
       for (const ResourceRequest& request : pod_set.requests) {
         if (request.resource == choice.resource) {
           assigned.resource_usage[resource] = request.amount;

@@ -15,6 +15,16 @@ bool HoldsQuota(const api::Workload& object, const OwnRules& rules) {
          (object.spec.active || rules.hold_until_stopped);
 }
 
+// Others may take its quota now, or no longer. Kueue (PriorityChanged) asks for priorities of its
+// own classes alone.
+bool PriorityChanged(const queue::WorkloadInfo& before, const queue::WorkloadInfo& after) {
+  const auto& old_class = before.object->spec.priority_class_ref;
+  const auto& new_class = after.object->spec.priority_class_ref;
+  if (!new_class || new_class->kind != "WorkloadPriorityClass") return false;
+  if (old_class && old_class->kind != "WorkloadPriorityClass") return false;
+  return before.priority != after.priority || !old_class || old_class->name != new_class->name;
+}
+
 double ToDouble(const api::Quantity& quantity) {
   constexpr std::int64_t kMostInNano = INT64_MAX / 1'000'000'000;
   const std::int64_t whole = quantity.Value();
@@ -279,7 +289,8 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
   const bool admitted = next->admitted;
   bool may_help = false;
   if (held != nullptr && held->cluster_queue == queue) {
-    may_help = held->object->status.reclaimable_pods != next->object->status.reclaimable_pods;
+    may_help = held->object->status.reclaimable_pods != next->object->status.reclaimable_pods ||
+               PriorityChanged(record(id).info, info);
     CountAdmitted(*held, -1);
     CountAdmitted(*next, 1);
     state_.Update(id, [&next](Reservation& changed) { changed = std::move(*next); });
@@ -346,9 +357,10 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
     }
     Record& decided = record(decision.workload);
     KeepScan(decided, decision);
-    const auto scan = decision.assignment.scan.HasPendingFlavors()
-                          ? queue::QueueSet::Scan::kPendingFlavors
-                          : queue::QueueSet::Scan::kDone;
+    const bool tried =
+        decision.outcome != Outcome::kNotNominated || !config_.own_rules.park_heads_not_tried;
+    const auto scan = tried && decided.scan != nullptr ? queue::QueueSet::Scan::kPendingFlavors
+                                                       : queue::QueueSet::Scan::kDone;
     queue::QueueSet::RequeueResult put = queues_.Requeue(
         {decision.workload, decision.cluster_queue}, decision.requeue_reason, scan, now, listing);
     decision.to = put.to;

@@ -1,6 +1,8 @@
 #include "queue/workload_info.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "api/condition.h"
 #include "api/labels.h"
@@ -100,20 +102,35 @@ bool HasPrefix(std::string_view text, const std::vector<std::string>& prefixes) 
   });
 }
 
-// Amount of `input` times a factor given as a quantity, in the unit of `output`; never below 0.
-api::Amount Transform(std::string_view input, api::Amount amount, const api::Quantity& factor,
-                      std::string_view output) {
-  __extension__ using Wide = __int128;
-  Wide product = static_cast<Wide>(amount) * factor.MilliValue();  // milli of the factor
-  if (output == "cpu") product *= 1000;
-  const Wide divisor = input == "cpu" ? 1'000'000 : 1'000;
-  const Wide rounded = product <= 0 ? 0 : (product + divisor - 1) / divisor;
-  return rounded > INT64_MAX ? INT64_MAX : static_cast<api::Amount>(rounded);
+__extension__ using Wide = __int128;
+
+// Whole units, rounded up: transformations work on these, whatever the resource's own unit is.
+api::Amount WholeUnits(std::string_view resource, api::Amount amount) {
+  return resource == "cpu" ? amount / 1000 + (amount % 1000 > 0 ? 1 : 0) : amount;
 }
 
+// In billionths; what does not fit there has no digits behind the milli anyway.
+Wide InNano(const api::Quantity& factor) {
+  constexpr std::int64_t kMostInNano = INT64_MAX / 1'000'000'000;
+  const std::int64_t whole = factor.Value();
+  if (whole > -kMostInNano && whole < kMostInNano) return factor.NanoValue();
+  return static_cast<Wide>(factor.MilliValue()) * 1'000'000;
+}
+
+// In the unit of `resource`, rounded up, never below 0.
+api::Amount FromNano(std::string_view resource, Wide nano) {
+  const Wide unit = resource == "cpu" ? 1'000'000 : 1'000'000'000;
+  const Wide amount = nano <= 0 ? 0 : nano / unit + (nano % unit > 0 ? 1 : 0);
+  return amount > INT64_MAX ? INT64_MAX : static_cast<api::Amount>(amount);
+}
+
+// Source: Kueue pkg/workload (applyResourceTransformations). There what is retained replaces, and
+// is replaced by, what other transformations give of the same resource, as chance has it; here they
+// add up.
 api::ResourceAmounts Transformed(const api::ResourceAmounts& requests,
                                  const std::vector<ResourceTransformation>& transformations) {
   api::ResourceAmounts result;
+  std::map<std::string, Wide> made;  // in billionths
   for (const auto& [resource, amount] : requests) {
     const auto found = std::find_if(transformations.begin(), transformations.end(),
                                     [&name = resource](const auto& t) { return t.input == name; });
@@ -121,19 +138,21 @@ api::ResourceAmounts Transformed(const api::ResourceAmounts& requests,
       result[resource] = api::AddAmounts(result[resource], amount);
       continue;
     }
-    api::Amount times = 1;
-    if (!found->multiply_by.empty()) {
-      const auto by = requests.find(found->multiply_by);
-      times = by == requests.end() ? 1 : by->second;
+    api::Amount input = amount;
+    if (const auto by = requests.find(found->multiply_by); by != requests.end()) {
+      input = api::MultiplyAmounts(amount, WholeUnits(by->first, by->second));
     }
     for (const auto& [output, factor] : found->outputs) {
-      const api::Amount more =
-          api::MultiplyAmounts(Transform(resource, amount, factor, output), times);
-      result[output] = api::AddAmounts(result[output], more);
+      Wide& sum = made[output];
+      const Wide more = WholeUnits(resource, input) * InNano(factor);
+      if (__builtin_add_overflow(sum, more, &sum)) sum = static_cast<Wide>(INT64_MAX) * INT64_MAX;
     }
     if (found->strategy == ResourceTransformation::Strategy::kRetain) {
-      result[resource] = api::AddAmounts(result[resource], amount);
+      result[resource] = api::AddAmounts(result[resource], input);
     }
+  }
+  for (const auto& [output, nano] : made) {
+    result[output] = api::AddAmounts(result[output], FromNano(output, nano));
   }
   return result;
 }

@@ -102,14 +102,15 @@ void Planner::Finished() {
   Say(PlannedEvent::Type::kNormal, "Deleted", "Deleted finished workload due to elapsed retention");
 }
 
+// An eviction that is under way keeps its reason, unless there is a cause to name.
 void Planner::Deactivated() {
   const Condition* evicted = FindCondition(status_.conditions, api::kEvicted);
-  const bool told = evicted != nullptr && evicted->status == api::ConditionStatus::kTrue &&
-                    evicted->reason.starts_with(api::kDeactivated);
-  if (!told) {
+  const bool is_evicted = evicted != nullptr && evicted->status == api::ConditionStatus::kTrue;
+  const bool has_cause = IsTrue(status_.conditions, api::kDeactivationTarget);
+  if (!is_evicted || (has_cause && !evicted->reason.starts_with(api::kDeactivated))) {
     Eviction eviction{api::kDeactivated, "The workload is deactivated", ""};
-    const Condition* target = FindCondition(status_.conditions, api::kDeactivationTarget);
-    if (target != nullptr && target->status == api::ConditionStatus::kTrue) {
+    if (has_cause) {
+      const Condition* target = FindCondition(status_.conditions, api::kDeactivationTarget);
       eviction.cause = target->reason;
       eviction.reason += "DueTo" + target->reason;
       eviction.message += " due to " + target->message;
@@ -122,10 +123,14 @@ void Planner::Deactivated() {
   }
   changed_ |= RemoveStatusCondition(status_, api::kDeactivationTarget);
   if (IsTrue(status_.conditions, api::kQuotaReserved)) return;
-  const Condition* now_evicted = FindCondition(status_.conditions, api::kEvicted);
-  const std::string reason = now_evicted->reason;
-  const std::string message = now_evicted->message;
-  Set(api::kRequeued, api::ConditionStatus::kFalse, reason, message);
+  const Condition* last = FindCondition(status_.conditions, api::kEvicted);
+  const std::string reason = last->reason;
+  std::string message = last->message;
+  if (reason.starts_with(api::kDeactivated)) {
+    Set(api::kRequeued, api::ConditionStatus::kFalse, reason, message);
+  } else {
+    message = "The workload is deactivated";
+  }
   changed_ |= SetUnadmitted(status_, api::kDeactivated, message, workload_.meta.generation, now_) !=
               Difference::kNone;
 }
@@ -166,7 +171,9 @@ bool Planner::FollowRetries() {
   }
   if (delay_seconds > 0) {
     if (!status_.requeue_state) status_.requeue_state.emplace();
-    status_.requeue_state->requeue_at = CutToSeconds(now_ + std::chrono::seconds(delay_seconds));
+    const WallTime due = CutToSeconds(now_ + std::chrono::seconds(delay_seconds));
+    std::optional<WallTime>& requeue_at = status_.requeue_state->requeue_at;
+    requeue_at = std::max(due, requeue_at.value_or(due));  // a longer wait stays
   }
   EvictNow({api::kAdmissionCheckReason, "Evicted due to " + retry, ""});
   return true;
@@ -305,6 +312,9 @@ void Planner::ComeBack() {
   };
   if (reason.starts_with(api::kDeactivated)) {
     release(api::kReactivated, "The workload was reactivated");
+    if (reason == std::string(api::kDeactivated) + "DueTo" + api::kMaximumExecutionTimeExceeded) {
+      status_.accumulated_past_execution_time_seconds = 0;  // who starts it again means it to run
+    }
     if (std::exchange(status_.requeue_state, std::nullopt)) changed_ = true;
     return;
   }

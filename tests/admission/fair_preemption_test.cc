@@ -143,6 +143,31 @@ TEST(FairPreemptionTest, WeightsCount) {
   }
 }
 
+// Kueue's nextTarget orders queues of equal shares as it orders candidates: who has been told to
+// stop goes first, even of the preemptor's own queue. With p, a uses 4 of 8 memory and b 4 of 8
+// GPUs; of GPUs a stays within its own, so that it may take anything of b's.
+TEST(FairPreemptionTest, BetweenEqualSharesWhoStopsAlreadyGoesFirst) {
+  for (const bool stops : {false, true}) {
+    SchedulerConfig config;
+    config.fair_sharing.emplace();
+    api::ClusterQueue a = MakeQueue("a", "c", {{"f", {{"gpu", 4}, {"memory", 0}}}});
+    a.spec.preemption.reclaim_within_cohort = api::PreemptionPolicy::kAny;
+    a.spec.preemption.within_cluster_queue = api::PreemptionPolicy::kLowerPriority;
+    TableWorld world({"f"},
+                     {a, MakeQueue("b", "c", {{"f", {{"gpu", 0}, {"memory", 0}}}}),
+                      MakeQueue("lender", "c", {{"f", {{"gpu", 4}, {"memory", 8}}}})},
+                     config);
+    world.Apply(MakeJob("own", "a", 1, {{"gpu", 2}, {"memory", 2}}, -1));
+    world.Apply(MakeJob("other", "b", 1, {{"gpu", 4}}));
+    world.Apply(MakeJob("rest", "lender", 1, {{"gpu", 2}}));
+    world.AdmitAll();
+    if (stops) world.SetActive(support::KeyOf("own"), false);
+    world.Apply(MakeJob("p", "a", 1, {{"gpu", 2}, {"memory", 2}}));
+    world.Cycle();
+    EXPECT_EQ(world.VictimsOf("p"), stops ? "own(InClusterQueue)" : "other(InCohortReclamation)");
+  }
+}
+
 // root ── left ── a, l       The shares that count are those below the lowest common ancestor:
 //      └─ right ── r         of left against right for r, of a against l for l.
 TEST(FairPreemptionTest, SharesAreComparedBelowTheCommonAncestor) {

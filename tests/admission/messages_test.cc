@@ -178,6 +178,35 @@ TEST(MessagesTest, FlavorsThatWereConsidered) {
   EXPECT_EQ(QuotaReservedMessage("a"), "Quota reserved in ClusterQueue a");
 }
 
+// Kueue's SliceRequests are walked by the hash of the name: memory, then GPUs, then cpu.
+TEST(MessagesTest, TheFirstResourceThatCannotBeHadIsTheOneToldOf) {
+  TableWorld world({"f", "g"}, {MakeQueue("a", "", {{"f", {{"cpu", 1}}}})});
+  api::ClusterQueue queue = MakeQueue("a", "", {{"f", {{"cpu", 1}}}});
+  queue.spec.resource_groups.push_back(support::MakeGroup({{"g", {{"nvidia.com/gpu", 1}}}}));
+  world.Apply(queue);
+  world.Apply(MakeJob("w", "a", 1, {{"cpu", 2}, {"nvidia.com/gpu", 2}}));
+  EXPECT_EQ(world.Cycle(), "w NoFit");
+  EXPECT_EQ(world.MessageOf("w"),
+            std::string(kAll) +
+                "insufficient quota for nvidia.com/gpu in flavor g, previously considered podsets "
+                "requests (0) + current podset request (2) > maximum capacity (1)");
+}
+
+// Kueue's toAPI gives every resource that has a flavor a number.
+TEST(MessagesTest, ALeaderThatAsksForNothingUsesNothing) {
+  Vocabulary vocabulary;
+  Decision decision;
+  PodSetDecision& leader = decision.assignment.pod_sets.emplace_back();
+  leader.name = "leader";
+  leader.count = 1;
+  FlavorChoice& choice = leader.flavors.emplace_back();
+  choice.resource = vocabulary.resources.Intern("gpu");
+  choice.flavor = vocabulary.flavors.Intern("f");
+  const api::Admission admission = AdmissionOf(decision, vocabulary, "a");
+  EXPECT_EQ(admission.pod_set_assignments.at(0).flavors.at("gpu"), "f");
+  EXPECT_EQ(admission.pod_set_assignments.at(0).resource_usage.at("gpu"), 0);
+}
+
 TEST(MessagesTest, EventsAreCutAsKueueCutsThem) {
   EXPECT_EQ(TruncateEventMessage(std::string(1024, 'x')), std::string(1024, 'x'));
   EXPECT_EQ(TruncateEventMessage(std::string(1025, 'x')), std::string(1020, 'x') + " ...");

@@ -75,6 +75,19 @@ TEST(PartialAdmissionTest, AdmittedWithFewerPods) {
   EXPECT_EQ(world.Cycle(), "v NoFit");
 }
 
+// Kueue's ScaledTo leaves a pod set alone that has no pods left to count: only the other shrinks.
+TEST(PartialAdmissionTest, PodsGivenBackAreNotAskedForAgain) {
+  TableWorld world({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 4}}}})});
+  api::Workload job = Shrinkable("w", 8, 3);
+  job.spec.pod_sets.push_back(support::MakePodSet("done", 2, {{"gpu", 1}}));
+  job.status.reclaimable_pods = {{"done", 2}};
+  world.Apply(job);
+  EXPECT_EQ(world.Cycle(), "w Admitted");
+  const auto& assigned = world.Find(support::KeyOf("w"))->status.admission->pod_set_assignments;
+  EXPECT_EQ(assigned[0].count, 4);
+  EXPECT_EQ(assigned[1].count, 0);
+}
+
 TEST(PartialAdmissionTest, TheGateTurnsItOff) {
   SchedulerConfig config;
   config.gates.partial_admission = false;

@@ -95,6 +95,46 @@ TEST(WakeUpsTest, WhatWorkloadsDo) {
   for (const Row& row : rows) Check(row);
 }
 
+// Kueue's PriorityChanged: of its own classes, not of any other priority.
+TEST(WakeUpsTest, AClassThatGetsAnotherPriorityWakes) {
+  for (const char* kind : {"WorkloadPriorityClass", "PriorityClass"}) {
+    TableWorld world({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 4}}}})});
+    api::Workload running = MakeJob("running", "a", 1, {{"gpu", 4}});
+    running.spec.priority_class_ref = {"kueue.x-k8s.io", kind, "high"};
+    world.Apply(running);
+    ASSERT_EQ(world.AdmitAll(), "running");
+    world.Apply(MakeJob("pa", "a", 1, {{"gpu", 4}}));
+    while (world.HasHeads()) world.Cycle();
+    world.WakeUp();
+    while (world.HasHeads()) world.Cycle();
+    ASSERT_EQ(Woken(world), "");
+    world.SetPriority(KeyOf("running"), -1);
+    world.WakeUp();
+    EXPECT_EQ(Woken(world), std::string(kind) == "PriorityClass" ? "" : "pa");
+  }
+}
+
+// "main" fits flavor f, "rest" nothing: the scan of the first stops at f, and the next attempt is
+// to go on there. Then the queue takes the namespace no more.
+TEST(WakeUpsTest, AHeadThatMayNotBeTriedIsParkedWhereverItsScanStopped) {
+  for (const bool park : {true, false}) {
+    SchedulerConfig config;
+    config.own_rules.park_heads_not_tried = park;
+    api::ClusterQueue queue = MakeQueue("a", "", {{"f", {{"gpu", 4}}}, {"g", {{"gpu", 4}}}});
+    TableWorld world({"f", "g"}, {queue}, config);
+    api::Workload job = MakeJob("w", "a", 1, {{"gpu", 1}});
+    job.spec.pod_sets.push_back(support::MakePodSet("rest", 1, {{"gpu", 9}}));
+    world.Apply(job);
+    ASSERT_EQ(world.Cycle(), "w NoFit");
+    ASSERT_EQ(world.Of("w").to, queue::Destination::kActive);
+    queue.spec.namespace_selector.reset();
+    world.Apply(queue);
+    ASSERT_EQ(world.Cycle(), "w NotNominated");
+    EXPECT_EQ(world.Of("w").to,
+              park ? queue::Destination::kInadmissible : queue::Destination::kActive);
+  }
+}
+
 TEST(WakeUpsTest, WhatBecomesOfOtherObjects) {
   const Row rows[] = {
       {"more quota", [](TableWorld& w) { w.Apply(Quota("a", "c", "f", 5)); }, "pa pb"},

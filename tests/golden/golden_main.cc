@@ -34,7 +34,8 @@ struct Options {
                                 .quota_until_victims_stop = false,
                                 .wake_the_tree_left = false,
                                 .hold_until_stopped = false,
-                                .hear_late_answers = false};
+                                .hear_late_answers = false,
+                                .park_heads_not_tried = false};
   std::string story;
 };
 

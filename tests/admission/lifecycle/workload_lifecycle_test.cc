@@ -217,6 +217,26 @@ TEST_F(LifecycleTest, DeactivatedAndReactivatedByHand) {
   EXPECT_TRUE(AtRest());
 }
 
+// Kueue's WorkloadReconciler evicts nobody twice.
+TEST_F(LifecycleTest, DeactivatedWhileItStopsForAnotherReason) {
+  Reserve();
+  situation_.cluster_queue.stop_policy = api::StopPolicy::kHoldAndDrain;
+  EXPECT_THAT(Step(), ElementsAre("EvictedDueToClusterQueueStopped"));
+  workload_.spec.active = false;
+  EXPECT_THAT(Step(), IsEmpty());
+  EXPECT_EQ(ReasonOf(api::kEvicted), "ClusterQueueStopped");
+  Release();
+  Step();
+  EXPECT_EQ(ReasonOf(api::kQuotaReserved), "Deactivated");
+  EXPECT_TRUE(AtRest());
+  workload_.spec.active = true;
+  Step();
+  EXPECT_TRUE(IsFalse(workload_.status.conditions, api::kRequeued)) << "the queue is stopped";
+  situation_.cluster_queue.stop_policy = api::StopPolicy::kNone;
+  Step();
+  EXPECT_TRUE(IsTrue(workload_.status.conditions, api::kRequeued));
+}
+
 TEST_F(LifecycleTest, HoldDropsReservationsAndSparesWhatRuns) {
   situation_.cluster_queue.stop_policy = api::StopPolicy::kHold;
   Reserve();
@@ -285,6 +305,13 @@ TEST_F(LifecycleTest, ExecutionTimeAddsUpOverAdmissions) {
   EXPECT_EQ(ReasonOf(api::kEvicted), "DeactivatedDueToMaximumExecutionTimeExceeded");
   EXPECT_EQ(MessageOf(api::kEvicted),
             "The workload is deactivated due to exceeding the maximum execution time");
+  Release();
+  workload_.status.accumulated_past_execution_time_seconds = 100;
+  Step();
+  workload_.spec.active = true;
+  Step();
+  EXPECT_EQ(ReasonOf(api::kRequeued), "Reactivated");
+  EXPECT_EQ(workload_.status.accumulated_past_execution_time_seconds, 0) << "it starts anew";
 }
 
 TEST_F(LifecycleTest, PodsThatAreNotReadyInTimeBackOffAndGiveUp) {
