@@ -122,7 +122,13 @@ void Scheduler::RequestLeft(const std::optional<WakeTarget>& before,
 void Scheduler::ForgetClusterQueue(const std::string& name) {
   Request(state_.RemoveClusterQueue(name));
 }
+// They leave their queue; if they come back, they start anew.
+void Scheduler::ForgetScans(const api::ObjectKey& local_queue) {
+  for (const WorkloadId id : queues_.MembersOf(local_queue)) record(id).scan.reset();
+}
+
 void Scheduler::ApplyLocalQueue(const api::LocalQueue& object) {
+  if (object.stop_policy != api::StopPolicy::kNone) ForgetScans(object.meta.key());
   queues_.SetLocalQueue(object.meta.key(), object.cluster_queue, object.stop_policy);
   if (!ledger_) return;
   ledger_->SetWeight(object.meta.key(), static_cast<double>(object.fair_weight_nano) * 1e-9);
@@ -136,6 +142,7 @@ void Scheduler::ApplyLocalQueue(const api::LocalQueue& object) {
   UsageChanged(object.meta.key());
 }
 void Scheduler::ForgetLocalQueue(const api::ObjectKey& key) {
+  ForgetScans(key);
   queues_.RemoveLocalQueue(key);
   if (ledger_) ledger_->Forget(key);
 }

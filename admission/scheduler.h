@@ -165,6 +165,7 @@ class Scheduler {
   void TakePenaltyBack(Record& released);
   void UsageChanged(const api::ObjectKey& local_queue);
 
+  void ForgetScans(const api::ObjectKey& local_queue);
   const ScanState* CurrentScan(const Record& asked, ClusterQueueId queue) const;
   void KeepScan(Record& kept, const Decision& decision);
 

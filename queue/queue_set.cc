@@ -156,6 +156,10 @@ std::int64_t QueueSet::PendingInLocalQueue(const api::ObjectKey& key) const {
   return asked.present ? static_cast<std::int64_t>(asked.members.size()) : 0;
 }
 
+const std::vector<WorkloadId>& QueueSet::MembersOf(const api::ObjectKey& local_queue) {
+  return local_queues_[static_cast<std::size_t>(LocalQueueNumber(local_queue))].members;
+}
+
 void QueueSet::SetNamespace(const std::string& name, const api::StringMap& labels) {
   const auto number = static_cast<std::size_t>(namespace_names_.Intern(name));
   if (number >= namespaces_.size()) namespaces_.resize(number + 1);

@@ -81,6 +81,8 @@ class QueueSet {
   // Where workloads of the LocalQueue go now: nullopt too where it is stopped.
   std::optional<ClusterQueueId> RouteOf(const api::ObjectKey& local_queue) const;
   std::int64_t PendingInLocalQueue(const api::ObjectKey& key) const;  // waiting inside its queue
+  // All that name it, whether it exists or not; in no order.
+  const std::vector<WorkloadId>& MembersOf(const api::ObjectKey& local_queue);
 
   void SetNamespace(const std::string& name, const api::StringMap& labels);
   void RemoveNamespace(const std::string& name);

@@ -135,6 +135,23 @@ TEST(WakeUpsTest, AHeadThatMayNotBeTriedIsParkedWhereverItsScanStopped) {
   }
 }
 
+// The same story; the LocalQueue is stopped for a while. Kueue's AddLocalQueue makes everything
+// anew: nothing is known of earlier attempts.
+TEST(WakeUpsTest, WhoComesBackThroughItsLocalQueueStartsAtTheFirstFlavor) {
+  TableWorld world({"f", "g"}, {MakeQueue("a", "", {{"f", {{"gpu", 4}}}, {"g", {{"gpu", 4}}}})});
+  api::Workload job = MakeJob("w", "a", 1, {{"gpu", 1}});
+  job.spec.pod_sets.push_back(support::MakePodSet("rest", 1, {{"gpu", 9}}));
+  world.Apply(job);
+  ASSERT_EQ(world.Cycle(), "w NoFit");
+  ASSERT_EQ(world.FlavorFor("w", "gpu"), "f");
+  world.Apply(MakeLocalQueue("a", "a", api::StopPolicy::kHold));
+  world.Apply(MakeLocalQueue("a", "a"));
+  EXPECT_EQ(world.Cycle(), "w NoFit");
+  EXPECT_EQ(world.FlavorFor("w", "gpu"), "f");
+  EXPECT_EQ(world.Cycle(), "w NoFit");
+  EXPECT_EQ(world.FlavorFor("w", "gpu"), "g");
+}
+
 TEST(WakeUpsTest, WhatBecomesOfOtherObjects) {
   const Row rows[] = {
       {"more quota", [](TableWorld& w) { w.Apply(Quota("a", "c", "f", 5)); }, "pa pb"},
