@@ -6,6 +6,7 @@
 #include "api/labels.h"
 #include "api/quantity.h"
 #include "api/reasons.h"
+#include "base/concat.h"
 #include "base/strings.h"
 
 namespace berth::admission {
@@ -76,31 +77,31 @@ std::string PendingReason(const Decision& decision) {
 }
 
 std::string ObstacleMessage(const Obstacle& obstacle, const Vocabulary& vocabulary) {
-  const std::string& resource =
-      obstacle.resource < 0 ? std::string() : vocabulary.resources[obstacle.resource];
-  const std::string& flavor =
-      obstacle.flavor < 0 ? std::string() : vocabulary.flavors[obstacle.flavor];
+  std::string_view resource;
+  std::string_view flavor;
+  if (obstacle.resource >= 0) resource = vocabulary.resources[obstacle.resource];
+  if (obstacle.flavor >= 0) flavor = vocabulary.flavors[obstacle.flavor];
   const auto amount = [&resource](Amount value) { return api::FormatAmount(resource, value); };
   switch (obstacle.kind) {
     case Obstacle::Kind::kResourceUnavailable:
-      return "resource " + resource + " unavailable in ClusterQueue";
-    case Obstacle::Kind::kFlavorNotFound: return "flavor " + flavor + " not found";
+      return Concat({"resource ", resource, " unavailable in ClusterQueue"});
+    case Obstacle::Kind::kFlavorNotFound: return Concat({"flavor ", flavor, " not found"});
     case Obstacle::Kind::kUntoleratedTaint:
-      return "untolerated taint {" + obstacle.taint->key + " " + obstacle.taint->value + " " +
-             obstacle.taint->effect + " <nil>} in flavor " + flavor;
+      return Concat({"untolerated taint {", obstacle.taint->key, " ", obstacle.taint->value, " ",
+                     obstacle.taint->effect, " <nil>} in flavor ", flavor});
     case Obstacle::Kind::kAffinityMismatch:
-      return "flavor " + flavor + " doesn't match node affinity";
+      return Concat({"flavor ", flavor, " doesn't match node affinity"});
     case Obstacle::Kind::kExceedsMaximum:
-      return "insufficient quota for " + resource + " in flavor " + flavor +
-             ", previously considered podsets requests (" + amount(obstacle.assumed) +
-             ") + current podset request (" + amount(obstacle.requested) +
-             ") > maximum capacity (" + amount(obstacle.limit) + ")";
+      return Concat({"insufficient quota for ", resource, " in flavor ", flavor,
+                     ", previously considered podsets requests (", amount(obstacle.assumed),
+                     ") + current podset request (", amount(obstacle.requested),
+                     ") > maximum capacity (", amount(obstacle.limit), ")"});
     case Obstacle::Kind::kInsufficientQuota:
-      return "insufficient unused quota for " + resource + " in flavor " + flavor + ", " +
-             amount(obstacle.missing()) + " more needed";
+      return Concat({"insufficient unused quota for ", resource, " in flavor ", flavor, ", ",
+                     amount(obstacle.missing()), " more needed"});
     case Obstacle::Kind::kNotNominated:
-      return "skipping flavor " + flavor +
-             " as it is not found in the nomination mapping for resource " + resource;
+      return Concat({"skipping flavor ", flavor,
+                     " as it is not found in the nomination mapping for resource ", resource});
     case Obstacle::Kind::kTopology:
     case Obstacle::Kind::kTopologyError: return obstacle.text;
   }
@@ -128,8 +129,12 @@ std::string AssignmentMessage(const Assignment& assignment, const Vocabulary& vo
     }
     if (texts.empty()) continue;
     std::sort(texts.begin(), texts.end());
-    message += (message.empty() ? "" : "; ");
-    message += "couldn't assign flavors to pod set " + pod_set.name + ": " + Join(texts, ", ");
+    const std::string_view gap = message.empty() ? "" : "; ";
+    message += Concat({gap, "couldn't assign flavors to pod set ", pod_set.name, ": "});
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (i > 0) message += ", ";
+      message += texts[i];
+    }
   }
   return message;
 }
@@ -159,8 +164,9 @@ std::string PendingMessage(const Decision& decision, const Vocabulary& vocabular
   }
   std::string message = AssignmentMessage(decision.assignment, vocabulary);
   if (decision.outcome == Outcome::kPreempting) {
-    message +=
-        ". Pending the preemption of " + std::to_string(decision.victims.size()) + " workload(s)";
+    message += ". Pending the preemption of ";
+    message += std::to_string(decision.victims.size());
+    message += " workload(s)";
   }
   return message;
 }
@@ -195,11 +201,13 @@ std::string ConsideredFlavors(const Assignment& assignment, const Vocabulary& vo
 std::string PreemptedMessage(const api::Workload& preemptor, PreemptionReason reason,
                              const std::string& preemptor_path, const std::string& victim_path) {
   const std::string* job = api::FindValue(preemptor.meta.labels, api::kJobUidLabel);
-  const std::string uid = preemptor.meta.uid.empty() ? "UNKNOWN" : preemptor.meta.uid;
-  return "Preempted to accommodate a workload (UID: " + uid +
-         ", JobUID: " + (job == nullptr || job->empty() ? "UNKNOWN" : *job) + ") due to " +
-         HumanReadable(reason) + "; preemptor path: " + preemptor_path +
-         "; preemptee path: " + victim_path;
+  const auto or_unknown = [](std::string_view text) {
+    return text.empty() ? std::string_view("UNKNOWN") : text;
+  };
+  return Concat({"Preempted to accommodate a workload (UID: ", or_unknown(preemptor.meta.uid),
+                 ", JobUID: ", or_unknown(job == nullptr ? "" : std::string_view(*job)),
+                 ") due to ", HumanReadable(reason), "; preemptor path: ", preemptor_path,
+                 "; preemptee path: ", victim_path});
 }
 
 api::Admission AdmissionOf(const Decision& decision, const Vocabulary& vocabulary,

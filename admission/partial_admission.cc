@@ -4,7 +4,7 @@ namespace berth::admission {
 
 bool LargestReducedCounts(const api::Workload& workload,
                           const std::function<bool(const std::vector<std::int32_t>&)>& fits) {
-  const std::vector<api::PodSet>& pod_sets = workload.spec.pod_sets;
+  const SharedList<api::PodSet>& pod_sets = workload.spec.pod_sets;
   std::vector<std::int64_t> slack;
   std::int64_t total = 0;
   for (const api::PodSet& pod_set : pod_sets) {

@@ -23,7 +23,9 @@ bool IsFalse(const std::vector<Condition>& conditions, std::string_view type) {
 }
 
 bool SetCondition(std::vector<Condition>& conditions, Condition condition) {
-  condition.message = std::string(TruncateUtf8(condition.message, kMaxConditionMessageBytes));
+  if (condition.message.size() > kMaxConditionMessageBytes) {
+    condition.message.resize(TruncateUtf8(condition.message, kMaxConditionMessageBytes).size());
+  }
   const auto found = std::find_if(conditions.begin(), conditions.end(),
                                   [&](const Condition& c) { return c.type == condition.type; });
   if (found == conditions.end()) {

@@ -224,7 +224,14 @@ Quantity ToQuantity(std::string_view resource, Amount amount) {
 }
 
 std::string FormatAmount(std::string_view resource, Amount amount) {
-  return ToQuantity(resource, amount).ToString();
+  if (IsMemoryLike(resource)) return ToQuantity(resource, amount).ToString();
+  // The same without the way through 128 bits of nano: messages are full of these.
+  if (amount == 0) return "0";
+  std::size_t index = resource == "cpu" ? 2 : 3;  // of kDecimalSuffixes: milli, whole units
+  for (; index + 1 < kDecimalSuffixes.size() && amount % 1000 == 0; ++index) amount /= 1000;
+  std::string text = std::to_string(amount);
+  text += kDecimalSuffixes[index].text;
+  return text;
 }
 
 }  // namespace berth::api

@@ -11,6 +11,7 @@
 #include "api/object_meta.h"
 #include "api/pod.h"
 #include "api/quantity.h"
+#include "base/shared_list.h"
 
 namespace berth::api {
 
@@ -119,7 +120,7 @@ struct EvictionCount {
 };
 
 struct WorkloadSpec {
-  std::vector<PodSet> pod_sets;
+  SharedList<PodSet> pod_sets;  // copies of a Workload, made to change its status, share them
   std::string queue_name;
   std::optional<PriorityClassRef> priority_class_ref;
   std::optional<std::int32_t> priority;

@@ -104,6 +104,11 @@ bool SyncCheckStates(api::WorkloadStatus& status, const std::vector<std::string>
 bool SyncAdmittedCondition(api::WorkloadStatus& status, std::int64_t generation, WallTime now) {
   if (api::IsTrue(status.conditions, api::kAdmitted)) return false;
   const auto set = [&](ConditionStatus value, const char* reason, const char* message) {
+    const Condition* told = api::FindCondition(status.conditions, api::kAdmitted);
+    if (told != nullptr && told->status == value && told->reason == reason &&
+        told->message == message && told->observed_generation == generation) {
+      return false;  // as nearly always
+    }
     return SetStatusCondition(status, api::kAdmitted, value, reason, message, generation, now);
   };
   if (!api::IsTrue(status.conditions, api::kQuotaReserved)) {

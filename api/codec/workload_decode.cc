@@ -31,7 +31,9 @@ void ReadPodSet(const Reader& in, PodSet& out) {
 }
 
 void ReadSpec(const Reader& in, WorkloadSpec& out) {
-  in.Field("podSets").List(out.pod_sets, ReadPodSet);
+  std::vector<PodSet> pod_sets;
+  in.Field("podSets").List(pod_sets, ReadPodSet);
+  out.pod_sets = std::move(pod_sets);
   in.Field("queueName").Get(out.queue_name);
   const Reader reference = in.Field("priorityClassRef");
   if (reference.present()) {

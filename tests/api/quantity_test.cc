@@ -68,6 +68,17 @@ TEST(Amounts, KnowTheSmallestUnitOfTheirResource) {
   EXPECT_EQ(FormatAmount("nvidia.com/gpu", 8), "8");
 }
 
+TEST(Amounts, AreWrittenAsTheirQuantities) {
+  for (const char* resource : {"cpu", "memory", "hugepages-2Mi", "nvidia.com/gpu"}) {
+    for (const Amount amount :
+         {Amount{0}, Amount{1}, Amount{-1}, Amount{999}, Amount{1000}, Amount{-2500},
+          Amount{5000000}, Amount{1} << 40U, Amount{1000000000000000000}, INT64_MAX, INT64_MIN}) {
+      EXPECT_EQ(FormatAmount(resource, amount), ToQuantity(resource, amount).ToString())
+          << resource << " " << amount;
+    }
+  }
+}
+
 TEST(Amounts, SaturateInsteadOfWrapping) {
   EXPECT_EQ(AddAmounts(INT64_MAX, 1), INT64_MAX);
   EXPECT_EQ(AddAmounts(INT64_MIN, -1), INT64_MIN);

@@ -4,8 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/concat.h"
+
 namespace berth {
 namespace {
+
+TEST(Strings, ConcatPutsAllTogether) {
+  EXPECT_EQ(Concat({}), "");
+  EXPECT_EQ(Concat({"a", "", std::string("bc")}), "abc");
+}
 
 TEST(Strings, SplitKeepsEmptyParts) {
   EXPECT_THAT(Split("a,,b", ','), testing::ElementsAre("a", "", "b"));
