@@ -10,6 +10,7 @@ void PreemptionSearch::Exclude(const Reservation& reservation) {
   if (slot >= is_excluded_.size()) is_excluded_.resize(slot + 1, 0);
   is_excluded_[slot] = 1;
   excluded_.push_back(&reservation);
+  ++exclusions_;
 }
 
 void PreemptionSearch::ExcludeNone() {
@@ -17,6 +18,7 @@ void PreemptionSearch::ExcludeNone() {
     is_excluded_[static_cast<std::size_t>(reservation->workload)] = 0;
   }
   excluded_.clear();
+  ++exclusions_;
 }
 
 bool PreemptionSearch::Contests(const Held& held) const {
@@ -122,16 +124,10 @@ PreemptionTargets PreemptionSearch::Find(const PreemptionRequest& request,
   return found;
 }
 
-api::PreemptionPolicy PreemptionSearch::PolicyFor(ClusterQueueId queue) const {
-  const api::QueuePreemption& preemption = queue_->spec.preemption;
-  return queue == request_->queue ? preemption.within_cluster_queue
-                                  : preemption.reclaim_within_cohort;
-}
-
-PreemptionSearch::Variant PreemptionSearch::Classify(const Held& candidate,
-                                                     const Cursor& cursor) const {
-  if (cursor.queue == request_->queue) return Variant::kWithinQueue;
-  if (cursor.advantage) return Variant::kHierarchicalReclaim;
+PreemptionSearch::Variant PreemptionSearch::Classify(const Candidate& candidate,
+                                                     const Stream& stream) const {
+  if (&stream == &own_) return Variant::kWithinQueue;
+  if (&stream == advantaged_) return Variant::kHierarchicalReclaim;
   const api::QueuePreemption& preemption = queue_->spec.preemption;
   if (preemption.borrow_within_cohort == api::PreemptionPolicy::kNever ||
       candidate.priority >= request_->workload->priority) {
@@ -142,16 +138,16 @@ PreemptionSearch::Variant PreemptionSearch::Classify(const Held& candidate,
                                                       : Variant::kReclaimWhileBorrowing;
 }
 
-void PreemptionSearch::CollectQueue(ClusterQueueId queue, NodeId subtree, bool advantage,
-                                    Stream& stream) {
+void PreemptionSearch::CollectQueue(ClusterQueueId queue, NodeId subtree,
+                                    api::PreemptionPolicy policy, Stream& stream) {
   Cursor cursor;
   cursor.list = &state_.queue(queue).reservations;
-  SpareByPolicy(*cursor.list, PolicyFor(queue));
-  cursor.next = FindCandidate(*cursor.list, 0, PolicyFor(queue));
+  SpareByPolicy(*cursor.list, policy);
+  cursor.next = FindCandidate(*cursor.list, 0, policy);
   if (cursor.done()) return;
   cursor.queue = queue;
   cursor.common_ancestor = subtree;
-  cursor.advantage = advantage;
+  cursor.policy = policy;
   stream.open.push_back(cursor);
 }
 
@@ -167,8 +163,8 @@ const PreemptionSearch::Candidate* PreemptionSearch::CandidateAt(Stream& stream,
     Cursor& first = stream.open.back();
     const Held& held = first.front();
     stream.merged.push_back(
-        {held.reservation, first.common_ancestor, Classify(held, first), held.evicted});
-    first.next = FindCandidate(*first.list, first.next + 1, PolicyFor(first.queue));
+        {held.reservation, first.common_ancestor, first.queue, held.priority, held.evicted});
+    first.next = FindCandidate(*first.list, first.next + 1, first.policy);
     if (first.done()) {
       stream.open.pop_back();
     } else {
@@ -178,19 +174,46 @@ const PreemptionSearch::Candidate* PreemptionSearch::CandidateAt(Stream& stream,
   return &stream.merged[index];
 }
 
-void PreemptionSearch::CollectSubtree(NodeId cohort, NodeId subtree, NodeId skip, bool advantage,
-                                      Stream& stream) {
+void PreemptionSearch::CollectSubtree(NodeId cohort, NodeId subtree, NodeId skip, Stream& stream) {
   for (const NodeId child : state_.tree().children(cohort)) {
-    if (child == skip || child == queue_->node) continue;
+    if (child == skip) continue;
     // Who keeps within its quota has nothing to give back, nor has anybody below.
     if (WithinNominal(child)) continue;
     const ClusterQueueId queue = state_.QueueAt(child);
     if (queue < 0) {
-      CollectSubtree(child, subtree, skip, advantage, stream);
+      CollectSubtree(child, subtree, skip, stream);
     } else if (state_.Usable(queue)) {
-      CollectQueue(queue, subtree, advantage, stream);
+      CollectQueue(queue, subtree, queue_->spec.preemption.reclaim_within_cohort, stream);
     }
   }
+}
+
+PreemptionSearch::Stream* PreemptionSearch::StreamOfCohort() {
+  const QuotaTree& tree = state_.tree();
+  const NodeId cohort = tree.parent(queue_->node);
+  if (queue_->spec.preemption.reclaim_within_cohort != api::PreemptionPolicy::kAny ||
+      ledger_ != nullptr || tree.parent(cohort) != kNoQuotaNode) {
+    return nullptr;
+  }
+  const auto slot = static_cast<std::size_t>(cohort);
+  if (slot >= cohort_streams_.size()) cohort_streams_.resize(slot + 1);
+  SharedStream& shared = cohort_streams_[slot];
+  if (shared.usage_version != tree.version() || shared.exclusions != exclusions_ ||
+      !(shared.contested == request_->contested)) {
+    shared.usage_version = tree.version();
+    shared.exclusions = exclusions_;
+    shared.contested = request_->contested;
+    shared.stream.Clear();
+    CollectSubtree(cohort, cohort, kNoQuotaNode, shared.stream);
+  }
+  return &shared.stream;
+}
+
+bool PreemptionSearch::HasOthers(const Stream& stream) const {
+  return std::any_of(stream.merged.begin(), stream.merged.end(),
+                     [this](const Candidate& candidate) { return !IsOwn(candidate); }) ||
+         std::any_of(stream.open.begin(), stream.open.end(),
+                     [this](const Cursor& cursor) { return cursor.queue != request_->queue; });
 }
 
 void PreemptionSearch::CollectOthers() {
@@ -211,9 +234,13 @@ void PreemptionSearch::CollectOthers() {
     return fits;
   };
   bool advantage = fits_quota(queue_->node);
-  NodeId before = kNoQuotaNode;
+  if (Stream* shared = StreamOfCohort()) {
+    (advantage ? advantaged_ : others_) = shared;
+    return;
+  }
+  NodeId before = queue_->node;
   for (NodeId node = tree.parent(queue_->node); node != kNoQuotaNode; node = tree.parent(node)) {
-    CollectSubtree(node, node, before, advantage, advantage ? hierarchical_ : by_priority_);
+    CollectSubtree(node, node, before, advantage ? hierarchical_ : by_priority_);
     advantage = fits_quota(node) || advantage;
     before = node;
   }
@@ -228,8 +255,11 @@ void PreemptionSearch::CollectClassical() {
   own_.Clear();
   hierarchical_.Clear();
   by_priority_.Clear();
-  if (queue_->spec.preemption.within_cluster_queue != api::PreemptionPolicy::kNever) {
-    CollectQueue(request_->queue, kNoQuotaNode, false, own_);
+  advantaged_ = &hierarchical_;
+  others_ = &by_priority_;
+  const api::PreemptionPolicy within = queue_->spec.preemption.within_cluster_queue;
+  if (within != api::PreemptionPolicy::kNever) {
+    CollectQueue(request_->queue, kNoQuotaNode, within, own_);
   }
   CollectOthers();
   if (ledger_ == nullptr) return;
@@ -241,12 +271,13 @@ void PreemptionSearch::CollectClassical() {
 }
 
 std::optional<SparedCandidate::Cause> PreemptionSearch::WhyInvalid(const Candidate& candidate,
+                                                                   Variant variant,
                                                                    Borrowing borrowing) const {
-  if (candidate.variant == Variant::kWithinQueue) return std::nullopt;
-  if (borrowing == Borrowing::kAllowed && candidate.variant == Variant::kReclaimWithoutBorrowing) {
+  if (variant == Variant::kWithinQueue) return std::nullopt;
+  if (borrowing == Borrowing::kAllowed && variant == Variant::kReclaimWithoutBorrowing) {
     return SparedCandidate::Cause::kNeedsNoBorrowing;
   }
-  NodeId node = state_.queue(candidate.reservation->cluster_queue).node;
+  NodeId node = state_.queue(candidate.queue).node;
   for (; node != candidate.common_ancestor; node = state_.tree().parent(node)) {
     if (WithinNominal(node)) return SparedCandidate::Cause::kQueueWithinNominal;
   }
@@ -254,15 +285,16 @@ std::optional<SparedCandidate::Cause> PreemptionSearch::WhyInvalid(const Candida
 }
 
 // Takes one candidate where the rules allow it; whether the workload fits now.
-bool PreemptionSearch::TryCandidate(const Candidate& candidate, Borrowing borrowing) {
-  if (const auto cause = WhyInvalid(candidate, borrowing)) {
+bool PreemptionSearch::TryCandidate(const Candidate& candidate, Variant variant,
+                                    Borrowing borrowing) {
+  if (const auto cause = WhyInvalid(candidate, variant, borrowing)) {
     Spare(*candidate.reservation, *cause);
     return false;
   }
   Take(*candidate.reservation);
   PreemptionReason reason = PreemptionReason::kInCohortReclamation;
-  if (candidate.variant == Variant::kWithinQueue) reason = PreemptionReason::kInClusterQueue;
-  if (candidate.variant == Variant::kReclaimWhileBorrowing) {
+  if (variant == Variant::kWithinQueue) reason = PreemptionReason::kInClusterQueue;
+  if (variant == Variant::kReclaimWhileBorrowing) {
     reason = PreemptionReason::kInCohortReclaimWhileBorrowing;
   }
   targets_.push_back({candidate.reservation, reason});
@@ -274,19 +306,24 @@ bool PreemptionSearch::TryInOrder(Borrowing borrowing) {
     Stream* stream;
     std::size_t next;
   };
-  Source sources[] = {{&hierarchical_, 0}, {&by_priority_, 0}, {&own_, 0}};
+  Source sources[] = {{advantaged_, 0}, {others_, 0}, {&own_, 0}};
   const bool never_borrows =
       queue_->spec.preemption.borrow_within_cohort == api::PreemptionPolicy::kNever;
   for (const bool evicted : {true, false}) {
     for (Source& source : sources) {
       // Where none of them may be taken, it is enough to name the first.
-      const bool all_invalid = source.stream == &by_priority_ && never_borrows &&
-                               borrowing == Borrowing::kAllowed && !evicted;
+      const bool all_invalid =
+          source.stream == others_ && never_borrows && borrowing == Borrowing::kAllowed && !evicted;
       while (const Candidate* candidate = CandidateAt(*source.stream, source.next)) {
+        if (source.stream != &own_ && IsOwn(*candidate)) {  // in the stream of a cohort
+          ++source.next;
+          continue;
+        }
         if (candidate->evicted != evicted) break;
         if (all_invalid && (spared_ == nullptr || spared_->size() >= kMaxSpared)) break;
         ++source.next;
-        if (TryCandidate(*candidate, borrowing)) return true;
+        const Variant variant = Classify(*candidate, *source.stream);
+        if (TryCandidate(*candidate, variant, borrowing)) return true;
       }
     }
   }
@@ -305,8 +342,8 @@ std::optional<PreemptionTargets> PreemptionSearch::Attempt(Borrowing borrowing) 
 
 PreemptionTargets PreemptionSearch::FindClassical() {
   CollectClassical();
-  const bool none_elsewhere = hierarchical_.empty() && by_priority_.empty();
-  if (none_elsewhere && own_.empty()) return {};
+  const bool none_elsewhere = !HasOthers(*advantaged_) && !HasOthers(*others_);
+  if (none_elsewhere && own_.open.empty() && own_.merged.empty()) return {};
   const bool borrowing_forbidden =
       queue_->spec.preemption.borrow_within_cohort == api::PreemptionPolicy::kNever;
   const bool under_nominal = std::all_of(
@@ -316,7 +353,7 @@ PreemptionTargets PreemptionSearch::FindClassical() {
   SmallVector<Borrowing, 2> attempts = {Borrowing::kAllowed, Borrowing::kForbidden};
   if (none_elsewhere || (borrowing_forbidden && !under_nominal)) {
     attempts = {Borrowing::kAllowed};
-  } else if (borrowing_forbidden && hierarchical_.empty()) {
+  } else if (borrowing_forbidden && !HasOthers(*advantaged_)) {
     attempts = {Borrowing::kForbidden, Borrowing::kAllowed};
   }
   for (const Borrowing borrowing : attempts) {

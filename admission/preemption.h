@@ -87,7 +87,8 @@ class PreemptionSearch {
   struct Candidate {
     const Reservation* reservation = nullptr;
     NodeId common_ancestor = kNoQuotaNode;
-    Variant variant = Variant::kNever;
+    ClusterQueueId queue = -1;
+    std::int64_t priority = 0;
     bool evicted = false;
   };
   // A queue's list of reservations, walked in order past those that are no candidates.
@@ -96,7 +97,7 @@ class PreemptionSearch {
     std::size_t next = 0;  // a candidate, or the end
     ClusterQueueId queue = -1;
     NodeId common_ancestor = kNoQuotaNode;
-    bool advantage = false;
+    api::PreemptionPolicy policy = api::PreemptionPolicy::kNever;
 
     const Held& front() const { return (*list)[next]; }
     bool done() const { return next == list->size(); }
@@ -110,7 +111,15 @@ class PreemptionSearch {
       open.clear();
       merged.clear();
     }
-    bool empty() const { return open.empty() && merged.empty(); }
+  };
+  // What the queues below a root cohort have for a member that may reclaim from any of them is the
+  // same for all such members until usage changes: of a cycle's heads the first one collects it.
+  // Each passes over its own queue's.
+  struct SharedStream {
+    std::uint64_t usage_version = 0;  // of the quota tree
+    std::uint64_t exclusions = 0;
+    SmallVector<FlavorResourceId, 2> contested;
+    Stream stream;
   };
   enum class Borrowing : std::uint8_t { kAllowed, kForbidden };
 
@@ -137,15 +146,19 @@ class PreemptionSearch {
   PreemptionTargets FindClassical();
   void CollectClassical();
   void CollectOthers();
-  void CollectSubtree(NodeId cohort, NodeId subtree, NodeId skip, bool advantage, Stream& stream);
-  void CollectQueue(ClusterQueueId queue, NodeId subtree, bool advantage, Stream& stream);
+  void CollectSubtree(NodeId cohort, NodeId subtree, NodeId skip, Stream& stream);
+  void CollectQueue(ClusterQueueId queue, NodeId subtree, api::PreemptionPolicy policy,
+                    Stream& stream);
+  // Null where the candidates of others are not the same for all members of the queue's cohort.
+  Stream* StreamOfCohort();
+  bool IsOwn(const Candidate& candidate) const { return candidate.queue == request_->queue; }
+  bool HasOthers(const Stream& stream) const;  // candidates of other queues
   // null: there are not so many.
   const Candidate* CandidateAt(Stream& stream, std::size_t index);
-  api::PreemptionPolicy PolicyFor(ClusterQueueId queue) const;
-  Variant Classify(const Held& candidate, const Cursor& cursor) const;
-  std::optional<SparedCandidate::Cause> WhyInvalid(const Candidate& candidate,
+  Variant Classify(const Candidate& candidate, const Stream& stream) const;
+  std::optional<SparedCandidate::Cause> WhyInvalid(const Candidate& candidate, Variant variant,
                                                    Borrowing borrowing) const;
-  bool TryCandidate(const Candidate& candidate, Borrowing borrowing);
+  bool TryCandidate(const Candidate& candidate, Variant variant, Borrowing borrowing);
   bool TryInOrder(Borrowing borrowing);
   std::optional<PreemptionTargets> Attempt(Borrowing borrowing);
 
@@ -193,6 +206,7 @@ class PreemptionSearch {
   const UsageLedger* ledger_ = nullptr;
   std::vector<const Reservation*> excluded_;
   std::vector<std::uint8_t> is_excluded_;  // by WorkloadId
+  std::uint64_t exclusions_ = 0;           // grows with every change of the two
 
   // Of the search under way.
   const PreemptionRequest* request_ = nullptr;
@@ -202,7 +216,11 @@ class PreemptionSearch {
   Stream own_;
   Stream hierarchical_;
   Stream by_priority_;
-  std::vector<QueueCandidates> queues_;  // the first queue_count_ of them
+  // The candidates of other queues: those two, or one of a cohort.
+  Stream* advantaged_ = &hierarchical_;  // the preemptor has an advantage over them
+  Stream* others_ = &by_priority_;
+  std::vector<SharedStream> cohort_streams_;  // by node
+  std::vector<QueueCandidates> queues_;       // the first queue_count_ of them
   std::size_t queue_count_ = 0;
   std::vector<std::int32_t> queue_slots_;  // by node: index in queues_, -1 none
   std::vector<std::uint8_t> pruned_;       // cohorts, by node
