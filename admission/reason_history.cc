@@ -31,17 +31,18 @@ std::uint64_t CauseOf(const Decision& decision) {
 
 void ReasonHistory::Note(std::shared_ptr<const StatedReason> stated, WallTime now) {
   const auto found = std::find_if(reasons_.begin(), reasons_.end(), [&](const PastReason& past) {
-    return past.stated->cause == stated->cause && past.stated->reason == stated->reason;
+    return past.stated->cause() == stated->cause() && past.stated->reason() == stated->reason();
   });
-  PastReason noted{std::move(stated), now, now, 1};
   if (found != reasons_.end()) {
-    noted.first = found->first;
-    noted.count = found->count + 1;
-    reasons_.erase(found);
-  } else if (reasons_.size() == kCapacity) {
-    reasons_.erase(reasons_.begin());
+    std::rotate(found, found + 1, reasons_.end());
+    PastReason& latest = reasons_.back();
+    latest.stated = std::move(stated);
+    latest.last = now;
+    ++latest.count;
+    return;
   }
-  reasons_.push_back(std::move(noted));
+  if (reasons_.size() == kCapacity) reasons_.erase(reasons_.begin());
+  reasons_.push_back({std::move(stated), now, now, 1});
 }
 
 void ReasonHistory::Restore(PastReason past) {

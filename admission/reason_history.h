@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "admission/decision.h"
@@ -18,10 +19,33 @@
 
 namespace berth::admission {
 
-struct StatedReason {
-  std::string reason;  // of QuotaReserved=False
-  std::string message;
-  std::uint64_t cause = 0;
+// Many are stated that nobody reads: the text is made when it is asked for.
+class StatedReason {
+ public:
+  StatedReason(std::string reason, std::uint64_t cause)
+      : reason_(std::move(reason)), cause_(cause) {}
+  StatedReason(const StatedReason&) = delete;
+  StatedReason& operator=(const StatedReason&) = delete;
+  virtual ~StatedReason() = default;
+
+  const std::string& reason() const { return reason_; }  // of QuotaReserved=False
+  std::uint64_t cause() const { return cause_; }
+  virtual std::string message() const = 0;
+
+ private:
+  std::string reason_;
+  std::uint64_t cause_;
+};
+
+// One whose text is known, such as from before a restart.
+class KnownReason final : public StatedReason {
+ public:
+  KnownReason(std::string reason, std::string message, std::uint64_t cause)
+      : StatedReason(std::move(reason), cause), message_(std::move(message)) {}
+  std::string message() const override { return message_; }
+
+ private:
+  std::string message_;
 };
 
 // What stands in the way of a decision's workload, without amounts: obstacles, flavors, resources,

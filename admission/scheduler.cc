@@ -190,6 +190,7 @@ void Scheduler::ForgetWorkload(const api::ObjectKey& key) {
   const WorkloadId id = found->second;
   MakeOutside(id, queue::WorkloadInfo{});
   record(id) = Record{};
+  record(id).forgotten_at = ++forgotten_count_;
   numbers_.erase(found);
   second_passes_.erase(id);
   free_records_.push_back(id);

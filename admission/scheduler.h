@@ -115,6 +115,12 @@ class Scheduler {
     return records_[static_cast<std::size_t>(id)]->info.shape;
   }
   std::vector<api::ObjectKey> Keys(const std::vector<WorkloadId>& ids) const;
+  // Numbers are used again: whether `id`, known when forgotten_count() was `count`, is still the
+  // same workload.
+  std::int64_t forgotten_count() const { return forgotten_count_; }
+  bool IsSameSince(WorkloadId id, std::int64_t count) const {
+    return records_[static_cast<std::size_t>(id)]->forgotten_at <= count;
+  }
   // The share of a queue or cohort, as its status shows it.
   std::int64_t WeightedShareOf(NodeId node);
   // The history of a LocalQueue by which its ClusterQueue orders, sampled if that is due; nullopt:
@@ -129,6 +135,7 @@ class Scheduler {
     queue::WorkloadInfo info;
     std::unique_ptr<ScanState> scan;
     std::unique_ptr<Spending> penalty;  // put on its LocalQueue, not settled yet
+    std::int64_t forgotten_at = 0;      // the number's last workload, in the count of all
     Phase phase = Phase::kFree;
   };
   struct KeyHash {
@@ -187,6 +194,7 @@ class Scheduler {
   };
   std::map<WorkloadId, SecondPass> second_passes_;
   std::int64_t cycle_ = 0;
+  std::int64_t forgotten_count_ = 0;
   Cycle cycle_runner_;
   // Memory that is used again in each cycle.
   std::vector<queue::Head> heads_;

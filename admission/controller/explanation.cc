@@ -89,7 +89,7 @@ Json TriedJson(const PodSetDecision& pod_set, const Obstacle& obstacle, const De
   tried["available"] = obstacle.limit;
   const QueueState& queue = scheduler.state().queue(decision.cluster_queue);
   const FlavorResourceId quota = FindQuota(queue, obstacle.flavor, obstacle.resource);
-  if (quota >= 0) {
+  if (quota >= 0 && queue.present) {
     const QuotaTree& tree = scheduler.state().tree();
     tried["nominal"] = tree.Nominal(queue.node, quota);
     tried["limit"] = BindingLimit(obstacle, queue, scheduler.state(), quota, resource);

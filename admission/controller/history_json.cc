@@ -31,9 +31,9 @@ std::string WithHistory(const std::string& explanation, const ReasonHistory& his
   if (!history.IsStory()) return explanation;
   Json items = Json::array();
   for (const PastReason& past : history.reasons()) {
-    items.push_back({{"reason", past.stated->reason},
-                     {"message", TruncateUtf8(past.stated->message, kMaxMessageBytes)},
-                     {"cause", Hex(past.stated->cause)},
+    items.push_back({{"reason", past.stated->reason()},
+                     {"message", TruncateUtf8(past.stated->message(), kMaxMessageBytes)},
+                     {"cause", Hex(past.stated->cause())},
                      {"first", FormatTime(past.first)},
                      {"last", FormatTime(past.last)},
                      {"count", past.count}});
@@ -49,15 +49,16 @@ void RestoreHistory(const std::string& explanation, ReasonHistory& history) {
   if (!object.is_object() || !object.contains("history") || !object["history"].is_array()) return;
   for (const Json& item : object["history"]) {
     if (!item.is_object()) continue;
-    StatedReason stated{TextAt(item, "reason"), TextAt(item, "message")};
-    const std::string cause = TextAt(item, "cause");
-    std::from_chars(cause.data(), cause.data() + cause.size(), stated.cause, 16);
+    const std::string cause_text = TextAt(item, "cause");
+    std::uint64_t cause = 0;
+    std::from_chars(cause_text.data(), cause_text.data() + cause_text.size(), cause, 16);
     const auto first = ParseTime(TextAt(item, "first"));
     const auto last = ParseTime(TextAt(item, "last"));
     const auto count = item.find("count");
     if (!first || !last || count == item.end() || !count->is_number_integer()) continue;
-    history.Restore({std::make_shared<const StatedReason>(std::move(stated)), *first, *last,
-                     count->get<std::int64_t>()});
+    history.Restore({std::make_shared<const KnownReason>(TextAt(item, "reason"),
+                                                         TextAt(item, "message"), cause),
+                     *first, *last, count->get<std::int64_t>()});
   }
 }
 

@@ -26,6 +26,13 @@ bool Waits(const api::Workload& workload) {
          !api::IsTrue(workload.status.conditions, api::kQuotaReserved);
 }
 
+// As nearly always: nothing to copy, nothing to write.
+bool Says(const api::Workload& workload, const PendingNote& note, const std::string& message) {
+  const api::Condition* told = api::FindCondition(workload.status.conditions, api::kQuotaReserved);
+  return told != nullptr && told->status == api::ConditionStatus::kFalse &&
+         told->reason == note.reason() && told->message == message;
+}
+
 }  // namespace
 
 PendingNotes::PendingNotes(kube::Informer<api::Workload>& workloads, WorkloadWriter& writer,
@@ -62,8 +69,7 @@ void PendingNotes::Remember(const api::ObjectKey& key, Entry& entry) {
 void PendingNotes::Forget(const api::ObjectKey& key) {
   const auto found = notes_.find(key);
   if (found == notes_.end()) return;
-  if (found->second.waiting) std::erase(order_, key);
-  notes_.erase(found);
+  notes_.erase(found);  // Pump passes over it in order_
 }
 
 void PendingNotes::Pump() {
@@ -81,8 +87,7 @@ void PendingNotes::Pump() {
     const api::ObjectKey key = std::move(order_.front());
     order_.pop_front();
     const auto found = notes_.find(key);
-    if (found == notes_.end()) continue;
-    found->second.waiting = false;
+    if (found == notes_.end() || !std::exchange(found->second.waiting, false)) continue;
     Write(key, found->second);
   }
 }
@@ -93,24 +98,26 @@ void PendingNotes::Write(const api::ObjectKey& key, Entry& entry) {
     notes_.erase(key);
     return;
   }
-  api::WorkloadStatus status = workload->status;
-  const Difference difference = SetUnadmitted(status, entry.note->reason, entry.note->message,
-                                              workload->meta.generation, clock_.Now());
-  if (difference == Difference::kNone) {
+  const std::string message = entry.note->message();
+  const auto settle = [&] {
     if (HistoryIsOld(entry)) Annotate(key, entry);
-    return;
-  }
+  };
+  if (Says(*workload, *entry.note, message)) return settle();
+  api::WorkloadStatus status = workload->status;
+  const Difference difference =
+      SetUnadmitted(status, entry.note->reason(), message, workload->meta.generation, clock_.Now());
+  if (difference == Difference::kNone) return settle();
   const Duration since = clock_.SteadyNow() - entry.written_at;
   if (difference == Difference::kMessage && entry.written && since < kMessageInterval) {
     return Later(key, entry, kMessageInterval - since);
   }
-  status.resource_requests = entry.note->resource_requests;
+  status.resource_requests = entry.note->resource_requests();
   entry.writing = true;
   entry.written = true;
   entry.written_at = clock_.SteadyNow();
   ++in_flight_;
-  events_.Record(kube::ReferenceTo(*workload), kube::EventType::kWarning, entry.note->reason,
-                 entry.note->reason, entry.note->message);
+  events_.Record(kube::ReferenceTo(*workload), kube::EventType::kWarning, entry.note->reason(),
+                 entry.note->reason(), message);
   writer_.ApplyStatus(*workload, status, [weak = std::weak_ptr(self_), key](const Status& done) {
     if (const auto self = weak.lock()) (*self)->OnWritten(key, done);
   });
@@ -137,7 +144,7 @@ void PendingNotes::OnWritten(const api::ObjectKey& key, const Status& status) {
 void PendingNotes::Annotate(const api::ObjectKey& key, Entry& entry) {
   entry.told = Attempts(entry.history);
   entry.told_at = clock_.SteadyNow();
-  const std::string explanation = WithHistory(entry.note->explanation, entry.history);
+  const std::string explanation = WithHistory(entry.note->explanation(), entry.history);
   const auto workload = workloads_.Get(key);
   if (workload == nullptr || explanation.empty()) return;
   const std::string* known =

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 
+#include "admission/controller/pending_note.h"
 #include "admission/controller/workload_writer.h"
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "admission/reason_history.h"
@@ -25,11 +26,6 @@
 #include "kube/runtime/events.h"
 
 namespace berth::admission {
-
-struct PendingNote : StatedReason {
-  std::map<std::string, api::ResourceAmounts> resource_requests;  // what each pod set asks
-  std::string explanation;  // JSON for api::kExplanationAnnotation; empty: none
-};
 
 class PendingNotes {
  public:

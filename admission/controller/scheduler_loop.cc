@@ -7,7 +7,7 @@
 
 #include "admission/controller/admission_metrics.h"
 #include "admission/controller/decision_facts.h"
-#include "admission/controller/explanation.h"
+#include "admission/controller/decision_note.h"
 #include "admission/controller/rebased_write.h"
 #include "admission/messages.h"
 #include "api/reasons.h"
@@ -338,19 +338,8 @@ SchedulerLoop::Progress SchedulerLoop::Evict(const Decision& decision, const Vic
   return Progress::kSome;
 }
 
-std::shared_ptr<const PendingNote> SchedulerLoop::NoteFor(const Decision& decision) const {
-  const std::string reason = PendingReason(decision);
-  if (reason.empty()) return nullptr;
-  const Vocabulary& vocabulary = parts_.scheduler.vocabulary();
-  const std::string& queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
-  return std::make_shared<const PendingNote>(
-      PendingNote{{reason, PendingMessage(decision, vocabulary, queue), CauseOf(decision)},
-                  RequestsOf(decision, vocabulary),
-                  ExplanationJson(decision, parts_.scheduler)});
-}
-
 void SchedulerLoop::NotePending(const Decision& decision) {
-  const std::shared_ptr<const PendingNote> note = NoteFor(decision);
+  const std::shared_ptr<const PendingNote> note = DecisionNote::Of(decision, parts_.scheduler);
   if (note == nullptr) return;
   if (decision.to == queue::Destination::kInadmissible) {
     if (parked_shapes_.size() >= kMaxParkedShapes) parked_shapes_.clear();
@@ -390,7 +379,7 @@ void SchedulerLoop::NoteParked(const CycleResult& result) {
     const auto parking = queue ? by_queue.find(*queue) : by_queue.end();
     if (parking == by_queue.end()) continue;
     std::shared_ptr<const PendingNote>& note = parking->second.note;
-    if (note == nullptr) note = NoteFor(*parking->second.decision);
+    if (note == nullptr) note = DecisionNote::Of(*parking->second.decision, parts_.scheduler);
     if (note != nullptr) parts_.notes.Note(key, note);
   }
 }

@@ -84,7 +84,6 @@ class SchedulerLoop {
   void Reserve(const Decision& decision);
   void OnReserved(const Decision& decision, const api::WorkloadStatus& status);
   Progress Evict(const Decision& decision, const Victim& victim);
-  std::shared_ptr<const PendingNote> NoteFor(const Decision& decision) const;
   void NotePending(const Decision& decision);
   void NoteParked(const CycleResult& result);
   void NoteParkedOnArrival(const api::Workload& workload);

@@ -14,7 +14,7 @@ constexpr WallTime kStart{1'767'225'600s};
 
 std::shared_ptr<const StatedReason> Stated(const std::string& reason, std::uint64_t cause,
                                            const std::string& message = "") {
-  return std::make_shared<const StatedReason>(StatedReason{reason, message, cause});
+  return std::make_shared<const KnownReason>(reason, message, cause);
 }
 
 TEST(ReasonHistory, CountsWhatComesAgainAndKeepsItsLatestText) {
@@ -27,7 +27,7 @@ TEST(ReasonHistory, CountsWhatComesAgainAndKeepsItsLatestText) {
   ASSERT_EQ(history.reasons().size(), 2U) << "same cause, other word: another reason";
   EXPECT_TRUE(history.IsStory());
   const PastReason& latest = history.reasons().back();
-  EXPECT_EQ(latest.stated->message, "1 more needed");
+  EXPECT_EQ(latest.stated->message(), "1 more needed");
   EXPECT_EQ(latest.count, 3);
   EXPECT_EQ(latest.first, kStart);
   EXPECT_EQ(latest.last, kStart + 30s);
@@ -38,7 +38,7 @@ TEST(ReasonHistory, IsBounded) {
   ReasonHistory history;
   for (std::uint64_t i = 0; i < 100; ++i) history.Note(Stated("R", i), kStart + 1s * i);
   ASSERT_EQ(history.reasons().size(), ReasonHistory::kCapacity);
-  EXPECT_EQ(history.reasons().front().stated->cause, 100 - ReasonHistory::kCapacity);
+  EXPECT_EQ(history.reasons().front().stated->cause(), 100 - ReasonHistory::kCapacity);
   history.Note(Stated("R", 100 - ReasonHistory::kCapacity), kStart + 200s);
   EXPECT_EQ(history.reasons().back().count, 2) << "the oldest had not gone yet";
 }
@@ -49,7 +49,7 @@ TEST(ReasonHistory, GoesOnAfterARestart) {
   history.Restore({Stated("B", 2), kStart, kStart + 30s, 2});
   history.Note(Stated("A", 1), kStart + 90s);
   ASSERT_EQ(history.reasons().size(), 2U);
-  EXPECT_EQ(history.reasons().front().stated->reason, "B");
+  EXPECT_EQ(history.reasons().front().stated->reason(), "B");
   EXPECT_EQ(history.reasons().back().count, 8);
   EXPECT_EQ(history.reasons().back().first, kStart);
 }

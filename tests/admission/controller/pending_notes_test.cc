@@ -9,6 +9,21 @@
 namespace berth::admission {
 namespace {
 
+class FixedNote : public PendingNote {
+ public:
+  FixedNote(std::string reason, std::string message, std::uint64_t cause, std::string explanation)
+      : PendingNote(std::move(reason), cause),
+        message_(std::move(message)),
+        explanation_(std::move(explanation)) {}
+  std::string message() const override { return message_; }
+  std::map<std::string, api::ResourceAmounts> resource_requests() const override { return {}; }
+  std::string explanation() const override { return explanation_; }
+
+ private:
+  std::string message_;
+  std::string explanation_;
+};
+
 class PendingNotesTest : public AdmissionFixture {
  protected:
   void SetUp() override {
@@ -23,8 +38,7 @@ class PendingNotesTest : public AdmissionFixture {
     return count;
   }
   void Note(const std::string& reason, const std::string& message) {
-    notes_.Note({"team", "w"},
-                std::make_shared<const PendingNote>(PendingNote{{reason, message, 1}, {}, ""}));
+    notes_.Note({"team", "w"}, std::make_shared<const FixedNote>(reason, message, 1, ""));
     executor_.RunFor(100ms);
   }
 
@@ -75,8 +89,7 @@ TEST_F(PendingNotesTest, HowOftenIsToldNowAndThenAndOutlivesARestart) {
   EXPECT_EQ(Writes(), 2U);
   EXPECT_NE(Explanation().find("\"count\":11"), std::string::npos) << Explanation();
   PendingNotes restarted(workloads_, writer_, *events_, clock_, executor_);
-  restarted.Note({"team", "w"}, std::make_shared<const PendingNote>(
-                                    PendingNote{{"ExceedsMaxQuota", "y", 2}, {}, "{}"}));
+  restarted.Note({"team", "w"}, std::make_shared<const FixedNote>("ExceedsMaxQuota", "y", 2, "{}"));
   executor_.RunFor(1s);
   EXPECT_NE(Explanation().find("\"count\":11"), std::string::npos) << Explanation();
   EXPECT_NE(Explanation().find("ExceedsMaxQuota"), std::string::npos) << Explanation();

@@ -90,7 +90,7 @@ std::vector<BenchWorkload> MakeWorkloads(const InputSize& size) {
   constexpr std::array<int, 3> kPodCounts{1, 2, 4};
   PythonRandom random(size.seed);
   std::vector<BenchWorkload> made;
-  made.reserve(static_cast<std::size_t>(size.pending));
+  made.reserve(static_cast<std::size_t>(size.pending + size.parked));
   for (int number = 0; number < size.pending; ++number) {
     const double kind = random.Unit();
     int cores = 0;
@@ -110,6 +110,12 @@ std::vector<BenchWorkload> MakeWorkloads(const InputSize& size) {
     int pods = kPodCounts[static_cast<std::size_t>(random.Between(0, 2))];
     while (cores % pods != 0) pods /= 2;
     made.push_back({MakeWorkload(number, size.queues, priority, pods, cores * 1000 / pods), runs});
+  }
+  constexpr int kShapes = 8;
+  for (int i = 0; i < size.parked; ++i) {
+    const int kilocores = 10 + i / size.queues % kShapes;
+    made.push_back(
+        {MakeWorkload(size.pending + i, size.queues, 1000, 1, kilocores * 1'000'000), 1});
   }
   return made;
 }

@@ -19,6 +19,7 @@ struct InputSize {
   int queues = 30;
   int cohorts = 5;
   std::uint32_t seed = 1;
+  int parked = 0;  // more, of priority 1000, that nothing can ever hold
 };
 
 struct BenchWorkload {

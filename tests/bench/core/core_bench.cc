@@ -1,12 +1,16 @@
-// core_bench PENDING QUEUES COHORTS classical|fair [CPU_SECONDS [CYCLES]] — how many heads the core
-// decides per CPU second. After every cycle: admitted workloads start and run for their 10, 25 or
-// 50 cycles, victims stop at once, what ends gives its quota back; a wake-up batch every 20 cycles.
-// A cycle takes one second of the story, which is what the API's timestamps can tell apart; where
-// nobody has a head the story goes on to the next wake-up, and nothing is counted. Runs until all
-// have finished, or the CPU seconds or the cycles are used.
+// core_bench PENDING QUEUES COHORTS classical|fair [CPU_SECONDS [CYCLES [PARKED]]] — how many heads
+// the core decides per CPU second. After every cycle: admitted workloads start and run for their
+// 10, 25 or 50 cycles, victims stop at once, what ends gives its quota back; a wake-up batch every
+// 20 cycles. A cycle takes one second of the story, which is what the API's timestamps can tell
+// apart; where nobody has a head the story goes on to the next wake-up, and nothing is counted.
+// Runs until all have finished, or the CPU seconds or the cycles are used. PARKED more workloads,
+// of eight shapes, ask for more than there can ever be: each wake-up tries one of a shape in a
+// queue and parks all.
 //
-// CPU is that of RunCycle; writing the decisions into the objects (status and messages) is counted
-// beside it, the reaction of the caches and queues to the changed objects as well.
+// CPU is that of RunCycle. Counted beside it: noting why each head that got nothing did not, as the
+// controller does (admission/controller/decision_note.h, with each workload's history); writing the
+// decisions into the objects (status and messages); and the reaction of the caches and queues to
+// the changed objects. What berth.dev/explanation costs is tried on the last notes.
 #include <algorithm>
 #include <climits>
 #include <cstdio>
@@ -17,6 +21,7 @@
 
 #include <unistd.h>
 
+#include "admission/controller/decision_note.h"
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "admission/messages.h"
 #include "admission/scheduler.h"
@@ -30,6 +35,7 @@ namespace berth::bench {
 namespace {
 
 constexpr int kCyclesPerWakeUp = 20;
+constexpr std::size_t kMostExplained = 1000;
 
 double ResidentBytes() { return ResidentMegabytes(getpid()) * 1024 * 1024; }
 
@@ -40,6 +46,7 @@ struct Totals {
   long preempted = 0;
   long finished = 0;
   double deciding = 0;
+  double noting = 0;
   double writing = 0;
   double reacting = 0;
   double worst_cycle = 0;
@@ -48,14 +55,16 @@ struct Totals {
 class Bench {
  public:
   Bench(const InputSize& size, const admission::SchedulerConfig& config)
-      : workloads_(MakeWorkloads(size)), scheduler_(config) {
+      : pending_(size.pending), workloads_(MakeWorkloads(size)), scheduler_(config) {
     const double before = ResidentBytes();
     ApplyQueues(size, scheduler_);
     running_.resize(workloads_.size());
     for (const BenchWorkload& workload : workloads_)
       scheduler_.ApplyWorkload(workload.object, now_);
-    bytes_per_workload_ = (ResidentBytes() - before) / static_cast<double>(size.pending);
+    bytes_per_workload_ =
+        (ResidentBytes() - before) / static_cast<double>(size.pending + size.parked);
     index_by_number_.resize(workloads_.size());
+    histories_.resize(workloads_.size());
     for (std::size_t i = 0; i < workloads_.size(); ++i) {
       const auto number = scheduler_.Find(workloads_[i].object->meta.key());
       index_by_number_[static_cast<std::size_t>(number.value())] = i;
@@ -63,14 +72,27 @@ class Bench {
   }
 
   void Run(double cpu_limit, int cycle_limit) {
-    while (totals_.finished < static_cast<long>(workloads_.size()) &&
-           totals_.deciding < cpu_limit && totals_.cycles < cycle_limit) {
+    while (totals_.finished < pending_ && totals_.deciding < cpu_limit &&
+           totals_.cycles < cycle_limit) {
       if (scheduler_.HasHeads()) {
         Cycle();
       } else {
         LetTimePass();
       }
     }
+  }
+
+  // Microseconds for the JSON of one note.
+  double ExplainingTakes() const {
+    std::size_t bytes = 0;
+    std::size_t count = 0;
+    const double begin = OwnCpuSeconds();
+    for (const auto& note : last_notes_) {
+      if (note == nullptr) continue;
+      bytes += note->explanation().size();
+      ++count;
+    }
+    return bytes == 0 ? 0 : (OwnCpuSeconds() - begin) * 1e6 / static_cast<double>(count);
   }
 
   const Totals& totals() const { return totals_; }
@@ -101,6 +123,8 @@ class Bench {
     const double begin = OwnCpuSeconds();
     const admission::CycleResult& result = scheduler_.RunCycle(now_);
     const double decided = OwnCpuSeconds();
+    for (const admission::Decision& decision : result.decisions) Note(decision);
+    const double noted = OwnCpuSeconds();
     std::vector<std::shared_ptr<const api::Workload>> changed;
     for (const admission::Decision& decision : result.decisions) Write(decision, changed);
     const double written = OwnCpuSeconds();
@@ -110,9 +134,18 @@ class Bench {
     if (time_ % kCyclesPerWakeUp == 0) scheduler_.RunWakeUps(now_);
     totals_.heads += static_cast<long>(result.decisions.size());
     totals_.deciding += decided - begin;
-    totals_.writing += written - decided;
+    totals_.noting += noted - decided;
+    totals_.writing += written - noted;
     totals_.reacting += OwnCpuSeconds() - written;
     totals_.worst_cycle = std::max(totals_.worst_cycle, decided - begin);
+  }
+
+  void Note(const admission::Decision& decision) {
+    auto note = admission::DecisionNote::Of(decision, scheduler_);
+    if (note == nullptr) return;
+    const std::size_t index = IndexOf(decision.workload);
+    histories_[index].Note(note, now_);
+    last_notes_[notes_++ % kMostExplained] = std::move(note);
   }
 
   void Write(const admission::Decision& decision,
@@ -180,7 +213,12 @@ class Bench {
     ends_.erase(due);
   }
 
+  long pending_;
   std::vector<BenchWorkload> workloads_;
+  std::vector<admission::ReasonHistory> histories_;
+  std::vector<std::shared_ptr<const admission::DecisionNote>> last_notes_ =
+      std::vector<std::shared_ptr<const admission::DecisionNote>>(kMostExplained);
+  std::size_t notes_ = 0;
   std::vector<Running> running_;
   std::vector<std::size_t> index_by_number_;      // by WorkloadId
   std::map<int, std::vector<std::size_t>> ends_;  // by time
@@ -193,14 +231,16 @@ class Bench {
 
 int Main(int argc, char** argv) {
   if (argc < 5) {
-    std::fprintf(
-        stderr, "usage: core_bench PENDING QUEUES COHORTS classical|fair [CPU_SECONDS [CYCLES]]\n");
+    std::fprintf(stderr,
+                 "usage: core_bench PENDING QUEUES COHORTS classical|fair [CPU_SECONDS [CYCLES "
+                 "[PARKED]]]\n");
     return 2;
   }
   InputSize size;
   size.pending = std::atoi(argv[1]);
   size.queues = std::atoi(argv[2]);
   size.cohorts = std::atoi(argv[3]);
+  size.parked = argc > 7 ? std::atoi(argv[7]) : 0;
   const std::string mode = argv[4];
   if (size.pending <= 0 || size.queues <= 0 || size.cohorts <= 0 ||
       (mode != "classical" && mode != "fair")) {
@@ -214,12 +254,15 @@ int Main(int argc, char** argv) {
   const Totals& t = bench.totals();
   std::printf(
       "%7d %6d %-9s cycles %6d heads %8ld admitted %7ld preempted %6ld finished %6ld  "
-      "CPU s: decide %7.3f write %7.3f react %7.3f  worst cycle %7.2f ms  "
-      "heads/CPU s %8.0f  with writing %8.0f  bytes/workload %5.0f\n",
+      "CPU s: decide %7.3f note %7.3f write %7.3f react %7.3f  us/cycle %6.1f worst %8.1f  "
+      "heads/CPU s %8.0f  with writing %8.0f  and notes %8.0f  bytes/workload %5.0f  "
+      "us/explanation %4.1f\n",
       size.pending, size.queues, mode.c_str(), t.cycles, t.heads, t.admitted, t.preempted,
-      t.finished, t.deciding, t.writing, t.reacting, t.worst_cycle * 1e3,
-      static_cast<double>(t.heads) / t.deciding,
-      static_cast<double>(t.heads) / (t.deciding + t.writing), bench.bytes_per_workload());
+      t.finished, t.deciding, t.noting, t.writing, t.reacting, t.deciding * 1e6 / t.cycles,
+      t.worst_cycle * 1e6, static_cast<double>(t.heads) / t.deciding,
+      static_cast<double>(t.heads) / (t.deciding + t.writing),
+      static_cast<double>(t.heads) / (t.deciding + t.writing + t.noting),
+      bench.bytes_per_workload(), bench.ExplainingTakes());
   return 0;
 }
 
