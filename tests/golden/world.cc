@@ -155,20 +155,23 @@ Status World::ApplyWorkloadEvent(const std::string& op, const Json& event) {
     workload.spec.active = !workload.spec.active;
     ++workload.meta.generation;
   } else if (op == "reclaim") {
+    const auto before = workload.status.reclaimable_pods;
     workload.status.reclaimable_pods = {
         {event.at("podSet").get<std::string>(), event.at("count").get<std::int32_t>()}};
+    if (workload.status.reclaimable_pods == before) return OkStatus();
   } else if (op == "setCheck") {
     const std::string state = event.at("state");
-    bool found_check = false;
+    const api::CheckState next = state == "Ready"   ? api::CheckState::kReady
+                                 : state == "Retry" ? api::CheckState::kRetry
+                                                    : api::CheckState::kRejected;
+    bool changed = false;
     for (api::AdmissionCheckState& check : workload.status.admission_checks) {
-      if (check.name != event.at("check")) continue;
-      found_check = true;
-      check.state = state == "Ready"   ? api::CheckState::kReady
-                    : state == "Retry" ? api::CheckState::kRetry
-                                       : api::CheckState::kRejected;
+      if (check.name != event.at("check") || check.state == next) continue;
+      changed = true;
+      check.state = next;
       check.last_transition_time = Stamp();
     }
-    if (!found_check) return OkStatus();  // nothing is written, nobody hears of it
+    if (!changed) return OkStatus();  // nothing is written, nobody hears of it
   } else {
     return Error{ErrorCode::kInvalid, "unknown event " + op};
   }
