@@ -70,6 +70,10 @@ double ResidentMegabytes(pid_t process) {
   return LabelledNumber(ProcFile(process, "status"), "VmRSS:") / 1024;
 }
 
+double PeakResidentMegabytes(pid_t process) {
+  return LabelledNumber(ProcFile(process, "status"), "VmHWM:") / 1024;
+}
+
 double WrittenMegabytes(pid_t process) {
   return LabelledNumber(ProcFile(process, "io"), "write_bytes:") / 1e6;
 }

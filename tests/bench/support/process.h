@@ -15,6 +15,7 @@ double CpuSeconds(pid_t process);
 double OwnCpuSeconds();
 // Resident size in MB.
 double ResidentMegabytes(pid_t process);
+double PeakResidentMegabytes(pid_t process);
 // Calls of fsync and fdatasync are not counted by the kernel; bytes sent to the disk are.
 double WrittenMegabytes(pid_t process);
 

@@ -1,0 +1,21 @@
+// tests/bench/load/list_server.h — as much of an API server as a controller needs to start: lists
+// (with limit and continue) of generated objects and watches that stay silent, over HTTPS.
+//
+// Writes are held unanswered. What happens is told through a pipe, a byte each:
+//     'w'  the Workloads have been listed and their watch is open
+//     'd'  the first admission has been written
+//
+// Threads: the server's own.
+#pragma once
+
+#include <string>
+
+#include "tests/bench/load/workload_text.h"
+
+namespace berth::bench {
+
+// Serves until it is told to stop (SIGTERM); for Child::Fork. Writes a kubeconfig for itself to
+// `kubeconfig` when it is ready (renamed into place), and news to the file descriptor `news`.
+int ServeLists(const LoadSize& size, const std::string& kubeconfig, int news);
+
+}  // namespace berth::bench

@@ -1,0 +1,66 @@
+// tests/bench/load/workload_text.h — objects as an API server lists them, made fast enough that the
+// server is never what a client waits for: text with holes.
+//
+// The Workloads are those that Kueue makes of a Job: whole pod template, owner, labels, managed
+// fields, and a status that says why it waits or where it runs; about 4.5 kB each. They come in the
+// order of an API server, by namespace and name; each queue has a namespace of its own.
+//
+// Threads: const after construction.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::bench {
+
+// Text with ${0} … ${9} in it.
+class TextWithHoles {
+ public:
+  explicit TextWithHoles(std::string_view text);
+  void AppendTo(std::string& out, const std::vector<std::string>& values) const;
+
+ private:
+  struct Piece {
+    std::string text;  // before the hole
+    int hole = -1;     // which value follows; -1: none
+  };
+  std::vector<Piece> pieces_;
+};
+
+enum class Templates {
+  kOwn,     // each Job has arguments of its own
+  kShared,  // a thousand Jobs in a row are equal
+};
+
+struct LoadSize {
+  std::size_t workloads = 100'000;
+  std::size_t queues = 30;
+  std::size_t cohorts = 5;
+  std::size_t admitted_percent = 0;
+  Templates templates = Templates::kOwn;
+};
+
+class WorkloadText {
+ public:
+  explicit WorkloadText(const LoadSize& size);
+
+  const LoadSize& size() const { return size_; }
+  void AppendWorkload(std::string& out, std::size_t number) const;
+  // A page of a list: `limit` Workloads from `from` on; the continue token is the next number.
+  std::string WorkloadPage(std::size_t from, std::size_t limit) const;
+  // The other kinds, whole lists by plural; an empty list for what there is none of.
+  std::string OtherList(const std::string& plural) const;
+
+ private:
+  std::string Items(const std::string& plural) const;
+  std::size_t QueueOf(std::size_t number) const;
+
+  LoadSize size_;
+  TextWithHoles workload_;
+  TextWithHoles pending_;
+  TextWithHoles admitted_;
+};
+
+}  // namespace berth::bench
