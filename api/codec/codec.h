@@ -31,47 +31,61 @@
 namespace berth::api {
 
 using Json = nlohmann::json;
+struct JsonNode;
+
+// What is decoded: a tree, or a node of a JsonText (json_text.h). Refers to it.
+class JsonSource {
+ public:
+  JsonSource(const Json& tree) : tree_(&tree) {}      // NOLINT: converts
+  JsonSource(const JsonNode& node) : node_(&node) {}  // NOLINT: converts
+  const Json* tree() const { return tree_; }          // null: see node
+  const JsonNode* node() const { return node_; }
+
+ private:
+  const Json* tree_ = nullptr;
+  const JsonNode* node_ = nullptr;
+};
 
 // One of the specialisations below; any other T does not link.
 template <typename T>
-Result<T> Decode(const Json& object);
+Result<T> Decode(const JsonSource& object);
 
 template <>
-Result<AdmissionCheck> Decode<AdmissionCheck>(const Json& object);
+Result<AdmissionCheck> Decode<AdmissionCheck>(const JsonSource& object);
 template <>
-Result<ClusterQueue> Decode<ClusterQueue>(const Json& object);
+Result<ClusterQueue> Decode<ClusterQueue>(const JsonSource& object);
 template <>
-Result<Cohort> Decode<Cohort>(const Json& object);
+Result<Cohort> Decode<Cohort>(const JsonSource& object);
 template <>
-Result<Job> Decode<Job>(const Json& object);
+Result<Job> Decode<Job>(const JsonSource& object);
 template <>
-Result<LocalQueue> Decode<LocalQueue>(const Json& object);
+Result<LocalQueue> Decode<LocalQueue>(const JsonSource& object);
 template <>
-Result<Namespace> Decode<Namespace>(const Json& object);
+Result<Namespace> Decode<Namespace>(const JsonSource& object);
 template <>
-Result<Node> Decode<Node>(const Json& object);
+Result<Node> Decode<Node>(const JsonSource& object);
 template <>
-Result<ObjectMeta> Decode<ObjectMeta>(const Json& object);  // of the whole object
+Result<ObjectMeta> Decode<ObjectMeta>(const JsonSource& object);  // of the whole object
 template <>
-Result<Pod> Decode<Pod>(const Json& object);
+Result<Pod> Decode<Pod>(const JsonSource& object);
 template <>
-Result<PodTemplate> Decode<PodTemplate>(const Json& object);  // a PodTemplateSpec
+Result<PodTemplate> Decode<PodTemplate>(const JsonSource& object);  // a PodTemplateSpec
 template <>
-Result<PodTemplateObject> Decode<PodTemplateObject>(const Json& object);
+Result<PodTemplateObject> Decode<PodTemplateObject>(const JsonSource& object);
 template <>
-Result<PriorityClass> Decode<PriorityClass>(const Json& object);
+Result<PriorityClass> Decode<PriorityClass>(const JsonSource& object);
 template <>
-Result<ProvisioningRequest> Decode<ProvisioningRequest>(const Json& object);
+Result<ProvisioningRequest> Decode<ProvisioningRequest>(const JsonSource& object);
 template <>
-Result<ProvisioningRequestConfig> Decode<ProvisioningRequestConfig>(const Json& object);
+Result<ProvisioningRequestConfig> Decode<ProvisioningRequestConfig>(const JsonSource& object);
 template <>
-Result<ResourceFlavor> Decode<ResourceFlavor>(const Json& object);
+Result<ResourceFlavor> Decode<ResourceFlavor>(const JsonSource& object);
 template <>
-Result<Topology> Decode<Topology>(const Json& object);
+Result<Topology> Decode<Topology>(const JsonSource& object);
 template <>
-Result<Workload> Decode<Workload>(const Json& object);
+Result<Workload> Decode<Workload>(const JsonSource& object);
 template <>
-Result<WorkloadPriorityClass> Decode<WorkloadPriorityClass>(const Json& object);
+Result<WorkloadPriorityClass> Decode<WorkloadPriorityClass>(const JsonSource& object);
 
 // Whole objects for create: apiVersion, kind, metadata (what a client may set), spec. No status.
 Json Encode(const Workload& workload);

@@ -68,13 +68,13 @@ void Read(const Reader& in, LabelSelector& out) {
 }
 
 template <>
-Result<ObjectMeta> Decode<ObjectMeta>(const Json& object) {
+Result<ObjectMeta> Decode<ObjectMeta>(const JsonSource& object) {
   return ReadAs<ObjectMeta>(
       object, [](const Reader& in, ObjectMeta& out) { Read(in.Field("metadata"), out); });
 }
 
 template <>
-Result<Namespace> Decode<Namespace>(const Json& object) {
+Result<Namespace> Decode<Namespace>(const JsonSource& object) {
   return ReadAs<Namespace>(object, [](const Reader& in, Namespace& out) {
     Read(in.Field("metadata"), out.meta);
     const Reader status = in.Field("status");
@@ -85,7 +85,7 @@ Result<Namespace> Decode<Namespace>(const Json& object) {
 }
 
 template <>
-Result<PriorityClass> Decode<PriorityClass>(const Json& object) {
+Result<PriorityClass> Decode<PriorityClass>(const JsonSource& object) {
   return ReadAs<PriorityClass>(object, [](const Reader& in, PriorityClass& out) {
     Read(in.Field("metadata"), out.meta);
     in.Field("value").Get(out.value);
@@ -94,7 +94,7 @@ Result<PriorityClass> Decode<PriorityClass>(const Json& object) {
 }
 
 template <>
-Result<WorkloadPriorityClass> Decode<WorkloadPriorityClass>(const Json& object) {
+Result<WorkloadPriorityClass> Decode<WorkloadPriorityClass>(const JsonSource& object) {
   BERTH_TRY(PriorityClass decoded, Decode<PriorityClass>(object));
   return WorkloadPriorityClass{std::move(decoded)};
 }

@@ -99,17 +99,16 @@ void Read(const Reader& in, PodTemplate& out) {
   metadata.Field("labels").Get(out.labels);
   metadata.Field("annotations").Get(out.annotations);
   Read(in.Field("spec"), out.spec);
-  out.json = std::make_shared<const std::string>(
-      in.json().dump(-1, ' ', false, Json::error_handler_t::replace));
+  out.json = std::make_shared<const std::string>(in.Text());
 }
 
 template <>
-Result<PodTemplate> Decode<PodTemplate>(const Json& object) {
+Result<PodTemplate> Decode<PodTemplate>(const JsonSource& object) {
   return ReadAs<PodTemplate>(object, [](const Reader& in, PodTemplate& out) { Read(in, out); });
 }
 
 template <>
-Result<PodTemplateObject> Decode<PodTemplateObject>(const Json& object) {
+Result<PodTemplateObject> Decode<PodTemplateObject>(const JsonSource& object) {
   return ReadAs<PodTemplateObject>(object, [](const Reader& in, PodTemplateObject& out) {
     Read(in.Field("metadata"), out.meta);
     Read(in.Field("template"), out.pod_template);
@@ -117,12 +116,12 @@ Result<PodTemplateObject> Decode<PodTemplateObject>(const Json& object) {
 }
 
 template <>
-Result<Job> Decode<Job>(const Json& object) {
+Result<Job> Decode<Job>(const JsonSource& object) {
   return ReadAs<Job>(object, ReadJob);
 }
 
 template <>
-Result<Pod> Decode<Pod>(const Json& object) {
+Result<Pod> Decode<Pod>(const JsonSource& object) {
   return ReadAs<Pod>(object, [](const Reader& in, Pod& out) {
     Read(in.Field("metadata"), out.meta);
     Read(in.Field("spec"), out.spec);
@@ -133,7 +132,7 @@ Result<Pod> Decode<Pod>(const Json& object) {
 }
 
 template <>
-Result<Node> Decode<Node>(const Json& object) {
+Result<Node> Decode<Node>(const JsonSource& object) {
   return ReadAs<Node>(object, [](const Reader& in, Node& out) {
     Read(in.Field("metadata"), out.meta);
     const Reader spec = in.Field("spec");

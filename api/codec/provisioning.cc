@@ -4,7 +4,7 @@
 namespace berth::api {
 
 template <>
-Result<ProvisioningRequest> Decode<ProvisioningRequest>(const Json& object) {
+Result<ProvisioningRequest> Decode<ProvisioningRequest>(const JsonSource& object) {
   return ReadAs<ProvisioningRequest>(object, [](const Reader& in, ProvisioningRequest& out) {
     Read(in.Field("metadata"), out.meta);
     const Reader spec = in.Field("spec");

@@ -71,10 +71,9 @@ void ReadQueueStatus(const Reader& in, QueueStatus& out) {
   ConsumedUsage& usage = out.usage_history.emplace();
   history.Field("lastUpdate").Get(usage.last_update);
   const Reader consumed = history.Field("consumedResources");
-  if (!consumed.present() || !consumed.json().is_object()) return;
-  for (const auto& [resource, amount] : consumed.json().items()) {
-    consumed.Field(resource.c_str()).Get(usage.consumed[resource]);
-  }
+  consumed.EachMember("a map of amounts", [&](const std::string& resource, const Reader& amount) {
+    amount.Get(usage.consumed[resource]);
+  });
 }
 
 void ReadPreemption(const Reader& in, QueuePreemption& out) {
@@ -134,7 +133,7 @@ void ReadProvisioningConfig(const Reader& in, ProvisioningRequestConfig& out) {
 }  // namespace
 
 template <>
-Result<ClusterQueue> Decode<ClusterQueue>(const Json& object) {
+Result<ClusterQueue> Decode<ClusterQueue>(const JsonSource& object) {
   return ReadAs<ClusterQueue>(object, [](const Reader& in, ClusterQueue& out) {
     Read(in.Field("metadata"), out.meta);
     ReadClusterQueueSpec(in.Field("spec"), out.spec);
@@ -143,7 +142,7 @@ Result<ClusterQueue> Decode<ClusterQueue>(const Json& object) {
 }
 
 template <>
-Result<Cohort> Decode<Cohort>(const Json& object) {
+Result<Cohort> Decode<Cohort>(const JsonSource& object) {
   return ReadAs<Cohort>(object, [](const Reader& in, Cohort& out) {
     Read(in.Field("metadata"), out.meta);
     const Reader spec = in.Field("spec");
@@ -157,7 +156,7 @@ Result<Cohort> Decode<Cohort>(const Json& object) {
 }
 
 template <>
-Result<LocalQueue> Decode<LocalQueue>(const Json& object) {
+Result<LocalQueue> Decode<LocalQueue>(const JsonSource& object) {
   return ReadAs<LocalQueue>(object, [](const Reader& in, LocalQueue& out) {
     Read(in.Field("metadata"), out.meta);
     const Reader spec = in.Field("spec");
@@ -169,7 +168,7 @@ Result<LocalQueue> Decode<LocalQueue>(const Json& object) {
 }
 
 template <>
-Result<ResourceFlavor> Decode<ResourceFlavor>(const Json& object) {
+Result<ResourceFlavor> Decode<ResourceFlavor>(const JsonSource& object) {
   return ReadAs<ResourceFlavor>(object, [](const Reader& in, ResourceFlavor& out) {
     Read(in.Field("metadata"), out.meta);
     const Reader spec = in.Field("spec");
@@ -185,7 +184,7 @@ Result<ResourceFlavor> Decode<ResourceFlavor>(const Json& object) {
 }
 
 template <>
-Result<Topology> Decode<Topology>(const Json& object) {
+Result<Topology> Decode<Topology>(const JsonSource& object) {
   return ReadAs<Topology>(object, [](const Reader& in, Topology& out) {
     Read(in.Field("metadata"), out.meta);
     const Reader spec = in.Field("spec");
@@ -196,7 +195,7 @@ Result<Topology> Decode<Topology>(const Json& object) {
 }
 
 template <>
-Result<AdmissionCheck> Decode<AdmissionCheck>(const Json& object) {
+Result<AdmissionCheck> Decode<AdmissionCheck>(const JsonSource& object) {
   return ReadAs<AdmissionCheck>(object, [](const Reader& in, AdmissionCheck& out) {
     Read(in.Field("metadata"), out.meta);
     const Reader spec = in.Field("spec");
@@ -214,7 +213,7 @@ Result<AdmissionCheck> Decode<AdmissionCheck>(const Json& object) {
 }
 
 template <>
-Result<ProvisioningRequestConfig> Decode<ProvisioningRequestConfig>(const Json& object) {
+Result<ProvisioningRequestConfig> Decode<ProvisioningRequestConfig>(const JsonSource& object) {
   return ReadAs<ProvisioningRequestConfig>(object, ReadProvisioningConfig);
 }
 

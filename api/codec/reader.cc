@@ -1,46 +1,126 @@
 #include "api/codec/reader.h"
 
+#include <charconv>
 #include <limits>
 
 #include "base/rfc3339.h"
 
 namespace berth::api {
 
-Reader::Reader(const Json& root, Failure& failure) : value_(&root), failure_(&failure) {
-  if (!root.is_object()) FailType("an object");
+namespace {
+
+using Kind = JsonNode::Kind;
+
+// As nlohmann::json calls them.
+const char* TypeName(Kind kind) {
+  switch (kind) {
+    case Kind::kNull: return "null";
+    case Kind::kFalse:
+    case Kind::kTrue: return "boolean";
+    case Kind::kInteger:
+    case Kind::kFloat: return "number";
+    case Kind::kString: return "string";
+    case Kind::kArray: return "array";
+    case Kind::kObject: return "object";
+  }
+  return "";
 }
 
-Reader Reader::Field(const char* key) const& {
-  if (!present()) return {*this, key, nullptr};
-  if (!value_->is_object()) {
+template <typename T>
+std::optional<T> Number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// A number as a tree would write it: 1e3 is 1000.0.
+std::string CanonicalNumber(std::string_view text) {
+  const Reader::Json number = Reader::Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return number.is_number() ? number.dump() : std::string(text);
+}
+
+}  // namespace
+
+Reader::Reader(const JsonSource& root, Failure& failure)
+    : tree_(root.tree()), node_(root.node()), failure_(&failure) {
+  if (!IsObject()) FailType("an object");
+}
+
+bool Reader::IsObject() const {
+  return node_ != nullptr ? node_->kind == Kind::kObject : tree_->is_object();
+}
+
+bool Reader::IsString() const {
+  return node_ != nullptr ? node_->kind == Kind::kString : tree_->is_string();
+}
+
+Reader Reader::Field(std::string_view key) const& {
+  if (!present()) return {*this, key};
+  if (!IsObject()) {
     FailType("an object");
-    return {*this, key, nullptr};
+    return {*this, key};
   }
-  const auto found = value_->find(key);
-  const bool absent = found == value_->end() || found->is_null();
-  return {*this, key, absent ? nullptr : &*found};
+  if (node_ != nullptr) {
+    const JsonNode* member = node_->Find(key);
+    return member == nullptr ? Reader(*this, key) : Reader(*this, key, 0, *member);
+  }
+  const auto found = tree_->find(key);
+  return found == tree_->end() ? Reader(*this, key) : Reader(*this, key, 0, *found);
+}
+
+std::string Reader::Text() const {
+  if (!present()) return {};
+  if (node_ != nullptr && node_->kind != Kind::kString) return std::string(node_->text);
+  const Json value = node_ != nullptr ? Json(node_->text) : *tree_;
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::optional<std::string_view> Reader::StringValue() const {
+  if (!present()) return std::nullopt;
+  if (!IsString()) {
+    FailType("a string");
+    return std::nullopt;
+  }
+  return node_ != nullptr ? node_->text : std::string_view(tree_->get_ref<const std::string&>());
 }
 
 void Reader::Get(std::string& out) const {
-  if (!present()) return;
-  if (!value_->is_string()) return FailType("a string");
-  out = value_->get_ref<const std::string&>();
+  if (const auto text = StringValue()) out = *text;
 }
 
 void Reader::Get(bool& out) const {
   if (!present()) return;
-  if (!value_->is_boolean()) return FailType("true or false");
-  out = value_->get<bool>();
+  if (node_ != nullptr) {
+    if (node_->kind != Kind::kTrue && node_->kind != Kind::kFalse) {
+      return FailType("true or false");
+    }
+    out = node_->kind == Kind::kTrue;
+    return;
+  }
+  if (!tree_->is_boolean()) return FailType("true or false");
+  out = tree_->get<bool>();
 }
 
 void Reader::Get(std::int64_t& out) const {
   if (!present()) return;
-  if (!value_->is_number_integer()) return FailType("an integer");
-  if (value_->is_number_unsigned() &&
-      value_->get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()) {
+  if (node_ != nullptr) {
+    if (node_->kind != Kind::kInteger) return FailType("an integer");
+    if (const auto value = Number<std::int64_t>(node_->text)) {
+      out = *value;
+    } else if (Number<std::uint64_t>(node_->text)) {
+      Fail("the integer is too large");
+    } else {
+      FailType("an integer");  // so large that a tree makes it a floating-point number
+    }
+    return;
+  }
+  if (!tree_->is_number_integer()) return FailType("an integer");
+  if (tree_->is_number_unsigned() &&
+      tree_->get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()) {
     return Fail("the integer is too large");
   }
-  out = value_->get<std::int64_t>();
+  out = tree_->get<std::int64_t>();
 }
 
 void Reader::Get(std::int32_t& out) const {
@@ -55,20 +135,16 @@ void Reader::Get(std::int32_t& out) const {
 }
 
 void Reader::Get(WallTime& out) const {
-  std::string text;
-  Get(text);
-  if (text.empty()) return;
-  const std::optional<WallTime> time = ParseTime(text);
-  if (!time) return Fail("\"" + text + "\" is not an RFC 3339 time");
+  const std::optional<std::string_view> text = StringValue();
+  if (!text || text->empty()) return;
+  const std::optional<WallTime> time = ParseTime(*text);
+  if (!time) return Fail("\"" + std::string(*text) + "\" is not an RFC 3339 time");
   out = *time;
 }
 
 void Reader::Get(StringMap& out) const {
-  if (!present()) return;
-  if (!value_->is_object()) return FailType("a map of strings");
-  for (const auto& [key, value] : value_->items()) {
-    Reader(*this, key.c_str(), value.is_null() ? nullptr : &value).Get(out[key]);
-  }
+  EachMember("a map of strings",
+             [&](const std::string& key, const Reader& value) { value.Get(out[key]); });
 }
 
 void Reader::Get(std::vector<std::string>& out) const {
@@ -77,9 +153,19 @@ void Reader::Get(std::vector<std::string>& out) const {
 
 void Reader::Get(Quantity& out) const {
   if (!present()) return;
-  if (!value_->is_string() && !value_->is_number()) return FailType("a quantity such as 2 or 500m");
-  const Result<Quantity> quantity =
-      Quantity::Parse(value_->is_string() ? value_->get_ref<const std::string&>() : value_->dump());
+  const bool number = node_ != nullptr
+                          ? node_->kind == Kind::kInteger || node_->kind == Kind::kFloat
+                          : tree_->is_number();
+  if (!number && !IsString()) return FailType("a quantity such as 2 or 500m");
+  std::string written;
+  std::string_view text;
+  if (!number) {
+    text = *StringValue();
+  } else {
+    written = node_ != nullptr ? CanonicalNumber(node_->text) : tree_->dump();
+    text = written;
+  }
+  const Result<Quantity> quantity = Quantity::Parse(text);
   if (!quantity) return Fail(quantity.error().message);
   out = *quantity;
 }
@@ -92,23 +178,21 @@ void Reader::GetAmount(std::string_view resource, Amount& out) const {
 }
 
 void Reader::Get(ResourceAmounts& out) const {
-  if (!present()) return;
-  if (!value_->is_object()) return FailType("a map of quantities");
-  for (const auto& [resource, quantity] : value_->items()) {
-    Reader(*this, resource.c_str(), quantity.is_null() ? nullptr : &quantity)
-        .GetAmount(resource, out[resource]);
-  }
+  EachMember("a map of quantities", [&](const std::string& resource, const Reader& quantity) {
+    quantity.GetAmount(resource, out[resource]);
+  });
 }
 
 bool Reader::CheckList() const {
   if (!present()) return false;
-  if (value_->is_array()) return true;
+  if (node_ != nullptr ? node_->kind == Kind::kArray : tree_->is_array()) return true;
   FailType("a list");
   return false;
 }
 
 void Reader::FailType(const char* expected) const {
-  Fail(std::string("expected ") + expected + ", got " + value_->type_name());
+  const char* got = node_ != nullptr ? TypeName(node_->kind) : tree_->type_name();
+  Fail(std::string("expected ") + expected + ", got " + got);
 }
 
 void Reader::Fail(const std::string& message) const {
@@ -120,9 +204,9 @@ void Reader::Fail(const std::string& message) const {
 std::string Reader::Path() const {
   if (parent_ == nullptr) return {};
   std::string path = parent_->Path();
-  if (key_ == nullptr) return path + "[" + std::to_string(index_) + "]";
+  if (key_.data() == nullptr) return path + "[" + std::to_string(index_) + "]";
   if (!path.empty()) path += '.';
-  return path + key_;
+  return path.append(key_);
 }
 
 }  // namespace berth::api

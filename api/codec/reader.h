@@ -1,5 +1,7 @@
 // api/codec/reader.h — reads fields of a JSON value and remembers where the first one was wrong.
 //
+// The JSON is a tree (nlohmann) or nodes of a text (json_text.h); both read alike, word for word.
+//
 // A Reader points at a value that may be absent (missing or null): Get then leaves its argument as
 // it is, which is how defaults come about. After an error further reads do nothing.
 //
@@ -17,6 +19,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/codec.h"
+#include "api/codec/json_text.h"
 #include "api/object_meta.h"
 #include "api/quantity.h"
 #include "base/clock.h"
@@ -32,12 +36,14 @@ class Reader {
   using Json = nlohmann::json;
   using Failure = std::optional<Error>;
 
-  Reader(const Json& root, Failure& failure);
+  Reader(const JsonSource& root, Failure& failure);
 
-  Reader Field(const char* key) const&;
-  Reader Field(const char* key) const&& = delete;
-  bool present() const { return value_ != nullptr && !failure_->has_value(); }
-  const Json& json() const { return *value_; }  // only where present
+  Reader Field(std::string_view key) const&;
+  Reader Field(std::string_view key) const&& = delete;
+  bool present() const { return (tree_ != nullptr || node_ != nullptr) && !failure_->has_value(); }
+  const Json& json() const { return *tree_; }  // only where present, and read from a tree
+  // Compact JSON, as it came or (from a tree) with keys in order; empty where absent.
+  std::string Text() const;
 
   void Get(std::string& out) const;
   void Get(bool& out) const;
@@ -64,7 +70,24 @@ class Reader {
   template <typename Fn>
   void Each(Fn read) const {
     if (!CheckList()) return;
-    for (std::size_t i = 0; i < value_->size(); ++i) read(Reader(*this, i, (*value_)[i]));
+    std::size_t index = 0;
+    if (node_ != nullptr) {
+      return node_->Each([&](const JsonNode& item) { read(Reader(*this, {}, index++, item)); });
+    }
+    for (const Json& item : *tree_) read(Reader(*this, {}, index++, item));
+  }
+  // Calls `read(key, reader of the value)` for each member of an object; `expected` is what an
+  // error says.
+  template <typename Fn>
+  void EachMember(const char* expected, Fn read) const {
+    if (!present()) return;
+    if (!IsObject()) return FailType(expected);
+    if (node_ != nullptr) {
+      return node_->Each([&](const JsonNode& item) {
+        read(std::string(item.key), Reader(*this, item.key, 0, item));
+      });
+    }
+    for (const auto& [key, value] : tree_->items()) read(key, Reader(*this, key, 0, value));
   }
   // Appends one T per item; `read(reader, T&)`.
   template <typename T, typename Fn>
@@ -75,40 +98,51 @@ class Reader {
   void Fail(const std::string& message) const;
 
  private:
-  Reader(const Reader& parent, const char* key, const Json* value)
-      : parent_(&parent), key_(key), value_(value), failure_(parent.failure_) {}
-  Reader(const Reader& parent, std::size_t index, const Json& value)
+  Reader(const Reader& parent, std::string_view key)  // absent
+      : parent_(&parent), key_(key), failure_(parent.failure_) {}
+  Reader(const Reader& parent, std::string_view key, std::size_t index, const Json& value)
       : parent_(&parent),
+        key_(key),
         index_(index),
-        value_(value.is_null() ? nullptr : &value),
+        tree_(value.is_null() ? nullptr : &value),
+        failure_(parent.failure_) {}
+  Reader(const Reader& parent, std::string_view key, std::size_t index, const JsonNode& value)
+      : parent_(&parent),
+        key_(key),
+        index_(index),
+        node_(value.kind == JsonNode::Kind::kNull ? nullptr : &value),
         failure_(parent.failure_) {}
 
   bool CheckList() const;
+  bool IsObject() const;
+  bool IsString() const;
+  // What a string says; good as long as the JSON.
+  std::optional<std::string_view> StringValue() const;
   void FailType(const char* expected) const;
   std::string Path() const;
 
   const Reader* parent_ = nullptr;
-  const char* key_ = nullptr;
+  std::string_view key_;  // without data: an item of a list
   std::size_t index_ = 0;
-  const Json* value_ = nullptr;
+  const Json* tree_ = nullptr;  // at most one of the two
+  const JsonNode* node_ = nullptr;
   Failure* failure_ = nullptr;
 };
 
 template <typename E, std::size_t kCount>
 void Reader::Get(E& out, const Words<E, kCount>& words) const {
-  std::string text;
-  Get(text);
-  if (text.empty()) return;
+  const std::optional<std::string_view> text = StringValue();
+  if (!text || text->empty()) return;
   std::string known;
   for (const auto& [word, value] : words) {
-    if (word == text) {
+    if (word == *text) {
       out = value;
       return;
     }
     if (!known.empty()) known += ", ";
     known += word;
   }
-  Fail("\"" + text + "\" is not one of " + known);
+  Fail("\"" + std::string(*text) + "\" is not one of " + known);
 }
 
 template <typename E, std::size_t kCount>
@@ -121,7 +155,7 @@ std::string WordOf(E value, const Words<E, kCount>& words) {
 
 // Runs `read(Reader, T&)` over `object`.
 template <typename T, typename Fn>
-Result<T> ReadAs(const nlohmann::json& object, Fn read) {
+Result<T> ReadAs(const JsonSource& object, Fn read) {
   Reader::Failure failure;
   T value;
   read(Reader(object, failure), value);

@@ -114,7 +114,7 @@ void ReadStatus(const Reader& in, WorkloadStatus& out) {
 }  // namespace
 
 template <>
-Result<Workload> Decode<Workload>(const Json& object) {
+Result<Workload> Decode<Workload>(const JsonSource& object) {
   return ReadAs<Workload>(object, [](const Reader& in, Workload& out) {
     Read(in.Field("metadata"), out.meta);
     ReadSpec(in.Field("spec"), out.spec);

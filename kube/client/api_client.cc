@@ -1,9 +1,11 @@
 #include "kube/client/api_client.h"
 
+#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/codec.h"
 #include "kube/client/status_error.h"
 
 namespace berth::kube {
@@ -33,6 +35,28 @@ const char* ContentType(PatchType type) {
     case PatchType::kApply: return "application/apply-patch+yaml";  // JSON is YAML
   }
   return "";
+}
+
+// Where a list goes on and at what state it was taken.
+struct PageHead {
+  std::string resource_version;
+  std::string continue_token;
+};
+
+std::optional<PageHead> HeadOf(const ApiResponse& response) {
+  if (response.page)
+    return PageHead{response.page->resource_version, response.page->continue_token};
+  if (response.body == nullptr || !response.body->is_object()) return std::nullopt;
+  return PageHead{StringAt(*response.body, "metadata", "resourceVersion"),
+                  StringAt(*response.body, "metadata", "continue")};
+}
+
+// Calls `take` with each item of a list as JSON.
+template <typename Fn>
+void EachItem(const Json& list, Fn take) {
+  const auto items = list.find("items");
+  if (items == list.end() || !items->is_array()) return;
+  for (const Json& item : *items) take(item);
 }
 
 void SetIfGiven(Json& object, const char* key, const std::string& value) {
@@ -79,7 +103,7 @@ std::string ObjectPath(const api::ResourceKind& kind, const api::ObjectKey& key,
 
 struct ApiClient::Pending {
   ApiRequest request;
-  Done done;
+  OnResponse done;
   int repeats = 0;
 };
 
@@ -88,8 +112,10 @@ struct ApiClient::Listing {
   int page_size = 0;
   std::string continue_token;
   bool restarted = false;
-  ObjectList list;
-  std::function<void(Result<ObjectList>)> done;
+  std::shared_ptr<const ObjectReader> reader;
+  std::function<void()> on_start;
+  std::function<void(const ApiResponse&)> on_page;
+  std::function<void(Result<std::string>)> on_end;
 };
 
 ApiClient::ApiClient(Transport& transport, Executor& executor, Options options)
@@ -101,6 +127,13 @@ ApiClient::ApiClient(Transport& transport, Executor& executor, Options options)
 ApiClient::~ApiClient() = default;
 
 void ApiClient::Send(ApiRequest request, Duration timeout, Done done) {
+  SendForResponse(
+      std::move(request), timeout, [done = std::move(done)](const Result<ApiResponse>& response) {
+        done(response ? Result<JsonPtr>(response->body) : Result<JsonPtr>(response.error()));
+      });
+}
+
+void ApiClient::SendForResponse(ApiRequest request, Duration timeout, OnResponse done) {
   auto pending = std::make_shared<Pending>();
   pending->request = std::move(request);
   pending->done = std::move(done);
@@ -114,7 +147,7 @@ void ApiClient::SendOnce(const std::shared_ptr<Pending>& pending, Duration timeo
         const std::shared_ptr<ApiClient*> self = weak.lock();
         if (self == nullptr) return;
         if (!response) return pending->done(response.error());
-        if (response->status < 400) return pending->done(response->body);
+        if (response->status < 400) return pending->done(std::move(response));
         const bool put_off =
             response->status == 429 || (response->status == 503 && response->retry_after);
         const Duration wait = response->retry_after.value_or(std::chrono::seconds(1));
@@ -146,11 +179,45 @@ void ApiClient::GetRaw(const std::string& path, std::function<void(Result<ApiRes
 void ApiClient::List(const api::ResourceKind& kind, const std::string& namespace_name,
                      const ListOptions& options, std::function<void(Result<ObjectList>)> done) {
   auto listing = std::make_shared<Listing>();
+  auto list = std::make_shared<ObjectList>();
+  listing->on_start = [list] { list->items.clear(); };
+  listing->on_page = [list](const ApiResponse& page) {
+    EachItem(*page.body, [&](const Json& item) {
+      list->items.emplace_back(page.body, &item);  // shares the page, no copy
+    });
+  };
+  listing->on_end = [list, done = std::move(done)](const Result<std::string>& version) {
+    if (!version) return done(version.error());
+    list->resource_version = *version;
+    done(std::move(*list));
+  };
+  StartListing(kind, namespace_name, options, listing);
+}
+
+void ApiClient::ListPages(const api::ResourceKind& kind, const std::string& namespace_name,
+                          const ListOptions& options, std::shared_ptr<const ObjectReader> reader,
+                          PageCallbacks callbacks) {
+  auto listing = std::make_shared<Listing>();
+  listing->reader = std::move(reader);
+  listing->on_start = std::move(callbacks.on_start);
+  listing->on_page = [on_page = std::move(callbacks.on_page),
+                      reader = listing->reader](const ApiResponse& page) {
+    if (page.page) return on_page(page.page->items);
+    std::vector<ReadObject> items;
+    EachItem(*page.body, [&](const Json& item) { items.push_back(reader->Read(item)); });
+    on_page(items);
+  };
+  listing->on_end = std::move(callbacks.on_end);
+  StartListing(kind, namespace_name, options, listing);
+}
+
+void ApiClient::StartListing(const api::ResourceKind& kind, const std::string& namespace_name,
+                             const ListOptions& options, const std::shared_ptr<Listing>& listing) {
   listing->path = CollectionPath(kind, namespace_name);
   AddQuery(listing->path, "labelSelector", options.label_selector);
   AddQuery(listing->path, "fieldSelector", options.field_selector);
   listing->page_size = options.page_size;
-  listing->done = std::move(done);
+  listing->on_start();
   NextPage(listing);
 }
 
@@ -158,29 +225,27 @@ void ApiClient::NextPage(const std::shared_ptr<Listing>& listing) {
   std::string path = listing->path;
   if (listing->page_size > 0) AddQuery(path, "limit", std::to_string(listing->page_size));
   AddQuery(path, "continue", listing->continue_token);
-  Send({"GET", path, "", nullptr}, options_.list_timeout, [this, listing](Result<JsonPtr> page) {
-    if (!page && page.error().code == ErrorCode::kExpired && !listing->restarted) {
-      listing->restarted = true;
-      listing->page_size = 0;
-      listing->continue_token.clear();
-      listing->list = {};
-      return NextPage(listing);
-    }
-    if (!page) return listing->done(page.error());
-    if (*page == nullptr || !(*page)->is_object()) {
-      return listing->done(Error{ErrorCode::kInternal, "the API server's list is not JSON"});
-    }
-    const Json& json = **page;
-    if (const auto items = json.find("items"); items != json.end() && items->is_array()) {
-      for (const Json& item : *items) {
-        listing->list.items.emplace_back(*page, &item);  // shares the page, no copy
-      }
-    }
-    listing->list.resource_version = StringAt(json, "metadata", "resourceVersion");
-    listing->continue_token = StringAt(json, "metadata", "continue");
-    if (!listing->continue_token.empty()) return NextPage(listing);
-    listing->done(std::move(listing->list));
-  });
+  SendForResponse(
+      {"GET", path, "", nullptr, listing->reader}, options_.list_timeout,
+      [this, listing](const Result<ApiResponse>& page) {
+        if (!page && page.error().code == ErrorCode::kExpired && !listing->restarted) {
+          listing->restarted = true;
+          listing->page_size = 0;
+          listing->continue_token.clear();
+          listing->on_start();
+          return NextPage(listing);
+        }
+        if (!page) return listing->on_end(page.error());
+        const std::optional<PageHead> head = HeadOf(*page);
+        if (!head) {
+          return listing->on_end(Error{ErrorCode::kInternal, "the API server's list is not JSON"});
+        }
+        listing->continue_token = head->continue_token;
+        const bool last = head->continue_token.empty();
+        if (!last) NextPage(listing);  // under way while this one is taken in
+        listing->on_page(*page);
+        if (last) listing->on_end(head->resource_version);
+      });
 }
 
 void ApiClient::Create(const api::ResourceKind& kind, const std::string& namespace_name,
@@ -226,8 +291,8 @@ void ApiClient::Delete(const api::ResourceKind& kind, const api::ObjectKey& key,
 
 std::unique_ptr<WatchHandle> ApiClient::Watch(const api::ResourceKind& kind,
                                               const std::string& namespace_name,
-                                              const WatchOptions& options,
-                                              WatchCallbacks callbacks) {
+                                              const WatchOptions& options, WatchCallbacks callbacks,
+                                              std::shared_ptr<const ObjectReader> reader) {
   std::string path = CollectionPath(kind, namespace_name);
   AddQuery(path, "watch", "true");
   AddQuery(path, "allowWatchBookmarks", "true");
@@ -235,7 +300,8 @@ std::unique_ptr<WatchHandle> ApiClient::Watch(const api::ResourceKind& kind,
   AddQuery(path, "timeoutSeconds", std::to_string(options.lifetime.count()));
   AddQuery(path, "labelSelector", options.label_selector);
   AddQuery(path, "fieldSelector", options.field_selector);
-  return transport_.Watch({"GET", path, "", nullptr}, options.silence, std::move(callbacks));
+  return transport_.Watch({"GET", path, "", nullptr, std::move(reader)}, options.silence,
+                          std::move(callbacks));
 }
 
 }  // namespace berth::kube

@@ -55,6 +55,14 @@ struct ObjectList {
   std::string resource_version;
 };
 
+// A list page by page, each taken in while the next one is under way.
+struct PageCallbacks {
+  // Before the first page; again where the list starts over, and what came before is void.
+  std::function<void()> on_start;
+  std::function<void(const std::vector<ReadObject>& items)> on_page;
+  std::function<void(Result<std::string> resource_version)> on_end;  // once
+};
+
 struct WatchOptions {
   std::string label_selector;
   std::string field_selector;
@@ -83,6 +91,11 @@ class ApiClient {
   // list starts again once, unpaged.
   void List(const api::ResourceKind& kind, const std::string& namespace_name,
             const ListOptions& options, std::function<void(Result<ObjectList>)> done);
+  // The same for lists of any length: nothing is kept here, and no JSON tree is built where the
+  // transport can do without.
+  void ListPages(const api::ResourceKind& kind, const std::string& namespace_name,
+                 const ListOptions& options, std::shared_ptr<const ObjectReader> reader,
+                 PageCallbacks callbacks);
   // `object` must carry apiVersion, kind and metadata.name or generateName.
   void Create(const api::ResourceKind& kind, const std::string& namespace_name, Json object,
               const WriteOptions& options, Done done);
@@ -95,7 +108,8 @@ class ApiClient {
               const DeleteOptions& options, std::function<void(Status)> done);
   std::unique_ptr<WatchHandle> Watch(const api::ResourceKind& kind,
                                      const std::string& namespace_name, const WatchOptions& options,
-                                     WatchCallbacks callbacks);
+                                     WatchCallbacks callbacks,
+                                     std::shared_ptr<const ObjectReader> reader = nullptr);
   // Any path: "/version", "/apis/…/pods/p/log".
   void GetRaw(const std::string& path, std::function<void(Result<ApiResponse>)> done);
 
@@ -105,8 +119,13 @@ class ApiClient {
   struct Listing;
   struct Pending;
 
+  using OnResponse = std::function<void(Result<ApiResponse>)>;
+
   void Send(ApiRequest request, Duration timeout, Done done);
+  void SendForResponse(ApiRequest request, Duration timeout, OnResponse done);
   void SendOnce(const std::shared_ptr<Pending>& pending, Duration timeout);
+  void StartListing(const api::ResourceKind& kind, const std::string& namespace_name,
+                    const ListOptions& options, const std::shared_ptr<Listing>& listing);
   void NextPage(const std::shared_ptr<Listing>& listing);
 
   Transport& transport_;

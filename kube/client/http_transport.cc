@@ -1,12 +1,15 @@
 #include "kube/client/http_transport.h"
 
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/codec.h"
+#include "api/codec/json_text.h"
 #include "base/strings.h"
 #include "kube/client/line_splitter.h"
 #include "kube/client/status_error.h"
@@ -22,9 +25,24 @@ JsonPtr ParseJson(std::string_view text) {
   return json.is_discarded() ? nullptr : std::make_shared<const Json>(std::move(json));
 }
 
-ApiResponse ToApiResponse(net::Response response) {
+// Nothing where the text is no list: the slow way then says what it is.
+std::optional<ReadPage> ReadPageOf(std::string_view text, const ObjectReader& reader) {
+  ReadPage page;
+  Result<api::JsonListHead> head = api::ReadJsonList(
+      text, [&](const api::JsonNode& item) { page.items.push_back(reader.Read(item)); });
+  if (!head) return std::nullopt;
+  page.resource_version = std::move(head->resource_version);
+  page.continue_token = std::move(head->continue_token);
+  return page;
+}
+
+ApiResponse ToApiResponse(net::Response response, const ObjectReader* reader) {
   ApiResponse result;
   result.status = response.status;
+  if (reader != nullptr && response.status == 200) {
+    result.page = ReadPageOf(response.body, *reader);
+    if (result.page) return result;
+  }
   if (response.headers.Find("Content-Type").find("json") != std::string_view::npos) {
     result.body = ParseJson(response.body);
   }
@@ -35,7 +53,7 @@ ApiResponse ToApiResponse(net::Response response) {
   return result;
 }
 
-WatchEvent::Type TypeOf(const std::string& word) {
+WatchEvent::Type TypeOf(std::string_view word) {
   if (word == "MODIFIED") return WatchEvent::Type::kModified;
   if (word == "DELETED") return WatchEvent::Type::kDeleted;
   if (word == "BOOKMARK") return WatchEvent::Type::kBookmark;
@@ -57,14 +75,42 @@ Result<WatchEvent> ParseWatchLine(const std::string& line) {
                          : 500;
     return ErrorFromStatus(code, &status);
   }
-  return WatchEvent{TypeOf(type), std::make_shared<const Json>(std::move(json["object"]))};
+  WatchEvent event;
+  event.type = TypeOf(type);
+  event.object = std::make_shared<const Json>(std::move(json["object"]));
+  return event;
+}
+
+// The same without a tree; nothing where the slow way has more to say.
+std::optional<WatchEvent> ReadWatchLine(const std::string& line, const ObjectReader& reader) {
+  api::JsonText text;
+  const Result<const api::JsonNode*> root = text.Parse(line);
+  if (!root) return std::nullopt;
+  const api::JsonNode* type = (*root)->Find("type");
+  const api::JsonNode* object = (*root)->Find("object");
+  if (type == nullptr || object == nullptr || type->kind != api::JsonNode::Kind::kString ||
+      object->kind != api::JsonNode::Kind::kObject || type->text == "ERROR") {
+    return std::nullopt;
+  }
+  WatchEvent event;
+  event.type = TypeOf(type->text);
+  if (const api::JsonNode* metadata = object->Find("metadata")) {
+    const api::JsonNode* version = metadata->Find("resourceVersion");
+    if (version != nullptr) event.resource_version = version->text;
+  }
+  if (event.type != WatchEvent::Type::kBookmark) event.read = reader.Read(*object);
+  return event;
 }
 
 // One open watch. The I/O thread fills `queue` and posts one drain at a time to the strand.
 class WatchState : public std::enable_shared_from_this<WatchState> {
  public:
-  WatchState(Executor& strand, WatchCallbacks callbacks, std::size_t max_line_bytes)
-      : strand_(strand), callbacks_(std::move(callbacks)), lines_(max_line_bytes) {}
+  WatchState(Executor& strand, WatchCallbacks callbacks, std::size_t max_line_bytes,
+             std::shared_ptr<const ObjectReader> reader)
+      : strand_(strand),
+        callbacks_(std::move(callbacks)),
+        reader_(std::move(reader)),
+        lines_(max_line_bytes) {}
 
   // I/O thread.
   void OnHead(int status) { status_ = status; }
@@ -78,6 +124,12 @@ class WatchState : public std::enable_shared_from_this<WatchState> {
     std::optional<Error> error;
     const Status fed = lines_.Feed(bytes, [&](const std::string& line) {
       if (error) return;
+      if (reader_ != nullptr) {
+        if (std::optional<WatchEvent> read = ReadWatchLine(line, *reader_)) {
+          events.push_back(*std::move(read));
+          return;
+        }
+      }
       Result<WatchEvent> event = ParseWatchLine(line);
       if (event) {
         events.push_back(*std::move(event));
@@ -123,8 +175,9 @@ class WatchState : public std::enable_shared_from_this<WatchState> {
 
   Executor& strand_;
   WatchCallbacks callbacks_;
-  bool stopped_ = false;  // strand only
-  LineSplitter lines_;    // these: I/O thread only
+  const std::shared_ptr<const ObjectReader> reader_;  // null: events as JSON
+  bool stopped_ = false;                              // strand only
+  LineSplitter lines_;                                // these: I/O thread only
   int status_ = 200;
   bool failed_ = false;
   std::string refusal_;
@@ -152,19 +205,21 @@ class HttpTransport final : public Transport {
 
   void Send(ApiRequest request, Duration timeout,
             std::function<void(Result<ApiResponse>)> done) override {
-    client_->Send(ToHttp(request), timeout,
-                  [&strand = strand_, done = std::move(done)](Result<net::Response> response) {
-                    Result<ApiResponse> result =
-                        response ? Result<ApiResponse>(ToApiResponse(*std::move(response)))
-                                 : Result<ApiResponse>(response.error());
-                    strand.Post([done, result = std::move(result)] { done(result); });
-                  });
+    client_->Send(
+        ToHttp(request), timeout,
+        [&strand = strand_, reader = request.reader,
+         done = std::move(done)](Result<net::Response> response) {
+          Result<ApiResponse> result =
+              response ? Result<ApiResponse>(ToApiResponse(*std::move(response), reader.get()))
+                       : Result<ApiResponse>(response.error());
+          strand.Post([done, result = std::move(result)]() mutable { done(std::move(result)); });
+        });
   }
 
   std::unique_ptr<WatchHandle> Watch(ApiRequest request, Duration silence,
                                      WatchCallbacks callbacks) override {
-    auto state =
-        std::make_shared<WatchState>(strand_, std::move(callbacks), options_.max_watch_line_bytes);
+    auto state = std::make_shared<WatchState>(strand_, std::move(callbacks),
+                                              options_.max_watch_line_bytes, request.reader);
     net::StreamCallbacks stream;
     stream.on_head = [state](int status, const net::Headers&) { state->OnHead(status); };
     stream.on_data = [state](std::string_view bytes) { state->OnData(bytes); };

@@ -52,9 +52,11 @@ class Informer final : public InformerBase {
   using IndexFunction = std::function<std::vector<std::string>(const T&)>;
 
   Informer(ApiClient& client, ReflectorOptions options)
-      : reflector_(client, api::KindOf<T>(), std::move(options),
-                   {[this](const ObjectList& list) { Replace(list); },
-                    [this](const WatchEvent& event) { Apply(event); },
+      : reflector_(client, api::KindOf<T>(), std::move(options), std::make_shared<const Decoder>(),
+                   {[this] { StartList(); },
+                    [this](const std::vector<ReadObject>& items) { TakePage(items); },
+                    [this] { EndList(); },
+                    [this](WatchEvent::Type type, const ReadObject& read) { Apply(type, read); },
                     [](const Error& error) {
                       LogWarning("watch failed", {{"kind", std::string(api::KindOf<T>().kind)},
                                                   {"error", error.message}});
@@ -122,36 +124,55 @@ class Informer final : public InformerBase {
     return !left || !right || *left > *right;
   }
 
-  Ptr DecodeOrLog(const Json& object) const {
-    Result<T> decoded = api::Decode<T>(object);
-    if (decoded) return std::make_shared<const T>(*std::move(decoded));
-    LogWarning("object left out",
-               {{"kind", std::string(api::KindOf<T>().kind)}, {"error", decoded.error().message}});
-    return nullptr;
+  // On the transport's threads.
+  class Decoder final : public ObjectReader {
+   public:
+    ReadObject Read(const api::JsonSource& object) const override {
+      Result<T> decoded = api::Decode<T>(object);
+      if (!decoded) return {nullptr, decoded.error().message};
+      return {std::make_shared<const T>(*std::move(decoded)), ""};
+    }
+  };
+
+  static Ptr TakeOrLog(const ReadObject& read) {
+    if (read.object == nullptr) {
+      LogWarning("object left out",
+                 {{"kind", std::string(api::KindOf<T>().kind)}, {"error", read.error}});
+    }
+    return std::static_pointer_cast<const T>(read.object);
   }
 
-  void Replace(const ObjectList& list) {
-    std::set<api::ObjectKey> seen;
-    for (const JsonPtr& item : list.items) {
-      const Ptr object = DecodeOrLog(*item);
+  // The pages of a list are taken in one by one; what none of them has goes at the end.
+  void StartList() {
+    listed_.clear();
+    had_objects_ = !objects_.empty();
+  }
+  void TakePage(const std::vector<ReadObject>& items) {
+    for (const ReadObject& item : items) {
+      const Ptr object = TakeOrLog(item);
       if (object == nullptr) continue;
-      seen.insert(object->meta.key());
+      if (had_objects_) listed_.insert(object->meta.key());
       PutIfChanged(object);
     }
+  }
+  void EndList() {
     std::vector<api::ObjectKey> gone;
-    for (const auto& [key, object] : objects_) {
-      if (!seen.contains(key)) gone.push_back(key);
+    if (had_objects_) {
+      for (const auto& [key, object] : objects_) {
+        if (!listed_.contains(key)) gone.push_back(key);
+      }
     }
     for (const api::ObjectKey& key : gone) Remove(key);
+    listed_.clear();
     if (synced_) return;
     synced_ = true;
     for (const auto& callback : std::exchange(on_synced_, {})) callback();
   }
 
-  void Apply(const WatchEvent& event) {
-    const Ptr object = DecodeOrLog(*event.object);
+  void Apply(WatchEvent::Type type, const ReadObject& read) {
+    const Ptr object = TakeOrLog(read);
     if (object == nullptr) return;
-    if (event.type != WatchEvent::Type::kDeleted) return PutIfChanged(object);
+    if (type != WatchEvent::Type::kDeleted) return PutIfChanged(object);
     Remove(object->meta.key());
   }
 
@@ -210,7 +231,9 @@ class Informer final : public InformerBase {
   std::vector<Handler> handlers_;
   std::vector<std::function<void()>> on_synced_;
   bool synced_ = false;
-  Reflector reflector_;  // last: its callbacks reach all of the above
+  bool had_objects_ = false;         // when the list under way began
+  std::set<api::ObjectKey> listed_;  // by it so far, where it had
+  Reflector reflector_;              // last: its callbacks reach all of the above
 };
 
 }  // namespace berth::kube

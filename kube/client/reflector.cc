@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/codec.h"
+
 namespace berth::kube {
 namespace {
 
@@ -22,10 +24,11 @@ std::string ResourceVersionOf(const Json& object) {
 }  // namespace
 
 Reflector::Reflector(ApiClient& client, const api::ResourceKind& kind, ReflectorOptions options,
-                     ReflectorCallbacks callbacks)
+                     std::shared_ptr<const ObjectReader> reader, ReflectorCallbacks callbacks)
     : client_(client),
       kind_(kind),
       options_(std::move(options)),
+      reader_(std::move(reader)),
       callbacks_(std::move(callbacks)),
       random_(options_.seed),
       backoff_(options_.first_backoff),
@@ -57,17 +60,28 @@ void Reflector::TryAgain(Step step, const Error* error) {
 
 void Reflector::List() {
   const ListOptions options{options_.label_selector, options_.field_selector};
-  client_.List(kind_, options_.namespace_name, options,
-               [weak = std::weak_ptr(self_)](Result<ObjectList> list) {
-                 const auto self = weak.lock();
-                 if (self == nullptr) return;
-                 Reflector& reflector = **self;
-                 if (!list) return reflector.TryAgain(Step::kList, &list.error());
-                 reflector.resource_version_ = list->resource_version;
-                 reflector.backoff_ = reflector.options_.first_backoff;
-                 reflector.callbacks_.on_replace(*list);
-                 reflector.Watch();
-               });
+  const std::weak_ptr<Reflector*> weak = self_;
+  client_.ListPages(kind_, options_.namespace_name, options, reader_,
+                    {.on_start =
+                         [weak] {
+                           if (const auto self = weak.lock()) (*self)->callbacks_.on_list_start();
+                         },
+                     .on_page =
+                         [weak](const std::vector<ReadObject>& items) {
+                           if (const auto self = weak.lock()) (*self)->callbacks_.on_page(items);
+                         },
+                     .on_end =
+                         [weak](const Result<std::string>& resource_version) {
+                           if (const auto self = weak.lock()) (*self)->OnListEnd(resource_version);
+                         }});
+}
+
+void Reflector::OnListEnd(const Result<std::string>& resource_version) {
+  if (!resource_version) return TryAgain(Step::kList, &resource_version.error());
+  resource_version_ = *resource_version;
+  backoff_ = options_.first_backoff;
+  callbacks_.on_list_end();
+  Watch();
 }
 
 void Reflector::Watch() {
@@ -87,16 +101,18 @@ void Reflector::Watch() {
       if (const auto self = weak.lock()) (*self)->OnWatchEnd(status);
     });
   };
-  watch_ = client_.Watch(kind_, options_.namespace_name, options, std::move(callbacks));
+  watch_ = client_.Watch(kind_, options_.namespace_name, options, std::move(callbacks), reader_);
 }
 
 void Reflector::OnWatchEvent(const WatchEvent& event) {
-  if (std::string version = ResourceVersionOf(*event.object); !version.empty()) {
-    resource_version_ = std::move(version);
-  }
+  std::string version =
+      event.object != nullptr ? ResourceVersionOf(*event.object) : event.resource_version;
+  if (!version.empty()) resource_version_ = std::move(version);
   watch_was_useful_ = true;
   backoff_ = options_.first_backoff;
-  if (event.type != WatchEvent::Type::kBookmark) callbacks_.on_event(event);
+  if (event.type == WatchEvent::Type::kBookmark) return;
+  callbacks_.on_event(event.type,
+                      event.object != nullptr ? reader_->Read(*event.object) : event.read);
 }
 
 void Reflector::OnWatchEnd(const Status& status) {

@@ -1,6 +1,6 @@
 // kube/client/reflector.h — keeps a copy of a collection current: lists, then watches, forever.
 //
-//     Start ─▶ list ─▶ on_replace ─▶ watch ─▶ on_event … ─┐
+//     Start ─▶ list, page by page ─▶ watch ─▶ on_event … ─┐
 //               ▲                      ▲  ended, silent    │
 //               └── expired (410) ─────┴───────────────────┘   errors: the same, after a backoff
 //
@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "api/codec/kinds.h"
 #include "base/clock.h"
@@ -28,15 +29,18 @@ struct ReflectorOptions {
 };
 
 struct ReflectorCallbacks {
-  std::function<void(const ObjectList&)> on_replace;  // the whole state
-  std::function<void(const WatchEvent&)> on_event;    // never a bookmark
+  // The whole state: start, pages, end. It may start again before it has ended.
+  std::function<void()> on_list_start;
+  std::function<void(const std::vector<ReadObject>&)> on_page;
+  std::function<void()> on_list_end;
+  std::function<void(WatchEvent::Type, const ReadObject&)> on_event;  // never a bookmark
   std::function<void(const Error&)> on_error;  // a list or watch failed; it goes on by itself
 };
 
 class Reflector {
  public:
   Reflector(ApiClient& client, const api::ResourceKind& kind, ReflectorOptions options,
-            ReflectorCallbacks callbacks);
+            std::shared_ptr<const ObjectReader> reader, ReflectorCallbacks callbacks);
   ~Reflector();
   Reflector(const Reflector&) = delete;
   Reflector& operator=(const Reflector&) = delete;
@@ -49,6 +53,7 @@ class Reflector {
 
   void List();
   void Watch();
+  void OnListEnd(const Result<std::string>& resource_version);
   void OnWatchEvent(const WatchEvent& event);
   void OnWatchEnd(const Status& status);
   void TryAgain(Step step, const Error* error);
@@ -57,6 +62,7 @@ class Reflector {
   ApiClient& client_;
   const api::ResourceKind& kind_;
   ReflectorOptions options_;
+  std::shared_ptr<const ObjectReader> reader_;
   ReflectorCallbacks callbacks_;
   Random random_;
   std::string resource_version_;

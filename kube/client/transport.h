@@ -9,28 +9,56 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/clock.h"
 #include "base/result.h"
 
+namespace berth::api {
+class JsonSource;
+}
+
 namespace berth::kube {
 
 using Json = nlohmann::json;
 using JsonPtr = std::shared_ptr<const Json>;  // never changed once it is shared
+
+// An object of an answer as an ObjectReader made it; null where it could not: `error` says why.
+struct ReadObject {
+  std::shared_ptr<const void> object;
+  std::string error;
+};
+
+// Makes of a list's or a watch's objects what the asker keeps, where they arrive, so that no JSON
+// tree of them is ever built. Called on threads of the transport, several at a time.
+class ObjectReader {
+ public:
+  virtual ~ObjectReader() = default;
+  virtual ReadObject Read(const api::JsonSource& object) const = 0;
+};
+
+struct ReadPage {
+  std::vector<ReadObject> items;
+  std::string resource_version;
+  std::string continue_token;
+};
 
 struct ApiRequest {
   std::string method;        // "GET", upper case
   std::string path;          // path and query, escaped: "/api/v1/namespaces/a/pods?limit=5"
   std::string content_type;  // of the body; empty where there is none
   JsonPtr body;
+  // For a list or a watch. A transport may ignore it and answer with JSON trees.
+  std::shared_ptr<const ObjectReader> reader = nullptr;
 };
 
 struct ApiResponse {
   int status = 200;
-  JsonPtr body;      // null where the answer is not JSON
-  std::string text;  // the answer where it is not JSON
+  std::optional<ReadPage> page = {};  // instead of the body, where the request has a reader
+  JsonPtr body;                       // null where the answer is not JSON
+  std::string text;                   // the answer where it is not JSON
   std::optional<Duration> retry_after;
 };
 
@@ -38,6 +66,9 @@ struct WatchEvent {
   enum class Type { kAdded, kModified, kDeleted, kBookmark };
   Type type = Type::kAdded;
   JsonPtr object;
+  // Instead of `object`, where the request has a reader. A bookmark has the version alone.
+  ReadObject read = {};
+  std::string resource_version = {};
 };
 
 struct WatchCallbacks {

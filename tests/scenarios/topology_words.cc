@@ -30,8 +30,8 @@ Result<std::map<std::string, std::int32_t>> PodsByDomain(const Json& assigned) {
   if (!assigned.contains("topologyAssignment")) return pods;
   BERTH_TRY(const api::Workload workload,
             api::Decode<api::Workload>(
-                {{"metadata", {{"name", "w"}}},
-                 {"status", {{"admission", {{"podSetAssignments", Json::array({assigned})}}}}}}));
+                Json{{"metadata", {{"name", "w"}}},
+                     {"status", {{"admission", {{"podSetAssignments", Json::array({assigned})}}}}}}));
   for (const auto& domain :
        workload.status.admission->pod_set_assignments[0].topology_assignment->domains) {
     std::string name;

@@ -1,0 +1,230 @@
+// Goal: JSON read as nodes of its text says what the tree of it says, word for word, and accepts
+// nothing that a tree does not.
+// Method: rows, and texts that are broken at random, read both ways.
+
+#include "api/codec/json_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "api/codec/codec.h"
+#include "base/random.h"
+
+namespace berth::api {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Kind = JsonNode::Kind;
+
+Json ToTree(const JsonNode& node) {
+  switch (node.kind) {
+    case Kind::kString: return std::string(node.text);
+    case Kind::kArray: {
+      Json array = Json::array();
+      node.Each([&](const JsonNode& item) { array.push_back(ToTree(item)); });
+      return array;
+    }
+    case Kind::kObject: {
+      Json object = Json::object();
+      node.Each([&](const JsonNode& item) { object[std::string(item.key)] = ToTree(item); });
+      return object;
+    }
+    default: return Json::parse(node.text);
+  }
+}
+
+// What both say of `text`: the same, or that it is no JSON.
+void ExpectAlike(const std::string& text) {
+  JsonText read;
+  const Result<const JsonNode*> root = read.Parse(text);
+  const Json tree = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  ASSERT_EQ(root.has_value(), !tree.is_discarded()) << text;
+  if (root) {
+    EXPECT_EQ(ToTree(**root), tree) << text;
+  }
+}
+
+TEST(JsonText, ReadsAsATreeDoes) {
+  for (const char* text :
+       {"{}", "[]", " [ 1 , -2 , 0 , -0 ] ", "null", "true", "false", R"("a")", "1.5e-3", "1E+2",
+        R"({"a":{"b":[{"c":null},[],{}]},"d":"e"})", R"({"a":1,"a":2})", R"("\"\\\/\b\f\n\r\t")",
+        R"("\u00e9\u20AC\ud83d\uDE00 \u0000")", R"({"k\u0065y":"v"})",
+        "\"\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80\"", "12345678901234567890",
+        "123456789012345678901234567890", "\t\r\n{\"a\"\n:\t1\r}"}) {
+    ExpectAlike(text);
+  }
+}
+
+TEST(JsonText, RefusesWhatATreeRefuses) {
+  for (const char* text : {"",
+                           " ",
+                           "{",
+                           "[",
+                           "}",
+                           "[1",
+                           "[1,",
+                           "[1,]",
+                           "[,1]",
+                           "{\"a\"}",
+                           "{\"a\":}",
+                           "{\"a\":1,}",
+                           "{a:1}",
+                           "{\"a\" 1}",
+                           "[1 2]",
+                           "tru",
+                           "nul",
+                           "truex",
+                           "01",
+                           "-",
+                           "1.",
+                           ".5",
+                           "1e",
+                           "1e+",
+                           "+1",
+                           "0x1",
+                           "NaN",
+                           "'a'",
+                           "\"a",
+                           "\"a\nb\"",
+                           "\"\\x\"",
+                           "\"\\u12\"",
+                           "\"\\u12g4\"",
+                           "\"\\ud800\"",
+                           "\"\\ud800x\"",
+                           "\"\\ud800\\u0041\"",
+                           "\"\\udc00\"",
+                           "\"\\",
+                           "{} {}",
+                           "[]]",
+                           "\"\xC0\xAF\"",
+                           "\"\xED\xA0\x80\"",
+                           "\"\xF4\x90\x80\x80\"",
+                           "\"\xFF\"",
+                           "\"\xE2\x82\"",
+                           "\"\xC3",
+                           "\"\x80\"",
+                           "{\"\xC3\":1}"}) {
+    ExpectAlike(text);
+  }
+}
+
+TEST(JsonText, BrokenTextsAreRefusedWhereATreeRefusesThem) {
+  const std::string whole =
+      R"({"metadata":{"name":"w\u00e9","labels":{"a/b":"c\n","d":"\"e\""}},"spec":{"active":true,)"
+      R"("podSets":[{"count":2,"x":[1,-2.5e3,null,false]},{}],"s":"é€😀"},"status":{}} )";
+  Random random(7);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text = whole;
+    for (std::uint64_t change = random.Below(3); change != UINT64_MAX; --change) {
+      const std::size_t at = random.Below(text.size());
+      switch (random.Below(3)) {
+        case 0: text.erase(at, 1 + random.Below(3)); break;
+        case 1: text[at] = "{}[]\",:\\u0e-. \xC3\x80"[random.Below(17)]; break;
+        default: text.insert(at, 1, text[random.Below(text.size())]);
+      }
+    }
+    ASSERT_NO_FATAL_FAILURE(ExpectAlike(text));
+  }
+}
+
+TEST(JsonText, DepthIsLimited) {
+  JsonText text;
+  const std::string deep = std::string(kMaxJsonDepth, '[') + std::string(kMaxJsonDepth, ']');
+  EXPECT_TRUE(text.Parse(deep));
+  const auto deeper = text.Parse("[" + deep + "]");
+  ASSERT_FALSE(deeper);
+  EXPECT_EQ(deeper.error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(deeper.error().message, HasSubstr("at byte 256"));
+  EXPECT_FALSE(text.Parse(std::string(1'000'000, '[')));
+}
+
+TEST(JsonText, ManagedFieldsAreLeftOut) {
+  JsonText text;
+  const auto root = text.Parse(
+      R"({"a":1,"managedFields":[{"f:x\"]}":{"k:{\"type\":\"a\"}":{}}},[],"]"],"b":{"managedFields":2,"c":3}})");
+  ASSERT_TRUE(root) << root.error().message;
+  EXPECT_EQ(ToTree(**root), (Json{{"a", 1}, {"b", {{"c", 3}}}}));
+  for (const char* bad :
+       {R"({"managedFields":[})", R"({"managedFields":[{]}]})", R"({"managedFields":["a})",
+        R"({"managedFields":)", R"({"managedFields"})", R"({"managedFields":{"a":[1,2]})"}) {
+    EXPECT_FALSE(text.Parse(bad)) << bad;
+  }
+}
+
+TEST(JsonText, ListsComeItemByItem) {
+  std::vector<std::string> names;
+  const auto take = [&](const JsonNode& item) { names.push_back(ToTree(item).dump()); };
+  auto head = ReadJsonList(R"({"kind":"List","metadata":{"resourceVersion":"7","continue":"abc"},
+                               "items":[{"a":1},{"b":"\u0041"},null]} )",
+                           take);
+  ASSERT_TRUE(head) << head.error().message;
+  EXPECT_EQ(head->resource_version, "7");
+  EXPECT_EQ(head->continue_token, "abc");
+  EXPECT_THAT(names, ElementsAre(R"({"a":1})", R"({"b":"A"})", "null"));
+  names.clear();
+  head = ReadJsonList(R"({"items":[],"metadata":{"resourceVersion":"8"}})", take);
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->resource_version, "8");
+  EXPECT_EQ(head->continue_token, "");
+  EXPECT_TRUE(ReadJsonList(R"({"items":null})", take));
+  EXPECT_TRUE(ReadJsonList("{}", take));
+  EXPECT_TRUE(names.empty());
+  for (const char* bad : {"", "[]", "1", R"({"items":[)", R"({"items":[1})", R"({"items":[]}x)",
+                          R"({"items":[1 2]})", R"({"items")", "{,}"}) {
+    EXPECT_FALSE(ReadJsonList(bad, [](const JsonNode&) {})) << bad;
+  }
+}
+
+// A Workload decoded both ways; the template's text is kept as it came, so keys are in order here.
+TEST(JsonText, DecodesAsATreeDoes) {
+  const char* kRows[] = {
+      R"({"metadata":{"name":"w","namespace":"n","creationTimestamp":"2026-01-01T00:00:00Z",
+          "labels":{"a":"b","n":null},"ownerReferences":[{"kind":"Job","uid":"u","controller":true}]},
+          "spec":{"active":false,"priority":5,"queueName":"q","podSets":[{"count":2,"template":
+          {"metadata":{"labels":{"l":"v"}},"spec":{"containers":[{"args":["a\n","é"],"name":"c",
+          "resources":{"requests":{"cpu":2,"memory":"1Gi","x/y":1e1}}}],"tolerations":
+          [{"key":"k","tolerationSeconds":30}]}}}]},
+          "status":{"conditions":[{"type":"QuotaReserved","status":"False","message":"m"}],
+          "admissionChecks":[{"name":"c","state":"Ready"}],
+          "resourceRequests":[{"name":"main","resources":{"cpu":"500m"}}]}})",
+      R"({"spec":{"podSets":[{"count":"two"}]}})",
+      R"({"spec":{"podSets":[{"count":2.5}]}})",
+      R"({"spec":{"podSets":[{"count":4294967296}]}})",
+      R"({"spec":{"priority":99999999999999999999999}})",
+      R"({"metadata":{"generation":9223372036854775808}})",
+      R"({"spec":{"podSets":{}}})",
+      R"({"spec":{"podSets":[1]}})",
+      R"({"spec":{"active":"yes"}})",
+      R"({"metadata":{"labels":{"a":1}}})",
+      R"({"metadata":{"labels":[]}})",
+      R"({"metadata":{"name":false}})",
+      R"({"metadata":{"creationTimestamp":"yesterday"}})",
+      R"({"status":{"conditions":[{"status":"Maybe"}]}})",
+      R"({"status":{"resourceRequests":[{"name":"m","resources":{"cpu":"1x"}}]}})",
+      R"({"status":{"resourceRequests":[{"name":"m","resources":{"cpu":true}}]}})",
+      R"({"metadata":null,"spec":null,"status":null})",
+      R"([])",
+      R"("w")"};
+  for (const char* row : kRows) {
+    const Json tree = Json::parse(row);
+    const std::string compact = tree.dump();
+    JsonText text;
+    const auto root = text.Parse(compact);
+    ASSERT_TRUE(root) << row;
+    const Result<Workload> from_tree = Decode<Workload>(tree);
+    const Result<Workload> from_text = Decode<Workload>(**root);
+    ASSERT_EQ(from_text.has_value(), from_tree.has_value()) << row;
+    if (!from_tree) {
+      EXPECT_EQ(from_text.error().message, from_tree.error().message) << row;
+      continue;
+    }
+    EXPECT_EQ(from_text->meta, from_tree->meta) << row;
+    EXPECT_EQ(Encode(*from_text), Encode(*from_tree)) << row;
+    EXPECT_EQ(Encode(from_text->status), Encode(from_tree->status)) << row;
+  }
+}
+
+}  // namespace
+}  // namespace berth::api
