@@ -1,5 +1,6 @@
 #include "kube/runtime/controller.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -61,21 +62,22 @@ void Controller::Finish(const api::ObjectKey& key, const Result<NextLook>& resul
   --in_flight_;
   if (result) {
     queue_.Forget(key);
-    if (result->after) queue_.AddAfter(key, *result->after);
+    if (result->after) queue_.AddAfter(key, std::min(*result->after, options_.longest_sleep));
   } else {
     const Error& error = result.error();
-    const bool final_error =
-        error.code == ErrorCode::kInvalid || error.code == ErrorCode::kForbidden;
+    const bool refused = error.code == ErrorCode::kInvalid || error.code == ErrorCode::kForbidden;
     // A conflict is everyday life: somebody wrote between our reading and our writing.
     const LogLevel level =
         error.code == ErrorCode::kConflict ? LogLevel::kDebug : LogLevel::kWarning;
-    Log(level, final_error ? "reconcile failed for good" : "reconcile failed, will retry",
+    Log(level,
+        refused ? "reconcile refused, will retry much later" : "reconcile failed, will retry",
         {{"controller", std::string(reconciler_.name())},
          {"key", key.ToString()},
          {"code", std::string(ErrorCodeName(error.code))},
          {"error", error.message}});
-    if (final_error) {
+    if (refused) {
       queue_.Forget(key);
+      queue_.AddAfter(key, options_.after_refusal);
     } else {
       queue_.AddRateLimited(key);
     }

@@ -123,6 +123,16 @@ void Metrics::Remove(const MetricLabels& labels) {
   RemoveFrom(impl_->histograms, labels);
 }
 
+void Metrics::RemoveGauge(const std::string& name, const MetricLabels& labels) {
+  const std::lock_guard lock(impl_->mutex);
+  auto& declared = impl_->gauges[name];
+  BERTH_ASSERT(declared.family != nullptr);
+  const auto found = declared.series.find(labels);
+  if (found == declared.series.end()) return;
+  declared.family->Remove(found->second);
+  declared.series.erase(found);
+}
+
 std::string Metrics::Text() const {
   return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
 }

@@ -37,6 +37,8 @@ class Metrics {
 
   // Takes away every series, of every metric, that has all of `labels`.
   void Remove(const MetricLabels& labels);
+  // Takes one gauge's series with exactly these labels away, if it is there.
+  void RemoveGauge(const std::string& name, const MetricLabels& labels);
 
   std::string Text() const;  // text exposition format 0.0.4
 

@@ -29,8 +29,9 @@ class Reconciler {
   // two calls for one key at once.
   //
   // Preconditions: the informers this reconciler reads have synced.
-  // Errors: kInvalid and kForbidden are final until the object changes; any other code makes the
-  // queue try the key again with exponential backoff.
+  // Errors: after kInvalid and kForbidden the key is looked at again minutes later, or when the
+  // object changes; any other code makes the queue try it again with exponential backoff. A look
+  // may come earlier than NextLook asks for.
   virtual void Reconcile(const api::ObjectKey& key, Done done) = 0;
 };
 

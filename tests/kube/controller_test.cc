@@ -81,13 +81,26 @@ TEST_F(ControllerTest, ErrorsBackOffUntilASuccess) {
   EXPECT_THAT(Started(), ElementsAre("a"));
 }
 
-TEST_F(ControllerTest, FinalErrorsWaitForAChange) {
+TEST_F(ControllerTest, RefusalsAreTriedAgainMuchLater) {
+  controller_.Start();
+  controller_.Add(Key("a"));
+  for (const ErrorCode code : {ErrorCode::kInvalid, ErrorCode::kForbidden}) {
+    EXPECT_THAT(Started(), ElementsAre("a"));
+    reconciler_.Answer("a", Error{code, "no"});
+    executor_.RunFor(4min);
+    EXPECT_THAT(Started(), IsEmpty());
+    executor_.RunFor(2min);
+  }
+  EXPECT_THAT(Started(), ElementsAre("a"));
+}
+
+TEST_F(ControllerTest, LongSleepsAreTakenInSteps) {
   controller_.Start();
   controller_.Add(Key("a"));
   Started();
-  reconciler_.Answer("a", Error{ErrorCode::kInvalid, "never"});
-  executor_.RunFor(1h);
-  EXPECT_THAT(Started(), IsEmpty());
+  reconciler_.Answer("a", NextLook{30 * 24h});
+  executor_.RunFor(11min);
+  EXPECT_THAT(Started(), ElementsAre("a")) << "no timer is left that lasts for weeks";
 }
 
 TEST_F(ControllerTest, NextLookAndAnEarlierChange) {
