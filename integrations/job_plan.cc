@@ -139,7 +139,13 @@ const api::Workload* Planner::EnsureOne() {
   const auto reserved = [](const api::Workload& workload) {
     return api::IsTrue(workload.status.conditions, api::kQuotaReserved);
   };
-  if (match == nullptr && !others.empty() && job_.suspended && !reserved(*others.front())) {
+  // One of an earlier job of this name is no use: it goes with that job.
+  const auto is_ours = [this](const api::Workload& workload) {
+    const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+    return owner != nullptr && owner->uid == job_.meta.uid;
+  };
+  if (match == nullptr && !others.empty() && job_.suspended && !reserved(*others.front()) &&
+      is_ours(*others.front())) {
     settled_ = true;
     if (Update(*others.front())) others.erase(others.begin());
   }
@@ -252,6 +258,8 @@ void Planner::FollowEviction(const api::Workload& workload, const api::Condition
   Stop(&workload, evicted.message);
   if (job_.active) return;
   if (!api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
+    // It waits again, as before its first admission: its owner may move it meanwhile.
+    if (job_.suspended) FollowJob(workload);
     return DeleteWhenExpired(workload, evicted);
   }
   // A job that is only now being stopped may still start pods: look again once it is at rest.

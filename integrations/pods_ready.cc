@@ -21,7 +21,12 @@ api::Condition NotStarted() {
 }  // namespace
 
 api::Condition PodsReadyCondition(const JobView& job, const api::Workload& workload) {
-  if (!api::IsTrue(workload.status.conditions, api::kAdmitted)) return NotStarted();
+  // Of one that is being stopped the next start is told beforehand: it may be admitted again before
+  // anybody looks here, and must not take its own stop for a loss of pods.
+  const auto& conditions = workload.status.conditions;
+  if (!api::IsTrue(conditions, api::kAdmitted) || api::IsTrue(conditions, api::kEvicted)) {
+    return NotStarted();
+  }
   const api::Condition* before = api::FindCondition(workload.status.conditions, api::kPodsReady);
   if (job.pods_ready) {
     const bool recovered =

@@ -192,6 +192,20 @@ TEST_F(JobPlanTest, EvictionOfAJobThatNeverRanReleasesAtOnce) {
   EXPECT_THAT(Plan(), ElementsAre("release"));
 }
 
+TEST_F(JobPlanTest, TheWorkloadOfAnEarlierJobOfThatNameIsDeleted) {
+  AddWorkload().meta.owner_references.front().uid = "of another life";
+  EXPECT_THAT(Plan(), ElementsAre("delete", "event DeletedWorkload"));
+}
+
+TEST_F(JobPlanTest, AnEvictedJobThatWaitsAgainMayBeMoved) {
+  api::Workload& workload = AddWorkload();
+  SetTrue(workload, api::kEvicted, "Preempted");
+  job_.meta.labels[api::kQueueLabel] = "elsewhere";
+  EXPECT_THAT(Plan(), ElementsAre("queue elsewhere"));
+  testing::Reserve(workload);  // not before its quota has been given back
+  EXPECT_THAT(Plan(), ElementsAre("release"));
+}
+
 TEST_F(JobPlanTest, FinishedIsToldOnce) {
   api::Workload& workload = AddWorkload();
   testing::Admit(workload);
@@ -280,6 +294,10 @@ TEST_F(JobPlanTest, ReclaimablePodsAndReadinessAreReported) {
   job_.succeeded = 0;
   situation_.workloads[0].status.reclaimable_pods.clear();
   EXPECT_THAT(Plan(), ElementsAre("PodsReady=WaitForRecovery"));
+  SetTrue(situation_.workloads[0], api::kEvicted, "Preempted");
+  job_.active = 1;
+  EXPECT_THAT(Plan(), ElementsAre("PodsReady=WaitForStart", "stop+restore", "event Stopped"))
+      << "its own stop is no loss of pods";
 }
 
 TEST_F(JobPlanTest, ChecksMessagesReachTheJob) {
