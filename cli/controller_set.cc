@@ -1,5 +1,7 @@
 #include "cli/controller_set.h"
 
+#include <algorithm>
+
 #include "admission/controller/admission_controllers.h"
 #include "integrations/controller/job_controllers.h"
 #include "provisioning/controller/provisioning_controllers.h"
@@ -12,14 +14,26 @@ api::LabelSelector ManagedNamespaces(const admission::Configuration& configurati
       integrations::DefaultManagedNamespaces(configuration.namespace_name));
 }
 
-webhook::FactsMirrorOptions FactsOptions(const admission::Configuration& configuration) {
-  return {.namespace_selector = ManagedNamespaces(configuration),
-          .manage_without_queue_name = configuration.manage_jobs_without_queue_name};
+bool ManagesJobs(const admission::Configuration& configuration) {
+  const auto& frameworks = configuration.frameworks;
+  return std::find(frameworks.begin(), frameworks.end(), integrations::kBatchJob.framework) !=
+         frameworks.end();
 }
 
-integrations::JobControllersOptions JobOptions(const admission::Configuration& configuration) {
+webhook::FactsMirrorOptions FactsOptions(const admission::Configuration& configuration) {
+  return {.namespace_selector = ManagedNamespaces(configuration),
+          .manage_without_queue_name = configuration.manage_jobs_without_queue_name,
+          .jobs_managed = ManagesJobs(configuration)};
+}
+
+integrations::JobControllersOptions JobOptions(const admission::Configuration& configuration,
+                                               kube::Metrics& metrics) {
   integrations::JobControllersOptions options;
+  if (!ManagesJobs(configuration)) {
+    options.batch_jobs = integrations::JobControllersOptions::BatchJobs::kLeftAlone;
+  }
   options.job.namespace_selector = ManagedNamespaces(configuration);
+  options.job.metrics = &metrics;
   options.job.keep_deactivated = configuration.keep_deactivated;
   options.job.build.label_keys_to_copy = configuration.label_keys_to_copy;
   if (configuration.manage_jobs_without_queue_name) {
@@ -38,7 +52,7 @@ struct ControllerSet::Parts {
         kube::Metrics& metrics, const admission::Configuration& configuration)
       : facts(manager, FactsOptions(configuration)),
         admission(manager, clock, events, metrics, configuration.admission),
-        jobs(manager, clock, events, JobOptions(configuration)),
+        jobs(manager, clock, events, JobOptions(configuration, metrics)),
         provisioning(manager, clock, events, {}) {}
 
   webhook::FactsMirror facts;

@@ -155,7 +155,7 @@ bool IsManagedJob(const api::Job& job) {
 }
 
 void DefaultJob(const JobFacts& facts, api::Job& job) {
-  if (!facts.namespace_managed || facts.ancestor_managed) return;
+  if (!facts.kind_managed || !facts.namespace_managed || facts.ancestor_managed) return;
   if (facts.default_local_queue && job.meta.labels.count(api::kQueueLabel) == 0) {
     job.meta.labels[api::kQueueLabel] = kDefaultName;
   }
@@ -169,6 +169,7 @@ void DefaultJob(const JobFacts& facts, api::Job& job) {
 
 FieldErrors ValidateJob(const api::Job& job, const api::Job* old, const JobFacts& facts) {
   FieldErrors errors;
+  if (!facts.kind_managed) return errors;
   CheckQueueName(job, old, facts, errors);
   CheckPrebuilt(job, old, errors);
   CheckMaxExecTime(job, old, errors);

@@ -13,6 +13,7 @@ namespace berth::webhook {
 
 // What of the cluster matters to one Job.
 struct JobFacts {
+  bool kind_managed = true;             // integrations.frameworks; else nothing is reviewed
   bool default_local_queue = false;     // LocalQueue "default" exists in the Job's namespace
   bool default_priority_class = false;  // WorkloadPriorityClass "default" exists
   bool namespace_managed = true;        // managedJobsNamespaceSelector

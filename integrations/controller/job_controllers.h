@@ -14,6 +14,8 @@
 namespace berth::integrations {
 
 struct JobControllersOptions {
+  enum class BatchJobs { kManaged, kLeftAlone };  // integrations.frameworks
+  BatchJobs batch_jobs = BatchJobs::kManaged;
   JobReconcilerOptions job;
   std::size_t concurrency = 32;  // writes under way at once
 };

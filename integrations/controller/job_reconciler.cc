@@ -1,5 +1,6 @@
 #include "integrations/controller/job_reconciler.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -21,6 +22,11 @@ constexpr char kOwnerIndex[] = "owner";
 constexpr Duration kLookAgain = std::chrono::seconds(5);
 // How long our own creation is believed in although the informer does not show it.
 constexpr Duration kInformerLag = std::chrono::seconds(30);
+
+constexpr char kCreationLatency[] = "kueue_workload_creation_latency_seconds";
+// A job's creation is known to the second.
+constexpr double kFirstBucket = 1;
+constexpr double kLastBucket = 1280;
 
 std::string JobIndexValue(const std::string& namespace_name, const std::string& name) {
   return "Job/" + namespace_name + "/" + name;
@@ -67,6 +73,12 @@ JobReconciler::JobReconciler(kube::Manager& manager, const Clock& clock,
       flavors_(manager.InformerFor<api::ResourceFlavor>()),
       priority_classes_(manager.InformerFor<api::PriorityClass>()),
       workload_priority_classes_(manager.InformerFor<api::WorkloadPriorityClass>()) {
+  if (options_.metrics != nullptr) {
+    std::vector<double> buckets{kFirstBucket};
+    for (double bound = 2.5; bound <= kLastBucket; bound *= 2) buckets.push_back(bound);
+    options_.metrics->DeclareHistogram(
+        kCreationLatency, "Time from a job's creation to that of its Workload", buckets);
+  }
   workloads_.AddIndex(kOwnerIndex, [](const api::Workload& workload) {
     const std::optional<api::ObjectKey> job = OwningJob(workload);
     if (!job) return std::vector<std::string>{};
@@ -212,7 +224,7 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
                                                 const JobAction& action) {
   std::vector<kube::Step> steps;
   if (const auto* create = std::get_if<CreateWorkload>(&action)) {
-    steps.push_back(CreateStep(create->workload));
+    steps.push_back(CreateStep(pass, create->workload));
   } else if (const auto* drop = std::get_if<DeleteWorkload>(&action)) {
     steps = {FinalizerStep(drop->key), DeleteStep(drop->key)};
   } else if (const auto* release = std::get_if<RemoveWorkloadFinalizer>(&action)) {
@@ -339,21 +351,32 @@ kube::Step JobReconciler::FinalizerStep(const api::ObjectKey& key) {
   };
 }
 
-kube::Step JobReconciler::CreateStep(const api::Workload& workload) {
-  return [this, workload](std::function<void(Status)> next) {
+kube::Step JobReconciler::CreateStep(const std::shared_ptr<Pass>& pass,
+                                     const api::Workload& workload) {
+  return [this, pass, workload](std::function<void(Status)> next) {
     const api::ObjectKey key = workload.meta.key();
-    manager_.client().Create(api::KindOf<api::Workload>(), key.namespace_name,
-                             api::Encode(workload), {},
-                             [this, key, uid = workload.meta.owner_references.front().uid,
-                              next = std::move(next)](const Result<kube::JsonPtr>& done) {
-                               // Ours by its name, from a look whose answer was lost.
-                               if (done || done.error().code == ErrorCode::kAlreadyExists) {
-                                 created_[uid] = clock_.SteadyNow();
-                                 return next(OkStatus());
-                               }
-                               next(Named(done.error(), "creation", key));
-                             });
+    manager_.client().Create(
+        api::KindOf<api::Workload>(), key.namespace_name, api::Encode(workload), {},
+        [this, pass, key, next = std::move(next)](const Result<kube::JsonPtr>& done) {
+          // Ours by its name, from a look whose answer was lost.
+          const bool exists = !done && done.error().code == ErrorCode::kAlreadyExists;
+          if (!done && !exists) return next(Named(done.error(), "creation", key));
+          if (done) OnCreated(*pass->job);
+          // Of a job that has gone meanwhile nothing is kept.
+          if (jobs_.Get(pass->job->meta.key()) != nullptr) {
+            created_[pass->job->meta.uid] = clock_.SteadyNow();
+          }
+          next(OkStatus());
+        });
   };
+}
+
+// Of a job that was edited before, nobody knows since when it could have had one.
+void JobReconciler::OnCreated(const api::Job& job) {
+  if (options_.metrics == nullptr || job.meta.generation > 1) return;
+  const Duration latency = std::max(clock_.Now() - job.meta.creation_timestamp, Duration::zero());
+  options_.metrics->Observe(kCreationLatency, {{"job_kind", std::string(kBatchJob.kind)}},
+                            std::chrono::duration<double>(latency).count());
 }
 
 kube::Step JobReconciler::DeleteStep(const api::ObjectKey& key) {
@@ -395,7 +418,7 @@ kube::Step JobReconciler::JobStep(const std::shared_ptr<Pass>& pass, BatchJobWri
 }
 
 void JobReconciler::Emit(const api::Job& job, const EmitEvent& event) {
-  if (event.reason == "UpdatedAdmissionCheck") {
+  if (event.reason == "UpdatedAdmissionCheck" && jobs_.Get(job.meta.key()) != nullptr) {
     std::string& last = last_check_message_[job.meta.uid];
     if (last == event.message) return;
     last = event.message;

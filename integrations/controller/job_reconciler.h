@@ -17,6 +17,7 @@
 #include "integrations/job_plan.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
+#include "kube/runtime/metrics.h"
 #include "kube/runtime/reconciler.h"
 #include "kube/runtime/steps.h"
 
@@ -28,6 +29,7 @@ struct JobReconcilerOptions {
   api::LabelSelector namespace_selector;  // of namespaces whose jobs are managed
   BuildOptions build;
   std::optional<Duration> keep_deactivated;  // see JobSituation
+  kube::Metrics* metrics = nullptr;          // outlives the reconciler; null: none are kept
 };
 
 class JobReconciler final : public kube::Reconciler {
@@ -58,7 +60,8 @@ class JobReconciler final : public kube::Reconciler {
   kube::Step WorkloadStep(const std::string& what, const api::ObjectKey& key, kube::PatchType type,
                           kube::Json patch, kube::WriteOptions options);
   kube::Step FinalizerStep(const api::ObjectKey& key);
-  kube::Step CreateStep(const api::Workload& workload);
+  kube::Step CreateStep(const std::shared_ptr<Pass>& pass, const api::Workload& workload);
+  void OnCreated(const api::Job& job);
   bool CreatedLately(const api::Job& job);
   kube::Step DeleteStep(const api::ObjectKey& key);
   kube::Step DeleteJobStep(const std::shared_ptr<Pass>& pass);

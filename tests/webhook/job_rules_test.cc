@@ -60,6 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
          false,
          "lq",
          ""},
+        {"AKindThatIsNotManaged", {.kind_managed = false}, "lq", false, "lq", ""},
         {"AChildIsItsParentsBusiness",
          {.default_local_queue = true, .ancestor_managed = true},
          "",

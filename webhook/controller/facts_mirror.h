@@ -17,6 +17,7 @@ namespace berth::webhook {
 struct FactsMirrorOptions {
   api::LabelSelector namespace_selector;  // managedJobsNamespaceSelector
   bool manage_without_queue_name = false;
+  bool jobs_managed = true;  // integrations.frameworks
 };
 
 class FactsMirror {

@@ -106,15 +106,21 @@ class JobReconcilerTest : public ::testing::Test {
   kube::ApiClient client_{api_, executor_};
   kube::EventRecorder events_{client_, clock_, {.controller = "kueue-job"}};
   kube::Manager manager_{client_, executor_};
+  kube::Metrics metrics_;
   JobControllers controllers_{
       manager_,
       clock_,
       events_,
-      {.job = {.namespace_selector = DefaultManagedNamespaces("kueue-system")}}};
+      {.job = {.namespace_selector = DefaultManagedNamespaces("kueue-system"),
+               .metrics = &metrics_}}};
 };
 
 TEST_F(JobReconcilerTest, AJobGetsItsWorkload) {
   Submit();
+  EXPECT_NE(
+      metrics_.Text().find("kueue_workload_creation_latency_seconds_count{job_kind=\"Job\"} 1"),
+      std::string::npos)
+      << metrics_.Text();
   const Json workload = Workload();
   EXPECT_EQ(workload["spec"]["queueName"], "lq");
   EXPECT_EQ(workload["metadata"]["ownerReferences"][0]["name"], "train");
