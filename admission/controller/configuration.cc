@@ -295,6 +295,18 @@ void ReadMetrics(const Reader& in, Configuration& out) {
   }
 }
 
+// Who asks for the system's own Jobs to be queued makes a cluster that cannot start.
+void ReadManagedNamespaces(const Reader& selector, Configuration& out) {
+  if (!selector.present()) return;
+  api::LabelSelector& managed = out.managed_jobs_namespace_selector.emplace();
+  api::Read(selector, managed);
+  for (const std::string& name : {std::string("kube-system"), out.namespace_name}) {
+    if (!managed.Matches({{"kubernetes.io/metadata.name", name}})) continue;
+    return selector.Fail("must not match the namespace \"" + name +
+                         "\": exclude it by its label kubernetes.io/metadata.name");
+  }
+}
+
 void ReadFeatureGates(const Reader& in, Configuration& out) {
   if (!in.present()) return;
   if (!in.json().is_object()) return in.Fail("expected a map of gate to true or false");
@@ -353,7 +365,7 @@ void ReadAll(const Reader& in, Version version, Configuration& out) {
   in.Field("namespace").Get(out.namespace_name);
   in.Field("manageJobsWithoutQueueName").Get(out.manage_jobs_without_queue_name);
   const Reader selector = in.Field("managedJobsNamespaceSelector");
-  if (selector.present()) api::Read(selector, out.managed_jobs_namespace_selector.emplace());
+  ReadManagedNamespaces(selector, out);
   const Reader pods_ready = in.Field("waitForPodsReady");
   ReadWaitForPodsReady(pods_ready, version, out);
   const Reader fair_sharing = in.Field("fairSharing");
@@ -381,29 +393,49 @@ void ReadAll(const Reader& in, Version version, Configuration& out) {
 }  // namespace
 
 std::optional<Duration> ParseGoDuration(std::string_view text) {
+  using std::chrono::duration_cast;
+  using std::chrono::nanoseconds;
   struct Unit {
     std::string_view name;
-    Duration span;
+    nanoseconds span;
   };
-  constexpr std::array<Unit, 5> kUnits{{{"ms", std::chrono::milliseconds(1)},
+  constexpr std::array<Unit, 7> kUnits{{{"ns", nanoseconds(1)},
                                         {"us", std::chrono::microseconds(1)},
+                                        {"\u00b5s", std::chrono::microseconds(1)},
+                                        {"ms", std::chrono::milliseconds(1)},
                                         {"s", std::chrono::seconds(1)},
                                         {"m", std::chrono::minutes(1)},
                                         {"h", std::chrono::hours(1)}}};
+  constexpr std::size_t kMostDigits = 9;
   if (text == "0") return Duration::zero();
   if (text.empty()) return std::nullopt;
   Duration sum{};
   while (!text.empty()) {
-    const std::size_t digits = text.find_first_not_of("0123456789");
-    if (digits == 0 || digits == std::string_view::npos || digits > 9) return std::nullopt;
-    const std::optional<std::int64_t> count = ParseInt64(text.substr(0, digits));
-    text.remove_prefix(digits);
+    const auto digits = [&text] {
+      const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+      const std::string_view found = text.substr(0, count);
+      text.remove_prefix(count);
+      return found;
+    };
+    const std::string_view whole = digits();
+    std::string_view fraction;
+    if (!text.empty() && text.front() == '.') {
+      text.remove_prefix(1);
+      fraction = digits().substr(0, kMostDigits);
+    }
     const auto unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& candidate) {
       return text.starts_with(candidate.name);
     });
-    if (!count || unit == kUnits.end()) return std::nullopt;
+    if (whole.size() > kMostDigits || (whole.empty() && fraction.empty()) || unit == kUnits.end()) {
+      return std::nullopt;
+    }
     text.remove_prefix(unit->name.size());
-    sum += unit->span * *count;
+    sum += duration_cast<Duration>(unit->span * ParseInt64(whole).value_or(0));
+    nanoseconds part = unit->span;
+    for (const char digit : fraction) {
+      part /= 10;
+      sum += duration_cast<Duration>(part * (digit - '0'));
+    }
   }
   return sum;
 }

@@ -26,7 +26,7 @@ struct Configuration {
   std::string namespace_name = "kueue-system";
   bool manage_jobs_without_queue_name = false;
   std::optional<api::LabelSelector> managed_jobs_namespace_selector;  // nullopt: the default one
-  std::vector<std::string> frameworks = {"batch/job"};
+  std::vector<std::string> frameworks = {"batch/job"};  // kinds of jobs that are managed
   std::vector<std::string> label_keys_to_copy;
   std::optional<bool> leader_election;  // nullopt: the file does not say
   // objectRetentionPolicies.workloads.afterDeactivatedByKueue: of jobs; nullopt: for ever.
@@ -43,7 +43,7 @@ struct Configuration {
 // `document`: the file as JSON.
 Result<Configuration> ReadConfiguration(const nlohmann::json& document);
 
-// Go's notation, as metav1.Duration: "300ms", "5m", "1h30m0s"; nullopt on anything else.
+// Go's notation, as metav1.Duration: "300ms", "5m", "1h30m0s", "1.5h"; nullopt on anything else.
 std::optional<Duration> ParseGoDuration(std::string_view text);
 
 }  // namespace berth::admission

@@ -200,6 +200,14 @@ TEST(Configuration, MistakesAreNamed) {
                                 "excludeResourcePrefixes": ["a"]}})"_json),
        "resources.quotaCheckStrategy: excludeResourcePrefixes is not allowed with "
        "IgnoreUndeclared"},
+      {Config(R"({"managedJobsNamespaceSelector": {}})"_json),
+       "managedJobsNamespaceSelector: must not match the namespace \"kube-system\": exclude it by "
+       "its label kubernetes.io/metadata.name"},
+      {Config(R"({"namespace": "queues", "managedJobsNamespaceSelector": {"matchExpressions": [
+                  {"key": "kubernetes.io/metadata.name", "operator": "NotIn",
+                   "values": ["kube-system"]}]}})"_json),
+       "managedJobsNamespaceSelector: must not match the namespace \"queues\": exclude it by its "
+       "label kubernetes.io/metadata.name"},
       {nlohmann::json{{"kind", "Configuration"}},
        "apiVersion must be config.kueue.x-k8s.io/v1beta2 or v1beta1, kind Configuration"},
       {nlohmann::json(3),
@@ -216,7 +224,11 @@ TEST(GoDuration, AsGoWritesThem) {
   EXPECT_EQ(ParseGoDuration("1h30m0s"), 90min);
   EXPECT_EQ(ParseGoDuration("300ms"), 300ms);
   EXPECT_EQ(ParseGoDuration("0"), 0s);
-  for (const char* bad : {"", "5", "m", "-5m", "5x", "5m ", "99999999999h"}) {
+  EXPECT_EQ(ParseGoDuration("1.5h"), 90min);
+  EXPECT_EQ(ParseGoDuration(".5s"), 500ms);
+  EXPECT_EQ(ParseGoDuration("2.s"), 2s);
+  EXPECT_EQ(ParseGoDuration("1500us"), 1500us);
+  for (const char* bad : {"", "5", "m", "-5m", "5x", "5m ", ".s", "1.5.5h", "99999999999h"}) {
     EXPECT_EQ(ParseGoDuration(bad), std::nullopt) << bad;
   }
 }

@@ -1,0 +1,159 @@
+// Goal: metrics count what happened, under Kueue's names, and nothing is shown that has gone.
+// Method: small stories over all controllers on the fake API, and decisions made by hand.
+
+#include "admission/controller/admission_metrics.h"
+
+#include "tests/admission/controller/admission_fixture.h"
+
+namespace berth::admission {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class AdmissionMetricsTest : public AdmissionFixture {
+ protected:
+  // Boots again with the finer metrics.
+  void BootWithAll() {
+    Crash();
+    options_.metrics.cluster_queue_resources = true;
+    options_.metrics.local_queues = true;
+    Boot();
+  }
+  // The value of the series, or "none".
+  std::string ValueOf(const std::string& series) const {
+    const std::string text = metrics_->Text();
+    const std::size_t at = text.find("\n" + series + " ");
+    if (at == std::string::npos) return "none";
+    const std::size_t start = at + series.size() + 2;
+    return text.substr(start, text.find('\n', start) - start);
+  }
+};
+
+TEST_F(AdmissionMetricsTest, ADeactivationIsCountedUnderItsCause) {
+  Crash();
+  options_.pods_ready.enabled = false;
+  Boot();
+  PutQueues(1);
+  PutWorkload("w", 1, {{"maximumExecutionTimeSeconds", 60}});
+  executor_.RunFor(65s);
+  EXPECT_EQ(ReasonOf("w", api::kEvicted), "DeactivatedDueToMaximumExecutionTimeExceeded");
+  EXPECT_EQ(ValueOf("kueue_evicted_workloads_total{cluster_queue=\"cq\",priority_class=\"\","
+                    "reason=\"Deactivated\",underlying_cause=\"MaximumExecutionTimeExceeded\"}"),
+            "1");
+  EXPECT_EQ(ValueOf("kueue_evicted_workloads_once_total{cluster_queue=\"cq\",priority_class=\"\","
+                    "reason=\"Deactivated\",underlying_cause=\"MaximumExecutionTimeExceeded\"}"),
+            "1");
+}
+
+TEST_F(AdmissionMetricsTest, LocalQueuesHaveTheirOwn) {
+  BootWithAll();
+  PutQueues(1);
+  PutWorkload("a", 1);
+  executor_.RunFor(1s);
+  PutWorkload("b", 1);
+  executor_.RunFor(3s);
+  const std::string waits =
+      "kueue_local_queue_unadmitted_workloads{cluster_queue=\"cq\",name=\"lq\",namespace=\"team\","
+      "reason=\"WaitingForQuota\",underlying_cause=\"\"}";
+  const std::string finished =
+      "kueue_local_queue_finished_workloads{name=\"lq\",namespace=\"team\"}";
+  EXPECT_EQ(ValueOf(waits), "1");
+  SetConditionOf("a", api::kFinished, true, "Succeeded");
+  executor_.RunFor(3s);
+  EXPECT_EQ(ValueOf(waits), "0");
+  EXPECT_EQ(ValueOf(finished), "1");
+
+  // A restart counts what is there.
+  BootWithAll();
+  executor_.RunFor(3s);
+  EXPECT_EQ(ValueOf(finished), "1");
+  client_->Delete(api::KindOf<api::LocalQueue>(), {"team", "lq"}, {}, [](const Status&) {});
+  executor_.RunFor(3s);
+  EXPECT_EQ(ValueOf(finished), "none");
+}
+
+TEST_F(AdmissionMetricsTest, ExecutionTimeIsThatOfAllAdmissions) {
+  PutQueues(1);
+  PutWorkload("w", 1);
+  executor_.RunFor(1s);
+  Edit("w", [](Json& object) { object["status"]["accumulatedPastExecutionTimeSeconds"] = 100; });
+  executor_.RunFor(10s);
+  SetConditionOf("w", api::kFinished, true, "Succeeded");
+  executor_.RunFor(1s);
+  const std::string sum =
+      ValueOf("kueue_execution_time_seconds_sum{cluster_queue=\"cq\",priority_class=\"\"}");
+  EXPECT_GE(std::stod(sum), 110) << sum;
+}
+
+TEST_F(AdmissionMetricsTest, ALimitThatIsTakenAwayIsNotShownAnyMore) {
+  BootWithAll();
+  PutQueues(1, {{"cohortName", "lab"}});
+  const auto put = [&](const Json& limit) {
+    Json quota = {{"name", "cpu"}, {"nominalQuota", 1}};
+    if (!limit.is_null()) quota["borrowingLimit"] = limit;
+    PutClusterQueue(
+        "cq", 1,
+        {{"cohortName", "lab"},
+         {"resourceGroups",
+          {{{"coveredResources", {"cpu"}},
+            {"flavors", {{{"name", "default"}, {"resources", {std::move(quota)}}}}}}}}});
+    executor_.RunFor(3s);
+  };
+  put(5);
+  EXPECT_THAT(metrics_->Text(), HasSubstr("\nkueue_cluster_queue_borrowing_limit{"));
+  put(nullptr);
+  EXPECT_THAT(metrics_->Text(), Not(HasSubstr("\nkueue_cluster_queue_borrowing_limit{")));
+}
+
+TEST_F(AdmissionMetricsTest, PendingRequestsGoBackToZero) {
+  BootWithAll();
+  PutQueues(1);
+  PutWorkload("a", 1);
+  executor_.RunFor(1s);
+  PutWorkload("b", 1);
+  executor_.RunFor(3s);
+  const std::string asked =
+      "kueue_cluster_queue_resource_pending{cluster_queue=\"cq\",resource=\"cpu\"}";
+  EXPECT_EQ(ValueOf(asked), "1");
+  client_->Delete(api::KindOf<api::LocalQueue>(), {"team", "lq"}, {}, [](const Status&) {});
+  executor_.RunFor(3s);
+  EXPECT_EQ(ValueOf(asked), "0");
+}
+
+TEST_F(AdmissionMetricsTest, HeadsThatLoseTheirVictims) {
+  QueueMetrics queues(*metrics_, {});
+  kube::Metrics metrics;
+  AdmissionMetrics under_test(metrics, queues,
+                              [](const std::string&) { return std::vector<std::string>{}; });
+  const auto name_of = [](ClusterQueueId id) { return "q" + std::to_string(id); };
+  Decision lost;
+  lost.cluster_queue = 1;
+  lost.outcome = Outcome::kSkipped;
+  lost.remark = Remark::kOverlappingTargets;
+  lost.target_search = TargetSearch::kSkipped;
+  Decision deferred;
+  deferred.cluster_queue = 2;
+  deferred.outcome = Outcome::kDeferred;
+  deferred.target_search = TargetSearch::kDeferredFit;
+  Decision no_room;  // it had no victims to lose
+  no_room.cluster_queue = 3;
+  no_room.outcome = Outcome::kSkipped;
+  no_room.remark = Remark::kNoLongerFits;
+  no_room.assignment.mode = AssignmentMode::kFit;
+  under_test.OnDecisions({lost, deferred, no_room}, name_of);
+  const std::string text = metrics.Text();
+  EXPECT_THAT(text, HasSubstr("kueue_admission_cycle_preemption_skips{cluster_queue=\"q1\"} 1"));
+  EXPECT_THAT(text, Not(HasSubstr("preemption_skips{cluster_queue=\"q3\"}")));
+  const std::string recomputed = "kueue_preemption_target_recomputations_total{cluster_queue=";
+  EXPECT_THAT(text, HasSubstr(recomputed + "\"q1\",result=\"skipped\"} 1"));
+  EXPECT_THAT(text, HasSubstr(recomputed + "\"q2\",result=\"deferred_fit\"} 1"));
+  lost.outcome = Outcome::kPreempting;
+  lost.target_search = TargetSearch::kOnce;
+  under_test.OnDecisions({lost}, name_of);
+  EXPECT_THAT(metrics.Text(),
+              HasSubstr("kueue_admission_cycle_preemption_skips{cluster_queue=\"q1\"} 0"));
+}
+
+}  // namespace
+}  // namespace berth::admission
