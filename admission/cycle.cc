@@ -225,8 +225,13 @@ void Cycle::RecomputeOverlap(Entry& entry) {
   const Assignment nominated = std::move(entry.decision.assignment);
   AssignFlavors(entry, nullptr, &nominated);
   state.RollBack(what_if);
-  if (entry.decision.assignment.mode == AssignmentMode::kFit) {
-    entry.decision.assignment.mode = AssignmentMode::kDeferredFit;
+  Decision& decision = entry.decision;
+  if (decision.assignment.mode == AssignmentMode::kFit) {
+    decision.assignment.mode = AssignmentMode::kDeferredFit;
+    decision.target_search = TargetSearch::kDeferredFit;
+  } else {
+    const bool found = !entry.targets.empty() && !Overlaps(entry);
+    decision.target_search = found ? TargetSearch::kNewTargets : TargetSearch::kSkipped;
   }
 }
 

@@ -200,6 +200,14 @@ enum class Remark : std::uint8_t {
   kWaitingForPodsReady,  // another has quota whose pods are not ready yet
 };
 
+// How the search for victims went where an earlier head of the cycle had taken the first ones.
+enum class TargetSearch : std::uint8_t {
+  kOnce,         // nobody had: one search
+  kDeferredFit,  // it fits once those have stopped
+  kNewTargets,   // others were found
+  kSkipped,      // none were
+};
+
 struct Decision {
   WorkloadId workload = queue::kNoNode;
   std::shared_ptr<const api::Workload> object;  // as it was decided on
@@ -210,6 +218,7 @@ struct Decision {
   SmallVector<Victim, 1>
       victims;              // with kPreempting the ones to evict, else computed, not acted on
   SparedCandidates spared;  // the first of them, at most kMaxSpared
+  TargetSearch target_search = TargetSearch::kOnce;
   std::vector<std::string> checks;  // that an admitted workload has to pass
   // It has quota already and was looked at for its nodes alone
   // (admission/topology/node_inventory.h).

@@ -66,6 +66,7 @@ struct PodSpec {
   // requiredDuringSchedulingIgnoredDuringExecution: any term may match; nullopt: no affinity.
   std::optional<std::vector<NodeSelectorTerm>> required_node_affinity;
   std::vector<std::string> scheduling_gates;
+  bool resource_claims = false;  // spec.resourceClaims: devices that no quota counts
   std::string priority_class_name;
   std::optional<std::int32_t> priority;
   std::string restart_policy;

@@ -37,6 +37,7 @@ inline constexpr char kSucceeded[] = "Succeeded";
 inline constexpr char kFailed[] = "Failed";
 inline constexpr char kOutOfSync[] = "OutOfSync";
 inline constexpr char kFailedToStart[] = "FailedToStart";
+inline constexpr char kOwnerNotFound[] = "OwnerNotFound";
 inline constexpr char kPodsReadyTimeout[] = "PodsReadyTimeout";
 inline constexpr char kAdmissionCheckReason[] = "AdmissionCheck";
 inline constexpr char kClusterQueueStopped[] = "ClusterQueueStopped";

@@ -147,4 +147,12 @@ struct Workload {
   WorkloadStatus status;
 };
 
+// Whether its pods claim devices (dynamic resource allocation), which no quota counts.
+inline bool ClaimsDevices(const Workload& workload) {
+  for (const PodSet& pods : workload.spec.pod_sets) {
+    if (pods.pod_template.spec.resource_claims) return true;
+  }
+  return false;
+}
+
 }  // namespace berth::api

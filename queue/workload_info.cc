@@ -220,7 +220,7 @@ bool IsGated(const api::Workload& workload) {
 }
 
 bool BelongsInQueue(const api::Workload& workload) {
-  return workload.spec.active && !IsGated(workload) &&
+  return workload.spec.active && !IsGated(workload) && !api::ClaimsDevices(workload) &&
          !api::IsTrue(workload.status.conditions, api::kFinished) &&
          !api::IsTrue(workload.status.conditions, api::kQuotaReserved);
 }

@@ -77,7 +77,7 @@ api::ResourceAmounts EffectiveRequests(const api::PodSet& pod_set, const InfoOpt
 // Held back by the annotation kueue.x-k8s.io/admission-gated-by.
 bool IsGated(const api::Workload& workload);
 
-// Not finished, active, without a reservation, not gated: belongs into a queue.
+// Not finished, active, without a reservation, not gated, without claims: belongs into a queue.
 bool BelongsInQueue(const api::Workload& workload);
 
 }  // namespace berth::queue

@@ -215,7 +215,9 @@ QueueReconcilerParts AdmissionControllers::Impl::MakeQueueParts() {
         ShowClusterQueue(queue, status);
       },
       [this](const api::LocalQueue& queue, const api::QueueStatus& status) {
+        const bool was_shown = queue_metrics.Exposes(queue.meta.key());
         queue_metrics.SetLocalQueue(queue, status);
+        if (!was_shown) metrics.ShowLocalQueue(queue.meta.key());
       }};
 }
 
@@ -370,6 +372,7 @@ void AdmissionControllers::Impl::WatchClusterQueues() {
              AddDeletedUsed();
              const std::vector<std::string> above = queue_metrics.CohortsOf(queue->meta.name);
              queue_metrics.RemoveClusterQueue(queue->meta.name);
+             metrics.ForgetClusterQueue(queue->meta.name);
              for (const std::string& cohort : above) ShowCohort(cohort);
            }});
 }

@@ -26,12 +26,32 @@ MetricLabels QueueLabels(const api::Workload& workload, const std::string& clust
   return {{"cluster_queue", cluster_queue}, {"priority_class", PriorityClassOf(workload)}};
 }
 
-// What lies beneath the last eviction for `reason`.
-std::string CauseOfLast(const api::WorkloadStatus& status, const std::string& reason) {
-  for (auto it = status.evictions.rbegin(); it != status.evictions.rend(); ++it) {
-    if (it->reason == reason) return it->underlying_cause;
+// The eviction that was counted in `after` and not yet in `before`.
+api::EvictionCount NewEviction(const api::WorkloadStatus& before,
+                               const api::WorkloadStatus& after) {
+  for (const api::EvictionCount& eviction : after.evictions) {
+    const auto& known = before.evictions;
+    if (std::find(known.begin(), known.end(), eviction) == known.end()) return eviction;
+  }
+  return {};
+}
+
+const char* ToWord(TargetSearch search) {
+  switch (search) {
+    case TargetSearch::kOnce: return "";
+    case TargetSearch::kDeferredFit: return "deferred_fit";
+    case TargetSearch::kNewTargets: return "new_targets";
+    case TargetSearch::kSkipped: return "skipped";
   }
   return "";
+}
+
+// It had victims, and an earlier head of the cycle needed them, or what they leave.
+bool LostItsVictims(const Decision& decision) {
+  if (decision.outcome != Outcome::kSkipped || decision.second_pass) return false;
+  return decision.remark == Remark::kOverlappingTargets ||
+         (decision.remark == Remark::kNoLongerFits &&
+          decision.assignment.mode == AssignmentMode::kPreempt);
 }
 
 }  // namespace
@@ -73,7 +93,15 @@ AdmissionMetrics::AdmissionMetrics(kube::Metrics& metrics, const QueueMetrics& q
     metrics_.DeclareHistogram(name, "Time of workloads, per LocalQueue", WaitBuckets());
   }
   metrics_.DeclareGauge("kueue_unadmitted_workloads", "Workloads without quota, by reason");
+  metrics_.DeclareGauge("kueue_local_queue_unadmitted_workloads",
+                        "Workloads without quota, by reason, per LocalQueue");
   metrics_.DeclareGauge("kueue_finished_workloads", "Finished workloads that still exist");
+  metrics_.DeclareGauge("kueue_local_queue_finished_workloads",
+                        "Finished workloads that still exist, per LocalQueue");
+  metrics_.DeclareGauge("kueue_admission_cycle_preemption_skips",
+                        "Heads of the last cycle that had victims, and lost them to another head");
+  metrics_.DeclareCounter("kueue_preemption_target_recomputations_total",
+                          "Searches for other victims where an earlier head took the first ones");
 }
 
 void AdmissionMetrics::OnCycle(bool progress, Duration span) {
@@ -81,6 +109,24 @@ void AdmissionMetrics::OnCycle(bool progress, Duration span) {
   metrics_.Increment("kueue_admission_attempts_total", labels);
   metrics_.Observe("kueue_admission_attempt_duration_seconds", labels,
                    std::chrono::duration<double>(span).count());
+}
+
+void AdmissionMetrics::OnDecisions(const std::vector<Decision>& decisions,
+                                   const std::function<std::string(ClusterQueueId)>& name_of) {
+  for (const Decision& decision : decisions) {
+    if (decision.target_search != TargetSearch::kOnce) {
+      metrics_.Increment("kueue_preemption_target_recomputations_total",
+                         {{"cluster_queue", name_of(decision.cluster_queue)},
+                          {"result", ToWord(decision.target_search)}});
+    }
+    const bool lost = LostItsVictims(decision);
+    if (!lost && skipping_.empty()) continue;
+    const std::string queue = name_of(decision.cluster_queue);  // one head of each in a cycle
+    const bool is_news = lost ? skipping_.insert(queue).second : skipping_.erase(queue) > 0;
+    if (!is_news) continue;
+    metrics_.SetGauge("kueue_admission_cycle_preemption_skips", {{"cluster_queue", queue}},
+                      lost ? 1 : 0);
+  }
 }
 
 void AdmissionMetrics::OnAdmissionFailed() {
@@ -174,8 +220,8 @@ void AdmissionMetrics::OnPlan(const api::Workload& before, const WorkloadPlan& p
            !api::IsTrue(before.status.conditions, type);
   };
   if (turned_true(api::kEvicted) && !queue.empty()) {
-    const api::Condition* evicted = api::FindCondition(plan.status->conditions, api::kEvicted);
-    CountEviction(before, queue, evicted->reason, CauseOfLast(*plan.status, evicted->reason), now);
+    const api::EvictionCount eviction = NewEviction(before.status, *plan.status);
+    CountEviction(before, queue, eviction.reason, eviction.underlying_cause, now);
   }
   if (!turned_true(api::kAdmitted)) return;
   const api::Condition* reserved =
@@ -193,6 +239,7 @@ void AdmissionMetrics::OnFinished(const api::Workload& workload) {
   const api::Condition* finished = api::FindCondition(workload.status.conditions, api::kFinished);
   if (admitted == nullptr || finished == nullptr) return;
   const std::int64_t ran =
+      workload.status.accumulated_past_execution_time_seconds +
       WaitSeconds(admitted->last_transition_time, finished->last_transition_time);
   metrics_.Observe("kueue_execution_time_seconds", labels, static_cast<double>(ran));
   ObserveLocal("kueue_local_queue_execution_time_seconds", workload, ran);
@@ -217,12 +264,26 @@ void AdmissionMetrics::OnPodsReady(const api::Workload& workload) {
 void AdmissionMetrics::AddUnadmitted(const std::string& cluster_queue, const std::string& reason,
                                      std::int64_t more) {
   if (cluster_queue.empty() || more == 0) return;
-  std::int64_t& count = unadmitted_[{cluster_queue, reason}];
-  count += more;
+  const auto found = unadmitted_.try_emplace({cluster_queue, reason}).first;
+  found->second += more;
   metrics_.SetGauge(
       "kueue_unadmitted_workloads",
       {{"cluster_queue", cluster_queue}, {"reason", reason}, {"underlying_cause", ""}},
-      static_cast<double>(count));
+      static_cast<double>(found->second));
+  if (found->second == 0) unadmitted_.erase(found);
+}
+
+void AdmissionMetrics::ShowUnadmitted(const Routes::value_type& route, const std::string& reason) {
+  const auto& [key, counts] = route;
+  if (!queues_.Exposes(key)) return;
+  const auto count = counts.unadmitted.find(reason);
+  metrics_.SetGauge("kueue_local_queue_unadmitted_workloads",
+                    {{"name", key.name},
+                     {"namespace", key.namespace_name},
+                     {"cluster_queue", counts.cluster_queue},
+                     {"reason", reason},
+                     {"underlying_cause", ""}},
+                    count == counts.unadmitted.end() ? 0 : static_cast<double>(count->second));
 }
 
 void AdmissionMetrics::CountUnadmitted(const api::Workload& workload, int sign) {
@@ -232,23 +293,45 @@ void AdmissionMetrics::CountUnadmitted(const api::Workload& workload, int sign) 
       api::IsTrue(conditions, api::kFinished)) {
     return;
   }
-  Route& route = routes_[{workload.meta.namespace_name, workload.spec.queue_name}];
-  std::int64_t& count = route.unadmitted[reserved->reason];
+  const api::ObjectKey key{workload.meta.namespace_name, workload.spec.queue_name};
+  const auto route = routes_.try_emplace(key).first;
+  std::int64_t& count = route->second.unadmitted[reserved->reason];
   count += sign;
-  AddUnadmitted(route.cluster_queue, reserved->reason, sign);
-  if (count == 0) route.unadmitted.erase(reserved->reason);
+  AddUnadmitted(route->second.cluster_queue, reserved->reason, sign);
+  ShowUnadmitted(*route, reserved->reason);
+  if (count == 0) route->second.unadmitted.erase(reserved->reason);
+  ForgetIfEmpty(key);
 }
 
 void AdmissionMetrics::SetRoute(const api::ObjectKey& local_queue,
                                 const std::string& cluster_queue) {
   Route& route = routes_[local_queue];
-  if (route.cluster_queue == cluster_queue) return;
-  for (const auto& [reason, count] : route.unadmitted) {
-    AddUnadmitted(route.cluster_queue, reason, -count);
-    AddUnadmitted(cluster_queue, reason, count);
+  if (route.cluster_queue != cluster_queue) {
+    for (const auto& [reason, count] : route.unadmitted) {
+      AddUnadmitted(route.cluster_queue, reason, -count);
+      AddUnadmitted(cluster_queue, reason, count);
+    }
+    route.cluster_queue = cluster_queue;
   }
-  route.cluster_queue = cluster_queue;
-  if (cluster_queue.empty() && route.unadmitted.empty()) routes_.erase(local_queue);
+  ForgetIfEmpty(local_queue);
+}
+
+void AdmissionMetrics::ForgetIfEmpty(const api::ObjectKey& local_queue) {
+  const auto found = routes_.find(local_queue);
+  if (found == routes_.end()) return;
+  const Route& route = found->second;
+  if (route.cluster_queue.empty() && route.unadmitted.empty() && route.finished == 0) {
+    routes_.erase(found);
+  }
+}
+
+void AdmissionMetrics::ShowLocalQueue(const api::ObjectKey& local_queue) {
+  const auto route = routes_.find(local_queue);
+  if (route == routes_.end() || !queues_.Exposes(local_queue)) return;
+  for (const auto& [reason, count] : route->second.unadmitted) ShowUnadmitted(*route, reason);
+  metrics_.SetGauge("kueue_local_queue_finished_workloads",
+                    {{"name", local_queue.name}, {"namespace", local_queue.namespace_name}},
+                    static_cast<double>(route->second.finished));
 }
 
 void AdmissionMetrics::CountFinished(const api::Workload& workload, int sign) {
@@ -256,10 +339,20 @@ void AdmissionMetrics::CountFinished(const api::Workload& workload, int sign) {
     return;
   }
   const std::string& queue = workload.status.admission->cluster_queue;
-  std::int64_t& count = finished_[queue];
-  count += sign;
+  const auto found = finished_.try_emplace(queue).first;
+  found->second += sign;
   metrics_.SetGauge("kueue_finished_workloads", {{"cluster_queue", queue}},
-                    static_cast<double>(count));
+                    static_cast<double>(found->second));
+  if (found->second == 0) finished_.erase(found);
+  const api::ObjectKey key{workload.meta.namespace_name, workload.spec.queue_name};
+  Route& route = routes_[key];
+  route.finished += sign;
+  if (queues_.Exposes(key)) {
+    metrics_.SetGauge("kueue_local_queue_finished_workloads",
+                      {{"name", key.name}, {"namespace", key.namespace_name}},
+                      static_cast<double>(route.finished));
+  }
+  ForgetIfEmpty(key);
 }
 
 void AdmissionMetrics::OnChange(const api::Workload* before, const api::Workload* after,

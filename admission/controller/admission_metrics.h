@@ -5,12 +5,14 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "admission/controller/queue_metrics.h"
 #include "admission/controller/workload_tally.h"
+#include "admission/decision.h"
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "api/queues.h"
 #include "api/workload.h"
@@ -28,6 +30,9 @@ class AdmissionMetrics {
   AdmissionMetrics(kube::Metrics& metrics, const QueueMetrics& queues, CohortsOf cohorts_of);
 
   void OnCycle(bool progress, Duration span);
+  // What heads of one cycle took from each other. `name_of` names a ClusterQueue.
+  void OnDecisions(const std::vector<Decision>& decisions,
+                   const std::function<std::string(ClusterQueueId)>& name_of);
   void OnAdmissionFailed();
   void OnQuotaReserved(const api::Workload& workload, const std::string& cluster_queue,
                        std::int64_t waited_seconds);
@@ -41,14 +46,28 @@ class AdmissionMetrics {
   void OnChange(const api::Workload* before, const api::Workload* after, WallTime now);
   // Where workloads of the LocalQueue wait; empty: it has gone.
   void SetRoute(const api::ObjectKey& local_queue, const std::string& cluster_queue);
+  // Its metrics are kept from now on: what was counted before is shown.
+  void ShowLocalQueue(const api::ObjectKey& local_queue);
+  // The ClusterQueue has gone. What still counts its workloads does so until they go too.
+  void ForgetClusterQueue(const std::string& name) { skipping_.erase(name); }
 
  private:
+  // Workloads of one LocalQueue: without quota, by reason; finished.
+  struct Route {
+    std::string cluster_queue;  // empty: there is no such LocalQueue
+    std::map<std::string, std::int64_t> unadmitted;
+    std::int64_t finished = 0;
+  };
+  using Routes = std::map<api::ObjectKey, Route>;
+
   void CountEviction(const api::Workload& before, const std::string& cluster_queue,
                      const std::string& reason, const std::string& cause, WallTime now);
   void CountUnadmitted(const api::Workload& workload, int sign);
   void AddUnadmitted(const std::string& cluster_queue, const std::string& reason,
                      std::int64_t more);
+  void ShowUnadmitted(const Routes::value_type& route, const std::string& reason);
   void CountFinished(const api::Workload& workload, int sign);
+  void ForgetIfEmpty(const api::ObjectKey& local_queue);
   void OnFinished(const api::Workload& workload);
   void OnPodsReady(const api::Workload& workload);
   // The twin of a metric of the ClusterQueue, where the LocalQueue has metrics.
@@ -58,14 +77,11 @@ class AdmissionMetrics {
   kube::Metrics& metrics_;
   const QueueMetrics& queues_;
   CohortsOf cohorts_of_;
-  // Without quota: by LocalQueue and reason, and by ClusterQueue and reason as it is shown.
-  struct Route {
-    std::string cluster_queue;
-    std::map<std::string, std::int64_t> unadmitted;
-  };
-  std::map<api::ObjectKey, Route> routes_;
+  Routes routes_;
+  // By ClusterQueue and reason, as it is shown; none that is 0.
   std::map<std::pair<std::string, std::string>, std::int64_t> unadmitted_;
-  std::map<std::string, std::int64_t> finished_;
+  std::map<std::string, std::int64_t> finished_;  // by ClusterQueue
+  std::set<std::string> skipping_;                // ClusterQueues whose preemption_skips is not 0
 };
 
 }  // namespace berth::admission

@@ -206,8 +206,10 @@ kube::Step NodeFailures::StatusStep(const std::shared_ptr<const api::Workload>& 
   return [this, workload, plan = std::move(plan)](std::function<void(Status)> next) {
     writer_.ApplyStatus(*workload, *plan.status,
                         [this, workload, plan, next = std::move(next)](const Status& written) {
-                          if (!written && written.error().code != ErrorCode::kNotFound)
-                            return next(written);
+                          if (!written) {
+                            const bool gone = written.error().code == ErrorCode::kNotFound;
+                            return next(gone ? OkStatus() : written);
+                          }
                           LogInfo(
                               "nodes of a workload changed their health",
                               {{"workload", workload->meta.key().ToString()},
@@ -216,6 +218,7 @@ kube::Step NodeFailures::StatusStep(const std::shared_ptr<const api::Workload>& 
                             events_.Record(kube::ReferenceTo(*workload), kube::EventType::kNormal,
                                            event.reason, "Evicted", event.message);
                           }
+                          observer_(*workload, plan);
                           next(OkStatus());
                         });
   };

@@ -49,8 +49,12 @@ void PendingNotes::Note(const api::ObjectKey& key, std::shared_ptr<const Pending
   Entry& entry = found->second;
   if (is_new) Remember(key, entry);
   entry.history.Note(note, clock_.Now());
+  // A text may wait for its time, a new reason does not; only after a failure both do.
+  const bool is_text = entry.note != nullptr && entry.note->reason == note->reason;
   entry.note = std::move(note);
-  if (entry.waiting || entry.writing || entry.delayed) return;  // it will take the latest
+  if (entry.waiting || entry.writing) return;  // it will take the latest
+  if (entry.delayed && (is_text || entry.failures > 0)) return;
+  entry.delayed = false;
   entry.waiting = true;
   order_.push_back(key);
   Pump();
@@ -67,9 +71,7 @@ void PendingNotes::Remember(const api::ObjectKey& key, Entry& entry) {
 }
 
 void PendingNotes::Forget(const api::ObjectKey& key) {
-  const auto found = notes_.find(key);
-  if (found == notes_.end()) return;
-  notes_.erase(found);  // Pump passes over it in order_
+  notes_.erase(key);  // its place in order_ is passed over
 }
 
 void PendingNotes::Pump() {

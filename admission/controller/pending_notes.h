@@ -73,7 +73,7 @@ class PendingNotes {
   const Clock& clock_;
   Executor& executor_;
   std::map<api::ObjectKey, Entry> notes_;
-  std::deque<api::ObjectKey> order_;
+  std::deque<api::ObjectKey> order_;  // of those that wait; others in it count for nothing
   std::size_t in_flight_ = 0;
   bool pump_posted_ = false;
   std::shared_ptr<PendingNotes*> self_;

@@ -119,14 +119,8 @@ void QueueMetrics::SetResources(const api::ClusterQueue& queue, const api::Queue
         shown.insert({flavor.flavor, resource});
         metrics_.SetGauge("kueue_cluster_queue_nominal_quota", of,
                           Value(resource, quota.nominal_quota));
-        if (quota.borrowing_limit) {
-          metrics_.SetGauge("kueue_cluster_queue_borrowing_limit", of,
-                            Value(resource, *quota.borrowing_limit));
-        }
-        if (quota.lending_limit) {
-          metrics_.SetGauge("kueue_cluster_queue_lending_limit", of,
-                            Value(resource, *quota.lending_limit));
-        }
+        SetLimit("kueue_cluster_queue_borrowing_limit", of, quota.borrowing_limit);
+        SetLimit("kueue_cluster_queue_lending_limit", of, quota.lending_limit);
       }
     }
   }
@@ -142,6 +136,13 @@ void QueueMetrics::SetResources(const api::ClusterQueue& queue, const api::Queue
   set("kueue_cluster_queue_resource_usage", status.flavors_usage);
   Replace(known.resources, std::move(shown),
           [&](const FlavorResource& gone) { metrics_.Remove(labels(gone.first, gone.second)); });
+}
+
+// No limit, no series.
+void QueueMetrics::SetLimit(const char* name, const MetricLabels& of,
+                            const std::optional<api::Amount>& limit) {
+  if (!limit) return metrics_.RemoveGauge(name, of);
+  metrics_.SetGauge(name, of, Value(of.at("resource"), *limit));
 }
 
 // The counts of the cohorts above follow the queue's count, and the queue when it moves.
@@ -176,7 +177,11 @@ void QueueMetrics::RemoveClusterQueue(const std::string& name) {
 
 void QueueMetrics::SetPending(const std::string& cluster_queue,
                               const api::ResourceAmounts& requests) {
-  for (const auto& [resource, amount] : requests) {
+  std::set<std::string>& shown = queues_[cluster_queue].pending;
+  for (const auto& [resource, amount] : requests) shown.insert(resource);
+  for (const std::string& resource : shown) {
+    const auto found = requests.find(resource);
+    const api::Amount amount = found == requests.end() ? 0 : found->second;
     metrics_.SetGauge("kueue_cluster_queue_resource_pending",
                       {{"cluster_queue", cluster_queue}, {"resource", resource}},
                       Value(resource, amount));
@@ -209,9 +214,10 @@ void QueueMetrics::SetCohort(const std::string& name, const CohortStanding& stan
   }
   Replace(known.resources, std::move(shown), [&](const FlavorResource& gone) {
     // Only the cohort's own: a ClusterQueue's series have these labels too.
-    metrics_.SetGauge("kueue_cohort_subtree_quota", labels(gone.first, gone.second), 0);
-    metrics_.SetGauge("kueue_cohort_subtree_resource_reservations", labels(gone.first, gone.second),
-                      0);
+    for (const char* metric :
+         {"kueue_cohort_subtree_quota", "kueue_cohort_subtree_resource_reservations"}) {
+      metrics_.RemoveGauge(metric, labels(gone.first, gone.second));
+    }
   });
 }
 

@@ -65,11 +65,14 @@ class QueueMetrics {
     std::string cohort;
     kube::MetricLabels info;
     std::set<FlavorResource> resources;
+    std::set<std::string> pending;  // resources that somebody has waited for
     std::vector<std::string> cohorts;
     std::int32_t admitted = 0;
   };
 
   void SetResources(const api::ClusterQueue& queue, const api::QueueStatus& status, Known& known);
+  void SetLimit(const char* name, const kube::MetricLabels& of,
+                const std::optional<api::Amount>& limit);
   void MoveAdmitted(Known& known, const std::vector<std::string>& cohorts, std::int32_t admitted);
 
   kube::Metrics& metrics_;

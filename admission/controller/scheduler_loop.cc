@@ -184,6 +184,7 @@ void SchedulerLoop::ScheduleSecondPass() {
     const auto self = weak.lock();
     if (self == nullptr || (*self)->second_pass_at_ != at) return;
     (*self)->second_pass_at_.reset();
+    if (!(*self)->HasHeads()) return (*self)->ScheduleSecondPass();  // the clock was set back
     (*self)->Kick(Duration::zero());
   });
 }
@@ -202,6 +203,9 @@ void SchedulerLoop::RunCycle() {
                decision.outcome == Outcome::kQuotaReserved;
       });
   parts_.metrics.OnCycle(admitted, span);
+  parts_.metrics.OnDecisions(result.decisions, [this](ClusterQueueId id) {
+    return parts_.scheduler.state().queue(id).name;
+  });
   const Progress progress = Perform(result);
   ScheduleWakeUps();
   ScheduleSecondPass();
@@ -313,29 +317,50 @@ SchedulerLoop::Progress SchedulerLoop::Evict(const Decision& decision, const Vic
   parts_.scheduler.ApplyWorkload(evicted, now);
   ++open_writes_;
   const std::string preemptor_queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
-  parts_.writer.ApplyStatus(
-      *current, evicted->status,
-      [weak = std::weak_ptr(self_), before = current, evicted, reason, message,
-       preemptor_queue](const Status& written) {
-        const auto self = weak.lock();
-        if (self == nullptr) return;
-        SchedulerLoop& loop = **self;
-        --loop.open_writes_;
-        if (!written) {
-          LogWarning(
-              "preemption not written, will be decided again",
-              {{"workload", evicted->meta.key().ToString()}, {"error", written.error().message}});
-          loop.Reapply(evicted->meta.key());
-          return;
-        }
-        const kube::ObjectReference reference = kube::ReferenceTo(*evicted);
-        loop.parts_.events.Record(reference, kube::EventType::kNormal, "Preempted", "Preempted",
-                                  message);
-        loop.parts_.events.Record(reference, kube::EventType::kNormal, "EvictedDueToPreempted",
-                                  "Evicted", message);
-        loop.parts_.metrics.OnPreempted(*before, preemptor_queue, reason, loop.parts_.clock.Now());
-      });
+  WriteRebased(parts_.manager, parts_.writer, self_, *current,
+               {.status_on =
+                    [this, reason, message](const api::Workload& base) {
+                      api::WorkloadStatus status = base.status;
+                      Preempt(status, reason, message, base.meta.generation, parts_.clock.Now());
+                      return status;
+                    },
+                .still_holds =
+                    [current](const api::Workload& fresh) {
+                      return RestsOnTheSame(*current, fresh) &&
+                             current->status.admission == fresh.status.admission;
+                    },
+                .done =
+                    [this, current, reason, message,
+                     preemptor_queue](const Result<api::WorkloadStatus>& written) {
+                      --open_writes_;
+                      if (!written) return OnNotEvicted(current->meta.key(), written.error());
+                      const kube::ObjectReference reference = kube::ReferenceTo(*current);
+                      parts_.events.Record(reference, kube::EventType::kNormal, "Preempted",
+                                           "Preempted", message);
+                      parts_.events.Record(reference, kube::EventType::kNormal,
+                                           "EvictedDueToPreempted", "Evicted", message);
+                      parts_.metrics.OnPreempted(*current, preemptor_queue, reason,
+                                                 parts_.clock.Now());
+                    }});
   return Progress::kSome;
+}
+
+// Its preemptor is decided on again, on what is there by then.
+void SchedulerLoop::OnNotEvicted(const api::ObjectKey& key, const Error& error) {
+  LogWarning("preemption not written, will be decided again",
+             {{"workload", key.ToString()}, {"error", error.message}});
+  switch (error.code) {
+    case ErrorCode::kNotFound: return;               // its deletion is on its way to the informer
+    case ErrorCode::kConflict: return Reapply(key);  // what is there has just been read
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kDeadlineExceeded:
+    case ErrorCode::kInternal: return ReadBack(key, 0);
+    default: break;
+  }
+  // Refused for good as it is. Deciding again at once would only be refused again.
+  parts_.manager.executor().PostAfter(kPutAside, [weak = std::weak_ptr(self_), key] {
+    if (const auto self = weak.lock()) (*self)->Reapply(key);
+  });
 }
 
 void SchedulerLoop::NotePending(const Decision& decision) {

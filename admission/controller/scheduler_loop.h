@@ -8,10 +8,10 @@
 // are open. A cycle that changes nothing is followed by a pause that doubles up to a second and
 // ends with the next change. Wake-ups are batched over a second.
 //
-// An admission that meets a conflict is written again on the newer object, as long as nothing that
-// the decision rests on has changed. A write whose outcome is unknown is read back before anything
-// else happens to its workload. A write that is refused for good puts the workload aside for a
-// while.
+// An admission or preemption that meets a conflict is written again on the newer object, as long as
+// nothing that the decision rests on has changed. A write whose outcome is unknown is read back
+// before anything else happens to its workload. A write that is refused for good puts the workload
+// aside for a while.
 //
 // Threads: one Executor.
 #pragma once
@@ -84,6 +84,7 @@ class SchedulerLoop {
   void Reserve(const Decision& decision);
   void OnReserved(const Decision& decision, const api::WorkloadStatus& status);
   Progress Evict(const Decision& decision, const Victim& victim);
+  void OnNotEvicted(const api::ObjectKey& key, const Error& error);
   void NotePending(const Decision& decision);
   void NoteParked(const CycleResult& result);
   void NoteParkedOnArrival(const api::Workload& workload);

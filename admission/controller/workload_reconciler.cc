@@ -74,6 +74,7 @@ void WorkloadReconciler::Reconcile(const api::ObjectKey& key, Done done) {
     done(kube::NextLook{plan.look_again});
   };
   if (plan.status) return parts_.writer.ApplyStatus(*workload, *plan.status, std::move(written));
+  if (plan.finish) return parts_.writer.Finish(*workload, *plan.finish, std::move(written));
   if (plan.deactivate) return parts_.writer.Deactivate(*workload, std::move(written));
   if (plan.remove) return parts_.writer.Remove(*workload, std::move(written));
   if (plan.remove_finalizer) return parts_.writer.RemoveFinalizer(*workload, std::move(written));

@@ -37,8 +37,18 @@ void AddRequests(Tally& tally, const api::Workload& workload, std::int32_t sign)
     for (const auto& [resource, amount] : api::PodRequests(pod_set.pod_template.spec)) {
       Amount& sum = tally.pending_requests[resource];
       sum = api::AddAmounts(sum, sign * api::MultiplyAmounts(amount, pod_set.count));
+      if (sum == 0) tally.pending_requests.erase(resource);
     }
   }
+}
+
+// Queues come and go; of those that have gone nothing is kept.
+template <typename Tallies, typename Key>
+void EraseIfEmpty(Tallies& tallies, const Key& key) {
+  const auto found = tallies.find(key);
+  if (found == tallies.end()) return;
+  const Tally& tally = found->second;
+  if (tally.pending == 0 && tally.reserving == 0) tallies.erase(found);
 }
 
 }  // namespace
@@ -72,6 +82,8 @@ WorkloadTally::Touched WorkloadTally::Change(const api::Workload* before,
   Touched touched;
   if (before != nullptr) Count(*before, -1, touched);
   if (after != nullptr) Count(*after, 1, touched);
+  for (const std::string& name : touched.cluster_queues) EraseIfEmpty(cluster_queues_, name);
+  for (const api::ObjectKey& key : touched.local_queues) EraseIfEmpty(local_queues_, key);
   return touched;
 }
 

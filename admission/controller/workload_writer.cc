@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/admission_status.h"
+#include "api/codec/codec.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 
@@ -30,6 +31,26 @@ void WorkloadWriter::Deactivate(const api::Workload& workload, Done done) {
            kube::PatchType::kMerge,
            std::make_shared<const Json>(std::move(patch)),
            {.field_manager = api::kAdmissionManager},
+           std::move(done)});
+}
+
+void WorkloadWriter::Finish(const api::Workload& workload, const api::Condition& finished,
+                            Done done) {
+  const api::ResourceKind& kind = api::KindOf<api::Workload>();
+  Json applied = {{"apiVersion", kind.api_version()},
+                  {"kind", kind.kind},
+                  {"metadata",
+                   {{"name", workload.meta.name},
+                    {"namespace", workload.meta.namespace_name},
+                    {"uid", workload.meta.uid},
+                    {"resourceVersion", workload.meta.resource_version}}},
+                  {"status", {{"conditions", Json::array({api::Encode(finished)})}}}};
+  Enqueue({workload.meta.key(),
+           kube::PatchType::kApply,
+           std::make_shared<const Json>(std::move(applied)),
+           {.field_manager = api::kJobControllerManagerPrefix + finished.type,
+            .force = kube::Force::kYes,
+            .subresource = "status"},
            std::move(done)});
 }
 

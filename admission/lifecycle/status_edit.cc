@@ -66,8 +66,9 @@ void ResetChecks(api::WorkloadStatus& status, WallTime now) {
         .name = check.name,
         .state = CheckState::kPending,
         .last_transition_time = CutToSeconds(now),
-        .message = std::string("Reset to Pending after eviction. Previously: ") + Word(check.state),
-        .retry_count = check.retry_count};
+        .message =
+            std::string("Reset to Pending after eviction. Previously: ") + Word(check.state)};
+    // Failures in a row: after a success, or after it was given up, they begin anew.
     if (check.state == CheckState::kRetry) reset.retry_count = check.retry_count.value_or(0) + 1;
     check = std::move(reset);
   }
@@ -138,9 +139,14 @@ bool HasPendingTopology(const api::WorkloadStatus& status) {
   });
 }
 
+std::string EvictedReason(const Eviction& eviction) {
+  if (eviction.reason != api::kDeactivated || eviction.cause.empty()) return eviction.reason;
+  return eviction.reason + "DueTo" + eviction.cause;
+}
+
 void Evict(api::WorkloadStatus& status, const Eviction& eviction, std::int64_t generation,
            WallTime now) {
-  SetStatusCondition(status, api::kEvicted, ConditionStatus::kTrue, eviction.reason,
+  SetStatusCondition(status, api::kEvicted, ConditionStatus::kTrue, EvictedReason(eviction),
                      eviction.message, generation, now);
   ResetChecks(status, now);
   CountEviction(status, eviction);
@@ -185,9 +191,9 @@ std::int64_t WaitSeconds(WallTime since, WallTime now) {
 }
 
 WallTime QueuedSince(const api::Workload& workload) {
-  const Condition* evicted = api::FindCondition(workload.status.conditions, api::kRequeued);
-  if (evicted != nullptr && evicted->status == ConditionStatus::kTrue) {
-    return std::max(evicted->last_transition_time, workload.meta.creation_timestamp);
+  const Condition* requeued = api::FindCondition(workload.status.conditions, api::kRequeued);
+  if (requeued != nullptr && requeued->status == ConditionStatus::kTrue) {
+    return std::max(requeued->last_transition_time, workload.meta.creation_timestamp);
   }
   return workload.meta.creation_timestamp;
 }

@@ -38,6 +38,7 @@ class Planner {
       return;
     }
     if (IsTrue(status_.conditions, api::kFinished)) return Finished();
+    if (IsOrphan()) return Abandoned();
     if (!workload_.spec.active) return Deactivated();
     if (IsTrue(status_.conditions, api::kDeactivationTarget)) {
       plan_.deactivate = true;
@@ -64,13 +65,20 @@ class Planner {
   void EvictNow(const Eviction& eviction) {
     Evict(status_, eviction, workload_.meta.generation, now_);
     changed_ = true;
-    Say(PlannedEvent::Type::kNormal, "EvictedDueTo" + eviction.reason, eviction.message);
+    Say(PlannedEvent::Type::kNormal, "EvictedDueTo" + EvictedReason(eviction), eviction.message);
   }
   void Target(const char* cause, const std::string& message) {
     Set(api::kDeactivationTarget, api::ConditionStatus::kTrue, cause, message);
   }
 
+  // It was a job's, and that has gone without it.
+  bool IsOrphan() const {
+    return workload_.meta.owner_references.empty() &&
+           api::FindValue(workload_.meta.labels, api::kJobUidLabel) != nullptr;
+  }
+
   void Finished();
+  void Abandoned();
   void Deactivated();
   void Reserved();
   void SyncChecks();
@@ -93,7 +101,19 @@ class Planner {
   WorkloadPlan plan_;
 };
 
+// Nobody would ever say that it is over, and it would hold its quota for ever.
+void Planner::Abandoned() {
+  plan_.finish = api::Condition{.type = api::kFinished,
+                                .status = api::ConditionStatus::kTrue,
+                                .reason = api::kOwnerNotFound,
+                                .message = "The workload's owner no longer exists",
+                                .last_transition_time = CutToSeconds(now_),
+                                .observed_generation = workload_.meta.generation};
+}
+
 void Planner::Finished() {
+  plan_.remove_finalizer =
+      IsOrphan() && api::HasFinalizer(workload_.meta, api::kResourceInUseFinalizer);
   if (!in_.keep_finished) return;
   const Condition* finished = FindCondition(status_.conditions, api::kFinished);
   const Duration left = *in_.keep_finished - (now_ - finished->last_transition_time);
@@ -112,7 +132,6 @@ void Planner::Deactivated() {
     if (has_cause) {
       const Condition* target = FindCondition(status_.conditions, api::kDeactivationTarget);
       eviction.cause = target->reason;
-      eviction.reason += "DueTo" + target->reason;
       eviction.message += " due to " + target->message;
     }
     EvictNow(eviction);
@@ -312,10 +331,11 @@ void Planner::ComeBack() {
   };
   if (reason.starts_with(api::kDeactivated)) {
     release(api::kReactivated, "The workload was reactivated");
-    if (reason == std::string(api::kDeactivated) + "DueTo" + api::kMaximumExecutionTimeExceeded) {
-      status_.accumulated_past_execution_time_seconds = 0;  // who starts it again means it to run
+    status_.requeue_state.reset();
+    // Whoever lets it run again after its time was over, gives it its time again.
+    if (reason == EvictedReason({api::kDeactivated, "", api::kMaximumExecutionTimeExceeded})) {
+      status_.accumulated_past_execution_time_seconds = 0;
     }
-    if (std::exchange(status_.requeue_state, std::nullopt)) changed_ = true;
     return;
   }
   if (reason == api::kClusterQueueStopped) {
@@ -359,6 +379,11 @@ void Planner::Pending() {
   }
   if (was_gated) {
     because(api::kPendingEvaluation, "AdmissionGatedBy cleared, waiting for quota reservation");
+  }
+  if (api::ClaimsDevices(workload_)) {
+    return because(api::kMisconfigured,
+                   "The pods claim devices (spec.resourceClaims), which Berth does not count: ask "
+                   "for them as a resource instead");
   }
   if (!in_.local_queue.exists) {
     return because(api::kMisconfigured, "LocalQueue " + local + " doesn't exist");

@@ -54,8 +54,8 @@ struct WorkloadSituation {
   const api::Workload* workload = nullptr;
   QueueFacts local_queue;    // spec.queueName
   QueueFacts cluster_queue;  // of the reservation, else of the LocalQueue
-  // The checks it has to pass with the flavors it holds, by name; without a reservation those known
-  // beforehand (ClusterState::ChecksBeforeReservation). nullopt: unknown (queue missing).
+  // The checks it has to pass with the flavors it holds, by name. nullopt: unknown (no reservation,
+  // queue missing).
   std::optional<std::vector<std::string>> required_checks;
   PodsReadyOptions pods_ready;
   std::optional<Duration> keep_finished;  // nullopt: for ever
@@ -73,9 +73,10 @@ struct PlannedEvent {
 struct WorkloadPlan {
   // The whole status as it should be, where something of it changes.
   std::optional<api::WorkloadStatus> status;
-  bool deactivate = false;        // write spec.active=false; DeactivationTarget says why
-  bool remove_finalizer = false;  // deleted by hand, and nobody owns it
-  bool remove = false;            // finished for longer than it is kept: finalizer and object
+  std::optional<api::Condition> finish;  // Finished=True, in place of a job that has gone
+  bool deactivate = false;               // write spec.active=false; DeactivationTarget says why
+  bool remove_finalizer = false;         // nobody owns it, and it is being deleted or finished
+  bool remove = false;  // finished for longer than it is kept: finalizer and object
   std::vector<PlannedEvent> events;
   std::optional<Duration> look_again;
 };
@@ -88,6 +89,9 @@ struct Eviction {
   std::string message;
   std::string cause;
 };
+
+// The reason of the condition Evicted: what Berth deactivates itself names the cause in it.
+std::string EvictedReason(const Eviction& eviction);
 
 // Evicted=True; checks are Pending again; the eviction is counted. Quota stays until the job has
 // stopped.
@@ -114,7 +118,7 @@ Difference SetUnadmitted(api::WorkloadStatus& status, const std::string& reason,
 // Whole seconds, as messages show them.
 std::int64_t WaitSeconds(WallTime since, WallTime now);
 
-// Since when it waits: its last eviction or creation.
+// Since when it waits: when it was let back into its queue after an eviction, else its creation.
 WallTime QueuedSince(const api::Workload& workload);
 
 }  // namespace berth::admission

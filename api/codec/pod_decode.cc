@@ -85,6 +85,8 @@ void Read(const Reader& in, PodSpec& out) {
   in.Field("schedulingGates").List(out.scheduling_gates, [](const Reader& item, std::string& gate) {
     item.Field("name").Get(gate);
   });
+  const Reader claims = in.Field("resourceClaims");
+  out.resource_claims = claims.present() && !claims.json().empty();
   in.Field("priorityClassName").Get(out.priority_class_name);
   in.Field("priority").Get(out.priority);
   in.Field("restartPolicy").Get(out.restart_policy);

@@ -175,6 +175,9 @@ TEST(WorkloadInfoTest, WhatBelongsIntoAQueue) {
     }
     EXPECT_EQ(BelongsInQueue(workload), row.belongs);
   }
+  api::Workload claims = Plain();
+  claims.spec.pod_sets[0].pod_template.spec.resource_claims = true;
+  EXPECT_FALSE(BelongsInQueue(claims)) << "no quota counts its devices";
 }
 
 }  // namespace

@@ -110,6 +110,33 @@ TEST_F(AdmissionFaultsTest, FailedPreemptionIsDecidedAgain) {
   EXPECT_EQ(Get("low").status.evictions.at(0).count, 1);
 }
 
+TEST_F(AdmissionFaultsTest, PreemptionThatIsRefusedIsNotTriedInALoop) {
+  PutQueues(1, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
+  PutWorkload("low", 1);
+  executor_.RunFor(2s);
+  api_.ClearRequests();
+  for (int i = 0; i < 50; ++i) api_.FailNext("workloads/low/status", 422);
+  PutWorkload("high", 1, {{"priority", 5}});
+  executor_.RunFor(20s);
+  std::size_t tries = 0;
+  for (const auto& request : api_.requests()) {
+    tries += request.method == "PATCH" && request.path.ends_with("workloads/low/status") ? 1 : 0;
+  }
+  EXPECT_GE(tries, 2U);
+  EXPECT_LE(tries, 4U);
+}
+
+TEST_F(AdmissionFaultsTest, PreemptionMeetsAnotherWriter) {
+  PutQueues(1, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
+  PutWorkload("low", 1);
+  executor_.RunFor(2s);
+  for (int i = 0; i < 3; ++i) api_.FailNext("workloads/low/status", 409);
+  PutWorkload("high", 1, {{"priority", 5}});
+  executor_.RunFor(5s);
+  EXPECT_TRUE(Is("low", api::kEvicted));
+  EXPECT_EQ(Get("low").status.evictions.at(0).count, 1);
+}
+
 TEST_F(AdmissionFaultsTest, RestartRebuildsEverythingFromTheApi) {
   PutQueues(4);
   for (int i = 0; i < 6; ++i) PutWorkload("w" + std::to_string(i), 1);

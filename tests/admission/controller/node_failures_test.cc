@@ -125,6 +125,7 @@ TEST_F(NamedNodesTest, TwoLostNodesEvict) {
   EXPECT_TRUE(Is("w", api::kEvicted));
   EXPECT_EQ(ReasonOf("w", api::kEvicted), "NodeFailures");
   EXPECT_THAT(EventReasons("w"), ::testing::Contains("EvictedDueToNodeFailures"));
+  EXPECT_THAT(metrics_->Text(), ::testing::HasSubstr("reason=\"NodeFailures\"")) << "it counts";
 }
 
 TEST_F(NamedNodesTest, AStrayPodIsFailed) {

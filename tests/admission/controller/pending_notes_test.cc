@@ -72,6 +72,32 @@ TEST_F(PendingNotesTest, NewReasonDoesNotWait) {
   EXPECT_EQ(ReasonOf("w", api::kQuotaReserved), "ExceedsMaxQuota");
 }
 
+TEST_F(PendingNotesTest, NewReasonDoesNotWaitForATextThatDoes) {
+  Note("WaitingForQuota", "9 more needed");
+  Note("WaitingForQuota", "8 more needed");  // has to wait
+  Note("WaitingForPreemptedWorkloads", "y");
+  EXPECT_EQ(ReasonOf("w", api::kQuotaReserved), "WaitingForPreemptedWorkloads");
+}
+
+TEST_F(PendingNotesTest, ForgottenAndNotedAgainIsWrittenOnce) {
+  const auto note = std::make_shared<const FixedNote>("WaitingForQuota", "x", 1, "");
+  for (std::size_t i = 0; i < PendingNotes::kBusyBacklog; ++i) {
+    writer_.Annotate(*workloads_.Get({"team", "w"}), "busy", std::to_string(i),
+                     [](const Status&) {});
+  }
+  for (int i = 0; i < 3; ++i) {  // while the writer is busy
+    notes_.Forget({"team", "w"});
+    notes_.Note({"team", "w"}, note);
+  }
+  executor_.RunFor(5s);
+  std::size_t writes = 0;
+  for (const auto& request : api_.requests()) {
+    writes += request.method == "PATCH" && request.path.ends_with("/status") ? 1 : 0;
+  }
+  EXPECT_EQ(writes, 1U);
+  EXPECT_TRUE(notes_.idle());
+}
+
 TEST_F(PendingNotesTest, WhatIsThereAlreadyIsNotWritten) {
   Note("WaitingForQuota", "x");
   executor_.RunFor(5min);

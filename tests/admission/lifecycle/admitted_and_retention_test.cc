@@ -154,5 +154,49 @@ TEST(Gates, HoldAndLetGo) {
   EXPECT_EQ(step(), "");
 }
 
+TEST(Orphans, AreFinishedAndLetGo) {
+  const WallTime now{std::chrono::seconds(1000)};
+  api::Workload workload;
+  workload.meta.labels = {{api::kJobUidLabel, "u"}};
+  workload.meta.finalizers = {api::kResourceInUseFinalizer};
+  ReserveQuota(workload.status, {"cq", {}}, {}, 3, now);
+  WorkloadSituation situation;
+  situation.workload = &workload;
+  WorkloadPlan plan = PlanWorkload(situation, now);
+  ASSERT_TRUE(plan.finish.has_value());
+  EXPECT_EQ(plan.finish->reason, "OwnerNotFound");
+  EXPECT_FALSE(plan.status || plan.deactivate || plan.remove);
+  workload.status.conditions.push_back(*plan.finish);
+  EXPECT_TRUE(PlanWorkload(situation, now).remove_finalizer);
+  workload.meta.finalizers.clear();
+  plan = PlanWorkload(situation, now);
+  EXPECT_FALSE(plan.finish || plan.remove_finalizer);
+
+  // One that was made by hand has no owner to lose; one that has an owner has not lost it.
+  workload.status = {};
+  workload.meta.labels.clear();
+  EXPECT_FALSE(PlanWorkload(situation, now).finish);
+  workload.meta.labels = {{api::kJobUidLabel, "u"}};
+  workload.meta.owner_references.emplace_back();
+  EXPECT_FALSE(PlanWorkload(situation, now).finish);
+}
+
+TEST(Claims, OfDevicesAreRefusedWithTheirReason) {
+  const WallTime now{std::chrono::seconds(1000)};
+  api::Workload workload;
+  workload.spec.pod_sets.resize(1);
+  workload.spec.pod_sets[0].pod_template.spec.resource_claims = true;
+  WorkloadSituation situation;
+  situation.workload = &workload;
+  situation.local_queue.exists = situation.cluster_queue.exists = true;
+  situation.cluster_queue.active = true;
+  const WorkloadPlan plan = PlanWorkload(situation, now);
+  ASSERT_TRUE(plan.status.has_value());
+  const auto* reserved = api::FindCondition(plan.status->conditions, api::kQuotaReserved);
+  ASSERT_NE(reserved, nullptr);
+  EXPECT_EQ(reserved->reason, "Misconfigured");
+  EXPECT_NE(reserved->message.find("spec.resourceClaims"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace berth::admission

@@ -150,6 +150,7 @@ TEST_F(LifecycleTest, RejectedDeactivatesEvenWhatRuns) {
   Step();
   Check(0).state = CheckState::kRejected;
   Check(0).message = "capacity revoked";
+  Check(0).retry_count = 3;
   EXPECT_THAT(Step(), ElementsAre("AdmissionCheckRejected"));
   EXPECT_EQ(plan_.events[0].message,
             "Deactivated due to AdmissionCheck in Rejected state: \"a\" (capacity revoked)");
@@ -159,6 +160,7 @@ TEST_F(LifecycleTest, RejectedDeactivatesEvenWhatRuns) {
   EXPECT_EQ(MessageOf(api::kEvicted),
             "The workload is deactivated due to AdmissionCheck in Rejected state: \"a\" (capacity "
             "revoked)");
+  EXPECT_FALSE(Check(0).retry_count.has_value()) << "who reactivates it has all tries again";
   EXPECT_TRUE(AtRest());
 }
 
@@ -305,13 +307,29 @@ TEST_F(LifecycleTest, ExecutionTimeAddsUpOverAdmissions) {
   EXPECT_EQ(ReasonOf(api::kEvicted), "DeactivatedDueToMaximumExecutionTimeExceeded");
   EXPECT_EQ(MessageOf(api::kEvicted),
             "The workload is deactivated due to exceeding the maximum execution time");
+  EXPECT_THAT(workload_.status.evictions,
+              ElementsAre(api::EvictionCount{"Deactivated", "MaximumExecutionTimeExceeded", 1}));
+
+  // Whoever lets it run again gives it its time again; a mere pause does not.
   Release();
   workload_.status.accumulated_past_execution_time_seconds = 100;
-  Step();
   workload_.spec.active = true;
   Step();
   EXPECT_EQ(ReasonOf(api::kRequeued), "Reactivated");
-  EXPECT_EQ(workload_.status.accumulated_past_execution_time_seconds, 0) << "it starts anew";
+  EXPECT_EQ(workload_.status.accumulated_past_execution_time_seconds, 0);
+}
+
+TEST_F(LifecycleTest, APauseByHandDoesNotGiveTimeBack) {
+  workload_.spec.maximum_execution_time_seconds = 100;
+  Reserve();
+  workload_.spec.active = false;
+  EXPECT_THAT(Step(), ElementsAre("EvictedDueToDeactivated"));
+  Release();
+  workload_.status.accumulated_past_execution_time_seconds = 40;
+  workload_.spec.active = true;
+  Step();
+  EXPECT_EQ(ReasonOf(api::kRequeued), "Reactivated");
+  EXPECT_EQ(workload_.status.accumulated_past_execution_time_seconds, 40);
 }
 
 TEST_F(LifecycleTest, PodsThatAreNotReadyInTimeBackOffAndGiveUp) {
