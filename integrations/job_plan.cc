@@ -167,13 +167,18 @@ const api::Workload* Planner::EnsureOne() {
   return match;
 }
 
-// Whether a waiting job has been edited in what places its pods since the workload was made: the
-// quota and capacity would be for the wrong nodes. Once admitted, the job shows what its start
-// changed, and is not compared.
+// Whether a waiting job has been edited in what places its pods, or moved to another queue, since
+// the workload was made and got its quota: quota and capacity would be the wrong ones. Once
+// admitted, the job shows what its start changed, and is not compared.
 bool Planner::IsMisplaced(const api::Workload& workload) const {
   const auto& conditions = workload.status.conditions;
-  return job_.suspended && !api::IsTrue(conditions, api::kAdmitted) &&
-         !api::IsTrue(conditions, api::kFinished) && !PlacesAlike(job_, workload);
+  if (!job_.suspended || api::IsTrue(conditions, api::kAdmitted) ||
+      api::IsTrue(conditions, api::kFinished)) {
+    return false;
+  }
+  const bool has_moved = QueueNameOf(job_) != workload.spec.queue_name && !job_.active &&
+                         api::IsTrue(conditions, api::kQuotaReserved);
+  return has_moved || !PlacesAlike(job_, workload);
 }
 
 bool Planner::Update(const api::Workload& workload) {

@@ -50,7 +50,7 @@ void PendingNotes::Note(const api::ObjectKey& key, std::shared_ptr<const Pending
   if (is_new) Remember(key, entry);
   entry.history.Note(note, clock_.Now());
   // A text may wait for its time, a new reason does not; only after a failure both do.
-  const bool is_text = entry.note != nullptr && entry.note->reason == note->reason;
+  const bool is_text = entry.note != nullptr && entry.note->reason() == note->reason();
   entry.note = std::move(note);
   if (entry.waiting || entry.writing) return;  // it will take the latest
   if (entry.delayed && (is_text || entry.failures > 0)) return;

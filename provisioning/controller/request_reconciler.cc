@@ -337,6 +337,8 @@ kube::Step RequestReconciler::CreateRequestStep(const WorkloadPtr& workload,
             return next(
                 Annotate(done.error(), "creating ProvisioningRequest " + action.request.meta.name));
           }
+          // Of a workload that has gone meanwhile nothing is kept.
+          if (workloads_.Get(workload->meta.key()) == nullptr) return next(OkStatus());
           std::int32_t& last = last_attempt_by_check_[workload->meta.uid][action.check];
           last = std::max(last, action.attempt);
           if (done && requests_.Get(action.request.meta.key()) == nullptr) {

@@ -184,8 +184,7 @@ TEST(Orphans, AreFinishedAndLetGo) {
 TEST(Claims, OfDevicesAreRefusedWithTheirReason) {
   const WallTime now{std::chrono::seconds(1000)};
   api::Workload workload;
-  workload.spec.pod_sets.resize(1);
-  workload.spec.pod_sets[0].pod_template.spec.resource_claims = true;
+  workload.spec.pod_sets.emplace_back().pod_template.spec.resource_claims = true;
   WorkloadSituation situation;
   situation.workload = &workload;
   situation.local_queue.exists = situation.cluster_queue.exists = true;
