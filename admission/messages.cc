@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "admission/pending_facts.h"
 #include "api/labels.h"
 #include "api/quantity.h"
 #include "api/reasons.h"
@@ -117,13 +118,17 @@ std::string TruncateEventMessage(std::string message) {
   return message;
 }
 
-std::string AssignmentMessage(const Assignment& assignment, const Vocabulary& vocabulary) {
+namespace {
+
+// Of anything with a name and obstacles.
+template <typename PodSets>
+std::string ObstaclesMessage(const PodSets& pod_sets, const Vocabulary& vocabulary) {
   std::string message;
-  for (const PodSetDecision& pod_set : assignment.pod_sets) {
+  for (const auto& pod_set : pod_sets) {
     std::vector<std::string> texts;
     for (const Obstacle& obstacle : pod_set.obstacles) {
       if (obstacle.kind == Obstacle::Kind::kTopologyError) {
-        return "failed to assign flavors to pod set " + pod_set.name + ": " + obstacle.text;
+        return Concat({"failed to assign flavors to pod set ", pod_set.name, ": ", obstacle.text});
       }
       if (obstacle.in_message) texts.push_back(ObstacleMessage(obstacle, vocabulary));
     }
@@ -139,9 +144,28 @@ std::string AssignmentMessage(const Assignment& assignment, const Vocabulary& vo
   return message;
 }
 
+}  // namespace
+
+std::string AssignmentMessage(const Assignment& assignment, const Vocabulary& vocabulary) {
+  return ObstaclesMessage(assignment.pod_sets, vocabulary);
+}
+
 std::string PendingMessage(const Decision& decision, const Vocabulary& vocabulary,
                            const std::string& queue_name) {
-  switch (decision.remark) {
+  PendingFacts facts;
+  facts.outcome = decision.outcome;
+  facts.remark = decision.remark;
+  for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
+    facts.pod_sets.push_back({pod_set.name, pod_set.obstacles});
+  }
+  facts.victim_count = decision.victims.size();
+  facts.object = decision.object.get();
+  return PendingMessage(facts, vocabulary, queue_name);
+}
+
+std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabulary,
+                           const std::string& queue_name) {
+  switch (facts.remark) {
     case Remark::kNone: break;
     case Remark::kNoLongerFits: return "Workload no longer fits after processing another workload";
     case Remark::kOverlappingTargets:
@@ -158,14 +182,14 @@ std::string PendingMessage(const Decision& decision, const Vocabulary& vocabular
     case Remark::kWaitingForPodsReady:
       return "waiting for all admitted workloads to be in PodsReady condition";
   }
-  if (decision.outcome == Outcome::kEvictForNodeFailure) {
+  if (facts.outcome == Outcome::kEvictForNodeFailure) {
     return "Workload was evicted as there was no replacement for unhealthy node(s): " +
-           Join(decision.object->status.unhealthy_nodes, ",");
+           Join(facts.object->status.unhealthy_nodes, ",");
   }
-  std::string message = AssignmentMessage(decision.assignment, vocabulary);
-  if (decision.outcome == Outcome::kPreempting) {
+  std::string message = ObstaclesMessage(facts.pod_sets, vocabulary);
+  if (facts.outcome == Outcome::kPreempting) {
     message += ". Pending the preemption of ";
-    message += std::to_string(decision.victims.size());
+    message += std::to_string(facts.victim_count);
     message += " workload(s)";
   }
   return message;

@@ -5,10 +5,9 @@
 namespace berth::admission {
 namespace {
 
-// FNV-1a over numbers.
 void Mix(std::uint64_t& hash, std::int64_t number) {
-  auto bits = static_cast<std::uint64_t>(number);
-  for (int i = 0; i < 8; ++i, bits >>= 8U) hash = (hash ^ (bits & 0xFFU)) * 0x100000001B3U;
+  hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15U;
+  hash ^= hash >> 32U;
 }
 
 }  // namespace

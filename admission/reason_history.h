@@ -12,10 +12,10 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "admission/decision.h"
 #include "base/clock.h"
+#include "base/small_vector.h"
 
 namespace berth::admission {
 
@@ -68,14 +68,14 @@ class ReasonHistory {
   void Restore(PastReason past);
 
   // By the time they were last found, the latest last.
-  const std::vector<PastReason>& reasons() const { return reasons_; }
+  const SmallVector<PastReason, 1>& reasons() const { return reasons_; }
   // More than one reason, or one more than once: there is a history to tell.
   bool IsStory() const {
     return reasons_.size() > 1 || (reasons_.size() == 1 && reasons_.front().count > 1);
   }
 
  private:
-  std::vector<PastReason> reasons_;
+  SmallVector<PastReason, 1> reasons_;
 };
 
 }  // namespace berth::admission

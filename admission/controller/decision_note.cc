@@ -5,30 +5,9 @@
 #include "admission/controller/decision_facts.h"
 #include "admission/controller/explanation.h"
 #include "admission/messages.h"
+#include "admission/pending_facts.h"
 
 namespace berth::admission {
-namespace {
-
-// An object kept here would stay in memory for as long as its workload waits.
-Decision WithoutObjects(const Decision& decision) {
-  Decision kept;
-  kept.workload = decision.workload;
-  kept.cluster_queue = decision.cluster_queue;
-  kept.outcome = decision.outcome;
-  kept.remark = decision.remark;
-  kept.assignment.pod_sets = decision.assignment.pod_sets;
-  kept.spared = decision.spared;
-  for (const Victim& victim : decision.victims) {
-    kept.victims.push_back(
-        {victim.workload, nullptr, victim.cluster_queue, victim.reason, victim.ongoing});
-  }
-  const bool read =
-      kept.assignment.pod_sets.empty() || decision.outcome == Outcome::kEvictForNodeFailure;
-  if (read) kept.object = decision.object;
-  return kept;
-}
-
-}  // namespace
 
 std::shared_ptr<const DecisionNote> DecisionNote::Of(const Decision& decision,
                                                      const Scheduler& scheduler) {
@@ -39,28 +18,61 @@ std::shared_ptr<const DecisionNote> DecisionNote::Of(const Decision& decision,
 
 DecisionNote::DecisionNote(std::string reason, const Decision& decision, const Scheduler& scheduler)
     : PendingNote(std::move(reason), CauseOf(decision)),
-      decision_(WithoutObjects(decision)),
       scheduler_(scheduler),
-      forgotten_count_(scheduler.forgotten_count()) {}
+      cluster_queue_(decision.cluster_queue),
+      outcome_(decision.outcome),
+      remark_(decision.remark),
+      victim_count_(static_cast<std::uint32_t>(decision.victims.size())),
+      spared_(decision.spared),
+      forgotten_count_(scheduler.forgotten_count()) {
+  for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
+    pod_sets_.push_back({pod_set.name, pod_set.count, pod_set.requests, pod_set.obstacles});
+  }
+  if (pod_sets_.empty() || outcome_ == Outcome::kEvictForNodeFailure) object_ = decision.object;
+}
+
+Decision DecisionNote::ToDecision() const {
+  Decision decision;
+  decision.object = object_;
+  decision.cluster_queue = cluster_queue_;
+  decision.outcome = outcome_;
+  decision.remark = remark_;
+  decision.assignment.pod_sets.reserve(pod_sets_.size());
+  for (const PodSetNote& noted : pod_sets_) {
+    PodSetDecision& pod_set = decision.assignment.pod_sets.emplace_back();
+    pod_set.name = noted.name;
+    pod_set.count = noted.count;
+    pod_set.requests = noted.requests;
+    pod_set.obstacles = noted.obstacles;
+  }
+  return decision;
+}
 
 std::string DecisionNote::message() const {
-  return PendingMessage(decision_, scheduler_.vocabulary(),
-                        scheduler_.state().queue(decision_.cluster_queue).name);
+  PendingFacts facts;
+  facts.outcome = outcome_;
+  facts.remark = remark_;
+  for (const PodSetNote& pod_set : pod_sets_) {
+    facts.pod_sets.push_back({pod_set.name, pod_set.obstacles});
+  }
+  facts.victim_count = victim_count_;
+  facts.object = object_.get();
+  return PendingMessage(facts, scheduler_.vocabulary(),
+                        scheduler_.state().queue(cluster_queue_).name);
 }
 
 std::map<std::string, api::ResourceAmounts> DecisionNote::resource_requests() const {
-  return RequestsOf(decision_, scheduler_.vocabulary());
+  return RequestsOf(ToDecision(), scheduler_.vocabulary());
 }
 
 std::string DecisionNote::explanation() const {
-  if (scheduler_.forgotten_count() == forgotten_count_) {
-    return ExplanationJson(decision_, scheduler_);
+  Decision decision = ToDecision();
+  for (const SparedCandidate& spared : spared_) {
+    if (scheduler_.IsSameSince(spared.workload, forgotten_count_)) {
+      decision.spared.push_back(spared);
+    }
   }
-  Decision told = decision_;
-  erase_if(told.spared, [this](const SparedCandidate& spared) {
-    return !scheduler_.IsSameSince(spared.workload, forgotten_count_);
-  });
-  return ExplanationJson(told, scheduler_);
+  return ExplanationJson(decision, scheduler_);
 }
 
 }  // namespace berth::admission

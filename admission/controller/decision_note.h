@@ -12,6 +12,7 @@
 #include "admission/controller/pending_note.h"
 #include "admission/decision.h"
 #include "admission/scheduler.h"
+#include "base/small_vector.h"
 
 namespace berth::admission {
 
@@ -29,8 +30,24 @@ class DecisionNote final : public PendingNote {
   std::string explanation() const override;
 
  private:
-  Decision decision_;  // without the objects that nothing here reads
+  // What of the decision the texts are made of; there is a note for each waiting workload.
+  struct PodSetNote {
+    std::string name;
+    std::int32_t count = 0;
+    queue::Requests requests;
+    SmallVector<Obstacle, 1> obstacles;
+  };
+  Decision ToDecision() const;
+
   const Scheduler& scheduler_;
+  ClusterQueueId cluster_queue_;
+  Outcome outcome_;
+  Remark remark_;
+  std::uint32_t victim_count_;
+  SmallVector<PodSetNote, 1> pod_sets_;
+  SparedCandidates spared_;
+  // Null where no text reads it: it would stay in memory for as long as the workload waits.
+  std::shared_ptr<const api::Workload> object_;
   std::int64_t forgotten_count_;  // numbers of workloads are good since then
 };
 

@@ -10,7 +10,7 @@
 // CPU is that of RunCycle. Counted beside it: noting why each head that got nothing did not, as the
 // controller does (admission/controller/decision_note.h, with each workload's history); writing the
 // decisions into the objects (status and messages); and the reaction of the caches and queues to
-// the changed objects. What berth.dev/explanation costs is tried on the last notes.
+// the changed objects. What berth.dev/explanation costs is tried on the last cycle.
 #include <algorithm>
 #include <climits>
 #include <cstdio>
@@ -87,8 +87,8 @@ class Bench {
     std::size_t bytes = 0;
     std::size_t count = 0;
     const double begin = OwnCpuSeconds();
-    for (const auto& note : last_notes_) {
-      if (note == nullptr) continue;
+    for (const auto& note : notes_) {
+      if (note == nullptr || count == kMostExplained) continue;
       bytes += note->explanation().size();
       ++count;
     }
@@ -123,10 +123,13 @@ class Bench {
     const double begin = OwnCpuSeconds();
     const admission::CycleResult& result = scheduler_.RunCycle(now_);
     const double decided = OwnCpuSeconds();
+    notes_.clear();
     for (const admission::Decision& decision : result.decisions) Note(decision);
     const double noted = OwnCpuSeconds();
     std::vector<std::shared_ptr<const api::Workload>> changed;
-    for (const admission::Decision& decision : result.decisions) Write(decision, changed);
+    for (std::size_t i = 0; i < result.decisions.size(); ++i) {
+      Write(result.decisions[i], notes_[i].get(), changed);
+    }
     const double written = OwnCpuSeconds();
     for (auto& object : changed) scheduler_.ApplyWorkload(std::move(object), now_);
     FinishThoseDue();
@@ -141,14 +144,12 @@ class Bench {
   }
 
   void Note(const admission::Decision& decision) {
-    auto note = admission::DecisionNote::Of(decision, scheduler_);
-    if (note == nullptr) return;
-    const std::size_t index = IndexOf(decision.workload);
-    histories_[index].Note(note, now_);
-    last_notes_[notes_++ % kMostExplained] = std::move(note);
+    notes_.push_back(admission::DecisionNote::Of(decision, scheduler_));
+    if (notes_.back() == nullptr) return;
+    histories_[IndexOf(decision.workload)].Note(notes_.back(), now_);
   }
 
-  void Write(const admission::Decision& decision,
+  void Write(const admission::Decision& decision, const admission::DecisionNote* note,
              std::vector<std::shared_ptr<const api::Workload>>& changed) {
     const std::size_t index = IndexOf(decision.workload);
     const std::string& queue = scheduler_.state().queue(decision.cluster_queue).name;
@@ -165,9 +166,9 @@ class Bench {
       ends_[running_[index].ends_at].push_back(index);
     } else {
       for (const admission::Victim& victim : decision.victims) Stop(decision, victim, changed);
-      const std::string reason = admission::PendingReason(decision);
-      const std::string message =
-          admission::PendingMessage(decision, scheduler_.vocabulary(), queue);
+      if (note == nullptr) return;
+      const std::string& reason = note->reason();
+      const std::string message = note->message();
       // What says nothing new is not written.
       const api::Condition* told = api::FindCondition(known.status.conditions, api::kQuotaReserved);
       if (told != nullptr && told->status == api::ConditionStatus::kFalse &&
@@ -216,9 +217,7 @@ class Bench {
   long pending_;
   std::vector<BenchWorkload> workloads_;
   std::vector<admission::ReasonHistory> histories_;
-  std::vector<std::shared_ptr<const admission::DecisionNote>> last_notes_ =
-      std::vector<std::shared_ptr<const admission::DecisionNote>>(kMostExplained);
-  std::size_t notes_ = 0;
+  std::vector<std::shared_ptr<const admission::DecisionNote>> notes_;  // of the cycle's decisions
   std::vector<Running> running_;
   std::vector<std::size_t> index_by_number_;      // by WorkloadId
   std::map<int, std::vector<std::size_t>> ends_;  // by time

@@ -1,0 +1,33 @@
+// admission/pending_facts.h — what the message of a waiting workload is made of, for those who keep
+// that and no Decision. It refers to what it is made from.
+//
+// Threads: data. Errors: none.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "admission/decision.h"
+#include "base/small_vector.h"
+
+namespace berth::admission {
+
+struct PendingFacts {
+  struct PodSetObstacles {
+    std::string_view name;
+    std::span<const Obstacle> obstacles;
+  };
+  Outcome outcome = Outcome::kNotNominated;
+  Remark remark = Remark::kNone;
+  SmallVector<PodSetObstacles, 4> pod_sets;
+  std::size_t victim_count = 0;
+  const api::Workload* object = nullptr;  // only kEvictForNodeFailure reads it
+};
+
+// As that of the Decision (admission/messages.h).
+std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabulary,
+                           const std::string& queue_name);
+
+}  // namespace berth::admission
