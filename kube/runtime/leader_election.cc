@@ -19,6 +19,12 @@ std::string HolderOf(const Json& lease) {
   return holder != spec->end() && holder->is_string() ? holder->get<std::string>() : std::string();
 }
 
+std::string VersionOf(const Json& lease) {
+  const auto metadata = lease.find("metadata");
+  if (metadata == lease.end() || !metadata->is_object()) return {};
+  return metadata->value("resourceVersion", "");
+}
+
 }  // namespace
 
 LeaderElector::LeaderElector(ApiClient& client, const Clock& clock, LeaderElectionOptions options,
@@ -51,6 +57,7 @@ void LeaderElector::OnLease(const Result<JsonPtr>& lease) {
     const Json fresh = {{"apiVersion", kLease.api_version()},
                         {"kind", kLease.kind},
                         {"metadata", {{"name", options_.lease.name}}}};
+    attempted_at_ = clock_.SteadyNow();
     return client_.Create(kLease, options_.lease.namespace_name, Claim(fresh), options,
                           std::move(written));
   }
@@ -62,6 +69,7 @@ void LeaderElector::OnLease(const Result<JsonPtr>& lease) {
   const bool ours = holder_ == options_.identity;
   const bool free = holder_.empty() || clock_.SteadyNow() - observed_at_ >= options_.lease_duration;
   if (!ours && !free) return Next();
+  attempted_at_ = clock_.SteadyNow();
   // Carries the resourceVersion that was read: of two that try, one gets a conflict.
   client_.Update(kLease, options_.lease, Claim(**lease), options, std::move(written));
 }
@@ -73,7 +81,11 @@ void LeaderElector::OnWritten(const Result<JsonPtr>& lease) {
     return Next();
   }
   Observe(**lease);
-  renewed_at_ = clock_.SteadyNow();
+  // The others count from when they saw it, which may be long before this answer came: from the
+  // asking on counts who must be the first to give up.
+  renewed_at_ = attempted_at_;
+  if (clock_.SteadyNow() - renewed_at_ >= options_.renew_deadline) return Next();
+  GiveUpUnlessRenewed();
   if (!std::exchange(is_leader_, true)) {
     LogInfo("leading", {{"lease", options_.lease.ToString()}, {"identity", options_.identity}});
     on_started_();
@@ -84,22 +96,33 @@ void LeaderElector::OnWritten(const Result<JsonPtr>& lease) {
 void LeaderElector::Observe(const Json& lease) {
   std::string record = lease.contains("spec") ? lease["spec"].dump() : "";
   holder_ = HolderOf(lease);
+  observed_version_ = VersionOf(lease);
   if (record == observed_record_) return;
   observed_record_ = std::move(record);
   observed_at_ = clock_.SteadyNow();
 }
 
+// A request that hangs must not keep a leader in office: the deadline asks no answer.
+void LeaderElector::GiveUpUnlessRenewed() {
+  const Duration left = renewed_at_ + options_.renew_deadline - clock_.SteadyNow();
+  client_.executor().PostAfter(left, [weak = std::weak_ptr(self_)] {
+    if (const auto self = weak.lock()) (*self)->StopIfLost();
+  });
+}
+
+bool LeaderElector::StopIfLost() {
+  const bool renewed =
+      holder_ == options_.identity && clock_.SteadyNow() - renewed_at_ < options_.renew_deadline;
+  if (!is_leader_ || renewed) return false;
+  is_leader_ = false;
+  stopped_ = true;
+  LogError("lost the lease", {{"lease", options_.lease.ToString()}, {"holder", holder_}});
+  on_stopped_();
+  return true;
+}
+
 void LeaderElector::Next() {
-  if (is_leader_) {
-    const bool lost =
-        holder_ != options_.identity || clock_.SteadyNow() - renewed_at_ >= options_.renew_deadline;
-    if (lost) {
-      is_leader_ = false;
-      stopped_ = true;
-      LogError("lost the lease", {{"lease", options_.lease.ToString()}, {"holder", holder_}});
-      return on_stopped_();
-    }
-  }
+  if (StopIfLost()) return;
   Duration wait = options_.retry_period;
   // Followers spread, or all of them would try at the same instant.
   if (!is_leader_) {
@@ -133,6 +156,9 @@ void LeaderElector::Release(std::function<void()> done) {
   stopped_ = true;
   if (!std::exchange(is_leader_, false)) return done();
   Json patch = {{"spec", {{"holderIdentity", ""}, {"leaseDurationSeconds", 1}}}};
+  // Not what another has taken meanwhile. A renewal that is on its way loses against this, or this
+  // against it; then the lease runs out.
+  if (!observed_version_.empty()) patch["metadata"]["resourceVersion"] = observed_version_;
   client_.Patch(kLease, options_.lease, PatchType::kMerge, std::move(patch),
                 {.field_manager = options_.identity},
                 [done = std::move(done)](const Result<JsonPtr>&) { done(); });

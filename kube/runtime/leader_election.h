@@ -2,7 +2,8 @@
 //
 // Timing (client-go's words): a follower takes a lease over when its record has not changed for
 // lease_duration by the follower's own steady clock; the leader renews every retry_period and gives
-// up when it could not for renew_deadline. Clocks of machines are never compared.
+// up renew_deadline after it asked for its last renewal that succeeded, whether or not a later
+// request is still unanswered. Clocks of machines are never compared.
 //
 // on_stopped_leading means: stop acting at once; the usual way is to exit.
 //
@@ -50,6 +51,8 @@ class LeaderElector {
   void OnLease(const Result<JsonPtr>& lease);
   void OnWritten(const Result<JsonPtr>& lease);
   void Observe(const Json& lease);
+  void GiveUpUnlessRenewed();
+  bool StopIfLost();
   void Next();
   Json Claim(Json lease) const;
 
@@ -64,7 +67,9 @@ class LeaderElector {
   std::string holder_;
   std::string observed_record_;  // the spec as last seen
   SteadyTime observed_at_{};
-  SteadyTime renewed_at_{};
+  std::string observed_version_;
+  SteadyTime attempted_at_{};  // when the newest write was asked for
+  SteadyTime renewed_at_{};    // when the newest write that succeeded was asked for
   std::shared_ptr<LeaderElector*> self_;
 };
 

@@ -66,6 +66,50 @@ TEST_F(LeaderElectionTest, LeaderThatCannotRenewStopsBeforeAnotherMayStart) {
   EXPECT_LE(clock_.SteadyNow() - cut, 13s);
 }
 
+TEST_F(LeaderElectionTest, LeaderWhoseRequestsHangStopsAllTheSame) {
+  auto a = Make("a");
+  a->Start();
+  executor_.RunFor(5s);
+  const SteadyTime cut = clock_.SteadyNow();
+  api_.set_latency(25s);  // shorter than the client's patience, longer than the lease
+  executor_.RunUntil([&] { return !a->is_leader(); });
+  EXPECT_EQ(log_.back(), "a stopped");
+  EXPECT_LE(clock_.SteadyNow() - cut, 12s);
+}
+
+TEST_F(LeaderElectionTest, ARenewalCountsFromWhenItWasAskedFor) {
+  auto a = Make("a");
+  a->Start();
+  executor_.RunFor(5s);
+  api_.set_latency(4s);  // reading and writing take 16 s, which is too long to be sure of anything
+  executor_.RunFor(12s);
+  EXPECT_FALSE(a->is_leader());
+}
+
+TEST_F(LeaderElectionTest, ALeaseThatWasGrantedTooLateIsNotUsed) {
+  auto a = Make("a");
+  api_.set_latency(11s);
+  a->Start();
+  executor_.RunFor(40s);
+  EXPECT_TRUE(log_.empty());
+  api_.set_latency(1ms);
+  executor_.RunFor(30s);
+  EXPECT_TRUE(a->is_leader());
+}
+
+TEST_F(LeaderElectionTest, ReleaseLeavesAloneWhatAnotherHasTaken) {
+  auto a = Make("a");
+  a->Start();
+  executor_.RunFor(1500ms);
+  Json lease = *api_.Find(kLeasePath);
+  lease["spec"]["holderIdentity"] = "bb";
+  const std::string path = kLeasePath;
+  api_.Put(path.substr(0, path.rfind('/')), lease);
+  a->Release([] {});
+  executor_.RunFor(1s);
+  EXPECT_EQ(api_.Find(kLeasePath)->at("spec").at("holderIdentity"), "bb");
+}
+
 TEST_F(LeaderElectionTest, JumpingWallClockChangesNothing) {
   auto a = Make("a");
   auto bb = Make("bb");

@@ -104,7 +104,7 @@ std::optional<ApiResult<Registry::DeleteResult>> Registry::DeleteOnce(
   const ResourceInfo& resource = *context.resource;
   const StoredPtr stored = store_.GetLatest(context.key());
   const Object current = stored == nullptr ? nullptr : stored->json();
-  if (current == nullptr) return NotFoundStatus(resource.id, context.name);
+  if (current == nullptr) return Missing(context);
   if (auto error = CheckPreconditions(context, options, *current)) return *error;
   AdmissionRequest request = MakeAdmission(context, Operation::kDelete, nullptr, current.get());
   if (auto error = admission_.Validate(request, nullptr)) return *error;
@@ -132,7 +132,12 @@ std::optional<ApiResult<Registry::DeleteResult>> Registry::DeleteOnce(
       left == 0 && ArrayAt(next, {"metadata", "finalizers"}).empty() && strategy.MayVanish(next);
   DeleteResult result;
   result.gone = gone;
-  if (context.dry_run || (!gone && next == *current)) {
+  const bool changes_nothing = !gone && next == *current;
+  if (changes_nothing) {
+    const Status durable = WaitForDisk(context.key());
+    if (!durable) return FromStore(durable.error(), context);
+  }
+  if (context.dry_run || changes_nothing) {
     result.object = std::make_shared<const Json>(std::move(next));
     return ApiResult<DeleteResult>(std::move(result));
   }

@@ -58,6 +58,23 @@ Status Registry::Settle(const RequestContext& context, const SubmittedWrite& wri
   return OkStatus();
 }
 
+Status Registry::SettleRead(const RequestContext& context, WriteResult& result) {
+  if (context.wait_for == WaitFor::kDurable) return WaitForDisk(context.key());
+  result.pending = store_.PendingOf(context.key());
+  return OkStatus();
+}
+
+Status Registry::WaitForDisk(const ObjectKey& key) {
+  const std::shared_ptr<PendingWrite> pending = store_.PendingOf(key);
+  return pending == nullptr ? OkStatus() : pending->Wait();
+}
+
+ApiError Registry::Missing(const RequestContext& context) {
+  const Status durable = WaitForDisk(context.key());
+  if (!durable) return FromStore(durable.error(), context);
+  return NotFoundStatus(context.resource->id, context.name);
+}
+
 ApiError Registry::FromStore(const Error& error, const RequestContext& context) {
   switch (error.code) {
     case ErrorCode::kNotFound: return NotFoundStatus(context.resource->id, context.name);

@@ -154,6 +154,11 @@ class Registry {
 
   // Waits for `write`, unless the request does not; then what follows from it. Fills `result`.
   Status Settle(const RequestContext& context, const SubmittedWrite& write, WriteResult& result);
+  // The same where nothing is written: waits for the write that made the state which was read.
+  Status SettleRead(const RequestContext& context, WriteResult& result);
+  Status WaitForDisk(const ObjectKey& key);
+  // 404, once that would also be true after a crash.
+  ApiError Missing(const RequestContext& context);
   // What follows from a change of `key`: served kinds, CRD clean-up.
   void AfterCommit(const ObjectKey& key, bool deleted);
   void RefreshCatalog();

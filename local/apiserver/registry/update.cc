@@ -139,7 +139,7 @@ std::optional<ApiResult<WriteResult>> Registry::ModifyOnce(RequestContext& conte
   const ResourceInfo& resource = *context.resource;
   const StoredPtr stored = store_.GetLatest(context.key());
   const Object stored_json = stored == nullptr ? nullptr : stored->json();
-  if (stored_json == nullptr) return NotFoundStatus(resource.id, context.name);
+  if (stored_json == nullptr) return Missing(context);
   Json converted;
   const bool is_in_version = stored->api_version() == resource.api_version();
   if (!is_in_version) {
@@ -158,6 +158,10 @@ std::optional<ApiResult<WriteResult>> Registry::ModifyOnce(RequestContext& conte
   if (*next == current) {
     result.object = std::make_shared<const Json>(std::move(*next));
     if (resource.api_version() == stored->api_version()) result.stored = stored;
+    // The answer promises a state that another write may still be bringing to the disk.
+    if (const Status settled = SettleRead(context, result); !settled) {
+      return FromStore(settled.error(), context);
+    }
     return result;
   }
   if (context.dry_run) {

@@ -28,7 +28,7 @@ class Ticket final : public PendingWrite {
     {
       const std::lock_guard lock(mutex_);
       if (!outcome_) {
-        done_ = std::move(done);
+        done_.push_back(std::move(done));
         return;
       }
     }
@@ -44,20 +44,20 @@ class Ticket final : public PendingWrite {
 
   // By the store, once.
   void Finish(const Status& outcome) {
-    std::function<void(const Status&)> done;
+    std::vector<std::function<void(const Status&)>> done;
     {
       const std::lock_guard lock(mutex_);
       outcome_ = outcome;
       done = std::move(done_);
       finished_.notify_all();
     }
-    if (done) done(outcome);
+    for (const auto& each : done) each(outcome);
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable finished_;
-  std::function<void(const Status&)> done_;
+  std::vector<std::function<void(const Status&)>> done_;
   std::optional<Status> outcome_;  // never changed once it is there
 };
 
@@ -83,6 +83,7 @@ class StoreImpl final : public Store {
 
   Result<SubmittedWrite> Submit(std::vector<Write> writes) override;
   StoredPtr GetLatest(const ObjectKey& key) const override;
+  std::shared_ptr<PendingWrite> PendingOf(const ObjectKey& key) const override;
   const WatchCache& cache() const override { return cache_; }
   const std::string& epoch() const override { return epoch_; }
   int AddListener(Listener on_events) override;
@@ -92,11 +93,13 @@ class StoreImpl final : public Store {
   struct Pending {
     StoredPtr object;  // null: deleted
     std::int64_t revision = 0;
+    std::shared_ptr<Ticket> ticket;
   };
 
   StoredPtr LatestLocked(const ObjectKey& key) const;
   std::optional<Error> CheckLocked(const Write& write, const StoredPtr& current) const;
-  void EnqueueLocked(Write& write, StoredObject::Draft draft, StoredPtr before, Ticket& ticket);
+  void EnqueueLocked(Write& write, StoredObject::Draft draft, StoredPtr before,
+                     const std::shared_ptr<Ticket>& ticket);
   void PublishLocked(const Ticket& ticket);
   void RunWriter();
   void WriteOnce(std::unique_lock<std::mutex>& lock);
@@ -161,6 +164,12 @@ StoredPtr StoreImpl::GetLatest(const ObjectKey& key) const {
   return LatestLocked(key);
 }
 
+std::shared_ptr<PendingWrite> StoreImpl::PendingOf(const ObjectKey& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = pending_.find(key);
+  return it == pending_.end() ? nullptr : it->second.ticket;
+}
+
 std::optional<Error> StoreImpl::CheckLocked(const Write& write, const StoredPtr& current) const {
   if (write.kind == Write::Kind::kCreate) {
     if (current == nullptr) return std::nullopt;
@@ -193,7 +202,7 @@ Result<SubmittedWrite> StoreImpl::Submit(std::vector<Write> writes) {
       if (auto error = CheckLocked(write, before.back())) return *error;
     }
     for (std::size_t i = 0; i < writes.size(); ++i) {
-      EnqueueLocked(writes[i], std::move(drafts[i]), std::move(before[i]), *ticket);
+      EnqueueLocked(writes[i], std::move(drafts[i]), std::move(before[i]), ticket);
       submitted.objects.push_back(ticket->events.back()->object);
     }
     if (database_ != nullptr) {
@@ -209,11 +218,11 @@ Result<SubmittedWrite> StoreImpl::Submit(std::vector<Write> writes) {
 }
 
 void StoreImpl::EnqueueLocked(Write& write, StoredObject::Draft draft, StoredPtr before,
-                              Ticket& ticket) {
+                              const std::shared_ptr<Ticket>& ticket) {
   const std::int64_t revision = ++revision_;
   auto object = std::make_shared<const StoredObject>(write.key, revision, std::move(draft));
   const bool deleted = write.kind == Write::Kind::kDelete;
-  pending_[write.key] = Pending{deleted ? nullptr : object, revision};
+  pending_[write.key] = Pending{deleted ? nullptr : object, revision, ticket};
   auto event = std::make_shared<StoreEvent>();
   event->type = deleted             ? WatchEvent::Type::kDeleted
                 : before == nullptr ? WatchEvent::Type::kAdded
@@ -221,7 +230,7 @@ void StoreImpl::EnqueueLocked(Write& write, StoredObject::Draft draft, StoredPtr
   event->revision = revision;
   event->object = std::move(object);
   event->previous = std::move(before);
-  ticket.events.push_back(std::move(event));
+  ticket->events.push_back(std::move(event));
 }
 
 // Without a disk there is nothing to wait for: the write happens inside the call.

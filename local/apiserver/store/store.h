@@ -48,7 +48,7 @@ class PendingWrite {
  public:
   virtual ~PendingWrite() = default;
   // Calls `done` once, when the write is durable and visible, or has failed: on the writer thread,
-  // or within this call where that has happened already. One callback at most.
+  // or within this call where that has happened already. Callbacks are called in order.
   virtual void OnDone(std::function<void(const Status&)> done) = 0;
   virtual Status Wait() = 0;
 };
@@ -71,6 +71,9 @@ class Store {
 
   // What a read-modify-write starts from: includes writes that are still on their way to the disk.
   virtual StoredPtr GetLatest(const ObjectKey& key) const = 0;
+  // The newest write of the object that is still on its way; null: what GetLatest says is on the
+  // disk. Who answers with a state that he has not written waits for it.
+  virtual std::shared_ptr<PendingWrite> PendingOf(const ObjectKey& key) const = 0;
 
   virtual const WatchCache& cache() const = 0;
   // Random, made with the database: continue tokens of another one are refused.
