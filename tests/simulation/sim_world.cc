@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include <unistd.h>
+
 #include "api/yaml/yaml.h"
 #include "base/strings.h"
 #include "cli/controller_set.h"
@@ -63,34 +65,101 @@ struct Controllers {
 
 std::string SourceFolder() { return BERTH_SOURCE_FOLDER; }
 
-// What `berth up` applies by itself. Reading it costs more than a short story: once a process.
-const Result<std::vector<Json>>& OwnManifests() {
-  static const Result<std::vector<Json>> kinds = []() -> Result<std::vector<Json>> {
-    std::vector<std::string> paths;
-    for (const char* folder : {"manifests/crds", "manifests/cloud"}) {
-      for (const auto& entry : fs::directory_iterator(SourceFolder() + "/" + folder)) {
-        const std::string name = entry.path().filename().string();
-        if (name == "kustomization.yaml") continue;
-        paths.push_back(std::string(folder) + "/" + name);
-      }
+// What `berth up` applies by itself.
+Result<std::vector<Json>> OwnManifests() {
+  std::vector<std::string> paths;
+  for (const char* folder : {"manifests/crds", "manifests/cloud"}) {
+    for (const auto& entry : fs::directory_iterator(SourceFolder() + "/" + folder)) {
+      const std::string name = entry.path().filename().string();
+      if (name == "kustomization.yaml") continue;
+      paths.push_back(std::string(folder) + "/" + name);
     }
-    std::sort(paths.begin(), paths.end());
-    paths.emplace_back("manifests/controller/namespace.yaml");
-    paths.emplace_back("manifests/webhook/webhooks.yaml");
-    std::vector<Json> all;
-    for (const std::string& path : paths) {
-      BERTH_TRY(std::vector<Json> documents, ReadManifests(path));
-      for (Json& document : documents) all.push_back(std::move(document));
-    }
-    return all;
-  }();
-  return kinds;
+  }
+  std::sort(paths.begin(), paths.end());
+  paths.emplace_back("manifests/controller/namespace.yaml");
+  paths.emplace_back("manifests/webhook/webhooks.yaml");
+  std::vector<Json> all;
+  for (const std::string& path : paths) {
+    BERTH_TRY(std::vector<Json> documents, ReadManifests(path));
+    for (Json& document : documents) all.push_back(std::move(document));
+  }
+  return all;
 }
 
 std::string NamespaceOf(const Json& object) {
   const auto metadata = object.find("metadata");
   if (metadata == object.end() || !metadata->is_object()) return "";
   return metadata->value("namespace", "");
+}
+
+// kubectl apply --server-side.
+local::ApiResult<local::Object> ApplyTo(local::Registry& registry, local::Api& api,
+                                        const Json& object) {
+  if (!object.is_object()) return local::ApiError{400, "BadRequest", "not an object", Json()};
+  const std::string api_version = object.value("apiVersion", "");
+  const std::size_t slash = api_version.find('/');
+  const std::string group = slash == std::string::npos ? "" : api_version.substr(0, slash);
+  const auto resource = registry.table()->FindKind(
+      group, slash == std::string::npos ? api_version : api_version.substr(slash + 1),
+      object.value("kind", ""));
+  if (resource == nullptr) {
+    return local::ApiError{404, "NotFound",
+                           "no matches for kind \"" + object.value("kind", "") +
+                               "\" in version \"" + api_version + "\"",
+                           Json()};
+  }
+  std::string namespace_name = NamespaceOf(object);
+  if (resource->namespaced && namespace_name.empty()) namespace_name = "default";
+  Json complete = object;
+  if (resource->namespaced) complete["metadata"]["namespace"] = namespace_name;
+  return api.Patch(resource->id, namespace_name, complete["metadata"].value("name", ""),
+                   local::PatchType::kApply, complete, {.field_manager = "kubectl", .force = true});
+}
+
+// An API server as `berth up` leaves it before anything runs. Every world begins as a copy: to
+// read and install the kinds costs more than a short story.
+class Ground {
+ public:
+  // Made by whoever asks first, for the whole process; nobody changes it afterwards.
+  static const Result<std::unique_ptr<Ground>>& Get() {
+    static const Result<std::unique_ptr<Ground>> ground = Make();
+    return ground;
+  }
+  local::WatchCache::Snapshot content() const { return store_->cache().ListEverything(); }
+  const local::Registry& registry() const { return *registry_; }
+
+ private:
+  static constexpr std::uint64_t kSeed = 0x61201D;  // no world's
+
+  static Result<std::unique_ptr<Ground>> Make() {
+    auto ground = std::make_unique<Ground>();
+    BERTH_TRY(ground->store_, local::Store::Open({}));
+    local::RegistryOptions options;
+    options.clock = &ground->clock_;
+    options.seed = kSeed;
+    ground->registry_ = std::make_unique<local::Registry>(*ground->store_, std::move(options));
+    const auto api = local::MakeInProcessApi(*ground->registry_, nullptr);
+    BERTH_CHECK_OK(ground->registry_->Bootstrap());
+    BERTH_TRY(const std::vector<Json> manifests, OwnManifests());
+    for (const Json& object : manifests) {
+      const auto applied = ApplyTo(*ground->registry_, *api, object);
+      if (!applied) return Error{ErrorCode::kInternal, applied.error().message};
+    }
+    return ground;
+  }
+
+  FakeClock clock_;
+  std::unique_ptr<local::Store> store_;
+  std::unique_ptr<local::Registry> registry_;
+};
+
+// Pods keep their files there; memory where there is some, for files are made by the thousand.
+fs::path TemporaryFolder() {
+  std::error_code error;
+  const fs::path memory = "/dev/shm";
+  return fs::is_directory(memory, error) && access(memory.c_str(), W_OK) == 0
+             ? memory
+             : fs::temp_directory_path();
 }
 
 }  // namespace
@@ -138,25 +207,24 @@ Result<std::unique_ptr<SimWorld>> SimWorld::Start(SimWorldOptions options) {
 }
 
 Status SimWorld::Open() {
-  std::string pattern = (fs::temp_directory_path() / "berth-sim-XXXXXX").string();
+  std::string pattern = (TemporaryFolder() / "berth-sim-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) {
     return Error{ErrorCode::kUnavailable, "no temporary folder"};
   }
   Parts& parts = *parts_;
   parts.folder = pattern;
-  BERTH_TRY(parts.store, local::Store::Open({}));
+  if (!Ground::Get()) return Ground::Get().error();
+  const Ground& ground = **Ground::Get();
+  local::StoreOptions store;
+  store.content = ground.content();
+  BERTH_TRY(parts.store, local::Store::Open(std::move(store)));
   local::RegistryOptions registry;
   registry.clock = &clock_;
   registry.seed = options_.seed;
   registry.webhooks = &parts.webhooks;
+  registry.sibling = &ground.registry();
   parts.registry = std::make_unique<local::Registry>(*parts.store, std::move(registry));
   parts.api = local::MakeInProcessApi(*parts.registry, &executor_);
-  BERTH_CHECK_OK(parts.registry->Bootstrap());
-  if (!OwnManifests()) return OwnManifests().error();
-  for (const Json& object : *OwnManifests()) {
-    const auto applied = ApplyOne(object);
-    if (!applied) return Error{ErrorCode::kInternal, applied.error().message};
-  }
   parts.runner = std::make_unique<SimRunner>(executor_);
   local::cluster::ClusterOptions cluster;
   cluster.data_folder = parts.folder;
@@ -245,26 +313,7 @@ std::optional<local::Api::KindInfo> SimWorld::FindKind(std::string_view word) {
 }
 
 local::ApiResult<local::Object> SimWorld::ApplyOne(const Json& object) {
-  if (!object.is_object()) return local::ApiError{400, "BadRequest", "not an object", Json()};
-  const std::string api_version = object.value("apiVersion", "");
-  const std::size_t slash = api_version.find('/');
-  const std::string group = slash == std::string::npos ? "" : api_version.substr(0, slash);
-  const auto resource = parts_->registry->table()->FindKind(
-      group, slash == std::string::npos ? api_version : api_version.substr(slash + 1),
-      object.value("kind", ""));
-  if (resource == nullptr) {
-    return local::ApiError{404, "NotFound",
-                           "no matches for kind \"" + object.value("kind", "") +
-                               "\" in version \"" + api_version + "\"",
-                           Json()};
-  }
-  std::string namespace_name = NamespaceOf(object);
-  if (resource->namespaced && namespace_name.empty()) namespace_name = "default";
-  Json complete = object;
-  if (resource->namespaced) complete["metadata"]["namespace"] = namespace_name;
-  return parts_->api->Patch(resource->id, namespace_name, complete["metadata"].value("name", ""),
-                            local::PatchType::kApply, complete,
-                            {.field_manager = "kubectl", .force = true});
+  return ApplyTo(*parts_->registry, *parts_->api, object);
 }
 
 local::ApiResult<std::vector<local::Object>> SimWorld::Apply(const std::vector<Json>& objects) {

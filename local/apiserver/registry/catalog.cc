@@ -63,6 +63,11 @@ std::shared_ptr<const ResourceTable> Catalog::Current() const {
   return current_;
 }
 
+void Catalog::LearnFrom(const Catalog& other) {
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  parsed_by_revision_ = other.parsed_by_revision_;
+}
+
 void Catalog::SetCustomKinds(const std::vector<StoredPtr>& crds) {
   const std::lock_guard lock(mutex_);
   std::map<std::int64_t, std::vector<ResourcePtr>> parsed;

@@ -47,6 +47,8 @@ class Catalog {
   std::shared_ptr<const ResourceTable> Current() const;
   // The custom kinds are those of `crds` from now on (CustomResourceDefinition objects as stored).
   void SetCustomKinds(const std::vector<StoredPtr>& crds);
+  // What `other` has read of its CRDs need not be read again, for stores with the same beginning.
+  void LearnFrom(const Catalog& other);
 
  private:
   const std::vector<ResourcePtr> builtin_;

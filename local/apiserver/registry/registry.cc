@@ -25,6 +25,7 @@ Registry::Registry(Store& store, RegistryOptions options)
       random_(options_.seed),
       converter_(options_.webhooks),
       admission_(store_, options_.webhooks, converter_) {
+  if (options_.sibling != nullptr) catalog_.LearnFrom(options_.sibling->catalog_);
   RefreshCatalog();
 }
 

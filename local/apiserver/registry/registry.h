@@ -47,11 +47,16 @@ struct ListResult {
   std::optional<std::size_t> remaining;
 };
 
+class Registry;
+
 struct RegistryOptions {
   const Clock* clock = nullptr;
   std::uint64_t seed = 1;             // of uids and generated names
   std::string root_ca_pem;            // for kube-root-ca.crt
   WebhookCaller* webhooks = nullptr;  // null: webhooks and webhook conversion answer 500
+  // A registry whose store this one's store began with: shares what it has read of its CRDs. May be
+  // null, may go away later.
+  const Registry* sibling = nullptr;
 };
 
 class Registry {

@@ -1,5 +1,6 @@
 #include "local/apiserver/store/store.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -136,6 +137,9 @@ Status StoreImpl::Start() {
     BERTH_TRY(content, database_->Load());
   } else {
     content.epoch = NewEpoch();
+    content.objects = options_.content.objects;
+    content.revision = std::max(content.revision, options_.content.revision);
+    content.log_floor = content.revision;
   }
   epoch_ = content.epoch;
   revision_ = content.revision;
@@ -187,7 +191,10 @@ std::optional<Error> StoreImpl::CheckLocked(const Write& write, const StoredPtr&
 Result<SubmittedWrite> StoreImpl::Submit(std::vector<Write> writes) {
   std::vector<StoredObject::Draft> drafts;
   drafts.reserve(writes.size());
-  for (Write& write : writes) drafts.push_back(StoredObject::MakeDraft(std::move(write.object)));
+  const auto text = database_ == nullptr ? StoredObject::Text::kOnDemand : StoredObject::Text::kNow;
+  for (Write& write : writes) {
+    drafts.push_back(StoredObject::MakeDraft(std::move(write.object), text));
+  }
 
   auto ticket = std::make_shared<Ticket>();
   ticket->events.reserve(writes.size());

@@ -27,6 +27,8 @@ namespace berth::local {
 
 struct StoreOptions {
   std::string path;  // empty: memory only, nothing survives
+  // Memory only: what is there from the beginning, as another store's cache lists it.
+  WatchCache::Snapshot content;
   WindowLimits window;
   std::size_t max_batch_writes = 64;
   std::int64_t keep_log_rows = 10'000;

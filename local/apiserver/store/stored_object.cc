@@ -3,6 +3,8 @@
 namespace berth::local {
 namespace {
 
+constexpr std::size_t kGuessedSize = 2048;
+
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -27,12 +29,10 @@ void AppendHead(std::string& out, std::string_view kind, std::string_view api_ve
   out.push_back('"');
 }
 
-}  // namespace
-
-StoredObject::Draft StoredObject::MakeDraft(Json object) {
-  Draft draft;
-  std::string& text = draft.text_after_revision;
-  Json& metadata = object["metadata"];
+// What follows `{"metadata":{"resourceVersion":"…"`.
+std::string TextAfterRevision(const Json& object) {
+  std::string text;
+  const Json& metadata = object.at("metadata");
   for (const auto& [key, value] : metadata.items()) {
     if (key == "resourceVersion") continue;
     text.push_back(',');
@@ -49,19 +49,36 @@ StoredObject::Draft StoredObject::MakeDraft(Json object) {
     text += Dump(value);
   }
   text.push_back('}');
+  return text;
+}
+
+std::string BodyOf(std::int64_t revision, const std::string& text_after_revision) {
+  std::string body;
+  body.reserve(text_after_revision.size() + 48);
+  body = R"({"metadata":{"resourceVersion":")";
+  body += std::to_string(revision);
+  body.push_back('"');
+  body += text_after_revision;
+  return body;
+}
+
+}  // namespace
+
+StoredObject::Draft StoredObject::MakeDraft(Json object, Text text) {
+  Draft draft;
+  static_cast<void>(object["metadata"]);  // there must be one
+  if (text == Text::kNow) draft.text_after_revision = TextAfterRevision(object);
   draft.object = std::move(object);
   return draft;
 }
 
 StoredObject::StoredObject(ObjectKey key, std::int64_t revision, Draft draft)
-    : key_(std::move(key)), revision_(revision) {
-  const std::string revision_text = std::to_string(revision);
-  body_.reserve(draft.text_after_revision.size() + 48);
-  body_ = R"({"metadata":{"resourceVersion":")";
-  body_ += revision_text;
-  body_.push_back('"');
-  body_ += draft.text_after_revision;
-  draft.object["metadata"]["resourceVersion"] = revision_text;
+    : key_(std::move(key)), revision_(revision), size_(kGuessedSize) {
+  if (!draft.text_after_revision.empty()) {
+    body_ = BodyOf(revision, draft.text_after_revision);
+    size_ = body_.size();
+  }
+  draft.object["metadata"]["resourceVersion"] = std::to_string(revision);
   api_version_ = StringMember(draft.object, "apiVersion");
   kind_ = StringMember(draft.object, "kind");
   parsed_ = std::make_shared<const Json>(std::move(draft.object));
@@ -73,7 +90,14 @@ StoredObject::StoredObject(ObjectKey key, std::int64_t revision, std::string api
       revision_(revision),
       api_version_(std::move(api_version)),
       kind_(std::move(kind)),
+      size_(body.size()),
       body_(std::move(body)) {}
+
+const std::string& StoredObject::body() const {
+  const std::lock_guard lock(mutex_);
+  if (body_.empty() && parsed_ != nullptr) body_ = BodyOf(revision_, TextAfterRevision(*parsed_));
+  return body_;
+}
 
 Object StoredObject::json() const {
   const std::lock_guard lock(mutex_);
@@ -89,18 +113,18 @@ Object StoredObject::json() const {
 
 void StoredObject::DropParsed() const {
   const std::lock_guard lock(mutex_);
-  parsed_.reset();
+  if (!body_.empty()) parsed_.reset();
 }
 
 void StoredObject::AppendTyped(std::string& out) const {
   AppendHead(out, kind_, api_version_);
   out.push_back(',');
-  out.append(body_, 1);
+  out.append(body(), 1);
 }
 
 std::string StoredObject::Typed() const {
   std::string out;
-  out.reserve(body_.size() + kind_.size() + api_version_.size() + 32);
+  out.reserve(size_ + kind_.size() + api_version_.size() + 32);
   AppendTyped(out);
   return out;
 }

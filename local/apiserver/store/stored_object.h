@@ -1,11 +1,12 @@
 // local/apiserver/store/stored_object.h — one state of one object, shared by lists, watchers and
 // the disk.
 //
-// The JSON text is made once. It leaves out apiVersion and kind: a list of a built-in kind does not
-// repeat them in its items, everything else gets them put in front (`AppendTyped`).
+// The JSON text is made once, for a disk at once, else when somebody wants it. It leaves out
+// apiVersion and kind: a list of a built-in kind does not repeat them in its items, everything else
+// gets them put in front (`AppendTyped`).
 //
-// Threads: immutable but for the parsed form, which may be dropped to save memory and comes back on
-// demand; every function may be called from any thread.
+// Threads: immutable but for the parsed form, which may be dropped where there is a text, to save
+// memory, and comes back on demand; every function may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -35,10 +36,11 @@ class StoredObject {
   // a StoredObject happens before its revision is known.
   struct Draft {
     Json object;
-    std::string text_after_revision;
+    std::string text_after_revision;  // empty: kOnDemand
   };
+  enum class Text { kNow, kOnDemand };
   // `object` has a metadata object with at least a name.
-  static Draft MakeDraft(Json object);
+  static Draft MakeDraft(Json object, Text text = Text::kNow);
   StoredObject(ObjectKey key, std::int64_t revision, Draft draft);
 
   // As read from disk.
@@ -49,7 +51,9 @@ class StoredObject {
   std::int64_t revision() const { return revision_; }
   const std::string& api_version() const { return api_version_; }
   const std::string& kind() const { return kind_; }
-  const std::string& body() const { return body_; }  // {"metadata":{…},"spec":…}
+  const std::string& body() const;  // {"metadata":{…},"spec":…}
+  // Bytes of the body; a guess where there was none in the beginning. Never changes.
+  std::size_t size() const { return size_; }
 
   // The parsed object, with apiVersion and kind. Null only where the text is not JSON (a damaged
   // database).
@@ -66,8 +70,9 @@ class StoredObject {
   std::int64_t revision_;
   std::string api_version_;
   std::string kind_;
-  std::string body_;
+  std::size_t size_ = 0;
   mutable std::mutex mutex_;
+  mutable std::string body_;  // empty: not yet made; never changes when it is there
   mutable Object parsed_;
 };
 

@@ -27,12 +27,12 @@ WatchCache::Resource& WatchCache::ResourceOf(const std::string& name) {
 
 void WatchCache::Append(Resource& resource, const EventPtr& event) {
   resource.window.push_back(event);
-  resource.window_bytes += event->object->body().size();
+  resource.window_bytes += event->object->size();
   while (resource.window.size() > limits_.max_events ||
          (resource.window_bytes > limits_.max_bytes && resource.window.size() > 1)) {
     const EventPtr& oldest = resource.window.front();
     resource.floor = oldest->revision;
-    resource.window_bytes -= oldest->object->body().size();
+    resource.window_bytes -= oldest->object->size();
     resource.window.pop_front();
   }
 }
