@@ -288,6 +288,7 @@ void Cycle::Process(Entry& entry) {
   } else if (!decision.second_pass && MustWaitForPods()) {  // its own pods may be the late ones
     Claim(entry);
     Skip(entry, Remark::kWaitingForPodsReady);
+    decision.assignment.scan.positions.clear();  // the flavor was right, only not its time
   } else {
     CountIn(entry);
     Admit(entry);

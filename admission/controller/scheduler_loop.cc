@@ -16,6 +16,9 @@
 namespace berth::admission {
 namespace {
 
+constexpr Duration kRetry = std::chrono::milliseconds(100);  // doubles
+constexpr Duration kLongestRetry = std::chrono::seconds(10);
+constexpr int kMostDoublings = 10;
 constexpr Duration kShortestPause = std::chrono::milliseconds(1);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
 constexpr Duration kWakeUpBatch = std::chrono::seconds(1);
@@ -94,6 +97,7 @@ void SchedulerLoop::FeedWorkloads() {
                              [this](const auto& object) {
                                const api::ObjectKey key = object->meta.key();
                                put_aside_.erase(key);
+                               failures_.erase(key);
                                parts_.notes.Forget(key);
                                parts_.scheduler.ForgetWorkload(key);
                                Changed();
@@ -253,6 +257,7 @@ SchedulerLoop::Progress SchedulerLoop::Perform(const CycleResult& result) {
 // Somebody may write to the workload meanwhile, most often that its pods are not ready yet.
 void SchedulerLoop::Reserve(const Decision& decided) {
   parts_.notes.Forget(decided.object->meta.key());
+  DropRetry(decided.object->meta.key());
   ++open_writes_;
   const auto decision = std::make_shared<const Decision>(decided);
   WriteRebased(parts_.manager, parts_.writer, self_, *decision->object,
@@ -281,6 +286,7 @@ void SchedulerLoop::Reserve(const Decision& decided) {
 
 void SchedulerLoop::OnReserved(const Decision& decision, const api::WorkloadStatus& status) {
   const api::Workload& workload = *decision.object;
+  failures_.erase(workload.meta.key());
   const WallTime now = parts_.clock.Now();
   const std::string& queue = status.admission->cluster_queue;
   const std::int64_t waited = WaitSeconds(QueuedSince(workload), now);
@@ -315,6 +321,7 @@ SchedulerLoop::Progress SchedulerLoop::Evict(const Decision& decision, const Vic
   auto evicted = std::make_shared<api::Workload>(*current);
   Preempt(evicted->status, reason, message, current->meta.generation, now);
   parts_.scheduler.ApplyWorkload(evicted, now);
+  DropRetry(key);
   ++open_writes_;
   const std::string preemptor_queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
   WriteRebased(parts_.manager, parts_.writer, self_, *current,
@@ -334,6 +341,7 @@ SchedulerLoop::Progress SchedulerLoop::Evict(const Decision& decision, const Vic
                      preemptor_queue](const Result<api::WorkloadStatus>& written) {
                       --open_writes_;
                       if (!written) return OnNotEvicted(current->meta.key(), written.error());
+                      failures_.erase(current->meta.key());
                       const kube::ObjectReference reference = kube::ReferenceTo(*current);
                       parts_.events.Record(reference, kube::EventType::kNormal, "Preempted",
                                            "Preempted", message);
@@ -350,11 +358,12 @@ void SchedulerLoop::OnNotEvicted(const api::ObjectKey& key, const Error& error) 
   LogWarning("preemption not written, will be decided again",
              {{"workload", key.ToString()}, {"error", error.message}});
   switch (error.code) {
-    case ErrorCode::kNotFound: return;               // its deletion is on its way to the informer
-    case ErrorCode::kConflict: return Reapply(key);  // what is there has just been read
+    case ErrorCode::kNotFound: return;  // its deletion is on its way to the informer
+    case ErrorCode::kConflict:          // what is there has just been read
+      return AfterFailure(key, &SchedulerLoop::Reapply);
     case ErrorCode::kUnavailable:
     case ErrorCode::kDeadlineExceeded:
-    case ErrorCode::kInternal: return ReadBack(key, 0);
+    case ErrorCode::kInternal: return AfterFailure(key, &SchedulerLoop::ReadBackNow);
     default: break;
   }
   // Refused for good as it is. Deciding again at once would only be refused again.
@@ -422,7 +431,7 @@ void SchedulerLoop::TakeBack(const api::ObjectKey& key, const Error& error) {
     case ErrorCode::kDeadlineExceeded:
     case ErrorCode::kInternal:
     case ErrorCode::kConflict:  // our copy was old: read, and decide again
-      return ReadBack(key, 0);
+      return AfterFailure(key, &SchedulerLoop::ReadBackNow);
     default: break;
   }
   // Refused for good as it is: out of the queues until it changes, or for a while.
@@ -432,6 +441,29 @@ void SchedulerLoop::TakeBack(const api::ObjectKey& key, const Error& error) {
     const auto self = weak.lock();
     if (self != nullptr && (*self)->put_aside_.erase(key) > 0) (*self)->Reapply(key);
   });
+}
+
+// The first failure is looked into at once. A server that goes on failing is asked less and less;
+// until then what was decided stays assumed.
+void SchedulerLoop::AfterFailure(const api::ObjectKey& key,
+                                 void (SchedulerLoop::*act)(const api::ObjectKey&)) {
+  Failures& failures = failures_[key];
+  const int before = failures.count++;
+  if (before == 0) return (this->*act)(key);
+  failures.retry = next_retry_++;
+  const Duration wait =
+      std::min<Duration>(kRetry * (1 << std::min(before, kMostDoublings)), kLongestRetry);
+  parts_.manager.executor().PostAfter(
+      wait, [weak = std::weak_ptr(self_), key, act, retry = failures.retry] {
+        const auto self = weak.lock();
+        if (self == nullptr) return;
+        const auto found = (*self)->failures_.find(key);
+        if (found != (*self)->failures_.end() && found->second.retry == retry) ((**self).*act)(key);
+      });
+}
+
+void SchedulerLoop::DropRetry(const api::ObjectKey& key) {
+  if (const auto found = failures_.find(key); found != failures_.end()) found->second.retry = 0;
 }
 
 // Until the answer comes the workload stays assumed: its quota is held, nobody decides on it.
@@ -447,11 +479,10 @@ void SchedulerLoop::ReadBack(const api::ObjectKey& key, int attempt) {
           return loop.Reapply(key);
         }
         if (answer || answer.error().code == ErrorCode::kNotFound) return;
-        const Duration wait = std::min<Duration>(std::chrono::milliseconds(100) * (1 << attempt),
-                                                 std::chrono::seconds(10));
+        const Duration wait = std::min<Duration>(kRetry * (1 << attempt), kLongestRetry);
         loop.parts_.manager.executor().PostAfter(wait, [weak, key, attempt] {
           if (const auto still = weak.lock()) {
-            (*still)->ReadBack(key, std::min(attempt + 1, 10));
+            (*still)->ReadBack(key, std::min(attempt + 1, kMostDoublings));
           }
         });
       });

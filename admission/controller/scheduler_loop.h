@@ -10,8 +10,8 @@
 //
 // An admission or preemption that meets a conflict is written again on the newer object, as long as
 // nothing that the decision rests on has changed. A write whose outcome is unknown is read back
-// before anything else happens to its workload. A write that is refused for good puts the workload
-// aside for a while.
+// before anything else happens to its workload, and from the second failure on after a pause that
+// doubles. A write that is refused for good puts the workload aside for a while.
 //
 // Threads: one Executor.
 #pragma once
@@ -90,6 +90,9 @@ class SchedulerLoop {
   void NoteParkedOnArrival(const api::Workload& workload);
   void TakeBack(const api::ObjectKey& key, const Error& error);
   void ReadBack(const api::ObjectKey& key, int attempt);
+  void DropRetry(const api::ObjectKey& key);
+  void AfterFailure(const api::ObjectKey& key, void (SchedulerLoop::*act)(const api::ObjectKey&));
+  void ReadBackNow(const api::ObjectKey& key) { ReadBack(key, 0); }
   void Reapply(const api::ObjectKey& key);
 
   SchedulerLoopParts parts_;
@@ -103,6 +106,12 @@ class SchedulerLoop {
   std::int64_t cycle_count_ = 0;
   std::size_t open_writes_ = 0;
   std::set<api::ObjectKey> put_aside_;
+  struct Failures {
+    int count = 0;            // writes to the workload that failed in a row
+    std::uint64_t retry = 0;  // the one that is waited for; a new decision makes it void
+  };
+  std::map<api::ObjectKey, Failures> failures_;
+  std::uint64_t next_retry_ = 1;
   // Why the last of a shape was parked in a queue; those that come after it wait for the same.
   std::map<std::pair<ClusterQueueId, std::uint64_t>, std::shared_ptr<const PendingNote>>
       parked_shapes_;

@@ -112,6 +112,7 @@ class SimTransport::OneWatch {
 
   // What `path` asks for; on an error the watch ends with it.
   void Open(const std::string& path);
+  void Refuse(Status error) { broken_ = std::move(error); }
   bool concerns(const std::string& resource) const {
     return context_.resource != nullptr && context_.resource->storage == resource;
   }
@@ -122,8 +123,8 @@ class SimTransport::OneWatch {
   void End(const Status& status) {
     if (!std::exchange(over_, true)) callbacks_.on_end(status);
   }
-  // Goes back by as many events as it remembers of `count`.
-  void GoBack(std::size_t count);
+  // Goes back by as many events as it remembers of `count`; returns how many.
+  std::size_t GoBack(std::size_t count);
   Duration lifetime() const { return lifetime_; }
   bool is_over() const { return over_; }
 
@@ -146,6 +147,7 @@ class SimTransport::OneWatch {
   std::deque<std::int64_t> positions_;  // before each of the newest events
   Duration lifetime_{};
   std::optional<local::ApiError> refused_;
+  Status broken_ = OkStatus();
   bool drain_is_posted_ = false;
   bool over_ = false;
 };
@@ -188,6 +190,7 @@ void SimTransport::OneWatch::Drain() {
   drain_is_posted_ = false;
   if (over_) return;
   if (refused_) return End(ToError(*refused_));
+  if (!broken_) return End(broken_);
   if (std::exchange(start_.send_state, false)) SendState();
   while (!over_) {
     const local::WatchCache::Changes changes =
@@ -207,11 +210,13 @@ void SimTransport::OneWatch::Drain() {
   }
 }
 
-void SimTransport::OneWatch::GoBack(std::size_t count) {
-  if (over_ || positions_.empty() || count == 0) return;
+std::size_t SimTransport::OneWatch::GoBack(std::size_t count) {
+  if (over_ || positions_.empty() || count == 0) return 0;
   const std::size_t first = positions_.size() > count ? positions_.size() - count : 0;
   position_ = std::min(position_, positions_[first]);
+  const std::size_t repeated = positions_.size() - first;
   positions_.resize(first);
+  return repeated;
 }
 
 void SimTransport::OneWatch::SendChange(const local::StoreEvent& event) {
@@ -293,23 +298,29 @@ void SimTransport::Send(kube::ApiRequest request, Duration timeout,
                       std::move(task));
 }
 
-std::unique_ptr<kube::WatchHandle> SimTransport::Watch(kube::ApiRequest request,
-                                                       Duration /*silence*/,
+std::unique_ptr<kube::WatchHandle> SimTransport::Watch(kube::ApiRequest request, Duration silence,
                                                        kube::WatchCallbacks callbacks) {
+  const Fault fault = options_.fault ? options_.fault(request) : Fault::kNone;
   auto watch = std::make_shared<OneWatch>(registry_, std::move(callbacks));
   watch->Open(request.path);
+  const bool hangs =
+      fault == Fault::kTimeoutBefore || fault == Fault::kTimeoutAfter || fault == Fault::kSwallow;
+  if (hangs) watch->Refuse(TimedOut());
+  if (fault == Fault::kUnavailable || fault == Fault::kTooMany || fault == Fault::kServerError) {
+    watch->Refuse(Unavailable());
+  }
   const int id = next_watch_++;
   watches_[id] = watch;
   watch->Wake();
-  PostDrain(watch);
+  PostDrain(watch, hangs ? silence : options_.latency);
   executor_.PostAfter(watch->lifetime(), [weak = std::weak_ptr<OneWatch>(watch)] {
     if (const auto open = weak.lock()) open->End(OkStatus());
   });
   return std::make_unique<Handle>(*this, alive_, id);
 }
 
-void SimTransport::PostDrain(const std::shared_ptr<OneWatch>& watch) {
-  executor_.PostAfter(options_.latency, [this, weak = std::weak_ptr<OneWatch>(watch)] {
+void SimTransport::PostDrain(const std::shared_ptr<OneWatch>& watch, Duration wait) {
+  executor_.PostAfter(wait, [this, weak = std::weak_ptr<OneWatch>(watch)] {
     const auto open = weak.lock();
     // The end of the stall drains all of them. An open watch means that we are alive.
     if (open != nullptr && !open->is_over() && stalls_ == 0) open->Drain();
@@ -336,16 +347,18 @@ void SimTransport::StallWatches(Duration span) {
     if (alive.expired() || --stalls_ > 0) return;
     for (const auto& [id, watch] : watches_) {
       watch->Wake();
-      PostDrain(watch);
+      PostDrain(watch, options_.latency);
     }
   });
 }
 
-void SimTransport::RepeatEvents(std::size_t count) {
+std::size_t SimTransport::RepeatEvents(std::size_t count) {
+  std::size_t repeated = 0;
   for (const auto& [id, watch] : watches_) {
-    watch->GoBack(count);
-    if (watch->Wake()) PostDrain(watch);
+    repeated += watch->GoBack(count);
+    if (watch->Wake()) PostDrain(watch, options_.latency);
   }
+  return repeated;
 }
 
 void SimTransport::OnStoreEvents(const std::vector<local::EventPtr>& events) {
@@ -354,7 +367,7 @@ void SimTransport::OnStoreEvents(const std::vector<local::EventPtr>& events) {
     for (const local::EventPtr& event : events) {
       concerned = concerned || watch->concerns(event->object->key().resource);
     }
-    if (concerned && watch->Wake()) PostDrain(watch);
+    if (concerned && watch->Wake()) PostDrain(watch, options_.latency);
   }
 }
 

@@ -45,7 +45,7 @@ const char* FaultName(Fault fault);
 struct SimTransportOptions {
   Duration latency = std::chrono::milliseconds(1);  // each way
   Duration slow = std::chrono::seconds(5);
-  // Asked for every request. Null: nothing goes wrong.
+  // Asked for every request, and for the opening of every watch. Null: nothing goes wrong.
   std::function<Fault(const kube::ApiRequest& request)> fault;
   // Told of every answer that reaches the client, before the client is.
   std::function<void(const kube::ApiRequest& request, const kube::ApiResponse& response)> on_answer;
@@ -69,8 +69,8 @@ class SimTransport final : public kube::Transport {
   void ExpireWatches();
   // Says nothing for `span`, then everything.
   void StallWatches(Duration span);
-  // Every open watch says its newest `count` events again.
-  void RepeatEvents(std::size_t count);
+  // Every open watch says its newest `count` events again. Returns how many that are.
+  std::size_t RepeatEvents(std::size_t count);
   std::size_t watch_count() const { return watches_.size(); }
   std::uint64_t write_count() const { return write_count_; }
 
@@ -80,7 +80,7 @@ class SimTransport final : public kube::Transport {
 
   void OnStoreEvents(const std::vector<local::EventPtr>& events);
   void EndWatches(const Status& status);
-  void PostDrain(const std::shared_ptr<OneWatch>& watch);
+  void PostDrain(const std::shared_ptr<OneWatch>& watch, Duration wait);
 
   local::Registry& registry_;
   Executor& executor_;

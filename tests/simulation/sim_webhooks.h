@@ -1,6 +1,7 @@
-// tests/simulation/sim_webhooks.h — the controller's webhooks without a server between.
+// tests/simulation/sim_webhooks.h — the controllers' webhooks without a server between.
 #pragma once
 
+#include <map>
 #include <utility>
 
 #include "local/apiserver/registry/webhook_caller.h"
@@ -8,17 +9,25 @@
 
 namespace berth::sim {
 
+// Replicas answer in turn, as behind a Service; where there is none nobody does.
+//
 // Threads: one.
 class SimWebhooks final : public local::WebhookCaller {
  public:
-  // Null: nobody answers, as while the controller is down.
-  void Serve(webhook::JobFactsOf facts) { facts_ = std::move(facts); }
+  // Until Withdraw of what it returns.
+  int Serve(webhook::JobFactsOf facts) {
+    servers_.emplace(next_, std::move(facts));
+    return next_++;
+  }
+  void Withdraw(int server) { servers_.erase(server); }
 
   Result<local::Json> Call(const local::WebhookTarget& target,
                            const local::WebhookQuestion& question, Duration timeout) override;
 
  private:
-  webhook::JobFactsOf facts_;
+  std::map<int, webhook::JobFactsOf> servers_;
+  int next_ = 1;
+  int last_asked_ = 0;
 };
 
 }  // namespace berth::sim

@@ -10,11 +10,6 @@
 
 #include "api/yaml/yaml.h"
 #include "base/strings.h"
-#include "cli/controller_set.h"
-#include "kube/client/api_client.h"
-#include "kube/runtime/events.h"
-#include "kube/runtime/manager.h"
-#include "kube/runtime/metrics.h"
 #include "local/apiserver/registry/in_process_api.h"
 #include "local/apiserver/registry/registry.h"
 #include "local/cloud/cloud_driver.h"
@@ -29,39 +24,10 @@ namespace {
 namespace fs = std::filesystem;
 using local::Json;
 
-constexpr Duration kStartLimit = std::chrono::minutes(1);
+constexpr Duration kStartLimit = std::chrono::minutes(2);
+constexpr Duration kProcessStart = std::chrono::seconds(3);  // of one that has ended by itself
 constexpr Duration kQuiet = std::chrono::seconds(1);
 constexpr Duration kSettleLimit = std::chrono::minutes(1);
-
-// What one replica of `berth controller` consists of.
-struct Controllers {
-  Controllers(local::Registry& registry, SimWebhooks& served_webhooks, Executor& executor,
-              const Clock& clock, const SimWorldOptions& options)
-      : transport(registry, executor, options.transport),
-        client(transport, executor),
-        manager(client, executor),
-        events(client, clock, {.controller = "kueue-admission", .instance = "sim"}),
-        set(manager, clock, events, metrics, options.configuration),
-        webhooks(served_webhooks) {
-    webhooks.Serve([this](const api::Job& job) { return set.facts().Of(job); });
-    manager.StartInformers();
-    manager.StartControllers();
-  }
-  ~Controllers() {
-    webhooks.Serve(nullptr);
-    manager.Stop();
-  }
-  Controllers(const Controllers&) = delete;
-  Controllers& operator=(const Controllers&) = delete;
-
-  SimTransport transport;
-  kube::ApiClient client;
-  kube::Manager manager;
-  kube::Metrics metrics;
-  kube::EventRecorder events;
-  cli::ControllerSet set;
-  SimWebhooks& webhooks;
-};
 
 std::string SourceFolder() { return BERTH_SOURCE_FOLDER; }
 
@@ -173,10 +139,10 @@ struct SimWorld::Parts {
   std::unique_ptr<SimRunner> runner;
   std::unique_ptr<local::cluster::Cluster> cluster;
   std::unique_ptr<local::cloud::CloudDriver> cloud;
-  std::unique_ptr<Controllers> controllers;
+  std::vector<std::unique_ptr<SimReplica>> replicas;  // null: is not there
 
   ~Parts() {
-    controllers.reset();
+    replicas.clear();
     cloud.reset();
     cluster.reset();
     runner.reset();
@@ -189,9 +155,6 @@ struct SimWorld::Parts {
 
 SimWorld::SimWorld(SimWorldOptions options)
     : options_(std::move(options)), parts_(std::make_unique<Parts>()) {
-  options_.transport.fault = [this](const kube::ApiRequest& request) {
-    return fault_ ? fault_(request) : Fault::kNone;
-  };
   options_.transport.on_answer = [this](const kube::ApiRequest& request,
                                         const kube::ApiResponse& response) {
     if (answer_hook_) answer_hook_(request, response);
@@ -223,6 +186,12 @@ Status SimWorld::Open() {
   registry.seed = options_.seed;
   registry.webhooks = &parts.webhooks;
   registry.sibling = &ground.registry();
+  parts.store->AddListener([this](const std::vector<local::EventPtr>& events) {
+    for (const local::EventPtr& event : events) {
+      if (event->object->key().resource != "leases.coordination.k8s.io") ++writes_;
+    }
+  });
+  parts.replicas.resize(static_cast<std::size_t>(options_.replicas));
   parts.registry = std::make_unique<local::Registry>(*parts.store, std::move(registry));
   parts.api = local::MakeInProcessApi(*parts.registry, &executor_);
   parts.runner = std::make_unique<SimRunner>(executor_);
@@ -235,7 +204,7 @@ Status SimWorld::Open() {
       *parts.api, parts.cluster->cache(), clock_, executor_, options_.cloud_times);
   if (!StartControllers()) {
     return Error{ErrorCode::kDeadlineExceeded,
-                 "controllers wait for " + Join(parts.controllers->manager.NotSynced(), ", ")};
+                 "controllers wait for " + Join(parts.replicas[0]->NotSynced(), ", ")};
   }
   Settle();
   // Stories count from a whole second: the API cuts times to seconds.
@@ -246,17 +215,76 @@ Status SimWorld::Open() {
 
 local::Api& SimWorld::api() { return *parts_->api; }
 local::Store& SimWorld::store() { return *parts_->store; }
-SimTransport& SimWorld::transport() { return parts_->controllers->transport; }
+SimTransport& SimWorld::transport() {
+  return parts_->replicas[static_cast<std::size_t>(std::max(0, leader()))]->transport();
+}
+
+void SimWorld::ForEachTransport(const std::function<void(SimTransport& transport)>& act) {
+  for (const auto& replica : parts_->replicas) {
+    if (replica != nullptr) act(replica->transport());
+  }
+}
 
 void SimWorld::Configure(admission::Configuration configuration) {
   options_.configuration = std::move(configuration);
 }
 
-void SimWorld::StopControllers() { parts_->controllers.reset(); }
+SimReplicaOptions SimWorld::ReplicaOptions(int number) {
+  SimReplicaOptions options;
+  options.identity = "replica-" + std::to_string(number) + "_" + std::to_string(++launches_);
+  if (options_.replicas > 1) options.election = &options_.election;
+  options.transport = options_.transport;
+  options.transport.fault = [this, number](const kube::ApiRequest& request) {
+    asking_ = number;
+    return fault_ ? fault_(request) : Fault::kNone;
+  };
+  options.configuration = options_.configuration;
+  options.on_lease_lost = [this, number] { OnLeaseLost(number); };
+  return options;
+}
+
+// The process exits, and is started again.
+void SimWorld::OnLeaseLost(int number) {
+  const std::string lost = identity(number);
+  executor_.Post([this, number, lost] {
+    if (identity(number) == lost) KillReplica(number);
+  });
+  executor_.PostAfter(kProcessStart, [this, number, lost] {
+    // Unless all of them were stopped meanwhile.
+    if (has_controllers() && identity(number).empty()) LaunchReplica(number);
+  });
+}
+
+void SimWorld::KillReplica(int number) {
+  parts_->replicas[static_cast<std::size_t>(number)].reset();
+}
+
+void SimWorld::LaunchReplica(int number) {
+  auto& replica = parts_->replicas[static_cast<std::size_t>(number)];
+  if (replica != nullptr) return;
+  replica = std::make_unique<SimReplica>(*parts_->registry, parts_->webhooks, executor_, clock_,
+                                         ReplicaOptions(number));
+}
+
+int SimWorld::leader() const {
+  for (std::size_t i = 0; i < parts_->replicas.size(); ++i) {
+    const auto& replica = parts_->replicas[i];
+    if (replica != nullptr && replica->controllers_running()) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+std::string SimWorld::identity(int number) const {
+  const auto& replica = parts_->replicas[static_cast<std::size_t>(number)];
+  return replica == nullptr ? "" : replica->identity();
+}
+
+void SimWorld::StopControllers() {
+  for (auto& replica : parts_->replicas) replica.reset();
+}
 
 void SimWorld::LaunchControllers() {
-  parts_->controllers = std::make_unique<Controllers>(*parts_->registry, parts_->webhooks,
-                                                      executor_, clock_, options_);
+  for (int i = 0; i < options_.replicas; ++i) LaunchReplica(i);
 }
 
 bool SimWorld::StartControllers() {
@@ -264,14 +292,15 @@ bool SimWorld::StartControllers() {
   return RunUntil([this] { return controllers_running(); }, kStartLimit);
 }
 
-bool SimWorld::has_controllers() const { return parts_->controllers != nullptr; }
-
-bool SimWorld::controllers_running() const {
-  return has_controllers() && parts_->controllers->manager.controllers_running();
+bool SimWorld::has_controllers() const {
+  return std::any_of(parts_->replicas.begin(), parts_->replicas.end(),
+                     [](const auto& replica) { return replica != nullptr; });
 }
 
+bool SimWorld::controllers_running() const { return leader() >= 0; }
+
 const admission::Scheduler& SimWorld::scheduler() const {
-  return parts_->controllers->set.scheduler();
+  return parts_->replicas[static_cast<std::size_t>(leader())]->scheduler();
 }
 
 bool SimWorld::RunUntil(const std::function<bool()>& holds, Duration limit) {
@@ -281,9 +310,9 @@ bool SimWorld::RunUntil(const std::function<bool()>& holds, Duration limit) {
 void SimWorld::Settle() {
   const SteadyTime end = clock_.SteadyNow() + kSettleLimit;
   while (clock_.SteadyNow() < end) {
-    const std::int64_t before = revision();
+    const std::int64_t before = writes();
     RunFor(kQuiet);
-    if (revision() == before) return;
+    if (writes() == before) return;
   }
 }
 

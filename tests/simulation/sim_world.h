@@ -2,7 +2,7 @@
 //
 //     Store (memory) ◀─ Registry ◀─ Api ◀─ Cluster (Job controller, binder, …), CloudDriver
 //                          ▲                  └─ SimRunner: programs that only take time
-//                          └─ SimTransport ◀─ ApiClient ◀─ Manager ◀─ all controllers
+//                          └─ SimReplica: all controllers; several elect a leader
 //
 // The same seed and the same calls give the same history: compare trace_hash().
 //
@@ -21,9 +21,11 @@
 #include "admission/scheduler.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "kube/runtime/leader_election.h"
 #include "local/apiserver/api.h"
 #include "local/apiserver/store/store.h"
 #include "local/cloud/cloud_step.h"
+#include "tests/simulation/sim_replica.h"
 #include "tests/simulation/sim_transport.h"
 #include "tests/support/sim_executor.h"
 
@@ -34,6 +36,8 @@ struct SimWorldOptions {
   local::cloud::CloudTimes cloud_times;
   admission::Configuration configuration;  // as `berth controller --config` reads it
   SimTransportOptions transport;
+  int replicas = 1;  // of the controllers; more than one elect a leader
+  kube::LeaderElectionOptions election;
 };
 
 class SimWorld {
@@ -46,7 +50,8 @@ class SimWorld {
 
   FakeClock& clock() { return clock_; }
   SimExecutor& executor() { return executor_; }
-  // Asked for every request of the controllers from now on; null: nothing goes wrong.
+  // Asked for every request of the controllers from now on, asking() says whose it is; null:
+  // nothing goes wrong.
   void SetFault(std::function<Fault(const kube::ApiRequest& request)> fault) {
     fault_ = std::move(fault);
   }
@@ -58,7 +63,9 @@ class SimWorld {
   }
   local::Api& api();
   local::Store& store();
-  SimTransport& transport();
+  SimTransport& transport();  // of the leader
+  // Of every replica that is there.
+  void ForEachTransport(const std::function<void(SimTransport& transport)>& act);
   WallTime started_at() const { return started_at_; }  // when the controllers ran
 
   // kubectl apply --server-side. The first refusal ends it.
@@ -82,19 +89,30 @@ class SimWorld {
   void LaunchControllers();
   bool has_controllers() const;
   bool controllers_running() const;
+  // One replica alone, by its number from 0.
+  void KillReplica(int number);
+  void LaunchReplica(int number);
+  // The number of the one whose controllers run; -1: none.
+  int leader() const;
+  int asking() const { return asking_; }
+  // Of the process that runs as this replica now; empty: none does.
+  std::string identity(int number) const;
   // What the deciding core holds; there must be controllers.
   const admission::Scheduler& scheduler() const;
 
   // GET of a path, as any client sees it.
   kube::ApiResponse Get(const std::string& path);
 
-  std::int64_t revision() const;  // counts writes
+  std::int64_t revision() const;
+  std::int64_t writes() const { return writes_; }  // not those that renew a lease
   std::uint64_t trace_hash() const;
 
  private:
   struct Parts;
   explicit SimWorld(SimWorldOptions options);
   Status Open();
+  SimReplicaOptions ReplicaOptions(int number);
+  void OnLeaseLost(int number);
 
   SimWorldOptions options_;
   FakeClock clock_;
@@ -103,6 +121,9 @@ class SimWorld {
   std::function<Fault(const kube::ApiRequest& request)> fault_;
   std::function<void(const kube::ApiRequest& request, const kube::ApiResponse& response)>
       answer_hook_;
+  int asking_ = 0;
+  int launches_ = 0;
+  std::int64_t writes_ = 0;
   std::unique_ptr<Parts> parts_;
 };
 

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,7 @@ struct Outcome {
   std::uint64_t trace_hash = 0;
   std::int64_t writes = 0;
   std::int64_t jobs_finished = 0;
+  std::map<std::string, std::int64_t> faults;  // how often each kind happened; FaultKinds()
   std::vector<std::string> chronicle;
 };
 

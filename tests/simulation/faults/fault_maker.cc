@@ -47,6 +47,12 @@ FaultSpan MakeSpan(const Story& story, Random& random) {
 Blow MakeBlow(const Story& story, Random& random) {
   Blow blow;
   blow.at = Moment(story, random);
+  if (story.replicas > 1 && random.Below(3) == 0) {
+    blow.kind = Blow::Kind::kCutOff;
+    blow.write_happens = random.Below(2) == 0;
+    blow.span = seconds(Between(random, 3, 60));
+    return blow;
+  }
   switch (random.Below(8)) {
     case 0:
     case 1:

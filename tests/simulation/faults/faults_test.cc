@@ -157,6 +157,63 @@ TEST_F(HistoryTest, AStoppedQueueGivesQuota) {
   EXPECT_EQ(Broken(), "reserved-in-stopped");
 }
 
+TEST_F(HistoryTest, AQueueTakesFromANamespaceThatItDoesNotSelect) {
+  Put("namespaces", "", "default", {{"metadata", {{"labels", {{"dept", "b"}}}}}});
+  Json spec = QueueSpec("4");
+  spec["namespaceSelector"]["matchLabels"]["dept"] = "b";
+  Put("clusterqueues.kueue.x-k8s.io", "", "cq", {{"spec", spec}});
+  PutWorkload("a", "j", "1", true);
+  EXPECT_EQ(Broken(), "");
+  now_ += std::chrono::seconds(5);
+  Put("namespaces", "", "default", {{"metadata", {{"labels", {{"dept", "c"}}}}}});
+  now_ += std::chrono::seconds(1);
+  PutWorkload("b", "k", "1", true);
+  EXPECT_EQ(Broken(), "") << "the news may still be on its way";
+  now_ += std::chrono::seconds(5);
+  PutWorkload("c", "l", "1", true);
+  EXPECT_EQ(Broken(), "wrong-namespace");
+}
+
+TEST_F(HistoryTest, ANodeIsPromisedTwice) {
+  Put("nodes", "", "n", {{"status", {{"allocatable", {{"cpu", "2"}}}}}});
+  const auto place = [this](const std::string& name) {
+    PutWorkload(name, "job-" + name, "1", true);
+    Json placed = *store_->GetLatest({kWorkloads, "default", name})->json();
+    placed["apiVersion"] = "kueue.x-k8s.io/v1beta2";
+    placed["kind"] = "Workload";
+    placed["status"]["admission"]["podSetAssignments"][0]["topologyAssignment"] = {
+        {"levels", {"kubernetes.io/hostname"}},
+        {"slices",
+         {{{"domainCount", 1},
+           {"podCounts", {{"universal", 1}}},
+           {"valuesPerLevel", {{{"universal", "n"}}}}}}}};
+    Put(kWorkloads, "default", name, placed);
+  };
+  place("a");
+  place("b");
+  EXPECT_EQ(Broken(), "");
+  place("c");
+  EXPECT_EQ(Broken(), "node-promised-twice");
+}
+
+TEST_F(HistoryTest, AReplicaWritesWithoutTheLease) {
+  const auto lease = [this](const std::string& holder) {
+    Put("leases.coordination.k8s.io", "kueue-system", "l",
+        {{"spec", {{"holderIdentity", holder}}}});
+  };
+  const kube::ApiRequest write{"PATCH", "/apis/kueue.x-k8s.io/v1beta2/x", "", nullptr};
+  lease("a");
+  invariants_.OnRequest(write, "a");
+  invariants_.OnRequest({"GET", write.path, "", nullptr}, "b");
+  invariants_.OnRequest({"PUT", "/apis/coordination.k8s.io/v1/namespaces/n/leases/l", "", nullptr},
+                        "b");
+  EXPECT_EQ(Broken(), "");
+  lease("b");
+  EXPECT_EQ(invariants_.leader_changes(), 2);
+  invariants_.OnRequest(write, "a");
+  EXPECT_EQ(Broken(), "write-without-lease");
+}
+
 TEST_F(HistoryTest, AJobHasTwoWorkloads) {
   PutWorkload("a", "j", "", false);
   PutWorkload("b", "j", "", false);
@@ -220,6 +277,28 @@ TEST(EpisodeTest, AShortStoryEndsWell) {
   const Outcome outcome = Play(ShortStory(), {});
   EXPECT_FALSE(outcome.violation) << outcome.violation->rule << ": " << outcome.violation->text;
   EXPECT_EQ(outcome.jobs_finished, 2);
+}
+
+TEST(EpisodeTest, AnotherReplicaGoesOnWhereTheLeaderIsGoneOrCutOff) {
+  Blow blow;
+  blow.at = std::chrono::seconds(3);
+  blow.span = std::chrono::seconds(50);
+  blow.count = 1;
+  for (const bool write_happens : {false, true}) {
+    for (const Blow::Kind kind : {Blow::Kind::kCrash, Blow::Kind::kCutOff}) {
+      SCOPED_TRACE(static_cast<int>(kind) * 2 + (write_happens ? 1 : 0));
+      Story story = ShortStory();
+      story.replicas = 2;
+      story.length = std::chrono::seconds(120);
+      blow.kind = kind;
+      blow.write_happens = write_happens;
+      story.blows = {blow};
+      const Outcome outcome = Play(story, {});
+      EXPECT_FALSE(outcome.violation) << outcome.violation->rule << ": " << outcome.violation->text;
+      EXPECT_EQ(outcome.jobs_finished, 2);
+      EXPECT_GE(outcome.faults.at("leader changes"), 2);
+    }
+  }
 }
 
 TEST(EpisodeTest, AServerThatLosesAcknowledgedWritesIsFoundOut) {

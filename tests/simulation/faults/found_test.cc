@@ -89,6 +89,44 @@ TEST(FoundTest, ACheckIsHeardWhileTheJobIsBeingStopped) {
   }
 }
 
+// waits-for-nothing, seed 1088: a job that fitted into its first flavor, but had to wait until the
+// pods of others were ready, went on from the second one, where it did not fit.
+TEST(FoundTest, WhoWaitsForThePodsOfOthersKeepsHisFlavor) {
+  Story story =
+      Told({"node m cpu=64 label=pool=g", "flavor g label=pool=g",
+            "cluster-queue cq when-can-borrow=MayStopSearch f/cpu=5 g/cpu=1",
+            "cluster-queue other f/cpu=5", "local-queue q -> cq", "local-queue p -> other"},
+           {{seconds(1), "job a queue=p cpu=2 runs=60s backoff-limit=9"},
+            {seconds(10), "delete node n"},
+            {seconds(12), "job b queue=q cpu=3 runs=5s"},
+            {seconds(30), "node n cpu=64 label=pool=f"}});
+  story.config = "waitForPodsReady: {timeout: 40s, blockAdmission: true, recoveryTimeout: 40s}\n";
+  EndsWell(story);
+}
+
+// seed 109: an admission that a failing server did not write was decided and written again without
+// a pause, 230 times a second.
+TEST(FoundTest, AServerThatFailsIsAskedLessAndLess) {
+  for (const std::string path : {"/status", ""}) {
+    SCOPED_TRACE(path);
+    Story story = Told({"cluster-queue cq within=LowerPriority f/cpu=2", "local-queue q -> cq"},
+                       {{seconds(1), "job a queue=q cpu=2 runs=90s"},
+                        {seconds(20), "job b queue=q cpu=2 priority=9 runs=5s"}});
+    for (const Duration at : {Duration{}, Duration(seconds(20))}) {
+      story.faults.push_back({.at = at,
+                              .length = seconds(15),
+                              .fault = Fault::kServerError,
+                              .per_mille = 1000,
+                              .path = path,
+                              .seed = 1});
+    }
+    story.length = seconds(60);
+    const Outcome outcome = Play(story, {});
+    EXPECT_FALSE(outcome.violation) << outcome.violation->rule << ": " << outcome.violation->text;
+    EXPECT_LT(outcome.faults.at("server-error"), 150);
+  }
+}
+
 }  // namespace
 }  // namespace berth::sim
 

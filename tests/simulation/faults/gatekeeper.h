@@ -1,5 +1,5 @@
-// tests/simulation/faults/gatekeeper.h — the controller of the admission check "gate": answers
-// after a while, now and then with Retry or Rejected.
+// tests/simulation/faults/gatekeeper.h — the controller of the admission checks called "gate…":
+// answers after a while, now and then with Retry or Rejected.
 //
 // Threads: one. The world must outlive it.
 #pragma once
@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/random.h"
 #include "tests/simulation/faults/truth.h"
@@ -25,13 +26,18 @@ class Gatekeeper {
   void BecomeKind() { is_kind_ = true; }
 
  private:
-  void AnswerLater(Duration delay, const Key& workload, const std::string& uid);
-  void Answer(const Key& workload, const std::string& uid);
+  struct Question {
+    Key workload;
+    std::string uid;
+    std::string check;
+  };
+  void AnswerLater(Duration delay, const Question& question);
+  void Answer(const Question& question);
 
   SimWorld& world_;
   Random random_;
   bool is_kind_ = false;
-  std::set<std::string> asked_;  // workloads' UIDs
+  std::set<std::pair<std::string, std::string>> asked_;  // UID, check
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

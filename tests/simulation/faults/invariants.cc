@@ -44,11 +44,13 @@ void Invariants::See(const local::StoreEvent& event, Actor actor, SteadyTime now
   actor_ = actor;
   const local::ObjectKey& where = event.object->key();
   const std::string& resource = where.resource;
+  if (resource == "leases.coordination.k8s.io") SeeLease(event);
   if (IsNoisy(resource)) return;
   if (const local::Object object = event.object->json()) {
     revisions_[local::cluster::UidOf(*object)].insert(event.revision);
   }
   CountWrite(where, now);
+  if (resource == "namespaces" || resource == "clusterqueues.kueue.x-k8s.io") NoteSelections();
   const Key key{where.namespace_name, where.name};
   const bool gone = event.type == local::WatchEvent::Type::kDeleted;
   if (resource == "jobs.batch") {
@@ -66,10 +68,30 @@ void Invariants::See(const local::StoreEvent& event, Actor actor, SteadyTime now
         event.type == local::WatchEvent::Type::kAdded) {
       SeeRequest(truth_.requests().at(key));
     }
+    if (resource == "nodes" && !gone) node_cpu_[key.second] = truth_.nodes().at(key.second).cpu;
     if (resource == "clusterqueues.kueue.x-k8s.io" || resource == "cohorts.kueue.x-k8s.io") {
       SeeQueues(now);
     }
   }
+}
+
+void Invariants::SeeLease(const local::StoreEvent& event) {
+  const local::Object lease = event.object->json();
+  const std::string holder = local::cluster::StringAt(*lease, {"spec", "holderIdentity"});
+  if (holder == lease_holder_) return;
+  lease_holder_ = holder;
+  ++leader_changes_;
+  OnCrash();  // the new leader knows what the objects tell
+}
+
+void Invariants::OnRequest(const kube::ApiRequest& request, const std::string& identity) {
+  if (request.method == "GET" || lease_holder_.empty() || identity == lease_holder_ ||
+      request.path.find("/leases") != std::string::npos ||
+      request.path.find("/events") != std::string::npos) {
+    return;
+  }
+  Report("write-without-lease", identity + " sends " + request.method + " " + request.path +
+                                    " while " + lease_holder_ + " holds the lease");
 }
 
 void Invariants::SeeQueues(SteadyTime now) {
@@ -128,6 +150,7 @@ void Invariants::SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* n
     Report("finished-undone", "workload " + Show(now->key));
   }
   if (now->reserved && !now->finished && !(same && before->reserved)) CheckReservation(*now);
+  if (now->reserved && !now->finished && !(same && before->nodes == now->nodes)) CheckNodes(*now);
   if (now->admitted && !(same && before->admitted)) {
     if (!now->reserved) Report("unready-check", Show(now->key) + " is admitted without quota");
     for (const auto& [check, state] : now->checks) {
@@ -141,8 +164,42 @@ void Invariants::SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* n
   }
 }
 
+// Before the change that is on its way: what holds until now may be what they knew.
+void Invariants::NoteSelections() {
+  for (const auto& [name, queue] : truth_.cluster_queues()) {
+    for (const auto& [space, labels] : truth_.namespaces()) {
+      if (truth_.Selects(queue, space)) selected_[{name, space}] = now_;
+    }
+  }
+}
+
+void Invariants::CheckNodes(const WorkloadFacts& workload) {
+  for (const auto& [node, pods] : workload.nodes) {
+    std::int64_t promised = 0;
+    for (const auto& [key, other] : truth_.workloads()) {
+      const auto there = other.node_cpu.find(node);
+      if (!other.reserved || other.finished || there == other.node_cpu.end()) continue;
+      promised += there->second;
+    }
+    const auto has = node_cpu_.find(node);
+    const std::int64_t room = has == node_cpu_.end() ? 0 : has->second;
+    if (promised <= room) continue;
+    Report("node-promised-twice", Show(workload.key) + " is placed on " + node + ", which has " +
+                                      std::to_string(room) + " and has promised " +
+                                      std::to_string(promised));
+  }
+}
+
 // Fits if some recent state of the queues allows it.
 void Invariants::CheckReservation(const WorkloadFacts& workload) {
+  const auto its_queue = truth_.cluster_queues().find(workload.cluster_queue);
+  if (its_queue != truth_.cluster_queues().end() &&
+      !truth_.Selects(its_queue->second, workload.key.first)) {
+    const auto last = selected_.find({workload.cluster_queue, workload.key.first});
+    if (last == selected_.end() || last->second + options_.staleness < now_) {
+      Report("wrong-namespace", Show(workload.key) + " gets quota in " + workload.cluster_queue);
+    }
+  }
   const auto usage = truth_.Usage();
   bool fits = false;
   bool open = false;

@@ -7,6 +7,8 @@
 //   job-without-admission  a job is let run whose workload is not admitted
 //   wrong-place            … or without the node labels of the flavors it was given
 //   quota-exceeded         quota is reserved that no recent state of the queues allows
+//   wrong-namespace        quota is reserved in a queue that does not take the namespace
+//   node-promised-twice    a node is promised to more pods than it has room for
 //   reserved-in-stopped    quota is reserved in a queue that has been stopped for a while
 //   unready-check          a workload is admitted before its checks are ready
 //   flavors-changed        an admitted workload gets other flavors or another queue
@@ -17,6 +19,7 @@
 //                          live ones for one check
 //   too-many-pods          more pods are at work than the job wants
 //   lost-write             an acknowledged write is not in the store
+//   write-without-lease    a replica writes while another holds the lease
 //   hot-loop               an object is written more often than anybody could need
 //
 // "Recent": what the controllers knew when they decided may be `staleness` old.
@@ -54,12 +57,15 @@ class Invariants {
 
   void See(const local::StoreEvent& event, Actor actor, SteadyTime now);
   void OnAnswer(const kube::ApiRequest& request, const kube::ApiResponse& response);
+  // A replica sends this; where there are several, it has to hold the lease.
+  void OnRequest(const kube::ApiRequest& request, const std::string& identity);
 
   const Truth& truth() const { return truth_; }
   const QuotaLaw& law() const { return laws_.back().law; }
   // The first one; nullopt: none.
   const std::optional<Violation>& violation() const { return violation_; }
   void Report(const std::string& rule, const std::string& text);
+  std::int64_t leader_changes() const { return leader_changes_; }
   // What is known of requests that are gone dies with the controllers.
   void OnCrash() { requests_of_.clear(); }
 
@@ -69,9 +75,12 @@ class Invariants {
     QuotaLaw law;
   };
 
+  void SeeLease(const local::StoreEvent& event);
   void SeeJob(const JobFacts* before, const JobFacts& now);
   void SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* now);
   void CheckReservation(const WorkloadFacts& workload);
+  void CheckNodes(const WorkloadFacts& workload);
+  void NoteSelections();
   void CheckRelease(const WorkloadFacts& before, const WorkloadFacts* now);
   void SeeRequest(const RequestFacts& request);
   void SeePod(const PodFacts& pod);
@@ -86,6 +95,10 @@ class Invariants {
   std::map<Key, SteadyTime> workload_gone_;                   // job "ns/name" → when
   SteadyTime now_{};
   Actor actor_ = Actor::kPrograms;
+  std::map<std::pair<std::string, std::string>, SteadyTime> selected_;  // queue, namespace → when
+  std::map<std::string, std::int64_t> node_cpu_;                        // of nodes ever seen
+  std::string lease_holder_;
+  std::int64_t leader_changes_ = 0;
 
   struct Rate {
     std::int64_t minute = 0;

@@ -14,6 +14,17 @@ constexpr Duration kAfterwards = seconds(5);
 
 }  // namespace
 
+const std::vector<std::string>& FaultKinds() {
+  static const std::vector<std::string> kKinds{
+      "conflict",         "unavailable",       "lost-answer",       "slow",
+      "overtaken",        "too-many",          "server-error",      "timeout-before",
+      "timeout-after",    "crash, write lost", "crash, write done", "leader cut off",
+      "leader not heard", "watches broken",    "watches expired",   "watches stalled",
+      "events repeated",  "clock jumps ahead", "clock jumps back",  "requests of the dead",
+      "leader changes"};
+  return kKinds;
+}
+
 Saboteur::Saboteur(const Story& story, SimWorld& world,
                    std::function<Fault(const kube::ApiRequest& request)> more)
     : story_(story), world_(world), more_(std::move(more)) {
@@ -45,57 +56,105 @@ void Saboteur::End() { over_ = true; }
 void Saboteur::Strike(const Blow& blow) {
   if (blow.kind == Blow::Kind::kJumpClock) {
     world_.clock().JumpWall(blow.span);
+    ++counts_[blow.span < Duration::zero() ? "clock jumps back" : "clock jumps ahead"];
     if (on_blow) on_blow("the clock has jumped");
     return;
   }
-  if (!world_.controllers_running() || dying_) return;
-  if (on_blow && blow.kind != Blow::Kind::kCrash) on_blow("watches");
-  switch (blow.kind) {
-    case Blow::Kind::kCrash:
-      if (crash_ != nullptr) return;
-      crash_ = &blow;
-      writes_left_ = blow.count;
-      Trouble(kCrashAnyway + blow.span);
-      world_.executor().PostAfter(kCrashAnyway, [this, &blow, alive = std::weak_ptr(alive_)] {
-        if (!alive.expired() && crash_ == &blow && !dying_) Crash(blow.span);
-      });
-      break;
-    case Blow::Kind::kBreakWatches: world_.transport().BreakWatches(); break;
-    case Blow::Kind::kExpireWatches: world_.transport().ExpireWatches(); break;
-    case Blow::Kind::kStallWatches:
-      Trouble(blow.span);
-      world_.transport().StallWatches(blow.span);
-      break;
-    case Blow::Kind::kRepeatEvents:
-      world_.transport().RepeatEvents(static_cast<std::size_t>(blow.count));
-      break;
-    case Blow::Kind::kJumpClock: break;
-  }
+  if (!world_.has_controllers() || dying_ != kNobody) return;
+  if (blow.kind == Blow::Kind::kCutOff) return CutOff(blow);
+  if (blow.kind != Blow::Kind::kCrash) return StrikeWatches(blow);
+  if (crash_ != nullptr || !world_.controllers_running()) return;
+  crash_ = &blow;
+  writes_left_ = blow.count;
+  Trouble(kCrashAnyway + blow.span);
+  world_.executor().PostAfter(kCrashAnyway, [this, &blow, alive = std::weak_ptr(alive_)] {
+    if (!alive.expired() && crash_ == &blow && dying_ == kNobody) Crash(blow.span);
+  });
+}
+
+void Saboteur::StrikeWatches(const Blow& blow) {
+  if (on_blow) on_blow("watches");
+  if (blow.kind == Blow::Kind::kStallWatches) Trouble(blow.span);
+  world_.ForEachTransport([&](SimTransport& transport) {
+    switch (blow.kind) {
+      case Blow::Kind::kBreakWatches:
+        transport.BreakWatches();
+        ++counts_["watches broken"];
+        break;
+      case Blow::Kind::kExpireWatches:
+        transport.ExpireWatches();
+        ++counts_["watches expired"];
+        break;
+      case Blow::Kind::kStallWatches:
+        transport.StallWatches(blow.span);
+        ++counts_["watches stalled"];
+        break;
+      case Blow::Kind::kRepeatEvents:
+        counts_["events repeated"] +=
+            static_cast<std::int64_t>(transport.RepeatEvents(static_cast<std::size_t>(blow.count)));
+        break;
+      default: break;
+    }
+  });
+}
+
+void Saboteur::CutOff(const Blow& blow) {
+  const int leader = world_.leader();
+  if (leader < 0 || cut_off_ != kNobody) return;
+  if (on_blow) on_blow("replica " + std::to_string(leader) + " is cut off");
+  ++counts_[blow.write_happens ? "leader not heard" : "leader cut off"];
+  cut_off_ = leader;
+  cut_off_until_ = world_.clock().SteadyNow() + blow.span;
+  cut_off_writes_happen_ = blow.write_happens;
+  world_.transport().StallWatches(blow.span);
+  Trouble(blow.span + kRequestTimeout);
+  world_.executor().PostAfter(blow.span, [this, alive = std::weak_ptr(alive_)] {
+    if (!alive.expired()) cut_off_ = kNobody;
+  });
 }
 
 // Nothing that the dying do from here on gets out.
 void Saboteur::Crash(Duration away) {
-  dying_ = true;
-  world_.executor().Post([this, away, alive = std::weak_ptr(alive_)] {
+  const int dying = std::max(0, world_.leader());
+  dying_ = dying;
+  ++counts_[crash_->write_happens ? "crash, write done" : "crash, write lost"];
+  world_.executor().Post([this, away, dying, alive = std::weak_ptr(alive_)] {
     if (alive.expired()) return;
-    if (on_blow) on_blow("the controllers have crashed");
+    if (on_blow) on_blow("replica " + std::to_string(dying) + " has crashed");
     if (on_crash) on_crash();
-    world_.StopControllers();
+    world_.KillReplica(dying);
     Trouble(away);
-    world_.executor().PostAfter(away, [this, alive] {
+    world_.executor().PostAfter(away, [this, dying, alive] {
       if (alive.expired()) return;
-      if (on_blow) on_blow("the controllers are back");
-      dying_ = false;
+      if (on_blow) on_blow("replica " + std::to_string(dying) + " is back");
+      dying_ = kNobody;
       crash_ = nullptr;
-      world_.LaunchControllers();
+      world_.LaunchReplica(dying);
     });
   });
 }
 
 Fault Saboteur::FaultFor(const kube::ApiRequest& request) {
-  if (dying_) return Fault::kSwallow;
+  if (on_request && dying_ != world_.asking()) {
+    on_request(request, world_.identity(world_.asking()));
+  }
+  const Fault fault = Judge(request);
+  if (fault == Fault::kSwallow || fault == Fault::kDoneThenSwallow) {
+    ++counts_["requests of the dead"];
+  } else if (fault != Fault::kNone) {
+    ++counts_[FaultName(fault)];
+  }
+  return fault;
+}
+
+Fault Saboteur::Judge(const kube::ApiRequest& request) {
+  if (dying_ == world_.asking()) return Fault::kSwallow;
+  if (cut_off_ == world_.asking()) {
+    return cut_off_writes_happen_ ? Fault::kTimeoutAfter : Fault::kTimeoutBefore;
+  }
   const bool is_write = request.method != "GET";
-  if (crash_ != nullptr && is_write && --writes_left_ <= 0) {
+  if (crash_ != nullptr && dying_ == kNobody && is_write && world_.asking() == world_.leader() &&
+      --writes_left_ <= 0) {
     const Fault last = crash_->write_happens ? Fault::kDoneThenSwallow : Fault::kSwallow;
     Crash(crash_->span);
     return last;

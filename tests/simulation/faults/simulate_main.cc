@@ -1,7 +1,8 @@
 // simulate_faults [--first N] [--seeds M] [--jobs K] [--verbose] [--shrink] [--twice] [--log]:
 // plays the stories of seeds N … N+M-1, each in a world of its own.
 //
-// Prints one line for each seed that fails, with how to play it again, and ends with one line
+// Prints one line for each seed that fails, with how to play it again, how often each kind of fault
+// happened (in 500 stories each must), and ends with one line
 // "simulate-faults: M seeds, F failed, …". --verbose prints the story and what happened; --shrink
 // leaves out of a failing story what it does not need; --twice plays every seed twice and compares
 // the traces; --log shows the controllers' log. Exit status 1 if a seed fails, 2 for a bad command
@@ -19,6 +20,7 @@
 #include "base/strings.h"
 #include "tests/scenarios/script.h"
 #include "tests/simulation/faults/episode.h"
+#include "tests/simulation/faults/saboteur.h"
 #include "tests/simulation/faults/shrink.h"
 
 namespace berth::sim {
@@ -41,6 +43,7 @@ struct Totals {
   std::int64_t writes = 0;
   std::int64_t jobs = 0;
   std::map<std::string, std::int64_t> failed;  // by rule
+  std::map<std::string, std::int64_t> faults;  // by kind
 };
 
 bool ReadOptions(const std::vector<std::string>& words, Options& options) {
@@ -116,9 +119,27 @@ void PlayOne(std::int64_t seed, const Options& options, Totals& totals, std::mut
   ++totals.seeds;
   totals.writes += outcome.writes;
   totals.jobs += outcome.jobs_finished;
+  for (const auto& [kind, count] : outcome.faults) totals.faults[kind] += count;
   if (outcome.violation) ++totals.failed[outcome.violation->rule];
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
+}
+
+// How often each kind of fault happened. False: one never did, in as many stories as must have it.
+bool PrintFaults(const Totals& totals) {
+  constexpr std::int64_t kEnough = 500;
+  std::string text = "faults:";
+  std::string missing;
+  for (const std::string& kind : FaultKinds()) {
+    const auto found = totals.faults.find(kind);
+    const std::int64_t count = found == totals.faults.end() ? 0 : found->second;
+    text += (text.back() == ':' ? " " : ", ") + kind + " " + std::to_string(count);
+    if (count == 0) missing += (missing.empty() ? "" : ", ") + kind;
+  }
+  std::printf("%s\n", text.c_str());
+  if (missing.empty() || totals.seeds < kEnough) return true;
+  std::printf("never happened: %s\n", missing.c_str());
+  return false;
 }
 
 int Run(const Options& options) {
@@ -141,6 +162,7 @@ int Run(const Options& options) {
     rules += (rules.empty() ? " (" : ", ") + rule + " " + std::to_string(count);
   }
   const double cpu = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  const bool all_happened = PrintFaults(totals);
   std::printf(
       "simulate-faults: %lld seeds, %lld failed%s%s, %lld jobs, %lld writes, %.0f ms of "
       "CPU a seed\n",
@@ -148,7 +170,7 @@ int Run(const Options& options) {
       rules.empty() ? "" : ")", static_cast<long long>(totals.jobs),
       static_cast<long long>(totals.writes),
       totals.seeds == 0 ? 0.0 : cpu * 1000 / static_cast<double>(totals.seeds));
-  return failed == 0 ? 0 : 1;
+  return failed == 0 && all_happened ? 0 : 1;
 }
 
 }  // namespace

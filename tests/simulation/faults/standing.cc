@@ -103,6 +103,12 @@ void Standing::LookAtRest(const admission::Scheduler& core) {
 
 void Standing::Look(Duration healthy, const admission::Scheduler* core) {
   LookAtEverything(core);
+  Blame(healthy);
+}
+
+void Standing::LookAgain(Duration healthy) { Blame(healthy); }
+
+void Standing::Blame(Duration healthy) {
   for (auto it = troubles_.begin(); it != troubles_.end();) {
     it = seen_.count(it->first) == 0 ? troubles_.erase(it) : std::next(it);
   }
@@ -110,7 +116,8 @@ void Standing::Look(Duration healthy, const admission::Scheduler* core) {
     Trouble& trouble = troubles_[what];
     trouble.lasted += healthy;
     trouble.text = text;
-    if (trouble.lasted > patience_) invariants_.Report(what.first, what.second + ": " + text);
+    if (trouble.lasted > options_.patience)
+      invariants_.Report(what.first, what.second + ": " + text);
   }
 }
 
@@ -163,7 +170,7 @@ const QueueFacts* Standing::QueueOf(const WorkloadFacts& workload) const {
   }
   const auto queue = truth().cluster_queues().find(local->second.cluster_queue);
   if (queue == truth().cluster_queues().end() || queue->second.stopped || queue->second.deleting ||
-      !queue->second.is_active) {
+      !queue->second.is_active || !truth().Selects(queue->second, workload.key.first)) {
     return nullptr;
   }
   return &queue->second;
@@ -178,26 +185,68 @@ bool Standing::IsWaiting(const WorkloadFacts& workload) const {
 bool Standing::Fits(const WorkloadFacts& workload, const Usage& usage) const {
   const QueueFacts* queue = QueueOf(workload);
   if (queue == nullptr || queue->groups.empty()) return false;
-  for (const std::string& flavor : queue->groups.front()) {
-    bool fits = true;
-    const auto labels = truth().flavors().find(flavor);
-    if (labels == truth().flavors().end()) continue;
-    std::map<std::string, std::int64_t> needed;
-    for (const PodSetFacts& set : workload.pod_sets) {
-      for (const auto& [resource, amount] : set.requests) needed[resource] += amount * set.count;
-      for (const auto& [label, value] : set.node_selector) {
-        const auto have = labels->second.find(label);
-        fits = fits && (have == labels->second.end() || have->second == value);
-      }
+  const std::vector<std::string>& flavors = queue->groups.front();
+  return std::any_of(flavors.begin(), flavors.end(), [&](const std::string& flavor) {
+    return FitsInto(flavor, *queue, workload, usage) && FitsOnNodes(flavor, workload, usage);
+  });
+}
+
+bool Standing::FitsInto(const std::string& flavor, const QueueFacts& queue,
+                        const WorkloadFacts& workload, const Usage& usage) const {
+  const auto labels = truth().flavors().find(flavor);
+  if (labels == truth().flavors().end()) return false;
+  bool fits = true;
+  std::map<std::string, std::int64_t> needed;
+  for (const PodSetFacts& set : workload.pod_sets) {
+    for (const auto& [resource, amount] : set.requests) needed[resource] += amount * set.count;
+    for (const auto& [label, value] : set.node_selector) {
+      const auto have = labels->second.find(label);
+      fits = fits && (have == labels->second.end() || have->second == value);
     }
-    for (const auto& [resource, amount] : needed) {
-      const QuotaLaw::What what{flavor, resource};
-      fits = fits && queue->quotas.count(what) > 0 &&
-             invariants_.law().Available(queue->name, what, usage) >= amount;
-    }
-    if (fits) return true;
   }
-  return false;
+  for (const auto& [resource, amount] : needed) {
+    const QuotaLaw::What what{flavor, resource};
+    fits = fits && queue.quotas.count(what) > 0 &&
+           invariants_.law().Available(queue.name, what, usage) >= amount;
+  }
+  return fits;
+}
+
+// With a topology: whether it fits while nobody else is there; beside others only the placement
+// knows.
+bool Standing::FitsOnNodes(const std::string& flavor, const WorkloadFacts& workload,
+                           const Usage& usage) const {
+  if (truth().topology_flavors().count(flavor) == 0) {
+    return std::none_of(workload.pod_sets.begin(), workload.pod_sets.end(),
+                        [](const PodSetFacts& set) { return set.asks_topology; });
+  }
+  for (const auto& [queue, amounts] : usage) {
+    for (const auto& [what, amount] : amounts) {
+      if (what.first == flavor && amount > 0) return false;
+    }
+  }
+  const auto& wanted = truth().flavors().at(flavor);
+  return std::all_of(
+      workload.pod_sets.begin(), workload.pod_sets.end(), [&](const PodSetFacts& set) {
+        const auto cpu = set.requests.find("cpu");
+        const std::int64_t each = cpu == set.requests.end() ? 0 : cpu->second;
+        std::map<std::string, std::int64_t> room;  // by domain of the required level
+        for (const auto& [name, node] : truth().nodes()) {
+          const auto has = [&node = node](const auto& label) {
+            const auto have = node.labels.find(label.first);
+            return have != node.labels.end() && have->second == label.second;
+          };
+          if (!std::all_of(wanted.begin(), wanted.end(), has) ||
+              !std::all_of(set.node_selector.begin(), set.node_selector.end(), has)) {
+            continue;
+          }
+          const auto domain = node.labels.find(set.required_level);
+          room[domain == node.labels.end() ? "" : domain->second] +=
+              each == 0 ? set.count : node.cpu / each;
+        }
+        return std::any_of(room.begin(), room.end(),
+                           [&](const auto& domain) { return domain.second >= set.count; });
+      });
 }
 
 bool Standing::CouldEverRun(const WorkloadFacts& workload) const { return Fits(workload, {}); }
@@ -206,6 +255,10 @@ bool Standing::CouldEverRun(const WorkloadFacts& workload) const { return Fits(w
 // there only a queue in which everybody fits must not stand still.
 void Standing::LookAtWaiting() {
   const Usage usage = truth().Usage();
+  for (const auto& [key, workload] : truth().workloads()) {
+    const bool not_ready = workload.reserved && !workload.finished && !workload.pods_ready;
+    if (options_.blocks_admission && not_ready) return;
+  }
   std::map<std::string, std::vector<const WorkloadFacts*>> waiting;
   bool strict = false;
   for (const auto& [key, workload] : truth().workloads()) {

@@ -26,16 +26,23 @@
 
 namespace berth::sim {
 
+struct StandingOptions {
+  Duration patience{};
+  bool blocks_admission = false;  // waitForPodsReady.blockAdmission
+};
+
 class Standing {
  public:
-  Standing(Invariants& invariants, Duration patience)
-      : invariants_(invariants), patience_(patience) {}
+  Standing(Invariants& invariants, StandingOptions options)
+      : invariants_(invariants), options_(options) {}
 
   // What the job is when nobody has started it: as it was made, and as people changed it since.
   void OnJobMade(const JobFacts& job);
   void OnJobEdited(const JobFacts& before, const JobFacts& now);
   // `healthy`: how much of the time since the last look nothing went wrong. `core` may be null.
   void Look(Duration healthy, const admission::Scheduler* core);
+  // Nothing has been written since the last look: time alone has passed.
+  void LookAgain(Duration healthy);
   // The same when nothing moves any more: nothing may be wrong.
   void LookAtRest(const admission::Scheduler& core);
   // Whether `workload` could be given quota if nobody else had any.
@@ -51,13 +58,18 @@ class Standing {
   void LookAtWaiting();
   void LookAtCounts();
   void LookAtCore(const admission::Scheduler& core);
+  void Blame(Duration healthy);
+  bool FitsInto(const std::string& flavor, const QueueFacts& queue, const WorkloadFacts& workload,
+                const Usage& usage) const;
+  bool FitsOnNodes(const std::string& flavor, const WorkloadFacts& workload,
+                   const Usage& usage) const;
   bool IsWaiting(const WorkloadFacts& workload) const;
   bool Fits(const WorkloadFacts& workload, const Usage& usage) const;
   const QueueFacts* QueueOf(const WorkloadFacts& workload) const;
   const Truth& truth() const { return invariants_.truth(); }
 
   Invariants& invariants_;
-  const Duration patience_;
+  const StandingOptions options_;
   std::map<std::string, local::Json> originals_;  // job's UID → shape
   struct Trouble {
     Duration lasted{};

@@ -23,6 +23,10 @@ std::string Describe(const Blow& blow) {
       return "controllers crash at their write number " + std::to_string(blow.count) +
              (blow.write_happens ? ", which still happens" : ", which does not happen") +
              "; they are back after " + span;
+    case Blow::Kind::kCutOff:
+      return std::string("the leader ") +
+             (blow.write_happens ? "does not hear the API for " : "does not reach the API for ") +
+             span;
     case Blow::Kind::kBreakWatches: return "watches break";
     case Blow::Kind::kExpireWatches: return "watches expire";
     case Blow::Kind::kStallWatches: return "watches say nothing for " + span;
@@ -47,6 +51,7 @@ std::string Tell(const Story& story) {
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string text = "# seed " + std::to_string(story.seed) + "\n";
   if (!story.config.empty()) text += "config <<EOF\n" + story.config + "EOF\n";
+  if (story.replicas > 1) text += "# " + std::to_string(story.replicas) + " replicas\n";
   for (const std::string& line : story.setup) text += line + "\n";
   for (const auto& [at, line] : lines) {
     text += "[" + scenarios::FormatSpan(at) + "] " + line + "\n";

@@ -38,7 +38,9 @@ struct FaultSpan {
 // Something that happens once.
 struct Blow {
   enum class Kind {
-    kCrash,  // the controllers die at their count-th write from then on, away for `span`
+    kCrash,   // the controllers die at their count-th write from then on, away for `span`; of
+              // several replicas the one that leads
+    kCutOff,  // the leader does not reach the API for `span`, or does not hear its answers
     kBreakWatches,
     kExpireWatches,
     kStallWatches,  // for `span`
@@ -49,12 +51,13 @@ struct Blow {
   Duration at{};
   Duration span{};
   std::int64_t count = 0;
-  bool write_happens = false;  // kCrash: that of the last write
+  bool write_happens = false;  // kCrash: that of the last write; kCutOff: all of them
 };
 
 struct Story {
   std::uint64_t seed = 0;
   std::string config;  // fields of Kueue's Configuration file, YAML; may be empty
+  int replicas = 1;    // of the controllers
   std::vector<std::string> setup;
   std::vector<StoryEvent> events;  // in order of time
   std::vector<FaultSpan> faults;

@@ -12,14 +12,25 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr int kRackNodes = 6;  // two to a rack, of kNodeCpu each
+constexpr int kNodeCpu = 4;
+
 struct MadeQueue {
   std::string name;
   std::string local_queue;
   std::vector<std::string> flavors;
   std::string options;  // of its line, without quotas
   std::string line;
-  std::string local_line;
   bool gpu = false;
+  bool racks = false;
+};
+
+struct MadeLocalQueue {
+  std::string place;  // "ns/name"; in namespace default the name
+  std::string name;
+  std::string space;  // "ns/", or nothing
+  std::string line;
+  std::size_t queue = 0;
 };
 
 class StoryMaker {
@@ -30,11 +41,17 @@ class StoryMaker {
 
   Story Make() {
     has_gpu_ = Chance(35);
+    has_racks_ = Chance(20);
+    has_team_ = Chance(30);
+    if (Chance(15)) story_.replicas = 2;
     story_.length = seconds(Between(30, 150));
     MakeConfig();
+    if (has_team_) story_.setup.emplace_back("namespace team label=dept=b");
     MakeFlavors();
+    if (has_racks_) MakeRacks();
     MakeChecks();
     MakeQueues();
+    MakeLocalQueues();
     MakeJobs();
     const int edits = Chance(20) ? 0 : static_cast<int>(Between(1, 7));
     for (int i = 0; i < edits; ++i) MakeEdit();
@@ -65,27 +82,40 @@ class StoryMaker {
 
   void MakeConfig();
   void MakeFlavors();
+  void MakeRacks();
   void MakeChecks();
+  void MakeCohorts();
   void MakeQueues();
+  MadeQueue MakeQueue(std::int64_t number);
+  void MakeLocalQueues();
   std::string Quotas(const MadeQueue& queue);
   void MakeJobs();
   void MakeJob(int number);
+  std::string Pods(const MadeQueue& queue);
+  std::string PodsInRacks();
   void MakeEdit();
   void EditQueue();
   void EditLocalQueue();
   void EditJob();
   void EditWorkload();
   void EditCluster();
+  void EditRacks();
+  void EditTeam();
   const MadeQueue& AnyQueue() { return OneOf(queues_); }
+  const std::string& AnyJob() { return OneOf(jobs_); }
 
   Random random_;
   Story story_;
   bool has_gpu_ = false;
-  bool has_gate_ = false;
+  bool has_racks_ = false;
+  bool has_team_ = false;
+  bool has_usage_order_ = false;
+  std::vector<std::string> gates_;
   std::vector<std::string> flavors_;
   std::vector<std::string> cohorts_;
   std::vector<MadeQueue> queues_;
-  int job_count_ = 0;
+  std::vector<MadeLocalQueue> local_queues_;
+  std::vector<std::string> jobs_;  // "ns/name"
 };
 
 void StoryMaker::MakeConfig() {
@@ -94,9 +124,21 @@ void StoryMaker::MakeConfig() {
                                   "[LessThanOrEqualToFinalShare, LessThanInitialShare]}\n"
                                 : "fairSharing: {preemptionStrategies: [LessThanInitialShare]}\n";
   }
-  if (Chance(15)) {
-    story_.config += "waitForPodsReady: {timeout: " + std::to_string(Between(20, 60)) +
-                     "s, requeuingStrategy: {backoffBaseSeconds: 5, backoffLimitCount: 5}}\n";
+  if (Chance(20)) {
+    story_.config += "waitForPodsReady: {timeout: " + std::to_string(Between(20, 60)) + "s";
+    if (Chance(40)) story_.config += ", blockAdmission: true";
+    if (Chance(50)) {
+      story_.config += ", recoveryTimeout: " + std::to_string(Between(10, 40)) + "s";
+    }
+    story_.config += ", requeuingStrategy: {backoffBaseSeconds: 5, backoffLimitCount: 5";
+    if (Chance(40)) story_.config += ", timestamp: Creation";
+    story_.config += "}}\n";
+  }
+  has_usage_order_ = Chance(15);
+  if (has_usage_order_) {
+    story_.config +=
+        "admissionFairSharing: {usageHalfLifeTime: " + std::to_string(Between(30, 300)) +
+        "s, usageSamplingInterval: " + std::to_string(Between(5, 60)) + "s}\n";
   }
 }
 
@@ -119,19 +161,33 @@ void StoryMaker::MakeFlavors() {
   story_.setup.push_back("flavor dws");
 }
 
+void StoryMaker::MakeRacks() {
+  story_.setup.emplace_back("topology dc rack kubernetes.io/hostname");
+  for (int i = 0; i < kRackNodes; ++i) {
+    story_.setup.push_back("node r" + std::to_string(i) + " cpu=" + std::to_string(kNodeCpu) +
+                           " label=rack=rack" + std::to_string(i / 2) + " label=tier=racks");
+  }
+  story_.setup.emplace_back("flavor racks label=tier=racks topology=dc");
+  if (Chance(30)) {
+    story_.setup.push_back("pod daemon node=r0 cpu=1 runs=" + std::to_string(Between(10, 60)) +
+                           "s");
+  }
+}
+
 void StoryMaker::MakeChecks() {
   if (has_gpu_) {
     story_.setup.push_back("capacity-check prov managed=nvidia.com/gpu retries=" +
                            std::to_string(Between(1, 5)) + " backoff=5 max-backoff=40");
   }
-  has_gate_ = Chance(25);
-  if (has_gate_) story_.setup.push_back("check gate");
+  if (Chance(30)) gates_.emplace_back("gate");
+  if (!gates_.empty() && Chance(40)) gates_.emplace_back("gate2");
+  for (const std::string& gate : gates_) story_.setup.push_back("check " + gate);
 }
 
 std::string StoryMaker::Quotas(const MadeQueue& queue) {
   std::string text;
   for (const std::string& flavor : queue.flavors) {
-    const std::int64_t nominal = Between(0, 6);
+    const std::int64_t nominal = queue.racks ? Between(8, 24) : Between(0, 6);
     std::string quota = std::to_string(nominal);
     if (queue.options.find("cohort=") != std::string::npos) {
       if (Chance(30)) quota += "+" + std::to_string(Between(0, 4));
@@ -143,7 +199,7 @@ std::string StoryMaker::Quotas(const MadeQueue& queue) {
   return text;
 }
 
-void StoryMaker::MakeQueues() {
+void StoryMaker::MakeCohorts() {
   const std::int64_t cohorts = Chance(30) ? 0 : Between(1, 3);
   for (std::int64_t i = 0; i < cohorts; ++i) {
     const std::string name = "c" + std::to_string(i);
@@ -155,60 +211,115 @@ void StoryMaker::MakeQueues() {
     }
     cohorts_.push_back(name);
   }
+}
+
+void StoryMaker::MakeQueues() {
+  MakeCohorts();
   const std::int64_t count = Between(1, 5);
   for (std::int64_t i = 0; i < count; ++i) {
-    MadeQueue queue;
-    queue.name = "cq" + std::to_string(i);
-    queue.local_queue = "q" + std::to_string(i);
-    queue.gpu = has_gpu_ && (i == 0 || Chance(30));
-    queue.flavors = queue.gpu ? std::vector<std::string>{"dws"} : flavors_;
-    if (!queue.gpu && queue.flavors.size() > 1 && Chance(40)) queue.flavors.pop_back();
-    if (!cohorts_.empty() && Chance(75)) queue.options += " cohort=" + OneOf(cohorts_);
-    if (Chance(40)) queue.options += " strategy=StrictFIFO";
-    if (Chance(50))
-      queue.options += " within=" + Word({"LowerPriority", "LowerOrNewerEqualPriority"});
-    if (Chance(50)) {
-      queue.options += " reclaim=" + Word({"Any", "LowerPriority"});
-      if (Chance(25)) queue.options += " borrow-within=LowerPriority borrow-threshold=100";
+    queues_.push_back(MakeQueue(i));
+    story_.setup.push_back(queues_.back().line);
+    if (has_usage_order_ && Chance(60)) {
+      story_.setup.push_back("set clusterqueue " + queues_.back().name +
+                             " spec.admissionScope.admissionMode=UsageBasedAdmissionFairSharing");
     }
-    if (Chance(20)) queue.options += " when-can-borrow=" + Word({"MayStopSearch", "TryNextFlavor"});
-    if (Chance(20))
-      queue.options += " when-can-preempt=" + Word({"MayStopSearch", "TryNextFlavor"});
-    if (Chance(20)) queue.options += " weight=" + std::to_string(Between(1, 3));
-    std::string checks = queue.gpu ? "prov" : "";
-    if (has_gate_ && Chance(60)) checks += std::string(checks.empty() ? "" : ",") + "gate";
-    if (!checks.empty()) queue.options += " checks=" + checks;
-    queue.line = "cluster-queue " + queue.name + queue.options + Quotas(queue);
-    queue.local_line = "local-queue " + queue.local_queue + " -> " + queue.name;
-    story_.setup.push_back(queue.line);
-    story_.setup.push_back(queue.local_line);
-    queues_.push_back(std::move(queue));
+  }
+}
+
+MadeQueue StoryMaker::MakeQueue(std::int64_t number) {
+  MadeQueue queue;
+  queue.name = "cq" + std::to_string(number);
+  queue.local_queue = "q" + std::to_string(number);
+  queue.racks = has_racks_ && (number == 0 || Chance(40));
+  queue.gpu = !queue.racks && has_gpu_ && (number <= 1 || Chance(30));
+  queue.flavors = flavors_;
+  if (queue.gpu) queue.flavors = {"dws"};
+  if (queue.racks) queue.flavors = {"racks"};
+  if (queue.flavors.size() > 1 && Chance(40)) queue.flavors.pop_back();
+  if (!cohorts_.empty() && Chance(75)) queue.options += " cohort=" + OneOf(cohorts_);
+  if (Chance(40)) queue.options += " strategy=StrictFIFO";
+  if (Chance(50))
+    queue.options += " within=" + Word({"LowerPriority", "LowerOrNewerEqualPriority"});
+  if (Chance(50)) {
+    queue.options += " reclaim=" + Word({"Any", "LowerPriority"});
+    if (Chance(25)) queue.options += " borrow-within=LowerPriority borrow-threshold=100";
+  }
+  if (Chance(20)) queue.options += " when-can-borrow=" + Word({"MayStopSearch", "TryNextFlavor"});
+  if (Chance(20)) queue.options += " when-can-preempt=" + Word({"MayStopSearch", "TryNextFlavor"});
+  if (Chance(20)) queue.options += " weight=" + std::to_string(Between(1, 3));
+  if (has_team_ && Chance(15)) queue.options += " namespaces=dept=b";
+  std::string checks = queue.gpu ? "prov" : "";
+  for (const std::string& gate : gates_) {
+    if (!Chance(60)) continue;
+    checks += (checks.empty() ? "" : ",") + gate;
+    if (queue.flavors.size() > 1 && Chance(50)) checks += "@" + OneOf(queue.flavors);
+  }
+  if (!checks.empty()) queue.options += " checks=" + checks;
+  queue.line = "cluster-queue " + queue.name + queue.options + Quotas(queue);
+  return queue;
+}
+
+// In the other namespace the same names may lead elsewhere.
+void StoryMaker::MakeLocalQueues() {
+  for (std::size_t i = 0; i < queues_.size(); ++i) {
+    for (const char* space : {"", "team/"}) {
+      if (*space != '\0' && (!has_team_ || Chance(40))) continue;
+      MadeLocalQueue made;
+      made.space = space;
+      made.name = queues_[i].local_queue;
+      made.place = space + made.name;
+      made.queue = *space != '\0' && Chance(30) ? random_.Below(queues_.size()) : i;
+      made.line = "local-queue " + made.place + " -> " + queues_[made.queue].name;
+      story_.setup.push_back(made.line);
+      local_queues_.push_back(std::move(made));
+    }
   }
 }
 
 void StoryMaker::MakeJobs() {
   const std::int64_t count = Between(3, 12);
-  for (std::int64_t i = 0; i < count; ++i) MakeJob(job_count_++);
+  for (int i = 0; i < count; ++i) MakeJob(i);
+}
+
+// What fits into one rack when nobody else is there.
+std::string StoryMaker::PodsInRacks() {
+  const std::string wish =
+      Word({"required-topology=rack", "required-topology=kubernetes.io/hostname",
+            "preferred-topology=rack", "unconstrained-topology=true", ""});
+  const bool one_host = wish.find("hostname") != std::string::npos;
+  std::string text = " cpu=" + std::to_string(Between(1, 2)) +
+                     " parallelism=" + std::to_string(Between(1, one_host ? 2 : 4)) +
+                     " backoff-limit=1000";
+  if (!wish.empty()) text += " pod-annotation=kueue.x-k8s.io/podset-" + wish;
+  if (Chance(40)) text += " indexed";
+  return text;
+}
+
+std::string StoryMaker::Pods(const MadeQueue& queue) {
+  if (queue.racks) return PodsInRacks();
+  const std::int64_t pods = Chance(60) ? 1 : Between(2, 3);
+  std::string text = " cpu=" + std::to_string(Between(1, 3));
+  if (queue.gpu && Chance(85)) text += " gpu=1";
+  if (!queue.gpu && Chance(20)) text += " selector=pool=" + OneOf(queue.flavors);
+  if (pods > 1) text += " parallelism=" + std::to_string(pods);
+  if (Chance(25)) text += " completions=" + std::to_string(pods + Between(0, 2));
+  if (pods > 1 && Chance(25)) text += " annotate=kueue.x-k8s.io/job-min-parallelism=1";
+  if (Chance(10)) text += " exit=1 backoff-limit=" + std::to_string(Between(0, 2));
+  if (Chance(10)) text += " indexed";
+  if (Chance(15)) text += " pod-annotation=team=a";
+  return text;
 }
 
 void StoryMaker::MakeJob(int number) {
-  const MadeQueue& queue = AnyQueue();
-  const std::int64_t pods = Chance(60) ? 1 : Between(2, 3);
-  std::string line = "job j" + std::to_string(number) + " queue=" + queue.local_queue +
-                     " cpu=" + std::to_string(Between(1, 3)) +
+  const MadeLocalQueue& local = OneOf(local_queues_);
+  const std::string name = local.space + "j" + std::to_string(number);
+  jobs_.push_back(name);
+  std::string line = "job " + name + " queue=" + local.name + Pods(queues_[local.queue]) +
                      " runs=" + std::to_string(Between(2, 60)) + "s";
-  if (queue.gpu && Chance(85)) line += " gpu=1";
-  if (!queue.gpu && Chance(20)) line += " selector=pool=" + OneOf(queue.flavors);
-  if (pods > 1) line += " parallelism=" + std::to_string(pods);
-  if (Chance(25)) line += " completions=" + std::to_string(pods + Between(0, 2));
-  if (pods > 1 && Chance(25)) line += " annotate=kueue.x-k8s.io/job-min-parallelism=1";
   if (Chance(50)) line += " priority=" + Word({"1", "10", "100", "1000"});
-  if (Chance(10)) line += " exit=1 backoff-limit=" + std::to_string(Between(0, 2));
   if (Chance(10))
     line += " label=kueue.x-k8s.io/max-exec-time-seconds=" + std::to_string(Between(5, 40));
   if (Chance(10)) line += " deadline=" + std::to_string(Between(20, 90));
-  if (Chance(10)) line += " indexed";
-  if (Chance(15)) line += " pod-annotation=team=a";
   if (Chance(15)) line += " suspend=false";  // the webhook suspends it
   // Many come at once, as from a pipeline.
   At(Chance(40) ? Duration(seconds(1)) : Moment(), line);
@@ -250,19 +361,18 @@ void StoryMaker::EditQueue() {
 
 void StoryMaker::EditLocalQueue() {
   const Duration at = Moment();
-  const MadeQueue& queue = AnyQueue();
+  const MadeLocalQueue& queue = OneOf(local_queues_);
   if (Chance(30)) {
-    At(at, "delete localqueue " + queue.local_queue);
-    return At(at + seconds(Between(1, 40)), queue.local_line);
+    At(at, "delete localqueue " + queue.place);
+    return At(at + seconds(Between(1, 40)), queue.line);
   }
-  At(at, "set localqueue " + queue.local_queue + " stopPolicy=" + Word({"Hold", "HoldAndDrain"}));
-  At(at + seconds(Between(1, 40)), "set localqueue " + queue.local_queue + " stopPolicy=None");
+  At(at, "set localqueue " + queue.place + " stopPolicy=" + Word({"Hold", "HoldAndDrain"}));
+  At(at + seconds(Between(1, 40)), "set localqueue " + queue.place + " stopPolicy=None");
 }
 
 void StoryMaker::EditJob() {
   const Duration at = Moment();
-  const std::string job =
-      "job j" + std::to_string(random_.Below(static_cast<std::uint64_t>(job_count_)));
+  const std::string job = "job " + AnyJob();
   switch (random_.Below(6)) {
     case 0: return At(at, "delete " + job);
     case 1: return At(at, "set " + job + " suspend=true");
@@ -280,15 +390,41 @@ void StoryMaker::EditJob() {
 
 void StoryMaker::EditWorkload() {
   const Duration at = Moment();
-  const std::string job =
-      "j" + std::to_string(random_.Below(static_cast<std::uint64_t>(job_count_)));
+  const std::string& job = AnyJob();
   if (Chance(30)) return At(at, "delete workload of " + job);
   if (has_gpu_ && Chance(40)) return At(at, "delete provreq of " + job);
   At(at, "set workload of " + job + " active=false");
   At(at + milliseconds(Between(500, 40'000)), "set workload of " + job + " active=true");
 }
 
+void StoryMaker::EditRacks() {
+  const Duration at = Moment();
+  const Duration back = at + seconds(Between(2, 40));
+  const std::int64_t number = Between(0, kRackNodes - 1);
+  const std::string node = "r" + std::to_string(number);
+  switch (random_.Below(4)) {
+    case 0:
+      At(at, "set node " + node + " unschedulable=true");
+      return At(back, "set node " + node + " unschedulable=false");
+    case 1: return At(at, "kill pods of " + AnyJob() + (Chance(50) ? " node=" + node : ""));
+    default:
+      At(at, "delete node " + node);
+      if (Chance(60)) At(at, "kill pods of " + AnyJob() + " node=" + node);
+      return At(back, "node " + node + " cpu=" + std::to_string(kNodeCpu) + " label=rack=rack" +
+                          std::to_string(number / 2) + " label=tier=racks");
+  }
+}
+
+void StoryMaker::EditTeam() {
+  const Duration at = Moment();
+  if (Chance(20)) return At(at, "delete namespace team");
+  At(at, "set namespace team metadata.labels.dept=c");
+  At(at + seconds(Between(2, 40)), "set namespace team metadata.labels.dept=b");
+}
+
 void StoryMaker::EditCluster() {
+  if (has_racks_ && Chance(60)) return EditRacks();
+  if (has_team_ && Chance(40)) return EditTeam();
   const Duration at = Moment();
   const Duration back = at + seconds(Between(2, 40));
   if (has_gpu_ && Chance(60)) {

@@ -1,5 +1,8 @@
 #include "tests/simulation/faults/truth.h"
 
+#include <algorithm>
+
+#include "api/codec/codec.h"
 #include "api/quantity.h"
 #include "local/cluster/fields.h"
 
@@ -74,6 +77,25 @@ void ReadAdmission(const Json& workload, WorkloadFacts& facts) {
   facts.flavors.assign(flavors.begin(), flavors.end());
 }
 
+void ReadPlaces(const Json& workload, WorkloadFacts& facts) {
+  const bool placed =
+      std::any_of(ArrayAt(workload, {"status", "admission", "podSetAssignments"}).begin(),
+                  ArrayAt(workload, {"status", "admission", "podSetAssignments"}).end(),
+                  [](const Json& set) { return Find(set, {"topologyAssignment"}) != nullptr; });
+  if (!placed) return;
+  const auto decoded = api::Decode<api::Workload>(workload);
+  if (!decoded) return;
+  for (const api::PodSetAssignment& set : decoded->status.admission->pod_set_assignments) {
+    if (!set.topology_assignment || set.count <= 0) continue;
+    const auto cpu = set.resource_usage.find("cpu");
+    const std::int64_t each = cpu == set.resource_usage.end() ? 0 : cpu->second / set.count;
+    for (const auto& domain : set.topology_assignment->domains) {
+      facts.nodes[domain.values.back()] += domain.count;
+      facts.node_cpu[domain.values.back()] += each * domain.count;
+    }
+  }
+}
+
 WorkloadFacts ReadWorkload(const Key& key, const Json& object) {
   WorkloadFacts facts;
   facts.key = key;
@@ -90,6 +112,7 @@ WorkloadFacts ReadWorkload(const Key& key, const Json& object) {
   facts.admitted = ConditionIs(object, "Admitted", "True");
   facts.evicted = ConditionIs(object, "Evicted", "True");
   facts.finished = ConditionIs(object, "Finished", "True");
+  facts.pods_ready = ConditionIs(object, "PodsReady", "True");
   facts.held_back = ConditionIs(object, "Requeued", "False") ||
                     Find(object, {"status", "requeueState", "requeueAt"}) != nullptr;
   for (const Json& set : ArrayAt(object, {"spec", "podSets"})) {
@@ -98,10 +121,15 @@ WorkloadFacts ReadWorkload(const Key& key, const Json& object) {
     one.name = StringAt(set, {"name"});
     one.count = IntAt(set, {"count"}, 1) - Reclaimable(object, one.name);
     if (pod_spec == nullptr) continue;
+    one.required_level = StringAt(set, {"topologyRequest", "required"});
+    one.asks_topology = !one.required_level.empty() ||
+                        !StringAt(set, {"topologyRequest", "preferred"}).empty() ||
+                        BoolAt(set, {"topologyRequest", "unconstrained"});
     one.requests = RequestsOf(*pod_spec);
     one.node_selector = StringsAt(*pod_spec, {"nodeSelector"});
   }
   ReadAdmission(object, facts);
+  ReadPlaces(object, facts);
   for (const Json& check : ArrayAt(object, {"status", "admissionChecks"})) {
     facts.checks[StringAt(check, {"name"})] = StringAt(check, {"state"});
   }
@@ -167,6 +195,7 @@ QueueFacts ReadQueue(const Json& object, const char* parent_field) {
   facts.strict = StringAt(object, {"spec", "queueingStrategy"}) == "StrictFIFO";
   facts.deleting = local::cluster::IsDeleting(object);
   facts.is_active = ConditionIs(object, "Active", "True");
+  facts.namespaces = StringsAt(object, {"spec", "namespaceSelector", "matchLabels"});
   if (const Json* status = Find(object, {"status"})) facts.status = *status;
   for (const Json& rule : ArrayAt(object, {"spec", "admissionChecksStrategy", "admissionChecks"})) {
     facts.checks.insert(StringAt(rule, {"name"}));
@@ -238,6 +267,17 @@ void Truth::See(const local::StoreEvent& event) {
   if (resource == "jobs.batch") {
     const local::Object object = parse();
     Replace(jobs_, key, object.get(), [&](const Json& json) { return ReadJob(key, json); });
+  } else if (resource == "nodes") {
+    const local::Object object = parse();
+    Replace(nodes_, key.second, object.get(), [](const Json& json) {
+      return NodeFacts{StringsAt(json, {"metadata", "labels"}),
+                       AmountOf("cpu", StringAt(json, {"status", "allocatable", "cpu"}))};
+    });
+  } else if (resource == "namespaces") {
+    const local::Object object = parse();
+    Replace(namespaces_, key.second, object.get(), [](const Json& json) {
+      return StringsAt(json, {"metadata", "labels"});
+    });
   } else if (resource == "pods") {
     const local::Object object = parse();
     Replace(pods_, key, object.get(), [&](const Json& json) { return ReadPod(key, json); });
@@ -263,10 +303,23 @@ void Truth::SeeKueue(const std::string& resource, const Key& key, const Json* ob
     Replace(local_queues_, key, object,
             [&](const Json& json) { return ReadLocalQueue(key, json); });
   } else if (resource == "resourceflavors") {
+    topology_flavors_.erase(key.second);
+    if (object != nullptr && !StringAt(*object, {"spec", "topologyName"}).empty()) {
+      topology_flavors_.insert(key.second);
+    }
     Replace(flavors_, key.second, object, [](const Json& json) {
       return StringsAt(json, {"spec", "nodeLabels"});
     });
   }
+}
+
+bool Truth::Selects(const QueueFacts& queue, const std::string& namespace_name) const {
+  const auto found = namespaces_.find(namespace_name);
+  return std::all_of(queue.namespaces.begin(), queue.namespaces.end(), [&](const auto& wanted) {
+    if (found == namespaces_.end()) return false;
+    const auto have = found->second.find(wanted.first);
+    return have != found->second.end() && have->second == wanted.second;
+  });
 }
 
 const WorkloadFacts* Truth::WorkloadOfJob(const std::string& job_uid) const {

@@ -4,7 +4,7 @@
 //     Truth truth;  truth.See(event);  … truth.workloads() …
 //
 // Read from plain JSON, with no code of the controllers: a slip of theirs must not be repeated
-// here.
+// here. Only the packed form of topology assignments is unpacked by api/codec.
 //
 // Threads: one.
 #pragma once
@@ -34,7 +34,12 @@ struct PodSetFacts {
   std::int64_t count = 0;
   std::map<std::string, std::int64_t> requests;  // of one pod
   std::map<std::string, std::string> node_selector;
+  bool asks_topology = false;
+  std::string required_level;  // a node label
 };
+
+// Pods of one pod set on each node that its admission names.
+using NodeCounts = std::map<std::string, std::int64_t>;
 
 struct WorkloadFacts {
   Key key;
@@ -48,10 +53,13 @@ struct WorkloadFacts {
   bool admitted = false;
   bool evicted = false;
   bool finished = false;
+  bool pods_ready = false;
   bool held_back = false;  // Requeued=False, or to be requeued later
   std::vector<PodSetFacts> pod_sets;
-  std::string cluster_queue;  // of the admission
-  FlavorAmounts usage;        // of the admission, without reclaimable pods
+  std::string cluster_queue;                     // of the admission
+  FlavorAmounts usage;                           // of the admission, without reclaimable pods
+  NodeCounts nodes;                              // of its topology assignments
+  std::map<std::string, std::int64_t> node_cpu;  // what it was promised there
   std::vector<std::string> flavors;
   std::map<std::string, std::string> checks;  // name → state
   std::set<std::string> required_checks;
@@ -91,6 +99,7 @@ struct QueueFacts {
   bool is_active = false;  // its condition
   local::Json status;
   std::set<std::string> checks;
+  std::map<std::string, std::string> namespaces;  // labels that a namespace must have
 };
 
 struct LocalQueueFacts {
@@ -117,6 +126,11 @@ struct PodFacts {
   bool running = false;
 };
 
+struct NodeFacts {
+  std::map<std::string, std::string> labels;
+  std::int64_t cpu = 0;
+};
+
 class Truth {
  public:
   void See(const local::StoreEvent& event);
@@ -133,6 +147,14 @@ class Truth {
   const std::map<std::string, std::map<std::string, std::string>>& flavors() const {
     return flavors_;
   }
+
+  const std::set<std::string>& topology_flavors() const { return topology_flavors_; }
+  const std::map<std::string, NodeFacts>& nodes() const { return nodes_; }
+  const std::map<std::string, std::map<std::string, std::string>>& namespaces() const {
+    return namespaces_;  // → labels
+  }
+  // Whether the queue takes workloads of the namespace.
+  bool Selects(const QueueFacts& queue, const std::string& namespace_name) const;
 
   const WorkloadFacts* WorkloadOfJob(const std::string& job_uid) const;  // not deleting
   const JobFacts* Job(const std::string& uid) const;
@@ -151,6 +173,9 @@ class Truth {
   std::map<Key, std::string> templates_;
   std::map<Key, PodFacts> pods_;
   std::map<std::string, std::map<std::string, std::string>> flavors_;
+  std::set<std::string> topology_flavors_;
+  std::map<std::string, NodeFacts> nodes_;
+  std::map<std::string, std::map<std::string, std::string>> namespaces_;
 };
 
 }  // namespace berth::sim
