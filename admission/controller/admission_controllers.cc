@@ -411,7 +411,8 @@ void AdmissionControllers::Impl::OnTopologyFeed(TopologyFeed::Change change) {
 }
 
 void AdmissionControllers::Impl::AddAllClusterQueues() {
-  for (const auto& [key, queue] : cluster_queues.objects()) cluster_queue_controller.Add(key);
+  for (const auto& queue : cluster_queues.objects())
+    cluster_queue_controller.Add(queue->meta.key());
 }
 
 void AdmissionControllers::Impl::AddCohortsOf(const std::string& cluster_queue) {
@@ -426,8 +427,8 @@ void AdmissionControllers::Impl::AddCohortsOf(const std::string& cluster_queue) 
 
 void AdmissionControllers::Impl::AddDeletedUsed() {
   const auto add = [](auto& informer, kube::Controller& controller) {
-    for (const auto& [key, object] : informer.objects()) {
-      if (object->meta.deletion_timestamp) controller.Add(key);
+    for (const auto& object : informer.objects()) {
+      if (object->meta.deletion_timestamp) controller.Add(object->meta.key());
     }
   };
   add(flavors, flavor_controller);
@@ -436,17 +437,17 @@ void AdmissionControllers::Impl::AddDeletedUsed() {
 }
 
 bool AdmissionControllers::Impl::FlavorInUse(const std::string& name) const {
-  for (const auto& [key, queue] : cluster_queues.objects()) {
+  for (const auto& queue : cluster_queues.objects()) {
     if (Uses(queue->spec.resource_groups, name)) return true;
   }
-  for (const auto& [key, cohort] : cohorts.objects()) {
+  for (const auto& cohort : cohorts.objects()) {
     if (Uses(cohort->spec.resource_groups, name)) return true;
   }
   return false;
 }
 
 bool AdmissionControllers::Impl::CheckInUse(const std::string& name) const {
-  for (const auto& [key, queue] : cluster_queues.objects()) {
+  for (const auto& queue : cluster_queues.objects()) {
     for (const api::AdmissionCheckRule& rule : queue->spec.admission_checks) {
       if (rule.check == name) return true;
     }
@@ -455,7 +456,7 @@ bool AdmissionControllers::Impl::CheckInUse(const std::string& name) const {
 }
 
 bool AdmissionControllers::Impl::TopologyInUse(const std::string& name) const {
-  for (const auto& [key, flavor] : flavors.objects()) {
+  for (const auto& flavor : flavors.objects()) {
     if (flavor->topology_name == name) return true;
   }
   return false;

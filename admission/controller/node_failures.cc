@@ -104,7 +104,7 @@ void NodeFailures::WatchNodes() {
                       .on_delete = add});
   // What failed while nobody looked: the nodes that are named and not there.
   nodes_->OnSynced([this] {
-    for (const auto& [key, workload] : workloads_.objects()) OnWorkload(*workload);
+    for (const auto& workload : workloads_.objects()) OnWorkload(*workload);
   });
 }
 

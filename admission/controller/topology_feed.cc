@@ -55,7 +55,7 @@ void TopologyFeed::Open() {
 
 void TopologyFeed::OnSynced() {
   if (!IsOpen()) return;
-  for (const auto& [key, topology] : topologies_.objects()) scheduler_.ApplyTopology(*topology);
+  for (const auto& topology : topologies_.objects()) scheduler_.ApplyTopology(*topology);
   changed_(Change::kTopologies);
 }
 

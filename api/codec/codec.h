@@ -32,6 +32,7 @@ namespace berth::api {
 
 using Json = nlohmann::json;
 struct JsonNode;
+class SharedParts;
 
 // What is decoded: a tree, or a node of a JsonText (json_text.h). Refers to it.
 class JsonSource {
@@ -40,10 +41,14 @@ class JsonSource {
   JsonSource(const JsonNode& node) : node_(&node) {}  // NOLINT: converts
   const Json* tree() const { return tree_; }          // null: see node
   const JsonNode* node() const { return node_; }
+  // For many objects that are kept: what repeats in them is decoded, and in memory, once.
+  JsonSource(const JsonNode& node, SharedParts& parts) : node_(&node), parts_(&parts) {}
+  SharedParts* parts() const { return parts_; }
 
  private:
   const Json* tree_ = nullptr;
   const JsonNode* node_ = nullptr;
+  SharedParts* parts_ = nullptr;
 };
 
 // One of the specialisations below; any other T does not link.

@@ -43,7 +43,7 @@ std::string CanonicalNumber(std::string_view text) {
 }  // namespace
 
 Reader::Reader(const JsonSource& root, Failure& failure)
-    : tree_(root.tree()), node_(root.node()), failure_(&failure) {
+    : tree_(root.tree()), node_(root.node()), parts_(root.parts()), failure_(&failure) {
   if (!IsObject()) FailType("an object");
 }
 
@@ -71,7 +71,7 @@ Reader Reader::Field(std::string_view key) const& {
 
 std::string Reader::Text() const {
   if (!present()) return {};
-  if (node_ != nullptr && node_->kind != Kind::kString) return std::string(node_->text);
+  if (node_ != nullptr && !IsString()) return std::string(node_->text);
   const Json value = node_ != nullptr ? Json(node_->text) : *tree_;
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -42,8 +42,13 @@ class Reader {
   Reader Field(std::string_view key) const&& = delete;
   bool present() const { return (tree_ != nullptr || node_ != nullptr) && !failure_->has_value(); }
   const Json& json() const { return *tree_; }  // only where present, and read from a tree
-  // Compact JSON, as it came or (from a tree) with keys in order; empty where absent.
+  // JSON, as it came or (from a tree) compact with keys in order; empty where absent.
   std::string Text() const;
+  // The same without a copy where the JSON is read from a text, else empty.
+  std::string_view RawText() const {
+    return present() && node_ != nullptr ? node_->text : std::string_view();
+  }
+  SharedParts* parts() const { return parts_; }  // null: nothing is shared
 
   void Get(std::string& out) const;
   void Get(bool& out) const;
@@ -105,12 +110,14 @@ class Reader {
         key_(key),
         index_(index),
         tree_(value.is_null() ? nullptr : &value),
+        parts_(parent.parts_),
         failure_(parent.failure_) {}
   Reader(const Reader& parent, std::string_view key, std::size_t index, const JsonNode& value)
       : parent_(&parent),
         key_(key),
         index_(index),
         node_(value.kind == JsonNode::Kind::kNull ? nullptr : &value),
+        parts_(parent.parts_),
         failure_(parent.failure_) {}
 
   bool CheckList() const;
@@ -126,6 +133,7 @@ class Reader {
   std::size_t index_ = 0;
   const Json* tree_ = nullptr;  // at most one of the two
   const JsonNode* node_ = nullptr;
+  SharedParts* parts_ = nullptr;
   Failure* failure_ = nullptr;
 };
 

@@ -1,5 +1,6 @@
 #include "api/codec/codec.h"
 #include "api/codec/parts.h"
+#include "api/codec/shared_parts.h"
 
 namespace berth::api {
 namespace {
@@ -30,10 +31,23 @@ void ReadPodSet(const Reader& in, PodSet& out) {
   if (topology.present()) ReadTopologyRequest(topology, out.topology_request.emplace());
 }
 
-void ReadSpec(const Reader& in, WorkloadSpec& out) {
+void ReadPodSets(const Reader& in, SharedList<PodSet>& out) {
+  SharedParts* parts = in.parts();
+  const std::string_view text = in.RawText();
+  if (parts != nullptr) {
+    if (auto known = parts->Find(text)) {
+      out = *std::move(known);
+      return;
+    }
+  }
   std::vector<PodSet> pod_sets;
-  in.Field("podSets").List(pod_sets, ReadPodSet);
-  out.pod_sets = std::move(pod_sets);
+  in.List(pod_sets, ReadPodSet);
+  out = std::move(pod_sets);
+  if (parts != nullptr && in.present()) parts->Keep(text, out);  // and without an error so far
+}
+
+void ReadSpec(const Reader& in, WorkloadSpec& out) {
+  ReadPodSets(in.Field("podSets"), out.pod_sets);
   in.Field("queueName").Get(out.queue_name);
   const Reader reference = in.Field("priorityClassRef");
   if (reference.present()) {

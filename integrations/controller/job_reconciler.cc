@@ -99,9 +99,9 @@ void JobReconciler::Watch(kube::Controller& controller) {
   const auto add_owner = [this, &controller](const auto& workload) {
     if (const auto job = OwningJob(*workload)) return controller.Add(*job);
     // A prebuilt workload without owner: whoever names it.
-    for (const auto& [key, job] : jobs_.objects()) {
+    for (const auto& job : jobs_.objects()) {
       const std::string* name = api::FindValue(job->meta.labels, api::kPrebuiltWorkloadLabel);
-      if (name != nullptr && *name == workload->meta.name) controller.Add(key);
+      if (name != nullptr && *name == workload->meta.name) controller.Add(job->meta.key());
     }
   };
   const auto seen = [this, add_owner](const auto& workload) {
@@ -181,12 +181,12 @@ void JobReconciler::RefreshTables() const {
   flavor_table_.clear();
   priority_class_table_.clear();
   workload_priority_class_table_.clear();
-  for (const auto& [key, flavor] : flavors_.objects()) flavor_table_[key.name] = *flavor;
-  for (const auto& [key, each] : priority_classes_.objects()) {
-    priority_class_table_[key.name] = *each;
+  for (const auto& flavor : flavors_.objects()) flavor_table_[flavor->meta.name] = *flavor;
+  for (const auto& each : priority_classes_.objects()) {
+    priority_class_table_[each->meta.name] = *each;
   }
-  for (const auto& [key, each] : workload_priority_classes_.objects()) {
-    workload_priority_class_table_[key.name] = *each;
+  for (const auto& each : workload_priority_classes_.objects()) {
+    workload_priority_class_table_[each->meta.name] = *each;
   }
 }
 

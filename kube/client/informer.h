@@ -12,7 +12,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -22,9 +21,11 @@
 
 #include "api/codec/codec.h"
 #include "api/codec/kinds.h"
+#include "api/codec/shared_parts.h"
 #include "api/object_meta.h"
 #include "base/log/log.h"
 #include "base/strings.h"
+#include "kube/client/object_store.h"
 #include "kube/client/reflector.h"
 
 namespace berth::kube {
@@ -49,7 +50,8 @@ class Informer final : public InformerBase {
     std::function<void(const Ptr& old_object, const Ptr& object)> on_update;
     std::function<void(const Ptr& object)> on_delete;  // the last state known
   };
-  using IndexFunction = std::function<std::vector<std::string>(const T&)>;
+  using IndexFunction = typename ObjectStore<T>::IndexFunction;
+  using Objects = typename ObjectStore<T>::Objects;
 
   Informer(ApiClient& client, ReflectorOptions options)
       : reflector_(client, api::KindOf<T>(), std::move(options), std::make_shared<const Decoder>(),
@@ -73,31 +75,22 @@ class Informer final : public InformerBase {
   // A handler added late hears on_add for what is there, inside this call.
   void AddHandler(Handler handler) {
     if (handler.on_add) {
-      for (const auto& [key, object] : objects_) handler.on_add(object);
+      for (const Ptr& object : store_.objects()) handler.on_add(object);
     }
     handlers_.push_back(std::move(handler));
   }
 
   // `values_of` says under which values an object is found. Before Start.
   void AddIndex(const std::string& name, IndexFunction values_of) {
-    indexes_[name].values_of = std::move(values_of);
+    store_.AddIndex(name, std::move(values_of));
   }
 
   // Null where there is none.
-  Ptr Get(const api::ObjectKey& key) const {
-    const auto found = objects_.find(key);
-    return found == objects_.end() ? nullptr : found->second;
-  }
-  const std::map<api::ObjectKey, Ptr>& objects() const { return objects_; }
+  Ptr Get(const api::ObjectKey& key) const { return store_.Get(key); }
+  const Objects& objects() const { return store_.objects(); }  // in the order of keys
   // In the order of keys.
   std::vector<Ptr> ByIndex(const std::string& name, const std::string& value) const {
-    std::vector<Ptr> result;
-    const auto index = indexes_.find(name);
-    if (index == indexes_.end()) return result;
-    const auto keys = index->second.keys.find(value);
-    if (keys == index->second.keys.end()) return result;
-    for (const api::ObjectKey& key : keys->second) result.push_back(objects_.at(key));
-    return result;
+    return store_.ByIndex(name, value);
   }
 
   // Takes over what the server answered to a write of ours, so that the next look sees it. Only
@@ -105,18 +98,12 @@ class Informer final : public InformerBase {
   void Ingest(const Json& written) {
     Result<T> decoded = api::Decode<T>(written);
     if (!decoded) return;
-    const auto found = objects_.find(decoded->meta.key());
-    if (found == objects_.end() || found->second->meta.uid != decoded->meta.uid) return;
-    if (IsNewer(decoded->meta, found->second->meta))
-      Put(std::make_shared<const T>(*std::move(decoded)));
+    const Ptr known = store_.Get(decoded->meta.key());
+    if (known == nullptr || known->meta.uid != decoded->meta.uid) return;
+    if (IsNewer(decoded->meta, known->meta)) Put(std::make_shared<const T>(*std::move(decoded)));
   }
 
  private:
-  struct Index {
-    IndexFunction values_of;
-    std::map<std::string, std::set<api::ObjectKey>> keys;
-  };
-
   // Versions are ordered numbers (Kubernetes KEP-5504); where one is not, the event wins.
   static bool IsNewer(const api::ObjectMeta& a, const api::ObjectMeta& b) {
     const std::optional<std::int64_t> left = ParseInt64(a.resource_version);
@@ -128,10 +115,14 @@ class Informer final : public InformerBase {
   class Decoder final : public ObjectReader {
    public:
     ReadObject Read(const api::JsonSource& object) const override {
-      Result<T> decoded = api::Decode<T>(object);
+      Result<T> decoded = api::Decode<T>(
+          object.node() != nullptr ? api::JsonSource(*object.node(), parts_) : object);
       if (!decoded) return {nullptr, decoded.error().message};
       return {std::make_shared<const T>(*std::move(decoded)), ""};
     }
+
+   private:
+    mutable api::SharedParts parts_;
   };
 
   static Ptr TakeOrLog(const ReadObject& read) {
@@ -145,7 +136,7 @@ class Informer final : public InformerBase {
   // The pages of a list are taken in one by one; what none of them has goes at the end.
   void StartList() {
     listed_.clear();
-    had_objects_ = !objects_.empty();
+    had_objects_ = !store_.objects().empty();
   }
   void TakePage(const std::vector<ReadObject>& items) {
     for (const ReadObject& item : items) {
@@ -158,8 +149,9 @@ class Informer final : public InformerBase {
   void EndList() {
     std::vector<api::ObjectKey> gone;
     if (had_objects_) {
-      for (const auto& [key, object] : objects_) {
-        if (!listed_.contains(key)) gone.push_back(key);
+      for (const Ptr& object : store_.objects()) {
+        api::ObjectKey key = object->meta.key();
+        if (!listed_.contains(key)) gone.push_back(std::move(key));
       }
     }
     for (const api::ObjectKey& key : gone) Remove(key);
@@ -177,24 +169,17 @@ class Informer final : public InformerBase {
   }
 
   void PutIfChanged(const Ptr& object) {
-    const auto found = objects_.find(object->meta.key());
-    if (found == objects_.end()) return Put(object);
-    const api::ObjectMeta& old = found->second->meta;
-    if (old.uid != object->meta.uid) {  // deleted and made anew while nobody looked
+    const Ptr known = store_.GetLike(object);
+    if (known == nullptr) return Put(object);
+    if (known->meta.uid != object->meta.uid) {  // deleted and made anew while nobody looked
       Remove(object->meta.key());
       return Put(object);
     }
-    if (IsNewer(object->meta, old)) Put(object);
+    if (IsNewer(object->meta, known->meta)) Put(object);
   }
 
   void Put(const Ptr& object) {
-    const api::ObjectKey key = object->meta.key();
-    Ptr& slot = objects_[key];
-    const Ptr old = std::exchange(slot, object);
-    if (old != nullptr) Unindex(*old);
-    for (auto& [name, index] : indexes_) {
-      for (const std::string& value : index.values_of(*object)) index.keys[value].insert(key);
-    }
+    const Ptr old = store_.Put(object);
     for (const Handler& handler : handlers_) {
       if (old == nullptr) {
         if (handler.on_add) handler.on_add(object);
@@ -205,29 +190,14 @@ class Informer final : public InformerBase {
   }
 
   void Remove(const api::ObjectKey& key) {
-    const auto found = objects_.find(key);
-    if (found == objects_.end()) return;
-    const Ptr old = found->second;
-    objects_.erase(found);
-    Unindex(*old);
+    const Ptr old = store_.Remove(key);
+    if (old == nullptr) return;
     for (const Handler& handler : handlers_) {
       if (handler.on_delete) handler.on_delete(old);
     }
   }
 
-  void Unindex(const T& object) {
-    for (auto& [name, index] : indexes_) {
-      for (const std::string& value : index.values_of(object)) {
-        const auto keys = index.keys.find(value);
-        if (keys == index.keys.end()) continue;
-        keys->second.erase(object.meta.key());
-        if (keys->second.empty()) index.keys.erase(keys);
-      }
-    }
-  }
-
-  std::map<api::ObjectKey, Ptr> objects_;
-  std::map<std::string, Index> indexes_;
+  ObjectStore<T> store_;
   std::vector<Handler> handlers_;
   std::vector<std::function<void()>> on_synced_;
   bool synced_ = false;

@@ -13,9 +13,9 @@ WorkQueue::WorkQueue(Executor& executor, WorkQueueOptions options, std::function
 
 void WorkQueue::Add(const Key& key) {
   due_.erase(key);
-  if (!dirty_.insert(key).second) return;
-  if (processing_.contains(key)) return;
-  order_.push_back(key);
+  const auto [place, is_new] = dirty_.insert(key);
+  if (!is_new || processing_.contains(key)) return;
+  order_.push_back(place);
   on_ready_();
 }
 
@@ -46,17 +46,16 @@ void WorkQueue::AddRateLimited(const Key& key) {
 
 std::optional<WorkQueue::Key> WorkQueue::Take() {
   if (order_.empty()) return std::nullopt;
-  Key key = std::move(order_.front());
+  const auto taken = processing_.insert(dirty_.extract(order_.front()));
   order_.pop_front();
-  dirty_.erase(key);
-  processing_.insert(key);
-  return key;
+  return *taken.position;
 }
 
 void WorkQueue::Done(const Key& key) {
   processing_.erase(key);
-  if (!dirty_.contains(key)) return;
-  order_.push_back(key);
+  const auto again = dirty_.find(key);
+  if (again == dirty_.end()) return;
+  order_.push_back(again);
   on_ready_();
 }
 

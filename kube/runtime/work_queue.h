@@ -52,8 +52,8 @@ class WorkQueue {
   Executor& executor_;
   WorkQueueOptions options_;
   std::function<void()> on_ready_;
-  std::deque<Key> order_;
   std::set<Key> dirty_;  // to be looked at: waiting, or again after Done
+  std::deque<std::set<Key>::const_iterator> order_;  // of the waiting ones
   std::set<Key> processing_;
   std::map<Key, int> failures_;
   struct Delayed {

@@ -44,9 +44,9 @@ void AdmissionCheckReconciler::Watch(kube::Controller& controller) {
   checks_.AddHandler(
       {.on_add = add, .on_update = [add](const auto&, const auto& check) { add(check); }});
   const auto add_users = [this, &controller](const auto& config) {
-    for (const auto& [key, check] : checks_.objects()) {
+    for (const auto& check : checks_.objects()) {
       const Result<std::string> name = ConfigNameOf(*check);
-      if (IsOurs(*check) && name && *name == config->meta.name) controller.Add(key);
+      if (IsOurs(*check) && name && *name == config->meta.name) controller.Add(check->meta.key());
     }
   };
   configs_.AddHandler({.on_add = add_users, .on_delete = add_users});

@@ -81,7 +81,11 @@ RequestReconciler::RequestReconciler(kube::Manager& manager, const Clock& clock,
 
 void RequestReconciler::Watch(kube::Controller& controller) {
   const auto add = [&controller](const auto& workload) { controller.Add(workload->meta.key()); };
-  workloads_.AddHandler({.on_add = add,
+  // Requests that a workload without checks still owns are told of by their own handler.
+  const auto add_checked = [add](const auto& workload) {
+    if (!workload->status.admission_checks.empty()) add(workload);
+  };
+  workloads_.AddHandler({.on_add = add_checked,
                          .on_update = [add](const auto&, const auto& now) { add(now); },
                          .on_delete =
                              [this](const auto& workload) {
@@ -121,9 +125,9 @@ void RequestReconciler::Watch(kube::Controller& controller) {
        .on_update = [check_changed](const auto&, const auto& now) { check_changed(now); },
        .on_delete = check_changed});
   const auto config_changed = [this, add_users](const auto& config) {
-    for (const auto& [key, check] : checks_.objects()) {
+    for (const auto& check : checks_.objects()) {
       const Result<std::string> name = ConfigNameOf(*check);
-      if (name && *name == config->meta.name) add_users(key.name);
+      if (name && *name == config->meta.name) add_users(check->meta.name);
     }
   };
   configs_.AddHandler(
@@ -229,7 +233,7 @@ void RequestReconciler::ObserveTemplates(const api::Workload& workload,
 void RequestReconciler::RefreshFlavors() {
   if (!std::exchange(flavors_stale_, false)) return;
   flavor_table_.clear();
-  for (const auto& [key, flavor] : flavors_.objects()) flavor_table_[key.name] = *flavor;
+  for (const auto& flavor : flavors_.objects()) flavor_table_[flavor->meta.name] = *flavor;
 }
 
 void RequestReconciler::Forget(const api::ProvisioningRequest& request) {

@@ -169,7 +169,7 @@ TEST_F(InformerTest, RandomFaultsNeverLoseAnything) {
     }
     executor_.RunFor(60s);
     std::set<std::string> got;
-    for (const auto& [key, object] : informer.objects()) got.insert(key.name);
+    for (const auto& object : informer.objects()) got.insert(object->meta.name);
     EXPECT_EQ(got, want) << "seed " << seed;
   }
 }

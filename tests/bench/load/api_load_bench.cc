@@ -12,12 +12,13 @@
 #include <thread>
 #include <vector>
 
-#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "api/codec/codec.h"
+#include "api/codec/json_text.h"
+#include "api/codec/shared_parts.h"
 #include "tests/bench/load/list_server.h"
 #include "tests/bench/load/workload_text.h"
 #include "tests/bench/support/process.h"
@@ -47,18 +48,22 @@ struct Figures {
 double BytesPerObject(const LoadSize& size) {
   constexpr std::size_t kSample = 20'000;
   const WorkloadText text(size);
-  const auto sample = [&text](std::size_t count,
-                              std::vector<std::shared_ptr<const api::Workload>>& kept) {
+  api::SharedParts parts;
+  using Kept = std::vector<std::shared_ptr<const api::Workload>>;
+  const auto sample = [&](std::size_t count, Kept& kept) {
     std::string one;
+    api::JsonText json;
     for (std::size_t number = 0; number < count; ++number) {
       one.clear();
       text.AppendWorkload(one, number);
-      Result<api::Workload> decoded = api::Decode<api::Workload>(nlohmann::json::parse(one));
+      const Result<const api::JsonNode*> root = json.Parse(one);
+      if (!root) GiveUp(root.error().message);
+      Result<api::Workload> decoded = api::Decode<api::Workload>({**root, parts});
       if (!decoded) GiveUp(decoded.error().message);
       kept.push_back(std::make_shared<const api::Workload>(*std::move(decoded)));
     }
   };
-  std::vector<std::shared_ptr<const api::Workload>> kept;
+  Kept kept;
   kept.reserve(2 * kSample);
   sample(100, kept);
   const double before = ResidentMegabytes(getpid());

@@ -1,0 +1,36 @@
+// api/codec/shared_parts.h — remembers what the last few hundred different texts of pod sets were
+// decoded to, so that Workloads of equal Jobs have them in memory, and decode them, once.
+//
+// For whoever keeps many objects; what it forgets is decoded again. Threads: any. Errors: none.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/workload.h"
+#include "base/shared_list.h"
+
+namespace berth::api {
+
+class SharedParts {
+ public:
+  SharedParts();
+
+  std::optional<SharedList<PodSet>> Find(std::string_view text);
+  void Keep(std::string_view text, const SharedList<PodSet>& pod_sets);
+
+ private:
+  struct Known {
+    std::string text;
+    SharedList<PodSet> pod_sets;
+  };
+  Known& SlotOf(std::string_view text);
+
+  std::mutex mutex_;
+  std::vector<Known> known_;  // by hash; the last one stays
+};
+
+}  // namespace berth::api

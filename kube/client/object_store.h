@@ -1,0 +1,169 @@
+// kube/client/object_store.h — the objects of one kind by key, and by indexes.
+//
+// Made for a million of them: an entry is a pointer (the key is the object's own), and an index
+// value that one object has costs no set. Objects that come in the order of their keys, as lists
+// do, are appended without a search.
+//
+// Threads: one user. Errors: none.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/object_meta.h"
+
+namespace berth::kube {
+
+template <typename T>
+class ObjectStore {
+ public:
+  using Ptr = std::shared_ptr<const T>;
+  using IndexFunction = std::function<std::vector<std::string>(const T&)>;
+
+  struct ByKey {  // namespace, then name
+    using is_transparent = void;
+    static int Compare(const std::string& space_a, const std::string& name_a,
+                       const std::string& space_b, const std::string& name_b) {
+      const int spaces = space_a.compare(space_b);
+      return spaces != 0 ? spaces : name_a.compare(name_b);
+    }
+    bool operator()(const Ptr& a, const Ptr& b) const {
+      return Compare(a->meta.namespace_name, a->meta.name, b->meta.namespace_name, b->meta.name) <
+             0;
+    }
+    bool operator()(const Ptr& a, const api::ObjectKey& b) const {
+      return Compare(a->meta.namespace_name, a->meta.name, b.namespace_name, b.name) < 0;
+    }
+    bool operator()(const api::ObjectKey& a, const Ptr& b) const {
+      return Compare(a.namespace_name, a.name, b->meta.namespace_name, b->meta.name) < 0;
+    }
+  };
+  using Objects = std::set<Ptr, ByKey>;
+
+  // Before the first object.
+  void AddIndex(const std::string& name, IndexFunction values_of) {
+    indexes_[name].values_of = std::move(values_of);
+  }
+
+  const Objects& objects() const { return objects_; }  // in the order of keys
+
+  // Null where there is none.
+  Ptr Get(const api::ObjectKey& key) const {
+    const auto found = objects_.find(key);
+    return found == objects_.end() ? nullptr : *found;
+  }
+  // The object with the key of `like`.
+  Ptr GetLike(const Ptr& like) const {
+    if (IsBehindAll(like)) return nullptr;
+    const auto found = objects_.find(like);
+    return found == objects_.end() ? nullptr : *found;
+  }
+
+  // In the order of keys.
+  std::vector<Ptr> ByIndex(const std::string& name, const std::string& value) const {
+    const auto index = indexes_.find(name);
+    if (index == indexes_.end()) return {};
+    const auto bucket = index->second.buckets.find(value);
+    if (bucket == index->second.buckets.end()) return {};
+    if (bucket->second.only != nullptr) return {bucket->second.only};
+    return {bucket->second.more->begin(), bucket->second.more->end()};
+  }
+
+  // Adds or replaces; returns what was there before.
+  Ptr Put(const Ptr& object) {
+    Ptr old;
+    if (IsBehindAll(object)) {
+      objects_.insert(objects_.end(), object);
+    } else {
+      const auto [place, is_new] = objects_.insert(object);
+      if (!is_new) old = Exchange(objects_, place, object);
+    }
+    for (auto& [name, index] : indexes_) Reindex(index, old, object);
+    return old;
+  }
+
+  // Returns what was there.
+  Ptr Remove(const api::ObjectKey& key) {
+    const auto found = objects_.find(key);
+    if (found == objects_.end()) return nullptr;
+    const Ptr old = *found;
+    objects_.erase(found);
+    for (auto& [name, index] : indexes_) Reindex(index, old, nullptr);
+    return old;
+  }
+
+ private:
+  struct Bucket {  // the one, or else the set
+    Ptr only;
+    std::unique_ptr<Objects> more;
+  };
+  struct Index {
+    IndexFunction values_of;
+    std::map<std::string, Bucket> buckets;
+  };
+
+  bool IsBehindAll(const Ptr& object) const {
+    return objects_.empty() || ByKey()(*objects_.rbegin(), object);
+  }
+
+  // An equal key stays where it is.
+  static Ptr Exchange(Objects& objects, typename Objects::const_iterator place, const Ptr& object) {
+    const auto next = std::next(place);
+    auto node = objects.extract(place);
+    Ptr old = std::exchange(node.value(), object);
+    objects.insert(next, std::move(node));
+    return old;
+  }
+
+  static void Reindex(Index& index, const Ptr& old, const Ptr& object) {
+    std::vector<std::string> before;
+    std::vector<std::string> after;
+    if (old != nullptr) before = index.values_of(*old);
+    if (object != nullptr) after = index.values_of(*object);
+    for (const std::string& value : before) {
+      if (std::find(after.begin(), after.end(), value) == after.end()) Take(index, value, old);
+    }
+    for (const std::string& value : after) Set(index.buckets[value], object);
+  }
+
+  static void Set(Bucket& bucket, const Ptr& object) {
+    if (bucket.more == nullptr) {
+      const bool same = bucket.only == nullptr ||
+                        (!ByKey()(bucket.only, object) && !ByKey()(object, bucket.only));
+      if (same) {
+        bucket.only = object;
+        return;
+      }
+      bucket.more = std::make_unique<Objects>();
+      bucket.more->insert(std::exchange(bucket.only, nullptr));
+    }
+    Objects& more = *bucket.more;
+    if (ByKey()(*more.rbegin(), object)) {
+      more.insert(more.end(), object);
+      return;
+    }
+    const auto [place, is_new] = more.insert(object);
+    if (!is_new) Exchange(more, place, object);
+  }
+
+  static void Take(Index& index, const std::string& value, const Ptr& object) {
+    const auto bucket = index.buckets.find(value);
+    if (bucket == index.buckets.end()) return;
+    if (bucket->second.more != nullptr) {
+      bucket->second.more->erase(object);
+      if (!bucket->second.more->empty()) return;
+    }
+    index.buckets.erase(bucket);
+  }
+
+  Objects objects_;
+  std::map<std::string, Index> indexes_;
+};
+
+}  // namespace berth::kube
