@@ -148,14 +148,15 @@ int Main(int argc, char** argv) {
                  log);
   Figures loaded;
   Figures decided;
-  for (;;) {
+  while (loaded.cpu == 0 || decided.cpu == 0) {  // either may be first
     const char what = Hear(news[0], controller, end);
     if (what == 0) break;
     (what == 'w' ? loaded : decided) = Look(controller.process(), start);
-    if (what == 'd') break;
   }
+  const bool gone = !controller.IsRunning();
   kill(controller.process(), SIGKILL);
-  controller.Wait();
+  const int status = controller.Wait();
+  if (gone) GiveUp("the controller ended early, exit status " + std::to_string(status));
   const double server_cpu = CpuSeconds(server.process());
   server.Stop();
   if (loaded.cpu == 0) {

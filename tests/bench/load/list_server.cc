@@ -42,7 +42,7 @@ class ListServer {
     const std::string path = request.target.substr(0, request.target.find('?'));
     const std::string plural = path.substr(path.rfind('/') + 1);
     if (request.method != "GET") {
-      if (request.body.find("QuotaReserved") != std::string::npos && !decided_.exchange(true)) {
+      if (request.body.find("clusterQueue") != std::string::npos && !decided_.exchange(true)) {
         Tell('d');
       }
       const std::lock_guard lock(mutex_);
