@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "api/codec/codec.h"
 #include "kube/client/line_splitter.h"
 #include "net/io_pool.h"
 #include "net/server.h"
@@ -149,6 +150,45 @@ TEST_F(HttpTransportTest, ErrorEventAndRefusalEndTheWatch) {
   seen_.Take();
   stream_->Write("not json\n");
   EXPECT_EQ(events_.Take(), "Unavailable");
+}
+
+// Names of objects; a number is no object.
+class NameReader final : public ObjectReader {
+ public:
+  ReadObject Read(const api::JsonSource& object) const override {
+    Result<api::ObjectMeta> meta = api::Decode<api::ObjectMeta>(object);
+    if (!meta) return {nullptr, meta.error().message};
+    return {std::make_shared<const std::string>(meta->name), ""};
+  }
+};
+
+TEST_F(HttpTransportTest, WatchEventsAreReadWhereTheyArrive) {
+  WatchCallbacks callbacks;
+  callbacks.on_event = [this](const WatchEvent& event) {
+    const std::string type = std::to_string(static_cast<int>(event.type));
+    const auto name = std::static_pointer_cast<const std::string>(event.read.object);
+    EXPECT_EQ(event.object, nullptr);
+    events_.Put(type + "@" + event.resource_version + " " +
+                (name != nullptr ? *name : event.read.error));
+  };
+  callbacks.on_end = [this](const Status& status) {
+    events_.Put(status ? "end" : std::string(ErrorCodeName(status.error().code)));
+  };
+  const auto watch = transport_->Watch(
+      {"GET", "/pods?watch=true", "", nullptr, std::make_shared<NameReader>()}, 20s, callbacks);
+  seen_.Take();
+  stream_->Write(R"({"type":"ADDED","object":{"metadata":{"name":"a","resourceVersion":"4"}}})"
+                 "\n"
+                 R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"5"}}})"
+                 "\n"
+                 R"({"type":"DELETED","object":{"metadata":{"name":7,"resourceVersion":"6"}}})"
+                 "\n");
+  EXPECT_EQ(events_.Take(), "0@4 a");
+  EXPECT_EQ(events_.Take(), "3@5 ");
+  EXPECT_EQ(events_.Take(), "2@6 metadata.name: expected a string, got number");
+  stream_->Write(R"({"type":"ERROR","object":{"code":410,"reason":"Expired"}})"
+                 "\n");
+  EXPECT_EQ(events_.Take(), "Expired");
 }
 
 TEST_F(HttpTransportTest, LostServerIsUnavailable) {

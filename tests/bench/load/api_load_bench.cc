@@ -1,5 +1,5 @@
 // berth_bench_load BERTH WORKLOADS QUEUES [--admitted PERCENT] [--shared-templates]
-//                  [--wait SECONDS] [--keep-log]
+//                  [--wait SECONDS]
 // What a start of `berth controller` costs where many Workloads wait: its own processor time and
 // memory until every Workload is in its store and its queue, and until it writes its first
 // admission. The API server is a process of its own that lists generated objects over HTTPS.
