@@ -2,6 +2,7 @@
 
 #include "kube/client/api_client.h"
 
+#include "api/codec/codec.h"
 #include "kube/client/status_error.h"
 #include "tests/kube/kube_test_support.h"
 
@@ -42,6 +43,37 @@ TEST_F(ApiClientTest, ExpiredPageStartsOverUnpagedOnce) {
   ASSERT_TRUE(list);
   EXPECT_EQ(list->items.size(), 5U);
   EXPECT_EQ(api_.requests().back().query, "");
+}
+
+// Names of objects.
+class NameReader final : public ObjectReader {
+ public:
+  ReadObject Read(const api::JsonSource& object) const override {
+    Result<api::ObjectMeta> meta = api::Decode<api::ObjectMeta>(object);
+    if (!meta) return {nullptr, meta.error().message};
+    return {std::make_shared<const std::string>(meta->name), ""};
+  }
+};
+
+TEST_F(ApiClientTest, PagesComeOneByOneAndStartOverWhereOneHasExpired) {
+  for (int i = 0; i < 5; ++i) api_.Put(kFlavors, Named("f" + std::to_string(i)));
+  api_.FailNext("continue=4", 410);
+  std::string log;
+  const auto version = Await<std::string>([&](auto done) {
+    client_.ListPages(flavors_, "", {.page_size = 2}, std::make_shared<NameReader>(),
+                      {.on_start = [&] { log += "start "; },
+                       .on_page =
+                           [&](const std::vector<ReadObject>& items) {
+                             for (const ReadObject& item : items) {
+                               log += *std::static_pointer_cast<const std::string>(item.object);
+                             }
+                             log += ' ';
+                           },
+                       .on_end = done});
+  });
+  ASSERT_TRUE(version) << version.error().message;
+  EXPECT_EQ(*version, "5");
+  EXPECT_EQ(log, "start f0f1 f2f3 start f0f1f2f3f4 ");
 }
 
 TEST_F(ApiClientTest, WritesAndTheirErrors) {
