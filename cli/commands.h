@@ -46,6 +46,7 @@ struct UpFlags {
   std::vector<std::string> images;  // NAME=PATH
   bool reset = false;               // begin with an empty cluster
   std::string config;               // Kueue's Configuration file
+  bool controllers = true;          // false: `berth controller` is run beside it
 };
 int RunUp(const UpFlags& flags);
 

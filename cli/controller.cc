@@ -46,7 +46,8 @@ int RunController(const ControllerFlags& flags) {
   const SystemClock clock;
   auto process = ControllerProcess::Start(clock, *std::move(options));
   if (!process) return Complain(process.error());
-  LogInfo("controller started");
+  LogInfo("controller started", {{"metrics_port", std::to_string((*process)->health_port())},
+                                 {"webhook_port", std::to_string((*process)->webhook_port())}});
   WaitForStopSignal();
   (*process)->Stop();
   return kExitAnswered;

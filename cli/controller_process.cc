@@ -21,14 +21,14 @@ namespace {
 constexpr std::chrono::seconds kCertificateTimeout{30};
 
 // Host name and something random: two replicas on one machine differ.
-std::string MakeIdentity() {
+std::string MakeIdentity(const std::string& prefix) {
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   std::random_device device;
   constexpr std::size_t kRandomBytes = 4;
   std::string random(kRandomBytes, '\0');
   for (char& c : random) c = static_cast<char>(device());
-  return std::string(host.data()) + "_" + HexEncode(random);
+  return prefix + std::string(host.data()) + "_" + HexEncode(random);
 }
 
 class Process final : public ControllerProcess {
@@ -39,6 +39,10 @@ class Process final : public ControllerProcess {
 
   Status Open();
   Status WaitUntilRunning(Duration timeout) override { return program_->WaitUntilRunning(timeout); }
+  std::uint16_t health_port() const override { return program_->health_port(); }
+  std::uint16_t webhook_port() const override {
+    return webhook_server_ == nullptr ? std::uint16_t{0} : webhook_server_->port();
+  }
   void Stop() override { StopAll(); }
 
  private:
@@ -67,10 +71,12 @@ Status Process::Open() {
 Status Process::OpenProgram() {
   kube::ControllerProgramOptions options;
   options.config = options_.api;
-  options.identity = MakeIdentity();
+  const std::string prefix = options_.role.empty() ? "" : options_.role + "_";
+  options.identity = MakeIdentity(prefix);
   if (options_.leader_election) {
     options.leader_election.emplace();
     options.leader_election->lease.namespace_name = options_.configuration.namespace_name;
+    options.leader_election->predecessors = prefix;
   }
   if (options_.health) {
     options.health =

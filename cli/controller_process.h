@@ -9,6 +9,7 @@
 // that cannot be listed are named).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,6 +28,9 @@ struct ControllerProcessOptions {
   std::optional<ListenAddress> health;   // /metrics, /healthz, /readyz; nullopt: not served
   std::optional<ListenAddress> webhook;  // nullopt: no reviews, no conversion
   bool leader_election = true;
+  // Of the identity in the lease. Not empty: whoever holds the lease under it is an earlier run of
+  // this very program, and over.
+  std::string role;
   admission::Configuration configuration;
   // Called with the port of the webhook server before the API is told of it.
   std::function<void(std::uint16_t port)> on_webhook_port;
@@ -42,7 +46,9 @@ class ControllerProcess {
 
   // Until this replica leads and its controllers run. Returns at once where they do already.
   virtual Status WaitUntilRunning(Duration timeout) = 0;
-  virtual void Stop() = 0;  // idempotent
+  virtual std::uint16_t health_port() const = 0;   // 0: not served
+  virtual std::uint16_t webhook_port() const = 0;  // 0: not served
+  virtual void Stop() = 0;                         // idempotent
 };
 
 }  // namespace berth::cli

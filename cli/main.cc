@@ -94,6 +94,8 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
   command->add_option("--image", flags.images, "NAME=PATH: run this program for that image");
   command->add_flag("--reset", flags.reset, "begin with an empty cluster");
   command->add_option("--config", flags.config, "Kueue Configuration file");
+  command->add_flag("--controllers,!--no-controllers", flags.controllers,
+                    "run the controllers too; without them, run berth controller beside it");
   command->footer(
       "Examples:\n"
       "  berth up\n"

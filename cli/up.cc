@@ -1,5 +1,6 @@
 // berth up: API server, cluster, cloud and controllers in one process. They meet through the API
 // alone; this file only starts them in order and stops them in reverse.
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -30,6 +31,7 @@ namespace {
 
 constexpr char kWebhookService[] = "kueue-webhook-service.kueue-system.svc";
 constexpr std::chrono::seconds kControllersTimeout{30};
+constexpr char kRole[] = "berth-up";
 
 Error Refuse(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }
 
@@ -157,18 +159,29 @@ Status Up::StartCluster(const UpFlags& flags) {
   return OkStatus();
 }
 
+// A `berth controller` beside this one follows: they hold the same lease. An earlier run of this
+// program cannot be alive, for the data directory is locked.
 Status Up::StartControllers(const UpFlags& flags) {
+  if (!flags.controllers) return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
   ControllerProcessOptions options;
   BERTH_TRY(options.configuration, ReadConfigurationFile(flags.config));
   BERTH_TRY(options.api, kube::ParseKubeConfig(server_->kubeconfig(), data_directory_, ""));
   options.webhook = ListenAddress{.host = "127.0.0.1", .port = 0};
-  options.leader_election = false;  // the data directory's lock makes this the only one
+  options.role = kRole;
+  options.on_lease_lost = [] {
+    LogError("another replica of the controllers has the lease now: stopping");
+    kill(getpid(), SIGTERM);
+  };
   options.on_webhook_port = [this](std::uint16_t port) {
     server_->SetWebhookService(kWebhookService, "https://127.0.0.1:" + std::to_string(port));
   };
   BERTH_CHECK_OK(ApplyManifests(server_->api(), WebhookManifests()));
   BERTH_TRY(controllers_, ControllerProcess::Start(clock_, std::move(options)));
-  BERTH_CHECK_OK(controllers_->WaitUntilRunning(kControllersTimeout));
+  if (Status running = controllers_->WaitUntilRunning(kControllersTimeout); !running) {
+    Error error = running.error();
+    error.message += " (a `berth controller` beside this one? Stop it, or say --no-controllers)";
+    return error;
+  }
   // Written last: who waits for the file finds everything ready.
   return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
 }

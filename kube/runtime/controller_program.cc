@@ -106,9 +106,13 @@ Status ControllerProgram::WaitUntilRunning(Duration timeout) {
   while (!impl_->running) {
     if (impl_->clock.SteadyNow() >= end) {
       std::vector<std::string> missing;
-      RunOnStrand([&] { missing = impl_->manager->NotSynced(); });
+      std::string holder;
+      RunOnStrand([&] {
+        missing = impl_->manager->NotSynced();
+        if (impl_->elector != nullptr) holder = impl_->elector->holder();
+      });
       return Error{ErrorCode::kDeadlineExceeded, missing.empty()
-                                                     ? "another replica leads"
+                                                     ? "another replica leads: " + holder
                                                      : "could not list " + Join(missing, ", ")};
     }
     std::this_thread::sleep_for(kPollInterval);

@@ -67,7 +67,10 @@ void LeaderElector::OnLease(const Result<JsonPtr>& lease) {
   }
   Observe(**lease);
   const bool ours = holder_ == options_.identity;
-  const bool free = holder_.empty() || clock_.SteadyNow() - observed_at_ >= options_.lease_duration;
+  const bool gone = !options_.predecessors.empty() &&
+                    holder_.compare(0, options_.predecessors.size(), options_.predecessors) == 0;
+  const bool free =
+      holder_.empty() || gone || clock_.SteadyNow() - observed_at_ >= options_.lease_duration;
   if (!ours && !free) return Next();
   attempted_at_ = clock_.SteadyNow();
   // Carries the resourceVersion that was read: of two that try, one gets a conflict.

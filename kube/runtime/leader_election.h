@@ -25,6 +25,8 @@ namespace berth::kube {
 struct LeaderElectionOptions {
   api::ObjectKey lease{"kueue-system", "c1f6bfd2.kueue.x-k8s.io"};
   std::string identity;  // unique per replica
+  // A holder whose identity begins so is known to be gone: its lease is free. Empty: nobody's is.
+  std::string predecessors;
   std::chrono::seconds lease_duration{15};
   std::chrono::seconds renew_deadline{10};
   std::chrono::seconds retry_period{2};

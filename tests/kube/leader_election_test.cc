@@ -42,6 +42,25 @@ TEST_F(LeaderElectionTest, OneLeadsAndTheOtherTakesOver) {
   EXPECT_EQ(api_.Find(kLeasePath)->at("spec").at("leaseTransitions"), 1);
 }
 
+TEST_F(LeaderElectionTest, WhatAPredecessorHeldIsTakenAtOnce) {
+  auto killed = Make("up_1");
+  killed->Start();
+  executor_.RunFor(3s);
+  killed.reset();
+  LeaderElector next(
+      client_, clock_, {.identity = "up_2", .predecessors = "up_"},
+      [this] { log_.push_back("up_2 leads"); }, [] {});
+  next.Start();
+  executor_.RunFor(100ms);
+  EXPECT_TRUE(next.is_leader());
+
+  auto other = std::make_unique<LeaderElector>(
+      client_, clock_, LeaderElectionOptions{.identity = "x", .predecessors = "y"}, [] {}, [] {});
+  other->Start();
+  executor_.RunFor(30s);
+  EXPECT_FALSE(other->is_leader());
+}
+
 TEST_F(LeaderElectionTest, ReleaseHandsOverAtOnce) {
   auto a = Make("a");
   auto bb = Make("bb");

@@ -63,7 +63,11 @@ void ReadAdmission(const Json& workload, WorkloadFacts& facts) {
   std::set<std::string> flavors;
   for (const Json& set : ArrayAt(workload, {"status", "admission", "podSetAssignments"})) {
     const std::int64_t count = IntAt(set, {"count"}, 1);
-    const std::int64_t left = count - Reclaimable(workload, StringAt(set, {"name"}));
+    // Of fewer pods than were asked for as many stay until fewer than that are left to run.
+    std::int64_t left = count;
+    for (const PodSetFacts& asked : facts.pod_sets) {
+      if (asked.name == StringAt(set, {"name"})) left = std::min(left, asked.count);
+    }
     const Json* usage = Find(set, {"resourceUsage"});
     const auto flavor_of = StringsAt(set, {"flavors"});
     for (const auto& [resource, flavor] : flavor_of) flavors.insert(flavor);

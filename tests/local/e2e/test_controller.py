@@ -1,0 +1,195 @@
+"""Goal: `berth controller` runs beside an API as it would on a cluster: from a kubeconfig and Kueue's
+Configuration file, one replica at a time by the lease, with metrics and webhooks of its own; and
+beside `berth up`, which decides already, it only follows.
+
+Method: real processes on free ports; a replica is killed with SIGKILL."""
+
+import base64
+import json
+import os
+import re
+import ssl
+import subprocess
+import time
+import unittest
+import urllib.request
+
+from harness import BERTH, PATIENCE_SECONDS, ClusterTest, wait_until
+
+HEAD = """
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+"""
+CONFIG = HEAD + """
+leaderElection: {leaderElect: true}
+featureGates: {CustomMetricLabels: true}
+"""
+QUEUES = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: default}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: team}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors:
+    - name: default
+      resources: [{name: cpu, nominalQuota: "4"}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: q, namespace: default}
+spec: {clusterQueue: team}
+"""
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: {name}, labels: {{kueue.x-k8s.io/queue-name: q}}}}
+spec:
+  suspend: true
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {{name: main, image: none, resources: {{requests: {{cpu: "1"}}}}}}
+"""
+LEASE = ("lease", "c1f6bfd2.kueue.x-k8s.io", "-n", "kueue-system")
+
+
+class Replica:
+    """One `berth controller`."""
+
+    def __init__(self, cluster, name, *flags):
+        self.log_path = os.path.join(cluster.folder, name + ".log")
+        with open(self.log_path, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [BERTH, "controller", "--kubeconfig", cluster.kubeconfig, "--metrics-listen",
+                 "127.0.0.1:0", "--webhook-listen", "127.0.0.1:0", *flags],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=cluster.environment())
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as log:
+            return log.read()
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(timeout=PATIENCE_SECONDS)
+
+    def port(self, what):
+        def find():
+            found = re.search(what + r'_port="?(\d+)', self.log())
+            if found is None and self.process.poll() is not None:
+                raise AssertionError("the controller ended early:\n" + self.log())
+            return found and int(found.group(1))
+        return wait_until(find, "the controller says its ports")
+
+    def read(self, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port('metrics')}{path}",
+                                    timeout=10) as answer:
+            return answer.read().decode()
+
+
+class ControllerTest(ClusterTest):
+    def start_replica(self, cluster, name, *flags):
+        replica = Replica(cluster, name, *flags)
+        self.addCleanup(replica.kill)
+        return replica
+
+    def write(self, cluster, name, text):
+        path = os.path.join(cluster.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def holder(self, cluster):
+        return ((cluster.get(*LEASE) or {}).get("spec") or {}).get("holderIdentity", "")
+
+    def wait_admitted(self, cluster, job):
+        def admitted():
+            found = cluster.get("job", job)
+            return found and found["spec"]["suspend"] is False
+        wait_until(admitted, f"job {job} is let run")
+
+    def test_a_replica_admits_and_another_takes_over(self):
+        cluster = self.start_cluster(flags=["--no-controllers"])
+        config = self.write(cluster, "config.yaml", CONFIG)
+        first = self.start_replica(cluster, "first", "--config", config)
+        first.port("metrics")
+        self.assertIn("CustomMetricLabels", first.log())
+        wait_until(lambda: self.holder(cluster), "a replica leads")
+        cluster.apply(QUEUES)
+        cluster.apply(JOB.format(name="one"))
+        self.wait_admitted(cluster, "one")
+        self.assertIn("kueue_admitted_workloads_total", first.read("/metrics"))
+        self.assertEqual(first.read("/healthz").strip(), "ok")
+        self.check_webhook(cluster, first)
+
+        second = self.start_replica(cluster, "second")
+        second.port("metrics")
+        leader = self.holder(cluster)
+        first.kill()
+        cluster.apply(JOB.format(name="two"))
+        # An own lease lasts 15 s; who waits for it asks every two to four.
+        self.wait_admitted(cluster, "two")
+        self.assertNotEqual(self.holder(cluster), leader)
+
+    def check_webhook(self, cluster, replica):
+        """It answers a review over TLS, with the certificate that the API keeps."""
+        secret = cluster.get("secret", "kueue-webhook-server-cert", "-n", "kueue-system")
+        context = ssl.create_default_context(
+            cadata=base64.b64decode(secret["data"]["ca.crt"]).decode())
+        context.check_hostname = False  # it is for the Service's name; here there is none
+        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+                  "request": {"uid": "u-1", "operation": "CREATE",
+                              "kind": {"group": "kueue.x-k8s.io", "version": "v1beta2",
+                                       "kind": "ClusterQueue"},
+                              "resource": {"group": "kueue.x-k8s.io", "version": "v1beta2",
+                                           "resource": "clusterqueues"},
+                              "object": {"apiVersion": "kueue.x-k8s.io/v1beta2",
+                                         "kind": "ClusterQueue", "metadata": {"name": "c"},
+                                         "spec": {"cohortName": "not a name!"}}}}
+        request = urllib.request.Request(
+            f"https://127.0.0.1:{replica.port('webhook')}"
+            "/validate-kueue-x-k8s-io-v1beta2-clusterqueue",
+            data=json.dumps(review).encode(), headers={"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=10, context=context) as answer:
+            response = json.load(answer)["response"]
+        self.assertEqual(response["uid"], "u-1")
+        self.assertFalse(response["allowed"])
+
+    def test_a_configuration_that_cannot_be_is_refused(self):
+        cluster = self.start_cluster(flags=["--no-controllers"])
+        for field, text in (("waitForPodsReady.timeout", "waitForPodsReady: {timeout: never}"),
+                            ("featureGates.NoSuchGate", "featureGates: {NoSuchGate: true}")):
+            config = self.write(cluster, "bad.yaml", HEAD + text + "\n")
+            replica = self.start_replica(cluster, "bad", "--config", config)
+            self.assertEqual(replica.process.wait(timeout=PATIENCE_SECONDS), 1)
+            self.assertIn(field, replica.log())
+
+    def test_beside_berth_up_it_follows(self):
+        cluster = self.start_cluster()
+        leader = self.holder(cluster)
+        self.assertTrue(leader.startswith("berth-up_"), leader)
+        beside = self.start_replica(cluster, "beside")
+        beside.port("metrics")
+        cluster.apply(QUEUES)
+        cluster.apply(JOB.format(name="one"))
+        self.wait_admitted(cluster, "one")
+        self.assertEqual(self.holder(cluster), leader)
+        self.assertNotIn("kueue_admitted_workloads_total{", beside.read("/metrics"))
+        beside.kill()
+        # What a killed run left in the lease does not hold up the next.
+        cluster.kill()
+        begun = time.monotonic()
+        cluster.start()
+        self.assertLess(time.monotonic() - begun, 10)
+        self.assertNotEqual(self.holder(cluster), leader)
+
+
+if __name__ == "__main__":
+    unittest.main()
