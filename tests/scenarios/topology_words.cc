@@ -29,9 +29,9 @@ Result<std::map<std::string, std::int32_t>> PodsByDomain(const Json& assigned) {
   std::map<std::string, std::int32_t> pods;
   if (!assigned.contains("topologyAssignment")) return pods;
   BERTH_TRY(const api::Workload workload,
-            api::Decode<api::Workload>(
-                Json{{"metadata", {{"name", "w"}}},
-                     {"status", {{"admission", {{"podSetAssignments", Json::array({assigned})}}}}}}));
+            api::Decode<api::Workload>(Json{
+                {"metadata", {{"name", "w"}}},
+                {"status", {{"admission", {{"podSetAssignments", Json::array({assigned})}}}}}}));
   for (const auto& domain :
        workload.status.admission->pod_set_assignments[0].topology_assignment->domains) {
     std::string name;
