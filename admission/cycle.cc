@@ -9,6 +9,19 @@
 
 namespace berth::admission {
 
+namespace {
+
+// Of each pod set as planned; fewer where some pods need no quota any more.
+std::vector<std::int32_t> CountsOf(const PreemptionPlan& plan, const queue::WorkloadInfo& info) {
+  std::vector<std::int32_t> counts;
+  for (std::size_t i = 0; i < info.pod_sets.size(); ++i) {
+    counts.push_back(std::min(plan.assignment.pod_sets[i].count, info.pod_sets[i].count));
+  }
+  return counts;
+}
+
+}  // namespace
+
 Remark Cycle::WhyNotNominated(const HeadInput& head) const {
   if (head.workload->failed_check) return Remark::kFailedChecks;
   if (!context_.state->Usable(head.head.cluster_queue)) return Remark::kQueueInactive;
@@ -52,9 +65,14 @@ PreemptionRequest Cycle::RequestFor(const Entry& entry, const Assignment& assign
 void Cycle::AssignFlavors(Entry& entry, const ScanState* scan, const Assignment* nominated) {
   if (entry.input.reserved != nullptr) {
     AssignAgain(entry);
-    NotePlaced(entry);
-    return;
+  } else {
+    Choose(entry, scan, nominated);
+    if (!entry.targets.empty() && context_.history != nullptr) HoldBack(entry, scan, nominated);
   }
+  NotePlaced(entry);
+}
+
+void Cycle::Choose(Entry& entry, const ScanState* scan, const Assignment* nominated) {
   SearchOracle oracle(*context_.search, *context_.state, *entry.input.workload,
                       entry.input.head.cluster_queue);
   const FlavorAssigner::Context assigner_context{context_.state,
@@ -67,15 +85,20 @@ void Cycle::AssignFlavors(Entry& entry, const ScanState* scan, const Assignment*
                           scan, nominated, oracle);
   entry.targets.clear();
   entry.decision.spared.clear();
-  Assignment full = assigner.Assign({});
-  if (full.mode == AssignmentMode::kPreempt) {
+  std::vector<std::int32_t> counts;
+  const PreemptionPlan* plan = entry.input.plan;
+  const bool as_planned = plan != nullptr && nominated == &plan->assignment;
+  if (as_planned) counts = CountsOf(*plan, *entry.input.workload);
+  Assignment full = assigner.Assign(counts);
+  if (as_planned && full.mode == AssignmentMode::kPreempt) {
+    entry.targets = context_.search->Keep(RequestFor(entry, full), plan->victims);
+  } else if (full.mode == AssignmentMode::kPreempt) {
     entry.targets = oracle.Targets(RequestFor(entry, full), &entry.decision.spared);
   }
-  const bool usable = full.mode == AssignmentMode::kFit || !entry.targets.empty();
+  const bool usable = full.mode == AssignmentMode::kFit || !entry.targets.empty() || as_planned;
   if (usable || !TryPartially(entry, assigner, oracle)) {
     entry.decision.assignment = std::move(full);
   }
-  NotePlaced(entry);
 }
 
 bool Cycle::TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& oracle) {
@@ -102,10 +125,7 @@ bool Cycle::Before(const Entry& a, const Entry& b) const {
   if ((a.input.reserved == nullptr) != (b.input.reserved == nullptr)) {
     return a.input.reserved != nullptr;
   }
-  if (context_.gates->prioritize_preemptor_workloads &&
-      a.input.waits_for_preemption != b.input.waits_for_preemption) {
-    return a.input.waits_for_preemption;
-  }
+  if (GoesFirst(a) != GoesFirst(b)) return GoesFirst(a);
   const std::int32_t a_height = a.decision.assignment.borrow_height;
   const std::int32_t b_height = b.decision.assignment.borrow_height;
   if (a_height != b_height) return a_height < b_height;
@@ -139,6 +159,7 @@ void Cycle::Run(std::int64_t number, const std::vector<HeadInput>& heads,
     entry.decision.remark = WhyNotNominated(head);
     if (entry.decision.remark == Remark::kNone) {
       AssignFlavors(entry, head.scan, nullptr);
+      if (head.plan != nullptr) KeepToPlan(entry);
       continue;
     }
     if (entry.decision.remark == Remark::kNamespaceMismatch) {
@@ -189,7 +210,7 @@ void Cycle::RunFair() {
     const Entry& entry = entries_[i];
     if (entry.input.reserved != nullptr) continue;
     tournament.Add({i, entry.input.head.cluster_queue, entry.input.workload,
-                    &entry.decision.assignment.usage, entry.input.waits_for_preemption});
+                    &entry.decision.assignment.usage, GoesFirst(entry)});
   }
   while (const std::optional<std::size_t> winner = tournament.Next()) {
     Process(entries_[*winner]);
@@ -257,12 +278,15 @@ void Cycle::Process(Entry& entry) {
   if (decision.second_pass && ProcessAgain(entry)) return;
   if (decision.assignment.mode == AssignmentMode::kNoFit) {
     decision.outcome = Outcome::kNoFit;
-    decision.requeue_reason = queue::RequeueReason::kNoFit;
+    decision.requeue_reason =
+        entry.was_held_back ? queue::RequeueReason::kGeneric : queue::RequeueReason::kNoFit;
     return;
   }
   if (decision.assignment.mode == AssignmentMode::kPreempt && entry.targets.empty()) {
     decision.outcome = Outcome::kNoCandidates;
-    decision.requeue_reason = queue::RequeueReason::kPreemptionNoCandidates;
+    // What was taken from it says nothing of others of its shape.
+    decision.requeue_reason = entry.was_held_back ? queue::RequeueReason::kGeneric
+                                                  : queue::RequeueReason::kPreemptionNoCandidates;
     ReserveForPreemptor(entry);
     return;
   }
@@ -279,7 +303,7 @@ void Cycle::Process(Entry& entry) {
     return;
   }
   if (RoomFor(entry) != Room::kEnough) {
-    Skip(entry, Remark::kNoLongerFits);
+    SkipWithoutRoom(entry);
     return;
   }
   if (decision.assignment.mode == AssignmentMode::kPreempt) {

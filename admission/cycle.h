@@ -20,6 +20,7 @@
 #include "admission/decision.h"
 #include "admission/feature_gates.h"
 #include "admission/preemption.h"
+#include "admission/preemption_history.h"
 #include "queue/queue_set.h"
 
 namespace berth::admission {
@@ -28,8 +29,10 @@ namespace berth::admission {
 struct HeadInput {
   queue::Head head;
   const queue::WorkloadInfo* workload = nullptr;
-  const ScanState* scan = nullptr;        // null: no scan under way
-  bool waits_for_preemption = false;      // its own preemptions are under way
+  const ScanState* scan = nullptr;  // null: no scan under way
+  // Its own preemptions are under way, and the gate PrioritizePreemptorWorkloads is on.
+  bool waits_for_preemption = false;
+  const PreemptionPlan* plan = nullptr;   // what it has preempted for, and keeps; null: nothing
   const Reservation* reserved = nullptr;  // it has quota and lacks nodes: second pass
 };
 
@@ -45,6 +48,7 @@ class Cycle {
     std::int64_t number = 0;     // filled in by Run
     bool one_at_a_time = false;  // SchedulerConfig::block_admission
     bool ignore_undeclared_resources = false;
+    const PreemptionHistory* history = nullptr;  // null: whoever may preempt does
   };
   explicit Cycle(const Context& context) : context_(context) {}
 
@@ -59,11 +63,22 @@ class Cycle {
     Decision decision;
     PreemptionTargets targets;
     std::vector<PlacedPods> placed;  // what it takes of nodes beyond what it has
+    bool was_held_back = false;      // from preempting in return
   };
   enum class Room : std::uint8_t { kEnough, kNoQuota, kNoNodes };
 
   Remark WhyNotNominated(const HeadInput& head) const;
   void AssignFlavors(Entry& entry, const ScanState* scan, const Assignment* nominated);
+  void Choose(Entry& entry, const ScanState* scan, const Assignment* nominated);
+  // What preemptors keep (cycle_plans.cc).
+  void KeepToPlan(Entry& entry);
+  bool IsAsPlanned(const Entry& entry) const;
+  bool PreemptsInReturn(const Entry& entry, const std::vector<WorkloadId>& above) const;
+  void SkipWithoutRoom(Entry& entry);
+  void HoldBack(Entry& entry, const ScanState* scan, const Assignment* nominated);
+  static bool GoesFirst(const Entry& entry) {
+    return entry.input.waits_for_preemption || entry.input.plan != nullptr;
+  }
   bool TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& oracle);
   PreemptionRequest RequestFor(const Entry& entry, const Assignment& assignment) const;
   bool Before(const Entry& a, const Entry& b) const;
@@ -110,6 +125,7 @@ class Cycle {
     NodeId leaf = kNoQuotaNode;
     Usage usage;
     const std::vector<PlacedPods>* placed = nullptr;
+    const Entry* preemptor = nullptr;  // that keeps it; null: nobody
   };
   std::vector<Claimed> claims_;
 };

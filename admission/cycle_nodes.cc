@@ -185,7 +185,8 @@ void Cycle::Claim(const Entry& entry) {
   CountIn(entry);
   const NodeId leaf = context_.state->queue(entry.decision.cluster_queue).node;
   const bool holds_quota = entry.input.reserved != nullptr;
-  claims_.push_back({leaf, holds_quota ? Usage{} : entry.decision.assignment.usage, &entry.placed});
+  claims_.push_back({leaf, holds_quota ? Usage{} : entry.decision.assignment.usage, &entry.placed,
+                     entry.input.plan != nullptr ? &entry : nullptr});
 }
 
 }  // namespace berth::admission

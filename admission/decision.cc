@@ -56,6 +56,32 @@ std::optional<PreemptionReason> FirstReason(const api::Workload& victim) {
   return std::nullopt;
 }
 
+PreemptionPlan PlanOf(const Decision& decision) {
+  PreemptionPlan plan;
+  plan.assignment.mode = decision.assignment.mode;
+  plan.assignment.borrow_height = decision.assignment.borrow_height;
+  for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
+    PodSetDecision& kept = plan.assignment.pod_sets.emplace_back();
+    kept.name = pod_set.name;
+    kept.count = pod_set.count;
+    kept.flavors = pod_set.flavors;
+  }
+  for (const Victim& victim : decision.victims) plan.victims.push_back(victim.workload);
+  return plan;
+}
+
+bool SameChoice(const Assignment& a, const Assignment& b) {
+  const auto same_flavor = [](const FlavorChoice& left, const FlavorChoice& right) {
+    return left.resource == right.resource && left.flavor == right.flavor;
+  };
+  return std::equal(a.pod_sets.begin(), a.pod_sets.end(), b.pod_sets.begin(), b.pod_sets.end(),
+                    [&](const PodSetDecision& left, const PodSetDecision& right) {
+                      return left.count == right.count &&
+                             std::equal(left.flavors.begin(), left.flavors.end(),
+                                        right.flavors.begin(), right.flavors.end(), same_flavor);
+                    });
+}
+
 const char* ToString(Outcome outcome) {
   switch (outcome) {
     case Outcome::kAdmitted: return "Admitted";

@@ -164,6 +164,7 @@ struct SparedCandidate {
     kFairShare,           // the fair-sharing rules protect it
     kNotNeeded,           // put back: it fits without
     kPolicy,              // the queue's preemption policy does not reach it
+    kPreemptedIt,         // it has what was taken from the preemptor, or from others after that
   };
   WorkloadId workload = queue::kNoNode;
   Cause cause = Cause::kNotNeeded;
@@ -198,6 +199,7 @@ enum class Remark : std::uint8_t {
   kNamespaceMismatch,
   kRequestsAboveLimits,
   kWaitingForPodsReady,  // another has quota whose pods are not ready yet
+  kHeldForPreemptor,     // `held_for` has preempted for it
 };
 
 // How the search for victims went where an earlier head of the cycle had taken the first ones.
@@ -219,13 +221,24 @@ struct Decision {
       victims;              // with kPreempting the ones to evict, else computed, not acted on
   SparedCandidates spared;  // the first of them, at most kMaxSpared
   TargetSearch target_search = TargetSearch::kOnce;
-  std::vector<std::string> checks;  // that an admitted workload has to pass
+  std::shared_ptr<const api::Workload> held_for;  // whose victims are to make room; null: nobody
+  std::vector<std::string> checks;                // that an admitted workload has to pass
   // It has quota already and was looked at for its nodes alone
   // (admission/topology/node_inventory.h).
   bool second_pass = false;
   queue::RequeueReason requeue_reason = queue::RequeueReason::kGeneric;
   queue::Destination to = queue::Destination::kNone;
 };
+
+// What a workload has preempted for: its own until it is admitted, see
+// OwnRules::preemptor_keeps_what_it_freed.
+struct PreemptionPlan {
+  Assignment assignment;  // pod sets with counts and flavors, height, mode; nothing else
+  SmallVector<WorkloadId, 2> victims;
+};
+PreemptionPlan PlanOf(const Decision& decision);
+// Whether two assignments have the same flavors and counts.
+bool SameChoice(const Assignment& a, const Assignment& b);
 
 struct CycleResult {
   std::int64_t cycle = 0;

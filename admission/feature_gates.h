@@ -63,6 +63,15 @@ struct OwnRules {
   // parked, wherever its last scan over flavors stopped. (Kueue makes it the head again while
   // flavors are left from that scan, which never goes on: nobody behind it gets a turn.)
   bool park_heads_not_tried = true;
+  // Who preempts has what that frees: it goes before all others, with the flavors and counts it has
+  // preempted for, until it is admitted or they cannot be had any more. (In Kueue it competes anew
+  // with all others, its victims among them, and chooses flavors and counts anew; so two workloads
+  // may preempt each other for ever.)
+  bool preemptor_keeps_what_it_freed = true;
+  // Who was preempted does not preempt in return who took its place, directly or by way of others,
+  // unless for what is its queue's own quota from another queue. (In Kueue several rules, each of
+  // them right, may go round in a circle: A goes for B, B for C, and C for A.)
+  bool no_preemption_in_return = true;
 };
 
 }  // namespace berth::admission

@@ -173,6 +173,9 @@ std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabula
     case Remark::kFitsAfterPreemptions:
       return "Workload has overlapping preemption targets with another workload, but will fit "
              "after these preemptions complete";
+    case Remark::kHeldForPreemptor:
+      return "Workload no longer fits after processing another workload: the quota is held for " +
+             decision.held_for->meta.key().ToString() + ", which has preempted for it";
     case Remark::kFailedChecks: return "The workload has failed admission checks";
     case Remark::kQueueInactive: return "ClusterQueue " + queue_name + " is inactive";
     case Remark::kNamespaceMismatch:

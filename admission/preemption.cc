@@ -13,11 +13,11 @@ void PreemptionSearch::Exclude(const Reservation& reservation) {
   ++exclusions_;
 }
 
-void PreemptionSearch::ExcludeNone() {
-  for (const Reservation* reservation : excluded_) {
-    is_excluded_[static_cast<std::size_t>(reservation->workload)] = 0;
+void PreemptionSearch::ExcludeFirst(std::size_t count) {
+  while (excluded_.size() > count) {
+    is_excluded_[static_cast<std::size_t>(excluded_.back()->workload)] = 0;
+    excluded_.pop_back();
   }
-  excluded_.clear();
   ++exclusions_;
 }
 
@@ -122,6 +122,26 @@ PreemptionTargets PreemptionSearch::Find(const PreemptionRequest& request,
   PreemptionTargets found = fair_sharing_ ? FindFair() : FindClassical();
   state_.RollBack(what_if);
   return found;
+}
+
+PreemptionTargets PreemptionSearch::Keep(const PreemptionRequest& request,
+                                         const SmallVector<WorkloadId, 2>& victims) {
+  request_ = &request;
+  queue_ = &state_.queue(request.queue);
+  spared_ = nullptr;
+  targets_.clear();
+  const ClusterState::WhatIf what_if = state_.Begin();
+  for (const WorkloadId victim : victims) {
+    const Reservation* held = state_.reservation(victim);
+    if (held == nullptr || !held->evicted || IsExcluded(*held)) continue;
+    Take(*held);
+    targets_.push_back({held, PreemptionReason::kInClusterQueue});
+  }
+  const bool fits = !targets_.empty() && WorkloadFits(Borrowing::kAllowed);
+  if (fits) PutBackUnneeded(targets_, Borrowing::kAllowed);
+  state_.RollBack(what_if);
+  if (!fits) return {};
+  return targets_;
 }
 
 PreemptionSearch::Variant PreemptionSearch::Classify(const Candidate& candidate,

@@ -61,9 +61,17 @@ class PreemptionSearch {
   // to `spared` if that is not null.
   PreemptionTargets Find(const PreemptionRequest& request, SparedCandidates* spared);
 
+  // Those of `victims`, on their way out already, that still have to go until the request fits;
+  // empty: it does not even when all have gone.
+  PreemptionTargets Keep(const PreemptionRequest& request,
+                         const SmallVector<WorkloadId, 2>& victims);
+
   // Reservations that do not count as candidates, because the caller has taken them out already.
   void Exclude(const Reservation& reservation);
-  void ExcludeNone();
+  void ExcludeNone() { ExcludeFirst(0); }
+  // Takes exclusions back until `count` are left.
+  void ExcludeFirst(std::size_t count);
+  std::size_t excluded_count() const { return excluded_.size(); }
   bool IsExcluded(const Reservation& reservation) const {
     const auto slot = static_cast<std::size_t>(reservation.workload);
     return slot < is_excluded_.size() && is_excluded_[slot] != 0;

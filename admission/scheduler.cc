@@ -40,7 +40,8 @@ Scheduler::Scheduler(const SchedulerConfig& config)
       state_(queues_),
       search_(state_, config_.gates, config_.fair_sharing),
       cycle_runner_({&state_, &queues_, &config_.gates, &config_.own_rules, &config_.fair_sharing,
-                     &search_, 0, config_.block_admission, config_.ignore_undeclared_resources}) {
+                     &search_, 0, config_.block_admission, config_.ignore_undeclared_resources,
+                     config_.own_rules.no_preemption_in_return ? &history_ : nullptr}) {
   info_options_.ordering.pods_ready_requeuing = config.pods_ready_requeuing;
   info_options_.ordering.priority_sorting_within_cohort =
       config.gates.priority_sorting_within_cohort;
@@ -94,17 +95,23 @@ void Scheduler::ForgetTopology(const std::string& name) { Request(state_.RemoveT
 void Scheduler::ApplyCohort(const api::Cohort& object) {
   const std::optional<WakeTarget> before = TreeOfCohort(object.meta.name);
   Request(state_.SetCohort(object));
+  const auto [known, is_new] = cohort_specs_.try_emplace(object.meta.name, object.spec);
+  if (is_new || !(known->second == object.spec)) history_.Clear();
+  known->second = object.spec;
   RequestLeft(before, TreeOfCohort(object.meta.name));
 }
 void Scheduler::ForgetCohort(const std::string& name) {
   const std::optional<WakeTarget> before = TreeOfCohort(name);
   state_.RemoveCohort(name);
+  if (cohort_specs_.erase(name) != 0) history_.Clear();
   RequestLeft(before, TreeOfCohort(name));
 }
 void Scheduler::ApplyClusterQueue(const api::ClusterQueue& object) {
   const std::optional<ClusterQueueId> known = state_.FindQueue(object.meta.name);
   const std::optional<WakeTarget> before = known ? state_.TreeOf(*known) : std::nullopt;
-  Request(state_.SetClusterQueue(object));
+  const Wakes wakes = state_.SetClusterQueue(object);
+  if (!wakes.empty()) history_.Clear();  // its spec, and with it perhaps who may preempt whom
+  Request(wakes);
   if (known) RequestLeft(before, state_.TreeOf(*known));
 }
 
@@ -223,6 +230,8 @@ void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
   ReleaseQuota(id);
   record(id).info = std::move(info);
   record(id).scan.reset();
+  record(id).plan.reset();
+  history_.Forget(id);
   record(id).phase = Phase::kOutside;
 }
 
@@ -233,6 +242,12 @@ void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime no
   const bool was_pending = known.phase == Phase::kPending;
   queues_.Upsert(id, was_pending ? &known.info : nullptr, info, now);
   if (!was_pending || !config_.gates.flavor_fungibility_preserve_scan_progress) known.scan.reset();
+  const bool was_changed = known.info.object != nullptr &&
+                           known.info.object->meta.generation != info.object->meta.generation;
+  if (!was_pending || was_changed) {
+    known.plan.reset();
+  }
+  if (was_changed) history_.Forget(id);
   known.info = std::move(info);
   known.phase = Phase::kPending;
 }
@@ -313,8 +328,13 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
     RequestAround(*info.object);
     if (config_.own_rules.wake_without_local_queue) RequestFor(queue);
   }
+  const api::Workload* known = record(id).info.object.get();
+  if (known != nullptr && known->meta.generation != info.object->meta.generation) {
+    history_.Forget(id);
+  }
   record(id).info = std::move(info);
   record(id).scan.reset();
+  record(id).plan.reset();
   record(id).phase = Phase::kReserved;
 }
 
@@ -337,6 +357,27 @@ void Scheduler::KeepScan(Record& kept, const Decision& decision) {
   }
 }
 
+// It keeps what it frees until it is admitted or cannot have it: Preempt, wait, Fit.
+void Scheduler::KeepPlan(Record& kept, const Decision& decision) {
+  switch (decision.outcome) {
+    case Outcome::kPreempting:
+      if (!config_.own_rules.preemptor_keeps_what_it_freed) return;
+      if (kept.plan == nullptr) kept.plan = std::make_unique<PreemptionPlan>();
+      *kept.plan = PlanOf(decision);
+      return;
+    case Outcome::kDeferred:
+    case Outcome::kSkipped: return;
+    default: kept.plan.reset();
+  }
+}
+
+void Scheduler::NotePreemptions(const Decision& decision) {
+  if (!config_.own_rules.no_preemption_in_return) return;
+  for (const Victim& victim : decision.victims) {
+    if (!victim.ongoing) history_.Note(decision.workload, victim.workload);
+  }
+}
+
 const CycleResult& Scheduler::RunCycle(WallTime now) {
   CycleResult& result = result_;
   result.cycle = ++cycle_;
@@ -347,7 +388,8 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
   for (const queue::Head& head : heads_) {
     const Record& taken = record(head.workload);
     inputs_.push_back({head, &taken.info, CurrentScan(taken, head.cluster_queue),
-                       config_.gates.prioritize_preemptor_workloads && queues_.IsPreemptor(head)});
+                       config_.gates.prioritize_preemptor_workloads && queues_.IsPreemptor(head),
+                       taken.plan.get()});
   }
   AddSecondPasses(inputs_, now);
   cycle_runner_.Run(cycle_, inputs_, result.decisions);
@@ -365,6 +407,8 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
     }
     Record& decided = record(decision.workload);
     KeepScan(decided, decision);
+    KeepPlan(decided, decision);
+    if (decision.outcome == Outcome::kPreempting) NotePreemptions(decision);
     const bool tried =
         decision.outcome != Outcome::kNotNominated || !config_.own_rules.park_heads_not_tried;
     const auto scan = tried && decided.scan != nullptr ? queue::QueueSet::Scan::kPendingFlavors
@@ -372,6 +416,7 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
     queue::QueueSet::RequeueResult put = queues_.Requeue(
         {decision.workload, decision.cluster_queue}, decision.requeue_reason, scan, now, listing);
     decision.to = put.to;
+    if (decided.plan != nullptr) queues_.PutFirst({decision.workload, decision.cluster_queue});
     result.bulk_parked.insert(result.bulk_parked.end(), put.bulk_parked.begin(),
                               put.bulk_parked.end());
   }
@@ -395,6 +440,7 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   state_.Reserve(std::move(made));
   Penalise(admitted, decision);
   admitted.scan.reset();
+  admitted.plan.reset();
   admitted.phase = Phase::kAssumed;
 }
 

@@ -134,8 +134,9 @@ class Scheduler {
   struct Record {
     queue::WorkloadInfo info;
     std::unique_ptr<ScanState> scan;
-    std::unique_ptr<Spending> penalty;  // put on its LocalQueue, not settled yet
-    std::int64_t forgotten_at = 0;      // the number's last workload, in the count of all
+    std::unique_ptr<PreemptionPlan> plan;  // what it has preempted for and still waits for
+    std::unique_ptr<Spending> penalty;     // put on its LocalQueue, not settled yet
+    std::int64_t forgotten_at = 0;         // the number's last workload, in the count of all
     Phase phase = Phase::kFree;
   };
   struct KeyHash {
@@ -175,12 +176,16 @@ class Scheduler {
   void ForgetScans(const api::ObjectKey& local_queue);
   const ScanState* CurrentScan(const Record& asked, ClusterQueueId queue) const;
   void KeepScan(Record& kept, const Decision& decision);
+  void KeepPlan(Record& kept, const Decision& decision);
+  void NotePreemptions(const Decision& decision);
 
   SchedulerConfig config_;
   queue::InfoOptions info_options_;
   queue::QueueSet queues_;
   ClusterState state_;
   PreemptionSearch search_;
+  PreemptionHistory history_;
+  std::map<std::string, api::CohortSpec> cohort_specs_;
   std::optional<UsageLedger> ledger_;
   std::vector<std::unique_ptr<Record>> records_;
   std::vector<WorkloadId> free_records_;

@@ -48,10 +48,7 @@ int Tournament::CompareAt(const Slot& a, const Slot& b, NodeId cohort) const {
                          [cohort](const Standing& s) { return s.cohort == cohort; });
   };
   const auto first_if = [](bool a_is_first) { return a_is_first ? -1 : 1; };
-  if (gates_.prioritize_preemptor_workloads &&
-      a.entrant.waits_for_preemption != b.entrant.waits_for_preemption) {
-    return first_if(a.entrant.waits_for_preemption);
-  }
+  if (a.entrant.goes_first != b.entrant.goes_first) return first_if(a.entrant.goes_first);
   const Standing& left = at(a);
   const Standing& right = at(b);
   if (gates_.fair_sharing_prioritize_non_borrowing && left.borrows != right.borrows) {

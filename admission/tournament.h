@@ -2,9 +2,9 @@
 //
 // At each cohort, from the bottom, every child offers its best entry; the one wins whose child node
 // would have the lowest share with the entry's usage counted in. Before shares count: preemptors
-// whose victims are still stopping (gate), then entries whose child does not borrow what they ask
-// for (gate). After them: priority, queue-order instant. Where all is equal, an entry of a child
-// cohort goes before one of a child queue, and of two alike the one that was added first.
+// that have what they freed (own rule, or gate), then entries whose child does not borrow what they
+// ask for (gate). After them: priority, queue-order instant. Where all is equal, an entry of a
+// child cohort goes before one of a child queue, and of two alike the one that was added first.
 //
 // Threads: one. Errors: none.
 // Source: Kueue KEP-1714, pkg/scheduler/fair_sharing_iterator.go.
@@ -28,7 +28,7 @@ class Tournament {
     ClusterQueueId queue = -1;
     const queue::WorkloadInfo* workload = nullptr;
     const Usage* usage = nullptr;  // outlives the tournament
-    bool waits_for_preemption = false;
+    bool goes_first = false;       // what it waits for are its own preemptions
   };
 
   Tournament(ClusterState& state, const FeatureGates& gates, DominantShares& shares)

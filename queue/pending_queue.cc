@@ -224,7 +224,8 @@ NodeIndex PendingQueue::Head() const {
   if (preemptor_.sticky && preemptor_.node != kNoNode && IsActive(preemptor_.node)) {
     // Not before a LocalQueue that used less.
     const std::int32_t first = groups_[static_cast<std::size_t>(order_.front().group)].local_queue;
-    const bool behind = by_usage_ && UsageOf(at(preemptor_.node).local_queue) > UsageOf(first);
+    const bool behind = by_usage_ && !preemptor_.before_usage &&
+                        UsageOf(at(preemptor_.node).local_queue) > UsageOf(first);
     if (!behind) return preemptor_.node;
   }
   return order_.front().first;
@@ -325,6 +326,9 @@ void PendingQueue::SetPreemptor(const Preemptor& preemptor) { preemptor_ = preem
 
 std::vector<NodeIndex> PendingQueue::Sorted(std::vector<NodeIndex> list) const {
   std::sort(list.begin(), list.end(), [this](NodeIndex a, NodeIndex b) {
+    if (preemptor_.before_usage && a != b && (preemptor_.node == a || preemptor_.node == b)) {
+      return preemptor_.node == a;
+    }
     if (by_usage_) {
       const double left = UsageOf(at(a).local_queue);
       const double right = UsageOf(at(b).local_queue);

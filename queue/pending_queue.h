@@ -89,6 +89,7 @@ class PendingQueue {
     NodeIndex node = kNoNode;
     std::int64_t generation = 0;
     bool sticky = false;
+    bool before_usage = false;  // and that before LocalQueues that used less
   };
   const Preemptor& preemptor() const { return preemptor_; }
   void SetPreemptor(const Preemptor& preemptor);

@@ -437,6 +437,12 @@ bool QueueSet::IsPreemptor(const Head& head) const {
   return preemptor.node == head.workload && preemptor.generation == node(head.workload).generation;
 }
 
+void QueueSet::PutFirst(const Head& head) {
+  PendingQueue& pending = *entry(head.cluster_queue).pending;
+  if (!pending.by_usage()) return;
+  pending.SetPreemptor({head.workload, node(head.workload).evaluated_generation, true, true});
+}
+
 QueueSet::QueueView QueueSet::View(ClusterQueueId queue) const {
   const ClusterQueueEntry& asked = entry(queue);
   QueueView view{asked.pending->Active(), asked.pending->Inadmissible()};

@@ -120,6 +120,9 @@ class QueueSet {
 
   // Whether the workload, as it is now, is the one whose preemptions its queue waits for.
   bool IsPreemptor(const Head& head) const;
+  // In a queue that orders by usage: before those of LocalQueues that used less, too, until it
+  // leaves or another one preempts. (Elsewhere nothing happens: there it stands as Requeue says.)
+  void PutFirst(const Head& head);
 
   struct QueueView {
     std::vector<WorkloadId> active;        // in order

@@ -124,6 +124,9 @@ std::string WhyNot(const SparedCandidate& spared, const Decision& decision,
       return "may only be preempted for a workload that does not borrow";
     case SparedCandidate::Cause::kFairShare: return "fair sharing protects it";
     case SparedCandidate::Cause::kNotNeeded: return "its quota is not needed";
+    case SparedCandidate::Cause::kPreemptedIt:
+      return "this workload was preempted for it, or for one that was preempted for it, and does "
+             "not preempt in return";
     case SparedCandidate::Cause::kPolicy: break;
   }
   const api::QueuePreemption& preemption = state.queue(decision.cluster_queue).spec.preemption;

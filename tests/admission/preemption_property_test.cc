@@ -72,36 +72,17 @@ TEST(PreemptionProperty, NoNeedlessVictim) {
   EXPECT_GT(judged, 100) << "the stories do not preempt enough to tell anything";
 }
 
-void ComesToRest(const support::StoryOptions& options, bool own_what_was_freed) {
+// Whatever the policies, shares, flavors and minimum counts are.
+TEST(PreemptionProperty, NoTwoWorkloadsPreemptEachOtherForEver) {
   std::int64_t preemptions = 0;
-  support::CheckProperty(2000, [&] {
-    const auto story = *support::AnyStory(options);
-    SchedulerConfig config = support::ConfigOf(story);
-    config.gates.prioritize_preemptor_workloads = own_what_was_freed;
-    support::StoryRun run(story, {}, config);
+  support::CheckProperty(2000, [&preemptions] {
+    const auto story = *support::AnyStory({});
+    support::StoryRun run(story, {});
     const bool at_rest = run.Play();
     preemptions += run.tally().preemptions;
     RC_ASSERT(at_rest);
   });
   EXPECT_GT(preemptions, 100) << "the stories do not preempt enough to tell anything";
-}
-
-// Kueue's own loops (a preemptor does not own what it freed) need more than one resource or flavor,
-// partial admission, fair sharing or cohorts in cohorts. Without these, all comes to rest.
-TEST(PreemptionProperty, TwoWorkloadsDoNotPreemptEachOtherForEver) {
-  ComesToRest({.nested_cohorts = false,
-               .max_flavors = 1,
-               .max_resources = 1,
-               .fair_sharing = false,
-               .partial = false},
-              false);
-}
-
-// With the gate PrioritizePreemptorWorkloads a preemptor has what it freed; what it was nominated
-// for may still change from cycle to cycle (minCount, PreemptionOverBorrowing over several
-// flavors).
-TEST(PreemptionProperty, NorWherePreemptorsComeFirst) {
-  ComesToRest({.fungibility = false, .partial = false}, true);
 }
 
 TEST(PreemptionProperty, VictimsAreWhoThePoliciesAllow) {

@@ -58,8 +58,8 @@ Json DescribeAssigned(const api::PodSetAssignment& assigned) {
 
 Json World::Describe(const admission::Decision& decision) const {
   using admission::Outcome;
-  const std::string& queue = scheduler_.state().queue(decision.cluster_queue).name;
-  const admission::Vocabulary& names = scheduler_.vocabulary();
+  const std::string& queue = core_.scheduler().state().queue(decision.cluster_queue).name;
+  const admission::Vocabulary& names = core_.scheduler().vocabulary();
   Json json = {{"workload", NameOf(decision.object->meta)},
                {"clusterQueue", queue},
                {"result", ToString(decision.outcome)}};
@@ -127,44 +127,44 @@ Json World::DescribeAdmitted(const api::Workload& workload) const {
 }
 
 Json World::UsageOf(admission::NodeId node) const {
-  const admission::ClusterState& state = scheduler_.state();
+  const admission::ClusterState& state = core_.scheduler().state();
   Json usage = Json::object();
   for (admission::FlavorResourceId fr = 0; fr < state.tree().flavor_resource_count(); ++fr) {
     const admission::Amount amount = state.tree().UsageOf(node, fr);
     if (amount == 0) continue;
-    usage[scheduler_.vocabulary().flavors[state.FlavorOf(fr)]]
-         [scheduler_.vocabulary().resources[state.ResourceOf(fr)]] = amount;
+    usage[core_.scheduler().vocabulary().flavors[state.FlavorOf(fr)]]
+         [core_.scheduler().vocabulary().resources[state.ResourceOf(fr)]] = amount;
   }
   return usage;
 }
 
 Json World::State() const {
-  const admission::ClusterState& state = scheduler_.state();
+  const admission::ClusterState& state = core_.scheduler().state();
   Json json = {{"admitted", Json::array()},
                {"usage", Json::object()},
                {"pending", Json::object()},
                {"inadmissible", Json::object()}};
   std::vector<std::string> not_queued;
-  for (const auto& [key, workload] : workloads_) {
+  for (const auto& [key, workload] : core_.workloads()) {
     const std::string name = NameOf(workload.meta);
     if (api::IsTrue(workload.status.conditions, api::kFinished)) continue;
-    const auto id = scheduler_.Find(key);
+    const auto id = core_.scheduler().Find(key);
     if (id && state.reservation(*id) != nullptr) {
       json["admitted"].push_back(DescribeAdmitted(workload));
-    } else if (!id || !scheduler_.queues().IsQueued(*id)) {
+    } else if (!id || !core_.scheduler().queues().IsQueued(*id)) {
       not_queued.push_back(name);
     }
   }
   const auto names = [this](const std::vector<admission::WorkloadId>& ids) {
     Json list = Json::array();
     for (const admission::WorkloadId id : ids) {
-      list.push_back(NameOf(scheduler_.workload(id)->meta));
+      list.push_back(NameOf(core_.scheduler().workload(id)->meta));
     }
     return list;
   };
   for (const admission::ClusterQueueId id : state.PresentQueues()) {
     const admission::QueueState& queue = state.queue(id);
-    const queue::QueueSet::QueueView view = scheduler_.queues().View(id);
+    const queue::QueueSet::QueueView view = core_.scheduler().queues().View(id);
     if (!view.active.empty()) json["pending"][queue.name] = names(view.active);
     if (!view.inadmissible.empty()) json["inadmissible"][queue.name] = names(view.inadmissible);
     if (!queue.active()) json["inactiveClusterQueues"].push_back(queue.name);

@@ -1,24 +1,34 @@
-// golden FILE... [--jobs N] [--show N] [--shrink] [--story ID] [--own-rules]: replays recorded
-// stories. Kueue's way counts everywhere, unless --own-rules asks for Berth's
-// (docs/differences.md).
+// golden FILE... [--jobs N] [--show N] [--shrink] [--story ID] [--own-rules[=NAME,NAME]]
+// [--explain | --settle]: replays recorded stories. Kueue's way counts everywhere, unless
+// --own-rules asks for Berth's: all of its rules, or those named (docs/differences.md).
 //
 // Files are *.jsonl or *.jsonl.gz, one story a line. Prints counts per family, the first story that
 // differs (--show: the first N, at the strength where they differ first), and ends with
 // "golden: N stories, A n, B n, C n": how many agree at each strength. Exit status 1 if any story
 // differs at C or cannot be read, 2 for a bad command line.
+//
+// --explain: of each story that differs with the own rules, which rule the first difference is due
+// to: the rule alone differs there too, or all others without it do not. Status 1 if there is a
+// story that no rule explains.
+// --settle: plays each story on its own (tests/golden/settle.h) and counts those that come to rest,
+// and how many workloads were told to stop. Status 1 if one does not.
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <zlib.h>
 
+#include "tests/golden/own_rules.h"
 #include "tests/golden/replay.h"
+#include "tests/golden/settle.h"
 
 namespace berth::golden {
 namespace {
@@ -28,14 +38,8 @@ struct Options {
   unsigned jobs = 1;
   std::size_t show = 1;
   bool shrink = false;
-  admission::OwnRules own_rules{.wake_without_local_queue = false,
-                                .victims_for_pods = false,
-                                .count_pods_on_nodes = false,
-                                .quota_until_victims_stop = false,
-                                .wake_the_tree_left = false,
-                                .hold_until_stopped = false,
-                                .hear_late_answers = false,
-                                .park_heads_not_tried = false};
+  enum class Mode { kCompare, kExplain, kSettle } mode = Mode::kCompare;
+  admission::OwnRules own_rules = NoOwnRules();
   std::string story;
 };
 
@@ -69,7 +73,10 @@ bool ReadLines(const std::string& path, std::vector<std::string>& lines) {
 
 int Usage() {
   std::cerr
-      << "usage: golden [--jobs N] [--show N] [--shrink] [--story ID] [--own-rules] FILE...\n";
+      << "usage: golden [--jobs N] [--show N] [--shrink] [--story ID] [--own-rules[=NAME,NAME]]\n"
+         "              [--explain | --settle] FILE...\nrules:";
+  for (const NamedRule& rule : kOwnRules) std::cerr << " " << rule.name;
+  std::cerr << "\n";
   return 2;
 }
 
@@ -90,6 +97,14 @@ bool Parse(int argc, char** argv, Options& options) {
       options.shrink = true;
     } else if (argument == "--own-rules") {
       options.own_rules = admission::OwnRules{};
+    } else if (argument.starts_with("--own-rules=")) {
+      const auto rules = OwnRulesOf(argument.substr(argument.find('=') + 1));
+      if (!rules) return false;
+      options.own_rules = *rules;
+    } else if (argument == "--explain") {
+      options.mode = Options::Mode::kExplain;
+    } else if (argument == "--settle") {
+      options.mode = Options::Mode::kSettle;
     } else if (argument == "--story") {
       if (++i >= argc) return false;
       options.story = argv[i];
@@ -116,7 +131,9 @@ class Runner {
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < options_.jobs; ++i) threads.emplace_back([this] { Work(); });
     for (std::thread& thread : threads) thread.join();
+    if (options_.mode == Options::Mode::kSettle) return ReportSettled();
     Report();
+    if (options_.mode == Options::Mode::kExplain) return ReportRules();
     return total_.c == total_.stories ? 0 : 1;
   }
 
@@ -131,7 +148,12 @@ class Runner {
         continue;
       }
       if (!options_.story.empty() && story.value("id", "") != options_.story) continue;
+      if (options_.mode == Options::Mode::kSettle) {
+        NoteSettled(story, Settle(story, options_.own_rules));
+        continue;
+      }
       const ReplayResult result = Replay(story, options_.own_rules);
+      if (options_.mode == Options::Mode::kExplain && result.c) Explain(story, result);
       Note(next, story.value("family", "unknown"), result, result.error);
     }
   }
@@ -147,6 +169,77 @@ class Runner {
       counts->c += result.c ? 0 : 1;
     }
     if (!error.empty() || result.c) failures_[line] = {result, error};
+  }
+
+  // Which rules the story's first difference is due to.
+  std::vector<std::size_t> CausesOf(const Json& story, const ReplayResult& result) const {
+    const auto differs_there = [&](const admission::OwnRules& rules) {
+      const ReplayResult other = Replay(story, rules);
+      return other.c && other.c->step == result.c->step && other.c->item == result.c->item;
+    };
+    std::vector<std::size_t> causes;
+    for (std::size_t i = 0; i < std::size(kOwnRules); ++i) {
+      if (!(options_.own_rules.*kOwnRules[i].enabled)) continue;
+      admission::OwnRules alone = NoOwnRules();
+      alone.*kOwnRules[i].enabled = true;
+      if (differs_there(alone)) causes.push_back(i);
+    }
+    for (std::size_t i = 0; causes.empty() && i < std::size(kOwnRules); ++i) {
+      admission::OwnRules without = options_.own_rules;
+      without.*kOwnRules[i].enabled = false;
+      if (!differs_there(without)) causes.push_back(i);
+    }
+    return causes;
+  }
+
+  void Explain(const Json& story, const ReplayResult& result) {
+    const std::vector<std::size_t> causes = CausesOf(story, result);
+    const Json& steps = story["outcome"]["steps"];
+    const bool cut_off = std::any_of(steps.begin(), steps.end(),
+                                     [](const Json& step) { return step["settled"] == "limit"; });
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (causes.empty()) unexplained_.insert(story.value("id", "?"));
+    for (const std::size_t i : causes) {
+      Due& due = due_[i];
+      ++due.stories;
+      due.a += result.a ? 1 : 0;
+      due.cut_off += cut_off ? 1 : 0;
+      if (due.example.empty()) due.example = story.value("id", "?");
+    }
+  }
+
+  int ReportRules() {
+    for (const auto& [rule, due] : due_) {
+      std::cout << kOwnRules[rule].name << ": " << due.stories << " stories, " << due.a
+                << " of them at A, " << due.cut_off << " of them cut off in Kueue, such as "
+                << due.example << "\n";
+    }
+    for (const std::string& id : unexplained_) std::cout << "no rule explains " << id << "\n";
+    std::cout << "golden: " << total_.stories - total_.c << " stories differ, "
+              << unexplained_.size() << " of them by no rule\n";
+    return unexplained_.empty() ? 0 : 1;
+  }
+
+  void NoteSettled(const Json& story, const SettleResult& result) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++total_.stories;
+    victims_ += result.victims;
+    if (!result.error.empty()) {
+      unexplained_.insert(story.value("id", "?") + " (" + result.error + ")");
+    } else if (result.cut_off > 0) {
+      unexplained_.insert(story.value("id", "?"));
+    }
+  }
+
+  int ReportSettled() {
+    std::size_t shown = 0;
+    for (const std::string& id : unexplained_) {
+      if (shown++ < options_.show) std::cout << "does not come to rest: " << id << "\n";
+    }
+    std::cout << "golden: " << total_.stories << " stories played on their own, "
+              << total_.stories - unexplained_.size() << " come to rest, " << victims_
+              << " workloads preempted\n";
+    return unexplained_.empty() ? 0 : 1;
   }
 
   void Report() {
@@ -185,6 +278,15 @@ class Runner {
   Counts total_;
   std::map<std::string, Counts> families_;
   std::map<std::size_t, std::pair<ReplayResult, std::string>> failures_;
+  struct Due {
+    std::size_t stories = 0;
+    std::size_t a = 0;
+    std::size_t cut_off = 0;
+    std::string example;
+  };
+  std::map<std::size_t, Due> due_;     // by rule
+  std::set<std::string> unexplained_;  // ids; with --settle those that do not come to rest
+  std::size_t victims_ = 0;
 };
 
 }  // namespace

@@ -189,7 +189,7 @@ class TableWorld : public CoreWorld {
   }
   std::int64_t WakeUp() {
     Advance(std::chrono::seconds(1));
-    return RunWakeUps();
+    return RunWakeUps().count;
   }
   admission::NodeId NodeOf(const std::string& queue) const {
     return scheduler().state().queue(*scheduler().state().FindQueue(queue)).node;

@@ -41,6 +41,16 @@ void CoreWorld::Apply(const api::AdmissionCheck& object) {
   React();
 }
 
+void CoreWorld::Apply(const api::Topology& object) {
+  scheduler_.ApplyTopology(object);
+  React();
+}
+
+void CoreWorld::Apply(const api::Node& object) {
+  scheduler_.ApplyNode(object);
+  React();
+}
+
 void CoreWorld::Apply(const api::Cohort& object) {
   cohorts_[object.meta.name] = object;
   scheduler_.ApplyCohort(object);
@@ -75,6 +85,18 @@ void CoreWorld::DeleteWorkload(const api::ObjectKey& key) {
   React();
 }
 
+void CoreWorld::DeleteLocalQueue(const api::ObjectKey& key) {
+  local_queues_.erase(key);
+  scheduler_.ForgetLocalQueue(key);
+  React();
+}
+
+void CoreWorld::DeleteCohort(const std::string& name) {
+  cohorts_.erase(name);
+  scheduler_.ForgetCohort(name);
+  React();
+}
+
 void CoreWorld::Finish(const api::ObjectKey& key) {
   const auto found = workloads_.find(key);
   if (found == workloads_.end()) return;
@@ -83,7 +105,8 @@ void CoreWorld::Finish(const api::ObjectKey& key) {
   api::SetCondition(workload.status.conditions, {.type = api::kFinished,
                                                  .status = api::ConditionStatus::kTrue,
                                                  .reason = api::kSucceeded,
-                                                 .last_transition_time = Stamp()});
+                                                 .last_transition_time = Stamp(),
+                                                 .observed_generation = workload.meta.generation});
   Store(workload);
   React();
 }
@@ -109,7 +132,9 @@ void CoreWorld::SetActive(const api::ObjectKey& key, bool active) {
 void CoreWorld::Reclaim(const api::ObjectKey& key, const std::string& pod_set, std::int32_t count) {
   const auto found = workloads_.find(key);
   if (found == workloads_.end()) return;
-  found->second.status.reclaimable_pods = {{pod_set, count}};
+  std::vector<api::ReclaimablePod> reclaimable = {{pod_set, count}};
+  if (found->second.status.reclaimable_pods == reclaimable) return;
+  found->second.status.reclaimable_pods = std::move(reclaimable);
   Store(found->second);
   React();
 }
@@ -118,11 +143,14 @@ void CoreWorld::SetCheck(const api::ObjectKey& key, const std::string& check,
                          api::CheckState state) {
   const auto found = workloads_.find(key);
   if (found == workloads_.end()) return;
+  bool changed = false;
   for (api::AdmissionCheckState& known : found->second.status.admission_checks) {
-    if (known.name != check) continue;
+    if (known.name != check || known.state == state) continue;
+    changed = true;
     known.state = state;
     known.last_transition_time = Stamp();
   }
+  if (!changed) return;  // nothing is written, nobody hears of it
   Store(found->second);
   React();
 }
@@ -146,6 +174,7 @@ bool CoreWorld::ReactTo(api::Workload& workload) {
   admission::WorkloadSituation situation;
   situation.workload = &workload;
   situation.pods_ready.enabled = false;
+  situation.hear_late_answers = scheduler_.config().own_rules.hear_late_answers;
   const auto local = local_queues_.find({workload.meta.namespace_name, workload.spec.queue_name});
   situation.local_queue.name = workload.spec.queue_name;
   if (local != local_queues_.end()) {
@@ -199,13 +228,17 @@ std::vector<api::ObjectKey> CoreWorld::Evicted() const {
   return keys;
 }
 
-void CoreWorld::Release(const api::ObjectKey& key) {
+std::string CoreWorld::Release(const api::ObjectKey& key) {
   const auto found = workloads_.find(key);
-  if (found == workloads_.end()) return;
-  if (!api::IsTrue(found->second.status.conditions, api::kEvicted)) return;
+  if (found == workloads_.end()) return "";
+  const api::Condition* evicted =
+      api::FindCondition(found->second.status.conditions, api::kEvicted);
+  if (evicted == nullptr || evicted->status != api::ConditionStatus::kTrue) return "";
+  std::string reason = evicted->reason;
   found->second.status = integrations::StatusAfterRelease(found->second, Stamp());
   Store(found->second);
   React();
+  return reason;
 }
 
 void CoreWorld::PerformOne(const admission::Decision& decision) {
@@ -223,8 +256,11 @@ void CoreWorld::PerformOne(const admission::Decision& decision) {
     for (const admission::Victim& victim : decision.victims) {
       if (victim.ongoing) continue;
       api::Workload& stopped = workloads_.at(victim.object->meta.key());
-      admission::Preempt(stopped.status, ToString(victim.reason), "", stopped.meta.generation,
-                         Stamp());
+      admission::Preempt(stopped.status, ToString(victim.reason),
+                         admission::PreemptedMessage(workload, victim.reason,
+                                                     scheduler_.PathOf(decision.cluster_queue),
+                                                     scheduler_.PathOf(victim.cluster_queue)),
+                         stopped.meta.generation, Stamp());
       Store(stopped);
     }
   }

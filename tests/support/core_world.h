@@ -1,7 +1,8 @@
 // tests/support/core_world.h — a cluster in miniature around one Scheduler, in virtual time:
 // objects in memory, every write delivered at once, times cut to whole seconds, the workload
 // reconciler (admission/lifecycle) at work after each change, and a job controller that stops
-// evicted workloads when told. Typed objects; the golden stories have the same in their own form.
+// evicted workloads when told. The golden stories read their JSON into the same world
+// (tests/golden/world.h).
 //
 // Threads: one. Errors: none; events on workloads that are not there do nothing.
 #pragma once
@@ -23,10 +24,13 @@ class CoreWorld {
 
   WallTime now() const { return now_; }
   void Advance(Duration by) { now_ += by; }
+  void SetTime(WallTime now) { now_ = now; }
 
   void Apply(const api::Namespace& object);
   void Apply(const api::ResourceFlavor& object);
   void Apply(const api::AdmissionCheck& object);
+  void Apply(const api::Topology& object);
+  void Apply(const api::Node& object);
   void Apply(const api::Cohort& object);
   void Apply(const api::ClusterQueue& object);
   void Apply(const api::LocalQueue& object);
@@ -34,21 +38,25 @@ class CoreWorld {
   void Apply(api::Workload object);
 
   void DeleteWorkload(const api::ObjectKey& key);
+  void DeleteLocalQueue(const api::ObjectKey& key);
+  void DeleteCohort(const std::string& name);
   void Finish(const api::ObjectKey& key);
   void SetPriority(const api::ObjectKey& key, std::int32_t priority);
   void SetActive(const api::ObjectKey& key, bool active);
   void Reclaim(const api::ObjectKey& key, const std::string& pod_set, std::int32_t count);
+  // Nothing happens where it does not have the check.
   void SetCheck(const api::ObjectKey& key, const std::string& check, api::CheckState state);
 
   bool HasHeads() const { return scheduler_.HasHeads(); }
   // Decides only: what the caller sees in between is the world as it was decided on.
   admission::CycleResult Decide() { return scheduler_.RunCycle(now_); }
   void Perform(const admission::CycleResult& result);
-  std::int64_t RunWakeUps() { return scheduler_.RunWakeUps(now_).count; }
+  admission::Scheduler::WokenWorkloads RunWakeUps() { return scheduler_.RunWakeUps(now_); }
 
   // Told to stop, still holding quota; by key.
   std::vector<api::ObjectKey> Evicted() const;
-  void Release(const api::ObjectKey& key);
+  // Its job has stopped; the reason of its eviction, empty if it was not evicted.
+  std::string Release(const api::ObjectKey& key);
 
   const admission::Scheduler& scheduler() const { return scheduler_; }
   admission::Scheduler& scheduler() { return scheduler_; }
@@ -60,7 +68,8 @@ class CoreWorld {
   // The ClusterQueue it waits for or holds quota in; empty: none.
   std::string ClusterQueueOf(const api::Workload& workload) const;
 
-  // A scheduler that hears of all objects now, for the first time, in the order of their names.
+  // A scheduler that hears of all objects but topologies and nodes now, for the first time, in the
+  // order of their names.
   void Replay(admission::Scheduler& scheduler) const;
 
  private:

@@ -240,7 +240,7 @@ bool StoryRun::Settle() {
     }
     if (!due_.empty() || (world_.HasHeads() && ++idle <= limit)) continue;
     world_.Advance(std::chrono::seconds(1));
-    if (world_.RunWakeUps() == 0) return true;
+    if (world_.RunWakeUps().count == 0) return true;
     idle = 0;
     limit = IdleLimit();
   }

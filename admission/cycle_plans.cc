@@ -1,0 +1,103 @@
+// What a preemptor has freed is its own, and is not taken back: the rules that let preemption come
+// to an end (OwnRules::preemptor_keeps_what_it_freed, no_preemption_in_return).
+#include <algorithm>
+
+#include "admission/cycle.h"
+
+namespace berth::admission {
+
+// It has what was planned, or something else that it need not borrow, which nobody may reclaim; or
+// it waits for its own victims alone.
+bool Cycle::IsAsPlanned(const Entry& entry) const {
+  const Assignment& assignment = entry.decision.assignment;
+  const PreemptionPlan& plan = *entry.input.plan;
+  if (assignment.mode == AssignmentMode::kFit) {
+    return assignment.borrow_height == 0 || SameChoice(assignment, plan.assignment);
+  }
+  if (assignment.mode != AssignmentMode::kPreempt || entry.targets.empty()) return false;
+  const bool its_own =
+      std::all_of(entry.targets.begin(), entry.targets.end(), [&plan](const auto& target) {
+        return target.reservation->evicted &&
+               std::find(plan.victims.begin(), plan.victims.end(), target.reservation->workload) !=
+                   plan.victims.end();
+      });
+  return its_own && SameChoice(assignment, plan.assignment);
+}
+
+// After the entry was nominated like any other: where that is not what its victims have to go for,
+// it is nominated again for just that. What cannot be had any more is given up.
+void Cycle::KeepToPlan(Entry& entry) {
+  if (IsAsPlanned(entry)) return;
+  Assignment other = std::move(entry.decision.assignment);
+  const PreemptionTargets other_targets = std::move(entry.targets);
+  std::vector<PlacedPods> other_placed = std::move(entry.placed);
+  const SparedCandidates other_spared = entry.decision.spared;
+  AssignFlavors(entry, nullptr, &entry.input.plan->assignment);
+  const AssignmentMode mode = entry.decision.assignment.mode;
+  if (mode == AssignmentMode::kFit ||
+      (mode == AssignmentMode::kPreempt && !entry.targets.empty())) {
+    return;
+  }
+  entry.decision.assignment = std::move(other);
+  entry.targets = other_targets;
+  entry.placed = std::move(other_placed);
+  entry.decision.spared = other_spared;
+  entry.input.plan = nullptr;
+}
+
+void Cycle::SkipWithoutRoom(Entry& entry) {
+  Skip(entry, Remark::kNoLongerFits);
+  const QuotaTree& tree = context_.state->tree();
+  const NodeId root = tree.Root(context_.state->queue(entry.decision.cluster_queue).node);
+  const Usage& asked = entry.decision.assignment.usage;
+  for (const Claimed& claimed : claims_) {
+    if (claimed.preemptor == nullptr || tree.Root(claimed.leaf) != root) continue;
+    const bool contested = std::any_of(asked.begin(), asked.end(), [&claimed](const auto& item) {
+      return std::any_of(claimed.usage.begin(), claimed.usage.end(), [&item](const auto& held) {
+        return held.flavor_resource == item.flavor_resource;
+      });
+    });
+    if (!contested) continue;
+    entry.decision.remark = Remark::kHeldForPreemptor;
+    entry.decision.held_for = claimed.preemptor->decision.object;
+    return;
+  }
+}
+
+bool Cycle::PreemptsInReturn(const Entry& entry, const std::vector<WorkloadId>& above) const {
+  const bool entitled = entry.decision.assignment.borrow_height == 0;
+  return std::any_of(entry.targets.begin(), entry.targets.end(), [&](const auto& target) {
+    const Reservation& victim = *target.reservation;
+    const bool other_queue = victim.cluster_queue != entry.input.head.cluster_queue;
+    return !victim.evicted && !(entitled && other_queue) &&
+           std::binary_search(above.begin(), above.end(), victim.workload);
+  });
+}
+
+// Victims were found. Where some of them have what was taken from this one, chooses again as if
+// nobody could preempt those.
+void Cycle::HoldBack(Entry& entry, const ScanState* scan, const Assignment* nominated) {
+  if (!context_.history->WasPreempted(entry.decision.workload)) return;
+  const std::vector<WorkloadId> above = context_.history->Above(entry.decision.workload);
+  if (!PreemptsInReturn(entry, above)) return;
+  PreemptionSearch& search = *context_.search;
+  const std::size_t excluded_before = search.excluded_count();
+  SparedCandidates held_back;
+  for (const WorkloadId workload : above) {
+    const Reservation* holder = context_.state->reservation(workload);
+    if (holder == nullptr || holder->evicted || search.IsExcluded(*holder)) continue;
+    search.Exclude(*holder);
+    if (held_back.size() < kMaxSparedByPolicy) {
+      held_back.push_back({workload, SparedCandidate::Cause::kPreemptedIt});
+    }
+  }
+  Choose(entry, scan, nominated);
+  search.ExcludeFirst(excluded_before);
+  entry.was_held_back = true;
+  for (const SparedCandidate& spared : entry.decision.spared) {
+    if (held_back.size() < kMaxSpared) held_back.push_back(spared);
+  }
+  entry.decision.spared = held_back;
+}
+
+}  // namespace berth::admission

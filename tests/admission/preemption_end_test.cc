@@ -1,0 +1,149 @@
+// Goal: who preempts gets what that frees, as planned, and nobody takes it back; Kueue's way goes
+// round in circles (docs/differences.md).
+// Method: worlds of two or three queues, cycle by cycle, with the rule and without it.
+#include <gtest/gtest.h>
+
+#include "api/reasons.h"
+#include "tests/support/core_fixture.h"
+
+namespace berth::admission {
+namespace {
+
+using namespace std::chrono_literals;
+using api::PreemptionPolicy;
+using support::KeyOf;
+using support::MakeJob;
+using support::MakeQueue;
+using support::TableWorld;
+
+SchedulerConfig Config(bool own) {
+  SchedulerConfig config;
+  config.own_rules.preemptor_keeps_what_it_freed = own;
+  config.own_rules.no_preemption_in_return = own;
+  return config;
+}
+
+api::ClusterQueue Queue(const std::string& name, api::Amount nominal,
+                        PreemptionPolicy reclaim = PreemptionPolicy::kNever) {
+  api::ClusterQueue queue = MakeQueue(name, "org", {{"f", {{"gpu", nominal}}}});
+  queue.spec.preemption.reclaim_within_cohort = reclaim;
+  return queue;
+}
+
+TEST(PreemptionEnd, ThePreemptorGetsTheCountThatItPreemptedFor) {
+  for (const bool own : {true, false}) {
+    TableWorld world({"f"}, {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 2)}, Config(own));
+    world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}, 5));
+    EXPECT_EQ(world.Cycle(), "v Admitted");
+    api::Workload wide = MakeJob("p", "a", 4, {{"gpu", 1}});
+    wide.spec.pod_sets[0].min_count = 2;
+    world.Apply(wide);
+    EXPECT_EQ(world.Cycle(), "p Preempting");
+    world.ReleaseEvicted();
+    EXPECT_EQ(world.Cycle(), own ? "p Admitted, v NoFit" : "v Admitted, p Skipped");
+    EXPECT_EQ(world.Of("p").assignment.pod_sets[0].count, own ? 2 : 4);
+  }
+}
+
+TEST(PreemptionEnd, MoreIsWelcomeWhereNobodyHasToLendIt) {
+  TableWorld world({"f"}, {Queue("a", 4, PreemptionPolicy::kAny), Queue("b", 2)}, Config(true));
+  world.Apply(MakeJob("own", "a", 2, {{"gpu", 1}}, 9));
+  world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}));
+  world.AdmitAll();
+  api::Workload wide = MakeJob("p", "a", 4, {{"gpu", 1}});
+  wide.spec.pod_sets[0].min_count = 2;
+  world.Apply(wide);
+  EXPECT_EQ(world.Cycle(), "p Preempting");
+  EXPECT_EQ(world.Of("p").assignment.pod_sets[0].count, 2);
+  world.Finish(KeyOf("own"));
+  world.ReleaseEvicted();
+  EXPECT_EQ(world.Cycle(), "p Admitted, v NoFit");
+  EXPECT_EQ(world.Of("p").assignment.pod_sets[0].count, 4) << "all of it is its queue's own now";
+}
+
+TEST(PreemptionEnd, OthersAreToldForWhomQuotaIsHeld) {
+  TableWorld world({"f"}, {Queue("a", 5, PreemptionPolicy::kAny), Queue("b", 3)}, Config(true));
+  world.Apply(MakeJob("x", "b", 3, {{"gpu", 1}}, 5));
+  world.Apply(MakeJob("v", "b", 3, {{"gpu", 1}}));
+  world.AdmitAll();
+  world.Apply(MakeJob("p", "a", 5, {{"gpu", 1}}));
+  EXPECT_EQ(world.Cycle(), "p Preempting");
+  world.Apply(MakeJob("q", "b", 2, {{"gpu", 1}}, 9));
+  EXPECT_EQ(world.Cycle(), "p Preempting, q Skipped") << "v has not stopped, and 2 are free";
+  EXPECT_EQ(world.MessageOf("q"),
+            "Workload no longer fits after processing another workload: the quota is held for "
+            "default/p, which has preempted for it");
+  EXPECT_EQ(PendingReason(world.Of("q")), api::kWaitingForQuota);
+  world.ReleaseEvicted();
+  EXPECT_EQ(world.Cycle(), "p Admitted, q Skipped");
+}
+
+TEST(PreemptionEnd, WhatCannotBeHadAnyMoreIsGivenUp) {
+  TableWorld world({"f"}, {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 2)}, Config(true));
+  world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}));
+  world.AdmitAll();
+  world.Apply(MakeJob("p", "a", 2, {{"gpu", 1}}));
+  EXPECT_EQ(world.Cycle(), "p Preempting");
+  world.Apply(Queue("a", 1, PreemptionPolicy::kAny));  // less than it asks for
+  world.Apply(Queue("b", 3));
+  world.ReleaseEvicted();
+  EXPECT_EQ(world.Cycle(), "v Admitted, p Skipped") << "it ranks as a borrower like any other";
+}
+
+// A large one (priority 1) of the owner's queue, another of b, and the owner (priority 0).
+TEST(PreemptionEnd, NobodyPreemptsInReturn) {
+  for (const bool own : {true, false}) {
+    SchedulerConfig config = Config(own);
+    config.own_rules.preemptor_keeps_what_it_freed = true;
+    config.fair_sharing.emplace();
+    api::ClusterQueue a = Queue("a", 2, PreemptionPolicy::kAny);
+    a.spec.preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
+    TableWorld world({"f"}, {a, Queue("b", 2, PreemptionPolicy::kAny)}, config);
+    world.Apply(MakeJob("large", "a", 1, {{"gpu", 4}}, 1));
+    world.AdmitAll();
+    world.Apply(MakeJob("other", "b", 1, {{"gpu", 3}}));
+    EXPECT_EQ(world.Cycle(), "other Preempting");
+    world.Apply(MakeJob("owner", "a", 1, {{"gpu", 2}}));
+    int preemptions = 1;
+    for (int cycle = 0; cycle < 60; ++cycle) {
+      world.ReleaseEvicted();
+      if (!world.HasHeads()) world.WakeUp();
+      const std::string done = world.Cycle();
+      preemptions += done.find("Preempting") != std::string::npos ? 1 : 0;
+    }
+    if (!own) {
+      EXPECT_GT(preemptions, 10) << "Kueue's rules go round in a circle";
+      continue;
+    }
+    EXPECT_EQ(preemptions, 2) << "other for itself, owner from other";
+    EXPECT_NE(world.scheduler().state().reservation(*world.scheduler().Find(KeyOf("owner"))),
+              nullptr);
+  }
+}
+
+// The victim's LocalQueue has used less, and would stand before the preemptor's.
+TEST(PreemptionEnd, ThePreemptorStandsBeforeWhoUsedLess) {
+  for (const bool own : {true, false}) {
+    SchedulerConfig config = Config(own);
+    config.admission_fair_sharing = AdmissionFairSharing{.half_life = 10min};
+    api::ClusterQueue queue = Queue("team", 2);
+    queue.spec.usage_based_admission_fair_sharing = true;
+    queue.spec.preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
+    TableWorld world({"f"}, {queue}, config);
+    api::LocalQueue much = support::MakeLocalQueue("much", "team");
+    much.status.usage_history.emplace();
+    much.status.usage_history->consumed["gpu"] = 1000;
+    much.status.usage_history->last_update = world.now();
+    world.CoreWorld::Apply(much);
+    world.CoreWorld::Apply(support::MakeLocalQueue("little", "team"));
+    world.Apply(MakeJob("v", "little", 1, {{"gpu", 2}}));
+    EXPECT_EQ(world.Cycle(), "v Admitted");
+    world.Apply(MakeJob("p", "much", 1, {{"gpu", 2}}, 5));
+    EXPECT_EQ(world.Cycle(), "p Preempting");
+    world.ReleaseEvicted();
+    EXPECT_EQ(world.Cycle(), own ? "p Admitted" : "v Admitted");
+  }
+}
+
+}  // namespace
+}  // namespace berth::admission

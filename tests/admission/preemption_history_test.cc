@@ -1,0 +1,53 @@
+// Goal: who was preempted for whom is known as long as both live, along chains too.
+// Method: histories in a few words against the list above a workload.
+#include "admission/preemption_history.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth::admission {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(PreemptionHistory, FollowsChainsAndCircles) {
+  PreemptionHistory history;
+  history.Note(1, 2);
+  history.Note(2, 3);
+  history.Note(9, 3);
+  EXPECT_THAT(history.Above(3), ElementsAre(1, 2, 9));
+  EXPECT_THAT(history.Above(2), ElementsAre(1));
+  EXPECT_THAT(history.Above(1), IsEmpty());
+  EXPECT_THAT(history.Above(77), IsEmpty()) << "nobody knows it";
+  history.Note(3, 1);
+  EXPECT_THAT(history.Above(3), ElementsAre(1, 2, 3, 9));
+}
+
+TEST(PreemptionHistory, ForgetsWhoGoesOrChanges) {
+  PreemptionHistory history;
+  history.Note(1, 2);
+  history.Note(2, 3);
+  history.Forget(2);
+  EXPECT_THAT(history.Above(2), IsEmpty()) << "as a victim";
+  EXPECT_THAT(history.Above(3), IsEmpty()) << "and as a preemptor";
+  history.Note(2, 3);
+  EXPECT_THAT(history.Above(3), ElementsAre(2)) << "what comes after that counts again";
+  history.Clear();
+  EXPECT_FALSE(history.WasPreempted(3));
+  EXPECT_THAT(history.Above(3), IsEmpty());
+}
+
+TEST(PreemptionHistory, RemembersTheLastPreemptorsOfAVictim) {
+  PreemptionHistory history;
+  const auto most = static_cast<WorkloadId>(PreemptionHistory::kMostPerVictim);
+  for (WorkloadId preemptor = 1; preemptor <= most + 2; ++preemptor) history.Note(preemptor, 0);
+  history.Note(most, 0);  // again: it is the latest now, not a second one
+  const std::vector<WorkloadId> above = history.Above(0);
+  EXPECT_EQ(above.size(), PreemptionHistory::kMostPerVictim);
+  EXPECT_EQ(above.front(), 3);
+  EXPECT_EQ(above.back(), most + 2);
+}
+
+}  // namespace
+}  // namespace berth::admission

@@ -1,0 +1,140 @@
+#include "tests/golden/settle.h"
+
+#include <map>
+#include <optional>
+
+#include "base/rfc3339.h"
+#include "tests/golden/world.h"
+
+namespace berth::golden {
+namespace {
+
+// A blocked StrictFIFO head is looked at again and again: so many cycles for each workload without
+// anything happening, and the heads have been through all their flavors.
+constexpr std::size_t kIdleCyclesPerWorkload = 4;
+
+std::size_t NewVictims(const Json& cycle) {
+  std::size_t count = 0;
+  for (const Json& decision : cycle.at("cycle")) {
+    for (const Json& victim : decision.value("victims", Json::array())) {
+      count += victim.value("ongoing", false) ? 0 : 1;
+    }
+  }
+  return count;
+}
+
+WallTime TimeOf(const Json& text) {
+  return ParseTime(text.get<std::string>()).value_or(WallTime{});
+}
+
+bool Admits(const Json& cycle) {
+  for (const Json& decision : cycle.at("cycle")) {
+    if (decision.at("result") == "Admitted" || decision.at("result") == "QuotaReserved") {
+      return true;
+    }
+  }
+  return false;
+}
+
+class Player {
+ public:
+  Player(const Json& story, const admission::SchedulerConfig& config)
+      : story_(story),
+        world_(config),
+        lag_(story.at("config").value("evictionLag", 0)),
+        limit_(story.at("config").at("maxCyclesPerStep").get<std::size_t>()) {}
+
+  Status Play(SettleResult& result) {
+    world_.SetTime(TimeOf(story_.at("start")));
+    for (const Json& object : story_.at("objects")) BERTH_CHECK_OK(world_.ApplyObject(object));
+    world_.Advance(std::chrono::seconds(1));
+    world_.RunWakeUps();
+    for (const Json& step : story_.at("steps")) {
+      world_.SetTime(TimeOf(step.at("at")));
+      for (const Json& event : step.at("events")) BERTH_CHECK_OK(world_.ApplyEvent(event));
+      victims_ = 0;
+      if (ComesToRest()) {
+        result.victims += victims_;
+      } else {
+        ++result.cut_off;
+      }
+    }
+    return OkStatus();
+  }
+
+ private:
+  bool ComesToRest() {
+    ReleaseDue(0);
+    std::size_t cycles = 0;
+    std::size_t idle = 0;
+    while (true) {
+      const std::size_t patience = kIdleCyclesPerWorkload * world_.core().workloads().size();
+      if (world_.HasHeads() && idle < patience) {
+        const bool moved = RunCycle();
+        idle = moved ? 0 : idle + 1;
+        if (moved && ++cycles > limit_) return false;
+        continue;
+      }
+      if (ReleaseDue(lag_)) {
+        idle = 0;
+        continue;
+      }
+      world_.Advance(std::chrono::seconds(1));
+      if (world_.RunWakeUps().empty()) return true;
+      idle = 0;
+    }
+  }
+
+  bool RunCycle() {
+    world_.Advance(std::chrono::milliseconds(1));
+    const Json cycle = world_.RunCycle();
+    const std::size_t new_victims = NewVictims(cycle);
+    victims_ += new_victims;
+    for (auto& [name, left] : due_) --left;
+    return ReleaseDue(0) || new_victims > 0 || Admits(cycle);
+  }
+
+  // Those stop that have at most `left` cycles to go.
+  bool ReleaseDue(int left) {
+    bool any = false;
+    std::map<std::string, int> still;
+    for (const std::string& name : world_.Evicted()) {
+      const auto known = due_.find(name);
+      still[name] = known != due_.end() ? known->second : lag_;
+    }
+    due_ = std::move(still);
+    for (auto entry = due_.begin(); entry != due_.end();) {
+      if (entry->second > left) {
+        ++entry;
+        continue;
+      }
+      world_.Release(entry->first);
+      entry = due_.erase(entry);
+      any = true;
+    }
+    return any;
+  }
+
+  const Json& story_;
+  World world_;
+  int lag_;
+  std::size_t limit_;
+  std::map<std::string, int> due_;  // evicted: cycles until they stop
+  std::size_t victims_ = 0;
+};
+
+}  // namespace
+
+SettleResult Settle(const Json& story, const admission::OwnRules& own_rules) {
+  SettleResult result;
+  try {
+    const auto config = World::ConfigOf(story.at("config"), own_rules);
+    const Status played = config ? Player(story, *config).Play(result) : Status(config.error());
+    if (!played) result.error = played.error().message;
+  } catch (const nlohmann::json::exception& failure) {
+    result.error = failure.what();
+  }
+  return result;
+}
+
+}  // namespace berth::golden

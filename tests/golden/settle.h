@@ -1,0 +1,24 @@
+// tests/golden/settle.h — one recorded story played on its own: its objects and events, and from
+// there on whatever the core decides, by the stories' rules for when victims stop and when those
+// who wait are woken. What was recorded is not looked at.
+//
+// Threads: any; each call has its own world.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "admission/feature_gates.h"
+
+namespace berth::golden {
+
+struct SettleResult {
+  std::size_t cut_off = 0;  // steps that did not come to rest within the story's limit of cycles
+  std::size_t victims = 0;  // workloads told to stop for others, in the steps that did
+  std::string error;        // the story could not be read
+};
+
+SettleResult Settle(const nlohmann::json& story, const admission::OwnRules& own_rules);
+
+}  // namespace berth::golden
