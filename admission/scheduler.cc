@@ -357,27 +357,6 @@ void Scheduler::KeepScan(Record& kept, const Decision& decision) {
   }
 }
 
-// It keeps what it frees until it is admitted or cannot have it: Preempt, wait, Fit.
-void Scheduler::KeepPlan(Record& kept, const Decision& decision) {
-  switch (decision.outcome) {
-    case Outcome::kPreempting:
-      if (!config_.own_rules.preemptor_keeps_what_it_freed) return;
-      if (kept.plan == nullptr) kept.plan = std::make_unique<PreemptionPlan>();
-      *kept.plan = PlanOf(decision);
-      return;
-    case Outcome::kDeferred:
-    case Outcome::kSkipped: return;
-    default: kept.plan.reset();
-  }
-}
-
-void Scheduler::NotePreemptions(const Decision& decision) {
-  if (!config_.own_rules.no_preemption_in_return) return;
-  for (const Victim& victim : decision.victims) {
-    if (!victim.ongoing) history_.Note(decision.workload, victim.workload);
-  }
-}
-
 const CycleResult& Scheduler::RunCycle(WallTime now) {
   CycleResult& result = result_;
   result.cycle = ++cycle_;
@@ -408,7 +387,6 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
     Record& decided = record(decision.workload);
     KeepScan(decided, decision);
     KeepPlan(decided, decision);
-    if (decision.outcome == Outcome::kPreempting) NotePreemptions(decision);
     const bool tried =
         decision.outcome != Outcome::kNotNominated || !config_.own_rules.park_heads_not_tried;
     const auto scan = tried && decided.scan != nullptr ? queue::QueueSet::Scan::kPendingFlavors

@@ -177,7 +177,6 @@ class Scheduler {
   const ScanState* CurrentScan(const Record& asked, ClusterQueueId queue) const;
   void KeepScan(Record& kept, const Decision& decision);
   void KeepPlan(Record& kept, const Decision& decision);
-  void NotePreemptions(const Decision& decision);
 
   SchedulerConfig config_;
   queue::InfoOptions info_options_;

@@ -132,7 +132,7 @@ TEST(PreemptionEnd, ThePreemptorStandsBeforeWhoUsedLess) {
     TableWorld world({"f"}, {queue}, config);
     api::LocalQueue much = support::MakeLocalQueue("much", "team");
     much.status.usage_history.emplace();
-    much.status.usage_history->consumed["gpu"] = 1000;
+    much.status.usage_history->consumed["gpu"] = api::ToQuantity("gpu", 1000);
     much.status.usage_history->last_update = world.now();
     world.CoreWorld::Apply(much);
     world.CoreWorld::Apply(support::MakeLocalQueue("little", "team"));

@@ -158,7 +158,7 @@ TEST(ProgressProperty, WhatCanBeAdmittedIsAdmittedInTheEnd) {
   support::CheckProperty(1500, [&left] {
     const auto story = *support::AnyStory({});
     support::StoryRun run(story, {});
-    RC_PRE(run.Play());
+    RC_ASSERT(run.Play());
     RC_ASSERT(run.FinishAll());
     const CoreWorld& world = run.world();
     const QuotaModel model(world, QuotaModel::Evicted::kCount);

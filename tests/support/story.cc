@@ -90,6 +90,7 @@ rc::Gen<Event> AnyEvent(const StoryOptions& options) {
       rc::gen::set(&Event::amounts,
                    rc::gen::container<std::vector<int>>(count, Below(kMaxNominal))),
       rc::gen::set(&Event::pods, Below(3)), rc::gen::set(&Event::min_pods, If(options.partial, 3)),
+      rc::gen::set(&Event::more_pods, If(options.more_pod_sets, 3)),
       rc::gen::set(&Event::later, Below(3)));
 }
 
@@ -132,7 +133,7 @@ void ShowEvent(std::ostream& out, const Event& event) {
                                     "stop-queue", "stop-lq", "move"};
   out << "  +" << event.later << "s " << kNames[static_cast<int>(event.kind)] << " target "
       << event.target << " value " << event.value << " pods " << event.pods + 1 << " min -"
-      << event.min_pods << " amounts";
+      << event.min_pods << " more " << event.more_pods << " amounts";
   for (const int amount : event.amounts) out << " " << amount;
   out << "\n";
 }
@@ -288,15 +289,24 @@ api::Workload MakeWorkload(const Story& story, const Event& event, int index) {
   workload.meta.name = WorkloadName(index);
   workload.spec.queue_name = QueueName(event.target % static_cast<int>(story.queues.size()));
   workload.spec.priority = event.value;
+  const auto ask = [&](api::PodSet& pods, bool reversed) {
+    api::Container& container = pods.pod_template.spec.containers.emplace_back();
+    for (int r = 0; r < story.resources; ++r) {
+      const auto slot = static_cast<std::size_t>(reversed ? story.resources - 1 - r : r);
+      const int amount = slot < event.amounts.size() ? event.amounts[slot] : 0;
+      container.requests[kResources[r]] = 1 + amount % kMaxRequest;
+    }
+  };
   api::PodSet& pod_set = workload.spec.pod_sets.emplace_back();
   pod_set.count = event.pods + 1;
   if (event.min_pods > 0) pod_set.min_count = std::max(1, pod_set.count - event.min_pods);
   if (pod_set.min_count == pod_set.count) pod_set.min_count.reset();
-  api::Container& container = pod_set.pod_template.spec.containers.emplace_back();
-  for (int r = 0; r < story.resources; ++r) {
-    const auto slot = static_cast<std::size_t>(r);
-    const int amount = slot < event.amounts.size() ? event.amounts[slot] : 0;
-    container.requests[kResources[r]] = 1 + amount % kMaxRequest;
+  ask(pod_set, false);
+  if (event.more_pods > 0) {
+    api::PodSet& more = workload.spec.pod_sets.emplace_back();
+    more.name = "more";
+    more.count = event.more_pods;
+    ask(more, true);
   }
   return workload;
 }

@@ -71,6 +71,7 @@ struct Event {
   std::vector<int> amounts;  // per pod, or quotas
   int pods = 0;              // one more than that
   int min_pods = 0;          // fewer that will do; 0: none
+  int more_pods = 0;         // of a second pod set, which asks the amounts the other way round
   int later = 0;             // seconds since the event before; 0: the same instant
 };
 
@@ -100,6 +101,7 @@ struct StoryOptions {
   bool fair_sharing = true;
   bool fungibility = true;
   bool partial = true;     // minCount
+  bool more_pod_sets = false;
   bool edits = true;       // quotas, cohorts, stops change while things run
   bool departures = true;  // workloads finish, are deleted, toggled, reclaimed
   bool reprioritise = true;
