@@ -73,7 +73,8 @@ class Cycle {
   // What preemptors keep (cycle_plans.cc).
   void KeepToPlan(Entry& entry);
   bool IsAsPlanned(const Entry& entry) const;
-  bool PreemptsInReturn(const Entry& entry, const std::vector<WorkloadId>& above) const;
+  std::vector<const Reservation*> NotToBeTaken(const Entry& entry,
+                                               const std::vector<WorkloadId>& above) const;
   void SkipWithoutRoom(Entry& entry);
   void HoldBack(Entry& entry, const ScanState* scan, const Assignment* nominated);
   static bool GoesFirst(const Entry& entry) {

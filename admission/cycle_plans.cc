@@ -64,36 +64,46 @@ void Cycle::SkipWithoutRoom(Entry& entry) {
   }
 }
 
-bool Cycle::PreemptsInReturn(const Entry& entry, const std::vector<WorkloadId>& above) const {
+// Victims that it may not take: they have what was taken from it, or it gained nothing from them
+// the last time. What is its queue's own quota it may take back.
+std::vector<const Reservation*> Cycle::NotToBeTaken(const Entry& entry,
+                                                    const std::vector<WorkloadId>& above) const {
   const bool entitled = entry.decision.assignment.borrow_height == 0;
-  return std::any_of(entry.targets.begin(), entry.targets.end(), [&](const auto& target) {
+  std::vector<const Reservation*> spared;
+  for (const PreemptionTarget& target : entry.targets) {
     const Reservation& victim = *target.reservation;
+    if (victim.evicted) continue;
     const bool other_queue = victim.cluster_queue != entry.input.head.cluster_queue;
-    return !victim.evicted && !(entitled && other_queue) &&
-           std::binary_search(above.begin(), above.end(), victim.workload);
-  });
+    const bool in_return = !(entitled && other_queue) &&
+                           std::binary_search(above.begin(), above.end(), victim.workload);
+    if (in_return || context_.history->InVain(entry.decision.workload, victim.workload)) {
+      spared.push_back(&victim);
+    }
+  }
+  return spared;
 }
 
-// Victims were found. Where some of them have what was taken from this one, chooses again as if
-// nobody could preempt those.
+// Victims were found. Where some of them are not to be taken, chooses again as if nobody could
+// preempt those, until all may.
 void Cycle::HoldBack(Entry& entry, const ScanState* scan, const Assignment* nominated) {
-  if (!context_.history->WasPreempted(entry.decision.workload)) return;
   const std::vector<WorkloadId> above = context_.history->Above(entry.decision.workload);
-  if (!PreemptsInReturn(entry, above)) return;
   PreemptionSearch& search = *context_.search;
   const std::size_t excluded_before = search.excluded_count();
   SparedCandidates held_back;
-  for (const WorkloadId workload : above) {
-    const Reservation* holder = context_.state->reservation(workload);
-    if (holder == nullptr || holder->evicted || search.IsExcluded(*holder)) continue;
-    search.Exclude(*holder);
-    if (held_back.size() < kMaxSparedByPolicy) {
-      held_back.push_back({workload, SparedCandidate::Cause::kPreemptedIt});
+  while (true) {
+    const std::vector<const Reservation*> not_these = NotToBeTaken(entry, above);
+    if (not_these.empty()) break;
+    for (const Reservation* victim : not_these) {
+      search.Exclude(*victim);
+      if (held_back.size() < kMaxSparedByPolicy) {
+        held_back.push_back({victim->workload, SparedCandidate::Cause::kPreemptedIt});
+      }
     }
+    Choose(entry, scan, nominated);
+    entry.was_held_back = true;
   }
-  Choose(entry, scan, nominated);
+  if (search.excluded_count() == excluded_before) return;
   search.ExcludeFirst(excluded_before);
-  entry.was_held_back = true;
   for (const SparedCandidate& spared : entry.decision.spared) {
     if (held_back.size() < kMaxSpared) held_back.push_back(spared);
   }

@@ -164,7 +164,7 @@ struct SparedCandidate {
     kFairShare,           // the fair-sharing rules protect it
     kNotNeeded,           // put back: it fits without
     kPolicy,              // the queue's preemption policy does not reach it
-    kPreemptedIt,         // it has what was taken from the preemptor, or from others after that
+    kPreemptedIt,         // it has what was taken from the preemptor, or was stopped in vain
   };
   WorkloadId workload = queue::kNoNode;
   Cause cause = Cause::kNotNeeded;

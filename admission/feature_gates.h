@@ -69,7 +69,8 @@ struct OwnRules {
   // may preempt each other for ever.)
   bool preemptor_keeps_what_it_freed = true;
   // Who was preempted does not preempt in return who took its place, directly or by way of others,
-  // unless for what is its queue's own quota from another queue. (In Kueue several rules, each of
+  // unless for what is its queue's own quota from another queue; and nobody stops twice whom it has
+  // stopped in vain, until somebody departs. (In Kueue several rules, each of
   // them right, may go round in a circle: A goes for B, B for C, and C for A.)
   bool no_preemption_in_return = true;
 };

@@ -159,7 +159,8 @@ std::string PendingMessage(const Decision& decision, const Vocabulary& vocabular
     facts.pod_sets.push_back({pod_set.name, pod_set.obstacles});
   }
   facts.victim_count = decision.victims.size();
-  facts.object = decision.object.get();
+  const bool is_held = decision.remark == Remark::kHeldForPreemptor;
+  facts.object = is_held ? decision.held_for.get() : decision.object.get();
   return PendingMessage(facts, vocabulary, queue_name);
 }
 
@@ -175,7 +176,7 @@ std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabula
              "after these preemptions complete";
     case Remark::kHeldForPreemptor:
       return "Workload no longer fits after processing another workload: the quota is held for " +
-             decision.held_for->meta.key().ToString() + ", which has preempted for it";
+             facts.object->meta.key().ToString() + ", which has preempted for it";
     case Remark::kFailedChecks: return "The workload has failed admission checks";
     case Remark::kQueueInactive: return "ClusterQueue " + queue_name + " is inactive";
     case Remark::kNamespaceMismatch:

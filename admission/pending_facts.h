@@ -23,7 +23,9 @@ struct PendingFacts {
   Remark remark = Remark::kNone;
   SmallVector<PodSetObstacles, 4> pod_sets;
   std::size_t victim_count = 0;
-  const api::Workload* object = nullptr;  // only kEvictForNodeFailure reads it
+  // Of kEvictForNodeFailure the workload, of kHeldForPreemptor the one it is held for; nobody else
+  // reads it.
+  const api::Workload* object = nullptr;
 };
 
 // As that of the Decision (admission/messages.h).

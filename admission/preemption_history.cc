@@ -11,13 +11,25 @@ PreemptionHistory::Known& PreemptionHistory::Get(WorkloadId workload) {
 }
 
 void PreemptionHistory::Note(WorkloadId preemptor, WorkloadId victim) {
-  const std::uint64_t life = Get(preemptor).life;
+  const Known by = Get(preemptor);
   SmallVector<Preemptor, 1>& list = Get(victim).preempted_by;
   erase_if(list, [&](const Preemptor& known) {
     return known.workload == preemptor || Get(known.workload).life != known.life;
   });
   if (list.size() == kMostPerVictim) list.erase(list.begin());
-  list.push_back({preemptor, life});
+  list.push_back({preemptor, by.life, by.admissions, Get(victim).admissions, departures_});
+}
+
+bool PreemptionHistory::InVain(WorkloadId preemptor, WorkloadId victim) const {
+  const bool is_known = static_cast<std::size_t>(preemptor) < known_.size();
+  if (!is_known || !WasPreempted(victim)) return false;
+  const Known& of = known_[static_cast<std::size_t>(victim)];
+  const Known& by = known_[static_cast<std::size_t>(preemptor)];
+  return std::any_of(of.preempted_by.begin(), of.preempted_by.end(), [&](const Preemptor& known) {
+    return known.workload == preemptor && known.life == by.life &&
+           known.admissions == by.admissions && known.victims_admissions != of.admissions &&
+           known.departures == departures_;
+  });
 }
 
 void PreemptionHistory::Forget(WorkloadId workload) {

@@ -227,6 +227,7 @@ void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
   if (record(id).info.object != nullptr) RequestAround(*record(id).info.object);
   queues_.Remove(id);
   TakePenaltyBack(record(id));
+  if (state_.reservation(id) != nullptr) history_.Departed();
   ReleaseQuota(id);
   record(id).info = std::move(info);
   record(id).scan.reset();
@@ -419,6 +420,7 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   Penalise(admitted, decision);
   admitted.scan.reset();
   admitted.plan.reset();
+  history_.Admitted(decision.workload);
   admitted.phase = Phase::kAssumed;
 }
 

@@ -29,6 +29,7 @@ DecisionNote::DecisionNote(std::string reason, const Decision& decision, const S
     pod_sets_.push_back({pod_set.name, pod_set.count, pod_set.requests, pod_set.obstacles});
   }
   if (pod_sets_.empty() || outcome_ == Outcome::kEvictForNodeFailure) object_ = decision.object;
+  if (remark_ == Remark::kHeldForPreemptor) object_ = decision.held_for;
 }
 
 Decision DecisionNote::ToDecision() const {

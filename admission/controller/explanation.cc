@@ -125,8 +125,8 @@ std::string WhyNot(const SparedCandidate& spared, const Decision& decision,
     case SparedCandidate::Cause::kFairShare: return "fair sharing protects it";
     case SparedCandidate::Cause::kNotNeeded: return "its quota is not needed";
     case SparedCandidate::Cause::kPreemptedIt:
-      return "this workload was preempted for it, or for one that was preempted for it, and does "
-             "not preempt in return";
+      return "it took this workload's place, or was stopped for this one in vain: this one does "
+             "not preempt in return, nor twice";
     case SparedCandidate::Cause::kPolicy: break;
   }
   const api::QueuePreemption& preemption = state.queue(decision.cluster_queue).spec.preemption;

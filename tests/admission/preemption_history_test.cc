@@ -38,6 +38,23 @@ TEST(PreemptionHistory, ForgetsWhoGoesOrChanges) {
   EXPECT_THAT(history.Above(3), IsEmpty());
 }
 
+TEST(PreemptionHistory, KnowsWhatWasInVain) {
+  PreemptionHistory history;
+  history.Note(1, 2);
+  EXPECT_FALSE(history.InVain(1, 2)) << "the victim has not come back";
+  history.Admitted(2);
+  EXPECT_TRUE(history.InVain(1, 2)) << "it has, and the preemptor still waits";
+  EXPECT_FALSE(history.InVain(2, 1));
+  EXPECT_FALSE(history.InVain(7, 2));
+  history.Admitted(1);
+  EXPECT_FALSE(history.InVain(1, 2)) << "it has got what it wanted";
+  history.Note(1, 2);
+  history.Admitted(2);
+  EXPECT_TRUE(history.InVain(1, 2));
+  history.Departed();
+  EXPECT_FALSE(history.InVain(1, 2)) << "things are different now";
+}
+
 TEST(PreemptionHistory, RemembersTheLastPreemptorsOfAVictim) {
   PreemptionHistory history;
   const auto most = static_cast<WorkloadId>(PreemptionHistory::kMostPerVictim);
