@@ -40,7 +40,7 @@ TEST(PreemptionEnd, ThePreemptorGetsTheCountThatItPreemptedFor) {
     world.Apply(wide);
     EXPECT_EQ(world.Cycle(), "p Preempting");
     world.ReleaseEvicted();
-    EXPECT_EQ(world.Cycle(), own ? "p Admitted, v NoFit" : "v Admitted, p Skipped");
+    EXPECT_EQ(world.Cycle(), own ? "p Admitted, v Skipped" : "v Admitted, p Skipped");
     EXPECT_EQ(world.Of("p").assignment.pod_sets[0].count, own ? 2 : 4);
   }
 }
@@ -57,7 +57,7 @@ TEST(PreemptionEnd, MoreIsWelcomeWhereNobodyHasToLendIt) {
   EXPECT_EQ(world.Of("p").assignment.pod_sets[0].count, 2);
   world.Finish(KeyOf("own"));
   world.ReleaseEvicted();
-  EXPECT_EQ(world.Cycle(), "p Admitted, v NoFit");
+  EXPECT_EQ(world.Cycle(), "p Admitted, v Skipped");
   EXPECT_EQ(world.Of("p").assignment.pod_sets[0].count, 4) << "all of it is its queue's own now";
 }
 
@@ -84,10 +84,14 @@ TEST(PreemptionEnd, WhatCannotBeHadAnyMoreIsGivenUp) {
   world.AdmitAll();
   world.Apply(MakeJob("p", "a", 2, {{"gpu", 1}}));
   EXPECT_EQ(world.Cycle(), "p Preempting");
-  world.Apply(Queue("a", 1, PreemptionPolicy::kAny));  // less than it asks for
+  api::ClusterQueue smaller = MakeQueue("a", "org", {{"f", {{"gpu", 1, 0}}}});
+  smaller.spec.preemption.reclaim_within_cohort = PreemptionPolicy::kAny;
+  world.Apply(smaller);  // it may not even borrow what it asks for
   world.Apply(Queue("b", 3));
   world.ReleaseEvicted();
-  EXPECT_EQ(world.Cycle(), "v Admitted, p Skipped") << "it ranks as a borrower like any other";
+  world.Cycle();
+  EXPECT_EQ(world.Of("v").outcome, Outcome::kAdmitted);
+  EXPECT_EQ(world.Of("p").outcome, Outcome::kNoFit);
 }
 
 // A large one (priority 1) of the owner's queue, another of b, and the owner (priority 0).
