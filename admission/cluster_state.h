@@ -188,6 +188,8 @@ class ClusterState {
 
   // What to wake for the sake of `id`; nullopt below a cycle of cohorts.
   std::optional<WakeTarget> TreeOf(ClusterQueueId id) const;
+  // The trees of the active queues that use one of them.
+  Wakes UsersOf(const std::vector<FlavorId>& flavors) const;
   // The queues that `target` covers now, by name.
   std::vector<ClusterQueueId> QueuesOf(const WakeTarget& target) const;
   // In the scheduler's eyes: active, and not below a cycle.
@@ -243,7 +245,6 @@ class ClusterState {
   Wakes RefreshActive(const std::function<bool(const QueueState&)>& concerned);
   void RebuildTree(NodeId node);
   Wakes TreesOf(const std::vector<ClusterQueueId>& ids) const;
-  Wakes UsersOf(const std::vector<FlavorId>& flavors) const;
   void CollectQueues(NodeId node, std::vector<ClusterQueueId>& queues) const;
   void Insert(QueueState& queue, Reservation& reservation);
   void Erase(QueueState& queue, Reservation& reservation);

@@ -52,6 +52,9 @@ struct OwnRules {
   // A queue or cohort that moves to another parent wakes the tree that it left too: what it had
   // borrowed there is free. (Kueue wakes only the tree that it joins.)
   bool wake_the_tree_left = true;
+  // Room that comes free on nodes wakes all queues that use the flavor, whatever their cohort.
+  // (Kueue wakes the tree of the workload that leaves; nothing else may ever wake the others.)
+  bool wake_the_flavor = true;
   // A deactivated workload holds its quota until its pods have stopped. (Kueue gives it away at
   // once, and runs both for a while.)
   bool hold_until_stopped = true;

@@ -211,9 +211,15 @@ void Scheduler::RequestAround(const api::Workload& object) {
   if (queue && state_.HasQueue(*queue)) RequestFor(*queue);
 }
 
+void Scheduler::RequestForNodesOf(const Reservation& held) {
+  if (!config_.own_rules.wake_the_flavor) return;
+  for (const PlacedPods& placed : held.placed) freed_flavors_.insert(placed.flavor);
+}
+
 void Scheduler::ReleaseQuota(WorkloadId id) {
   const Reservation* held = state_.reservation(id);
   if (held == nullptr) return;
+  RequestForNodesOf(*held);
   const ClusterQueueId queue = held->cluster_queue;
   const std::shared_ptr<const api::Workload> object = held->object;
   CountAdmitted(*held, -1);
@@ -315,6 +321,7 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
   if (held != nullptr && held->cluster_queue == queue) {
     may_help = held->object->status.reclaimable_pods != next->object->status.reclaimable_pods ||
                PriorityChanged(record(id).info, info);
+    if (may_help) RequestForNodesOf(*held);
     CountAdmitted(*held, -1);
     CountAdmitted(*next, 1);
     state_.Update(id, [&next](Reservation& changed) { changed = std::move(*next); });
@@ -438,6 +445,10 @@ void Scheduler::Unassume(const api::ObjectKey& key, WallTime now) {
 
 Scheduler::WokenWorkloads Scheduler::RunWakeUps(WallTime now) {
   WokenWorkloads woken;
+  if (!freed_flavors_.empty()) {
+    Request(state_.UsersOf({freed_flavors_.begin(), freed_flavors_.end()}));
+    freed_flavors_.clear();
+  }
   const std::set<WakeTarget> targets = std::exchange(wake_ups_, {});
   auto* list = config_.listing == SchedulerConfig::Listing::kYes ? &woken.listed : nullptr;
   for (const WakeTarget& target : targets) {

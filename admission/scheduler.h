@@ -99,7 +99,7 @@ class Scheduler {
     std::int64_t count = 0;
     std::vector<WorkloadId> listed;  // with Listing::kYes
   };
-  bool HasWakeUps() const { return !wake_ups_.empty(); }
+  bool HasWakeUps() const { return !wake_ups_.empty() || !freed_flavors_.empty(); }
   WokenWorkloads RunWakeUps(WallTime now);
 
   // Reading.
@@ -153,6 +153,8 @@ class Scheduler {
   void RequestLeft(const std::optional<WakeTarget>& before, const std::optional<WakeTarget>& after);
   // Retries where `object` gave something back, or just left.
   void RequestAround(const api::Workload& object);
+  // For those who wait for the nodes it stands on.
+  void RequestForNodesOf(const Reservation& held);
   void ReleaseQuota(WorkloadId id);
   void MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime now);
   void MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime now);
@@ -191,6 +193,7 @@ class Scheduler {
   std::unordered_map<api::ObjectKey, WorkloadId, KeyHash> numbers_;  // looked up, never walked
   std::map<std::string, api::StringMap> namespace_labels_;
   std::set<WakeTarget> wake_ups_;
+  std::set<FlavorId> freed_flavors_;  // on whose nodes there is more room than before
   // Workloads with quota that lack nodes.
   struct SecondPass {
     WallTime due{};

@@ -24,6 +24,7 @@ inline constexpr NamedRule kOwnRules[] = {
     {"count-pods-on-nodes", &admission::OwnRules::count_pods_on_nodes},
     {"quota-until-victims-stop", &admission::OwnRules::quota_until_victims_stop},
     {"wake-the-tree-left", &admission::OwnRules::wake_the_tree_left},
+    {"wake-the-flavor", &admission::OwnRules::wake_the_flavor},
     {"hold-until-stopped", &admission::OwnRules::hold_until_stopped},
     {"hear-late-answers", &admission::OwnRules::hear_late_answers},
     {"park-heads-not-tried", &admission::OwnRules::park_heads_not_tried},
