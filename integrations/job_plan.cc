@@ -213,7 +213,9 @@ void Planner::Create() {
 void Planner::Drive(const api::Workload* workload) {
   if (workload != nullptr && workload->meta.deletion_timestamp) {
     if (!job_.finished) Stop(workload, "Workload is deleted");
-    Add(RemoveWorkloadFinalizer{workload->meta.key()});
+    // Until its pods are gone it has the quota.
+    const bool at_rest = job_.finished || (job_.suspended && !job_.active);
+    if (at_rest) Add(RemoveWorkloadFinalizer{workload->meta.key()});
     return;
   }
   const bool over = workload != nullptr && api::IsTrue(workload->status.conditions, api::kFinished);

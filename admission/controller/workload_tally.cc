@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/reasons.h"
+#include "queue/workload_info.h"
 
 namespace berth::admission {
 namespace {
@@ -10,23 +11,24 @@ namespace {
 using api::Amount;
 using Amounts = std::map<std::pair<std::string, api::ResourceName>, Amount>;
 
-// Pods that are done no longer use their share.
-Amount WithoutReclaimed(Amount amount, std::int32_t count, std::int32_t reclaimed) {
-  if (count <= 0 || reclaimed <= 0) return amount;
-  return amount / count * std::max(0, count - reclaimed);
+// Pods that are done use nothing. Where fewer were admitted than asked for, the first that count as
+// done are those that never started.
+Amount WithoutReclaimed(Amount amount, std::int32_t admitted, std::int32_t left) {
+  return left >= admitted || admitted <= 0 ? amount : amount / admitted * left;
 }
 
 void AddUsage(Amounts& amounts, const api::Workload& workload, std::int32_t sign) {
+  const std::vector<std::int32_t> counts = queue::CountsAfterReclaim(workload);
   for (const api::PodSetAssignment& assignment : workload.status.admission->pod_set_assignments) {
-    std::int32_t reclaimed = 0;
-    for (const api::ReclaimablePod& pod : workload.status.reclaimable_pods) {
-      if (pod.pod_set == assignment.name) reclaimed = pod.count;
+    std::int32_t left = assignment.count;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (workload.spec.pod_sets[i].name == assignment.name) left = std::min(left, counts[i]);
     }
     for (const auto& [resource, amount] : assignment.resource_usage) {
       const auto flavor = assignment.flavors.find(resource);
       if (flavor == assignment.flavors.end()) continue;
       Amount& sum = amounts[{flavor->second, resource}];
-      sum = api::AddAmounts(sum, sign * WithoutReclaimed(amount, assignment.count, reclaimed));
+      sum = api::AddAmounts(sum, sign * WithoutReclaimed(amount, assignment.count, left));
       if (sum == 0) amounts.erase({flavor->second, resource});
     }
   }

@@ -92,7 +92,7 @@ class ObjectStore {
   Ptr Remove(const api::ObjectKey& key) {
     const auto found = objects_.find(key);
     if (found == objects_.end()) return nullptr;
-    const Ptr old = *found;
+    Ptr old = *found;
     objects_.erase(found);
     for (auto& [name, index] : indexes_) Reindex(index, old, nullptr);
     return old;

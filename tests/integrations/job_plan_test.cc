@@ -264,12 +264,18 @@ TEST_F(JobPlanTest, DuplicatesAreDeleted) {
   EXPECT_EQ(Get<DeleteWorkload>(0).key.name, "job-train-other");
 }
 
-TEST_F(JobPlanTest, ADeletedWorkloadStopsItsJobAndIsLetGo) {
+// Simulation, released-while-running, seed 3634: it was let go while the pods still ran.
+TEST_F(JobPlanTest, ADeletedWorkloadStopsItsJobAndIsLetGoWhenThePodsAreGone) {
   api::Workload& workload = AddWorkload();
   testing::Admit(workload);
   workload.meta.deletion_timestamp = At(0);
   job_.suspend = false;
-  EXPECT_THAT(Plan(), ElementsAre("stop+restore", "event Stopped", "finalizer"));
+  job_.active = 1;
+  EXPECT_THAT(Plan(), ElementsAre("stop+restore", "event Stopped"));
+  job_.suspend = true;
+  EXPECT_THAT(Plan(), ElementsAre());
+  job_.active = 0;
+  EXPECT_THAT(Plan(), ElementsAre("finalizer"));
 }
 
 TEST_F(JobPlanTest, QueueAndPriorityAreFollowedWhileWaiting) {

@@ -24,6 +24,7 @@ TEST(WorkloadTally, FollowsTheLifeOfAWorkload) {
   api::Workload pending;
   pending.meta.namespace_name = "team";
   pending.spec.queue_name = "lq";
+  pending.spec.pod_sets = {{.name = "main", .count = 4}};
   tally.Change(nullptr, &pending);
   EXPECT_EQ(tally.LocalQueue(lq).pending, 1);
 
@@ -53,6 +54,22 @@ TEST(WorkloadTally, FollowsTheLifeOfAWorkload) {
   EXPECT_TRUE(tally.ClusterQueue("cq").reservation.empty());
   tally.Change(&finished, nullptr);
   EXPECT_EQ(tally.LocalQueue(lq).pending, 0);
+}
+
+// Simulation, wrong-count, seed 3132.
+TEST(WorkloadTally, OfFewerPodsThanAskedForAllStayUntilFewerAreLeft) {
+  api::Workload workload;
+  workload.spec.pod_sets = {{.name = "main", .count = 3}};
+  workload.status.admission = api::Admission{
+      "cq",
+      {{.name = "main", .flavors = {{"cpu", "f"}}, .resource_usage = {{"cpu", 4000}}, .count = 2}}};
+  Set(workload, api::kQuotaReserved);
+  for (const auto& [done, cpu] : {std::pair{1, 4000}, {2, 2000}}) {
+    WorkloadTally tally;
+    workload.status.reclaimable_pods = {{"main", done}};
+    tally.Change(nullptr, &workload);
+    EXPECT_EQ(tally.ClusterQueue("cq").reservation, (Amounts{{{"f", "cpu"}, cpu}})) << done;
+  }
 }
 
 TEST(WorkloadTally, InactiveWorkloadsDoNotWait) {
