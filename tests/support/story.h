@@ -100,7 +100,7 @@ struct StoryOptions {
   bool preemption = true;
   bool fair_sharing = true;
   bool fungibility = true;
-  bool partial = true;     // minCount
+  bool partial = true;  // minCount
   bool more_pod_sets = false;
   bool edits = true;       // quotas, cohorts, stops change while things run
   bool departures = true;  // workloads finish, are deleted, toggled, reclaimed
