@@ -36,18 +36,10 @@ void WorkloadWriter::Deactivate(const api::Workload& workload, Done done) {
 
 void WorkloadWriter::Finish(const api::Workload& workload, const api::Condition& finished,
                             Done done) {
-  const api::ResourceKind& kind = api::KindOf<api::Workload>();
-  Json applied = {{"apiVersion", kind.api_version()},
-                  {"kind", kind.kind},
-                  {"metadata",
-                   {{"name", workload.meta.name},
-                    {"namespace", workload.meta.namespace_name},
-                    {"uid", workload.meta.uid},
-                    {"resourceVersion", workload.meta.resource_version}}},
-                  {"status", {{"conditions", Json::array({api::Encode(finished)})}}}};
+  Json status = {{"conditions", Json::array({api::Encode(finished)})}};
   Enqueue({workload.meta.key(),
            kube::PatchType::kApply,
-           std::make_shared<const Json>(std::move(applied)),
+           std::make_shared<const Json>(api::StatusPatch(workload, std::move(status))),
            {.field_manager = api::kJobControllerManagerPrefix + finished.type,
             .force = kube::Force::kYes,
             .subresource = "status"},

@@ -1,5 +1,7 @@
 #include "api/codec/admission_status.h"
 
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
@@ -13,6 +15,10 @@ nlohmann::json AdmissionStatusPatch(const Workload& base, const WorkloadStatus& 
   std::erase_if(owned.conditions, [](const Condition& condition) {
     return condition.type == kPodsReady || condition.type == kFinished;
   });
+  return StatusPatch(base, Encode(owned));
+}
+
+nlohmann::json StatusPatch(const Workload& base, nlohmann::json status) {
   const ResourceKind& kind = KindOf<Workload>();
   return {{"apiVersion", kind.api_version()},
           {"kind", kind.kind},
@@ -21,7 +27,7 @@ nlohmann::json AdmissionStatusPatch(const Workload& base, const WorkloadStatus& 
             {"namespace", base.meta.namespace_name},
             {"uid", base.meta.uid},
             {"resourceVersion", base.meta.resource_version}}},
-          {"status", Encode(owned)}};
+          {"status", std::move(status)}};
 }
 
 }  // namespace berth::api

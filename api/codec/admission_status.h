@@ -17,4 +17,7 @@ namespace berth::api {
 // object is refused (kConflict).
 nlohmann::json AdmissionStatusPatch(const Workload& base, const WorkloadStatus& status);
 
+// The same document with `status` as it stands, for other managers of parts of it; as strict.
+nlohmann::json StatusPatch(const Workload& base, nlohmann::json status);
+
 }  // namespace berth::api

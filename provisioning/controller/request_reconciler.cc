@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/admission_status.h"
 #include "api/codec/codec.h"
 #include "api/labels.h"
 #include "provisioning/controller/admission_check_reconciler.h"
@@ -39,15 +40,8 @@ bool IsRefusal(const Error& error) {
 
 Json ChecksApply(const api::Workload& workload,
                  const std::vector<api::AdmissionCheckState>& checks) {
-  const api::ResourceKind& kind = api::KindOf<api::Workload>();
-  return {{"apiVersion", kind.api_version()},
-          {"kind", kind.kind},
-          {"metadata",
-           {{"name", workload.meta.name},
-            {"namespace", workload.meta.namespace_name},
-            {"uid", workload.meta.uid},
-            {"resourceVersion", workload.meta.resource_version}}},
-          {"status", {{"admissionChecks", api::Encode(checks)}}}};
+  Json status = {{"admissionChecks", api::Encode(checks)}};
+  return api::StatusPatch(workload, std::move(status));
 }
 
 kube::WriteOptions OurStatusWrite() {
