@@ -2,9 +2,9 @@
 
 #include "kube/client/api_client.h"
 
-#include "api/codec/codec.h"
 #include "kube/client/status_error.h"
 #include "tests/kube/kube_test_support.h"
+#include "tests/kube/name_reader.h"
 
 namespace berth::kube {
 namespace {
@@ -44,16 +44,6 @@ TEST_F(ApiClientTest, ExpiredPageStartsOverUnpagedOnce) {
   EXPECT_EQ(list->items.size(), 5U);
   EXPECT_EQ(api_.requests().back().query, "");
 }
-
-// Names of objects.
-class NameReader final : public ObjectReader {
- public:
-  ReadObject Read(const api::JsonSource& object) const override {
-    Result<api::ObjectMeta> meta = api::Decode<api::ObjectMeta>(object);
-    if (!meta) return {nullptr, meta.error().message};
-    return {std::make_shared<const std::string>(meta->name), ""};
-  }
-};
 
 TEST_F(ApiClientTest, PagesComeOneByOneAndStartOverWhereOneHasExpired) {
   for (int i = 0; i < 5; ++i) api_.Put(kFlavors, Named("f" + std::to_string(i)));

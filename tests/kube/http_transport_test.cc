@@ -11,10 +11,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "api/codec/codec.h"
 #include "kube/client/line_splitter.h"
 #include "net/io_pool.h"
 #include "net/server.h"
+#include "tests/kube/name_reader.h"
 
 namespace berth::kube {
 namespace {
@@ -151,16 +151,6 @@ TEST_F(HttpTransportTest, ErrorEventAndRefusalEndTheWatch) {
   stream_->Write("not json\n");
   EXPECT_EQ(events_.Take(), "Unavailable");
 }
-
-// Names of objects; a number is no object.
-class NameReader final : public ObjectReader {
- public:
-  ReadObject Read(const api::JsonSource& object) const override {
-    Result<api::ObjectMeta> meta = api::Decode<api::ObjectMeta>(object);
-    if (!meta) return {nullptr, meta.error().message};
-    return {std::make_shared<const std::string>(meta->name), ""};
-  }
-};
 
 TEST_F(HttpTransportTest, WatchEventsAreReadWhereTheyArrive) {
   WatchCallbacks callbacks;

@@ -20,6 +20,15 @@ class AdmissionMetricsTest : public AdmissionFixture {
     options_.metrics.local_queues = true;
     Boot();
   }
+  // With "a" on all the quota and "b" behind it.
+  void BootWithOneThatWaits() {
+    BootWithAll();
+    PutQueues(1);
+    PutWorkload("a", 1);
+    executor_.RunFor(1s);
+    PutWorkload("b", 1);
+    executor_.RunFor(3s);
+  }
   // The value of the series, or "none".
   std::string ValueOf(const std::string& series) const {
     const std::string text = metrics_->Text();
@@ -47,12 +56,7 @@ TEST_F(AdmissionMetricsTest, ADeactivationIsCountedUnderItsCause) {
 }
 
 TEST_F(AdmissionMetricsTest, LocalQueuesHaveTheirOwn) {
-  BootWithAll();
-  PutQueues(1);
-  PutWorkload("a", 1);
-  executor_.RunFor(1s);
-  PutWorkload("b", 1);
-  executor_.RunFor(3s);
+  BootWithOneThatWaits();
   const std::string waits =
       "kueue_local_queue_unadmitted_workloads{cluster_queue=\"cq\",name=\"lq\",namespace=\"team\","
       "reason=\"WaitingForQuota\",underlying_cause=\"\"}";
@@ -107,12 +111,7 @@ TEST_F(AdmissionMetricsTest, ALimitThatIsTakenAwayIsNotShownAnyMore) {
 }
 
 TEST_F(AdmissionMetricsTest, PendingRequestsGoBackToZero) {
-  BootWithAll();
-  PutQueues(1);
-  PutWorkload("a", 1);
-  executor_.RunFor(1s);
-  PutWorkload("b", 1);
-  executor_.RunFor(3s);
+  BootWithOneThatWaits();
   const std::string asked =
       "kueue_cluster_queue_resource_pending{cluster_queue=\"cq\",resource=\"cpu\"}";
   EXPECT_EQ(ValueOf(asked), "1");
