@@ -143,12 +143,8 @@ class ClusterState {
     const auto slot = static_cast<std::size_t>(id);
     return slot < takes_all_pods_.size() && takes_all_pods_[slot] != 0;
   }
-  // Resources with rules of their own, made known from the start.
-  struct WellKnown {
-    ResourceId pods = queue::Names::kNone;
-    ResourceId memory = queue::Names::kNone;
-  };
-  const WellKnown& well_known() const { return well_known_; }
+  // The resource `pods`, which has rules of its own.
+  ResourceId pods() const { return pods_; }
   const api::Topology* topology(const std::string& name) const;
 
   // Makes room for a queue that is named before its object has come.
@@ -251,7 +247,7 @@ class ClusterState {
 
   queue::QueueSet& queues_;
   Vocabulary vocabulary_;
-  WellKnown well_known_;
+  ResourceId pods_ = queue::Names::kNone;
   QuotaTree tree_;
   TopologyPlacer placer_{vocabulary_};
   std::vector<std::unique_ptr<QueueState>> states_;  // by ClusterQueueId

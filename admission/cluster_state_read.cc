@@ -60,8 +60,7 @@ bool TakenBefore(const Reservation& a, const Reservation& b) {
 }
 
 ClusterState::ClusterState(queue::QueueSet& queues) : queues_(queues) {
-  well_known_.pods = vocabulary_.resources.Intern("pods");
-  well_known_.memory = vocabulary_.resources.Intern("memory");
+  pods_ = vocabulary_.resources.Intern("pods");
 }
 
 std::shared_ptr<const api::ResourceFlavor> ClusterState::flavor(FlavorId id) const {

@@ -38,8 +38,8 @@ PreemptionRequest Cycle::RequestFor(const Entry& entry, const Assignment& assign
   request.workload = entry.input.workload;
   request.queue = entry.input.head.cluster_queue;
   request.usage = assignment.usage;
-  const ResourceId pods = context_.own_rules->victims_for_pods ? queue::Names::kNone
-                                                               : context_.state->well_known().pods;
+  const ResourceId pods =
+      context_.own_rules->victims_for_pods ? queue::Names::kNone : context_.state->pods();
   erase_if(request.usage, [&](const FlavorResourceAmount& item) {
     return item.amount == 0 ||
            (pods >= 0 && context_.state->ResourceOf(item.flavor_resource) == pods);

@@ -43,7 +43,7 @@ FlavorAssigner::FlavorAssigner(const Context& context, const queue::WorkloadInfo
       scan_(context.gates->flavor_fungibility ? scan : nullptr),
       nominated_(nominated),
       oracle_(oracle),
-      pods_(context.state->well_known().pods),
+      pods_(context.state->pods()),
       places_everything_(context.topologies && context.state->PlacesEverything(queue_)) {}
 
 FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
