@@ -22,8 +22,10 @@ struct Job {
   std::string managed_by;
   std::optional<std::int64_t> active_deadline_seconds;
   PodTemplate pod_template;
+  std::int64_t grace_seconds = 30;  // its pods have to stop
 
-  std::int32_t active = 0;
+  std::int32_t active = 0;       // pods, without those that have been told to stop
+  std::int32_t terminating = 0;  // those, until they have stopped; 0 before Kubernetes 1.29
   std::int32_t ready = 0;
   std::int32_t succeeded = 0;
   std::int32_t failed = 0;

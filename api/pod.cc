@@ -26,12 +26,21 @@ ResourceAmounts RequestsOf(const Container& container) {
   return requests;
 }
 
+// Whether the taint's number lies on the side of the toleration's that its operator names.
+bool Compares(const Toleration& toleration, const Taint& taint) {
+  const auto bound = ParseInt64(toleration.value);
+  const auto have = ParseInt64(taint.value);
+  if (!bound || !have) return false;
+  return toleration.op == "Gt" ? *have > *bound : *have < *bound;
+}
+
 }  // namespace
 
 bool Tolerates(const Toleration& toleration, const Taint& taint) {
   if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
   if (!toleration.key.empty() && toleration.key != taint.key) return false;
   if (toleration.op == "Exists") return true;
+  if (toleration.op == "Gt" || toleration.op == "Lt") return Compares(toleration, taint);
   if (!toleration.op.empty() && toleration.op != "Equal") return false;
   return !toleration.key.empty() && toleration.value == taint.value;
 }

@@ -15,7 +15,7 @@ namespace berth::api {
 
 struct Toleration {
   std::string key;  // empty with Exists: every taint
-  std::string op;   // "Equal" (also empty) or "Exists"
+  std::string op;   // "Equal" (also empty), "Exists", "Gt", "Lt"
   std::string value;
   std::string effect;  // empty: every effect
   std::optional<std::int64_t> toleration_seconds;

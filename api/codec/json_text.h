@@ -1,24 +1,24 @@
 // api/codec/json_text.h — JSON text as decoding reads it: a flat list of nodes that point into the
-// text. A list of a million objects is read with it, where a tree of maps costs ten times the time
-// and five times the text's memory.
+// text, which simdjson reads. A list of a million objects is read with it, where a tree of maps
+// costs ten times the time and five times the text's memory.
 //
 //     JsonText text;
 //     BERTH_TRY(const JsonNode* root, text.Parse(line));
 //     Decode<Workload>(*root)
 //
 // Read strictly as RFC 8259 says, UTF-8 checked, at most kMaxJsonDepth deep. Members called
-// "managedFields" are left out, and of them only strings and brackets are checked: nobody decodes
-// them, and they are a third of the text.
+// "managedFields" are left out, and of them little more is checked than that they end: nobody
+// decodes them, and they are a third of the text.
 //
-// Units: bytes. Threads: a JsonText has one user. Errors: kInvalid with the offset.
+// Units: bytes. Threads: a JsonText has one user. Errors: kInvalid, with the offset where it is
+// known.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 
@@ -26,7 +26,7 @@ namespace berth::api {
 
 inline constexpr int kMaxJsonDepth = 256;
 
-// One value; its children follow it. Good as long as its JsonText and the text.
+// One value; its children follow it. Good as long as its JsonText reads nothing else.
 struct JsonNode {
   enum class Kind : std::uint8_t {
     kNull,
@@ -55,28 +55,29 @@ struct JsonNode {
   }
 };
 
-class JsonText {
- public:
-  JsonText() = default;
-  JsonText(const JsonText&) = delete;
-  JsonText& operator=(const JsonText&) = delete;
-
-  // The root of what the whole of `text` says; the nodes of the call before are gone.
-  Result<const JsonNode*> Parse(std::string_view text);
-
- private:
-  std::vector<JsonNode> nodes_;
-  std::deque<std::string> unescaped_;
-};
-
 struct JsonListHead {
   std::string resource_version;
   std::string continue_token;
 };
 
-// Reads a Kubernetes list and calls `on_item` for each of its items; the node is good inside the
-// call only. Where the text turns out not to be JSON some items may have been seen.
-Result<JsonListHead> ReadJsonList(std::string_view text,
-                                  const std::function<void(const JsonNode& item)>& on_item);
+class JsonText {
+ public:
+  using OnItem = std::function<void(const JsonNode& item)>;
+
+  JsonText();
+  ~JsonText();
+  JsonText(const JsonText&) = delete;
+  JsonText& operator=(const JsonText&) = delete;
+
+  // The root of what the whole of `text` says, which is copied.
+  Result<const JsonNode*> Parse(std::string_view text);
+  // Reads a Kubernetes list and calls `on_item` for each of its items; the node is good inside the
+  // call only. Where the text turns out not to be JSON some items may have been seen.
+  Result<JsonListHead> ReadList(std::string_view text, const OnItem& on_item);
+
+ private:
+  class Parser;
+  std::unique_ptr<Parser> parser_;
+};
 
 }  // namespace berth::api

@@ -39,9 +39,13 @@ void ReadJob(const Reader& in, Job& out) {
   spec.Field("completionMode").Get(out.completion_mode);
   spec.Field("managedBy").Get(out.managed_by);
   spec.Field("activeDeadlineSeconds").Get(out.active_deadline_seconds);
-  Read(spec.Field("template"), out.pod_template);
+  const Reader pod_template = spec.Field("template");
+  Read(pod_template, out.pod_template);
+  const Reader pods = pod_template.Field("spec");
+  pods.Field("terminationGracePeriodSeconds").Get(out.grace_seconds);
   const Reader status = in.Field("status");
   status.Field("active").Get(out.active);
+  status.Field("terminating").Get(out.terminating);
   status.Field("ready").Get(out.ready);
   status.Field("succeeded").Get(out.succeeded);
   status.Field("failed").Get(out.failed);

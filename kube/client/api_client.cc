@@ -12,6 +12,7 @@ namespace berth::kube {
 namespace {
 
 constexpr int kMaxRepeats = 8;  // of a request that the server put off
+constexpr int kGone = 410;
 
 std::string StringAt(const Json& object, const char* outer, const char* inner) {
   const auto found = object.find(outer);
@@ -104,6 +105,7 @@ std::string ObjectPath(const api::ResourceKind& kind, const api::ObjectKey& key,
 struct ApiClient::Pending {
   ApiRequest request;
   OnResponse done;
+  int answers_too = 0;  // a status that is no error to the asker
   int repeats = 0;
 };
 
@@ -111,7 +113,9 @@ struct ApiClient::Listing {
   std::string path;  // without limit and continue
   int page_size = 0;
   std::string continue_token;
-  bool restarted = false;
+  std::string resource_version;  // of the oldest page
+  int restarts = 0;
+  bool went_on = false;  // with another token, and no page has come since
   std::shared_ptr<const ObjectReader> reader;
   std::function<void()> on_start;
   std::function<void(const ApiResponse&)> on_page;
@@ -147,7 +151,9 @@ void ApiClient::SendOnce(const std::shared_ptr<Pending>& pending, Duration timeo
         const std::shared_ptr<ApiClient*> self = weak.lock();
         if (self == nullptr) return;
         if (!response) return pending->done(response.error());
-        if (response->status < 400) return pending->done(std::move(response));
+        if (response->status < 400 || response->status == pending->answers_too) {
+          return pending->done(std::move(response));
+        }
         const bool put_off =
             response->status == 429 || (response->status == 503 && response->retry_after);
         const Duration wait = response->retry_after.value_or(std::chrono::seconds(1));
@@ -225,27 +231,45 @@ void ApiClient::NextPage(const std::shared_ptr<Listing>& listing) {
   std::string path = listing->path;
   if (listing->page_size > 0) AddQuery(path, "limit", std::to_string(listing->page_size));
   AddQuery(path, "continue", listing->continue_token);
-  SendForResponse(
-      {"GET", path, "", nullptr, listing->reader}, options_.list_timeout,
-      [this, listing](const Result<ApiResponse>& page) {
-        if (!page && page.error().code == ErrorCode::kExpired && !listing->restarted) {
-          listing->restarted = true;
-          listing->page_size = 0;
-          listing->continue_token.clear();
-          listing->on_start();
-          return NextPage(listing);
-        }
-        if (!page) return listing->on_end(page.error());
-        const std::optional<PageHead> head = HeadOf(*page);
-        if (!head) {
-          return listing->on_end(Error{ErrorCode::kInternal, "the API server's list is not JSON"});
-        }
-        listing->continue_token = head->continue_token;
-        const bool last = head->continue_token.empty();
-        if (!last) NextPage(listing);  // under way while this one is taken in
-        listing->on_page(*page);
-        if (last) listing->on_end(head->resource_version);
-      });
+  auto pending = std::make_shared<Pending>();
+  pending->request = {"GET", path, "", nullptr, listing->reader};
+  pending->answers_too = kGone;
+  pending->done = [this, listing](const Result<ApiResponse>& page) {
+    if (!page) return listing->on_end(page.error());
+    if (page->status == kGone) return GoOn(listing, *page);
+    const std::optional<PageHead> head = HeadOf(*page);
+    if (!head) {
+      return listing->on_end(Error{ErrorCode::kInternal, "the API server's list is not JSON"});
+    }
+    listing->continue_token = head->continue_token;
+    listing->went_on = false;
+    if (listing->resource_version.empty()) listing->resource_version = head->resource_version;
+    const bool last = head->continue_token.empty();
+    if (!last) NextPage(listing);  // under way while this one is taken in
+    listing->on_page(*page);
+    if (last) listing->on_end(listing->resource_version);
+  };
+  SendOnce(pending, options_.list_timeout);
+}
+
+// The state that the list began with has expired.
+void ApiClient::GoOn(const std::shared_ptr<Listing>& listing, const ApiResponse& expired) {
+  const std::optional<PageHead> head = HeadOf(expired);
+  const bool began = !listing->resource_version.empty();
+  if (began && !listing->went_on && head && !head->continue_token.empty()) {
+    listing->went_on = true;
+    listing->continue_token = head->continue_token;
+    return NextPage(listing);
+  }
+  if (listing->restarts == 2) {
+    return listing->on_end(ErrorFromStatus(expired.status, expired.body.get()));
+  }
+  if (++listing->restarts == 2) listing->page_size = 0;
+  listing->continue_token.clear();
+  listing->resource_version.clear();
+  listing->went_on = false;
+  listing->on_start();
+  NextPage(listing);
 }
 
 void ApiClient::Create(const api::ResourceKind& kind, const std::string& namespace_name,

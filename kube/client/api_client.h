@@ -87,8 +87,10 @@ class ApiClient {
   ApiClient& operator=(const ApiClient&) = delete;
 
   void Get(const api::ResourceKind& kind, const api::ObjectKey& key, Done done);
-  // An empty namespace lists all of them. Pages are joined; where a page has expired meanwhile, the
-  // list starts again once, unpaged.
+  // An empty namespace lists all of them. Pages are joined; where one has expired meanwhile, the
+  // list goes on with newer pages if the server offers that ("inconsistent continuation token" of
+  // the Kubernetes API concepts), else it starts again, the second time unpaged and for the last
+  // time. The version is that of the oldest page: a watch from there tells what came after it.
   void List(const api::ResourceKind& kind, const std::string& namespace_name,
             const ListOptions& options, std::function<void(Result<ObjectList>)> done);
   // The same for lists of any length: nothing is kept here, and no JSON tree is built where the
@@ -127,6 +129,7 @@ class ApiClient {
   void StartListing(const api::ResourceKind& kind, const std::string& namespace_name,
                     const ListOptions& options, const std::shared_ptr<Listing>& listing);
   void NextPage(const std::shared_ptr<Listing>& listing);
+  void GoOn(const std::shared_ptr<Listing>& listing, const ApiResponse& expired);
 
   Transport& transport_;
   Executor& executor_;

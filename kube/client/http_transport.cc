@@ -28,7 +28,7 @@ JsonPtr ParseJson(std::string_view text) {
 // Nothing where the text is no list: the slow way then says what it is.
 std::optional<ReadPage> ReadPageOf(std::string_view text, const ObjectReader& reader) {
   ReadPage page;
-  Result<api::JsonListHead> head = api::ReadJsonList(
+  Result<api::JsonListHead> head = api::JsonText().ReadList(
       text, [&](const api::JsonNode& item) { page.items.push_back(reader.Read(item)); });
   if (!head) return std::nullopt;
   page.resource_version = std::move(head->resource_version);

@@ -87,10 +87,15 @@ class Informer final : public InformerBase {
 
   // Null where there is none.
   Ptr Get(const api::ObjectKey& key) const { return store_.Get(key); }
-  const Objects& objects() const { return store_.objects(); }  // in the order of keys
+  Ptr After(const api::ObjectKey& key) const { return store_.After(key); }  // the first behind it
+  const Objects& objects() const { return store_.objects(); }               // in the order of keys
   // In the order of keys.
   std::vector<Ptr> ByIndex(const std::string& name, const std::string& value) const {
     return store_.ByIndex(name, value);
+  }
+  // Whether that has any.
+  bool HasIn(const std::string& name, const std::string& value) const {
+    return store_.HasIn(name, value);
   }
 
   // Takes over what the server answered to a write of ours, so that the next look sees it. Only
@@ -164,8 +169,14 @@ class Informer final : public InformerBase {
   void Apply(WatchEvent::Type type, const ReadObject& read) {
     const Ptr object = TakeOrLog(read);
     if (object == nullptr) return;
-    if (type != WatchEvent::Type::kDeleted) return PutIfChanged(object);
-    Remove(object->meta.key());
+    // A list may be newer than where its watch begins: what is there may be the next life already.
+    const Ptr known = store_.GetLike(object);
+    const bool other_life = known != nullptr && known->meta.uid != object->meta.uid;
+    if (type != WatchEvent::Type::kDeleted) {
+      if (!other_life || IsNewer(object->meta, known->meta)) PutIfChanged(object);
+    } else if (!other_life || !IsNewer(known->meta, object->meta)) {
+      Remove(object->meta.key());
+    }
   }
 
   void PutIfChanged(const Ptr& object) {

@@ -1,26 +1,30 @@
 // kube/client/object_store.h — the objects of one kind by key, and by indexes.
 //
-// Made for a million of them: an entry is a pointer (the key is the object's own), and an index
-// value that one object has costs no set. Objects that come in the order of their keys, as lists
-// do, are appended without a search.
+// Made for a million of them: an entry is a pointer (the key is the object's own), an index keeps
+// hashes of its values, and a value that one object has costs no set. Objects that come in the
+// order of their keys, as lists do, are appended without a search.
 //
 // Threads: one user. Errors: none.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>  // lookup only
 #include <utility>
 #include <vector>
 
 #include "api/object_meta.h"
+#include "base/small_vector.h"
 
 namespace berth::kube {
 
-template <typename T>
+// Values with equal hashes are told apart by asking the objects.
+template <typename T, typename ValueHash = std::hash<std::string>>
 class ObjectStore {
  public:
   using Ptr = std::shared_ptr<const T>;
@@ -58,6 +62,11 @@ class ObjectStore {
     const auto found = objects_.find(key);
     return found == objects_.end() ? nullptr : *found;
   }
+  // The first behind `key`, or null.
+  Ptr After(const api::ObjectKey& key) const {
+    const auto found = objects_.upper_bound(key);
+    return found == objects_.end() ? nullptr : *found;
+  }
   // The object with the key of `like`.
   Ptr GetLike(const Ptr& like) const {
     if (IsBehindAll(like)) return nullptr;
@@ -67,12 +76,21 @@ class ObjectStore {
 
   // In the order of keys.
   std::vector<Ptr> ByIndex(const std::string& name, const std::string& value) const {
-    const auto index = indexes_.find(name);
-    if (index == indexes_.end()) return {};
-    const auto bucket = index->second.buckets.find(value);
-    if (bucket == index->second.buckets.end()) return {};
-    if (bucket->second.only != nullptr) return {bucket->second.only};
-    return {bucket->second.more->begin(), bucket->second.more->end()};
+    std::vector<Ptr> found;
+    EachIn(name, value, [&found](const Ptr& object) {
+      found.push_back(object);
+      return Go::kOn;
+    });
+    return found;
+  }
+  // Whether there is one.
+  bool HasIn(const std::string& name, const std::string& value) const {
+    bool has = false;
+    EachIn(name, value, [&has](const Ptr&) {
+      has = true;
+      return Go::kStop;
+    });
+    return has;
   }
 
   // Adds or replaces; returns what was there before.
@@ -103,10 +121,46 @@ class ObjectStore {
     Ptr only;
     std::unique_ptr<Objects> more;
   };
+  using Hashes = SmallVector<std::size_t, 4>;
   struct Index {
     IndexFunction values_of;
-    std::map<std::string, Bucket> buckets;
+    std::unordered_map<std::size_t, Bucket> buckets;  // by hash; looked up, never walked
+
+    Hashes HashesOf(const Ptr& object) const {  // each once
+      Hashes hashes;
+      if (object == nullptr) return hashes;
+      for (const std::string& value : values_of(*object)) {
+        const std::size_t hash = ValueHash()(value);
+        if (!Has(hashes, hash)) hashes.push_back(hash);
+      }
+      return hashes;
+    }
   };
+  enum class Go { kOn, kStop };
+
+  static bool Has(const Hashes& hashes, std::size_t hash) {
+    return std::find(hashes.begin(), hashes.end(), hash) != hashes.end();
+  }
+
+  template <typename Visit>
+  void EachIn(const std::string& name, const std::string& value, Visit visit) const {
+    const auto index = indexes_.find(name);
+    if (index == indexes_.end()) return;
+    const auto bucket = index->second.buckets.find(ValueHash()(value));
+    if (bucket == index->second.buckets.end()) return;
+    const auto visit_if_meant = [&](const Ptr& object) {
+      const std::vector<std::string> values = index->second.values_of(*object);
+      const bool meant = std::find(values.begin(), values.end(), value) != values.end();
+      return meant ? visit(object) : Go::kOn;
+    };
+    if (bucket->second.only != nullptr) {
+      visit_if_meant(bucket->second.only);
+      return;
+    }
+    for (const Ptr& object : *bucket->second.more) {
+      if (visit_if_meant(object) == Go::kStop) return;
+    }
+  }
 
   bool IsBehindAll(const Ptr& object) const {
     return objects_.empty() || ByKey()(*objects_.rbegin(), object);
@@ -122,14 +176,12 @@ class ObjectStore {
   }
 
   static void Reindex(Index& index, const Ptr& old, const Ptr& object) {
-    std::vector<std::string> before;
-    std::vector<std::string> after;
-    if (old != nullptr) before = index.values_of(*old);
-    if (object != nullptr) after = index.values_of(*object);
-    for (const std::string& value : before) {
-      if (std::find(after.begin(), after.end(), value) == after.end()) Take(index, value, old);
+    const Hashes before = index.HashesOf(old);
+    const Hashes after = index.HashesOf(object);
+    for (const std::size_t hash : before) {
+      if (!Has(after, hash)) Take(index, hash, old);
     }
-    for (const std::string& value : after) Set(index.buckets[value], object);
+    for (const std::size_t hash : after) Set(index.buckets[hash], object);
   }
 
   static void Set(Bucket& bucket, const Ptr& object) {
@@ -152,8 +204,8 @@ class ObjectStore {
     if (!is_new) Exchange(more, place, object);
   }
 
-  static void Take(Index& index, const std::string& value, const Ptr& object) {
-    const auto bucket = index.buckets.find(value);
+  static void Take(Index& index, std::size_t hash, const Ptr& object) {
+    const auto bucket = index.buckets.find(hash);
     if (bucket == index.buckets.end()) return;
     if (bucket->second.more != nullptr) {
       bucket->second.more->erase(object);

@@ -8,14 +8,21 @@
 
 namespace berth::kube {
 
+namespace {
+
+// Then whatever else waits for the Executor has its turn: many looks end inside their call.
+constexpr int kTurnsInARow = 256;
+
+}  // namespace
+
 // One call of Reconcile; reports once, by Complete or else when nobody holds it any more.
-class Controller::Look {
+class Controller::OpenLook {
  public:
-  Look(std::weak_ptr<Controller*> controller, api::ObjectKey key)
+  OpenLook(std::weak_ptr<Controller*> controller, api::ObjectKey key)
       : controller_(std::move(controller)), key_(std::move(key)) {}
-  ~Look() { Complete(Error{ErrorCode::kInternal, "the reconciler dropped its callback"}); }
-  Look(const Look&) = delete;
-  Look& operator=(const Look&) = delete;
+  ~OpenLook() { Complete(Error{ErrorCode::kInternal, "the reconciler dropped its callback"}); }
+  OpenLook(const OpenLook&) = delete;
+  OpenLook& operator=(const OpenLook&) = delete;
 
   void Complete(const Result<NextLook>& result) {
     if (std::exchange(complete_, true)) return;
@@ -35,8 +42,22 @@ Controller::Controller(Executor& executor, Reconciler& reconciler, ControllerOpt
       self_(std::make_shared<Controller*>(this)),
       queue_(executor, options.queue, [this] { WakeUp(); }) {}
 
+void Controller::AddSweep(Sweep sweep) {
+  sweeps_.push_back(std::move(sweep));
+  WakeUp();
+}
+
+void Controller::Add(const api::ObjectKey& key) {
+  const bool comes_by_itself =
+      !running_ && std::any_of(sweeps_.begin(), sweeps_.end(),
+                               [&key](const Sweep& sweep) { return sweep.covers(key); });
+  if (!comes_by_itself) queue_.Add(key);
+}
+
 void Controller::Start() {
   running_ = true;
+  sweeps_done_ = 0;
+  place_ = {};
   WakeUp();
 }
 
@@ -49,13 +70,35 @@ void Controller::WakeUp() {
 
 void Controller::Run() {
   woken_ = false;
-  while (running_ && in_flight_ < options_.max_concurrent) {
-    const std::optional<api::ObjectKey> key = queue_.Take();
-    if (!key) return;
-    ++in_flight_;
-    auto look = std::make_shared<Look>(self_, *key);
-    reconciler_.Reconcile(*key, [look](const Result<NextLook>& result) { look->Complete(result); });
+  for (int turn = 0; running_ && in_flight_ < options_.max_concurrent; ++turn) {
+    if (turn == kTurnsInARow) return WakeUp();
+    // Each turn brings one key into the queue and takes one: what is swept and what is added do not
+    // starve each other.
+    const Left left = SweepOn();
+    if (const std::optional<api::ObjectKey> key = queue_.Take()) {
+      Look(*key);
+    } else if (left == Left::kNone) {
+      return;
+    }
   }
+}
+
+Controller::Left Controller::SweepOn() {
+  if (sweeps_done_ == sweeps_.size()) return Left::kNone;
+  if (const std::optional<Sweep::Step> step = sweeps_[sweeps_done_].next(place_)) {
+    place_ = step->place;
+    if (step->key) queue_.Add(*step->key);
+  } else {
+    ++sweeps_done_;
+    place_ = {};
+  }
+  return Left::kSome;
+}
+
+void Controller::Look(const api::ObjectKey& key) {
+  ++in_flight_;
+  auto look = std::make_shared<OpenLook>(self_, key);
+  reconciler_.Reconcile(key, [look](const Result<NextLook>& result) { look->Complete(result); });
 }
 
 void Controller::Finish(const api::ObjectKey& key, const Result<NextLook>& result) {

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "base/executor.h"
 #include "kube/runtime/reconciler.h"
+#include "kube/runtime/sweep.h"
 #include "kube/runtime/work_queue.h"
 
 namespace berth::kube {
@@ -28,22 +30,30 @@ class Controller {
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;
 
-  // May be called before Start; the keys wait.
-  void Add(const api::ObjectKey& key) { queue_.Add(key); }
+  // Looks at everything that `sweep` comes to, from the start on; what is added takes its turn in
+  // between. Handlers must Add what the sweep covers no longer.
+  void AddSweep(Sweep sweep);
+  // May be called before Start; the keys wait, but for those that a sweep covers.
+  void Add(const api::ObjectKey& key);
   void AddAfter(const api::ObjectKey& key, Duration delay) { queue_.AddAfter(key, delay); }
 
   void Start();
   void Stop() { running_ = false; }  // takes no further key
 
   std::size_t in_flight() const { return in_flight_; }
-  bool idle() const { return in_flight_ == 0 && queue_.waiting() == 0; }
+  bool idle() const {
+    return in_flight_ == 0 && queue_.waiting() == 0 && sweeps_done_ == sweeps_.size();
+  }
   Reconciler& reconciler() { return reconciler_; }
 
  private:
-  class Look;
+  class OpenLook;
 
   void WakeUp();
   void Run();
+  void Look(const api::ObjectKey& key);
+  enum class Left { kNone, kSome };
+  Left SweepOn();  // one step
   void Finish(const api::ObjectKey& key, const Result<NextLook>& result);
 
   Executor& executor_;
@@ -52,6 +62,9 @@ class Controller {
   bool running_ = false;
   bool woken_ = false;
   std::size_t in_flight_ = 0;
+  std::vector<Sweep> sweeps_;  // one after the other
+  std::size_t sweeps_done_ = 0;
+  api::ObjectKey place_;  // of the one under way
   std::shared_ptr<Controller*> self_;
   WorkQueue queue_;
 };

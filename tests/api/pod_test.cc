@@ -43,6 +43,12 @@ TEST(Tolerations, MatchByKeyValueAndEffect) {
   EXPECT_TRUE(Tolerates({.key = "nvidia.com/gpu", .value = "present"}, taint));
   EXPECT_FALSE(Tolerates({.key = "nvidia.com/gpu", .value = "absent"}, taint));
   EXPECT_FALSE(Tolerates({.key = "nvidia.com/gpu", .op = "Exists", .effect = "NoExecute"}, taint));
+  const Taint reliability{"sla", "950", "NoSchedule"};
+  EXPECT_TRUE(Tolerates({.key = "sla", .op = "Gt", .value = "900"}, reliability));
+  EXPECT_FALSE(Tolerates({.key = "sla", .op = "Gt", .value = "950"}, reliability));
+  EXPECT_TRUE(Tolerates({.key = "sla", .op = "Lt", .value = "951"}, reliability));
+  EXPECT_FALSE(Tolerates({.key = "sla", .op = "Gt", .value = "high"}, reliability));
+  EXPECT_FALSE(Tolerates({.key = "nvidia.com/gpu", .op = "Gt", .value = "1"}, taint));
 }
 
 TEST(NodeSelectorRequirements, MatchLabels) {

@@ -35,35 +35,66 @@ TEST_F(ApiClientTest, ListJoinsPages) {
   EXPECT_EQ(api_.requests().size(), 3U);
 }
 
-TEST_F(ApiClientTest, ExpiredPageStartsOverUnpagedOnce) {
+TEST_F(ApiClientTest, AnExpiredListStartsOverAndTheSecondTimeUnpaged) {
   for (int i = 0; i < 5; ++i) api_.Put(kFlavors, Named("f" + std::to_string(i)));
+  const auto list = [&] {
+    return Await<ObjectList>(
+        [&](auto done) { client_.List(flavors_, "", {.page_size = 2}, done); });
+  };
   api_.FailNext("continue=", 410);
-  const auto list =
-      Await<ObjectList>([&](auto done) { client_.List(flavors_, "", {.page_size = 2}, done); });
-  ASSERT_TRUE(list);
-  EXPECT_EQ(list->items.size(), 5U);
+  auto listed = list();
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(listed->items.size(), 5U);
+  EXPECT_EQ(api_.requests().back().query, "limit=2&continue=4");
+  for (int i = 0; i < 2; ++i) api_.FailNext("continue=", 410);
+  listed = list();
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(listed->items.size(), 5U);
   EXPECT_EQ(api_.requests().back().query, "");
+  for (int i = 0; i < 3; ++i) api_.FailNext("resourceflavors", 410);
+  EXPECT_EQ(list().error().code, ErrorCode::kExpired);
 }
 
-TEST_F(ApiClientTest, PagesComeOneByOneAndStartOverWhereOneHasExpired) {
-  for (int i = 0; i < 5; ++i) api_.Put(kFlavors, Named("f" + std::to_string(i)));
+class PagesTest : public ApiClientTest {
+ protected:
+  // What the callbacks heard of five objects in pages of two, and the version at the end.
+  std::string Pages(const std::function<void()>& after_the_first = [] {}) {
+    for (int i = 0; i < 5; ++i) api_.Put(kFlavors, Named("f" + std::to_string(i)));
+    std::string log;
+    bool first = true;
+    const auto version = Await<std::string>([&](auto done) {
+      client_.ListPages(flavors_, "", {.page_size = 2}, std::make_shared<NameReader>(),
+                        {.on_start = [&] { log += "start "; },
+                         .on_page =
+                             [&](const std::vector<ReadObject>& items) {
+                               for (const ReadObject& item : items) {
+                                 log += *std::static_pointer_cast<const std::string>(item.object);
+                               }
+                               log += ' ';
+                               if (std::exchange(first, false)) after_the_first();
+                             },
+                         .on_end = done});
+    });
+    return log + (version ? *version : version.error().message);
+  }
+};
+
+TEST_F(PagesTest, ComeOneByOneAndStartOverWhereOneHasExpired) {
   api_.FailNext("continue=4", 410);
-  std::string log;
-  const auto version = Await<std::string>([&](auto done) {
-    client_.ListPages(flavors_, "", {.page_size = 2}, std::make_shared<NameReader>(),
-                      {.on_start = [&] { log += "start "; },
-                       .on_page =
-                           [&](const std::vector<ReadObject>& items) {
-                             for (const ReadObject& item : items) {
-                               log += *std::static_pointer_cast<const std::string>(item.object);
-                             }
-                             log += ' ';
-                           },
-                       .on_end = done});
-  });
-  ASSERT_TRUE(version) << version.error().message;
-  EXPECT_EQ(*version, "5");
-  EXPECT_EQ(log, "start f0f1 f2f3 start f0f1f2f3f4 ");
+  EXPECT_EQ(Pages(), "start f0f1 f2f3 start f0f1 f2f3 f4 5");
+}
+
+TEST_F(PagesTest, GoOnWithNewerOnesWhereTheServerOffersThat) {
+  api_.ExpireNextPage("2", "2");
+  api_.ExpireNextPage("4", "4");
+  EXPECT_EQ(Pages([&] { api_.Put(kFlavors, Named("f9")); }), "start f0f1 f2f3 f4f9 5")
+      << "the version is that of the first page";
+}
+
+TEST_F(PagesTest, StartOverWhereTheOfferExpiresToo) {
+  api_.ExpireNextPage("4", "4");
+  api_.ExpireNextPage("4", "4");
+  EXPECT_EQ(Pages(), "start f0f1 f2f3 start f0f1 f2f3 f4 5");
 }
 
 TEST_F(ApiClientTest, WritesAndTheirErrors) {

@@ -3,6 +3,9 @@
 
 #include "kube/runtime/controller.h"
 
+#include <cctype>
+#include <set>
+
 #include "kube/runtime/manager.h"
 #include "tests/kube/kube_test_support.h"
 
@@ -114,6 +117,111 @@ TEST_F(ControllerTest, NextLookAndAnEarlierChange) {
   reconciler_.Answer("a");
   executor_.RunFor(5s);
   EXPECT_THAT(Started(), IsEmpty()) << "the change made the delayed look needless";
+}
+
+// Keys that are somewhere else; a key in capitals has nothing to be looked at.
+class Elsewhere {
+ public:
+  explicit Elsewhere(std::set<std::string> names) : names_(std::move(names)) {}
+  Sweep Get() {
+    return {.covers = [this](const api::ObjectKey& key) { return names_.contains(key.name); },
+            .next = [this](const api::ObjectKey& place) -> std::optional<Sweep::Step> {
+              const auto found = names_.upper_bound(place.name);
+              if (found == names_.end()) return std::nullopt;
+              const api::ObjectKey key{"", *found};
+              if (std::isupper(found->front()) != 0) return Sweep::Step{key, std::nullopt};
+              return Sweep::Step{key, key};
+            }};
+  }
+  std::set<std::string>& names() { return names_; }
+
+ private:
+  std::set<std::string> names_;
+};
+
+TEST_F(ControllerTest, ASweepIsLookedAtFromTheStartOn) {
+  Elsewhere first({"B", "a", "c"});
+  Elsewhere second({"d"});
+  controller_.AddSweep(first.Get());
+  controller_.AddSweep(second.Get());
+  EXPECT_THAT(Started(), IsEmpty());
+  EXPECT_FALSE(controller_.idle());
+  controller_.Start();
+  EXPECT_THAT(Started(), ElementsAre("a", "c"));
+  reconciler_.Answer("a");
+  EXPECT_THAT(Started(), ElementsAre("d"));
+  reconciler_.Answer("c");
+  reconciler_.Answer("d");
+  EXPECT_THAT(Started(), IsEmpty());
+  EXPECT_TRUE(controller_.idle());
+}
+
+TEST_F(ControllerTest, WhatASweepCoversDoesNotWaitForTheStart) {
+  Elsewhere there({"a", "b"});
+  controller_.AddSweep(there.Get());
+  controller_.Add(Key("b"));     // comes by itself
+  controller_.Add(Key("x"));     // is nowhere: its turn is its own
+  controller_.Add(Key("gone"));  // was there, and its handler tells that it has gone
+  there.names().erase("b");
+  controller_.Add(Key("b"));
+  controller_.Start();
+  EXPECT_THAT(Started(), ElementsAre("x", "gone"));
+  reconciler_.Answer("x");
+  reconciler_.Answer("gone");
+  EXPECT_THAT(Started(), ElementsAre("b", "a"));
+}
+
+TEST_F(ControllerTest, ASweepGoesOnWhereObjectsComeAndGo) {
+  Elsewhere there({"a", "b", "c", "e"});
+  controller_.AddSweep(there.Get());
+  controller_.Start();
+  EXPECT_THAT(Started(), ElementsAre("a", "b"));
+  there.names() = {"a", "d", "e"};  // the place it was at has gone
+  controller_.Add(Key("a"));        // changed while it is looked at
+  reconciler_.Answer("a");
+  reconciler_.Answer("b");
+  EXPECT_THAT(Started(), ElementsAre("a", "d"));
+  reconciler_.Answer("a");
+  EXPECT_THAT(Started(), ElementsAre("e"));
+}
+
+TEST_F(ControllerTest, ASweepDoesNotLookTwiceAtOnce) {
+  Elsewhere there({"b", "c"});
+  controller_.Start();
+  controller_.Add(Key("b"));
+  EXPECT_THAT(Started(), ElementsAre("b"));
+  controller_.AddSweep(there.Get());
+  EXPECT_THAT(Started(), ElementsAre("c"));
+  reconciler_.Answer("b");
+  EXPECT_THAT(Started(), ElementsAre("b")) << "again, since the sweep came to it meanwhile";
+}
+
+// Answers inside the call.
+class PromptReconciler final : public Reconciler {
+ public:
+  std::string_view name() const override { return "prompt"; }
+  void Reconcile(const api::ObjectKey&, Done done) override {
+    ++count;
+    done(NextLook{});
+  }
+  int count = 0;
+};
+
+TEST_F(ControllerTest, OthersHaveTheirTurnBetweenManyLooks) {
+  std::set<std::string> names;
+  for (int i = 0; i < 2000; ++i) names.insert("k" + std::to_string(i));
+  Elsewhere there(names);
+  PromptReconciler prompt;
+  Controller controller(executor_, prompt, {});
+  controller.AddSweep(there.Get());
+  controller.Start();
+  int before = -1;
+  executor_.Post([&] { executor_.Post([&] { before = prompt.count; }); });
+  executor_.RunReady();
+  EXPECT_GT(before, 0);
+  EXPECT_LT(before, 1000);
+  EXPECT_EQ(prompt.count, 2000);
+  EXPECT_TRUE(controller.idle());
 }
 
 TEST_F(ControllerTest, DroppedCallbackIsAnError) {

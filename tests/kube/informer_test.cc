@@ -93,6 +93,33 @@ TEST_F(InformerTest, ExpiredWatchListsAgainAndFindsWhatWasMissed) {
   EXPECT_THAT(TakeLog(), ElementsAre("~a:>x", "+c", "-b"));
 }
 
+// Pages that are newer than the watch: what it tells of their past is not news.
+TEST_F(InformerTest, AListThatWentOnWithNewerPagesEndsWhereTheStateIs) {
+  for (int i = 0; i < 502; ++i) Put("f" + std::to_string(1000 + i));
+  bool changed = false;
+  informer_.AddHandler({.on_add = [&](const auto& object) {
+    if (object->meta.name != "f1001" || std::exchange(changed, true)) return;
+    Put("f1002", "x");                              // of the first page
+    api_.Remove(std::string(kFlavors) + "/f1003");  // likewise
+    api_.Remove(std::string(kFlavors) + "/f1500");  // of the second, newer one
+    Put("f1500", "y");
+    Put("f1501", "z");
+  }});
+  api_.ExpireNextPage("500", "500");
+  informer_.Start();
+  executor_.RunFor(5s);
+  EXPECT_TRUE(informer_.has_synced());
+  std::vector<std::string> log = TakeLog();
+  std::erase_if(log, [](const std::string& line) { return line.front() == '+'; });
+  EXPECT_THAT(log, ElementsAre("~f1002:>x", "-f1003"));
+  EXPECT_EQ(informer_.objects().size(), 501U);
+  for (const auto& object : informer_.objects()) {
+    const Json* there = api_.Find(std::string(kFlavors) + "/" + object->meta.name);
+    ASSERT_NE(there, nullptr) << object->meta.name;
+    EXPECT_EQ(object->meta.resource_version, (*there)["metadata"]["resourceVersion"]);
+  }
+}
+
 TEST_F(InformerTest, FailedListIsTriedAgainWithBackoff) {
   Put("a");
   for (int i = 0; i < 4; ++i) api_.FailNext("GET", i % 2 == 0 ? 503 : 0);

@@ -1,5 +1,6 @@
 // Goal: the store and its indexes say what a plain map of the same objects says.
-// Method: random puts and removes beside a model, all answers compared after each.
+// Method: random puts and removes beside a model, all answers compared after each; once more with
+// values whose hashes meet.
 
 #include "kube/client/object_store.h"
 
@@ -32,6 +33,11 @@ std::vector<std::string> TeamOf(const api::Namespace& object) {
   return team == nullptr ? std::vector<std::string>{} : std::vector<std::string>{*team, "any"};
 }
 
+struct MeetingHash {  // of "red" and "any", and of "blue" and "nobody", too
+  std::size_t operator()(const std::string& value) const { return value.size() % 2; }
+};
+
+template <typename Hash>
 class ObjectStoreTest : public ::testing::Test {
  protected:
   ObjectStoreTest() { store_.AddIndex("team", TeamOf); }
@@ -50,14 +56,26 @@ class ObjectStoreTest : public ::testing::Test {
     ASSERT_EQ(std::vector<Ptr>(store_.objects().begin(), store_.objects().end()), all);
     for (const char* team : {"red", "blue", "any", "nobody"}) {
       ASSERT_EQ(store_.ByIndex("team", team), Expected(team)) << team;
+      ASSERT_EQ(store_.HasIn("team", team), !Expected(team).empty()) << team;
     }
+    for (Ptr at = store_.After({}); at != nullptr; at = store_.After(at->meta.key())) {
+      ASSERT_FALSE(all.empty());
+      ASSERT_EQ(at, all.front());
+      all.erase(all.begin());
+    }
+    ASSERT_TRUE(all.empty());
   }
 
-  ObjectStore<api::Namespace> store_;
+  ObjectStore<api::Namespace, Hash> store_;
   std::map<api::ObjectKey, Ptr> model_;
 };
 
-TEST_F(ObjectStoreTest, SaysWhatAMapSays) {
+using Hashes = ::testing::Types<std::hash<std::string>, MeetingHash>;
+TYPED_TEST_SUITE(ObjectStoreTest, Hashes);
+
+TYPED_TEST(ObjectStoreTest, SaysWhatAMapSays) {
+  auto& store = this->store_;
+  auto& model = this->model_;
   Random random(11);
   const std::vector<std::string> teams{"", "red", "blue"};
   for (int round = 0; round < 3000; ++round) {
@@ -65,24 +83,26 @@ TEST_F(ObjectStoreTest, SaysWhatAMapSays) {
     const std::string name = "n" + std::to_string(random.Below(6));
     const api::ObjectKey key{space, name};
     if (random.Below(3) == 0) {
-      EXPECT_EQ(store_.Remove(key), model_.contains(key) ? model_[key] : nullptr);
-      model_.erase(key);
+      EXPECT_EQ(store.Remove(key), model.contains(key) ? model[key] : nullptr);
+      model.erase(key);
     } else {
       const Ptr object = Make(space, name, teams[random.Below(3)], std::to_string(round));
-      const Ptr old = model_.contains(key) ? model_[key] : nullptr;
-      EXPECT_EQ(store_.GetLike(object), old);
-      EXPECT_EQ(store_.Put(object), old);
-      model_[key] = object;
-      EXPECT_EQ(store_.Get(key), object);
+      const Ptr old = model.contains(key) ? model[key] : nullptr;
+      EXPECT_EQ(store.GetLike(object), old);
+      EXPECT_EQ(store.Put(object), old);
+      model[key] = object;
+      EXPECT_EQ(store.Get(key), object);
     }
-    ASSERT_NO_FATAL_FAILURE(Compare());
+    ASSERT_NO_FATAL_FAILURE(this->Compare());
   }
 }
 
-TEST_F(ObjectStoreTest, UnknownIndexesAndKeysAreEmpty) {
-  EXPECT_EQ(store_.Get({"a", "b"}), nullptr);
-  EXPECT_EQ(store_.Remove({"a", "b"}), nullptr);
-  EXPECT_TRUE(store_.ByIndex("no such index", "x").empty());
+TYPED_TEST(ObjectStoreTest, UnknownIndexesAndKeysAreEmpty) {
+  EXPECT_EQ(this->store_.Get({"a", "b"}), nullptr);
+  EXPECT_EQ(this->store_.Remove({"a", "b"}), nullptr);
+  EXPECT_EQ(this->store_.After({"a", "b"}), nullptr);
+  EXPECT_FALSE(this->store_.HasIn("no such index", "x"));
+  EXPECT_TRUE(this->store_.ByIndex("no such index", "x").empty());
 }
 
 }  // namespace

@@ -54,14 +54,17 @@ bool InCollection(const std::string& path, const std::string& collection) {
              std::count(collection.begin(), collection.end(), '/') + 2;
 }
 
-ApiResponse Refuse(int status, const std::string& reason, const std::string& message) {
+ApiResponse Refuse(int status, const std::string& reason, const std::string& message,
+                   const std::string& go_on = "") {
+  Json body = {{"kind", "Status"},
+               {"status", "Failure"},
+               {"code", status},
+               {"reason", reason},
+               {"message", message}};
+  if (!go_on.empty()) body["metadata"]["continue"] = go_on;
   ApiResponse response;
   response.status = status;
-  response.body = std::make_shared<const Json>(Json{{"kind", "Status"},
-                                                    {"status", "Failure"},
-                                                    {"code", status},
-                                                    {"reason", reason},
-                                                    {"message", message}});
+  response.body = std::make_shared<const Json>(std::move(body));
   return response;
 }
 
@@ -170,7 +173,7 @@ void FakeTransport::Send(ApiRequest request, Duration timeout,
     failures_.erase(failure);
     if (fault.effect == Effect::kDone) Handle_(request);
     if (fault.status == 0) return done(Error{fault.code, "fault ordered by the test"});
-    ApiResponse response = Refuse(fault.status, "", "fault ordered by the test");
+    ApiResponse response = Refuse(fault.status, "", "fault ordered by the test", fault.go_on);
     response.retry_after = retry_after_;
     done(std::move(response));
   });
@@ -402,7 +405,12 @@ std::unique_ptr<WatchHandle> FakeTransport::Watch(ApiRequest request, Duration /
 }
 
 void FakeTransport::FailNext(const std::string& what, int status, Effect effect, ErrorCode code) {
-  failures_.push_back({what, status, effect, code});
+  failures_.push_back({what, status, effect, code, ""});
+}
+
+void FakeTransport::ExpireNextPage(const std::string& continue_token, const std::string& go_on) {
+  failures_.push_back(
+      {"continue=" + continue_token, 410, Effect::kNone, ErrorCode::kExpired, go_on});
 }
 
 void FakeTransport::DropWatches(const Status& status) {

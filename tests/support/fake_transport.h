@@ -52,6 +52,9 @@ class FakeTransport final : public Transport {
   enum class Effect { kNone, kDone };
   void FailNext(const std::string& what, int status, Effect effect = Effect::kNone,
                 ErrorCode code = ErrorCode::kUnavailable);
+  // The next request for the page behind `continue_token` is answered with 410 and `go_on`, a token
+  // with which the list goes on at newer pages.
+  void ExpireNextPage(const std::string& continue_token, const std::string& go_on);
   void set_retry_after(Duration delay) { retry_after_ = delay; }
   void DropWatches(const Status& status = OkStatus());
   void CompactHistory() { history_.clear(), compacted_ = version_; }
@@ -68,6 +71,7 @@ class FakeTransport final : public Transport {
     int status;
     Effect effect;
     ErrorCode code;
+    std::string go_on;
   };
   struct Stored {
     Json object;

@@ -45,6 +45,7 @@ LIBRARIES = {
     "nlohmann/": "api api/codec api/yaml integrations webhook kube local cli tests"
                  " queue/controller admission/controller provisioning/controller"
                  " integrations/controller webhook/controller",
+    "simdjson.h": "api/codec",
     "boost/": "net",
     "openssl/": "net tests",
     "sqlite3.h": "local tests",

@@ -3,8 +3,8 @@
 # To compile and link everything, tests included.
 berth_build_packages=(
   g++ cmake ninja-build ccache mold git
-  libboost-dev libssl-dev nlohmann-json3-dev libsqlite3-dev libspdlog-dev libfmt-dev
-  libyaml-cpp-dev libcli11-dev prometheus-cpp-dev libre2-dev libzstd-dev zlib1g-dev
+  libboost-dev libssl-dev nlohmann-json3-dev libsimdjson-dev libsqlite3-dev libspdlog-dev
+  libfmt-dev libyaml-cpp-dev libcli11-dev prometheus-cpp-dev libre2-dev libzstd-dev zlib1g-dev
   libcpprest-dev libgtest-dev libgmock-dev librapidcheck-dev
 )
 # For tools/check and tools/lint.

@@ -49,9 +49,9 @@ void ExpectAlike(const std::string& text) {
 
 TEST(JsonText, ReadsAsATreeDoes) {
   for (const char* text :
-       {"{}", "[]", " [ 1 , -2 , 0 , -0 ] ", "null", "true", "false", R"("a")", "1.5e-3", "1E+2",
-        R"({"a":{"b":[{"c":null},[],{}]},"d":"e"})", R"({"a":1,"a":2})", R"("\"\\\/\b\f\n\r\t")",
-        R"("\u00e9\u20AC\ud83d\uDE00 \u0000")", R"({"k\u0065y":"v"})",
+       {"{}", "[]", " [ 1 , -2 , 0 , -0 ] ", "null", " null\n", "true", "false", R"("a")", "1.5e-3",
+        "1E+2", R"({"a":{"b":[{"c":null},[],{}]},"d":"e"})", R"({"a":1,"a":2})",
+        R"("\"\\\/\b\f\n\r\t")", R"("\u00e9\u20AC\ud83d\uDE00 \u0000")", R"({"k\u0065y":"v"})",
         "\"\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80\"", "12345678901234567890",
         "123456789012345678901234567890", "\t\r\n{\"a\"\n:\t1\r}"}) {
     ExpectAlike(text);
@@ -76,6 +76,10 @@ TEST(JsonText, RefusesWhatATreeRefuses) {
                            "[1 2]",
                            "tru",
                            "nul",
+                           "nulll",
+                           "null x",
+                           "null null",
+                           "[nul]",
                            "truex",
                            "01",
                            "-",
@@ -130,6 +134,23 @@ TEST(JsonText, BrokenTextsAreRefusedWhereATreeRefusesThem) {
   }
 }
 
+// What a tree takes for the end.
+TEST(JsonText, ANulByteIsNoEnd) {
+  JsonText text;
+  EXPECT_FALSE(text.Parse(std::string("{}\0", 3)));
+  EXPECT_FALSE(text.Parse(std::string("{\"a\":1}\0{}", 10)));
+}
+
+TEST(JsonText, IsGoodForOneTextAfterTheOther) {
+  JsonText text;
+  for (const char* each : {R"({"a":["b","\u0063"]})", "[1]", R"("d")"}) {
+    const auto root = text.Parse(each);
+    ASSERT_TRUE(root) << root.error().message;
+    EXPECT_EQ(ToTree(**root), Json::parse(each));
+    EXPECT_FALSE(text.Parse("{"));
+  }
+}
+
 TEST(JsonText, DepthIsLimited) {
   JsonText text;
   const std::string deep = std::string(kMaxJsonDepth, '[') + std::string(kMaxJsonDepth, ']');
@@ -157,24 +178,25 @@ TEST(JsonText, ManagedFieldsAreLeftOut) {
 TEST(JsonText, ListsComeItemByItem) {
   std::vector<std::string> names;
   const auto take = [&](const JsonNode& item) { names.push_back(ToTree(item).dump()); };
-  auto head = ReadJsonList(R"({"kind":"List","metadata":{"resourceVersion":"7","continue":"abc"},
+  auto head =
+      JsonText().ReadList(R"({"kind":"List","metadata":{"resourceVersion":"7","continue":"abc"},
                                "items":[{"a":1},{"b":"\u0041"},null]} )",
-                           take);
+                          take);
   ASSERT_TRUE(head) << head.error().message;
   EXPECT_EQ(head->resource_version, "7");
   EXPECT_EQ(head->continue_token, "abc");
   EXPECT_THAT(names, ElementsAre(R"({"a":1})", R"({"b":"A"})", "null"));
   names.clear();
-  head = ReadJsonList(R"({"items":[],"metadata":{"resourceVersion":"8"}})", take);
+  head = JsonText().ReadList(R"({"items":[],"metadata":{"resourceVersion":"8"}})", take);
   ASSERT_TRUE(head);
   EXPECT_EQ(head->resource_version, "8");
   EXPECT_EQ(head->continue_token, "");
-  EXPECT_TRUE(ReadJsonList(R"({"items":null})", take));
-  EXPECT_TRUE(ReadJsonList("{}", take));
+  EXPECT_TRUE(JsonText().ReadList(R"({"items":null})", take));
+  EXPECT_TRUE(JsonText().ReadList("{}", take));
   EXPECT_TRUE(names.empty());
   for (const char* bad : {"", "[]", "1", R"({"items":[)", R"({"items":[1})", R"({"items":[]}x)",
                           R"({"items":[1 2]})", R"({"items")", "{,}"}) {
-    EXPECT_FALSE(ReadJsonList(bad, [](const JsonNode&) {})) << bad;
+    EXPECT_FALSE(JsonText().ReadList(bad, [](const JsonNode&) {})) << bad;
   }
 }
 
