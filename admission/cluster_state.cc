@@ -54,9 +54,9 @@ void ClusterState::Compile(QueueState& queue) {
     }
     for (const api::FlavorQuotas& flavor : group.flavors) {
       compiled.flavors.push_back(vocabulary_.flavors.Intern(flavor.flavor));
-      std::vector<FlavorResourceId>& numbers = compiled.flavor_resources.emplace_back();
       for (const ResourceId resource : compiled.resources) {
-        numbers.push_back(FlavorResourceNumber(compiled.flavors.back(), resource));
+        compiled.flavor_resources.push_back(
+            FlavorResourceNumber(compiled.flavors.back(), resource));
       }
     }
   }
@@ -81,7 +81,7 @@ void ClusterState::DropUnused(NodeId cohort) {
   if (cohort == kNoQuotaNode || !tree_.children(cohort).empty()) return;
   const auto slot = static_cast<std::size_t>(cohort);
   const auto found = cohorts_.find(cohort_of_node_[slot]);
-  if (found == cohorts_.end() || found->second.is_object) return;
+  if (found == cohorts_.end() || found->second.spec) return;
   cohorts_.erase(found);
   cohort_of_node_[slot].clear();
   tree_.RemoveNode(cohort);
@@ -222,10 +222,12 @@ Wakes ClusterState::RemoveClusterQueue(const std::string& name) {
   return {*tree};
 }
 
-Wakes ClusterState::SetCohort(const api::Cohort& object) {
+ClusterState::CohortChange ClusterState::SetCohort(const api::Cohort& object) {
+  CohortChange change;
   const NodeId node = CohortNodeFor(object.meta.name);
   CohortState& cohort = cohorts_[object.meta.name];
-  cohort.is_object = true;
+  change.changed = !cohort.spec || !(*cohort.spec == object.spec);
+  cohort.spec = object.spec;
   weights_[static_cast<std::size_t>(node)] = WeightOf(object.spec.fair_weight_nano);
   tree_.SetQuotas(node, QuotasOf(object.spec.resource_groups));
   const std::vector<std::string> in_cycles = CohortsInCycles();
@@ -234,15 +236,18 @@ Wakes ClusterState::SetCohort(const api::Cohort& object) {
   for (const std::string& name : in_cycles) {  // those that are free again
     if (const auto freed = CohortNode(name)) RebuildTree(*freed);
   }
-  if (tree_.InCycle(node)) return {};
-  return {WakeTarget{-1, cohort_of_node_[static_cast<std::size_t>(tree_.Root(node))]}};
+  if (tree_.InCycle(node)) return change;
+  change.wakes = {WakeTarget{-1, cohort_of_node_[static_cast<std::size_t>(tree_.Root(node))]}};
+  return change;
 }
 
-void ClusterState::RemoveCohort(const std::string& name) {
+ClusterState::CohortChange ClusterState::RemoveCohort(const std::string& name) {
+  CohortChange change;
   const auto found = cohorts_.find(name);
-  if (found == cohorts_.end() || !found->second.is_object) return;
+  if (found == cohorts_.end() || !found->second.spec) return change;
+  change.changed = true;
   const NodeId node = found->second.node;
-  found->second.is_object = false;
+  found->second.spec.reset();
   weights_[static_cast<std::size_t>(node)] = 1.0;
   tree_.SetQuotas(node, {});
   const std::vector<std::string> in_cycles = CohortsInCycles();
@@ -251,7 +256,11 @@ void ClusterState::RemoveCohort(const std::string& name) {
   for (const std::string& freed_name : in_cycles) {
     if (const auto freed = CohortNode(freed_name)) RebuildTree(*freed);
   }
+  if (!in_cycles.empty() && !tree_.InCycle(node)) {
+    change.wakes.push_back({-1, cohort_of_node_[static_cast<std::size_t>(tree_.Root(node))]});
+  }
   DropUnused(node);
+  return change;
 }
 
 Wakes ClusterState::SetFlavor(const api::ResourceFlavor& object) {
@@ -270,9 +279,8 @@ Wakes ClusterState::SetFlavor(const api::ResourceFlavor& object) {
   placer_.SetFlavor(static_cast<FlavorId>(id), object);
   takes_all_pods_[id] = known->node_labels.empty() && known->node_taints.empty() ? 1 : 0;
   const auto uses = [flavor = static_cast<FlavorId>(id)](const QueueState& queue) {
-    return std::any_of(queue.groups.begin(), queue.groups.end(), [flavor](const auto& group) {
-      return std::find(group.flavors.begin(), group.flavors.end(), flavor) != group.flavors.end();
-    });
+    return std::any_of(queue.groups.begin(), queue.groups.end(),
+                       [flavor](const auto& group) { return group.Has(flavor); });
   };
   Wakes wakes = RefreshActive(uses);
   if (!changed) return wakes;

@@ -12,6 +12,7 @@
 // Source: Kueue pkg/cache/scheduler, pkg/controller/core/clusterqueue_controller.go.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -25,18 +26,29 @@
 #include "admission/topology/topology_placer.h"
 #include "api/pod.h"
 #include "api/queues.h"
+#include "base/small_vector.h"
 
 namespace berth::admission {
 
-// A resource group with numbers: flavor_resources[flavor][resource].
+// A resource group with numbers, all in one place: every head reads it.
 struct CompiledGroup {
-  std::vector<ResourceId> resources;  // by name
-  std::vector<FlavorId> flavors;      // in the order they are tried
-  std::vector<std::vector<FlavorResourceId>> flavor_resources;
+  SmallVector<ResourceId, 4> resources;               // by name
+  SmallVector<FlavorId, 4> flavors;                   // in the order they are tried
+  SmallVector<FlavorResourceId, 8> flavor_resources;  // by flavor, then resource
 
-  bool Covers(ResourceId resource) const;
+  bool Covers(ResourceId resource) const {
+    return std::find(resources.begin(), resources.end(), resource) != resources.end();
+  }
+  bool Has(FlavorId flavor) const {
+    return std::find(flavors.begin(), flavors.end(), flavor) != flavors.end();
+  }
   // -1 where the flavor has no quota for the resource.
-  FlavorResourceId Find(std::size_t flavor_index, ResourceId resource) const;
+  FlavorResourceId Find(std::size_t flavor_index, ResourceId resource) const {
+    const auto found = std::find(resources.begin(), resources.end(), resource);
+    if (found == resources.end()) return -1;
+    return flavor_resources[flavor_index * resources.size() +
+                            static_cast<std::size_t>(found - resources.begin())];
+  }
 };
 
 // A workload that holds quota. Candidates for preemption are read from the queue's list of these.
@@ -75,20 +87,26 @@ struct InactiveReason {
 };
 
 struct QueueState {
-  std::string name;
+  // What every head reads comes first.
+  NodeId node = kNoQuotaNode;
   bool present = false;
   bool deleting = false;
-  api::ClusterQueueSpec spec;
-  NodeId node = kNoQuotaNode;
-  std::vector<CompiledGroup> groups;
-  std::vector<InactiveReason> inactive;  // empty: takes heads
   std::int64_t generation = 0;           // grows when more may have become allocatable
+  std::vector<InactiveReason> inactive;  // empty: takes heads
+  SmallVector<CompiledGroup, 1> groups;
   // In the order candidates are taken in: evicted first, then lower priority, later reservation,
   // UID.
   std::vector<Held> reservations;
+  api::ClusterQueueSpec spec;
+  std::string name;
 
   bool active() const { return present && inactive.empty(); }
-  const CompiledGroup* GroupOf(ResourceId resource) const;
+  const CompiledGroup* GroupOf(ResourceId resource) const {
+    for (const CompiledGroup& group : groups) {
+      if (group.Covers(resource)) return &group;
+    }
+    return nullptr;
+  }
   std::string ActiveReason() const;
   std::string ActiveMessage() const;
 };
@@ -123,8 +141,12 @@ class ClusterState {
 
   Wakes SetClusterQueue(const api::ClusterQueue& object);
   Wakes RemoveClusterQueue(const std::string& name);
-  Wakes SetCohort(const api::Cohort& object);
-  void RemoveCohort(const std::string& name);
+  struct CohortChange {
+    Wakes wakes;
+    bool changed = false;  // it is new or has gone, or its spec is another
+  };
+  CohortChange SetCohort(const api::Cohort& object);
+  CohortChange RemoveCohort(const std::string& name);
   Wakes SetFlavor(const api::ResourceFlavor& object);
   Wakes RemoveFlavor(const std::string& name);
   Wakes SetCheck(const api::AdmissionCheck& object);
@@ -175,11 +197,11 @@ class ClusterState {
   }
   void TakeOut(const Reservation& reservation) {
     tree_.RemoveUsage(queue(reservation.cluster_queue).node, reservation.usage);
-    placer_.Free(reservation.placed);
+    if (!reservation.placed.empty()) placer_.Free(reservation.placed);
   }
   void PutBack(const Reservation& reservation) {
     tree_.AddUsage(queue(reservation.cluster_queue).node, reservation.usage);
-    placer_.Use(reservation.placed);
+    if (!reservation.placed.empty()) placer_.Use(reservation.placed);
   }
 
   // What to wake for the sake of `id`; nullopt below a cycle of cohorts.
@@ -189,8 +211,14 @@ class ClusterState {
   // The queues that `target` covers now, by name.
   std::vector<ClusterQueueId> QueuesOf(const WakeTarget& target) const;
   // In the scheduler's eyes: active, and not below a cycle.
-  bool Usable(ClusterQueueId id) const;
-  ClusterQueueId QueueAt(NodeId leaf) const;  // -1: a cohort
+  bool Usable(ClusterQueueId id) const {
+    const QueueState& asked = queue(id);
+    return asked.active() && !tree_.InCycle(asked.node);
+  }
+  ClusterQueueId QueueAt(NodeId leaf) const {  // -1: a cohort
+    const auto slot = static_cast<std::size_t>(leaf);
+    return slot < queue_of_leaf_.size() ? queue_of_leaf_[slot] : -1;
+  }
   std::string CohortName(NodeId node) const;  // empty: not a cohort
   double FairWeight(NodeId node) const;
   std::vector<std::string> CohortsInCycles() const;
@@ -206,7 +234,14 @@ class ClusterState {
   // Whether a check of the queue for the flavor asks for capacity: its nodes are not there yet.
   bool AsksForCapacity(const QueueState& queue, FlavorId flavor) const;
   // All flavors of the queue have topologies: every pod set is placed.
-  bool PlacesEverything(const QueueState& queue) const;
+  bool PlacesEverything(const QueueState& queue) const {
+    for (const CompiledGroup& group : queue.groups) {
+      for (const FlavorId flavor : group.flavors) {
+        if (!placer_.HasTopology(flavor)) return false;
+      }
+    }
+    return true;
+  }
 
   // Those that are known before flavors are: the checks that hold for every flavor of the queue.
   std::vector<std::string> ChecksBeforeReservation(ClusterQueueId id) const;
@@ -223,7 +258,7 @@ class ClusterState {
   struct CohortState {
     std::string name;
     NodeId node = kNoQuotaNode;
-    bool is_object = false;
+    std::optional<api::CohortSpec> spec;  // nullopt: it is only named
   };
   struct CheckState {
     bool active = false;

@@ -8,26 +8,9 @@
 
 namespace berth::admission {
 
-bool CompiledGroup::Covers(ResourceId resource) const {
-  return std::find(resources.begin(), resources.end(), resource) != resources.end();
-}
-
-FlavorResourceId CompiledGroup::Find(std::size_t flavor_index, ResourceId resource) const {
-  const auto found = std::find(resources.begin(), resources.end(), resource);
-  if (found == resources.end()) return -1;
-  return flavor_resources[flavor_index][static_cast<std::size_t>(found - resources.begin())];
-}
-
 bool Reservation::Uses(FlavorResourceId fr) const {
   return std::any_of(usage.begin(), usage.end(),
                      [fr](const FlavorResourceAmount& item) { return item.flavor_resource == fr; });
-}
-
-const CompiledGroup* QueueState::GroupOf(ResourceId resource) const {
-  for (const CompiledGroup& group : groups) {
-    if (group.Covers(resource)) return &group;
-  }
-  return nullptr;
 }
 
 std::string QueueState::ActiveReason() const {
@@ -191,13 +174,6 @@ Wakes ClusterState::UsersOf(const std::vector<FlavorId>& flavors) const {
   return TreesOf(users);
 }
 
-bool ClusterState::PlacesEverything(const QueueState& queue) const {
-  return std::all_of(queue.groups.begin(), queue.groups.end(), [this](const auto& group) {
-    return std::all_of(group.flavors.begin(), group.flavors.end(),
-                       [this](FlavorId flavor) { return placer_.HasTopology(flavor); });
-  });
-}
-
 bool ClusterState::AsksForCapacity(const QueueState& queue, FlavorId flavor) const {
   const std::string& name = vocabulary_.flavors[flavor];
   return std::any_of(queue.spec.admission_checks.begin(), queue.spec.admission_checks.end(),
@@ -225,16 +201,6 @@ std::vector<ClusterQueueId> ClusterState::QueuesOf(const WakeTarget& target) con
   std::sort(queues.begin(), queues.end(),
             [this](ClusterQueueId a, ClusterQueueId b) { return queue(a).name < queue(b).name; });
   return queues;
-}
-
-bool ClusterState::Usable(ClusterQueueId id) const {
-  const QueueState& asked = queue(id);
-  return asked.active() && !tree_.InCycle(asked.node);
-}
-
-ClusterQueueId ClusterState::QueueAt(NodeId leaf) const {
-  const auto slot = static_cast<std::size_t>(leaf);
-  return slot < queue_of_leaf_.size() ? queue_of_leaf_[slot] : -1;
 }
 
 std::string ClusterState::CohortName(NodeId node) const {

@@ -4,12 +4,14 @@
 #include <utility>
 
 #include "admission/partial_admission.h"
-#include "admission/tournament.h"
 #include "base/assert.h"
+#include "base/prefetch.h"
 
 namespace berth::admission {
 
 namespace {
+
+constexpr std::size_t kHeadOfQueue = 192;  // bytes of QueueState that every head reads
 
 // Of each pod set as planned; fewer where some pods need no quota any more.
 std::vector<std::int32_t> CountsOf(const PreemptionPlan& plan, const queue::WorkloadInfo& info) {
@@ -18,6 +20,12 @@ std::vector<std::int32_t> CountsOf(const PreemptionPlan& plan, const queue::Work
     counts.push_back(std::min(plan.assignment.pod_sets[i].count, info.pod_sets[i].count));
   }
   return counts;
+}
+
+// Where not, there is no need to look at the object.
+bool MayBeReduced(const queue::WorkloadInfo& workload) {
+  return std::any_of(workload.pod_sets.begin(), workload.pod_sets.end(),
+                     [](const queue::PodSetInfo& info) { return info.may_shrink; });
 }
 
 }  // namespace
@@ -89,22 +97,23 @@ void Cycle::Choose(Entry& entry, const ScanState* scan, const Assignment* nomina
   const PreemptionPlan* plan = entry.input.plan;
   const bool as_planned = plan != nullptr && nominated == &plan->assignment;
   if (as_planned) counts = CountsOf(*plan, *entry.input.workload);
-  Assignment full = assigner.Assign(counts);
+  Assignment& full = entry.decision.assignment;
+  assigner.Assign(counts, full);
   if (as_planned && full.mode == AssignmentMode::kPreempt) {
     entry.targets = context_.search->Keep(RequestFor(entry, full), plan->victims);
   } else if (full.mode == AssignmentMode::kPreempt) {
     entry.targets = oracle.Targets(RequestFor(entry, full), &entry.decision.spared);
   }
   const bool usable = full.mode == AssignmentMode::kFit || !entry.targets.empty() || as_planned;
-  if (usable || !TryPartially(entry, assigner, oracle)) {
-    entry.decision.assignment = std::move(full);
-  }
+  if (!usable) TryPartially(entry, assigner, oracle);
 }
 
-bool Cycle::TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& oracle) {
-  if (!context_.gates->partial_admission) return false;
+// With fewer pods, where some number of them can be had; else all stays as it is.
+void Cycle::TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& oracle) {
+  if (!context_.gates->partial_admission || !MayBeReduced(*entry.input.workload)) return;
   const auto probe = [&](const std::vector<std::int32_t>& counts) {
-    Assignment assignment = assigner.Assign(counts);
+    Assignment assignment;
+    assigner.Assign(counts, assignment);
     if (assignment.mode == AssignmentMode::kFit) {
       entry.decision.assignment = std::move(assignment);
       entry.targets.clear();
@@ -118,55 +127,72 @@ bool Cycle::TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& o
     entry.targets = std::move(targets);
     return true;
   };
-  return LargestReducedCounts(*entry.input.workload->object, probe);
+  LargestReducedCounts(*entry.input.workload->object, probe);
 }
 
-bool Cycle::Before(const Entry& a, const Entry& b) const {
-  if ((a.input.reserved == nullptr) != (b.input.reserved == nullptr)) {
-    return a.input.reserved != nullptr;
-  }
-  if (GoesFirst(a) != GoesFirst(b)) return GoesFirst(a);
-  const std::int32_t a_height = a.decision.assignment.borrow_height;
-  const std::int32_t b_height = b.decision.assignment.borrow_height;
-  if (a_height != b_height) return a_height < b_height;
-  const queue::WorkloadInfo& left = *a.input.workload;
-  const queue::WorkloadInfo& right = *b.input.workload;
-  if (context_.gates->priority_sorting_within_cohort && left.priority != right.priority) {
-    return left.priority > right.priority;
-  }
-  if (left.queued_at != right.queued_at) return left.queued_at < right.queued_at;
+bool Cycle::Before(const Place& a, const Place& b) const {
+  if (a.holds_quota != b.holds_quota) return a.holds_quota;
+  if (a.goes_first != b.goes_first) return a.goes_first;
+  if (a.borrow_height != b.borrow_height) return a.borrow_height < b.borrow_height;
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.queued_at != b.queued_at) return a.queued_at < b.queued_at;
   // Kueue leaves the rest to chance. By name: numbers depend on the order of arrival, and a restart
   // must not decide otherwise.
-  if (a.input.reserved == nullptr) return &a < &b;  // as heads come
+  if (!a.holds_quota) return a.entry < b.entry;  // as heads come
   const ClusterState& state = *context_.state;
-  return state.queue(a.input.head.cluster_queue).name <
-         state.queue(b.input.head.cluster_queue).name;
+  return state.queue(a.entry->input.head.cluster_queue).name <
+         state.queue(b.entry->input.head.cluster_queue).name;
 }
 
-void Cycle::Run(std::int64_t number, const std::vector<HeadInput>& heads,
-                std::vector<Decision>& decisions) {
+Cycle::Place Cycle::PlaceOf(Entry& entry) const {
+  const queue::WorkloadInfo& workload = *entry.input.workload;
+  const bool by_priority = context_.gates->priority_sorting_within_cohort;
+  return {.holds_quota = entry.input.reserved != nullptr,
+          .goes_first = GoesFirst(entry),
+          .borrow_height = entry.decision.assignment.borrow_height,
+          .priority = by_priority ? workload.priority : 0,
+          .queued_at = workload.queued_at,
+          .entry = &entry};
+}
+
+// Heads of a thousand queues have nothing in common but that they are looked at once.
+void Cycle::Expect(const HeadInput& head) const {
+  Prefetch(OwnersOf(head.workload->object), 1);
+  Prefetch(&context_.state->queue(head.head.cluster_queue), kHeadOfQueue);
+}
+
+void Cycle::Nominate(const HeadInput& head) {
+  Decision& decision = decisions_->Make();
+  decision.workload = head.head.workload;
+  decision.object = head.workload->object;
+  decision.cluster_queue = head.head.cluster_queue;
+  decision.second_pass = head.reserved != nullptr;
+  decision.remark = WhyNotNominated(head);
+  if (decision.remark == Remark::kNamespaceMismatch) {
+    decision.requeue_reason = queue::RequeueReason::kNamespaceMismatch;
+  }
+  if (decision.remark != Remark::kNone) {
+    never_nominated_.push_back(&decision);
+    return;
+  }
+  Entry& entry = entries_.emplace_back(Entry{head, decision, {}, {}});
+  AssignFlavors(entry, head.scan, nullptr);
+  if (head.plan != nullptr) KeepToPlan(entry);
+}
+
+void Cycle::Run(std::int64_t number, const std::vector<HeadInput>& heads, DecisionList& decisions) {
   context_.number = number;
   admitted_ = false;
   claims_.clear();
+  decisions_ = &decisions;
+  decisions.Reset(heads.size());
   entries_.reserve(heads.size());
-  for (const HeadInput& head : heads) {
-    Entry& entry = entries_.emplace_back();
-    entry.input = head;
-    entry.decision.workload = head.head.workload;
-    entry.decision.object = head.workload->object;
-    entry.decision.cluster_queue = head.head.cluster_queue;
-    entry.decision.second_pass = head.reserved != nullptr;
-    entry.decision.remark = WhyNotNominated(head);
-    if (entry.decision.remark == Remark::kNone) {
-      AssignFlavors(entry, head.scan, nullptr);
-      if (head.plan != nullptr) KeepToPlan(entry);
-      continue;
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    if (i + 2 * kPrefetchAhead < heads.size()) {
+      Prefetch(heads[i + 2 * kPrefetchAhead].workload, sizeof(queue::WorkloadInfo));
     }
-    if (entry.decision.remark == Remark::kNamespaceMismatch) {
-      entry.decision.requeue_reason = queue::RequeueReason::kNamespaceMismatch;
-    }
-    never_nominated_.push_back(std::move(entry.decision));
-    entries_.pop_back();
+    if (i + kPrefetchAhead < heads.size()) Expect(heads[i + kPrefetchAhead]);
+    Nominate(heads[i]);
   }
   const ClusterState::WhatIf what_if = context_.state->Begin();
   quota_leaves_at_once_ =
@@ -180,39 +206,37 @@ void Cycle::Run(std::int64_t number, const std::vector<HeadInput>& heads,
   }
   context_.search->ExcludeNone();
   context_.state->RollBack(what_if);
-  decisions.reserve(heads.size());
-  for (Entry* entry : processed_) decisions.push_back(std::move(entry->decision));
-  std::sort(never_nominated_.begin(), never_nominated_.end(), [](const auto& a, const auto& b) {
-    return a.object->meta.key() < b.object->meta.key();
+  std::sort(never_nominated_.begin(), never_nominated_.end(), [](const auto* a, const auto* b) {
+    return a->object->meta.key() < b->object->meta.key();
   });
-  for (Decision& decision : never_nominated_) decisions.push_back(std::move(decision));
+  for (Decision* decision : never_nominated_) decisions.List(*decision);
   entries_.clear();
-  processed_.clear();
   never_nominated_.clear();
   preempted_.clear();
-  for (auto& of_root : preempted_by_root_) of_root.clear();
+  for (const std::size_t root : preempted_roots_) preempted_by_root_[root].clear();
+  preempted_roots_.clear();
 }
 
 void Cycle::RunClassical() {
   order_.clear();
-  for (Entry& entry : entries_) order_.push_back(&entry);
+  for (Entry& entry : entries_) order_.push_back(PlaceOf(entry));
   std::sort(order_.begin(), order_.end(),
-            [this](const Entry* a, const Entry* b) { return Before(*a, *b); });
-  for (Entry* entry : order_) Process(*entry);
+            [this](const Place& a, const Place& b) { return Before(a, b); });
+  for (const Place& place : order_) Process(*place.entry);
 }
 
 void Cycle::RunFair() {
   for (Entry& entry : entries_) {
     if (entry.input.reserved != nullptr) Process(entry);
   }
-  Tournament tournament(*context_.state, *context_.gates, context_.search->shares());
+  tournament_.Clear();
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
     if (entry.input.reserved != nullptr) continue;
-    tournament.Add({i, entry.input.head.cluster_queue, entry.input.workload,
-                    &entry.decision.assignment.usage, GoesFirst(entry)});
+    tournament_.Add({i, entry.input.head.cluster_queue, entry.input.workload,
+                     &entry.decision.assignment.usage, GoesFirst(entry)});
   }
-  while (const std::optional<std::size_t> winner = tournament.Next()) {
+  while (const std::optional<std::size_t> winner = tournament_.Next()) {
     Process(entries_[*winner]);
   }
 }
@@ -267,7 +291,7 @@ void Cycle::Skip(Entry& entry, Remark remark) {
 
 void Cycle::Process(Entry& entry) {
   Decision& decision = entry.decision;
-  processed_.push_back(&entry);
+  decisions_->List(decision);
   if (context_.gates->recompute_assignment_upon_preemption_targets_overlap && Overlaps(entry)) {
     RecomputeOverlap(entry);
   } else if (context_.gates->tas_recompute_assignment_within_scheduling_cycle &&
@@ -374,6 +398,7 @@ void Cycle::Preempt(Entry& entry) {
     const NodeId leaf = state.queue(gone.cluster_queue).node;
     const auto root = static_cast<std::size_t>(state.tree().Root(leaf));
     if (root >= preempted_by_root_.size()) preempted_by_root_.resize(root + 1);
+    if (preempted_by_root_[root].empty()) preempted_roots_.push_back(root);
     preempted_by_root_[root].push_back(&gone);
     preempted_.push_back(&gone);
     context_.search->Exclude(gone);
@@ -386,12 +411,14 @@ void Cycle::Preempt(Entry& entry) {
 
 void Cycle::Admit(Entry& entry) {
   Decision& decision = entry.decision;
-  std::vector<std::string> flavors;
-  const queue::Names& names = context_.state->vocabulary().flavors;
-  for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
-    for (const FlavorChoice& choice : pod_set.flavors) flavors.push_back(names[choice.flavor]);
+  if (!context_.state->queue(decision.cluster_queue).spec.admission_checks.empty()) {
+    std::vector<std::string> flavors;
+    const queue::Names& names = context_.state->vocabulary().flavors;
+    for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
+      for (const FlavorChoice& choice : pod_set.flavors) flavors.push_back(names[choice.flavor]);
+    }
+    decision.checks = context_.state->RequiredChecks(decision.cluster_queue, flavors);
   }
-  decision.checks = context_.state->RequiredChecks(decision.cluster_queue, flavors);
   const auto is_ready = [&decision](const std::string& name) {
     return std::any_of(decision.object->status.admission_checks.begin(),
                        decision.object->status.admission_checks.end(),

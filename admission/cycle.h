@@ -21,6 +21,7 @@
 #include "admission/feature_gates.h"
 #include "admission/preemption.h"
 #include "admission/preemption_history.h"
+#include "admission/tournament.h"
 #include "queue/queue_set.h"
 
 namespace berth::admission {
@@ -50,24 +51,35 @@ class Cycle {
     bool ignore_undeclared_resources = false;
     const PreemptionHistory* history = nullptr;  // null: whoever may preempt does
   };
-  explicit Cycle(const Context& context) : context_(context) {}
+  explicit Cycle(const Context& context)
+      : context_(context), tournament_(*context.state, *context.gates, context.search->shares()) {}
 
   // Into `decisions`: in processing order, then the ones never nominated, by namespace and name.
   // `to` is not filled in. `number` is the cycle's.
-  void Run(std::int64_t number, const std::vector<HeadInput>& heads,
-           std::vector<Decision>& decisions);
+  void Run(std::int64_t number, const std::vector<HeadInput>& heads, DecisionList& decisions);
 
  private:
   struct Entry {
     HeadInput input;
-    Decision decision;
+    Decision& decision;  // in the list
     PreemptionTargets targets;
     std::vector<PlacedPods> placed;  // what it takes of nodes beyond what it has
     bool was_held_back = false;      // from preempting in return
   };
+  // What the order looks at, side by side.
+  struct Place {
+    bool holds_quota = false;
+    bool goes_first = false;
+    std::int32_t borrow_height = 0;
+    std::int64_t priority = 0;  // 0: it does not count
+    WallTime queued_at{};
+    Entry* entry = nullptr;
+  };
   enum class Room : std::uint8_t { kEnough, kNoQuota, kNoNodes };
 
   Remark WhyNotNominated(const HeadInput& head) const;
+  void Expect(const HeadInput& head) const;
+  void Nominate(const HeadInput& head);
   void AssignFlavors(Entry& entry, const ScanState* scan, const Assignment* nominated);
   void Choose(Entry& entry, const ScanState* scan, const Assignment* nominated);
   // What preemptors keep (cycle_plans.cc).
@@ -80,9 +92,10 @@ class Cycle {
   static bool GoesFirst(const Entry& entry) {
     return entry.input.waits_for_preemption || entry.input.plan != nullptr;
   }
-  bool TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& oracle);
+  void TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& oracle);
   PreemptionRequest RequestFor(const Entry& entry, const Assignment& assignment) const;
-  bool Before(const Entry& a, const Entry& b) const;
+  bool Before(const Place& a, const Place& b) const;
+  Place PlaceOf(Entry& entry) const;
   void RunClassical();
   void RunFair();
   void Process(Entry& entry);
@@ -112,13 +125,15 @@ class Cycle {
   Context context_;
   // Memory that is used again in each cycle.
   std::vector<Entry> entries_;
-  std::vector<Entry*> order_;
-  std::vector<Entry*> processed_;
-  std::vector<Decision> never_nominated_;
+  std::vector<Place> order_;
+  std::vector<Decision*> never_nominated_;
+  DecisionList* decisions_ = nullptr;          // of the run under way
   std::vector<const Reservation*> preempted_;  // in this cycle
   // The same by root. Their quota is out of the tree from then on, unless somebody compares what is
   // used with them: fair sharing (shares), and workloads that are given nodes anew.
   std::vector<std::vector<const Reservation*>> preempted_by_root_;
+  std::vector<std::size_t> preempted_roots_;  // where there are any
+  Tournament tournament_;
   bool quota_leaves_at_once_ = false;
   bool admitted_ = false;  // somebody, in this cycle
   // Counted in this cycle for entries that take nothing yet: they wait for their victims.

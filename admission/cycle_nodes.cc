@@ -28,6 +28,14 @@ std::vector<PlacedPods> Beyond(std::vector<PlacedPods> wanted, std::vector<Place
   return wanted;
 }
 
+// The word itself, which does not go with the object.
+std::string_view KnownDelay(std::string_view word) {
+  for (const std::string_view known : {"Pending", "Ready"}) {
+    if (word == known) return known;
+  }
+  return "";
+}
+
 }  // namespace
 
 // A preemptor's pods get domains too, so that nobody behind it takes them in this cycle: those that
@@ -141,8 +149,11 @@ void Cycle::AssignAgain(Entry& entry) {
     for (const auto& assigned : workload.status.admission->pod_set_assignments) {
       if (assigned.name != pod_set.name) continue;
       decision.count = assigned.count;
-      decision.topology = assigned.topology_assignment;
-      decision.delayed_topology = assigned.delayed_topology_request;
+      if (assigned.topology_assignment) {
+        decision.topology =
+            std::make_shared<const api::TopologyAssignment>(*assigned.topology_assignment);
+      }
+      decision.delayed_topology = KnownDelay(assigned.delayed_topology_request);
       for (const auto& [resource, amount] : assigned.resource_usage) {
         decision.requests.push_back({state.vocabulary().resources.Intern(resource), amount});
       }

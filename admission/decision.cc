@@ -4,6 +4,7 @@
 
 #include "api/condition.h"
 #include "api/reasons.h"
+#include "base/prefetch.h"
 
 namespace berth::admission {
 
@@ -32,6 +33,17 @@ std::int32_t ScanState::NextToTry(std::int32_t pod_set, ResourceId resource) con
     }
   }
   return 0;
+}
+
+void Assignment::Clear() {
+  pod_sets.clear();
+  borrow_height = 0;
+  mode = AssignmentMode::kNoFit;
+  no_fit_reason = NoFitReason::kNone;
+  usage.clear();
+  scan.positions.clear();
+  scan.queue_generation = scan.cycle = 0;
+  scan.shape = 0;
 }
 
 const char* ToString(PreemptionReason reason) {
@@ -80,6 +92,25 @@ bool SameChoice(const Assignment& a, const Assignment& b) {
                              std::equal(left.flavors.begin(), left.flavors.end(),
                                         right.flavors.begin(), right.flavors.end(), same_flavor);
                     });
+}
+
+DecisionList& DecisionList::operator=(const DecisionList& other) {
+  if (this == &other) return *this;
+  Reset(other.size());
+  for (const Decision& decision : other) List(made_.emplace_back(decision));
+  return *this;
+}
+
+void DecisionList::Reset(std::size_t count) {
+  listed_.clear();
+  // Most objects have been replaced meanwhile: to let go of them means to look at them again.
+  for (std::size_t i = 0; i < made_.size(); ++i) {
+    if (i + kPrefetchAhead < made_.size()) Prefetch(OwnersOf(made_[i + kPrefetchAhead].object), 1);
+    made_[i].object.reset();
+  }
+  made_.clear();
+  made_.reserve(count);
+  listed_.reserve(count);
 }
 
 const char* ToString(Outcome outcome) {

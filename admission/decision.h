@@ -6,10 +6,15 @@
 // Units: amounts of the resource's smallest unit; borrow heights in levels of the cohort tree.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "admission/quota_tree.h"
@@ -57,13 +62,13 @@ struct Obstacle {
   enum class Kind : std::uint8_t {
     kResourceUnavailable,  // no resource group of the queue has `resource`
     kFlavorNotFound,
-    kUntoleratedTaint,  // `taint`
+    kUntoleratedTaint,  // `taint()`
     kAffinityMismatch,
     kExceedsMaximum,     // assumed + requested > limit, the most the queue can ever have
     kInsufficientQuota,  // assumed + requested > limit, what is unused now
     kNotNominated,       // the flavor was not the nominated one; only when assigned anew in a cycle
-    kTopology,           // `text`
-    kTopologyError,      // `text`; says it all
+    kTopology,           // `text()`
+    kTopologyError,      // `text()`; says it all
   };
   Kind kind = Kind::kInsufficientQuota;
   bool in_message = true;  // false: of a flavor that was passed over for a better one
@@ -72,12 +77,20 @@ struct Obstacle {
   Amount assumed = 0;    // by earlier pod sets of this workload
   Amount requested = 0;  // by this one
   Amount limit = 0;
-  std::shared_ptr<const api::Taint> taint;
-  std::string text;
+
+  void SetTaint(std::shared_ptr<const api::Taint> taint) { detail_ = std::move(taint); }
+  void SetText(std::string text) { detail_ = std::make_shared<const std::string>(std::move(text)); }
+  // Only of the kinds that say so.
+  const api::Taint& taint() const { return *static_cast<const api::Taint*>(detail_.get()); }
+  const std::string& text() const { return *static_cast<const std::string*>(detail_.get()); }
 
   Amount missing() const {
     return api::SubtractAmounts(api::AddAmounts(assumed, requested), limit);
   }
+
+ private:
+  // One pointer for what few have: obstacles are made, moved and kept by the thousand.
+  std::shared_ptr<const void> detail_;
 };
 
 // A flavor that was tried for a pod set: its worst outcome over the resources.
@@ -105,8 +118,8 @@ struct PodSetDecision {
   SmallVector<FlavorChoice, 2> flavors;  // by resource name; empty: none found
   SmallVector<Obstacle, 1> obstacles;    // of all attempts
   SmallVector<FlavorAttempt, 1> attempts;
-  std::optional<api::TopologyAssignment> topology;
-  std::string delayed_topology;  // "", Pending, Ready: status' delayedTopologyRequest
+  std::shared_ptr<const api::TopologyAssignment> topology;  // null: none
+  std::string_view delayed_topology;  // "", Pending, Ready: status' delayedTopologyRequest
 
   bool HasMessage() const;  // some obstacle is in the message
   AssignmentMode Mode() const;
@@ -135,6 +148,8 @@ struct Assignment {
   NoFitReason no_fit_reason = NoFitReason::kNone;
   Usage usage;
   ScanState scan;
+
+  void Clear();
 };
 
 // Why a victim may be taken: the reasons of its Preempted condition.
@@ -240,10 +255,73 @@ PreemptionPlan PlanOf(const Decision& decision);
 // Whether two assignments have the same flavors and counts.
 bool SameChoice(const Assignment& a, const Assignment& b);
 
+// The decisions of one cycle, in an order that is found while they are made: they are large, so
+// they stay where they were made, and the order is one of pointers.
+class DecisionList {
+ public:
+  // Over the listed ones, in order.
+  template <typename Pointer, typename Reference>
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = Decision;
+    using difference_type = std::ptrdiff_t;
+    using pointer = std::remove_reference_t<Reference>*;
+    using reference = Reference;
+
+    Iterator() = default;
+    explicit Iterator(Pointer at) : at_(at) {}
+    Reference operator*() const { return **at_; }
+    pointer operator->() const { return *at_; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    Iterator operator++(int) { return Iterator(at_++); }
+    friend bool operator==(const Iterator&, const Iterator&) = default;
+
+   private:
+    Pointer at_ = nullptr;
+  };
+  using iterator = Iterator<Decision* const*, Decision&>;
+  using const_iterator = Iterator<Decision* const*, const Decision&>;
+  using value_type = Decision;
+
+  DecisionList() = default;
+  DecisionList(const DecisionList& other) { *this = other; }
+  DecisionList(DecisionList&&) noexcept = default;
+  DecisionList& operator=(const DecisionList& other);
+  DecisionList& operator=(DecisionList&&) noexcept = default;
+  ~DecisionList() = default;
+
+  // Forgets all; the next `count` that are made stay where they are.
+  void Reset(std::size_t count);
+  // Made, and not listed yet.
+  Decision& Make() { return made_.emplace_back(); }
+  void List(Decision& made) { listed_.push_back(&made); }
+
+  std::size_t size() const { return listed_.size(); }
+  bool empty() const { return listed_.empty(); }
+  Decision& operator[](std::size_t index) { return *listed_[index]; }
+  const Decision& operator[](std::size_t index) const { return *listed_[index]; }
+  iterator begin() { return iterator(listed_.data()); }
+  iterator end() { return iterator(listed_.data() + listed_.size()); }
+  const_iterator begin() const { return const_iterator(listed_.data()); }
+  const_iterator end() const { return const_iterator(listed_.data() + listed_.size()); }
+
+ private:
+  std::vector<Decision> made_;  // its memory is used again in each cycle
+  std::vector<Decision*> listed_;
+};
+
 struct CycleResult {
   std::int64_t cycle = 0;
-  std::vector<Decision> decisions;  // in processing order, then the ones never nominated, by name
-  std::vector<WorkloadId> bulk_parked;  // only where listing was asked for
+  DecisionList decisions;  // in processing order, then the ones never nominated, by name
+  struct Parked {
+    WorkloadId workload = queue::kNoNode;
+    std::size_t like = 0;  // in `decisions`: an equal one of its queue, and what it was told
+  };
+  std::vector<Parked> bulk_parked;  // those that SchedulerConfig::listing says
 };
 
 }  // namespace berth::admission

@@ -53,7 +53,7 @@ void PreemptionSearch::CollectFair() {
     queue_slots_[static_cast<std::size_t>(queues_[i].leaf)] = -1;
   }
   queue_count_ = 0;
-  std::fill(pruned_.begin(), pruned_.end(), std::uint8_t{0});
+  ++round_;  // nobody is pruned
   const api::QueuePreemption& preemption = queue_->spec.preemption;
   if (preemption.within_cluster_queue != api::PreemptionPolicy::kNever) {
     CollectFairQueue(*queue_, request_->queue, preemption.within_cluster_queue);
@@ -125,12 +125,10 @@ PreemptionSearch::QueueCandidates* PreemptionSearch::NextQueueBelow(NodeId cohor
       }
       continue;
     }
-    const auto slot = static_cast<std::size_t>(child);
-    if (slot >= pruned_.size()) pruned_.resize(slot + 1, 0);
-    if (pruned_[slot] != 0) continue;
+    if (IsPruned(child)) continue;
     const DominantShare share = shares_.Of(child);
     if (share.IsZero() && !OnOwnPath(child)) {
-      pruned_[slot] = 1;
+      Prune(child);
       continue;
     }
     // Of equal ones the last by name; Kueue takes the last of a map.
@@ -143,9 +141,7 @@ PreemptionSearch::QueueCandidates* PreemptionSearch::NextQueueBelow(NodeId cohor
     }
   }
   if (best_queue == nullptr && best_cohort == kNoQuotaNode) {
-    const auto slot = static_cast<std::size_t>(cohort);
-    if (slot >= pruned_.size()) pruned_.resize(slot + 1, 0);
-    pruned_[slot] = 1;
+    Prune(cohort);
     return nullptr;
   }
   if (Compare(cohort_share, queue_share) >= 0) return NextQueueBelow(best_cohort);
@@ -154,10 +150,9 @@ PreemptionSearch::QueueCandidates* PreemptionSearch::NextQueueBelow(NodeId cohor
 
 PreemptionSearch::QueueCandidates* PreemptionSearch::NextQueue() {
   if (state_.tree().parent(queue_->node) == kNoQuotaNode) return CandidatesAt(queue_->node);
-  const auto root = static_cast<std::size_t>(state_.tree().Root(queue_->node));
-  if (root >= pruned_.size()) pruned_.resize(root + 1, 0);
-  while (pruned_[root] == 0) {
-    QueueCandidates* next = NextQueueBelow(static_cast<NodeId>(root));
+  const NodeId root = state_.tree().Root(queue_->node);
+  while (!IsPruned(root)) {
+    QueueCandidates* next = NextQueueBelow(root);
     if (next != nullptr) return next;
   }
   return nullptr;
@@ -235,8 +230,18 @@ bool PreemptionSearch::FirstRule() {
   return false;
 }
 
+void PreemptionSearch::SpareRefused() {
+  if (spared_ == nullptr) return;
+  for (std::size_t i = 0; i < queue_count_; ++i) {
+    for (const Reservation* refused : queues_[i].refused) {
+      if (spared_->size() >= kMaxSpared) return;
+      Spare(*refused, SparedCandidate::Cause::kFairShare);
+    }
+  }
+}
+
 bool PreemptionSearch::SecondRule() {
-  std::fill(pruned_.begin(), pruned_.end(), std::uint8_t{0});
+  ++round_;  // nobody is pruned
   for (std::size_t i = 0; i < queue_count_; ++i) {
     queues_[i].list = nullptr;
     queues_[i].left.swap(queues_[i].refused);
@@ -261,7 +266,11 @@ PreemptionTargets PreemptionSearch::FindFair() {
   if (queue_count_ == 0) return {};
   state_.tree().AddUsage(queue_->node, request_->usage);
   bool fits = FirstRule();
-  if (!fits && fair_sharing_->rules.size() > 1) fits = SecondRule();
+  if (!fits && fair_sharing_->rules.size() > 1) {
+    fits = SecondRule();
+  } else if (!fits) {
+    SpareRefused();
+  }
   if (!fits) return {};
   state_.tree().RemoveUsage(queue_->node, request_->usage);
   PutBackUnneeded(targets_, Borrowing::kAllowed);

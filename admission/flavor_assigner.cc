@@ -104,8 +104,8 @@ FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
   return groups;
 }
 
-Assignment FlavorAssigner::Assign(const std::vector<std::int32_t>& counts) {
-  Assignment assignment;
+void FlavorAssigner::Assign(const std::vector<std::int32_t>& counts, Assignment& assignment) {
+  assignment.Clear();
   assignment.pod_sets.reserve(workload_.pod_sets.size());
   const PodSetGroups groups = MakeGroups(assignment, counts);
   assignment.scan.queue_generation = queue_.generation;
@@ -126,11 +126,18 @@ Assignment FlavorAssigner::Assign(const std::vector<std::int32_t>& counts) {
   }
   assignment.pod_sets.resize(kept);
   Finish(assignment);
-  if (context_.topologies && assignment.mode != AssignmentMode::kNoFit) {
+  if (assignment.mode != AssignmentMode::kNoFit && MayBePlaced()) {
     PlaceByTopology(*context_.state, queue_, *workload_.object, assignment);
   }
   ResolveNoFitReason(assignment);
-  return assignment;
+}
+
+// Asked of what is here already: the object itself lies elsewhere.
+bool FlavorAssigner::MayBePlaced() const {
+  if (!context_.topologies) return false;
+  return places_everything_ ||
+         std::any_of(workload_.pod_sets.begin(), workload_.pod_sets.end(),
+                     [](const queue::PodSetInfo& info) { return info.topology_request; });
 }
 
 // Which resource is looked at first shows in the reason where several cannot be had. Kueue's order
@@ -138,11 +145,15 @@ Assignment FlavorAssigner::Assign(const std::vector<std::int32_t>& counts) {
 FlavorAssigner::SearchIndices FlavorAssigner::SearchOrder(const queue::Requests& requests) const {
   const queue::Names& names = context_.state->vocabulary().resources;
   SearchIndices order;
+  if (requests.size() < 2) {
+    order.resize(requests.size());
+    return order;
+  }
   SmallVector<std::uint64_t, 4> hashes;
   order.reserve(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
     order.push_back(i);
-    hashes.push_back(requests.size() > 1 ? HashOf(names[requests[i].resource]) : 0);
+    hashes.push_back(HashOf(names[requests[i].resource]));
   }
   std::sort(order.begin(), order.end(),
             [&hashes](std::size_t a, std::size_t b) { return hashes[a] < hashes[b]; });
@@ -151,9 +162,8 @@ FlavorAssigner::SearchIndices FlavorAssigner::SearchOrder(const queue::Requests&
 
 bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignment) {
   FlavorChoices choices;
-  SmallVector<Obstacle, 1> obstacles;
+  Obstacles obstacles;
   FlavorAttempts attempts;
-  bool failed = false;
   for (const std::size_t index : SearchOrder(group.requests)) {
     const ResourceRequest& request = group.requests[index];
     const CompiledGroup* resources = queue_.GroupOf(request.resource);
@@ -169,10 +179,10 @@ bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignmen
       unavailable.resource = request.resource;
       search.obstacles.push_back(std::move(unavailable));
     } else {
-      search = FindFlavor(group, *resources, request.resource, assignment.usage);
+      FindFlavor(group, *resources, request.resource, assignment.usage, search);
       MergeAttempts(attempts, search, *resources);
     }
-    failed = search.best.empty();
+    const bool failed = search.best.empty();
     // A flavor that fits makes the ones passed over uninteresting; a failure makes all others so.
     const bool silent = search.found && search.best_mode.rating == Rating::kFit;
     for (Obstacle& obstacle : obstacles) obstacle.in_message = obstacle.in_message && !failed;
@@ -186,11 +196,31 @@ bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignmen
     }
     choices.insert(choices.end(), search.best.begin(), search.best.end());
   }
-  std::sort(attempts.begin(), attempts.end(), [this](const auto& a, const auto& b) {
-    const queue::Names& flavors = context_.state->vocabulary().flavors;
-    return flavors[a.flavor] < flavors[b.flavor];
-  });
+  if (attempts.size() > 1) {
+    std::sort(attempts.begin(), attempts.end(), [this](const auto& a, const auto& b) {
+      const queue::Names& flavors = context_.state->vocabulary().flavors;
+      return flavors[a.flavor] < flavors[b.flavor];
+    });
+  }
+  GiveOut(group, choices, assignment);
   bool all_assigned = true;
+  for (const std::size_t index : group.pod_sets) {
+    PodSetDecision& decision = assignment.pod_sets[index];
+    if (index == group.pod_sets.back()) {
+      decision.obstacles = std::move(obstacles);
+      decision.attempts = std::move(attempts);
+    } else {
+      decision.obstacles = obstacles;
+      decision.attempts = attempts;
+    }
+    if (!decision.requests.empty() && decision.flavors.empty()) all_assigned = false;
+  }
+  return all_assigned;
+}
+
+// To each pod set of the group the flavors of what it asks for.
+void FlavorAssigner::GiveOut(const PodSetGroup& group, const FlavorChoices& choices,
+                             Assignment& assignment) {
   for (const std::size_t index : group.pod_sets) {
     PodSetDecision& decision = assignment.pod_sets[index];
     for (const ResourceRequest& request : decision.requests) {
@@ -208,17 +238,11 @@ bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignmen
       if (group.pod_sets.size() == 1 || !decision.requests.empty()) break;
       if (context_.state->placer().HasTopology(choice.flavor)) decision.flavors.push_back(choice);
     }
-    decision.obstacles = obstacles;
-    decision.attempts = attempts;
-    if (!decision.requests.empty() && decision.flavors.empty()) all_assigned = false;
   }
-  return all_assigned;
 }
 
-FlavorAssigner::Search FlavorAssigner::FindFlavor(const PodSetGroup& group,
-                                                  const CompiledGroup& resources,
-                                                  ResourceId resource, const Usage& assumed) {
-  Search search;
+void FlavorAssigner::FindFlavor(const PodSetGroup& group, const CompiledGroup& resources,
+                                ResourceId resource, const Usage& assumed, Search& search) {
   search.best_mode = {Rating::kNoFit, std::numeric_limits<std::int32_t>::max()};
   std::int32_t attempted = -1;
   const std::int32_t first =
@@ -251,7 +275,7 @@ FlavorAssigner::Search FlavorAssigner::FindFlavor(const PodSetGroup& group,
       search.best = std::move(choices);
       search.best_mode = mode;
       search.found = true;
-      if (mode.rating == Rating::kFit) return search;
+      if (mode.rating == Rating::kFit) return;
       continue;
     }
     const bool stop = !TryNext(mode);
@@ -267,7 +291,6 @@ FlavorAssigner::Search FlavorAssigner::FindFlavor(const PodSetGroup& group,
       choice.tried_index = attempted == count - 1 ? -1 : attempted;
     }
   }
-  return search;
 }
 
 FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
@@ -281,11 +304,9 @@ FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
   for (const ResourceRequest& request : group.requests) {
     const FlavorResourceId fr = resources.Find(index, request.resource);
     if (fr < 0) continue;  // of another group
-    Fit fit = FitQuota(fr, request.resource, flavor, AmountOf(assumed, fr), request.amount);
-    if (fit.obstacle) {
-      search.obstacles.push_back(*std::move(fit.obstacle));
-      attempt.no_fit_reason = std::max(attempt.no_fit_reason, fit.no_fit_reason);
-    }
+    const Fit fit = FitQuota({fr, request.resource, flavor, AmountOf(assumed, fr), request.amount},
+                             search.obstacles);
+    attempt.no_fit_reason = std::max(attempt.no_fit_reason, fit.no_fit_reason);
     attempt.borrow_height = std::max(attempt.borrow_height, fit.mode.borrow_height);
     if (Preferred(worst, fit.mode)) worst = fit.mode;
     if (worst.rating == Rating::kNoFit) continue;
@@ -338,14 +359,14 @@ std::optional<Obstacle> FlavorAssigner::CheckFlavor(const PodSetGroup& group,
     if (context_.topologies) {
       if (auto mismatch = TopologyMismatch(pod_set, resources, flavor)) {
         obstacle.kind = Obstacle::Kind::kTopology;
-        obstacle.text = *std::move(mismatch);
+        obstacle.SetText(*std::move(mismatch));
         return obstacle;
       }
     }
     const api::PodSpec& spec = pod_set.pod_template.spec;
     if (const api::Taint* taint = UntoleratedTaint(spec, *object)) {
       obstacle.kind = Obstacle::Kind::kUntoleratedTaint;
-      obstacle.taint = std::shared_ptr<const api::Taint>(object, taint);
+      obstacle.SetTaint(std::shared_ptr<const api::Taint>(object, taint));
       return obstacle;
     }
     if (!MatchesFlavor(spec, *object)) {

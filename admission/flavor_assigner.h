@@ -49,8 +49,9 @@ class FlavorAssigner {
   FlavorAssigner(const Context& context, const queue::WorkloadInfo& workload, ClusterQueueId queue,
                  const ScanState* scan, const Assignment* nominated, PreemptionOracle& oracle);
 
-  // `counts`: pods of each pod set; empty: all that need quota.
-  Assignment Assign(const std::vector<std::int32_t>& counts);
+  // `counts`: pods of each pod set; empty: all that need quota. What was in `assignment` is lost;
+  // it must not be the nominated one.
+  void Assign(const std::vector<std::int32_t>& counts, Assignment& assignment);
 
  private:
   // One result of the preemption question, comparable between flavors.
@@ -68,16 +69,24 @@ class FlavorAssigner {
   using SearchIndices = SmallVector<std::size_t, 4>;
   using FlavorChoices = SmallVector<FlavorChoice, 2>;
   using FlavorAttempts = SmallVector<FlavorAttempt, 1>;
+  using Obstacles = SmallVector<Obstacle, 1>;
   struct Search {  // of one resource group for one pod-set group
     FlavorChoices best;
     Mode best_mode;
     bool found = false;
-    SmallVector<Obstacle, 1> obstacles;
+    Obstacles obstacles;
     FlavorAttempts attempts;
+  };
+  // What is asked of one flavor-resource, and by whom.
+  struct Demand {
+    FlavorResourceId flavor_resource = -1;
+    ResourceId resource = -1;
+    FlavorId flavor = -1;
+    Amount assumed = 0;
+    Amount request = 0;
   };
   struct Fit {
     Mode mode;
-    std::optional<Obstacle> obstacle;
     NoFitReason no_fit_reason = NoFitReason::kNone;
   };
 
@@ -85,8 +94,9 @@ class FlavorAssigner {
   SearchIndices SearchOrder(const queue::Requests& requests) const;
   // False: some pod set of the group got no flavors.
   bool AssignGroup(const PodSetGroup& group, Assignment& assignment);
-  Search FindFlavor(const PodSetGroup& group, const CompiledGroup& resources, ResourceId resource,
-                    const Usage& assumed);
+  void GiveOut(const PodSetGroup& group, const FlavorChoices& choices, Assignment& assignment);
+  void FindFlavor(const PodSetGroup& group, const CompiledGroup& resources, ResourceId resource,
+                  const Usage& assumed, Search& search);
   Mode TryFlavor(const PodSetGroup& group, const CompiledGroup& resources, std::size_t index,
                  const Usage& assumed, Search& search, FlavorChoices& choices);
   std::optional<Obstacle> CheckFlavor(const PodSetGroup& group, const CompiledGroup& resources,
@@ -95,12 +105,13 @@ class FlavorAssigner {
                                               const CompiledGroup& resources,
                                               FlavorId flavor) const;
   bool IsNominated(const PodSetGroup& group, FlavorId flavor, ResourceId resource) const;
-  Fit FitQuota(FlavorResourceId fr, ResourceId resource, FlavorId flavor, Amount assumed,
-               Amount request);
+  // Adds what stands in the way, if anything does.
+  Fit FitQuota(const Demand& demand, Obstacles& obstacles);
   bool CanPreemptWhileBorrowing() const;
   bool Preferred(const Mode& a, const Mode& b) const;
   bool TryNext(const Mode& mode) const;
-  void MergeAttempts(FlavorAttempts& into, const Search& search, const CompiledGroup& group) const;
+  void MergeAttempts(FlavorAttempts& into, Search& search, const CompiledGroup& group) const;
+  bool MayBePlaced() const;
   void Finish(Assignment& assignment) const;
   void ResolveNoFitReason(Assignment& assignment) const;
 

@@ -1,5 +1,6 @@
 // How a flavor can be had, which of two is better, and what an assignment comes to.
 #include <algorithm>
+#include <utility>
 
 #include "admission/flavor_assigner.h"
 
@@ -12,22 +13,25 @@ bool FlavorAssigner::CanPreemptWhileBorrowing() const {
           preemption.reclaim_within_cohort != api::PreemptionPolicy::kNever);
 }
 
-FlavorAssigner::Fit FlavorAssigner::FitQuota(FlavorResourceId fr, ResourceId resource,
-                                             FlavorId flavor, Amount assumed, Amount request) {
+FlavorAssigner::Fit FlavorAssigner::FitQuota(const Demand& demand, Obstacles& obstacles) {
   const QuotaTree& tree = context_.state->tree();
-  const Amount total = api::AddAmounts(assumed, request);
-  Fit fit;
-  Obstacle obstacle;
-  obstacle.resource = resource;
-  obstacle.flavor = flavor;
-  obstacle.assumed = assumed;
-  obstacle.requested = request;
+  const FlavorResourceId fr = demand.flavor_resource;
+  const Amount total = api::AddAmounts(demand.assumed, demand.request);
+  const auto note = [&](Obstacle::Kind kind, Amount limit) {
+    Obstacle& obstacle = obstacles.emplace_back();
+    obstacle.kind = kind;
+    obstacle.resource = demand.resource;
+    obstacle.flavor = demand.flavor;
+    obstacle.assumed = demand.assumed;
+    obstacle.requested = demand.request;
+    obstacle.limit = limit;
+  };
   const Amount potential = tree.Potential(queue_.node, fr);
   if (total > potential) {
-    obstacle.kind = Obstacle::Kind::kExceedsMaximum;
-    obstacle.limit = potential;
-    return {{Rating::kNoFit, 0}, std::move(obstacle), NoFitReason::kExceedsMaxQuota};
+    note(Obstacle::Kind::kExceedsMaximum, potential);
+    return {{Rating::kNoFit, 0}, NoFitReason::kExceedsMaxQuota};
   }
+  Fit fit;
   const QuotaTree::Lender lender = tree.LowestSubtreeThatFits(queue_.node, fr, total);
   const Amount available = tree.Available(queue_.node, fr);
   fit.mode.borrow_height = lender.height;
@@ -35,9 +39,7 @@ FlavorAssigner::Fit FlavorAssigner::FitQuota(FlavorResourceId fr, ResourceId res
     fit.mode.rating = Rating::kFit;
     return fit;
   }
-  obstacle.kind = Obstacle::Kind::kInsufficientQuota;
-  obstacle.limit = available;
-  fit.obstacle = std::move(obstacle);
+  note(Obstacle::Kind::kInsufficientQuota, available);
   if (tree.Nominal(queue_.node, fr) < total && !lender.below_root && !CanPreemptWhileBorrowing()) {
     fit.mode.rating = Rating::kNoFit;
     fit.no_fit_reason = NoFitReason::kWaitingForQuota;
@@ -77,17 +79,19 @@ bool FlavorAssigner::TryNext(const Mode& mode) const {
   return mode.borrow_height > 0 && policy.when_can_borrow == api::SearchPolicy::kTryNextFlavor;
 }
 
-void FlavorAssigner::MergeAttempts(FlavorAttempts& into, const Search& search,
+void FlavorAssigner::MergeAttempts(FlavorAttempts& into, Search& search,
                                    const CompiledGroup& group) const {
+  if (into.empty()) {
+    into = std::move(search.attempts);
+    return;
+  }
   const auto in_search = [&search](FlavorId flavor) {
     return std::any_of(search.attempts.begin(), search.attempts.end(),
                        [flavor](const auto& attempt) { return attempt.flavor == flavor; });
   };
   // A flavor of this group that the search did not reach does not provide the resource.
   for (FlavorAttempt& known : into) {
-    const bool of_group =
-        std::find(group.flavors.begin(), group.flavors.end(), known.flavor) != group.flavors.end();
-    if (search.attempts.empty() || !of_group || in_search(known.flavor)) continue;
+    if (search.attempts.empty() || !group.Has(known.flavor) || in_search(known.flavor)) continue;
     known.mode = AssignmentMode::kNoFit;
     known.no_fit_reason = NoFitReason::kNoMatchingFlavor;
   }
@@ -128,9 +132,7 @@ void FlavorAssigner::ResolveNoFitReason(Assignment& assignment) const {
     for (const CompiledGroup& group : queue_.groups) {
       std::optional<NoFitReason> mildest;
       for (const FlavorAttempt& attempt : pod_set.attempts) {
-        const bool of_group = std::find(group.flavors.begin(), group.flavors.end(),
-                                        attempt.flavor) != group.flavors.end();
-        if (attempt.mode != AssignmentMode::kNoFit || !of_group) continue;
+        if (attempt.mode != AssignmentMode::kNoFit || !group.Has(attempt.flavor)) continue;
         mildest = std::min(mildest.value_or(attempt.no_fit_reason), attempt.no_fit_reason);
       }
       if (mildest) assignment.no_fit_reason = std::max(assignment.no_fit_reason, *mildest);

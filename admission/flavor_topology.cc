@@ -16,7 +16,7 @@ void Lower(Assignment& assignment, PodSetDecision& pod_set, AssignmentMode mode)
 void Refuse(Assignment& assignment, PodSetDecision& pod_set, std::string text) {
   Obstacle obstacle;
   obstacle.kind = Obstacle::Kind::kTopologyError;
-  obstacle.text = std::move(text);
+  obstacle.SetText(std::move(text));
   pod_set.obstacles.push_back(std::move(obstacle));
   Lower(assignment, pod_set, AssignmentMode::kNoFit);
 }
@@ -90,7 +90,8 @@ std::vector<PlacementRequest> OpenPlacements(const ClusterState& state, const Qu
 void TakePlacements(Assignment& assignment, PlacementResult result) {
   for (Placement& placed : result.placements) {
     PodSetDecision& pod_set = assignment.pod_sets[placed.pod_set];
-    pod_set.topology = std::move(placed.assignment);
+    pod_set.topology =
+        std::make_shared<const api::TopologyAssignment>(std::move(placed.assignment));
     if (!pod_set.delayed_topology.empty()) pod_set.delayed_topology = "Ready";
   }
 }
@@ -145,7 +146,7 @@ void PlaceByTopology(ClusterState& state, const QueueState& queue, const api::Wo
     Obstacle obstacle;
     obstacle.kind = Obstacle::Kind::kTopology;
     obstacle.flavor = result.failure->flavor;
-    obstacle.text = std::move(result.failure->reason);
+    obstacle.SetText(std::move(result.failure->reason));
     pod_set.obstacles.push_back(std::move(obstacle));
     Lower(assignment, pod_set, AssignmentMode::kPreempt);
   }

@@ -1,6 +1,8 @@
 #include "admission/messages.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <string_view>
 #include <vector>
 
 #include "admission/pending_facts.h"
@@ -56,7 +58,7 @@ const char* ToString(NoFitReason reason) {
   return "";
 }
 
-std::string PendingReason(const Decision& decision) {
+std::string_view PendingReason(const Decision& decision) {
   switch (decision.outcome) {
     case Outcome::kAdmitted:
     case Outcome::kQuotaReserved: return "";
@@ -77,7 +79,13 @@ std::string PendingReason(const Decision& decision) {
   }
 }
 
-std::string ObstacleMessage(const Obstacle& obstacle, const Vocabulary& vocabulary) {
+namespace {
+
+void Append(std::string& text, std::initializer_list<std::string_view> parts) {
+  for (const std::string_view part : parts) text += part;
+}
+
+void AppendObstacle(std::string& text, const Obstacle& obstacle, const Vocabulary& vocabulary) {
   std::string_view resource;
   std::string_view flavor;
   if (obstacle.resource >= 0) resource = vocabulary.resources[obstacle.resource];
@@ -85,28 +93,36 @@ std::string ObstacleMessage(const Obstacle& obstacle, const Vocabulary& vocabula
   const auto amount = [&resource](Amount value) { return api::FormatAmount(resource, value); };
   switch (obstacle.kind) {
     case Obstacle::Kind::kResourceUnavailable:
-      return Concat({"resource ", resource, " unavailable in ClusterQueue"});
-    case Obstacle::Kind::kFlavorNotFound: return Concat({"flavor ", flavor, " not found"});
+      return Append(text, {"resource ", resource, " unavailable in ClusterQueue"});
+    case Obstacle::Kind::kFlavorNotFound: return Append(text, {"flavor ", flavor, " not found"});
     case Obstacle::Kind::kUntoleratedTaint:
-      return Concat({"untolerated taint {", obstacle.taint->key, " ", obstacle.taint->value, " ",
-                     obstacle.taint->effect, " <nil>} in flavor ", flavor});
+      return Append(text, {"untolerated taint {", obstacle.taint().key, " ", obstacle.taint().value,
+                           " ", obstacle.taint().effect, " <nil>} in flavor ", flavor});
     case Obstacle::Kind::kAffinityMismatch:
-      return Concat({"flavor ", flavor, " doesn't match node affinity"});
+      return Append(text, {"flavor ", flavor, " doesn't match node affinity"});
     case Obstacle::Kind::kExceedsMaximum:
-      return Concat({"insufficient quota for ", resource, " in flavor ", flavor,
-                     ", previously considered podsets requests (", amount(obstacle.assumed),
-                     ") + current podset request (", amount(obstacle.requested),
-                     ") > maximum capacity (", amount(obstacle.limit), ")"});
+      return Append(text, {"insufficient quota for ", resource, " in flavor ", flavor,
+                           ", previously considered podsets requests (", amount(obstacle.assumed),
+                           ") + current podset request (", amount(obstacle.requested),
+                           ") > maximum capacity (", amount(obstacle.limit), ")"});
     case Obstacle::Kind::kInsufficientQuota:
-      return Concat({"insufficient unused quota for ", resource, " in flavor ", flavor, ", ",
-                     amount(obstacle.missing()), " more needed"});
+      return Append(text, {"insufficient unused quota for ", resource, " in flavor ", flavor, ", ",
+                           amount(obstacle.missing()), " more needed"});
     case Obstacle::Kind::kNotNominated:
-      return Concat({"skipping flavor ", flavor,
+      return Append(text,
+                    {"skipping flavor ", flavor,
                      " as it is not found in the nomination mapping for resource ", resource});
     case Obstacle::Kind::kTopology:
-    case Obstacle::Kind::kTopologyError: return obstacle.text;
+    case Obstacle::Kind::kTopologyError: text += obstacle.text();
   }
-  return "";
+}
+
+}  // namespace
+
+std::string ObstacleMessage(const Obstacle& obstacle, const Vocabulary& vocabulary) {
+  std::string text;
+  AppendObstacle(text, obstacle, vocabulary);
+  return text;
 }
 
 std::string TruncateEventMessage(std::string message) {
@@ -123,19 +139,27 @@ namespace {
 // Of anything with a name and obstacles.
 template <typename PodSets>
 std::string ObstaclesMessage(const PodSets& pod_sets, const Vocabulary& vocabulary) {
+  constexpr std::size_t kUsualSize = 200;
   std::string message;
   for (const auto& pod_set : pod_sets) {
-    std::vector<std::string> texts;
+    const auto said = std::count_if(pod_set.obstacles.begin(), pod_set.obstacles.end(),
+                                    [](const Obstacle& obstacle) { return obstacle.in_message; });
+    std::vector<std::string> texts;  // where there is an order to find
     for (const Obstacle& obstacle : pod_set.obstacles) {
       if (obstacle.kind == Obstacle::Kind::kTopologyError) {
-        return Concat({"failed to assign flavors to pod set ", pod_set.name, ": ", obstacle.text});
+        return Concat(
+            {"failed to assign flavors to pod set ", pod_set.name, ": ", obstacle.text()});
       }
-      if (obstacle.in_message) texts.push_back(ObstacleMessage(obstacle, vocabulary));
+      if (obstacle.in_message && said > 1) texts.push_back(ObstacleMessage(obstacle, vocabulary));
     }
-    if (texts.empty()) continue;
-    std::sort(texts.begin(), texts.end());
+    if (said == 0) continue;
+    message.reserve(kUsualSize);
     const std::string_view gap = message.empty() ? "" : "; ";
-    message += Concat({gap, "couldn't assign flavors to pod set ", pod_set.name, ": "});
+    Append(message, {gap, "couldn't assign flavors to pod set ", pod_set.name, ": "});
+    for (const Obstacle& obstacle : pod_set.obstacles) {
+      if (obstacle.in_message && said == 1) AppendObstacle(message, obstacle, vocabulary);
+    }
+    std::sort(texts.begin(), texts.end());
     for (std::size_t i = 0; i < texts.size(); ++i) {
       if (i > 0) message += ", ";
       message += texts[i];
@@ -242,21 +266,21 @@ api::Admission AdmissionOf(const Decision& decision, const Vocabulary& vocabular
                            const std::string& queue_name) {
   api::Admission admission;
   admission.cluster_queue = queue_name;
+  admission.pod_set_assignments.reserve(decision.assignment.pod_sets.size());
   for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
     api::PodSetAssignment& assigned = admission.pod_set_assignments.emplace_back();
     assigned.name = pod_set.name;
     assigned.count = pod_set.count;
-    assigned.topology_assignment = pod_set.topology;
+    if (pod_set.topology != nullptr) assigned.topology_assignment = *pod_set.topology;
     assigned.delayed_topology_request = pod_set.delayed_topology;
     for (const FlavorChoice& choice : pod_set.flavors) {
       const std::string& resource = vocabulary.resources[choice.resource];
-      assigned.flavors[resource] = vocabulary.flavors[choice.flavor];
-      assigned.resource_usage[resource] = 0;  // a leader that asks for nothing
+      Amount amount = 0;  // of a leader that asks for nothing
       for (const ResourceRequest& request : pod_set.requests) {
-        if (request.resource == choice.resource) {
-          assigned.resource_usage[resource] = request.amount;
-        }
+        if (request.resource == choice.resource) amount = request.amount;
       }
+      assigned.flavors[resource] = vocabulary.flavors[choice.flavor];
+      assigned.resource_usage[resource] = amount;
     }
   }
   return admission;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "admission/decision.h"
 
@@ -13,7 +14,7 @@ namespace berth::admission {
 
 // Reason of QuotaReserved=False and of the pending event; empty where the workload got its quota,
 // and where Kueue has none.
-std::string PendingReason(const Decision& decision);
+std::string_view PendingReason(const Decision& decision);
 
 // Message of the same; `queue_name` is the ClusterQueue's.
 std::string PendingMessage(const Decision& decision, const Vocabulary& vocabulary,

@@ -383,7 +383,7 @@ PreemptionTargets PreemptionSearch::FindClassical() {
 }
 
 PreemptionOracle::Answer SearchOracle::Simulate(FlavorResourceId flavor_resource, Amount amount) {
-  Memory memory;
+  Memory& memory = last_.emplace();
   memory.request = {&workload_, queue_, {{flavor_resource, amount}}, {flavor_resource}};
   memory.version = state_.tree().version();
   memory.targets = search_.Find(memory.request, &memory.spared);
@@ -392,7 +392,6 @@ PreemptionOracle::Answer SearchOracle::Simulate(FlavorResourceId flavor_resource
   Answer answer;
   if (memory.targets.empty()) {
     answer.borrow_height = tree.LowestSubtreeThatFits(leaf, flavor_resource, amount).height;
-    last_ = std::move(memory);
     return answer;
   }
   const QuotaTree::Mark mark = tree.Begin();
@@ -404,7 +403,6 @@ PreemptionOracle::Answer SearchOracle::Simulate(FlavorResourceId flavor_resource
   }
   answer.borrow_height = tree.LowestSubtreeThatFits(leaf, flavor_resource, amount).height;
   tree.RollBack(mark);
-  last_ = std::move(memory);
   return answer;
 }
 

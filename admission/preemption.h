@@ -198,6 +198,15 @@ class PreemptionSearch {
   QueueCandidates* NextQueue();
   QueueCandidates* NextQueueBelow(NodeId cohort);
   QueueCandidates* CandidatesAt(NodeId leaf);
+  bool IsPruned(NodeId cohort) const {
+    const auto slot = static_cast<std::size_t>(cohort);
+    return slot < pruned_in_.size() && pruned_in_[slot] == round_;
+  }
+  void Prune(NodeId cohort) {
+    const auto slot = static_cast<std::size_t>(cohort);
+    if (slot >= pruned_in_.size()) pruned_in_.resize(slot + 1, 0);
+    pruned_in_[slot] = round_;
+  }
   bool OnOwnPath(NodeId cohort) const;
   NodeId BelowCommonAncestor(NodeId from, NodeId common) const;
   NodeId CommonAncestor(NodeId leaf) const;
@@ -206,6 +215,7 @@ class PreemptionSearch {
   bool TakeFair(const Reservation& candidate, PreemptionReason reason);
   bool FirstRule();
   bool SecondRule();
+  void SpareRefused();  // where there is but one rule
 
   ClusterState& state_;
   const FeatureGates& gates_;
@@ -231,8 +241,10 @@ class PreemptionSearch {
   std::vector<QueueCandidates> queues_;       // the first queue_count_ of them
   std::size_t queue_count_ = 0;
   std::vector<std::int32_t> queue_slots_;  // by node: index in queues_, -1 none
-  std::vector<std::uint8_t> pruned_;       // cohorts, by node
-  std::vector<NodeId> open_nodes_;         // scratch
+  // By node: the last round of a search in which the cohort was found to have nothing to give.
+  std::vector<std::uint64_t> pruned_in_;
+  std::uint64_t round_ = 0;
+  std::vector<NodeId> open_nodes_;  // scratch
 };
 
 template <typename T, typename ReservationOf>

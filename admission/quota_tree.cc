@@ -71,7 +71,7 @@ void QuotaTree::Widen(FlavorResourceId count) {
 }
 
 NodeId QuotaTree::Root(NodeId node) const {
-  BERTH_ASSERT(!at(node).cyclic);
+  BERTH_ASSERT(!InCycle(node));
   while (parent(node) != kNoQuotaNode) node = parent(node);
   return node;
 }
@@ -206,7 +206,7 @@ void QuotaTree::Add(NodeId node, FlavorResourceId fr, Amount amount) {
     Cell& cell = Make(node, fr);
     const Amount room = std::max<Amount>(0, SubtractAmounts(cell.local, cell.usage));
     SetUsage(node, fr, cell, AddAmounts(cell.usage, amount));
-    if (amount <= room || at(node).cyclic) return;
+    if (amount <= room || InCycle(node)) return;
     amount = SubtractAmounts(amount, room);
     node = parent(node);
   }
@@ -217,7 +217,7 @@ void QuotaTree::Subtract(NodeId node, FlavorResourceId fr, Amount amount) {
     Cell& cell = Make(node, fr);
     const Amount in_parent = SubtractAmounts(cell.usage, cell.local);
     SetUsage(node, fr, cell, SubtractAmounts(cell.usage, amount));
-    if (in_parent <= 0 || at(node).cyclic) return;
+    if (in_parent <= 0 || InCycle(node)) return;
     amount = std::min(amount, in_parent);
     node = parent(node);
   }

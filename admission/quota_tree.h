@@ -71,7 +71,7 @@ class QuotaTree {
   NodeId parent(NodeId node) const { return parents_[static_cast<std::size_t>(node)]; }
   const std::vector<NodeId>& children(NodeId node) const { return at(node).children; }
   NodeId Root(NodeId node) const;
-  bool InCycle(NodeId node) const { return at(node).cyclic; }
+  bool InCycle(NodeId node) const { return has_cycles_ && at(node).cyclic; }
   // 0 for a leaf, else the distance to the furthest node below that counts.
   std::int32_t Height(NodeId node) const { return at(node).height; }
 

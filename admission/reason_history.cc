@@ -1,6 +1,8 @@
 #include "admission/reason_history.h"
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
 
 namespace berth::admission {
 namespace {
@@ -8,6 +10,12 @@ namespace {
 void Mix(std::uint64_t& hash, std::int64_t number) {
   hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15U;
   hash ^= hash >> 32U;
+}
+
+std::uint64_t IdentityOf(const StatedReason& stated) {
+  std::uint64_t hash = stated.cause();
+  Mix(hash, static_cast<std::int64_t>(std::hash<std::string_view>()(stated.reason())));
+  return hash;
 }
 
 }  // namespace
@@ -29,11 +37,12 @@ std::uint64_t CauseOf(const Decision& decision) {
 }
 
 void ReasonHistory::Note(std::shared_ptr<const StatedReason> stated, WallTime now) {
-  const auto found = std::find_if(reasons_.begin(), reasons_.end(), [&](const PastReason& past) {
-    return past.stated->cause() == stated->cause() && past.stated->reason() == stated->reason();
-  });
+  const std::uint64_t identity = IdentityOf(*stated);
+  const auto found =
+      std::find_if(reasons_.begin(), reasons_.end(),
+                   [identity](const PastReason& past) { return past.identity == identity; });
   if (found != reasons_.end()) {
-    std::rotate(found, found + 1, reasons_.end());
+    if (found + 1 != reasons_.end()) std::rotate(found, found + 1, reasons_.end());
     PastReason& latest = reasons_.back();
     latest.stated = std::move(stated);
     latest.last = now;
@@ -41,11 +50,12 @@ void ReasonHistory::Note(std::shared_ptr<const StatedReason> stated, WallTime no
     return;
   }
   if (reasons_.size() == kCapacity) reasons_.erase(reasons_.begin());
-  reasons_.push_back({std::move(stated), now, now, 1});
+  reasons_.push_back({std::move(stated), now, now, 1, identity});
 }
 
 void ReasonHistory::Restore(PastReason past) {
   if (reasons_.size() == kCapacity) return;
+  past.identity = IdentityOf(*past.stated);
   const auto place = std::find_if(reasons_.begin(), reasons_.end(),
                                   [&](const PastReason& known) { return known.last > past.last; });
   reasons_.insert(place, std::move(past));

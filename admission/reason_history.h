@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "admission/decision.h"
@@ -22,18 +23,16 @@ namespace berth::admission {
 // Many are stated that nobody reads: the text is made when it is asked for.
 class StatedReason {
  public:
-  StatedReason(std::string reason, std::uint64_t cause)
-      : reason_(std::move(reason)), cause_(cause) {}
+  explicit StatedReason(std::uint64_t cause) : cause_(cause) {}
   StatedReason(const StatedReason&) = delete;
   StatedReason& operator=(const StatedReason&) = delete;
   virtual ~StatedReason() = default;
 
-  const std::string& reason() const { return reason_; }  // of QuotaReserved=False
+  virtual std::string_view reason() const = 0;  // of QuotaReserved=False
   std::uint64_t cause() const { return cause_; }
   virtual std::string message() const = 0;
 
  private:
-  std::string reason_;
   std::uint64_t cause_;
 };
 
@@ -41,10 +40,12 @@ class StatedReason {
 class KnownReason final : public StatedReason {
  public:
   KnownReason(std::string reason, std::string message, std::uint64_t cause)
-      : StatedReason(std::move(reason), cause), message_(std::move(message)) {}
+      : StatedReason(cause), reason_(std::move(reason)), message_(std::move(message)) {}
+  std::string_view reason() const override { return reason_; }
   std::string message() const override { return message_; }
 
  private:
+  std::string reason_;
   std::string message_;
 };
 
@@ -57,6 +58,8 @@ struct PastReason {
   WallTime first{};
   WallTime last{};
   std::int64_t count = 0;
+  // Of the word and the cause, so that nobody has to look at `stated`; filled in by the history.
+  std::uint64_t identity = 0;
 };
 
 class ReasonHistory {

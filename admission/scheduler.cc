@@ -5,6 +5,7 @@
 #include "api/condition.h"
 #include "api/reasons.h"
 #include "base/assert.h"
+#include "base/prefetch.h"
 
 namespace berth::admission {
 namespace {
@@ -94,16 +95,16 @@ void Scheduler::ApplyTopology(const api::Topology& object) { Request(state_.SetT
 void Scheduler::ForgetTopology(const std::string& name) { Request(state_.RemoveTopology(name)); }
 void Scheduler::ApplyCohort(const api::Cohort& object) {
   const std::optional<WakeTarget> before = TreeOfCohort(object.meta.name);
-  Request(state_.SetCohort(object));
-  const auto [known, is_new] = cohort_specs_.try_emplace(object.meta.name, object.spec);
-  if (is_new || !(known->second == object.spec)) history_.Clear();
-  known->second = object.spec;
+  const ClusterState::CohortChange change = state_.SetCohort(object);
+  Request(change.wakes);
+  if (change.changed) history_.Clear();  // who may preempt whom
   RequestLeft(before, TreeOfCohort(object.meta.name));
 }
 void Scheduler::ForgetCohort(const std::string& name) {
   const std::optional<WakeTarget> before = TreeOfCohort(name);
-  state_.RemoveCohort(name);
-  if (cohort_specs_.erase(name) != 0) history_.Clear();
+  const ClusterState::CohortChange change = state_.RemoveCohort(name);
+  Request(change.wakes);
+  if (change.changed) history_.Clear();
   RequestLeft(before, TreeOfCohort(name));
 }
 void Scheduler::ApplyClusterQueue(const api::ClusterQueue& object) {
@@ -154,9 +155,7 @@ void Scheduler::ForgetLocalQueue(const api::ObjectKey& key) {
   if (ledger_) ledger_->Forget(key);
 }
 
-WorkloadId Scheduler::NumberOf(const api::ObjectKey& key) {
-  const auto found = numbers_.find(key);
-  if (found != numbers_.end()) return found->second;
+WorkloadId Scheduler::NewNumber() {
   if (free_records_.empty()) {
     free_records_.push_back(static_cast<WorkloadId>(records_.size()));
     records_.push_back(std::make_unique<Record>());
@@ -164,26 +163,28 @@ WorkloadId Scheduler::NumberOf(const api::ObjectKey& key) {
   const WorkloadId id = free_records_.back();
   free_records_.pop_back();
   record(id).phase = Phase::kOutside;
-  numbers_.emplace(key, id);
   return id;
 }
 
 void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallTime now) {
-  const WorkloadId id = NumberOf(object->meta.key());
+  object = pod_defaults_.Completed(std::move(object));
+  const std::optional<WorkloadId> known = Find(object->meta.key());
+  const WorkloadId id = known ? *known : NewNumber();
   const bool lacks_nodes = NeedsSecondPass(*object);
   const bool holds_quota = HoldsQuota(*object, config_.own_rules);
-  const bool queued = queue::BelongsInQueue(*object);
+  const bool belongs = queue::BelongsInQueue(*object);
   // An assumed workload's object may still be on its way; an older one must not undo the decision.
-  if (record(id).phase == Phase::kAssumed && queued) return;
+  if (record(id).phase == Phase::kAssumed && belongs) return;
   queue::WorkloadInfo info =
       queue::BuildWorkloadInfo(std::move(object), info_options_, state_.vocabulary().resources);
   if (holds_quota) {
     MakeReserved(id, std::move(info), now);
-  } else if (queued) {
+  } else if (belongs && pod_defaults_.Problem(*info.object).empty()) {
     MakePending(id, std::move(info), now);
   } else {
     MakeOutside(id, std::move(info));
   }
+  if (!known) numbers_.insert(id);
   if (lacks_nodes) {
     NoteSecondPass(id, now);
   } else {
@@ -194,11 +195,11 @@ void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallT
 void Scheduler::ForgetWorkload(const api::ObjectKey& key) {
   const auto found = numbers_.find(key);
   if (found == numbers_.end()) return;
-  const WorkloadId id = found->second;
+  const WorkloadId id = *found;
+  numbers_.erase(found);  // while the record has its object
   MakeOutside(id, queue::WorkloadInfo{});
   record(id) = Record{};
   record(id).forgotten_at = ++forgotten_count_;
-  numbers_.erase(found);
   second_passes_.erase(id);
   free_records_.push_back(id);
 }
@@ -252,6 +253,7 @@ void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime no
   const bool was_changed = known.info.object != nullptr &&
                            known.info.object->meta.generation != info.object->meta.generation;
   if (!was_pending || was_changed) {
+    if (known.plan != nullptr) RequestAround(*info.object);  // what it kept is free
     known.plan.reset();
   }
   if (was_changed) history_.Forget(id);
@@ -368,11 +370,14 @@ void Scheduler::KeepScan(Record& kept, const Decision& decision) {
 const CycleResult& Scheduler::RunCycle(WallTime now) {
   CycleResult& result = result_;
   result.cycle = ++cycle_;
-  result.decisions.clear();
   result.bulk_parked.clear();
   queues_.TakeHeads(heads_);
   inputs_.clear();
-  for (const queue::Head& head : heads_) {
+  for (std::size_t i = 0; i < heads_.size(); ++i) {
+    if (i + kPrefetchAhead < heads_.size()) {
+      Prefetch(&record(heads_[i + kPrefetchAhead].workload), sizeof(Record));
+    }
+    const queue::Head& head = heads_[i];
     const Record& taken = record(head.workload);
     inputs_.push_back({head, &taken.info, CurrentScan(taken, head.cluster_queue),
                        config_.gates.prioritize_preemptor_workloads && queues_.IsPreemptor(head),
@@ -380,10 +385,13 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
   }
   AddSecondPasses(inputs_, now);
   cycle_runner_.Run(cycle_, inputs_, result.decisions);
-  const auto listing = config_.listing == SchedulerConfig::Listing::kYes
-                           ? queue::QueueSet::Listing::kYes
-                           : queue::QueueSet::Listing::kNo;
-  for (Decision& decision : result.decisions) {
+  for (std::size_t i = 0; i < result.decisions.size(); ++i) {
+    if (i + kPrefetchAhead < result.decisions.size()) {
+      const Decision& next = result.decisions[i + kPrefetchAhead];
+      Prefetch(&record(next.workload), sizeof(Record));
+      if (!next.second_pass) queues_.Expect({next.workload, next.cluster_queue});
+    }
+    Decision& decision = result.decisions[i];
     if (decision.second_pass) {
       FinishSecondPass(decision, now);
       continue;
@@ -399,12 +407,12 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
         decision.outcome != Outcome::kNotNominated || !config_.own_rules.park_heads_not_tried;
     const auto scan = tried && decided.scan != nullptr ? queue::QueueSet::Scan::kPendingFlavors
                                                        : queue::QueueSet::Scan::kDone;
-    queue::QueueSet::RequeueResult put = queues_.Requeue(
-        {decision.workload, decision.cluster_queue}, decision.requeue_reason, scan, now, listing);
+    queue::QueueSet::RequeueResult put =
+        queues_.Requeue({decision.workload, decision.cluster_queue}, decision.requeue_reason, scan,
+                        now, config_.listing);
     decision.to = put.to;
     if (decided.plan != nullptr) queues_.PutFirst({decision.workload, decision.cluster_queue});
-    result.bulk_parked.insert(result.bulk_parked.end(), put.bulk_parked.begin(),
-                              put.bulk_parked.end());
+    for (const WorkloadId parked : put.bulk_parked) result.bulk_parked.push_back({parked, i});
   }
   return result;
 }
@@ -432,15 +440,15 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
 }
 
 void Scheduler::Unassume(const api::ObjectKey& key, WallTime now) {
-  const auto found = numbers_.find(key);
-  if (found == numbers_.end()) return;
-  if (record(found->second).phase == Phase::kReserved) {  // new nodes that could not be written
-    ApplyWorkload(record(found->second).info.object, now);
+  const std::optional<WorkloadId> found = Find(key);
+  if (!found) return;
+  if (record(*found).phase == Phase::kReserved) {  // new nodes that could not be written
+    ApplyWorkload(record(*found).info.object, now);
     return;
   }
-  if (record(found->second).phase != Phase::kAssumed) return;
-  queue::WorkloadInfo info = record(found->second).info;
-  MakePending(found->second, std::move(info), now);
+  if (record(*found).phase != Phase::kAssumed) return;
+  queue::WorkloadInfo info = record(*found).info;
+  MakePending(*found, std::move(info), now);
 }
 
 Scheduler::WokenWorkloads Scheduler::RunWakeUps(WallTime now) {
@@ -450,7 +458,7 @@ Scheduler::WokenWorkloads Scheduler::RunWakeUps(WallTime now) {
     freed_flavors_.clear();
   }
   const std::set<WakeTarget> targets = std::exchange(wake_ups_, {});
-  auto* list = config_.listing == SchedulerConfig::Listing::kYes ? &woken.listed : nullptr;
+  auto* list = config_.listing == queue::Listing::kAll ? &woken.listed : nullptr;
   for (const WakeTarget& target : targets) {
     for (const ClusterQueueId queue : state_.QueuesOf(target)) {
       woken.count += queues_.Wake(queue, now, list);
@@ -467,7 +475,7 @@ const api::Workload* Scheduler::workload(WorkloadId id) const {
 std::optional<WorkloadId> Scheduler::Find(const api::ObjectKey& key) const {
   const auto found = numbers_.find(key);
   if (found == numbers_.end()) return std::nullopt;
-  return found->second;
+  return *found;
 }
 
 std::vector<api::ObjectKey> Scheduler::Keys(const std::vector<WorkloadId>& ids) const {
@@ -476,10 +484,6 @@ std::vector<api::ObjectKey> Scheduler::Keys(const std::vector<WorkloadId>& ids) 
     if (const api::Workload* object = workload(id)) keys.push_back(object->meta.key());
   }
   return keys;
-}
-
-std::int64_t Scheduler::WeightedShareOf(NodeId node) {
-  return WeightedShare(search_.shares().Of(node));
 }
 
 std::string Scheduler::PathOf(ClusterQueueId queue) const {

@@ -24,13 +24,14 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>  // lookup only
+#include <unordered_set>  // lookup only
 #include <vector>
 
 #include "admission/cluster_state.h"
 #include "admission/cycle.h"
 #include "admission/decision.h"
 #include "admission/feature_gates.h"
+#include "admission/pod_defaults.h"
 #include "admission/preemption.h"
 #include "admission/topology/node_inventory.h"
 #include "admission/topology/topology_placer.h"
@@ -51,8 +52,8 @@ struct SchedulerConfig {
   OwnRules own_rules;
   // Nobody is admitted while the pods of one that holds quota are not ready.
   bool block_admission = false;
-  // Name every workload that is parked or woken in bulk; costs what it names.
-  enum class Listing : std::uint8_t { kNo, kYes } listing = Listing::kNo;
+  // Which workloads parked in bulk are named; with kAll those woken in bulk, too.
+  queue::Listing listing = queue::Listing::kNo;
 };
 
 class Scheduler {
@@ -78,6 +79,17 @@ class Scheduler {
   void ForgetLocalQueue(const api::ObjectKey& key);
   void ApplyWorkload(std::shared_ptr<const api::Workload> object, WallTime now);
   void ForgetWorkload(const api::ObjectKey& key);
+  // Objects that say what pods will ask for. Workloads applied before keep what they had: see
+  // Reconsider.
+  void ApplyLimitRange(const api::LimitRange& object) { pod_defaults_.Set(object); }
+  void ForgetLimitRange(const api::ObjectKey& key) { pod_defaults_.RemoveLimitRange(key); }
+  void ApplyRuntimeClass(const api::RuntimeClass& object) { pod_defaults_.Set(object); }
+  void ForgetRuntimeClass(const std::string& name) { pod_defaults_.RemoveRuntimeClass(name); }
+  // One that waits is looked at as if it had just come, if that changes anything for it; others
+  // stay as they are, and what was forgotten stays so.
+  void Reconsider(const std::shared_ptr<const api::Workload>& object, WallTime now);
+  // Why the cluster would not make its pods; empty: it would. Such a workload is in no queue.
+  std::string PodProblem(const api::Workload& object) const;
   // Nodes and the pods on them; who is counted is said in admission/topology/node_inventory.h.
   void ApplyNode(const api::Node& object);
   void ForgetNode(const std::string& name);
@@ -97,7 +109,7 @@ class Scheduler {
 
   struct WokenWorkloads {
     std::int64_t count = 0;
-    std::vector<WorkloadId> listed;  // with Listing::kYes
+    std::vector<WorkloadId> listed;  // with Listing::kAll
   };
   bool HasWakeUps() const { return !wake_ups_.empty() || !freed_flavors_.empty(); }
   WokenWorkloads RunWakeUps(WallTime now);
@@ -139,14 +151,36 @@ class Scheduler {
     std::int64_t forgotten_at = 0;         // the number's last workload, in the count of all
     Phase phase = Phase::kFree;
   };
-  struct KeyHash {
-    std::size_t operator()(const api::ObjectKey& key) const {
-      return std::hash<std::string>()(key.name) * 31 + std::hash<std::string>()(key.namespace_name);
+  // A number is known by its object, which has the key already.
+  struct ByKey {
+    using is_transparent = void;
+    const std::vector<std::unique_ptr<Record>>* records;
+
+    const api::ObjectMeta& MetaOf(WorkloadId id) const {
+      return (*records)[static_cast<std::size_t>(id)]->info.object->meta;
     }
+  };
+  struct KeyHash : ByKey {
+    static std::size_t Of(const std::string& namespace_name, const std::string& name) {
+      return std::hash<std::string>()(name) * 31 + std::hash<std::string>()(namespace_name);
+    }
+    std::size_t operator()(const api::ObjectKey& key) const {
+      return Of(key.namespace_name, key.name);
+    }
+    std::size_t operator()(WorkloadId id) const {
+      return Of(MetaOf(id).namespace_name, MetaOf(id).name);
+    }
+  };
+  struct KeyEqual : ByKey {
+    bool operator()(WorkloadId a, WorkloadId b) const { return a == b; }
+    bool operator()(const api::ObjectKey& key, WorkloadId id) const {
+      return key.name == MetaOf(id).name && key.namespace_name == MetaOf(id).namespace_name;
+    }
+    bool operator()(WorkloadId id, const api::ObjectKey& key) const { return (*this)(key, id); }
   };
 
   Record& record(WorkloadId id) { return *records_[static_cast<std::size_t>(id)]; }
-  WorkloadId NumberOf(const api::ObjectKey& key);
+  WorkloadId NewNumber();
   void Request(const Wakes& wakes);
   void RequestFor(ClusterQueueId queue);
   std::optional<WakeTarget> TreeOfCohort(const std::string& name) const;
@@ -186,11 +220,13 @@ class Scheduler {
   ClusterState state_;
   PreemptionSearch search_;
   PreemptionHistory history_;
-  std::map<std::string, api::CohortSpec> cohort_specs_;
+  PodDefaults pod_defaults_;
   std::optional<UsageLedger> ledger_;
   std::vector<std::unique_ptr<Record>> records_;
   std::vector<WorkloadId> free_records_;
-  std::unordered_map<api::ObjectKey, WorkloadId, KeyHash> numbers_;  // looked up, never walked
+  // Looked up, never walked; those whose records have an object.
+  std::unordered_set<WorkloadId, KeyHash, KeyEqual> numbers_{0, KeyHash{{&records_}},
+                                                             KeyEqual{{&records_}}};
   std::map<std::string, api::StringMap> namespace_labels_;
   std::set<WakeTarget> wake_ups_;
   std::set<FlavorId> freed_flavors_;  // on whose nodes there is more room than before

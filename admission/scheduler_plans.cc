@@ -18,7 +18,10 @@ void Scheduler::KeepPlan(Record& kept, const Decision& decision) {
       return;
     case Outcome::kDeferred:
     case Outcome::kSkipped: return;
-    default: kept.plan.reset();
+    default:
+      // Others may have been told to wait for what it kept.
+      if (kept.plan != nullptr) RequestFor(decision.cluster_queue);
+      kept.plan.reset();
   }
 }
 

@@ -1,4 +1,5 @@
-// Admission fair sharing in the Scheduler: who used how much through which LocalQueue.
+// The Scheduler's dealings with shares: those of fair sharing, and, for admission fair sharing, who
+// used how much through which LocalQueue.
 #include "admission/scheduler.h"
 
 namespace berth::admission {
@@ -9,6 +10,10 @@ api::ObjectKey LocalQueueOf(const api::Workload& object) {
 }
 
 }  // namespace
+
+std::int64_t Scheduler::WeightedShareOf(NodeId node) {
+  return WeightedShare(search_.shares().Of(node));
+}
 
 bool Scheduler::KeepsHistory(ClusterQueueId queue) const {
   return ledger_ && state_.HasQueue(queue) &&

@@ -4,11 +4,27 @@
 
 namespace berth::admission {
 
+void Tournament::Clear() {
+  for (const Slot& slot : slots_) {
+    slot_of_leaf_[static_cast<std::size_t>(slot.leaf)] = -1;
+  }
+  slots_.clear();
+  for (const std::size_t used : used_brackets_) {
+    brackets_[used].slots.clear();
+    brackets_[used].next = 0;
+    brackets_[used].ready = false;
+  }
+  used_brackets_.clear();
+  first_left_ = 0;
+}
+
 void Tournament::Add(const Entrant& entrant) {
   const auto leaf = static_cast<std::size_t>(state_.queue(entrant.queue).node);
   if (leaf >= slot_of_leaf_.size()) slot_of_leaf_.resize(leaf + 1, -1);
   slot_of_leaf_[leaf] = static_cast<std::int32_t>(slots_.size());
-  slots_.emplace_back().entrant = entrant;
+  Slot& slot = slots_.emplace_back();
+  slot.entrant = entrant;
+  slot.leaf = static_cast<NodeId>(leaf);
 }
 
 bool Tournament::StandingsHold(const Slot& slot) const {
@@ -73,6 +89,7 @@ Tournament::Slot* Tournament::BestLeaf(NodeId cohort) {
   };
   if (!bracket.ready) {
     bracket.ready = true;
+    used_brackets_.push_back(index);
     for (const NodeId child : state_.tree().children(cohort)) {
       const auto leaf = static_cast<std::size_t>(child);
       if (leaf >= slot_of_leaf_.size() || slot_of_leaf_[leaf] < 0) continue;

@@ -34,6 +34,8 @@ class Tournament {
   Tournament(ClusterState& state, const FeatureGates& gates, DominantShares& shares)
       : state_(state), gates_(gates), shares_(shares) {}
 
+  // For another cycle; costs what was in the last one, not what there are queues.
+  void Clear();
   void Add(const Entrant& entrant);  // one a queue
   // The next one to process, with usage as the tree has it now; nullopt when all have been.
   std::optional<std::size_t> Next();
@@ -49,6 +51,7 @@ class Tournament {
   };
   struct Slot {
     Entrant entrant;
+    NodeId leaf = kNoQuotaNode;
     SmallVector<Standing, 2> standings;
     bool out = false;
   };
@@ -73,6 +76,7 @@ class Tournament {
   std::vector<Slot> slots_;
   std::vector<std::int32_t> slot_of_leaf_;  // -1: none
   std::vector<Bracket> brackets_;           // by cohort
+  std::vector<std::size_t> used_brackets_;
   std::size_t first_left_ = 0;
 };
 

@@ -59,7 +59,42 @@ void PendingQueue::DropIfEmpty(std::int32_t index) {
   Shape& shape = shapes_[static_cast<std::size_t>(empty.shape)];
   shape.groups.erase(std::find(shape.groups.begin(), shape.groups.end(), index));
   DropShapeIfUnused(empty.shape);
+  group(index).newcomers = {};
   free_groups_.push_back(index);
+}
+
+bool PendingQueue::IsNewcomer(NodeIndex node, std::int32_t index) const {
+  const PendingNode& known = at(node);
+  return known.cluster_queue == number_ && known.place == Place::kGrouped && known.index == index &&
+         !known.named;
+}
+
+// Where nothing is ever parked in bulk, the list is thinned out before it grows beyond the group.
+void PendingQueue::AddNewcomer(NodeIndex node, std::int32_t index) {
+  constexpr std::size_t kSlack = 16;
+  if (at(node).named) return;
+  const Group& joined = group(index);
+  std::vector<NodeIndex>& list = group(index).newcomers;
+  list.push_back(node);
+  const auto members = static_cast<std::size_t>(joined.bags[0].count + joined.bags[1].count);
+  if (list.size() <= 2 * members + kSlack) return;
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  std::erase_if(list, [&](NodeIndex other) { return !IsNewcomer(other, index); });
+}
+
+void PendingQueue::NameNewcomers(std::int32_t index, std::vector<NodeIndex>& list) {
+  std::vector<NodeIndex> kept;  // those that are parked already, for reasons of their own
+  for (const NodeIndex node : std::exchange(group(index).newcomers, {})) {
+    if (!IsNewcomer(node, index)) continue;
+    if (at(node).bag != group(index).active_bag) {
+      kept.push_back(node);
+      continue;
+    }
+    at(node).named = true;
+    list.push_back(node);
+  }
+  group(index).newcomers = std::move(kept);
 }
 
 bool PendingQueue::EntryBefore(const OrderEntry& a, const OrderEntry& b) const {
@@ -161,6 +196,7 @@ void PendingQueue::ListAsParked(std::int32_t index) {
 void PendingQueue::Push(NodeIndex node) {
   const std::int32_t index = GroupFor(at(node));
   PutIntoBag(node, index, group(index).active_bag);
+  AddNewcomer(node, index);
   ++active_count_;
   Reorder(index);
 }
@@ -177,6 +213,7 @@ void PendingQueue::Park(NodeIndex node) {
   }
   const std::int32_t index = GroupFor(at(node));
   PutIntoBag(node, index, static_cast<std::uint8_t>(1 - group(index).active_bag));
+  AddNewcomer(node, index);
   ++parked_count_;
   ListAsParked(index);
 }
@@ -253,7 +290,7 @@ void PendingQueue::MoveAll(std::int32_t index, Side to, std::vector<NodeIndex>* 
   Reorder(index);
 }
 
-void PendingQueue::BulkPark(NodeIndex like, std::vector<NodeIndex>* parked) {
+void PendingQueue::BulkPark(NodeIndex like, Listing listing, std::vector<NodeIndex>& parked) {
   const std::int32_t number =
       at(like).place == Place::kGrouped ? group(at(like).index).shape : ShapeFor(at(like).shape);
   Shape& marked = shapes_[static_cast<std::size_t>(number)];
@@ -261,7 +298,8 @@ void PendingQueue::BulkPark(NodeIndex like, std::vector<NodeIndex>* parked) {
   marked.marked = true;
   for (const std::int32_t index : marked.groups) {
     if (group(index).active().count == 0) continue;
-    MoveAll(index, Side::kParked, parked);
+    if (listing == Listing::kNew) NameNewcomers(index, parked);
+    MoveAll(index, Side::kParked, listing == Listing::kAll ? &parked : nullptr);
     ListAsParked(index);
   }
 }

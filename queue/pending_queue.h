@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/prefetch.h"
 #include "base/small_vector.h"
 #include "queue/ordering.h"
 #include "queue/pairing_heap.h"
@@ -33,6 +34,10 @@
 namespace berth::queue {
 
 enum class Place : std::uint8_t { kNowhere, kGrouped, kHeld };
+
+// Which of those that are parked in bulk are named: to name all costs what they are; those that
+// have not been named since they came in cost each of them once.
+enum class Listing : std::uint8_t { kNo, kNew, kAll };
 
 struct PendingNode {
   OrderKey key;
@@ -49,13 +54,15 @@ struct PendingNode {
   Place place = Place::kNowhere;
   std::uint8_t bag = 0;         // of its group
   bool requeued_false = false;  // condition Requeued is False: somebody else must release it
+  bool named = false;           // as parked in bulk (Listing::kNew)
 };
 
 class PendingQueue {
  public:
-  // `usages`: of each LocalQueue, by its number.
-  PendingQueue(std::vector<PendingNode>& nodes, const std::vector<double>& usages)
-      : nodes_(nodes), usages_(usages) {}
+  // `number`: of the ClusterQueue, as in its nodes. `usages`: of each LocalQueue, by its number.
+  PendingQueue(std::int32_t number, std::vector<PendingNode>& nodes,
+               const std::vector<double>& usages)
+      : number_(number), nodes_(nodes), usages_(usages) {}
 
   // The queue must be empty.
   enum class Order : std::uint8_t { kPlain, kByUsage };
@@ -71,10 +78,12 @@ class PendingQueue {
   void Remove(NodeIndex node);  // from wherever it is in this queue; forgets the sticky one
 
   NodeIndex Head() const;  // kNoNode without an active workload
+  // Somebody will ask for it soon.
+  void ExpectHead() const { Prefetch(order_.data(), sizeof(OrderEntry)); }
 
   // Parks all active workloads of the shape of `like`, and from now on those that IsMarked() is
-  // asked about. Appends them to `parked` if that is not null.
-  void BulkPark(NodeIndex like, std::vector<NodeIndex>* parked);
+  // asked about. Appends those that `listing` says to `parked`.
+  void BulkPark(NodeIndex like, Listing listing, std::vector<NodeIndex>& parked);
   bool IsMarked(std::uint64_t shape) const;
   bool IsActive(NodeIndex node) const;
   bool IsWaiting(NodeIndex node) const;  // parked or held
@@ -115,6 +124,8 @@ class PendingQueue {
     std::uint8_t active_bag = 0;
     bool listed_as_parked = false;
     std::int32_t position = -1;  // in order_; -1 without active ones
+    // All that have not been named, and some that have left.
+    std::vector<NodeIndex> newcomers;
 
     Bag& active() { return bags[active_bag]; }
     Bag& parked() { return bags[1 - active_bag]; }
@@ -160,9 +171,13 @@ class PendingQueue {
   enum class Side : std::uint8_t { kActive, kParked };
   void MoveAll(std::int32_t index, Side to, std::vector<NodeIndex>* list);
   void ListAsParked(std::int32_t index);
+  void AddNewcomer(NodeIndex node, std::int32_t index);
+  bool IsNewcomer(NodeIndex node, std::int32_t index) const;
+  void NameNewcomers(std::int32_t index, std::vector<NodeIndex>& list);
   bool MayWake(const PendingNode& node, WallTime now) const;
   std::vector<NodeIndex> Sorted(std::vector<NodeIndex> list) const;
 
+  const std::int32_t number_;
   std::vector<PendingNode>& nodes_;
   const std::vector<double>& usages_;
   bool by_usage_ = false;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 #include "api/condition.h"
 #include "api/reasons.h"
 #include "base/assert.h"
+#include "base/prefetch.h"
 
 namespace berth::queue {
 namespace {
@@ -23,6 +25,16 @@ bool Matters(const api::Workload& before, const api::Workload& after) {
          before.status.reclaimable_pods != after.status.reclaimable_pods ||
          before.status.requeue_state != after.status.requeue_state ||
          condition_changed(api::kEvicted) || condition_changed(api::kRequeued);
+}
+
+// Calls visit(index) for each bit that is set, in order.
+template <typename Visit>
+void ForEachBit(std::span<const std::uint64_t> words, Visit visit) {
+  for (std::size_t word = 0; word < words.size(); ++word) {
+    for (std::uint64_t bits = words[word]; bits != 0; bits &= bits - 1) {
+      visit(word * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
+    }
+  }
 }
 
 bool IsImmediate(RequeueReason reason, api::QueueingStrategy strategy) {
@@ -52,8 +64,8 @@ const char* ToString(RequeueReason reason) {
 ClusterQueueId QueueSet::ClusterQueueNumber(const std::string& name) {
   const ClusterQueueId number = queue_names_.Intern(name);
   while (static_cast<std::size_t>(number) >= queues_.size()) {
-    queues_.push_back(std::make_unique<ClusterQueueEntry>());
-    queues_.back()->pending = std::make_unique<PendingQueue>(nodes_, usages_);
+    const auto next = static_cast<ClusterQueueId>(queues_.size());
+    queues_.push_back(std::make_unique<ClusterQueueEntry>(next, nodes_, usages_));
   }
   return number;
 }
@@ -62,10 +74,10 @@ void QueueSet::SetClusterQueue(ClusterQueueId queue, const ClusterQueueSettings&
   ClusterQueueEntry& changed = entry(queue);
   changed.settings = settings;
   const bool by_usage = order_by_usage_ && settings.by_usage;
-  if (by_usage != changed.pending->by_usage()) {
+  if (by_usage != changed.pending.by_usage()) {
     for (const std::int32_t local_queue : changed.local_queues) DequeueMembers(local_queue);
-    changed.pending->SetOrder(by_usage ? PendingQueue::Order::kByUsage
-                                       : PendingQueue::Order::kPlain);
+    changed.pending.SetOrder(by_usage ? PendingQueue::Order::kByUsage
+                                      : PendingQueue::Order::kPlain);
     if (changed.present) {
       for (const std::int32_t local_queue : changed.local_queues) EnqueueMembers(local_queue);
     }
@@ -130,7 +142,7 @@ void QueueSet::SetUsage(const api::ObjectKey& local_queue, double usage) {
   if (usages_[number] == usage) return;
   usages_[number] = usage;
   const ClusterQueueId queue = local_queues_[number].cluster_queue;
-  if (queue >= 0) entry(queue).pending->UsageChanged();
+  if (queue >= 0) entry(queue).pending.UsageChanged();
 }
 
 std::optional<ClusterQueueId> QueueSet::ClusterQueueOf(const api::ObjectKey& local_queue) const {
@@ -197,6 +209,7 @@ void QueueSet::RankQueues() {
     queues_by_rank_.push_back(queue);
   }
   with_heads_.assign((queues_by_rank_.size() + 63) / 64, 0);
+  words_with_heads_.assign((with_heads_.size() + 63) / 64, 0);
   for (const ClusterQueueId queue : queues_by_rank_) NoteHead(entry(queue));
 }
 
@@ -204,10 +217,17 @@ void QueueSet::NoteHead(const ClusterQueueEntry& queue) {
   if (ranks_stale_ || queue.rank < 0) return;
   const auto rank = static_cast<std::size_t>(queue.rank);
   const std::uint64_t bit = std::uint64_t{1} << (rank % 64);
-  if (queue.settings.active && queue.pending->active_count() > 0) {
+  if (queue.settings.active && queue.pending.active_count() > 0) {
     with_heads_[rank / 64] |= bit;
   } else {
     with_heads_[rank / 64] &= ~bit;
+  }
+  const std::size_t word = rank / 64;
+  const std::uint64_t word_bit = std::uint64_t{1} << (word % 64);
+  if (with_heads_[word] != 0) {
+    words_with_heads_[word / 64] |= word_bit;
+  } else {
+    words_with_heads_[word / 64] &= ~word_bit;
   }
 }
 
@@ -263,7 +283,7 @@ void QueueSet::Enqueue(WorkloadId workload) {
   if (queued.cluster_queue >= 0) return;  // waits there already
   if (!local_queue.present || !entry(local_queue.cluster_queue).present) return;
   queued.cluster_queue = local_queue.cluster_queue;
-  entry(queued.cluster_queue).pending->Push(workload);
+  entry(queued.cluster_queue).pending.Push(workload);
   NoteHead(entry(queued.cluster_queue));
 }
 
@@ -271,10 +291,11 @@ void QueueSet::Dequeue(WorkloadId workload) {
   PendingNode& taken = node(workload);
   if (taken.cluster_queue < 0) return;
   ClusterQueueEntry& queue = entry(taken.cluster_queue);
-  queue.pending->Remove(workload);
+  queue.pending.Remove(workload);
   if (queue.taken_head == workload) queue.taken_head = kNoNode;
   NoteHead(queue);
   taken.cluster_queue = -1;
+  taken.named = false;  // what it was told was of this queue
 }
 
 void QueueSet::EnqueueMembers(std::int32_t local_queue) {
@@ -293,13 +314,13 @@ void QueueSet::PushOrPark(WorkloadId workload, WallTime now) {
   PendingNode& queued = node(workload);
   ClusterQueueEntry& queue = entry(queued.cluster_queue);
   if (!MayRun(queued, now)) {
-    queue.pending->Hold(workload);
+    queue.pending.Hold(workload);
   } else if (equivalence_hashing_ &&
              queue.settings.strategy == api::QueueingStrategy::kBestEffortFifo &&
-             queue.pending->IsMarked(queued.shape)) {
-    queue.pending->Park(workload);
+             queue.pending.IsMarked(queued.shape)) {
+    queue.pending.Park(workload);
   } else {
-    queue.pending->Push(workload);
+    queue.pending.Push(workload);
   }
   NoteHead(queue);
 }
@@ -335,7 +356,7 @@ void QueueSet::Upsert(WorkloadId workload, const WorkloadInfo* before, const Wor
 void QueueSet::Update(WorkloadId workload, const WorkloadInfo* before, const WorkloadInfo& info,
                       WallTime now) {
   PendingNode& known = node(workload);
-  PendingQueue& pending = *entry(known.cluster_queue).pending;
+  PendingQueue& pending = entry(known.cluster_queue).pending;
   const bool active = pending.IsActive(workload);
   const bool same_place = known.key.priority == info.priority &&
                           known.key.queued_at == info.queued_at && known.shape == info.shape;
@@ -346,6 +367,7 @@ void QueueSet::Update(WorkloadId workload, const WorkloadInfo* before, const Wor
   const PendingQueue::Preemptor kept = pending.preemptor();
   pending.Remove(workload);
   pending.SetPreemptor(kept);
+  if (known.shape != info.shape) known.named = false;  // what others were told is not for it
   Fill(known, info);
   if (active) {
     pending.Push(workload);
@@ -366,27 +388,34 @@ void QueueSet::TakeHeads(std::vector<Head>& heads) {
   ++cycle_;
   heads.clear();
   if (ranks_stale_) RankQueues();
-  for (std::size_t word = 0; word < with_heads_.size(); ++word) {
-    for (std::uint64_t bits = with_heads_[word]; bits != 0; bits &= bits - 1) {
-      const std::size_t rank = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      const ClusterQueueId queue = queues_by_rank_[rank];
-      ClusterQueueEntry& asked = entry(queue);
-      const WorkloadId head = asked.pending->Head();
-      asked.taken_head = head;
-      node(head).evaluated_generation = node(head).generation;
-      heads.push_back({head, queue});
+  ForEachBit(words_with_heads_, [&](std::size_t word) {
+    ForEachBit({&with_heads_[word], 1}, [&](std::size_t bit) {
+      const ClusterQueueId queue = queues_by_rank_[word * 64 + bit];
+      Prefetch(&entry(queue), sizeof(ClusterQueueEntry));
+      heads.push_back({kNoNode, queue});
+    });
+  });
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    if (i + kPrefetchAhead < heads.size()) {
+      entry(heads[i + kPrefetchAhead].cluster_queue).pending.ExpectHead();
     }
+    ClusterQueueEntry& asked = entry(heads[i].cluster_queue);
+    heads[i].workload = asked.taken_head = asked.pending.Head();
+    Prefetch(&node(asked.taken_head), sizeof(PendingNode));
+  }
+  for (const Head& head : heads) {
+    node(head.workload).evaluated_generation = node(head.workload).generation;
   }
 }
 
 bool QueueSet::HasHeads() const {
   if (!ranks_stale_) {
-    return std::any_of(with_heads_.begin(), with_heads_.end(),
+    return std::any_of(words_with_heads_.begin(), words_with_heads_.end(),
                        [](std::uint64_t bits) { return bits != 0; });
   }
   return std::any_of(queues_by_name_.begin(), queues_by_name_.end(), [this](const auto& present) {
     const ClusterQueueEntry& queue = entry(present.second);
-    return queue.settings.active && queue.pending->active_count() > 0;
+    return queue.settings.active && queue.pending.active_count() > 0;
   });
 }
 
@@ -397,7 +426,7 @@ QueueSet::RequeueResult QueueSet::Requeue(const Head& head, RequeueReason reason
   if (queue.taken_head != head.workload) return result;
   queue.taken_head = kNoNode;
   const PendingNode& put_back = node(head.workload);
-  PendingQueue& pending = *queue.pending;
+  PendingQueue& pending = queue.pending;
   const bool best_effort = queue.settings.strategy == api::QueueingStrategy::kBestEffortFifo;
   if (reason == RequeueReason::kPendingPreemption) {
     pending.SetPreemptor({head.workload, put_back.evaluated_generation, best_effort});
@@ -414,7 +443,7 @@ QueueSet::RequeueResult QueueSet::Requeue(const Head& head, RequeueReason reason
   const bool verdict_of_shape =
       reason == RequeueReason::kNoFit || reason == RequeueReason::kPreemptionNoCandidates;
   if (equivalence_hashing_ && best_effort && verdict_of_shape) {
-    pending.BulkPark(head.workload, listing == Listing::kYes ? &result.bulk_parked : nullptr);
+    pending.BulkPark(head.workload, listing, result.bulk_parked);
     std::erase(result.bulk_parked, head.workload);
   } else if (may_run) {
     pending.Park(head.workload);
@@ -426,38 +455,38 @@ QueueSet::RequeueResult QueueSet::Requeue(const Head& head, RequeueReason reason
 std::int64_t QueueSet::Wake(ClusterQueueId queue, WallTime now, std::vector<WorkloadId>* woken) {
   ClusterQueueEntry& asked = entry(queue);
   asked.woken_in_cycle = cycle_;
-  const std::int64_t count = asked.pending->Wake(
+  const std::int64_t count = asked.pending.Wake(
       now, [&](std::int32_t namespace_id) { return SelectorPasses(asked, namespace_id); }, woken);
   NoteHead(asked);
   return count;
 }
 
 bool QueueSet::IsPreemptor(const Head& head) const {
-  const PendingQueue::Preemptor& preemptor = entry(head.cluster_queue).pending->preemptor();
+  const PendingQueue::Preemptor& preemptor = entry(head.cluster_queue).pending.preemptor();
   return preemptor.node == head.workload && preemptor.generation == node(head.workload).generation;
 }
 
 void QueueSet::PutFirst(const Head& head) {
-  PendingQueue& pending = *entry(head.cluster_queue).pending;
+  PendingQueue& pending = entry(head.cluster_queue).pending;
   if (!pending.by_usage()) return;
   pending.SetPreemptor({head.workload, node(head.workload).evaluated_generation, true, true});
 }
 
 QueueSet::QueueView QueueSet::View(ClusterQueueId queue) const {
   const ClusterQueueEntry& asked = entry(queue);
-  QueueView view{asked.pending->Active(), asked.pending->Inadmissible()};
+  QueueView view{asked.pending.Active(), asked.pending.Inadmissible()};
   if (asked.taken_head != kNoNode) std::erase(view.active, asked.taken_head);
   return view;
 }
 
 std::int64_t QueueSet::ActiveCount(ClusterQueueId queue) const {
-  return entry(queue).pending->active_count();
+  return entry(queue).pending.active_count();
 }
 
 std::int64_t QueueSet::PendingCount(ClusterQueueId queue) const {
   const ClusterQueueEntry& asked = entry(queue);
   const std::int64_t taken = asked.taken_head != kNoNode ? 1 : 0;
-  return asked.pending->active_count() + asked.pending->waiting_count() - taken;
+  return asked.pending.active_count() + asked.pending.waiting_count() - taken;
 }
 
 bool QueueSet::IsQueued(WorkloadId workload) const {
@@ -465,7 +494,7 @@ bool QueueSet::IsQueued(WorkloadId workload) const {
 }
 
 bool QueueSet::IsInadmissible(WorkloadId workload) const {
-  return IsQueued(workload) && entry(node(workload).cluster_queue).pending->IsWaiting(workload);
+  return IsQueued(workload) && entry(node(workload).cluster_queue).pending.IsWaiting(workload);
 }
 
 }  // namespace berth::queue

@@ -23,6 +23,7 @@
 #include "api/object_meta.h"
 #include "api/queues.h"
 #include "base/clock.h"
+#include "base/prefetch.h"
 #include "queue/names.h"
 #include "queue/pending_queue.h"
 #include "queue/workload_info.h"
@@ -105,12 +106,17 @@ class QueueSet {
   void TakeHeads(std::vector<Head>& heads);
   bool HasHeads() const;
 
+  // Something will happen to this head soon.
+  void Expect(const Head& head) const {
+    Prefetch(&node(head.workload), sizeof(PendingNode));
+    Prefetch(&entry(head.cluster_queue), sizeof(ClusterQueueEntry));
+  }
+
   // Puts a taken head back. `pending_flavors`: its flavor scan has not reached the end.
   struct RequeueResult {
     Destination to = Destination::kNone;
-    std::vector<WorkloadId> bulk_parked;  // only with Listing::kYes
+    std::vector<WorkloadId> bulk_parked;  // as `listing` says
   };
-  enum class Listing : std::uint8_t { kNo, kYes };
   enum class Scan : std::uint8_t { kDone, kPendingFlavors };
   RequeueResult Requeue(const Head& head, RequeueReason reason, Scan scan, WallTime now,
                         Listing listing);
@@ -136,12 +142,15 @@ class QueueSet {
 
  private:
   struct ClusterQueueEntry {
+    ClusterQueueEntry(ClusterQueueId number, std::vector<PendingNode>& nodes,
+                      const std::vector<double>& usages)
+        : pending(number, nodes, usages) {}
     ClusterQueueSettings settings;
     bool present = false;
     std::int64_t woken_in_cycle = -1;
     WorkloadId taken_head = kNoNode;
     std::int32_t rank = -1;  // among the present queues, by name
-    std::unique_ptr<PendingQueue> pending;
+    PendingQueue pending;
     std::vector<std::int32_t> local_queues;
   };
   struct LocalQueueEntry {
@@ -193,7 +202,8 @@ class QueueSet {
   std::vector<std::unique_ptr<ClusterQueueEntry>> queues_;
   std::map<std::string, ClusterQueueId> queues_by_name_;  // the present ones
   std::vector<ClusterQueueId> queues_by_rank_;
-  std::vector<std::uint64_t> with_heads_;  // a bit for each rank
+  std::vector<std::uint64_t> with_heads_;        // a bit for each rank
+  std::vector<std::uint64_t> words_with_heads_;  // a bit for each of its words
   bool ranks_stale_ = false;
   std::map<api::ObjectKey, std::int32_t> local_queue_numbers_;
   std::vector<LocalQueueEntry> local_queues_;

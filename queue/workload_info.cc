@@ -201,6 +201,7 @@ WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,
     pod_set.name = spec.name;
     pod_set.count = counts[i];
     pod_set.topology_request = spec.topology_request.has_value();
+    pod_set.may_shrink = spec.min_count.has_value();
     pod_set.min_count = spec.min_count.value_or(spec.count);
     const api::ResourceAmounts requests = EffectiveRequests(spec, options);
     pod_set.per_pod.reserve(requests.size());

@@ -36,6 +36,7 @@ struct PodSetInfo {
   std::int32_t min_count = 0;     // equals the full count where partial admission is not allowed
   Requests per_pod;               // by resource name
   bool topology_request = false;  // the object has one
+  bool may_shrink = false;        // the object has a minCount
 };
 
 // One entry of `resources.transformations` of Kueue's configuration.

@@ -15,6 +15,7 @@ using api::Condition;
 using api::ConditionStatus;
 
 constexpr char kPreemptedReason[] = "Preempted";
+constexpr std::size_t kConditionsAtOnce = 2;
 
 const char* Word(CheckState state) {
   switch (state) {
@@ -41,22 +42,37 @@ void MarkAsPast(api::WorkloadStatus& status, const char* type, std::int64_t gene
                 WallTime now) {
   const Condition* condition = api::FindCondition(status.conditions, type);
   if (condition == nullptr || condition->status != ConditionStatus::kTrue) return;
-  std::string message = "Previously: " + condition->message;
-  SetStatusCondition(status, type, ConditionStatus::kFalse, api::kQuotaReserved, std::move(message),
+  const std::string message = "Previously: " + condition->message;
+  SetStatusCondition(status, type, ConditionStatus::kFalse, api::kQuotaReserved, message,
                      generation, now);
 }
 
 }  // namespace
 
 bool SetStatusCondition(api::WorkloadStatus& status, const char* type, ConditionStatus value,
-                        std::string reason, std::string message, std::int64_t generation,
+                        std::string_view reason, std::string_view message, std::int64_t generation,
                         WallTime now) {
-  return api::SetCondition(status.conditions, {.type = type,
-                                               .status = value,
-                                               .reason = std::move(reason),
-                                               .message = std::move(message),
-                                               .last_transition_time = CutToSeconds(now),
-                                               .observed_generation = generation});
+  const Condition* known = api::FindCondition(status.conditions, type);
+  if (known == nullptr || message.size() > api::kMaxConditionMessageBytes) {
+    // One rarely comes alone.
+    if (status.conditions.empty()) status.conditions.reserve(kConditionsAtOnce);
+    return api::SetCondition(status.conditions, {.type = type,
+                                                 .status = value,
+                                                 .reason = std::string(reason),
+                                                 .message = std::string(message),
+                                                 .last_transition_time = CutToSeconds(now),
+                                                 .observed_generation = generation});
+  }
+  // As SetCondition, into the memory that is there.
+  Condition& changed = status.conditions[static_cast<std::size_t>(known - &status.conditions[0])];
+  changed.observed_generation = generation;
+  const bool new_status = changed.status != value;
+  if (!new_status && changed.reason == reason && changed.message == message) return false;
+  if (new_status) changed.last_transition_time = CutToSeconds(now);
+  changed.status = value;
+  changed.reason = reason;
+  changed.message = message;
+  return true;
 }
 
 void ResetChecks(api::WorkloadStatus& status, WallTime now) {
@@ -85,13 +101,16 @@ void GiveReservationBack(api::WorkloadStatus& status, const char* reason,
   SetUnadmitted(status, reason, message, generation, now);
 }
 
+bool DropCheckStates(api::WorkloadStatus& status, const std::vector<std::string>& required) {
+  return std::erase_if(status.admission_checks, [&](const AdmissionCheckState& check) {
+           return std::find(required.begin(), required.end(), check.name) == required.end();
+         }) > 0;
+}
+
 bool SyncCheckStates(api::WorkloadStatus& status, const std::vector<std::string>& required,
                      WallTime now) {
-  const auto is_required = [&](const AdmissionCheckState& check) {
-    return std::find(required.begin(), required.end(), check.name) != required.end();
-  };
+  bool changed = DropCheckStates(status, required);
   auto& states = status.admission_checks;
-  bool changed = std::erase_if(states, [&](const auto& check) { return !is_required(check); }) > 0;
   for (const std::string& name : required) {
     const bool known = std::any_of(states.begin(), states.end(),
                                    [&](const auto& check) { return check.name == name; });
@@ -174,8 +193,8 @@ void ReserveQuota(api::WorkloadStatus& status, api::Admission admission,
   SyncAdmittedCondition(status, generation, now);
 }
 
-Difference SetUnadmitted(api::WorkloadStatus& status, const std::string& reason,
-                         const std::string& message, std::int64_t generation, WallTime now) {
+Difference SetUnadmitted(api::WorkloadStatus& status, std::string_view reason,
+                         std::string_view message, std::int64_t generation, WallTime now) {
   const Condition* before = api::FindCondition(status.conditions, api::kQuotaReserved);
   const bool same_reason =
       before != nullptr && before->status == ConditionStatus::kFalse && before->reason == reason;

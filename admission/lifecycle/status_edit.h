@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/workload.h"
@@ -11,7 +12,7 @@
 namespace berth::admission {
 
 bool SetStatusCondition(api::WorkloadStatus& status, const char* type, api::ConditionStatus value,
-                        std::string reason, std::string message, std::int64_t generation,
+                        std::string_view reason, std::string_view message, std::int64_t generation,
                         WallTime now);
 bool RemoveStatusCondition(api::WorkloadStatus& status, const char* type);
 
@@ -22,6 +23,8 @@ void ResetChecks(api::WorkloadStatus& status, WallTime now);
 void GiveReservationBack(api::WorkloadStatus& status, const char* reason,
                          const std::string& message, std::int64_t generation, WallTime now);
 
+// Checks that are not required any more are gone.
+bool DropCheckStates(api::WorkloadStatus& status, const std::vector<std::string>& required);
 // Exactly the required checks, new ones Pending, others gone.
 bool SyncCheckStates(api::WorkloadStatus& status, const std::vector<std::string>& required,
                      WallTime now);

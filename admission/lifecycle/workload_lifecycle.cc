@@ -51,9 +51,10 @@ class Planner {
     Pending();
   }
 
-  void Set(const char* type, api::ConditionStatus value, std::string reason, std::string message) {
-    changed_ |= SetStatusCondition(status_, type, value, std::move(reason), std::move(message),
-                                   workload_.meta.generation, now_);
+  void Set(const char* type, api::ConditionStatus value, std::string_view reason,
+           std::string_view message) {
+    changed_ |=
+        SetStatusCondition(status_, type, value, reason, message, workload_.meta.generation, now_);
   }
   void Say(PlannedEvent::Type type, std::string reason, std::string message) {
     plan_.events.push_back({type, std::move(reason), std::move(message)});
@@ -166,10 +167,13 @@ void Planner::Reserved() {
   LimitPodsReady();
 }
 
-// The check states are those of the required checks. An admitted workload keeps what it has.
+// The check states are those of the required checks. Of an admitted workload nothing more is asked,
+// but what its queue does not ask any more has no say in it either.
 void Planner::SyncChecks() {
-  if (!in_.required_checks || IsTrue(status_.conditions, api::kAdmitted)) return;
-  changed_ |= SyncCheckStates(status_, *in_.required_checks, now_);
+  if (!in_.required_checks) return;
+  changed_ |= IsTrue(status_.conditions, api::kAdmitted)
+                  ? DropCheckStates(status_, *in_.required_checks)
+                  : SyncCheckStates(status_, *in_.required_checks, now_);
 }
 
 bool Planner::FollowRejections() {
@@ -300,7 +304,8 @@ bool Planner::LimitPodsReady() {
   const WallTime start = admitted->last_transition_time;
   const bool recovering = ready != nullptr && ready->reason == "WaitForRecovery" &&
                           ready->last_transition_time >= start;
-  const Duration timeout = recovering ? options.recovery_timeout : options.timeout;
+  if (recovering && !options.recovery_timeout) return false;
+  const Duration timeout = recovering ? *options.recovery_timeout : options.timeout;
   const Duration left = timeout - (now_ - (recovering ? ready->last_transition_time : start));
   if (left > Duration::zero()) {
     LookAgainIn(left);
@@ -397,6 +402,7 @@ void Planner::Pending() {
   if (!queue.active) {
     return because(api::kSuspended, "ClusterQueue " + queue.name + " is inactive");
   }
+  if (!in_.pod_problem.empty()) because(api::kMisconfigured, in_.pod_problem);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/queues.h"
@@ -35,8 +36,8 @@ namespace berth::admission {
 struct PodsReadyOptions {
   bool enabled = true;
   std::chrono::seconds timeout{30 * 60};
-  std::chrono::seconds recovery_timeout{30 * 60};
-  std::optional<std::int32_t> backoff_limit_count;  // nullopt: no limit
+  std::optional<std::chrono::seconds> recovery_timeout{30 * 60};  // nullopt: as long as it takes
+  std::optional<std::int32_t> backoff_limit_count;                // nullopt: no limit
   std::chrono::seconds backoff_base{60};
   std::chrono::seconds backoff_max{3600};
 };
@@ -57,6 +58,7 @@ struct WorkloadSituation {
   // The checks it has to pass with the flavors it holds, by name. nullopt: unknown (no reservation,
   // queue missing).
   std::optional<std::vector<std::string>> required_checks;
+  std::string pod_problem;  // why the cluster would refuse its pods; empty: it would not
   PodsReadyOptions pods_ready;
   std::optional<Duration> keep_finished;  // nullopt: for ever
   bool hear_late_answers = true;          // OwnRules (admission/feature_gates.h)
@@ -112,8 +114,8 @@ void ReserveQuota(api::WorkloadStatus& status, api::Admission admission,
 // QuotaReserved=False with the reason why not; returns whether that is news. `message_only`: only
 // the text differs.
 enum class Difference { kNone, kMessage, kReason };
-Difference SetUnadmitted(api::WorkloadStatus& status, const std::string& reason,
-                         const std::string& message, std::int64_t generation, WallTime now);
+Difference SetUnadmitted(api::WorkloadStatus& status, std::string_view reason,
+                         std::string_view message, std::int64_t generation, WallTime now);
 
 // Whole seconds, as messages show them.
 std::int64_t WaitSeconds(WallTime since, WallTime now);

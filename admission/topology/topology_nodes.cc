@@ -33,21 +33,6 @@ void AddTo(std::vector<ResourceRequest>& sum, const std::vector<ResourceRequest>
 
 }  // namespace
 
-TopologyPlacer::FlavorState* TopologyPlacer::State(FlavorId flavor) {
-  const auto slot = static_cast<std::size_t>(flavor);
-  return slot < flavors_.size() ? flavors_[slot].get() : nullptr;
-}
-
-const TopologyPlacer::FlavorState* TopologyPlacer::State(FlavorId flavor) const {
-  const auto slot = static_cast<std::size_t>(flavor);
-  return slot < flavors_.size() ? flavors_[slot].get() : nullptr;
-}
-
-bool TopologyPlacer::HasTopology(FlavorId flavor) const {
-  const FlavorState* state = State(flavor);
-  return state != nullptr && !state->topology.empty();
-}
-
 const TopologyTree* TopologyPlacer::TreeOf(FlavorId flavor) const {
   const FlavorState* state = State(flavor);
   return state == nullptr ? nullptr : state->tree.get();

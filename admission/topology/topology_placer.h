@@ -85,7 +85,10 @@ class TopologyPlacer {
   std::vector<FlavorId> RemovePod(const api::ObjectKey& key);
 
   // Whether the flavor names a topology; null: it has none, or its Topology is missing.
-  bool HasTopology(FlavorId flavor) const;
+  bool HasTopology(FlavorId flavor) const {
+    const FlavorState* state = State(flavor);
+    return state != nullptr && !state->topology.empty();
+  }
   const TopologyTree* TreeOf(FlavorId flavor) const;
 
   // Why the flavor cannot serve a pod set that asks for a topology, in Kueue's words.
@@ -139,8 +142,14 @@ class TopologyPlacer {
   };
   struct Group;
 
-  FlavorState* State(FlavorId flavor);
-  const FlavorState* State(FlavorId flavor) const;
+  FlavorState* State(FlavorId flavor) {
+    const auto slot = static_cast<std::size_t>(flavor);
+    return slot < flavors_.size() ? flavors_[slot].get() : nullptr;
+  }
+  const FlavorState* State(FlavorId flavor) const {
+    const auto slot = static_cast<std::size_t>(flavor);
+    return slot < flavors_.size() ? flavors_[slot].get() : nullptr;
+  }
   std::vector<ResourceRequest> Numbers(const api::ResourceAmounts& amounts) const;
   std::vector<ResourceRequest> OnePod(const api::PodSpec& spec) const;
   // Nodes.

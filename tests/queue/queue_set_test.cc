@@ -62,7 +62,7 @@ class QueueSetTest : public ::testing::Test {
   }
   Destination Requeue(WorkloadId id, RequeueReason reason,
                       QueueSet::Scan scan = QueueSet::Scan::kDone) {
-    return set.Requeue({id, queue}, reason, scan, kNow, QueueSet::Listing::kYes).to;
+    return set.Requeue({id, queue}, reason, scan, kNow, Listing::kAll).to;
   }
   std::vector<WorkloadId> Active() const { return set.View(queue).active; }
   std::vector<WorkloadId> Inadmissible() const { return set.View(queue).inadmissible; }
@@ -185,8 +185,8 @@ TEST_F(QueueSetTest, OneVerdictParksAllOfItsShape) {
   Add(1, 0, 7);
   Add(2, 0, 8);
   ASSERT_EQ(Pop(), 0);
-  const auto result = set.Requeue({0, queue}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow,
-                                  QueueSet::Listing::kYes);
+  const auto result =
+      set.Requeue({0, queue}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow, Listing::kAll);
   EXPECT_EQ(result.bulk_parked, (Ids{1}));
   EXPECT_EQ(Active(), (Ids{2}));
   Add(3, 0, 7);
@@ -195,6 +195,58 @@ TEST_F(QueueSetTest, OneVerdictParksAllOfItsShape) {
   EXPECT_EQ(set.Wake(queue, kNow, &woken), 3);
   Add(4, 0, 7);
   EXPECT_EQ(Active(), (Ids{0, 1, 2, 3, 4})) << "the verdict is forgotten";
+}
+
+TEST_F(QueueSetTest, NamesThoseParkedInBulkOnce) {
+  Open(kBestEffort);
+  const auto refuse = [this](WorkloadId id) {
+    return set
+        .Requeue({id, queue}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow, Listing::kNew)
+        .bulk_parked;
+  };
+  for (const WorkloadId id : {0, 1, 2}) Add(id, 0, 7);
+  ASSERT_EQ(Pop(), 0);
+  EXPECT_EQ(refuse(0), (Ids{1, 2}));
+  set.Wake(queue, kNow, nullptr);
+  Add(3, 0, 7);
+  ASSERT_EQ(Pop(), 0);
+  EXPECT_EQ(refuse(0), (Ids{3})) << "the others have been named";
+  set.Wake(queue, kNow, nullptr);
+  const api::Workload changed = *infos[2].object;
+  for (const std::uint64_t shape : {8, 7}) Put(2, changed, shape);
+  set.Remove(1);
+  infos[1] = {};
+  Add(1, 0, 7);
+  ASSERT_EQ(Pop(), 0);
+  EXPECT_EQ(refuse(0), (Ids{2, 1})) << "one has been another meanwhile, one is new";
+}
+
+TEST_F(QueueSetTest, NamesNobodyWhoIsParkedForAReasonOfItsOwn) {
+  Open(kBestEffort);
+  for (const WorkloadId id : {0, 1, 2}) Add(id, 0, 7);
+  ASSERT_EQ(Pop(), 0);
+  Requeue(0, RequeueReason::kGeneric);
+  ASSERT_EQ(Pop(), 1);
+  EXPECT_EQ(
+      set.Requeue({1, queue}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow, Listing::kNew)
+          .bulk_parked,
+      (Ids{2}));
+}
+
+TEST_F(QueueSetTest, NamesNewcomersOfAGroupThatManyPassThrough) {
+  Open(kBestEffort);
+  Add(0, 0, 7);
+  for (int round = 0; round < 1000; ++round) {
+    Add(1, 0, 7);
+    set.Remove(1);
+    infos[1] = {};
+  }
+  Add(1, 0, 7);
+  ASSERT_EQ(Pop(), 0);
+  EXPECT_EQ(
+      set.Requeue({0, queue}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow, Listing::kNew)
+          .bulk_parked,
+      (Ids{1}));
 }
 
 TEST_F(QueueSetTest, OtherReasonsParkTheHeadAlone) {

@@ -367,6 +367,38 @@ TEST_F(LifecycleTest, LostReadinessHasItsOwnTimeout) {
   EXPECT_EQ(workload_.status.evictions[0].underlying_cause, "WaitForRecovery");
 }
 
+TEST_F(LifecycleTest, AnAdmittedWorkloadLosesChecksAndGetsNone) {
+  Reserve({"a", "b"});
+  Check(0).state = CheckState::kReady;
+  Check(1).state = CheckState::kReady;
+  Step();
+  ASSERT_TRUE(IsTrue(workload_.status.conditions, api::kAdmitted));
+  situation_.required_checks = {"b", "new"};
+  Step();
+  ASSERT_EQ(workload_.status.admission_checks.size(), 1U);
+  EXPECT_EQ(workload_.status.admission_checks[0].name, "b");
+  EXPECT_TRUE(IsTrue(workload_.status.conditions, api::kAdmitted));
+  EXPECT_TRUE(AtRest());
+}
+
+TEST_F(LifecycleTest, PodsThatTheClusterWouldRefuse) {
+  situation_.pod_problem = "too large";
+  Step();
+  EXPECT_EQ(ReasonOf(api::kQuotaReserved), "Misconfigured");
+  EXPECT_EQ(MessageOf(api::kQuotaReserved), "too large");
+  EXPECT_TRUE(AtRest());
+}
+
+TEST_F(LifecycleTest, LostReadinessMayLastWithoutATimeout) {
+  situation_.pods_ready = {.timeout = 300s, .recovery_timeout = std::nullopt};
+  Reserve();
+  SetConditionTo(api::kPodsReady, true, "Started");
+  now_ += 1h;
+  SetConditionTo(api::kPodsReady, false, "WaitForRecovery");
+  now_ += 24h;
+  EXPECT_TRUE(AtRest());
+}
+
 TEST_F(LifecycleTest, WhyTheSchedulerCannotLookAtIt) {
   situation_.cluster_queue.active = false;
   Step();

@@ -86,7 +86,7 @@ class Cluster {
       message_ = PendingMessage(decision, scheduler_.vocabulary(), "");
       if (decision.second_pass) told += " again";
       for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
-        if (!pod_set.delayed_topology.empty()) told += " " + pod_set.delayed_topology;
+        if (!pod_set.delayed_topology.empty()) told += " " + std::string(pod_set.delayed_topology);
         if (!pod_set.topology) continue;
         for (const auto& domain : pod_set.topology->domains) {
           told += " " + domain.values.back() + "=" + std::to_string(domain.count);

@@ -1,0 +1,39 @@
+// What the cluster adds to pods, in the Scheduler.
+#include <algorithm>
+
+#include "admission/scheduler.h"
+
+namespace berth::admission {
+namespace {
+
+bool SamePods(const api::Workload& a, const api::Workload& b) {
+  return std::equal(a.spec.pod_sets.begin(), a.spec.pod_sets.end(), b.spec.pod_sets.begin(),
+                    b.spec.pod_sets.end(), [](const api::PodSet& left, const api::PodSet& right) {
+                      return left.pod_template.spec == right.pod_template.spec;
+                    });
+}
+
+}  // namespace
+
+void Scheduler::Reconsider(const std::shared_ptr<const api::Workload>& object, WallTime now) {
+  const std::optional<WorkloadId> id = Find(object->meta.key());
+  if (!id) return;  // forgotten on purpose: whoever did so brings it back
+  const Phase phase = record(*id).phase;
+  if (phase == Phase::kAssumed || phase == Phase::kReserved) return;
+  const std::shared_ptr<const api::Workload> completed = pod_defaults_.Completed(object);
+  const bool queued =
+      queue::BelongsInQueue(*completed) && pod_defaults_.Problem(*completed).empty();
+  // Nothing new for it: what it has preempted for and was told stays.
+  if (queued == (phase == Phase::kPending) && SamePods(*record(*id).info.object, *completed)) {
+    return;
+  }
+  ForgetWorkload(object->meta.key());
+  ApplyWorkload(object, now);
+}
+
+std::string Scheduler::PodProblem(const api::Workload& object) const {
+  const std::shared_ptr<const api::Workload> not_owned(std::shared_ptr<const void>(), &object);
+  return pod_defaults_.Problem(*pod_defaults_.Completed(not_owned));
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,86 @@
+// Goal: a LimitRange that changes reaches those it concerns, and takes nothing from the others.
+// Method: one queue; a workload that is assumed, parked or forgotten when the LimitRange comes.
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/core_fixture.h"
+
+namespace berth::admission {
+namespace {
+
+using support::KeyOf;
+using support::MakeJob;
+using support::MakeQueue;
+using support::TableWorld;
+
+class ReconsiderTest : public ::testing::Test {
+ protected:
+  ReconsiderTest() : world_({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 4}}}})}) {}
+
+  void LimitTo(const std::string& type, api::Amount most) {
+    api::LimitRange range;
+    range.meta.namespace_name = KeyOf("w").namespace_name;
+    range.meta.name = "limits";
+    range.items = {{.type = type, .max = {{"gpu", most}}}};
+    world_.scheduler().ApplyLimitRange(range);
+  }
+  std::shared_ptr<const api::Workload> Object(const std::string& name) const {
+    return std::make_shared<const api::Workload>(*world_.Find(KeyOf(name)));
+  }
+  void Reconsider(const std::string& name) {
+    world_.scheduler().Reconsider(Object(name), world_.now());
+  }
+  bool HasQuota(const std::string& name) const {
+    const auto id = world_.scheduler().Find(KeyOf(name));
+    return id && world_.scheduler().state().reservation(*id) != nullptr;
+  }
+  bool IsQueued(const std::string& name) const {
+    const auto id = world_.scheduler().Find(KeyOf(name));
+    return id && world_.scheduler().queues().IsQueued(*id);
+  }
+  bool IsParked(const std::string& name) const {
+    return IsQueued(name) &&
+           world_.scheduler().queues().IsInadmissible(*world_.scheduler().Find(KeyOf(name)));
+  }
+
+  TableWorld world_;
+};
+
+TEST_F(ReconsiderTest, AnAssumedWorkloadKeepsItsQuota) {
+  world_.Apply(MakeJob("w", "a", 1, {{"gpu", 2}}));
+  ASSERT_EQ(world_.Decide().decisions.size(), 1U);  // decided, not written
+  ASSERT_TRUE(HasQuota("w"));
+  LimitTo("Pod", 1);
+  Reconsider("w");
+  EXPECT_TRUE(HasQuota("w"));
+  world_.scheduler().ApplyWorkload(Object("w"), world_.now());  // an event from before
+  EXPECT_TRUE(HasQuota("w"));
+}
+
+TEST_F(ReconsiderTest, WhoIsNotConcernedStaysAsItIs) {
+  world_.Apply(MakeJob("w", "a", 1, {{"gpu", 9}}));
+  while (world_.HasHeads()) world_.Cycle();
+  ASSERT_TRUE(IsParked("w"));
+  LimitTo("Pod", 9'000'000);
+  Reconsider("w");
+  EXPECT_TRUE(IsParked("w")) << "neither its pods nor whether they may be made have changed";
+  LimitTo("Pod", 1);
+  Reconsider("w");
+  EXPECT_FALSE(IsQueued("w"));
+  LimitTo("Pod", 9'000'000);
+  Reconsider("w");
+  EXPECT_TRUE(IsQueued("w"));
+  EXPECT_TRUE(IsParked("w")) << "one of its shape got nothing here, so it is parked on arrival";
+}
+
+TEST_F(ReconsiderTest, WhoWasForgottenIsNotBroughtBack) {
+  world_.Apply(MakeJob("w", "a", 1, {{"gpu", 9}}));
+  world_.scheduler().ForgetWorkload(KeyOf("w"));
+  LimitTo("Container", 9'000'000);
+  Reconsider("w");
+  EXPECT_FALSE(world_.scheduler().Find(KeyOf("w")).has_value());
+}
+
+}  // namespace
+}  // namespace berth::admission
