@@ -18,6 +18,10 @@ Result<admission::Configuration> ReadConfigurationFile(const std::string& path) 
   if (!file) return Error{ErrorCode::kNotFound, "--config: cannot read " + path};
   const Result<api::YamlDocument> document = api::ParseYaml(text.str());
   if (!document) return Annotate(document.error(), "--config " + path);
+  if (!document->duplicate_keys.empty()) {
+    return Error{ErrorCode::kInvalid,
+                 "--config " + path + ": " + document->duplicate_keys.front() + ": stands twice"};
+  }
   Result<admission::Configuration> configuration = admission::ReadConfiguration(document->value);
   if (!configuration) return Annotate(configuration.error(), "--config " + path);
   for (const auto& [field, why] : configuration->ignored) {

@@ -71,6 +71,23 @@ std::vector<api::ReclaimablePod> ReclaimablePods(const api::Job& job) {
   return {{"main", static_cast<std::int32_t>(parallelism - remaining)}};
 }
 
+// How long pods that have been told to stop may run on. One on a machine that does not answer must
+// not hold quota for ever; until the Job controller has said since when, there is no end.
+std::optional<WallTime> EndingUntil(const api::Job& job) {
+  constexpr Duration kSlack = std::chrono::minutes(1);
+  constexpr std::int64_t kLongestGrace = 7 * 24 * 3600;
+  if (job.terminating == 0) return std::nullopt;
+  std::optional<WallTime> since;
+  for (const char* type : {"Suspended", "FailureTarget", "SuccessCriteriaMet"}) {
+    const api::Condition* told = api::FindCondition(job.conditions, type);
+    if (told == nullptr || told->status != api::ConditionStatus::kTrue) continue;
+    since = std::max(since.value_or(told->last_transition_time), told->last_transition_time);
+  }
+  if (!since) return WallTime::max();
+  return *since + kSlack +
+         std::chrono::seconds(std::clamp<std::int64_t>(job.grace_seconds, 0, kLongestGrace));
+}
+
 std::optional<JobOutcome> OutcomeOf(const api::Job& job) {
   for (const api::Condition& condition : job.conditions) {
     if (condition.status != api::ConditionStatus::kTrue) continue;
@@ -94,6 +111,7 @@ JobView ViewOf(const api::Job& job) {
   view.suspended = job.suspend && !marked;
   view.stopping = job.suspend && marked;
   view.active = job.active != 0;
+  view.ending_until = EndingUntil(job);
   view.pods_ready =
       std::int64_t{job.succeeded} + job.ready + job.uncounted_succeeded + job.uncounted_failed >=
       PodsCount(job);

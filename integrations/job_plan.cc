@@ -66,6 +66,8 @@ class Planner {
   void ReportPodsReady(const api::Workload& workload);
   void FollowEviction(const api::Workload& workload, const api::Condition& evicted);
   void DeleteWhenExpired(const api::Workload& workload, const api::Condition& evicted);
+  bool HasPods();
+  bool IsAtRest() { return job_.finished || (job_.suspended && !HasPods()); }
   void Start(const api::Workload& workload);
   void FollowJob(const api::Workload& workload);
   void ReportChecks(const api::Workload& workload);
@@ -157,6 +159,8 @@ const api::Workload* Planner::EnsureOne() {
   }
   for (const api::Workload* other : others) {
     settled_ = true;
+    // What runs has the match's quota, or still this one's.
+    if (match == nullptr && is_ours(*other) && reserved(*other) && !IsAtRest()) continue;
     if (other->meta.deletion_timestamp) {
       Add(RemoveWorkloadFinalizer{other->meta.key()});
       continue;
@@ -195,8 +199,16 @@ bool Planner::Update(const api::Workload& workload) {
   return true;
 }
 
+// Whether pods run, be it that they have been told to stop: they use what they were given.
+bool Planner::HasPods() {
+  if (job_.active) return true;
+  if (!job_.ending_until || *job_.ending_until <= now_) return false;
+  if (*job_.ending_until != WallTime::max()) plan_.look_again = *job_.ending_until - now_;
+  return true;
+}
+
 void Planner::Create() {
-  if (job_.active) return;  // pods of a former life: their quota is not known
+  if (HasPods()) return;  // of a former life: their quota is not known
   const Result<JobPriority> priority = Priority();
   if (!priority) {
     plan_.retry = priority.error().message;
@@ -214,8 +226,7 @@ void Planner::Drive(const api::Workload* workload) {
   if (workload != nullptr && workload->meta.deletion_timestamp) {
     if (!job_.finished) Stop(workload, "Workload is deleted");
     // Until its pods are gone it has the quota.
-    const bool at_rest = job_.finished || (job_.suspended && !job_.active);
-    if (at_rest) Add(RemoveWorkloadFinalizer{workload->meta.key()});
+    if (IsAtRest()) Add(RemoveWorkloadFinalizer{workload->meta.key()});
     return;
   }
   const bool over = workload != nullptr && api::IsTrue(workload->status.conditions, api::kFinished);
@@ -233,7 +244,8 @@ void Planner::Drive(const api::Workload* workload) {
   }
   const bool admitted = api::IsTrue(workload->status.conditions, api::kAdmitted);
   if (job_.suspended) return admitted ? Start(*workload) : FollowJob(*workload);
-  if (!admitted) Stop(workload, "Not admitted by cluster queue");
+  // A stop that was interrupted is finished first; what is admitted is started after that.
+  if (!admitted || job_.stopping) Stop(workload, "Not admitted by cluster queue");
 }
 
 void Planner::Finish(const api::Workload* workload) {
@@ -263,7 +275,7 @@ void Planner::ReportPodsReady(const api::Workload& workload) {
 
 void Planner::FollowEviction(const api::Workload& workload, const api::Condition& evicted) {
   Stop(&workload, evicted.message);
-  if (job_.active) return;
+  if (HasPods()) return;
   if (!api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
     // It waits again, as before its first admission: its owner may move it meanwhile.
     if (job_.suspended) FollowJob(workload);

@@ -35,9 +35,12 @@ struct JobOutcome {
 struct JobView {
   const JobKind* kind = &kBatchJob;
   api::ObjectMeta meta;
-  bool suspended = false;   // and not in the middle of being stopped
-  bool stopping = false;    // between the writes of a stop
-  bool active = false;      // pods are left
+  bool suspended = false;  // and not in the middle of being stopped
+  bool stopping = false;   // between the writes of a stop
+  bool active = false;     // pods are left that have not been told to stop
+  // Some of those that have been told run on; they are waited for until then, max() where nobody
+  // knows when they were told.
+  std::optional<WallTime> ending_until;
   bool pods_ready = false;  // all it needs are ready or done
   std::optional<JobOutcome> finished;
   std::vector<api::PodSet> pod_sets;

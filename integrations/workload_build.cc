@@ -52,13 +52,20 @@ bool SamePodSets(const std::vector<api::PodSet>& a, const std::vector<api::PodSe
 std::vector<api::PodSet> RunningPodSets(const api::Workload& workload,
                                         const FlavorsByName& flavors) {
   if (!api::IsTrue(workload.status.conditions, api::kQuotaReserved)) return {};
-  const auto changes = StartChanges(workload, flavors);
-  if (!changes) return {};
   std::vector<api::PodSet> pod_sets = workload.spec.pod_sets;
-  for (std::size_t i = 0; i < pod_sets.size(); ++i) {
+  const auto changes = StartChanges(workload, flavors);
+  for (std::size_t i = 0; changes && i < pod_sets.size(); ++i) {
     const PodSetChange& change = (*changes)[i];
     pod_sets[i].pod_template.spec.tolerations = change.tolerations;
     if (change.count_is_partial) pod_sets[i].count = change.count;
+  }
+  if (changes) return pod_sets;
+  // Of a flavor that has gone meanwhile nobody knows the tolerations, but how many pods run.
+  if (!workload.status.admission) return {};
+  for (const api::PodSetAssignment& assigned : workload.status.admission->pod_set_assignments) {
+    for (api::PodSet& pods : pod_sets) {
+      if (pods.name == assigned.name && pods.min_count) pods.count = assigned.count;
+    }
   }
   return pod_sets;
 }

@@ -185,4 +185,13 @@ FieldErrors ValidateJob(const api::Job& job, const api::Job* old, const JobFacts
   return errors;
 }
 
+std::vector<std::string> WarningsOfJob(const api::Job& job) {
+  if (!IsManagedJob(job) || ValueOf(job.meta.annotations, api::kElasticJobAnnotation) != "true") {
+    return {};
+  }
+  return {Annotations().Key(api::kElasticJobAnnotation).text() +
+          ": Berth does not scale jobs that run: a change of parallelism stops the job and queues "
+          "it anew"};
+}
+
 }  // namespace berth::webhook

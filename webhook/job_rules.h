@@ -30,4 +30,7 @@ void DefaultJob(const JobFacts& facts, api::Job& job);
 // `old`: null on create.
 FieldErrors ValidateJob(const api::Job& job, const api::Job* old, const JobFacts& facts);
 
+// What such a job asks for and does not get, though it is allowed.
+std::vector<std::string> WarningsOfJob(const api::Job& job);
+
 }  // namespace berth::webhook

@@ -71,6 +71,11 @@ Result<FieldErrors> CheckJob(const Request& request) {
   return ValidateJob(job, &old, request.facts(job));
 }
 
+std::vector<std::string> WarnOfJob(const Request& request) {
+  const Result<api::Job> job = api::Decode<api::Job>(request.object);
+  return job ? WarningsOfJob(*job) : std::vector<std::string>{};
+}
+
 Result<FieldErrors> CheckClusterQueue(const Request& request) {
   return WithOld<api::ClusterQueue>(request, ValidateClusterQueue);
 }
@@ -98,13 +103,14 @@ struct Route {
   std::string_view path;
   Mutation mutate = nullptr;
   Validation validate = nullptr;
+  std::vector<std::string> (*warn)(const Request& request) = nullptr;  // of what is created
 };
 
 constexpr std::array kRoutes{
     Route{"/mutate-batch-v1-job", MutateJob},
     Route{"/mutate-kueue-x-k8s-io-v1beta2-clusterqueue", AddFinalizer},
     Route{"/mutate-kueue-x-k8s-io-v1beta2-resourceflavor", AddFinalizer},
-    Route{"/validate-batch-v1-job", nullptr, CheckJob},
+    Route{"/validate-batch-v1-job", nullptr, CheckJob, WarnOfJob},
     Route{"/validate-kueue-x-k8s-io-v1beta2-admissioncheck", nullptr, CheckAdmissionCheck},
     Route{"/validate-kueue-x-k8s-io-v1beta2-clusterqueue", nullptr, CheckClusterQueue},
     Route{"/validate-kueue-x-k8s-io-v1beta2-cohort", nullptr, CheckCohort},
@@ -145,7 +151,12 @@ Json Answer(const Route& route, const Request& request) {
   const Result<FieldErrors> errors = route.validate(request);
   if (!errors) return Refusal(400, "BadRequest", errors.error().message);
   if (!errors->empty()) return Refusal(403, "Forbidden", Aggregate(*errors));
-  return {{"allowed", true}};
+  Json response = {{"allowed", true}};
+  if (route.warn != nullptr && request.old.is_null()) {
+    const std::vector<std::string> warnings = route.warn(request);
+    if (!warnings.empty()) response["warnings"] = warnings;
+  }
+  return response;
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include "admission/controller/finalizers.h"
 #include "admission/controller/node_failures.h"
 #include "admission/controller/pending_notes.h"
+#include "admission/controller/pod_defaults_feed.h"
+#include "admission/controller/priority_classes.h"
 #include "admission/controller/queue_reconcilers.h"
 #include "admission/controller/scheduler_loop.h"
 #include "admission/controller/standing.h"
@@ -25,7 +27,7 @@ constexpr char kByLocalQueue[] = "localQueue";   // "namespace/name"
 constexpr char kByReservation[] = "reservedIn";  // ClusterQueue
 
 SchedulerConfig WithListing(SchedulerConfig config) {
-  config.listing = SchedulerConfig::Listing::kYes;  // parked workloads are told why
+  config.listing = queue::Listing::kNew;  // parked workloads are told why, each once
   return config;
 }
 
@@ -93,7 +95,9 @@ struct AdmissionControllers::Impl {
   PendingNotes notes;
   SchedulerLoop loop;
   TopologyFeed topology_feed;
+  PodDefaultsFeed pod_defaults_feed;
   NodeFailures node_failures;
+  PriorityClasses priority_classes;
 
   WorkloadReconciler workload_reconciler;
   ClusterQueueReconciler cluster_queue_reconciler;
@@ -136,10 +140,15 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
       loop({manager, scheduler, writer, notes, the_events, clock, metrics}),
       topology_feed(manager, scheduler,
                     [this](TopologyFeed::Change change) { OnTopologyFeed(change); }),
+      pod_defaults_feed(
+          manager, scheduler, clock,
+          {.workload = [this](const api::ObjectKey& key) { workload_controller.Add(key); },
+           .scheduler = [this] { loop.OnChange(); }}),
       node_failures(manager, writer, the_events, clock, NodeOptions(options.scheduler.gates),
                     [this](const api::Workload& before, const WorkloadPlan& plan) {
                       metrics.OnPlan(before, plan, clock.Now());
                     }),
+      priority_classes(manager, writer),
       workload_reconciler({workloads, local_queues, cluster_queues, writer, the_events, clock},
                           MakeLookup(), {options.pods_ready, options.keep_finished},
                           [this](const api::Workload& before, const WorkloadPlan& plan) {
@@ -169,10 +178,12 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
   const FeatureGates& gates = options.scheduler.gates;
   topology_feed.Connect(gates.topology_aware_scheduling ? TopologyFeed::Mode::kWithNodes
                                                         : TopologyFeed::Mode::kAsIs);
+  pod_defaults_feed.Connect();
   loop.Connect();  // these first: the others ask the scheduler
   if (gates.topology_aware_scheduling && gates.tas_failed_node_replacement) {
     node_failures.Watch(manager.AddController(node_failures, {}));
   }
+  priority_classes.Watch(manager.AddController(priority_classes, {}));
   WatchWorkloads();
   WatchLocalQueues();
   WatchClusterQueues();
@@ -196,7 +207,8 @@ QueueLookup AdmissionControllers::Impl::MakeLookup() const {
             const auto id = scheduler.state().FindQueue(name);
             if (!id) return std::nullopt;
             return scheduler.state().RequiredChecks(*id, used_flavors);
-          }};
+          },
+          .pod_problem = [this](const api::Workload& w) { return scheduler.PodProblem(w); }};
 }
 
 QueueReconcilerParts AdmissionControllers::Impl::MakeQueueParts() {
@@ -225,8 +237,12 @@ QueueStanding AdmissionControllers::Impl::StandingOf(const std::string& name) {
   const auto id = scheduler.state().FindQueue(name);
   if (!id) return {false, "Unknown", "Can't admit new workloads: unknown."};
   const QueueState& queue = scheduler.state().queue(*id);
+  const std::string cycle = CycleAbove(scheduler.state(), queue.node);
+  if (queue.active() && !cycle.empty()) {
+    return {false, "CohortCycle", "Can't admit new workloads: its cohorts form a cycle: " + cycle};
+  }
   std::optional<std::int64_t> share;
-  if (fair_sharing && queue.active() && !scheduler.state().tree().InCycle(queue.node)) {
+  if (fair_sharing && queue.active()) {
     share = scheduler.WeightedShareOf(queue.node);
   }
   return {queue.active(), queue.ActiveReason(), queue.ActiveMessage(), share};
@@ -281,6 +297,7 @@ void AdmissionControllers::Impl::AddIndexes() {
 }
 
 void AdmissionControllers::Impl::WatchWorkloads() {
+  workload_controller.AddSweep(kube::SweepOf(workloads));
   const auto changed = [this](const api::Workload* before, const api::Workload* after) {
     const WorkloadTally::Touched touched = tally.Change(before, after);
     for (const std::string& name : touched.cluster_queues) {

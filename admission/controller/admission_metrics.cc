@@ -111,7 +111,7 @@ void AdmissionMetrics::OnCycle(bool progress, Duration span) {
                    std::chrono::duration<double>(span).count());
 }
 
-void AdmissionMetrics::OnDecisions(const std::vector<Decision>& decisions,
+void AdmissionMetrics::OnDecisions(const DecisionList& decisions,
                                    const std::function<std::string(ClusterQueueId)>& name_of) {
   for (const Decision& decision : decisions) {
     if (decision.target_search != TargetSearch::kOnce) {

@@ -31,7 +31,7 @@ class AdmissionMetrics {
 
   void OnCycle(bool progress, Duration span);
   // What heads of one cycle took from each other. `name_of` names a ClusterQueue.
-  void OnDecisions(const std::vector<Decision>& decisions,
+  void OnDecisions(const DecisionList& decisions,
                    const std::function<std::string(ClusterQueueId)>& name_of);
   void OnAdmissionFailed();
   void OnQuotaReserved(const api::Workload& workload, const std::string& cluster_queue,

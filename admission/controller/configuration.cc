@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "admission/controller/configuration_parts.h"
 #include "admission/controller/kueue_gates.h"
-#include "api/codec/parts.h"
 #include "api/codec/reader.h"
 #include "base/strings.h"
 
@@ -51,7 +51,7 @@ constexpr OtherField kOtherFields[] = {
 };
 
 // integrations.frameworks that Kueue knows.
-constexpr std::array<std::string_view, 22> kFrameworks{"batch/job",
+constexpr std::array<std::string_view, 18> kFrameworks{"batch/job",
                                                        "kubeflow.org/mpijob",
                                                        "ray.io/rayjob",
                                                        "ray.io/raycluster",
@@ -68,11 +68,7 @@ constexpr std::array<std::string_view, 22> kFrameworks{"batch/job",
                                                        "kubeflow.org/jaxjob",
                                                        "workload.codeflare.dev/appwrapper",
                                                        "trainer.kubeflow.org/trainjob",
-                                                       "sparkoperator.k8s.io/sparkapplication",
-                                                       "kubeflow.org/mxjob",
-                                                       "tekton.dev/pipelinerun",
-                                                       "argoproj.io/workflow",
-                                                       "kubernetes.dask.org/daskjob"};
+                                                       "sparkoperator.k8s.io/sparkapplication"};
 
 enum class Version { kV1Beta1, kV1Beta2 };
 
@@ -89,49 +85,8 @@ constexpr api::Words<queue::ResourceTransformation::Strategy, 2> kTransformation
 constexpr api::Words<bool, 2> kQuotaCheckWords{
     {{"BlockUndeclared", false}, {"IgnoreUndeclared", true}}};
 
-template <std::size_t kCount>
-bool Contains(const std::array<std::string_view, kCount>& words, std::string_view word) {
+bool Contains(const auto& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-void ReadDuration(const Reader& in, Duration& out) {
-  std::string text;
-  in.Get(text);
-  if (text.empty()) return;
-  if (text.front() == '-') return in.Fail("must not be negative");
-  const std::optional<Duration> duration = ParseGoDuration(text);
-  if (!duration) return in.Fail("\"" + text + "\" is not a duration such as 30s or 5m");
-  out = *duration;
-}
-
-void ReadDuration(const Reader& in, std::optional<Duration>& out) {
-  if (in.present()) ReadDuration(in, out.emplace());
-}
-
-void ReadSeconds(const Reader& in, std::chrono::seconds& out) {
-  Duration span = out;
-  ReadDuration(in, span);
-  out = std::chrono::duration_cast<std::chrono::seconds>(span);
-}
-
-void ReadCount(const Reader& in, std::int32_t& out) {
-  in.Get(out);
-  if (in.present() && out < 0) in.Fail("must not be negative");
-}
-
-// Refuses fields of `in` that are neither `known` nor `others`, which are noted as ignored.
-void CheckFields(const Reader& in, const std::string& path,
-                 std::initializer_list<std::string_view> known,
-                 std::initializer_list<std::string_view> others, Configuration& out) {
-  if (!in.present()) return;
-  if (!in.json().is_object()) return in.Fail("expected an object");
-  for (const auto& [key, value] : in.json().items()) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    if (std::find(others.begin(), others.end(), key) == others.end()) {
-      return in.Field(key.c_str()).Fail("unknown field");
-    }
-    out.ignored.push_back({path + "." + key, "Berth does not have it"});
-  }
 }
 
 // v1beta1 has switches where v1beta2 has the mere presence of a block.
@@ -143,6 +98,13 @@ bool ReadSwitch(const Reader& in, Version version, bool& enable) {
   }
   field.Get(enable);
   return enable;
+}
+
+// What v1beta1 had and v1beta2 does not know.
+void RefuseGone(const Reader& field, Version version) {
+  if (field.present() && version == Version::kV1Beta2) {
+    field.Fail("unknown field: it is gone since v1beta2");
+  }
 }
 
 void ReadRequeuing(const Reader& in, Configuration& out) {
@@ -162,6 +124,18 @@ void ReadRequeuing(const Reader& in, Configuration& out) {
   options.backoff_max = std::chrono::seconds(max);
 }
 
+constexpr std::chrono::minutes kOldTimeout{5};  // of v1beta1
+
+// v1beta1 waits for ever where nothing is said, v1beta2 where 0 is said.
+void ReadRecovery(const Reader& in, Version version, PodsReadyOptions& options) {
+  options.recovery_timeout = options.timeout;
+  ReadSeconds(in, *options.recovery_timeout);
+  const bool unlimited = version == Version::kV1Beta1
+                             ? !in.present()
+                             : *options.recovery_timeout == std::chrono::seconds::zero();
+  if (unlimited) options.recovery_timeout.reset();
+}
+
 void ReadWaitForPodsReady(const Reader& in, Version version, Configuration& out) {
   if (!in.present()) return;
   PodsReadyOptions& options = out.admission.pods_ready;
@@ -171,12 +145,12 @@ void ReadWaitForPodsReady(const Reader& in, Version version, Configuration& out)
   options.enabled = version == Version::kV1Beta2;
   const bool enabled = ReadSwitch(in, version, options.enabled);
   const Reader timeout = in.Field("timeout");
+  if (version == Version::kV1Beta1) options.timeout = kOldTimeout;
   ReadSeconds(timeout, options.timeout);
   if (timeout.present() && options.timeout == std::chrono::seconds::zero()) {
     timeout.Fail("must be greater than 0");
   }
-  options.recovery_timeout = options.timeout;
-  ReadSeconds(in.Field("recoveryTimeout"), options.recovery_timeout);
+  ReadRecovery(in.Field("recoveryTimeout"), version, options);
   const Reader requeuing = in.Field("requeuingStrategy");
   ReadRequeuing(requeuing, out);
   bool block = enabled && version == Version::kV1Beta1;  // as it was there, where nothing is said
@@ -226,7 +200,10 @@ void ReadAdmissionFairSharing(const Reader& in, Configuration& out) {
   }
 }
 
-void ReadTransformation(const Reader& in, queue::ResourceTransformation& out) {
+void ReadTransformation(const Reader& in, queue::ResourceTransformation& out,
+                        Configuration& config) {
+  CheckFields(in, "resources.transformations", {"input", "strategy", "multiplyBy", "outputs"}, {},
+              config);
   in.Field("input").Get(out.input);
   if (out.input.empty()) in.Field("input").Fail("must be specified");
   in.Field("strategy").Get(out.strategy, kTransformationWords);
@@ -249,7 +226,7 @@ void ReadResources(const Reader& in, Configuration& out) {
   const Reader transformations = in.Field("transformations");
   transformations.Each([&](const Reader& item) {
     queue::ResourceTransformation next;
-    ReadTransformation(item, next);
+    ReadTransformation(item, next, out);
     for (const auto& known : scheduler.transformations) {
       if (known.input == next.input) item.Field("input").Fail("\"" + next.input + "\" comes twice");
     }
@@ -289,9 +266,12 @@ void ReadMetrics(const Reader& in, Configuration& out) {
   CheckFields(local, "metrics.localQueueMetrics", {"enable", "selector", "localQueueSelector"}, {},
               out);
   local.Field("enable").Get(metrics.local_queues);
+  if (local.Field("selector").present() && local.Field("localQueueSelector").present()) {
+    return local.Field("localQueueSelector").Fail("is another name of selector: give one of them");
+  }
   for (const char* name : {"selector", "localQueueSelector"}) {
     const Reader selector = local.Field(name);
-    if (selector.present()) api::Read(selector, metrics.local_queue_selector.emplace());
+    if (selector.present()) ReadSelector(selector, metrics.local_queue_selector.emplace());
   }
 }
 
@@ -299,7 +279,7 @@ void ReadMetrics(const Reader& in, Configuration& out) {
 void ReadManagedNamespaces(const Reader& selector, Configuration& out) {
   if (!selector.present()) return;
   api::LabelSelector& managed = out.managed_jobs_namespace_selector.emplace();
-  api::Read(selector, managed);
+  ReadSelector(selector, managed);
   for (const std::string& name : {std::string("kube-system"), out.namespace_name}) {
     if (!managed.Matches({{"kubernetes.io/metadata.name", name}})) continue;
     return selector.Fail("must not match the namespace \"" + name +
@@ -315,6 +295,10 @@ void ReadFeatureGates(const Reader& in, Configuration& out) {
     const Reader gate = in.Field(name.c_str());
     bool enabled = false;
     gate.Get(enabled);
+    const std::string_view needed = NeededGate(name);
+    if (enabled && !needed.empty() && in.json().value(needed, Json()) == false) {
+      return gate.Fail("does nothing while " + std::string(needed) + " is off");
+    }
     if (admission.scheduler.gates.Set(name, enabled)) continue;
     if (name == "AdmissionFairSharing") {
       if (!enabled) admission.scheduler.admission_fair_sharing.reset();
@@ -336,15 +320,17 @@ void ReadFeatureGates(const Reader& in, Configuration& out) {
   }
 }
 
-void ReadIntegrations(const Reader& in, Configuration& out) {
+void ReadIntegrations(const Reader& in, Version version, Configuration& out) {
+  RefuseGone(in.Field("podOptions"), version);
   CheckFields(in, "integrations", {"frameworks", "labelKeysToCopy"},
               {"externalFrameworks", "podOptions"}, out);
   const Reader frameworks = in.Field("frameworks");
-  if (frameworks.present()) out.frameworks.clear();
+  if (frameworks.present() && !frameworks.json().empty()) out.frameworks.clear();
   frameworks.Each([&](const Reader& item) {
     std::string name;
     item.Get(name);
     if (!Contains(kFrameworks, name)) return item.Fail("\"" + name + "\" is no known kind of job");
+    if (Contains(out.frameworks, name)) return item.Fail("\"" + name + "\" comes twice");
     if (name != "batch/job") {
       out.ignored.push_back(
           {"integrations.frameworks: " + name, "jobs of this kind are not managed by Berth yet"});
@@ -355,6 +341,7 @@ void ReadIntegrations(const Reader& in, Configuration& out) {
 }
 
 void ReadAll(const Reader& in, Version version, Configuration& out) {
+  RefuseGone(in.Field("queueVisibility"), version);
   for (const auto& [key, value] : in.json().items()) {
     if (Contains(kReadFields, key)) continue;
     const auto* other = std::find_if(std::begin(kOtherFields), std::end(kOtherFields),
@@ -379,7 +366,7 @@ void ReadAll(const Reader& in, Version version, Configuration& out) {
   const Reader metrics = in.Field("metrics");
   ReadMetrics(metrics, out);
   const Reader integrations = in.Field("integrations");
-  ReadIntegrations(integrations, out);
+  ReadIntegrations(integrations, version, out);
   const Reader election = in.Field("leaderElection");
   CheckFields(election, "leaderElection", {"leaderElect"},
               {"leaseDuration", "renewDeadline", "retryPeriod", "resourceLock", "resourceName",
@@ -392,59 +379,14 @@ void ReadAll(const Reader& in, Version version, Configuration& out) {
 
 }  // namespace
 
-std::optional<Duration> ParseGoDuration(std::string_view text) {
-  using std::chrono::duration_cast;
-  using std::chrono::nanoseconds;
-  struct Unit {
-    std::string_view name;
-    nanoseconds span;
-  };
-  constexpr std::array<Unit, 7> kUnits{{{"ns", nanoseconds(1)},
-                                        {"us", std::chrono::microseconds(1)},
-                                        {"\u00b5s", std::chrono::microseconds(1)},
-                                        {"ms", std::chrono::milliseconds(1)},
-                                        {"s", std::chrono::seconds(1)},
-                                        {"m", std::chrono::minutes(1)},
-                                        {"h", std::chrono::hours(1)}}};
-  constexpr std::size_t kMostDigits = 9;
-  if (text == "0") return Duration::zero();
-  if (text.empty()) return std::nullopt;
-  Duration sum{};
-  while (!text.empty()) {
-    const auto digits = [&text] {
-      const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
-      const std::string_view found = text.substr(0, count);
-      text.remove_prefix(count);
-      return found;
-    };
-    const std::string_view whole = digits();
-    std::string_view fraction;
-    if (!text.empty() && text.front() == '.') {
-      text.remove_prefix(1);
-      fraction = digits().substr(0, kMostDigits);
-    }
-    const auto unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& candidate) {
-      return text.starts_with(candidate.name);
-    });
-    if (whole.size() > kMostDigits || (whole.empty() && fraction.empty()) || unit == kUnits.end()) {
-      return std::nullopt;
-    }
-    text.remove_prefix(unit->name.size());
-    sum += duration_cast<Duration>(unit->span * ParseInt64(whole).value_or(0));
-    nanoseconds part = unit->span;
-    for (const char digit : fraction) {
-      part /= 10;
-      sum += duration_cast<Duration>(part * (digit - '0'));
-    }
-  }
-  return sum;
-}
-
 Result<Configuration> ReadConfiguration(const Json& document) {
-  const std::string version =
-      document.is_object() ? document.value("apiVersion", Json()).dump() : "";
-  if (version != "\"config.kueue.x-k8s.io/v1beta1\"" &&
-      version != "\"config.kueue.x-k8s.io/v1beta2\"") {
+  const auto text = [&document](const char* field) {
+    return document.is_object() ? document.value(field, Json()).dump() : "";
+  };
+  const std::string version = text("apiVersion");
+  const bool known = version == "\"config.kueue.x-k8s.io/v1beta1\"" ||
+                     version == "\"config.kueue.x-k8s.io/v1beta2\"";
+  if (!known || text("kind") != "\"Configuration\"") {
     return Error{ErrorCode::kInvalid,
                  "apiVersion must be config.kueue.x-k8s.io/v1beta2 or v1beta1, kind Configuration"};
   }

@@ -1,5 +1,6 @@
 #include "admission/controller/decision_facts.h"
 
+#include "admission/messages.h"
 #include "api/condition.h"
 #include "api/pod.h"
 #include "api/reasons.h"
@@ -23,6 +24,11 @@ bool Matters(const api::Workload& before, const api::Workload& after) {
 bool RestsOnTheSame(const api::Workload& before, const api::Workload& after) {
   return before.meta.uid == after.meta.uid && !after.meta.deletion_timestamp &&
          !Matters(before, after);
+}
+
+api::Admission AdmissionOf(const Decision& decision, const Scheduler& scheduler) {
+  return AdmissionOf(decision, scheduler.vocabulary(),
+                     scheduler.state().queue(decision.cluster_queue).name);
 }
 
 std::map<std::string, api::ResourceAmounts> RequestsOf(const Decision& decision,

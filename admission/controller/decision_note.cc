@@ -1,7 +1,5 @@
 #include "admission/controller/decision_note.h"
 
-#include <utility>
-
 #include "admission/controller/decision_facts.h"
 #include "admission/controller/explanation.h"
 #include "admission/messages.h"
@@ -11,19 +9,21 @@ namespace berth::admission {
 
 std::shared_ptr<const DecisionNote> DecisionNote::Of(const Decision& decision,
                                                      const Scheduler& scheduler) {
-  std::string reason = PendingReason(decision);
+  const std::string_view reason = PendingReason(decision);
   if (reason.empty()) return nullptr;
-  return std::make_shared<const DecisionNote>(std::move(reason), decision, scheduler);
+  return std::make_shared<const DecisionNote>(reason, decision, scheduler);
 }
 
-DecisionNote::DecisionNote(std::string reason, const Decision& decision, const Scheduler& scheduler)
-    : PendingNote(std::move(reason), CauseOf(decision)),
+DecisionNote::DecisionNote(std::string_view reason, const Decision& decision,
+                           const Scheduler& scheduler)
+    : PendingNote(CauseOf(decision)),
+      reason_(reason),
       scheduler_(scheduler),
       cluster_queue_(decision.cluster_queue),
       outcome_(decision.outcome),
       remark_(decision.remark),
       victim_count_(static_cast<std::uint32_t>(decision.victims.size())),
-      spared_(decision.spared),
+      spared_(decision.spared.begin(), decision.spared.end()),
       forgotten_count_(scheduler.forgotten_count()) {
   for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
     pod_sets_.push_back({pod_set.name, pod_set.count, pod_set.requests, pod_set.obstacles});

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "admission/controller/pending_note.h"
 #include "admission/decision.h"
@@ -22,8 +23,10 @@ class DecisionNote final : public PendingNote {
   static std::shared_ptr<const DecisionNote> Of(const Decision& decision,
                                                 const Scheduler& scheduler);
 
-  DecisionNote(std::string reason, const Decision& decision, const Scheduler& scheduler);
+  // `reason` is one of the words of api/reasons.h.
+  DecisionNote(std::string_view reason, const Decision& decision, const Scheduler& scheduler);
 
+  std::string_view reason() const override { return reason_; }
   std::string message() const override;
   std::map<std::string, api::ResourceAmounts> resource_requests() const override;
   // Limits are those of now; workloads that have gone meanwhile are left out.
@@ -39,13 +42,14 @@ class DecisionNote final : public PendingNote {
   };
   Decision ToDecision() const;
 
+  std::string_view reason_;
   const Scheduler& scheduler_;
   ClusterQueueId cluster_queue_;
   Outcome outcome_;
   Remark remark_;
   std::uint32_t victim_count_;
   SmallVector<PodSetNote, 1> pod_sets_;
-  SparedCandidates spared_;
+  SmallVector<SparedCandidate, 2> spared_;
   // Null where no text reads it: it would stay in memory for as long as the workload waits.
   std::shared_ptr<const api::Workload> object_;
   std::int64_t forgotten_count_;  // numbers of workloads are good since then

@@ -92,6 +92,10 @@ Json TriedJson(const PodSetDecision& pod_set, const Obstacle& obstacle, const De
   if (quota >= 0 && queue.present) {
     const QuotaTree& tree = scheduler.state().tree();
     tried["nominal"] = tree.Nominal(queue.node, quota);
+    // Of what it can never have the obstacle tells the most that there could be.
+    if (obstacle.kind == Obstacle::Kind::kExceedsMaximum && !tree.InCycle(queue.node)) {
+      tried["available"] = std::max<Amount>(0, tree.Available(queue.node, quota));
+    }
     tried["limit"] = BindingLimit(obstacle, queue, scheduler.state(), quota, resource);
   }
   return tried;

@@ -31,7 +31,7 @@ std::string WithHistory(const std::string& explanation, const ReasonHistory& his
   if (!history.IsStory()) return explanation;
   Json items = Json::array();
   for (const PastReason& past : history.reasons()) {
-    items.push_back({{"reason", past.stated->reason()},
+    items.push_back({{"reason", std::string(past.stated->reason())},
                      {"message", TruncateUtf8(past.stated->message(), kMaxMessageBytes)},
                      {"cause", Hex(past.stated->cause())},
                      {"first", FormatTime(past.first)},

@@ -86,9 +86,36 @@ constexpr Gate kGates[] = {
     {"ObjectRetentionPolicies", Behaves::kOn, Otherwise::kRefuse},
 };
 
+struct Need {
+  std::string_view gate;
+  std::string_view needs;
+};
+
+constexpr Need kNeeds[] = {
+    {"TASBalancedPlacement", "TopologyAwareScheduling"},
+    {"TASFailedNodeReplacement", "TopologyAwareScheduling"},
+    {"TASFailedNodeReplacementFailFast", "TASFailedNodeReplacement"},
+    {"TASHandleOverlappingFlavors", "TopologyAwareScheduling"},
+    {"TASMultiLayerTopology", "TopologyAwareScheduling"},
+    {"TASProfileMixed", "TopologyAwareScheduling"},
+    {"TASReplaceNodeDueToNotReadyOverFixedTime", "TASFailedNodeReplacement"},
+    {"TASReplaceNodeOnNodeTaints", "TopologyAwareScheduling"},
+    {"TASReplaceNodeOnPodTermination", "TASFailedNodeReplacement"},
+    {"UnadmittedWorkloadsExplicitStatus", "UnadmittedWorkloadsObservability"},
+};
+
 }  // namespace
 
+std::string_view NeededGate(std::string_view name) {
+  const auto* found = std::find_if(std::begin(kNeeds), std::end(kNeeds),
+                                   [&](const Need& need) { return need.gate == name; });
+  return found == std::end(kNeeds) ? std::string_view() : found->needs;
+}
+
 GateVerdict JudgeGate(std::string_view name, bool enabled) {
+  if (name == "AllAlpha" || name == "AllBeta") {
+    return {GateVerdict::Kind::kRefuse, "Berth takes gates one by one: name those that are meant"};
+  }
   const auto* found = std::find_if(std::begin(kGates), std::end(kGates),
                                    [&](const Gate& gate) { return gate.name == name; });
   if (found == std::end(kGates)) {

@@ -23,4 +23,7 @@ struct GateVerdict {
 
 GateVerdict JudgeGate(std::string_view name, bool enabled);
 
+// Another gate without which `name` does nothing; empty: none.
+std::string_view NeededGate(std::string_view name);
+
 }  // namespace berth::admission

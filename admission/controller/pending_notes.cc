@@ -118,8 +118,8 @@ void PendingNotes::Write(const api::ObjectKey& key, Entry& entry) {
   entry.written = true;
   entry.written_at = clock_.SteadyNow();
   ++in_flight_;
-  events_.Record(kube::ReferenceTo(*workload), kube::EventType::kWarning, entry.note->reason(),
-                 entry.note->reason(), message);
+  const std::string reason(entry.note->reason());
+  events_.Record(kube::ReferenceTo(*workload), kube::EventType::kWarning, reason, reason, message);
   writer_.ApplyStatus(*workload, status, [weak = std::weak_ptr(self_), key](const Status& done) {
     if (const auto self = weak.lock()) (*self)->OnWritten(key, done);
   });

@@ -39,6 +39,7 @@ class PendingNotes {
 
   // Many workloads may share one note.
   void Note(const api::ObjectKey& key, std::shared_ptr<const PendingNote> note);
+  bool Has(const api::ObjectKey& key) const { return notes_.count(key) > 0; }
   // It has got quota, or is gone.
   void Forget(const api::ObjectKey& key);
 

@@ -8,6 +8,7 @@
 #include "admission/controller/admission_metrics.h"
 #include "admission/controller/decision_facts.h"
 #include "admission/controller/decision_note.h"
+#include "admission/controller/preemption_events.h"
 #include "admission/controller/rebased_write.h"
 #include "admission/messages.h"
 #include "api/reasons.h"
@@ -109,14 +110,20 @@ void SchedulerLoop::FeedLocalQueues() {
     parts_.scheduler.ApplyLocalQueue(*object);
     Changed();
   };
+  // Past usage fades for ever: the order of heads follows it, but that is no news to them.
+  const auto update = [this](const auto& before, const auto& object) {
+    parts_.scheduler.ApplyLocalQueue(*object);
+    if (before->cluster_queue != object->cluster_queue ||
+        before->stop_policy != object->stop_policy ||
+        before->fair_weight_nano != object->fair_weight_nano) {
+      Changed();
+    }
+  };
   local_queues_.AddHandler(
-      {.on_add = apply,
-       .on_update = [apply](const auto&, const auto& object) { apply(object); },
-       .on_delete =
-           [this](const auto& object) {
-             parts_.scheduler.ForgetLocalQueue(object->meta.key());
-             Changed();
-           }});
+      {.on_add = apply, .on_update = update, .on_delete = [this](const auto& object) {
+         parts_.scheduler.ForgetLocalQueue(object->meta.key());
+         Changed();
+       }});
 }
 
 void SchedulerLoop::Connect() {
@@ -263,11 +270,8 @@ void SchedulerLoop::Reserve(const Decision& decided) {
   WriteRebased(parts_.manager, parts_.writer, self_, *decision->object,
                {.status_on =
                     [this, decision](const api::Workload& base) {
-                      const std::string& queue =
-                          parts_.scheduler.state().queue(decision->cluster_queue).name;
                       api::WorkloadStatus status = base.status;
-                      ReserveQuota(status,
-                                   AdmissionOf(*decision, parts_.scheduler.vocabulary(), queue),
+                      ReserveQuota(status, AdmissionOf(*decision, parts_.scheduler),
                                    decision->checks, base.meta.generation, parts_.clock.Now());
                       return status;
                     },
@@ -324,32 +328,30 @@ SchedulerLoop::Progress SchedulerLoop::Evict(const Decision& decision, const Vic
   DropRetry(key);
   ++open_writes_;
   const std::string preemptor_queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
-  WriteRebased(parts_.manager, parts_.writer, self_, *current,
-               {.status_on =
-                    [this, reason, message](const api::Workload& base) {
-                      api::WorkloadStatus status = base.status;
-                      Preempt(status, reason, message, base.meta.generation, parts_.clock.Now());
-                      return status;
-                    },
-                .still_holds =
-                    [current](const api::Workload& fresh) {
-                      return RestsOnTheSame(*current, fresh) &&
-                             current->status.admission == fresh.status.admission;
-                    },
-                .done =
-                    [this, current, reason, message,
-                     preemptor_queue](const Result<api::WorkloadStatus>& written) {
-                      --open_writes_;
-                      if (!written) return OnNotEvicted(current->meta.key(), written.error());
-                      failures_.erase(current->meta.key());
-                      const kube::ObjectReference reference = kube::ReferenceTo(*current);
-                      parts_.events.Record(reference, kube::EventType::kNormal, "Preempted",
-                                           "Preempted", message);
-                      parts_.events.Record(reference, kube::EventType::kNormal,
-                                           "EvictedDueToPreempted", "Evicted", message);
-                      parts_.metrics.OnPreempted(*current, preemptor_queue, reason,
-                                                 parts_.clock.Now());
-                    }});
+  WriteRebased(
+      parts_.manager, parts_.writer, self_, *current,
+      {.status_on =
+           [this, reason, message](const api::Workload& base) {
+             api::WorkloadStatus status = base.status;
+             Preempt(status, reason, message, base.meta.generation, parts_.clock.Now());
+             return status;
+           },
+       .still_holds =
+           [current](const api::Workload& fresh) {
+             return RestsOnTheSame(*current, fresh) &&
+                    current->status.admission == fresh.status.admission;
+           },
+       .done =
+           [this, current, reason, message, preemptor_queue,
+            preemptor = decision.object](const Result<api::WorkloadStatus>& written) {
+             --open_writes_;
+             if (!written) return OnNotEvicted(current->meta.key(), written.error());
+             failures_.erase(current->meta.key());
+             RecordPreemption(parts_.events,
+                              {.priority_boost = parts_.scheduler.config().gates.priority_boost},
+                              *preemptor, *current, message);
+             parts_.metrics.OnPreempted(*current, preemptor_queue, reason, parts_.clock.Now());
+           }});
   return Progress::kSome;
 }
 
@@ -373,6 +375,7 @@ void SchedulerLoop::OnNotEvicted(const api::ObjectKey& key, const Error& error) 
 }
 
 void SchedulerLoop::NotePending(const Decision& decision) {
+  if (pause_ > kShortestPause && parts_.notes.Has(decision.object->meta.key())) return;
   const std::shared_ptr<const PendingNote> note = DecisionNote::Of(decision, parts_.scheduler);
   if (note == nullptr) return;
   if (decision.to == queue::Destination::kInadmissible) {
@@ -395,26 +398,23 @@ void SchedulerLoop::NoteParkedOnArrival(const api::Workload& workload) {
 }
 
 // Workloads that were parked because an equal one of their queue got nothing wait for the same.
+// Each is told once, in its turn behind all others (PendingNotes): to tell ten thousand of them
+// after every change of the queue would be a storm of writes that say nothing new.
 void SchedulerLoop::NoteParked(const CycleResult& result) {
-  if (result.bulk_parked.empty()) return;
-  struct Parking {
-    const Decision* decision = nullptr;
-    std::shared_ptr<const PendingNote> note;  // made for the first of them
-  };
-  std::map<ClusterQueueId, Parking> by_queue;
-  for (const Decision& decision : result.decisions) {
-    if (!decision.second_pass) by_queue[decision.cluster_queue] = {&decision, nullptr};
-  }
-  for (const api::ObjectKey& key : parts_.scheduler.Keys(result.bulk_parked)) {
-    const auto workload = workloads_.Get(key);
-    if (workload == nullptr) continue;
-    const auto queue =
-        parts_.scheduler.queues().ClusterQueueOf({key.namespace_name, workload->spec.queue_name});
-    const auto parking = queue ? by_queue.find(*queue) : by_queue.end();
-    if (parking == by_queue.end()) continue;
-    std::shared_ptr<const PendingNote>& note = parking->second.note;
-    if (note == nullptr) note = DecisionNote::Of(*parking->second.decision, parts_.scheduler);
-    if (note != nullptr) parts_.notes.Note(key, note);
+  std::size_t like = 0;
+  std::shared_ptr<const PendingNote> note;  // of the decision `like`, made for the first of them
+  for (const CycleResult::Parked& parked : result.bulk_parked) {
+    if (note == nullptr || parked.like != like) {
+      like = parked.like;
+      note = DecisionNote::Of(result.decisions[like], parts_.scheduler);
+    }
+    const api::Workload* workload = parts_.scheduler.workload(parked.workload);
+    if (note == nullptr || workload == nullptr) continue;
+    const api::Condition* told =
+        api::FindCondition(workload->status.conditions, api::kQuotaReserved);
+    const bool knows = told != nullptr && told->status == api::ConditionStatus::kFalse &&
+                       told->reason == note->reason();  // from before a restart
+    if (!knows) parts_.notes.Note(workload->meta.key(), note);
   }
 }
 

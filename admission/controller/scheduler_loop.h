@@ -85,6 +85,7 @@ class SchedulerLoop {
   void OnReserved(const Decision& decision, const api::WorkloadStatus& status);
   Progress Evict(const Decision& decision, const Victim& victim);
   void OnNotEvicted(const api::ObjectKey& key, const Error& error);
+  // What is tried again although nothing has changed is not noted again, nor counted.
   void NotePending(const Decision& decision);
   void NoteParked(const CycleResult& result);
   void NoteParkedOnArrival(const api::Workload& workload);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "admission/controller/decision_facts.h"
 #include "admission/controller/rebased_write.h"
 #include "admission/lifecycle/node_failure.h"
 #include "admission/messages.h"
@@ -55,11 +56,8 @@ void SecondPass::Place(const Decision& decided) {
   WriteRebased(parts_.manager, parts_.writer, self_, *decision->object,
                {.status_on =
                     [this, decision](const api::Workload& base) {
-                      const std::string& queue =
-                          parts_.scheduler.state().queue(decision->cluster_queue).name;
                       api::WorkloadStatus status = base.status;
-                      TakePlacement(AdmissionOf(*decision, parts_.scheduler.vocabulary(), queue),
-                                    *status.admission);
+                      TakePlacement(AdmissionOf(*decision, parts_.scheduler), *status.admission);
                       status.unhealthy_nodes.clear();
                       return status;
                     },

@@ -1,7 +1,9 @@
 #include "admission/controller/standing.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <vector>
 
 namespace berth::admission {
 
@@ -36,6 +38,22 @@ std::optional<CohortStanding> StandingOfCohort(const Scheduler& scheduler,
                                 tree.SubtreeQuota(*node, fr), tree.UsageOf(*node, fr)});
   }
   return standing;
+}
+
+std::string CycleAbove(const ClusterState& state, NodeId node) {
+  const QuotaTree& tree = state.tree();
+  if (!tree.InCycle(node)) return "";
+  std::vector<NodeId> above;
+  NodeId next = tree.parent(node);
+  for (; next != kNoQuotaNode; next = tree.parent(next)) {
+    if (std::find(above.begin(), above.end(), next) != above.end()) break;
+    above.push_back(next);
+  }
+  std::string text = state.CohortName(next);
+  for (auto at = std::find(above.begin(), above.end(), next) + 1; at != above.end(); ++at) {
+    text += " -> " + state.CohortName(*at);
+  }
+  return text + " -> " + state.CohortName(next);
 }
 
 std::optional<api::ConsumedUsage> ConsumedUsageOf(Scheduler& scheduler,

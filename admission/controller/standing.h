@@ -17,6 +17,9 @@ QueuePlace PlaceOf(const Scheduler& scheduler, const std::string& cluster_queue)
 // Without its share; nullopt: nobody names the cohort any more.
 std::optional<CohortStanding> StandingOfCohort(const Scheduler& scheduler, const std::string& name);
 
+// "a -> b -> a" where a node's cohorts are one another's ancestors; else empty.
+std::string CycleAbove(const ClusterState& state, NodeId node);
+
 // The history of a LocalQueue, sampled if that is due; nullopt: none is kept.
 std::optional<api::ConsumedUsage> ConsumedUsageOf(Scheduler& scheduler,
                                                   const api::ObjectKey& local_queue, WallTime now);

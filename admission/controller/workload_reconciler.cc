@@ -51,6 +51,9 @@ WorkloadSituation WorkloadReconciler::Observe(const api::Workload& workload) con
     situation.required_checks =
         lookup_.required_checks(admission->cluster_queue, FlavorsOf(*admission));
   }
+  if (!api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
+    situation.pod_problem = lookup_.pod_problem(workload);
+  }
   return situation;
 }
 

@@ -27,6 +27,8 @@ struct QueueLookup {
   std::function<std::optional<std::vector<std::string>>(const std::string& cluster_queue,
                                                         const std::vector<std::string>& flavors)>
       required_checks;
+  // Why the cluster would refuse its pods; empty: it would not.
+  std::function<std::string(const api::Workload& workload)> pod_problem;
 };
 
 struct WorkloadReconcilerParts {

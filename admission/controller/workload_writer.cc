@@ -34,6 +34,17 @@ void WorkloadWriter::Deactivate(const api::Workload& workload, Done done) {
            std::move(done)});
 }
 
+void WorkloadWriter::SetPriority(const api::Workload& workload, std::int32_t priority, Done done) {
+  Json patch = {{"metadata",
+                 {{"uid", workload.meta.uid}, {"resourceVersion", workload.meta.resource_version}}},
+                {"spec", {{"priority", priority}}}};
+  Enqueue({workload.meta.key(),
+           kube::PatchType::kMerge,
+           std::make_shared<const Json>(std::move(patch)),
+           {.field_manager = api::kAdmissionManager},
+           std::move(done)});
+}
+
 void WorkloadWriter::Finish(const api::Workload& workload, const api::Condition& finished,
                             Done done) {
   Json status = {{"conditions", Json::array({api::Encode(finished)})}};

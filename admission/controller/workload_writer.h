@@ -28,6 +28,8 @@ class WorkloadWriter {
   // See api/codec/admission_status.h.
   void ApplyStatus(const api::Workload& base, const api::WorkloadStatus& status, Done done);
   void Deactivate(const api::Workload& workload, Done done);  // spec.active=false
+  // Refused where the Workload has changed since.
+  void SetPriority(const api::Workload& workload, std::int32_t priority, Done done);
   // As job controllers write it; refused where the Workload has changed since.
   void Finish(const api::Workload& workload, const api::Condition& finished, Done done);
   void Annotate(const api::Workload& workload, const std::string& annotation,

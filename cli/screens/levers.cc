@@ -88,7 +88,106 @@ std::vector<std::string> CapacityLevers(const ClusterView& view, const api::Work
   return levers;
 }
 
+std::string Pairs(const api::StringMap& map) {
+  std::vector<std::string> pairs;
+  for (const auto& [key, value] : map) pairs.push_back(key + "=" + value);
+  return Join(pairs, ", ");
+}
+
+// What a flavor that was refused as a whole, or a resource that no flavor has, would take.
+void AddFlavorLevers(const ClusterView& view, const api::Workload& workload,
+                     const TriedFlavor& tried, std::vector<std::string>& levers) {
+  if (tried.flavor.empty()) {
+    constexpr std::string_view kNotCovered = " unavailable in ClusterQueue";
+    const std::size_t end = tried.message.find(kNotCovered);
+    if (end == std::string::npos || !tried.message.starts_with("resource ")) return;
+    constexpr std::size_t kBegin = std::string_view("resource ").size();
+    levers.push_back("ClusterQueue " + ClusterQueueOf(view, workload) + " had quota for " +
+                     tried.message.substr(kBegin, end - kBegin));
+    return;
+  }
+  const api::ResourceFlavor* flavor = FindNamed(view.flavors, tried.flavor);
+  if (flavor == nullptr) return;
+  if (tried.message.starts_with("untolerated taint")) {
+    for (const api::Taint& taint : flavor->node_taints) {
+      const std::string text = taint.key + "=" + taint.value + ":" + taint.effect;
+      if (tried.message.find("{" + taint.key + " ") == std::string::npos) continue;
+      levers.push_back("it tolerated the taint " + text + " of flavor " + tried.flavor);
+    }
+  } else if (tried.message.find("doesn't match node affinity") != std::string::npos) {
+    levers.push_back("its node selector and affinity matched flavor " + tried.flavor + " (" +
+                     Pairs(flavor->node_labels) + ")");
+  }
+}
+
+void AddQuotaLevers(const ClusterView& view, const api::Workload& workload,
+                    const TriedFlavor& tried, std::vector<std::string>& levers) {
+  if (*tried.available >= *tried.asked) return;
+  const std::string of_flavor = tried.resource + " in flavor " + tried.flavor;
+  if (tried.limit.starts_with("never more than")) {
+    levers.push_back("ClusterQueue " + ClusterQueueOf(view, workload) + " could get " +
+                     api::FormatAmount(tried.resource, *tried.asked) + " " + of_flavor);
+  } else {
+    const api::Amount missing =
+        api::SubtractAmounts(*tried.asked, std::max<api::Amount>(*tried.available, 0));
+    levers.push_back(api::FormatAmount(tried.resource, missing) + " more " + tried.resource +
+                     " became free in flavor " + tried.flavor);
+  }
+  if (*tried.available > 0) {
+    levers.push_back("it asked for " + api::FormatAmount(tried.resource, *tried.available) + " " +
+                     of_flavor + " or less");
+  }
+}
+
+// Whose pods hold everybody up (waitForPodsReady.blockAdmission).
+void AddReadinessLevers(const ClusterView& view, std::vector<std::string>& levers) {
+  constexpr std::size_t kShown = 3;
+  for (const api::Workload& other : view.workloads) {
+    const auto& conditions = other.status.conditions;
+    if (IsFinished(other) || !api::IsTrue(conditions, api::kAdmitted) ||
+        api::IsTrue(conditions, api::kPodsReady)) {
+      continue;
+    }
+    if (levers.size() == kShown) return levers.push_back("those of others too");
+    levers.push_back("the pods of " + DisplayName(other) + " became ready");
+  }
+}
+
+void AddNamespaceLevers(const ClusterView& view, const api::Workload& workload,
+                        std::vector<std::string>& levers) {
+  const api::ClusterQueue* queue = FindClusterQueue(view, ClusterQueueOf(view, workload));
+  if (queue == nullptr) return;
+  std::vector<std::string> wanted;
+  if (const auto& selector = queue->spec.namespace_selector) {
+    if (!selector->match_labels.empty()) wanted.push_back(Pairs(selector->match_labels));
+    for (const api::LabelSelectorRequirement& each : selector->match_expressions) {
+      wanted.push_back(each.key + " " + each.op +
+                       (each.values.empty() ? "" : " (" + Join(each.values, ", ") + ")"));
+    }
+  }
+  levers.push_back(wanted.empty() ? "ClusterQueue " + queue->meta.name + " had a namespaceSelector"
+                                  : "namespace " + workload.meta.namespace_name +
+                                        " had the labels that ClusterQueue " + queue->meta.name +
+                                        " asks for: " + Join(wanted, ", "));
+}
+
 }  // namespace
+
+const api::Workload* StrictHead(const ClusterView& view, const api::Workload& workload) {
+  const std::string name = ClusterQueueOf(view, workload);
+  const api::ClusterQueue* queue = FindClusterQueue(view, name);
+  if (queue == nullptr || queue->spec.queueing_strategy != api::QueueingStrategy::kStrictFifo) {
+    return nullptr;
+  }
+  for (const api::Workload* first : InQueueOrder(view)) {
+    if (ClusterQueueOf(view, *first) != name ||
+        api::IsTrue(first->status.conditions, api::kQuotaReserved)) {
+      continue;
+    }
+    return first == &workload ? nullptr : first;
+  }
+  return nullptr;
+}
 
 std::vector<QueueTrouble> QueueTroubles(const ClusterView& view, const api::Workload& workload) {
   std::vector<QueueTrouble> troubles;
@@ -126,6 +225,7 @@ std::vector<QueueTrouble> QueueTroubles(const ClusterView& view, const api::Work
 
 std::vector<std::string> Levers(const ClusterView& view, const api::Workload& workload,
                                 const TextStyle& style) {
+  if (!workload.spec.active) return {"spec.active of its Workload were true again"};
   if (api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
     return CapacityLevers(view, workload);
   }
@@ -136,16 +236,19 @@ std::vector<std::string> Levers(const ClusterView& view, const api::Workload& wo
   // While its queue is closed, amounts of an earlier decision would mislead.
   if (!levers.empty()) return levers;
   const Reason reason = WaitingReason(view, workload, style);
+  if (reason.kind == "pods not ready") AddReadinessLevers(view, levers);
+  if (reason.kind == "misconfigured" && reason.summary.find("namespace") != std::string::npos) {
+    AddNamespaceLevers(view, workload, levers);
+  }
   for (const TriedFlavor& tried : reason.tried) {
-    if (!tried.asked || !tried.available || *tried.available >= *tried.asked) continue;
-    const api::Amount missing =
-        api::SubtractAmounts(*tried.asked, std::max<api::Amount>(*tried.available, 0));
-    levers.push_back(api::FormatAmount(tried.resource, missing) + " more " + tried.resource +
-                     " became free in flavor " + tried.flavor);
-    if (*tried.available > 0) {
-      levers.push_back("it asked for " + api::FormatAmount(tried.resource, *tried.available) + " " +
-                       tried.resource + " or less");
+    if (tried.asked && tried.available) {
+      AddQuotaLevers(view, workload, tried, levers);
+    } else {
+      AddFlavorLevers(view, workload, tried, levers);
     }
+  }
+  if (const api::Workload* head = StrictHead(view, workload)) {
+    levers.push_back(DisplayName(*head) + " were admitted or withdrawn, which stands before it");
   }
   return levers;
 }

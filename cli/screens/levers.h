@@ -22,6 +22,9 @@ struct QueueTrouble {
 // The way from the Workload's LocalQueue to its quota, in order; empty where all of it is open.
 std::vector<QueueTrouble> QueueTroubles(const ClusterView& view, const api::Workload& workload);
 
+// The first of its StrictFIFO ClusterQueue, where that is another; null: nobody blocks it so.
+const api::Workload* StrictHead(const ClusterView& view, const api::Workload& workload);
+
 // Each ends the sentence "It would start if …".
 std::vector<std::string> Levers(const ClusterView& view, const api::Workload& workload,
                                 const TextStyle& style);

@@ -39,6 +39,10 @@ std::string FlavorsLine(const api::Workload& workload) {
   return Join(parts, "; ");
 }
 
+bool IsDeactivated(const api::Workload& workload) {
+  return !workload.spec.active && !IsFinished(workload);
+}
+
 Step QueuedStep(const ClusterView& view, const api::Workload& workload) {
   Step step{.name = "queued", .state = StepState::kDone, .since = workload.meta.creation_timestamp};
   const std::string queue = ClusterQueueOf(view, workload);
@@ -99,7 +103,7 @@ Step QuotaStep(const ClusterView& view, const api::Workload& workload, const Tex
     step.lines.push_back(trouble.fact);
   }
   for (const TriedFlavor& tried : reason.tried) {
-    if (tried.message.empty()) continue;
+    if (tried.message.empty() || reason.summary.find(tried.message) != std::string::npos) continue;
     step.lines.push_back((tried.flavor.empty() ? "" : "flavor " + tried.flavor + ": ") +
                          tried.message);
   }
@@ -110,6 +114,10 @@ Step QuotaStep(const ClusterView& view, const api::Workload& workload, const Tex
     step.lines.push_back("the queue may preempt " + reason.may_preempt);
   }
   AddHistory(workload, reason, step);
+  if (StrictHead(view, workload) != nullptr) {
+    step.lines.push_back("ClusterQueue " + ClusterQueueOf(view, workload) +
+                         " is StrictFIFO: nobody goes before its first");
+  }
   for (const api::Workload* other : InQueueOrder(view)) {
     if (other == &workload) break;
     if (ClusterQueueOf(view, *other) != ClusterQueueOf(view, workload)) continue;
@@ -252,7 +260,9 @@ Story StoryOf(const ClusterView& view, const api::Workload& workload, const Text
   for (Step& step : TopologySteps(workload)) story.steps.push_back(std::move(step));
   story.steps.push_back(AdmittedStep(workload));
   for (Step& step : RunSteps(view, workload)) story.steps.push_back(std::move(step));
-  if (IsWaiting(workload)) story.would_start_if = Levers(view, workload, style);
+  if (IsWaiting(workload) || IsDeactivated(workload)) {
+    story.would_start_if = Levers(view, workload, style);
+  }
   story.gives_up = GivesUp(view, workload);
   story.headline = Headline(view, workload, story);
   return story;

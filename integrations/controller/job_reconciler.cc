@@ -86,7 +86,24 @@ JobReconciler::JobReconciler(kube::Manager& manager, const Clock& clock,
   });
 }
 
+// What no Job of its own is looked at for: Workloads whose Job has gone.
+kube::Sweep JobReconciler::Orphans() const {
+  return {.covers =
+              [this](const api::ObjectKey& job) {
+                return workloads_.HasIn(kOwnerIndex, JobIndexValue(job.namespace_name, job.name));
+              },
+          .next = [this](const api::ObjectKey& place) -> std::optional<kube::Sweep::Step> {
+            const auto workload = workloads_.After(place);
+            if (workload == nullptr) return std::nullopt;
+            std::optional<api::ObjectKey> job = OwningJob(*workload);
+            if (job && jobs_.Get(*job) != nullptr) job.reset();
+            return kube::Sweep::Step{workload->meta.key(), std::move(job)};
+          }};
+}
+
 void JobReconciler::Watch(kube::Controller& controller) {
+  controller.AddSweep(kube::SweepOf(jobs_));
+  controller.AddSweep(Orphans());
   const auto add_job = [&controller](const auto& job) { controller.Add(job->meta.key()); };
   jobs_.AddHandler({.on_add = add_job,
                     .on_update = [add_job](const auto&, const auto& job) { add_job(job); },
@@ -94,6 +111,7 @@ void JobReconciler::Watch(kube::Controller& controller) {
                         [this, add_job](const auto& job) {
                           last_check_message_.erase(job->meta.uid);
                           created_.erase(job->meta.uid);
+                          lost_.erase(job->meta.uid);
                           add_job(job);
                         }});
   const auto add_owner = [this, &controller](const auto& workload) {
@@ -112,7 +130,11 @@ void JobReconciler::Watch(kube::Controller& controller) {
   };
   workloads_.AddHandler({.on_add = seen,
                          .on_update = [add_owner](const auto&, const auto& w) { add_owner(w); },
-                         .on_delete = add_owner});
+                         .on_delete =
+                             [this, add_owner](const auto& workload) {
+                               OnLost(*workload);
+                               add_owner(workload);
+                             }});
   const auto stale = [this](const auto&) { tables_stale_ = true; };
   const auto stale_update = [this](const auto&, const auto&) { tables_stale_ = true; };
   flavors_.AddHandler({.on_add = stale, .on_update = stale_update, .on_delete = stale});
@@ -145,7 +167,27 @@ void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   });
 }
 
+// Once it is made again at once. Whose job is gone, which we have not heard yet, loses it again.
+void JobReconciler::OnLost(const api::Workload& workload) {
+  const auto key = OwningJob(workload);
+  const auto job = key ? jobs_.Get(*key) : nullptr;
+  if (job == nullptr || job->meta.uid != api::ControllerOf(workload.meta)->uid ||
+      api::IsTrue(workload.status.conditions, api::kFinished)) {
+    return;
+  }
+  const SteadyTime now = clock_.SteadyNow();
+  Lost& lost = lost_[job->meta.uid];
+  if (now - lost.at > kInformerLag) lost.count = 0;
+  lost.at = now;
+  ++lost.count;
+}
+
 bool JobReconciler::CreatedLately(const api::Job& job) {
+  const auto lost = lost_.find(job.meta.uid);
+  if (lost != lost_.end() && lost->second.count > 1 &&
+      clock_.SteadyNow() - lost->second.at < kLookAgain) {
+    return true;
+  }
   const auto created = created_.find(job.meta.uid);
   if (created == created_.end()) return false;
   if (clock_.SteadyNow() - created->second < kInformerLag) return true;
@@ -362,8 +404,8 @@ kube::Step JobReconciler::CreateStep(const std::shared_ptr<Pass>& pass,
           const bool exists = !done && done.error().code == ErrorCode::kAlreadyExists;
           if (!done && !exists) return next(Named(done.error(), "creation", key));
           if (done) OnCreated(*pass->job);
-          // Of a job that has gone meanwhile nothing is kept.
-          if (jobs_.Get(pass->job->meta.key()) != nullptr) {
+          // Of a job that has gone meanwhile nothing is kept; the informer may be faster than this.
+          if (jobs_.Get(pass->job->meta.key()) != nullptr && workloads_.Get(key) == nullptr) {
             created_[pass->job->meta.uid] = clock_.SteadyNow();
           }
           next(OkStatus());

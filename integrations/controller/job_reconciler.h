@@ -20,6 +20,7 @@
 #include "kube/runtime/metrics.h"
 #include "kube/runtime/reconciler.h"
 #include "kube/runtime/steps.h"
+#include "kube/runtime/sweep.h"
 
 namespace berth::integrations {
 
@@ -47,6 +48,7 @@ class JobReconciler final : public kube::Reconciler {
  private:
   struct Pass;
 
+  kube::Sweep Orphans() const;
   JobSituation Observe(const api::Job& job) const;
   std::vector<api::Workload> WorkloadsOf(const api::ObjectKey& job) const;
   std::optional<ManagedAncestor> AncestorOf(const api::Job& job) const;
@@ -63,6 +65,7 @@ class JobReconciler final : public kube::Reconciler {
   kube::Step CreateStep(const std::shared_ptr<Pass>& pass, const api::Workload& workload);
   void OnCreated(const api::Job& job);
   bool CreatedLately(const api::Job& job);
+  void OnLost(const api::Workload& workload);
   kube::Step DeleteStep(const api::ObjectKey& key);
   kube::Step DeleteJobStep(const std::shared_ptr<Pass>& pass);
   kube::Step JobStep(const std::shared_ptr<Pass>& pass, BatchJobWrite write);
@@ -80,6 +83,12 @@ class JobReconciler final : public kube::Reconciler {
   kube::Informer<api::WorkloadPriorityClass>& workload_priority_classes_;
   // By job uid: when its Workload was created, until the informer shows it.
   std::map<std::string, SteadyTime> created_;
+  // By job uid: when its Workload was deleted under it, and how often lately.
+  struct Lost {
+    SteadyTime at{};
+    int count = 0;
+  };
+  std::map<std::string, Lost> lost_;
   // By job uid: what UpdatedAdmissionCheck said last, so that it is said once.
   std::map<std::string, std::string> last_check_message_;
   // Typed tables for planning, rebuilt when their informers change.

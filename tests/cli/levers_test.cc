@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/labels.h"
 #include "api/reasons.h"
 #include "cli/screens/reason.h"
 #include "cli/screens/why.h"
@@ -138,6 +139,117 @@ TEST(Levers, NameWhatClosesTheQueue) {
     ASSERT_TRUE(story.has_value()) << story.error().message;
     EXPECT_EQ(story->would_start_if, row.levers);
     EXPECT_THAT(story->steps[1].lines, testing::Contains(row.fact));
+  }
+}
+
+// A job that was looked at: `reason` and `explanation` as the controllers write them.
+void Refuse(ClusterView& view, const char* reason, const std::string& message,
+            const std::string& explanation) {
+  view.workloads[0].status.conditions = {
+      FalseCondition(api::kQuotaReserved, reason, message, SecondsAgo(9))};
+  view.workloads[0].meta.annotations[api::kExplanationAnnotation] = explanation;
+}
+
+struct RefusedRow {
+  std::string name;
+  std::function<void(ClusterView&)> change;
+  std::vector<std::string> levers;
+};
+
+std::vector<RefusedRow> RefusedFlavors() {
+  return {{"no room now",
+           [](ClusterView& view) {
+             Refuse(view, api::kWaitingForQuota, "…",
+                    R"({"tried": [{"flavor": "t4", "resource": "cpu", "asked": 3000,
+                               "available": 1000, "limit": "nominalQuota"}]})");
+           },
+           {"2 more cpu became free in flavor t4", "it asked for 1 cpu in flavor t4 or less"}},
+          {"never any room",
+           [](ClusterView& view) {
+             Refuse(view, api::kExceedsMaxQuota, "…",
+                    R"({"tried": [{"flavor": "t4", "resource": "cpu", "asked": 6000,
+                               "available": 0, "limit": "never more than 4 in this queue"}]})");
+           },
+           {"ClusterQueue team could get 6 cpu in flavor t4"}},
+          {"a taint",
+           [](ClusterView& view) {
+             view.flavors[0].node_taints = {{"gpu", "yes", "NoSchedule"}, {"x", "y", "NoExecute"}};
+             Refuse(view, api::kNoMatchingFlavor, "…",
+                    R"({"tried": [{"flavor": "t4", "message":
+                    "untolerated taint {gpu yes NoSchedule <nil>} in flavor t4"}]})");
+           },
+           {"it tolerated the taint gpu=yes:NoSchedule of flavor t4"}},
+          {"another node",
+           [](ClusterView& view) {
+             view.flavors[0].node_labels = {{"zone", "a"}};
+             Refuse(view, api::kNoMatchingFlavor, "…",
+                    R"({"tried": [{"flavor": "t4",
+                               "message": "flavor t4 doesn't match node affinity"}]})");
+           },
+           {"its node selector and affinity matched flavor t4 (zone=a)"}},
+          {"a resource that the queue does not have",
+           [](ClusterView& view) {
+             Refuse(view, api::kNoMatchingFlavor, "…",
+                    R"({"tried": [{"message": "resource gpu unavailable in ClusterQueue"}]})");
+           },
+           {"ClusterQueue team had quota for gpu"}},
+          {"a flavor that the caller may not see",
+           [](ClusterView& view) {
+             view.flavors.clear();
+             Refuse(view, api::kNoMatchingFlavor, "…",
+                    R"({"tried": [{"flavor": "t4",
+                               "message": "flavor t4 doesn't match node affinity"}]})");
+           },
+           {}}};
+}
+
+std::vector<RefusedRow> RefusedForOthers() {
+  const auto namespace_mismatch = [](ClusterView& view) {
+    Refuse(view, api::kMisconfigured, "Workload namespace doesn't match ClusterQueue selector", "");
+  };
+  return {
+      {"labels",
+       [=](ClusterView& view) {
+         view.cluster_queues[0].spec.namespace_selector = {{{"team", "x"}},
+                                                           {{"env", "In", {"a", "b"}}}};
+         namespace_mismatch(view);
+       },
+       {"namespace default had the labels that ClusterQueue team asks for: team=x, env In (a, b)"}},
+      {"no namespace at all",
+       [=](ClusterView& view) {
+         view.cluster_queues[0].spec.namespace_selector.reset();
+         namespace_mismatch(view);
+       },
+       {"ClusterQueue team had a namespaceSelector"}},
+      {"others' pods",
+       [](ClusterView& view) {
+         view.workloads.push_back(MakeWorkload("default", "slow", "team-queue", 90));
+         view.workloads[1].status.conditions = {
+             TrueCondition(api::kAdmitted, api::kAdmitted, "", SecondsAgo(80))};
+         Refuse(view, api::kWaitingForPodsReady, "waiting for all admitted workloads …", "");
+       },
+       {"the pods of default/slow became ready"}},
+      {"a strict queue",
+       [](ClusterView& view) {
+         view.cluster_queues[0].spec.queueing_strategy = api::QueueingStrategy::kStrictFifo;
+         view.workloads.push_back(MakeWorkload("default", "first", "team-queue", 90));
+       },
+       {"default/first were admitted or withdrawn, which stands before it"}},
+      {"deactivated",
+       [](ClusterView& view) { view.workloads[0].spec.active = false; },
+       {"spec.active of its Workload were true again"}}};
+}
+
+TEST(Levers, NameWhatWouldHaveToChange) {
+  std::vector<RefusedRow> rows = RefusedFlavors();
+  for (RefusedRow& row : RefusedForOthers()) rows.push_back(std::move(row));
+  for (const RefusedRow& row : rows) {
+    SCOPED_TRACE(row.name);
+    ClusterView view = OpenView();
+    row.change(view);
+    const auto story = TellStory(view, "default", "job/train", {});
+    ASSERT_TRUE(story.has_value()) << story.error().message;
+    EXPECT_EQ(story->would_start_if, row.levers);
   }
 }
 

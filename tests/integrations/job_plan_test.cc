@@ -133,6 +133,31 @@ TEST_F(JobPlanTest, RunningButNotAdmittedIsStopped) {
   EXPECT_EQ(Get<EmitEvent>(1).message, "Not admitted by cluster queue");
 }
 
+// Simulation, template-changed, seed 5450: admitted between two writes of its stop, it was neither
+// stopped nor started.
+TEST_F(JobPlanTest, AStopIsFinishedThoughItsWorkloadHasBeenAdmittedMeanwhile) {
+  testing::Admit(AddWorkload());
+  job_.meta.annotations[api::kStoppingAnnotation] = "true";
+  EXPECT_THAT(Plan(), ElementsAre("stop+restore"));
+  job_.meta.annotations.clear();
+  EXPECT_THAT(Plan(), ElementsAre("start", "event Started"));
+}
+
+// Simulation, released-while-running, seed 5343: the Workload that does not match any more went
+// while its job's pods still ended.
+TEST_F(JobPlanTest, ANotMatchingWorkloadHoldsItsQuotaUntilThePodsAreGone) {
+  api::Workload& workload = AddWorkload();
+  testing::Admit(workload);
+  workload.meta.deletion_timestamp = At(0);
+  job_.parallelism = 2;
+  job_.completions = 2;
+  job_.suspend = true;
+  job_.active = 1;
+  EXPECT_THAT(Plan(), IsEmpty());
+  job_.active = 0;
+  EXPECT_THAT(Plan(), ElementsAre("finalizer"));
+}
+
 TEST_F(JobPlanTest, EvictionStopsThenReleases) {
   api::Workload& workload = AddWorkload();
   testing::Admit(workload);
@@ -146,6 +171,34 @@ TEST_F(JobPlanTest, EvictionStopsThenReleases) {
   job_.active = 0;
   EXPECT_THAT(Plan(), ElementsAre("release"));
   EXPECT_FALSE(Get<ReleaseQuota>(0).status.admission.has_value());
+}
+
+// What has been told to stop uses what it was given until it has; but not for ever.
+TEST_F(JobPlanTest, PodsThatAreEndingHoldTheirQuota) {
+  api::Workload& workload = AddWorkload();
+  testing::Admit(workload);
+  SetTrue(workload, api::kEvicted, "Preempted", "to make room");
+  job_.suspend = true;
+  job_.terminating = 1;
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(plan_.look_again, std::nullopt) << "the Job controller has not seen it yet";
+  const auto told_at = [this](const char* type, int seconds) {
+    job_.conditions = {
+        {.type = type, .status = api::ConditionStatus::kTrue, .last_transition_time = At(seconds)}};
+  };
+  told_at("FailureTarget", -20);
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(plan_.look_again, std::chrono::seconds(70)) << "their grace period and a minute";
+  told_at("Suspended", -90);
+  EXPECT_THAT(Plan(), ElementsAre("release")) << "a machine that does not answer";
+  job_.grace_seconds = 600;
+  EXPECT_THAT(Plan(), IsEmpty());
+  workload.meta.deletion_timestamp = At(0);
+  EXPECT_THAT(Plan(), IsEmpty());
+  situation_.workloads.clear();
+  EXPECT_THAT(Plan(), IsEmpty()) << "nor is a Workload made for what still runs";
+  job_.terminating = 0;
+  EXPECT_THAT(Plan(), ElementsAre("create", "event CreatedWorkload"));
 }
 
 TEST_F(JobPlanTest, WhatWasGivenUpIsDeletedWhenItsTimeIsOver) {
@@ -253,8 +306,12 @@ TEST_F(JobPlanTest, AnEditOfAnAdmittedJobStopsAndDeletes) {
   testing::Admit(AddWorkload());
   job_.suspend = false;
   job_.pod_template.spec.containers[0].requests["nvidia.com/gpu"] = 4;
-  EXPECT_THAT(Plan(),
-              ElementsAre("stop+restore", "event Stopped", "delete", "event DeletedWorkload"));
+  job_.active = 1;
+  EXPECT_THAT(Plan(), ElementsAre("stop+restore", "event Stopped"));
+  job_.suspend = true;
+  EXPECT_THAT(Plan(), IsEmpty()) << "its pods have the quota";
+  job_.active = 0;
+  EXPECT_THAT(Plan(), ElementsAre("delete", "event DeletedWorkload"));
 }
 
 TEST_F(JobPlanTest, DuplicatesAreDeleted) {

@@ -104,6 +104,7 @@ TEST(WorkloadBuildTest, ARunningJobMayShowWhatItsStartChanged) {
   job.parallelism = 3;
   job.pod_template.spec.tolerations.push_back({.key = "spot", .op = "Exists"});
   EXPECT_TRUE(IsEquivalent(ViewOf(job), workload, testing::SpotFlavor()));
+  EXPECT_TRUE(IsEquivalent(ViewOf(job), workload, {})) << "its flavor has gone meanwhile";
 }
 
 TEST(PriorityTest, LabelThenPodClassThenDefault) {

@@ -51,6 +51,21 @@ TEST(ReviewTest, NothingToChangeIsNoPatch) {
   EXPECT_FALSE(response.contains("patch"));
 }
 
+TEST(ReviewTest, AnElasticJobIsWarnedOf) {
+  Json job = kJob;
+  EXPECT_FALSE(ResponseTo("/validate-batch-v1-job", ReviewOf(job)).contains("warnings"));
+  job["metadata"]["annotations"] = {{"kueue.x-k8s.io/elastic-job", "true"}};
+  const Json response = ResponseTo("/validate-batch-v1-job", ReviewOf(job));
+  EXPECT_EQ(response["allowed"], true);
+  ASSERT_EQ(response["warnings"].size(), 1U);
+  EXPECT_THAT(response["warnings"][0].get<std::string>(),
+              HasSubstr("metadata.annotations[kueue.x-k8s.io/elastic-job]: "));
+  EXPECT_FALSE(ResponseTo("/validate-batch-v1-job", ReviewOf(job, job)).contains("warnings"));
+  job["metadata"]["labels"] = Json::object();
+  EXPECT_FALSE(ResponseTo("/validate-batch-v1-job", ReviewOf(job)).contains("warnings"))
+      << "somebody else's job";
+}
+
 TEST(ReviewTest, ClusterQueuesGetTheirFinalizer) {
   const Json queue = {{"metadata", {{"name", "q"}}}, {"spec", Json::object()}};
   const Json response = ResponseTo("/mutate-kueue-x-k8s-io-v1beta2-clusterqueue", ReviewOf(queue));

@@ -37,6 +37,7 @@ constexpr Row kRows[] = {
     {"", "v1", "bindings", "binding", "Binding", "N", "c"},
     {"", "v1", "configmaps", "configmap", "ConfigMap", "N", kStandard, "cm"},
     {"", "v1", "events", "event", "Event", "NC", kStandard, "ev", "", "", kEventLabels},
+    {"", "v1", "limitranges", "limitrange", "LimitRange", "N", kStandard, "limits"},
     {"", "v1", "namespaces", "namespace", "Namespace", "S", "cdglpuw", "ns", "",
      "finalize:u status:gpu", "status.phase"},
     {"", "v1", "nodes", "node", "Node", "S", kStandard, "no", "", "status:gpu",
@@ -56,6 +57,7 @@ constexpr Row kRows[] = {
     {"events.k8s.io", "v1", "events", "event", "Event", "NC", kStandard, "ev", "", "",
      "regarding.kind regarding.namespace regarding.name regarding.uid regarding.apiVersion "
      "regarding.resourceVersion regarding.fieldPath reason reportingController type"},
+    {"node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass", "", kStandard},
     {"scheduling.k8s.io", "v1", "priorityclasses", "priorityclass", "PriorityClass", "G", kStandard,
      "pc"},
     {kAdmission, "v1", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration",

@@ -1,16 +1,51 @@
 #include "local/apiserver/store/file_lock.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "base/strings.h"
 
 namespace berth::local {
+namespace {
+
+constexpr auto kLookAgain = std::chrono::milliseconds(5);
+constexpr auto kLongestEnd = std::chrono::seconds(2);
+
+// Who wrote itself into the file last.
+std::optional<pid_t> HolderOf(int descriptor) {
+  char text[32] = {};
+  const ssize_t size = ::pread(descriptor, text, sizeof text - 1, 0);
+  if (size <= 0) return std::nullopt;
+  const auto number = ParseInt64(TrimSpace(std::string_view(text, static_cast<size_t>(size))));
+  if (!number || *number <= 0) return std::nullopt;
+  return static_cast<pid_t>(*number);
+}
+
+bool IsGone(std::optional<pid_t> process) {
+  return process && ::kill(*process, 0) != 0 && errno == ESRCH;
+}
+
+// A process that was killed between a fork and what follows it leaves the lock to its child, which
+// the kernel ends a moment later.
+bool LockWhenChildrenAreGone(int descriptor) {
+  const auto give_up = std::chrono::steady_clock::now() + kLongestEnd;
+  while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (!IsGone(HolderOf(descriptor)) || std::chrono::steady_clock::now() > give_up) return false;
+    std::this_thread::sleep_for(kLookAgain);
+  }
+  return true;
+}
+
+}  // namespace
 
 Result<FileLock> FileLock::Acquire(const std::string& path) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the POSIX call
@@ -20,14 +55,10 @@ Result<FileLock> FileLock::Acquire(const std::string& path) {
                                               "; choose another data directory"};
   }
   FileLock lock(descriptor);
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    char holder[32] = {};
-    const ssize_t size = ::pread(descriptor, holder, sizeof holder - 1, 0);
-    const std::string_view process =
-        size > 0 ? TrimSpace(std::string_view(holder, static_cast<std::size_t>(size))) : "";
+  if (!LockWhenChildrenAreGone(descriptor)) {
+    const std::optional<pid_t> holder = HolderOf(descriptor);
     return Error{ErrorCode::kUnavailable,
-                 path + " is locked: process " +
-                     (process.empty() ? std::string("?") : std::string(process)) +
+                 path + " is locked: process " + (holder ? std::to_string(*holder) : "?") +
                      " works with this data directory; stop it or choose another one"};
   }
   const std::string process = std::to_string(::getpid()) + "\n";

@@ -1,6 +1,7 @@
 // local/apiserver/store/file_lock.h — one process at a time works with a database.
 //
-// The kernel drops the lock when the process ends, also after kill -9: no stale locks.
+// The kernel drops the lock when the process ends, also after kill -9: no stale locks. Children
+// that it was just forking may hold it a moment longer; they are waited for, two seconds at most.
 // Errors: kUnavailable, naming the file and, where known, the process that holds it.
 #pragma once
 

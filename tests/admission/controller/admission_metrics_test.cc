@@ -8,6 +8,17 @@
 namespace berth::admission {
 namespace {
 
+DecisionList ListOf(const std::vector<Decision>& decisions) {
+  DecisionList list;
+  list.Reset(decisions.size());
+  for (const Decision& decision : decisions) {
+    Decision& made = list.Make();
+    made = decision;
+    list.List(made);
+  }
+  return list;
+}
+
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -140,7 +151,7 @@ TEST_F(AdmissionMetricsTest, HeadsThatLoseTheirVictims) {
   no_room.outcome = Outcome::kSkipped;
   no_room.remark = Remark::kNoLongerFits;
   no_room.assignment.mode = AssignmentMode::kFit;
-  under_test.OnDecisions({lost, deferred, no_room}, name_of);
+  under_test.OnDecisions(ListOf({lost, deferred, no_room}), name_of);
   const std::string text = metrics.Text();
   EXPECT_THAT(text, HasSubstr("kueue_admission_cycle_preemption_skips{cluster_queue=\"q1\"} 1"));
   EXPECT_THAT(text, Not(HasSubstr("preemption_skips{cluster_queue=\"q3\"}")));
@@ -149,7 +160,7 @@ TEST_F(AdmissionMetricsTest, HeadsThatLoseTheirVictims) {
   EXPECT_THAT(text, HasSubstr(recomputed + "\"q2\",result=\"deferred_fit\"} 1"));
   lost.outcome = Outcome::kPreempting;
   lost.target_search = TargetSearch::kOnce;
-  under_test.OnDecisions({lost}, name_of);
+  under_test.OnDecisions(ListOf({lost}), name_of);
   EXPECT_THAT(metrics.Text(),
               HasSubstr("kueue_admission_cycle_preemption_skips{cluster_queue=\"q1\"} 0"));
 }

@@ -45,7 +45,6 @@ constexpr Row kRows[] = {
     {R"({"integrations": {"labelKeysToCopy": ["team"]}})", Fate::kRead},
     {R"({"integrations": {"externalFrameworks": ["a.v1.b"]}})", Fate::kWarned,
      "integrations.externalFrameworks"},
-    {R"({"integrations": {"podOptions": {}}})", Fate::kWarned, "integrations.podOptions"},
     {R"({"metrics": {"bindAddress": ":1"}})", Fate::kWarned, "metrics.bindAddress"},
     {R"({"metrics": {"enableClusterQueueResources": true}})", Fate::kRead},
     {R"({"metrics": {"localQueueMetrics": {"enable": true, "selector": {}}}})", Fate::kRead},
@@ -74,28 +73,39 @@ constexpr Row kRows[] = {
     {R"({"clientConnection": {"qps": 1}})", Fate::kWarned, "clientConnection"},
     {R"({"multiKueue": {"origin": "a"}})", Fate::kWarned, "multiKueue"},
     {R"({"visibilityServer": {"bindPort": 1}})", Fate::kWarned, "visibilityServer"},
+};
+
+// Only v1beta1 knows them.
+constexpr Row kOldRows[] = {
+    {R"({"integrations": {"podOptions": {}}})", Fate::kWarned, "integrations.podOptions"},
     {R"({"queueVisibility": {}})", Fate::kWarned, "queueVisibility"},
 };
 
+void ExpectFate(const Row& row, const std::string& version, Fate fate) {
+  SCOPED_TRACE(version + " " + row.fields);
+  nlohmann::json document = nlohmann::json::parse(row.fields);
+  document["apiVersion"] = "config.kueue.x-k8s.io/" + version;
+  document["kind"] = "Configuration";
+  const auto config = ReadConfiguration(document);
+  ASSERT_EQ(static_cast<bool>(config), fate != Fate::kRefused);
+  if (!config) {
+    EXPECT_EQ(config.error().message.rfind(std::string(row.path) + ": ", 0), 0U)
+        << config.error().message;
+    return;
+  }
+  ASSERT_EQ(config->ignored.size(), fate == Fate::kWarned ? 1U : 0U);
+  if (fate != Fate::kWarned) return;
+  EXPECT_EQ(config->ignored[0].field, row.path);
+  EXPECT_FALSE(config->ignored[0].why.empty());
+}
+
 TEST(ConfigurationFields, AreReadWarnedOfOrRefused) {
   for (const char* version : {"v1beta1", "v1beta2"}) {
-    for (const Row& row : kRows) {
-      SCOPED_TRACE(std::string(version) + " " + row.fields);
-      nlohmann::json document = nlohmann::json::parse(row.fields);
-      document["apiVersion"] = std::string("config.kueue.x-k8s.io/") + version;
-      document["kind"] = "Configuration";
-      const auto config = ReadConfiguration(document);
-      ASSERT_EQ(static_cast<bool>(config), row.fate != Fate::kRefused);
-      if (!config) {
-        EXPECT_EQ(config.error().message.rfind(std::string(row.path) + ": ", 0), 0U)
-            << config.error().message;
-        continue;
-      }
-      ASSERT_EQ(config->ignored.size(), row.fate == Fate::kWarned ? 1U : 0U);
-      if (row.fate != Fate::kWarned) continue;
-      EXPECT_EQ(config->ignored[0].field, row.path);
-      EXPECT_FALSE(config->ignored[0].why.empty());
-    }
+    for (const Row& row : kRows) ExpectFate(row, version, row.fate);
+  }
+  for (const Row& row : kOldRows) {
+    ExpectFate(row, "v1beta1", row.fate);
+    ExpectFate(row, "v1beta2", Fate::kRefused);
   }
 }
 
@@ -106,7 +116,8 @@ TEST(ConfigurationFields, UnknownOnesAreRefusedWhereverTheyStand) {
         "/admissionFairSharing/x", "/resources/x", "/objectRetentionPolicies/x",
         "/objectRetentionPolicies/workloads/x", "/metrics/x", "/metrics/localQueueMetrics/x",
         "/integrations/x", "/leaderElection/x"}) {
-    nlohmann::json document = {{"apiVersion", "config.kueue.x-k8s.io/v1beta2"}};
+    nlohmann::json document = {{"apiVersion", "config.kueue.x-k8s.io/v1beta2"},
+                               {"kind", "Configuration"}};
     document[nlohmann::json::json_pointer(pointer)] = 1;
     const auto config = ReadConfiguration(document);
     ASSERT_FALSE(config) << pointer;

@@ -84,6 +84,31 @@ TEST(Configuration, OldVersionHasSwitches) {
   EXPECT_FALSE(config->admission.scheduler.fair_sharing.has_value());
 }
 
+TEST(Configuration, RecoveryMayTakeAsLongAsItTakes) {
+  struct Row {
+    const char* version;
+    const char* block;
+    std::chrono::seconds timeout;
+    std::optional<std::chrono::seconds> recovery;
+  };
+  const std::vector<Row> rows = {
+      {"v1beta2", R"({})", 30min, 30min},
+      {"v1beta2", R"({"timeout": "5m"})", 5min, 5min},
+      {"v1beta2", R"({"timeout": "5m", "recoveryTimeout": "1m"})", 5min, 1min},
+      {"v1beta2", R"({"timeout": "5m", "recoveryTimeout": "0s"})", 5min, std::nullopt},
+      {"v1beta1", R"({"enable": true})", 5min, std::nullopt},
+      {"v1beta1", R"({"enable": true, "recoveryTimeout": "1m"})", 5min, 1min},
+  };
+  for (const Row& row : rows) {
+    const auto config = ReadConfiguration(
+        Config({{"waitForPodsReady", nlohmann::json::parse(row.block)}}, row.version));
+    ASSERT_TRUE(config) << row.block << ": " << config.error().message;
+    EXPECT_EQ(config->admission.pods_ready.timeout, row.timeout) << row.version << row.block;
+    EXPECT_EQ(config->admission.pods_ready.recovery_timeout, row.recovery)
+        << row.version << row.block;
+  }
+}
+
 TEST(Configuration, BlockingIsTheOldVersionsDefaultAndNotTheNewOnes) {
   struct Row {
     const char* version;
@@ -168,8 +193,19 @@ TEST(Configuration, GatesThatBerthDoesNotHave) {
   }
 }
 
+// Documents that are refused, and how.
+using Mistakes = std::vector<std::pair<nlohmann::json, std::string>>;
+
+void ExpectMistakes(const Mistakes& rows) {
+  for (const auto& [document, message] : rows) {
+    const auto config = ReadConfiguration(document);
+    ASSERT_FALSE(config) << message;
+    EXPECT_EQ(config.error().message, message);
+  }
+}
+
 TEST(Configuration, MistakesAreNamed) {
-  const std::vector<std::pair<nlohmann::json, std::string>> rows = {
+  ExpectMistakes({
       {Config({{"waitForPodsready", 1}}), "waitForPodsready: unknown field"},
       {Config({{"waitForPodsReady", {{"timeout", "soon"}}}}),
        "waitForPodsReady.timeout: \"soon\" is not a duration such as 30s or 5m"},
@@ -184,6 +220,10 @@ TEST(Configuration, MistakesAreNamed) {
        "waitForPodsReady.timeout: must not be negative"},
       {Config({{"waitForPodsReady", {{"timeout", "0s"}}}}),
        "waitForPodsReady.timeout: must be greater than 0"},
+      {Config({{"waitForPodsReady", {{"timeout", "500ms"}}}}),
+       "waitForPodsReady.timeout: must be whole seconds"},
+      {Config({{"waitForPodsReady", {{"recoveryTimeout", "500ms"}}}}),
+       "waitForPodsReady.recoveryTimeout: must be whole seconds"},
       {Config({{"waitForPodsReady", {{"enable", true}}}}),
        "waitForPodsReady.enable: unknown field: in v1beta2 the block itself switches it on"},
       {Config({{"waitForPodsReady", {{"requeuingStrategy", {{"backoffLimitCount", -1}}}}}}),
@@ -208,16 +248,48 @@ TEST(Configuration, MistakesAreNamed) {
                    "values": ["kube-system"]}]}})"_json),
        "managedJobsNamespaceSelector: must not match the namespace \"queues\": exclude it by its "
        "label kubernetes.io/metadata.name"},
+      {nlohmann::json{{"apiVersion", "config.kueue.x-k8s.io/v1beta2"}, {"kind", "Config"}},
+       "apiVersion must be config.kueue.x-k8s.io/v1beta2 or v1beta1, kind Configuration"},
       {nlohmann::json{{"kind", "Configuration"}},
        "apiVersion must be config.kueue.x-k8s.io/v1beta2 or v1beta1, kind Configuration"},
       {nlohmann::json(3),
        "apiVersion must be config.kueue.x-k8s.io/v1beta2 or v1beta1, kind Configuration"},
-  };
-  for (const auto& [document, message] : rows) {
-    const auto config = ReadConfiguration(document);
-    ASSERT_FALSE(config) << message;
-    EXPECT_EQ(config.error().message, message);
-  }
+  });
+}
+
+TEST(Configuration, WhatCannotBeMeantIsNamed) {
+  ExpectMistakes({
+      {Config(R"({"managedJobsNamespaceSelector": {"matchLabel": {"a": "b"}}})"_json),
+       "managedJobsNamespaceSelector.matchLabel: unknown field"},
+      {Config(R"({"managedJobsNamespaceSelector": {"matchLabels": {"a b": "c"}}})"_json),
+       "managedJobsNamespaceSelector.matchLabels: \"a b\" is not a label's key"},
+      {Config(R"({"managedJobsNamespaceSelector": {"matchExpressions": [
+                  {"key": "a", "operator": "Is", "values": ["b"]}]}})"_json),
+       "managedJobsNamespaceSelector.matchExpressions[0].operator: \"Is\" is not one of In, NotIn, "
+       "Exists, DoesNotExist"},
+      {Config(R"({"metrics": {"localQueueMetrics": {"selector": {"matchExpressions": [
+                  {"key": "a", "operator": "In"}]}}}})"_json),
+       "metrics.localQueueMetrics.selector.matchExpressions[0].values: must be specified with In"},
+      {Config(R"({"metrics": {"localQueueMetrics": {"selector": {"matchExpressions": [
+                  {"key": "a", "operator": "Exists", "values": ["b"]}]}}}})"_json),
+       "metrics.localQueueMetrics.selector.matchExpressions[0].values: must not be specified with "
+       "Exists"},
+      {Config(R"({"metrics": {"localQueueMetrics": {"selector": {},
+                                                    "localQueueSelector": {}}}})"_json),
+       "metrics.localQueueMetrics.localQueueSelector: is another name of selector: give one of "
+       "them"},
+      {Config(R"({"resources": {"transformations": [{"input": "a", "output": {}}]}})"_json),
+       "resources.transformations[0].output: unknown field"},
+      {Config({{"integrations", {{"frameworks", {"batch/job", "batch/job"}}}}}),
+       "integrations.frameworks[1]: \"batch/job\" comes twice"},
+      {Config(R"({"integrations": {"podOptions": {}}})"_json),
+       "integrations.podOptions: unknown field: it is gone since v1beta2"},
+      {Config(R"({"featureGates": {"AllAlpha": true}})"_json),
+       "featureGates.AllAlpha: Berth takes gates one by one: name those that are meant"},
+      {Config(R"({"featureGates": {"TopologyAwareScheduling": false,
+                                   "TASBalancedPlacement": true}})"_json),
+       "featureGates.TASBalancedPlacement: does nothing while TopologyAwareScheduling is off"},
+  });
 }
 
 TEST(GoDuration, AsGoWritesThem) {
@@ -228,7 +300,9 @@ TEST(GoDuration, AsGoWritesThem) {
   EXPECT_EQ(ParseGoDuration(".5s"), 500ms);
   EXPECT_EQ(ParseGoDuration("2.s"), 2s);
   EXPECT_EQ(ParseGoDuration("1500us"), 1500us);
-  for (const char* bad : {"", "5", "m", "-5m", "5x", "5m ", ".s", "1.5.5h", "99999999999h"}) {
+  EXPECT_EQ(ParseGoDuration("2562047h"), 2562047h) << "the most that Go's durations hold";
+  for (const char* bad : {"", "5", "m", "-5m", "5x", "5m ", ".s", "1.5.5h", "99999999999h",
+                          "2562048h", "2562047.9h", "153722868m", "2562047h2562047h"}) {
     EXPECT_EQ(ParseGoDuration(bad), std::nullopt) << bad;
   }
 }

@@ -12,14 +12,17 @@ namespace {
 class FixedNote : public PendingNote {
  public:
   FixedNote(std::string reason, std::string message, std::uint64_t cause, std::string explanation)
-      : PendingNote(std::move(reason), cause),
+      : PendingNote(cause),
+        reason_(std::move(reason)),
         message_(std::move(message)),
         explanation_(std::move(explanation)) {}
+  std::string_view reason() const override { return reason_; }
   std::string message() const override { return message_; }
   std::map<std::string, api::ResourceAmounts> resource_requests() const override { return {}; }
   std::string explanation() const override { return explanation_; }
 
  private:
+  std::string reason_;
   std::string message_;
   std::string explanation_;
 };

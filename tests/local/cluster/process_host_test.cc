@@ -47,6 +47,19 @@ class ProcessHostTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
+  // The number that a script of `Shell` has left in the file "child".
+  std::string Child() const {
+    std::string child;
+    std::ifstream(folder_ + "/child") >> child;
+    return child;
+  }
+
+  // A killed process may take a moment more to end.
+  static bool HasEnded(const std::string& process) {
+    std::error_code gone;
+    return fs::read_symlink("/proc/" + process + "/exe", gone).empty();
+  }
+
   // Waits for a condition that another process brings about.
   static bool Eventually(const std::function<bool()>& holds) {
     for (int round = 0; round < 1000; ++round) {
@@ -88,18 +101,12 @@ TEST_F(ProcessHostTest, SignalsReachTheWholeGroup) {
       (*host)->Spawn(Shell("sleep 100 & echo $! >new; mv new child; wait"), run.callback());
   ASSERT_TRUE(id);
   ASSERT_TRUE(Eventually([&] { return fs::exists(folder_ + "/child"); }));
-  std::string child;
-  std::ifstream(folder_ + "/child") >> child;
+  const std::string child = Child();
   (*host)->Signal(*id, SIGKILL);
   const ProcessExit exit = run.exit.get();
   EXPECT_EQ(exit.signal, SIGKILL);
   EXPECT_EQ(exit.exit_code, 137);
-  // Its child got the signal too; it may take a moment more to end.
-  EXPECT_TRUE(Eventually([&] {
-    std::error_code gone;
-    const fs::path program = fs::read_symlink("/proc/" + child + "/exe", gone);
-    return program.empty();
-  }));
+  EXPECT_TRUE(Eventually([&] { return HasEnded(child); }));
 }
 
 TEST_F(ProcessHostTest, WhatCannotRunIsSaid) {
@@ -124,12 +131,13 @@ TEST_F(ProcessHostTest, OrdinaryEndTakesEverybodyAlong) {
   auto host = ProcessHost::Start(folder_);
   ASSERT_TRUE(host);
   Ending deaf;
-  ASSERT_TRUE((*host)->Spawn(Shell("trap '' TERM; touch ready; while :; do sleep 1; done"),
+  ASSERT_TRUE((*host)->Spawn(Shell("trap '' TERM; sleep 100 & echo $! >new; mv new child; wait"),
                              deaf.callback()));
-  ASSERT_TRUE(Eventually([&] { return fs::exists(folder_ + "/ready"); }));
+  ASSERT_TRUE(Eventually([&] { return fs::exists(folder_ + "/child"); }));
+  const std::string child = Child();
   host->reset();
   EXPECT_EQ(deaf.exit.get().signal, SIGKILL);
-  EXPECT_EQ(SweepProcesses(folder_), 0);
+  EXPECT_TRUE(Eventually([&] { return HasEnded(child); }));
 }
 
 TEST_F(ProcessHostTest, KilledHostTakesEverybodyAlong) {

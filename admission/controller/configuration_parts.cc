@@ -1,0 +1,159 @@
+#include "admission/controller/configuration_parts.h"
+
+#include <algorithm>
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/parts.h"
+#include "base/strings.h"
+
+namespace berth::admission {
+
+using api::Reader;
+
+namespace {
+
+bool IsLabelKey(std::string_view key) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.' || c == '/';
+  };
+  return !key.empty() && key.front() != '/' && key.back() != '/' &&
+         std::count(key.begin(), key.end(), '/') <= 1 && std::all_of(key.begin(), key.end(), plain);
+}
+
+// Adds `count` units; false: that is more than Go's durations hold.
+bool AddTo(std::chrono::nanoseconds& sum, std::chrono::nanoseconds unit, std::int64_t count) {
+  if (unit == std::chrono::nanoseconds::zero()) return true;
+  if (count > (std::chrono::nanoseconds::max() - sum) / unit) return false;
+  sum += unit * count;
+  return true;
+}
+
+void CheckRequirement(const Reader& in, const api::LabelSelectorRequirement& requirement) {
+  if (!IsLabelKey(requirement.key)) {
+    return in.Field("key").Fail("\"" + requirement.key + "\" is not a label's key");
+  }
+  const bool with_values = requirement.op == "In" || requirement.op == "NotIn";
+  if (!with_values && requirement.op != "Exists" && requirement.op != "DoesNotExist") {
+    return in.Field("operator")
+        .Fail("\"" + requirement.op + "\" is not one of In, NotIn, Exists, DoesNotExist");
+  }
+  if (with_values != requirement.values.empty()) return;
+  in.Field("values").Fail(
+      (with_values ? "must be specified with " : "must not be specified with ") + requirement.op);
+}
+
+}  // namespace
+
+void ReadDuration(const Reader& in, Duration& out) {
+  std::string text;
+  in.Get(text);
+  if (text.empty()) return;
+  if (text.front() == '-') return in.Fail("must not be negative");
+  const std::optional<Duration> duration = ParseGoDuration(text);
+  if (!duration) return in.Fail("\"" + text + "\" is not a duration such as 30s or 5m");
+  out = *duration;
+}
+
+void ReadDuration(const Reader& in, std::optional<Duration>& out) {
+  if (in.present()) ReadDuration(in, out.emplace());
+}
+
+void ReadSeconds(const Reader& in, std::chrono::seconds& out) {
+  Duration span = out;
+  ReadDuration(in, span);
+  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(span);
+  if (whole != span) return in.Fail("must be whole seconds");
+  out = whole;
+}
+
+void ReadCount(const Reader& in, std::int32_t& out) {
+  in.Get(out);
+  if (in.present() && out < 0) in.Fail("must not be negative");
+}
+
+void ReadSelector(const Reader& in, api::LabelSelector& out) {
+  static const std::array<std::string_view, 2> kFields{"matchLabels", "matchExpressions"};
+  static const std::array<std::string_view, 3> kRequirementFields{"key", "operator", "values"};
+  const auto only = [](const Reader& object, const auto& fields) {
+    object.EachMember("an object", [&](const std::string& key, const Reader& value) {
+      if (std::find(fields.begin(), fields.end(), key) == fields.end()) value.Fail("unknown field");
+    });
+  };
+  only(in, kFields);
+  api::Read(in, out);
+  for (const auto& [key, value] : out.match_labels) {
+    const Reader labels = in.Field("matchLabels");
+    if (!IsLabelKey(key)) labels.Fail("\"" + key + "\" is not a label's key");
+  }
+  std::size_t index = 0;
+  in.Field("matchExpressions").Each([&](const Reader& item) {
+    only(item, kRequirementFields);
+    CheckRequirement(item, out.match_expressions[index++]);
+  });
+}
+
+void CheckFields(const Reader& in, const std::string& path,
+                 std::initializer_list<std::string_view> known,
+                 std::initializer_list<std::string_view> others, Configuration& out) {
+  if (!in.present()) return;
+  if (!in.json().is_object()) return in.Fail("expected an object");
+  for (const auto& [key, value] : in.json().items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    if (std::find(others.begin(), others.end(), key) == others.end()) {
+      return in.Field(key.c_str()).Fail("unknown field");
+    }
+    out.ignored.push_back({path + "." + key, "Berth does not have it"});
+  }
+}
+
+std::optional<Duration> ParseGoDuration(std::string_view text) {
+  using std::chrono::nanoseconds;
+  struct Unit {
+    std::string_view name;
+    nanoseconds span;
+  };
+  constexpr std::array<Unit, 7> kUnits{{{"ns", nanoseconds(1)},
+                                        {"us", std::chrono::microseconds(1)},
+                                        {"\u00b5s", std::chrono::microseconds(1)},
+                                        {"ms", std::chrono::milliseconds(1)},
+                                        {"s", std::chrono::seconds(1)},
+                                        {"m", std::chrono::minutes(1)},
+                                        {"h", std::chrono::hours(1)}}};
+  constexpr std::size_t kMostDigits = 9;
+  if (text == "0") return Duration::zero();
+  if (text.empty()) return std::nullopt;
+  nanoseconds sum{};
+  while (!text.empty()) {
+    const auto digits = [&text] {
+      const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+      const std::string_view found = text.substr(0, count);
+      text.remove_prefix(count);
+      return found;
+    };
+    const std::string_view whole = digits();
+    std::string_view fraction;
+    if (!text.empty() && text.front() == '.') {
+      text.remove_prefix(1);
+      fraction = digits().substr(0, kMostDigits);
+    }
+    const auto unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& candidate) {
+      return text.starts_with(candidate.name);
+    });
+    if (whole.size() > kMostDigits || (whole.empty() && fraction.empty()) || unit == kUnits.end()) {
+      return std::nullopt;
+    }
+    text.remove_prefix(unit->name.size());
+    if (!AddTo(sum, unit->span, ParseInt64(whole).value_or(0))) return std::nullopt;
+    nanoseconds part = unit->span;
+    for (const char digit : fraction) {
+      part /= 10;
+      if (!AddTo(sum, part, digit - '0')) return std::nullopt;
+    }
+  }
+  return std::chrono::duration_cast<Duration>(sum);
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,84 @@
+#include "admission/controller/pod_defaults_feed.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/codec/limits.h"
+#include "queue/workload_info.h"
+
+namespace berth::admission {
+
+PodDefaultsFeed::PodDefaultsFeed(kube::Manager& manager, Scheduler& scheduler, const Clock& clock,
+                                 Told told)
+    : manager_(manager), scheduler_(scheduler), clock_(clock), told_(std::move(told)) {}
+
+void PodDefaultsFeed::Connect() {
+  const auto touch_namespace = [this](const std::string& name) {
+    namespaces_.insert(name);
+    LookAgain();
+  };
+  const auto set_range = [this, touch_namespace](const auto& range) {
+    scheduler_.ApplyLimitRange(*range);
+    touch_namespace(range->meta.namespace_name);
+  };
+  manager_.InformerFor<api::LimitRange>().AddHandler(
+      {.on_add = set_range,
+       .on_update =
+           [set_range](const auto& before, const auto& range) {
+             if (before->items != range->items) set_range(range);
+           },
+       .on_delete =
+           [this, touch_namespace](const auto& range) {
+             scheduler_.ForgetLimitRange(range->meta.key());
+             touch_namespace(range->meta.namespace_name);
+           }});
+  const auto touch_class = [this](const std::string& name) {
+    runtime_classes_.insert(name);
+    LookAgain();
+  };
+  const auto set_class = [this, touch_class](const auto& runtime_class) {
+    scheduler_.ApplyRuntimeClass(*runtime_class);
+    touch_class(runtime_class->meta.name);
+  };
+  manager_.InformerFor<api::RuntimeClass>().AddHandler(
+      {.on_add = set_class,
+       .on_update =
+           [set_class](const auto& before, const auto& now) {
+             if (before->overhead != now->overhead) set_class(now);
+           },
+       .on_delete =
+           [this, touch_class](const auto& runtime_class) {
+             scheduler_.ForgetRuntimeClass(runtime_class->meta.name);
+             touch_class(runtime_class->meta.name);
+           }});
+}
+
+void PodDefaultsFeed::LookAgain() {
+  if (std::exchange(posted_, true)) return;
+  manager_.executor().PostAfter(Duration::zero(), [weak = std::weak_ptr(self_)] {
+    if (const auto self = weak.lock()) (*self)->Walk();
+  });
+}
+
+void PodDefaultsFeed::Walk() {
+  posted_ = false;
+  for (const auto& workload : manager_.InformerFor<api::Workload>().objects()) {
+    if (!queue::BelongsInQueue(*workload) || !IsConcerned(*workload)) continue;
+    scheduler_.Reconsider(workload, clock_.Now());
+    told_.workload(workload->meta.key());
+  }
+  namespaces_.clear();
+  runtime_classes_.clear();
+  told_.scheduler();
+}
+
+bool PodDefaultsFeed::IsConcerned(const api::Workload& workload) const {
+  if (namespaces_.contains(workload.meta.namespace_name)) return true;
+  const auto& pod_sets = workload.spec.pod_sets;
+  return !runtime_classes_.empty() &&
+         std::any_of(pod_sets.begin(), pod_sets.end(), [this](const api::PodSet& pods) {
+           return runtime_classes_.contains(pods.pod_template.spec.runtime_class_name);
+         });
+}
+
+}  // namespace berth::admission
