@@ -105,7 +105,7 @@ Json World::Describe(const admission::Decision& decision) const {
   const std::string requeue = queue::ToString(decision.requeue_reason);
   if (!requeue.empty()) json["requeue"] = requeue;
   json["to"] = DestinationName(decision.to);
-  const std::string reason = admission::PendingReason(decision);
+  const std::string reason(admission::PendingReason(decision));
   if (!reason.empty()) json["reason"] = reason;
   const std::string message =
       admission::TruncateEventMessage(admission::PendingMessage(decision, names, queue));

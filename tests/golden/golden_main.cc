@@ -3,9 +3,10 @@
 // --own-rules asks for Berth's: all of its rules, or those named (docs/differences.md).
 //
 // Files are *.jsonl or *.jsonl.gz, one story a line. Prints counts per family, the first story that
-// differs (--show: the first N, at the strength where they differ first), and ends with
-// "golden: N stories, A n, B n, C n": how many agree at each strength. Exit status 1 if any story
-// differs at C or cannot be read, 2 for a bad command line.
+// differs (--show: the first N, at the strength where they differ first) with a shrunk version of
+// it (--shrink: of all that are shown), and ends with "golden: N stories, A n, B n, C n": how many
+// agree at each strength. Exit status 1 if any story differs at C or cannot be read, or a file ends
+// in the middle of one; 2 for a bad command line.
 //
 // --explain: of each story that differs with the own rules, which rule the first difference is due
 // to: the rule alone differs there too, or all others without it do not. Status 1 if there is a
@@ -50,9 +51,10 @@ struct Counts {
   std::size_t c = 0;
 };
 
-bool ReadLines(const std::string& path, std::vector<std::string>& lines) {
+// Empty: read to its end; else what went wrong.
+std::string ReadLines(const std::string& path, std::vector<std::string>& lines) {
   gzFile file = gzopen(path.c_str(), "rb");  // reads plain files too
-  if (file == nullptr) return false;
+  if (file == nullptr) return "cannot read " + path;
   std::string line;
   std::vector<char> buffer(1 << 16);
   int size = 0;
@@ -67,8 +69,8 @@ bool ReadLines(const std::string& path, std::vector<std::string>& lines) {
     }
   }
   if (!line.empty()) lines.push_back(std::move(line));
-  gzclose(file);
-  return size == 0;
+  const bool whole = size == 0 && gzclose(file) == Z_OK;
+  return whole ? "" : path + " is cut off or damaged";
 }
 
 int Usage() {
@@ -123,8 +125,8 @@ class Runner {
 
   int Run() {
     for (const std::string& file : options_.files) {
-      if (!ReadLines(file, lines_)) {
-        std::cerr << "golden: cannot read " << file << "\n";
+      if (const std::string problem = ReadLines(file, lines_); !problem.empty()) {
+        std::cerr << "golden: " << problem << "\n";
         return 1;
       }
     }
@@ -142,9 +144,9 @@ class Runner {
     while (true) {
       const std::size_t next = next_.fetch_add(1);
       if (next >= lines_.size()) return;
-      Json story = Json::parse(lines_[next], nullptr, false);
-      if (story.is_discarded()) {
-        Note(next, "unreadable", {}, "not JSON");
+      const Json story = Json::parse(lines_[next], nullptr, false);
+      if (!story.is_object()) {
+        Note(next, "unreadable", {}, "line " + std::to_string(next + 1) + " is not a story");
         continue;
       }
       if (!options_.story.empty() && story.value("id", "") != options_.story) continue;
@@ -246,12 +248,13 @@ class Runner {
     std::size_t shown = 0;
     for (const auto& [line, failure] : failures_) {
       if (shown++ == options_.show) break;
-      const Json story = Json::parse(lines_[line]);
-      std::cout << story.value("id", "?") << ": ";
+      const Json story = Json::parse(lines_[line], nullptr, false);
       if (!failure.second.empty()) {
-        std::cout << failure.second << "\n";
+        const std::string id = story.is_object() ? story.value("id", "?") : "?";
+        std::cout << id << ": " << failure.second << "\n";
         continue;
       }
+      std::cout << story.value("id", "?") << ": ";
       const ReplayResult& result = failure.first;
       const Difference& d = result.a ? *result.a : result.b ? *result.b : *result.c;
       std::cout << "differs at "
@@ -260,7 +263,7 @@ class Runner {
                                : 'C')
                 << " in step " << d.step << ", item " << d.item << ": " << d.what << "\n  expected "
                 << d.expected.dump() << "\n  actual   " << d.actual.dump() << "\n";
-      if (options_.shrink)
+      if (options_.shrink || shown == 1)
         std::cout << "  shrunk   " << Shrink(story, options_.own_rules).dump() << "\n";
     }
     for (const auto& [family, counts] : families_) {

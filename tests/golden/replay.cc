@@ -271,12 +271,18 @@ Json Shrink(const Json& story, const admission::OwnRules& own_rules) {
       }
     }
   }
-  for (const std::string& name : names) {
-    Json without = Without(best, name);
+  const auto keep_if_it_differs = [&](Json without) {
     const std::optional<Difference> found = First(Replay(without, own_rules));
-    if (found && found->step == wanted->step && found->item == wanted->item &&
-        found->expected == wanted->expected && found->actual == wanted->actual) {
-      best = std::move(without);
+    const bool same = found && found->step == wanted->step && found->item == wanted->item &&
+                      found->expected == wanted->expected && found->actual == wanted->actual;
+    if (same) best = std::move(without);
+  };
+  for (const std::string& name : names) keep_if_it_differs(Without(best, name));
+  for (std::size_t step = best["steps"].size(); step-- > 0;) {
+    for (std::size_t event = best["steps"][step]["events"].size(); event-- > 0;) {
+      Json without = best;
+      without["steps"][step]["events"].erase(event);
+      keep_if_it_differs(std::move(without));
     }
   }
   return best;

@@ -27,7 +27,7 @@ std::string NameOf(const api::ObjectMeta& meta) {
 Result<admission::SchedulerConfig> World::ConfigOf(const Json& story_config,
                                                    const admission::OwnRules& own_rules) {
   admission::SchedulerConfig config;
-  config.listing = admission::SchedulerConfig::Listing::kYes;
+  config.listing = queue::Listing::kAll;
   config.own_rules = own_rules;
   if (const auto fair = story_config.find("fairSharing");
       fair != story_config.end() && fair->is_object()) {
@@ -141,8 +141,8 @@ Json World::RunCycle() {
   }
   Json cycle = {{"cycle", std::move(decisions)}};
   std::vector<std::string> parked;
-  for (const admission::WorkloadId id : result.bulk_parked) {
-    parked.push_back(NameOf(core_.scheduler().workload(id)->meta));
+  for (const admission::CycleResult::Parked& one : result.bulk_parked) {
+    parked.push_back(NameOf(core_.scheduler().workload(one.workload)->meta));
   }
   std::sort(parked.begin(), parked.end());
   if (!parked.empty()) cycle["bulkParked"] = parked;

@@ -29,6 +29,7 @@ Json Requests(const Step& step) {
 Json MakeContainer(const Step& step) {
   Json args = Json::array({step.Get("runs", "30s")});
   if (const auto exit = step.Find("exit")) args.push_back("exit=" + *exit);
+  if (const auto stops = step.Find("stops")) args.push_back("stops=" + *stops);
   Json container{{"name", "main"}, {"image", step.Get("image", sim::kSimImage)}, {"args", args}};
   Json requests = Requests(step);
   // Extended resources must be in both.

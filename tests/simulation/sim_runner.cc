@@ -1,5 +1,6 @@
 #include "tests/simulation/sim_runner.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <utility>
@@ -14,9 +15,11 @@ using local::cluster::ProcessExit;
 using local::cluster::ProcessId;
 
 constexpr std::string_view kExitPrefix = "exit=";
+constexpr std::string_view kStopsPrefix = "stops=";
 
 struct Plan {
   Duration runs{};
+  Duration stops{};
   int exit_code = 0;
 };
 
@@ -32,6 +35,9 @@ Plan PlanOf(const std::vector<std::string>& argv) {
     if (word.substr(0, kExitPrefix.size()) == kExitPrefix) {
       const auto code = ParseInt64(word.substr(kExitPrefix.size()));
       plan.exit_code = static_cast<int>(code.value_or(1));
+    } else if (word.substr(0, kStopsPrefix.size()) == kStopsPrefix) {
+      const auto seconds = local::cluster::ParseGoDuration(word.substr(kStopsPrefix.size()));
+      plan.stops = Seconds(seconds.value_or(0));
     } else if (const auto seconds = local::cluster::ParseGoDuration(word)) {
       plan.runs = Seconds(*seconds);
     } else if (argv[0] == "/bin/sleep") {
@@ -45,9 +51,9 @@ Plan PlanOf(const std::vector<std::string>& argv) {
 
 Result<ProcessId> SimRunner::Spawn(const local::cluster::ProcessSpec& spec, OnExit on_exit) {
   const ProcessId id = next_id_++;
-  running_[id] = std::move(on_exit);
-  ++spawned_count_;
   const Plan plan = PlanOf(spec.argv);
+  running_[id] = {std::move(on_exit), plan.stops};
+  ++spawned_count_;
   executor_.PostAfter(plan.runs,
                       [this, id, code = plan.exit_code, alive = std::weak_ptr<bool>(alive_)] {
                         if (!alive.expired()) End(id, {code, 0});
@@ -56,8 +62,11 @@ Result<ProcessId> SimRunner::Spawn(const local::cluster::ProcessSpec& spec, OnEx
 }
 
 void SimRunner::Signal(ProcessId id, int signal) {
+  const auto found = running_.find(id);
+  if (found == running_.end()) return;
   // As the keeper of real processes: the news of the end comes later.
-  executor_.Post([this, id, signal, alive = std::weak_ptr<bool>(alive_)] {
+  const Duration stops = signal == SIGKILL ? Duration::zero() : found->second.stops;
+  executor_.PostAfter(stops, [this, id, signal, alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) End(id, {128 + signal, signal});
   });
 }
@@ -65,7 +74,7 @@ void SimRunner::Signal(ProcessId id, int signal) {
 void SimRunner::End(ProcessId id, ProcessExit exit) {
   const auto found = running_.find(id);
   if (found == running_.end()) return;
-  const OnExit on_exit = std::move(found->second);
+  const OnExit on_exit = std::move(found->second.on_exit);
   running_.erase(found);
   on_exit(exit);
 }

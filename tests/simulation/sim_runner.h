@@ -2,8 +2,9 @@
 //
 //     /bin/sleep N        ends well after N seconds
 //     /sim/run 30s exit=3 ends after 30 s with exit code 3; without a time it ends at once
+//     /sim/run 1h stops=9s  needs nine seconds to stop, as one that saves its work
 //
-// SIGTERM and SIGKILL end a program with 128 + signal.
+// SIGTERM and SIGKILL end a program with 128 + signal, SIGKILL at once.
 //
 // Threads: one. The executor must outlive it.
 #pragma once
@@ -31,10 +32,15 @@ class SimRunner final : public local::cluster::ProcessRunner {
   int spawned_count() const { return spawned_count_; }
 
  private:
+  struct Program {
+    OnExit on_exit;
+    Duration stops{};  // how long it takes from SIGTERM to its end
+  };
+
   void End(local::cluster::ProcessId id, local::cluster::ProcessExit exit);
 
   Executor& executor_;
-  std::map<local::cluster::ProcessId, OnExit> running_;
+  std::map<local::cluster::ProcessId, Program> running_;
   local::cluster::ProcessId next_id_ = 1;
   int spawned_count_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

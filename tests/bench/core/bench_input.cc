@@ -9,6 +9,8 @@ namespace berth::bench {
 namespace {
 
 constexpr std::size_t kWords = 624;
+constexpr std::int64_t kNominal = 20'000;
+constexpr std::int64_t kMostBorrowed = 100'000;
 
 // CPython's random.Random(seed): the Mersenne Twister, seeded from an array of one word.
 class PythonRandom {
@@ -84,6 +86,36 @@ std::shared_ptr<const api::Workload> MakeWorkload(int number, int queues, int pr
   return made;
 }
 
+void ApplyBasics(admission::Scheduler& scheduler) {
+  api::Namespace space;
+  space.meta.name = "default";
+  scheduler.ApplyNamespace(space);
+  api::ResourceFlavor flavor;
+  flavor.meta.name = "default";
+  scheduler.ApplyResourceFlavor(flavor);
+}
+
+void ApplyQueue(const std::string& name, const std::string& cohort, std::int64_t most_borrowed,
+                admission::Scheduler& scheduler) {
+  api::ClusterQueue queue;
+  queue.meta.name = name;
+  queue.spec.cohort_name = cohort;
+  queue.spec.namespace_selector.emplace();
+  queue.spec.preemption.within_cluster_queue = api::PreemptionPolicy::kLowerPriority;
+  queue.spec.preemption.reclaim_within_cohort = api::PreemptionPolicy::kAny;
+  api::ResourceQuota quota;
+  quota.resource = "cpu";
+  quota.nominal_quota = kNominal;
+  quota.borrowing_limit = most_borrowed;
+  queue.spec.resource_groups.push_back({{"cpu"}, {{"default", {quota}}}});
+  scheduler.ApplyClusterQueue(queue);
+  api::LocalQueue local;
+  local.meta.name = name;
+  local.meta.namespace_name = "default";
+  local.cluster_queue = name;
+  scheduler.ApplyLocalQueue(local);
+}
+
 }  // namespace
 
 std::vector<BenchWorkload> MakeWorkloads(const InputSize& size) {
@@ -120,31 +152,33 @@ std::vector<BenchWorkload> MakeWorkloads(const InputSize& size) {
   return made;
 }
 
+void ApplyUnchangedQueues(const InputSize& size, admission::Scheduler& scheduler, WallTime now) {
+  if (size.unchanged == 0) return;
+  constexpr int kQueuesInCohort = 10;
+  constexpr int kPriority = 100;
+  ApplyBasics(scheduler);
+  for (int i = 0; i < size.unchanged; ++i) {
+    const std::string name = "unchanged" + std::to_string(i);
+    ApplyQueue(name, "quiet" + std::to_string(i / kQueuesInCohort), 0, scheduler);
+    if (i % 2 == 0) continue;
+    for (const char* part : {"-runs", "-waits"}) {
+      auto made = std::make_shared<api::Workload>(*MakeWorkload(0, 1, kPriority, 1, int{kNominal}));
+      made->meta.name = made->meta.uid = name + part;
+      made->spec.queue_name = name;
+      scheduler.ApplyWorkload(std::move(made), now);
+    }
+  }
+  do {
+    while (scheduler.HasHeads()) scheduler.RunCycle(now);
+    scheduler.RunWakeUps(now);
+  } while (scheduler.HasHeads());
+}
+
 void ApplyQueues(const InputSize& size, admission::Scheduler& scheduler) {
-  api::Namespace space;
-  space.meta.name = "default";
-  scheduler.ApplyNamespace(space);
-  api::ResourceFlavor flavor;
-  flavor.meta.name = "default";
-  scheduler.ApplyResourceFlavor(flavor);
+  ApplyBasics(scheduler);
   for (int i = 0; i < size.queues; ++i) {
-    api::ClusterQueue queue;
-    queue.meta.name = "q" + std::to_string(i);
-    queue.spec.cohort_name = "co" + std::to_string(i % size.cohorts);
-    queue.spec.namespace_selector.emplace();
-    queue.spec.preemption.within_cluster_queue = api::PreemptionPolicy::kLowerPriority;
-    queue.spec.preemption.reclaim_within_cohort = api::PreemptionPolicy::kAny;
-    api::ResourceQuota quota;
-    quota.resource = "cpu";
-    quota.nominal_quota = 20000;
-    quota.borrowing_limit = 100000;
-    queue.spec.resource_groups.push_back({{"cpu"}, {{"default", {quota}}}});
-    scheduler.ApplyClusterQueue(queue);
-    api::LocalQueue local;
-    local.meta.name = queue.meta.name;
-    local.meta.namespace_name = "default";
-    local.cluster_queue = queue.meta.name;
-    scheduler.ApplyLocalQueue(local);
+    ApplyQueue("q" + std::to_string(i), "co" + std::to_string(i % size.cohorts), kMostBorrowed,
+               scheduler);
   }
 }
 

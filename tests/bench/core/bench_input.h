@@ -19,7 +19,8 @@ struct InputSize {
   int queues = 30;
   int cohorts = 5;
   std::uint32_t seed = 1;
-  int parked = 0;  // more, of priority 1000, that nothing can ever hold
+  int parked = 0;     // more, of priority 1000, that nothing can ever hold
+  int unchanged = 0;  // queues beside them in which nothing changes
 };
 
 struct BenchWorkload {
@@ -28,6 +29,10 @@ struct BenchWorkload {
 };
 
 std::vector<BenchWorkload> MakeWorkloads(const InputSize& size);
+
+// Queues of their own cohorts, ten in each, in which nothing will change any more: every other one
+// is empty; the rest are full and have one more workload, which was refused. For before all else.
+void ApplyUnchangedQueues(const InputSize& size, admission::Scheduler& scheduler, WallTime now);
 
 // Namespace, flavor, ClusterQueues (nominal 20 cores, borrowing limit 100) and LocalQueues.
 void ApplyQueues(const InputSize& size, admission::Scheduler& scheduler);

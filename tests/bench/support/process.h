@@ -13,6 +13,8 @@ namespace berth::bench {
 // User and system time of a running process so far, in seconds; 0 where it is gone.
 double CpuSeconds(pid_t process);
 double OwnCpuSeconds();
+// What one question to OwnCpuSeconds takes, in seconds.
+double OwnClockTakes();
 // Resident size in MB.
 double ResidentMegabytes(pid_t process);
 double PeakResidentMegabytes(pid_t process);

@@ -11,6 +11,7 @@
 #include "tests/scenarios/short_forms.h"
 #include "tests/simulation/faults/gatekeeper.h"
 #include "tests/simulation/faults/saboteur.h"
+#include "tests/simulation/faults/shared_edits.h"
 #include "tests/simulation/faults/standing.h"
 #include "tests/simulation/sim_world.h"
 
@@ -44,6 +45,12 @@ Result<SimWorldOptions> OptionsOf(const Story& story) {
   return options;
 }
 
+bool TimeLeaps(const Story& story) {
+  return std::any_of(story.blows.begin(), story.blows.end(), [](const Blow& blow) {
+    return blow.kind == Blow::Kind::kJumpClock && blow.span > Duration::zero();
+  });
+}
+
 class Episode {
  public:
   Episode(const Story& story, const EpisodeOptions& options, SimWorld& world)
@@ -51,7 +58,8 @@ class Episode {
         world_(world),
         invariants_({.staleness = story.faults.empty() && story.blows.empty()
                                       ? Duration(seconds(2))
-                                      : kStalenessWithFaults}),
+                                      : kStalenessWithFaults,
+                     .time_leaps = TimeLeaps(story)}),
         standing_(invariants_,
                   {.patience = kPatience,
                    .blocks_admission = story.config.find("blockAdmission") != std::string::npos}),
@@ -240,7 +248,7 @@ void Episode::TellStory() {
   }
 }
 
-// As an admin would after a bad night: all queues open, all machines there.
+// As an admin would after a bad night: all queues open, all machines and flavors there.
 void Episode::PutRight() {
   Note("! everything is put right");
   gatekeeper_.BecomeKind();
@@ -252,7 +260,7 @@ void Episode::PutRight() {
     if (queue.stopped) lines.push_back("set localqueue " + Show(key) + " stopPolicy=None");
   }
   for (const std::string& line : story_.setup) {
-    if (line.compare(0, 5, "node ") == 0) lines.push_back(line);
+    if (line.compare(0, 5, "node ") == 0 || IsShared(line)) lines.push_back(line);
     if (line.compare(0, 5, "pool ") == 0) {
       lines.push_back("set nodepool " + line.substr(5, line.find(' ', 5) - 5) + " stock=1000");
     }

@@ -229,11 +229,14 @@ void Invariants::CheckRelease(const WorkloadFacts& before, const WorkloadFacts* 
   if (now != nullptr && (now->reserved || now->finished)) return;
   const JobFacts* job = truth_.Job(before.job_uid);
   if (job == nullptr || job->finished || job->deleting) return;
-  if (job->suspended && job->active == 0) return;
   if (!before.admitted && job->suspended) return;
+  const auto pods = std::count_if(truth_.pods().begin(), truth_.pods().end(), [&](const auto& pod) {
+    return pod.second.job_uid == before.job_uid && !pod.second.over;
+  });
+  if (job->suspended && job->active == 0 && (pods == 0 || options_.time_leaps)) return;
   Report("released-while-running", "quota of " + Show(before.key) + " is given back, job " +
-                                       Show(job->key) + " has " + std::to_string(job->active) +
-                                       " pods" + (job->suspended ? "" : " and is not suspended"));
+                                       Show(job->key) + " has " + std::to_string(pods) + " pods" +
+                                       (job->suspended ? "" : " and is not suspended"));
 }
 
 void Invariants::SeeRequest(const RequestFacts& request) {

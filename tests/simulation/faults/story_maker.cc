@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "tests/simulation/faults/fault_maker.h"
+#include "tests/simulation/faults/shared_edits.h"
 #include "tests/simulation/faults/story.h"
 
 namespace berth::sim {
@@ -320,13 +321,14 @@ void StoryMaker::MakeJob(int number) {
   if (Chance(10))
     line += " label=kueue.x-k8s.io/max-exec-time-seconds=" + std::to_string(Between(5, 40));
   if (Chance(10)) line += " deadline=" + std::to_string(Between(20, 90));
+  if (Chance(20)) line += " stops=" + std::to_string(Between(1, 40)) + "s";
   if (Chance(15)) line += " suspend=false";  // the webhook suspends it
   // Many come at once, as from a pipeline.
   At(Chance(40) ? Duration(seconds(1)) : Moment(), line);
 }
 
 void StoryMaker::MakeEdit() {
-  switch (random_.Below(10)) {
+  switch (random_.Below(12)) {
     case 0:
     case 1: return EditQueue();
     case 2: return EditLocalQueue();
@@ -335,6 +337,8 @@ void StoryMaker::MakeEdit() {
     case 5: return EditJob();
     case 6:
     case 7: return EditWorkload();
+    case 8:
+    case 9: return EditShared(story_, random_);
     default: return EditCluster();
   }
 }
