@@ -205,16 +205,15 @@ bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignmen
   GiveOut(group, choices, assignment);
   bool all_assigned = true;
   for (const std::size_t index : group.pod_sets) {
-    PodSetDecision& decision = assignment.pod_sets[index];
-    if (index == group.pod_sets.back()) {
-      decision.obstacles = std::move(obstacles);
-      decision.attempts = std::move(attempts);
-    } else {
-      decision.obstacles = obstacles;
-      decision.attempts = attempts;
-    }
+    const PodSetDecision& decision = assignment.pod_sets[index];
     if (!decision.requests.empty() && decision.flavors.empty()) all_assigned = false;
+    if (index == group.pod_sets.back()) break;  // takes them, below: most groups are of one
+    assignment.pod_sets[index].obstacles = obstacles;
+    assignment.pod_sets[index].attempts = attempts;
   }
+  PodSetDecision& last = assignment.pod_sets[group.pod_sets.back()];
+  last.obstacles = std::move(obstacles);
+  last.attempts = std::move(attempts);
   return all_assigned;
 }
 

@@ -383,7 +383,7 @@ PreemptionTargets PreemptionSearch::FindClassical() {
 }
 
 PreemptionOracle::Answer SearchOracle::Simulate(FlavorResourceId flavor_resource, Amount amount) {
-  Memory& memory = last_.emplace();
+  Memory& memory = last_.emplace(Memory{});
   memory.request = {&workload_, queue_, {{flavor_resource, amount}}, {flavor_resource}};
   memory.version = state_.tree().version();
   memory.targets = search_.Find(memory.request, &memory.spared);

@@ -213,7 +213,7 @@ TEST_F(QueueSetTest, NamesThoseParkedInBulkOnce) {
   EXPECT_EQ(refuse(0), (Ids{3})) << "the others have been named";
   set.Wake(queue, kNow, nullptr);
   const api::Workload changed = *infos[2].object;
-  for (const std::uint64_t shape : {8, 7}) Put(2, changed, shape);
+  for (const std::uint64_t shape : {8U, 7U}) Put(2, changed, shape);
   set.Remove(1);
   infos[1] = {};
   Add(1, 0, 7);
