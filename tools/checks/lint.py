@@ -104,6 +104,7 @@ def main():
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--deep", action="store_true")
+    parser.add_argument("--shallow", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path.cwd())
     parser.add_argument("--build", type=pathlib.Path, help="build folder (default: newest)")
@@ -116,7 +117,8 @@ def main():
         return 2
     state = root / "build" / "lint"
     (state / "clean").mkdir(parents=True, exist_ok=True)
-    lint = Lint(root, build, state, SHALLOW if arguments.all and not arguments.deep else [])
+    shallow = arguments.shallow or (arguments.all and not arguments.deep)
+    lint = Lint(root, build, state, SHALLOW if shallow else [])
 
     sources = sorted(lint.commands)
     if not arguments.all:
@@ -131,15 +133,18 @@ def main():
             todo.append(path)
 
     started = time.monotonic()
-    failed = []
+    failed = {}
     with ThreadPoolExecutor(arguments.jobs) as pool:
         for done, (path, seconds, findings) in enumerate(pool.map(lint.run, todo), start=1):
             if findings:
-                failed.append(path)
+                failed[path] = findings
                 print(findings, end="")
             verdict = "FINDINGS" if findings else "ok"
             print(f"[{done}/{len(todo)}] {path}: {verdict} ({seconds:.1f} s)", flush=True)
     forget_old(state / "clean")
+    for path, findings in failed.items():  # once more: whoever keeps only the end of a log sees them
+        print(f"in {path}:\n" + "\n".join(
+            line for line in findings.split("\n") if ": warning:" in line or ": error:" in line))
     print(f"lint: {len(sources)} source(s), {len(todo)} run, {len(failed)} with findings, "
           f"{time.monotonic() - started:.0f} s")
     return 1 if failed else 0
