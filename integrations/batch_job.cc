@@ -154,7 +154,7 @@ std::vector<BatchJobWrite> StopWrites(const api::Job& job,
                                       const std::optional<PodSetChange>& original) {
   const bool stopping = HasAnnotation(job, api::kStoppingAnnotation, "true");
   std::vector<BatchJobWrite> writes;
-  if (job.suspend && !stopping) return writes;
+  if (job.suspend && !stopping && !original) return writes;
   if (!job.suspend) {
     writes.push_back({.suspend = true, .stopping = BatchJobWrite::Stopping::kSet});
   }

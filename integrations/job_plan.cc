@@ -51,9 +51,19 @@ class Planner {
   }
 
   void Stop(const api::Workload* workload, const std::string& message) {
-    if (job_.suspended) return;
+    if (job_.suspended) return Restore(workload);
     Add(StopJob{workload == nullptr ? std::vector<PodSetChange>{} : OriginalPodSets(*workload)});
     if (!job_.stopping) Event("Stopped", message);
+  }
+
+  // A job that its owner suspended while it was admitted still shows what its start gave it. It
+  // loses that with its quota, or it would ask for the same flavors, and nothing else, for ever.
+  void Restore(const api::Workload* workload) {
+    if (workload == nullptr || job_.active || IsOriginal(job_, *workload) ||
+        !api::IsTrue(workload->status.conditions, api::kAdmitted)) {
+      return;
+    }
+    Add(StopJob{OriginalPodSets(*workload)});
   }
 
   bool IsMisplaced(const api::Workload& workload) const;
@@ -151,7 +161,7 @@ const api::Workload* Planner::EnsureOne() {
     settled_ = true;
     if (Update(*others.front())) others.erase(others.begin());
   }
-  if (match == nullptr && !settled_ && !job_.suspended && !job_.finished) {
+  if (match == nullptr && !settled_ && !job_.finished) {
     const bool one = others.size() == 1;
     Stop(one ? others.front() : nullptr,
          one ? "No matching Workload; restoring pod templates according to existent Workload"

@@ -138,4 +138,16 @@ std::vector<PodSetChange> OriginalPodSets(const api::Workload& workload) {
   return changes;
 }
 
+bool IsOriginal(const JobView& job, const api::Workload& workload) {
+  return std::equal(job.pod_sets.begin(), job.pod_sets.end(), workload.spec.pod_sets.begin(),
+                    workload.spec.pod_sets.end(),
+                    [](const api::PodSet& now, const api::PodSet& then) {
+                      PodSetChange shown = Original(now);
+                      const PodSetChange stored = Original(then);
+                      if (!stored.count_is_partial)
+                        shown.count = stored.count;  // only its owner changes that
+                      return shown == stored;
+                    });
+}
+
 }  // namespace berth::integrations

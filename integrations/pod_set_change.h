@@ -29,4 +29,7 @@ Result<std::vector<PodSetChange>> StartChanges(const api::Workload& workload,
 // The pod sets as the Workload stored them: what a stop restores.
 std::vector<PodSetChange> OriginalPodSets(const api::Workload& workload);
 
+// Whether the job's templates and sizes are those: it has not been started, or has been restored.
+bool IsOriginal(const JobView& job, const api::Workload& workload);
+
 }  // namespace berth::integrations

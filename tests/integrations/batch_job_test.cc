@@ -120,11 +120,13 @@ TEST(BatchJobTest, AStopIsThreeWrites) {
   EXPECT_THAT(StopWrites(job, original),
               ElementsAre(BatchJobWrite{.clear_start_time = true}, restore));
 
-  // After the second: only the third is left. After it: none.
+  // After the second: only the third is left.
   job.start_time.reset();
   EXPECT_THAT(StopWrites(job, original), ElementsAre(restore));
+  // Suspended by its owner: there is nothing to stop, only a template to give back.
   job.meta.annotations.clear();
-  EXPECT_THAT(StopWrites(job, original), IsEmpty());
+  EXPECT_THAT(StopWrites(job, std::nullopt), IsEmpty());
+  EXPECT_THAT(StopWrites(job, original), ElementsAre(restore));
 }
 
 TEST(BatchJobTest, TheTemplateWaitsForThePodsToGo) {

@@ -173,6 +173,27 @@ TEST_F(JobPlanTest, EvictionStopsThenReleases) {
   EXPECT_FALSE(Get<ReleaseQuota>(0).status.admission.has_value());
 }
 
+// Simulation, template-changed, seed 20164: it was released with the node selector of its flavor,
+// and asked for no other ever after.
+TEST_F(JobPlanTest, SuspendedByItsOwnerItLosesWhatItsStartGaveItWithItsQuota) {
+  api::Workload& workload = AddWorkload();
+  testing::Admit(workload);
+  job_.suspend = true;
+  job_.active = 1;
+  job_.pod_template.labels[api::kClusterQueueNameLabel] = "team";
+  SetTrue(workload, api::kEvicted, "Deactivated", "The workload is deactivated");
+  EXPECT_THAT(Plan(), IsEmpty()) << "the API refuses it while pods are there";
+  job_.active = 0;
+  EXPECT_THAT(Plan(), ElementsAre("stop+restore", "release"));
+  workload.status.conditions.pop_back();
+  workload.meta.deletion_timestamp = At(0);
+  EXPECT_THAT(Plan(), ElementsAre("stop+restore", "finalizer"));
+  workload.meta.deletion_timestamp.reset();
+  job_.parallelism = 2;
+  job_.completions = 2;
+  EXPECT_THAT(Plan(), ElementsAre("stop+restore", "delete", "event DeletedWorkload"));
+}
+
 // What has been told to stop uses what it was given until it has; but not for ever.
 TEST_F(JobPlanTest, PodsThatAreEndingHoldTheirQuota) {
   api::Workload& workload = AddWorkload();
