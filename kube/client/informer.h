@@ -80,7 +80,8 @@ class Informer final : public InformerBase {
     handlers_.push_back(std::move(handler));
   }
 
-  // `values_of` says under which values an object is found. Before Start.
+  // `values_of` says under which values an object is found. At any time: of two users of one
+  // informer the second comes when objects are there.
   void AddIndex(const std::string& name, IndexFunction values_of) {
     store_.AddIndex(name, std::move(values_of));
   }

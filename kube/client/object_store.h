@@ -50,9 +50,11 @@ class ObjectStore {
   };
   using Objects = std::set<Ptr, ByKey>;
 
-  // Before the first object.
+  // Objects that are there already are found by it, too.
   void AddIndex(const std::string& name, IndexFunction values_of) {
-    indexes_[name].values_of = std::move(values_of);
+    Index& index = indexes_[name];
+    index.values_of = std::move(values_of);
+    for (const Ptr& object : objects_) Reindex(index, nullptr, object);
   }
 
   const Objects& objects() const { return objects_; }  // in the order of keys

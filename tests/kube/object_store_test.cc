@@ -97,6 +97,20 @@ TYPED_TEST(ObjectStoreTest, SaysWhatAMapSays) {
   }
 }
 
+TYPED_TEST(ObjectStoreTest, AnIndexThatComesLateFindsWhatIsThere) {
+  auto& store = this->store_;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    store.Put(Make("space", name, name < std::string("c") ? "red" : "blue", "1"));
+  }
+  store.AddIndex("late", TeamOf);
+  store.Put(Make("space", "b", "blue", "2"));
+  store.Remove({"space", "c"});
+  for (const char* team : {"red", "blue", "any", "nobody"}) {
+    EXPECT_EQ(store.ByIndex("late", team), store.ByIndex("team", team)) << team;
+  }
+  EXPECT_EQ(store.ByIndex("late", "blue").size(), 2U);
+}
+
 TYPED_TEST(ObjectStoreTest, UnknownIndexesAndKeysAreEmpty) {
   EXPECT_EQ(this->store_.Get({"a", "b"}), nullptr);
   EXPECT_EQ(this->store_.Remove({"a", "b"}), nullptr);

@@ -95,6 +95,17 @@ TEST_F(TopologyUngaterTest, NothingHappensBeforeAdmission) {
   EXPECT_EQ(RackOf("p0"), "r1");
 }
 
+// Simulation, never-finishes, seed 20706: the pods that somebody else's use of the informer had
+// brought stayed gated for ever.
+TEST_F(TopologyUngaterTest, PodsThatWereKnownBeforeItNeedsThemAreLetGo) {
+  manager_.InformerFor<api::Pod>();
+  PutPod("p0", 0);
+  executor_.RunFor(1s);
+  PutWorkload("True");
+  executor_.RunFor(2s);
+  EXPECT_EQ(RackOf("p0"), "r1");
+}
+
 TEST_F(TopologyUngaterTest, ALostAnswerGivesNoPlaceTwice) {
   PutAll();
   api_.FailNext("PATCH /api/v1/namespaces/team/pods/p0", 0, kube::FakeTransport::Effect::kDone);
