@@ -310,13 +310,35 @@ kube::Step RequestReconciler::CreateTemplateStep(const WorkloadPtr& workload,
                                          .controller = true,
                                          .block_owner_deletion = true}};
   object.pod_template = action.pod_template;
-  return [this, object = std::move(object)](std::function<void(Status)> next) {
+  kube::Step create = [this, object = std::move(object)](std::function<void(Status)> next) {
     manager_.client().Create(
         api::KindOf<api::PodTemplateObject>(), object.meta.namespace_name, api::Encode(object),
         {.field_manager = api::kProvisioningCheckController},
         [name = object.meta.name, next = std::move(next)](const Result<kube::JsonPtr>& done) {
           if (done || done.error().code == ErrorCode::kAlreadyExists) return next(OkStatus());
           next(Annotate(done.error(), "creating PodTemplate " + name));
+        });
+  };
+  return action.owner ? IfThere(workload->meta.namespace_name, *action.owner, std::move(create))
+                      : std::move(create);
+}
+
+// A request that waits gets its template again when that has gone. But where the request has gone,
+// too, and its watch has yet to tell, the garbage collector and we would take turns for ever.
+kube::Step RequestReconciler::IfThere(const std::string& space, const api::OwnerReference& request,
+                                      kube::Step step) {
+  return [this, key = api::ObjectKey{space, request.name}, uid = request.uid,
+          step = std::move(step)](std::function<void(Status)> next) {
+    manager_.client().Get(
+        api::KindOf<api::ProvisioningRequest>(), key,
+        [name = key.name, uid, step, next = std::move(next)](const Result<kube::JsonPtr>& answer) {
+          if (!answer && answer.error().code != ErrorCode::kNotFound) {
+            return next(Annotate(answer.error(), "reading ProvisioningRequest " + name));
+          }
+          const auto meta = answer ? api::Decode<api::ObjectMeta>(**answer)
+                                   : Result<api::ObjectMeta>(answer.error());
+          if (meta && meta->uid == uid) return step(next);
+          next(Error{ErrorCode::kUnavailable, "ProvisioningRequest " + name + " has gone"});
         });
   };
 }

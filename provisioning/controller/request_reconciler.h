@@ -54,6 +54,7 @@ class RequestReconciler final : public kube::Reconciler {
   kube::Step ChecksStep(const WorkloadPtr& workload, std::vector<api::AdmissionCheckState> changed);
   kube::Step ActionStep(const WorkloadPtr& workload, const Action& action);
   kube::Step CreateTemplateStep(const WorkloadPtr& workload, const CreateTemplate& action);
+  kube::Step IfThere(const std::string& space, const api::OwnerReference& request, kube::Step step);
   kube::Step CreateRequestStep(const WorkloadPtr& workload, const CreateRequest& action);
   kube::Step OwnTemplateStep(const WorkloadPtr& workload, const OwnTemplate& action);
   kube::Step DeleteStep(const api::ResourceKind& kind, api::ObjectKey key);

@@ -45,6 +45,15 @@ Result<SimWorldOptions> OptionsOf(const Story& story) {
   return options;
 }
 
+// How far clocks are set back in all.
+Duration SetBack(const Story& story) {
+  Duration sum{};
+  for (const Blow& blow : story.blows) {
+    if (blow.kind == Blow::Kind::kJumpClock) sum += std::max(-blow.span, Duration::zero());
+  }
+  return sum;
+}
+
 bool TimeLeaps(const Story& story) {
   return std::any_of(story.blows.begin(), story.blows.end(), [](const Blow& blow) {
     return blow.kind == Blow::Kind::kJumpClock && blow.span > Duration::zero();
@@ -298,8 +307,9 @@ void Episode::UntilNothingMoves() {
     revision = moves_;
     const bool over = std::all_of(truth().jobs().begin(), truth().jobs().end(),
                                   [this](const auto& job) { return IsOver(job.second); });
-    // Nodes that nobody uses go minutes later.
-    if (world_.clock().SteadyNow() - written > (over ? Duration(minutes(5)) : kStill)) return;
+    // Nodes that nobody uses go minutes later, by the clock on the wall.
+    const Duration still = over ? minutes(5) + SetBack(story_) : kStill;
+    if (world_.clock().SteadyNow() - written > still) return;
   }
 }
 

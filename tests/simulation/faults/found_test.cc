@@ -104,6 +104,41 @@ TEST(FoundTest, WhoWaitsForThePodsOfOthersKeepsHisFlavor) {
   EndsWell(story);
 }
 
+// hot-loop, seed 22681: a request had gone unheard; its template was made again as often as the
+// garbage collector took it away.
+TEST(FoundTest, ARequestThatHasGoneUnheardGetsNoTemplate) {
+  Story story = Told(
+      {"pool p machine=n1-standard-8 gpu=nvidia-tesla-t4*1 queued max=2 boot=6 idle=25 grant=17",
+       "flavor dws", "capacity-check prov managed=nvidia.com/gpu",
+       "cluster-queue cq checks=prov dws/cpu=6 dws/nvidia.com/gpu=4", "local-queue q -> cq"},
+      {{seconds(1), "job a queue=q cpu=3 gpu=1 runs=20s"},
+       {seconds(20), "set clusterqueue cq stopPolicy=Hold"},
+       {seconds(25), "set clusterqueue cq stopPolicy=None"}});
+  story.faults = {{.at = seconds(5),
+                   .length = seconds(40),
+                   .fault = Fault::kUnavailable,
+                   .requests = FaultSpan::Requests::kReads,
+                   .per_mille = 1000,
+                   .path = "/provisioningrequests?",  // lists and watches of them
+                   .seed = 1}};
+  story.blows = {{.kind = Blow::Kind::kExpireWatches, .at = seconds(6)}};
+  story.length = seconds(60);
+  EndsWell(story);
+}
+
+// restless, seed 22399: the clock went back, so an idle node was there for longer than it looked.
+TEST(FoundTest, AClockThatGoesBackMakesNodesStayLonger) {
+  Story story = Told(
+      {"pool p machine=n1-standard-8 gpu=nvidia-tesla-t4*1 queued max=2 boot=6 idle=50 grant=5",
+       "flavor dws", "capacity-check prov managed=nvidia.com/gpu",
+       "cluster-queue cq checks=prov dws/cpu=6 dws/nvidia.com/gpu=4", "local-queue q -> cq"},
+      {{seconds(1), "job a queue=q cpu=3 gpu=1 runs=5s"}});
+  story.blows = {
+      {.kind = Blow::Kind::kJumpClock, .at = seconds(40), .span = -std::chrono::minutes(7)}};
+  story.length = seconds(60);
+  EndsWell(story);
+}
+
 // seed 109: an admission that a failing server did not write was decided and written again without
 // a pause, 230 times a second.
 TEST(FoundTest, AServerThatFailsIsAskedLessAndLess) {
