@@ -313,6 +313,8 @@ void Planner::DeleteWhenExpired(const api::Workload& workload, const api::Condit
 }
 
 void Planner::Start(const api::Workload& workload) {
+  // Suspended by hand: undone at once; but pods that have been told to stop have its quota.
+  if (!job_.active && HasPods()) return;
   Result<std::vector<PodSetChange>> changes = StartChanges(workload, flavors());
   if (!changes && changes.error().code == ErrorCode::kInvalid) {
     return SetFinished(workload, api::kFailedToStart, changes.error().message);

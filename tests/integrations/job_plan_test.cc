@@ -194,6 +194,21 @@ TEST_F(JobPlanTest, SuspendedByItsOwnerItLosesWhatItsStartGaveItWithItsQuota) {
   EXPECT_THAT(Plan(), ElementsAre("stop+restore", "delete", "event DeletedWorkload"));
 }
 
+TEST_F(JobPlanTest, ItIsNotStartedAgainBesidePodsThatAreEnding) {
+  testing::Admit(AddWorkload());
+  job_.suspend = true;
+  job_.active = 1;
+  EXPECT_THAT(Plan(), ElementsAre("start", "event Started")) << "nobody has been told to stop";
+  job_.active = 0;
+  job_.terminating = 1;
+  job_.conditions = {
+      {.type = "Suspended", .status = api::ConditionStatus::kTrue, .last_transition_time = At(0)}};
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(plan_.look_again, std::chrono::seconds(90)) << "their grace period and a minute";
+  job_.terminating = 0;
+  EXPECT_THAT(Plan(), ElementsAre("start", "event Started"));
+}
+
 // What has been told to stop uses what it was given until it has; but not for ever.
 TEST_F(JobPlanTest, PodsThatAreEndingHoldTheirQuota) {
   api::Workload& workload = AddWorkload();
