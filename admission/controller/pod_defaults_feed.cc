@@ -13,13 +13,9 @@ PodDefaultsFeed::PodDefaultsFeed(kube::Manager& manager, Scheduler& scheduler, c
     : manager_(manager), scheduler_(scheduler), clock_(clock), told_(std::move(told)) {}
 
 void PodDefaultsFeed::Connect() {
-  const auto touch_namespace = [this](const std::string& name) {
-    namespaces_.insert(name);
-    LookAgain();
-  };
-  const auto set_range = [this, touch_namespace](const auto& range) {
+  const auto set_range = [this](const auto& range) {
     scheduler_.ApplyLimitRange(*range);
-    touch_namespace(range->meta.namespace_name);
+    LookAgain(namespaces_, range->meta.namespace_name);
   };
   manager_.InformerFor<api::LimitRange>().AddHandler(
       {.on_add = set_range,
@@ -28,17 +24,13 @@ void PodDefaultsFeed::Connect() {
              if (before->items != range->items) set_range(range);
            },
        .on_delete =
-           [this, touch_namespace](const auto& range) {
+           [this](const auto& range) {
              scheduler_.ForgetLimitRange(range->meta.key());
-             touch_namespace(range->meta.namespace_name);
+             LookAgain(namespaces_, range->meta.namespace_name);
            }});
-  const auto touch_class = [this](const std::string& name) {
-    runtime_classes_.insert(name);
-    LookAgain();
-  };
-  const auto set_class = [this, touch_class](const auto& runtime_class) {
+  const auto set_class = [this](const auto& runtime_class) {
     scheduler_.ApplyRuntimeClass(*runtime_class);
-    touch_class(runtime_class->meta.name);
+    LookAgain(runtime_classes_, runtime_class->meta.name);
   };
   manager_.InformerFor<api::RuntimeClass>().AddHandler(
       {.on_add = set_class,
@@ -47,13 +39,14 @@ void PodDefaultsFeed::Connect() {
              if (before->overhead != now->overhead) set_class(now);
            },
        .on_delete =
-           [this, touch_class](const auto& runtime_class) {
+           [this](const auto& runtime_class) {
              scheduler_.ForgetRuntimeClass(runtime_class->meta.name);
-             touch_class(runtime_class->meta.name);
+             LookAgain(runtime_classes_, runtime_class->meta.name);
            }});
 }
 
-void PodDefaultsFeed::LookAgain() {
+void PodDefaultsFeed::LookAgain(std::set<std::string>& changed, const std::string& name) {
+  changed.insert(name);
   if (std::exchange(posted_, true)) return;
   manager_.executor().PostAfter(Duration::zero(), [weak = std::weak_ptr(self_)] {
     if (const auto self = weak.lock()) (*self)->Walk();

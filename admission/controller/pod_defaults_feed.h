@@ -28,8 +28,8 @@ class PodDefaultsFeed {
   void Connect();
 
  private:
-  // Many changes of one instant cost one walk over the workloads.
-  void LookAgain();
+  // Puts the name among the changed ones; many of one instant cost one walk over the workloads.
+  void LookAgain(std::set<std::string>& changed, const std::string& name);
   void Walk();
   bool IsConcerned(const api::Workload& workload) const;
 

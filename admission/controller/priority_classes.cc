@@ -26,15 +26,11 @@ void PriorityClasses::Watch(kube::Controller& controller) {
                        .on_update =
                            [look](const auto& old, const auto& now) {
                              if (old->value != now->value) look();
-                           },
-                       .on_delete = [](const auto&) {}});
+                           }});
   // Its creation may have been under way when the class changed.
-  workloads_.AddHandler({.on_add =
-                             [this, look](const auto& workload) {
-                               if (NewPriorityOf(*workload)) look();
-                             },
-                         .on_update = [](const auto&, const auto&) {},
-                         .on_delete = [](const auto&) {}});
+  workloads_.AddHandler({.on_add = [this, look](const auto& workload) {
+    if (NewPriorityOf(*workload)) look();
+  }});
 }
 
 std::optional<std::int32_t> PriorityClasses::NewPriorityOf(const api::Workload& workload) const {
