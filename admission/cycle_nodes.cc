@@ -58,11 +58,8 @@ void Cycle::PlacePreemptor(Entry& entry) {
 }
 
 bool Cycle::MayBePlaced(const Entry& entry) const {
-  const auto& pod_sets = entry.input.workload->pod_sets;
   const ClusterState& state = *context_.state;
-  return entry.input.reserved != nullptr ||
-         std::any_of(pod_sets.begin(), pod_sets.end(),
-                     [](const queue::PodSetInfo& info) { return info.topology_request; }) ||
+  return entry.input.reserved != nullptr || entry.input.workload->HasTopologyRequest() ||
          state.PlacesEverything(state.queue(entry.input.head.cluster_queue));
 }
 

@@ -29,9 +29,9 @@ bool Cycle::IsAsPlanned(const Entry& entry) const {
 void Cycle::KeepToPlan(Entry& entry) {
   if (IsAsPlanned(entry)) return;
   Assignment other = std::move(entry.decision.assignment);
-  const PreemptionTargets other_targets = std::move(entry.targets);
+  PreemptionTargets other_targets = std::move(entry.targets);
   std::vector<PlacedPods> other_placed = std::move(entry.placed);
-  const SparedCandidates other_spared = entry.decision.spared;
+  SparedCandidates other_spared = std::move(entry.decision.spared);
   AssignFlavors(entry, nullptr, &entry.input.plan->assignment);
   const AssignmentMode mode = entry.decision.assignment.mode;
   if (mode == AssignmentMode::kFit ||
@@ -39,9 +39,9 @@ void Cycle::KeepToPlan(Entry& entry) {
     return;
   }
   entry.decision.assignment = std::move(other);
-  entry.targets = other_targets;
+  entry.targets = std::move(other_targets);
   entry.placed = std::move(other_placed);
-  entry.decision.spared = other_spared;
+  entry.decision.spared = std::move(other_spared);
   entry.input.plan = nullptr;
 }
 

@@ -134,10 +134,7 @@ void FlavorAssigner::Assign(const std::vector<std::int32_t>& counts, Assignment&
 
 // Asked of what is here already: the object itself lies elsewhere.
 bool FlavorAssigner::MayBePlaced() const {
-  if (!context_.topologies) return false;
-  return places_everything_ ||
-         std::any_of(workload_.pod_sets.begin(), workload_.pod_sets.end(),
-                     [](const queue::PodSetInfo& info) { return info.topology_request; });
+  return context_.topologies && (places_everything_ || workload_.HasTopologyRequest());
 }
 
 // Which resource is looked at first shows in the reason where several cannot be had. Kueue's order

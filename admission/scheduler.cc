@@ -478,14 +478,6 @@ std::optional<WorkloadId> Scheduler::Find(const api::ObjectKey& key) const {
   return *found;
 }
 
-std::vector<api::ObjectKey> Scheduler::Keys(const std::vector<WorkloadId>& ids) const {
-  std::vector<api::ObjectKey> keys;
-  for (const WorkloadId id : ids) {
-    if (const api::Workload* object = workload(id)) keys.push_back(object->meta.key());
-  }
-  return keys;
-}
-
 std::string Scheduler::PathOf(ClusterQueueId queue) const {
   std::string path = state_.queue(queue).name;
   const NodeId leaf = state_.queue(queue).node;

@@ -126,7 +126,6 @@ class Scheduler {
   std::uint64_t ShapeOf(WorkloadId id) const {
     return records_[static_cast<std::size_t>(id)]->info.shape;
   }
-  std::vector<api::ObjectKey> Keys(const std::vector<WorkloadId>& ids) const;
   // Numbers are used again: whether `id`, known when forgotten_count() was `count`, is still the
   // same workload.
   std::int64_t forgotten_count() const { return forgotten_count_; }

@@ -6,6 +6,7 @@
 // Source: Kueue pkg/workload (Info, TotalRequests), pkg/workload equivalence hash (KEP-9694).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -64,6 +65,11 @@ struct WorkloadInfo {
   std::uint64_t shape = kUnknownShape;  // equal for workloads that the scheduler cannot tell apart
   bool failed_check = false;            // some admission check says Retry or Rejected
   SmallVector<PodSetInfo, 1> pod_sets;
+
+  bool HasTopologyRequest() const {
+    return std::any_of(pod_sets.begin(), pod_sets.end(),
+                       [](const PodSetInfo& info) { return info.topology_request; });
+  }
 };
 
 WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,

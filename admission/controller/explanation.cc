@@ -162,9 +162,9 @@ std::string ExplanationJson(const Decision& decision, const Scheduler& scheduler
   }
   Json victims = Json::array();
   for (const SparedCandidate& spared : decision.spared) {
-    const std::vector<api::ObjectKey> keys = scheduler.Keys({spared.workload});
-    if (keys.empty()) continue;
-    victims.push_back({{"workload", keys.front().ToString()},
+    const api::Workload* workload = scheduler.workload(spared.workload);
+    if (workload == nullptr) continue;
+    victims.push_back({{"workload", workload->meta.key().ToString()},
                        {"whyNot", WhyNot(spared, decision, scheduler.state())}});
   }
   if (tried.empty() && victims.empty()) return "";
