@@ -37,7 +37,7 @@ double ToDouble(const api::Quantity& quantity) {
 
 Scheduler::Scheduler(const SchedulerConfig& config)
     : config_(config),
-      queues_(config.gates.scheduling_equivalence_hashing),
+      queues_(config.gates.scheduling_equivalence_hashing, config.listing),
       state_(queues_),
       search_(state_, config_.gates, config_.fair_sharing),
       cycle_runner_({&state_, &queues_, &config_.gates, &config_.own_rules, &config_.fair_sharing,
@@ -407,9 +407,8 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
         decision.outcome != Outcome::kNotNominated || !config_.own_rules.park_heads_not_tried;
     const auto scan = tried && decided.scan != nullptr ? queue::QueueSet::Scan::kPendingFlavors
                                                        : queue::QueueSet::Scan::kDone;
-    queue::QueueSet::RequeueResult put =
-        queues_.Requeue({decision.workload, decision.cluster_queue}, decision.requeue_reason, scan,
-                        now, config_.listing);
+    queue::QueueSet::RequeueResult put = queues_.Requeue(
+        {decision.workload, decision.cluster_queue}, decision.requeue_reason, scan, now);
     decision.to = put.to;
     if (decided.plan != nullptr) queues_.PutFirst({decision.workload, decision.cluster_queue});
     for (const WorkloadId parked : put.bulk_parked) result.bulk_parked.push_back({parked, i});

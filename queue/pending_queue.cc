@@ -72,7 +72,7 @@ bool PendingQueue::IsNewcomer(NodeIndex node, std::int32_t index) const {
 // Where nothing is ever parked in bulk, the list is thinned out before it grows beyond the group.
 void PendingQueue::AddNewcomer(NodeIndex node, std::int32_t index) {
   constexpr std::size_t kSlack = 16;
-  if (at(node).named) return;
+  if (listing_ != Listing::kNew || at(node).named) return;
   const Group& joined = group(index);
   std::vector<NodeIndex>& list = group(index).newcomers;
   list.push_back(node);
@@ -290,7 +290,7 @@ void PendingQueue::MoveAll(std::int32_t index, Side to, std::vector<NodeIndex>* 
   Reorder(index);
 }
 
-void PendingQueue::BulkPark(NodeIndex like, Listing listing, std::vector<NodeIndex>& parked) {
+void PendingQueue::BulkPark(NodeIndex like, std::vector<NodeIndex>& parked) {
   const std::int32_t number =
       at(like).place == Place::kGrouped ? group(at(like).index).shape : ShapeFor(at(like).shape);
   Shape& marked = shapes_[static_cast<std::size_t>(number)];
@@ -298,8 +298,8 @@ void PendingQueue::BulkPark(NodeIndex like, Listing listing, std::vector<NodeInd
   marked.marked = true;
   for (const std::int32_t index : marked.groups) {
     if (group(index).active().count == 0) continue;
-    if (listing == Listing::kNew) NameNewcomers(index, parked);
-    MoveAll(index, Side::kParked, listing == Listing::kAll ? &parked : nullptr);
+    if (listing_ == Listing::kNew) NameNewcomers(index, parked);
+    MoveAll(index, Side::kParked, listing_ == Listing::kAll ? &parked : nullptr);
     ListAsParked(index);
   }
 }

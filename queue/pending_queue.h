@@ -36,7 +36,8 @@ namespace berth::queue {
 enum class Place : std::uint8_t { kNowhere, kGrouped, kHeld };
 
 // Which of those that are parked in bulk are named: to name all costs what they are; those that
-// have not been named since they came in cost each of them once.
+// have not been named since they came in cost each of them once. It is that of all queues, for
+// good.
 enum class Listing : std::uint8_t { kNo, kNew, kAll };
 
 struct PendingNode {
@@ -60,9 +61,9 @@ struct PendingNode {
 class PendingQueue {
  public:
   // `number`: of the ClusterQueue, as in its nodes. `usages`: of each LocalQueue, by its number.
-  PendingQueue(std::int32_t number, std::vector<PendingNode>& nodes,
+  PendingQueue(std::int32_t number, Listing listing, std::vector<PendingNode>& nodes,
                const std::vector<double>& usages)
-      : number_(number), nodes_(nodes), usages_(usages) {}
+      : number_(number), listing_(listing), nodes_(nodes), usages_(usages) {}
 
   // The queue must be empty.
   enum class Order : std::uint8_t { kPlain, kByUsage };
@@ -82,8 +83,8 @@ class PendingQueue {
   void ExpectHead() const { Prefetch(order_.data(), sizeof(OrderEntry)); }
 
   // Parks all active workloads of the shape of `like`, and from now on those that IsMarked() is
-  // asked about. Appends those that `listing` says to `parked`.
-  void BulkPark(NodeIndex like, Listing listing, std::vector<NodeIndex>& parked);
+  // asked about. Appends those that the listing says to `parked`.
+  void BulkPark(NodeIndex like, std::vector<NodeIndex>& parked);
   bool IsMarked(std::uint64_t shape) const;
   bool IsActive(NodeIndex node) const;
   bool IsWaiting(NodeIndex node) const;  // parked or held
@@ -124,7 +125,7 @@ class PendingQueue {
     std::uint8_t active_bag = 0;
     bool listed_as_parked = false;
     std::int32_t position = -1;  // in order_; -1 without active ones
-    // All that have not been named, and some that have left.
+    // With Listing::kNew all that have not been named, and some that have left.
     std::vector<NodeIndex> newcomers;
 
     Bag& active() { return bags[active_bag]; }
@@ -178,6 +179,7 @@ class PendingQueue {
   std::vector<NodeIndex> Sorted(std::vector<NodeIndex> list) const;
 
   const std::int32_t number_;
+  const Listing listing_;
   std::vector<PendingNode>& nodes_;
   const std::vector<double>& usages_;
   bool by_usage_ = false;

@@ -65,7 +65,7 @@ ClusterQueueId QueueSet::ClusterQueueNumber(const std::string& name) {
   const ClusterQueueId number = queue_names_.Intern(name);
   while (static_cast<std::size_t>(number) >= queues_.size()) {
     const auto next = static_cast<ClusterQueueId>(queues_.size());
-    queues_.push_back(std::make_unique<ClusterQueueEntry>(next, nodes_, usages_));
+    queues_.push_back(std::make_unique<ClusterQueueEntry>(next, listing_, nodes_, usages_));
   }
   return number;
 }
@@ -420,7 +420,7 @@ bool QueueSet::HasHeads() const {
 }
 
 QueueSet::RequeueResult QueueSet::Requeue(const Head& head, RequeueReason reason, Scan scan,
-                                          WallTime now, Listing listing) {
+                                          WallTime now) {
   RequeueResult result;
   ClusterQueueEntry& queue = entry(head.cluster_queue);
   if (queue.taken_head != head.workload) return result;
@@ -443,7 +443,7 @@ QueueSet::RequeueResult QueueSet::Requeue(const Head& head, RequeueReason reason
   const bool verdict_of_shape =
       reason == RequeueReason::kNoFit || reason == RequeueReason::kPreemptionNoCandidates;
   if (equivalence_hashing_ && best_effort && verdict_of_shape) {
-    pending.BulkPark(head.workload, listing, result.bulk_parked);
+    pending.BulkPark(head.workload, result.bulk_parked);
     std::erase(result.bulk_parked, head.workload);
   } else if (may_run) {
     pending.Park(head.workload);

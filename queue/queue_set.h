@@ -62,7 +62,9 @@ struct Head {
 
 class QueueSet {
  public:
-  explicit QueueSet(bool equivalence_hashing) : equivalence_hashing_(equivalence_hashing) {}
+  // `listing`: who of those that Requeue parks in bulk is named.
+  explicit QueueSet(bool equivalence_hashing, Listing listing = Listing::kNo)
+      : equivalence_hashing_(equivalence_hashing), listing_(listing) {}
 
   // From now on ClusterQueues that say so order by the usage of LocalQueues.
   void OrderByUsage() { order_by_usage_ = true; }
@@ -115,11 +117,10 @@ class QueueSet {
   // Puts a taken head back. `pending_flavors`: its flavor scan has not reached the end.
   struct RequeueResult {
     Destination to = Destination::kNone;
-    std::vector<WorkloadId> bulk_parked;  // as `listing` says
+    std::vector<WorkloadId> bulk_parked;  // as the listing says
   };
   enum class Scan : std::uint8_t { kDone, kPendingFlavors };
-  RequeueResult Requeue(const Head& head, RequeueReason reason, Scan scan, WallTime now,
-                        Listing listing);
+  RequeueResult Requeue(const Head& head, RequeueReason reason, Scan scan, WallTime now);
 
   // Retries what is inadmissible in one ClusterQueue; returns how many moved.
   std::int64_t Wake(ClusterQueueId queue, WallTime now, std::vector<WorkloadId>* woken);
@@ -142,9 +143,9 @@ class QueueSet {
 
  private:
   struct ClusterQueueEntry {
-    ClusterQueueEntry(ClusterQueueId number, std::vector<PendingNode>& nodes,
+    ClusterQueueEntry(ClusterQueueId number, Listing listing, std::vector<PendingNode>& nodes,
                       const std::vector<double>& usages)
-        : pending(number, nodes, usages) {}
+        : pending(number, listing, nodes, usages) {}
     ClusterQueueSettings settings;
     bool present = false;
     std::int64_t woken_in_cycle = -1;
@@ -194,6 +195,7 @@ class QueueSet {
   bool SelectorPasses(const ClusterQueueEntry& queue, std::int32_t namespace_id) const;
 
   bool equivalence_hashing_;
+  Listing listing_;
   bool order_by_usage_ = false;
   std::int64_t cycle_ = 0;
   Names queue_names_;

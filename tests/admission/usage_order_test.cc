@@ -123,8 +123,7 @@ TEST_F(UsageOrderTest, TheStickyPreemptorDoesNotPassWhoUsedLess) {
   queues_.TakeHeads(heads);
   const Head head = heads.front();
   EXPECT_EQ(names_[static_cast<std::size_t>(head.workload)], "other");
-  queues_.Requeue(head, RequeueReason::kPendingPreemption, QueueSet::Scan::kDone, kStart,
-                  Listing::kNo);
+  queues_.Requeue(head, RequeueReason::kPendingPreemption, QueueSet::Scan::kDone, kStart);
   EXPECT_THAT(Order(), ElementsAre("other", "waits", "modest2"));
   Use("b", 0.5);
   EXPECT_EQ(Take(), "modest2") << "who used less stands before one that waits for its victims";

@@ -231,7 +231,7 @@ class Both {
     RC_ASSERT((heads.empty() ? kNoNode : heads[0].workload) == in_flight_);
   }
   void Requeue(RequeueReason reason) {
-    set_.Requeue({in_flight_, queue_}, reason, QueueSet::Scan::kDone, now_, Listing::kNo);
+    set_.Requeue({in_flight_, queue_}, reason, QueueSet::Scan::kDone, now_);
     plain_.Requeue(in_flight_, reason);
     in_flight_ = kNoNode;
   }

@@ -62,13 +62,13 @@ class QueueSetTest : public ::testing::Test {
   }
   Destination Requeue(WorkloadId id, RequeueReason reason,
                       QueueSet::Scan scan = QueueSet::Scan::kDone) {
-    return set.Requeue({id, queue}, reason, scan, kNow, Listing::kAll).to;
+    return set.Requeue({id, queue}, reason, scan, kNow).to;
   }
   std::vector<WorkloadId> Active() const { return set.View(queue).active; }
   std::vector<WorkloadId> Inadmissible() const { return set.View(queue).inadmissible; }
 
   using Ids = std::vector<WorkloadId>;
-  QueueSet set{true};
+  QueueSet set{true, Listing::kAll};
   ClusterQueueSettings settings;
   ClusterQueueId queue = -1;
   std::vector<WorkloadInfo> infos;
@@ -185,8 +185,7 @@ TEST_F(QueueSetTest, OneVerdictParksAllOfItsShape) {
   Add(1, 0, 7);
   Add(2, 0, 8);
   ASSERT_EQ(Pop(), 0);
-  const auto result =
-      set.Requeue({0, queue}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow, Listing::kAll);
+  const auto result = set.Requeue({0, queue}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow);
   EXPECT_EQ(result.bulk_parked, (Ids{1}));
   EXPECT_EQ(Active(), (Ids{2}));
   Add(3, 0, 7);
@@ -197,20 +196,26 @@ TEST_F(QueueSetTest, OneVerdictParksAllOfItsShape) {
   EXPECT_EQ(Active(), (Ids{0, 1, 2, 3, 4})) << "the verdict is forgotten";
 }
 
-TEST_F(QueueSetTest, NamesThoseParkedInBulkOnce) {
-  Open(kBestEffort);
-  const auto refuse = [this](WorkloadId id) {
-    return set
-        .Requeue({id, queue}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow, Listing::kNew)
-        .bulk_parked;
-  };
+class NamesNew : public QueueSetTest {
+ protected:
+  NamesNew() {
+    set = QueueSet(true, Listing::kNew);
+    Open(kBestEffort);
+  }
+  // Names those that are parked with it.
+  Ids Refuse(WorkloadId id) {
+    return set.Requeue({id, queue}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow).bulk_parked;
+  }
+};
+
+TEST_F(NamesNew, ThoseParkedInBulkOnce) {
   for (const WorkloadId id : {0, 1, 2}) Add(id, 0, 7);
   ASSERT_EQ(Pop(), 0);
-  EXPECT_EQ(refuse(0), (Ids{1, 2}));
+  EXPECT_EQ(Refuse(0), (Ids{1, 2}));
   set.Wake(queue, kNow, nullptr);
   Add(3, 0, 7);
   ASSERT_EQ(Pop(), 0);
-  EXPECT_EQ(refuse(0), (Ids{3})) << "the others have been named";
+  EXPECT_EQ(Refuse(0), (Ids{3})) << "the others have been named";
   set.Wake(queue, kNow, nullptr);
   const api::Workload changed = *infos[2].object;
   for (const std::uint64_t shape : {8U, 7U}) Put(2, changed, shape);
@@ -218,23 +223,18 @@ TEST_F(QueueSetTest, NamesThoseParkedInBulkOnce) {
   infos[1] = {};
   Add(1, 0, 7);
   ASSERT_EQ(Pop(), 0);
-  EXPECT_EQ(refuse(0), (Ids{2, 1})) << "one has been another meanwhile, one is new";
+  EXPECT_EQ(Refuse(0), (Ids{2, 1})) << "one has been another meanwhile, one is new";
 }
 
-TEST_F(QueueSetTest, NamesNobodyWhoIsParkedForAReasonOfItsOwn) {
-  Open(kBestEffort);
+TEST_F(NamesNew, NobodyWhoIsParkedForAReasonOfItsOwn) {
   for (const WorkloadId id : {0, 1, 2}) Add(id, 0, 7);
   ASSERT_EQ(Pop(), 0);
   Requeue(0, RequeueReason::kGeneric);
   ASSERT_EQ(Pop(), 1);
-  EXPECT_EQ(
-      set.Requeue({1, queue}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow, Listing::kNew)
-          .bulk_parked,
-      (Ids{2}));
+  EXPECT_EQ(Refuse(1), (Ids{2}));
 }
 
-TEST_F(QueueSetTest, NamesNewcomersOfAGroupThatManyPassThrough) {
-  Open(kBestEffort);
+TEST_F(NamesNew, NewcomersOfAGroupThatManyPassThrough) {
   Add(0, 0, 7);
   for (int round = 0; round < 1000; ++round) {
     Add(1, 0, 7);
@@ -243,10 +243,7 @@ TEST_F(QueueSetTest, NamesNewcomersOfAGroupThatManyPassThrough) {
   }
   Add(1, 0, 7);
   ASSERT_EQ(Pop(), 0);
-  EXPECT_EQ(
-      set.Requeue({0, queue}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow, Listing::kNew)
-          .bulk_parked,
-      (Ids{1}));
+  EXPECT_EQ(Refuse(0), (Ids{1}));
 }
 
 TEST_F(QueueSetTest, OtherReasonsParkTheHeadAlone) {
