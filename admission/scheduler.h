@@ -179,11 +179,12 @@ class Scheduler {
   };
 
   Record& record(WorkloadId id) { return *records_[static_cast<std::size_t>(id)]; }
-  WorkloadId NewNumber();
   void Request(const Wakes& wakes);
   void RequestFor(ClusterQueueId queue);
   std::optional<WakeTarget> TreeOfCohort(const std::string& name) const;
   void RequestLeft(const std::optional<WakeTarget>& before, const std::optional<WakeTarget>& after);
+  // The phases of a workload (scheduler_workloads.cc).
+  WorkloadId NewNumber();
   // Retries where `object` gave something back, or just left.
   void RequestAround(const api::Workload& object);
   // For those who wait for the nodes it stands on.
@@ -193,12 +194,13 @@ class Scheduler {
   void MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime now);
   void MakeOutside(WorkloadId id, queue::WorkloadInfo info);
   Usage UsageOf(const api::Workload& object);
-  void NoteSecondPass(WorkloadId id, WallTime now);
-  void AddSecondPasses(std::vector<HeadInput>& heads, WallTime now);
-  void FinishSecondPass(const Decision& decision, WallTime now);
   std::unique_ptr<Reservation> NewReservation(WorkloadId id, const queue::WorkloadInfo& info,
                                               WallTime now);
   void Assume(const Decision& decision, WallTime now);
+  // The second pass (scheduler_nodes.cc).
+  void NoteSecondPass(WorkloadId id, WallTime now);
+  void AddSecondPasses(std::vector<HeadInput>& heads, WallTime now);
+  void FinishSecondPass(const Decision& decision, WallTime now);
   // Admission fair sharing; they do nothing where that is off.
   bool KeepsHistory(ClusterQueueId queue) const;
   Spending SpendingOf(const Usage& usage) const;

@@ -189,6 +189,7 @@ class QueueSet {
   void DequeueMembers(std::int32_t local_queue);
   void Fill(PendingNode& filled, const WorkloadInfo& info);
   bool MayRun(const PendingNode& asked, WallTime now) const;
+  // Who has a head (queue_set_heads.cc).
   void RankQueues();
   // After the active workloads or the settings of a queue changed.
   void NoteHead(const ClusterQueueEntry& queue);

@@ -1,0 +1,258 @@
+// The phases of a workload in the Scheduler: outside, pending, assumed, reserved; what it holds in
+// each, and who may try again when it leaves one.
+#include <algorithm>
+#include <utility>
+
+#include "admission/scheduler.h"
+#include "api/condition.h"
+#include "api/reasons.h"
+
+namespace berth::admission {
+namespace {
+
+bool HoldsQuota(const api::Workload& object, const OwnRules& rules) {
+  return api::IsTrue(object.status.conditions, api::kQuotaReserved) && object.status.admission &&
+         !api::IsTrue(object.status.conditions, api::kFinished) &&
+         (object.spec.active || rules.hold_until_stopped);
+}
+
+// Others may take its quota now, or no longer. Kueue (PriorityChanged) asks for priorities of its
+// own classes alone.
+bool PriorityChanged(const queue::WorkloadInfo& before, const queue::WorkloadInfo& after) {
+  const auto& old_class = before.object->spec.priority_class_ref;
+  const auto& new_class = after.object->spec.priority_class_ref;
+  if (!new_class || new_class->kind != "WorkloadPriorityClass") return false;
+  if (old_class && old_class->kind != "WorkloadPriorityClass") return false;
+  return before.priority != after.priority || !old_class || old_class->name != new_class->name;
+}
+
+}  // namespace
+
+WorkloadId Scheduler::NewNumber() {
+  if (free_records_.empty()) {
+    free_records_.push_back(static_cast<WorkloadId>(records_.size()));
+    records_.push_back(std::make_unique<Record>());
+  }
+  const WorkloadId id = free_records_.back();
+  free_records_.pop_back();
+  record(id).phase = Phase::kOutside;
+  return id;
+}
+
+void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallTime now) {
+  object = pod_defaults_.Completed(std::move(object));
+  const std::optional<WorkloadId> known = Find(object->meta.key());
+  const WorkloadId id = known ? *known : NewNumber();
+  const bool lacks_nodes = NeedsSecondPass(*object);
+  const bool holds_quota = HoldsQuota(*object, config_.own_rules);
+  const bool belongs = queue::BelongsInQueue(*object);
+  // An assumed workload's object may still be on its way; an older one must not undo the decision.
+  if (record(id).phase == Phase::kAssumed && belongs) return;
+  queue::WorkloadInfo info =
+      queue::BuildWorkloadInfo(std::move(object), info_options_, state_.vocabulary().resources);
+  if (holds_quota) {
+    MakeReserved(id, std::move(info), now);
+  } else if (belongs && pod_defaults_.Problem(*info.object).empty()) {
+    MakePending(id, std::move(info), now);
+  } else {
+    MakeOutside(id, std::move(info));
+  }
+  if (!known) numbers_.insert(id);
+  if (lacks_nodes) {
+    NoteSecondPass(id, now);
+  } else {
+    second_passes_.erase(id);
+  }
+}
+
+void Scheduler::ForgetWorkload(const api::ObjectKey& key) {
+  const auto found = numbers_.find(key);
+  if (found == numbers_.end()) return;
+  const WorkloadId id = *found;
+  numbers_.erase(found);  // while the record has its object
+  MakeOutside(id, queue::WorkloadInfo{});
+  record(id) = Record{};
+  record(id).forgotten_at = ++forgotten_count_;
+  second_passes_.erase(id);
+  free_records_.push_back(id);
+}
+
+void Scheduler::RequestAround(const api::Workload& object) {
+  const api::ObjectKey key{object.meta.namespace_name, object.spec.queue_name};
+  const std::optional<ClusterQueueId> queue = config_.own_rules.wake_without_local_queue
+                                                  ? queues_.ClusterQueueOf(key)
+                                                  : queues_.RouteOf(key);
+  if (queue && state_.HasQueue(*queue)) RequestFor(*queue);
+}
+
+void Scheduler::RequestForNodesOf(const Reservation& held) {
+  if (!config_.own_rules.wake_the_flavor) return;
+  for (const PlacedPods& placed : held.placed) freed_flavors_.insert(placed.flavor);
+}
+
+void Scheduler::ReleaseQuota(WorkloadId id) {
+  const Reservation* held = state_.reservation(id);
+  if (held == nullptr) return;
+  RequestForNodesOf(*held);
+  const ClusterQueueId queue = held->cluster_queue;
+  const std::shared_ptr<const api::Workload> object = held->object;
+  CountAdmitted(*held, -1);
+  state_.Release(id);
+  RequestAround(*object);
+  if (config_.own_rules.wake_without_local_queue) RequestFor(queue);
+}
+
+void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
+  // Whoever leaves, even a waiting one, makes its queue's tree try again, as in Kueue.
+  if (record(id).info.object != nullptr) RequestAround(*record(id).info.object);
+  queues_.Remove(id);
+  TakePenaltyBack(record(id));
+  if (state_.reservation(id) != nullptr) history_.Departed();
+  ReleaseQuota(id);
+  record(id).info = std::move(info);
+  record(id).scan.reset();
+  record(id).plan.reset();
+  history_.Forget(id);
+  record(id).phase = Phase::kOutside;
+}
+
+void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime now) {
+  TakePenaltyBack(record(id));
+  ReleaseQuota(id);
+  Record& known = record(id);
+  const bool was_pending = known.phase == Phase::kPending;
+  queues_.Upsert(id, was_pending ? &known.info : nullptr, info, now);
+  if (!was_pending || !config_.gates.flavor_fungibility_preserve_scan_progress) known.scan.reset();
+  const bool was_changed = known.info.object != nullptr &&
+                           known.info.object->meta.generation != info.object->meta.generation;
+  if (!was_pending || was_changed) {
+    if (known.plan != nullptr) RequestAround(*info.object);  // what it kept is free
+    known.plan.reset();
+  }
+  if (was_changed) history_.Forget(id);
+  known.info = std::move(info);
+  known.phase = Phase::kPending;
+}
+
+Usage Scheduler::UsageOf(const api::Workload& object) {
+  Usage usage;
+  const std::vector<std::int32_t> counts = queue::CountsAfterReclaim(object);
+  for (const api::PodSetAssignment& assigned : object.status.admission->pod_set_assignments) {
+    std::int32_t count = assigned.count;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (object.spec.pod_sets[i].name == assigned.name) count = std::min(count, counts[i]);
+    }
+    for (const auto& [resource, amount] : assigned.resource_usage) {
+      const auto flavor = assigned.flavors.find(resource);
+      if (flavor == assigned.flavors.end()) continue;
+      const FlavorResourceId fr =
+          state_.FlavorResourceNumber(state_.vocabulary().flavors.Intern(flavor->second),
+                                      state_.vocabulary().resources.Intern(resource));
+      const Amount used =
+          count < assigned.count && assigned.count > 0 ? amount / assigned.count * count : amount;
+      const auto known = std::find_if(usage.begin(), usage.end(), [fr](const auto& item) {
+        return item.flavor_resource == fr;
+      });
+      if (known == usage.end()) {
+        usage.push_back({fr, used});
+      } else {
+        known->amount = api::AddAmounts(known->amount, used);
+      }
+    }
+  }
+  return usage;
+}
+
+std::unique_ptr<Reservation> Scheduler::NewReservation(WorkloadId id,
+                                                       const queue::WorkloadInfo& info,
+                                                       WallTime now) {
+  auto made = std::make_unique<Reservation>();
+  const api::Workload& object = *info.object;
+  made->workload = id;
+  made->object = info.object;
+  made->cluster_queue = queues_.ClusterQueueNumber(object.status.admission->cluster_queue);
+  made->usage = UsageOf(object);
+  made->priority = info.priority;
+  made->queued_at = info.queued_at;
+  const api::Condition* reserved =
+      api::FindCondition(object.status.conditions, api::kQuotaReserved);
+  made->reserved_at = reserved != nullptr && reserved->status == api::ConditionStatus::kTrue
+                          ? reserved->last_transition_time
+                          : now;
+  made->placed = BookingsOf(state_, object);
+  made->evicted = api::IsTrue(object.status.conditions, api::kEvicted);
+  made->admitted = api::IsTrue(object.status.conditions, api::kAdmitted);
+  made->pods_ready = api::IsTrue(object.status.conditions, api::kPodsReady);
+  return made;
+}
+
+void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime now) {
+  queues_.Remove(id);
+  std::unique_ptr<Reservation> next = NewReservation(id, info, now);
+  const Reservation* held = state_.reservation(id);
+  const ClusterQueueId queue = next->cluster_queue;
+  const bool admitted = next->admitted;
+  bool may_help = false;
+  if (held != nullptr && held->cluster_queue == queue) {
+    may_help = held->object->status.reclaimable_pods != next->object->status.reclaimable_pods ||
+               PriorityChanged(record(id).info, info);
+    if (may_help) RequestForNodesOf(*held);
+    CountAdmitted(*held, -1);
+    CountAdmitted(*next, 1);
+    state_.Update(id, [&next](Reservation& changed) { changed = std::move(*next); });
+  } else {
+    ReleaseQuota(id);
+    state_.EnsureQueue(queue);
+    CountAdmitted(*next, 1);
+    state_.Reserve(std::move(next));
+  }
+  if (admitted) Settle(record(id), now);
+  if (may_help) {
+    RequestAround(*info.object);
+    if (config_.own_rules.wake_without_local_queue) RequestFor(queue);
+  }
+  const api::Workload* known = record(id).info.object.get();
+  if (known != nullptr && known->meta.generation != info.object->meta.generation) {
+    history_.Forget(id);
+  }
+  record(id).info = std::move(info);
+  record(id).scan.reset();
+  record(id).plan.reset();
+  record(id).phase = Phase::kReserved;
+}
+
+void Scheduler::Assume(const Decision& decision, WallTime now) {
+  queues_.Remove(decision.workload);
+  Record& admitted = record(decision.workload);
+  auto made = std::make_unique<Reservation>();
+  made->workload = decision.workload;
+  made->object = admitted.info.object;
+  made->cluster_queue = decision.cluster_queue;
+  made->usage = decision.assignment.usage;
+  made->placed = BookingsOf(state_, *made->object, decision.assignment);
+  made->priority = admitted.info.priority;
+  made->queued_at = admitted.info.queued_at;
+  made->reserved_at = now;
+  made->admitted = decision.outcome == Outcome::kAdmitted;
+  CountAdmitted(*made, 1);
+  state_.Reserve(std::move(made));
+  Penalise(admitted, decision);
+  admitted.scan.reset();
+  admitted.plan.reset();
+  history_.Admitted(decision.workload);
+  admitted.phase = Phase::kAssumed;
+}
+
+void Scheduler::Unassume(const api::ObjectKey& key, WallTime now) {
+  const std::optional<WorkloadId> found = Find(key);
+  if (!found) return;
+  if (record(*found).phase == Phase::kReserved) {  // new nodes that could not be written
+    ApplyWorkload(record(*found).info.object, now);
+    return;
+  }
+  if (record(*found).phase != Phase::kAssumed) return;
+  queue::WorkloadInfo info = record(*found).info;
+  MakePending(*found, std::move(info), now);
+}
+
+}  // namespace berth::admission
