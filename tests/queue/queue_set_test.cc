@@ -203,9 +203,10 @@ class NamesNew : public QueueSetTest {
     Open(kBestEffort);
   }
   // Names those that are parked with it.
-  Ids Refuse(WorkloadId id) {
-    return set.Requeue({id, queue}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow).bulk_parked;
+  Ids Refuse(WorkloadId id, ClusterQueueId from) {
+    return set.Requeue({id, from}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow).bulk_parked;
   }
+  Ids Refuse(WorkloadId id) { return Refuse(id, queue); }
 };
 
 TEST_F(NamesNew, ThoseParkedInBulkOnce) {
@@ -244,6 +245,27 @@ TEST_F(NamesNew, NewcomersOfAGroupThatManyPassThrough) {
   Add(1, 0, 7);
   ASSERT_EQ(Pop(), 0);
   EXPECT_EQ(Refuse(0), (Ids{1}));
+}
+
+TEST_F(NamesNew, NobodyWhoseNumberWentToAnotherQueue) {
+  const ClusterQueueId other = set.ClusterQueueNumber("other");
+  set.SetClusterQueue(other, settings);
+  set.SetLocalQueue({"default", "other"}, "other", api::StopPolicy::kNone);
+  Add(0, 0, 7);
+  Add(1, 0, 7);
+  set.Remove(1);  // it was new, and has never been named
+  infos.resize(1);
+  for (const WorkloadId id : {1, 2}) {
+    api::Workload object = *infos[0].object;
+    object.meta.uid = "x" + std::to_string(id);
+    object.spec.queue_name = "other";
+    Put(id, object, 7);
+  }
+  std::vector<Head> heads;
+  set.TakeHeads(heads);
+  ASSERT_EQ(heads.size(), 2U);
+  EXPECT_EQ(Refuse(0), Ids{});
+  EXPECT_EQ(Refuse(1, other), Ids{2});
 }
 
 TEST_F(QueueSetTest, OtherReasonsParkTheHeadAlone) {
