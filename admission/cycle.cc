@@ -139,9 +139,13 @@ bool Cycle::Before(const Place& a, const Place& b) const {
   // Kueue leaves the rest to chance. By name: numbers depend on the order of arrival, and a restart
   // must not decide otherwise.
   if (!a.holds_quota) return a.entry < b.entry;  // as heads come
+  const HeadInput& first = a.entry->input;
+  const HeadInput& second = b.entry->input;
   const ClusterState& state = *context_.state;
-  return state.queue(a.entry->input.head.cluster_queue).name <
-         state.queue(b.entry->input.head.cluster_queue).name;
+  const std::string& first_queue = state.queue(first.head.cluster_queue).name;
+  const std::string& second_queue = state.queue(second.head.cluster_queue).name;
+  if (first_queue != second_queue) return first_queue < second_queue;
+  return first.workload->object->meta.key() < second.workload->object->meta.key();
 }
 
 Cycle::Place Cycle::PlaceOf(Entry& entry) const {
@@ -217,18 +221,25 @@ void Cycle::Run(std::int64_t number, const std::vector<HeadInput>& heads, Decisi
   preempted_roots_.clear();
 }
 
-void Cycle::RunClassical() {
-  order_.clear();
-  for (Entry& entry : entries_) order_.push_back(PlaceOf(entry));
+void Cycle::ProcessInOrder() {
   std::sort(order_.begin(), order_.end(),
             [this](const Place& a, const Place& b) { return Before(a, b); });
   for (const Place& place : order_) Process(*place.entry);
 }
 
+void Cycle::RunClassical() {
+  order_.clear();
+  for (Entry& entry : entries_) order_.push_back(PlaceOf(entry));
+  ProcessInOrder();
+}
+
+// Those who have their quota do not compete for it.
 void Cycle::RunFair() {
+  order_.clear();
   for (Entry& entry : entries_) {
-    if (entry.input.reserved != nullptr) Process(entry);
+    if (entry.input.reserved != nullptr) order_.push_back(PlaceOf(entry));
   }
+  ProcessInOrder();
   tournament_.Clear();
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];

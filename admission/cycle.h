@@ -3,7 +3,8 @@
 //     heads ─▶ nominate (flavors, victims) ─▶ order ─▶ process one by one ─▶ Decisions
 //
 // Order: classical, by borrowing height, priority, queue-order instant, name of the queue; fair
-// sharing, by a tournament down the cohort tree for each next one. Processing an entry counts its
+// sharing, by a tournament down the cohort tree for each next one. Those who have quota and lack
+// nodes go first, in the classical order and then by name. Processing an entry counts its
 // usage for those behind it, until the end of the cycle: then the quota tree is what it was, and
 // the caller makes true what was decided.
 //
@@ -96,6 +97,7 @@ class Cycle {
   PreemptionRequest RequestFor(const Entry& entry, const Assignment& assignment) const;
   bool Before(const Place& a, const Place& b) const;
   Place PlaceOf(Entry& entry) const;
+  void ProcessInOrder();  // what is in order_
   void RunClassical();
   void RunFair();
   void Process(Entry& entry);

@@ -36,6 +36,13 @@ class Cluster {
   void Wait(Duration span) { now_ += span; }
   void AddNode(const std::string& text) { scheduler_.ApplyNode(NodeFrom(kLevels, text)); }
 
+  void AddCheck(const std::string& name) {
+    api::AdmissionCheck check;
+    check.meta.name = name;
+    check.controller_name = api::kProvisioningCheckController;
+    check.conditions.push_back({api::kActive, api::ConditionStatus::kTrue, "", "", {}, 0});
+    scheduler_.ApplyAdmissionCheck(check);
+  }
   void AddQueue(const std::string& name, std::int64_t cpu,
                 const std::vector<std::string>& checks = {}) {
     api::ClusterQueue queue;
@@ -214,11 +221,7 @@ TEST(TopologyCycle, FlavorsThatDoNotMatchSaySo) {
 
 TEST(SecondPass, PlacesWhatWaitedForCapacity) {
   Cluster cluster;
-  api::AdmissionCheck check;
-  check.meta.name = "dws";
-  check.controller_name = api::kProvisioningCheckController;
-  check.conditions.push_back({api::kActive, api::ConditionStatus::kTrue, "", "", {}, 0});
-  cluster.scheduler().ApplyAdmissionCheck(check);
+  cluster.AddCheck("dws");
   cluster.AddQueue("a", 8, {"dws"});
   cluster.Submit("job", "a", "main 2 cpu=1 required=rack");
   EXPECT_EQ(cluster.Cycle(), "job QuotaReserved Pending") << "its nodes are not there yet";
@@ -239,11 +242,7 @@ TEST(SecondPass, PlacesWhatWaitedForCapacity) {
 
 TEST(SecondPass, TriesAgainWithLongerPauses) {
   Cluster cluster;
-  api::AdmissionCheck check;
-  check.meta.name = "dws";
-  check.controller_name = api::kProvisioningCheckController;
-  check.conditions.push_back({api::kActive, api::ConditionStatus::kTrue, "", "", {}, 0});
-  cluster.scheduler().ApplyAdmissionCheck(check);
+  cluster.AddCheck("dws");
   cluster.AddQueue("a", 8, {"dws"});
   cluster.Submit("job", "a", "main 2 cpu=1 required=rack");
   cluster.Cycle();
@@ -257,6 +256,43 @@ TEST(SecondPass, TriesAgainWithLongerPauses) {
   cluster.AddNode("r1/n1 cpu=4");
   cluster.Wait(std::chrono::seconds(30));
   EXPECT_EQ(cluster.Cycle(), "job Admitted again Ready n1=2");
+}
+
+// Two wait for one node; numbers of workloads, which a restart deals anew, must not say who gets
+// it.
+TEST(SecondPass, GoesByAgeAndThenByName) {
+  struct Row {
+    std::int64_t a_waits_since;
+    std::int64_t b_waits_since;
+    const char* first;
+  };
+  for (const Row& row : {Row{1, 2, "a"}, Row{2, 1, "b"}, Row{1, 1, "a"}}) {
+    for (const bool fair : {false, true}) {
+      for (const bool b_comes_first : {false, true}) {
+        SchedulerConfig config;
+        if (fair) config.fair_sharing.emplace();
+        Cluster cluster(config);
+        cluster.AddCheck("dws");
+        cluster.AddQueue("q", 8, {"dws"});
+        for (const bool is_b : {b_comes_first, !b_comes_first}) {
+          const std::string name = is_b ? "b" : "a";
+          cluster.Submit(name, "q", "main 2 cpu=1 required=host");
+          cluster.workload(name).meta.creation_timestamp =
+              WallTime(std::chrono::seconds(is_b ? row.b_waits_since : row.a_waits_since));
+          cluster.Apply(name);
+        }
+        while (cluster.scheduler().HasHeads()) cluster.Cycle();
+        cluster.AddNode("r1/n1 cpu=2");
+        for (const char* name : {"a", "b"}) {
+          cluster.workload(name).status.admission_checks.at(0).state = api::CheckState::kReady;
+          cluster.Apply(name);
+        }
+        cluster.Wait(std::chrono::seconds(1));
+        EXPECT_TRUE(cluster.Cycle().starts_with(row.first + std::string(" Admitted again")))
+            << fair << b_comes_first;
+      }
+    }
+  }
 }
 
 class FailedNode : public testing::Test {
