@@ -84,12 +84,13 @@ class SchedulerLoop {
   void Reserve(const Decision& decision);
   void OnReserved(const Decision& decision, const api::WorkloadStatus& status);
   Progress Evict(const Decision& decision, const Victim& victim);
-  void OnNotEvicted(const api::ObjectKey& key, const Error& error);
   // What is tried again although nothing has changed is not noted again, nor counted.
   void NotePending(const Decision& decision);
   void NoteParked(const CycleResult& result);
   void NoteParkedOnArrival(const api::Workload& workload);
+  // Writes that failed (scheduler_loop_failures.cc).
   void TakeBack(const api::ObjectKey& key, const Error& error);
+  void OnNotEvicted(const api::ObjectKey& key, const Error& error);
   void ReadBack(const api::ObjectKey& key, int attempt);
   void DropRetry(const api::ObjectKey& key);
   void AfterFailure(const api::ObjectKey& key, void (SchedulerLoop::*act)(const api::ObjectKey&));
