@@ -20,6 +20,15 @@ constexpr Duration kWakeUpBatch = std::chrono::seconds(1);
 constexpr std::size_t kMaxOpenWrites = 512;
 constexpr std::size_t kMaxParkedShapes = 10'000;
 
+// Whether it was told so as it is, before a restart. Amounts may have moved since, but they do for
+// those who are parked all the while, too. One whose spec is another by now (what it asks for, its
+// queue) was told of something else.
+bool WasTold(const api::Workload& workload, const PendingNote& note) {
+  const api::Condition* told = api::FindCondition(workload.status.conditions, api::kQuotaReserved);
+  return told != nullptr && told->status == api::ConditionStatus::kFalse &&
+         told->reason == note.reason() && told->observed_generation == workload.meta.generation;
+}
+
 }  // namespace
 
 SchedulerLoop::SchedulerLoop(SchedulerLoopParts parts)
@@ -375,20 +384,16 @@ void SchedulerLoop::NoteParkedOnArrival(const api::Workload& workload) {
 // Each is told once, in its turn behind all others (PendingNotes): to tell ten thousand of them
 // after every change of the queue would be a storm of writes that say nothing new.
 void SchedulerLoop::NoteParked(const CycleResult& result) {
-  std::size_t like = 0;
-  std::shared_ptr<const PendingNote> note;  // of the decision `like`, made for the first of them
+  std::optional<std::size_t> like;
+  std::shared_ptr<const PendingNote> note;  // of the decision `like`; null: there is none
   for (const CycleResult::Parked& parked : result.bulk_parked) {
-    if (note == nullptr || parked.like != like) {
+    if (like != parked.like) {
       like = parked.like;
-      note = DecisionNote::Of(result.decisions[like], parts_.scheduler);
+      note = DecisionNote::Of(result.decisions[*like], parts_.scheduler);
     }
     const api::Workload* workload = parts_.scheduler.workload(parked.workload);
     if (note == nullptr || workload == nullptr) continue;
-    const api::Condition* told =
-        api::FindCondition(workload->status.conditions, api::kQuotaReserved);
-    const bool knows = told != nullptr && told->status == api::ConditionStatus::kFalse &&
-                       told->reason == note->reason();  // from before a restart
-    if (!knows) parts_.notes.Note(workload->meta.key(), note);
+    if (!WasTold(*workload, *note)) parts_.notes.Note(workload->meta.key(), note);
   }
 }
 

@@ -276,6 +276,31 @@ TEST_F(AdmissionControllersTest, TwinsOfARefusedWorkloadAreToldTheSameOnce) {
   }
 }
 
+TEST_F(AdmissionControllersTest, ATwinIsToldAnewAfterARestartOnlyIfItIsAnother) {
+  PutQueues(4);
+  PutClusterQueue("fuller", 3);
+  PutLocalQueue("fuller-lq", "fuller");
+  PutWorkload("runs", 3);
+  PutWorkload("runs-there", 3, {{"queueName", "fuller-lq"}});
+  executor_.RunFor(2s);
+  PutWorkload("there", 2, {{"queueName", "fuller-lq"}});
+  for (const char* name : {"a", "stays", "moves"}) PutWorkload(name, 2);
+  executor_.RunFor(5s);
+  const std::string told = MessageOf("a", api::kQuotaReserved);
+  EXPECT_THAT(told, HasSubstr("1 more needed"));
+  EXPECT_THAT(MessageOf("there", api::kQuotaReserved), HasSubstr("2 more needed"));
+  EXPECT_EQ(MessageOf("stays", api::kQuotaReserved), told);
+  EXPECT_EQ(MessageOf("moves", api::kQuotaReserved), told);
+  Crash();
+  PutClusterQueue("cq", 3);
+  Edit("moves", [](Json& object) { object["spec"]["queueName"] = "fuller-lq"; });
+  Boot();
+  executor_.RunFor(5s);
+  EXPECT_THAT(MessageOf("a", api::kQuotaReserved), HasSubstr("2 more needed"));
+  EXPECT_EQ(MessageOf("stays", api::kQuotaReserved), told) << "as if it had been parked all along";
+  EXPECT_THAT(MessageOf("moves", api::kQuotaReserved), HasSubstr("2 more needed"));
+}
+
 TEST_F(AdmissionControllersTest, AtRestNothingIsWritten) {
   PutQueues(4, {{"queueingStrategy", "StrictFIFO"}});
   PutWorkload("a", 3);
