@@ -44,10 +44,12 @@ PendingNotes::PendingNotes(kube::Informer<api::Workload>& workloads, WorkloadWri
       executor_(executor),
       self_(std::make_shared<PendingNotes*>(this)) {}
 
-void PendingNotes::Note(const api::ObjectKey& key, std::shared_ptr<const PendingNote> note) {
+void PendingNotes::Note(const api::ObjectKey& key, std::shared_ptr<const PendingNote> note,
+                        Verdict verdict) {
   const auto [found, is_new] = notes_.try_emplace(key);
   Entry& entry = found->second;
   if (is_new) Remember(key, entry);
+  if (verdict == Verdict::kItsOwn) entry.tried = true;
   entry.history.Note(note, clock_.Now());
   // A text may wait for its time, a new reason does not; only after a failure both do.
   const bool is_text = entry.note != nullptr && entry.note->reason() == note->reason();
@@ -102,6 +104,7 @@ void PendingNotes::Write(const api::ObjectKey& key, Entry& entry) {
   }
   const std::string message = entry.note->message();
   const auto settle = [&] {
+    if (entry.event_due) RecordEvent(*workload, entry, message);
     if (HistoryIsOld(entry)) Annotate(key, entry);
   };
   if (Says(*workload, *entry.note, message)) return settle();
@@ -118,11 +121,18 @@ void PendingNotes::Write(const api::ObjectKey& key, Entry& entry) {
   entry.written = true;
   entry.written_at = clock_.SteadyNow();
   ++in_flight_;
-  const std::string reason(entry.note->reason());
-  events_.Record(kube::ReferenceTo(*workload), kube::EventType::kWarning, reason, reason, message);
+  RecordEvent(*workload, entry, message);
   writer_.ApplyStatus(*workload, status, [weak = std::weak_ptr(self_), key](const Status& done) {
     if (const auto self = weak.lock()) (*self)->OnWritten(key, done);
   });
+}
+
+void PendingNotes::RecordEvent(const api::Workload& workload, Entry& entry,
+                               const std::string& message) {
+  entry.event_due = !entry.tried;
+  if (!entry.tried) return;
+  const std::string reason(entry.note->reason());
+  events_.Record(kube::ReferenceTo(workload), kube::EventType::kWarning, reason, reason, message);
 }
 
 void PendingNotes::OnWritten(const api::ObjectKey& key, const Status& status) {

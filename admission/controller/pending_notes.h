@@ -4,6 +4,9 @@
 // workload. Only the last word of each counts. Notes give way to admissions: few writes at once,
 // and none while the writer is busy.
 //
+// With the condition goes an event, as in Kueue: of workloads that were tried themselves, not of
+// those that were parked because equal ones got nothing. Those have theirs when they are tried.
+//
 // Each workload's reasons are kept in a bounded history (admission/reason_history.h) that goes into
 // its annotation with each write, and by itself at most every kHistoryInterval; a restart goes on
 // from there.
@@ -11,6 +14,7 @@
 // Threads: one Executor.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -37,8 +41,9 @@ class PendingNotes {
   PendingNotes(kube::Informer<api::Workload>& workloads, WorkloadWriter& writer,
                kube::EventRecorder& events, const Clock& clock, Executor& executor);
 
+  enum class Verdict : std::uint8_t { kItsOwn, kOfAnEqual };
   // Many workloads may share one note.
-  void Note(const api::ObjectKey& key, std::shared_ptr<const PendingNote> note);
+  void Note(const api::ObjectKey& key, std::shared_ptr<const PendingNote> note, Verdict verdict);
   bool Has(const api::ObjectKey& key) const { return notes_.count(key) > 0; }
   // It has got quota, or is gone.
   void Forget(const api::ObjectKey& key);
@@ -56,6 +61,8 @@ class PendingNotes {
     bool writing = false;
     bool delayed = false;  // a timer will put it into order_
     bool written = false;
+    bool tried = false;      // itself
+    bool event_due = false;  // its condition was written without one
     SteadyTime written_at{};
     int failures = 0;
   };
@@ -63,6 +70,7 @@ class PendingNotes {
   void Remember(const api::ObjectKey& key, Entry& entry);  // what the annotation says
   void Pump();
   void Write(const api::ObjectKey& key, Entry& entry);
+  void RecordEvent(const api::Workload& workload, Entry& entry, const std::string& message);
   void Later(const api::ObjectKey& key, Entry& entry, Duration delay);
   void OnWritten(const api::ObjectKey& key, const Status& status);
   void Annotate(const api::ObjectKey& key, Entry& entry);

@@ -365,7 +365,7 @@ void SchedulerLoop::NotePending(const Decision& decision) {
     if (parked_shapes_.size() >= kMaxParkedShapes) parked_shapes_.clear();
     parked_shapes_[{decision.cluster_queue, decision.assignment.scan.shape}] = note;
   }
-  parts_.notes.Note(decision.object->meta.key(), note);
+  parts_.notes.Note(decision.object->meta.key(), note, PendingNotes::Verdict::kItsOwn);
 }
 
 // A workload like one that has just been refused does not get a decision of its own.
@@ -377,7 +377,8 @@ void SchedulerLoop::NoteParkedOnArrival(const api::Workload& workload) {
       parts_.scheduler.queues().ClusterQueueOf({key.namespace_name, workload.spec.queue_name});
   if (!queue) return;
   const auto known = parked_shapes_.find({*queue, parts_.scheduler.ShapeOf(*id)});
-  if (known != parked_shapes_.end()) parts_.notes.Note(key, known->second);
+  if (known == parked_shapes_.end()) return;
+  parts_.notes.Note(key, known->second, PendingNotes::Verdict::kOfAnEqual);
 }
 
 // Workloads that were parked because an equal one of their queue got nothing wait for the same.
@@ -393,7 +394,8 @@ void SchedulerLoop::NoteParked(const CycleResult& result) {
     }
     const api::Workload* workload = parts_.scheduler.workload(parked.workload);
     if (note == nullptr || workload == nullptr) continue;
-    if (!WasTold(*workload, *note)) parts_.notes.Note(workload->meta.key(), note);
+    if (WasTold(*workload, *note)) continue;
+    parts_.notes.Note(workload->meta.key(), note, PendingNotes::Verdict::kOfAnEqual);
   }
 }
 

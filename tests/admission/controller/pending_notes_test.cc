@@ -9,6 +9,9 @@
 namespace berth::admission {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
 class FixedNote : public PendingNote {
  public:
   FixedNote(std::string reason, std::string message, std::uint64_t cause, std::string explanation)
@@ -29,6 +32,9 @@ class FixedNote : public PendingNote {
 
 class PendingNotesTest : public AdmissionFixture {
  protected:
+  using Verdict = PendingNotes::Verdict;
+  static constexpr Verdict kItsOwn = Verdict::kItsOwn;
+
   void SetUp() override {
     manager_->Stop();  // only the informers go on
     PutWorkload("w", 1);
@@ -40,8 +46,8 @@ class PendingNotesTest : public AdmissionFixture {
     for (const auto& request : api_.requests()) count += request.method == "PATCH" ? 1 : 0;
     return count;
   }
-  void Note(const std::string& reason, const std::string& message) {
-    notes_.Note({"team", "w"}, std::make_shared<const FixedNote>(reason, message, 1, ""));
+  void Note(const std::string& reason, const std::string& message, Verdict verdict = kItsOwn) {
+    notes_.Note({"team", "w"}, std::make_shared<const FixedNote>(reason, message, 1, ""), verdict);
     executor_.RunFor(100ms);
   }
 
@@ -90,7 +96,7 @@ TEST_F(PendingNotesTest, ForgottenAndNotedAgainIsWrittenOnce) {
   }
   for (int i = 0; i < 3; ++i) {  // while the writer is busy
     notes_.Forget({"team", "w"});
-    notes_.Note({"team", "w"}, note);
+    notes_.Note({"team", "w"}, note, kItsOwn);
   }
   executor_.RunFor(5s);
   std::size_t writes = 0;
@@ -108,6 +114,25 @@ TEST_F(PendingNotesTest, WhatIsThereAlreadyIsNotWritten) {
   EXPECT_EQ(Writes(), 1U);
 }
 
+TEST_F(PendingNotesTest, WhoWasNotTriedItselfGetsNoEventUntilItIs) {
+  Note("WaitingForQuota", "x", Verdict::kOfAnEqual);
+  EXPECT_EQ(ReasonOf("w", api::kQuotaReserved), "WaitingForQuota");
+  executor_.RunFor(5min);
+  EXPECT_THAT(EventReasons("w"), IsEmpty());
+  Note("WaitingForQuota", "x", Verdict::kOfAnEqual);
+  EXPECT_THAT(EventReasons("w"), IsEmpty());
+  Note("WaitingForQuota", "x");
+  executor_.RunFor(1s);
+  EXPECT_THAT(EventReasons("w"), ElementsAre("WaitingForQuota"));
+  EXPECT_EQ(Writes(), 1U) << "its condition said so already";
+  Note("WaitingForQuota", "x");
+  executor_.RunFor(1s);
+  EXPECT_THAT(EventReasons("w"), ElementsAre("WaitingForQuota")) << "one is enough";
+  Note("ExceedsMaxQuota", "y");
+  executor_.RunFor(1s);
+  EXPECT_THAT(EventReasons("w"), ElementsAre("WaitingForQuota", "ExceedsMaxQuota"));
+}
+
 TEST_F(PendingNotesTest, HowOftenIsToldNowAndThenAndOutlivesARestart) {
   Note("WaitingForQuota", "x");
   EXPECT_EQ(Explanation(), "") << "once is no story";
@@ -118,7 +143,8 @@ TEST_F(PendingNotesTest, HowOftenIsToldNowAndThenAndOutlivesARestart) {
   EXPECT_EQ(Writes(), 2U);
   EXPECT_NE(Explanation().find("\"count\":11"), std::string::npos) << Explanation();
   PendingNotes restarted(workloads_, writer_, *events_, clock_, executor_);
-  restarted.Note({"team", "w"}, std::make_shared<const FixedNote>("ExceedsMaxQuota", "y", 2, "{}"));
+  restarted.Note({"team", "w"}, std::make_shared<const FixedNote>("ExceedsMaxQuota", "y", 2, "{}"),
+                 kItsOwn);
   executor_.RunFor(1s);
   EXPECT_NE(Explanation().find("\"count\":11"), std::string::npos) << Explanation();
   EXPECT_NE(Explanation().find("ExceedsMaxQuota"), std::string::npos) << Explanation();
