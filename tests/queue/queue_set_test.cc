@@ -233,6 +233,10 @@ TEST_F(NamesNew, NobodyWhoIsParkedForAReasonOfItsOwn) {
   Requeue(0, RequeueReason::kGeneric);
   ASSERT_EQ(Pop(), 1);
   EXPECT_EQ(Refuse(1), (Ids{2}));
+  set.Wake(queue, kNow, nullptr);
+  Add(3, 9, 7);
+  ASSERT_EQ(Pop(), 3);
+  EXPECT_EQ(Refuse(3), (Ids{0})) << "now it waits for the same";
 }
 
 TEST_F(NamesNew, NewcomersOfAGroupThatManyPassThrough) {
