@@ -47,7 +47,7 @@ struct DeleteOptions {
 struct ListOptions {
   std::string label_selector;
   std::string field_selector;
-  int page_size = 500;
+  int page_size = 500;  // 0: all in one answer
 };
 
 struct ObjectList {

@@ -59,7 +59,9 @@ void Reflector::TryAgain(Step step, const Error* error) {
 }
 
 void Reflector::List() {
-  const ListOptions options{options_.label_selector, options_.field_selector};
+  ListOptions options{options_.label_selector, options_.field_selector};
+  last_list_ = std::exchange(next_list_, Paging::kPages);
+  if (last_list_ == Paging::kWhole) options.page_size = 0;
   const std::weak_ptr<Reflector*> weak = self_;
   client_.ListPages(kind_, options_.namespace_name, options, reader_,
                     {.on_start =
@@ -79,7 +81,9 @@ void Reflector::List() {
 void Reflector::OnListEnd(const Result<std::string>& resource_version) {
   if (!resource_version) return TryAgain(Step::kList, &resource_version.error());
   resource_version_ = *resource_version;
-  backoff_ = options_.first_backoff;
+  // Where list after list is too old at once, having one more is no success.
+  if (list_was_useful_) backoff_ = options_.first_backoff;
+  list_was_useful_ = false;
   callbacks_.on_list_end();
   Watch();
 }
@@ -109,6 +113,7 @@ void Reflector::OnWatchEvent(const WatchEvent& event) {
       event.object != nullptr ? ResourceVersionOf(*event.object) : event.resource_version;
   if (!version.empty()) resource_version_ = std::move(version);
   watch_was_useful_ = true;
+  list_was_useful_ = true;
   backoff_ = options_.first_backoff;
   if (event.type == WatchEvent::Type::kBookmark) return;
   callbacks_.on_event(event.type,
@@ -118,14 +123,24 @@ void Reflector::OnWatchEvent(const WatchEvent& event) {
 void Reflector::OnWatchEnd(const Status& status) {
   watch_.reset();
   if (status) {
+    list_was_useful_ = true;
     // A watch that ends at once and brings nothing would spin.
     if (watch_was_useful_) return Watch();
     return TryAgain(Step::kWatch, nullptr);
   }
   const Error& error = status.error();
-  if (error.code == ErrorCode::kExpired) return After(Duration::zero(), Step::kList);
+  if (error.code == ErrorCode::kExpired) {
+    if (list_was_useful_) return After(Duration::zero(), Step::kList);
+    // In one request the list may be younger when it ends, but too long for one answer.
+    next_list_ = last_list_ == Paging::kPages ? Paging::kWhole : Paging::kPages;
+    return TryAgain(Step::kList, &error);
+  }
   // Silence is no failure: a quiet collection, or a dead peer that only a new request can tell.
-  if (error.code == ErrorCode::kDeadlineExceeded) return Watch();
+  if (error.code == ErrorCode::kDeadlineExceeded) {
+    list_was_useful_ = true;
+    backoff_ = options_.first_backoff;
+    return Watch();
+  }
   const bool list_again = error.code == ErrorCode::kInvalid || error.code == ErrorCode::kNotFound;
   TryAgain(list_again ? Step::kList : Step::kWatch, &error);
 }

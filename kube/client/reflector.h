@@ -4,6 +4,9 @@
 //               ▲                      ▲  ended, silent    │
 //               └── expired (410) ─────┴───────────────────┘   errors: the same, after a backoff
 //
+// A list that is too old for a watch as soon as it ends (history is short, or its pages went on
+// with newer ones) is repeated after a backoff, in one request and in pages by turns.
+//
 // Threads: one Executor; all callbacks come on it. Destroying it ends everything.
 #pragma once
 
@@ -50,6 +53,7 @@ class Reflector {
 
  private:
   enum class Step { kList, kWatch };
+  enum class Paging { kPages, kWhole };
 
   void List();
   void Watch();
@@ -68,6 +72,9 @@ class Reflector {
   std::string resource_version_;
   std::unique_ptr<WatchHandle> watch_;
   bool watch_was_useful_ = false;  // an event or a bookmark came
+  bool list_was_useful_ = true;    // a watch could begin where the last list was taken, if any
+  Paging last_list_ = Paging::kPages;
+  Paging next_list_ = Paging::kPages;
   Duration backoff_;
   std::shared_ptr<Reflector*> self_;
 };

@@ -1,0 +1,149 @@
+// Goal: a list that is too old as soon as it ends is not repeated in a loop, and nothing else waits
+// for that. Method: a fake API whose history goes while a list is under way; the requests and when
+// each list began are compared.
+
+#include "kube/client/reflector.h"
+
+#include "tests/kube/kube_test_support.h"
+#include "tests/kube/name_reader.h"
+
+namespace berth::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr char kFirstPage[] = "limit=500";
+constexpr char kSecondPage[] = "limit=500&continue=500";
+constexpr char kWhole[] = "";
+constexpr std::size_t kTooMany = 20;  // lists
+
+class ReflectorTest : public KubeTest {
+ protected:
+  void SetUp() override {
+    for (int i = 1000; i < 1501; ++i) api_.Put(kFlavors, Named("f" + std::to_string(i)));
+  }
+
+  // What happened before a page that is being taken in; of a whole list's only where it says so.
+  enum class Forgets { kNothing, kFirstPages, kAll };
+
+  ReflectorCallbacks Callbacks() {
+    return {.on_list_start =
+                [this] {
+                  lists_.push_back(clock_.SteadyNow());
+                  if (lists_.size() > kTooMany) forgets_ = Forgets::kNothing;  // failed; let it end
+                },
+            .on_page =
+                [this](const std::vector<ReadObject>& items) {
+                  const bool forgets = forgets_ == Forgets::kAll ||
+                                       (forgets_ == Forgets::kFirstPages && items.size() == 500);
+                  if (!forgets) return;
+                  api_.Put(kFlavors, Named("f1000"));
+                  api_.CompactHistory();
+                },
+            .on_list_end = [] {},
+            .on_event =
+                [this](WatchEvent::Type, const ReadObject& read) {
+                  heard_.push_back(*std::static_pointer_cast<const std::string>(read.object));
+                },
+            .on_error = [this](const Error& error) { errors_.push_back(error.code); }};
+  }
+  std::vector<std::string> TakeQueries() {
+    std::vector<std::string> queries;
+    for (const FakeTransport::Recorded& request : api_.requests()) queries.push_back(request.query);
+    api_.ClearRequests();
+    return queries;
+  }
+  std::vector<std::string> TakeHeard() { return std::exchange(heard_, {}); }
+
+  Forgets forgets_ = Forgets::kNothing;
+  std::vector<SteadyTime> lists_;  // when they began
+  std::vector<std::string> heard_;
+  std::vector<ErrorCode> errors_;
+  Reflector reflector_{client_,
+                       api::KindOf<api::ResourceFlavor>(),
+                       {},
+                       std::make_shared<const NameReader>(),
+                       Callbacks()};
+};
+
+TEST_F(ReflectorTest, PagesThatAreTooOldTogetherAreTakenInOneRequestAfterAPause) {
+  forgets_ = Forgets::kFirstPages;
+  reflector_.Start();
+  executor_.RunFor(5s);
+  EXPECT_THAT(TakeQueries(), ElementsAre(kFirstPage, kSecondPage, kWhole));
+  ASSERT_EQ(lists_.size(), 2U);
+  EXPECT_GE(lists_[1] - lists_[0], 400ms);
+  EXPECT_THAT(errors_, ElementsAre(ErrorCode::kExpired));
+  api_.Put(kFlavors, Named("new"));
+  executor_.RunFor(1s);
+  EXPECT_THAT(TakeHeard(), ElementsAre("new"));
+}
+
+TEST_F(ReflectorTest, ListsThatAreAlwaysTooOldComeInBothWaysAndLessAndLess) {
+  forgets_ = Forgets::kAll;
+  reflector_.Start();
+  executor_.RunFor(100s);
+  ASSERT_GE(lists_.size(), 7U);
+  EXPECT_LE(lists_.size(), 11U);
+  Duration pause = 400ms;
+  for (std::size_t i = 1; i < lists_.size(); ++i) {
+    EXPECT_GE(lists_[i] - lists_[i - 1], pause) << i;
+    pause = std::min<Duration>(2 * pause, 15s);
+  }
+  std::vector<std::string> queries = TakeQueries();
+  std::erase(queries, kSecondPage);
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    EXPECT_EQ(queries[i], i % 2 == 0 ? kFirstPage : kWhole) << i;
+  }
+
+  forgets_ = Forgets::kNothing;
+  executor_.RunFor(31s);
+  api_.Put(kFlavors, Named("new"));
+  executor_.RunFor(1s);
+  EXPECT_THAT(TakeHeard(), ElementsAre("new"));
+  TakeQueries();
+  api_.DropWatches(Error{ErrorCode::kUnavailable, "lost"});
+  api_.Put(kFlavors, Named("newer"));
+  executor_.RunFor(1s);
+  EXPECT_THAT(TakeHeard(), ElementsAre("newer")) << "after the first, short pause";
+  EXPECT_THAT(TakeQueries(), IsEmpty());
+}
+
+TEST_F(ReflectorTest, AWholeListThatFailsIsFollowedByPages) {
+  forgets_ = Forgets::kFirstPages;
+  reflector_.Start();
+  executor_.RunUntil([&] { return !errors_.empty(); });
+  TakeQueries();
+  forgets_ = Forgets::kNothing;
+  api_.FailNext("GET", 0, FakeTransport::Effect::kDone, ErrorCode::kInvalid);  // too long
+  executor_.RunFor(5s);
+  EXPECT_THAT(TakeQueries(), ElementsAre(kWhole, kFirstPage, kSecondPage));
+}
+
+// However a watch showed that the list was young enough: what expires later is another matter.
+TEST_F(ReflectorTest, AWatchThatExpiresLaterListsAgainAtOnceAndInPages) {
+  reflector_.Start();
+  executor_.RunFor(1s);
+  for (const Status& end : {OkStatus(), Status(Error{ErrorCode::kDeadlineExceeded, "silence"})}) {
+    TakeQueries();
+    lists_.clear();
+    if (end) {  // one that brought nothing would have to wait
+      api_.Put(kFlavors, Named("f1000"));
+      executor_.RunFor(1s);
+    }
+    api_.DropWatches(end);
+    api_.Put(kFlavors, Named("f1001"));
+    api_.CompactHistory();
+    const SteadyTime ended = clock_.SteadyNow();
+    executor_.RunFor(1s);
+    EXPECT_THAT(TakeQueries(), ElementsAre(kFirstPage, kSecondPage));
+    ASSERT_EQ(lists_.size(), 1U);
+    EXPECT_LT(lists_[0] - ended, 10ms);
+  }
+  EXPECT_THAT(errors_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace berth::kube
