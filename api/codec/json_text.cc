@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 #include <simdjson.h>
 
@@ -23,6 +25,20 @@ using Kind = JsonNode::Kind;
 
 constexpr std::string_view kLeftOut = "managedFields";
 constexpr std::string_view kBlanks = " \t\r\n";
+
+// Which part of a Kubernetes object a value is.
+enum class Part {
+  kRoot,      // of a text: an object, or a watch event with one in it
+  kObject,    // itself
+  kMetadata,  // its own
+  kOther
+};
+
+Part PartOf(Part parent, std::string_view key) {
+  if (parent == Part::kOther || parent == Part::kMetadata) return Part::kOther;
+  if (key == "metadata") return Part::kMetadata;
+  return parent == Part::kRoot && key == "object" ? Part::kObject : Part::kOther;
+}
 
 std::string_view WithoutBlanksBehind(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kBlanks) + 1);
@@ -47,7 +63,9 @@ class JsonText::Parser {
     if (!Good(document_.type().get(type))) return false;
     if (type == ondemand::json_type::object || type == ondemand::json_type::array) {
       ondemand::value root;
-      if (!Good(document_.get_value().get(root)) || !Value(root, {}, 1)) return false;
+      if (!Good(document_.get_value().get(root)) || !Value(root, {}, 1, Part::kRoot)) {
+        return false;
+      }
     } else {
       nodes_.emplace_back();
       // simdjson 3.0 looks for the end of a null that stands alone one byte too far behind it.
@@ -59,6 +77,7 @@ class JsonText::Parser {
 
   bool List(std::string_view text, JsonListHead& head, const OnItem& on_item) {
     ondemand::object list;
+    bool has_items = false;
     if (!Open(text) || !Good(document_.get_object().get(list))) return false;
     for (auto member : list) {
       ondemand::field field;
@@ -68,12 +87,16 @@ class JsonText::Parser {
           !Good(field.value().type().get(type))) {
         return false;
       }
+      if (key == "items" && std::exchange(has_items, true)) {
+        // A tree would have the last of them, but those of the first have been handed out.
+        return Fail(NextToken(), "a second list of items");
+      }
       if (key == "items" && type == ondemand::json_type::array) {
         if (!Items(field.value(), on_item)) return false;
         continue;
       }
       nodes_.clear();
-      if (!Value(field.value(), {}, 1)) return false;
+      if (!Value(field.value(), {}, 1, Part::kOther)) return false;
       if (key != "metadata") continue;
       head.resource_version = StringOf(nodes_.front(), "resourceVersion");
       head.continue_token = StringOf(nodes_.front(), "continue");
@@ -97,7 +120,7 @@ class JsonText::Parser {
     return false;
   }
 
-  bool Value(ondemand::value value, std::string_view key, int depth) {
+  bool Value(ondemand::value value, std::string_view key, int depth, Part part) {
     const std::size_t index = nodes_.size();
     nodes_.emplace_back().key = key;
     const char* start = value.raw_json_token().data();
@@ -105,7 +128,7 @@ class JsonText::Parser {
     ondemand::json_type type{};
     if (!Good(value.type().get(type))) return false;
     if (type == ondemand::json_type::object) {
-      if (!Object(value, depth)) return false;
+      if (!Object(value, depth, part)) return false;
       nodes_[index].kind = Kind::kObject;
     } else if (type == ondemand::json_type::array) {
       if (!Array(value, depth)) return false;
@@ -119,7 +142,7 @@ class JsonText::Parser {
     return true;
   }
 
-  bool Object(ondemand::value& value, int depth) {
+  bool Object(ondemand::value& value, int depth, Part part) {
     ondemand::object object;
     if (!Good(value.get_object().get(object))) return false;
     for (auto member : object) {
@@ -128,7 +151,8 @@ class JsonText::Parser {
       if (!Good(std::move(member).get(field)) || !Good(field.unescaped_key().get(key))) {
         return false;
       }
-      if (key != kLeftOut && !Value(field.value(), key, depth + 1)) return false;
+      if (part == Part::kMetadata && key == kLeftOut) continue;
+      if (!Value(field.value(), key, depth + 1, PartOf(part, key))) return false;
     }
     return true;
   }
@@ -138,7 +162,7 @@ class JsonText::Parser {
     if (!Good(value.get_array().get(array))) return false;
     for (auto item : array) {
       ondemand::value element;
-      if (!Good(item.get(element)) || !Value(element, {}, depth + 1)) return false;
+      if (!Good(item.get(element)) || !Value(element, {}, depth + 1, Part::kOther)) return false;
     }
     return true;
   }
@@ -149,7 +173,7 @@ class JsonText::Parser {
     for (auto item : array) {
       ondemand::value element;
       nodes_.clear();
-      if (!Good(item.get(element)) || !Value(element, {}, 1)) return false;
+      if (!Good(item.get(element)) || !Value(element, {}, 1, Part::kObject)) return false;
       on_item(nodes_.front());
     }
     return true;

@@ -6,9 +6,11 @@
 //     BERTH_TRY(const JsonNode* root, text.Parse(line));
 //     Decode<Workload>(*root)
 //
-// Read strictly as RFC 8259 says, UTF-8 checked, at most kMaxJsonDepth deep. Members called
-// "managedFields" are left out, and of them little more is checked than that they end: nobody
-// decodes them, and they are a third of the text.
+// Read strictly as RFC 8259 says, UTF-8 checked, at most kMaxJsonDepth deep. metadata.managedFields
+// of an object (of the whole text, of an item of a list, of a watch event's "object") is left out,
+// and of it little more is checked than that it ends: nobody decodes it, and it is a third of the
+// text. Whatever else has that name stays, in the metadata of a pod template, too: a server manages
+// no fields there, so it is its owner's and rare.
 //
 // Units: bytes. Threads: a JsonText has one user. Errors: kInvalid, with the offset where it is
 // known.
@@ -72,7 +74,8 @@ class JsonText {
   // The root of what the whole of `text` says, which is copied.
   Result<const JsonNode*> Parse(std::string_view text);
   // Reads a Kubernetes list and calls `on_item` for each of its items; the node is good inside the
-  // call only. Where the text turns out not to be JSON some items may have been seen.
+  // call only. kInvalid also where the list has "items" twice. Where the text turns out to be
+  // invalid some items may have been seen.
   Result<JsonListHead> ReadList(std::string_view text, const OnItem& on_item);
 
  private:

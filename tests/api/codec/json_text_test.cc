@@ -162,17 +162,37 @@ TEST(JsonText, DepthIsLimited) {
   EXPECT_FALSE(text.Parse(std::string(1'000'000, '[')));
 }
 
-TEST(JsonText, ManagedFieldsAreLeftOut) {
+// An object that has managedFields in every place; those of its own metadata are `managed`.
+std::string WithManagedFields(const std::string& managed) {
+  return R"({"managedFields":1,"metadata":{"name":"n",)" + managed +
+         R"("labels":{"managedFields":"l"},"annotations":{"metadata":{"managedFields":2}}},)"
+         R"("spec":{"managedFields":[3],"metadata":{"managedFields":4},"template":{"metadata":)"
+         R"({"managedFields":[5]}},"object":{"metadata":{"managedFields":6}}},)"
+         R"("list":[{"metadata":{"managedFields":7}}]})";
+}
+
+TEST(JsonText, ManagedFieldsOfAnObjectAreLeftOut) {
+  const std::string with = WithManagedFields(
+      R"("managedFields":[{"f:x\"]}":{"k:{\"type\":\"a\"}":{}}},[],"]"],"managed\u0046ields":{},)");
+  const Json without = Json::parse(WithManagedFields(""));
   JsonText text;
-  const auto root = text.Parse(
-      R"({"a":1,"managedFields":[{"f:x\"]}":{"k:{\"type\":\"a\"}":{}}},[],"]"],"b":{"managedFields":2,"c":3}})");
+  auto root = text.Parse(with);
   ASSERT_TRUE(root) << root.error().message;
-  EXPECT_EQ(ToTree(**root), (Json{{"a", 1}, {"b", {{"c", 3}}}}));
+  EXPECT_EQ(ToTree(**root), without);
+  root = text.Parse(R"({"type":"ADDED","object":)" + with + "}");
+  ASSERT_TRUE(root) << root.error().message;
+  EXPECT_EQ(ToTree(**root), (Json{{"type", "ADDED"}, {"object", without}}));
+  Json items = Json::array();
+  ASSERT_TRUE(text.ReadList(R"({"items":[)" + with + "," + with + "]}",
+                            [&](const JsonNode& item) { items.push_back(ToTree(item)); }));
+  EXPECT_EQ(items, (Json{without, without}));
   for (const char* bad :
-       {R"({"managedFields":[})", R"({"managedFields":[{]}]})", R"({"managedFields":["a})",
-        R"({"managedFields":)", R"({"managedFields"})", R"({"managedFields":{"a":[1,2]})"}) {
-    EXPECT_FALSE(text.Parse(bad)) << bad;
+       {R"("managedFields":[)", R"("managedFields":[{]}],)", R"("managedFields":["a,)",
+        R"("managedFields":)", R"("managedFields",)", R"("managedFields":{"a":[1,2],)"}) {
+    EXPECT_FALSE(text.Parse(WithManagedFields(bad))) << bad;
   }
+  EXPECT_FALSE(text.Parse(R"({"metadata":{"managedFields":[})"));
+  EXPECT_FALSE(text.Parse(R"({"metadata":{"managedFields":)"));
 }
 
 TEST(JsonText, ListsComeItemByItem) {
@@ -194,8 +214,10 @@ TEST(JsonText, ListsComeItemByItem) {
   EXPECT_TRUE(JsonText().ReadList(R"({"items":null})", take));
   EXPECT_TRUE(JsonText().ReadList("{}", take));
   EXPECT_TRUE(names.empty());
-  for (const char* bad : {"", "[]", "1", R"({"items":[)", R"({"items":[1})", R"({"items":[]}x)",
-                          R"({"items":[1 2]})", R"({"items")", "{,}"}) {
+  for (const char* bad :
+       {"", "[]", "1", R"({"items":[)", R"({"items":[1})", R"({"items":[]}x)", R"({"items":[1 2]})",
+        R"({"items")", "{,}", R"({"items":[1],"items":[2]})", R"({"items":[1],"items":null})",
+        R"({"items":null,"items":[1]})"}) {
     EXPECT_FALSE(JsonText().ReadList(bad, [](const JsonNode&) {})) << bad;
   }
 }
