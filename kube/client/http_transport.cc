@@ -96,7 +96,9 @@ std::optional<WatchEvent> ReadWatchLine(const std::string& line, const ObjectRea
   event.type = TypeOf(type->text);
   if (const api::JsonNode* metadata = object->Find("metadata")) {
     const api::JsonNode* version = metadata->Find("resourceVersion");
-    if (version != nullptr) event.resource_version = version->text;
+    if (version != nullptr && version->kind == api::JsonNode::Kind::kString) {
+      event.resource_version = version->text;
+    }
   }
   if (event.type != WatchEvent::Type::kBookmark) event.read = reader.Read(*object);
   return event;

@@ -172,10 +172,13 @@ TEST_F(HttpTransportTest, WatchEventsAreReadWhereTheyArrive) {
                  R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"5"}}})"
                  "\n"
                  R"({"type":"DELETED","object":{"metadata":{"name":7,"resourceVersion":"6"}}})"
+                 "\n"
+                 R"({"type":"MODIFIED","object":{"metadata":{"name":"a","resourceVersion":7}}})"
                  "\n");
   EXPECT_EQ(events_.Take(), "0@4 a");
   EXPECT_EQ(events_.Take(), "3@5 ");
   EXPECT_EQ(events_.Take(), "2@6 metadata.name: expected a string, got number");
+  EXPECT_EQ(events_.Take(), "1@ metadata.resourceVersion: expected a string, got number");
   stream_->Write(R"({"type":"ERROR","object":{"code":410,"reason":"Expired"}})"
                  "\n");
   EXPECT_EQ(events_.Take(), "Expired");
