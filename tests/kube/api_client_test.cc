@@ -35,6 +35,23 @@ TEST_F(ApiClientTest, ListJoinsPages) {
   EXPECT_EQ(api_.requests().size(), 3U);
 }
 
+TEST_F(ApiClientTest, ListJoinsPagesOfAllNamespaces) {
+  for (const char* space : {"a", "b"}) {
+    for (const char* name : {"x", "y"}) {
+      api_.Put("/apis/batch/v1/namespaces/" + std::string(space) + "/jobs", Named(name));
+    }
+  }
+  const auto list = Await<ObjectList>(
+      [&](auto done) { client_.List(api::KindOf<api::Job>(), "", {.page_size = 1}, done); });
+  ASSERT_TRUE(list);
+  std::string names;
+  for (const JsonPtr& job : list->items) {
+    names += (*job)["metadata"]["namespace"].get<std::string>() +
+             (*job)["metadata"]["name"].get<std::string>() + " ";
+  }
+  EXPECT_EQ(names, "ax ay bx by ");
+}
+
 TEST_F(ApiClientTest, AnExpiredListStartsOverAndTheSecondTimeUnpaged) {
   for (int i = 0; i < 5; ++i) api_.Put(kFlavors, Named("f" + std::to_string(i)));
   const auto list = [&] {
@@ -45,7 +62,7 @@ TEST_F(ApiClientTest, AnExpiredListStartsOverAndTheSecondTimeUnpaged) {
   auto listed = list();
   ASSERT_TRUE(listed);
   EXPECT_EQ(listed->items.size(), 5U);
-  EXPECT_EQ(api_.requests().back().query, "limit=2&continue=4");
+  EXPECT_EQ(api_.requests().back().query, "limit=2&continue=f3");
   for (int i = 0; i < 2; ++i) api_.FailNext("continue=", 410);
   listed = list();
   ASSERT_TRUE(listed);
@@ -80,20 +97,20 @@ class PagesTest : public ApiClientTest {
 };
 
 TEST_F(PagesTest, ComeOneByOneAndStartOverWhereOneHasExpired) {
-  api_.FailNext("continue=4", 410);
+  api_.FailNext("continue=f3", 410);
   EXPECT_EQ(Pages(), "start f0f1 f2f3 start f0f1 f2f3 f4 5");
 }
 
 TEST_F(PagesTest, GoOnWithNewerOnesWhereTheServerOffersThat) {
-  api_.ExpireNextPage("2", "2");
-  api_.ExpireNextPage("4", "4");
+  api_.ExpireNextPage("f1", "f1");
+  api_.ExpireNextPage("f3", "f3");
   EXPECT_EQ(Pages([&] { api_.Put(kFlavors, Named("f9")); }), "start f0f1 f2f3 f4f9 5")
       << "the version is that of the first page";
 }
 
 TEST_F(PagesTest, StartOverWhereTheOfferExpiresToo) {
-  api_.ExpireNextPage("4", "4");
-  api_.ExpireNextPage("4", "4");
+  api_.ExpireNextPage("f3", "f3");
+  api_.ExpireNextPage("f3", "f3");
   EXPECT_EQ(Pages(), "start f0f1 f2f3 start f0f1 f2f3 f4 5");
 }
 

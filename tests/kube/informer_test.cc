@@ -10,6 +10,7 @@ namespace berth::kube {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -101,15 +102,17 @@ TEST_F(InformerTest, AListThatWentOnWithNewerPagesEndsWhereTheStateIs) {
     if (object->meta.name != "f1001" || std::exchange(changed, true)) return;
     Put("f1002", "x");                              // of the first page
     api_.Remove(std::string(kFlavors) + "/f1003");  // likewise
-    api_.Remove(std::string(kFlavors) + "/f1500");  // of the second, newer one
+    Put("f1500", "earlier life");                   // of the second, newer one
+    api_.Remove(std::string(kFlavors) + "/f1500");
     Put("f1500", "y");
     Put("f1501", "z");
   }});
-  api_.ExpireNextPage("500", "500");
+  api_.ExpireNextPage("f1499", "f1499");
   informer_.Start();
   executor_.RunFor(5s);
   EXPECT_TRUE(informer_.has_synced());
   std::vector<std::string> log = TakeLog();
+  EXPECT_THAT(log, Contains("+f1500").Times(1));
   std::erase_if(log, [](const std::string& line) { return line.front() == '+'; });
   EXPECT_THAT(log, ElementsAre("~f1002:>x", "-f1003"));
   EXPECT_EQ(informer_.objects().size(), 501U);

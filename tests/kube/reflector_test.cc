@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr char kFirstPage[] = "limit=500";
-constexpr char kSecondPage[] = "limit=500&continue=500";
+constexpr char kSecondPage[] = "limit=500&continue=f1499";
 constexpr char kWhole[] = "";
 constexpr std::size_t kTooMany = 20;  // lists
 

@@ -54,6 +54,22 @@ bool InCollection(const std::string& path, const std::string& collection) {
              std::count(collection.begin(), collection.end(), '/') + 2;
 }
 
+// The name of an object of `collection`, or where that spans namespaces the rest of its path, in
+// characters that a query need not escape. Behind it a list goes on, whatever has gone before it.
+std::string ContinueToken(const std::string& path, const std::string& collection) {
+  if (path.starts_with(collection + "/")) return path.substr(collection.size() + 1);
+  std::string rest = path.substr(collection.rfind('/') + 1);
+  std::replace(rest.begin(), rest.end(), '/', '~');
+  return rest;
+}
+
+std::string PathOfToken(std::string token, const std::string& collection) {
+  if (token.empty()) return {};
+  if (token.find('~') == std::string::npos) return collection + "/" + token;
+  std::replace(token.begin(), token.end(), '~', '/');
+  return collection.substr(0, collection.rfind('/') + 1) + token;
+}
+
 ApiResponse Refuse(int status, const std::string& reason, const std::string& message,
                    const std::string& go_on = "") {
   Json body = {{"kind", "Status"},
@@ -198,19 +214,19 @@ ApiResponse FakeTransport::Handle_(const ApiRequest& request) {
 
 ApiResponse FakeTransport::List(const std::string& path, const std::string& query) const {
   const auto limit = ParseInt64(QueryValue(query, "limit")).value_or(0);
-  const auto offset = ParseInt64(QueryValue(query, "continue")).value_or(0);
+  const std::string behind = PathOfToken(QueryValue(query, "continue"), path);
   Json items = Json::array();
-  std::int64_t index = 0;
-  bool more = false;
-  for (const auto& [object_path, stored] : objects_) {
-    if (!InCollection(object_path, path)) continue;
-    if (index++ < offset) continue;
-    more = limit > 0 && static_cast<std::int64_t>(items.size()) == limit;
-    if (more) break;
-    items.push_back(stored.object);
-  }
   Json metadata = {{"resourceVersion", std::to_string(version_)}};
-  if (more) metadata["continue"] = std::to_string(offset + limit);
+  std::string last;
+  for (auto at = objects_.upper_bound(behind); at != objects_.end(); ++at) {
+    if (!InCollection(at->first, path)) continue;
+    if (limit > 0 && static_cast<std::int64_t>(items.size()) == limit) {
+      metadata["continue"] = ContinueToken(last, path);
+      break;
+    }
+    items.push_back(at->second.object);
+    last = at->first;
+  }
   return Answer({{"kind", "List"}, {"metadata", metadata}, {"items", std::move(items)}});
 }
 

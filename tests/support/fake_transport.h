@@ -3,7 +3,8 @@
 // It knows no schema. What it does as the real one does: resourceVersion, generation, uid,
 // conflicts, finalizers and deletion, the status subresource, merge patch, JSON is not patched,
 // apply with field managers (lists of maps merge by "type" or "name"; forced), watches with
-// history, paging by offset, label selectors of the form "a=b,c".
+// history, paging (each page shows the present; a token is the name that it goes on behind), label
+// selectors of the form "a=b,c".
 //
 // Faults are ordered: FailNext, DropWatches, CompactHistory, latency.
 //
@@ -52,8 +53,8 @@ class FakeTransport final : public Transport {
   enum class Effect { kNone, kDone };
   void FailNext(const std::string& what, int status, Effect effect = Effect::kNone,
                 ErrorCode code = ErrorCode::kUnavailable);
-  // The next request for the page behind `continue_token` is answered with 410 and `go_on`, a token
-  // with which the list goes on at newer pages.
+  // The next request for the page behind `continue_token`, a name, is answered with 410 and
+  // `go_on`, a token with which the list goes on at newer pages.
   void ExpireNextPage(const std::string& continue_token, const std::string& go_on);
   void set_retry_after(Duration delay) { retry_after_ = delay; }
   void DropWatches(const Status& status = OkStatus());
