@@ -92,6 +92,10 @@ Result<Workload> Decode<Workload>(const JsonSource& object);
 template <>
 Result<WorkloadPriorityClass> Decode<WorkloadPriorityClass>(const JsonSource& object);
 
+// Name, namespace, uid and resourceVersion of an object that need not decode otherwise. kInvalid:
+// it has no name, or one of them is no string.
+Result<ObjectMeta> DecodeIdentity(const JsonSource& object);
+
 // Whole objects for create: apiVersion, kind, metadata (what a client may set), spec. No status.
 Json Encode(const Workload& workload);
 Json Encode(const ProvisioningRequest& request);

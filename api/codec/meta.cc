@@ -18,6 +18,13 @@ void ReadOwner(const Reader& in, OwnerReference& out) {
   in.Field("blockOwnerDeletion").Get(out.block_owner_deletion);
 }
 
+void ReadIdentity(const Reader& in, ObjectMeta& out) {
+  in.Field("namespace").Get(out.namespace_name);
+  in.Field("name").Get(out.name);
+  in.Field("uid").Get(out.uid);
+  in.Field("resourceVersion").Get(out.resource_version);
+}
+
 Json EncodeOwner(const OwnerReference& owner) {
   Json json = {{"apiVersion", owner.api_version},
                {"kind", owner.kind},
@@ -31,10 +38,7 @@ Json EncodeOwner(const OwnerReference& owner) {
 }  // namespace
 
 void Read(const Reader& in, ObjectMeta& out) {
-  in.Field("namespace").Get(out.namespace_name);
-  in.Field("name").Get(out.name);
-  in.Field("uid").Get(out.uid);
-  in.Field("resourceVersion").Get(out.resource_version);
+  ReadIdentity(in, out);
   in.Field("generation").Get(out.generation);
   in.Field("creationTimestamp").Get(out.creation_timestamp);
   in.Field("deletionTimestamp").Get(out.deletion_timestamp);
@@ -71,6 +75,14 @@ template <>
 Result<ObjectMeta> Decode<ObjectMeta>(const JsonSource& object) {
   return ReadAs<ObjectMeta>(
       object, [](const Reader& in, ObjectMeta& out) { Read(in.Field("metadata"), out); });
+}
+
+Result<ObjectMeta> DecodeIdentity(const JsonSource& object) {
+  return ReadAs<ObjectMeta>(object, [](const Reader& in, ObjectMeta& out) {
+    const Reader metadata = in.Field("metadata");
+    ReadIdentity(metadata, out);
+    if (out.name.empty()) metadata.Fail("the name is missing");
+  });
 }
 
 template <>

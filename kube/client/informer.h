@@ -5,18 +5,22 @@
 //     jobs.Start();
 //     … jobs.Get(key), jobs.ByIndex("queue", "team-a") …
 //
-// Handlers run in the order they were added, after the store has changed. An object that cannot be
-// decoded is left out and logged.
+// Handlers run in the order they were added, after the store has changed.
+//
+// An object that cannot be decoded is logged, once for each reason. The last state of it that could
+// be decoded, if any, stays until the object goes: who uses it may be looking at an old state.
 //
 // Threads: one Executor, that of the ApiClient.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/codec/codec.h"
@@ -117,37 +121,62 @@ class Informer final : public InformerBase {
     return !left || !right || *left > *right;
   }
 
+  // A list may be newer than where its watch begins: what is known may be the next life already.
+  static bool IsOtherLife(const Ptr& known, const api::ObjectMeta& meta) {
+    return known != nullptr && known->meta.uid != meta.uid;
+  }
+
   // On the transport's threads.
   class Decoder final : public ObjectReader {
    public:
     ReadObject Read(const api::JsonSource& object) const override {
       Result<T> decoded = api::Decode<T>(
           object.node() != nullptr ? api::JsonSource(*object.node(), parts_) : object);
-      if (!decoded) return {nullptr, decoded.error().message};
+      if (!decoded) return Undecodable(object, decoded.error().message);
       return {std::make_shared<const T>(*std::move(decoded)), ""};
     }
 
    private:
+    static ReadObject Undecodable(const api::JsonSource& object, const std::string& error) {
+      Result<api::ObjectMeta> identity = api::DecodeIdentity(object);
+      if (!identity) return {nullptr, error};
+      return {nullptr, error, std::make_shared<const api::ObjectMeta>(*std::move(identity))};
+    }
+
     mutable api::SharedParts parts_;
   };
 
-  static Ptr TakeOrLog(const ReadObject& read) {
-    if (read.object == nullptr) {
-      LogWarning("object left out",
-                 {{"kind", std::string(api::KindOf<T>().kind)}, {"error", read.error}});
-    }
-    return std::static_pointer_cast<const T>(read.object);
+  static void LogUndecodable(const ReadObject& read) {
+    LogWarning("object cannot be decoded",
+               {{"kind", std::string(api::KindOf<T>().kind)},
+                {"key", read.identity == nullptr ? "" : read.identity->key().ToString()},
+                {"error", read.error}});
+  }
+
+  // What is known of it stays, but for an earlier life.
+  void LeaveOut(const ReadObject& read) {
+    if (read.identity == nullptr) return LogUndecodable(read);
+    const api::ObjectKey key = read.identity->key();
+    const Ptr known = store_.Get(key);
+    if (known != nullptr && !IsNewer(*read.identity, known->meta)) return;  // told again
+    if (IsOtherLife(known, *read.identity)) Remove(key);
+    std::string& reason = undecodable_[key];
+    if (std::exchange(reason, read.error) != read.error) LogUndecodable(read);
   }
 
   // The pages of a list are taken in one by one; what none of them has goes at the end.
   void StartList() {
     listed_.clear();
-    had_objects_ = !store_.objects().empty();
+    had_objects_ = !store_.objects().empty() || !undecodable_.empty();
   }
   void TakePage(const std::vector<ReadObject>& items) {
     for (const ReadObject& item : items) {
-      const Ptr object = TakeOrLog(item);
-      if (object == nullptr) continue;
+      if (item.object == nullptr) {
+        if (had_objects_ && item.identity != nullptr) listed_.insert(item.identity->key());
+        LeaveOut(item);
+        continue;
+      }
+      const Ptr object = std::static_pointer_cast<const T>(item.object);
       if (had_objects_) listed_.insert(object->meta.key());
       PutIfChanged(object);
     }
@@ -159,6 +188,7 @@ class Informer final : public InformerBase {
         api::ObjectKey key = object->meta.key();
         if (!listed_.contains(key)) gone.push_back(std::move(key));
       }
+      std::erase_if(undecodable_, [&](const auto& one) { return !listed_.contains(one.first); });
     }
     for (const api::ObjectKey& key : gone) Remove(key);
     listed_.clear();
@@ -168,16 +198,21 @@ class Informer final : public InformerBase {
   }
 
   void Apply(WatchEvent::Type type, const ReadObject& read) {
-    const Ptr object = TakeOrLog(read);
-    if (object == nullptr) return;
-    // A list may be newer than where its watch begins: what is there may be the next life already.
-    const Ptr known = store_.GetLike(object);
-    const bool other_life = known != nullptr && known->meta.uid != object->meta.uid;
-    if (type != WatchEvent::Type::kDeleted) {
-      if (!other_life || IsNewer(object->meta, known->meta)) PutIfChanged(object);
-    } else if (!other_life || !IsNewer(known->meta, object->meta)) {
-      Remove(object->meta.key());
+    const Ptr object = std::static_pointer_cast<const T>(read.object);
+    if (type == WatchEvent::Type::kDeleted) {
+      const api::ObjectMeta* gone = object != nullptr ? &object->meta : read.identity.get();
+      return gone != nullptr ? TakeDeleted(*gone) : LogUndecodable(read);
     }
+    if (object == nullptr) return LeaveOut(read);
+    const Ptr known = store_.GetLike(object);
+    if (!IsOtherLife(known, object->meta) || IsNewer(object->meta, known->meta)) {
+      PutIfChanged(object);
+    }
+  }
+
+  void TakeDeleted(const api::ObjectMeta& gone) {
+    const Ptr known = store_.Get(gone.key());
+    if (!IsOtherLife(known, gone) || !IsNewer(known->meta, gone)) Remove(gone.key());
   }
 
   void PutIfChanged(const Ptr& object) {
@@ -191,6 +226,7 @@ class Informer final : public InformerBase {
   }
 
   void Put(const Ptr& object) {
+    if (!undecodable_.empty()) undecodable_.erase(object->meta.key());
     const Ptr old = store_.Put(object);
     for (const Handler& handler : handlers_) {
       if (old == nullptr) {
@@ -202,6 +238,7 @@ class Informer final : public InformerBase {
   }
 
   void Remove(const api::ObjectKey& key) {
+    undecodable_.erase(key);
     const Ptr old = store_.Remove(key);
     if (old == nullptr) return;
     for (const Handler& handler : handlers_) {
@@ -213,9 +250,10 @@ class Informer final : public InformerBase {
   std::vector<Handler> handlers_;
   std::vector<std::function<void()>> on_synced_;
   bool synced_ = false;
-  bool had_objects_ = false;         // when the list under way began
-  std::set<api::ObjectKey> listed_;  // by it so far, where it had
-  Reflector reflector_;              // last: its callbacks reach all of the above
+  bool had_objects_ = false;                           // when the list under way began
+  std::set<api::ObjectKey> listed_;                    // by it so far, where it had
+  std::map<api::ObjectKey, std::string> undecodable_;  // that are there, and why
+  Reflector reflector_;                                // last: its callbacks reach all of the above
 };
 
 }  // namespace berth::kube

@@ -18,17 +18,20 @@
 
 namespace berth::api {
 class JsonSource;
-}
+struct ObjectMeta;
+}  // namespace berth::api
 
 namespace berth::kube {
 
 using Json = nlohmann::json;
 using JsonPtr = std::shared_ptr<const Json>;  // never changed once it is shared
 
-// An object of an answer as an ObjectReader made it; null where it could not: `error` says why.
+// An object of an answer as an ObjectReader made it; null where it could not: `error` says why, and
+// `identity` which object it is (name, namespace, uid and resourceVersion), null if not even that.
 struct ReadObject {
   std::shared_ptr<const void> object;
   std::string error;
+  std::shared_ptr<const api::ObjectMeta> identity = nullptr;
 };
 
 // Makes of a list's or a watch's objects what the asker keeps, where they arrive, so that no JSON

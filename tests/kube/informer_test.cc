@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 class InformerTest : public KubeTest {
  protected:
@@ -30,6 +31,11 @@ class InformerTest : public KubeTest {
   void Put(const std::string& name, const std::string& topology = "") {
     Json flavor = Named(name);
     flavor["spec"]["topologyName"] = topology;
+    api_.Put(kFlavors, flavor);
+  }
+  void PutBad(const std::string& name, const Json& spec = 7) {
+    Json flavor = Named(name);
+    flavor["spec"] = spec;
     api_.Put(kFlavors, flavor);
   }
   std::vector<std::string> TakeLog() { return std::exchange(log_, {}); }
@@ -147,13 +153,86 @@ TEST_F(InformerTest, RecreatedObjectIsGoneAndNew) {
 }
 
 TEST_F(InformerTest, UndecodableObjectIsLeftOut) {
-  Json bad = Named("bad");
-  bad["spec"] = 7;
-  api_.Put(kFlavors, bad);
+  PutBad("bad");
   Put("good");
   informer_.Start();
   executor_.RunFor(1s);
   EXPECT_THAT(TakeLog(), ElementsAre("+good"));
+  api_.Remove(std::string(kFlavors) + "/bad");
+  executor_.RunFor(1s);
+  EXPECT_THAT(TakeLog(), IsEmpty());
+}
+
+TEST_F(InformerTest, WhatIsKnownStaysWhileTheObjectCannotBeDecoded) {
+  Put("a", "x");
+  Put("b");
+  informer_.Start();
+  executor_.RunFor(1s);
+  TakeLog();
+  PutBad("a");  // a watch tells
+  executor_.RunFor(1s);
+  api_.DropWatches();  // a list tells
+  PutBad("b");
+  api_.CompactHistory();
+  executor_.RunFor(10s);
+  EXPECT_THAT(TakeLog(), IsEmpty());
+  ASSERT_NE(informer_.Get({"", "a"}), nullptr);
+  EXPECT_EQ(informer_.Get({"", "a"})->topology_name, "x");
+  Put("a", "y");
+  Put("b", "y");
+  executor_.RunFor(1s);
+  EXPECT_THAT(TakeLog(), ElementsAre("~a:x>y", "~b:>y"));
+}
+
+TEST_F(InformerTest, AnUndecodableObjectGoesWhenItIsDeleted) {
+  for (const char* name : {"a", "b", "c", "d"}) Put(name);
+  informer_.Start();
+  executor_.RunFor(1s);
+  TakeLog();
+  for (const char* name : {"a", "b", "c"}) PutBad(name);
+  api_.Remove(std::string(kFlavors) + "/a");
+  executor_.RunFor(1s);
+  EXPECT_THAT(TakeLog(), ElementsAre("-a")) << "a watch tells";
+  api_.DropWatches();
+  api_.Remove(std::string(kFlavors) + "/b");
+  api_.Remove(std::string(kFlavors) + "/c");
+  PutBad("c");
+  api_.Remove(std::string(kFlavors) + "/d");
+  PutBad("d");
+  api_.CompactHistory();
+  executor_.RunFor(10s);
+  EXPECT_THAT(TakeLog(), UnorderedElementsAre("-b", "-c", "-d"))
+      << "a list tells; what has that name now is another object";
+  Put("c");
+  executor_.RunFor(1s);
+  EXPECT_THAT(TakeLog(), ElementsAre("+c"));
+}
+
+TEST_F(InformerTest, WhyAnObjectCannotBeDecodedIsLoggedOnce) {
+  Put("a");
+  const auto logged = [this](const std::function<void()>& happen) {
+    ::testing::internal::CaptureStderr();
+    happen();
+    executor_.RunFor(10s);
+    const std::string text = ::testing::internal::GetCapturedStderr();
+    return text.find("cannot be decoded kind=ResourceFlavor key=a") != std::string::npos;
+  };
+  informer_.Start();
+  EXPECT_FALSE(logged([] {}));
+  EXPECT_TRUE(logged([&] { PutBad("a"); }));
+  EXPECT_FALSE(logged([&] { PutBad("a"); }));
+  EXPECT_FALSE(logged([&] {
+    api_.DropWatches();
+    Put("b");
+    api_.CompactHistory();
+  }));
+  EXPECT_TRUE(logged([&] { PutBad("a", Json::array()); })) << "another reason";
+  EXPECT_FALSE(logged([&] { Put("a"); }));
+  EXPECT_TRUE(logged([&] { PutBad("a"); }));
+  EXPECT_TRUE(logged([&] {
+    api_.Remove(std::string(kFlavors) + "/a");
+    PutBad("a");
+  }));
 }
 
 TEST_F(InformerTest, IngestedWriteIsSeenAtOnceAndOnce) {

@@ -12,6 +12,23 @@
 namespace berth::api {
 namespace {
 
+TEST(Identity, IsReadWhateverElseIsWrong) {
+  const auto identity = DecodeIdentity(
+      R"({"metadata":{"namespace":"s","name":"n","uid":"u","resourceVersion":"7","labels":3},
+          "spec":4})"_json);
+  ASSERT_TRUE(identity) << identity.error().message;
+  ObjectMeta want;
+  want.namespace_name = "s";
+  want.name = "n";
+  want.uid = "u";
+  want.resource_version = "7";
+  EXPECT_EQ(*identity, want);
+  for (const char* bad : {"{}", "[]", R"({"metadata":{"uid":"u"}})", R"({"metadata":"n"})",
+                          R"({"metadata":{"name":"n","uid":5}})"}) {
+    EXPECT_FALSE(DecodeIdentity(Json::parse(bad))) << bad;
+  }
+}
+
 TEST(ClusterQueueCodec, EmptySpecHasTheDefaultsOfTheCrd) {
   const auto queue = Decode<ClusterQueue>(R"({"metadata":{"name":"q"}})"_json);
   ASSERT_TRUE(queue);
