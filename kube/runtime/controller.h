@@ -30,10 +30,13 @@ class Controller {
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;
 
-  // Looks at everything that `sweep` comes to, from the start on; what is added takes its turn in
-  // between. Handlers must Add what the sweep covers no longer.
+  // Looks at everything that `sweep` comes to, from each start on; what is added takes its turn in
+  // between. A key that Add left to the sweep and that the sweep then does not come to, since its
+  // object has gone, is not looked at. Where the Reconciler has something to do for what has gone,
+  // a handler must Add the key when it goes (it is covered no longer, so it waits in the queue).
   void AddSweep(Sweep sweep);
-  // May be called before Start; the keys wait, but for those that a sweep covers.
+  // May be called before Start and after Stop; the keys wait for the next Start, but for those that
+  // a sweep covers, which are left to it.
   void Add(const api::ObjectKey& key);
   void AddAfter(const api::ObjectKey& key, Duration delay) { queue_.AddAfter(key, delay); }
 

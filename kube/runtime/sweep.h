@@ -21,8 +21,9 @@ struct Sweep {
   // Whether the sweep, were it to begin now, would come to `key`.
   std::function<bool(const api::ObjectKey& key)> covers;
   // The first step behind `place`, of which only the sweep knows what it is; an empty one stands
-  // before all. nullopt: there is none. What changes meanwhile must not be missed for good:
-  // objects that come or go are somebody else's to tell.
+  // before all. nullopt: there is none. Objects may come and go between two steps: what is
+  // there all the time must be come to, what comes or goes meanwhile is a handler's to Add (see
+  // Controller::AddSweep).
   std::function<std::optional<Step>(const api::ObjectKey& place)> next;
 };
 
