@@ -181,13 +181,13 @@ void FakeTransport::Send(ApiRequest request, Duration timeout,
       return text.find(f.what) != std::string::npos;
     });
     if (failure == failures_.end()) {
-      ApiResponse response = Handle_(request);
+      ApiResponse response = Respond(request);
       if (late) return done(Error{ErrorCode::kDeadlineExceeded, "no answer in time"});
       return done(std::move(response));
     }
     const Failure fault = *failure;
     failures_.erase(failure);
-    if (fault.effect == Effect::kDone) Handle_(request);
+    if (fault.effect == Effect::kDone) Respond(request);
     if (fault.status == 0) return done(Error{fault.code, "fault ordered by the test"});
     ApiResponse response = Refuse(fault.status, "", "fault ordered by the test", fault.go_on);
     response.retry_after = retry_after_;
@@ -195,7 +195,7 @@ void FakeTransport::Send(ApiRequest request, Duration timeout,
   });
 }
 
-ApiResponse FakeTransport::Handle_(const ApiRequest& request) {
+ApiResponse FakeTransport::Respond(const ApiRequest& request) {
   const std::size_t mark = request.path.find('?');
   const std::string path = request.path.substr(0, mark);
   const std::string query = mark == std::string::npos ? "" : request.path.substr(mark + 1);

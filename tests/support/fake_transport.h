@@ -87,7 +87,7 @@ class FakeTransport final : public Transport {
   struct OpenWatch;
   class Handle;
 
-  ApiResponse Handle_(const ApiRequest& request);
+  ApiResponse Respond(const ApiRequest& request);
   ApiResponse List(const std::string& path, const std::string& query) const;
   ApiResponse Create(const std::string& collection, Json object);
   ApiResponse Write(const std::string& path, const std::string& subresource,
