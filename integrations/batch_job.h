@@ -36,9 +36,9 @@ struct BatchJobWrite {
 
 BatchJobWrite StartWrite(const api::Job& job, const PodSetChange& change);
 
-// The writes that can be done now, in order; none while it only waits for its pods to go. Without an
-// original (the Workload is gone) the template stays as it is; a Job that is suspended already, and
-// not in the middle of a stop, is only given its template back.
+// The writes that can be done now, in order; none while it only waits for its pods to go. Without
+// an original (the Workload is gone) the template stays as it is; a Job that is suspended already,
+// and not in the middle of a stop, is only given its template back.
 std::vector<BatchJobWrite> StopWrites(const api::Job& job,
                                       const std::optional<PodSetChange>& original);
 
