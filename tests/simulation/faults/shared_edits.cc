@@ -77,4 +77,35 @@ void EditShared(Story& story, Random& random) {
   story.events.push_back({back, line});
 }
 
+void EditDefaults(Story& story, Random& random) {
+  const auto length =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<milliseconds>(story.length).count());
+  const Duration at = Span(random, length);
+  const Duration later = at + Span(random, 10'000);
+  const Duration back = later + milliseconds(500) + Span(random, 20'000);
+  const std::uint64_t what = random.Below(3);
+  if (what == 0) {
+    story.setup.emplace_back("priority-class urgent 500");
+    for (StoryEvent& event : story.events) {
+      const bool is_job = event.line.rfind("job ", 0) == 0;
+      if (is_job && random.Below(2) == 0) event.line += " priority-class=urgent";
+    }
+    for (const auto& [when, value] : {std::pair{at, "5"}, {later, "5000"}, {back, "500"}}) {
+      story.events.push_back({when, "priority-class urgent " + std::string(value)});
+    }
+    return;
+  }
+  const auto range = [](const std::string& limits) {
+    return "apply <<EOF\napiVersion: v1\nkind: LimitRange\n"
+           "metadata: {name: defaults, namespace: default}\n"
+           "spec: {limits: [{type: Container, " +
+           limits + "}]}\nEOF";
+  };
+  const std::string missing = "defaultRequest: {example.com/licence: 1}";
+  const std::string forbidding = "max: {cpu: 2}";
+  story.events.push_back({at, range(what == 1 ? missing : forbidding)});
+  story.events.push_back({later, range(what == 1 ? forbidding : missing)});
+  story.events.push_back({back, "delete limitrange defaults"});
+}
+
 }  // namespace berth::sim

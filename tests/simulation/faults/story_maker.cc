@@ -56,6 +56,9 @@ class StoryMaker {
     MakeJobs();
     const int edits = Chance(20) ? 0 : static_cast<int>(Between(1, 7));
     for (int i = 0; i < edits; ++i) MakeEdit();
+    // Dice of its own: they change nothing else of a seed's story.
+    Random other(story_.seed * 0x9E3779B97F4A7C15U + 7);
+    if (other.Below(4) == 0) EditDefaults(story_, other);
     std::stable_sort(story_.events.begin(), story_.events.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     AddFaults(story_, random_);
