@@ -19,7 +19,8 @@ using kube::PatchType;
 
 constexpr char kOwnerIndex[] = "owner-uid";
 constexpr char kCheckIndex[] = "check";
-// How long our own creation is believed in although the informer does not show it.
+// How long our own creation is believed in, although the informer does not show it, before the API
+// is asked.
 constexpr Duration kInformerLag = std::chrono::seconds(30);
 
 template <typename T>
@@ -137,16 +138,57 @@ void RequestReconciler::Watch(kube::Controller& controller) {
 void RequestReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   const WorkloadPtr workload = workloads_.Get(key);
   if (workload == nullptr) return done(kube::NextLook{});  // its requests go with it
+  if (const Created* unheard = LongUnheard(workload->meta.uid)) {
+    return ReadBack(workload, unheard->request.meta.key(), std::move(done));
+  }
   const Situation situation = Observe(*workload);
   if (situation.checks.empty() && situation.requests.empty() && situation.templates.empty()) {
     return done(kube::NextLook{});
   }
   const Decision decision = Decide(situation, options_, clock_.Now());
-  kube::RunSteps(StepsFor(workload, decision),
-                 [done = std::move(done), wake = decision.next_wake](const Status& status) {
-                   if (!status) return done(status.error());
-                   done(kube::NextLook{wake});
-                 });
+  kube::RunSteps(StepsFor(workload, decision), [this, workload, done = std::move(done),
+                                                wake = decision.next_wake](const Status& status) {
+    if (!status) return done(status.error());
+    if (!created_.contains(workload->meta.uid)) return done(kube::NextLook{wake});
+    done(kube::NextLook{std::min(wake.value_or(kInformerLag), kInformerLag)});
+  });
+}
+
+const RequestReconciler::Created* RequestReconciler::LongUnheard(
+    const std::string& workload_uid) const {
+  const auto created = created_.find(workload_uid);
+  if (created == created_.end()) return nullptr;
+  const auto& list = created->second;
+  const auto found = std::find_if(list.begin(), list.end(), [this](const Created& each) {
+    return clock_.SteadyNow() - each.at >= kInformerLag;
+  });
+  return found == list.end() ? nullptr : &*found;
+}
+
+// The watch may be down, or the request gone before it showed it: to believe in neither would make
+// a second request beside the first.
+void RequestReconciler::ReadBack(const WorkloadPtr& workload, const api::ObjectKey& request,
+                                 Done done) {
+  manager_.client().Get(
+      api::KindOf<api::ProvisioningRequest>(), request,
+      [this, workload, request, done = std::move(done)](const Result<kube::JsonPtr>& answer) {
+        if (!answer && answer.error().code != ErrorCode::kNotFound) {
+          return done(Annotate(answer.error(), "reading ProvisioningRequest " + request.name));
+        }
+        const auto created = created_.find(workload->meta.uid);
+        if (created != created_.end()) {
+          std::erase_if(created->second, [&](Created& each) {
+            if (each.request.meta.name != request.name) return false;
+            each.at = clock_.SteadyNow();
+            if (!answer) return true;
+            auto now = api::Decode<api::ProvisioningRequest>(**answer);
+            if (now) each.request = *std::move(now);
+            return false;
+          });
+          if (created->second.empty()) created_.erase(created);
+        }
+        Reconcile(workload->meta.key(), done);
+      });
 }
 
 Situation RequestReconciler::Observe(const api::Workload& workload) {
@@ -202,13 +244,7 @@ void RequestReconciler::ObserveRequests(const api::Workload& workload, Situation
   }
   const auto created = created_.find(workload.meta.uid);
   if (created == created_.end()) return;
-  std::vector<Created>& list = created->second;
-  list.erase(std::remove_if(list.begin(), list.end(),
-                            [this](const Created& each) {
-                              return clock_.SteadyNow() - each.at > kInformerLag;
-                            }),
-             list.end());
-  for (const Created& each : list) situation.requests.push_back(each.request);
+  for (const Created& each : created->second) situation.requests.push_back(each.request);
 }
 
 void RequestReconciler::ObserveTemplates(const api::Workload& workload,
@@ -241,6 +277,7 @@ void RequestReconciler::Forget(const api::ProvisioningRequest& request) {
                               return each.request.meta.name == request.meta.name;
                             }),
              list.end());
+  if (list.empty()) created_.erase(created);
 }
 
 std::vector<kube::Step> RequestReconciler::StepsFor(const WorkloadPtr& workload,

@@ -38,7 +38,7 @@ class RequestReconciler final : public kube::Reconciler {
   using WorkloadPtr = std::shared_ptr<const api::Workload>;
   struct Created {  // a request of ours that the informer does not show yet
     api::ProvisioningRequest request;
-    SteadyTime at;
+    SteadyTime at;  // when the API last said that it is there
   };
 
   Situation Observe(const api::Workload& workload);
@@ -49,6 +49,8 @@ class RequestReconciler final : public kube::Reconciler {
                            const std::vector<api::ProvisioningRequest>& requests);
   void RefreshFlavors();
   void Forget(const api::ProvisioningRequest& request);
+  const Created* LongUnheard(const std::string& workload_uid) const;
+  void ReadBack(const WorkloadPtr& workload, const api::ObjectKey& request, Done done);
 
   std::vector<kube::Step> StepsFor(const WorkloadPtr& workload, const Decision& decision);
   kube::Step ChecksStep(const WorkloadPtr& workload, std::vector<api::AdmissionCheckState> changed);

@@ -126,6 +126,28 @@ TEST(FoundTest, ARequestThatHasGoneUnheardGetsNoTemplate) {
   EndsWell(story);
 }
 
+// request-twice, seed 32101: a request that the watch did not show for half a minute was taken for
+// one that had never been, and another was made beside it.
+TEST(FoundTest, ARequestThatTheWatchDoesNotShowIsAskedFor) {
+  Story story = Told(
+      {"pool p machine=n1-standard-8 gpu=nvidia-tesla-t4*1 queued max=2 boot=6 idle=25 grant=60",
+       "flavor dws", "capacity-check prov managed=nvidia.com/gpu",
+       "cluster-queue cq checks=prov dws/cpu=6 dws/nvidia.com/gpu=4", "local-queue q -> cq"},
+      {{seconds(10), "job a queue=q cpu=3 gpu=1 runs=20s"},
+       {seconds(50), "set workload of a metadata.annotations.touched=yes"}});
+  story.faults = {{.at = seconds(5),
+                   .length = seconds(80),
+                   .fault = Fault::kUnavailable,
+                   .requests = FaultSpan::Requests::kReads,
+                   .per_mille = 1000,
+                   .path = "/provisioningrequests?",  // lists and watches of them
+                   .seed = 1}};
+  story.blows = {{.kind = Blow::Kind::kBreakWatches, .at = seconds(6)}};
+  story.length = seconds(90);
+  const Outcome outcome = Play(story, {});
+  EXPECT_FALSE(outcome.violation) << outcome.violation->rule << ": " << outcome.violation->text;
+}
+
 // restless, seed 22399: the clock went back, so an idle node was there for longer than it looked.
 TEST(FoundTest, AClockThatGoesBackMakesNodesStayLonger) {
   Story story = Told(
