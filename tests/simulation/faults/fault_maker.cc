@@ -91,4 +91,22 @@ void AddFaults(Story& story, Random& random) {
   for (std::int64_t i = 0; i < blows; ++i) story.blows.push_back(MakeBlow(story, random));
 }
 
+void AddBlindness(Story& story, Random& random) {
+  constexpr std::array kKinds{"workloads",    "jobs",          "provisioningrequests",
+                              "podtemplates", "pods",          "nodes",
+                              "localqueues",  "clusterqueues", "resourceflavors"};
+  FaultSpan span;
+  span.at = Moment(story, random);
+  span.length = seconds(Between(random, 5, 45));
+  span.requests = FaultSpan::Requests::kReads;
+  span.fault = kReadFaults[random.Below(kReadFaults.size())];
+  span.per_mille = 1000;
+  span.path = std::string("/") + kKinds[random.Below(kKinds.size())] + "?";
+  span.seed = random.Next();
+  story.blows.push_back(
+      {.kind = random.Below(2) == 0 ? Blow::Kind::kBreakWatches : Blow::Kind::kExpireWatches,
+       .at = span.at + milliseconds(1)});
+  story.faults.push_back(std::move(span));
+}
+
 }  // namespace berth::sim

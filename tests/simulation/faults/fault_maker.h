@@ -12,4 +12,8 @@ namespace berth::sim {
 // Draws from `random`; needs story.length.
 void AddFaults(Story& story, Random& random);
 
+// Watches end, and for a while those of one kind cannot be opened again, nor the kind listed: the
+// controllers see a part of the world as it was. Needs story.length.
+void AddBlindness(Story& story, Random& random);
+
 }  // namespace berth::sim

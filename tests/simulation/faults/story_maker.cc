@@ -62,6 +62,7 @@ class StoryMaker {
     std::stable_sort(story_.events.begin(), story_.events.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     AddFaults(story_, random_);
+    if (other.Below(5) == 0) AddBlindness(story_, other);
     return std::move(story_);
   }
 
