@@ -11,6 +11,8 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kGroup = "kueue.x-k8s.io/";
 constexpr char kWorkloadClassSource[] = "kueue.x-k8s.io/workloadpriorityclass";
+constexpr std::size_t kMaxDomainsOfSlice = 100'000;  // Kueue's
+constexpr std::size_t kBytesOfValue = 64;            // that a value takes beside its text
 constexpr char kPodClassSource[] = "scheduling.k8s.io/priorityclass";
 
 // The object at `key` of `parent`, or null where there is none.
@@ -135,15 +137,40 @@ Result<std::string> DomainName(const Json& level, std::size_t index) {
          individual.value("suffix", "");
 }
 
-Result<Json> DomainsOf(const Json& slices) {
+// A slice of a few bytes can speak of any number of domains: they are paid for.
+Result<std::size_t> CountDomains(const Json& slice, ConversionBudget& budget) {
+  const Json& count = slice.at("domainCount");
+  const bool is_count = count.is_number_integer() && count >= 1 && count <= kMaxDomainsOfSlice;
+  if (!is_count) {
+    return Error{ErrorCode::kInvalid,
+                 "topologyAssignment.slices.domainCount: must be between 1 and " +
+                     std::to_string(kMaxDomainsOfSlice)};
+  }
+  const auto domains = count.get<std::size_t>();
+  if (domains > budget.domains) {
+    return Error{ErrorCode::kInvalid,
+                 "topologyAssignment.slices: the objects of one request have more than " +
+                     std::to_string(ConversionBudget().domains) +
+                     " domains: read them in smaller pages (limit=), or in v1beta2"};
+  }
+  budget.domains -= domains;
+  return domains;
+}
+
+Result<Json> DomainsOf(const Json& slices, ConversionBudget& budget) {
   Json domains = Json::array();
   for (const Json& slice : slices) {
     const Json& counts = slice.at("podCounts");
-    const auto domain_count = slice.at("domainCount").get<std::size_t>();
+    BERTH_TRY(const std::size_t domain_count, CountDomains(slice, budget));
     for (std::size_t i = 0; i < domain_count; ++i) {
       Json values = Json::array();
       for (const Json& level : slice.at("valuesPerLevel")) {
         BERTH_TRY(std::string name, DomainName(level, i));
+        if (name.size() + kBytesOfValue > budget.bytes) {
+          return Error{ErrorCode::kInvalid,
+                       "topologyAssignment.slices: the names of the domains are too long"};
+        }
+        budget.bytes -= name.size() + kBytesOfValue;
         values.push_back(std::move(name));
       }
       const auto universal = counts.find("universal");
@@ -155,7 +182,8 @@ Result<Json> DomainsOf(const Json& slices) {
   return domains;
 }
 
-Status ForEachAssignment(Json& object, Status (*change)(Json&)) {
+template <typename Fn>
+Status ForEachAssignment(Json& object, Fn change) {
   Json* list = Child(Child(Child(&object, "status"), "admission"), "podSetAssignments");
   if (list == nullptr || !list->is_array()) return OkStatus();
   for (Json& each : *list) {
@@ -177,9 +205,9 @@ Status RaiseAssignment(Json& assignment) {
   return OkStatus();
 }
 
-Status LowerAssignment(Json& assignment) {
+Status LowerAssignment(Json& assignment, ConversionBudget& budget) {
   if (assignment.count("slices") == 0) return OkStatus();
-  BERTH_TRY(assignment["domains"], DomainsOf(assignment["slices"]));
+  BERTH_TRY(assignment["domains"], DomainsOf(assignment["slices"], budget));
   assignment.erase("slices");
   return OkStatus();
 }
@@ -202,7 +230,7 @@ Status RaiseWorkload(Json& object) {
   return ForEachAssignment(object, RaiseAssignment);
 }
 
-Status LowerWorkload(Json& object) {
+Status LowerWorkload(Json& object, ConversionBudget& budget) {
   Json* spec = Child(&object, "spec");
   if (Json* ref = Child(spec, "priorityClassRef")) {
     const bool workload_class = Text(ref, "group") == "kueue.x-k8s.io";
@@ -219,7 +247,8 @@ Status LowerWorkload(Json& object) {
   Json* status = Child(&object, "status");
   Drop(status, "preemptionGates");
   Rename(status, "accumulatedPastExecutionTimeSeconds", "accumulatedPastExexcutionTimeSeconds");
-  return ForEachAssignment(object, LowerAssignment);
+  return ForEachAssignment(
+      object, [&budget](Json& assignment) { return LowerAssignment(assignment, budget); });
 }
 
 // MultiKueueCluster.
@@ -244,7 +273,7 @@ void LowerCluster(Json& object) {
   for (const auto& [key, value] : parts.items()) (*spec)[key] = value;
 }
 
-Status Change(Json& object, const std::string& kind, bool up) {
+Status Change(Json& object, const std::string& kind, bool up, ConversionBudget& budget) {
   if (kind == "ClusterQueue") {
     up ? RaiseClusterQueue(object) : LowerClusterQueue(object);
   } else if (kind == "Cohort") {
@@ -252,7 +281,7 @@ Status Change(Json& object, const std::string& kind, bool up) {
   } else if (kind == "LocalQueue") {
     up ? RaiseLocalQueue(object) : LowerLocalQueue(object);
   } else if (kind == "Workload") {
-    return up ? RaiseWorkload(object) : LowerWorkload(object);
+    return up ? RaiseWorkload(object) : LowerWorkload(object, budget);
   } else if (kind == "MultiKueueCluster") {
     up ? RaiseCluster(object) : LowerCluster(object);
   }
@@ -268,6 +297,11 @@ Json ConversionFailure(const Json& uid, const std::string& message) {
 }  // namespace
 
 Result<Json> Convert(const Json& object, std::string_view api_version) {
+  ConversionBudget budget;
+  return Convert(object, api_version, budget);
+}
+
+Result<Json> Convert(const Json& object, std::string_view api_version, ConversionBudget& budget) {
   if (!object.is_object() || !object.contains("apiVersion") || !object.contains("kind") ||
       !object["apiVersion"].is_string() || !object["kind"].is_string()) {
     return Error{ErrorCode::kInvalid, "object without apiVersion and kind"};
@@ -288,7 +322,7 @@ Result<Json> Convert(const Json& object, std::string_view api_version) {
   Json result = object;
   if (from == api_version) return result;
   try {
-    BERTH_CHECK_OK(Change(result, kind, version(api_version) == "v1beta2"));
+    BERTH_CHECK_OK(Change(result, kind, version(api_version) == "v1beta2", budget));
   } catch (const Json::exception& error) {
     return Error{ErrorCode::kInvalid, "cannot convert " + kind + ": " + error.what()};
   }
@@ -306,8 +340,9 @@ Json AnswerConversion(const Json& review) {
     return ConversionFailure(uid, "request needs desiredAPIVersion and objects");
   }
   Json converted = Json::array();
+  ConversionBudget budget;
   for (const Json& object : objects) {
-    Result<Json> one = Convert(object, desired.get<std::string>());
+    Result<Json> one = Convert(object, desired.get<std::string>(), budget);
     if (!one) return ConversionFailure(uid, one.error().message);
     converted.push_back(*std::move(one));
   }

@@ -11,6 +11,7 @@
 // Source: Kueue apis/kueue/v1beta1 conversion; the difference of the two CRD schemas.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
@@ -21,6 +22,15 @@ namespace berth::webhook {
 
 // `object` in `api_version` ("kueue.x-k8s.io/v1beta2").
 Result<nlohmann::json> Convert(const nlohmann::json& object, std::string_view api_version);
+
+// What the objects of one ConversionReview may grow by: v1beta2 says once what many domains of a
+// topology assignment share, v1beta1 says it for each.
+struct ConversionBudget {
+  std::size_t domains = 250'000;
+  std::size_t bytes = 128 * 1024 * 1024;
+};
+Result<nlohmann::json> Convert(const nlohmann::json& object, std::string_view api_version,
+                               ConversionBudget& budget);
 
 // The answer to a ConversionReview; what is wrong with it stands in response.result.
 nlohmann::json AnswerConversion(const nlohmann::json& review);

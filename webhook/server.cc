@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_tree.h"
 #include "webhook/conversion.h"
 
 namespace berth::webhook {
@@ -14,6 +15,7 @@ using Json = nlohmann::json;
 constexpr std::string_view kConversionPath = "/convert";
 // Reviews carry the object twice (new and old).
 constexpr std::size_t kMaxBodyBytes = 8 * 1024 * 1024;
+constexpr std::size_t kMaxBodyValues = 1'000'000;
 
 net::Response Plain(int status, std::string text) {
   net::Response response;
@@ -40,10 +42,10 @@ net::Response AnswerWebhook(const net::Request& request, const JobFactsOf& facts
   if (type.substr(0, type.find(';')) != "application/json") {
     return Plain(415, "Content-Type must be application/json");
   }
-  const Json review = Json::parse(request.body, nullptr, false);
-  if (review.is_discarded()) return Plain(400, "the body is not JSON");
-  if (path == kConversionPath) return Answered(AnswerConversion(review));
-  const Result<Json> answer = Review(path, review, facts);
+  const Result<Json> review = api::ParseJson(request.body, {.max_values = kMaxBodyValues});
+  if (!review) return Plain(400, "the body: " + review.error().message);
+  if (path == kConversionPath) return Answered(AnswerConversion(*review));
+  const Result<Json> answer = Review(path, *review, facts);
   if (!answer) return Plain(400, answer.error().message);
   return Answered(*answer);
 }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_tree.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 
@@ -38,14 +39,14 @@ std::string WithHistory(const std::string& explanation, const ReasonHistory& his
                      {"last", FormatTime(past.last)},
                      {"count", past.count}});
   }
-  Json object = explanation.empty() ? Json::object() : Json::parse(explanation, nullptr, false);
+  Json object = explanation.empty() ? Json::object() : api::ParseJsonOrNull(explanation);
   if (!object.is_object()) return explanation;
   object["history"] = std::move(items);
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 void RestoreHistory(const std::string& explanation, ReasonHistory& history) {
-  const Json object = Json::parse(explanation, nullptr, false);
+  const Json object = api::ParseJsonOrNull(explanation);
   if (!object.is_object() || !object.contains("history") || !object["history"].is_array()) return;
   for (const Json& item : object["history"]) {
     if (!item.is_object()) continue;

@@ -1,4 +1,5 @@
 #include "api/codec/codec.h"
+#include "api/codec/json_tree.h"
 #include "api/codec/parts.h"
 
 namespace berth::api {
@@ -99,12 +100,12 @@ Json Encode(const PodTemplate& pod_template) {
   Json json = Json::object();
   PodTemplate old;
   if (pod_template.json != nullptr) {
-    json = Json::parse(*pod_template.json, nullptr, /*allow_exceptions=*/false);
-    Result<PodTemplate> decoded = Decode<PodTemplate>(json);
+    Result<Json> tree = ParseJson(*pod_template.json);
+    Result<PodTemplate> decoded =
+        tree ? Decode<PodTemplate>(*tree) : Result<PodTemplate>(tree.error());
     if (decoded) {
+      json = *std::move(tree);
       old = *std::move(decoded);
-    } else {
-      json = Json::object();
     }
   }
   if (pod_template.labels != old.labels) Replace(json["metadata"], "labels", pod_template.labels);

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <limits>
 
+#include "api/codec/json_tree.h"
 #include "base/rfc3339.h"
 
 namespace berth::api {
@@ -36,8 +37,8 @@ std::optional<T> Number(std::string_view text) {
 
 // A number as a tree would write it: 1e3 is 1000.0.
 std::string CanonicalNumber(std::string_view text) {
-  const Reader::Json number = Reader::Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return number.is_number() ? number.dump() : std::string(text);
+  const Result<Reader::Json> number = ParseJson(text);
+  return number && number->is_number() ? number->dump() : std::string(text);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "api/codec/slice_constraints.h"
 
+#include "api/codec/json_tree.h"
 #include "api/codec/reader.h"
 
 namespace berth::api {
@@ -7,9 +8,10 @@ namespace berth::api {
 using SliceConstraints = std::vector<TopologyRequest::SliceConstraint>;
 
 Result<SliceConstraints> ParseSliceConstraints(const std::string& text) {
-  const nlohmann::json layers = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  BERTH_TRY(nlohmann::json layers, ParseJson(text));
   if (!layers.is_array()) return Error{ErrorCode::kInvalid, "it is no list"};
-  const nlohmann::json document = {{"layers", layers}};
+  nlohmann::json document = nlohmann::json::object();
+  document["layers"] = std::move(layers);
   return ReadAs<SliceConstraints>(document, [](const Reader& in, SliceConstraints& out) {
     in.Field("layers").List(out, [](const Reader& item, TopologyRequest::SliceConstraint& layer) {
       item.Field("topology").Get(layer.topology);

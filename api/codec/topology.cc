@@ -8,7 +8,16 @@
 namespace berth::api {
 namespace {
 
-constexpr std::int32_t kMaxDomains = 100'000;  // of a slice; the CRD's limit
+constexpr std::int32_t kMaxDomains = 100'000;    // of a slice; the CRD's limit
+constexpr std::size_t kMaxAllDomains = 100'000;  // of an assignment: a cluster has fewer nodes
+constexpr std::size_t kMaxLevels = 16;           // the CRD's limits
+constexpr std::size_t kMaxNameBytes = 63;
+
+// A name is repeated for each domain.
+void ReadName(const Reader& in, std::string& out) {
+  in.Get(out);
+  if (out.size() > kMaxNameBytes) in.Fail("may not be longer than 63 bytes");
+}
 
 // One value per domain of a slice: `universal` for all, or one each.
 void ReadPodCounts(const Reader& in, std::size_t domain_count, std::vector<std::int32_t>& out) {
@@ -29,19 +38,20 @@ void ReadLevelValues(const Reader& in, std::size_t domain_count, std::vector<std
   const Reader universal = in.Field("universal");
   if (universal.present()) {
     std::string value;
-    universal.Get(value);
-    out.assign(domain_count, value);
+    ReadName(universal, value);
+    if (value.size() <= kMaxNameBytes) out.assign(domain_count, value);
     return;
   }
   const Reader individual = in.Field("individual");
   std::string prefix;
   std::string suffix;
-  individual.Field("prefix").Get(prefix);
-  individual.Field("suffix").Get(suffix);
+  ReadName(individual.Field("prefix"), prefix);
+  ReadName(individual.Field("suffix"), suffix);
   individual.Field("roots").List(out, [&](const Reader& item, std::string& value) {
     std::string root;
-    item.Get(root);
-    value = prefix + root + suffix;
+    ReadName(item, root);
+    value = prefix.substr(0, kMaxNameBytes);
+    value.append(root.substr(0, kMaxNameBytes)).append(suffix, 0, kMaxNameBytes);
   });
   if (out.size() != domain_count) in.Fail("there is not one value for each domain");
 }
@@ -53,6 +63,9 @@ void ReadSlice(const Reader& in, std::size_t level_count, TopologyAssignment& ou
     return in.Field("domainCount").Fail("must be between 1 and 100000");
   }
   const auto count = static_cast<std::size_t>(domain_count);
+  if (out.domains.size() + count > kMaxAllDomains) {
+    return in.Field("domainCount").Fail("the slices may have 100000 domains in all");
+  }
   std::vector<std::int32_t> pod_counts;
   ReadPodCounts(in.Field("podCounts"), count, pod_counts);
   std::vector<std::vector<std::string>> levels;
@@ -113,6 +126,7 @@ Json EncodeLevel(const std::vector<TopologyAssignment::Domain>& domains, std::si
 
 void Read(const Reader& in, TopologyAssignment& out) {
   in.Field("levels").Get(out.levels);
+  if (out.levels.size() > kMaxLevels) return in.Field("levels").Fail("may be at most 16");
   in.Field("slices").Each([&](const Reader& slice) { ReadSlice(slice, out.levels.size(), out); });
 }
 

@@ -5,6 +5,8 @@
 namespace berth::api {
 namespace {
 
+constexpr std::size_t kMaxPodSets = 18;  // the CRD's limit
+
 void ReadTopologyRequest(const Reader& in, TopologyRequest& out) {
   in.Field("required").Get(out.required);
   in.Field("preferred").Get(out.preferred);
@@ -95,7 +97,13 @@ void ReadStatus(const Reader& in, WorkloadStatus& out) {
   if (admission.present()) {
     Admission& read = out.admission.emplace();
     admission.Field("clusterQueue").Get(read.cluster_queue);
-    admission.Field("podSetAssignments").List(read.pod_set_assignments, ReadAssignment);
+    const Reader assignments = admission.Field("podSetAssignments");
+    assignments.List(read.pod_set_assignments, [&](const Reader& item, PodSetAssignment& each) {
+      if (read.pod_set_assignments.size() > kMaxPodSets) {
+        return assignments.Fail("may have at most 18 items");
+      }
+      ReadAssignment(item, each);
+    });
   }
   const Reader requeue = in.Field("requeueState");
   if (requeue.present()) {

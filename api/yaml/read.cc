@@ -16,6 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::size_t kMaxReportedDuplicates = 64;
 constexpr std::string_view kTagPrefix = "tag:yaml.org,2002:";
 
 struct Problem {  // thrown within this file only: the parser has no other way to stop
@@ -33,6 +34,7 @@ class Builder : public YAML::EventHandler {
     anchors_.clear();
     duplicates_.clear();
     node_count_ = 0;
+    anchored_nodes_ = 0;
   }
   void OnDocumentEnd() override {}
 
@@ -151,7 +153,15 @@ class Builder : public YAML::EventHandler {
     YAML::Mark mark;
     mark.line = frame.line;
     const std::size_t nodes = node_count_ - frame.nodes_before;
-    if (frame.anchor != 0) anchors_[frame.anchor] = Anchor{frame.value, nodes};
+    if (frame.anchor != 0) {
+      // Anchors inside anchors would keep a copy for each level.
+      anchored_nodes_ += nodes;
+      if (anchored_nodes_ > limits_.max_nodes) {
+        throw Problem{frame.line,
+                      "anchors hold more than " + std::to_string(limits_.max_nodes) + " values"};
+      }
+      anchors_[frame.anchor] = Anchor{frame.value, nodes};
+    }
     Put(mark, 0, std::move(frame.value), Style::kContainer, "");
   }
 
@@ -191,7 +201,10 @@ class Builder : public YAML::EventHandler {
     } else {
       throw Problem{mark.line, "a map key must be a string, number or boolean"};
     }
-    if (!frame.explicit_keys.insert(frame.key).second) duplicates_.push_back(PathOf(frame.key));
+    if (!frame.explicit_keys.insert(frame.key).second &&
+        duplicates_.size() < kMaxReportedDuplicates) {
+      duplicates_.push_back(PathOf(frame.key));
+    }
   }
 
   // What is written later wins, whether merged or explicit; of several merged maps, the first.
@@ -226,6 +239,7 @@ class Builder : public YAML::EventHandler {
   std::map<YAML::anchor_t, Anchor> anchors_;
   std::vector<std::string> duplicates_;
   std::size_t node_count_ = 0;
+  std::size_t anchored_nodes_ = 0;  // of containers, each copied for its anchor
 };
 
 // The parser takes the end of the text for a closing quote; only the last quote can be left open.

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_tree.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "base/rfc3339.h"
@@ -55,7 +56,7 @@ std::string TextOf(const Json& object, const char* key) {
 void ReadExplanation(const api::Workload& workload, Reason& reason) {
   const std::string* text = api::FindValue(workload.meta.annotations, api::kExplanationAnnotation);
   if (text == nullptr) return;
-  const Json explanation = Json::parse(*text, nullptr, false);
+  const Json explanation = api::ParseJsonOrNull(*text);
   if (!explanation.is_object()) return;
   const auto tried = explanation.find("tried");
   if (tried != explanation.end() && tried->is_array()) {

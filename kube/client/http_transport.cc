@@ -10,6 +10,7 @@
 
 #include "api/codec/codec.h"
 #include "api/codec/json_text.h"
+#include "api/codec/json_tree.h"
 #include "base/strings.h"
 #include "kube/client/line_splitter.h"
 #include "kube/client/status_error.h"
@@ -21,8 +22,8 @@ namespace {
 constexpr std::chrono::seconds kTokenLife{60};  // how long a token read from a file is trusted
 
 JsonPtr ParseJson(std::string_view text) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return json.is_discarded() ? nullptr : std::make_shared<const Json>(std::move(json));
+  Result<Json> json = api::ParseJson(text);
+  return json ? std::make_shared<const Json>(*std::move(json)) : nullptr;
 }
 
 // Nothing where the text is no list: the slow way then says what it is.
@@ -62,7 +63,7 @@ WatchEvent::Type TypeOf(std::string_view word) {
 
 // The event of a watch line, or the error that it carries or is.
 Result<WatchEvent> ParseWatchLine(const std::string& line) {
-  Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  Json json = api::ParseJsonOrNull(line);
   if (!json.is_object() || !json.contains("object") || !json["object"].is_object() ||
       !json.contains("type") || !json["type"].is_string()) {
     return Error{ErrorCode::kUnavailable, "the watch sent something that is not an event"};

@@ -6,12 +6,15 @@
 #include <optional>
 #include <sstream>
 
-#include <yaml-cpp/yaml.h>
+#include <nlohmann/json.hpp>
 
+#include "api/yaml/yaml.h"
 #include "base/strings.h"
 
 namespace berth::kube {
 namespace {
+
+using Json = nlohmann::json;
 
 constexpr std::size_t kMaxFileBytes = 1024 * 1024;
 constexpr char kServiceAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -32,24 +35,35 @@ std::string Env(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-std::string TextOf(const YAML::Node& node, const char* key) {
-  const YAML::Node value = node[key];
-  return value && value.IsScalar() ? value.as<std::string>() : std::string();
+// The member `key` of a map; null where there is none.
+const Json& Member(const Json& node, const char* key) {
+  static const Json kNone;
+  const auto found = node.find(key);
+  return found == node.end() ? kNone : *found;
+}
+
+// A name or token of digits is a number in YAML.
+std::string TextOf(const Json& node, const char* key) {
+  const Json& value = Member(node, key);
+  if (value.is_string()) return value.get<std::string>();
+  return value.is_number() || value.is_boolean() ? value.dump() : std::string();
 }
 
 // The `inner` map of the entry of `list` that is called `name`.
-Result<YAML::Node> Entry(const YAML::Node& root, const char* list, const std::string& name,
-                         const char* inner) {
-  for (const YAML::Node& entry : root[list]) {
-    if (entry.IsMap() && TextOf(entry, "name") == name && entry[inner] && entry[inner].IsMap()) {
-      return YAML::Node(entry[inner]);
+Result<Json> Entry(const Json& root, const char* list, const std::string& name, const char* inner) {
+  const Json& entries = Member(root, list);
+  if (!entries.is_structured())
+    return Invalid(std::string(list) + " has no entry \"" + name + "\"");
+  for (const Json& entry : entries) {
+    if (entry.is_object() && TextOf(entry, "name") == name && Member(entry, inner).is_object()) {
+      return Member(entry, inner);
     }
   }
   return Invalid(std::string(list) + " has no entry \"" + name + "\"");
 }
 
 // `field`-data as base64, or the file that `field` names; empty where neither is given.
-Result<std::string> Material(const YAML::Node& node, const std::string& field,
+Result<std::string> Material(const Json& node, const std::string& field,
                              const std::string& directory) {
   if (const std::string data = TextOf(node, (field + "-data").c_str()); !data.empty()) {
     std::optional<std::string> decoded = Base64Decode(data);
@@ -63,7 +77,7 @@ Result<std::string> Material(const YAML::Node& node, const std::string& field,
   return text;
 }
 
-Status ReadCluster(const YAML::Node& cluster, const std::string& directory, KubeConfig& config) {
+Status ReadCluster(const Json& cluster, const std::string& directory, KubeConfig& config) {
   config.server = TextOf(cluster, "server");
   if (config.server.empty()) return Invalid("the cluster has no server");
   config.server_name = TextOf(cluster, "tls-server-name");
@@ -75,14 +89,14 @@ Status ReadCluster(const YAML::Node& cluster, const std::string& directory, Kube
   return OkStatus();
 }
 
-Status ReadUser(const YAML::Node& user, const std::string& directory, KubeConfig& config) {
+Status ReadUser(const Json& user, const std::string& directory, KubeConfig& config) {
   for (const char* field : {"exec", "auth-provider"}) {
-    if (user[field]) {
+    if (!Member(user, field).is_null()) {
       return Invalid(std::string("the user's ") + field +
                      " is not supported: give a token or a client certificate");
     }
   }
-  if (user["username"]) {
+  if (!Member(user, "username").is_null()) {
     return Invalid("user name and password are not supported: give a token or a certificate");
   }
   BERTH_TRY(config.client_certificate_pem, Material(user, "client-certificate", directory));
@@ -99,21 +113,20 @@ Status ReadUser(const YAML::Node& user, const std::string& directory, KubeConfig
   return OkStatus();
 }
 
-Result<KubeConfig> ReadConfig(const YAML::Node& root, const std::string& directory,
+Result<KubeConfig> ReadConfig(const Json& root, const std::string& directory,
                               const std::string& wanted_context) {
-  if (!root.IsMap()) return Invalid("a kubeconfig is a YAML map");
+  if (!root.is_object()) return Invalid("a kubeconfig is a YAML map");
   KubeConfig config;
   config.context = wanted_context.empty() ? TextOf(root, "current-context") : wanted_context;
   if (config.context.empty()) return Invalid("current-context is not set");
-  BERTH_TRY(const YAML::Node context, Entry(root, "contexts", config.context, "context"));
+  BERTH_TRY(const Json context, Entry(root, "contexts", config.context, "context"));
   if (const std::string space = TextOf(context, "namespace"); !space.empty()) {
     config.namespace_name = space;
   }
-  BERTH_TRY(const YAML::Node cluster,
-            Entry(root, "clusters", TextOf(context, "cluster"), "cluster"));
+  BERTH_TRY(const Json cluster, Entry(root, "clusters", TextOf(context, "cluster"), "cluster"));
   BERTH_CHECK_OK(ReadCluster(cluster, directory, config));
   if (const std::string name = TextOf(context, "user"); !name.empty()) {
-    BERTH_TRY(const YAML::Node user, Entry(root, "users", name, "user"));
+    BERTH_TRY(const Json user, Entry(root, "users", name, "user"));
     BERTH_CHECK_OK(ReadUser(user, directory, config));
   }
   return config;
@@ -153,11 +166,8 @@ Result<KubeConfig> InCluster() {
 
 Result<KubeConfig> ParseKubeConfig(std::string_view text, const std::string& directory,
                                    const std::string& context) {
-  try {
-    return ReadConfig(YAML::Load(std::string(text)), directory, context);
-  } catch (const YAML::Exception& e) {
-    return Invalid(e.what());
-  }
+  BERTH_TRY(const api::YamlDocument document, api::ParseYaml(text, {.max_bytes = kMaxFileBytes}));
+  return ReadConfig(document.value, directory, context);
 }
 
 Result<KubeConfig> FindKubeConfig(const KubeConfigSource& source) {

@@ -317,10 +317,10 @@ std::string PodExecutor::LastWords(const Json& pod, const ContainerRun& containe
   if (spec == nullptr || StringAt(*spec, {"terminationMessagePolicy"}) != "FallbackToLogsOnError") {
     return "";
   }
-  const Json tail =
+  const std::string tail =
       services_.folders.LogTail(pod, container.name, container.restarts, kMostLastWords);
   // Programs write what they like; JSON is UTF-8.
-  return Json::parse(tail.dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+  return ReplaceInvalidUtf8(tail);
 }
 
 Json PodExecutor::ReadData(const std::string& namespace_name, DataKind kind,

@@ -75,8 +75,9 @@ TEST(KubeConfig, WhatIsWrongIsSaid) {
   const std::vector<Row> rows = {
       {"NotYaml", "a: [", "yaml"},
       {"NotAMap", "- a", "YAML map"},
+      {"Deep", "current-context: x\nx: &a [*a]", "contains itself"},
       {"NoContext", "clusters: []", "current-context is not set"},
-      {"UnknownContext", "current-context: y", "contexts has no entry \"y\""},
+      {"UnknownContext", "current-context: z", "contexts has no entry \"z\""},
       {"NoCluster", "current-context: x", "clusters has no entry \"c\""},
       {"NoServer", "current-context: x\nclusters: [{name: c, cluster: {a: b}}]", "no server"},
       {"Insecure",

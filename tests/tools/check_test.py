@@ -129,6 +129,7 @@ class CheckTest(unittest.TestCase):
             ("tests/base/a.cc", "std::this_thread::sleep_for(d);", "sleep-in-test"),
             ("net/a.cc", "std::cout << 1;", "stdout-in-library"),
             ("net/a.cc", "co_await x;", "coroutine"),
+            ("net/a.cc", "auto j = Json::parse(text);", "json-parse"),
             ("base/a.h", "int x;", "#pragma once"),
         ]
         for path, text, name in rows:

@@ -45,5 +45,69 @@ TEST(WebhookServerTest, BadRequestsAreTold) {
   EXPECT_EQ(Ask("POST", "/validate-batch-v1-job", "\xff\xfe").status, 400);
 }
 
+TEST(WebhookServerTest, NestingEndsTheRequestNotTheProcess) {
+  const std::string arrays(240 * 1024, '[');
+  std::string objects;
+  for (int i = 0; i < 40'000; ++i) objects += R"({"a":)";
+  const auto closed = [](std::size_t depth) {
+    return R"({"request":{"uid":"u","object":)" + std::string(depth, '[') +
+           std::string(depth, ']') + "}}";
+  };
+  for (const char* path : {"/convert", "/mutate-batch-v1-job", "/validate-batch-v1-job",
+                           "/mutate-kueue-x-k8s-io-v1beta2-clusterqueue"}) {
+    for (const std::string& body : {arrays, objects, closed(120'000)}) {
+      const net::Response response = Ask("POST", path, body);
+      EXPECT_EQ(response.status, 400) << path;
+      EXPECT_NE(response.body.find("nested deeper than 256 levels"), std::string::npos) << path;
+    }
+    EXPECT_EQ(Ask("POST", path, closed(254)).status, 200) << path;
+  }
+}
+// As deep as may be, where the answer carries the object back.
+TEST(WebhookServerTest, TheDeepestObjectIsConvertedAndPatched) {
+  const std::string deep = std::string(240, '[') + std::string(240, ']');
+  const net::Response converted = Ask("POST", "/convert",
+                                      R"({"request": {"uid": "u",
+    "desiredAPIVersion": "kueue.x-k8s.io/v1beta2", "objects": [{"apiVersion":
+    "kueue.x-k8s.io/v1beta1", "kind": "Workload", "spec": {"x": )" +
+                                          deep + "}}]}}");
+  EXPECT_EQ(Json::parse(converted.body)["response"]["result"]["status"], "Success");
+  const net::Response patched =
+      Ask("POST", "/mutate-kueue-x-k8s-io-v1beta2-clusterqueue",
+          R"({"request": {"uid": "u", "object": {"metadata": {}, "spec": )" + deep + "}}}");
+  EXPECT_EQ(Json::parse(patched.body)["response"]["patchType"], "JSONPatch");
+}
+
+// 200 bytes that speak of a hundred thousand domains each.
+TEST(WebhookServerTest, ConversionDoesNotGrowWithoutBound) {
+  const std::string slice = R"({"domainCount": 100000, "podCounts": {"universal": 1},
+      "valuesPerLevel": [{"universal": "x"}]})";
+  const auto ask = [](const std::string& slices) {
+    const net::Response response = Ask("POST", "/convert",
+                                       R"({"request": {"uid": "u",
+      "desiredAPIVersion": "kueue.x-k8s.io/v1beta1", "objects": [{"apiVersion":
+      "kueue.x-k8s.io/v1beta2", "kind": "Workload", "status": {"admission": {
+      "podSetAssignments": [{"topologyAssignment": {"levels": ["a"], "slices": [)" +
+                                           slices + "]}}]}}}]}}");
+    return Json::parse(response.body)["response"]["result"]["message"].dump();
+  };
+  std::string many = slice;
+  for (int i = 0; i < 1000; ++i) many += "," + slice;
+  EXPECT_NE(ask(many).find("more than 250000 domains"), std::string::npos);
+  for (const char* count : {"1e300", "-1", "1000000000000", "\"x\"", "0"}) {
+    EXPECT_NE(ask(R"({"domainCount": )" + std::string(count) +
+                  R"(, "podCounts": {"universal": 1}, "valuesPerLevel": [{"universal": "x"}]})")
+                  .find("domainCount: must be between 1 and 100000"),
+              std::string::npos)
+        << count;
+  }
+  const std::string long_name(1'000'000, 'x');
+  EXPECT_NE(ask(R"({"domainCount": 100000, "podCounts": {"universal": 1},
+      "valuesPerLevel": [{"universal": ")" +
+                long_name + R"("}]})")
+                .find("names of the domains are too long"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace berth::webhook

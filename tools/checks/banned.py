@@ -16,6 +16,9 @@ RULES = [
     ("stdout-in-library", r"^(?:base|api|queue|admission|provisioning|integrations|webhook|net|kube"
      r"|local)/", r"\bstd::cout\b|(?<![\w:.>])printf\s*\(|\bstd::printf\b",
      "libraries return data or log; only programs print"),
+    ("json-parse", r"^(?!tests/)", r"\b(?:[Jj]son|ordered_json)::(?:parse|sax_parse|accept)\b"
+     r"|\bYAML::Load\b",
+     "not bounded: api/codec/json_tree.h and api/yaml/yaml.h read what comes from outside"),
     ("coroutine", r".", r"\bco_(?:await|yield|return)\b",
      "clang-tidy 14 cannot read coroutines: write handlers"),
     ("friend-test", r"^(?!tests/)", r"\bFRIEND_TEST\b|\bfriend\s+class\s+\w*Test\b",

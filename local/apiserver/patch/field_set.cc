@@ -1,5 +1,6 @@
 #include "local/apiserver/patch/field_set.h"
 
+#include "api/codec/json_tree.h"
 #include "local/apiserver/schema/field_error.h"
 
 namespace berth::local {
@@ -10,8 +11,9 @@ std::optional<PathElement> ReadElement(std::string_view text) {
   if (text.size() < 2 || text[1] != ':') return std::nullopt;
   const std::string_view body = text.substr(2);
   if (text[0] == 'f') return PathElement{PathElement::Kind::kField, std::string(body)};
-  const Json value = Json::parse(body.begin(), body.end(), nullptr, false);
-  if (value.is_discarded()) return std::nullopt;
+  const Result<Json> read = api::ParseJson(body);
+  if (!read) return std::nullopt;
+  const Json& value = *read;
   switch (text[0]) {
     case 'k':
       if (!value.is_object()) return std::nullopt;
@@ -45,14 +47,14 @@ std::string PathText(const PathElement& element) {
     case PathElement::Kind::kField: return "." + element.text;
     case PathElement::Kind::kKey: {
       std::string text;
-      const Json keys = Json::parse(element.text, nullptr, false);
+      const Json keys = api::ParseJsonOrNull(element.text);
       for (const auto& [name, value] : keys.items()) {
         text += (text.empty() ? "[" : ",") + name + "=" + ValueText(value);
       }
       return text + "]";
     }
     case PathElement::Kind::kValue:
-      return "[=" + ValueText(Json::parse(element.text, nullptr, false)) + "]";
+      return "[=" + ValueText(api::ParseJsonOrNull(element.text)) + "]";
     case PathElement::Kind::kIndex: return "[" + element.text + "]";
   }
   return "";

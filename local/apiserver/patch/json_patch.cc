@@ -1,9 +1,13 @@
 #include "local/apiserver/patch/json_patch.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <optional>
 
+#include "api/codec/json_tree.h"
 #include "base/strings.h"
+#include "local/apiserver/schema/decode.h"
 #include "local/apiserver/schema/field_error.h"
 
 namespace berth::local {
@@ -43,21 +47,24 @@ std::optional<std::size_t> ParseIndex(std::string_view text, std::size_t size) {
   const auto number = ParseInt64(text);
   if (!number || text[0] == '+') return std::nullopt;
   if (*number >= 0) return static_cast<std::size_t>(*number);
-  const auto back = static_cast<std::size_t>(-*number);
+  const auto back = ~static_cast<std::uint64_t>(*number) + 1;
   if (back > size) return std::nullopt;
   return size - back;
 }
 
+// Holds one document and what the operations may make of it: bounded in depth, size and work after
+// each of them.
 class Patcher {
  public:
-  explicit Patcher(Json document) : document_(std::move(document)) {}
+  explicit Patcher(Json document)
+      : document_(std::move(document)), bytes_(api::MeasureJson(document_).bytes) {}
 
   // "" on success.
   std::string Apply(const Json& operation) {
     const std::string op = operation.value("op", "");
     const auto path = ParsePointer(operation.value("path", ""));
     if (!path) return "bad path";
-    if (op == "add") return Add(*path, operation["value"]);
+    if (op == "add") return Put(*path, operation["value"]);
     if (op == "remove") return Remove(*path, nullptr);
     if (op == "replace") return Replace(*path, operation["value"]);
     if (op == "test") return Test(*path, operation);
@@ -66,10 +73,36 @@ class Patcher {
     if (op == "move") return Move(*from, *path);
     return Copy(*from, *path);
   }
+  // Why the document may not stay as it is; "" where it may.
+  std::string_view Excess() const {
+    if (depth_ > kMaxDepth) return "the object would be nested too deeply";
+    if (bytes_ > kMaxPatchedBytes) return "the object would be too large";
+    return work_ > kMaxWork ? "the operations move too many values" : "";
+  }
   Json Take() { return std::move(document_); }
 
  private:
   using Path = std::vector<std::string>;
+
+  // Values that the operations together may look at, copy or shift.
+  static constexpr std::size_t kMaxWork = 50'000'000;
+  // What is stored may be smaller; a patch may take away later what it has added.
+  static constexpr std::size_t kMaxPatchedBytes = 2 * kMaxBodyBytes;
+
+  api::JsonMeasure Measure(const Json& value) {
+    const api::JsonMeasure measure = api::MeasureJson(value);
+    work_ += measure.values;
+    return measure;
+  }
+
+  // Add, of a value that has not been measured.
+  std::string Put(const Path& path, Json value) {
+    const api::JsonMeasure measure = Measure(value);
+    depth_ = std::max(depth_, path.size() + measure.depth);
+    if (depth_ > kMaxDepth) return std::string(Excess());
+    bytes_ += measure.bytes;
+    return Add(path, std::move(value));
+  }
 
   Json* Find(const Path& path, std::size_t depth) {
     Json* value = &document_;
@@ -93,13 +126,16 @@ class Patcher {
 
   std::string Add(const Path& path, Json value) {
     if (path.empty()) {
+      bytes_ -= std::min(bytes_, Measure(document_).bytes);
       document_ = std::move(value);
       return "";
     }
     Json* parent = Find(path, path.size() - 1);
     if (parent == nullptr) return Missing(path);
     if (parent->is_object()) {
-      (*parent)[path.back()] = std::move(value);
+      Json& member = (*parent)[path.back()];
+      bytes_ -= std::min(bytes_, Measure(member).bytes);
+      member = std::move(value);
       return "";
     }
     if (!parent->is_array()) return Missing(path);
@@ -109,6 +145,7 @@ class Patcher {
     }
     const auto index = ParseIndex(path.back(), parent->size() + 1);
     if (!index || *index > parent->size()) return "index out of range: /" + Join(path, "/");
+    work_ += parent->size() - *index;
     parent->insert(parent->begin() + static_cast<std::ptrdiff_t>(*index), std::move(value));
     return "";
   }
@@ -118,10 +155,12 @@ class Patcher {
     Json* parent = Find(path, path.size() - 1);
     Json* value = Find(path, path.size());
     if (parent == nullptr || value == nullptr) return Missing(path);
+    bytes_ -= std::min(bytes_, Measure(*value).bytes);
     if (removed != nullptr) *removed = std::move(*value);
     if (parent->is_object()) {
       parent->erase(path.back());
     } else {
+      work_ += parent->size();
       parent->erase(*ParseIndex(path.back(), parent->size()));
     }
     return "";
@@ -130,6 +169,11 @@ class Patcher {
   std::string Replace(const Path& path, const Json& value) {
     Json* place = Find(path, path.size());
     if (place == nullptr) return Missing(path);
+    const api::JsonMeasure measure = Measure(value);
+    depth_ = std::max(depth_, path.size() + measure.depth);
+    if (depth_ > kMaxDepth) return std::string(Excess());
+    bytes_ += measure.bytes;
+    bytes_ -= std::min(bytes_, Measure(*place).bytes);
     *place = value;
     return "";
   }
@@ -141,6 +185,7 @@ class Patcher {
     const Json& expected = want == operation.end() ? none : *want;
     // As in Kubernetes, a missing member passes a test for null.
     if (place == nullptr) return expected.is_null() ? "" : Missing(path);
+    work_ += api::MeasureJson(expected).values;
     return *place == expected ? "" : "test failed: /" + Join(path, "/");
   }
 
@@ -150,18 +195,25 @@ class Patcher {
     }
     Json value;
     if (std::string why = Remove(from, &value); !why.empty()) return why;
-    return Add(to, std::move(value));
+    return Put(to, std::move(value));
   }
 
   std::string Copy(const Path& from, const Path& to) {
     const Json* value = Find(from, from.size());
     if (value == nullptr) return Missing(from);
-    copied_bytes_ += value->dump(-1, ' ', false, Json::error_handler_t::replace).size();
+    const api::JsonMeasure measure = Measure(*value);
+    copied_bytes_ += measure.bytes;
     if (copied_bytes_ > kMaxJsonPatchCopyBytes) return "copies exceed the size limit";
+    depth_ = std::max(depth_, to.size() + measure.depth);
+    if (depth_ > kMaxDepth) return std::string(Excess());
+    bytes_ += measure.bytes;
     return Add(to, *value);
   }
 
   Json document_;
+  std::size_t depth_ = 0;  // of what was added; the document itself was bounded when it was read
+  std::size_t bytes_;      // of the document; keys of members that come and go are not counted
+  std::size_t work_ = 0;
   std::size_t copied_bytes_ = 0;
 };
 
@@ -220,6 +272,7 @@ ApiResult<Json> ApplyJsonPatch(const Json& original, const Json& patch) {
   Patcher patcher(original);
   for (const Json& operation : patch) {
     if (const std::string why = patcher.Apply(operation); !why.empty()) return NotApplicable(why);
+    if (const std::string_view why = patcher.Excess(); !why.empty()) return NotApplicable(why);
   }
   return patcher.Take();
 }

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "api/codec/json_tree.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "local/apiserver/patch/managers.h"
@@ -279,7 +280,7 @@ FieldSet LastAppliedFields(const Json& live, const ManagerContext& context) {
   const Json& annotations = MetaMember(live, "annotations");
   const Json text = annotations.is_object() ? annotations.value(kLastApplied, Json()) : Json();
   if (!text.is_string()) return {};
-  const Json last = Json::parse(text.get_ref<const std::string&>(), nullptr, false);
+  const Json last = api::ParseJsonOrNull(text.get_ref<const std::string&>());
   if (!last.is_object() || last.value("apiVersion", Json()) != context.api_version) return {};
   const Comparison change = Compare(context.type, last, live);
   return ToFieldSet(context.type, last)

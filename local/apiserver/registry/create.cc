@@ -123,6 +123,7 @@ ApiResult<WriteResult> Registry::CreateTracked(RequestContext& context, Json obj
     }
     AdmissionRequest validation = request;
     validation.name = context.name;
+    if (auto error = CheckStorable(prepared)) return *error;
     if (auto error = admission_.Validate(validation, &prepared)) return *error;
     auto created = CommitCreate(context, std::move(prepared));
     if (created || created.error().reason != "AlreadyExists" || !generated ||

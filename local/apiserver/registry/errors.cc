@@ -1,5 +1,8 @@
 #include "local/apiserver/registry/errors.h"
 
+#include "api/codec/json_tree.h"
+#include "local/apiserver/schema/decode.h"
+
 namespace berth::local {
 namespace {
 
@@ -81,6 +84,25 @@ ApiError UnauthorizedStatus() { return {401, "Unauthorized", "Unauthorized", Jso
 
 ApiError UnknownPathStatus() {
   return {404, "NotFound", "the server could not find the requested resource", Json::object()};
+}
+
+std::optional<ApiError> CheckStorable(const Json& object) {
+  constexpr std::size_t kMaxStoredDepth = 240;  // kMaxDepth, and the paths of managedFields
+  const api::JsonMeasure measure = api::MeasureJson(object);
+  if (measure.depth > kMaxStoredDepth) {
+    return ApiError{
+        422, "Invalid",
+        "the object would be nested deeper than " + std::to_string(kMaxStoredDepth) + " levels",
+        Json()};
+  }
+  if (measure.bytes > kMaxBodyBytes) {
+    return ApiError{413, "RequestEntityTooLarge",
+                    "Request entity too large: the object would have " +
+                        std::to_string(measure.bytes) + " bytes, limit is " +
+                        std::to_string(kMaxBodyBytes),
+                    Json()};
+  }
+  return std::nullopt;
 }
 
 ApiError TimeoutStatus(std::string_view message) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,9 @@ ApiError UnauthorizedStatus();
 ApiError UnknownPathStatus();
 // A list at a revision that is still to come.
 ApiError TooLargeRevisionStatus(std::int64_t asked, std::int64_t current);
+// Why `object` may not be stored: larger than a request body may be (413), or so deep that a client
+// would refuse to read it (422). A patch, a default or a webhook can build both from what is small.
+std::optional<ApiError> CheckStorable(const Json& object);
 ApiError TimeoutStatus(std::string_view message);
 
 // The Status object of an error.

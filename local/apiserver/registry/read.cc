@@ -1,6 +1,7 @@
 // Get and list.
 #include <algorithm>
 
+#include "api/codec/json_tree.h"
 #include "base/strings.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
@@ -27,7 +28,7 @@ std::string EncodeToken(std::int64_t revision, const std::string& after, const s
 
 ApiResult<Position> DecodeToken(const std::string& token, const std::string& epoch) {
   const auto text = Base64UrlDecode(token);
-  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  const Json json = text ? api::ParseJsonOrNull(*text) : Json();
   if (!json.is_object() || TextAt(json, {"v"}) != kContinueVersion) {
     return ApiError{400, "BadRequest", "continue key is not valid: it was not made by this server",
                     Json()};

@@ -121,6 +121,7 @@ ApiResult<Json> Registry::PrepareUpdate(RequestContext& context, Json next, cons
   if (!causes.empty()) {
     return InvalidStatus(resource.id.group, resource.kind, context.name, causes);
   }
+  if (auto error = CheckStorable(next)) return *error;
   if (auto error = admission_.Validate(request, &next)) return *error;
   return next;
 }

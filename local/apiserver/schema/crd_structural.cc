@@ -266,7 +266,7 @@ class Checker {
   }
 
   static bool IsIntOrStringPair(const Json& list) {
-    static const Json kPair = Json::parse(R"([{"type":"integer"},{"type":"string"}])");
+    static const Json kPair = {{{"type", "integer"}}, {{"type", "string"}}};
     return list == kPair;
   }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "api/codec/json_tree.h"
 #include "base/strings.h"
 #include "local/apiserver/schema/printer_columns.h"
 
@@ -126,8 +127,12 @@ class JsonPathParser {
       if (right.size() >= 2 && (right[0] == '\'' || right[0] == '"') && right.back() == right[0]) {
         filter.value = std::string(right.substr(1, right.size() - 2));
       } else {
-        filter.value = Json::parse(right.begin(), right.end(), nullptr, false);
-        if (filter.value.is_discarded()) why_ = "cannot read the filter's value";
+        Result<Json> value = api::ParseJson(right);
+        if (!value) {
+          why_ = "cannot read the filter's value: " + value.error().message;
+          return;
+        }
+        filter.value = *std::move(value);
       }
     }
     path.steps_.emplace_back(std::move(filter));

@@ -1,9 +1,15 @@
 #include "local/apiserver/store/stored_object.h"
 
+#include "api/codec/json_tree.h"
+
 namespace berth::local {
 namespace {
 
 constexpr std::size_t kGuessedSize = 2048;
+
+// Every write is bounded to kMaxDepth levels; managedFields and what a server adds stand above
+// that.
+constexpr std::size_t kMaxStoredDepth = 1024;
 
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -102,11 +108,11 @@ const std::string& StoredObject::body() const {
 Object StoredObject::json() const {
   const std::lock_guard lock(mutex_);
   if (parsed_ == nullptr) {
-    Json parsed = Json::parse(body_, nullptr, false);
-    if (parsed.is_discarded() || !parsed.is_object()) return nullptr;
-    parsed["apiVersion"] = api_version_;
-    parsed["kind"] = kind_;
-    parsed_ = std::make_shared<const Json>(std::move(parsed));
+    Result<Json> parsed = api::ParseJson(body_, {.max_depth = kMaxStoredDepth});
+    if (!parsed || !parsed->is_object()) return nullptr;
+    (*parsed)["apiVersion"] = api_version_;
+    (*parsed)["kind"] = kind_;
+    parsed_ = std::make_shared<const Json>(*std::move(parsed));
   }
   return parsed_;
 }

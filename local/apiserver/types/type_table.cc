@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/codec/json_tree.h"
 #include "base/assert.h"
 #include "base/strings.h"
 #include "local/apiserver/types/builtin_types.h"
@@ -209,8 +210,7 @@ class Loader {
       node->element = TypeOf("s", {});
     }
     if (!marks.default_json.empty()) {
-      node->default_value = std::make_shared<const Json>(
-          Json::parse(marks.default_json.begin(), marks.default_json.end(), nullptr, false));
+      node->default_value = std::make_shared<const Json>(api::ParseJsonOrNull(marks.default_json));
     }
     return node;
   }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "api/codec/json_tree.h"
 #include "local/apiserver/blocking.h"
 
 namespace berth::local {
@@ -94,8 +95,10 @@ Result<Json> HttpWebhookCaller::Call(const WebhookTarget& target, const WebhookQ
     return Error{ErrorCode::kUnavailable, "the server answered " + std::to_string(answer->status) +
                                               ": " + answer->body.substr(0, 200)};
   }
-  Json parsed = Json::parse(answer->body, nullptr, false);
-  if (parsed.is_discarded()) return Error{ErrorCode::kUnavailable, "the answer is not JSON"};
+  Result<Json> parsed = api::ParseJson(answer->body);
+  if (!parsed) {
+    return Error{ErrorCode::kUnavailable, "the answer is not JSON: " + parsed.error().message};
+  }
   return parsed;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/codec/json_tree.h"
 #include "base/strings.h"
 #include "local/apiserver/registry/json_access.h"
 
@@ -126,10 +127,12 @@ ReviewAnswer ReadReview(const Json& review, const std::string& uid, const std::s
     return answer;
   }
   const auto text = Base64Decode(patch);
-  answer.patch = text ? Json::parse(*text, nullptr, false) : Json(Json::value_t::discarded);
-  if (answer.patch.is_discarded()) {
-    answer.patch = Json();
+  Result<Json> json = text ? api::ParseJson(*text) : Result<Json>(Json());
+  if (text && json) {
+    answer.patch = *std::move(json);
+  } else {
     answer.invalid = "response.patch is no base64 of JSON";
+    if (!json) answer.invalid += ": " + json.error().message;
   }
   return answer;
 }

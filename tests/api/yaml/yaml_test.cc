@@ -90,6 +90,16 @@ TEST(YamlTest, BoundsDepthSizeAndAliases) {
   EXPECT_FALSE(ParseYaml(std::string(300, '[') + std::string(300, ']')));
   EXPECT_FALSE(ParseYaml(std::string(100'000, '[')));
   EXPECT_FALSE(ParseYaml("abcd", {.max_bytes = 3}));
+  // An anchor at each level would keep a copy of all that is below.
+  std::string anchors;
+  for (int i = 0; i < 150; ++i) anchors += "&a" + std::to_string(i) + " [";
+  for (int i = 0; i < 100'000; ++i) anchors += "1,";
+  const auto anchored = ParseYaml(anchors + std::string(150, ']'));
+  ASSERT_FALSE(anchored);
+  EXPECT_THAT(anchored.error().message, HasSubstr("anchors hold more than 500000 values"));
+  std::string twice = "a: 1\n";
+  for (int i = 0; i < 1000; ++i) twice += "a: 1\n";
+  EXPECT_EQ(ParseYaml(twice)->duplicate_keys.size(), 64U);
 }
 
 // What Kubernetes' reader (sigs.k8s.io/yaml) makes of the same texts, by tools/vectors.

@@ -73,6 +73,65 @@ TEST(JsonPatchTest, BoundsOperationsAndCopies) {
   EXPECT_EQ(ApplyJsonPatch(Json::parse(R"({"x":1})"), doubling).error().code, 422);
 }
 
+// Copying the whole into its own deepest member doubles the depth each time.
+TEST(JsonPatchTest, BoundsDepthAfterEachOperation) {
+  Json patch = Json::array();
+  std::string path;
+  for (int i = 0; i < 17; ++i) {
+    path += path.empty() ? "/a" : path;
+    patch.push_back({{"op", "copy"}, {"from", ""}, {"path", path}});
+  }
+  const auto copied = ApplyJsonPatch(Json::parse(R"({"a":1})"), patch);
+  ASSERT_FALSE(copied);
+  EXPECT_EQ(copied.error().code, 422);
+  EXPECT_EQ(copied.error().details["causes"][0]["message"],
+            "the object would be nested too deeply");
+  for (const char* op : {"add", "replace"}) {
+    Json deep = Json::array();
+    std::string place = "/a";
+    for (int i = 0; i < 300; ++i) {
+      deep.push_back({{"op", op}, {"path", place}, {"value", {{"a", 1}}}});
+      place += "/a";
+    }
+    EXPECT_EQ(ApplyJsonPatch(Json::parse(R"({"a":1})"), deep).error().code, 422) << op;
+  }
+  Json moved = Json::array();
+  for (int i = 0; i < 300; ++i) {
+    moved.push_back({{"op", "add"}, {"path", "/b"}, {"value", Json::object()}});
+    moved.push_back({{"op", "move"}, {"from", "/a"}, {"path", "/b/a"}});
+    moved.push_back({{"op", "move"}, {"from", "/b"}, {"path", "/a"}});
+  }
+  EXPECT_EQ(ApplyJsonPatch(Json::parse(R"({"a":1})"), moved).error().code, 422);
+}
+
+TEST(JsonPatchTest, BoundsSizeAndWork) {
+  const Json large{{"a", std::string(2'000'000, 'x')}};
+  Json patch = Json::array();
+  for (int i = 0; i < 5; ++i) {
+    patch.push_back({{"op", "add"}, {"path", "/b" + std::to_string(i)}, {"value", large["a"]}});
+  }
+  EXPECT_EQ(ApplyJsonPatch(large, patch).error().details["causes"][0]["message"],
+            "the object would be too large");
+  Json same = Json::array();
+  for (int i = 0; i < 10; ++i) {
+    same.push_back({{"op", "add"}, {"path", "/a"}, {"value", large["a"]}});
+  }
+  EXPECT_TRUE(ApplyJsonPatch(large, same));
+  Json list{{"l", Json::array()}};
+  for (int i = 0; i < 100'000; ++i) list["l"].push_back(1);
+  Json shifts = Json::array();
+  for (int i = 0; i < 5'000; ++i) {
+    shifts.push_back({{"op", "add"}, {"path", "/l/0"}, {"value", 1}});
+  }
+  EXPECT_EQ(ApplyJsonPatch(list, shifts).error().details["causes"][0]["message"],
+            "the operations move too many values");
+  EXPECT_EQ(ApplyJsonPatch(Json::parse("[1]"),
+                           Json::parse(R"([{"op":"remove","path":"/-9223372036854775808"}])"))
+                .error()
+                .code,
+            422);
+}
+
 TEST(MergePatchTest, AppendixOfTheRfc) {
   const std::vector<std::array<std::string, 3>> rows{
       {R"({"a":"b"})", R"({"a":"c"})", R"({"a":"c"})"},

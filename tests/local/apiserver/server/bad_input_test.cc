@@ -60,6 +60,27 @@ TEST_F(BadInputTest, BodiesOfEveryWrongShape) {
   EXPECT_EQ(Get("/readyz").status, 200);
 }
 
+// Each write is small; together they would make what no client could write back.
+TEST_F(BadInputTest, ObjectsDoNotGrowBeyondWhatABodyMayBe) {
+  ASSERT_EQ(Post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WidgetCrd()).status,
+            201);
+  const std::string path = "/apis/example.com/v1/namespaces/default/widgets";
+  Json widget = WidgetJson("grows", 1);
+  widget["spec"]["color"] = std::string(2'000'000, 'x');
+  ASSERT_EQ(Post(path, widget).status, 201);
+  const std::string text(1'000'000, 'x');
+  net::Headers merge;
+  merge.Add("Content-Type", "application/merge-patch+json");
+  const std::string patch = R"({"metadata":{"finalizers":["a.b/c"]},"spec":{"size":2}})";
+  EXPECT_EQ(Send("PATCH", path + "/grows", patch, merge).status, 200);
+  const std::string status = R"({"status":{"phase":")" + text + "\"}}";
+  EXPECT_EQ(Send("PATCH", path + "/grows/status", status, merge).status, 200);
+  const std::string more = R"({"status":{"phase":")" + text + text + "\"}}";
+  const Answer refused = Send("PATCH", path + "/grows/status", more, merge);
+  EXPECT_EQ(refused.status, 413) << refused.text.substr(0, 300);
+  EXPECT_EQ(Get(path + "/grows").json["status"]["phase"], text);
+}
+
 TEST_F(BadInputTest, PatchesOfEveryWrongShape) {
   ASSERT_EQ(Post("/apis/batch/v1/namespaces/default/jobs", JobJson("j")).status, 201);
   const char* patches[] = {
