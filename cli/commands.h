@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
+#include "cli/completion.h"
 #include "cli/screens/list.h"
 #include "cli/screens/status.h"
 
@@ -27,6 +29,7 @@ struct ClientFlags {
   bool all_namespaces = false;
   OutputFormat output = OutputFormat::kText;
   bool ascii = false;
+  Duration timeout = std::chrono::seconds(30);  // of one request
 };
 
 struct StatusFlags {
@@ -38,6 +41,10 @@ int RunStatus(const ClientFlags& client, const StatusFlags& flags);
 int RunList(const ClientFlags& client, ListOptions options);
 int RunWhy(const ClientFlags& client, const std::string& reference);
 int RunVersion(const ClientFlags& client);
+
+// What the scripts of `berth completion` ask (cli/completion.h); `words` follow it.
+inline constexpr char kCompleteCommand[] = "__complete";
+int RunComplete(const Command& program, const std::vector<std::string>& words);
 
 struct UpFlags {
   std::string data_dir;    // empty: $XDG_DATA_HOME/berth, ~/.local/share/berth

@@ -1,75 +1,210 @@
 #include "cli/completion.h"
 
+#include <algorithm>
+
+#include "base/strings.h"
+
 namespace berth::cli {
 namespace {
 
-constexpr char kBash[] = R"sh(# bash completion for berth and kubectl-berth
+constexpr char kBash[] = R"END(# bash completion for berth and kubectl-berth
 _berth() {
-  local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]}
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "status list why up controller version completion" -- "$cur"))
-    return
-  fi
-  case "$command" in
-    why)
-      if [[ $cur != -* ]]; then
-        COMPREPLY=($(compgen -W "$(kubectl get jobs -o name 2>/dev/null | sed 's/\.batch//')" -- "$cur"))
-        return
-      fi
-      COMPREPLY=($(compgen -W "-n -A -o --kubeconfig --context --ascii --help" -- "$cur")) ;
-;
-    status)
-      if [[ $cur != -* ]];
-    then COMPREPLY =
-        ($(compgen - W
-           "$(kubectl get clusterqueues -o name 2>/dev/null | sed 's|.*/||')" --"$cur")) return fi
-            COMPREPLY = ($(compgen - W
-                           "-w --watch -n -A -o --kubeconfig --context --ascii --help" --"$cur"));
-    ;
-    list)
-      COMPREPLY=($(compgen -W "--waiting --running --finished -l --sort -n -A -o --kubeconfig --context --ascii --help" -- "$cur")) ;
-    ;
-    up)
-      COMPREPLY=($(compgen -W "--data-dir --kubeconfig --listen --image --reset --config --help" -- "$cur")) ;
-    ;
-    completion)
-      COMPREPLY=($(compgen -W "bash zsh fish" -- "$cur")) ;
-    ;
-    esac
-    }
-complete -F _berth berth kubectl-berth
-)sh";
-
-constexpr char kZsh[] = R"sh(#compdef berth kubectl-berth
-_berth() {
-  local -a commands
-  commands=(
-    'status:queues, who waits and why'
-    'list:one line a workload'
-    'why:why a job waits'
-    'up:a whole cluster in one process'
-    'controller:the queue controllers against any Kubernetes'
-    'version:versions of berth and of the cluster'
-    'completion:completion script for a shell'
-  )
-  if (( CURRENT == 2 )); then
-    _describe command commands
-  elif [[ $words[2] == why ]]; then
-    compadd -- ${(f)"$(kubectl get jobs -o name 2>/dev/null | sed 's/\.batch//')"}
-  elif [[ $words[2] == status ]];
-then compadd-- ${(f) "$(kubectl get clusterqueues -o name 2>/dev/null | sed 's|.*/||')"} fi
+  local current=${COMP_WORDS[COMP_CWORD]} directive="" line at word
+  local -a words=() answer=()
+  # Bash splits --name=value where COMP_WORDBREAKS has '='; the program wants the word whole.
+  for ((at = 1; at <= COMP_CWORD; at++)); do
+    word=${COMP_WORDS[at]}
+    if ((${#words[@]})) && [[ $word == "=" || ${COMP_WORDS[at - 1]} == "=" ]]; then
+      words[${#words[@]} - 1]+=$word
+    else
+      words+=("$word")
+    fi
+  done
+  COMPREPLY=()
+  while IFS= read -r line; do
+    if [[ -z $directive ]]; then directive=$line; else answer+=("${line%%$'\t'*}"); fi
+  done < <("${COMP_WORDS[0]/#\~/$HOME}" __complete "${words[@]}" 2>/dev/null)
+  local whole=${words[${#words[@]} - 1]}
+  [[ $current == "=" ]] && current=""
+  case "$directive" in
+    files) mapfile -t COMPREPLY < <(compgen -f -- "$current"); compopt -o filenames ;;
+    directories) mapfile -t COMPREPLY < <(compgen -d -- "$current"); compopt -o filenames ;;
+  esac
+  for word in "${answer[@]}"; do COMPREPLY+=("${word#"${whole%"$current"}"}"); done
 }
-_berth "$@"
-)sh";
+complete -F _berth berth kubectl-berth
+)END";
 
-constexpr char kFish[] = R"sh(# fish completion for berth
-complete -c berth -f -n __fish_use_subcommand -a 'status list why up controller version completion'
-complete -c berth -f -n '__fish_seen_subcommand_from why' -a "(kubectl get jobs -o name 2>/dev/null | string replace .batch '')"
-complete -c berth -f -n '__fish_seen_subcommand_from status' -a "(kubectl get clusterqueues -o name 2>/dev/null | string replace -r '.*/' '')"
-complete -c berth -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
-)sh";
+constexpr char kZsh[] = R"END(#compdef berth kubectl-berth
+# zsh completion for berth and kubectl-berth
+_berth() {
+  local directive line word
+  local -a lines found shown
+  lines=("${(@f)$("${(Q)words[1]}" __complete "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+  directive=$lines[1]
+  for line in "${(@)lines[2,-1]}"; do
+    [[ -n $line ]] || continue
+    word=${line%%$'\t'*}
+    found+=("$word")
+    shown+=("$word  -- ${line#*$'\t'}")
+  done
+  [[ $PREFIX == --*=* ]] && [[ $directive != none ]] && compset -P '*='
+  case "$directive" in
+    files) _files ;;
+    directories) _files -/ ;;
+    *) compadd -l -d shown -- "${found[@]}" ;;
+  esac
+}
+if [ "${funcstack[1]}" = _berth ]; then
+  _berth "$@"
+else
+  compdef _berth berth kubectl-berth
+fi
+)END";
+
+constexpr char kFish[] = R"END(# fish completion for berth and kubectl-berth
+function __berth_complete
+  set -l words (commandline -opc)
+  set -l current (commandline -ct)
+  set -l lines ($words[1] __complete $words[2..-1] "$current" 2>/dev/null)
+  switch "$lines[1]"
+    case files
+      __fish_complete_path (string replace -r -- '^--[^=]*=' '' "$current")
+    case directories
+      __fish_complete_directories (string replace -r -- '^--[^=]*=' '' "$current")
+  end
+  test (count $lines) -gt 1; and printf '%s\n' $lines[2..-1]
+end
+complete -c berth -e
+complete -c berth -f -a '(__berth_complete)'
+complete -c kubectl-berth -e
+complete -c kubectl-berth -f -a '(__berth_complete)'
+)END";
+
+const CommandOption* FindOption(const Command& command, std::string_view name) {
+  for (const CommandOption& option : command.options) {
+    for (const std::string& known : option.names) {
+      if (known == name) return &option;
+    }
+  }
+  return nullptr;
+}
+
+const Command* FindCommand(const Command& command, const std::string& name) {
+  for (const Command& below : command.commands) {
+    if (below.name == name) return &below;
+  }
+  return nullptr;
+}
+
+std::string LongestName(const CommandOption& option) {
+  return *std::max_element(option.names.begin(), option.names.end(),
+                           [](const auto& a, const auto& b) { return a.size() < b.size(); });
+}
+
+// Where the cursor stands: in which command, after which words of it.
+struct Position {
+  const Command* command = nullptr;
+  std::size_t positionals = 0;          // that stand before the cursor
+  const CommandOption* open = nullptr;  // the word at the cursor is its value
+  bool only_positionals = false;        // after "--"
+};
+
+Position Walk(const Command& program, const std::vector<std::string>& words,
+              Completion& completion) {
+  Position at{.command = &program};
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (at.open != nullptr) {
+      completion.given.emplace_back(LongestName(*at.open), word);
+      at.open = nullptr;
+    } else if (word == "--" && !at.only_positionals) {
+      at.only_positionals = true;
+    } else if (!at.only_positionals && word.size() > 1 && word[0] == '-') {
+      const std::size_t equals = word.find('=');
+      const CommandOption* option = FindOption(*at.command, word.substr(0, equals));
+      if (option == nullptr || option->value.empty()) continue;
+      if (equals == std::string::npos) {
+        at.open = option;
+      } else {
+        completion.given.emplace_back(LongestName(*option), word.substr(equals + 1));
+      }
+    } else if (const Command* below = FindCommand(*at.command, word);
+               below != nullptr && at.positionals == 0) {
+      at.command = below;
+    } else {
+      ++at.positionals;
+    }
+  }
+  return at;
+}
+
+// What an option or a positional takes. `start` stands before the value in the word.
+void SuggestValue(const std::string& value, const std::string& start, const std::string& typed,
+                  Completion& completion) {
+  if (value == kFileValue || value == kDirectoryValue) {
+    completion.paths =
+        value == kFileValue ? Completion::Paths::kFiles : Completion::Paths::kDirectories;
+  } else if (value == kNamespaceValue || value == kReferenceValue || value == kQueueValue) {
+    completion.names_of = value;
+    completion.prefix = typed;
+    completion.word_start = start;
+  } else if (value.find('|') != std::string::npos) {
+    for (const std::string_view choice : Split(value, '|')) {
+      if (!choice.starts_with(typed)) continue;
+      completion.suggestions.push_back({start + std::string(choice), ""});
+    }
+  }
+}
+
+void SuggestOptions(const Command& command, const std::string& typed, Completion& completion) {
+  for (const CommandOption& option : command.options) {
+    for (const std::string& name : option.names) {
+      if (name.starts_with(typed)) completion.suggestions.push_back({name, option.help});
+    }
+  }
+}
 
 }  // namespace
+
+Completion Complete(const Command& program, const std::vector<std::string>& words) {
+  Completion completion;
+  const Position at = Walk(program, words, completion);
+  const std::string typed = words.empty() ? "" : words.back();
+  if (at.open != nullptr) {
+    SuggestValue(at.open->value, "", typed, completion);
+    return completion;
+  }
+  if (!at.only_positionals && typed.starts_with("-")) {
+    const std::size_t equals = typed.find('=');
+    if (equals == std::string::npos) {
+      SuggestOptions(*at.command, typed, completion);
+    } else if (const auto* option = FindOption(*at.command, typed.substr(0, equals))) {
+      SuggestValue(option->value, typed.substr(0, equals + 1), typed.substr(equals + 1),
+                   completion);
+    }
+    return completion;
+  }
+  if (at.positionals == 0) {
+    for (const Command& below : at.command->commands) {
+      if (below.name.starts_with(typed)) completion.suggestions.push_back({below.name, below.help});
+    }
+  }
+  if (at.positionals < at.command->positionals.size()) {
+    SuggestValue(at.command->positionals[at.positionals], "", typed, completion);
+  }
+  return completion;
+}
+
+std::string CompletionAnswer(const Completion& completion) {
+  std::string answer = completion.paths == Completion::Paths::kFiles         ? "files\n"
+                       : completion.paths == Completion::Paths::kDirectories ? "directories\n"
+                                                                             : "none\n";
+  for (const Suggestion& suggestion : completion.suggestions) {
+    answer += suggestion.word + "\t" + suggestion.help + "\n";
+  }
+  return answer;
+}
 
 std::string CompletionScript(const std::string& shell) {
   if (shell == "zsh") return kZsh;

@@ -1,9 +1,60 @@
-// cli/completion.h — completion scripts for the shells.
+// cli/completion.h — what may stand at the cursor of a command line, and the shells' scripts.
+//
+//     TAB ─▶ script in the shell ─▶ berth __complete WORD… ─▶ Complete(tree of commands, words)
+//
+// The scripts know no command: all three ask the program, whose answer comes from the options that
+// the program itself parses. Pure; names that only a cluster knows are asked for by kind.
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace berth::cli {
+
+// `value` of an option or positional says what it takes. Choices stand there as "text|json|yaml".
+inline constexpr char kFileValue[] = "FILE";
+inline constexpr char kDirectoryValue[] = "DIRECTORY";
+inline constexpr char kNamespaceValue[] = "NAMESPACE";
+inline constexpr char kReferenceValue[] = "JOB";  // what `berth why` takes
+inline constexpr char kQueueValue[] = "QUEUE";    // ClusterQueue, LocalQueue or cohort
+
+struct CommandOption {
+  std::vector<std::string> names;  // "-n", "--namespace"
+  std::string help;
+  std::string value;  // empty: a flag, which takes none
+};
+
+struct Command {
+  std::string name;
+  std::string help;
+  std::vector<CommandOption> options;
+  std::vector<std::string> positionals;  // the value of each, in order
+  std::vector<Command> commands;
+};
+
+struct Suggestion {
+  std::string word;  // the whole word, to be put in place of the one at the cursor
+  std::string help;
+  friend bool operator==(const Suggestion&, const Suggestion&) = default;
+};
+
+struct Completion {
+  enum class Paths { kNone, kFiles, kDirectories };
+  std::vector<Suggestion> suggestions;
+  Paths paths = Paths::kNone;  // the shell completes paths itself
+  std::string names_of;        // kNamespaceValue, kReferenceValue, kQueueValue: ask the cluster
+  std::string prefix;          // what those names must begin with
+  std::string word_start;      // what stands before the name in the word: "--namespace="
+  // The values of options on the line so far, by the option's longest name.
+  std::vector<std::pair<std::string, std::string>> given;
+};
+
+// `words` follow the program's name; the last one is at the cursor and may be empty.
+Completion Complete(const Command& program, const std::vector<std::string>& words);
+
+// The first line names what the shell completes itself ("none", "files", "directories"); each
+// further line is a word, a tab and its help.
+std::string CompletionAnswer(const Completion& completion);
 
 // `shell`: bash, zsh or fish.
 std::string CompletionScript(const std::string& shell);

@@ -1,21 +1,40 @@
 // cli/main.cc — the command line of berth; the only file that knows CLI11.
 
 #include <cstdio>
+#include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.h"
 #include "cli/completion.h"
+#include "cli/version.h"
 
 namespace berth::cli {
 namespace {
 
+// Only these words are taken; they are the option's value in the help and in completion.
+void Choices(CLI::Option& option, const std::vector<std::string>& words) {
+  std::string joined;
+  for (const std::string& word : words) joined += (joined.empty() ? "" : "|") + word;
+  option.check(CLI::IsMember(words).description(""))->type_name(joined);
+}
+
+void AddServerFlags(CLI::App& command, ClientFlags& flags) {
+  command.add_option("--kubeconfig", flags.kubeconfig, "path of the kubeconfig file")
+      ->type_name(kFileValue);
+  command.add_option("--context", flags.context, "context of the kubeconfig file")
+      ->type_name("NAME");
+}
+
 void AddClientFlags(CLI::App& command, ClientFlags& flags) {
-  command.add_option("--kubeconfig", flags.kubeconfig, "path of the kubeconfig file");
-  command.add_option("--context", flags.context, "context of the kubeconfig file");
-  command.add_option("-n,--namespace", flags.namespace_name, "namespace to look in");
-  command.add_flag("-A,--all-namespaces", flags.all_namespaces, "look in every namespace");
+  AddServerFlags(command, flags);
+  command.add_option("-n,--namespace", flags.namespace_name, "namespace to look in")
+      ->type_name(kNamespaceValue);
+  command.add_flag("-A,--all-namespaces", flags.all_namespaces,
+                   "look in every namespace; takes precedence over -n");
   command.add_flag("--ascii", flags.ascii, "draw with ASCII characters only");
 }
 
@@ -23,7 +42,8 @@ void AddOutputFlag(CLI::App& command, ClientFlags& flags) {
   const std::map<std::string, OutputFormat> formats{
       {"text", OutputFormat::kText}, {"json", OutputFormat::kJson}, {"yaml", OutputFormat::kYaml}};
   command.add_option("-o,--output", flags.output, "text, json or yaml")
-      ->transform(CLI::CheckedTransformer(formats));
+      ->transform(CLI::CheckedTransformer(formats).description(""))
+      ->type_name("text|json|yaml");
 }
 
 void AddStatus(CLI::App& app, ClientFlags& client, StatusFlags& flags, int& exit_code) {
@@ -31,7 +51,8 @@ void AddStatus(CLI::App& app, ClientFlags& client, StatusFlags& flags, int& exit
       "status", "Queues, who waits and why, capacity requests, pools: all on one screen");
   AddClientFlags(*command, client);
   AddOutputFlag(*command, client);
-  command->add_option("QUEUE", flags.options.only, "only this ClusterQueue, LocalQueue or cohort");
+  command->add_option("QUEUE", flags.options.only, "only this ClusterQueue, LocalQueue or cohort")
+      ->type_name(kQueueValue);
   command->add_flag("-w,--watch", flags.watch, "redraw in place until interrupted");
   command->footer(
       "Examples:\n"
@@ -51,8 +72,10 @@ void AddList(CLI::App& app, ClientFlags& client, ListOptions& options,
   command->add_flag("--running", options.running, "those that run");
   command->add_flag("--finished", options.finished, "those that are over");
   command->add_option("-l,--selector", labels, "label=value of the job; may be repeated")
-      ->delimiter(',');
-  command->add_option("--sort", options.sort, "queue, age, name, priority or state");
+      ->delimiter(',')
+      ->type_name("LABEL=VALUE");
+  Choices(*command->add_option("--sort", options.sort, "order of the lines"),
+          {"queue", "age", "name", "priority", "state"});
   command->footer(
       "Examples:\n"
       "  berth list -A --waiting\n"
@@ -75,7 +98,8 @@ void AddWhy(CLI::App& app, ClientFlags& client, std::string& reference, int& exi
   AddClientFlags(*command, client);
   AddOutputFlag(*command, client);
   command->add_option("NAME", reference, "job/NAME, workload/NAME, pod/NAME, or a job's name")
-      ->required();
+      ->required()
+      ->type_name(kReferenceValue);
   command->footer(
       "Examples:\n"
       "  berth why job/h100-train\n"
@@ -86,14 +110,20 @@ void AddWhy(CLI::App& app, ClientFlags& client, std::string& reference, int& exi
 void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "up", "A whole cluster in this process: API, queues, pools, and jobs that really run");
-  command->add_option("--data-dir", flags.data_dir,
-                      "where the cluster's state lives (default ~/.local/share/berth)");
-  command->add_option("--kubeconfig", flags.kubeconfig,
-                      "file to write (default: kubeconfig in the data directory)");
-  command->add_option("--listen", flags.listen, "address:port; port 0 takes any free one");
-  command->add_option("--image", flags.images, "NAME=PATH: run this program for that image");
+  command
+      ->add_option("--data-dir", flags.data_dir,
+                   "where the cluster's state lives (default ~/.local/share/berth)")
+      ->type_name(kDirectoryValue);
+  command
+      ->add_option("--kubeconfig", flags.kubeconfig,
+                   "file to write (default: kubeconfig in the data directory)")
+      ->type_name(kFileValue);
+  command->add_option("--listen", flags.listen, "where the API is served; port 0 takes a free one")
+      ->type_name("ADDRESS:PORT");
+  command->add_option("--image", flags.images, "run the program at PATH for the image NAME")
+      ->type_name("NAME=PATH");
   command->add_flag("--reset", flags.reset, "begin with an empty cluster");
-  command->add_option("--config", flags.config, "Kueue Configuration file");
+  command->add_option("--config", flags.config, "Kueue Configuration file")->type_name(kFileValue);
   command->add_flag("--controllers,!--no-controllers", flags.controllers,
                     "run the controllers too; without them, run berth controller beside it");
   command->footer(
@@ -107,17 +137,60 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
 void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "controller", "The queue controllers against any Kubernetes: in place of Kueue's manager");
-  command->add_option("--kubeconfig", flags.client.kubeconfig, "path of the kubeconfig file");
-  command->add_option("--context", flags.client.context, "context of the kubeconfig file");
-  command->add_option("--config", flags.config, "Kueue Configuration file");
-  command->add_option("--metrics-listen", flags.metrics_listen,
-                      "address:port of /metrics, /healthz and /readyz; empty serves none");
-  command->add_option("--webhook-listen", flags.webhook_listen,
-                      "address:port of the webhooks; empty serves none");
+  AddServerFlags(*command, flags.client);
+  command->add_option("--config", flags.config, "Kueue Configuration file")->type_name(kFileValue);
+  command
+      ->add_option("--metrics-listen", flags.metrics_listen,
+                   "of /metrics, /healthz and /readyz; empty serves none")
+      ->type_name("ADDRESS:PORT");
+  command
+      ->add_option("--webhook-listen", flags.webhook_listen, "of the webhooks; empty serves none")
+      ->type_name("ADDRESS:PORT");
   command->add_flag("--leader-elect,!--no-leader-elect", flags.leader_election,
                     "take part in leader election");
   command->footer("Example:\n  berth controller --kubeconfig ~/.kube/config --no-leader-elect");
   command->callback([&] { exit_code = RunController(flags); });
+}
+
+CommandOption OptionOf(const CLI::Option& option) {
+  CommandOption out{.help = option.get_description()};
+  for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) out.names.push_back("--" + name);
+  if (option.get_items_expected_max() > 0) out.value = option.get_type_name();
+  return out;
+}
+
+// What completion knows of the command line: what CLI11 parses.
+Command CommandOf(const CLI::App& app) {
+  Command command{.name = app.get_name(), .help = app.get_description()};
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) {
+      command.positionals.push_back(option->get_type_name());
+    } else {
+      command.options.push_back(OptionOf(*option));
+    }
+  }
+  for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
+    command.commands.push_back(CommandOf(*below));
+  }
+  return command;
+}
+
+void AddVersionAndCompletion(CLI::App& app, ClientFlags& client, std::string& shell,
+                             int& exit_code) {
+  CLI::App* version = app.add_subcommand("version", "Versions of berth and of the cluster");
+  AddServerFlags(*version, client);
+  AddOutputFlag(*version, client);
+  version->callback([&] { exit_code = RunVersion(client); });
+  CLI::App* completion = app.add_subcommand("completion", "Completion script for a shell");
+  Choices(*completion->add_option("SHELL", shell, "whose script is written")->required(),
+          {"bash", "zsh", "fish"});
+  completion->footer(
+      "Examples:\n"
+      "  source <(berth completion bash)\n"
+      "  source <(berth completion zsh)\n"
+      "  berth completion fish | source");
+  completion->callback([&] { std::fputs(CompletionScript(shell).c_str(), stdout); });
 }
 
 int Run(int argc, char** argv) {
@@ -125,6 +198,7 @@ int Run(int argc, char** argv) {
       "berth: batch job queues for Kubernetes that speak Kueue's API and explain every wait",
       "berth"};
   app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("berth ") + kVersion, "the version of berth");
   app.footer(
       "Start with `berth up`, or point KUBECONFIG at a cluster and try `berth status`.\n"
       "`berth COMMAND --help` shows examples.");
@@ -142,16 +216,11 @@ int Run(int argc, char** argv) {
   AddWhy(app, client, reference, exit_code);
   AddUp(app, up, exit_code);
   AddController(app, controller, exit_code);
-  CLI::App* version = app.add_subcommand("version", "Versions of berth and of the cluster");
-  AddClientFlags(*version, client);
-  AddOutputFlag(*version, client);
-  version->callback([&] { exit_code = RunVersion(client); });
-  CLI::App* completion = app.add_subcommand("completion", "Completion script for a shell");
-  completion->add_option("SHELL", shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  completion->footer("Example:\n  source <(berth completion bash)");
-  completion->callback([&] { std::fputs(CompletionScript(shell).c_str(), stdout); });
+  AddVersionAndCompletion(app, client, shell, exit_code);
+  // The shells hand over words that may be anything, so none of them is parsed.
+  if (argc > 1 && std::string_view(argv[1]) == kCompleteCommand) {
+    return RunComplete(CommandOf(app), {argv + 2, argv + argc});
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

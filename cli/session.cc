@@ -16,13 +16,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr Duration kRequestTimeout = std::chrono::seconds(30);
 constexpr int kPageSize = 1000;
 
 class HttpSession final : public Session {
  public:
-  explicit HttpSession(kube::KubeConfig config)
-      : config_(std::move(config)), pool_(1), strand_(pool_.MakeStrand()) {}
+  HttpSession(kube::KubeConfig config, Duration timeout)
+      : config_(std::move(config)), timeout_(timeout), pool_(1), strand_(pool_.MakeStrand()) {}
 
   ~HttpSession() override {
     pool_.Stop();  // no callback runs any more, so what they refer to may go
@@ -57,7 +56,7 @@ class HttpSession final : public Session {
                        "limit=" + std::to_string(kPageSize);
     if (!token.empty()) page += "&continue=" + token;
     kube::ApiRequest request{.method = "GET", .path = page};
-    transport_->Send(std::move(request), kRequestTimeout,
+    transport_->Send(std::move(request), timeout_,
                      [this, path, so_far = std::move(so_far),
                       &answer](Result<kube::ApiResponse> response) mutable {
                        Take(path, std::move(so_far), std::move(response), answer);
@@ -100,6 +99,7 @@ class HttpSession final : public Session {
   }
 
   kube::KubeConfig config_;
+  Duration timeout_;
   // The context that `berth up` writes is called after the program, not after the place.
   std::string name_ = config_.context == "berth" ? "local cluster" : config_.context;
   net::IoPool pool_;
@@ -121,7 +121,7 @@ Result<std::unique_ptr<Session>> Session::Open(const ClientFlags& flags) {
                                               "point KUBECONFIG at it)"};
   }
   if (!config) return config.error();
-  auto session = std::make_unique<HttpSession>(*std::move(config));
+  auto session = std::make_unique<HttpSession>(*std::move(config), flags.timeout);
   BERTH_CHECK_OK(session->Connect());
   return std::unique_ptr<Session>(std::move(session));
 }

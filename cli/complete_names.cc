@@ -1,0 +1,89 @@
+// berth __complete: what may stand at the cursor, names of the cluster included.
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/session.h"
+
+namespace berth::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+// A person waits at the prompt: no answer is better than a late one.
+constexpr std::chrono::seconds kPatience{2};
+constexpr std::size_t kMostNames = 1000;
+
+ClientFlags FlagsOf(const Completion& completion) {
+  ClientFlags flags{.timeout = kPatience};
+  for (const auto& [name, value] : completion.given) {
+    if (name == "--kubeconfig") flags.kubeconfig = value;
+    if (name == "--context") flags.context = value;
+    if (name == "--namespace") flags.namespace_name = value;
+  }
+  return flags;
+}
+
+// Where names of this kind are listed, each with what stands before the name.
+std::vector<std::pair<std::string, std::string>> ListsOf(const std::string& kind,
+                                                         const std::string& namespace_name) {
+  const std::string kueue = "/apis/kueue.x-k8s.io/v1beta2/";
+  const std::string in_namespace = "namespaces/" + namespace_name + "/";
+  if (kind == kNamespaceValue) return {{"/api/v1/namespaces", ""}};
+  if (kind == kQueueValue) {
+    return {{kueue + "clusterqueues", ""},
+            {kueue + in_namespace + "localqueues", ""},
+            {kueue + "cohorts", ""}};
+  }
+  return {{"/apis/batch/v1/" + in_namespace + "jobs", "job/"}};
+}
+
+void AddNames(const std::string& before, const Json& list, const std::string& prefix,
+              std::set<std::string>& names) {
+  const auto items = list.find("items");
+  if (items == list.end() || !items->is_array()) return;
+  for (const Json& item : *items) {
+    if (!item.is_object() || names.size() == kMostNames) return;
+    const auto metadata = item.find("metadata");
+    if (metadata == item.end() || !metadata->is_object()) continue;
+    const auto name = metadata->find("name");
+    if (name == metadata->end() || !name->is_string()) continue;
+    const auto& text = name->get_ref<const std::string&>();
+    if ((before + text).starts_with(prefix)) {
+      names.insert(before + text);
+    } else if (text.starts_with(prefix)) {
+      names.insert(text);
+    }
+  }
+}
+
+}  // namespace
+
+int RunComplete(const Command& program, const std::vector<std::string>& words) {
+  Completion completion = Complete(program, words);
+  if (!completion.names_of.empty()) {
+    const ClientFlags flags = FlagsOf(completion);
+    const auto session = Session::Open(flags);
+    if (session) {
+      const std::string namespace_name =
+          flags.namespace_name.empty() ? (*session)->default_namespace() : flags.namespace_name;
+      const auto lists = ListsOf(completion.names_of, namespace_name);
+      std::vector<std::string> paths;
+      for (const auto& [path, before] : lists) paths.push_back(path);
+      const auto answers = (*session)->GetAll(paths);
+      std::set<std::string> names;
+      for (std::size_t i = 0; i < lists.size(); ++i) {
+        if (answers[i]) AddNames(lists[i].second, *answers[i], completion.prefix, names);
+      }
+      for (const std::string& name : names) {
+        completion.suggestions.push_back({completion.word_start + name, ""});
+      }
+    }
+  }
+  Print(CompletionAnswer(completion));
+  return kExitAnswered;
+}
+
+}  // namespace berth::cli

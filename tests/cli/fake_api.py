@@ -1,0 +1,98 @@
+"""A small Kubernetes API for the `berth` program: objects from a table, rights per namespace.
+
+Objects are listed and read by path. `rights` decides on each request; what it refuses gets 403, as
+from RBAC. `asked` keeps the paths in the order in which they came.
+"""
+
+import http.server
+import json
+import os
+import tempfile
+import threading
+import urllib.parse
+
+
+class FakeApi:
+    def __init__(self, rights=lambda path: True, namespace="default"):
+        self.rights = rights
+        self.objects = {}  # list path -> {name: object}
+        self.asked = []
+        self.closed = False  # True: connections end without an answer
+        self.folder = tempfile.TemporaryDirectory(prefix="berth-fake-api-")
+        self.kubeconfig = os.path.join(self.folder.name, "kubeconfig")
+        api = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                api.answer(self)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        with open(self.kubeconfig, "w", encoding="utf-8") as file:
+            file.write(f"""apiVersion: v1
+kind: Config
+current-context: fake
+clusters: [{{name: fake, cluster: {{server: "http://127.0.0.1:{self.server.server_port}"}}}}]
+users: [{{name: fake, user: {{token: t}}}}]
+contexts: [{{name: fake, context: {{cluster: fake, user: fake, namespace: {namespace}}}}}]
+""")
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+        self.folder.cleanup()
+
+    # `path` is the list's: "/apis/batch/v1/namespaces/default/jobs".
+    def add(self, path, value):
+        self.objects.setdefault(path, {})[value["metadata"]["name"]] = value
+
+    def answer(self, request):
+        if self.closed:
+            request.close_connection = True
+            return
+        url = urllib.parse.urlsplit(request.path)
+        query = urllib.parse.parse_qs(url.query)
+        self.asked.append(request.path)
+        if not self.rights(url.path):
+            return self.send(request, 403, {"kind": "Status", "status": "Failure", "code": 403,
+                                            "reason": "Forbidden", "message": "no right to " + url.path})
+        folder, _, name = url.path.rpartition("/")
+        if name in self.objects.get(folder, {}):
+            return self.send(request, 200, self.objects[folder][name])
+        items = self.listed(url.path)
+        if items is None:
+            return self.send(request, 404, {"kind": "Status", "status": "Failure", "code": 404,
+                                            "reason": "NotFound", "message": url.path + " not found"})
+        for selector in query.get("labelSelector", []):
+            items = [one for one in items if matches(one, selector)]
+        return self.send(request, 200, {"kind": "List", "metadata": {}, "items": items})
+
+    # A list over all namespaces is the sum of those of each.
+    def listed(self, path):
+        if path in self.objects:
+            return list(self.objects[path].values())
+        group, _, plural = path.rpartition("/")
+        found = [items for known, items in self.objects.items()
+                 if known.startswith(group + "/namespaces/") and known.endswith("/" + plural)]
+        return [one for items in found for one in items.values()] if found else None
+
+    @staticmethod
+    def send(request, code, body):
+        data = json.dumps(body).encode()
+        request.send_response(code)
+        request.send_header("Content-Type", "application/json")
+        request.send_header("Content-Length", str(len(data)))
+        request.end_headers()
+        request.wfile.write(data)
+
+
+def matches(one, selector):
+    labels = one["metadata"].get("labels", {})
+    name, _, value = selector.partition("=")
+    return labels.get(name) == value if value else name in labels

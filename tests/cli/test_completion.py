@@ -1,0 +1,121 @@
+"""Goal: the tab key completes in bash, zsh and fish.
+
+Method: each shell runs on a terminal of its own, sources what `berth completion SHELL` prints, and
+gets what a person types. The command line that it then runs is a program that notes its arguments;
+`__complete` goes to the real one. A shell that is not installed fails the test.
+"""
+
+import os
+import pty
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from fake_api import FakeApi
+
+BERTH = os.environ["BERTH"]
+PATIENCE_SECONDS = 60
+
+START = {
+    "bash": (["bash", "--norc", "--noprofile", "-i"], "source <(berth completion bash)"),
+    "zsh": (["zsh", "-f", "-i"], "autoload -U compinit; compinit -u -D; source <(berth completion zsh)"),
+    "fish": (["fish", "--no-config", "-i"], "berth completion fish | source"),
+}
+
+
+class Terminal:
+    """A shell on a pseudo-terminal; `folder` holds the program `berth` and what it noted."""
+
+    def __init__(self, shell, folder, kubeconfig):
+        self.notes = os.path.join(folder, "notes")
+        words, setup = START[shell]
+        environment = {"PATH": folder + ":" + os.environ["PATH"], "HOME": folder, "TERM": "dumb",
+                       "LANG": "C.UTF-8", "KUBECONFIG": kubeconfig, "NOTES": self.notes, "PS1": "$ "}
+        self.pid, self.file = pty.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            os.execvpe(words[0], words, environment)
+        self.seen = b""
+        self.type(setup + "\nberth sourced\n")
+        self.noted("sourced")
+
+    def type(self, text):
+        os.write(self.file, text.encode())
+
+    # Reads what the shell writes, so that it can go on, until `line` has been noted.
+    def noted(self, line):
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            if select.select([self.file], [], [], 0.05)[0]:
+                try:
+                    self.seen += os.read(self.file, 65536)
+                except OSError:
+                    break
+            if os.path.exists(self.notes):
+                with open(self.notes, encoding="utf-8") as file:
+                    # zsh takes the slash of a folder away again where the line ends.
+                    if line in [one.rstrip("/") for one in file.read().splitlines()]:
+                        return
+        raise AssertionError(f"not run: {line!r}; the terminal shows:\n" +
+                             self.seen.decode(errors="replace"))
+
+    def close(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.file)
+
+
+class CompletionTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="berth-completion-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        program = os.path.join(self.folder, "berth")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(f"""#!/bin/sh
+case "$1" in
+  __complete|completion) exec {BERTH} "$@" ;;
+esac
+echo "$@" >> "$NOTES"
+""")
+        os.chmod(program, 0o755)
+        os.mkdir(os.path.join(self.folder, "some-folder"))
+        self.api = FakeApi()
+        self.addCleanup(self.api.close)
+        jobs = "/apis/batch/v1/namespaces/default/jobs"
+        self.api.add(jobs, {"metadata": {"name": "h100-train", "namespace": "default"}})
+        self.api.add("/apis/batch/v1/namespaces/team-b/jobs",
+                     {"metadata": {"name": "sweep", "namespace": "team-b"}})
+
+    def check(self, shell):
+        self.assertIsNotNone(shutil.which(shell),
+                             f"{shell} is not installed; tools/test installs it")
+        terminal = Terminal(shell, self.folder, self.api.kubeconfig)
+        self.addCleanup(terminal.close)
+        for typed, ran in (
+                ("berth statu\t\n", "status"),
+                ("berth list --waiti\t\n", "list --waiting"),
+                ("berth list --sort prio\t\n", "list --sort priority"),
+                ("berth status --output=js\t\n", "status --output=json"),
+                ("berth up --data-dir some-f\t\n", "up --data-dir some-folder"),
+                ("berth why job/h1\t\n", "why job/h100-train"),
+                ("berth why -n team-b job/\t\n", "why -n team-b job/sweep")):
+            terminal.type(typed)
+            terminal.noted(ran)
+
+    def test_bash(self):
+        self.check("bash")
+
+    def test_zsh(self):
+        self.check("zsh")
+
+    def test_fish(self):
+        self.check("fish")
+
+
+if __name__ == "__main__":
+    unittest.main()
