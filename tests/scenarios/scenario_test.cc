@@ -1,4 +1,4 @@
-// Goal: every *.scenario of this folder goes as it is written, and the same way each time.
+// Goal: every SUBJECT/*.scenario of this folder goes as it is written, and the same way each time.
 // Method: a fresh world in virtual time for each; files are found when the program starts.
 #include <algorithm>
 #include <cstdlib>
@@ -15,10 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// By path without its ending: "quota/pods-are-counted".
 std::vector<std::string> FindStories() {
+  const fs::path folder = BERTH_SCENARIO_FOLDER;
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(BERTH_SCENARIO_FOLDER)) {
-    if (entry.path().extension() == ".scenario") names.push_back(entry.path().stem().string());
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".scenario") continue;
+    names.push_back(fs::relative(entry.path(), folder).replace_extension().generic_string());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -61,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Stories, ScenarioTest, ::testing::ValuesIn(FindStories(
 
 // Everything that happened, told twice.
 TEST(ScenarioDeterminism, SameStorySameTrace) {
-  const auto script = ReadScript("provisioning-s01-t4");
+  const auto script = ReadScript("provisioning/s01-t4");
   ASSERT_TRUE(script) << script.error().message;
   std::vector<std::uint64_t> hashes;
   std::vector<std::vector<std::string>> stories;

@@ -68,7 +68,7 @@ Subjects ReadSubjects() {
 // What the stories show, with the story that does.
 std::map<std::string, std::string> Shown() {
   std::map<std::string, std::string> shown;
-  for (const auto& entry : fs::directory_iterator(BERTH_SCENARIO_FOLDER)) {
+  for (const auto& entry : fs::recursive_directory_iterator(BERTH_SCENARIO_FOLDER)) {
     if (entry.path().extension() != ".scenario") continue;
     for (const std::string& line : LinesOf(entry.path())) {
       if (line.rfind(kShows, 0) != 0) continue;
@@ -95,6 +95,15 @@ TEST(SubjectsTest, EveryNameHasAStoryAndEveryStoryShowsAKnownName) {
   }
   for (const auto& [name, story] : shown) {
     EXPECT_EQ(known.count(name), 1U) << story << " shows \"" << name << "\", which stands nowhere";
+  }
+}
+
+// The folder is the story's subject, and the first word of its name in ctest.
+TEST(SubjectsTest, EveryStoryStandsInTheFolderOfASubject) {
+  const fs::path folder = BERTH_SCENARIO_FOLDER;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".scenario") continue;
+    EXPECT_EQ(entry.path().parent_path().parent_path(), folder) << entry.path();
   }
 }
 

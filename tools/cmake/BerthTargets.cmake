@@ -72,10 +72,18 @@ function(berth_write_pure_archives)
   file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/pure_archives.txt" CONTENT "${lines}")
 endfunction()
 
-# berth_test(<name> SOURCES … [DEPS …] [LABEL unit] [TIMEOUT 60] [NO_MAIN]) -> program test_<name>.
-# One ctest case a program: what failed inside stands in its output.
+# berth_test(<name> SOURCES … [DEPS …] [LABEL unit] [TIMEOUT 60] [ENVIRONMENT A=B …] [NO_MAIN] [WHOLE]
+#            [NO_CASES]) -> program test_<name>.
+# ctest sees every case as NAME.SUITE.CASE, in a process of its own. WHOLE: one case for the program,
+# where its tests share something that is expensive to make. NO_CASES: the caller adds the cases.
+# TIMEOUT is for one case of ctest. A skipped test is told as skipped (tools/test).
+include(GoogleTest)
+# Skipped tests and no failed ones: GoogleTest lists failures last. The same for Python's unittest.
+set(BERTH_GTEST_SKIPPED "SKIPPED \\] [0-9]+ tests?, listed below:\n([^\n]*SKIPPED[^\n]*\n)+\n*$")
+set(BERTH_UNITTEST_SKIPPED "\nOK \\(.*skipped=")
 function(berth_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_MAIN" "LABEL;TIMEOUT" "SOURCES;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_MAIN;WHOLE;NO_CASES" "LABEL;TIMEOUT"
+                        "SOURCES;DEPS;ENVIRONMENT")
   if(NOT arg_LABEL)
     set(arg_LABEL unit)
   endif()
@@ -91,6 +99,20 @@ function(berth_test name)
   if(NOT arg_NO_MAIN)
     target_link_libraries(test_${name} PRIVATE GTest::gmock_main)
   endif()
-  add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)
-  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+  if(arg_NO_CASES)
+    return()
+  endif()
+  set(properties LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+  if(arg_ENVIRONMENT)
+    string(REPLACE ";" "\\;" environment "${arg_ENVIRONMENT}")
+    list(APPEND properties ENVIRONMENT "${environment}")
+  endif()
+  if(arg_WHOLE)
+    add_test(NAME ${name} COMMAND test_${name})
+    set_tests_properties(${name} PROPERTIES ${properties}
+                         SKIP_REGULAR_EXPRESSION "${BERTH_GTEST_SKIPPED}")
+  else()
+    gtest_discover_tests(test_${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST NO_PRETTY_TYPES
+                         NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+  endif()
 endfunction()
