@@ -53,6 +53,9 @@ struct UpFlags {
   std::vector<std::string> images;  // NAME=PATH
   bool reset = false;               // begin with an empty cluster
   std::string config;               // Kueue's Configuration file
+  bool allow_remote = false;        // `listen` may be another address than loopback
+  std::string job_user;             // whose rights programs of jobs get; empty: ours
+  std::string log_limit = "64Mi";   // kept of each container's log; "0": all
   bool controllers = true;          // false: `berth controller` is run beside it
 };
 int RunUp(const UpFlags& flags);

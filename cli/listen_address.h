@@ -17,4 +17,7 @@ struct ListenAddress {
 Result<ListenAddress> ParseListenAddress(const std::string& flag, const std::string& text,
                                          const std::string& default_host);
 
+// Whether only this machine reaches it: an address of 127/8, ::1, or localhost.
+bool IsLoopback(const std::string& host);
+
 }  // namespace berth::cli

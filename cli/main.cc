@@ -122,6 +122,15 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
       ->type_name("ADDRESS:PORT");
   command->add_option("--image", flags.images, "run the program at PATH for the image NAME")
       ->type_name("NAME=PATH");
+  command->add_flag("--allow-remote", flags.allow_remote,
+                    "let --listen name an address that other machines reach");
+  command->add_option("--job-user", flags.job_user, "run programs of jobs as this user; as root")
+      ->type_name("NAME");
+  command
+      ->add_option("--log-limit", flags.log_limit,
+                   "kept of each container's log; 0 keeps all of it")
+      ->type_name("SIZE")
+      ->capture_default_str();
   command->add_flag("--reset", flags.reset, "begin with an empty cluster");
   command->add_option("--config", flags.config, "Kueue Configuration file")->type_name(kFileValue);
   command->add_flag("--controllers,!--no-controllers", flags.controllers,

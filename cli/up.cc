@@ -6,8 +6,10 @@
 #include <memory>
 #include <string>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/quantity.h"
 #include "base/log/log.h"
 #include "base/system_clock.h"
 #include "base/thread_executor.h"
@@ -15,15 +17,16 @@
 #include "cli/commands.h"
 #include "cli/configuration_file.h"
 #include "cli/controller_process.h"
+#include "cli/data_directory.h"
 #include "cli/embedded_manifests.h"
 #include "cli/listen_address.h"
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "local/apiserver/auth/credentials.h"
 #include "local/apiserver/server.h"
-#include "local/apiserver/store/file_lock.h"
 #include "local/cloud/cloud_driver.h"
 #include "local/cluster/cluster.h"
+#include "local/cluster/job_user.h"
 #include "local/cluster/pod_logs.h"
 
 namespace berth::cli {
@@ -76,23 +79,28 @@ void AddBuiltInPrograms(Programs& programs) {
   if (access(haversine.c_str(), X_OK) == 0) programs.emplace_back(image, haversine);
 }
 
-Status PrepareDataDirectory(const std::string& path, bool reset) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) {
-    return Error{ErrorCode::kUnavailable, "data directory " + path + ": " + error.message() +
-                                              " (choose another: --data-dir)"};
-  }
-  if (!reset) return OkStatus();
-  BERTH_TRY(const auto lock, local::FileLock::Acquire(path + "/state.db.lock"));
-  for (const char* name : {"state.db", "state.db-wal", "state.db-shm", "pods"}) {
-    std::filesystem::remove_all(path + "/" + name, error);
-    if (error) {
-      return Error{ErrorCode::kUnavailable,
-                   "--reset: " + path + "/" + name + ": " + error.message()};
-    }
-  }
-  return OkStatus();
+Result<std::int64_t> ParseLogLimit(const std::string& text) {
+  constexpr std::int64_t kLeast = 64 * 1024;
+  const auto limit = api::ParseAmount("memory", text);
+  if (limit && *limit == 0) return *limit;
+  if (limit && *limit >= kLeast) return *limit;
+  return Refuse("--log-limit \"" + text + "\": write 0 (none), or 64Ki or more, such as 64Mi");
+}
+
+// Absolute, without a slash at its end, which would follow a link.
+std::string PlaceOf(const std::string& flag) {
+  std::filesystem::path path =
+      std::filesystem::absolute(flag.empty() ? DefaultDataDirectory() : flag).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).string();
+}
+
+// Beyond loopback other machines reach the API, so it takes a word to mean it.
+Status CheckListen(const ListenAddress& listen, const UpFlags& flags) {
+  if (IsLoopback(listen.host) || flags.allow_remote) return OkStatus();
+  return Refuse("--listen " + flags.listen +
+                " serves other machines: with the token of the kubeconfig they run the programs "
+                "that are mapped (--image) as the user of the jobs, and read every object. "
+                "Say --allow-remote as well, or listen on 127.0.0.1");
 }
 
 // Everything that runs, started in order and stopped in reverse.
@@ -120,9 +128,7 @@ class Up {
 };
 
 Status Up::Start(const UpFlags& flags) {
-  data_directory_ =
-      std::filesystem::absolute(flags.data_dir.empty() ? DefaultDataDirectory() : flags.data_dir)
-          .string();
+  data_directory_ = PlaceOf(flags.data_dir);
   BERTH_CHECK_OK(PrepareDataDirectory(data_directory_, flags.reset));
   BERTH_CHECK_OK(StartServer(flags));
   BERTH_CHECK_OK(StartCluster(flags));
@@ -131,6 +137,11 @@ Status Up::Start(const UpFlags& flags) {
 
 Status Up::StartServer(const UpFlags& flags) {
   BERTH_TRY(const ListenAddress listen, ParseListenAddress("--listen", flags.listen, "127.0.0.1"));
+  BERTH_CHECK_OK(CheckListen(listen, flags));
+  if (!IsLoopback(listen.host)) {
+    LogWarning("the API is open to other machines: its token runs programs and reads every object",
+               {{"address", flags.listen}, {"token", data_directory_ + "/pki/token"}});
+  }
   local::ApiServerOptions options;
   options.data_directory = data_directory_;
   options.address = listen.host;
@@ -149,6 +160,11 @@ Status Up::StartServer(const UpFlags& flags) {
 Status Up::StartCluster(const UpFlags& flags) {
   local::cluster::ClusterOptions options;
   options.data_folder = data_directory_;
+  options.work_folder = JobsDirectory(data_directory_);
+  BERTH_TRY(options.log_bytes, ParseLogLimit(flags.log_limit));
+  if (!flags.job_user.empty()) {
+    BERTH_TRY(options.job_user, local::cluster::FindJobUser(flags.job_user));
+  }
   BERTH_TRY(options.programs, ParseImages(flags.images));
   AddBuiltInPrograms(options.programs);
   executor_ = std::make_unique<ThreadExecutor>();
@@ -198,6 +214,7 @@ void Up::Stop() {
 
 int RunUp(const UpFlags& flags) {
   HoldStopSignals();
+  umask(077);  // what we write is ours alone; programs get the usual one
   Up up;
   if (const Status started = up.Start(flags); !started) {
     up.Stop();

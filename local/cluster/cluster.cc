@@ -1,6 +1,7 @@
 #include "local/cluster/cluster.h"
 
 #include "base/log/log.h"
+#include "base/sha1.h"
 #include "base/thread_executor.h"
 #include "local/cluster/garbage_collector.h"
 #include "local/cluster/image_map.h"
@@ -19,7 +20,7 @@ constexpr Duration kTrackRetry = std::chrono::seconds(1);
 
 struct Cluster::Parts {
   Parts(Api& api, const Clock& clock, Executor& on, PodFolders own_folders, ImageMap own_images,
-        std::unique_ptr<ProcessHost> own_host, ProcessRunner& runner)
+        std::unique_ptr<ProcessHost> own_host, ProcessRunner& runner, const ClusterOptions& options)
       : executor(on),
         folders(std::move(own_folders)),
         images(std::move(own_images)),
@@ -30,7 +31,8 @@ struct Cluster::Parts {
         binder(api, cache, on, event_writes(), clock),
         garbage(api, cache, on, clock),
         namespaces(api, cache, on, clock),
-        pods({api, cache, on, event_writes(), clock, runner, folders, images}) {
+        pods({api, cache, on, event_writes(), clock, runner, folders, images, options.job_user,
+              options.log_bytes}) {
     cache.AddIndex(kPods, kUnfinishedIndex, [](const Json& pod) -> std::vector<std::string> {
       const std::string phase = StringAt(pod, {"status", "phase"});
       if (phase == "Succeeded" || phase == "Failed") return {};
@@ -79,19 +81,23 @@ Result<std::unique_ptr<Cluster>> Cluster::Start(Api& api, const Clock& clock, Ex
                                                 ClusterOptions options) {
   ImageMap images;
   for (const auto& [image, path] : options.programs) BERTH_CHECK_OK(images.Add(image, path));
-  PodFolders folders(options.data_folder + "/pods");
+  const std::string root = options.data_folder + "/pods";
+  PodFolders folders(root, options.work_folder.empty() ? root + "/work" : options.work_folder,
+                     options.job_user);
   BERTH_CHECK_OK(folders.Open());
   std::unique_ptr<ProcessHost> host;
   if (options.runner == nullptr) {
     folders.SweepRecords();
-    if (const int swept = SweepProcesses(options.data_folder); swept > 0) {
+    // Programs carry the mark, and are not told where the data lies.
+    const std::string mark = Sha1Hex(options.data_folder);
+    if (const int swept = SweepProcesses(mark); swept > 0) {
       LogWarning("ended processes of an earlier life", {{"count", std::to_string(swept)}});
     }
-    BERTH_TRY(host, ProcessHost::Start(options.data_folder));
+    BERTH_TRY(host, ProcessHost::Start(mark));
   }
   ProcessRunner& runner = options.runner != nullptr ? *options.runner : *host;
   auto parts = std::make_unique<Parts>(api, clock, executor, std::move(folders), std::move(images),
-                                       std::move(host), runner);
+                                       std::move(host), runner, options);
   parts->BeginAfter(Duration::zero());
   return std::unique_ptr<Cluster>(new Cluster(std::move(parts)));
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,9 +25,15 @@
 
 namespace berth::local::cluster {
 
+inline constexpr std::int64_t kDefaultLogBytes = 64 * 1024 * 1024;
+
 struct ClusterOptions {
   std::string data_folder;  // absolute; pods keep their files in data_folder/pods
   std::vector<std::pair<std::string, std::string>> programs;  // image → absolute path of a program
+  // Where programs work; empty: data_folder/pods/work. `berth up` names one outside of data_folder.
+  std::string work_folder;
+  std::optional<ProcessUser> job_user;        // nullopt: programs run as we do
+  std::int64_t log_bytes = kDefaultLogBytes;  // kept of each log; 0: all
   // Null: processes of this machine. Tests in virtual time bring their own.
   ProcessRunner* runner = nullptr;
 };

@@ -258,12 +258,15 @@ Result<ProcessSpec> PodExecutor::MakeSpec(const Json& pod, const ContainerRun& c
   process.working_folder = services_.folders.WorkFolder(pod);
   process.output_path = services_.folders.LogPath(pod, container.name, container.restarts);
   process.record_path = services_.folders.RecordPath(pod, container.name);
+  process.most_output_bytes = services_.log_bytes;
+  process.user = services_.job_user;
   process.argv = MakeCommandLine(program, Expanded(ArrayAt(*spec, {"command"}), own),
                                  Expanded(ArrayAt(*spec, {"args"}), own));
   std::map<std::string, std::string> environment(base_environment_.begin(),
                                                  base_environment_.end());
   environment["HOME"] = process.working_folder;
   environment["TMPDIR"] = process.working_folder;
+  if (process.user) environment["USER"] = environment["LOGNAME"] = process.user->name;
   environment["HOSTNAME"] = StringAt(pod, {"spec", "hostname"}, NameOf(pod));
   for (const auto& [name, value] : own) environment[name] = value;
   for (const auto& [name, value] : environment) process.env.push_back(name + "=" + value);

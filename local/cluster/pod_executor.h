@@ -9,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -37,6 +38,8 @@ class PodExecutor {
     ProcessRunner& runner;
     const PodFolders& folders;
     const ImageMap& images;
+    std::optional<ProcessUser> job_user;
+    std::int64_t log_bytes = 0;
   };
 
   // Registers its listeners; call before the cache tracks pods and nodes.

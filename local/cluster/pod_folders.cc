@@ -1,12 +1,17 @@
 #include "local/cluster/pod_folders.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/log/log.h"
 #include "local/cluster/fields.h"
-#include "local/cluster/process_host.h"
+#include "local/cluster/job_user.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -21,12 +26,50 @@ Status MakeFolder(const std::string& path) {
   return OkStatus();
 }
 
+constexpr std::size_t kUidLength = 36;
+
+std::string NameOfFolder(const Json& pod) {
+  return NamespaceOf(pod) + "_" + NameOf(pod) + "_" + UidOf(pod);
+}
+
+// Of the folders in `root` that were made for pods, removes those of others than these.
+void KeepOnlyIn(const std::string& root, const std::set<std::string>& uids) {
+  std::error_code error;
+  for (const auto& pod : fs::directory_iterator(root, error)) {
+    const std::string name = pod.path().filename();
+    const std::string uid = name.substr(name.rfind('_') + 1);
+    if (uid.size() == kUidLength && uid.size() < name.size() && uids.count(uid) == 0) {
+      fs::remove_all(pod.path(), error);
+    }
+  }
+}
+
 }  // namespace
 
-Status PodFolders::Open() const { return MakeFolder(root_); }
+Status PodFolders::Open() const {
+  BERTH_CHECK_OK(MakeFolder(root_));
+  if (mkdir(work_root_.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    return Error{ErrorCode::kUnavailable, work_root_ + ": " + std::strerror(errno)};
+  }
+  struct stat info {};
+  if (lstat(work_root_.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid()) {
+    return Error{ErrorCode::kInvalid, "the programs' folder " + work_root_ +
+                                          " is not a folder of ours; remove it, or choose another "
+                                          "place: --data-dir"};
+  }
+  // Another user passes through, and lists nothing.
+  const mode_t mode = user_ ? S_IRWXU | S_IXGRP | S_IXOTH : S_IRWXU;
+  if (chmod(work_root_.c_str(), mode) != 0) {
+    return Error{ErrorCode::kUnavailable, work_root_ + ": " + std::strerror(errno)};
+  }
+  return user_ ? CheckReachable(work_root_, *user_) : OkStatus();
+}
 
 Status PodFolders::Prepare(const Json& pod, const std::string& container) const {
   BERTH_CHECK_OK(MakeFolder(WorkFolder(pod)));
+  if (user_ && lchown(WorkFolder(pod).c_str(), user_->user, user_->group) != 0) {
+    return Error{ErrorCode::kUnavailable, WorkFolder(pod) + ": " + std::strerror(errno)};
+  }
   return MakeFolder(Folder(pod) + "/" + container);
 }
 
@@ -39,13 +82,17 @@ void PodFolders::Remove(const Json& pod) const {
   std::error_code error;
   fs::remove_all(Folder(pod), error);
   if (error) LogWarning("pod folder stays", {{"path", Folder(pod)}, {"error", error.message()}});
+  fs::remove_all(WorkFolder(pod), error);
+  if (error) {
+    LogWarning("pod folder stays", {{"path", WorkFolder(pod)}, {"error", error.message()}});
+  }
 }
 
-std::string PodFolders::Folder(const Json& pod) const {
-  return root_ + "/" + NamespaceOf(pod) + "_" + NameOf(pod) + "_" + UidOf(pod);
-}
+std::string PodFolders::Folder(const Json& pod) const { return root_ + "/" + NameOfFolder(pod); }
 
-std::string PodFolders::WorkFolder(const Json& pod) const { return Folder(pod) + "/work"; }
+std::string PodFolders::WorkFolder(const Json& pod) const {
+  return work_root_ + "/" + NameOfFolder(pod);
+}
 
 std::string PodFolders::LogPath(const Json& pod, const std::string& container, int restart) const {
   return Folder(pod) + "/" + container + "/" + std::to_string(restart) + ".log";
@@ -82,12 +129,8 @@ void PodFolders::SweepRecords() const {
 }
 
 void PodFolders::KeepOnly(const std::set<std::string>& uids) const {
-  std::error_code error;
-  for (const auto& pod : fs::directory_iterator(root_, error)) {
-    const std::string name = pod.path().filename();
-    const std::string uid = name.substr(name.rfind('_') + 1);
-    if (uids.count(uid) == 0) fs::remove_all(pod.path(), error);
-  }
+  KeepOnlyIn(root_, uids);
+  KeepOnlyIn(work_root_, uids);
 }
 
 }  // namespace berth::local::cluster

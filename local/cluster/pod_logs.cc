@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "local/cluster/log_pump.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -36,14 +37,15 @@ std::optional<std::int64_t> NewestStart(const fs::path& folder) {
   return newest;
 }
 
-// Where the last `lines` lines of the file begin.
-std::uintmax_t TailStart(std::ifstream& file, std::uintmax_t size, std::int64_t lines) {
-  if (lines <= 0) return lines == 0 ? size : 0;
+// Where the last `lines` lines of the file begin; negative: where the kept part begins.
+std::uintmax_t TailStart(std::ifstream& file, std::uintmax_t kept, std::uintmax_t size,
+                         std::int64_t lines) {
+  if (lines <= 0) return lines == 0 ? size : kept;
   std::uintmax_t end = size;
   std::string chunk;
   std::int64_t found = 0;
-  while (end > 0) {
-    const std::uintmax_t begin = end > kChunkBytes ? end - kChunkBytes : 0;
+  while (end > kept) {
+    const std::uintmax_t begin = end - kept > kChunkBytes ? end - kChunkBytes : kept;
     chunk.resize(end - begin);
     file.seekg(static_cast<std::streamoff>(begin));
     file.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
@@ -54,7 +56,7 @@ std::uintmax_t TailStart(std::ifstream& file, std::uintmax_t size, std::int64_t 
     }
     end = begin;
   }
-  return 0;
+  return kept;
 }
 
 std::string ReadBetween(std::ifstream& file, std::uintmax_t begin, std::uintmax_t end) {
@@ -144,6 +146,7 @@ class PodLogs::Followers {
     std::error_code error;
     const std::uintmax_t size = fs::file_size(one.found.path, error);
     std::ifstream file(one.found.path, std::ios::binary);
+    one.at = std::max(one.at, LogBegin(one.found.path));  // a slow reader misses what has gone
     while (!error && one.at < size && one.bytes_left != 0) {
       std::uintmax_t end = std::min<std::uintmax_t>(size, one.at + kChunkBytes);
       if (one.bytes_left > 0) {
@@ -226,12 +229,16 @@ ApiResult<std::string> PodLogs::Read(const LogRequest& request) {
   const std::uintmax_t size = fs::file_size(found->path, error);
   std::ifstream file(found->path, std::ios::binary);
   if (error || !file) return ApiError{500, "InternalError", "the log cannot be read", nullptr};
-  std::uintmax_t begin = TailStart(file, size, request.tail_lines);
+  const std::uintmax_t kept = LogBegin(found->path);
+  std::uintmax_t begin = TailStart(file, kept, size, request.tail_lines);
   std::uintmax_t end = size;
   if (request.limit_bytes >= 0) {
     end = std::min(end, begin + static_cast<std::uintmax_t>(request.limit_bytes));
   }
   std::string note;
+  if (kept > 0 && begin == kept) {
+    note = fmt::format("[berth: {} bytes before this are not kept]\n", kept);
+  }
   if (end - begin > kMostBytes) {
     note = fmt::format("[berth: {} bytes before this are left out]\n", end - kMostBytes - begin);
     begin = end - kMostBytes;
@@ -248,7 +255,7 @@ ApiResult<std::unique_ptr<LogFollow>> PodLogs::Follow(
   const std::uintmax_t size = fs::file_size(found->path, error);
   std::ifstream file(found->path, std::ios::binary);
   auto one = std::make_shared<Followers::One>();
-  one->at = error ? 0 : TailStart(file, size, request.tail_lines);
+  one->at = error ? 0 : TailStart(file, LogBegin(found->path), size, request.tail_lines);
   one->found = std::move(*found);
   one->bytes_left = request.limit_bytes;
   one->on_text = std::move(on_text);

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +66,7 @@ struct ChildPlan {
   int gate;
   int errors;
   pid_t parent;
+  const ProcessUser* user;  // null: ours
 };
 
 [[noreturn]] void Fail(const ChildPlan& plan) {
@@ -73,10 +75,22 @@ struct ChildPlan {
   _exit(127);
 }
 
-[[noreturn]] void ChildMain(const ChildPlan& plan) {
-  setsid();
+void DieWithParent(const ChildPlan& plan) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != plan.parent) _exit(127);  // our parent ended before it could be promised
+}
+
+// The system calls themselves: the C library's wrappers speak to threads that do not exist here.
+bool BecomeUser(const ProcessUser& user) {
+  return syscall(SYS_setgroups, user.groups.size(), user.groups.data()) == 0 &&
+         syscall(SYS_setresgid, user.group, user.group, user.group) == 0 &&
+         syscall(SYS_setresuid, user.user, user.user, user.user) == 0 &&
+         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
+[[noreturn]] void ChildMain(const ChildPlan& plan) {
+  setsid();
+  DieWithParent(plan);
   char go = 0;
   ssize_t got = 0;
   while ((got = read(plan.gate, &go, 1)) < 0 && errno == EINTR) {
@@ -86,6 +100,11 @@ struct ChildPlan {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
+  umask(022);  // ours lets nobody in
+  if (plan.user != nullptr) {
+    if (!BecomeUser(*plan.user)) Fail(plan);
+    DieWithParent(plan);  // another user is another promise
+  }
   if (chdir(plan.working_folder) != 0) Fail(plan);
   const int input = open("/dev/null", O_RDONLY);
   if (input < 0 || dup2(input, 0) < 0) Fail(plan);
@@ -140,30 +159,30 @@ void ForkedProcess::Abandon() {
   }
 }
 
-Result<ForkedProcess> ForkBehindGate(const ProcessSpec& spec) {
+Result<ForkedProcess> ForkBehindGate(const ProcessSpec& spec, int output) {
   if (spec.argv.empty()) return Error{ErrorCode::kInvalid, "no command"};
   BERTH_TRY(const std::string program, FindProgram(spec.argv[0]));
-  int output = open(spec.output_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (output < 0) return SystemError(ErrorCode::kUnavailable, spec.output_path, errno);
+  if (spec.user && fchown(output, spec.user->user, spec.user->group) != 0) {
+    return SystemError(ErrorCode::kUnavailable, "output of " + spec.user->name, errno);
+  }
   std::array<int, 2> gate{-1, -1};
   std::array<int, 2> errors{-1, -1};
   if (pipe2(gate.data(), O_CLOEXEC) != 0 || pipe2(errors.data(), O_CLOEXEC) != 0) {
     const int error = errno;
-    CloseFile(output);
     for (int& file : gate) CloseFile(file);
     return SystemError(ErrorCode::kUnavailable, "pipe", error);
   }
   const std::vector<char*> argv = Pointers(spec.argv);
   const std::vector<char*> env = Pointers(spec.env);
-  const ChildPlan plan{program.c_str(), argv.data(), env.data(), spec.working_folder.c_str(),
-                       output,          gate[0],     errors[1],  getpid()};
+  const ChildPlan plan{
+      program.c_str(), argv.data(), env.data(), spec.working_folder.c_str(),      output,
+      gate[0],         errors[1],   getpid(),   spec.user ? &*spec.user : nullptr};
   const pid_t pid = fork();
   if (pid == 0) {
     close(gate[1]);  // else the child would keep its own gate from breaking
     ChildMain(plan);
   }
   const int error = errno;
-  CloseFile(output);
   CloseFile(gate[0]);
   CloseFile(errors[1]);
   ForkedProcess forked(pid, gate[1], errors[0]);

@@ -35,8 +35,9 @@ class ForkedProcess {
 };
 
 // From the thread that outlives the child. Errors: kInvalid if there is no such program,
-// kUnavailable if there are no processes or files to be had.
-Result<ForkedProcess> ForkBehindGate(const ProcessSpec& spec);
+// kUnavailable if there are no processes or files to be had. `output` becomes its stdout and
+// stderr, and stays the caller's to close.
+Result<ForkedProcess> ForkBehindGate(const ProcessSpec& spec, int output);
 
 // "pid start-time", written beside and renamed; the start time tells a process from a later one
 // with the same number.

@@ -155,7 +155,7 @@ void ProcessGuard::Send(int operation, pid_t group) {
 int KillMarked(const char* mark) {
   static std::array<char, kMarkBytes + 32> entry;
   static std::array<char, 32768> buffer;
-  constexpr char kName[] = "BERTH_DATA_DIR=";
+  constexpr char kName[] = "BERTH_MARK=";
   std::memcpy(entry.data(), kName, sizeof kName);
   std::strncpy(entry.data() + sizeof kName - 1, mark, kMarkBytes);
   const int folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -31,7 +31,7 @@ class ProcessGuard {
   pid_t pid_;
 };
 
-// SIGKILL to every process whose environment has `BERTH_DATA_DIR=mark`, but us. System calls only.
+// SIGKILL to every process whose environment has `BERTH_MARK=mark`, but us. System calls only.
 int KillMarked(const char* mark);
 
 }  // namespace berth::local::cluster

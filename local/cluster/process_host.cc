@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/log/log.h"
+#include "local/cluster/log_pump.h"
 #include "local/cluster/process_fork.h"
 #include "local/cluster/process_guard.h"
 
@@ -39,6 +40,7 @@ struct Child {
   pid_t pid = 0;
   int pid_file = -1;  // a pidfd: readable when the process has ended
   std::string record_path;
+  std::int64_t log = 0;  // of the pump
   ProcessRunner::OnExit on_exit;
 };
 
@@ -46,8 +48,8 @@ struct Child {
 
 class ProcessHost::Impl {
  public:
-  Impl(std::string mark, ProcessGuard guard, int wake)
-      : mark_(std::move(mark)), guard_(std::move(guard)), wake_(wake) {
+  Impl(std::string mark, ProcessGuard guard, std::unique_ptr<LogPump> pump, int wake)
+      : mark_(std::move(mark)), guard_(std::move(guard)), pump_(std::move(pump)), wake_(wake) {
     keeper_ = std::thread([this] { Keep(); });
   }
 
@@ -143,6 +145,7 @@ class ProcessHost::Impl {
     while (waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED) < 0 && errno == EINTR) {
     }
     close(child.pid_file);
+    pump_->Finish(child.log);  // readers take a log without a record for complete
     unlink(child.record_path.c_str());
     ProcessExit exit;
     exit.signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
@@ -154,8 +157,17 @@ class ProcessHost::Impl {
 
   Result<ProcessId> Start(SpawnRequest& request) {
     ProcessSpec spec = *request.spec;
-    spec.env.push_back("BERTH_DATA_DIR=" + mark_);
-    BERTH_TRY(ForkedProcess forked, ForkBehindGate(spec));
+    spec.env.push_back("BERTH_MARK=" + mark_);
+    BERTH_TRY(const LogPump::Log log, pump_->Open(spec.output_path, spec.most_output_bytes));
+    Result<ProcessId> started = StartLogged(request, spec, log);
+    close(log.write_end);
+    if (!started) pump_->Finish(log.id);
+    return started;
+  }
+
+  Result<ProcessId> StartLogged(SpawnRequest& request, const ProcessSpec& spec,
+                                const LogPump::Log& log) {
+    BERTH_TRY(ForkedProcess forked, ForkBehindGate(spec, log.write_end));
     guard_.Watch(forked.pid());
     const Status recorded = WriteRecord(spec.record_path, forked.pid());
     const Status started = recorded ? forked.OpenGate() : recorded;
@@ -173,12 +185,14 @@ class ProcessHost::Impl {
       return Error{ErrorCode::kUnavailable, std::string("pidfd_open: ") + std::strerror(error)};
     }
     const ProcessId id = next_id_++;
-    children_[id] = Child{forked.pid(), pid_file, spec.record_path, std::move(request.on_exit)};
+    children_[id] =
+        Child{forked.pid(), pid_file, spec.record_path, log.id, std::move(request.on_exit)};
     return id;
   }
 
   const std::string mark_;
   ProcessGuard guard_;
+  std::unique_ptr<LogPump> pump_;
   const int wake_;  // an eventfd
   std::mutex mutex_;
   std::condition_variable answered_;
@@ -194,12 +208,13 @@ ProcessHost::~ProcessHost() = default;
 
 Result<std::unique_ptr<ProcessHost>> ProcessHost::Start(const std::string& mark) {
   BERTH_TRY(ProcessGuard guard, ProcessGuard::Start(mark));
+  BERTH_TRY(std::unique_ptr<LogPump> pump, LogPump::Start());
   const int wake = eventfd(0, EFD_CLOEXEC);
   if (wake < 0) {
     return Error{ErrorCode::kUnavailable, std::string("eventfd: ") + std::strerror(errno)};
   }
   return std::unique_ptr<ProcessHost>(
-      new ProcessHost(std::make_unique<Impl>(mark, std::move(guard), wake)));
+      new ProcessHost(std::make_unique<Impl>(mark, std::move(guard), std::move(pump), wake)));
 }
 
 Result<ProcessId> ProcessHost::Spawn(const ProcessSpec& spec, OnExit on_exit) {

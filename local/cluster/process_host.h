@@ -16,20 +16,33 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include <sys/types.h>
 
 #include "base/clock.h"
 #include "base/result.h"
 
 namespace berth::local::cluster {
 
+// As whom a program runs; the groups include the first one.
+struct ProcessUser {
+  std::string name;
+  uid_t user = 0;
+  gid_t group = 0;
+  std::vector<gid_t> groups;
+};
+
 struct ProcessSpec {
-  std::vector<std::string> argv;  // argv[0]: a path, or a name to be found in PATH
-  std::vector<std::string> env;   // "NAME=value"; the mark is added
-  std::string working_folder;     // must exist
-  std::string output_path;        // gets stdout and stderr, appended
-  std::string record_path;        // names the process while it lives; its folder must exist
+  std::vector<std::string> argv;       // argv[0]: a path, or a name to be found in PATH
+  std::vector<std::string> env;        // "NAME=value"; the mark is added
+  std::string working_folder;          // must exist
+  std::string output_path;             // gets stdout and stderr, appended
+  std::int64_t most_output_bytes = 0;  // the newest are kept (log_pump.h); 0: all
+  std::optional<ProcessUser> user;     // nullopt: ours
+  std::string record_path;             // names the process while it lives; its folder must exist
 };
 
 struct ProcessExit {
@@ -53,7 +66,8 @@ class ProcessRunner {
 
 class ProcessHost final : public ProcessRunner {
  public:
-  // `mark` is unique to the data folder; children carry it in BERTH_DATA_DIR. Starts the guard.
+  // `mark` is unique to the data folder, and does not name it; children carry it in BERTH_MARK.
+  // Starts the guard.
   static Result<std::unique_ptr<ProcessHost>> Start(const std::string& mark);
   // SIGTERM to all, SIGKILL to what is left after two seconds.
   ~ProcessHost() override;

@@ -12,6 +12,7 @@
 #include "base/thread_executor.h"
 #include "local/cluster/cluster.h"
 #include "local/cluster/fields.h"
+#include "local/cluster/job_user.h"
 #include "local/cluster/resource_ids.h"
 #include "tests/local/support/fake_api.h"
 
@@ -25,19 +26,23 @@ class PodExecutorTest : public ::testing::Test {
   void SetUp() override {
     std::string pattern = fs::temp_directory_path() / "berth-pods-XXXXXX";
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
+    base_ = pattern;
+    folder_ = base_ + "/data";
+    fs::create_directory(folder_);
     StartCluster();
     CreateNode("n1");
   }
   void TearDown() override {
     StopCluster();
-    fs::remove_all(folder_);
+    fs::remove_all(base_);
   }
 
   void StartCluster() {
     executor_ = std::make_unique<ThreadExecutor>();
     ClusterOptions options;
     options.data_folder = folder_;
+    options.work_folder = base_ + "/jobs";
+    options.job_user = job_user_;
     options.programs = {{"shell", "/bin/sh"}};
     auto cluster = Cluster::Start(api_, clock_, *executor_, options);
     ASSERT_TRUE(cluster) << cluster.error().message;
@@ -95,10 +100,50 @@ class PodExecutorTest : public ::testing::Test {
 
   SystemClock clock_;
   test::FakeApi api_{clock_};
-  std::string folder_;
+  std::string base_;
+  std::string folder_;  // of the data, inside of base_
+  std::optional<ProcessUser> job_user_;
   std::unique_ptr<ThreadExecutor> executor_;
   std::unique_ptr<Cluster> cluster_;
 };
+
+TEST_F(PodExecutorTest, ProgramsGetNoPathToTheData) {
+  CreatePod("p", "env; pwd; readlink /proc/self/fd/0 /proc/self/fd/2; ls -l /proc/self/fd");
+  ASSERT_TRUE(ReachesPhase("p", "Succeeded")) << Pod("p");
+  EXPECT_NE(Log("p").find("HOME=" + base_ + "/jobs/default_p_"), std::string::npos) << Log("p");
+  EXPECT_EQ(Log("p").find(folder_), std::string::npos) << Log("p");
+}
+
+// Only root becomes others; for anybody else the refusal is what there is to see.
+TEST_F(PodExecutorTest, AnotherUserRunsThePrograms) {
+  const auto user = FindJobUser("nobody");
+  if (geteuid() != 0) {
+    ASSERT_FALSE(user);
+    EXPECT_NE(user.error().message.find("only root"), std::string::npos) << user.error().message;
+    return;
+  }
+  ASSERT_TRUE(user) << user.error().message;
+  EXPECT_NE(CheckReachable(base_ + "/jobs", *user).error().message.find(base_ + " is closed"),
+            std::string::npos);
+  fs::permissions(base_, fs::perms(0711));
+  fs::permissions(folder_, fs::perms(0700));
+  std::ofstream(folder_ + "/token") << "secret";
+  StopCluster();
+  job_user_ = *user;
+  StartCluster();
+  CreatePod("p", "id -un; cat " + folder_ +
+                     "/token; echo kept > file; cat $HOME/file; echo ok >/dev/stdout; "
+                     "exec sleep 0");
+  ASSERT_TRUE(ReachesPhase("p", "Succeeded")) << Pod("p") << Log("p");
+  EXPECT_TRUE(Log("p").starts_with("nobody\n")) << Log("p");
+  EXPECT_EQ(Log("p").find("secret"), std::string::npos) << Log("p");
+  EXPECT_TRUE(Log("p").ends_with("kept\nok\n")) << Log("p");
+}
+
+TEST_F(PodExecutorTest, RefusesUsersThatAreNone) {
+  EXPECT_NE(FindJobUser("no-such-user").error().message.find("no such user"), std::string::npos);
+  EXPECT_NE(FindJobUser("root").error().message.find("other than root"), std::string::npos);
+}
 
 TEST_F(PodExecutorTest, RunsToSuccessAndKeepsTheLog) {
   CreatePod("p", "echo $HOSTNAME; echo oops >&2");

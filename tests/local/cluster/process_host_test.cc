@@ -12,8 +12,11 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "local/cluster/log_pump.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -159,11 +162,43 @@ TEST_F(ProcessHostTest, KilledHostTakesEverybodyAlong) {
     for (const auto& process : fs::directory_iterator("/proc")) {
       std::ifstream file(process.path() / "environ");
       const std::string environment{std::istreambuf_iterator<char>(file), {}};
-      if (environment.find("BERTH_DATA_DIR=" + folder_) != std::string::npos) ++count;
+      if (environment.find("BERTH_MARK=" + folder_) != std::string::npos) ++count;
     }
     return count;
   };
   EXPECT_TRUE(Eventually([&] { return count_marked() == 0; }));
+}
+
+TEST_F(ProcessHostTest, KeepsTheNewestOfALongLog) {
+  constexpr std::int64_t kMost = 1024 * 1024;
+  const auto host = ProcessHost::Start(folder_);
+  ASSERT_TRUE(host);
+  ProcessSpec spec = Shell("yes 0123456789abcde | head -c 16000000; echo the end");
+  spec.most_output_bytes = kMost;
+  Ending ending;
+  ASSERT_TRUE((*host)->Spawn(spec, ending.callback()));
+  EXPECT_EQ(ending.exit.get().exit_code, 0);
+  struct stat info {};
+  ASSERT_EQ(stat((folder_ + "/log").c_str(), &info), 0);
+  EXPECT_LE(info.st_blocks * 512, kMost + kMost / 4);
+  const std::string log = Output();
+  EXPECT_EQ(log.size(), 16000000 + 8);
+  const std::uintmax_t begin = LogBegin(folder_ + "/log");
+  EXPECT_GE(log.size() - begin, static_cast<std::size_t>(kMost));
+  EXPECT_EQ(log.substr(begin).find('\0'), std::string::npos);
+  EXPECT_EQ(log.substr(log.size() - 10), "e\nthe end\n");
+}
+
+TEST_F(ProcessHostTest, ProgramsGetTheirOwnUmaskAndNoFileOfOurs) {
+  const auto host = ProcessHost::Start("mark");
+  ASSERT_TRUE(host);
+  Ending ending;
+  ASSERT_TRUE(
+      (*host)->Spawn(Shell("umask; readlink /proc/$$/fd/1; echo $BERTH_MARK"), ending.callback()));
+  EXPECT_EQ(ending.exit.get().exit_code, 0);
+  EXPECT_EQ(Output().find(folder_), std::string::npos) << Output();
+  EXPECT_TRUE(Output().starts_with("0022\npipe:[")) << Output();
+  EXPECT_TRUE(Output().ends_with("]\nmark\n")) << Output();
 }
 
 TEST_F(ProcessHostTest, ManyAtOnce) {

@@ -49,7 +49,9 @@ class Cluster:
         if os.path.exists(self.kubeconfig):
             os.remove(self.kubeconfig)  # written last, so its presence says "ready"
         command = [BERTH, "up", "--data-dir", os.path.join(self.folder, "data"),
-                   "--kubeconfig", self.kubeconfig, "--listen", "127.0.0.1:0"]
+                   "--kubeconfig", self.kubeconfig]
+        if "--listen" not in self.flags:
+            command += ["--listen", "127.0.0.1:0"]
         for image in self.images:
             command += ["--image", image]
         with open(self.log_path, "a", encoding="utf-8") as log:

@@ -186,7 +186,29 @@ class StartTest(unittest.TestCase):
             database.write(b"not a database" * 1000)
         self.refused("--data-dir", self.data, "--listen", "127.0.0.1:0", words=["state.db"])
 
+    def test_other_machines_are_let_in_only_on_purpose(self):
+        self.refused("--data-dir", self.data, "--listen", "0.0.0.0:0",
+                     words=["--allow-remote", "other machines"])
+        self.cluster.flags = ["--listen", "0.0.0.0:0", "--allow-remote"]
+        self.cluster.start()
+        self.assertIn("open to other machines", self.cluster.log())
+
+    def test_nobody_else_reads_the_data(self):
+        self.cluster.start()
+        data = os.path.join(self.cluster.folder, "data")
+        for folder, _, files in os.walk(data):
+            self.assertEqual(oct(os.lstat(folder).st_mode & 0o7777), "0o700", folder)
+            for file in files:
+                path = os.path.join(folder, file)
+                self.assertEqual(oct(os.lstat(path).st_mode & 0o7777), "0o600", path)
+        os.symlink(data, self.data)
+        self.refused("--data-dir", self.data + "/", "--listen", "127.0.0.1:0", words=["symbolic link"])
+
     def test_bad_flags(self):
+        self.refused("--data-dir", self.data, "--listen", "127.0.0.1:0", "--log-limit", "1Ki",
+                     words=["--log-limit", "64Ki"])
+        self.refused("--data-dir", self.data, "--listen", "127.0.0.1:0", "--job-user", "nobody-here",
+                     words=["--job-user", "no such user"])
         self.refused("--data-dir", self.data, "--listen", "nonsense", words=["--listen"])
         self.refused("--data-dir", self.data, "--listen", "127.0.0.1:0", "--image", "x",
                      words=["--image", "NAME=PATH"])

@@ -1,0 +1,107 @@
+#include "cli/data_directory.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "local/apiserver/store/file_lock.h"
+
+namespace berth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kStateFiles{"state.db", "state.db-wal", "state.db-shm"};
+
+Error Refuse(const std::string& path, const std::string& why) {
+  return {ErrorCode::kInvalid, "data directory: " + path + " " + why};
+}
+
+Error SystemError(const std::string& path) {
+  return {ErrorCode::kUnavailable,
+          "data directory " + path + ": " + std::strerror(errno) + " (choose another: --data-dir)"};
+}
+
+// Takes group's and others' rights away. Nothing is followed on the way.
+Status MakePrivate(const std::string& path, bool is_folder) {
+  const int kind = is_folder ? O_DIRECTORY : O_NONBLOCK;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the POSIX call
+  const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | kind);
+  if (file < 0 && errno == ENOENT) return OkStatus();
+  struct stat info {};
+  if (file < 0) {
+    if (lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) {
+      return Refuse(path, "is a symbolic link: name the place itself, or remove the link");
+    }
+    return SystemError(path);
+  }
+  Status checked = OkStatus();
+  if (fstat(file, &info) != 0) {
+    checked = SystemError(path);
+  } else if (info.st_uid != geteuid()) {
+    checked =
+        Refuse(path, "belongs to user " + std::to_string(info.st_uid) +
+                         ", not to us: choose another place (--data-dir), or change its owner");
+  } else if (!is_folder && !S_ISREG(info.st_mode)) {
+    checked = Refuse(path, "is no file: remove it");
+  } else if ((info.st_mode & 07777) != (is_folder ? 0700U : 0600U) &&
+             fchmod(file, is_folder ? 0700 : 0600) != 0) {
+    checked = SystemError(path);
+  }
+  close(file);
+  return checked;
+}
+
+// A folder that others may use is only made private where it is a cluster's, or empty.
+Status CheckMayBeOurs(const std::string& path) {
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return OkStatus();
+  if ((info.st_mode & 0077) == 0 || info.st_uid != geteuid()) return OkStatus();
+  std::error_code error;
+  if (fs::is_empty(path, error) || fs::exists(path + "/state.db", error)) return OkStatus();
+  return Refuse(path,
+                "holds other things and is open to others: choose a folder of its own "
+                "(--data-dir), or chmod 700 this one");
+}
+
+Status Reset(const std::string& path) {
+  BERTH_TRY(const auto lock, local::FileLock::Acquire(path + "/state.db.lock"));
+  std::error_code error;
+  std::vector<std::string> gone{path + "/pods"};
+  for (const char* name : kStateFiles) gone.push_back(path + "/" + name);
+  for (const std::string& each : gone) {
+    fs::remove_all(each, error);
+    if (error) return Error{ErrorCode::kUnavailable, "--reset: " + each + ": " + error.message()};
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Status PrepareDataDirectory(const std::string& path, bool reset) {
+  std::error_code error;
+  fs::create_directories(fs::path(path).parent_path(), error);
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return SystemError(path);
+  BERTH_CHECK_OK(CheckMayBeOurs(path));
+  BERTH_CHECK_OK(MakePrivate(path, true));
+  for (const char* name : {"/pki", "/pods"}) BERTH_CHECK_OK(MakePrivate(path + name, true));
+  for (const char* name : kStateFiles) BERTH_CHECK_OK(MakePrivate(path + "/" + name, false));
+  for (const char* name : {"/state.db.lock", "/kubeconfig"}) {
+    BERTH_CHECK_OK(MakePrivate(path + name, false));
+  }
+  for (const auto& key : fs::directory_iterator(path + "/pki", error)) {
+    BERTH_CHECK_OK(MakePrivate(key.path(), false));
+  }
+  return reset ? Reset(path) : OkStatus();
+}
+
+std::string JobsDirectory(const std::string& data_directory) { return data_directory + "-jobs"; }
+
+}  // namespace berth::cli

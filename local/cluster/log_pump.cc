@@ -1,0 +1,192 @@
+#include "local/cluster/log_pump.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace berth::local::cluster {
+namespace {
+
+constexpr std::size_t kChunkBytes = 64 * 1024;
+constexpr std::int64_t kBlockBytes = 4096;  // holes are whole blocks
+constexpr int kChunksATurn = 16;            // then the next program's turn
+
+Error SystemError(const std::string& what) {
+  return Error{ErrorCode::kUnavailable, what + ": " + std::strerror(errno)};
+}
+
+void Wake(int wake) {
+  const std::uint64_t one = 1;
+  while (write(wake, &one, sizeof one) < 0 && errno == EINTR) {
+  }
+}
+
+// One log. Not copied: its owner closes the files.
+struct OpenLog {
+  int pipe = -1;
+  int file = -1;
+  std::int64_t most_bytes = 0;
+  std::int64_t begin = 0;  // of what is kept
+  std::int64_t end = 0;
+  bool is_full = false;  // no holes here: the rest is read and dropped
+};
+
+void KeepNewest(OpenLog& log) {
+  if (log.most_bytes == 0 || log.end - log.begin <= log.most_bytes + log.most_bytes / 8) return;
+  const std::int64_t begin = (log.end - log.most_bytes) / kBlockBytes * kBlockBytes;
+  if (begin <= log.begin) return;
+  if (fallocate(log.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, begin) == 0) {
+    log.begin = begin;
+    return;
+  }
+  constexpr char kNote[] = "\n[berth: the log has reached its limit; what follows is not kept]\n";
+  log.is_full = write(log.file, kNote, sizeof kNote - 1) != 0;
+}
+
+void Append(OpenLog& log, const char* data, std::size_t size) {
+  while (size > 0 && !log.is_full) {
+    const ssize_t written = write(log.file, data, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;  // a full disk: the program goes on without its words
+    data += written;
+    size -= static_cast<std::size_t>(written);
+    log.end += written;
+    KeepNewest(log);
+  }
+}
+
+// Whether more may come later.
+bool Drain(OpenLog& log, int most_chunks) {
+  static thread_local std::array<char, kChunkBytes> chunk;
+  for (int round = 0; round < most_chunks; ++round) {
+    const ssize_t got = read(log.pipe, chunk.data(), chunk.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno == EAGAIN;
+    if (got == 0) return false;
+    Append(log, chunk.data(), static_cast<std::size_t>(got));
+  }
+  return true;
+}
+
+}  // namespace
+
+class LogPump::Impl {
+ public:
+  explicit Impl(int wake) : wake_(wake) {
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    Wake(wake_);
+    thread_.join();
+    for (auto& [id, log] : logs_) Close(log);
+    close(wake_);
+  }
+
+  Result<Log> Open(const std::string& path, std::int64_t most_bytes) {
+    OpenLog log{.most_bytes = most_bytes};
+    log.file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (log.file < 0) return SystemError(path);
+    struct stat info {};
+    if (fstat(log.file, &info) == 0) log.end = info.st_size;
+    std::array<int, 2> ends{-1, -1};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+      const Error error = SystemError("pipe");
+      close(log.file);
+      return error;
+    }
+    log.pipe = ends[0];
+    fcntl(log.pipe, F_SETFL, O_NONBLOCK);
+    const std::lock_guard lock(mutex_);
+    const std::int64_t id = next_id_++;
+    logs_[id] = log;
+    Wake(wake_);
+    return Log{id, ends[1]};
+  }
+
+  void Finish(std::int64_t id) {
+    const std::lock_guard lock(mutex_);
+    const auto found = logs_.find(id);
+    if (found == logs_.end()) return;
+    // A pipe holds 64 KiB; a descendant that goes on writing gets no further turn.
+    Drain(found->second, kChunksATurn);
+    Close(found->second);
+    logs_.erase(found);
+  }
+
+ private:
+  static void Close(OpenLog& log) {
+    if (log.pipe >= 0) close(log.pipe);
+    close(log.file);
+  }
+
+  void Run() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+      std::vector<pollfd> files{{wake_, POLLIN, 0}};
+      std::vector<std::int64_t> ids{0};
+      for (const auto& [id, log] : logs_) {
+        if (log.pipe < 0) continue;
+        files.push_back({log.pipe, POLLIN, 0});
+        ids.push_back(id);
+      }
+      lock.unlock();
+      const int ready = poll(files.data(), files.size(), -1);
+      lock.lock();
+      if (ready <= 0) continue;
+      std::uint64_t count = 0;
+      if (files[0].revents != 0 && read(wake_, &count, sizeof count) < 0) count = 0;
+      for (std::size_t at = 1; at < files.size(); ++at) {
+        const auto log = files[at].revents == 0 ? logs_.end() : logs_.find(ids[at]);
+        if (log == logs_.end() || Drain(log->second, kChunksATurn)) continue;
+        close(log->second.pipe);  // every writer has closed it
+        log->second.pipe = -1;
+      }
+    }
+  }
+
+  const int wake_;  // an eventfd
+  std::mutex mutex_;
+  std::map<std::int64_t, OpenLog> logs_;
+  std::int64_t next_id_ = 1;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+LogPump::LogPump(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+LogPump::~LogPump() = default;
+
+Result<std::unique_ptr<LogPump>> LogPump::Start() {
+  const int wake = eventfd(0, EFD_CLOEXEC);
+  if (wake < 0) return SystemError("eventfd");
+  return std::unique_ptr<LogPump>(new LogPump(std::make_unique<Impl>(wake)));
+}
+
+Result<LogPump::Log> LogPump::Open(const std::string& path, std::int64_t most_bytes) {
+  return impl_->Open(path, most_bytes);
+}
+
+void LogPump::Finish(std::int64_t id) { impl_->Finish(id); }
+
+std::uintmax_t LogBegin(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const off_t begin = lseek(file, 0, SEEK_DATA);
+  close(file);
+  return begin < 0 ? 0 : static_cast<std::uintmax_t>(begin);
+}
+
+}  // namespace berth::local::cluster

@@ -1,0 +1,111 @@
+// Goal: nobody but its owner reads a data directory, and nobody else can have laid it there.
+// Method: folders as they may be found, in a folder of the test's own.
+#include "cli/data_directory.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/listen_address.h"
+
+namespace berth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+class DataDirectoryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = fs::temp_directory_path() / "berth-data-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    base_ = pattern;
+    data_ = base_ + "/data";
+  }
+  void TearDown() override { fs::remove_all(base_); }
+
+  void Write(const std::string& path) {
+    std::ofstream(path) << "x";
+    fs::permissions(path, fs::perms(0644));
+  }
+  static unsigned ModeOf(const std::string& path) {
+    struct stat info {};
+    return lstat(path.c_str(), &info) == 0 ? info.st_mode & 07777U : 0U;
+  }
+  std::string RefusalOf() {
+    const Status prepared = PrepareDataDirectory(data_, false);
+    return prepared ? "" : prepared.error().message;
+  }
+
+  std::string base_;
+  std::string data_;
+};
+
+TEST_F(DataDirectoryTest, IsMadeForItsOwnerAlone) {
+  data_ = base_ + "/deep/er/data";
+  EXPECT_EQ(RefusalOf(), "");
+  EXPECT_EQ(ModeOf(data_), 0700U);
+}
+
+TEST_F(DataDirectoryTest, AnOlderOneIsClosed) {
+  fs::create_directories(data_ + "/pki");
+  fs::create_directories(data_ + "/pods");
+  const std::string names[] = {"/state.db", "/state.db-wal", "/kubeconfig", "/pki/ca.key",
+                               "/pki/token"};
+  for (const std::string& name : names) Write(data_ + name);
+  for (const char* folder : {"", "/pki", "/pods"}) {
+    fs::permissions(data_ + folder, fs::perms(0755));
+  }
+  EXPECT_EQ(RefusalOf(), "");
+  for (const char* folder : {"", "/pki", "/pods"}) EXPECT_EQ(ModeOf(data_ + folder), 0700U);
+  for (const std::string& name : names) EXPECT_EQ(ModeOf(data_ + name), 0600U) << name;
+}
+
+TEST_F(DataDirectoryTest, LinksAreRefused) {
+  fs::create_directory(base_ + "/elsewhere");
+  fs::create_symlink(base_ + "/elsewhere", data_);
+  EXPECT_NE(RefusalOf().find(data_ + " is a symbolic link"), std::string::npos) << RefusalOf();
+  fs::remove(data_);
+  fs::create_directories(data_ + "/pki");
+  fs::permissions(data_, fs::perms(0700));
+  Write(base_ + "/mine");
+  fs::create_symlink(base_ + "/mine", data_ + "/pki/token");
+  EXPECT_NE(RefusalOf().find("/pki/token is a symbolic link"), std::string::npos) << RefusalOf();
+  EXPECT_EQ(ModeOf(base_ + "/mine"), 0644U);
+}
+
+TEST_F(DataDirectoryTest, FoldersWithOtherThingsStayAsTheyAre) {
+  fs::create_directory(data_);
+  fs::permissions(data_, fs::perms(0755));
+  Write(data_ + "/thesis.tex");
+  EXPECT_NE(RefusalOf().find("holds other things"), std::string::npos) << RefusalOf();
+  EXPECT_EQ(ModeOf(data_), 0755U);
+  EXPECT_EQ(ModeOf(data_ + "/thesis.tex"), 0644U);
+}
+
+// Only root can give a folder away; anybody else finds one that is not theirs: root's.
+TEST_F(DataDirectoryTest, FoldersOfOthersAreRefused) {
+  if (geteuid() == 0) {
+    fs::create_directory(data_);
+    ASSERT_EQ(chown(data_.c_str(), 12345, 12345), 0);
+  } else {
+    data_ = "/usr";
+  }
+  EXPECT_NE(RefusalOf().find(" belongs to user "), std::string::npos) << RefusalOf();
+}
+
+TEST(ListenAddress, KnowsWhatOtherMachinesReach) {
+  for (const char* host : {"127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1", "localhost"}) {
+    EXPECT_TRUE(IsLoopback(host)) << host;
+  }
+  for (const char* host :
+       {"0.0.0.0", "::", "10.0.0.1", "192.168.127.1", "::ffff:10.0.0.1", "host"}) {
+    EXPECT_FALSE(IsLoopback(host)) << host;
+  }
+}
+
+}  // namespace
+}  // namespace berth::cli
