@@ -7,9 +7,12 @@
 namespace berth::api {
 namespace {
 
+// A negative amount would give quota away; a webhook refuses it, where one is asked.
+Amount Counted(Amount amount) { return std::max<Amount>(amount, 0); }
+
 void AddTo(ResourceAmounts& sum, const ResourceAmounts& more) {
   for (const auto& [resource, amount] : more) {
-    sum[resource] = AddAmounts(sum[resource], amount);
+    sum[resource] = AddAmounts(sum[resource], Counted(amount));
   }
 }
 
@@ -75,9 +78,9 @@ ResourceAmounts PodRequests(const PodSpec& spec) {
   }
   AddTo(running, sidecars);
   RaiseTo(running, highest_init);
-  for (const auto& [resource, amount] : spec.pod_requests) running[resource] = amount;
+  for (const auto& [resource, amount] : spec.pod_requests) running[resource] = Counted(amount);
   for (const auto& [resource, amount] : spec.pod_limits) {
-    if (!spec.pod_requests.contains(resource)) running.try_emplace(resource, amount);
+    if (!spec.pod_requests.contains(resource)) running.try_emplace(resource, Counted(amount));
   }
   AddTo(running, spec.overhead);
   return running;

@@ -116,6 +116,7 @@ Status Process::OpenWebhooks() {
   webhook::WebhookServerOptions server;
   server.address = options_.webhook->host;
   server.port = options_.webhook->port;
+  server.gates.priority_boost = options_.configuration.admission.scheduler.gates.priority_boost;
   server.tls = std::make_shared<const net::TlsIdentity>(std::move(certificate.identity));
   BERTH_TRY(webhook_server_,
             webhook::StartWebhookServer(

@@ -44,7 +44,8 @@ RankRange RanksOf(const api::Workload& workload, const api::PodSetAssignment& as
   if (const api::PodSet* pods = PodSetOf(workload, assigned.name)) {
     const std::string* offset =
         api::FindValue(pods->pod_template.annotations, api::kPodIndexOffsetAnnotation);
-    if (offset != nullptr) range.offset = ParseInt64(*offset).value_or(0);
+    const auto ranks = offset == nullptr ? std::nullopt : ParseInt64(*offset);
+    if (ranks && *ranks >= 0 && *ranks <= INT32_MAX) range.offset = *ranks;
   }
   const std::string* group = GroupOf(workload, assigned.name);
   if (group == nullptr) return range;
@@ -128,7 +129,7 @@ class PodSetUngating {
     // Whoever is placed without having asked has an index all the same.
     auto index = read(request && request->pod_index_label ? *request->pod_index_label
                                                           : api::kCompletionIndexLabel);
-    if (!index) return std::nullopt;
+    if (!index || *index < 0 || *index > INT32_MAX) return std::nullopt;
     std::int64_t rank = *index - range.offset;
     if (request && request->sub_group_index_label) {
       const std::int64_t groups = request->sub_group_count.value_or(0);

@@ -42,7 +42,8 @@ std::int64_t EffectivePriority(const api::Workload& workload, const OrderingOpti
   if (options.priority_boost) {
     const std::string* boost =
         api::FindValue(workload.meta.annotations, api::kPriorityBoostAnnotation);
-    if (boost != nullptr) priority += ParseInt64(*boost).value_or(0);
+    const std::optional<std::int64_t> more = boost == nullptr ? std::nullopt : ParseInt64(*boost);
+    if (more && *more >= INT32_MIN && *more <= INT32_MAX) priority += *more;
   }
   return priority;
 }

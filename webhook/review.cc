@@ -23,6 +23,7 @@ struct Request {
   const Json& object;  // never null
   const Json& old;     // null on create
   const JobFactsOf& facts;
+  const ReviewGates& gates;
 };
 
 // Either the changed object, or why the write is refused.
@@ -54,13 +55,14 @@ Result<Json> AddFinalizer(const Request& request) {
   return changed;
 }
 
-template <typename T>
-Result<FieldErrors> WithOld(const Request& request, FieldErrors (*validate)(const T&, const T*)) {
+template <typename T, typename Fn>
+Result<FieldErrors> WithOld(const Request& request, Fn validate) {
   BERTH_TRY(const T object, api::Decode<T>(request.object));
-  if (request.old.is_null()) return validate(object, nullptr);
+  const T* none = nullptr;
+  if (request.old.is_null()) return validate(object, none);
   const Result<T> old = api::Decode<T>(request.old);
   // An old object that cannot be read must not make the new one unwritable.
-  return validate(object, old ? &*old : nullptr);
+  return validate(object, old ? &*old : none);
 }
 
 Result<FieldErrors> CheckJob(const Request& request) {
@@ -83,7 +85,10 @@ Result<FieldErrors> CheckResourceFlavor(const Request& request) {
   return WithOld<api::ResourceFlavor>(request, ValidateResourceFlavor);
 }
 Result<FieldErrors> CheckWorkload(const Request& request) {
-  return WithOld<api::Workload>(request, ValidateWorkload);
+  return WithOld<api::Workload>(
+      request, [&request](const api::Workload& workload, const api::Workload* old) {
+        return ValidateWorkload(workload, old, request.gates);
+      });
 }
 Result<FieldErrors> CheckLocalQueue(const Request& request) {
   return WithOld<api::LocalQueue>(request, ValidateLocalQueue);
@@ -169,7 +174,8 @@ std::vector<std::string_view> ReviewPaths() {
   return paths;
 }
 
-Result<Json> Review(std::string_view path, const Json& review, const JobFactsOf& facts) {
+Result<Json> Review(std::string_view path, const Json& review, const JobFactsOf& facts,
+                    const ReviewGates& gates) {
   const Route* route = RouteOf(path);
   if (route == nullptr) return Error{ErrorCode::kNotFound, "no webhook at " + std::string(path)};
   const Json null;
@@ -184,7 +190,7 @@ Result<Json> Review(std::string_view path, const Json& review, const JobFactsOf&
   const Json& object = member(request, "object");
   Json response = {{"allowed", true}};  // DELETE, CONNECT: nothing to say
   if (object.is_object()) {
-    response = Answer(*route, {object, member(request, "oldObject"), facts});
+    response = Answer(*route, {object, member(request, "oldObject"), facts, gates});
   }
   response["uid"] = uid;
   return Json{{"apiVersion", "admission.k8s.io/v1"},

@@ -24,6 +24,7 @@
 #include "api/job.h"
 #include "base/result.h"
 #include "webhook/job_rules.h"
+#include "webhook/workload_rules.h"
 
 namespace berth::webhook {
 
@@ -33,6 +34,6 @@ bool IsReviewPath(std::string_view path);
 std::vector<std::string_view> ReviewPaths();
 
 Result<nlohmann::json> Review(std::string_view path, const nlohmann::json& review,
-                              const JobFactsOf& facts);
+                              const JobFactsOf& facts, const ReviewGates& gates = {});
 
 }  // namespace berth::webhook

@@ -34,7 +34,8 @@ net::Response Answered(const Json& body) {
 
 }  // namespace
 
-net::Response AnswerWebhook(const net::Request& request, const JobFactsOf& facts) {
+net::Response AnswerWebhook(const net::Request& request, const JobFactsOf& facts,
+                            const ReviewGates& gates) {
   const std::string path = request.target.substr(0, request.target.find('?'));
   if (path != kConversionPath && !IsReviewPath(path)) return Plain(404, "no webhook at " + path);
   if (request.method != "POST") return Plain(405, "webhooks are called with POST");
@@ -45,7 +46,7 @@ net::Response AnswerWebhook(const net::Request& request, const JobFactsOf& facts
   const Result<Json> review = api::ParseJson(request.body, {.max_values = kMaxBodyValues});
   if (!review) return Plain(400, "the body: " + review.error().message);
   if (path == kConversionPath) return Answered(AnswerConversion(*review));
-  const Result<Json> answer = Review(path, *review, facts);
+  const Result<Json> answer = Review(path, *review, facts, gates);
   if (!answer) return Plain(400, answer.error().message);
   return Answered(*answer);
 }
@@ -60,9 +61,9 @@ Result<std::unique_ptr<net::HttpServer>> StartWebhookServer(net::IoPool& pool,
   server.max_body_bytes = kMaxBodyBytes;
   return net::HttpServer::Start(
       pool, std::move(server),
-      [facts = std::move(facts)](const net::Request& request,
-                                 const std::shared_ptr<net::Responder>& responder) {
-        responder->Send(AnswerWebhook(request, facts));
+      [facts = std::move(facts), gates = options.gates](
+          const net::Request& request, const std::shared_ptr<net::Responder>& responder) {
+        responder->Send(AnswerWebhook(request, facts, gates));
       });
 }
 

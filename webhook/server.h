@@ -24,6 +24,7 @@ struct WebhookServerOptions {
   std::string address = "0.0.0.0";
   std::uint16_t port = 9443;                    // 0: any free one
   std::shared_ptr<const net::TlsIdentity> tls;  // null: plain HTTP, for tests
+  ReviewGates gates;
 };
 
 Result<std::unique_ptr<net::HttpServer>> StartWebhookServer(net::IoPool& pool,
@@ -31,6 +32,7 @@ Result<std::unique_ptr<net::HttpServer>> StartWebhookServer(net::IoPool& pool,
                                                             JobFactsOf facts);
 
 // One request to its answer, without a network.
-net::Response AnswerWebhook(const net::Request& request, const JobFactsOf& facts);
+net::Response AnswerWebhook(const net::Request& request, const JobFactsOf& facts,
+                            const ReviewGates& gates = {});
 
 }  // namespace berth::webhook

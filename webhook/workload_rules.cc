@@ -39,7 +39,8 @@ const api::PodSet* PodSetNamed(const api::Workload& workload, const std::string&
 // Collects what is wrong with one Workload.
 class Rules {
  public:
-  Rules(const api::Workload& workload, const api::Workload* old) : new_(workload), old_(old) {}
+  Rules(const api::Workload& workload, const api::Workload* old, const ReviewGates& gates)
+      : new_(workload), old_(old), gates_(gates) {}
 
   FieldErrors Run() {
     CheckPodSets();
@@ -96,18 +97,27 @@ class Rules {
     }
     CheckContainers(pod_template.spec.init_containers, path.Child("spec.initContainers"));
     CheckContainers(pod_template.spec.containers, path.Child("spec.containers"));
+    CheckAmounts(pod_template.spec.pod_requests, path.Child("spec.resources.requests"));
+    CheckAmounts(pod_template.spec.pod_limits, path.Child("spec.resources.limits"));
+    CheckAmounts(pod_template.spec.overhead, path.Child("spec.overhead"));
+  }
+
+  void CheckAmounts(const api::ResourceAmounts& amounts, const Path& path) {
+    for (const auto& [resource, amount] : amounts) {
+      if (amount >= 0) continue;
+      Add(Invalid(path.Key(resource), Quoted(api::FormatAmount(resource, amount)), kNegative));
+    }
   }
 
   void CheckContainers(const std::vector<api::Container>& containers, const Path& path) {
     for (std::size_t i = 0; i < containers.size(); ++i) {
       const Path at = path.Index(i).Child("resources.requests");
+      CheckAmounts(containers[i].requests, at);
+      CheckAmounts(containers[i].limits, path.Index(i).Child("resources.limits"));
       for (const auto& [resource, amount] : containers[i].requests) {
         if (resource == "pods") {
           Add(Invalid(at.Key(resource), Quoted(resource),
                       "the key is reserved for internal kueue use"));
-        }
-        if (amount < 0) {
-          Add(Invalid(at.Key(resource), Quoted(api::FormatAmount(resource, amount)), kNegative));
         }
       }
     }
@@ -131,6 +141,7 @@ class Rules {
         Add(Invalid(at.Child("name"), Quoted(assignments[i].name),
                     "must be the name of a podSet of the spec"));
       }
+      CheckAmounts(assignments[i].resource_usage, at.Child("resourceUsage"));
       const std::int64_t count = assignments[i].count;
       for (const auto& [resource, amount] : assignments[i].resource_usage) {
         if (count > 0 && amount % count != 0) {
@@ -204,10 +215,13 @@ class Rules {
                       "gates cannot be added after creation, only removed"));
       }
     }
+    if (!gates_.priority_boost) return;
     const std::string* boost = api::FindValue(new_.meta.annotations, api::kPriorityBoostAnnotation);
-    if (boost != nullptr && !ParseInt64(*boost)) {
+    if (boost == nullptr) return;
+    const std::optional<std::int64_t> more = ParseInt64(*boost);
+    if (!more || *more < INT32_MIN || *more > INT32_MAX) {
       Add(Invalid(path.Key(api::kPriorityBoostAnnotation), Quoted(*boost),
-                  "must be a signed integer"));
+                  "must be a signed integer of 32 bits"));
     }
   }
 
@@ -301,13 +315,15 @@ class Rules {
 
   const api::Workload& new_;
   const api::Workload* old_;
+  const ReviewGates& gates_;
   FieldErrors errors_;
 };
 
 }  // namespace
 
-FieldErrors ValidateWorkload(const api::Workload& workload, const api::Workload* old) {
-  return Rules(workload, old).Run();
+FieldErrors ValidateWorkload(const api::Workload& workload, const api::Workload* old,
+                             const ReviewGates& gates) {
+  return Rules(workload, old, gates).Run();
 }
 
 }  // namespace berth::webhook

@@ -12,7 +12,13 @@
 
 namespace berth::webhook {
 
+// Feature gates that bring rules of their own.
+struct ReviewGates {
+  bool priority_boost = false;
+};
+
 // `old`: null on create.
-FieldErrors ValidateWorkload(const api::Workload& workload, const api::Workload* old);
+FieldErrors ValidateWorkload(const api::Workload& workload, const api::Workload* old,
+                             const ReviewGates& gates = {});
 
 }  // namespace berth::webhook

@@ -5,6 +5,7 @@
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "base/rfc3339.h"
+#include "base/seconds.h"
 #include "base/strings.h"
 #include "cli/screens/reason.h"
 
@@ -266,7 +267,7 @@ std::string GivesUp(const ClusterView& view, const api::Workload& workload) {
   }
   const auto seconds = ParseInt64(*valid);
   if (!seconds) return "";
-  return FormatTime(request->meta.creation_timestamp + std::chrono::seconds(*seconds)) +
+  return FormatTime(request->meta.creation_timestamp + BoundedSeconds(*seconds)) +
          " (ValidUntilSeconds " + *valid + ")";
 }
 

@@ -11,6 +11,7 @@
 #include "api/codec/codec.h"
 #include "api/codec/json_text.h"
 #include "api/codec/json_tree.h"
+#include "base/seconds.h"
 #include "base/strings.h"
 #include "kube/client/line_splitter.h"
 #include "kube/client/status_error.h"
@@ -49,7 +50,7 @@ ApiResponse ToApiResponse(net::Response response, const ObjectReader* reader) {
   }
   if (result.body == nullptr) result.text = std::move(response.body);
   if (const auto seconds = ParseInt64(response.headers.Find("Retry-After")); seconds) {
-    result.retry_after = std::chrono::seconds(*seconds);
+    result.retry_after = BoundedSeconds(*seconds);
   }
   return result;
 }
@@ -71,9 +72,9 @@ Result<WatchEvent> ParseWatchLine(const std::string& line) {
   const std::string type = json["type"].get<std::string>();
   if (type == "ERROR") {
     const Json& status = json["object"];
-    const int code = status.contains("code") && status["code"].is_number_integer()
-                         ? status["code"].get<int>()
-                         : 500;
+    const bool has_code = status.contains("code") && status["code"].is_number_integer() &&
+                          status["code"] >= 400 && status["code"] < 600;
+    const int code = has_code ? status["code"].get<int>() : 500;
     return ErrorFromStatus(code, &status);
   }
   WatchEvent event;

@@ -143,9 +143,9 @@ Json LeaderElector::Claim(Json lease) const {
   if (!spec.is_object()) spec = Json::object();
   if (HolderOf(lease) != options_.identity) {
     const auto transitions = spec.find("leaseTransitions");
-    const int before = transitions != spec.end() && transitions->is_number_integer()
-                           ? transitions->get<int>() + 1
-                           : 0;
+    const bool counted = transitions != spec.end() && transitions->is_number_integer() &&
+                         *transitions >= 0 && *transitions < INT32_MAX;
+    const int before = counted ? transitions->get<int>() + 1 : 0;
     spec["leaseTransitions"] = before;
     spec["acquireTime"] = now;
   }

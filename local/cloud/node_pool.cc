@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/rfc3339.h"
+#include "base/seconds.h"
 #include "base/strings.h"
 #include "local/cluster/fields.h"
 
@@ -103,10 +104,10 @@ NodePool ReadNodePool(Object object) {
   pool.is_queued = BoolAt(json, {"spec", "queuedProvisioning"});
   pool.is_spot = BoolAt(json, {"spec", "spot"});
   pool.stock = OptionalIntAt(json, {"spec", "stock"});
-  pool.boot = std::chrono::seconds(IntAt(json, {"spec", "bootSeconds"}, kDefaultBootSeconds));
-  pool.idle = std::chrono::seconds(IntAt(json, {"spec", "idleSeconds"}, kDefaultIdleSeconds));
+  pool.boot = BoundedSeconds(IntAt(json, {"spec", "bootSeconds"}, kDefaultBootSeconds));
+  pool.idle = BoundedSeconds(IntAt(json, {"spec", "idleSeconds"}, kDefaultIdleSeconds));
   if (const auto seconds = ParseInt64(AnnotationOf(json, kGrantSecondsAnnotation))) {
-    pool.grant_delay = std::chrono::seconds(*seconds);
+    pool.grant_delay = BoundedSeconds(*seconds);
   }
   pool.object = std::move(object);
   return pool;

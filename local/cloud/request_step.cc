@@ -1,10 +1,12 @@
 // The life of ProvisioningRequests: cloud_step.h has the picture, its numbers are used here.
+#include <algorithm>
 #include <set>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "base/rfc3339.h"
+#include "base/seconds.h"
 #include "base/strings.h"
 #include "local/cloud/gang_fit.h"
 #include "local/cloud/step_context.h"
@@ -28,6 +30,8 @@ constexpr char kWaitedTooLong[] =
     "Resize request could not provision queued instances in the allocated time.";
 constexpr char kNodeCountDetail[] = "NodeCount";
 
+constexpr std::int64_t kMostNodes = 100'000;  // of one request: what a status says may be anything
+
 enum class Phase { kNew, kPending, kQueued, kProvisioned, kBookingExpired, kOver };
 
 Phase PhaseOf(const Json& request) {
@@ -47,6 +51,11 @@ WallTime TransitionOf(const Json& request, std::string_view type, WallTime fallb
 
 std::string DetailOf(const Json& request, std::string_view key) {
   return StringAt(request, {"status", "provisioningClassDetails", key});
+}
+
+std::int64_t NodeCountOf(const Json& request) {
+  const auto count = ParseInt64(DetailOf(request, kNodeCountDetail)).value_or(1);
+  return std::clamp<std::int64_t>(count, 0, kMostNodes);
 }
 
 struct Refused {
@@ -217,7 +226,7 @@ class RequestStep {
     NodeOrigin origin;
     origin.resize_request = DetailOf(request_, "ResizeRequestName");
     origin.max_run_seconds = MaxRunSeconds();
-    origin.ends_at = context_.now + std::chrono::seconds(*origin.max_run_seconds);
+    origin.ends_at = context_.now + BoundedSeconds(*origin.max_run_seconds);
     const std::string hash =
         HashText(origin.resize_request + cluster::UidOf(request_)).substr(0, 8);
     const std::int64_t count = NodeCount();
@@ -264,7 +273,7 @@ class RequestStep {
   bool IsTooLate() {
     const auto seconds = ParseInt64(Parameter("ValidUntilSeconds"));
     if (!seconds || *seconds <= 0) return false;
-    const WallTime last = created_ + std::chrono::seconds(*seconds);
+    const WallTime last = created_ + BoundedSeconds(*seconds);
     if (context_.now < last) {
       context_.LookAgain(last);
       return false;
@@ -314,12 +323,10 @@ class RequestStep {
 
   WallTime RevokedAt() const {
     return TransitionOf(request_, "Provisioned", context_.now) +
-           std::chrono::seconds(std::max<std::int64_t>(MaxRunSeconds(), 0));
+           BoundedSeconds(std::max<std::int64_t>(MaxRunSeconds(), 0));
   }
 
-  std::int64_t NodeCount() const {
-    return ParseInt64(DetailOf(request_, kNodeCountDetail)).value_or(1);
-  }
+  std::int64_t NodeCount() const { return NodeCountOf(request_); }
 
   std::int64_t ExistingNodes() const {
     const std::string name = DetailOf(request_, "ResizeRequestName");
@@ -371,8 +378,7 @@ BookedRequests AdvanceRequests(StepContext& context) {
           context.view.nodes.begin(), context.view.nodes.end(), [&](const Object& node) {
             return IsOurs(*node) && cluster::LabelOf(*node, kRequestLabel) == name;
           });
-      ledger->second.promised +=
-          ParseInt64(DetailOf(*request, kNodeCountDetail)).value_or(1) - existing;
+      ledger->second.promised += NodeCountOf(*request) - existing;
     } else if (phase == Phase::kProvisioned) {
       booked[name] = TransitionOf(*request, "Provisioned", context.now) + context.times.booking;
     }

@@ -29,7 +29,8 @@ std::string StringAt(const Json& object, Path path, std::string_view fallback) {
 std::optional<std::int64_t> OptionalIntAt(const Json& object, Path path) {
   const Json* found = Find(object, path);
   if (found == nullptr || !found->is_number_integer()) return std::nullopt;
-  return found->get<std::int64_t>();
+  const bool too_large = found->is_number_unsigned() && found->get<std::uint64_t>() > INT64_MAX;
+  return too_large ? INT64_MAX : found->get<std::int64_t>();
 }
 
 std::int64_t IntAt(const Json& object, Path path, std::int64_t fallback) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/rfc3339.h"
+#include "base/seconds.h"
 #include "local/cluster/fields.h"
 #include "local/cluster/job_pods.h"
 #include "local/cluster/job_policy.h"
@@ -67,7 +68,7 @@ class JobPlanner {
     const Json* end = FindCondition(job_, "Complete");
     if (end == nullptr) end = FindCondition(job_, "Failed");
     const WallTime finished = TimeAt(*end, {"lastTransitionTime"}).value_or(now_);
-    const WallTime expires = finished + std::chrono::seconds(*spec_.ttl_seconds_after_finished);
+    const WallTime expires = finished + BoundedSeconds(*spec_.ttl_seconds_after_finished);
     if (expires <= now_) {
       plan_.delete_job = true;
     } else {
@@ -124,7 +125,7 @@ class JobPlanner {
     if (!spec_.active_deadline_seconds || spec_.is_suspended) return false;
     const auto started = TimeAt(status_, {"startTime"});
     if (!started || IsResuming()) return false;  // a resumed Job starts anew
-    const WallTime deadline = *started + std::chrono::seconds(*spec_.active_deadline_seconds);
+    const WallTime deadline = *started + BoundedSeconds(*spec_.active_deadline_seconds);
     if (deadline <= now_) return true;
     LookAgain(deadline);
     return false;
@@ -224,7 +225,7 @@ class JobPlanner {
     status_["startTime"] = FormatTime(now_);
     // Looked at again when it would be late; the next plan knows the time exactly.
     if (spec_.active_deadline_seconds) {
-      LookAgain(now_ + std::chrono::seconds(*spec_.active_deadline_seconds));
+      LookAgain(now_ + BoundedSeconds(*spec_.active_deadline_seconds));
     }
   }
 
@@ -252,7 +253,7 @@ class JobPlanner {
       plan_.events.push_back({EventType::kWarning, verdict.reason, verdict.message});
     }
     if (spec_.ttl_seconds_after_finished) {
-      LookAgain(now_ + std::chrono::seconds(*spec_.ttl_seconds_after_finished));
+      LookAgain(now_ + BoundedSeconds(*spec_.ttl_seconds_after_finished));
     }
   }
 

@@ -43,7 +43,7 @@ IndexSet ParseIndexes(std::string_view text) {
     const std::size_t dash = part.find('-');
     const auto first = ParseInt64(part.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : ParseInt64(part.substr(dash + 1));
-    if (!first || !last || *first < 0 || *last - *first > kMostIndexes) continue;
+    if (!first || !last || *first < 0 || *first > *last || *last > kMostIndexes) continue;
     for (std::int64_t index = *first; index <= *last; ++index) indexes.insert(index);
   }
   return indexes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/seconds.h"
 #include "local/cluster/fields.h"
 
 namespace berth::local::cluster {
@@ -41,7 +42,7 @@ class PodPlanner {
     if (run_.node_is_gone || IsDeleting(pod_) || run_.stop_asked_at) return true;
     const auto seconds = OptionalIntAt(pod_, {"spec", "activeDeadlineSeconds"});
     if (!seconds) return false;
-    const WallTime deadline = run_.started_at + std::chrono::seconds(*seconds);
+    const WallTime deadline = run_.started_at + BoundedSeconds(*seconds);
     if (deadline > now_) {
       LookAgain(deadline);
       return false;
@@ -53,7 +54,7 @@ class PodPlanner {
   Duration Grace() const {
     std::int64_t grace = IntAt(pod_, {"spec", "terminationGracePeriodSeconds"}, 30);
     grace = IntAt(pod_, {"metadata", "deletionGracePeriodSeconds"}, grace);
-    return std::chrono::seconds(run_.node_is_gone ? 0 : grace);
+    return BoundedSeconds(run_.node_is_gone ? 0 : grace);
   }
 
   void Stop() {

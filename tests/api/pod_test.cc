@@ -36,6 +36,18 @@ TEST(PodRequests, PodLevelResourcesWin) {
   EXPECT_THAT(PodRequests(spec), ElementsAre(Pair("cpu", 1000), Pair("memory", 7)));
 }
 
+// Each would lower what the others ask for.
+TEST(PodRequests, NegativeAmountsCountAsNone) {
+  PodSpec spec;
+  spec.containers = {{.name = "a", .requests = {{"cpu", 100}}},
+                     {.name = "b", .requests = {{"cpu", -90}}, .limits = {{"memory", -5}}}};
+  spec.overhead = {{"cpu", -10}};
+  EXPECT_THAT(PodRequests(spec), ElementsAre(Pair("cpu", 100), Pair("memory", 0)));
+  spec.pod_requests = {{"cpu", -1}};
+  spec.pod_limits = {{"gpu", -1}};
+  EXPECT_THAT(PodRequests(spec), ElementsAre(Pair("cpu", 0), Pair("gpu", 0), Pair("memory", 0)));
+}
+
 TEST(Tolerations, MatchByKeyValueAndEffect) {
   const Taint taint{"nvidia.com/gpu", "present", "NoSchedule"};
   EXPECT_TRUE(Tolerates({.key = "nvidia.com/gpu", .op = "Exists"}, taint));

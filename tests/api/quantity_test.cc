@@ -51,7 +51,8 @@ TEST(Quantity, SaturatesWhatDoesNotFit) {
 }
 
 TEST(Quantity, RefusesWhatIsNotOne) {
-  for (const char* text : {"", "Gi", "1GiB", "1 Gi", "1.2.3", "0x10", "1e", "--1", "1mm", "."}) {
+  for (const char* text : {"", "Gi", "1GiB", "1 Gi", "1.2.3", "0x10", "1e", "--1", "-", "+", "-Gi",
+                           "1e1001", "1e-1001", "1mm", "."}) {
     const auto quantity = Quantity::Parse(text);
     ASSERT_FALSE(quantity.has_value()) << text;
     EXPECT_EQ(quantity.error().code, ErrorCode::kInvalid);

@@ -99,6 +99,9 @@ TEST(OrderingTest, EffectivePriority) {
       {"a negative boost", 7, "-5", true, 2},
       {"a boost without a priority", {}, "5", true, 5},
       {"nonsense is no boost", 7, "much", true, 7},
+      {"the largest boost", 2147483647, "2147483647", true, 4294967294},
+      {"more than 32 bits is no boost", 7, "2147483648", true, 7},
+      {"less than 32 bits is no boost", -7, "-9223372036854775808", true, -7},
       {"beyond 32 bits", 2'147'483'647, "1", true, 2'147'483'648},
   };
   for (const Row& row : rows) {

@@ -53,7 +53,8 @@ TEST_P(WorkloadRulesTest, Validates) {
   const WorkloadCase& c = GetParam();
   api::Workload workload = c.old;
   c.change(workload);
-  const FieldErrors errors = ValidateWorkload(workload, c.update ? &c.old : nullptr);
+  const FieldErrors errors =
+      ValidateWorkload(workload, c.update ? &c.old : nullptr, {.priority_boost = true});
   if (c.want.empty()) {
     EXPECT_THAT(errors, IsEmpty());
   } else {
@@ -82,6 +83,27 @@ INSTANTIATE_TEST_SUITE_P(
         {"NegativeRequest", Good(), false,
          [](auto& w) { w.spec.pod_sets[0].pod_template.spec.containers[0].requests["cpu"] = -1; },
          "must be greater than or equal to 0"},
+        {"NegativeLimit", Good(), false,
+         [](auto& w) { w.spec.pod_sets[0].pod_template.spec.containers[0].limits["gpu"] = -1; },
+         "spec.podSets[0].template.spec.containers[0].resources.limits[gpu]: Invalid value: "
+         "\"-1\": must be greater than or equal to 0"},
+        {"NegativeInitLimit", Good(), false,
+         [](auto& w) {
+           w.spec.pod_sets[0].pod_template.spec.init_containers = {{.limits = {{"cpu", -1}}}};
+         },
+         "spec.initContainers[0].resources.limits[cpu]: Invalid value: \"-1m\""},
+        {"NegativePodRequest", Good(), false,
+         [](auto& w) { w.spec.pod_sets[0].pod_template.spec.pod_requests["cpu"] = -1; },
+         "template.spec.resources.requests[cpu]: Invalid value: \"-1m\""},
+        {"NegativePodLimit", Good(), false,
+         [](auto& w) { w.spec.pod_sets[0].pod_template.spec.pod_limits["cpu"] = -1; },
+         "template.spec.resources.limits[cpu]: Invalid value: \"-1m\""},
+        {"NegativeOverhead", Good(), false,
+         [](auto& w) { w.spec.pod_sets[0].pod_template.spec.overhead["cpu"] = -1; },
+         "template.spec.overhead[cpu]: Invalid value: \"-1m\""},
+        {"NegativeUsage", Reserved(), false,
+         [](auto& w) { w.status.admission->pod_set_assignments[0].resource_usage["cpu"] = -400; },
+         "podSetAssignments[0].resourceUsage[cpu]: Invalid value: \"-400m\""},
         {"BadTemplateLabel", Good(), false,
          [](auto& w) {
            w.spec.pod_sets[0].pod_template.labels = {{"a", "not good"}};
@@ -113,6 +135,11 @@ INSTANTIATE_TEST_SUITE_P(
         {"BadBoost", Good(), false,
          [](auto& w) { w.meta.annotations[api::kPriorityBoostAnnotation] = ""; },
          "priority-boost]: Invalid value: \"\": must be a signed integer"},
+        {"BoostOf32Bits", Good(), false,
+         [](auto& w) { w.meta.annotations[api::kPriorityBoostAnnotation] = "-2147483648"; }, ""},
+        {"BoostOf33Bits", Good(), false,
+         [](auto& w) { w.meta.annotations[api::kPriorityBoostAnnotation] = "2147483648"; },
+         "priority-boost]: Invalid value: \"2147483648\": must be a signed integer of 32 bits"},
         {"PodSetsAreFrozen", Reserved(), true, [](auto& w) { w.spec.pod_sets[0].count = 3; },
          "spec.podSets: Invalid value: \"wl\": field is immutable"},
         {"PodSetsMayChangeWithoutQuota", Good(), true,
@@ -164,6 +191,13 @@ TEST(WorkloadRulesUpdateTest, ReadyChecksKeepTheirPromise) {
               Contains(HasSubstr("status.admissionChecks[0].podSetUpdates")));
   now.status.admission_checks[0].state = api::CheckState::kPending;
   EXPECT_THAT(ValidateWorkload(now, &old), IsEmpty());
+}
+
+TEST(WorkloadRulesTest, ABoostIsReadWhereItsGateIsOn) {
+  api::Workload workload = Good();
+  workload.meta.annotations[api::kPriorityBoostAnnotation] = "much";
+  EXPECT_THAT(ValidateWorkload(workload, nullptr), IsEmpty());
+  EXPECT_EQ(ValidateWorkload(workload, nullptr, {.priority_boost = true}).size(), 1U);
 }
 
 }  // namespace

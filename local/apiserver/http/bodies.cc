@@ -143,6 +143,9 @@ ApiResult<ReadQuery> ReadListQuery(const Exchange& exchange, const ResourceInfo&
 
 namespace {
 
+// Kubernetes takes a negative grace period for one second.
+std::int64_t GraceAsked(std::int64_t seconds) { return seconds < 0 ? 1 : seconds; }
+
 std::optional<ApiError> OptionsFromBody(const TypeTable& types, const Exchange& exchange,
                                         DeleteRequest& request) {
   auto body = DecodeBody(types, exchange.request, "v1", "DeleteOptions");
@@ -150,7 +153,10 @@ std::optional<ApiError> OptionsFromBody(const TypeTable& types, const Exchange& 
   const Json& json = body->object;
   DeleteOptions& options = request.options;
   options.propagation_policy = TextAt(json, {"propagationPolicy"});
-  options.grace_period_seconds = IntAt(json, {"gracePeriodSeconds"}, -1);
+  const Json* grace = Member(json, "gracePeriodSeconds");
+  if (grace != nullptr && grace->is_number_integer()) {
+    options.grace_period_seconds = GraceAsked(IntAt(json, {"gracePeriodSeconds"}, -1));
+  }
   options.precondition_uid = TextAt(json, {"preconditions", "uid"});
   options.precondition_resource_version = TextAt(json, {"preconditions", "resourceVersion"});
   if (options.propagation_policy.empty() && Member(json, "orphanDependents") != nullptr) {
@@ -184,7 +190,7 @@ ApiResult<DeleteRequest> ReadDeleteOptions(const TypeTable& types, const Exchang
   if (const std::string grace = target.Get("gracePeriodSeconds"); !grace.empty()) {
     const auto seconds = ParseInt64(grace);
     if (!seconds) return BadRequest("gracePeriodSeconds: Invalid value: \"" + grace + "\"");
-    request.options.grace_period_seconds = *seconds;
+    request.options.grace_period_seconds = GraceAsked(*seconds);
   }
   if (auto error = ReadDryRun(target.Get("dryRun"), request.dry_run)) return *error;
   return request;

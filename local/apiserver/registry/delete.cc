@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "base/rfc3339.h"
+#include "base/seconds.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/registry.h"
@@ -74,13 +75,15 @@ void SetPropagation(Json& object, std::string_view policy) {
   SetFinalizer(object, kForeground, policy == "Foreground");
 }
 
+constexpr std::int64_t kLongestGrace = 100LL * 365 * 24 * 3600;  // of a deletion, in seconds
+
 // Marks `object` as being deleted; the second time the grace period can only shrink.
 void MarkDeleted(Json& object, std::int64_t grace_seconds, WallTime now) {
   Json& metadata = object["metadata"];
   const bool again = IsBeingDeleted(object);
   const std::int64_t known = IntAt(metadata, {"deletionGracePeriodSeconds"}, 0);
   if (again && grace_seconds >= known) return;
-  metadata["deletionTimestamp"] = FormatTime(now + std::chrono::seconds(grace_seconds));
+  metadata["deletionTimestamp"] = FormatTime(now + BoundedSeconds(grace_seconds));
   metadata["deletionGracePeriodSeconds"] = grace_seconds;
   if (!again && metadata.contains("generation")) {
     metadata["generation"] = IntAt(metadata, {"generation"}, 0) + 1;
@@ -124,7 +127,8 @@ std::optional<ApiResult<Registry::DeleteResult>> Registry::DeleteOnce(
   }
   SetPropagation(next, policy);
   if (resource.storage == kCrds && !IsBeingDeleted(next)) SetFinalizer(next, kCrdCleanup, true);
-  const std::int64_t grace = strategy.GraceSeconds(*current, options.grace_period_seconds);
+  const std::int64_t grace =
+      std::min(strategy.GraceSeconds(*current, options.grace_period_seconds), kLongestGrace);
   MarkDeleted(next, grace, Now());
   strategy.PrepareForDeletion(next);
   const std::int64_t left = IntAt(next, {"metadata", "deletionGracePeriodSeconds"}, 0);

@@ -25,7 +25,9 @@ std::string TextAt(const Json& json, std::initializer_list<std::string_view> pat
 std::int64_t IntAt(const Json& json, std::initializer_list<std::string_view> path,
                    std::int64_t otherwise) {
   const Json* value = At(json, path);
-  return value != nullptr && value->is_number_integer() ? value->get<std::int64_t>() : otherwise;
+  if (value == nullptr || !value->is_number_integer()) return otherwise;
+  const bool too_large = value->is_number_unsigned() && value->get<std::uint64_t>() > INT64_MAX;
+  return too_large ? INT64_MAX : value->get<std::int64_t>();
 }
 
 bool BoolAt(const Json& json, std::initializer_list<std::string_view> path, bool otherwise) {

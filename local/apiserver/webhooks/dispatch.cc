@@ -7,6 +7,7 @@
 
 #include "base/log/log.h"
 #include "base/random.h"
+#include "base/seconds.h"
 #include "local/apiserver/blocking.h"
 #include "local/apiserver/patch/json_patch.h"
 #include "local/apiserver/registry/errors.h"
@@ -121,7 +122,7 @@ WebhookDispatch::Outcome WebhookDispatch::Call(const Hook& hook, const Admission
   const ReviewQuestion question{NewReviewUid(), hook.version, given[0], given[1]};
   const Json* config = Member(hook.webhook, "clientConfig");
   const auto timeout =
-      std::chrono::seconds(IntAt(hook.webhook, {"timeoutSeconds"}, kDefaultTimeoutSeconds));
+      BoundedSeconds(IntAt(hook.webhook, {"timeoutSeconds"}, kDefaultTimeoutSeconds));
   const auto review = caller_->Call(ReadClientConfig(config == nullptr ? Json() : *config),
                                     MakeReview(request, question), timeout);
   if (!review) return fail("failed to call webhook: " + review.error().message);

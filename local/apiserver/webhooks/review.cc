@@ -10,6 +10,7 @@ namespace berth::local {
 namespace {
 
 constexpr std::int64_t kBadRequest = 400;
+constexpr std::int64_t kHighestCode = 599;
 
 Json OptionsOf(const AdmissionRequest& request) {
   const char* kind = "CreateOptions";
@@ -29,8 +30,8 @@ ApiError Denial(const Json& response, const std::string& webhook) {
   const Json* status = Member(response, "status");
   const std::string message = status == nullptr ? "" : TextAt(*status, {"message"});
   error.reason = status == nullptr ? "" : TextAt(*status, {"reason"});
-  error.code =
-      static_cast<int>(std::max(kBadRequest, status == nullptr ? 0 : IntAt(*status, {"code"}, 0)));
+  const std::int64_t code = status == nullptr ? 0 : IntAt(*status, {"code"}, 0);
+  error.code = static_cast<int>(std::clamp<std::int64_t>(code, kBadRequest, kHighestCode));
   if (!message.empty()) {
     error.message = denied + ": " + message;
   } else if (!error.reason.empty()) {

@@ -199,6 +199,17 @@ TEST(JobPlanTest, DeadlineEndsTheJob) {
   EXPECT_THAT(plan.remove, ElementsAre(0));
 }
 
+// Added to a time, so many seconds would be a time long ago.
+TEST(JobPlanTest, AnEndlessDeadlineDoesNotEndTheJob) {
+  for (const std::int64_t seconds : {INT64_MAX, INT64_MAX / 1'000'000, INT64_MAX - 1}) {
+    Json job = MakeJob({{"activeDeadlineSeconds", seconds}});
+    job["status"]["startTime"] = "2026-11-20T07:59:00Z";
+    const JobPlan plan = PlanJob(MakeView(job, {MakePod("a", {})}), kNow);
+    EXPECT_EQ(Status(plan, "FailureTarget"), "none") << seconds;
+    EXPECT_THAT(plan.remove, ElementsAre()) << seconds;
+  }
+}
+
 TEST(JobPlanTest, RestartsInPlaceCountAgainstTheLimit) {
   Json job = MakeJob({{"backoffLimit", 2}});
   job["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure";
@@ -317,6 +328,10 @@ TEST(JobPlanTest, IndexesReadAndWrite) {
   EXPECT_EQ(FormatIndexes(ParseIndexes("0,2-4,6,7")), "0,2-4,6,7");
   EXPECT_EQ(FormatIndexes(ParseIndexes("")), "");
   EXPECT_EQ(FormatIndexes(ParseIndexes("x,1,-3")), "1");
+  // What no Job can have would be counted to for ever.
+  EXPECT_EQ(FormatIndexes(ParseIndexes("2,9223372036854775807,5--9223372036854775808,"
+                                       "9223372036854775800-9223372036854775807,4-3")),
+            "2");
 }
 
 }  // namespace

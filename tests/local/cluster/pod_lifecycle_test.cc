@@ -137,6 +137,14 @@ TEST(PodLifecycleTest, DeletedBeforeItBegan) {
   EXPECT_EQ(step.phase, "Failed");
 }
 
+TEST(PodLifecycleTest, AnEndlessDeadlineDoesNotStopThePod) {
+  Json pod = MakePod("Never");
+  pod["spec"]["activeDeadlineSeconds"] = INT64_MAX;
+  PodRun run = NewRun(pod, kNow);
+  Begin(run.containers[0]);
+  EXPECT_EQ(PlanPod(pod, run, kNow + seconds(60)).stop_reason, "");
+}
+
 TEST(PodLifecycleTest, DeadlineOfThePod) {
   Json pod = MakePod("Never");
   pod["spec"]["activeDeadlineSeconds"] = 60;

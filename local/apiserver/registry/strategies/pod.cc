@@ -153,7 +153,9 @@ class PodStrategy final : public Strategy {
     const std::string phase = TextAt(object, {"status", "phase"});
     if (phase == "Succeeded" || phase == "Failed") return 0;
     if (requested >= 0) return requested;
-    return IntAt(object, {"spec", "terminationGracePeriodSeconds"}, kDefaultGraceSeconds);
+    const std::int64_t own =
+        IntAt(object, {"spec", "terminationGracePeriodSeconds"}, kDefaultGraceSeconds);
+    return own < 0 ? 1 : own;  // as Kubernetes takes it
   }
 };
 

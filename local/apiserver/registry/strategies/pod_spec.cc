@@ -152,8 +152,11 @@ std::vector<Cause> ValidatePodSpec(const Json& spec, const std::string& path) {
     causes.push_back(
         NotSupportedError(path + ".restartPolicy", restart, {"Always", "OnFailure", "Never"}));
   }
+  CheckResources(spec, path + ".resources", causes);  // of the pod as a whole
+  CheckQuantities(Member(spec, "overhead"), path + ".overhead", causes);
   if (const Json* deadline = Member(spec, "activeDeadlineSeconds");
-      deadline != nullptr && IntAt(spec, {"activeDeadlineSeconds"}, 0) < 1) {
+      deadline != nullptr && (IntAt(spec, {"activeDeadlineSeconds"}, 0) < 1 ||
+                              IntAt(spec, {"activeDeadlineSeconds"}, 0) > INT32_MAX)) {
     causes.push_back(InvalidError(path + ".activeDeadlineSeconds", *deadline,
                                   "must be between 1 and 2147483647, inclusive"));
   }

@@ -89,8 +89,24 @@ TEST_F(DeleteTest, PodsHaveAGracePeriodOnceTheyHaveANode) {
             30);
   EXPECT_EQ(Delete(b, {{"gracePeriodSeconds", 5}}).json["metadata"]["deletionGracePeriodSeconds"],
             5);
+  EXPECT_EQ(Delete(b, {{"gracePeriodSeconds", -7}}).json["metadata"]["deletionGracePeriodSeconds"],
+            1);
   EXPECT_EQ(Delete(b, {{"gracePeriodSeconds", 0}}).status, 200);
   EXPECT_EQ(Get(b).status, 404);
+}
+
+// Added to a time, so many seconds would be a time long ago.
+TEST_F(DeleteTest, AnEndlessGracePeriodEndsInTheFuture) {
+  Post(kPods, PodJson("c"));
+  const std::string c = std::string(kPods) + "/c";
+  const Json binding{{"apiVersion", "v1"},
+                     {"kind", "Binding"},
+                     {"metadata", {{"name", "c"}}},
+                     {"target", {{"kind", "Node"}, {"name", "n1"}}}};
+  EXPECT_EQ(Post(c + "/binding", binding).status, 201);
+  const Json metadata = Delete(c, {{"gracePeriodSeconds", INT64_MAX}}).json["metadata"];
+  EXPECT_EQ(metadata["deletionGracePeriodSeconds"], 3'153'600'000);
+  EXPECT_GT(metadata["deletionTimestamp"].get<std::string>(), "2100");
 }
 
 TEST_F(DeleteTest, CollectionsGoWithASelector) {
