@@ -12,6 +12,8 @@ namespace {
 
 // Watches of one program must not all end at once, so lifetimes spread over [min, 2·min).
 constexpr std::chrono::seconds kShortestWatch{300};
+// A watch that timed out earlier was not silent: something on the way answered 504.
+constexpr std::chrono::seconds kShortestSilence{10};
 
 std::string ResourceVersionOf(const Json& object) {
   const auto metadata = object.find("metadata");
@@ -97,6 +99,8 @@ void Reflector::Watch() {
       kShortestWatch +
       std::chrono::seconds(random_.Below(static_cast<std::uint64_t>(kShortestWatch.count())));
   watch_was_useful_ = false;
+  watch_has_stood_ = std::make_shared<bool>(false);
+  client_.executor().PostAfter(kShortestSilence, [stood = watch_has_stood_] { *stood = true; });
   WatchCallbacks callbacks;
   callbacks.on_event = [this](const WatchEvent& event) { OnWatchEvent(event); };
   // The handle must not be destroyed inside its own callback.
@@ -136,7 +140,7 @@ void Reflector::OnWatchEnd(const Status& status) {
     return TryAgain(Step::kList, &error);
   }
   // Silence is no failure: a quiet collection, or a dead peer that only a new request can tell.
-  if (error.code == ErrorCode::kDeadlineExceeded) {
+  if (error.code == ErrorCode::kDeadlineExceeded && *watch_has_stood_) {
     list_was_useful_ = true;
     backoff_ = options_.first_backoff;
     return Watch();

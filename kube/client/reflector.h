@@ -71,8 +71,9 @@ class Reflector {
   Random random_;
   std::string resource_version_;
   std::unique_ptr<WatchHandle> watch_;
-  bool watch_was_useful_ = false;  // an event or a bookmark came
-  bool list_was_useful_ = true;    // a watch could begin where the last list was taken, if any
+  bool watch_was_useful_ = false;          // an event or a bookmark came
+  std::shared_ptr<bool> watch_has_stood_;  // it was open for a while
+  bool list_was_useful_ = true;  // a watch could begin where the last list was taken, if any
   Paging last_list_ = Paging::kPages;
   Paging next_list_ = Paging::kPages;
   Duration backoff_;

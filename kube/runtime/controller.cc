@@ -112,15 +112,13 @@ void Controller::Finish(const api::ObjectKey& key, const Result<NextLook>& resul
     // A conflict is everyday life: somebody wrote between our reading and our writing.
     const LogLevel level =
         error.code == ErrorCode::kConflict ? LogLevel::kDebug : LogLevel::kWarning;
-    Log(level,
-        refused ? "reconcile refused, will retry much later" : "reconcile failed, will retry",
+    Log(level, refused ? "reconcile refused, will retry" : "reconcile failed, will retry",
         {{"controller", std::string(reconciler_.name())},
          {"key", key.ToString()},
          {"code", std::string(ErrorCodeName(error.code))},
          {"error", error.message}});
     if (refused) {
-      queue_.Forget(key);
-      queue_.AddAfter(key, options_.after_refusal);
+      queue_.AddRateLimited(key, options_.longest_refusal_backoff);
     } else {
       queue_.AddRateLimited(key);
     }

@@ -15,9 +15,9 @@ namespace berth::kube {
 
 struct ControllerOptions {
   std::size_t max_concurrent = 1;
-  // After a refusal (kInvalid, kForbidden): what refused it, a right that is missing, somebody's
-  // webhook, may have changed without a word.
-  Duration after_refusal = std::chrono::minutes(5);
+  // The longest backoff after a refusal (kInvalid, kForbidden): the cause, such as a right that is
+  // missing, a token that has run out or another program's webhook, may go without an event.
+  Duration longest_refusal_backoff = std::chrono::minutes(1);
   // A later look is taken in steps of this: timers cannot be taken back, and the clock that the
   // reconciler reckons with may jump.
   Duration longest_sleep = std::chrono::minutes(10);

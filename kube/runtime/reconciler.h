@@ -29,9 +29,8 @@ class Reconciler {
   // two calls for one key at once.
   //
   // Preconditions: the informers this reconciler reads have synced.
-  // Errors: after kInvalid and kForbidden the key is looked at again minutes later, or when the
-  // object changes; any other code makes the queue try it again with exponential backoff. A look
-  // may come earlier than NextLook asks for.
+  // Errors: the queue tries the key again with exponential backoff, from 5 ms to 1000 s, after
+  // kInvalid and kForbidden to a minute. A look may come earlier than NextLook asks for.
   virtual void Reconcile(const api::ObjectKey& key, Done done) = 0;
 };
 

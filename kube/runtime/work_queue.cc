@@ -21,11 +21,13 @@ void WorkQueue::Add(const Key& key) {
 
 void WorkQueue::AddAfter(const Key& key, Duration delay) {
   if (delay <= Duration::zero()) return Add(key);
-  const auto found = due_.find(key);
-  // Delays are compared as given; an earlier one that has partly run out is earlier still.
-  if (found != due_.end() && found->second.delay <= delay) return;
-  const std::uint64_t ticket = next_ticket_++;
-  due_[key] = {ticket, delay};
+  const auto [found, is_first] = due_.try_emplace(key, Delayed{next_ticket_, delay});
+  // The timer of a delay that is not longer and was asked for earlier fires earlier. A shorter
+  // delay gets a timer beside the others: how much of theirs has run out, nobody here can say.
+  if (!is_first && found->second.delay <= delay) return;
+  if (is_first) ++next_ticket_;
+  found->second.delay = delay;
+  const std::uint64_t ticket = found->second.ticket;
   executor_.PostAfter(delay, [weak = std::weak_ptr(self_), key, ticket] {
     if (const auto self = weak.lock()) (*self)->Fire(key, ticket);
   });
@@ -36,12 +38,12 @@ void WorkQueue::Fire(const Key& key, std::uint64_t ticket) {
   if (found != due_.end() && found->second.ticket == ticket) Add(key);
 }
 
-void WorkQueue::AddRateLimited(const Key& key) {
+void WorkQueue::AddRateLimited(const Key& key, Duration longest) {
   int& failures = failures_[key];
   Duration delay = options_.first_backoff;
-  for (int i = 0; i < failures && delay < options_.longest_backoff; ++i) delay *= 2;
+  for (int i = 0; i < failures && delay < longest; ++i) delay *= 2;
   ++failures;
-  AddAfter(key, std::min(delay, options_.longest_backoff));
+  AddAfter(key, std::min(delay, longest));
 }
 
 std::optional<WorkQueue::Key> WorkQueue::Take() {

@@ -36,8 +36,9 @@ class WorkQueue {
   void Add(const Key& key);
   // The earliest of several delays for one key counts.
   void AddAfter(const Key& key, Duration delay);
-  // AddAfter with a delay that doubles each time until Forget.
-  void AddRateLimited(const Key& key);
+  // AddAfter with a delay that doubles each time until Forget, up to `longest`.
+  void AddRateLimited(const Key& key, Duration longest);
+  void AddRateLimited(const Key& key) { AddRateLimited(key, options_.longest_backoff); }
   void Forget(const Key& key) { failures_.erase(key); }
 
   std::optional<Key> Take();
@@ -56,9 +57,10 @@ class WorkQueue {
   std::deque<std::set<Key>::const_iterator> order_;  // of the waiting ones
   std::set<Key> processing_;
   std::map<Key, int> failures_;
+  // The timers of one key carry one ticket: the first of them to fire adds the key.
   struct Delayed {
     std::uint64_t ticket;
-    Duration delay;
+    Duration delay;  // of the latest timer, which is the shortest delay asked for
   };
   std::map<Key, Delayed> due_;
   std::uint64_t next_ticket_ = 0;

@@ -84,16 +84,44 @@ TEST_F(ControllerTest, ErrorsBackOffUntilASuccess) {
   EXPECT_THAT(Started(), ElementsAre("a"));
 }
 
-TEST_F(ControllerTest, RefusalsAreTriedAgainMuchLater) {
-  controller_.Start();
-  controller_.Add(Key("a"));
+TEST_F(ControllerTest, RefusalsBackOffFromMillisecondsToAMinute) {
   for (const ErrorCode code : {ErrorCode::kInvalid, ErrorCode::kForbidden}) {
-    EXPECT_THAT(Started(), ElementsAre("a"));
-    reconciler_.Answer("a", Error{code, "no"});
-    executor_.RunFor(4min);
-    EXPECT_THAT(Started(), IsEmpty());
-    executor_.RunFor(2min);
+    ManualReconciler reconciler;
+    Controller controller(executor_, reconciler, {});
+    controller.Start();
+    controller.Add(Key("a"));
+    executor_.RunReady();
+    Duration expected = 5ms;
+    for (int refusals = 1; refusals <= 20; ++refusals) {
+      ASSERT_EQ(reconciler.started.size(), static_cast<std::size_t>(refusals));
+      reconciler.Answer("a", Error{code, "no"});
+      executor_.RunFor(expected - 1us);
+      ASSERT_EQ(reconciler.started.size(), static_cast<std::size_t>(refusals)) << refusals;
+      executor_.RunFor(1us);
+      expected = std::min<Duration>(2 * expected, 1min);
+    }
+    EXPECT_EQ(expected, 1min);
   }
+}
+
+TEST_F(ControllerTest, TheEarliestOfSeveralDueTimesCounts) {
+  controller_.Start();
+  controller_.AddAfter(Key("a"), 600s);
+  executor_.RunFor(599s);
+  controller_.AddAfter(Key("a"), 300s);  // due later, though it was shorter to wait for
+  EXPECT_THAT(Started(), IsEmpty());
+  executor_.RunFor(1s);
+  EXPECT_THAT(Started(), ElementsAre("a"));
+  reconciler_.Answer("a");
+  executor_.RunFor(300s);
+  EXPECT_THAT(Started(), IsEmpty()) << "one look serves both";
+
+  controller_.AddAfter(Key("a"), 600s);
+  executor_.RunFor(100s);
+  controller_.AddAfter(Key("a"), 300s);
+  executor_.RunFor(299s);
+  EXPECT_THAT(Started(), IsEmpty());
+  executor_.RunFor(1s);
   EXPECT_THAT(Started(), ElementsAre("a"));
 }
 

@@ -132,6 +132,8 @@ TEST_F(ReflectorTest, AWatchThatExpiresLaterListsAgainAtOnceAndInPages) {
     if (end) {  // one that brought nothing would have to wait
       api_.Put(kFlavors, Named("f1000"));
       executor_.RunFor(1s);
+    } else {
+      executor_.RunFor(90s);  // the silence
     }
     api_.DropWatches(end);
     api_.Put(kFlavors, Named("f1001"));
@@ -143,6 +145,27 @@ TEST_F(ReflectorTest, AWatchThatExpiresLaterListsAgainAtOnceAndInPages) {
     EXPECT_LT(lists_[0] - ended, 10ms);
   }
   EXPECT_THAT(errors_, IsEmpty());
+}
+
+// A proxy in front of the API server answers 504 at once.
+TEST_F(ReflectorTest, AWatchThatTimesOutAtOnceBacksOff) {
+  reflector_.Start();
+  executor_.RunFor(1s);
+  for (const ErrorCode code : {ErrorCode::kDeadlineExceeded, ErrorCode::kForbidden}) {
+    api_.RefuseWatches(Error{code, "no"});
+    api_.DropWatches(Error{code, "no"});
+    const std::size_t before = api_.watches_begun();
+    executor_.RunFor(10s);
+    EXPECT_GE(api_.watches_begun() - before, 3U);
+    EXPECT_LE(api_.watches_begun() - before, 8U);
+    executor_.RunFor(10min);
+    EXPECT_LE(api_.watches_begun() - before, 60U);
+    api_.RefuseWatches(std::nullopt);
+    executor_.RunFor(31s);
+    api_.Put(kFlavors, Named("f1000"));
+    executor_.RunFor(1s);
+    EXPECT_THAT(TakeHeard(), ElementsAre("f1000"));
+  }
 }
 
 }  // namespace

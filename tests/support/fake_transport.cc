@@ -201,6 +201,11 @@ ApiResponse FakeTransport::Respond(const ApiRequest& request) {
   const std::string query = mark == std::string::npos ? "" : request.path.substr(mark + 1);
   requests_.push_back({request.method, path, query, request.body ? *request.body : Json()});
   const Target target = ParseTarget(path);
+  for (const std::string& collection : missing_) {
+    if (InCollection(target.path, collection) || InCollection(target.path + "/", collection)) {
+      return Refuse(404, "NotFound", "the server could not find the requested resource");
+    }
+  }
   if (request.method == "GET") {
     if (!target.is_object) return List(target.path, query);
     const auto found = objects_.find(target.path);
@@ -409,8 +414,13 @@ std::unique_ptr<WatchHandle> FakeTransport::Watch(ApiRequest request, Duration /
       ParseInt64(QueryValue(request.path.substr(mark + 1), "resourceVersion")).value_or(0);
   watch->callbacks = std::move(callbacks);
   watches_.push_back(watch);
+  ++watches_begun_;
   executor_.PostAfter(latency_, [this, watch] {
     if (watch->ended) return;
+    if (watch_refusal_) {
+      watch->ended = true;
+      return watch->callbacks.on_end(*watch_refusal_);
+    }
     if (watch->version < compacted_) {
       watch->ended = true;
       return watch->callbacks.on_end(Error{ErrorCode::kExpired, "too old resource version"});
@@ -418,6 +428,14 @@ std::unique_ptr<WatchHandle> FakeTransport::Watch(ApiRequest request, Duration /
     Pump(watch);
   });
   return std::make_unique<Handle>(std::move(watch));
+}
+
+void FakeTransport::SetMissing(const std::string& collection, bool is_missing) {
+  if (is_missing) {
+    missing_.insert(collection);
+  } else {
+    missing_.erase(collection);
+  }
 }
 
 void FakeTransport::FailNext(const std::string& what, int status, Effect effect, ErrorCode code) {

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,10 @@ class FakeTransport final : public Transport {
   void ExpireNextPage(const std::string& continue_token, const std::string& go_on);
   void set_retry_after(Duration delay) { retry_after_ = delay; }
   void DropWatches(const Status& status = OkStatus());
+  // Every watch that begins from now on ends so, at once; nullopt: none does.
+  void RefuseWatches(std::optional<Error> error) { watch_refusal_ = std::move(error); }
+  // Lists, reads and writes below `collection` are answered with 404, as where its CRD is missing.
+  void SetMissing(const std::string& collection, bool is_missing);
   void CompactHistory() { history_.clear(), compacted_ = version_; }
   void set_latency(Duration latency) { latency_ = latency; }
 
@@ -65,6 +70,7 @@ class FakeTransport final : public Transport {
   std::size_t CountWrites() const;  // recorded requests that are not GET
   void ClearRequests() { requests_.clear(); }
   std::size_t watch_count() const { return watches_.size(); }
+  std::size_t watches_begun() const { return watches_begun_; }
 
  private:
   struct Failure {
@@ -110,6 +116,9 @@ class FakeTransport final : public Transport {
   std::vector<Failure> failures_;
   std::vector<Recorded> requests_;
   std::vector<std::weak_ptr<OpenWatch>> watches_;
+  std::size_t watches_begun_ = 0;
+  std::optional<Error> watch_refusal_;
+  std::set<std::string> missing_;  // collections
 };
 
 }  // namespace berth::kube
