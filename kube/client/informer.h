@@ -42,6 +42,10 @@ class InformerBase {
   virtual const api::ResourceKind& kind() const = 0;
   // Called once, when has_synced turns true; at once where it is.
   virtual void OnSynced(std::function<void()> synced) = 0;
+  // The API server does not serve the kind: its CRD is missing. It is asked for again and again.
+  virtual bool is_missing() const = 0;
+  // Called once, when is_missing turns true.
+  virtual void OnMissing(std::function<void()> missing) = 0;
 };
 
 template <typename T>
@@ -63,10 +67,7 @@ class Informer final : public InformerBase {
                     [this](const std::vector<ReadObject>& items) { TakePage(items); },
                     [this] { EndList(); },
                     [this](WatchEvent::Type type, const ReadObject& read) { Apply(type, read); },
-                    [](const Error& error) {
-                      LogWarning("watch failed", {{"kind", std::string(api::KindOf<T>().kind)},
-                                                  {"error", error.message}});
-                    }}) {}
+                    [this](const Error& error) { TakeFailure(error); }}) {}
 
   void Start() override { reflector_.Start(); }
   bool has_synced() const override { return synced_; }
@@ -75,6 +76,8 @@ class Informer final : public InformerBase {
     if (synced_) return synced();
     on_synced_.push_back(std::move(synced));
   }
+  bool is_missing() const override { return missing_; }
+  void OnMissing(std::function<void()> missing) override { on_missing_ = std::move(missing); }
 
   // A handler added late hears on_add for what is there, inside this call.
   void AddHandler(Handler handler) {
@@ -146,6 +149,15 @@ class Informer final : public InformerBase {
     mutable api::SharedParts parts_;
   };
 
+  void TakeFailure(const Error& error) {
+    if (missing_ && error.code == ErrorCode::kNotFound) return;  // told once
+    LogWarning("watch failed",
+               {{"kind", std::string(api::KindOf<T>().kind)}, {"error", error.message}});
+    if (synced_ || error.code != ErrorCode::kNotFound) return;
+    missing_ = true;
+    if (const auto callback = std::exchange(on_missing_, nullptr)) callback();
+  }
+
   static void LogUndecodable(const ReadObject& read) {
     LogWarning("object cannot be decoded",
                {{"kind", std::string(api::KindOf<T>().kind)},
@@ -192,6 +204,7 @@ class Informer final : public InformerBase {
     }
     for (const api::ObjectKey& key : gone) Remove(key);
     listed_.clear();
+    missing_ = false;
     if (synced_) return;
     synced_ = true;
     for (const auto& callback : std::exchange(on_synced_, {})) callback();
@@ -249,7 +262,9 @@ class Informer final : public InformerBase {
   ObjectStore<T> store_;
   std::vector<Handler> handlers_;
   std::vector<std::function<void()>> on_synced_;
+  std::function<void()> on_missing_;
   bool synced_ = false;
+  bool missing_ = false;
   bool had_objects_ = false;                           // when the list under way began
   std::set<api::ObjectKey> listed_;                    // by it so far, where it had
   std::map<api::ObjectKey, std::string> undecodable_;  // that are there, and why

@@ -10,10 +10,12 @@ Manager::Manager(ApiClient& client, Executor& executor)
 
 Manager::~Manager() { Stop(); }
 
-Controller& Manager::AddController(Reconciler& reconciler, ControllerOptions options) {
-  controllers_.push_back(std::make_unique<Controller>(executor_, reconciler, options));
-  if (running_) controllers_.back()->Start();
-  return *controllers_.back();
+Controller& Manager::AddController(Reconciler& reconciler, ControllerOptions options,
+                                   std::vector<const InformerBase*> needs) {
+  controllers_.push_back(
+      {std::make_unique<Controller>(executor_, reconciler, options), std::move(needs)});
+  if (running_) StartReady();
+  return *controllers_.back().controller;
 }
 
 void Manager::StartInformers() {
@@ -22,9 +24,11 @@ void Manager::StartInformers() {
 }
 
 void Manager::StartInformer(InformerBase& informer) {
-  informer.OnSynced([weak = std::weak_ptr(self_)] {
+  const auto start = [weak = std::weak_ptr(self_)] {
     if (const auto self = weak.lock()) (*self)->StartWhenSynced();
-  });
+  };
+  informer.OnSynced(start);
+  if (optional_.contains(&informer)) informer.OnMissing(start);
   informer.Start();
 }
 
@@ -34,34 +38,49 @@ void Manager::StartControllers() {
 }
 
 void Manager::StartWhenSynced() {
-  if (!wanted_ || running_ || !has_synced()) return;
-  running_ = true;
+  if (!wanted_ || !has_synced()) return;
+  const bool is_first = !std::exchange(running_, true);
   // Posted: handlers of the informer that synced last may still be at work.
-  executor_.Post([weak = std::weak_ptr(self_)] {
+  executor_.Post([weak = std::weak_ptr(self_), is_first] {
     const auto self = weak.lock();
     if (self == nullptr || !(*self)->running_) return;
-    for (const auto& start : (*self)->starters_) start();
-    for (const auto& controller : (*self)->controllers_) controller->Start();
+    if (is_first) {
+      for (const auto& start : (*self)->starters_) start();
+    }
+    (*self)->StartReady();
   });
+}
+
+void Manager::StartReady() {
+  for (Managed& each : controllers_) {
+    const bool ready = std::all_of(each.needs.begin(), each.needs.end(),
+                                   [](const InformerBase* need) { return need->has_synced(); });
+    if (!ready || std::exchange(each.started, true)) continue;
+    each.controller->Start();
+  }
 }
 
 void Manager::Stop() {
   wanted_ = false;
   if (!std::exchange(running_, false)) return;
-  for (auto it = controllers_.rbegin(); it != controllers_.rend(); ++it) (*it)->Stop();
+  for (auto it = controllers_.rbegin(); it != controllers_.rend(); ++it) it->controller->Stop();
   for (auto it = stoppers_.rbegin(); it != stoppers_.rend(); ++it) (*it)();
 }
 
 bool Manager::has_synced() const {
   return informers_started_ &&
          std::all_of(informers_.begin(), informers_.end(),
-                     [](const auto& entry) { return entry.second->has_synced(); });
+                     [this](const auto& entry) { return IsReady(*entry.second); });
+}
+
+bool Manager::IsReady(const InformerBase& informer) const {
+  return informer.has_synced() || (informer.is_missing() && optional_.contains(&informer));
 }
 
 std::vector<std::string> Manager::NotSynced() const {
   std::vector<std::string> names;
   for (const auto& [name, informer] : informers_) {
-    if (!informer->has_synced()) names.emplace_back(informer->kind().plural);
+    if (!IsReady(*informer)) names.emplace_back(informer->kind().plural);
   }
   return names;
 }

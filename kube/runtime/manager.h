@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,19 @@ class Manager {
     return static_cast<Informer<T>&>(*slot);
   }
 
-  // `reconciler` must outlive the manager. The reference is good for the manager's life.
-  Controller& AddController(Reconciler& reconciler, ControllerOptions options);
+  // The same for a kind that a cluster may lack. Where its CRD is missing, everything else starts,
+  // and the controllers that need the kind start when the CRD comes. Before StartInformers.
+  template <typename T>
+  Informer<T>& OptionalInformerFor() {
+    Informer<T>& informer = InformerFor<T>();
+    optional_.insert(&informer);
+    return informer;
+  }
+
+  // `reconciler` must outlive the manager. The reference is good for the manager's life. `needs`:
+  // optional informers without which the controller does not start.
+  Controller& AddController(Reconciler& reconciler, ControllerOptions options,
+                            std::vector<const InformerBase*> needs = {});
 
   // What else begins on the leader when everything has synced, before the controllers do.
   void OnLeaderStart(std::function<void()> start) { starters_.push_back(std::move(start)); }
@@ -58,7 +70,7 @@ class Manager {
   // start again: who lost the lease exits.
   void Stop();
 
-  bool has_synced() const;
+  bool has_synced() const;  // but for optional kinds that are missing
   bool controllers_running() const { return running_; }
   std::vector<std::string> NotSynced() const;  // plurals, for /readyz and timeouts
 
@@ -66,13 +78,22 @@ class Manager {
   Executor& executor() { return executor_; }
 
  private:
+  struct Managed {
+    std::unique_ptr<Controller> controller;
+    std::vector<const InformerBase*> needs;
+    bool started = false;
+  };
+
   void StartInformer(InformerBase& informer);
   void StartWhenSynced();
+  void StartReady();
+  bool IsReady(const InformerBase& informer) const;
 
   ApiClient& client_;
   Executor& executor_;
   std::map<std::string, std::unique_ptr<InformerBase>> informers_;
-  std::vector<std::unique_ptr<Controller>> controllers_;
+  std::set<const InformerBase*> optional_;
+  std::vector<Managed> controllers_;
   std::vector<std::function<void()>> starters_;
   std::vector<std::function<void()>> stoppers_;
   bool informers_started_ = false;

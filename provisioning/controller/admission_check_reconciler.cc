@@ -41,6 +41,7 @@ void AdmissionCheckReconciler::Watch(kube::Controller& controller) {
   const auto add = [&controller](const auto& check) {
     if (IsOurs(*check)) controller.Add(check->meta.key());
   };
+  controller.AddSweep(kube::SweepOf(checks_));
   checks_.AddHandler(
       {.on_add = add, .on_update = [add](const auto&, const auto& check) { add(check); }});
   const auto add_users = [this, &controller](const auto& config) {

@@ -6,8 +6,11 @@ ProvisioningControllers::ProvisioningControllers(kube::Manager& manager, const C
                                                  kube::EventRecorder& events,
                                                  ProvisioningControllersOptions options)
     : requests_(manager, clock, events, options.decide), checks_(manager, clock) {
-  requests_.Watch(manager.AddController(requests_, {.max_concurrent = options.concurrency}));
-  checks_.Watch(manager.AddController(checks_, {}));
+  // Without the CRD of ProvisioningRequests neither starts, so that no check is called active.
+  const std::vector<const kube::InformerBase*> needs{
+      &manager.OptionalInformerFor<api::ProvisioningRequest>()};
+  requests_.Watch(manager.AddController(requests_, {.max_concurrent = options.concurrency}, needs));
+  checks_.Watch(manager.AddController(checks_, {}, needs));
 }
 
 }  // namespace berth::provisioning

@@ -3,6 +3,8 @@
 //
 //     ProvisioningControllers provisioning(manager, clock, events, options);   // before it starts
 //
+// Where the API server does not serve ProvisioningRequests, both start when it does.
+//
 // Threads: the manager's Executor. Must outlive the manager.
 #pragma once
 

@@ -74,19 +74,37 @@ RequestReconciler::RequestReconciler(kube::Manager& manager, const Clock& clock,
   });
 }
 
+// The Workloads that have checks: while the controller does not run, no queue holds their keys.
+kube::Sweep RequestReconciler::CheckedWorkloads() const {
+  return {.covers =
+              [this](const api::ObjectKey& key) {
+                const auto workload = workloads_.Get(key);
+                return workload != nullptr && !workload->status.admission_checks.empty();
+              },
+          .next = [this](const api::ObjectKey& place) -> std::optional<kube::Sweep::Step> {
+            const auto workload = workloads_.After(place);
+            if (workload == nullptr) return std::nullopt;
+            const api::ObjectKey key = workload->meta.key();
+            if (workload->status.admission_checks.empty()) return kube::Sweep::Step{key, {}};
+            return kube::Sweep::Step{key, key};
+          }};
+}
+
 void RequestReconciler::Watch(kube::Controller& controller) {
   const auto add = [&controller](const auto& workload) { controller.Add(workload->meta.key()); };
   // Requests that a workload without checks still owns are told of by their own handler.
   const auto add_checked = [add](const auto& workload) {
     if (!workload->status.admission_checks.empty()) add(workload);
   };
-  workloads_.AddHandler({.on_add = add_checked,
-                         .on_update = [add](const auto&, const auto& now) { add(now); },
-                         .on_delete =
-                             [this](const auto& workload) {
-                               last_attempt_by_check_.erase(workload->meta.uid);
-                               created_.erase(workload->meta.uid);
-                             }});
+  const auto add_changed = [add](const auto& old, const auto& now) {
+    if (!old->status.admission_checks.empty() || !now->status.admission_checks.empty()) add(now);
+  };
+  controller.AddSweep(CheckedWorkloads());
+  workloads_.AddHandler(
+      {.on_add = add_checked, .on_update = add_changed, .on_delete = [this](const auto& workload) {
+         last_attempt_by_check_.erase(workload->meta.uid);
+         created_.erase(workload->meta.uid);
+       }});
   const auto add_owner = [this, &controller](const auto& request) {
     Forget(*request);
     if (const api::OwnerReference* owner = api::ControllerOf(request->meta)) {

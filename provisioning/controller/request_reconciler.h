@@ -21,6 +21,7 @@
 #include "kube/runtime/manager.h"
 #include "kube/runtime/reconciler.h"
 #include "kube/runtime/steps.h"
+#include "kube/runtime/sweep.h"
 #include "provisioning/decide.h"
 
 namespace berth::provisioning {
@@ -41,6 +42,7 @@ class RequestReconciler final : public kube::Reconciler {
     SteadyTime at;  // when the API last said that it is there
   };
 
+  kube::Sweep CheckedWorkloads() const;
   Situation Observe(const api::Workload& workload);
   void ObserveRequests(const api::Workload& workload, Situation& situation);
   void ObserveTemplates(const api::Workload& workload, Situation& situation) const;

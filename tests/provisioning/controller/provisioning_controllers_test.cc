@@ -22,11 +22,16 @@ constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta2/";
 constexpr char kWorkloads[] = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
 constexpr char kRequests[] =
     "/apis/autoscaling.x-k8s.io/v1/namespaces/default/provisioningrequests";
+constexpr char kAllRequests[] = "/apis/autoscaling.x-k8s.io/v1/provisioningrequests";
 constexpr char kTemplates[] = "/api/v1/namespaces/default/podtemplates";
 
 class ProvisioningControllersTest : public ::testing::Test {
  protected:
-  ProvisioningControllersTest() {
+  ProvisioningControllersTest() : ProvisioningControllersTest(Crd::kThere) {}
+
+  enum class Crd { kThere, kMissing };
+  explicit ProvisioningControllersTest(Crd crd) {
+    api_.SetMissing(kAllRequests, crd == Crd::kMissing);
     api_.Put(kKueue + std::string("admissionchecks"), Json::parse(R"({
       "metadata": {"name": "dws-prov"},
       "spec": {"controllerName": "kueue.x-k8s.io/provisioning-request",
@@ -236,6 +241,26 @@ TEST_F(ProvisioningControllersTest, ARefusalIsTold) {
   }
   EXPECT_TRUE(told);
   EXPECT_FALSE(Request(1).is_null()) << "and tried again";
+}
+
+class WithoutProvisioningRequests : public ProvisioningControllersTest {
+ protected:
+  WithoutProvisioningRequests() : ProvisioningControllersTest(Crd::kMissing) {}
+};
+
+TEST_F(WithoutProvisioningRequests, NothingIsAskedForUntilTheCrdComes) {
+  EXPECT_TRUE(manager_.controllers_running()) << "the other controllers do not wait for the CRD";
+  EXPECT_TRUE(manager_.NotSynced().empty());
+  GiveQuota();
+  EXPECT_TRUE(Template().is_null());
+  const std::string check = kKueue + std::string("admissionchecks/dws-prov");
+  EXPECT_FALSE(Get(check).contains("status")) << "a check that nobody serves is not active";
+
+  api_.SetMissing(kAllRequests, false);
+  executor_.RunFor(31s);
+  EXPECT_FALSE(Template().is_null());
+  EXPECT_FALSE(Request().is_null());
+  EXPECT_EQ(Get(check)["status"]["conditions"][0]["status"], "True");
 }
 
 }  // namespace
