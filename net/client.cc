@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/strings.h"
 #include "net/internal/client_pool.h"
 #include "net/internal/tls.h"
 #include "net/internal/url.h"
@@ -55,8 +56,16 @@ Result<std::unique_ptr<HttpClient>> HttpClient::Create(IoPool& pool, ClientOptio
   if (url.is_tls) {
     BERTH_TRY(tls, MakeClientTls(options.ca_pem, options.certificate.get()));
   }
-  auto connections =
-      std::make_shared<ClientPool>(pool, std::move(options), std::move(url), std::move(tls));
+  std::optional<ProxyTarget> proxy;
+  if (!options.proxy_url.empty()) {
+    BERTH_TRY(ProxyUrl parsed, ParseProxyUrl(options.proxy_url));
+    proxy = ProxyTarget{std::move(parsed.url.host), parsed.url.port, {}};
+    if (!parsed.user_info.empty()) {
+      proxy->authorization = "Basic " + Base64Encode(parsed.user_info);
+    }
+  }
+  auto connections = std::make_shared<ClientPool>(pool, std::move(options), std::move(url),
+                                                  std::move(tls), std::move(proxy));
   return std::unique_ptr<HttpClient>(std::make_unique<Client>(std::move(connections)));
 }
 

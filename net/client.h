@@ -34,6 +34,9 @@ struct ClientOptions {
       server_name;  // for SNI and the certificate check where it differs from the URL's host
   std::shared_ptr<const TlsIdentity> certificate;  // null: none
   std::string bearer_token;                        // empty: none
+  // "http://proxy:3128", perhaps with user:password@; everything goes through a tunnel that
+  // CONNECT asks for. Empty: directly.
+  std::string proxy_url;
   std::string user_agent = "berth";
   std::size_t max_connections = 64;  // streams do not count
   std::size_t max_waiting = 4096;    // requests that wait for a connection; more are kUnavailable

@@ -1,8 +1,7 @@
 #include "kube/client/http_transport.h"
 
-#include <fstream>
+#include <deque>
 #include <optional>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -12,15 +11,24 @@
 #include "api/codec/json_text.h"
 #include "api/codec/json_tree.h"
 #include "base/seconds.h"
+#include "base/log/log.h"
 #include "base/strings.h"
+#include "base/system_clock.h"
+#include "kube/client/api_client.h"
+#include "kube/client/credential_source.h"
+#include "kube/client/exec_plugin.h"
 #include "kube/client/line_splitter.h"
+#include "kube/client/proxy.h"
 #include "kube/client/status_error.h"
 #include "net/client.h"
 
 namespace berth::kube {
 namespace {
 
-constexpr std::chrono::seconds kTokenLife{60};  // how long a token read from a file is trusted
+constexpr int kUnauthorized = 401;
+constexpr std::chrono::seconds kPluginTimeout{60};
+// A connection pool with credentials of yesterday ends when its requests have had their time.
+constexpr std::chrono::seconds kRetireAfter{60};
 
 JsonPtr ParseJson(std::string_view text) {
   Result<Json> json = api::ParseJson(text);
@@ -157,8 +165,17 @@ class WatchState : public std::enable_shared_from_this<WatchState> {
     PostEnd(status);
   }
 
-  // Strand.
-  void Stop() { stopped_ = true; }
+  // Strand. The stream is this object's until the watch ends.
+  void SetStream(std::unique_ptr<net::StreamHandle> stream) {
+    if (!stopped_) stream_ = std::move(stream);
+  }
+  void OnRefused(std::function<void()> refused) { on_refused_ = std::move(refused); }
+  bool stopped() const { return stopped_; }
+  void Fail(const Error& error) { PostEnd(error); }
+  void Stop() {
+    stopped_ = true;
+    stream_.reset();
+  }
 
  private:
   static constexpr std::size_t kMaxRefusalBytes = 64 * 1024;
@@ -172,16 +189,21 @@ class WatchState : public std::enable_shared_from_this<WatchState> {
     });
   }
   void PostEnd(const Status& status) {
-    strand_.Post([self = shared_from_this(), status] {
-      if (!std::exchange(self->stopped_, true)) self->callbacks_.on_end(status);
+    strand_.Post([self = shared_from_this(), status, refused = status_ == kUnauthorized] {
+      if (self->stopped_) return;
+      self->Stop();
+      if (refused && self->on_refused_) self->on_refused_();
+      self->callbacks_.on_end(status);
     });
   }
 
   Executor& strand_;
   WatchCallbacks callbacks_;
   const std::shared_ptr<const ObjectReader> reader_;  // null: events as JSON
-  bool stopped_ = false;                              // strand only
-  LineSplitter lines_;                                // these: I/O thread only
+  std::function<void()> on_refused_;                  // these: strand only
+  std::unique_ptr<net::StreamHandle> stream_;
+  bool stopped_ = false;
+  LineSplitter lines_;  // these: I/O thread only
   int status_ = 200;
   bool failed_ = false;
   std::string refusal_;
@@ -189,83 +211,214 @@ class WatchState : public std::enable_shared_from_this<WatchState> {
 
 class HttpWatch final : public WatchHandle {
  public:
-  HttpWatch(std::shared_ptr<WatchState> state, std::unique_ptr<net::StreamHandle> stream)
-      : state_(std::move(state)), stream_(std::move(stream)) {}
+  explicit HttpWatch(std::shared_ptr<WatchState> state) : state_(std::move(state)) {}
   ~HttpWatch() override { state_->Stop(); }
 
  private:
   std::shared_ptr<WatchState> state_;
-  std::unique_ptr<net::StreamHandle> stream_;
 };
+
+// What makes a header's name of any text: all but the characters of a token is percent-encoded.
+std::string HeaderName(std::string_view text) { return EscapeQuery(ToLower(text)); }
+
+void AddImpersonation(const Impersonation& as, net::Headers& headers) {
+  if (as.user.empty()) return;
+  headers.Add("Impersonate-User", as.user);
+  if (!as.uid.empty()) headers.Add("Impersonate-Uid", as.uid);
+  for (const std::string& group : as.groups) headers.Add("Impersonate-Group", group);
+  for (const auto& [key, values] : as.extra) {
+    for (const std::string& value : values) {
+      headers.Add("Impersonate-Extra-" + HeaderName(key), value);
+    }
+  }
+}
+
+net::Request ToHttp(const ApiRequest& request, const std::string& token, const Impersonation& as) {
+  net::Request http;
+  http.method = request.method;
+  http.target = request.path;
+  http.headers.Add("Accept", "application/json");
+  if (request.body != nullptr) {
+    http.headers.Add("Content-Type", request.content_type);
+    http.body = request.body->dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  if (!token.empty()) http.headers.Add("Authorization", "Bearer " + token);
+  AddImpersonation(as, http.headers);
+  return http;
+}
 
 class HttpTransport final : public Transport {
  public:
-  HttpTransport(std::unique_ptr<net::HttpClient> client, Executor& strand, KubeConfig config,
+  HttpTransport(net::IoPool& pool, Executor& strand, const KubeConfig& config,
                 HttpTransportOptions options)
-      : client_(std::move(client)),
+      : pool_(pool),
         strand_(strand),
-        config_(std::move(config)),
-        options_(std::move(options)) {}
+        options_(std::move(options)),
+        server_(config.server),
+        server_name_(config.server_name),
+        as_(config.as),
+        self_(std::make_shared<HttpTransport*>(this)),
+        runner_(kPluginTimeout),
+        source_(strand, clock_, config,
+                [this](const ExecPlugin& plugin, const KubeConfig& ours,
+                       std::function<void(Result<PluginCredential>)> done) {
+                  runner_.Run(plugin, ours, std::move(done));
+                }) {}
+
+  // Also finds out whether URLs and PEMs can be used.
+  Status Open(const KubeConfig& config) {
+    BERTH_TRY(proxy_url_, ProxyFor(config.server, config.proxy_url, ReadProxyEnvironment()));
+    return UseCredential(std::make_shared<const Credential>(Credential{
+        config.bearer_token, config.ca_pem, config.client_certificate_pem, config.client_key_pem}));
+  }
 
   void Send(ApiRequest request, Duration timeout,
             std::function<void(Result<ApiResponse>)> done) override {
-    client_->Send(
-        ToHttp(request), timeout,
-        [&strand = strand_, reader = request.reader,
-         done = std::move(done)](Result<net::Response> response) {
-          Result<ApiResponse> result =
-              response ? Result<ApiResponse>(ToApiResponse(*std::move(response), reader.get()))
-                       : Result<ApiResponse>(response.error());
-          strand.Post([done, result = std::move(result)]() mutable { done(std::move(result)); });
-        });
+    auto call = std::make_shared<Call>();
+    call->request = std::move(request);
+    call->done = std::move(done);
+    call->end = clock_.SteadyNow() + timeout;
+    Start(call);
+    // Where the plugin must run first, its time is the request's, too.
+    if (call->started) return;
+    strand_.PostAfter(timeout, [call] {
+      if (call->started) return;
+      call->Finish(Error{ErrorCode::kDeadlineExceeded,
+                         call->request.method + " " + call->request.path +
+                             ": the exec plugin has given no credential in time"});
+    });
   }
 
   std::unique_ptr<WatchHandle> Watch(ApiRequest request, Duration silence,
                                      WatchCallbacks callbacks) override {
     auto state = std::make_shared<WatchState>(strand_, std::move(callbacks),
                                               options_.max_watch_line_bytes, request.reader);
+    source_.Get([this, state, silence,
+                 request = std::move(request)](const Result<CredentialPtr>& credential) {
+      if (state->stopped()) return;
+      if (!credential) return state->Fail(credential.error());
+      OpenWatch(state, request, silence, *credential);
+    });
+    return std::make_unique<HttpWatch>(std::move(state));
+  }
+
+ private:
+  // A request until it is answered.
+  struct Call {
+    ApiRequest request;
+    std::function<void(Result<ApiResponse>)> done;
+    SteadyTime end;
+    bool started = false;   // it has a credential, or there is none to be had
+    bool repeated = false;  // with another credential
+
+    void Finish(Result<ApiResponse> result) {
+      if (const auto callback = std::exchange(done, nullptr)) callback(std::move(result));
+    }
+  };
+
+  void Start(const std::shared_ptr<Call>& call) {
+    source_.Get([this, call](const Result<CredentialPtr>& credential) {
+      call->started = true;
+      if (!call->done) return;  // its time is over
+      if (credential) return SendWith(call, *credential);
+      strand_.Post([call, error = credential.error()] { call->Finish(error); });
+    });
+  }
+
+  void SendWith(const std::shared_ptr<Call>& call, const CredentialPtr& credential) {
+    Adopt(credential);
+    client_->Send(ToHttp(call->request, credential->token, as_), call->end - clock_.SteadyNow(),
+                  [&strand = strand_, weak = std::weak_ptr(self_), call,
+                   credential](Result<net::Response> response) {
+                    Result<ApiResponse> result =
+                        response ? Result<ApiResponse>(ToApiResponse(*std::move(response),
+                                                                     call->request.reader.get()))
+                                 : Result<ApiResponse>(response.error());
+                    strand.Post([weak, call, credential, result = std::move(result)]() mutable {
+                      const auto self = weak.lock();
+                      if (self != nullptr && (*self)->IsToRepeat(*call, credential, result)) {
+                        return (*self)->Start(call);
+                      }
+                      call->Finish(std::move(result));
+                    });
+                  });
+  }
+
+  // A 401 says that nothing happened; whatever the method, another credential may do.
+  bool IsToRepeat(Call& call, const CredentialPtr& used, const Result<ApiResponse>& result) {
+    return result && result->status == kUnauthorized && source_.Refused(used) &&
+           !std::exchange(call.repeated, true);
+  }
+
+  void OpenWatch(const std::shared_ptr<WatchState>& state, const ApiRequest& request,
+                 Duration silence, const CredentialPtr& credential) {
+    Adopt(credential);
+    state->OnRefused([weak = std::weak_ptr(self_), credential] {
+      if (const auto self = weak.lock()) (*self)->source_.Refused(credential);
+    });
     net::StreamCallbacks stream;
     stream.on_head = [state](int status, const net::Headers&) { state->OnHead(status); };
     stream.on_data = [state](std::string_view bytes) { state->OnData(bytes); };
     stream.on_end = [state](const Status& status) { state->OnEnd(status); };
-    auto handle = client_->Open(ToHttp(request), silence, std::move(stream));
-    return std::make_unique<HttpWatch>(std::move(state), std::move(handle));
+    state->SetStream(
+        client_->Open(ToHttp(request, credential->token, as_), silence, std::move(stream)));
   }
 
- private:
-  net::Request ToHttp(const ApiRequest& request) {
-    net::Request http;
-    http.method = request.method;
-    http.target = request.path;
-    http.headers.Add("Accept", "application/json");
-    if (request.body != nullptr) {
-      http.headers.Add("Content-Type", request.content_type);
-      http.body = request.body->dump(-1, ' ', false, Json::error_handler_t::replace);
+  // Files may be read while only one of them has been replaced: then the old ones serve on.
+  void Adopt(const CredentialPtr& credential) {
+    if (const Status used = UseCredential(credential); !used) {
+      LogWarning("new certificates of the kubeconfig cannot be used",
+                 {{"error", used.error().message}});
     }
-    if (const std::string token = Token(); !token.empty()) {
-      http.headers.Add("Authorization", "Bearer " + token);
-    }
-    return http;
   }
 
-  // A projected service account token is replaced on disk long before it ends.
-  std::string Token() {
-    const auto now = std::chrono::steady_clock::now();
-    if (!config_.token_file.empty() && now >= token_good_until_) {
-      std::ifstream file(config_.token_file);
-      std::ostringstream text;
-      text << file.rdbuf();
-      if (file && !text.str().empty()) config_.bearer_token = TrimSpace(text.str());
-      token_good_until_ = now + kTokenLife;
+  // Connections belong to the certificates that they were made with.
+  Status UseCredential(const CredentialPtr& credential) {
+    if (tls_of_ == credential) return OkStatus();
+    const bool same_tls = tls_of_ != nullptr && tls_of_->ca_pem == credential->ca_pem &&
+                          tls_of_->certificate_pem == credential->certificate_pem &&
+                          tls_of_->key_pem == credential->key_pem;
+    tls_of_ = credential;  // one that cannot be used is not tried with every request
+    if (same_tls) return OkStatus();
+    net::ClientOptions options;
+    options.base_url = server_;
+    options.ca_pem = credential->ca_pem;
+    options.server_name = server_name_;
+    options.proxy_url = proxy_url_;
+    if (!credential->certificate_pem.empty()) {
+      options.certificate = std::make_shared<const net::TlsIdentity>(
+          net::TlsIdentity{credential->certificate_pem, credential->key_pem});
     }
-    return config_.bearer_token;
+    options.user_agent = options_.user_agent;
+    options.max_connections = options_.max_connections;
+    BERTH_TRY(std::unique_ptr<net::HttpClient> client,
+              net::HttpClient::Create(pool_, std::move(options)));
+    if (client_ != nullptr) Retire(std::move(client_));
+    client_ = std::move(client);
+    return OkStatus();
   }
 
-  std::unique_ptr<net::HttpClient> client_;
+  void Retire(std::unique_ptr<net::HttpClient> client) {
+    retired_.push_back(std::move(client));
+    strand_.PostAfter(kRetireAfter, [weak = std::weak_ptr(self_)] {
+      if (const auto self = weak.lock()) (*self)->retired_.pop_front();
+    });
+  }
+
+  net::IoPool& pool_;
   Executor& strand_;
-  KubeConfig config_;
-  HttpTransportOptions options_;
-  std::chrono::steady_clock::time_point token_good_until_{};
+  const SystemClock clock_;
+  const HttpTransportOptions options_;
+  const std::string server_;
+  const std::string server_name_;
+  const Impersonation as_;
+  std::string proxy_url_;
+  std::shared_ptr<HttpTransport*> self_;
+  CredentialPtr tls_of_;  // whose certificates client_ has
+  std::unique_ptr<net::HttpClient> client_;
+  std::deque<std::unique_ptr<net::HttpClient>> retired_;
+  PluginRunner runner_;
+  CredentialSource source_;
 };
 
 }  // namespace
@@ -273,20 +426,9 @@ class HttpTransport final : public Transport {
 Result<std::unique_ptr<Transport>> MakeHttpTransport(net::IoPool& pool, Executor& strand,
                                                      const KubeConfig& config,
                                                      const HttpTransportOptions& options) {
-  net::ClientOptions client_options;
-  client_options.base_url = config.server;
-  client_options.ca_pem = config.ca_pem;
-  client_options.server_name = config.server_name;
-  if (!config.client_certificate_pem.empty()) {
-    client_options.certificate = std::make_shared<const net::TlsIdentity>(
-        net::TlsIdentity{config.client_certificate_pem, config.client_key_pem});
-  }
-  client_options.user_agent = options.user_agent;
-  client_options.max_connections = options.max_connections;
-  BERTH_TRY(std::unique_ptr<net::HttpClient> client,
-            net::HttpClient::Create(pool, std::move(client_options)));
-  return std::unique_ptr<Transport>(
-      std::make_unique<HttpTransport>(std::move(client), strand, config, options));
+  auto transport = std::make_unique<HttpTransport>(pool, strand, config, options);
+  BERTH_CHECK_OK(transport->Open(config));
+  return std::unique_ptr<Transport>(std::move(transport));
 }
 
 }  // namespace berth::kube

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
@@ -18,6 +17,19 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxFileBytes = 1024 * 1024;
 constexpr char kServiceAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount";
+constexpr char kPluginGroup[] = "client.authentication.k8s.io/";
+
+// A kubeconfig file, and where its relative paths start.
+struct Document {
+  Json root;
+  std::string directory;
+};
+
+// An entry of a list such as "users", and the directory of the file that has it.
+struct Entry {
+  Json value;
+  std::string directory;
+};
 
 Error Invalid(const std::string& message) { return {ErrorCode::kInvalid, message}; }
 
@@ -35,108 +47,216 @@ std::string Env(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// The member `key` of a map; null where there is none.
-const Json& Member(const Json& node, const char* key) {
+std::string TextOf(const Json& object, const char* key) {
+  const auto value = object.find(key);
+  if (value == object.end() || value->is_null() || value->is_structured()) return {};
+  return value->is_string() ? value->get<std::string>() : value->dump();
+}
+
+const Json& MemberOf(const Json& object, const char* key) {
   static const Json kNone;
-  const auto found = node.find(key);
-  return found == node.end() ? kNone : *found;
+  const auto value = object.find(key);
+  return value == object.end() ? kNone : *value;
 }
 
-// A name or token of digits is a number in YAML.
-std::string TextOf(const Json& node, const char* key) {
-  const Json& value = Member(node, key);
-  if (value.is_string()) return value.get<std::string>();
-  return value.is_number() || value.is_boolean() ? value.dump() : std::string();
+Result<std::vector<std::string>> TextsOf(const Json& object, const char* key) {
+  std::vector<std::string> texts;
+  const Json& list = MemberOf(object, key);
+  if (list.is_null()) return texts;
+  if (!list.is_array()) return Invalid(std::string(key) + " must be a list of strings");
+  for (const Json& item : list) {
+    if (!item.is_string()) return Invalid(std::string(key) + " must be a list of strings");
+    texts.push_back(item.get<std::string>());
+  }
+  return texts;
 }
 
-// The `inner` map of the entry of `list` that is called `name`.
-Result<Json> Entry(const Json& root, const char* list, const std::string& name, const char* inner) {
-  const Json& entries = Member(root, list);
-  if (!entries.is_structured())
-    return Invalid(std::string(list) + " has no entry \"" + name + "\"");
-  for (const Json& entry : entries) {
-    if (entry.is_object() && TextOf(entry, "name") == name && Member(entry, inner).is_object()) {
-      return Member(entry, inner);
+// The `inner` map of the first entry of `list` that is called `name`.
+Result<Entry> Find(const std::vector<Document>& documents, const char* list,
+                   const std::string& name, const char* inner) {
+  for (const Document& document : documents) {
+    const Json& entries = MemberOf(document.root, list);
+    if (!entries.is_array()) continue;
+    for (const Json& entry : entries) {
+      if (!entry.is_object() || TextOf(entry, "name") != name) continue;
+      const Json& value = MemberOf(entry, inner);
+      if (value.is_object()) return Entry{value, document.directory};
     }
   }
   return Invalid(std::string(list) + " has no entry \"" + name + "\"");
 }
 
-// `field`-data as base64, or the file that `field` names; empty where neither is given.
-Result<std::string> Material(const Json& node, const std::string& field,
-                             const std::string& directory) {
-  if (const std::string data = TextOf(node, (field + "-data").c_str()); !data.empty()) {
-    std::optional<std::string> decoded = Base64Decode(data);
-    if (!decoded) return Invalid(field + "-data is not base64");
-    return *std::move(decoded);
-  }
-  const std::string path = TextOf(node, field.c_str());
-  if (path.empty()) return std::string();
-  Result<std::string> text = ReadFile(std::filesystem::path(directory) / path);
-  if (!text) return Annotate(text.error(), field);
-  return text;
+std::string PathOf(const Entry& entry, const char* field) {
+  const std::string path = TextOf(entry.value, field);
+  return path.empty() ? path : (std::filesystem::path(entry.directory) / path).string();
 }
 
-Status ReadCluster(const Json& cluster, const std::string& directory, KubeConfig& config) {
-  config.server = TextOf(cluster, "server");
+// `field`-data as base64 into `pem`, or else the path that `field` names into `file`.
+Status Material(const Entry& entry, const std::string& field, std::string& pem, std::string& file) {
+  if (const std::string data = TextOf(entry.value, (field + "-data").c_str()); !data.empty()) {
+    std::optional<std::string> decoded = Base64Decode(data);
+    if (!decoded) return Invalid(field + "-data is not base64");
+    pem = *std::move(decoded);
+    return OkStatus();
+  }
+  file = PathOf(entry, field.c_str());
+  return OkStatus();
+}
+
+Status ReadCluster(const Entry& cluster, KubeConfig& config) {
+  config.server = TextOf(cluster.value, "server");
   if (config.server.empty()) return Invalid("the cluster has no server");
-  config.server_name = TextOf(cluster, "tls-server-name");
-  if (TextOf(cluster, "insecure-skip-tls-verify") == "true") {
+  config.server_name = TextOf(cluster.value, "tls-server-name");
+  config.proxy_url = TextOf(cluster.value, "proxy-url");
+  if (TextOf(cluster.value, "insecure-skip-tls-verify") == "true") {
     return Invalid(
         "insecure-skip-tls-verify is not supported: give certificate-authority-data instead");
   }
-  BERTH_TRY(config.ca_pem, Material(cluster, "certificate-authority", directory));
-  return OkStatus();
+  return Material(cluster, "certificate-authority", config.ca_pem, config.ca_file);
 }
 
-Status ReadUser(const Json& user, const std::string& directory, KubeConfig& config) {
-  for (const char* field : {"exec", "auth-provider"}) {
-    if (!Member(user, field).is_null()) {
-      return Invalid(std::string("the user's ") + field +
-                     " is not supported: give a token or a client certificate");
+Result<ExecPlugin::Interactive> InteractiveOf(const Json& exec, const ExecPlugin& plugin) {
+  const std::string mode = TextOf(exec, "interactiveMode");
+  if (mode == "Never") return ExecPlugin::Interactive::kNever;
+  if (mode == "Always") return ExecPlugin::Interactive::kAlways;
+  if (mode == "IfAvailable") return ExecPlugin::Interactive::kIfAvailable;
+  if (mode.empty() && plugin.api_version.ends_with("/v1beta1")) {
+    return ExecPlugin::Interactive::kIfAvailable;
+  }
+  return Invalid("exec.interactiveMode must be Never, IfAvailable or Always");
+}
+
+// What the cluster's entry has for plugins.
+std::string PluginConfigOf(const Json& cluster) {
+  const Json& extensions = MemberOf(cluster, "extensions");
+  if (!extensions.is_array()) return {};
+  for (const Json& each : extensions) {
+    if (each.is_object() && TextOf(each, "name") == std::string(kPluginGroup) + "exec" &&
+        each.contains("extension")) {
+      return each["extension"].dump();
     }
   }
-  if (!Member(user, "username").is_null()) {
+  return {};
+}
+
+Result<ExecPlugin> ReadExec(const Json& exec, const std::string& directory, const Json& cluster) {
+  if (!exec.is_object()) return Invalid("exec must be a map");
+  ExecPlugin plugin;
+  plugin.api_version = TextOf(exec, "apiVersion");
+  if (plugin.api_version != std::string(kPluginGroup) + "v1" &&
+      plugin.api_version != std::string(kPluginGroup) + "v1beta1") {
+    return Invalid("exec.apiVersion is \"" + plugin.api_version + "\": " + kPluginGroup + "v1 or " +
+                   kPluginGroup + "v1beta1 is understood; a newer version of the plugin has one");
+  }
+  plugin.command = TextOf(exec, "command");
+  if (plugin.command.empty()) return Invalid("exec.command must name a program");
+  if (plugin.command.find('/') != std::string::npos) {
+    plugin.command = (std::filesystem::path(directory) / plugin.command).string();
+  }
+  Result<std::vector<std::string>> args = TextsOf(exec, "args");
+  if (!args) return Annotate(args.error(), "exec");
+  plugin.args = *std::move(args);
+  const Json& env = MemberOf(exec, "env");
+  if (!env.is_null() && !env.is_array()) return Invalid("exec.env must be a list");
+  for (const Json& each : env) {
+    if (!each.is_object() || TextOf(each, "name").empty()) {
+      return Invalid("exec.env must be a list of maps with name and value");
+    }
+    plugin.env.emplace_back(TextOf(each, "name"), TextOf(each, "value"));
+  }
+  plugin.install_hint = TextOf(exec, "installHint");
+  plugin.provide_cluster_info = TextOf(exec, "provideClusterInfo") == "true";
+  BERTH_TRY(plugin.interactive, InteractiveOf(exec, plugin));
+  plugin.cluster_config = PluginConfigOf(cluster);
+  return plugin;
+}
+
+Result<Impersonation> ReadImpersonation(const Json& user) {
+  Impersonation as;
+  as.user = TextOf(user, "as");
+  as.uid = TextOf(user, "as-uid");
+  BERTH_TRY(as.groups, TextsOf(user, "as-groups"));
+  const Json& extra = MemberOf(user, "as-user-extra");
+  if (!extra.is_null() && !extra.is_object()) return Invalid("as-user-extra must be a map");
+  for (const auto& [key, values] : extra.items()) {
+    BERTH_TRY(as.extra[key], TextsOf(extra, key.c_str()));
+  }
+  if (as.user.empty() && (!as.uid.empty() || !as.groups.empty() || !as.extra.empty())) {
+    return Invalid("as-uid, as-groups and as-user-extra need a user in \"as\"");
+  }
+  return as;
+}
+
+Status ReadUser(const Entry& user, const Json& cluster, KubeConfig& config) {
+  if (user.value.contains("auth-provider")) {
+    return Invalid(
+        "the user's auth-provider is not supported: give exec, a token or a client certificate");
+  }
+  if (user.value.contains("username") || user.value.contains("password")) {
     return Invalid("user name and password are not supported: give a token or a certificate");
   }
-  BERTH_TRY(config.client_certificate_pem, Material(user, "client-certificate", directory));
-  BERTH_TRY(config.client_key_pem, Material(user, "client-key", directory));
-  if (config.client_certificate_pem.empty() != config.client_key_pem.empty()) {
-    return Invalid("client-certificate and client-key must come together");
+  BERTH_CHECK_OK(Material(user, "client-certificate", config.client_certificate_pem,
+                          config.client_certificate_file));
+  BERTH_CHECK_OK(Material(user, "client-key", config.client_key_pem, config.client_key_file));
+  config.bearer_token = TextOf(user.value, "token");
+  config.token_file = PathOf(user, "tokenFile");
+  if (const Json& exec = MemberOf(user.value, "exec"); !exec.is_null()) {
+    BERTH_TRY(config.exec, ReadExec(exec, user.directory, cluster));
   }
-  config.bearer_token = TextOf(user, "token");
-  if (const std::string path = TextOf(user, "tokenFile"); !path.empty()) {
-    config.token_file = std::filesystem::path(directory) / path;
-    BERTH_TRY(const std::string token, ReadFile(config.token_file));
-    config.bearer_token = std::string(TrimSpace(token));
+  BERTH_TRY(config.as, ReadImpersonation(user.value));
+  const bool has_certificate =
+      !config.client_certificate_pem.empty() || !config.client_certificate_file.empty();
+  const bool has_key = !config.client_key_pem.empty() || !config.client_key_file.empty();
+  if (has_certificate != has_key) {
+    return Invalid("client-certificate and client-key must come together");
   }
   return OkStatus();
 }
 
-Result<KubeConfig> ReadConfig(const Json& root, const std::string& directory,
-                              const std::string& wanted_context) {
-  if (!root.is_object()) return Invalid("a kubeconfig is a YAML map");
+std::string CurrentContext(const std::vector<Document>& documents) {
+  for (const Document& document : documents) {
+    if (std::string name = TextOf(document.root, "current-context"); !name.empty()) return name;
+  }
+  return {};
+}
+
+Result<KubeConfig> ReadConfig(const std::vector<Document>& documents, const std::string& wanted) {
   KubeConfig config;
-  config.context = wanted_context.empty() ? TextOf(root, "current-context") : wanted_context;
+  config.context = wanted.empty() ? CurrentContext(documents) : wanted;
   if (config.context.empty()) return Invalid("current-context is not set");
-  BERTH_TRY(const Json context, Entry(root, "contexts", config.context, "context"));
-  if (const std::string space = TextOf(context, "namespace"); !space.empty()) {
+  BERTH_TRY(const Entry context, Find(documents, "contexts", config.context, "context"));
+  if (const std::string space = TextOf(context.value, "namespace"); !space.empty()) {
     config.namespace_name = space;
   }
-  BERTH_TRY(const Json cluster, Entry(root, "clusters", TextOf(context, "cluster"), "cluster"));
-  BERTH_CHECK_OK(ReadCluster(cluster, directory, config));
-  if (const std::string name = TextOf(context, "user"); !name.empty()) {
-    BERTH_TRY(const Json user, Entry(root, "users", name, "user"));
-    BERTH_CHECK_OK(ReadUser(user, directory, config));
+  BERTH_TRY(const Entry cluster,
+            Find(documents, "clusters", TextOf(context.value, "cluster"), "cluster"));
+  BERTH_CHECK_OK(ReadCluster(cluster, config));
+  if (const std::string name = TextOf(context.value, "user"); !name.empty()) {
+    BERTH_TRY(const Entry user, Find(documents, "users", name, "user"));
+    BERTH_CHECK_OK(ReadUser(user, cluster.value, config));
   }
+  BERTH_CHECK_OK(ReadFilesAgain(config));
   return config;
 }
 
-Result<KubeConfig> LoadFile(const std::string& path, const std::string& context) {
-  BERTH_TRY(const std::string text, ReadFile(path));
-  Result<KubeConfig> config =
-      ParseKubeConfig(text, std::filesystem::path(path).parent_path().string(), context);
-  if (!config) return Annotate(config.error(), path);
+Result<Document> ParseDocument(std::string_view text, const std::string& directory) {
+  BERTH_TRY(api::YamlDocument yaml, api::ParseYaml(text, {.max_bytes = kMaxFileBytes}));
+  if (yaml.value.is_null()) yaml.value = Json::object();  // an empty file
+  if (!yaml.value.is_object()) return Invalid("a kubeconfig is a YAML map");
+  return Document{std::move(yaml.value), directory};
+}
+
+Result<KubeConfig> LoadFiles(const std::vector<std::string>& paths, const std::string& context) {
+  std::vector<Document> documents;
+  for (const std::string& path : paths) {
+    BERTH_TRY(const std::string text, ReadFile(path));
+    Result<Document> document =
+        ParseDocument(text, std::filesystem::path(path).parent_path().string());
+    if (!document) return Annotate(document.error(), path);
+    documents.push_back(*std::move(document));
+  }
+  Result<KubeConfig> config = ReadConfig(documents, context);
+  if (!config) return Annotate(config.error(), Join(paths, ", "));
   return config;
 }
 
@@ -152,38 +272,59 @@ Result<KubeConfig> InCluster() {
   config.context = "in-cluster";
   const bool is_ipv6 = host.find(':') != std::string::npos;
   config.server = "https://" + (is_ipv6 ? "[" + host + "]" : host) + ":" + port;
-  BERTH_TRY(config.ca_pem, ReadFile(directory + "/ca.crt"));
+  config.ca_file = directory + "/ca.crt";
   config.token_file = directory + "/token";
-  BERTH_TRY(const std::string token, ReadFile(config.token_file));
-  config.bearer_token = std::string(TrimSpace(token));
+  BERTH_CHECK_OK(ReadFilesAgain(config));
   if (const Result<std::string> space = ReadFile(directory + "/namespace")) {
     config.namespace_name = std::string(TrimSpace(*space));
   }
   return config;
 }
 
+// The text of `file` into `text`; as it is where there is no file.
+Status ReadInto(const std::string& file, const char* field, std::string& text) {
+  if (file.empty()) return OkStatus();
+  Result<std::string> read = ReadFile(file);
+  if (!read) return Annotate(read.error(), field);
+  if (read->empty()) return Invalid(std::string(field) + ": " + file + " is empty");
+  text = *std::move(read);
+  return OkStatus();
+}
+
 }  // namespace
+
+Status ReadFilesAgain(KubeConfig& config) {
+  KubeConfig read = config;
+  BERTH_CHECK_OK(ReadInto(read.ca_file, "certificate-authority", read.ca_pem));
+  BERTH_CHECK_OK(
+      ReadInto(read.client_certificate_file, "client-certificate", read.client_certificate_pem));
+  BERTH_CHECK_OK(ReadInto(read.client_key_file, "client-key", read.client_key_pem));
+  BERTH_CHECK_OK(ReadInto(read.token_file, "tokenFile", read.bearer_token));
+  if (!read.token_file.empty()) read.bearer_token = std::string(TrimSpace(read.bearer_token));
+  config = std::move(read);
+  return OkStatus();
+}
 
 Result<KubeConfig> ParseKubeConfig(std::string_view text, const std::string& directory,
                                    const std::string& context) {
-  BERTH_TRY(const api::YamlDocument document, api::ParseYaml(text, {.max_bytes = kMaxFileBytes}));
-  return ReadConfig(document.value, directory, context);
+  BERTH_TRY(Document document, ParseDocument(text, directory));
+  return ReadConfig({std::move(document)}, context);
 }
 
 Result<KubeConfig> FindKubeConfig(const KubeConfigSource& source) {
-  if (!source.path.empty()) return LoadFile(source.path, source.context);
+  if (!source.path.empty()) return LoadFiles({source.path}, source.context);
   std::error_code ignored;
   const std::string listed = Env("KUBECONFIG");
+  std::vector<std::string> there;
   for (const std::string_view path : Split(listed, ':')) {
-    if (!path.empty() && std::filesystem::exists(path, ignored)) {
-      return LoadFile(std::string(path), source.context);
-    }
+    if (!path.empty() && std::filesystem::exists(path, ignored)) there.emplace_back(path);
   }
+  if (!there.empty()) return LoadFiles(there, source.context);
   if (!listed.empty()) {
     return Error{ErrorCode::kNotFound, "KUBECONFIG names no file that exists: " + listed};
   }
   const std::string home = Env("HOME") + "/.kube/config";
-  if (std::filesystem::exists(home, ignored)) return LoadFile(home, source.context);
+  if (std::filesystem::exists(home, ignored)) return LoadFiles({home}, source.context);
   return InCluster();
 }
 

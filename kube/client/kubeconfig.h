@@ -1,30 +1,63 @@
 // kube/client/kubeconfig.h — where the API server is and who we are, as kubectl finds it.
 //
-// Understood: clusters (server, certificate-authority[-data], tls-server-name), users
-// (client-certificate[-data], client-key[-data], token, tokenFile), contexts with a namespace,
-// current-context. Refused with a sentence: insecure-skip-tls-verify, exec and auth-provider
-// plugins, user name and password. Relative paths are relative to the file.
+// Understood: clusters (server, certificate-authority[-data], tls-server-name, proxy-url), users
+// (client-certificate[-data], client-key[-data], token, tokenFile, exec, as, as-groups, as-uid,
+// as-user-extra), contexts with a namespace, current-context. Refused with a sentence:
+// insecure-skip-tls-verify, auth-provider plugins, user name and password. Relative paths are
+// relative to the file that has them.
 //
 // Errors: kNotFound (no configuration anywhere), kInvalid (names file and field).
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 
 namespace berth::kube {
 
+// A program that gives credentials: client.authentication.k8s.io, v1 and v1beta1.
+struct ExecPlugin {
+  enum class Interactive { kNever, kIfAvailable, kAlways };
+
+  std::string api_version;
+  std::string command;  // looked for in PATH where it has no '/'
+  std::vector<std::string> args;
+  std::vector<std::pair<std::string, std::string>> env;  // beside our own
+  std::string install_hint;
+  bool provide_cluster_info = false;
+  Interactive interactive = Interactive::kIfAvailable;
+  std::string cluster_config;  // JSON that the cluster's entry has for plugins; empty: none
+};
+
+// On whose behalf requests are made.
+struct Impersonation {
+  std::string user;
+  std::string uid;
+  std::vector<std::string> groups;
+  std::map<std::string, std::vector<std::string>> extra;
+};
+
 struct KubeConfig {
   std::string context;
   std::string server;  // "https://127.0.0.1:6443"
   std::string server_name;
-  std::string ca_pem;  // empty: the system's roots
+  std::string proxy_url;  // of the cluster's entry; empty: HTTPS_PROXY and NO_PROXY decide
+  std::string ca_pem;     // empty: the system's roots
   std::string client_certificate_pem;
   std::string client_key_pem;
   std::string bearer_token;
-  std::string token_file;  // read anew as it rotates; empty: bearer_token holds
+  // Files that the four above come from; empty: they hold for ever.
+  std::string ca_file;
+  std::string client_certificate_file;
+  std::string client_key_file;
+  std::string token_file;
+  std::optional<ExecPlugin> exec;
+  Impersonation as;
   std::string namespace_name = "default";
 };
 
@@ -37,8 +70,11 @@ struct KubeConfigSource {
 Result<KubeConfig> ParseKubeConfig(std::string_view text, const std::string& directory,
                                    const std::string& context);
 
-// The first of: source.path, the first file of KUBECONFIG that exists, ~/.kube/config, the service
-// account of the pod we run in.
+// The first of: source.path; the files of KUBECONFIG that exist, merged (of entries with one name
+// the first file's counts, whole); ~/.kube/config; the service account of the pod we run in.
 Result<KubeConfig> FindKubeConfig(const KubeConfigSource& source);
+
+// Reads the files again that `config` names. On an error nothing is changed.
+Status ReadFilesAgain(KubeConfig& config);
 
 }  // namespace berth::kube

@@ -67,17 +67,18 @@ void PooledCall::Fail(ErrorCode code, const std::string& reason, bool was_sent) 
 }
 
 ClientPool::ClientPool(IoPool& io_pool, ClientOptions options, BaseUrl url,
-                       std::shared_ptr<TlsContext> tls)
+                       std::shared_ptr<TlsContext> tls, std::optional<ProxyTarget> proxy)
     : io_pool_(io_pool),
       options_(std::move(options)),
       url_(std::move(url)),
       tls_(std::move(tls)),
+      proxy_(std::move(proxy)),
       strand_(io_pool),
       sweep_(strand_, [this] { SweepIdle(); }) {}
 
 ConnectTarget ClientPool::target() const {
   return {url_.host, url_.port, tls_,
-          options_.server_name.empty() ? url_.host : options_.server_name};
+          options_.server_name.empty() ? url_.host : options_.server_name, proxy_};
 }
 
 Result<std::shared_ptr<const WireRequest>> ClientPool::ToWire(Request request,

@@ -89,7 +89,8 @@ class StreamCall final : public Exchange, public std::enable_shared_from_this<St
 
 class ClientPool final : public std::enable_shared_from_this<ClientPool> {
  public:
-  ClientPool(IoPool& io_pool, ClientOptions options, BaseUrl url, std::shared_ptr<TlsContext> tls);
+  ClientPool(IoPool& io_pool, ClientOptions options, BaseUrl url, std::shared_ptr<TlsContext> tls,
+             std::optional<ProxyTarget> proxy);
 
   // Any thread.
   void Send(Request request, Duration timeout, std::function<void(Result<Response>)> done);
@@ -126,6 +127,7 @@ class ClientPool final : public std::enable_shared_from_this<ClientPool> {
   const ClientOptions options_;
   const BaseUrl url_;
   const std::shared_ptr<TlsContext> tls_;
+  const std::optional<ProxyTarget> proxy_;
   const Strand strand_;
 
   // The strand's.

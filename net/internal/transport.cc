@@ -30,6 +30,7 @@ constexpr auto kLinger = std::chrono::seconds(2);
 constexpr std::size_t kLingerBytes = 16 * 1024 * 1024;
 // One address that swallows packets must not use up the whole time of a name with several.
 constexpr auto kConnectAttempt = std::chrono::seconds(5);
+constexpr std::size_t kProxyAnswerBytes = 16 * 1024;
 constexpr std::string_view kPlainHttpOnTls =
     "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
     "this port speaks TLS: use https://\n";
@@ -92,10 +93,12 @@ class AsioTransport final : public Transport {
 
   void Connect(ConnectTarget target, Owner owner) override {
     target_ = std::move(target);
+    const std::string& host = target_.proxy ? target_.proxy->host : target_.host;
+    const std::uint16_t port = target_.proxy ? target_.proxy->port : target_.port;
     error_code not_literal;
-    const auto address = asio::ip::make_address(target_.host, not_literal);
+    const auto address = asio::ip::make_address(host, not_literal);
     if (!not_literal) {
-      endpoints_ = {tcp::endpoint(address, target_.port)};
+      endpoints_ = {tcp::endpoint(address, port)};
       asio::post(socket_.get_executor(), [this, owner = std::move(owner)] {
         if (!closed_) ConnectNext(owner, asio::error::host_not_found);
       });
@@ -103,7 +106,7 @@ class AsioTransport final : public Transport {
     }
     stage_ = "resolving the name";
     resolver_.async_resolve(
-        target_.host, std::to_string(target_.port), tcp::resolver::numeric_service,
+        host, std::to_string(port), tcp::resolver::numeric_service,
         [this, owner = std::move(owner)](const error_code& error, const auto& found) {
           if (closed_) return;
           for (const auto& entry : found) endpoints_.push_back(entry.endpoint());
@@ -202,7 +205,8 @@ class AsioTransport final : public Transport {
     if (next_endpoint_ == endpoints_.size()) {
       owner->OnReady({IoOutcome::Kind::kFailed,
                       endpoints_.empty()
-                          ? "resolving " + target_.host + ": " + last.message()
+                          ? "resolving " + (target_.proxy ? target_.proxy->host : target_.host) +
+                                ": " + last.message()
                           : "connecting to " + peer_address_ + ": " + last.message()});
       return;
     }
@@ -226,8 +230,59 @@ class AsioTransport final : public Transport {
         return;
       }
       SetOptions(socket_);
+      if (target_.proxy) return AskProxy(owner);
       HandshakeAsClient(owner);
     });
+  }
+
+  void AskProxy(const Owner& owner) {
+    stage_ = "waiting for the proxy";
+    const std::string host =
+        target_.host.find(':') == std::string::npos ? target_.host : "[" + target_.host + "]";
+    const std::string authority = host + ":" + std::to_string(target_.port);
+    proxy_text_ = "CONNECT " + authority + " HTTP/1.1\r\nHost: " + authority + "\r\n";
+    if (!target_.proxy->authorization.empty()) {
+      proxy_text_ += "Proxy-Authorization: " + target_.proxy->authorization + "\r\n";
+    }
+    proxy_text_ += "\r\n";
+    asio::async_write(socket_, asio::buffer(proxy_text_),
+                      [this, owner](const error_code& error, std::size_t) {
+                        if (closed_) return;
+                        if (error) return FailAtProxy(owner, error.message());
+                        proxy_text_.clear();
+                        ReadProxyAnswer(owner);
+                      });
+  }
+
+  // No byte of the tunnel can come with the head: in it, the client speaks first.
+  void ReadProxyAnswer(const Owner& owner) {
+    dropped_.resize(kProxyAnswerBytes);
+    socket_.async_read_some(
+        asio::buffer(dropped_), [this, owner](const error_code& error, std::size_t count) {
+          if (closed_) return;
+          if (error) return FailAtProxy(owner, error.message());
+          proxy_text_.append(dropped_.data(), count);
+          const std::size_t end = proxy_text_.find("\r\n\r\n");
+          if (end == std::string::npos && proxy_text_.size() < kProxyAnswerBytes) {
+            return ReadProxyAnswer(owner);
+          }
+          const std::string line = proxy_text_.substr(0, proxy_text_.find("\r\n"));
+          const bool is_http = line.starts_with("HTTP/1.") && line.size() >= 12;
+          if (end == std::string::npos || !is_http) {
+            return FailAtProxy(owner, "the answer to CONNECT is no HTTP/1.1");
+          }
+          if (line.substr(8, 4) != " 200") {
+            return FailAtProxy(owner, "it answered CONNECT with \"" + line.substr(0, 100) + "\"");
+          }
+          if (end + 4 != proxy_text_.size()) {
+            return FailAtProxy(owner, "it sent more than the answer to CONNECT");
+          }
+          HandshakeAsClient(owner);
+        });
+  }
+
+  void FailAtProxy(const Owner& owner, const std::string& reason) {
+    owner->OnReady({IoOutcome::Kind::kFailed, "proxy " + peer_address_ + ": " + reason});
   }
 
   void HandshakeAsClient(const Owner& owner) {
@@ -306,6 +361,7 @@ class AsioTransport final : public Transport {
   std::string_view stage_ = "connecting";
   bool closed_ = false;
   bool finishing_ = false;
+  std::string proxy_text_;  // CONNECT, then its answer
   std::vector<char> dropped_;
   std::size_t dropped_bytes_ = 0;
 };

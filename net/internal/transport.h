@@ -42,11 +42,19 @@ struct PeerCertificate {
   std::vector<std::string> organizations;
 };
 
+// An HTTP proxy that makes a tunnel to the target.
+struct ProxyTarget {
+  std::string host;  // as ConnectTarget's
+  std::uint16_t port = 0;
+  std::string authorization;  // of Proxy-Authorization; empty: none
+};
+
 struct ConnectTarget {
   std::string host;  // a name or an address, IPv6 without brackets
   std::uint16_t port = 0;
   std::shared_ptr<TlsContext> tls;  // null: plain
   std::string server_name;          // for SNI and the certificate check
+  std::optional<ProxyTarget> proxy = std::nullopt;
 };
 
 class Transport {
@@ -57,7 +65,7 @@ class Transport {
 
   // Servers: the TLS handshake, nothing where the connection is plain.
   virtual void Accept(Owner owner) = 0;
-  // Clients: resolve, connect (each address in turn), TLS handshake.
+  // Clients: resolve, connect (each address in turn), ask the proxy if any, TLS handshake.
   virtual void Connect(ConnectTarget target, Owner owner) = 0;
   // What Connect is doing, for the message of a timeout: "resolving the name", ….
   virtual std::string_view stage() const = 0;

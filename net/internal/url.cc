@@ -24,6 +24,28 @@ bool IsIpv6Char(char c) {
          c == '.' || c == '%';
 }
 
+std::optional<std::string> PercentDecode(std::string_view text) {
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+  };
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size() || digit(text[i + 1]) < 0 || digit(text[i + 2]) < 0) {
+      return std::nullopt;
+    }
+    decoded += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
+    i += 2;
+  }
+  return decoded;
+}
+
 }  // namespace
 
 std::string BaseUrl::host_header() const {
@@ -34,6 +56,27 @@ std::string BaseUrl::host_header() const {
 }
 
 std::string BaseUrl::origin() const { return (is_tls ? "https://" : "http://") + host_header(); }
+
+Result<ProxyUrl> ParseProxyUrl(std::string_view text) {
+  // Neither the password nor the user's name belongs into a message.
+  const std::string_view kHttp = "http://";
+  if (!text.starts_with(kHttp)) {
+    return Error{ErrorCode::kInvalid,
+                 "a proxy's URL must begin with http:// (socks5 and https "
+                 "proxies are not supported)"};
+  }
+  std::string_view rest = text.substr(kHttp.size());
+  ProxyUrl proxy;
+  if (const std::size_t at = rest.rfind('@'); at != rest.npos) {
+    std::optional<std::string> decoded = PercentDecode(rest.substr(0, at));
+    if (!decoded) return Error{ErrorCode::kInvalid, "the user info of the proxy's URL"};
+    proxy.user_info = *std::move(decoded);
+    rest.remove_prefix(at + 1);
+  }
+  BERTH_TRY(proxy.url, ParseBaseUrl(std::string(kHttp) + std::string(rest)));
+  if (!proxy.url.path_prefix.empty()) return Invalid(rest, "a proxy's URL has no path");
+  return proxy;
+}
 
 Result<BaseUrl> ParseBaseUrl(std::string_view text) {
   BaseUrl url;

@@ -19,6 +19,14 @@ struct BaseUrl {
   std::string origin() const;       // "https://localhost"
 };
 
+struct ProxyUrl {
+  BaseUrl url;
+  std::string user_info;  // "user:password", decoded; empty: none
+};
+
+// "http://[user:password@]host:port". kInvalid as below, and for https and a path.
+Result<ProxyUrl> ParseProxyUrl(std::string_view text);
+
 // kInvalid: other schemes, user info, query, fragment, a port out of range, blanks.
 Result<BaseUrl> ParseBaseUrl(std::string_view text);
 

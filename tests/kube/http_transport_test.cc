@@ -5,6 +5,10 @@
 
 #include <condition_variable>
 #include <deque>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <future>
 #include <mutex>
 
 #include <gmock/gmock.h>
@@ -54,11 +58,8 @@ class HttpTransportTest : public ::testing::Test {
     ASSERT_TRUE(server) << server.error().message;
     server_ = *std::move(server);
     KubeConfig config;
-    config.server = "http://127.0.0.1:" + std::to_string(server_->port());
     config.bearer_token = "secret";
-    auto transport = MakeHttpTransport(pool_, *strand_, config, {});
-    ASSERT_TRUE(transport) << transport.error().message;
-    transport_ = *std::move(transport);
+    Open(config);
   }
   void TearDown() override {
     server_->Stop();
@@ -81,6 +82,19 @@ class HttpTransportTest : public ::testing::Test {
       stream_ = responder.StartStream(200, json);
       return;
     }
+    if (request.target == "/private") {
+      const bool known = request.headers.Find("Authorization") == "Bearer " + good_token_;
+      return responder.Send({known ? 200 : 401, json, "{}"});
+    }
+    if (request.target == "/as") {
+      std::string text;
+      for (const net::Header& header : request.headers) {
+        if (header.name.starts_with("Impersonate-")) {
+          text += header.name + "=" + header.value + "\n";
+        }
+      }
+      return responder.Send({200, {}, text});
+    }
     if (request.target == "/text") return responder.Send({200, {}, "a log line\n"});
     if (request.method != "GET") return responder.Send({201, json, "{}"});
     responder.Send({429,
@@ -88,7 +102,7 @@ class HttpTransportTest : public ::testing::Test {
                     R"({"reason":"TooManyRequests"})"});
   }
 
-  std::unique_ptr<WatchHandle> Watch(const std::string& path) {
+  std::shared_ptr<void> Watch(const std::string& path) {
     WatchCallbacks callbacks;
     callbacks.on_event = [this](const WatchEvent& event) {
       events_.Put(std::to_string(static_cast<int>(event.type)) + event.object->dump());
@@ -96,9 +110,48 @@ class HttpTransportTest : public ::testing::Test {
     callbacks.on_end = [this](const Status& status) {
       events_.Put(status ? "end" : std::string(ErrorCodeName(status.error().code)));
     };
-    return transport_->Watch({"GET", path + "?watch=true", "", nullptr}, 20s, callbacks);
+    return Watch({"GET", path + "?watch=true", "", nullptr}, callbacks);
   }
 
+  void OnStrand(const std::function<void()>& task) {
+    std::promise<void> done;
+    strand_->Post([&] {
+      task();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  void Send(ApiRequest request, std::function<void(Result<ApiResponse>)> done) {
+    OnStrand([&] { transport_->Send(std::move(request), 10s, std::move(done)); });
+  }
+  // A watch that is ended on the strand, too.
+  std::shared_ptr<void> Watch(ApiRequest request, WatchCallbacks callbacks) {
+    auto handle = std::make_shared<std::unique_ptr<WatchHandle>>();
+    OnStrand([&] { *handle = transport_->Watch(std::move(request), 20s, std::move(callbacks)); });
+    return {nullptr, [this, handle](void*) { OnStrand([&] { handle->reset(); }); }};
+  }
+  // The status of the answer, or the name of the error.
+  std::string StatusOf(const std::string& path) {
+    Send({"GET", path, "", nullptr}, [this](const Result<ApiResponse>& response) {
+      events_.Put(response ? std::to_string(response->status)
+                           : std::string(ErrorCodeName(response.error().code)));
+    });
+    return events_.Take();
+  }
+  void Open(KubeConfig config) {
+    config.server = "http://127.0.0.1:" + std::to_string(server_->port());
+    auto transport = MakeHttpTransport(pool_, *strand_, config, {});
+    ASSERT_TRUE(transport) << transport.error().message;
+    OnStrand([&] { transport_ = *std::move(transport); });
+  }
+
+  static std::string FolderFor(const std::string& name) {
+    const auto folder = std::filesystem::path(testing::TempDir()) / ("berth_" + name);
+    std::filesystem::create_directories(folder);
+    return folder.string();
+  }
+
+  std::string good_token_ = "secret";
   net::IoPool pool_{2};
   std::unique_ptr<Executor> strand_ = pool_.MakeStrand();
   Mailbox seen_;
@@ -109,19 +162,18 @@ class HttpTransportTest : public ::testing::Test {
 };
 
 TEST_F(HttpTransportTest, SendsTokenAndBodyAndReadsDelay) {
-  transport_->Send(
-      {"POST", "/x", "application/json", std::make_shared<const Json>(Json{{"a", 1}})}, 10s,
-      [&](const Result<ApiResponse>& response) { events_.Put(std::to_string(response->status)); });
+  Send({"POST", "/x", "application/json", std::make_shared<const Json>(Json{{"a", 1}})},
+       [&](const Result<ApiResponse>& response) { events_.Put(std::to_string(response->status)); });
   EXPECT_EQ(seen_.Take(), R"(POST /x Bearer secret application/json {"a":1})");
   EXPECT_EQ(events_.Take(), "201");
-  transport_->Send({"GET", "/x", "", nullptr}, 10s, [&](const Result<ApiResponse>& response) {
+  Send({"GET", "/x", "", nullptr}, [&](const Result<ApiResponse>& response) {
     events_.Put(std::to_string(response->status) + " " +
                 std::to_string(response->retry_after.value_or(0s) / 1s) + " " +
                 response->body->dump());
   });
   EXPECT_EQ(events_.Take(), R"(429 7 {"reason":"TooManyRequests"})");
-  transport_->Send({"GET", "/text", "", nullptr}, 10s,
-                   [&](const Result<ApiResponse>& response) { events_.Put(response->text); });
+  Send({"GET", "/text", "", nullptr},
+       [&](const Result<ApiResponse>& response) { events_.Put(response->text); });
   EXPECT_EQ(events_.Take(), "a log line\n");
 }
 
@@ -164,8 +216,8 @@ TEST_F(HttpTransportTest, WatchEventsAreReadWhereTheyArrive) {
   callbacks.on_end = [this](const Status& status) {
     events_.Put(status ? "end" : std::string(ErrorCodeName(status.error().code)));
   };
-  const auto watch = transport_->Watch(
-      {"GET", "/pods?watch=true", "", nullptr, std::make_shared<NameReader>()}, 20s, callbacks);
+  const auto watch =
+      Watch({"GET", "/pods?watch=true", "", nullptr, std::make_shared<NameReader>()}, callbacks);
   seen_.Take();
   stream_->Write(R"({"type":"ADDED","object":{"metadata":{"name":"a","resourceVersion":"4"}}})"
                  "\n"
@@ -186,9 +238,61 @@ TEST_F(HttpTransportTest, WatchEventsAreReadWhereTheyArrive) {
 
 TEST_F(HttpTransportTest, LostServerIsUnavailable) {
   server_->Stop();
-  transport_->Send({"GET", "/x", "", nullptr}, 10s, [&](const Result<ApiResponse>& response) {
+  Send({"GET", "/x", "", nullptr}, [&](const Result<ApiResponse>& response) {
     events_.Put(std::string(ErrorCodeName(response.error().code)));
   });
+  EXPECT_EQ(events_.Take(), "Unavailable");
+}
+
+TEST_F(HttpTransportTest, SaysOnWhoseBehalf) {
+  KubeConfig config;
+  config.as = {.user = "jane", .uid = "7", .groups = {"a", "b"}, .extra = {{"Ex/ample", {"x"}}}};
+  Open(config);
+  Send({"GET", "/as", "", nullptr},
+       [&](const Result<ApiResponse>& response) { events_.Put(response->text); });
+  EXPECT_EQ(events_.Take(),
+            "Impersonate-User=jane\nImpersonate-Uid=7\nImpersonate-Group=a\nImpersonate-Group=b\n"
+            "Impersonate-Extra-ex%2Fample=x\n");
+}
+
+TEST_F(HttpTransportTest, ATokenThatRotatesIsReadAgainAfterARefusal) {
+  const std::string file = FolderFor("rotation") + "/token";
+  std::ofstream(file) << "old";
+  KubeConfig config;
+  config.token_file = file;
+  config.bearer_token = "old";
+  Open(config);
+  good_token_ = "new";
+  EXPECT_EQ(StatusOf("/private"), "401") << "no other token is to be had";
+  std::ofstream(file) << "new\n";
+  EXPECT_EQ(StatusOf("/private"), "200");
+}
+
+TEST_F(HttpTransportTest, APluginGivesTheTokenOnceForAll) {
+  const std::string log = FolderFor("plugin") + "/runs";
+  std::filesystem::remove(log);
+  KubeConfig config;
+  config.exec = ExecPlugin{.api_version = "client.authentication.k8s.io/v1",
+                           .command = "sh",
+                           .args = {"-c", "echo x >> " + log +
+                                              R"(; echo '{"kind":"ExecCredential",)"
+                                              R"("apiVersion":"client.authentication.k8s.io/v1",)"
+                                              R"("status":{"token":"secret"}}')"},
+                           .interactive = ExecPlugin::Interactive::kNever};
+  Open(config);
+  const auto watch = Watch("/pods");
+  EXPECT_EQ(StatusOf("/private"), "200");
+  EXPECT_EQ(StatusOf("/private"), "200");
+  EXPECT_EQ(std::filesystem::file_size(log), 2U);
+  EXPECT_THAT(seen_.Take(), testing::HasSubstr("Bearer secret"));
+}
+
+TEST_F(HttpTransportTest, APluginThatFailsFailsTheRequest) {
+  KubeConfig config;
+  config.exec = ExecPlugin{.api_version = "client.authentication.k8s.io/v1", .command = "false"};
+  Open(config);
+  EXPECT_EQ(StatusOf("/private"), "Unavailable");
+  const auto watch = Watch("/pods");
   EXPECT_EQ(events_.Take(), "Unavailable");
 }
 

@@ -2,6 +2,7 @@
 
 #include "kube/client/kubeconfig.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -91,7 +92,24 @@ TEST(KubeConfig, WhatIsWrongIsSaid) {
       {"Exec",
        "current-context: x\nclusters: [{name: c, cluster: {server: s}}]\n"
        "users: [{name: u, user: {exec: {command: x}}}]",
-       "exec is not supported"},
+       "exec.apiVersion is"},
+      {"ExecMode",
+       "current-context: x\nclusters: [{name: c, cluster: {server: s}}]\n"
+       "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: "
+       "x}}}]",
+       "exec.interactiveMode"},
+      {"AuthProvider",
+       "current-context: x\nclusters: [{name: c, cluster: {server: s}}]\n"
+       "users: [{name: u, user: {auth-provider: {name: gcp}}}]",
+       "auth-provider is not supported"},
+      {"AsGroupsAlone",
+       "current-context: x\nclusters: [{name: c, cluster: {server: s}}]\n"
+       "users: [{name: u, user: {as-groups: [g]}}]",
+       "need a user in \"as\""},
+      {"NoTokenFile",
+       "current-context: x\nclusters: [{name: c, cluster: {server: s}}]\n"
+       "users: [{name: u, user: {tokenFile: /nonexistent/token}}]",
+       "tokenFile"},
       {"HalfCertificate",
        "current-context: x\nclusters: [{name: c, cluster: {server: s}}]\n"
        "users: [{name: u, user: {client-key-data: S0VZ}}]",
@@ -104,6 +122,85 @@ TEST(KubeConfig, WhatIsWrongIsSaid) {
     if (std::string(row.name) == "NotYaml" || std::string(row.name) == "NotAMap") continue;
     EXPECT_THAT(config.error().message, HasSubstr(row.message)) << row.name;
   }
+}
+
+TEST(KubeConfig, PluginProxyAndImpersonationAreRead) {
+  const auto config = ParseKubeConfig(R"(
+current-context: x
+clusters:
+- name: c
+  cluster:
+    server: https://h
+    proxy-url: http://proxy:3128
+    extensions:
+    - name: client.authentication.k8s.io/exec
+      extension: {audience: a}
+users:
+- name: u
+  user:
+    as: jane
+    as-uid: "7"
+    as-groups: [a, b]
+    as-user-extra: {reason: [r]}
+    exec:
+      apiVersion: client.authentication.k8s.io/v1beta1
+      command: ./plugin
+      args: [get-token, "--x"]
+      env: [{name: NAME, value: V}]
+      provideClusterInfo: true
+      installHint: fetch it
+contexts: [{name: x, context: {cluster: c, user: u}}])",
+                                      "/folder", "");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->proxy_url, "http://proxy:3128");
+  ASSERT_TRUE(config->exec);
+  EXPECT_EQ(config->exec->command, "/folder/./plugin");
+  EXPECT_THAT(config->exec->args, testing::ElementsAre("get-token", "--x"));
+  EXPECT_THAT(config->exec->env, testing::ElementsAre(testing::Pair("NAME", "V")));
+  EXPECT_TRUE(config->exec->provide_cluster_info);
+  EXPECT_EQ(config->exec->install_hint, "fetch it");
+  EXPECT_EQ(config->exec->cluster_config, R"({"audience":"a"})");
+  EXPECT_EQ(config->exec->interactive, ExecPlugin::Interactive::kIfAvailable);
+  EXPECT_EQ(config->as.user, "jane");
+  EXPECT_EQ(config->as.uid, "7");
+  EXPECT_THAT(config->as.groups, testing::ElementsAre("a", "b"));
+  EXPECT_THAT(config->as.extra.at("reason"), testing::ElementsAre("r"));
+}
+
+// As kubectl: whichever file names a thing first has named it.
+TEST(KubeConfig, FilesOfTheVariableAreMerged) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / "berth_kubeconfig_merge";
+  std::filesystem::create_directories(folder / "two");
+  std::ofstream(folder / "one.yaml") << R"(
+contexts: [{name: x, context: {cluster: c, user: u}}]
+users: [{name: u, user: {token: first}}])";
+  std::ofstream(folder / "two" / "token") << "second";
+  std::ofstream(folder / "two" / "two.yaml") << R"(
+current-context: x
+clusters: [{name: c, cluster: {server: "https://two"}}]
+contexts: [{name: other, context: {cluster: c, user: v}}]
+users: [{name: u, user: {token: other}}, {name: v, user: {tokenFile: token}}])";
+  std::ofstream(folder / "three.yaml") << "current-context: other\n";
+  std::ofstream(folder / "empty.yaml") << "";
+  const std::string listed =
+      (folder / "none.yaml").string() + ":" + (folder / "empty.yaml").string() + ":" +
+      (folder / "one.yaml").string() + ":" + (folder / "two" / "two.yaml").string() + ":" +
+      (folder / "three.yaml").string();
+  setenv("KUBECONFIG", listed.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
+  const auto x = FindKubeConfig({});
+  const auto y = FindKubeConfig({.context = "other"});
+  const auto z = FindKubeConfig({.context = "z"});
+  unsetenv("KUBECONFIG");  // NOLINT(concurrency-mt-unsafe): one thread
+  ASSERT_TRUE(x) << x.error().message;
+  EXPECT_EQ(x->context, "x");
+  EXPECT_EQ(x->server, "https://two");
+  EXPECT_EQ(x->bearer_token, "first");
+  ASSERT_TRUE(y) << y.error().message;
+  EXPECT_EQ(y->bearer_token, "second") << "paths are relative to the file that has them";
+  ASSERT_FALSE(z);
+  EXPECT_THAT(z.error().message, HasSubstr("one.yaml"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(KubeConfig, MissingFileIsNotFound) {

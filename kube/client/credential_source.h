@@ -1,0 +1,71 @@
+// kube/client/credential_source.h — the credentials of a kubeconfig as they are now: files are read
+// again, a plugin runs again before its credential expires and after a 401.
+//
+// Threads: one Executor; destroy it there, or when that has stopped.
+// Errors of Get: those of the plugin (exec_plugin.h); kUnavailable where too many wait for it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/executor.h"
+#include "base/result.h"
+#include "kube/client/exec_plugin.h"
+#include "kube/client/kubeconfig.h"
+
+namespace berth::kube {
+
+struct Credential {
+  std::string token;  // empty: none
+  std::string ca_pem;
+  std::string certificate_pem;
+  std::string key_pem;
+
+  friend bool operator==(const Credential&, const Credential&) = default;
+};
+using CredentialPtr = std::shared_ptr<const Credential>;
+
+class CredentialSource {
+ public:
+  using Done = std::function<void(const Result<CredentialPtr>&)>;
+  // Runs the plugin of the config elsewhere, one run at a time; calls back once, on any thread.
+  using RunPlugin = std::function<void(const ExecPlugin&, const KubeConfig&,
+                                       std::function<void(Result<PluginCredential>)>)>;
+
+  CredentialSource(Executor& executor, const Clock& clock, KubeConfig config, RunPlugin run);
+  CredentialSource(const CredentialSource&) = delete;
+  CredentialSource& operator=(const CredentialSource&) = delete;
+
+  // Calls `done` inside the call where a credential is at hand, else when the plugin has given one.
+  void Get(Done done);
+  // The server answered 401 to a request with `used`. True: Get has, or will have, another one.
+  bool Refused(const CredentialPtr& used);
+
+ private:
+  bool IsGood() const;
+  void ReadFilesIfDue();
+  void Run();
+  void TakeResult(Result<PluginCredential> result);
+  void Publish();
+
+  Executor& executor_;
+  const Clock& clock_;
+  KubeConfig config_;
+  RunPlugin run_;
+  CredentialPtr current_;
+  SteadyTime files_read_at_;
+  // Of the plugin.
+  std::optional<PluginCredential> given_;
+  bool refused_ = false;
+  bool running_ = false;
+  std::optional<Error> failure_;        // of the last run
+  std::optional<SteadyTime> ended_at_;  // likewise
+  std::vector<Done> waiting_;
+  std::shared_ptr<CredentialSource*> self_;
+};
+
+}  // namespace berth::kube

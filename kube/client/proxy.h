@@ -1,0 +1,26 @@
+// kube/client/proxy.h — through which HTTP proxy a server is reached, by the rules of Go's clients.
+//
+// Source: Go, golang.org/x/net/http/httpproxy.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace berth::kube {
+
+struct ProxyEnvironment {
+  std::string https_proxy;  // of HTTPS_PROXY or https_proxy
+  std::string no_proxy;     // of NO_PROXY or no_proxy
+};
+
+ProxyEnvironment ReadProxyEnvironment();
+
+// The proxy's URL, empty where there is none. `configured`, a cluster's proxy-url, comes before the
+// environment, whose proxy is for https servers alone and never for loopback.
+// kInvalid: a server without a host.
+Result<std::string> ProxyFor(std::string_view server, std::string_view configured,
+                             const ProxyEnvironment& environment);
+
+}  // namespace berth::kube
