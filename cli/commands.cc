@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -7,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/yaml/yaml.h"
+#include "base/rfc3339.h"
 #include "base/system_clock.h"
 #include "cli/output.h"
 #include "cli/screens/why.h"
@@ -16,19 +18,23 @@
 namespace berth::cli {
 namespace {
 
-constexpr auto kRedrawEvery = std::chrono::seconds(1);
+constexpr std::chrono::seconds kRedrawEvery{1};
+constexpr std::chrono::seconds kRedrawAtLeastEvery{15};
 
-// Where the command looks: -A everywhere, -n there, else the context's namespace.
-std::string NamespaceOf(const ClientFlags& flags, const Session& session) {
-  if (flags.all_namespaces) return "";
-  return flags.namespace_name.empty() ? session.default_namespace() : flags.namespace_name;
+// -A reads every namespace, as far as the rights go; then the own one is left.
+ReadScope ScopeOf(const ClientFlags& flags, const Session& session, bool own_by_default) {
+  const std::string own =
+      flags.namespace_name.empty() ? session.default_namespace() : flags.namespace_name;
+  const bool is_narrowed =
+      !flags.all_namespaces && (own_by_default || !flags.namespace_name.empty());
+  return {.namespace_name = is_narrowed ? own : "", .own_namespace = own};
 }
 
 Result<std::string> StatusText(Session& session, const ClientFlags& client,
                                const StatusFlags& flags) {
-  // Queues are shared by namespaces, so the screen is whole unless -n narrows it.
+  // Queues are shared by namespaces, so the screen is whole unless -n or the rights narrow it.
   BERTH_TRY(const ClusterView view,
-            ReadCluster(session, client.namespace_name, SystemClock().Now()));
+            ReadCluster(session, ScopeOf(client, session, false), SystemClock().Now()));
   if (!flags.options.only.empty() && !IsKnownQueue(view, flags.options.only)) {
     return Error{ErrorCode::kNotFound, "no ClusterQueue, LocalQueue or cohort is named \"" +
                                            flags.options.only + "\" (berth status shows all)"};
@@ -40,13 +46,43 @@ Result<std::string> StatusText(Session& session, const ClientFlags& client,
   return client.output == OutputFormat::kYaml ? api::FormatYaml(out) : out.dump(2) + "\n";
 }
 
+// Whether the next try may succeed without anybody's doing.
+bool MayPass(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kDeadlineExceeded:
+    case ErrorCode::kTooManyRequests:
+    case ErrorCode::kExpired:
+    case ErrorCode::kInternal: return true;
+    default: return false;
+  }
+}
+
+// The last screen stays while the API cannot be reached, with a line that says so.
 int WatchStatus(Session& session, const ClientFlags& client, const StatusFlags& flags) {
   constexpr char kClearScreen[] = "\x1b[H\x1b[2J";
+  const SystemClock clock;
+  std::string last;
+  WallTime last_at{};
+  auto wait = kRedrawEvery;
   while (true) {
+    const SteadyTime begun = clock.SteadyNow();
     const Result<std::string> screen = StatusText(session, client, flags);
-    if (!screen) return Complain(screen.error());
-    Print(kClearScreen + *screen);
-    std::this_thread::sleep_for(kRedrawEvery);
+    if (screen) {
+      last = *screen;
+      last_at = clock.Now();
+      Print(kClearScreen + last);
+      // A large cluster is read less often: at most a quarter of the time is spent on it.
+      const auto taken = std::chrono::ceil<std::chrono::seconds>(clock.SteadyNow() - begun);
+      wait = std::max(kRedrawEvery, std::min(kRedrawAtLeastEvery, 3 * (taken - kRedrawEvery)));
+    } else if (last.empty() || !MayPass(screen.error().code)) {
+      return Complain(screen.error());
+    } else {
+      Print(kClearScreen + last + "\nconnection lost, this is from " +
+            HumanDuration(clock.Now() - last_at) + " ago: " + screen.error().message + "\n");
+      wait = std::min(kRedrawAtLeastEvery, 2 * wait);
+    }
+    std::this_thread::sleep_for(wait);
   }
 }
 
@@ -65,8 +101,9 @@ int RunStatus(const ClientFlags& client, const StatusFlags& flags) {
 int RunList(const ClientFlags& client, ListOptions options) {
   const auto session = Session::Open(client);
   if (!session) return Complain(session.error());
-  options.namespace_name = NamespaceOf(client, **session);
-  const auto view = ReadCluster(**session, options.namespace_name, SystemClock().Now());
+  const ReadScope scope = ScopeOf(client, **session, true);
+  options.namespace_name = scope.namespace_name;
+  const auto view = ReadCluster(**session, scope, SystemClock().Now());
   if (!view) return Complain(view.error());
   if (client.output != OutputFormat::kText) {
     PrintStructured(ListJson(*view, options), client.output);
@@ -84,18 +121,18 @@ int RunList(const ClientFlags& client, ListOptions options) {
 int RunWhy(const ClientFlags& client, const std::string& reference) {
   const auto session = Session::Open(client);
   if (!session) return Complain(session.error());
-  const std::string namespace_name =
-      client.namespace_name.empty() ? (*session)->default_namespace() : client.namespace_name;
-  // Who stands before it may be in another namespace, so the view is not narrowed.
-  const auto view = ReadCluster(**session, "", SystemClock().Now());
-  if (!view) return Complain(view.error());
+  const StoryScope scope{.namespace_name = ScopeOf(client, **session, true).own_namespace,
+                         .all_namespaces = client.all_namespaces,
+                         .reference = reference};
+  const auto read = ReadStory(**session, scope, SystemClock().Now());
+  if (!read) return Complain(read.error());
   const TextStyle style = DetectStyle(client.ascii);
-  const auto story = TellStory(*view, namespace_name, reference, style);
+  const auto story = TellStory(read->view, read->namespace_name, reference, style);
   if (!story) return Complain(story.error());
   if (client.output != OutputFormat::kText) {
     PrintStructured(StoryJson(*story), client.output);
   } else {
-    Print(RenderStory(*view, *story, style));
+    Print(RenderStory(read->view, *story, style));
   }
   return kExitAnswered;
 }

@@ -31,9 +31,31 @@ class Session {
   virtual std::vector<Result<nlohmann::json>> GetAll(const std::vector<std::string>& paths) = 0;
 };
 
-// Everything the screens show. `namespace_name` bounds namespaced kinds; empty: all namespaces.
-// Kinds that the caller may not list go to `hidden`, kinds that the cluster lacks to `missing`;
+struct ReadScope {
+  std::string namespace_name;  // bounds namespaced kinds; empty: all namespaces
+  std::string own_namespace;   // read instead where the caller may not list all
+};
+
+// Everything the screens show. Kinds that the caller may list in the own namespace alone are
+// `narrowed`, kinds that the caller may not list `hidden`, kinds that the cluster lacks `missing`;
 // any other failure is the result.
-Result<ClusterView> ReadCluster(Session& session, const std::string& namespace_name, WallTime now);
+Result<ClusterView> ReadCluster(Session& session, const ReadScope& scope, WallTime now);
+
+struct StoryScope {
+  std::string namespace_name;
+  bool all_namespaces = false;  // the object is looked for in all of them
+  std::string reference;        // as TellStory takes it
+};
+struct StoryView {
+  ClusterView view;
+  std::string namespace_name;  // where the object is, or would be
+};
+
+// What the story of one Job, Workload or Pod needs: its own objects, and more of the cluster only
+// as far as it waits for it. Errors as ReadCluster; kInvalid where several namespaces have it.
+Result<StoryView> ReadStory(Session& session, const StoryScope& scope, WallTime now);
+
+// kNotFound where the cluster has no kinds of Kueue, kForbidden where the caller sees none of them.
+Status CheckIsQueueing(Session& session, const ClusterView& view);
 
 }  // namespace berth::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/reasons.h"
+#include "base/strings.h"
 
 namespace berth::cli {
 namespace {
@@ -27,6 +28,25 @@ bool IsOwnedBy(const api::ObjectMeta& meta, const std::string& uid) {
 }
 
 }  // namespace
+
+bool IsKnown(const ClusterView& view, const char* kind) {
+  const auto has = [kind](const std::vector<std::string>& kinds) {
+    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  };
+  return !has(view.hidden) && !has(view.missing);
+}
+
+std::vector<std::string> NotSeen(const ClusterView& view) {
+  std::vector<std::string> lines;
+  if (!view.hidden.empty()) {
+    lines.push_back("hidden (no right to list them): " + Join(view.hidden, ", "));
+  }
+  if (!view.narrowed.empty()) {
+    lines.push_back("only of namespace " + view.namespace_name +
+                    " (no right to list them in others): " + Join(view.narrowed, ", "));
+  }
+  return lines;
+}
 
 const api::ClusterQueue* FindClusterQueue(const ClusterView& view, const std::string& name) {
   return FindByName(view.cluster_queues, name);

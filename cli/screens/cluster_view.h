@@ -62,9 +62,17 @@ struct ClusterView {
   std::vector<NodePoolView> node_pools;
   std::vector<NodeView> nodes;
   std::vector<PodView> pods;
-  std::vector<std::string> hidden;   // kinds that the caller may not list: said, not shown as empty
-  std::vector<std::string> missing;  // kinds that the cluster does not have
+  // Of the Workloads, LocalQueues, Jobs, Pods and ProvisioningRequests; empty: all namespaces.
+  std::string namespace_name;
+  std::vector<std::string> hidden;  // kinds that the caller may not list: said, not shown as empty
+  std::vector<std::string> narrowed;  // kinds that the caller may list in `namespace_name` alone
+  std::vector<std::string> missing;   // kinds that the cluster does not have
 };
+
+// Whether the view has the objects of `kind` ("clusterqueues"); else nothing follows from a gap.
+bool IsKnown(const ClusterView& view, const char* kind);
+// What the caller's rights kept from the view, a line each; empty: nothing.
+std::vector<std::string> NotSeen(const ClusterView& view);
 
 const api::ClusterQueue* FindClusterQueue(const ClusterView& view, const std::string& name);
 const api::LocalQueue* FindLocalQueue(const ClusterView& view, const api::ObjectKey& key);

@@ -12,13 +12,6 @@
 namespace berth::cli {
 namespace {
 
-bool IsKnown(const ClusterView& view, const char* kind) {
-  const auto has = [kind](const std::vector<std::string>& kinds) {
-    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-  };
-  return !has(view.hidden) && !has(view.missing);
-}
-
 template <typename T>
 const T* FindNamed(const std::vector<T>& objects, const std::string& name) {
   const auto found = std::find_if(objects.begin(), objects.end(),

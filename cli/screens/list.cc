@@ -7,6 +7,7 @@
 
 #include "api/reasons.h"
 #include "base/rfc3339.h"
+#include "base/strings.h"
 #include "cli/screens/reason.h"
 
 namespace berth::cli {
@@ -82,6 +83,30 @@ std::string NameWithoutNamespace(const api::Workload& workload) {
   return DisplayName(workload).substr(workload.meta.namespace_name.size() + 1);
 }
 
+// What all its pods ask for: as admitted, or as the Workload says.
+nlohmann::json RequestsJson(const api::Workload& workload) {
+  api::ResourceAmounts sums;
+  const auto add = [&sums](const api::ResourceAmounts& amounts, std::int64_t times) {
+    for (const auto& [resource, amount] : amounts) {
+      sums[resource] = api::AddAmounts(sums[resource], api::MultiplyAmounts(amount, times));
+    }
+  };
+  if (workload.status.admission) {
+    for (const auto& assigned : workload.status.admission->pod_set_assignments) {
+      add(assigned.resource_usage, 1);
+    }
+  } else {
+    for (const api::PodSet& pods : workload.spec.pod_sets) {
+      add(api::PodRequests(pods.pod_template.spec), pods.count);
+    }
+  }
+  nlohmann::json out = nlohmann::json::array();
+  for (const auto& [resource, amount] : sums) {
+    out.push_back({{"resource", resource}, {"unit", UnitOf(resource)}, {"amount", amount}});
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::string> RenderList(const ClusterView& view, const ListOptions& options,
@@ -103,8 +128,10 @@ Result<std::string> RenderList(const ClusterView& view, const ListOptions& optio
                     HumanDuration(view.now - workload->meta.creation_timestamp),
                     Remark(view, *workload, style)});
     }
-    if (table.empty()) return std::string("nothing is queued here\n");
-    return table.Render(style);
+    std::string text = table.empty() ? "nothing is queued here\n" : table.Render(style);
+    const std::vector<std::string> not_seen = NotSeen(view);
+    if (!not_seen.empty()) text += "\n" + Join(not_seen, "\n") + "\n";
+    return text;
   }
   return Error{ErrorCode::kInvalid,
                "--sort " + options.sort + ": use queue, age, name, priority or state"};
@@ -125,9 +152,10 @@ nlohmann::json ListJson(const ClusterView& view, const ListOptions& options) {
                      {"ageSeconds", std::chrono::floor<std::chrono::seconds>(
                                         view.now - workload->meta.creation_timestamp)
                                         .count()},
+                     {"requests", RequestsJson(*workload)},
                      {"remark", Remark(view, *workload, {})}});
   }
-  return {{"items", std::move(items)}};
+  return {{"items", std::move(items)}, {"hidden", view.hidden}, {"narrowed", view.narrowed}};
 }
 
 }  // namespace berth::cli

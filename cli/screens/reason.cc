@@ -170,13 +170,16 @@ Reason CheckReason(const ClusterView& view, const api::Workload& workload) {
 Reason MissingQueueReason(const ClusterView& view, const api::Workload& workload) {
   const api::ObjectKey key{workload.meta.namespace_name, workload.spec.queue_name};
   const api::LocalQueue* queue = FindLocalQueue(view, key);
+  if (queue == nullptr && !IsKnown(view, "localqueues")) {
+    return {.kind = "queued", .summary = "not looked at yet"};
+  }
   if (queue == nullptr) {
     Reason reason{.kind = "misconfigured"};
     reason.summary = "LocalQueue " + key.ToString() +
                      " does not exist; create it, or change label " + api::kQueueLabel;
     return reason;
   }
-  if (FindClusterQueue(view, queue->cluster_queue) == nullptr) {
+  if (IsKnown(view, "clusterqueues") && FindClusterQueue(view, queue->cluster_queue) == nullptr) {
     return {.kind = "misconfigured",
             .summary = "LocalQueue " + key.ToString() + " points to ClusterQueue " +
                        queue->cluster_queue + ", which does not exist"};
@@ -216,7 +219,40 @@ PodPlaces PlacesOf(const ClusterView& view, const api::Workload& workload) {
   return places;
 }
 
+Json OrNull(const std::optional<api::Amount>& amount) { return amount ? Json(*amount) : Json(); }
+Json OrNull(const std::optional<WallTime>& time) { return time ? Json(FormatTime(*time)) : Json(); }
+
+Json TriedJson(const TriedFlavor& tried) {
+  Json out = {{"podSet", tried.pod_set}, {"flavor", tried.flavor}};
+  if (!tried.message.empty()) out["message"] = tried.message;
+  if (tried.resource.empty()) return out;
+  out["resource"] = tried.resource;
+  out["unit"] = UnitOf(tried.resource);
+  out["asked"] = OrNull(tried.asked);
+  out["available"] = OrNull(tried.available);
+  out["nominal"] = OrNull(tried.nominal);
+  if (!tried.limit.empty()) out["limit"] = tried.limit;
+  return out;
+}
+
 }  // namespace
+
+Json ReasonJson(const Reason& reason) {
+  Json out = {{"kind", reason.kind}, {"message", reason.summary}};
+  for (const TriedFlavor& tried : reason.tried) out["tried"].push_back(TriedJson(tried));
+  for (const ConsideredVictim& victim : reason.victims) {
+    out["notPreempted"].push_back({{"workload", victim.workload}, {"because", victim.why_not}});
+  }
+  if (!reason.may_preempt.empty()) out["mayPreempt"] = reason.may_preempt;
+  for (const PastReason& past : reason.history) {
+    out["history"].push_back({{"reason", past.reason},
+                              {"message", past.message},
+                              {"first", OrNull(past.first)},
+                              {"last", OrNull(past.last)},
+                              {"count", past.count}});
+  }
+  return out;
+}
 
 const NodePoolView* WantedPool(const ClusterView& view, const api::Workload& workload) {
   for (const api::PodSet& pod_set : workload.spec.pod_sets) {

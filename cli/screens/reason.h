@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "api/quantity.h"
 #include "cli/screens/cluster_view.h"
 #include "cli/screens/text.h"
@@ -50,6 +52,10 @@ struct Reason {
 
   std::string Line() const { return kind.empty() ? summary : kind + ": " + summary; }
 };
+
+// kind, message; tried, notPreempted, mayPreempt, history where there are any. Amounts are numbers
+// in the unit beside them.
+nlohmann::json ReasonJson(const Reason& reason);
 
 // Why `workload`, which is waiting, does not run yet.
 Reason WaitingReason(const ClusterView& view, const api::Workload& workload,

@@ -15,6 +15,12 @@
 namespace berth::cli {
 namespace {
 
+// Whether `name` is the LocalQueue, or the ClusterQueue to which it points.
+bool Feeds(const api::LocalQueue& local, const std::string& name) {
+  return local.meta.name == name || local.meta.key().ToString() == name ||
+         local.cluster_queue == name;
+}
+
 // Whether `queue` is shown: named itself, by its cohort tree, or by a LocalQueue that feeds it.
 bool IsShown(const ClusterView& view, const api::ClusterQueue& queue, const std::string& only) {
   if (only.empty() || queue.meta.name == only || queue.spec.cohort_name == only) return true;
@@ -23,8 +29,7 @@ bool IsShown(const ClusterView& view, const api::ClusterQueue& queue, const std:
   }
   return std::any_of(view.local_queues.begin(), view.local_queues.end(),
                      [&](const api::LocalQueue& local) {
-                       return local.cluster_queue == queue.meta.name &&
-                              (local.meta.name == only || local.meta.key().ToString() == only);
+                       return local.cluster_queue == queue.meta.name && Feeds(local, only);
                      });
 }
 
@@ -34,7 +39,9 @@ bool IsShown(const ClusterView& view, const api::Workload& workload, const std::
       workload.meta.namespace_name + "/" + workload.spec.queue_name == only) {
     return true;
   }
-  const api::ClusterQueue* queue = FindClusterQueue(view, ClusterQueueOf(view, workload));
+  const std::string queue_name = ClusterQueueOf(view, workload);
+  if (queue_name == only) return true;
+  const api::ClusterQueue* queue = FindClusterQueue(view, queue_name);
   const bool names_local_queue =
       std::any_of(view.local_queues.begin(), view.local_queues.end(),
                   [&](const api::LocalQueue& local) { return local.meta.name == only; });
@@ -91,8 +98,58 @@ std::string QueueName(const api::ClusterQueue& queue, const TextStyle& style) {
   return name;
 }
 
+// Where the caller sees no ClusterQueues: what the status of each LocalQueue says of itself.
+std::string RenderLocalQueues(const ClusterView& view, const StatusOptions& options,
+                              const TextStyle& style) {
+  TextTable table({{"LOCAL QUEUE"},
+                   {"CLUSTER QUEUE"},
+                   {"WAITING", Align::kRight},
+                   {"RUNNING", Align::kRight},
+                   {"RESERVED"}});
+  for (const api::LocalQueue& local : view.local_queues) {
+    if (!options.only.empty() && !Feeds(local, options.only)) continue;
+    std::vector<std::string> reserved;
+    for (const api::FlavorUsage& flavor : local.status.flavors_reservation) {
+      for (const auto& each : flavor.resources) {
+        if (each.total == 0) continue;
+        reserved.push_back(each.resource + " " + ShowAmount(each.resource, each.total, style) +
+                           " (" + flavor.flavor + ")");
+      }
+    }
+    table.AddRow({local.meta.key().ToString(), local.cluster_queue,
+                  std::to_string(local.status.pending_workloads),
+                  std::to_string(local.status.admitted_workloads),
+                  reserved.empty() ? "-" : Join(reserved, ", ")});
+  }
+  return table.empty() ? "no LocalQueues here\n" : table.Render(style);
+}
+
+nlohmann::json LocalQueuesJson(const ClusterView& view, const StatusOptions& options) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const api::LocalQueue& local : view.local_queues) {
+    if (!options.only.empty() && !Feeds(local, options.only)) continue;
+    nlohmann::json resources = nlohmann::json::array();
+    for (const api::FlavorUsage& flavor : local.status.flavors_reservation) {
+      for (const auto& each : flavor.resources) {
+        resources.push_back({{"flavor", flavor.flavor},
+                             {"resource", each.resource},
+                             {"unit", UnitOf(each.resource)},
+                             {"used", each.total}});
+      }
+    }
+    out.push_back({{"namespace", local.meta.namespace_name},
+                   {"name", local.meta.name},
+                   {"clusterQueue", local.cluster_queue},
+                   {"waiting", local.status.pending_workloads},
+                   {"running", local.status.admitted_workloads},
+                   {"resources", std::move(resources)}});
+  }
+  return out;
+}
+
 std::string RenderQueues(const ClusterView& view, const StatusOptions& options,
                          const TextStyle& style) {
+  if (!IsKnown(view, "clusterqueues")) return RenderLocalQueues(view, options, style);
   const auto use_by_queue = SumUse(view);
   const std::vector<std::string> resources = ShownResources(use_by_queue);
   std::vector<Column> columns{
@@ -236,6 +293,7 @@ std::string RenderHead(const ClusterView& view, const TextStyle& style) {
   }
   const std::string dot = style.ascii ? " - " : " · ";
   std::string head = view.cluster_name;
+  if (!view.namespace_name.empty()) head += ", namespace " + view.namespace_name;
   if (view.cluster_since) head += ", ready " + HumanDuration(view.now - *view.cluster_since);
   head += dot + std::to_string(waiting) + " waiting, " + std::to_string(running) + " running";
   if (oldest != nullptr) {
@@ -249,7 +307,9 @@ std::string RenderHead(const ClusterView& view, const TextStyle& style) {
 
 bool IsKnownQueue(const ClusterView& view, const std::string& name) {
   return std::any_of(view.cluster_queues.begin(), view.cluster_queues.end(),
-                     [&](const api::ClusterQueue& queue) { return IsShown(view, queue, name); });
+                     [&](const api::ClusterQueue& queue) { return IsShown(view, queue, name); }) ||
+         std::any_of(view.local_queues.begin(), view.local_queues.end(),
+                     [&](const api::LocalQueue& local) { return Feeds(local, name); });
 }
 
 std::string RenderStatus(const ClusterView& view, const StatusOptions& options,
@@ -257,9 +317,8 @@ std::string RenderStatus(const ClusterView& view, const StatusOptions& options,
   std::string screen = RenderHead(view, style) + RenderQueues(view, options, style) +
                        RenderWaiting(view, options, style) + RenderRequests(view, options, style);
   if (options.only.empty()) screen += RenderPools(view, style);
-  if (!view.hidden.empty()) {
-    screen += "\nhidden (no right to list them): " + Join(view.hidden, ", ") + "\n";
-  }
+  const std::vector<std::string> not_seen = NotSeen(view);
+  if (!not_seen.empty()) screen += "\n" + Join(not_seen, "\n") + "\n";
   return screen;
 }
 
@@ -270,15 +329,20 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
   };
   Json out = {{"time", FormatTime(view.now)}, {"clusterQueues", Json::array()},
               {"waiting", Json::array()},     {"capacityRequests", Json::array()},
-              {"nodePools", Json::array()},   {"hidden", view.hidden}};
+              {"nodePools", Json::array()},   {"hidden", view.hidden},
+              {"narrowed", view.narrowed}};
+  if (!view.namespace_name.empty()) out["namespace"] = view.namespace_name;
+  if (!IsKnown(view, "clusterqueues")) out["localQueues"] = LocalQueuesJson(view, options);
   for (const auto& [name, use] : SumUse(view)) {
     if (!IsShown(view, *use.queue, options.only)) continue;
     Json resources = Json::array();
     for (const auto& [resource, amounts] : use.resources) {
       resources.push_back({{"resource", resource},
-                           {"used", api::FormatAmount(resource, amounts.used)},
-                           {"nominal", api::FormatAmount(resource, amounts.nominal)},
-                           {"borrowed", api::FormatAmount(resource, amounts.borrowed)}});
+                           {"unit", UnitOf(resource)},
+                           {"used", amounts.used},
+                           {"nominal", amounts.nominal},
+                           {"borrowed", amounts.borrowed},
+                           {"lent", amounts.lent}});
     }
     out["clusterQueues"].push_back({{"name", name},
                                     {"cohort", use.queue->spec.cohort_name},
@@ -300,7 +364,7 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
                               {"position", place == places.end() ? Json() : Json(place->second)},
                               {"waitingSince", FormatTime(WaitingSince(*workload))},
                               {"waitSeconds", seconds(WaitingSince(*workload))},
-                              {"reason", {{"kind", reason.kind}, {"message", reason.summary}}}});
+                              {"reason", ReasonJson(reason)}});
   }
   for (const api::ProvisioningRequest& request : view.provisioning_requests) {
     out["capacityRequests"].push_back({{"namespace", request.meta.namespace_name},

@@ -17,8 +17,8 @@ struct StatusOptions {
 std::string RenderStatus(const ClusterView& view, const StatusOptions& options,
                          const TextStyle& style);
 
-// Stable keys, units in their names: waitSeconds, usedMilliCpu is "used" with "resource": "cpu" in
-// Kubernetes' notation.
+// Stable keys. Amounts are whole numbers of the "unit" beside them ("milliCPU", "bytes", "items");
+// times end in Seconds or are RFC 3339.
 nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options);
 
 // Whether `name` is a ClusterQueue, LocalQueue or cohort of the view.

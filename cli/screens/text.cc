@@ -38,6 +38,13 @@ void TrimRight(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); 
 
 }  // namespace
 
+const char* UnitOf(std::string_view resource) {
+  if (resource == "cpu") return "milliCPU";
+  const bool is_memory =
+      resource == "memory" || resource == "ephemeral-storage" || resource.starts_with("hugepages-");
+  return is_memory ? "bytes" : "items";
+}
+
 std::size_t DisplayWidth(std::string_view text) {
   std::size_t width = 0;
   bool in_escape = false;

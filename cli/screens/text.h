@@ -48,6 +48,9 @@ bool IsInfinite(std::string_view resource, api::Amount amount);
 // As Kubernetes writes it, "∞" (ASCII: "inf") for infinite amounts.
 std::string ShowAmount(std::string_view resource, api::Amount amount, const TextStyle& style);
 
+// The unit of an Amount, for machines: "milliCPU", "bytes" or "items".
+const char* UnitOf(std::string_view resource);
+
 // How many columns `text` takes: UTF-8 code points, control sequences not counted.
 std::size_t DisplayWidth(std::string_view text);
 

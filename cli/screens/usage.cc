@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "api/reasons.h"
 #include "cli/screens/reason.h"
+#include "queue/workload_info.h"
 
 namespace berth::cli {
 namespace {
@@ -17,12 +19,62 @@ void AddQuota(const api::ClusterQueue& queue, QueueUse& use) {
       }
     }
   }
-  for (const api::FlavorUsage& flavor : queue.status.flavors_reservation) {
+}
+
+// As the controller last wrote it.
+void AddStatus(const api::QueueStatus& status, QueueUse& use) {
+  use.waiting = status.pending_workloads;
+  use.running = status.admitted_workloads;
+  for (const api::FlavorUsage& flavor : status.flavors_reservation) {
     for (const auto& reserved : flavor.resources) {
       ResourceUse& resource = use.resources[reserved.resource];
       resource.used = api::AddAmounts(resource.used, reserved.total);
       resource.borrowed = api::AddAmounts(resource.borrowed, reserved.borrowed);
     }
+  }
+}
+
+// {flavor, resource} → amount.
+using FlavorAmounts = std::map<std::pair<std::string, std::string>, api::Amount>;
+
+// The quota that the Workload holds; what its finished pods gave back is not counted.
+void AddHeld(const api::Workload& workload, FlavorAmounts& held) {
+  if (IsFinished(workload) || !workload.status.admission ||
+      !api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
+    return;
+  }
+  const std::vector<std::int32_t> counts = queue::CountsAfterReclaim(workload);
+  for (const api::PodSetAssignment& assigned : workload.status.admission->pod_set_assignments) {
+    std::int32_t left = assigned.count;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (workload.spec.pod_sets[i].name == assigned.name) left = std::min(left, counts[i]);
+    }
+    for (const auto& [resource, amount] : assigned.resource_usage) {
+      const auto flavor = assigned.flavors.find(resource);
+      if (flavor == assigned.flavors.end()) continue;
+      api::Amount& sum = held[{flavor->second, resource}];
+      sum = api::AddAmounts(sum, left < assigned.count && assigned.count > 0
+                                     ? amount / assigned.count * left
+                                     : amount);
+    }
+  }
+}
+
+void AddUsed(const FlavorAmounts& held, QueueUse& use) {
+  FlavorAmounts nominal;
+  for (const api::ResourceGroup& group : use.queue->spec.resource_groups) {
+    for (const api::FlavorQuotas& flavor : group.flavors) {
+      for (const api::ResourceQuota& quota : flavor.resources) {
+        nominal[{flavor.flavor, quota.resource}] = quota.nominal_quota;
+      }
+    }
+  }
+  for (const auto& [where, amount] : held) {
+    ResourceUse& resource = use.resources[where.second];
+    resource.used = api::AddAmounts(resource.used, amount);
+    if (use.queue->spec.cohort_name.empty()) continue;
+    const api::Amount over = api::SubtractAmounts(amount, nominal[where]);
+    resource.borrowed = api::AddAmounts(resource.borrowed, std::max<api::Amount>(over, 0));
   }
 }
 
@@ -128,20 +180,27 @@ std::string RootCohort(const ClusterView& view, const std::string& cohort) {
 }
 
 std::map<std::string, QueueUse> SumUse(const ClusterView& view) {
+  const bool has_all_workloads = view.namespace_name.empty() && IsKnown(view, "workloads");
   std::map<std::string, QueueUse> use_by_queue;
   for (const api::ClusterQueue& queue : view.cluster_queues) {
     QueueUse& use = use_by_queue[queue.meta.name];
     use.queue = &queue;
     AddQuota(queue, use);
+    if (!has_all_workloads) AddStatus(queue.status, use);
   }
-  for (const api::Workload& workload : view.workloads) {
-    const auto found = use_by_queue.find(ClusterQueueOf(view, workload));
-    if (found == use_by_queue.end()) continue;
-    if (IsRunning(workload)) ++found->second.running;
-    if (!IsWaiting(workload)) continue;
-    ++found->second.waiting;
-    const api::Workload*& oldest = found->second.oldest;
-    if (oldest == nullptr || WaitingSince(workload) < WaitingSince(*oldest)) oldest = &workload;
+  if (has_all_workloads) {
+    std::map<std::string, FlavorAmounts> held_by_queue;
+    for (const api::Workload& workload : view.workloads) {
+      const auto found = use_by_queue.find(ClusterQueueOf(view, workload));
+      if (found == use_by_queue.end()) continue;
+      AddHeld(workload, held_by_queue[found->first]);
+      if (IsRunning(workload)) ++found->second.running;
+      if (!IsWaiting(workload)) continue;
+      ++found->second.waiting;
+      const api::Workload*& oldest = found->second.oldest;
+      if (oldest == nullptr || WaitingSince(workload) < WaitingSince(*oldest)) oldest = &workload;
+    }
+    for (const auto& [name, held] : held_by_queue) AddUsed(held, use_by_queue.at(name));
   }
   AddLent(view, use_by_queue);
   return use_by_queue;

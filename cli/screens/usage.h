@@ -1,4 +1,7 @@
 // cli/screens/usage.h — quota and usage of queues and cohorts, summed for the screens.
+//
+// What is used and how many run come from one list, and so from one moment: from the Workloads,
+// where the view has those of all namespaces, else from the status of each ClusterQueue.
 #pragma once
 
 #include <map>
@@ -23,7 +26,7 @@ struct QueueUse {
   std::map<std::string, ResourceUse> resources;  // summed over flavors
   int waiting = 0;
   int running = 0;
-  const api::Workload* oldest = nullptr;  // that waits
+  const api::Workload* oldest = nullptr;  // that waits; null too where the counts are a status's
 };
 
 // One entry a ClusterQueue, by name.

@@ -92,12 +92,20 @@ Step QuotaStep(const ClusterView& view, const api::Workload& workload, const Tex
     step.state = StepState::kDone;
     step.since = Find(workload, api::kQuotaReserved)->last_transition_time;
     step.lines.push_back(FlavorsLine(workload));
+    for (const auto& assignment : workload.status.admission->pod_set_assignments) {
+      for (const auto& [resource, flavor] : assignment.flavors) {
+        const auto used = assignment.resource_usage.find(resource);
+        if (used == assignment.resource_usage.end()) continue;
+        step.assigned.push_back({assignment.name, flavor, resource, used->second});
+      }
+    }
     AddEviction(view, workload, step);
     return step;
   }
   step.state = workload.spec.active ? StepState::kNow : StepState::kFailed;
   step.since = WaitingSince(workload);
   const Reason reason = WaitingReason(view, workload, style);
+  step.reason = reason;
   step.lines.push_back(reason.Line());
   for (const QueueTrouble& trouble : QueueTroubles(view, workload)) {
     step.lines.push_back(trouble.fact);
@@ -265,6 +273,7 @@ Story StoryOf(const ClusterView& view, const api::Workload& workload, const Text
   }
   story.gives_up = GivesUp(view, workload);
   story.headline = Headline(view, workload, story);
+  story.not_seen = NotSeen(view);
   return story;
 }
 
@@ -315,14 +324,19 @@ std::string Mark(StepState state, const TextStyle& style) {
 
 }  // namespace
 
-Result<Story> TellStory(const ClusterView& view, const std::string& namespace_name,
-                        const std::string& reference, const TextStyle& style) {
+ObjectReference ParseReference(const std::string& reference) {
   const std::size_t slash = reference.find('/');
-  std::string kind = slash == std::string::npos ? "" : ToLower(reference.substr(0, slash));
-  const std::string name = slash == std::string::npos ? reference : reference.substr(slash + 1);
+  if (slash == std::string::npos) return {"", reference};
+  std::string kind = ToLower(reference.substr(0, slash));
   if (kind == "jobs" || kind == "job.batch" || kind == "jobs.batch") kind = "job";
   if (kind == "wl" || kind == "workloads" || kind == "kwl") kind = "workload";
   if (kind == "pods" || kind == "po") kind = "pod";
+  return {std::move(kind), reference.substr(slash + 1)};
+}
+
+Result<Story> TellStory(const ClusterView& view, const std::string& namespace_name,
+                        const std::string& reference, const TextStyle& style) {
+  const auto [kind, name] = ParseReference(reference);
   std::vector<std::string> names;
   if (kind.empty() || kind == "job") {
     for (const api::Job& job : view.jobs) {
@@ -387,6 +401,8 @@ std::string RenderStory(const ClusterView& view, const Story& story, const TextS
     }
   }
   if (!story.gives_up.empty()) out += "It gives up: " + story.gives_up + ".\n";
+  for (const std::string& line : story.not_seen) out += "\n" + line;
+  if (!story.not_seen.empty()) out += "\n";
   return out;
 }
 
@@ -395,16 +411,23 @@ nlohmann::json StoryJson(const Story& story) {
   constexpr std::array<const char*, 4> kStates{"done", "now", "ahead", "failed"};
   Json steps = Json::array();
   for (const Step& step : story.steps) {
-    steps.push_back({{"name", step.name},
-                     {"state", kStates.at(static_cast<std::size_t>(step.state))},
-                     {"since", step.since ? Json(FormatTime(*step.since)) : Json()},
-                     {"lines", step.lines}});
+    Json out = {{"name", step.name},
+                {"state", kStates.at(static_cast<std::size_t>(step.state))},
+                {"since", step.since ? Json(FormatTime(*step.since)) : Json()},
+                {"lines", step.lines}};
+    if (step.reason) out["reason"] = ReasonJson(*step.reason);
+    for (const AssignedAmount& each : step.assigned) {
+      out["assigned"].push_back({{"podSet", each.pod_set},
+                                 {"flavor", each.flavor},
+                                 {"resource", each.resource},
+                                 {"unit", UnitOf(each.resource)},
+                                 {"amount", each.amount}});
+    }
+    steps.push_back(std::move(out));
   }
-  return {{"subject", story.subject},
-          {"headline", story.headline},
-          {"steps", std::move(steps)},
-          {"wouldStartIf", story.would_start_if},
-          {"givesUp", story.gives_up}};
+  return {{"subject", story.subject},  {"headline", story.headline},
+          {"steps", std::move(steps)}, {"wouldStartIf", story.would_start_if},
+          {"notSeen", story.not_seen}, {"givesUp", story.gives_up}};
 }
 
 }  // namespace berth::cli

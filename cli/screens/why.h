@@ -13,17 +13,27 @@
 
 #include "base/result.h"
 #include "cli/screens/cluster_view.h"
+#include "cli/screens/reason.h"
 #include "cli/screens/text.h"
 
 namespace berth::cli {
 
 enum class StepState { kDone, kNow, kAhead, kFailed };
 
+struct AssignedAmount {
+  std::string pod_set;
+  std::string flavor;
+  std::string resource;
+  api::Amount amount = 0;
+};
+
 struct Step {
   std::string name;  // "queued", "quota reserved", "capacity", "admitted", "running", "finished"
   StepState state = StepState::kAhead;
   std::optional<WallTime> since;
-  std::vector<std::string> lines;  // what is known about it, the most telling line first
+  std::vector<std::string> lines;        // what is known about it, the most telling line first
+  std::optional<Reason> reason;          // of a step that is waited for: the same as data
+  std::vector<AssignedAmount> assigned;  // "quota reserved": from which flavor how much
 };
 
 struct Story {
@@ -31,8 +41,15 @@ struct Story {
   std::string headline;  // "has waited 3d2h: for capacity"
   std::vector<Step> steps;
   std::vector<std::string> would_start_if;
-  std::string gives_up;  // when it stops trying; empty where that does not apply
+  std::vector<std::string> not_seen;  // for lack of rights
+  std::string gives_up;               // when it stops trying; empty where that does not apply
 };
+
+struct ObjectReference {
+  std::string kind;  // "job", "workload", "pod", something unknown; empty: a job, else a workload
+  std::string name;
+};
+ObjectReference ParseReference(const std::string& reference);
 
 // `reference`: "job/NAME", "workload/NAME", "pod/NAME", or "NAME" (a job, else a workload).
 // kNotFound with the nearest name, kInvalid for other kinds or a Job that is not queued.

@@ -31,7 +31,10 @@ class FakeApi:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(http.server.ThreadingHTTPServer):
+            request_queue_size = 128  # a screen opens a dozen connections at once
+
+        self.server = Server(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         with open(self.kubeconfig, "w", encoding="utf-8") as file:
@@ -69,6 +72,8 @@ contexts: [{{name: fake, context: {{cluster: fake, user: fake, namespace: {names
         if items is None:
             return self.send(request, 404, {"kind": "Status", "status": "Failure", "code": 404,
                                             "reason": "NotFound", "message": url.path + " not found"})
+        for selector in query.get("fieldSelector", []):
+            items = [one for one in items if "metadata.name=" + one["metadata"]["name"] == selector]
         for selector in query.get("labelSelector", []):
             items = [one for one in items if matches(one, selector)]
         return self.send(request, 200, {"kind": "List", "metadata": {}, "items": items})

@@ -22,7 +22,11 @@ ClusterView TwoTeams() {
                          MakeQueue("team-b", "org", {{"cpu", 20000}, {"nvidia.com/gpu", 8}},
                                    {{"cpu", 6000}, {"nvidia.com/gpu", 2}})};
   view.cluster_queues[1].spec.queueing_strategy = api::QueueingStrategy::kStrictFifo;
-  view.local_queues = {MakeLocalQueue("team-a", "a-queue", "team-a")};
+  view.local_queues = {MakeLocalQueue("team-a", "a-queue", "team-a"),
+                       MakeLocalQueue("team-b", "b-queue", "team-b")};
+  view.workloads = {
+      MakeRunning("team-a", "train", "team-a", {{"cpu", 16000}, {"nvidia.com/gpu", 10}}),
+      MakeRunning("team-b", "eval", "team-b", {{"cpu", 6000}, {"nvidia.com/gpu", 2}})};
   for (int i = 0; i < 2; ++i) {
     api::Workload workload =
         MakeWorkload("team-a", "sweep-" + std::to_string(17 + i), "a-queue", 720 - 60 * i);
@@ -40,13 +44,13 @@ ClusterView TwoTeams() {
 
 TEST(Status, ShowsQueuesAndWhyEachWaits) {
   EXPECT_EQ(RenderStatus(TwoTeams(), {}, kAscii),
-            "prod - 2 waiting, 0 running - oldest wait 12m (team-a/sweep-17)\n"
+            "prod - 2 waiting, 2 running - oldest wait 12m (team-a/sweep-17)\n"
             "\n"
             "QUEUE                  WAITING  RUNNING  OLDEST  cpu               nvidia.com/gpu\n"
             "org (cohort)\n"
-            "|- team-a                    2        0     12m  ########.. 16/20  ########## 10/8 "
+            "|- team-a                    2        1     12m  ########.. 16/20  ########## 10/8 "
             "borrows 2\n"
-            "`- team-b  StrictFIFO        0        0       -  ###....... 6/20   ##........ 2/8 "
+            "`- team-b  StrictFIFO        0        1       -  ###....... 6/20   ##........ 2/8 "
             "lends 2\n"
             "\n"
             "WAITING          QUEUE    PRIO  NEXT  AGE  REASON\n"
@@ -86,7 +90,57 @@ TEST(Status, JsonHasStableKeysWithUnits) {
   EXPECT_EQ(out["waiting"][0]["waitSeconds"], 720);
   EXPECT_EQ(out["waiting"][1]["position"], 2);
   EXPECT_EQ(out["waiting"][0]["reason"]["kind"], "quota");
-  EXPECT_EQ(out["clusterQueues"][0]["resources"][0]["used"], "16");
+  EXPECT_EQ(out["clusterQueues"][0]["resources"][0], nlohmann::json({{"resource", "cpu"},
+                                                                     {"unit", "milliCPU"},
+                                                                     {"used", 16000},
+                                                                     {"nominal", 20000},
+                                                                     {"borrowed", 0},
+                                                                     {"lent", 0}}));
+  EXPECT_EQ(out["waiting"][0]["reason"]["tried"][0],
+            nlohmann::json({{"podSet", "main"},
+                            {"flavor", "t4"},
+                            {"resource", "nvidia.com/gpu"},
+                            {"unit", "items"},
+                            {"asked", 4},
+                            {"available", 0},
+                            {"nominal", 8},
+                            {"limit", "borrowingLimit 2"}}));
+}
+
+// A ClusterQueue's status is written later than its Workloads'.
+TEST(Status, WhatIsUsedAndWhatRunsComeFromOneMoment) {
+  ClusterView view = TwoTeams();
+  view.workloads[0].status.conditions.push_back(
+      TrueCondition(api::kFinished, api::kSucceeded, "Job finished", SecondsAgo(1)));
+  const std::string screen = RenderStatus(view, {.only = "team-a"}, kAscii);
+  EXPECT_NE(screen.find("team-a        2        0     12m  .......... 0/20  .......... 0/8"),
+            std::string::npos)
+      << screen;
+}
+
+TEST(Status, PodsThatAreDoneHoldNoQuota) {
+  ClusterView view = TwoTeams();
+  api::Workload& running = view.workloads[1];
+  running.spec.pod_sets = {{.name = "main", .count = 2}};
+  running.status.admission->pod_set_assignments[0].count = 2;
+  running.status.reclaimable_pods = {{.pod_set = "main", .count = 1}};
+  const nlohmann::json out = StatusJson(view, {.only = "team-b"});
+  EXPECT_EQ(out["clusterQueues"][0]["resources"][0]["used"], 3000);
+  EXPECT_EQ(out["clusterQueues"][0]["resources"][1]["used"], 1);
+}
+
+// Of one namespace's Workloads a ClusterQueue's usage cannot be summed: its status is taken whole.
+TEST(Status, OneNamespaceShowsTheStatusOfClusterQueues) {
+  ClusterView view = TwoTeams();
+  view.namespace_name = "team-a";
+  view.cluster_queues[1].status.admitted_workloads = 7;
+  view.cluster_queues[1].status.pending_workloads = 4;
+  std::erase_if(view.workloads, [](const auto& w) { return w.meta.namespace_name != "team-a"; });
+  const nlohmann::json out = StatusJson(view, {});
+  EXPECT_EQ(out["clusterQueues"][1]["running"], 7);
+  EXPECT_EQ(out["clusterQueues"][1]["waiting"], 4);
+  EXPECT_EQ(out["clusterQueues"][1]["resources"][0]["used"], 6000);
+  EXPECT_EQ(out["namespace"], "team-a");
 }
 
 TEST(List, ShowsStatesAndRefusesUnknownOrders) {

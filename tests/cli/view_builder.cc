@@ -63,6 +63,18 @@ api::Workload MakeWorkload(const std::string& key_namespace, const std::string& 
   return workload;
 }
 
+api::Workload MakeRunning(const std::string& key_namespace, const std::string& name,
+                          const std::string& cluster_queue, const api::ResourceAmounts& usage) {
+  api::Workload workload = MakeWorkload(key_namespace, name, "queue", 60);
+  api::PodSetAssignment assigned{.name = "main", .resource_usage = usage, .count = 1};
+  for (const auto& [resource, amount] : usage) assigned.flavors[resource] = "t4";
+  workload.status.admission = api::Admission{cluster_queue, {assigned}};
+  workload.status.conditions = {
+      TrueCondition(api::kQuotaReserved, api::kQuotaReserved, "", SecondsAgo(60)),
+      TrueCondition(api::kAdmitted, api::kAdmitted, "", SecondsAgo(60))};
+  return workload;
+}
+
 api::Job MakeJob(const api::Workload& workload) {
   api::Job job;
   job.meta.namespace_name = workload.meta.namespace_name;

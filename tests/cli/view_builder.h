@@ -26,6 +26,9 @@ api::LocalQueue MakeLocalQueue(const std::string& key_namespace, const std::stri
 // A Workload of Job `name`, created `age_seconds` ago; no conditions yet.
 api::Workload MakeWorkload(const std::string& key_namespace, const std::string& name,
                            const std::string& queue, std::int64_t age_seconds);
+// Admitted a minute ago, from flavor t4.
+api::Workload MakeRunning(const std::string& key_namespace, const std::string& name,
+                          const std::string& cluster_queue, const api::ResourceAmounts& usage);
 api::Job MakeJob(const api::Workload& workload);
 
 // The H100 job of the DWS story: quota reserved, capacity asked for three days ago, none in stock.

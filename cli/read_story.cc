@@ -1,0 +1,216 @@
+// What `berth why` needs, in rounds: the object itself, what belongs to it, and what it waits for.
+#include <algorithm>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "base/strings.h"
+#include "cli/screens/reason.h"
+#include "cli/screens/why.h"
+#include "cli/view_reader.h"
+
+namespace berth::cli {
+namespace {
+
+std::string Labelled(const std::string& label, const std::string& value) {
+  return "labelSelector=" + label + "%3D" + value;
+}
+
+// A name that can stand in a path; others name nothing.
+bool IsName(const std::string& name) {
+  return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  }) && name[0] != '.';
+}
+
+std::vector<ViewKind> KindsOf(const std::string& kind) {
+  if (kind.empty()) return {ViewKind::kJobs, ViewKind::kWorkloads};
+  if (kind == "job") return {ViewKind::kJobs};
+  if (kind == "workload") return {ViewKind::kWorkloads};
+  if (kind == "pod") return {ViewKind::kPods};
+  return {};
+}
+
+class StoryReader {
+ public:
+  StoryReader(Session& session, StoryScope scope, ClusterView& view)
+      : session_(session), scope_(std::move(scope)), view_(view) {}
+
+  Status Read() {
+    const ObjectReference reference = ParseReference(scope_.reference);
+    const std::vector<ViewKind> kinds = KindsOf(reference.kind);
+    if (kinds.empty() || !IsName(reference.name)) return OkStatus();
+    BERTH_CHECK_OK(scope_.all_namespaces ? FindAnywhere(kinds, reference.name)
+                                         : FindHere(kinds, reference.name));
+    if (view_.jobs.empty() && view_.workloads.empty() && view_.pods.empty()) {
+      return ReadNames(kinds);
+    }
+    BERTH_CHECK_OK(ReadJobOfPod());
+    BERTH_CHECK_OK(ReadBelongings());
+    for (const api::Workload& workload : view_.workloads) {
+      if (!IsFinished(workload)) return ReadSurroundings(workload);
+    }
+    return OkStatus();
+  }
+  const std::string& namespace_name() const { return scope_.namespace_name; }
+
+ private:
+  Status FindHere(const std::vector<ViewKind>& kinds, const std::string& name) {
+    std::vector<Want> wants;
+    for (const ViewKind kind : kinds) {
+      wants.push_back({.kind = kind, .namespace_name = scope_.namespace_name, .name = name});
+    }
+    BERTH_TRY(const std::vector<Got> got, ReadInto(session_, wants, view_));
+    for (std::size_t i = 0; i < wants.size(); ++i) {
+      if (got[i] != Got::kForbidden) continue;
+      return Error{ErrorCode::kForbidden, std::string("no right to read ") + PluralOf(kinds[i]) +
+                                              " of namespace " + scope_.namespace_name +
+                                              " (another: -n)"};
+    }
+    return OkStatus();
+  }
+
+  Status FindAnywhere(const std::vector<ViewKind>& kinds, const std::string& name) {
+    std::vector<Want> wants;
+    for (const ViewKind kind : kinds) {
+      wants.push_back({.kind = kind, .query = "fieldSelector=metadata.name%3D" + name});
+    }
+    BERTH_TRY(const std::vector<Got> got, ReadInto(session_, wants, view_));
+    for (std::size_t i = 0; i < wants.size(); ++i) {
+      if (got[i] != Got::kForbidden) continue;
+      return Error{ErrorCode::kForbidden, std::string("no right to list ") + PluralOf(kinds[i]) +
+                                              " in all namespaces: name one with -n"};
+    }
+    std::set<std::string> found;
+    for (const api::Job& job : view_.jobs) found.insert(job.meta.namespace_name);
+    if (found.empty()) {
+      for (const auto& workload : view_.workloads) found.insert(workload.meta.namespace_name);
+      for (const PodView& pod : view_.pods) found.insert(pod.namespace_name);
+    }
+    if (found.size() > 1) {
+      return Error{ErrorCode::kInvalid, "several namespaces have a " + name + ": " +
+                                            Join({found.begin(), found.end()}, ", ") +
+                                            "; name one with -n"};
+    }
+    if (found.empty()) {
+      return Error{ErrorCode::kNotFound,
+                   "no " + std::string(PluralOf(kinds.front())) + " \"" + name +
+                       "\" in any namespace (berth list -A shows what there is)"};
+    }
+    scope_.namespace_name = *found.begin();
+    return OkStatus();
+  }
+
+  // For "did you mean …?".
+  Status ReadNames(const std::vector<ViewKind>& kinds) {
+    std::vector<Want> wants;
+    for (const ViewKind kind : kinds) {
+      wants.push_back({.kind = kind, .namespace_name = scope_.namespace_name});
+    }
+    return ReadLists(session_, wants, "", view_);
+  }
+
+  Status ReadJobOfPod() {
+    if (view_.pods.empty() || view_.pods.front().job_name.empty()) return OkStatus();
+    const std::string name = view_.pods.front().job_name;
+    if (!IsName(name)) return OkStatus();
+    return FindHere({ViewKind::kJobs}, name);
+  }
+
+  Want Here(ViewKind kind, std::string query = "") const {
+    return {.kind = kind, .namespace_name = scope_.namespace_name, .query = std::move(query)};
+  }
+
+  // Of the Job: its Workload, its Pods; and the LocalQueues among which it could choose.
+  Status ReadBelongings() {
+    std::vector<Want> wants{Here(ViewKind::kLocalQueues)};
+    std::string job_name;
+    if (!view_.jobs.empty()) {
+      const api::Job& job = view_.jobs.front();
+      job_name = job.meta.name;
+      view_.workloads.clear();
+      wants.push_back(Here(ViewKind::kWorkloads, Labelled(api::kJobUidLabel, job.meta.uid)));
+    } else if (!view_.workloads.empty()) {
+      const api::OwnerReference* owner = api::ControllerOf(view_.workloads.front().meta);
+      if (owner != nullptr && owner->kind == "Job") job_name = owner->name;
+    }
+    if (IsName(job_name)) {
+      view_.pods.clear();
+      wants.push_back(Here(ViewKind::kPods, Labelled(api::kJobNameLabel, job_name)));
+    }
+    BERTH_CHECK_OK(ReadLists(session_, wants, "", view_));
+    if (view_.jobs.empty() || FindWorkloadOf(view_, view_.jobs.front()) != nullptr) {
+      return OkStatus();
+    }
+    // Other controllers may set no label.
+    return ReadLists(session_, {Here(ViewKind::kWorkloads)}, "", view_);
+  }
+
+  Status ReadSurroundings(const api::Workload& workload) {
+    const bool has_quota = api::IsTrue(workload.status.conditions, api::kQuotaReserved);
+    const bool has_checks = !workload.status.admission_checks.empty();
+    std::vector<Want> wants;
+    if (has_checks) wants.push_back(Here(ViewKind::kProvisioningRequests));
+    const std::string queue = ClusterQueueOf(view_, workload);
+    const bool may_wait = !IsRunning(workload);
+    if (may_wait && (has_checks || !has_quota)) wants.push_back({.kind = ViewKind::kNodePools});
+    if (may_wait && !has_quota) {
+      wants.push_back({.kind = ViewKind::kFlavors});
+      wants.push_back({.kind = ViewKind::kAdmissionChecks});
+    }
+    const std::string pool = WantedPoolName(workload);
+    if (may_wait && IsName(pool)) {
+      wants.push_back({.kind = ViewKind::kNodes, .query = Labelled(api::kGkeNodePoolLabel, pool)});
+    }
+    BERTH_CHECK_OK(ReadLists(session_, wants, "", view_));
+    if (may_wait && IsName(queue)) BERTH_CHECK_OK(ReadClusterQueue(queue));
+    CountNodes(view_);
+    return may_wait && !has_quota ? ReadNeighbours() : OkStatus();
+  }
+
+  static std::string WantedPoolName(const api::Workload& workload) {
+    for (const api::PodSet& pod_set : workload.spec.pod_sets) {
+      const std::string* pool =
+          api::FindValue(pod_set.pod_template.spec.node_selector, api::kGkeNodePoolLabel);
+      if (pool != nullptr) return *pool;
+    }
+    return "";
+  }
+
+  Status ReadClusterQueue(const std::string& name) {
+    BERTH_TRY(const std::vector<Got> got,
+              ReadInto(session_, {{.kind = ViewKind::kClusterQueues, .name = name}}, view_));
+    if (got.front() == Got::kForbidden) view_.hidden.emplace_back("clusterqueues");
+    return OkStatus();
+  }
+
+  // Who else stands in its queue may be in any namespace.
+  Status ReadNeighbours() {
+    view_.workloads.clear();
+    view_.local_queues.clear();
+    std::erase(view_.hidden, "localqueues");
+    return ReadLists(session_, {{.kind = ViewKind::kWorkloads}, {.kind = ViewKind::kLocalQueues}},
+                     scope_.namespace_name, view_);
+  }
+
+  Session& session_;
+  StoryScope scope_;
+  ClusterView& view_;
+};
+
+}  // namespace
+
+Result<StoryView> ReadStory(Session& session, const StoryScope& scope, WallTime now) {
+  StoryView story;
+  story.view.now = now;
+  story.view.cluster_name = session.cluster_name();
+  StoryReader reader(session, scope, story.view);
+  BERTH_CHECK_OK(reader.Read());
+  BERTH_CHECK_OK(CheckIsQueueing(session, story.view));
+  story.namespace_name = reader.namespace_name();
+  return story;
+}
+
+}  // namespace berth::cli

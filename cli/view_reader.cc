@@ -1,0 +1,239 @@
+#include "cli/view_reader.h"
+
+#include <algorithm>
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/codec.h"
+#include "api/labels.h"
+
+namespace berth::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string TextAt(const Json& object, const char* pointer) {
+  const Json::json_pointer path(pointer);
+  return object.contains(path) && object.at(path).is_string() ? object.at(path).get<std::string>()
+                                                              : "";
+}
+
+std::optional<int> NumberAt(const Json& object, const char* pointer) {
+  const Json::json_pointer path(pointer);
+  if (!object.contains(path) || !object.at(path).is_number_integer()) return std::nullopt;
+  return object.at(path).get<int>();
+}
+
+bool FlagAt(const Json& object, const char* pointer) {
+  const Json::json_pointer path(pointer);
+  return object.contains(path) && object.at(path).is_boolean() && object.at(path).get<bool>();
+}
+
+std::string LabelOf(const Json& object, const char* label) {
+  const auto metadata = object.find("metadata");
+  if (metadata == object.end() || !metadata->is_object()) return "";
+  const auto labels = metadata->find("labels");
+  if (labels == metadata->end() || !labels->is_object()) return "";
+  const auto found = labels->find(label);
+  return found != labels->end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+NodePoolView ReadNodePool(const Json& object) {
+  NodePoolView pool;
+  pool.name = TextAt(object, "/metadata/name");
+  pool.machine_type = TextAt(object, "/spec/machineType");
+  pool.accelerator_type = TextAt(object, "/spec/accelerator/type");
+  pool.accelerator_count = NumberAt(object, "/spec/accelerator/count").value_or(0);
+  pool.queued_provisioning = FlagAt(object, "/spec/queuedProvisioning");
+  pool.spot = FlagAt(object, "/spec/spot");
+  pool.max_nodes = NumberAt(object, "/spec/maxNodes");
+  // What the cloud could still give; before its controller has looked: what it has in all.
+  pool.stock = NumberAt(object, "/status/stock");
+  if (!pool.stock) pool.stock = NumberAt(object, "/spec/stock");
+  return pool;
+}
+
+NodeView ReadNode(const Json& object) {
+  NodeView node{.name = TextAt(object, "/metadata/name"),
+                .pool = LabelOf(object, api::kGkeNodePoolLabel)};
+  const Json::json_pointer path("/status/conditions");
+  if (object.contains(path) && object.at(path).is_array()) {
+    for (const Json& condition : object.at(path)) {
+      if (TextAt(condition, "/type") == "Ready")
+        node.ready = TextAt(condition, "/status") == "True";
+    }
+  }
+  return node;
+}
+
+PodView ReadPod(const Json& object) {
+  PodView pod;
+  pod.namespace_name = TextAt(object, "/metadata/namespace");
+  pod.name = TextAt(object, "/metadata/name");
+  pod.job_name = LabelOf(object, api::kJobNameLabel);
+  pod.node_name = TextAt(object, "/spec/nodeName");
+  pod.phase = TextAt(object, "/status/phase");
+  const Json::json_pointer conditions("/status/conditions");
+  if (object.contains(conditions) && object.at(conditions).is_array()) {
+    for (const Json& condition : object.at(conditions)) {
+      if (TextAt(condition, "/type") == "PodScheduled" && TextAt(condition, "/status") == "False") {
+        pod.unschedulable_message = TextAt(condition, "/message");
+      }
+    }
+  }
+  const Json::json_pointer path("/status/containerStatuses");
+  if (!object.contains(path) || !object.at(path).is_array()) return pod;
+  for (const Json& status : object.at(path)) {
+    if (pod.waiting_reason.empty()) {
+      pod.waiting_reason = TextAt(status, "/state/waiting/reason");
+      pod.waiting_message = TextAt(status, "/state/waiting/message");
+    }
+    const auto exit_code = NumberAt(status, "/state/terminated/exitCode");
+    if (exit_code && *exit_code != 0) pod.exit_code = exit_code;
+  }
+  return pod;
+}
+
+struct KindPath {
+  const char* plural;
+  const char* group;  // its path
+  bool is_namespaced;
+};
+
+constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta2/";
+
+const KindPath& PathOf(ViewKind kind) {
+  static constexpr std::array<KindPath, 11> kPaths{{
+      {"clusterqueues", kKueue, false},
+      {"cohorts", kKueue, false},
+      {"resourceflavors", kKueue, false},
+      {"admissionchecks", kKueue, false},
+      {"localqueues", kKueue, true},
+      {"workloads", kKueue, true},
+      {"jobs", "/apis/batch/v1/", true},
+      {"provisioningrequests", "/apis/autoscaling.x-k8s.io/v1/", true},
+      {"nodepools", "/apis/cloud.berth.dev/v1alpha1/", false},
+      {"nodes", "/api/v1/", false},
+      {"pods", "/api/v1/", true},
+  }};
+  return kPaths.at(static_cast<std::size_t>(kind));
+}
+
+std::string PathOf(const Want& want) {
+  const KindPath& kind = PathOf(want.kind);
+  std::string path = kind.group;
+  if (kind.is_namespaced && !want.namespace_name.empty()) {
+    path += "namespaces/" + want.namespace_name + "/";
+  }
+  path += kind.plural;
+  if (!want.name.empty()) return path + "/" + want.name;
+  return want.query.empty() ? path : path + "?" + want.query;
+}
+
+template <typename T>
+Status Add(const Json& item, std::vector<T>& list) {
+  BERTH_TRY(T object, api::Decode<T>(item));
+  list.push_back(std::move(object));
+  return OkStatus();
+}
+
+Status AddItem(ViewKind kind, const Json& item, ClusterView& view) {
+  switch (kind) {
+    case ViewKind::kClusterQueues: return Add(item, view.cluster_queues);
+    case ViewKind::kCohorts: return Add(item, view.cohorts);
+    case ViewKind::kFlavors: return Add(item, view.flavors);
+    case ViewKind::kAdmissionChecks: return Add(item, view.admission_checks);
+    case ViewKind::kLocalQueues: return Add(item, view.local_queues);
+    case ViewKind::kWorkloads: return Add(item, view.workloads);
+    case ViewKind::kJobs: return Add(item, view.jobs);
+    case ViewKind::kProvisioningRequests: return Add(item, view.provisioning_requests);
+    case ViewKind::kNodePools: view.node_pools.push_back(ReadNodePool(item)); break;
+    case ViewKind::kNodes: view.nodes.push_back(ReadNode(item)); break;
+    case ViewKind::kPods: view.pods.push_back(ReadPod(item)); break;
+  }
+  return OkStatus();
+}
+
+Status AddAnswer(const Want& want, const Json& answer, ClusterView& view) {
+  if (!want.name.empty()) {
+    const Status added = AddItem(want.kind, answer, view);
+    return added ? added : Annotate(added.error(), PluralOf(want.kind) + (" " + want.name));
+  }
+  const auto items = answer.find("items");
+  if (items == answer.end() || !items->is_array()) {
+    return Error{ErrorCode::kInternal,
+                 std::string("the list of ") + PluralOf(want.kind) + " has no items"};
+  }
+  for (const Json& item : *items) {
+    if (const Status added = AddItem(want.kind, item, view); !added) {
+      return Annotate(added.error(), PluralOf(want.kind) + (" " + TextAt(item, "/metadata/name")));
+    }
+  }
+  return OkStatus();
+}
+
+void AddOnce(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+}  // namespace
+
+const char* PluralOf(ViewKind kind) { return PathOf(kind).plural; }
+bool IsNamespaced(ViewKind kind) { return PathOf(kind).is_namespaced; }
+
+Result<std::vector<Got>> ReadInto(Session& session, const std::vector<Want>& wants,
+                                  ClusterView& view) {
+  std::vector<std::string> paths;
+  for (const Want& want : wants) paths.push_back(PathOf(want));
+  const std::vector<Result<Json>> answers = session.GetAll(paths);
+  std::vector<Got> got;
+  for (std::size_t i = 0; i < wants.size(); ++i) {
+    if (answers[i]) {
+      BERTH_CHECK_OK(AddAnswer(wants[i], *answers[i], view));
+      got.push_back(Got::kRead);
+    } else if (answers[i].error().code == ErrorCode::kForbidden) {
+      got.push_back(Got::kForbidden);
+    } else if (answers[i].error().code == ErrorCode::kNotFound) {
+      got.push_back(Got::kNotFound);
+    } else {
+      return answers[i].error();
+    }
+  }
+  return got;
+}
+
+Status ReadLists(Session& session, const std::vector<Want>& wants, const std::string& own_namespace,
+                 ClusterView& view) {
+  BERTH_TRY(const std::vector<Got> got, ReadInto(session, wants, view));
+  std::vector<Want> narrower;
+  for (std::size_t i = 0; i < wants.size(); ++i) {
+    const Want& want = wants[i];
+    if (got[i] == Got::kNotFound) AddOnce(view.missing, PluralOf(want.kind));
+    if (got[i] != Got::kForbidden) continue;
+    if (IsNamespaced(want.kind) && want.namespace_name.empty() && !own_namespace.empty()) {
+      narrower.push_back(want);
+      narrower.back().namespace_name = own_namespace;
+    } else {
+      AddOnce(view.hidden, PluralOf(want.kind));
+    }
+  }
+  if (narrower.empty()) return OkStatus();
+  BERTH_TRY(const std::vector<Got> got_of_own, ReadInto(session, narrower, view));
+  for (std::size_t i = 0; i < narrower.size(); ++i) {
+    const bool is_read = got_of_own[i] == Got::kRead;
+    if (is_read) view.namespace_name = own_namespace;
+    AddOnce(is_read ? view.narrowed : view.hidden, PluralOf(narrower[i].kind));
+  }
+  return OkStatus();
+}
+
+void CountNodes(ClusterView& view) {
+  for (NodePoolView& pool : view.node_pools) {
+    pool.node_count = static_cast<int>(
+        std::count_if(view.nodes.begin(), view.nodes.end(),
+                      [&](const NodeView& node) { return node.pool == pool.name; }));
+  }
+}
+
+}  // namespace berth::cli
