@@ -24,9 +24,9 @@ std::string Unless(const char* key) {
 }
 
 // The annotations of one pod template.
-class Rules {
+class TopologyRules {
  public:
-  Rules(const Path& path, const api::StringMap& annotations, std::int64_t pods)
+  TopologyRules(const Path& path, const api::StringMap& annotations, std::int64_t pods)
       : path_(path), annotations_(annotations), pods_(pods) {}
 
   FieldErrors Run() {
@@ -173,7 +173,7 @@ class Rules {
 
 FieldErrors ValidateTopologyAnnotations(const Path& path, const api::StringMap& annotations,
                                         std::int64_t pods) {
-  return Rules(path, annotations, pods).Run();
+  return TopologyRules(path, annotations, pods).Run();
 }
 
 }  // namespace berth::webhook

@@ -37,9 +37,9 @@ const api::PodSet* PodSetNamed(const api::Workload& workload, const std::string&
 }
 
 // Collects what is wrong with one Workload.
-class Rules {
+class WorkloadRules {
  public:
-  Rules(const api::Workload& workload, const api::Workload* old, const ReviewGates& gates)
+  WorkloadRules(const api::Workload& workload, const api::Workload* old, const ReviewGates& gates)
       : new_(workload), old_(old), gates_(gates) {}
 
   FieldErrors Run() {
@@ -323,7 +323,7 @@ class Rules {
 
 FieldErrors ValidateWorkload(const api::Workload& workload, const api::Workload* old,
                              const ReviewGates& gates) {
-  return Rules(workload, old, gates).Run();
+  return WorkloadRules(workload, old, gates).Run();
 }
 
 }  // namespace berth::webhook

@@ -34,8 +34,7 @@ struct Cluster::Parts {
         pods({api, cache, on, event_writes(), clock, runner, folders, images, options.job_user,
               options.log_bytes}) {
     cache.AddIndex(kPods, kUnfinishedIndex, [](const Json& pod) -> std::vector<std::string> {
-      const std::string phase = StringAt(pod, {"status", "phase"});
-      if (phase == "Succeeded" || phase == "Failed") return {};
+      if (HasEnded(pod)) return {};
       return {"yes"};
     });
   }

@@ -79,6 +79,11 @@ bool IsDeleting(const Json& object) {
   return Find(object, {"metadata", "deletionTimestamp"}) != nullptr;
 }
 
+bool HasEnded(const Json& pod) {
+  const std::string phase = StringAt(pod, {"status", "phase"});
+  return phase == "Succeeded" || phase == "Failed";
+}
+
 bool HasFinalizer(const Json& object, std::string_view finalizer) {
   for (const Json& one : ArrayAt(object, {"metadata", "finalizers"})) {
     if (StringAt(one, {}) == finalizer) return true;

@@ -43,6 +43,7 @@ std::string LabelOf(const Json& object, std::string_view key);
 std::string AnnotationOf(const Json& object, std::string_view key);
 bool HasAnnotation(const Json& object, std::string_view key);
 bool IsDeleting(const Json& object);
+bool HasEnded(const Json& pod);  // its phase is Succeeded or Failed
 bool HasFinalizer(const Json& object, std::string_view finalizer);
 bool RemoveFinalizer(Json& object, std::string_view finalizer);  // whether it was there
 const Json* ControllerRef(const Json& object);  // the ownerReference with controller: true

@@ -13,11 +13,6 @@ constexpr int kMostCreateDoublings = 8;
 // Pods come and get ready in numbers: one look, and one status, for what happens within this time.
 constexpr Duration kPodBatch = std::chrono::milliseconds(100);
 
-bool HasEnded(const Json& pod) {
-  const std::string phase = StringAt(pod, {"status", "phase"});
-  return phase == "Succeeded" || phase == "Failed";
-}
-
 // The end of a pod, in whatever way, lets the Job go on.
 bool IsUrgent(const ObjectChange& change) {
   if (change.current == nullptr) return true;

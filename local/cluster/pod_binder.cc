@@ -15,20 +15,15 @@ namespace {
 constexpr char kWaiting[] = "waiting";
 constexpr Duration kErrorDelay = std::chrono::seconds(1);
 
-bool IsTerminal(const Json& pod) {
-  const std::string phase = StringAt(pod, {"status", "phase"});
-  return phase == "Succeeded" || phase == "Failed";
-}
-
 bool IsWaiting(const Json& pod) {
-  return StringAt(pod, {"spec", "nodeName"}).empty() && !IsTerminal(pod) && !IsDeleting(pod) &&
+  return StringAt(pod, {"spec", "nodeName"}).empty() && !HasEnded(pod) && !IsDeleting(pod) &&
          ArrayAt(pod, {"spec", "schedulingGates"}).empty() &&
          StringAt(pod, {"spec", "schedulerName"}, "default-scheduler") == "default-scheduler";
 }
 
 // Where the pod takes room: a bound pod that has not ended.
 std::string Occupied(const Object& pod) {
-  if (pod == nullptr || IsTerminal(*pod)) return "";
+  if (pod == nullptr || HasEnded(*pod)) return "";
   return StringAt(*pod, {"spec", "nodeName"});
 }
 

@@ -15,11 +15,6 @@ constexpr Duration kRetryDelay = std::chrono::seconds(10);
 constexpr std::size_t kMostLastWords = 2048;  // kubelet's limit
 constexpr int kStartFailed = 128;  // the exit code of a container that could not be started
 
-bool IsTerminal(const Json& pod) {
-  const std::string phase = StringAt(pod, {"status", "phase"});
-  return phase == "Succeeded" || phase == "Failed";
-}
-
 const Json* FindContainer(const Json& pod, const ContainerRun& run) {
   for (const Json& container :
        ArrayAt(pod, {"spec", run.is_init ? "initContainers" : "containers"})) {
@@ -73,7 +68,7 @@ void PodExecutor::Start() {
     if (StringAt(*pod, {"spec", "nodeName"}).empty()) continue;
     const bool ran =
         StringAt(*pod, {"status", "phase"}) == "Running" || services_.folders.Exists(*pod);
-    if (ran && !IsTerminal(*pod)) lost_uids_.insert(UidOf(*pod));
+    if (ran && !HasEnded(*pod)) lost_uids_.insert(UidOf(*pod));
     pods_.Add(key);
   }
   services_.folders.KeepOnly(uids);
@@ -100,7 +95,7 @@ Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
     lost_uids_.erase(uid);
     return NextLook{services_.clock.Now()};
   }
-  if (IsTerminal(*pod)) return LookAtEnded(*pod);
+  if (HasEnded(*pod)) return LookAtEnded(*pod);
   const auto [at, is_new] = live_by_uid_.try_emplace(uid);
   Live& live = at->second;
   if (is_new) {
@@ -168,9 +163,9 @@ Result<NextLook> PodExecutor::LookAtEnded(const Json& pod) {
 
 Status PodExecutor::MarkLost(const Json& pod, const std::string& reason,
                              const std::string& message) {
-  if (IsTerminal(pod)) return OkStatus();
+  if (HasEnded(pod)) return OkStatus();
   const auto written = writer_.EditStatus(kPods, KeyOf(pod), UidOf(pod), [&](Json& one) {
-    if (IsTerminal(one)) return false;
+    if (HasEnded(one)) return false;
     one["status"] = MakeLostStatus(one, reason, message, services_.clock.Now());
     return true;
   });

@@ -14,7 +14,6 @@ namespace {
 // Less than the idle time after which servers usually close.
 constexpr auto kMaxIdle = std::chrono::seconds(60);
 constexpr auto kStopPoll = std::chrono::milliseconds(50);
-constexpr std::size_t kJoinBytes = 16 * 1024;
 constexpr std::size_t kMaxNameBytes = 300;
 constexpr std::string_view kClosing = "the client has been closed";
 

@@ -23,6 +23,9 @@ struct ResponseFraming {
   bool keep_alive = true;
 };
 
+// A body up to this size goes out in one piece with its head.
+inline constexpr std::size_t kJoinBytes = 16 * 1024;
+
 // Up to and with the empty line. Framing headers of the caller are replaced.
 std::string ResponseHead(int status, const Headers& headers, const ResponseFraming& framing);
 

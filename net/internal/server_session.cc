@@ -4,13 +4,12 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "net/internal/message_writer.h"
 
 namespace berth::net {
 namespace {
 
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-// A body up to this size goes out in one piece with its head.
-constexpr std::size_t kJoinBytes = 16 * 1024;
 
 bool HasBody(int status) { return status >= 200 && status != 204 && status != 304; }
 

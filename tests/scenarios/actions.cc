@@ -18,8 +18,6 @@ using local::ApiResult;
 using local::Object;
 using local::PatchType;
 
-Error Bad(const std::string& message) { return {ErrorCode::kInvalid, message}; }
-
 Status FromApi(const ApiResult<Object>& result) {
   if (result) return OkStatus();
   return Error{ErrorCode::kInvalid, "refused: " + result.error().message};

@@ -25,7 +25,7 @@ bool ComesAndGoes(const std::string& resource) {
   return kResources.count(resource) > 0;
 }
 
-std::string Describe(const Json& condition) {
+std::string DescribeCondition(const Json& condition) {
   return StringAt(condition, {"type"}) + "=" + StringAt(condition, {"status"}) + " " +
          StringAt(condition, {"reason"}) + " \"" + StringAt(condition, {"message"}) + "\"";
 }
@@ -108,8 +108,8 @@ void Chronicle::CompareConditions(const std::string& subject, const Json& before
   }
   for (const Json& condition : ArrayAt(now, {"status", "conditions"})) {
     const Json* old = FindCondition(before, StringAt(condition, {"type"}));
-    if (old == nullptr || Describe(*old) != Describe(condition)) {
-      Note(subject + ": " + Describe(condition));
+    if (old == nullptr || DescribeCondition(*old) != DescribeCondition(condition)) {
+      Note(subject + ": " + DescribeCondition(condition));
     }
   }
 }

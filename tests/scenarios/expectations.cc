@@ -22,8 +22,6 @@ using local::cluster::NameOf;
 using local::cluster::NamespaceOf;
 using local::cluster::StringAt;
 
-Error Bad(const std::string& message) { return {ErrorCode::kInvalid, message}; }
-
 Finding SameCount(std::size_t found, const std::string& wanted, const std::string& names) {
   return {std::to_string(found) == wanted,
           std::to_string(found) + (names.empty() ? "" : ":" + names)};
@@ -50,7 +48,7 @@ bool TextFits(const Step& step, const std::string& text) {
   return !whole || *whole == text;
 }
 
-std::string Describe(const Json& condition) {
+std::string ConditionText(const Json& condition) {
   return StringAt(condition, {"type"}) + "=" + StringAt(condition, {"status"}) +
          " reason=" + StringAt(condition, {"reason"}) + " \"" + StringAt(condition, {"message"}) +
          "\"";
@@ -70,7 +68,7 @@ Finding ConditionIs(const Json& object, const std::string& type, const std::stri
   const bool holds = StringAt(*condition, {"status"}) == status &&
                      (!reason || *reason == StringAt(*condition, {"reason"})) &&
                      TextFits(step, StringAt(*condition, {"message"}));
-  return {holds, Describe(*condition)};
+  return {holds, ConditionText(*condition)};
 }
 
 Finding JobIs(const Json& job, const std::string& state) {

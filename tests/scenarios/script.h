@@ -42,6 +42,9 @@ struct Script {
   std::vector<Step> steps;
 };
 
+// The error of a line that cannot be understood or obeyed; the message is for its author.
+inline Error Bad(const std::string& message) { return {ErrorCode::kInvalid, message}; }
+
 Result<Script> ParseScript(std::string_view text);
 
 // "90s", "2m", "1h30m", "72h", "3d", "500ms", "0s".

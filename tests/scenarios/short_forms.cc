@@ -16,8 +16,6 @@ using Objects = Result<std::vector<Json>>;
 
 constexpr char kKueue[] = "kueue.x-k8s.io/v1beta2";
 
-Error Bad(const std::string& message) { return {ErrorCode::kInvalid, message}; }
-
 Json Object(const std::string& api_version, const std::string& kind, const std::string& name) {
   return {{"apiVersion", api_version}, {"kind", kind}, {"metadata", {{"name", name}}}};
 }

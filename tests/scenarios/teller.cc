@@ -14,8 +14,6 @@ constexpr Duration kGrace = std::chrono::seconds(3);  // in which the controller
 constexpr Duration kStride = std::chrono::milliseconds(200);
 constexpr std::size_t kStoryLines = 120;
 
-Error Bad(const std::string& message) { return {ErrorCode::kInvalid, message}; }
-
 Result<Duration> SpanOf(const std::string& text) {
   const auto span = ParseSpan(text);
   if (!span) return Bad("\"" + text + "\" is no time; write 20s, 5m, 72h or 3d");

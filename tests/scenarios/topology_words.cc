@@ -14,8 +14,6 @@ using local::Object;
 using local::cluster::ArrayAt;
 using local::cluster::StringAt;
 
-Error Bad(const std::string& message) { return {ErrorCode::kInvalid, message}; }
-
 std::string Told(const std::map<std::string, std::int32_t>& pods_by_domain) {
   std::string text;
   for (const auto& [domain, count] : pods_by_domain) {

@@ -107,13 +107,14 @@ def main():
     parser.add_argument("--shallow", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path.cwd())
-    parser.add_argument("--build", type=pathlib.Path, help="build folder (default: newest)")
+    parser.add_argument("--build", type=pathlib.Path, required=True,
+                        help="folder of compile_commands.json, one command a source")
     arguments = parser.parse_args()
 
     root = arguments.root.resolve()
-    build = arguments.build or tree.Tree(root).build
-    if build is None or not (build / "compile_commands.json").is_file():
-        print("tools/lint: nothing is configured yet: run tools/build first", file=sys.stderr)
+    build = arguments.build
+    if not (build / "compile_commands.json").is_file():
+        print(f"tools/lint: {build} is not configured: run cmake there first", file=sys.stderr)
         return 2
     state = root / "build" / "lint"
     (state / "clean").mkdir(parents=True, exist_ok=True)

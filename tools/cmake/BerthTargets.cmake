@@ -31,12 +31,61 @@ target_compile_options(berth_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor
   -Wold-style-cast -Woverloaded-virtual -Wno-missing-field-initializers -Werror>)
 
+# A unit is some sources of one target, compiled together: headers are read once for all of them.
+# Names of one unit share a scope, anonymous namespaces too. A build of single sources (0) recompiles less.
+set(BERTH_UNIT_SOURCES 0 CACHE STRING "how many sources a translation unit has, at most; 0: one each")
+
+# berth_units(<variable> <target> SOURCE…) sets <variable> to the files to compile for these sources.
+# Paths in a unit are relative to the project, so that the compiler's cache works across checkouts.
+# Generated sources, and sources with options of their own, stay alone.
+function(berth_units variable target)
+  set(single "")
+  set(pending "")
+  foreach(source IN LISTS ARGN)
+    get_source_file_property(options "${source}" COMPILE_OPTIONS)
+    get_source_file_property(definitions "${source}" COMPILE_DEFINITIONS)
+    if(BERTH_UNIT_SOURCES LESS 2 OR IS_ABSOLUTE "${source}" OR options OR definitions
+       OR NOT source MATCHES "[.]cc$")
+      list(APPEND single "${source}")
+    else()
+      list(APPEND pending "${source}")
+    endif()
+  endforeach()
+  list(LENGTH pending count)
+  if(count LESS 2)
+    set(${variable} ${ARGN} PARENT_SCOPE)
+    return()
+  endif()
+  # Units of equal size: 9 sources at 8 a unit are 5 and 4.
+  math(EXPR units "(${count} + ${BERTH_UNIT_SOURCES} - 1) / ${BERTH_UNIT_SOURCES}")
+  math(EXPR size "(${count} + ${units} - 1) / ${units}")
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  math(EXPR last "${units} - 1")
+  set(files ${single})
+  foreach(number RANGE ${last})
+    math(EXPR first "${number} * ${size}")
+    list(SUBLIST pending ${first} ${size} members)
+    set(text "")
+    foreach(member IN LISTS members)
+      string(APPEND text "#include \"${folder}/${member}\"\n")
+    endforeach()
+    set(unit "${CMAKE_CURRENT_BINARY_DIR}/units/${target}_${number}.cc")
+    file(CONFIGURE OUTPUT "${unit}" CONTENT "${text}" @ONLY)
+    # GCC warns about classes with members from an anonymous namespace outside the main file.
+    set_source_files_properties("${unit}" PROPERTIES
+      COMPILE_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    list(APPEND files "${unit}")
+  endforeach()
+  set(${variable} ${files} PARENT_SCOPE)
+endfunction()
+
 # berth_library(<name> [PURE] [SOURCES …] [DEPS …]) -> target berth_<name>, alias berth::<name>.
 # Without sources: headers only. PURE: tools/check proves with nm that the archive decides only.
 function(berth_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "PURE" "" "SOURCES;DEPS")
   if(arg_SOURCES)
-    add_library(berth_${name} STATIC ${arg_SOURCES})
+    berth_units(files ${name} ${arg_SOURCES})
+    add_library(berth_${name} STATIC ${files})
     target_link_libraries(berth_${name} PUBLIC berth_options ${arg_DEPS} PRIVATE berth_warnings)
   else()
     add_library(berth_${name} INTERFACE)

@@ -8,6 +8,14 @@ const Json* Member(const Json& json, std::string_view key) {
   return it == json.end() || it->is_null() ? nullptr : &*it;
 }
 
+void CopyOrErase(Json& to, const Json& from, const char* key) {
+  if (const Json* value = Member(from, key)) {
+    to[key] = *value;
+  } else {
+    to.erase(key);
+  }
+}
+
 const Json* At(const Json& json, std::initializer_list<std::string_view> path) {
   const Json* here = &json;
   for (const std::string_view key : path) {

@@ -25,6 +25,8 @@ bool BoolAt(const Json& json, std::initializer_list<std::string_view> path, bool
 const Json& ArrayAt(const Json& json, std::initializer_list<std::string_view> path);
 // Are both absent, or both there and equal?
 bool SameAt(const Json& a, const Json& b, std::initializer_list<std::string_view> path);
+// Gives `to` the member `key` of `from`; takes the member away where `from` has none.
+void CopyOrErase(Json& to, const Json& from, const char* key);
 // The condition of `type` in status.conditions; null where there is none.
 const Json* FindCondition(const Json& object, std::string_view type);
 

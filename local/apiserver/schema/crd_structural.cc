@@ -11,7 +11,7 @@ namespace {
 
 enum class Level { kRoot, kItem, kField };
 
-class Checker {
+class StructuralChecker {
  public:
   std::vector<Cause> Take() {
     std::stable_sort(causes_.begin(), causes_.end(), [](const Cause& a, const Cause& b) {
@@ -347,7 +347,7 @@ class Checker {
 }  // namespace
 
 std::vector<Cause> StructuralErrors(const Json& schema, std::string_view path) {
-  Checker checker;
+  StructuralChecker checker;
   checker.Check(schema, Level::kRoot, std::string(path));
   return checker.Take();
 }

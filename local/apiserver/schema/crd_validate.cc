@@ -64,10 +64,10 @@ std::int64_t CodePoints(std::string_view text) {
                        [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; });
 }
 
-class Checker {
+class ValueChecker {
  public:
-  Checker(const TypeNode& node, const Json& value, const Json* old_value, const std::string& path,
-          ValueErrors& errors)
+  ValueChecker(const TypeNode& node, const Json& value, const Json* old_value,
+               const std::string& path, ValueErrors& errors)
       : node_(node),
         validation_(*node.validation),
         value_(value),
@@ -340,7 +340,7 @@ void ValidateValue(const TypeNode& type, const Json& value, const Json* old_valu
                    const std::string& path, ValueErrors& errors) {
   ValueErrors own;
   if (type.validation != nullptr) {
-    Checker(type, value, old_value, path, own).Run();
+    ValueChecker(type, value, old_value, path, own).Run();
   } else if (type.kind == TypeKind::kObject || type.kind == TypeKind::kMap) {
     if (!value.is_object()) return;
     for (const auto& [key, member] : value.items()) {

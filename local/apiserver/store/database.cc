@@ -43,13 +43,6 @@ constexpr const char* kSchema =
     "COMMIT;";
 static_assert(kApplicationId == 1112691784);
 
-std::string NewEpoch() {
-  std::random_device device;
-  std::string bytes;
-  for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<char>(device() & 0xFFU));
-  return HexEncode(bytes);
-}
-
 class SqliteDatabase final : public Database {
  public:
   SqliteDatabase(std::string path, FileLock lock, Sqlite sqlite,
@@ -249,6 +242,13 @@ void SqliteDatabase::Checkpoint() {
 }
 
 }  // namespace
+
+std::string NewEpoch() {
+  std::random_device device;
+  std::string bytes;
+  for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<char>(device() & 0xFFU));
+  return HexEncode(bytes);
+}
 
 Result<std::unique_ptr<Database>> Database::Open(const std::string& path,
                                                  std::vector<std::string> unlogged_resources) {

@@ -19,6 +19,9 @@
 
 namespace berth::local {
 
+// A random name for the history of one database: revisions of two histories do not compare.
+std::string NewEpoch();
+
 class Database {
  public:
   // Everything in the file, newest objects first delivered, then the log in order of revision.

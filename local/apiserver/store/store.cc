@@ -5,7 +5,6 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <random>
 #include <shared_mutex>
 #include <thread>
 
@@ -61,13 +60,6 @@ class Ticket final : public PendingWrite {
   std::vector<std::function<void(const Status&)>> done_;
   std::optional<Status> outcome_;  // never changed once it is there
 };
-
-std::string NewEpoch() {
-  std::random_device device;
-  std::string bytes;
-  for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<char>(device() & 0xFFU));
-  return HexEncode(bytes);
-}
 
 std::string Describe(const ObjectKey& key) {
   return key.resource + " \"" +

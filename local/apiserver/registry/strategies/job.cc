@@ -120,15 +120,6 @@ bool TemplateIsOpen(const Json& old_job) {
   return suspended != nullptr && TextAt(*suspended, {"status"}) == "True";
 }
 
-void CopyOrErase(Json& to, const Json& from, const char* key) {
-  const Json* value = Member(from, key);
-  if (value == nullptr) {
-    to.erase(key);
-  } else {
-    to[key] = *value;
-  }
-}
-
 // `old_template` with what an open template may change taken from `next`.
 Json WithOpenFields(Json old_template, const Json& next) {
   const Json none = Json::object();

@@ -26,14 +26,6 @@ void CopyImages(Json& spec, const Json& from, const char* field) {
   }
 }
 
-void CopyOrErase(Json& to, const Json& from, const char* key) {
-  if (const Json* value = Member(from, key)) {
-    to[key] = *value;
-  } else {
-    to.erase(key);
-  }
-}
-
 bool OnlyAdds(const Json& items, const Json& old_items) {
   for (const Json& old : old_items) {
     bool kept = false;
