@@ -47,7 +47,7 @@ std::string Env(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-std::string TextOf(const Json& object, const char* key) {
+std::string ScalarOf(const Json& object, const char* key) {
   const auto value = object.find(key);
   if (value == object.end() || value->is_null() || value->is_structured()) return {};
   return value->is_string() ? value->get<std::string>() : value->dump();
@@ -78,7 +78,7 @@ Result<Entry> Find(const std::vector<Document>& documents, const char* list,
     const Json& entries = MemberOf(document.root, list);
     if (!entries.is_array()) continue;
     for (const Json& entry : entries) {
-      if (!entry.is_object() || TextOf(entry, "name") != name) continue;
+      if (!entry.is_object() || ScalarOf(entry, "name") != name) continue;
       const Json& value = MemberOf(entry, inner);
       if (value.is_object()) return Entry{value, document.directory};
     }
@@ -87,13 +87,13 @@ Result<Entry> Find(const std::vector<Document>& documents, const char* list,
 }
 
 std::string PathOf(const Entry& entry, const char* field) {
-  const std::string path = TextOf(entry.value, field);
+  const std::string path = ScalarOf(entry.value, field);
   return path.empty() ? path : (std::filesystem::path(entry.directory) / path).string();
 }
 
 // `field`-data as base64 into `pem`, or else the path that `field` names into `file`.
 Status Material(const Entry& entry, const std::string& field, std::string& pem, std::string& file) {
-  if (const std::string data = TextOf(entry.value, (field + "-data").c_str()); !data.empty()) {
+  if (const std::string data = ScalarOf(entry.value, (field + "-data").c_str()); !data.empty()) {
     std::optional<std::string> decoded = Base64Decode(data);
     if (!decoded) return Invalid(field + "-data is not base64");
     pem = *std::move(decoded);
@@ -104,11 +104,11 @@ Status Material(const Entry& entry, const std::string& field, std::string& pem, 
 }
 
 Status ReadCluster(const Entry& cluster, KubeConfig& config) {
-  config.server = TextOf(cluster.value, "server");
+  config.server = ScalarOf(cluster.value, "server");
   if (config.server.empty()) return Invalid("the cluster has no server");
-  config.server_name = TextOf(cluster.value, "tls-server-name");
-  config.proxy_url = TextOf(cluster.value, "proxy-url");
-  if (TextOf(cluster.value, "insecure-skip-tls-verify") == "true") {
+  config.server_name = ScalarOf(cluster.value, "tls-server-name");
+  config.proxy_url = ScalarOf(cluster.value, "proxy-url");
+  if (ScalarOf(cluster.value, "insecure-skip-tls-verify") == "true") {
     return Invalid(
         "insecure-skip-tls-verify is not supported: give certificate-authority-data instead");
   }
@@ -116,7 +116,7 @@ Status ReadCluster(const Entry& cluster, KubeConfig& config) {
 }
 
 Result<ExecPlugin::Interactive> InteractiveOf(const Json& exec, const ExecPlugin& plugin) {
-  const std::string mode = TextOf(exec, "interactiveMode");
+  const std::string mode = ScalarOf(exec, "interactiveMode");
   if (mode == "Never") return ExecPlugin::Interactive::kNever;
   if (mode == "Always") return ExecPlugin::Interactive::kAlways;
   if (mode == "IfAvailable") return ExecPlugin::Interactive::kIfAvailable;
@@ -131,7 +131,7 @@ std::string PluginConfigOf(const Json& cluster) {
   const Json& extensions = MemberOf(cluster, "extensions");
   if (!extensions.is_array()) return {};
   for (const Json& each : extensions) {
-    if (each.is_object() && TextOf(each, "name") == std::string(kPluginGroup) + "exec" &&
+    if (each.is_object() && ScalarOf(each, "name") == std::string(kPluginGroup) + "exec" &&
         each.contains("extension")) {
       return each["extension"].dump();
     }
@@ -142,13 +142,13 @@ std::string PluginConfigOf(const Json& cluster) {
 Result<ExecPlugin> ReadExec(const Json& exec, const std::string& directory, const Json& cluster) {
   if (!exec.is_object()) return Invalid("exec must be a map");
   ExecPlugin plugin;
-  plugin.api_version = TextOf(exec, "apiVersion");
+  plugin.api_version = ScalarOf(exec, "apiVersion");
   if (plugin.api_version != std::string(kPluginGroup) + "v1" &&
       plugin.api_version != std::string(kPluginGroup) + "v1beta1") {
     return Invalid("exec.apiVersion is \"" + plugin.api_version + "\": " + kPluginGroup + "v1 or " +
                    kPluginGroup + "v1beta1 is understood; a newer version of the plugin has one");
   }
-  plugin.command = TextOf(exec, "command");
+  plugin.command = ScalarOf(exec, "command");
   if (plugin.command.empty()) return Invalid("exec.command must name a program");
   if (plugin.command.find('/') != std::string::npos) {
     plugin.command = (std::filesystem::path(directory) / plugin.command).string();
@@ -159,13 +159,13 @@ Result<ExecPlugin> ReadExec(const Json& exec, const std::string& directory, cons
   const Json& env = MemberOf(exec, "env");
   if (!env.is_null() && !env.is_array()) return Invalid("exec.env must be a list");
   for (const Json& each : env) {
-    if (!each.is_object() || TextOf(each, "name").empty()) {
+    if (!each.is_object() || ScalarOf(each, "name").empty()) {
       return Invalid("exec.env must be a list of maps with name and value");
     }
-    plugin.env.emplace_back(TextOf(each, "name"), TextOf(each, "value"));
+    plugin.env.emplace_back(ScalarOf(each, "name"), ScalarOf(each, "value"));
   }
-  plugin.install_hint = TextOf(exec, "installHint");
-  plugin.provide_cluster_info = TextOf(exec, "provideClusterInfo") == "true";
+  plugin.install_hint = ScalarOf(exec, "installHint");
+  plugin.provide_cluster_info = ScalarOf(exec, "provideClusterInfo") == "true";
   BERTH_TRY(plugin.interactive, InteractiveOf(exec, plugin));
   plugin.cluster_config = PluginConfigOf(cluster);
   return plugin;
@@ -173,8 +173,8 @@ Result<ExecPlugin> ReadExec(const Json& exec, const std::string& directory, cons
 
 Result<Impersonation> ReadImpersonation(const Json& user) {
   Impersonation as;
-  as.user = TextOf(user, "as");
-  as.uid = TextOf(user, "as-uid");
+  as.user = ScalarOf(user, "as");
+  as.uid = ScalarOf(user, "as-uid");
   BERTH_TRY(as.groups, TextsOf(user, "as-groups"));
   const Json& extra = MemberOf(user, "as-user-extra");
   if (!extra.is_null() && !extra.is_object()) return Invalid("as-user-extra must be a map");
@@ -198,7 +198,7 @@ Status ReadUser(const Entry& user, const Json& cluster, KubeConfig& config) {
   BERTH_CHECK_OK(Material(user, "client-certificate", config.client_certificate_pem,
                           config.client_certificate_file));
   BERTH_CHECK_OK(Material(user, "client-key", config.client_key_pem, config.client_key_file));
-  config.bearer_token = TextOf(user.value, "token");
+  config.bearer_token = ScalarOf(user.value, "token");
   config.token_file = PathOf(user, "tokenFile");
   if (const Json& exec = MemberOf(user.value, "exec"); !exec.is_null()) {
     BERTH_TRY(config.exec, ReadExec(exec, user.directory, cluster));
@@ -215,7 +215,7 @@ Status ReadUser(const Entry& user, const Json& cluster, KubeConfig& config) {
 
 std::string CurrentContext(const std::vector<Document>& documents) {
   for (const Document& document : documents) {
-    if (std::string name = TextOf(document.root, "current-context"); !name.empty()) return name;
+    if (std::string name = ScalarOf(document.root, "current-context"); !name.empty()) return name;
   }
   return {};
 }
@@ -225,13 +225,13 @@ Result<KubeConfig> ReadConfig(const std::vector<Document>& documents, const std:
   config.context = wanted.empty() ? CurrentContext(documents) : wanted;
   if (config.context.empty()) return Invalid("current-context is not set");
   BERTH_TRY(const Entry context, Find(documents, "contexts", config.context, "context"));
-  if (const std::string space = TextOf(context.value, "namespace"); !space.empty()) {
+  if (const std::string space = ScalarOf(context.value, "namespace"); !space.empty()) {
     config.namespace_name = space;
   }
   BERTH_TRY(const Entry cluster,
-            Find(documents, "clusters", TextOf(context.value, "cluster"), "cluster"));
+            Find(documents, "clusters", ScalarOf(context.value, "cluster"), "cluster"));
   BERTH_CHECK_OK(ReadCluster(cluster, config));
-  if (const std::string name = TextOf(context.value, "user"); !name.empty()) {
+  if (const std::string name = ScalarOf(context.value, "user"); !name.empty()) {
     BERTH_TRY(const Entry user, Find(documents, "users", name, "user"));
     BERTH_CHECK_OK(ReadUser(user, cluster.value, config));
   }
