@@ -101,7 +101,9 @@ int RunStatus(const ClientFlags& client, const StatusFlags& flags) {
 int RunList(const ClientFlags& client, ListOptions options) {
   const auto session = Session::Open(client);
   if (!session) return Complain(session.error());
-  const ReadScope scope = ScopeOf(client, **session, true);
+  ReadScope scope = ScopeOf(client, **session, true);
+  scope.screen = ReadScope::Screen::kList;
+  scope.jobs = !options.labels.empty();
   options.namespace_name = scope.namespace_name;
   const auto view = ReadCluster(**session, scope, SystemClock().Now());
   if (!view) return Complain(view.error());

@@ -1,4 +1,4 @@
-// What `berth status` and `berth list` show: one list a kind, all at once.
+// What `berth status` and `berth list` show: one list for each kind that the screen needs.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -10,18 +10,34 @@
 namespace berth::cli {
 namespace {
 
-std::vector<Want> Everything(const std::string& namespace_name) {
+Want PodsOfJobs(const std::string& namespace_name) {
+  return {.kind = ViewKind::kPods,
+          .namespace_name = namespace_name,
+          .query = std::string("labelSelector=") + api::kJobNameLabel};
+}
+
+std::vector<Want> WantsOf(const ReadScope& scope) {
+  std::vector<ViewKind> kinds{ViewKind::kClusterQueues, ViewKind::kLocalQueues,
+                              ViewKind::kWorkloads, ViewKind::kProvisioningRequests,
+                              ViewKind::kNodePools};
+  if (scope.screen == ReadScope::Screen::kStatus) kinds.push_back(ViewKind::kCohorts);
+  if (scope.jobs) kinds.push_back(ViewKind::kJobs);
   std::vector<Want> wants;
-  for (const ViewKind kind :
-       {ViewKind::kClusterQueues, ViewKind::kCohorts, ViewKind::kFlavors,
-        ViewKind::kAdmissionChecks, ViewKind::kLocalQueues, ViewKind::kWorkloads, ViewKind::kJobs,
-        ViewKind::kProvisioningRequests, ViewKind::kNodePools, ViewKind::kNodes}) {
-    wants.push_back({.kind = kind, .namespace_name = namespace_name});
+  for (const ViewKind kind : kinds) {
+    wants.push_back({.kind = kind, .namespace_name = scope.namespace_name});
   }
-  wants.push_back({.kind = ViewKind::kPods,
-                   .namespace_name = namespace_name,
-                   .query = std::string("labelSelector=") + api::kJobNameLabel});
+  if (scope.screen == ReadScope::Screen::kList) wants.push_back(PodsOfJobs(scope.namespace_name));
   return wants;
+}
+
+// Nodes, the largest lists with pods, are shown where there are pools; `berth list` has its pods.
+Status ReadPools(Session& session, const ReadScope& scope, ClusterView& view) {
+  if (view.node_pools.empty()) return OkStatus();
+  std::vector<Want> wants{{.kind = ViewKind::kNodes}};
+  if (scope.screen == ReadScope::Screen::kStatus) wants.push_back(PodsOfJobs(scope.namespace_name));
+  BERTH_CHECK_OK(ReadLists(session, wants, scope.own_namespace, view));
+  CountNodes(view);
+  return OkStatus();
 }
 
 // "ready 3d" says since when the cluster is there; who may not see it does without.
@@ -57,10 +73,10 @@ Result<ClusterView> ReadCluster(Session& session, const ReadScope& scope, WallTi
   view.now = now;
   view.cluster_name = session.cluster_name();
   view.namespace_name = scope.namespace_name;
-  BERTH_CHECK_OK(ReadLists(session, Everything(scope.namespace_name), scope.own_namespace, view));
+  BERTH_CHECK_OK(ReadLists(session, WantsOf(scope), scope.own_namespace, view));
   BERTH_CHECK_OK(CheckIsQueueing(session, view));
-  view.cluster_since = ReadAge(session);
-  CountNodes(view);
+  BERTH_CHECK_OK(ReadPools(session, scope, view));
+  if (scope.screen == ReadScope::Screen::kStatus) view.cluster_since = ReadAge(session);
   return view;
 }
 

@@ -32,11 +32,14 @@ class Session {
 };
 
 struct ReadScope {
+  enum class Screen { kStatus, kList };
+  Screen screen = Screen::kStatus;
+  bool jobs = false;           // their labels are asked for
   std::string namespace_name;  // bounds namespaced kinds; empty: all namespaces
   std::string own_namespace;   // read instead where the caller may not list all
 };
 
-// Everything the screens show. Kinds that the caller may list in the own namespace alone are
+// Everything the screen shows. Kinds that the caller may list in the own namespace alone are
 // `narrowed`, kinds that the caller may not list `hidden`, kinds that the cluster lacks `missing`;
 // any other failure is the result.
 Result<ClusterView> ReadCluster(Session& session, const ReadScope& scope, WallTime now);

@@ -170,6 +170,19 @@ std::vector<std::string> RequestLines(const ClusterView& view, const api::Worklo
   return lines;
 }
 
+CapacityAsked CapacityOf(const ClusterView& view, const api::Workload& workload,
+                         const api::ProvisioningRequest& request) {
+  CapacityAsked capacity{.request = request.meta.name,
+                         .provisioning_class = request.provisioning_class_name};
+  if (const NodePoolView* pool = WantedPool(view, workload); pool != nullptr) {
+    capacity.pool = pool->name;
+    capacity.nodes = pool->node_count;
+    capacity.max_nodes = pool->max_nodes;
+    capacity.stock = pool->stock;
+  }
+  return capacity;
+}
+
 std::vector<Step> CheckSteps(const ClusterView& view, const api::Workload& workload) {
   std::vector<Step> steps;
   for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
@@ -186,7 +199,10 @@ std::vector<Step> CheckSteps(const ClusterView& view, const api::Workload& workl
     } else {
       step.state = has_quota ? StepState::kNow : StepState::kAhead;
     }
-    if (is_capacity) step.lines = RequestLines(view, workload, *request);
+    if (is_capacity) {
+      step.lines = RequestLines(view, workload, *request);
+      step.capacity = CapacityOf(view, workload, *request);
+    }
     if (!is_capacity && !check.message.empty()) step.lines.push_back(check.message);
     steps.push_back(std::move(step));
   }
@@ -406,6 +422,21 @@ std::string RenderStory(const ClusterView& view, const Story& story, const TextS
   return out;
 }
 
+namespace {
+
+nlohmann::json CapacityJson(const CapacityAsked& capacity) {
+  using Json = nlohmann::json;
+  Json out = {{"provisioningRequest", capacity.request}, {"class", capacity.provisioning_class}};
+  if (capacity.pool.empty()) return out;
+  out["nodePool"] = {{"name", capacity.pool},
+                     {"nodes", capacity.nodes},
+                     {"maxNodes", capacity.max_nodes ? Json(*capacity.max_nodes) : Json()},
+                     {"stock", capacity.stock ? Json(*capacity.stock) : Json()}};
+  return out;
+}
+
+}  // namespace
+
 nlohmann::json StoryJson(const Story& story) {
   using Json = nlohmann::json;
   constexpr std::array<const char*, 4> kStates{"done", "now", "ahead", "failed"};
@@ -415,6 +446,7 @@ nlohmann::json StoryJson(const Story& story) {
                 {"state", kStates.at(static_cast<std::size_t>(step.state))},
                 {"since", step.since ? Json(FormatTime(*step.since)) : Json()},
                 {"lines", step.lines}};
+    if (step.capacity) out["capacity"] = CapacityJson(*step.capacity);
     if (step.reason) out["reason"] = ReasonJson(*step.reason);
     for (const AssignedAmount& each : step.assigned) {
       out["assigned"].push_back({{"podSet", each.pod_set},

@@ -27,12 +27,23 @@ struct AssignedAmount {
   api::Amount amount = 0;
 };
 
+// The ProvisioningRequest of a step, and the pool that the pods select.
+struct CapacityAsked {
+  std::string request;
+  std::string provisioning_class;
+  std::string pool;  // empty: none is selected, or it is not known
+  int nodes = 0;
+  std::optional<int> max_nodes;
+  std::optional<int> stock;
+};
+
 struct Step {
   std::string name;  // "queued", "quota reserved", "capacity", "admitted", "running", "finished"
   StepState state = StepState::kAhead;
   std::optional<WallTime> since;
-  std::vector<std::string> lines;        // what is known about it, the most telling line first
-  std::optional<Reason> reason;          // of a step that is waited for: the same as data
+  std::vector<std::string> lines;  // what is known about it, the most telling line first
+  std::optional<Reason> reason;    // of a step that is waited for: the same as data
+  std::optional<CapacityAsked> capacity;
   std::vector<AssignedAmount> assigned;  // "quota reserved": from which flavor how much
 };
 

@@ -102,7 +102,7 @@ class TenantTest(unittest.TestCase):
             self.assertNotIn("team-b", screen)
             self.assertIn("hidden (no right to list them): clusterqueues", screen)
         self.assertIn("only of namespace team-a (no right to list them in others): localqueues, "
-                      "workloads, jobs, provisioningrequests, pods", self.berth(api, "status"))
+                      "workloads, provisioningrequests\n", self.berth(api, "status"))
         self.assertIn("team-a/train", self.berth(api, "status", "q"))
         out = json.loads(self.berth(api, "status", "-o", "json"))
         self.assertEqual(out["namespace"], "team-a")
@@ -160,6 +160,22 @@ class TenantTest(unittest.TestCase):
         self.assertIn("stands before it: team-a/train", self.berth(api, "why", "job/train"))
         self.assertFalse([path for path in api.asked if "/nodes" in path or "/cohorts" in path])
 
+    def test_screens_ask_for_what_they_show(self):
+        api = self.api()
+        for words, left_out in ((("status",), ("/jobs", "/pods", "/nodes", "/resourceflavors")),
+                                (("list", "-A"), ("/jobs", "/nodes", "/cohorts"))):
+            api.asked.clear()
+            self.berth(api, *words)
+            for plural in left_out:
+                self.assertFalse([path for path in api.asked if path.split("?")[0].endswith(plural)],
+                                 (words, plural))
+        self.assertIn("train", self.berth(api, "list", "-A", "-l", "kueue.x-k8s.io/queue-name=q"))
+        api.add("/apis/cloud.berth.dev/v1alpha1/nodepools",
+                {"metadata": {"name": "pool"}, "spec": {"machineType": "big"}})
+        api.add("/api/v1/nodes", {"metadata": {"name": "n1", "labels": {
+            "cloud.google.com/gke-nodepool": "pool"}}})
+        self.assertIn("pool  big      -    1", self.berth(api, "status"))
+
     def test_used_and_running_agree_while_the_status_lags(self):
         api = self.api()
         workloads = api.objects[f"{KUEUE}/namespaces/team-b/workloads"]
@@ -184,7 +200,7 @@ class TenantTest(unittest.TestCase):
     def test_watching_goes_on_after_a_lost_connection(self):
         for rights, namespace in ((lambda path: True, "default"), (of_namespace("team-a"), "team-a")):
             api = self.api(rights=rights, namespace=namespace)
-            with subprocess.Popen([BERTH, "status", "-w"], stdout=subprocess.PIPE,
+            with subprocess.Popen([BERTH, "status", "-w"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                   env={"KUBECONFIG": api.kubeconfig}) as watching:
                 self.addCleanup(watching.kill)
                 self.shown(watching, "team-a/train")

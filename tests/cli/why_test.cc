@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "api/labels.h"
 #include "tests/cli/view_builder.h"
@@ -60,6 +61,21 @@ TEST(Why, SaysWhenAJobIsNotQueued) {
 
 TEST(Why, RefusesOtherKinds) {
   EXPECT_EQ(TellStory(DwsView(), "default", "node/n1", {}).error().code, ErrorCode::kInvalid);
+}
+
+TEST(Why, JsonHasAmountsAsNumbers) {
+  const auto story = TellStory(DwsView(), "default", "job/h100-train", {});
+  ASSERT_TRUE(story.has_value());
+  const nlohmann::json out = StoryJson(*story);
+  EXPECT_EQ(out["steps"][1]["assigned"][0], nlohmann::json({{"podSet", "main"},
+                                                            {"flavor", "default-flavor"},
+                                                            {"resource", "cpu"},
+                                                            {"unit", "milliCPU"},
+                                                            {"amount", 100}}));
+  EXPECT_EQ(
+      out["steps"][2]["capacity"]["nodePool"],
+      nlohmann::json({{"name", "dws-h100-nodepool"}, {"nodes", 0}, {"maxNodes", 1}, {"stock", 0}}));
+  EXPECT_EQ(out["notSeen"], nlohmann::json::array());
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 #include <fstream>
 #include <future>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace berth::local::cluster {
 namespace {
@@ -63,6 +65,34 @@ TEST_F(PodLogsTest, TailAcrossChunks) {
   Write("0.log", text);
   request_.tail_lines = 30000;
   EXPECT_EQ(Read(), text.substr(text.find("line 20000\n")));
+}
+
+// Of a log that has reached its limit the oldest part is a hole (log_pump.h).
+TEST_F(PodLogsTest, ReadsWhatIsKeptOfALongLog) {
+  constexpr off_t kHole = 64 * 4096;
+  Write("0.log", std::string(kHole, 'x') + "one\ntwo\n");
+  const int file = open((container_ + "/0.log").c_str(), O_WRONLY);
+  ASSERT_EQ(fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, kHole), 0);
+  close(file);
+  EXPECT_EQ(Read(), "[berth: 262144 bytes before this are not kept]\none\ntwo\n");
+  request_.tail_lines = 1;
+  EXPECT_EQ(Read(), "two\n");
+  request_.tail_lines = 99;
+  EXPECT_EQ(Read(), "[berth: 262144 bytes before this are not kept]\none\ntwo\n");
+  PodLogs logs(folder_);
+  request_.tail_lines = -1;
+  std::string text;
+  std::promise<void> ended;
+  const auto follow = logs.Follow(
+      request_,
+      [&](std::string_view more) {
+        text += more;
+        return true;
+      },
+      [&] { ended.set_value(); });
+  ASSERT_TRUE(follow);
+  ended.get_future().wait();
+  EXPECT_EQ(text, "one\ntwo\n");
 }
 
 TEST_F(PodLogsTest, PreviousStart) {
