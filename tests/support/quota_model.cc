@@ -9,8 +9,18 @@
 namespace berth::support {
 namespace {
 
-std::string QueueNode(const std::string& name) { return "queue/" + name; }
-std::string CohortNode(const std::string& name) { return name.empty() ? "" : "cohort/" + name; }
+Quotas QuotasOf(const std::vector<api::ResourceGroup>& groups) {
+  Quotas quotas;
+  for (const api::ResourceGroup& group : groups) {
+    for (const api::FlavorQuotas& flavor : group.flavors) {
+      for (const api::ResourceQuota& quota : flavor.resources) {
+        quotas[{flavor.flavor, quota.resource}] = {quota.nominal_quota, quota.borrowing_limit,
+                                                   quota.lending_limit};
+      }
+    }
+  }
+  return quotas;
+}
 
 }  // namespace
 
@@ -51,18 +61,10 @@ Amounts AskedBy(const admission::Decision& decision, const admission::Vocabulary
 
 QuotaModel::QuotaModel(const CoreWorld& world, Evicted evicted) {
   for (const auto& [name, cohort] : world.cohorts()) {
-    Make(CohortNode(name), CohortNode(cohort.spec.parent_name), cohort.spec.resource_groups);
+    formulae_.AddCohort(name, cohort.spec.parent_name, QuotasOf(cohort.spec.resource_groups));
   }
   for (const auto& [name, queue] : world.cluster_queues()) {
-    Make(QueueNode(name), CohortNode(queue.spec.cohort_name), queue.spec.resource_groups);
-  }
-  std::set<std::string> implicit;
-  for (const auto& [name, node] : nodes_) {
-    if (!node.parent.empty() && !nodes_.contains(node.parent)) implicit.insert(node.parent);
-  }
-  for (const std::string& name : implicit) nodes_[name];
-  for (const auto& [name, node] : nodes_) {
-    if (!node.parent.empty()) nodes_.at(node.parent).children.push_back(name);
+    formulae_.AddQueue(name, queue.spec.cohort_name, QuotasOf(queue.spec.resource_groups));
   }
   for (const auto& [key, workload] : world.workloads()) {
     const auto& conditions = workload.status.conditions;
@@ -74,91 +76,20 @@ QuotaModel::QuotaModel(const CoreWorld& world, Evicted evicted) {
   }
 }
 
-QuotaModel::Node& QuotaModel::Make(const std::string& name, const std::string& parent,
-                                   const std::vector<api::ResourceGroup>& groups) {
-  Node& node = nodes_[name];
-  node.parent = parent;
-  for (const api::ResourceGroup& group : groups) {
-    for (const api::FlavorQuotas& flavor : group.flavors) {
-      for (const api::ResourceQuota& quota : flavor.resources) {
-        node.quotas[{flavor.flavor, quota.resource}] = quota;
-      }
-    }
-  }
-  return node;
-}
-
 void QuotaModel::AddUsage(const std::string& queue, const Amounts& usage) {
-  for (const auto& [fr, amount] : usage) nodes_.at(QueueNode(queue)).used[fr] += amount;
+  for (const auto& [fr, amount] : usage) usage_[queue][fr] += amount;
 }
 
 void QuotaModel::RemoveUsage(const std::string& queue, const Amounts& usage) {
-  for (const auto& [fr, amount] : usage) nodes_.at(QueueNode(queue)).used[fr] -= amount;
-}
-
-const api::ResourceQuota* QuotaModel::QuotaOf(const std::string& node,
-                                              const FlavorResource& fr) const {
-  const auto& quotas = nodes_.at(node).quotas;
-  const auto found = quotas.find(fr);
-  return found == quotas.end() ? nullptr : &found->second;
-}
-
-api::Amount QuotaModel::Subtree(const std::string& node, const FlavorResource& fr) const {
-  const api::ResourceQuota* quota = QuotaOf(node, fr);
-  api::Amount sum = quota == nullptr ? 0 : quota->nominal_quota;
-  for (const std::string& child : nodes_.at(node).children) {
-    sum += Subtree(child, fr) - Local(child, fr);
-  }
-  return sum;
-}
-
-api::Amount QuotaModel::Local(const std::string& node, const FlavorResource& fr) const {
-  const api::ResourceQuota* quota = QuotaOf(node, fr);
-  if (quota == nullptr || !quota->lending_limit) return 0;
-  return std::max<api::Amount>(0, Subtree(node, fr) - *quota->lending_limit);
-}
-
-api::Amount QuotaModel::Usage(const std::string& node, const FlavorResource& fr) const {
-  const Node& asked = nodes_.at(node);
-  const auto own = asked.used.find(fr);
-  api::Amount sum = own == asked.used.end() ? 0 : own->second;
-  for (const std::string& child : asked.children) {
-    sum += std::max<api::Amount>(0, Usage(child, fr) - Local(child, fr));
-  }
-  return sum;
-}
-
-api::Amount QuotaModel::AvailableAt(const std::string& node, const FlavorResource& fr) const {
-  const std::string& parent = nodes_.at(node).parent;
-  const api::Amount subtree = Subtree(node, fr);
-  const api::Amount usage = Usage(node, fr);
-  if (parent.empty()) return subtree - usage;
-  const api::Amount local = Local(node, fr);
-  api::Amount from_parent = AvailableAt(parent, fr);
-  const api::ResourceQuota* quota = QuotaOf(node, fr);
-  if (quota != nullptr && quota->borrowing_limit) {
-    from_parent =
-        std::min(from_parent, (subtree - local) - std::max<api::Amount>(0, usage - local) +
-                                  *quota->borrowing_limit);
-  }
-  return std::max<api::Amount>(0, local - usage) + from_parent;
-}
-
-api::Amount QuotaModel::PotentialAt(const std::string& node, const FlavorResource& fr) const {
-  const std::string& parent = nodes_.at(node).parent;
-  if (parent.empty()) return Subtree(node, fr);
-  const api::Amount most = Local(node, fr) + PotentialAt(parent, fr);
-  const api::ResourceQuota* quota = QuotaOf(node, fr);
-  if (quota == nullptr || !quota->borrowing_limit) return most;
-  return std::min(most, Subtree(node, fr) + *quota->borrowing_limit);
+  for (const auto& [fr, amount] : usage) usage_[queue][fr] -= amount;
 }
 
 api::Amount QuotaModel::Available(const std::string& queue, const FlavorResource& fr) const {
-  return AvailableAt(QueueNode(queue), fr);
+  return formulae_.Available(queue, fr, usage_);
 }
 
 api::Amount QuotaModel::Potential(const std::string& queue, const FlavorResource& fr) const {
-  return PotentialAt(QueueNode(queue), fr);
+  return formulae_.Potential(queue, fr);
 }
 
 bool QuotaModel::Fits(const std::string& queue, const Amounts& usage) const {
@@ -168,23 +99,16 @@ bool QuotaModel::Fits(const std::string& queue, const Amounts& usage) const {
 }
 
 bool QuotaModel::Borrows(const std::string& queue, const Amounts& usage) const {
-  const std::string node = QueueNode(queue);
+  const std::string node = "queue/" + queue;
   return std::any_of(usage.begin(), usage.end(), [&](const auto& item) {
     return Usage(node, item.first) + item.second > Subtree(node, item.first);
   });
 }
 
-std::vector<std::string> QuotaModel::Nodes() const {
-  std::vector<std::string> names;
-  for (const auto& [name, node] : nodes_) names.push_back(name);
-  return names;
-}
-
 std::vector<FlavorResource> QuotaModel::FlavorResources() const {
-  std::set<FlavorResource> all;
-  for (const auto& [name, node] : nodes_) {
-    for (const auto& [fr, quota] : node.quotas) all.insert(fr);
-    for (const auto& [fr, amount] : node.used) all.insert(fr);
+  std::set<FlavorResource> all = formulae_.FlavorResources();
+  for (const auto& [queue, amounts] : usage_) {
+    for (const auto& [fr, amount] : amounts) all.insert(fr);
   }
   return {all.begin(), all.end()};
 }

@@ -68,7 +68,8 @@ class Episode {
         invariants_({.staleness = story.faults.empty() && story.blows.empty()
                                       ? Duration(seconds(2))
                                       : kStalenessWithFaults,
-                     .time_leaps = TimeLeaps(story)}),
+                     .time_leaps = TimeLeaps(story),
+                     .trouble_until = [this] { return saboteur_.trouble_until(); }}),
         standing_(invariants_,
                   {.patience = kPatience,
                    .blocks_admission = story.config.find("blockAdmission") != std::string::npos}),

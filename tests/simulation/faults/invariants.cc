@@ -63,6 +63,7 @@ void Invariants::See(const local::StoreEvent& event, Actor actor, SteadyTime now
   } else if (resource == "workloads.kueue.x-k8s.io") {
     const auto before = Copy(truth_.workloads(), key);
     truth_.See(event);
+    NoteUsage();
     SeeWorkload(before ? &*before : nullptr, gone ? nullptr : &truth_.workloads().at(key));
   } else {
     truth_.See(event);
@@ -76,6 +77,7 @@ void Invariants::See(const local::StoreEvent& event, Actor actor, SteadyTime now
       SeeQueues(now);
     }
   }
+  if (resource.ends_with(".kueue.x-k8s.io") || resource == "namespaces") order_.Note(truth_, now);
 }
 
 void Invariants::SeeLease(const local::StoreEvent& event) {
@@ -100,13 +102,16 @@ void Invariants::OnRequest(const kube::ApiRequest& request, const std::string& i
 void Invariants::SeeQueues(SteadyTime now) {
   QuotaLaw law(truth_);
   if (law == laws_.back().law) return;
+  order_.Restart();
   laws_.back().until = now;
   laws_.push_back({SteadyTime::max(), std::move(law)});
   while (laws_.size() > 1 && laws_.front().until + options_.staleness < now) laws_.pop_front();
 }
 
 void Invariants::SeeJob(const JobFacts* before, const JobFacts& now) {
-  if (before == nullptr || before->uid != now.uid || !before->suspended || now.suspended ||
+  const bool same = before != nullptr && before->uid == now.uid;
+  if (same && actor_ == Actor::kStory) edited_[now.uid] = now_;
+  if (!same || !before->suspended || now.suspended ||
       actor_ == Actor::kStory || now.queue.empty()) {
     return;
   }
@@ -123,6 +128,14 @@ void Invariants::SeeJob(const JobFacts* before, const JobFacts& now) {
                                                Show(workload->key) + " is " +
                                                (workload->finished ? "finished" : "not admitted"));
   }
+  const auto edited = edited_.find(now.uid);
+  const bool is_own = edited == edited_.end() || edited->second + options_.staleness < now_;
+  if (is_own && now.parallelism > workload->granted_pods) {
+    return Report("started-too-wide", "job " + Show(now.key) + " is started with parallelism " +
+                                          std::to_string(now.parallelism) + ", quota was given for " +
+                                          std::to_string(workload->granted_pods));
+  }
+  if (is_own) edited_.erase(now.uid);
   for (const std::string& flavor : workload->flavors) {
     const auto labels = truth_.flavors().find(flavor);
     if (labels == truth_.flavors().end()) continue;
@@ -138,6 +151,8 @@ void Invariants::SeeJob(const JobFacts* before, const JobFacts& now) {
 void Invariants::SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* now) {
   const bool same = before != nullptr && now != nullptr && before->uid == now->uid;
   if (before != nullptr) CheckRelease(*before, same ? now : nullptr);
+  if (same && before->priority != now->priority) reprioritised_[now->uid] = now_;
+  if (now != nullptr && now->preempted && !(same && before->preempted)) CheckVictim(*now);
   if (before != nullptr && (now == nullptr || now->deleting)) {
     workload_gone_[{before->key.first, before->job}] = now_;
   }
@@ -152,7 +167,11 @@ void Invariants::SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* n
   if (same && before->finished && !now->finished) {
     Report("finished-undone", "workload " + Show(now->key));
   }
-  if (now->reserved && !now->finished && !(same && before->reserved)) CheckReservation(*now);
+  if (now->reserved && !now->finished && !(same && before->reserved)) {
+    CheckReservation(*now);
+    CheckOrder(*now);
+  }
+  if (now->reserved && !now->finished && !(same && before->stated == now->stated)) CheckUsage(*now);
   if (now->reserved && !now->finished && !(same && before->nodes == now->nodes)) CheckNodes(*now);
   if (now->admitted && !(same && before->admitted)) {
     if (!now->reserved) Report("unready-check", Show(now->key) + " is admitted without quota");
@@ -165,6 +184,57 @@ void Invariants::SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* n
       (before->flavors != now->flavors || before->cluster_queue != now->cluster_queue)) {
     Report("flavors-changed", "workload " + Show(now->key));
   }
+}
+
+void Invariants::CheckUsage(const WorkloadFacts& workload) {
+  if (workload.stated == workload.granted) return;
+  Report("wrong-usage", Show(workload.key) + " states " + Show(workload.stated) +
+                            ", its requests × counts are " + Show(workload.granted));
+}
+
+bool Invariants::IsQuiet() const {
+  return !options_.trouble_until || options_.trouble_until() + options_.order_window < now_;
+}
+
+void Invariants::CheckOrder(const WorkloadFacts& workload) {
+  const auto changed = reprioritised_.find(workload.uid);
+  if (!IsQuiet() ||
+      (changed != reprioritised_.end() && changed->second + options_.order_window > now_)) {
+    return;
+  }
+  if (const auto breach = order_.Judge(truth_, workload, now_)) Report(breach->rule, breach->text);
+}
+
+void Invariants::NoteUsage() {
+  usages_.emplace_back(now_, truth_.Usage());
+  // The last one before the window still held when it began.
+  while (usages_.size() > 1 && usages_[1].first + options_.staleness < now_) usages_.pop_front();
+}
+
+// Lawful if some recent state of the queues and of their usage allows it. Of a preemptor that is
+// gone nothing is known.
+void Invariants::CheckVictim(const WorkloadFacts& victim) {
+  order_.OnPreemptor(victim.preempted_for);
+  const WorkloadFacts* preemptor = truth_.Workload(victim.preempted_for);
+  if (preemptor == nullptr || victim.cluster_queue.empty()) return;
+  for (const std::string& uid : {victim.uid, preemptor->uid}) {
+    const auto changed = reprioritised_.find(uid);
+    if (changed != reprioritised_.end() && changed->second + options_.staleness >= now_) return;
+  }
+  const auto local = truth_.local_queues().find({preemptor->key.first, preemptor->queue});
+  if (local == truth_.local_queues().end()) return;
+  std::optional<std::string> why;
+  for (const Dated& dated : laws_) {
+    if (dated.until != SteadyTime::max() && dated.until + options_.staleness < now_) continue;
+    for (const auto& [since, usage] : usages_) {
+      why = dated.law.Unlawful(victim.preempted_why, *preemptor, local->second.cluster_queue,
+                               victim, usage);
+      if (!why) return;
+    }
+  }
+  if (!why) return;
+  Report("unlawful-victim", Show(victim.key) + " is preempted (" + victim.preempted_why + ") for " +
+                                Show(preemptor->key) + ": " + *why);
 }
 
 // Before the change that is on its way: what holds until now may be what they knew.
@@ -261,8 +331,15 @@ void Invariants::SeePod(const PodFacts& pod) {
   for (const auto& [key, other] : truth_.pods()) {
     if (other.job_uid == pod.job_uid && !other.over && !other.deleting) ++at_work;
   }
-  if (at_work > std::max<std::int64_t>(job->parallelism, kMostPods)) {
-    Report("too-many-pods", "job " + Show(job->key) + " has " + std::to_string(at_work));
+  const WorkloadFacts* workload = truth_.WorkloadOfJob(pod.job_uid);
+  // A job that people have changed is stopped if need be, which takes a while.
+  const bool is_bound =
+      workload != nullptr && workload->reserved && edited_.find(job->uid) == edited_.end();
+  const std::int64_t most = is_bound ? workload->granted_pods
+                                     : std::max<std::int64_t>(job->parallelism, kMostPods);
+  if (at_work > most) {
+    Report("too-many-pods", "job " + Show(job->key) + " has " + std::to_string(at_work) +
+                                ", there may be " + std::to_string(most));
   }
 }
 

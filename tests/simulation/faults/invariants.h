@@ -17,10 +17,16 @@
 //   finished-undone        a finished workload is not finished any more
 //   request-twice          a ProvisioningRequest of a name that its workload had already, or two
 //                          live ones for one check
-//   too-many-pods          more pods are at work than the job wants
+//   too-many-pods          more pods are at work than the job wants, or than quota was given for
+//   started-too-wide       a job is started with more parallelism than quota was given for
+//   wrong-usage            an admission states other amounts than requests × counts
+//   strict-order, priority-order  order_law.h
+//   unlawful-victim        a workload is preempted that the preemptor's policies protect
 //   lost-write             an acknowledged write is not in the store
 //   write-without-lease    a replica writes while another holds the lease
 //   hot-loop               an object is written more often than anybody could need
+//
+// Usage is requests × granted counts (truth.h), whatever the controllers have written.
 //
 // "Recent": what the controllers knew when they decided may be `staleness` old.
 //
@@ -28,12 +34,15 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "kube/client/transport.h"
+#include "tests/simulation/faults/order_law.h"
 #include "tests/simulation/faults/quota_law.h"
 #include "tests/simulation/faults/truth.h"
 
@@ -50,13 +59,18 @@ struct InvariantsOptions {
   // The clock jumps ahead: whoever waits for pods to stop may think that he has waited for too
   // long.
   bool time_leaps = false;
+  // How long a workload must have waited, and nothing gone wrong, before its turn is looked at.
+  Duration order_window = std::chrono::seconds(5);
+  // Until when something goes wrong; null: nothing does.
+  std::function<SteadyTime()> trouble_until;
 };
 
 class Invariants {
  public:
   enum class Actor { kStory, kPrograms };
 
-  explicit Invariants(InvariantsOptions options) : options_(options) {}
+  explicit Invariants(InvariantsOptions options)
+      : options_(std::move(options)), order_(options_.order_window) {}
 
   void See(const local::StoreEvent& event, Actor actor, SteadyTime now);
   void OnAnswer(const kube::ApiRequest& request, const kube::ApiResponse& response);
@@ -79,6 +93,11 @@ class Invariants {
   };
 
   void SeeLease(const local::StoreEvent& event);
+  void CheckUsage(const WorkloadFacts& workload);
+  void CheckOrder(const WorkloadFacts& workload);
+  void CheckVictim(const WorkloadFacts& victim);
+  void NoteUsage();
+  bool IsQuiet() const;
   void SeeJob(const JobFacts* before, const JobFacts& now);
   void SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* now);
   void CheckReservation(const WorkloadFacts& workload);
@@ -94,6 +113,10 @@ class Invariants {
   Truth truth_;
   std::optional<Violation> violation_;
   std::deque<Dated> laws_{Dated{}};
+  OrderLaw order_;
+  std::deque<std::pair<SteadyTime, support::UsageByQueue>> usages_;  // recent ones
+  std::map<std::string, SteadyTime> edited_;  // UIDs of jobs that people changed → when
+  std::map<std::string, SteadyTime> reprioritised_;  // UIDs of workloads → when
   std::map<std::string, std::set<std::string>> requests_of_;  // workload UID → names ever used
   std::map<Key, SteadyTime> workload_gone_;                   // job "ns/name" → when
   SteadyTime now_{};

@@ -2,78 +2,65 @@
 
 #include <algorithm>
 
+#include "api/reasons.h"
+
 namespace berth::sim {
-namespace {
-
-constexpr int kDeepest = 16;
-constexpr std::int64_t kNothing = -(std::int64_t{1} << 60);
-
-QuotaFacts QuotaOf(const Quotas& quotas, const QuotaLaw::What& what) {
-  const auto found = quotas.find(what);
-  return found == quotas.end() ? QuotaFacts{} : found->second;
-}
-
-}  // namespace
 
 QuotaLaw::QuotaLaw(const Truth& truth) {
-  const auto add = [this](const std::string& id, const QueueFacts& facts) {
-    const std::string parent = facts.parent.empty() ? "" : "c:" + facts.parent;
-    nodes_[id] = {parent, facts.quotas};
-    if (!parent.empty()) nodes_[parent];  // a cohort is there as soon as somebody names it
-  };
-  for (const auto& [name, cohort] : truth.cohorts()) add("c:" + name, cohort);
+  for (const auto& [name, cohort] : truth.cohorts()) {
+    formulae_.AddCohort(name, cohort.parent, cohort.quotas);
+  }
   for (const auto& [name, queue] : truth.cluster_queues()) {
-    add("q:" + name, queue);
+    formulae_.AddQueue(name, queue.parent, queue.quotas);
+    preemption_[name] = queue.preemption;
     if (queue.stopped || queue.deleting) stopped_.insert(name);
   }
 }
 
-QuotaLaw::Numbers QuotaLaw::NumbersOf(const std::string& node, const What& what,
-                                      const std::map<std::string, FlavorAmounts>& usage,
-                                      int depth) const {
-  Numbers numbers;
-  const QuotaFacts quota = QuotaOf(nodes_.at(node).quotas, what);
-  numbers.subtree = quota.nominal;
-  if (node[0] == 'q') {
-    const auto own = usage.find(node.substr(2));
-    if (own != usage.end()) {
-      const auto amount = own->second.find(what);
-      if (amount != own->second.end()) numbers.usage = amount->second;
+// Of a victim in another ClusterQueue.
+std::optional<std::string> QuotaLaw::UnlawfulAcross(const std::string& reason,
+                                                    const PreemptionFacts& policy,
+                                                    const WorkloadFacts& preemptor,
+                                                    const WorkloadFacts& victim) const {
+  const bool is_lower = victim.priority < preemptor.priority;
+  if (reason == api::kInCohortReclaimWhileBorrowing) {
+    if (policy.borrow_within != "LowerPriority") return "borrowWithinCohort does not allow it";
+    if (!is_lower) return "its priority is not lower";
+    if (policy.borrow_threshold && victim.priority > *policy.borrow_threshold) {
+      return "its priority is above maxPriorityThreshold";
     }
-  } else if (depth < kDeepest) {
-    for (const auto& [id, child] : nodes_) {
-      if (child.parent != node) continue;
-      const Numbers below = NumbersOf(id, what, usage, depth + 1);
-      numbers.subtree += below.subtree - below.local;
-      numbers.usage += std::max<std::int64_t>(0, below.usage - below.local);
-    }
+    return std::nullopt;
   }
-  if (quota.lending_limit) {
-    numbers.local = std::max<std::int64_t>(0, numbers.subtree - *quota.lending_limit);
-  }
-  return numbers;
+  if (policy.reclaim == "Never") return "reclaimWithinCohort does not allow it";
+  if (policy.reclaim == "LowerPriority" && !is_lower) return "its priority is not lower";
+  return std::nullopt;
 }
 
-std::int64_t QuotaLaw::AvailableAt(const std::string& node, const What& what,
-                                   const std::map<std::string, FlavorAmounts>& usage,
-                                   int depth) const {
-  if (depth > kDeepest) return kNothing;
-  const Numbers here = NumbersOf(node, what, usage, 0);
-  const std::string& parent = nodes_.at(node).parent;
-  if (parent.empty()) return here.subtree - here.usage;
-  std::int64_t from_parent = AvailableAt(parent, what, usage, depth + 1);
-  if (const auto limit = QuotaOf(nodes_.at(node).quotas, what).borrowing_limit) {
-    const std::int64_t lent = here.subtree - here.local;
-    const std::int64_t used = std::max<std::int64_t>(0, here.usage - here.local);
-    from_parent = std::min(from_parent, lent - used + *limit);
+std::optional<std::string> QuotaLaw::Unlawful(const std::string& reason,
+                                              const WorkloadFacts& preemptor,
+                                              const std::string& preemptor_queue,
+                                              const WorkloadFacts& victim,
+                                              const support::UsageByQueue& usage) const {
+  const auto policy = preemption_.find(preemptor_queue);
+  if (policy == preemption_.end()) return "ClusterQueue " + preemptor_queue + " is not there";
+  const bool same_queue = victim.cluster_queue == preemptor_queue;
+  if (reason == api::kInClusterQueue) {
+    if (!same_queue) return "it is in another ClusterQueue";
+    const std::string& within = policy->second.within;
+    if (within == "Never") return "withinClusterQueue does not allow it";
+    if (victim.priority < preemptor.priority) return std::nullopt;
+    const bool is_newer_equal = victim.priority == preemptor.priority &&
+                                within == "LowerOrNewerEqualPriority";
+    return is_newer_equal ? std::nullopt : std::optional<std::string>("its priority is not lower");
   }
-  return std::max<std::int64_t>(0, here.local - here.usage) + from_parent;
-}
-
-std::int64_t QuotaLaw::Available(const std::string& queue, const What& what,
-                                 const std::map<std::string, FlavorAmounts>& usage) const {
-  if (!HasQueue(queue)) return kNothing;
-  return AvailableAt("q:" + queue, what, usage, 0);
+  if (same_queue) return "it is in the same ClusterQueue";
+  if (!formulae_.SameTree(preemptor_queue, victim.cluster_queue)) return "it is in another cohort";
+  const bool borrows =
+      std::any_of(victim.usage.begin(), victim.usage.end(), [&](const auto& each) {
+        return formulae_.BorrowsSomewhere(victim.cluster_queue, each.first, usage);
+      });
+  if (!borrows) return "its ClusterQueue borrows nothing";
+  return UnlawfulAcross(reason, policy->second, preemptor, victim);
 }
 
 }  // namespace berth::sim

@@ -1,61 +1,50 @@
-// tests/simulation/faults/quota_law.h — the quota rule of cohorts, written a second time and as
-// plainly as possible, to hold the controllers against.
+// tests/simulation/faults/quota_law.h — what the ClusterQueues and cohorts of a Truth allow, by the
+// formulae of tests/support/quota_formulae.h, and which victims their policies allow.
 //
-//     local(n) = lending limit set ? max(0, subtree(n) - lending limit) : 0
-//     subtree(n) = nominal + Σ children (subtree - local)
-//     usage(cohort) = Σ children max(0, usage - local)
-//     available(root) = subtree - usage
-//     available(n) = max(0, local - usage) + min(available(parent),
-//                    subtree - local - max(0, usage - local) + borrowing limit)
-//
-// Pure. Source: Kueue KEP-79.
+// Pure. Source: Kueue KEP-79 (quota), ClusterQueuePreemption in Kueue's API (victims).
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
-#include <utility>
 
 #include "tests/simulation/faults/truth.h"
+#include "tests/support/quota_formulae.h"
 
 namespace berth::sim {
 
 class QuotaLaw {
  public:
-  using What = std::pair<std::string, std::string>;  // flavor, resource
+  using What = support::FlavorResource;
 
   QuotaLaw() = default;
   explicit QuotaLaw(const Truth& truth);
 
-  bool HasQueue(const std::string& queue) const { return nodes_.count("q:" + queue) > 0; }
+  bool HasQueue(const std::string& queue) const { return formulae_.HasQueue(queue); }
   bool Stopped(const std::string& queue) const { return stopped_.count(queue) > 0; }
-  // What ClusterQueue `queue` could still take when `usage` (by ClusterQueue) is in use; negative
-  // where quota was cut below it, and far below zero under a cycle of cohorts.
   std::int64_t Available(const std::string& queue, const What& what,
-                         const std::map<std::string, FlavorAmounts>& usage) const;
-
-  friend bool operator==(const QuotaLaw& a, const QuotaLaw& b) {
-    return a.nodes_ == b.nodes_ && a.stopped_ == b.stopped_;
+                         const support::UsageByQueue& usage) const {
+    return formulae_.Available(queue, what, usage);
   }
+  // Why `victim` may not be preempted for `preemptor`, for the reason that its condition Preempted
+  // gives; nullopt: the policies of the preemptor's ClusterQueue allow it.
+  std::optional<std::string> Unlawful(const std::string& reason, const WorkloadFacts& preemptor,
+                                      const std::string& preemptor_queue,
+                                      const WorkloadFacts& victim,
+                                      const support::UsageByQueue& usage) const;
+
+  friend bool operator==(const QuotaLaw&, const QuotaLaw&) = default;
 
  private:
-  struct Node {
-    std::string parent;  // empty: a root
-    Quotas quotas;
-    friend bool operator==(const Node&, const Node&) = default;
-  };
-  struct Numbers {
-    std::int64_t subtree = 0;
-    std::int64_t local = 0;
-    std::int64_t usage = 0;
-  };
+  std::optional<std::string> UnlawfulAcross(const std::string& reason,
+                                            const PreemptionFacts& policy,
+                                            const WorkloadFacts& preemptor,
+                                            const WorkloadFacts& victim) const;
 
-  Numbers NumbersOf(const std::string& node, const What& what,
-                    const std::map<std::string, FlavorAmounts>& usage, int depth) const;
-  std::int64_t AvailableAt(const std::string& node, const What& what,
-                           const std::map<std::string, FlavorAmounts>& usage, int depth) const;
-
-  std::map<std::string, Node> nodes_;  // "q:name" or "c:name"
+  support::QuotaFormulae formulae_;
   std::set<std::string> stopped_;
+  std::map<std::string, PreemptionFacts> preemption_;  // by ClusterQueue
 };
 
 }  // namespace berth::sim

@@ -163,19 +163,6 @@ void Standing::LookAtLeaks() {
   }
 }
 
-const QueueFacts* Standing::QueueOf(const WorkloadFacts& workload) const {
-  const auto local = truth().local_queues().find({workload.key.first, workload.queue});
-  if (local == truth().local_queues().end() || local->second.stopped || local->second.deleting) {
-    return nullptr;
-  }
-  const auto queue = truth().cluster_queues().find(local->second.cluster_queue);
-  if (queue == truth().cluster_queues().end() || queue->second.stopped || queue->second.deleting ||
-      !queue->second.is_active || !truth().Selects(queue->second, workload.key.first)) {
-    return nullptr;
-  }
-  return &queue->second;
-}
-
 bool Standing::IsWaiting(const WorkloadFacts& workload) const {
   return workload.active && !workload.deleting && !workload.reserved && !workload.finished &&
          !workload.held_back;
@@ -183,7 +170,7 @@ bool Standing::IsWaiting(const WorkloadFacts& workload) const {
 
 // Whether some flavor of the queue has room for all of it.
 bool Standing::Fits(const WorkloadFacts& workload, const Usage& usage) const {
-  const QueueFacts* queue = QueueOf(workload);
+  const QueueFacts* queue = truth().OpenQueueOf(workload);
   if (queue == nullptr || queue->groups.empty()) return false;
   const std::vector<std::string>& flavors = queue->groups.front();
   return std::any_of(flavors.begin(), flavors.end(), [&](const std::string& flavor) {
@@ -262,7 +249,7 @@ void Standing::LookAtWaiting() {
   std::map<std::string, std::vector<const WorkloadFacts*>> waiting;
   bool strict = false;
   for (const auto& [key, workload] : truth().workloads()) {
-    const QueueFacts* queue = QueueOf(workload);
+    const QueueFacts* queue = truth().OpenQueueOf(workload);
     if (queue == nullptr || !IsWaiting(workload)) continue;
     waiting[queue->name].push_back(&workload);
     strict = strict || queue->strict;

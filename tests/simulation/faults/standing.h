@@ -65,7 +65,6 @@ class Standing {
                    const Usage& usage) const;
   bool IsWaiting(const WorkloadFacts& workload) const;
   bool Fits(const WorkloadFacts& workload, const Usage& usage) const;
-  const QueueFacts* QueueOf(const WorkloadFacts& workload) const;
   const Truth& truth() const { return invariants_.truth(); }
 
   Invariants& invariants_;

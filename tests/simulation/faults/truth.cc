@@ -63,19 +63,24 @@ void ReadAdmission(const Json& workload, WorkloadFacts& facts) {
   std::set<std::string> flavors;
   for (const Json& set : ArrayAt(workload, {"status", "admission", "podSetAssignments"})) {
     const std::int64_t count = IntAt(set, {"count"}, 1);
-    // Of fewer pods than were asked for as many stay until fewer than that are left to run.
-    std::int64_t left = count;
-    for (const PodSetFacts& asked : facts.pod_sets) {
-      if (asked.name == StringAt(set, {"name"})) left = std::min(left, asked.count);
-    }
-    const Json* usage = Find(set, {"resourceUsage"});
+    facts.granted_pods += count;
     const auto flavor_of = StringsAt(set, {"flavors"});
-    for (const auto& [resource, flavor] : flavor_of) flavors.insert(flavor);
-    if (usage == nullptr || count <= 0) continue;
-    for (const auto& [resource, value] : usage->items()) {
-      const auto flavor = flavor_of.find(resource);
-      if (flavor == flavor_of.end()) continue;
-      facts.usage[{flavor->second, resource}] += AmountOf(resource, value) / count * left;
+    for (const PodSetFacts& asked : facts.pod_sets) {
+      if (asked.name != StringAt(set, {"name"})) continue;
+      // Of fewer pods than were asked for as many stay until fewer than that are left to run.
+      const std::int64_t left = std::min(count, asked.count);
+      for (const auto& [resource, flavor] : flavor_of) {
+        const auto each = asked.requests.find(resource);
+        if (each == asked.requests.end()) continue;
+        facts.granted[{flavor, resource}] += each->second * count;
+        facts.usage[{flavor, resource}] += each->second * left;
+      }
+    }
+    for (const auto& [resource, flavor] : flavor_of) {
+      flavors.insert(flavor);
+      if (const Json* value = Find(set, {"resourceUsage", resource.c_str()})) {
+        facts.stated[{flavor, resource}] += AmountOf(resource, *value);
+      }
     }
   }
   facts.flavors.assign(flavors.begin(), flavors.end());
@@ -97,6 +102,23 @@ void ReadPlaces(const Json& workload, WorkloadFacts& facts) {
       facts.nodes[domain.values.back()] += domain.count;
       facts.node_cpu[domain.values.back()] += each * domain.count;
     }
+  }
+}
+
+void ReadPreemption(const Json& workload, WorkloadFacts& facts) {
+  facts.priority = IntAt(workload, {"spec", "priority"});
+  facts.created = StringAt(workload, {"metadata", "creationTimestamp"});
+  for (const Json& condition : ArrayAt(workload, {"status", "conditions"})) {
+    if (StringAt(condition, {"type"}) != "Preempted") continue;
+    facts.preempted = StringAt(condition, {"status"}) == "True";
+    facts.preempted_why = StringAt(condition, {"reason"});
+    // "Preempted to accommodate a workload (UID: 1-2, JobUID: …"
+    constexpr std::string_view kBefore = "(UID: ";
+    const std::string message = StringAt(condition, {"message"});
+    const std::size_t at = message.find(kBefore);
+    if (at == std::string::npos) continue;
+    const std::size_t begin = at + kBefore.size();
+    facts.preempted_for = message.substr(begin, message.find_first_of(",)", begin) - begin);
   }
 }
 
@@ -132,6 +154,7 @@ WorkloadFacts ReadWorkload(const Key& key, const Json& object) {
     one.requests = RequestsOf(*pod_spec);
     one.node_selector = StringsAt(*pod_spec, {"nodeSelector"});
   }
+  ReadPreemption(object, facts);
   ReadAdmission(object, facts);
   ReadPlaces(object, facts);
   for (const Json& check : ArrayAt(object, {"status", "admissionChecks"})) {
@@ -175,7 +198,7 @@ void ReadQuotas(const Json& object, QueueFacts& facts) {
       flavors.push_back(name);
       for (const Json& resource : ArrayAt(flavor, {"resources"})) {
         const std::string what = StringAt(resource, {"name"});
-        QuotaFacts& quota = facts.quotas[{name, what}];
+        support::Quota& quota = facts.quotas[{name, what}];
         if (const Json* amount = Find(resource, {"nominalQuota"})) {
           quota.nominal = AmountOf(what, *amount);
         }
@@ -197,6 +220,18 @@ QueueFacts ReadQueue(const Json& object, const char* parent_field) {
   ReadQuotas(object, facts);
   facts.stopped = StringAt(object, {"spec", "stopPolicy"}, "None") != "None";
   facts.strict = StringAt(object, {"spec", "queueingStrategy"}) == "StrictFIFO";
+  facts.by_usage = StringAt(object, {"spec", "admissionScope", "admissionMode"}) ==
+                   "UsageBasedAdmissionFairSharing";
+  PreemptionFacts& preemption = facts.preemption;
+  preemption.within = StringAt(object, {"spec", "preemption", "withinClusterQueue"}, "Never");
+  preemption.reclaim = StringAt(object, {"spec", "preemption", "reclaimWithinCohort"}, "Never");
+  preemption.borrow_within =
+      StringAt(object, {"spec", "preemption", "borrowWithinCohort", "policy"}, "Never");
+  const char* const threshold = "maxPriorityThreshold";
+  if (Find(object, {"spec", "preemption", "borrowWithinCohort", threshold}) != nullptr) {
+    preemption.borrow_threshold =
+        IntAt(object, {"spec", "preemption", "borrowWithinCohort", threshold});
+  }
   facts.deleting = local::cluster::IsDeleting(object);
   facts.is_active = ConditionIs(object, "Active", "True");
   facts.namespaces = StringsAt(object, {"spec", "namespaceSelector", "matchLabels"});
@@ -324,6 +359,26 @@ bool Truth::Selects(const QueueFacts& queue, const std::string& namespace_name) 
     const auto have = found->second.find(wanted.first);
     return have != found->second.end() && have->second == wanted.second;
   });
+}
+
+const QueueFacts* Truth::OpenQueueOf(const WorkloadFacts& workload) const {
+  const auto local = local_queues_.find({workload.key.first, workload.queue});
+  if (local == local_queues_.end() || local->second.stopped || local->second.deleting) {
+    return nullptr;
+  }
+  const auto queue = cluster_queues_.find(local->second.cluster_queue);
+  if (queue == cluster_queues_.end() || queue->second.stopped || queue->second.deleting ||
+      !queue->second.is_active || !Selects(queue->second, workload.key.first)) {
+    return nullptr;
+  }
+  return &queue->second;
+}
+
+const WorkloadFacts* Truth::Workload(const std::string& uid) const {
+  for (const auto& [key, workload] : workloads_) {
+    if (workload.uid == uid) return &workload;
+  }
+  return nullptr;
 }
 
 const WorkloadFacts* Truth::WorkloadOfJob(const std::string& job_uid) const {

@@ -20,12 +20,14 @@
 #include "base/clock.h"
 #include "local/apiserver/api.h"
 #include "local/apiserver/store/watch_cache.h"
+#include "tests/support/quota_formulae.h"
 
 namespace berth::sim {
 
 using Key = std::pair<std::string, std::string>;  // namespace, name
 // (flavor, resource) → amount in the resource's smallest unit.
-using FlavorAmounts = std::map<std::pair<std::string, std::string>, std::int64_t>;
+using FlavorAmounts = support::Amounts;
+using support::Quotas;
 
 std::string Show(const Key& key);  // "ns/name", or "name"
 
@@ -57,12 +59,22 @@ struct WorkloadFacts {
   bool held_back = false;  // Requeued=False, or to be requeued later
   std::vector<PodSetFacts> pod_sets;
   std::string cluster_queue;                     // of the admission
-  FlavorAmounts usage;                           // of the admission, without reclaimable pods
+  // Requests of the spec × counts of the admission, in the admission's flavors: `usage` without
+  // the reclaimable pods, `granted` with them. `stated` is what the admission itself says.
+  FlavorAmounts usage;
+  FlavorAmounts granted;
+  FlavorAmounts stated;
+  std::int64_t granted_pods = 0;
   NodeCounts nodes;                              // of its topology assignments
   std::map<std::string, std::int64_t> node_cpu;  // what it was promised there
   std::vector<std::string> flavors;
   std::map<std::string, std::string> checks;  // name → state
   std::set<std::string> required_checks;
+  std::int64_t priority = 0;
+  std::string created;         // RFC 3339: compares as text
+  bool preempted = false;      // its condition, with the reason and the preemptor's UID
+  std::string preempted_why;
+  std::string preempted_for;
 };
 
 struct JobFacts {
@@ -79,13 +91,14 @@ struct JobFacts {
   std::map<std::string, std::string> node_selector;
 };
 
-struct QuotaFacts {
-  std::int64_t nominal = 0;
-  std::optional<std::int64_t> borrowing_limit;
-  std::optional<std::int64_t> lending_limit;
-  friend bool operator==(const QuotaFacts&, const QuotaFacts&) = default;
+// spec.preemption of a ClusterQueue.
+struct PreemptionFacts {
+  std::string within = "Never";
+  std::string reclaim = "Never";
+  std::string borrow_within = "Never";
+  std::optional<std::int64_t> borrow_threshold;
+  friend bool operator==(const PreemptionFacts&, const PreemptionFacts&) = default;
 };
-using Quotas = std::map<std::pair<std::string, std::string>, QuotaFacts>;
 
 // A ClusterQueue, or a Cohort.
 struct QueueFacts {
@@ -95,6 +108,8 @@ struct QueueFacts {
   std::vector<std::vector<std::string>> groups;  // flavors, in order
   bool stopped = false;
   bool strict = false;
+  bool by_usage = false;  // admissionMode UsageBasedAdmissionFairSharing
+  PreemptionFacts preemption;
   bool deleting = false;
   bool is_active = false;  // its condition
   local::Json status;
@@ -156,7 +171,11 @@ class Truth {
   // Whether the queue takes workloads of the namespace.
   bool Selects(const QueueFacts& queue, const std::string& namespace_name) const;
 
+  // The ClusterQueue that it waits in, if that gives quota and takes the namespace.
+  const QueueFacts* OpenQueueOf(const WorkloadFacts& workload) const;
+
   const WorkloadFacts* WorkloadOfJob(const std::string& job_uid) const;  // not deleting
+  const WorkloadFacts* Workload(const std::string& uid) const;
   const JobFacts* Job(const std::string& uid) const;
   // What admitted and reserving workloads hold, by ClusterQueue.
   std::map<std::string, FlavorAmounts> Usage() const;

@@ -1,0 +1,95 @@
+#include "tests/simulation/faults/order_law.h"
+
+#include <algorithm>
+
+namespace berth::sim {
+namespace {
+
+bool IsWaiting(const WorkloadFacts& workload) {
+  return workload.active && !workload.deleting && !workload.reserved && !workload.finished &&
+         !workload.held_back;
+}
+
+std::int64_t PodsOf(const WorkloadFacts& workload) {
+  std::int64_t pods = 0;
+  for (const PodSetFacts& set : workload.pod_sets) pods += set.count;
+  return pods;
+}
+
+// Whether all of `workload` fits into the flavors and amounts that `given` has been given.
+bool WouldDoFor(const Truth& truth, const WorkloadFacts& given, const WorkloadFacts& workload) {
+  FlavorAmounts needed;
+  for (const PodSetFacts& set : workload.pod_sets) {
+    if (set.asks_topology) return false;
+    for (const auto& [resource, amount] : set.requests) {
+      const auto flavor =
+          std::find_if(given.granted.begin(), given.granted.end(),
+                       [&](const auto& each) { return each.first.second == resource; });
+      if (flavor == given.granted.end()) return false;
+      needed[flavor->first] += amount * set.count;
+    }
+    for (const std::string& flavor : given.flavors) {
+      const auto labels = truth.flavors().find(flavor);
+      if (labels == truth.flavors().end() || truth.topology_flavors().contains(flavor)) {
+        return false;
+      }
+      for (const auto& [label, value] : set.node_selector) {
+        const auto have = labels->second.find(label);
+        if (have != labels->second.end() && have->second != value) return false;
+      }
+    }
+  }
+  return std::all_of(needed.begin(), needed.end(), [&](const auto& each) {
+    return each.second <= given.granted.at(each.first);
+  });
+}
+
+}  // namespace
+
+void OrderLaw::Note(const Truth& truth, SteadyTime now) {
+  for (const auto& [key, workload] : truth.workloads()) {
+    const QueueFacts* queue = IsWaiting(workload) ? truth.OpenQueueOf(workload) : nullptr;
+    if (queue == nullptr) {
+      waits_.erase(workload.uid);
+      continue;
+    }
+    Waiting& waiting = waits_.try_emplace(workload.uid, Waiting{.since = now}).first->second;
+    const std::int64_t pods = PodsOf(workload);
+    if (waiting.queue != queue->name || waiting.priority != workload.priority ||
+        waiting.pods != pods) {
+      waiting = {now, queue->name, workload.priority, pods, waiting.never_evicted};
+    }
+    if (workload.evicted) waiting.never_evicted = false;
+  }
+}
+
+bool OrderLaw::GoesBefore(const WorkloadFacts& first, const WorkloadFacts& second) const {
+  if (first.priority != second.priority) return first.priority > second.priority;
+  return !first.evicted && !second.evicted && !first.created.empty() &&
+         first.created < second.created;
+}
+
+std::optional<OrderLaw::Breach> OrderLaw::Judge(const Truth& truth, const WorkloadFacts& workload,
+                                                SteadyTime now) const {
+  const auto queue = truth.cluster_queues().find(workload.cluster_queue);
+  if (queue == truth.cluster_queues().end() || queue->second.by_usage ||
+      preemptors_.contains(workload.uid)) {
+    return std::nullopt;
+  }
+  for (const auto& [key, other] : truth.workloads()) {
+    const auto waiting = waits_.find(other.uid);
+    if (other.uid == workload.uid || waiting == waits_.end() ||
+        waiting->second.queue != workload.cluster_queue || waiting->second.since + window_ > now ||
+        !GoesBefore(other, workload)) {
+      continue;
+    }
+    const std::string text = Show(workload.key) + " gets quota in " + workload.cluster_queue +
+                             ", in which " + Show(key) + " of priority " +
+                             std::to_string(other.priority) + " waits before it";
+    if (queue->second.strict) return Breach{"strict-order", text};
+    if (WouldDoFor(truth, workload, other)) return Breach{"priority-order", text};
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::sim
