@@ -1,6 +1,6 @@
-// tests/support/quota_formulae.h — the quota of ClusterQueues and cohorts by the formulae of Kueue's
-// KEP-79, as plainly as they can be written: the one model that the core (quota_model.h) and the
-// whole controller (tests/simulation/faults/quota_law.h) are compared with.
+// tests/support/quota_formulae.h — the quota of ClusterQueues and cohorts by the formulae of
+// Kueue's KEP-79, as plainly as they can be written: the one model that the core (quota_model.h)
+// and the whole controller (tests/simulation/faults/quota_law.h) are compared with.
 //
 //     local(n)     = lending limit ? max(0, subtree(n) - lending limit) : 0
 //     subtree(n)   = nominal + sum over children (subtree - local)

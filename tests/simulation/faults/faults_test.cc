@@ -6,6 +6,7 @@
 
 #include "base/log/log.h"
 #include "tests/simulation/faults/episode.h"
+#include "tests/simulation/faults/history.h"
 #include "tests/simulation/faults/shrink.h"
 
 namespace berth::sim {
@@ -13,96 +14,6 @@ namespace {
 
 using local::Json;
 using ::testing::HasSubstr;
-
-constexpr char kWorkloads[] = "workloads.kueue.x-k8s.io";
-
-// Objects written by hand, with the invariants looking on.
-class HistoryTest : public ::testing::Test {
- protected:
-  HistoryTest() : invariants_({.staleness = std::chrono::seconds(2), .writes_per_minute = 20}) {
-    auto store = local::Store::Open({});
-    store_ = std::move(*store);
-    store_->AddListener([this](const std::vector<local::EventPtr>& events) {
-      for (const auto& event : events) {
-        invariants_.See(*event, Invariants::Actor::kPrograms, now_);
-      }
-    });
-    Put("clusterqueues.kueue.x-k8s.io", "", "cq", {{"spec", QueueSpec("4")}});
-    Put("resourceflavors.kueue.x-k8s.io", "", "f", {{"spec", {{"nodeLabels", {{"pool", "f"}}}}}});
-  }
-
-  static Json QueueSpec(const std::string& cpu) {
-    return {{"resourceGroups",
-             Json::array(
-                 {{{"flavors",
-                    Json::array({{{"name", "f"},
-                                  {"resources", Json::array({{{"name", "cpu"},
-                                                              {"nominalQuota", cpu}}})}}})}}})}};
-  }
-
-  // Creates or replaces.
-  void Put(const std::string& resource, const std::string& space, const std::string& name,
-           Json object) {
-    local::Write write;
-    write.key = {resource, space, name};
-    const local::StoredPtr now = store_->GetLatest(write.key);
-    object["metadata"]["name"] = name;
-    object["metadata"]["namespace"] = space;
-    if (!object["metadata"].contains("uid")) object["metadata"]["uid"] = "uid-of-" + name;
-    write.object = std::move(object);
-    if (now != nullptr) {
-      write.kind = local::Write::Kind::kUpdate;
-      write.expected_revision = now->revision();
-    }
-    ASSERT_TRUE(store_->Commit({write}));
-  }
-
-  void PutJob(const std::string& name, bool suspend, std::int64_t active = 0) {
-    Put("jobs.batch", "default", name,
-        {{"metadata", {{"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
-         {"spec",
-          {{"suspend", suspend}, {"template", {{"spec", {{"nodeSelector", {{"pool", "f"}}}}}}}}},
-         {"status", {{"active", active}}}});
-  }
-
-  static Json Condition(const char* type, bool is_true) {
-    return {{"type", type}, {"status", is_true ? "True" : "False"}};
-  }
-
-  // Of job `job`, with `cpu` of quota where it is not empty.
-  void PutWorkload(const std::string& name, const std::string& job, const std::string& cpu,
-                   bool admitted, const std::string& check = "") {
-    Json object{{"metadata",
-                 {{"ownerReferences", Json::array({{{"kind", "Job"},
-                                                    {"name", job},
-                                                    {"uid", "uid-of-" + job},
-                                                    {"controller", true}}})}}},
-                {"spec", {{"queueName", "q"}}}};
-    Json conditions = Json::array({Condition("Admitted", admitted)});
-    if (!cpu.empty()) {
-      conditions.push_back(Condition("QuotaReserved", true));
-      object["status"]["admission"] = {
-          {"clusterQueue", "cq"},
-          {"podSetAssignments", Json::array({{{"name", "main"},
-                                              {"count", 1},
-                                              {"flavors", {{"cpu", "f"}}},
-                                              {"resourceUsage", {{"cpu", cpu}}}}})}};
-    }
-    object["status"]["conditions"] = std::move(conditions);
-    if (!check.empty()) {
-      object["status"]["admissionChecks"] = Json::array({{{"name", "gate"}, {"state", check}}});
-    }
-    Put(kWorkloads, "default", name, std::move(object));
-  }
-
-  std::string Broken() const {
-    return invariants_.violation() ? invariants_.violation()->rule : "";
-  }
-
-  SteadyTime now_{};
-  Invariants invariants_;
-  std::unique_ptr<local::Store> store_;
-};
 
 TEST_F(HistoryTest, AProperStartBreaksNothing) {
   PutJob("j", true);

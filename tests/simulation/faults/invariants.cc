@@ -111,8 +111,8 @@ void Invariants::SeeQueues(SteadyTime now) {
 void Invariants::SeeJob(const JobFacts* before, const JobFacts& now) {
   const bool same = before != nullptr && before->uid == now.uid;
   if (same && actor_ == Actor::kStory) edited_[now.uid] = now_;
-  if (!same || !before->suspended || now.suspended ||
-      actor_ == Actor::kStory || now.queue.empty()) {
+  if (!same || !before->suspended || now.suspended || actor_ == Actor::kStory ||
+      now.queue.empty()) {
     return;
   }
   const WorkloadFacts* workload = truth_.WorkloadOfJob(now.uid);
@@ -130,10 +130,10 @@ void Invariants::SeeJob(const JobFacts* before, const JobFacts& now) {
   }
   const auto edited = edited_.find(now.uid);
   const bool is_own = edited == edited_.end() || edited->second + options_.staleness < now_;
-  if (is_own && now.parallelism > workload->granted_pods) {
-    return Report("started-too-wide", "job " + Show(now.key) + " is started with parallelism " +
-                                          std::to_string(now.parallelism) + ", quota was given for " +
-                                          std::to_string(workload->granted_pods));
+  if (is_own && now.most_pods > workload->granted_pods) {
+    return Report("started-too-wide",
+                  "job " + Show(now.key) + " is started for " + std::to_string(now.most_pods) +
+                      " pods, quota was given for " + std::to_string(workload->granted_pods));
   }
   if (is_own) edited_.erase(now.uid);
   for (const std::string& flavor : workload->flavors) {
@@ -335,8 +335,8 @@ void Invariants::SeePod(const PodFacts& pod) {
   // A job that people have changed is stopped if need be, which takes a while.
   const bool is_bound =
       workload != nullptr && workload->reserved && edited_.find(job->uid) == edited_.end();
-  const std::int64_t most = is_bound ? workload->granted_pods
-                                     : std::max<std::int64_t>(job->parallelism, kMostPods);
+  const std::int64_t most =
+      is_bound ? workload->granted_pods : std::max<std::int64_t>(job->parallelism, kMostPods);
   if (at_work > most) {
     Report("too-many-pods", "job " + Show(job->key) + " has " + std::to_string(at_work) +
                                 ", there may be " + std::to_string(most));

@@ -20,11 +20,12 @@
 //   too-many-pods          more pods are at work than the job wants, or than quota was given for
 //   started-too-wide       a job is started with more parallelism than quota was given for
 //   wrong-usage            an admission states other amounts than requests × counts
-//   strict-order, priority-order  order_law.h
 //   unlawful-victim        a workload is preempted that the preemptor's policies protect
 //   lost-write             an acknowledged write is not in the store
 //   write-without-lease    a replica writes while another holds the lease
 //   hot-loop               an object is written more often than anybody could need
+//
+// and strict-order, priority-order of order_law.h.
 //
 // Usage is requests × granted counts (truth.h), whatever the controllers have written.
 //
@@ -115,7 +116,7 @@ class Invariants {
   std::deque<Dated> laws_{Dated{}};
   OrderLaw order_;
   std::deque<std::pair<SteadyTime, support::UsageByQueue>> usages_;  // recent ones
-  std::map<std::string, SteadyTime> edited_;  // UIDs of jobs that people changed → when
+  std::map<std::string, SteadyTime> edited_;         // UIDs of jobs that people changed → when
   std::map<std::string, SteadyTime> reprioritised_;  // UIDs of workloads → when
   std::map<std::string, std::set<std::string>> requests_of_;  // workload UID → names ever used
   std::map<Key, SteadyTime> workload_gone_;                   // job "ns/name" → when

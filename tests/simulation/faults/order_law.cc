@@ -39,9 +39,8 @@ bool WouldDoFor(const Truth& truth, const WorkloadFacts& given, const WorkloadFa
       }
     }
   }
-  return std::all_of(needed.begin(), needed.end(), [&](const auto& each) {
-    return each.second <= given.granted.at(each.first);
-  });
+  return std::all_of(needed.begin(), needed.end(),
+                     [&](const auto& each) { return each.second <= given.granted.at(each.first); });
 }
 
 }  // namespace

@@ -49,16 +49,15 @@ std::optional<std::string> QuotaLaw::Unlawful(const std::string& reason,
     const std::string& within = policy->second.within;
     if (within == "Never") return "withinClusterQueue does not allow it";
     if (victim.priority < preemptor.priority) return std::nullopt;
-    const bool is_newer_equal = victim.priority == preemptor.priority &&
-                                within == "LowerOrNewerEqualPriority";
+    const bool is_newer_equal =
+        victim.priority == preemptor.priority && within == "LowerOrNewerEqualPriority";
     return is_newer_equal ? std::nullopt : std::optional<std::string>("its priority is not lower");
   }
   if (same_queue) return "it is in the same ClusterQueue";
   if (!formulae_.SameTree(preemptor_queue, victim.cluster_queue)) return "it is in another cohort";
-  const bool borrows =
-      std::any_of(victim.usage.begin(), victim.usage.end(), [&](const auto& each) {
-        return formulae_.BorrowsSomewhere(victim.cluster_queue, each.first, usage);
-      });
+  const bool borrows = std::any_of(victim.usage.begin(), victim.usage.end(), [&](const auto& each) {
+    return formulae_.BorrowsSomewhere(victim.cluster_queue, each.first, usage);
+  });
   if (!borrows) return "its ClusterQueue borrows nothing";
   return UnlawfulAcross(reason, policy->second, preemptor, victim);
 }

@@ -175,9 +175,11 @@ JobFacts ReadJob(const Key& key, const Json& object) {
   facts.active = IntAt(object, {"status", "active"});
   facts.parallelism = IntAt(object, {"spec", "parallelism"}, 1);
   const Json* spec = Find(object, {"spec", "template", "spec"});
+  const std::int64_t completions = IntAt(object, {"spec", "completions"}, -1);
+  facts.most_pods = completions < 0 ? facts.parallelism : std::min(facts.parallelism, completions);
   facts.shape = {
       {"parallelism", facts.parallelism},
-      {"completions", IntAt(object, {"spec", "completions"}, -1)},
+      {"completions", completions},
       {"labels", StringsAt(object, {"spec", "template", "metadata", "labels"})},
       {"annotations", StringsAt(object, {"spec", "template", "metadata", "annotations"})},
       {"spec", spec == nullptr ? Json() : *spec}};

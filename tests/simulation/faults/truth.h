@@ -58,7 +58,7 @@ struct WorkloadFacts {
   bool pods_ready = false;
   bool held_back = false;  // Requeued=False, or to be requeued later
   std::vector<PodSetFacts> pod_sets;
-  std::string cluster_queue;                     // of the admission
+  std::string cluster_queue;  // of the admission
   // Requests of the spec × counts of the admission, in the admission's flavors: `usage` without
   // the reclaimable pods, `granted` with them. `stated` is what the admission itself says.
   FlavorAmounts usage;
@@ -71,8 +71,8 @@ struct WorkloadFacts {
   std::map<std::string, std::string> checks;  // name → state
   std::set<std::string> required_checks;
   std::int64_t priority = 0;
-  std::string created;         // RFC 3339: compares as text
-  bool preempted = false;      // its condition, with the reason and the preemptor's UID
+  std::string created;     // RFC 3339: compares as text
+  bool preempted = false;  // its condition, with the reason and the preemptor's UID
   std::string preempted_why;
   std::string preempted_for;
 };
@@ -87,7 +87,8 @@ struct JobFacts {
   bool finished = false;
   std::int64_t active = 0;
   std::int64_t parallelism = 1;
-  local::Json shape;  // what starting changes and stopping has to restore
+  std::int64_t most_pods = 1;  // at a time: the parallelism, or fewer completions
+  local::Json shape;           // what starting changes and stopping has to restore
   std::map<std::string, std::string> node_selector;
 };
 
