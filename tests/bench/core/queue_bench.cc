@@ -1,0 +1,142 @@
+// queue_bench QUEUES [FLAVORS] — what ClusterQueues and ResourceFlavors cost when they come and
+// change: QUEUES in one cohort, all with one flavor, or, with FLAVORS above 0, each with so many
+// flavors of its own. CPU milliseconds of: the flavors and queues coming, in both orders; one
+// flavor gone and back; one queue with another quota, and with another cohort; and the wake-up that
+// each of these asks for.
+#include <charconv>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "admission/scheduler.h"
+#include "tests/bench/support/process.h"
+
+namespace berth::bench {
+namespace {
+
+constexpr int kRepeats = 20;
+
+struct QueueInput {
+  int queues = 0;
+  int own_flavors = 0;  // of each queue; 0: all share one
+};
+
+class QueueBench {
+ public:
+  explicit QueueBench(const QueueInput& input)
+      : input_(input),
+        scheduler_(std::make_unique<admission::Scheduler>(admission::SchedulerConfig{})) {}
+
+  void ApplyFlavors() {
+    if (input_.own_flavors == 0) return ApplyFlavor("shared");
+    for (int queue = 0; queue < input_.queues; ++queue) {
+      for (int i = 0; i < input_.own_flavors; ++i) ApplyFlavor(FlavorOf(queue, i));
+    }
+  }
+  void ApplyQueues() {
+    for (int queue = 0; queue < input_.queues; ++queue) ApplyQueue(queue, 10'000, "all");
+  }
+  void ApplyFlavor(const std::string& name) {
+    api::ResourceFlavor flavor;
+    flavor.meta.name = name;
+    scheduler_->ApplyResourceFlavor(flavor);
+  }
+  void ApplyQueue(int number, std::int64_t nominal, const char* cohort) {
+    api::ClusterQueue queue;
+    queue.meta.name = "q" + std::to_string(number);
+    queue.spec.cohort_name = cohort;
+    queue.spec.namespace_selector.emplace();
+    queue.spec.preemption.reclaim_within_cohort = api::PreemptionPolicy::kAny;
+    api::ResourceGroup group;
+    group.covered_resources = {"cpu"};
+    const int flavors = input_.own_flavors == 0 ? 1 : input_.own_flavors;
+    for (int i = 0; i < flavors; ++i) {
+      api::ResourceQuota quota;
+      quota.resource = "cpu";
+      quota.nominal_quota = nominal;
+      group.flavors.push_back({FlavorOf(number, i), {quota}});
+    }
+    queue.spec.resource_groups.push_back(std::move(group));
+    scheduler_->ApplyClusterQueue(queue);
+  }
+  std::string FlavorOf(int queue, int index) const {
+    if (input_.own_flavors == 0) return "shared";
+    return "f" + std::to_string(queue) + "-" + std::to_string(index);
+  }
+  admission::Scheduler& scheduler() { return *scheduler_; }
+
+ private:
+  QueueInput input_;
+  std::unique_ptr<admission::Scheduler> scheduler_;
+};
+
+double Takes(const std::function<void()>& work) {
+  const double begin = OwnCpuSeconds();
+  work();
+  return (OwnCpuSeconds() - begin) * 1e3;
+}
+
+void Print(const char* what, double milliseconds) {
+  std::printf("  %-44s %10.3f ms\n", what, milliseconds);
+}
+
+void Change(const char* what, QueueBench& bench, const std::function<void(int)>& change) {
+  double changing = 0;
+  double waking = 0;
+  for (int i = 0; i < kRepeats; ++i) {
+    changing += Takes([&] { change(i); });
+    waking += Takes([&] { bench.scheduler().RunWakeUps(WallTime(std::chrono::seconds(i))); });
+  }
+  Print(what, changing / kRepeats);
+  Print("  and its wake-up", waking / kRepeats);
+}
+
+int Run(const QueueInput& input) {
+  {
+    QueueBench bench(input);
+    const double flavors = Takes([&] { bench.ApplyFlavors(); });
+    Print("flavors, then queues", flavors + Takes([&] { bench.ApplyQueues(); }));
+  }
+  QueueBench bench(input);
+  const double queues = Takes([&] { bench.ApplyQueues(); });
+  Print("queues, then flavors", queues + Takes([&] { bench.ApplyFlavors(); }));
+  const std::string flavor = bench.FlavorOf(input.queues / 2, 0);
+  Change("a flavor goes and comes back", bench, [&](int) {
+    bench.scheduler().ForgetResourceFlavor(flavor);
+    bench.ApplyFlavor(flavor);
+  });
+  Change("a queue with another quota", bench,
+         [&](int i) { bench.ApplyQueue(input.queues / 2, 20'000 + i, "all"); });
+  Change("a queue leaves the cohort and comes back", bench, [&](int) {
+    bench.ApplyQueue(input.queues / 2, 10'000, "");
+    bench.ApplyQueue(input.queues / 2, 10'000, "all");
+  });
+  return 0;
+}
+
+bool Parse(std::string_view text, int least, int& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number >= least;
+}
+
+int Main(int argc, char** argv) {
+  QueueInput input;
+  const bool understood = (argc == 2 || argc == 3) && Parse(argv[1], 1, input.queues) &&
+                          (argc == 2 || Parse(argv[2], 0, input.own_flavors));
+  if (!understood) {
+    std::fprintf(stderr, "usage: queue_bench QUEUES [FLAVORS]\n");
+    return 2;
+  }
+  std::printf("%d queues in one cohort, %s\n", input.queues,
+              input.own_flavors == 0
+                  ? "one flavor for all"
+                  : (std::to_string(input.own_flavors) + " flavors of their own each").c_str());
+  return Run(input);
+}
+
+}  // namespace
+}  // namespace berth::bench
+
+int main(int argc, char** argv) { return berth::bench::Main(argc, argv); }
