@@ -19,6 +19,7 @@ using kube::PatchType;
 using Json = nlohmann::json;
 
 constexpr char kOwnerIndex[] = "owner";
+constexpr char kPrebuiltIndex[] = "prebuilt";  // jobs, by the Workload that they name
 constexpr Duration kLookAgain = std::chrono::seconds(5);
 // How long our own creation is believed in although the informer does not show it.
 constexpr Duration kInformerLag = std::chrono::seconds(30);
@@ -40,6 +41,13 @@ std::optional<api::ObjectKey> OwningJob(const api::Workload& workload) {
   const api::OwnerReference* owner = api::ControllerOf(workload.meta);
   if (owner == nullptr || !IsJob(*owner)) return std::nullopt;
   return api::ObjectKey{workload.meta.namespace_name, owner->name};
+}
+
+// "namespace/name" of the Workload that the job names instead of having one made.
+std::vector<std::string> PrebuiltWorkloadOf(const api::Job& job) {
+  const std::string* name = api::FindValue(job.meta.labels, api::kPrebuiltWorkloadLabel);
+  if (name == nullptr) return {};
+  return {api::ObjectKey{job.meta.namespace_name, *name}.ToString()};
 }
 
 // Another's deletion is what we wanted.
@@ -84,6 +92,7 @@ JobReconciler::JobReconciler(kube::Manager& manager, const Clock& clock,
     if (!job) return std::vector<std::string>{};
     return std::vector<std::string>{JobIndexValue(job->namespace_name, job->name)};
   });
+  jobs_.AddIndex(kPrebuiltIndex, PrebuiltWorkloadOf);
 }
 
 // What no Job of its own is looked at for: Workloads whose Job has gone.
@@ -117,9 +126,8 @@ void JobReconciler::Watch(kube::Controller& controller) {
   const auto add_owner = [this, &controller](const auto& workload) {
     if (const auto job = OwningJob(*workload)) return controller.Add(*job);
     // A prebuilt workload without owner: whoever names it.
-    for (const auto& job : jobs_.objects()) {
-      const std::string* name = api::FindValue(job->meta.labels, api::kPrebuiltWorkloadLabel);
-      if (name != nullptr && *name == workload->meta.name) controller.Add(job->meta.key());
+    for (const auto& job : jobs_.ByIndex(kPrebuiltIndex, workload->meta.key().ToString())) {
+      controller.Add(job->meta.key());
     }
   };
   const auto seen = [this, add_owner](const auto& workload) {

@@ -131,6 +131,40 @@ TEST_F(JobReconcilerTest, AJobGetsItsWorkload) {
   EXPECT_EQ(api_.CountWrites(), 2U) << "the Workload and its event";
 }
 
+// A Workload that nobody owns is found by the job that names it, of all jobs, at once.
+TEST_F(JobReconcilerTest, AJobTakesThePrebuiltWorkloadWhenItComes) {
+  const Json pod = {{"metadata", Json::object()},
+                    {"spec",
+                     {{"restartPolicy", "Never"},
+                      {"containers",
+                       {{{"name", "c"},
+                         {"image", "i"},
+                         {"resources", {{"requests", {{"nvidia.com/gpu", 1}}}}}}}}}}};
+  for (const char* name : {"train", "other"}) {
+    Json job = {
+        {"apiVersion", "batch/v1"},
+        {"kind", "Job"},
+        {"metadata",
+         {{"name", name},
+          {"namespace", "default"},
+          {"labels",
+           {{"kueue.x-k8s.io/queue-name", "lq"},
+            {"kueue.x-k8s.io/prebuilt-workload-name", std::string("for-") + name}}}}},
+        {"spec", {{"suspend", true}, {"parallelism", 1}, {"completions", 1}, {"template", pod}}}};
+    api_.Put(kJobs, std::move(job));
+  }
+  Settle();
+  api_.Put(kWorkloads, {{"apiVersion", "kueue.x-k8s.io/v1beta2"},
+                        {"kind", "Workload"},
+                        {"metadata", {{"name", "for-train"}, {"namespace", "default"}}},
+                        {"spec",
+                         {{"queueName", "lq"},
+                          {"podSets", {{{"name", "main"}, {"count", 1}, {"template", pod}}}}}}});
+  executor_.RunFor(100ms);
+  const Json workload = *api_.Find(std::string(kWorkloads) + "/for-train");
+  EXPECT_EQ(workload["metadata"]["ownerReferences"][0]["name"], "train") << workload.dump(2);
+}
+
 // Simulation, hot-loop, seed 5134: the job had gone, which its watch was late to tell, and the
 // garbage collector took its Workload as often as it was made again.
 TEST_F(JobReconcilerTest, ALostWorkloadIsMadeAgainAtOnceButNotInALoop) {
