@@ -1,30 +1,50 @@
 #include "admission/tournament.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace berth::admission {
 
 void Tournament::Clear() {
-  for (const Slot& slot : slots_) {
-    slot_of_leaf_[static_cast<std::size_t>(slot.leaf)] = -1;
-  }
   slots_.clear();
-  for (const std::size_t used : used_brackets_) {
-    brackets_[used].slots.clear();
-    brackets_[used].next = 0;
-    brackets_[used].ready = false;
+  for (const NodeId used : used_brackets_) {
+    Bracket& cleared = bracket(used);
+    cleared.slots.clear();
+    cleared.offers.clear();
+    cleared.to_be_asked.clear();
+    cleared.next = 0;
+    cleared.best = kNobody;
+    cleared.used = cleared.sorted = cleared.settled = false;
   }
   used_brackets_.clear();
   first_left_ = 0;
 }
 
 void Tournament::Add(const Entrant& entrant) {
-  const auto leaf = static_cast<std::size_t>(state_.queue(entrant.queue).node);
-  if (leaf >= slot_of_leaf_.size()) slot_of_leaf_.resize(leaf + 1, -1);
-  slot_of_leaf_[leaf] = static_cast<std::int32_t>(slots_.size());
-  Slot& slot = slots_.emplace_back();
-  slot.entrant = entrant;
-  slot.leaf = static_cast<NodeId>(leaf);
+  const auto number = static_cast<std::int32_t>(slots_.size());
+  Slot& added = slots_.emplace_back();
+  added.entrant = entrant;
+  added.leaf = state_.queue(entrant.queue).node;
+  const NodeId cohort = state_.tree().parent(added.leaf);
+  if (cohort == kNoQuotaNode) return;
+  Use(cohort);
+  bracket(cohort).slots.push_back(number);
+}
+
+void Tournament::Use(NodeId cohort) {
+  while (true) {
+    const auto index = static_cast<std::size_t>(cohort);
+    if (index >= brackets_.size()) brackets_.resize(index + 1);
+    if (std::exchange(brackets_[index].used, true)) return;
+    used_brackets_.push_back(cohort);
+    const NodeId above = state_.tree().parent(cohort);
+    if (above == kNoQuotaNode) return;
+    if (static_cast<std::size_t>(above) >= brackets_.size()) {
+      brackets_.resize(static_cast<std::size_t>(above) + 1);
+    }
+    bracket(above).to_be_asked.push_back(cohort);
+    cohort = above;
+  }
 }
 
 bool Tournament::StandingsHold(const Slot& slot) const {
@@ -38,7 +58,7 @@ void Tournament::ComputeStandings(Slot& slot) {
   if (StandingsHold(slot)) return;
   QuotaTree& tree = state_.tree();
   slot.standings.clear();
-  const NodeId leaf = state_.queue(slot.entrant.queue).node;
+  const NodeId leaf = slot.leaf;
   for (NodeId node = leaf; tree.parent(node) != kNoQuotaNode; node = tree.parent(node)) {
     Standing& standing = slot.standings.emplace_back();
     standing.node = node;
@@ -58,21 +78,21 @@ void Tournament::ComputeStandings(Slot& slot) {
   tree.RollBack(mark);
 }
 
-int Tournament::CompareAt(const Slot& a, const Slot& b, NodeId cohort) const {
-  const auto at = [cohort](const Slot& slot) -> const Standing& {
-    return *std::find_if(slot.standings.begin(), slot.standings.end(),
-                         [cohort](const Standing& s) { return s.cohort == cohort; });
-  };
+Tournament::Rank Tournament::RankAt(const Slot& slot, NodeId cohort) {
+  const auto found = std::find_if(slot.standings.begin(), slot.standings.end(),
+                                  [cohort](const Standing& s) { return s.cohort == cohort; });
+  return {slot.entrant.goes_first, found->borrows, found->share, slot.entrant.workload};
+}
+
+int Tournament::Compare(const Rank& a, const Rank& b) const {
   const auto first_if = [](bool a_is_first) { return a_is_first ? -1 : 1; };
-  if (a.entrant.goes_first != b.entrant.goes_first) return first_if(a.entrant.goes_first);
-  const Standing& left = at(a);
-  const Standing& right = at(b);
-  if (gates_.fair_sharing_prioritize_non_borrowing && left.borrows != right.borrows) {
-    return first_if(!left.borrows);
+  if (a.goes_first != b.goes_first) return first_if(a.goes_first);
+  if (gates_.fair_sharing_prioritize_non_borrowing && a.borrows != b.borrows) {
+    return first_if(!a.borrows);
   }
-  if (const int order = Compare(left.share, right.share); order != 0) return order;
-  const queue::WorkloadInfo& first = *a.entrant.workload;
-  const queue::WorkloadInfo& second = *b.entrant.workload;
+  if (const int order = admission::Compare(a.share, b.share); order != 0) return order;
+  const queue::WorkloadInfo& first = *a.workload;
+  const queue::WorkloadInfo& second = *b.workload;
   if (gates_.priority_sorting_within_cohort && first.priority != second.priority) {
     return first_if(first.priority > second.priority);
   }
@@ -80,60 +100,79 @@ int Tournament::CompareAt(const Slot& a, const Slot& b, NodeId cohort) const {
   return 0;
 }
 
-Tournament::Slot* Tournament::BestLeaf(NodeId cohort) {
-  const auto index = static_cast<std::size_t>(cohort);
-  if (index >= brackets_.size()) brackets_.resize(index + 1);
-  Bracket& bracket = brackets_[index];
-  const auto slot = [this](std::int32_t number) -> Slot& {
-    return slots_[static_cast<std::size_t>(number)];
-  };
-  if (!bracket.ready) {
-    bracket.ready = true;
-    used_brackets_.push_back(index);
-    for (const NodeId child : state_.tree().children(cohort)) {
-      const auto leaf = static_cast<std::size_t>(child);
-      if (leaf >= slot_of_leaf_.size() || slot_of_leaf_[leaf] < 0) continue;
-      bracket.slots.push_back(slot_of_leaf_[leaf]);
-      ComputeStandings(slot(slot_of_leaf_[leaf]));
-    }
-    std::sort(bracket.slots.begin(), bracket.slots.end(), [&](std::int32_t a, std::int32_t b) {
-      const int order = CompareAt(slot(a), slot(b), cohort);
-      return order != 0 ? order < 0 : a < b;
-    });
-  }
-  while (bracket.next < bracket.slots.size() && slot(bracket.slots[bracket.next]).out) {
-    ++bracket.next;
-  }
-  if (bracket.next == bracket.slots.size()) return nullptr;
-  Slot& best = slot(bracket.slots[bracket.next]);
-  ComputeStandings(best);  // higher up they may have changed
-  return &best;
+bool Tournament::Before(const Offer& a, const Offer& b) const {
+  const int order = Compare(a.rank, b.rank);
+  return order != 0 ? order < 0 : a.slot < b.slot;
 }
 
-Tournament::Slot* Tournament::Run(NodeId cohort) {
-  Slot* best = BestLeaf(cohort);
-  bool best_is_cohorts = false;
-  for (const NodeId child : state_.tree().children(cohort)) {
-    if (state_.QueueAt(child) >= 0) continue;
-    Slot* offered = Run(child);
-    if (offered == nullptr) continue;
-    int order = best == nullptr ? -1 : CompareAt(*offered, *best, cohort);
-    if (order == 0) order = !best_is_cohorts || offered < best ? -1 : 1;
-    if (order > 0) continue;
-    best = offered;
-    best_is_cohorts = true;
+std::int32_t Tournament::BestLeaf(NodeId cohort) {
+  Bracket& asked = bracket(cohort);
+  if (!asked.sorted) {  // no cohort has offered anybody yet, so the offers' memory is free
+    asked.sorted = true;
+    std::vector<Offer>& order = asked.offers;
+    for (const std::int32_t number : asked.slots) {
+      ComputeStandings(slot(number));
+      order.push_back({RankAt(slot(number), cohort), number, cohort, 0});
+    }
+    std::sort(order.begin(), order.end(),
+              [this](const Offer& a, const Offer& b) { return Before(a, b); });
+    for (std::size_t i = 0; i < order.size(); ++i) asked.slots[i] = order[i].slot;
+    order.clear();
   }
-  return best;
+  while (asked.next < asked.slots.size() && slot(asked.slots[asked.next]).out) ++asked.next;
+  return asked.next == asked.slots.size() ? kNobody : asked.slots[asked.next];
+}
+
+std::int32_t Tournament::Best(NodeId cohort) {
+  Bracket& asked = bracket(cohort);
+  if (std::exchange(asked.settled, true)) return asked.best;
+  asked.best = BestLeaf(cohort);
+  const auto later = [this](const Offer& a, const Offer& b) { return Before(b, a); };
+  for (const NodeId child : asked.to_be_asked) {
+    const std::int32_t offered = Best(child);
+    const std::uint32_t number = ++bracket(child).last_offer;
+    if (offered == kNobody) continue;
+    asked.offers.push_back({RankAt(slot(offered), cohort), offered, child, number});
+    std::push_heap(asked.offers.begin(), asked.offers.end(), later);
+  }
+  asked.to_be_asked.clear();
+  const auto holds = [this](const Offer& offer) {
+    return offer.number == bracket(offer.cohort).last_offer;
+  };
+  while (!asked.offers.empty() && !holds(asked.offers.front())) {
+    std::pop_heap(asked.offers.begin(), asked.offers.end(), later);
+    asked.offers.pop_back();
+  }
+  if (asked.best != kNobody) ComputeStandings(slot(asked.best));
+  if (!asked.offers.empty() &&
+      (asked.best == kNobody ||
+       Compare(asked.offers.front().rank, RankAt(slot(asked.best), cohort)) <= 0)) {
+    asked.best = asked.offers.front().slot;
+    ComputeStandings(slot(asked.best));  // higher up they may have changed
+  }
+  return asked.best;
+}
+
+// All cohorts above the leaf have said who is best.
+void Tournament::AskAgain(NodeId leaf) {
+  NodeId child = leaf;
+  for (NodeId cohort = state_.tree().parent(leaf); cohort != kNoQuotaNode;
+       cohort = state_.tree().parent(cohort)) {
+    bracket(cohort).settled = false;
+    if (child != leaf) bracket(cohort).to_be_asked.push_back(child);
+    child = cohort;
+  }
 }
 
 std::optional<std::size_t> Tournament::Next() {
   while (first_left_ < slots_.size() && slots_[first_left_].out) ++first_left_;
   if (first_left_ == slots_.size()) return std::nullopt;
-  const NodeId leaf = state_.queue(slots_[first_left_].entrant.queue).node;
+  const NodeId leaf = slots_[first_left_].leaf;
   const NodeId root = state_.tree().Root(leaf);
-  Slot* winner = root == leaf ? &slots_[first_left_] : Run(root);
-  winner->out = true;
-  return winner->entrant.index;
+  Slot& winner = root == leaf ? slots_[first_left_] : slot(Best(root));
+  winner.out = true;
+  AskAgain(winner.leaf);
+  return winner.entrant.index;
 }
 
 }  // namespace berth::admission

@@ -6,6 +6,10 @@
 // ask for (gate). After them: priority, queue-order instant. Where all is equal, an entry of a
 // child cohort goes before one of a child queue, and of two alike the one that was added first.
 //
+// A cohort keeps what its children offered. After a turn only the cohorts above the winner ask
+// again, and of their children only the one on that path, so a turn costs the path, and not the
+// queues and cohorts beside it.
+//
 // Threads: one. Errors: none.
 // Source: Kueue KEP-1714, pkg/scheduler/fair_sharing_iterator.go.
 #pragma once
@@ -37,7 +41,8 @@ class Tournament {
   // For another cycle; costs what was in the last one, not what there are queues.
   void Clear();
   void Add(const Entrant& entrant);  // one a queue
-  // The next one to process, with usage as the tree has it now; nullopt when all have been.
+  // The next one to process, with usage as the tree has it now; nullopt when all have been. Between
+  // two calls no usage but that of the last winner's queue may change.
   std::optional<std::size_t> Next();
 
  private:
@@ -55,28 +60,54 @@ class Tournament {
     SmallVector<Standing, 2> standings;
     bool out = false;
   };
-  // The entrants of the queues right below one cohort, best first. Their order does not change: a
-  // queue's share depends on its own usage, and that only its own entry changes.
+  // What two entrants are compared by at one cohort.
+  struct Rank {
+    bool goes_first = false;
+    bool borrows = false;
+    DominantShare share;
+    const queue::WorkloadInfo* workload = nullptr;
+  };
+  // The best entrant of a child cohort.
+  struct Offer {
+    Rank rank;
+    std::int32_t slot = kNobody;
+    NodeId cohort = kNoQuotaNode;
+    std::uint32_t number = 0;  // the offer holds while it is the cohort's last one
+  };
   struct Bracket {
+    // The entrants of the queues right below, best first once sorted. Their order does not change:
+    // a queue's share depends on its own usage, and that only its own entry changes.
     std::vector<std::int32_t> slots;
     std::size_t next = 0;
-    bool ready = false;
+    std::vector<Offer> offers;        // a heap, the best first
+    std::vector<NodeId> to_be_asked;  // cohorts right below
+    std::int32_t best = kNobody;
+    std::uint32_t last_offer = 0;
+    bool used = false;
+    bool sorted = false;
+    bool settled = false;  // `best` holds
   };
+  static constexpr std::int32_t kNobody = -1;
 
+  Slot& slot(std::int32_t number) { return slots_[static_cast<std::size_t>(number)]; }
+  Bracket& bracket(NodeId cohort) { return brackets_[static_cast<std::size_t>(cohort)]; }
   bool StandingsHold(const Slot& slot) const;
   void ComputeStandings(Slot& slot);
-  Slot* BestLeaf(NodeId cohort);
-  Slot* Run(NodeId cohort);
+  void Use(NodeId cohort);
+  std::int32_t BestLeaf(NodeId cohort);
+  std::int32_t Best(NodeId cohort);
+  void AskAgain(NodeId leaf);
+  static Rank RankAt(const Slot& slot, NodeId cohort);
   // Negative: a goes first.
-  int CompareAt(const Slot& a, const Slot& b, NodeId cohort) const;
+  int Compare(const Rank& a, const Rank& b) const;
+  bool Before(const Offer& a, const Offer& b) const;
 
   ClusterState& state_;
   const FeatureGates& gates_;
   DominantShares& shares_;
   std::vector<Slot> slots_;
-  std::vector<std::int32_t> slot_of_leaf_;  // -1: none
-  std::vector<Bracket> brackets_;           // by cohort
-  std::vector<std::size_t> used_brackets_;
+  std::vector<Bracket> brackets_;  // by cohort
+  std::vector<NodeId> used_brackets_;
   std::size_t first_left_ = 0;
 };
 
