@@ -43,6 +43,15 @@ std::vector<Quota> ClusterState::QuotasOf(const std::vector<api::ResourceGroup>&
   return quotas;
 }
 
+ClusterState::FlavorState& ClusterState::flavor_state(FlavorId id) {
+  const auto slot = static_cast<std::size_t>(id);
+  if (slot >= flavors_.size()) {
+    flavors_.resize(slot + 1);
+    takes_all_pods_.resize(slot + 1, 0);
+  }
+  return flavors_[slot];
+}
+
 void ClusterState::Compile(QueueState& queue) {
   queue.groups.clear();
   for (const api::ResourceGroup& group : queue.spec.resource_groups) {
@@ -61,6 +70,35 @@ void ClusterState::Compile(QueueState& queue) {
     }
   }
   tree_.SetQuotas(queue.node, QuotasOf(queue.spec.resource_groups));
+}
+
+void ClusterState::ListUser(const QueueState& queue, ClusterQueueId id) {
+  const auto list = [id](std::vector<ClusterQueueId>& users) {
+    const auto place = std::lower_bound(users.begin(), users.end(), id);
+    if (place == users.end() || *place != id) users.insert(place, id);
+  };
+  for (const CompiledGroup& group : queue.groups) {
+    for (const FlavorId flavor : group.flavors) list(flavor_state(flavor).users);
+  }
+  for (const api::AdmissionCheckRule& rule : queue.spec.admission_checks) {
+    list(users_of_checks_[rule.check]);
+  }
+}
+
+void ClusterState::UnlistUser(const QueueState& queue, ClusterQueueId id) {
+  const auto unlist = [id](std::vector<ClusterQueueId>& users) {
+    const auto place = std::lower_bound(users.begin(), users.end(), id);
+    if (place != users.end() && *place == id) users.erase(place);
+  };
+  for (const CompiledGroup& group : queue.groups) {
+    for (const FlavorId flavor : group.flavors) unlist(flavor_state(flavor).users);
+  }
+  for (const api::AdmissionCheckRule& rule : queue.spec.admission_checks) {
+    const auto users = users_of_checks_.find(rule.check);
+    if (users == users_of_checks_.end()) continue;
+    unlist(users->second);
+    if (users->second.empty()) users_of_checks_.erase(users);
+  }
 }
 
 NodeId ClusterState::CohortNodeFor(const std::string& name) {
@@ -93,7 +131,7 @@ void ClusterState::Join(NodeId node, const std::string& cohort) {
   if (before == after) return;
   tree_.SetParent(node, after);
   if (before == kNoQuotaNode) return;
-  RebuildTree(before);
+  NoteTreeChange(before);
   DropUnused(before);
 }
 
@@ -102,12 +140,12 @@ void ClusterState::CollectQueues(NodeId node, std::vector<ClusterQueueId>& queue
   for (const NodeId child : tree_.children(node)) CollectQueues(child, queues);
 }
 
-void ClusterState::RebuildTree(NodeId node) {
+void ClusterState::NoteTreeChange(NodeId node) {
   if (tree_.InCycle(node)) return;
-  tree_.Rebuild(node);
-  std::vector<ClusterQueueId> queues;
-  CollectQueues(tree_.Root(node), queues);
-  for (const ClusterQueueId id : queues) ++state(id).generation;
+  tree_.NoteChange();
+  const auto root = static_cast<std::size_t>(tree_.Root(node));
+  if (root >= tree_changed_at_.size()) tree_changed_at_.resize(root + 1, 0);
+  tree_changed_at_[root] = ++changes_;
 }
 
 std::vector<InactiveReason> ClusterState::WhyInactive(const QueueState& queue) const {
@@ -118,16 +156,16 @@ std::vector<InactiveReason> ClusterState::WhyInactive(const QueueState& queue) c
   }
   std::vector<std::string> missing_flavors;
   std::vector<InactiveReason> missing_topologies;
-  for (const api::ResourceGroup& group : queue.spec.resource_groups) {
-    for (const api::FlavorQuotas& quotas : group.flavors) {
-      const auto flavor = flavors_.find(quotas.flavor);
-      if (flavor == flavors_.end()) {
-        missing_flavors.push_back(quotas.flavor);
-      } else if (!flavor->second->topology_name.empty() &&
-                 !topologies_.contains(flavor->second->topology_name)) {
+  for (const CompiledGroup& group : queue.groups) {
+    for (const FlavorId id : group.flavors) {
+      const std::string& name = vocabulary_.flavors[id];
+      const api::ResourceFlavor* flavor = flavors_[static_cast<std::size_t>(id)].object.get();
+      if (flavor == nullptr) {
+        missing_flavors.push_back(name);
+      } else if (!flavor->topology_name.empty() && !topologies_.contains(flavor->topology_name)) {
         missing_topologies.push_back(
-            {"TopologyNotFound", "there is no Topology \"" + flavor->second->topology_name +
-                                     "\" for TAS flavor \"" + quotas.flavor + "\""});
+            {"TopologyNotFound", "there is no Topology \"" + flavor->topology_name +
+                                     "\" for TAS flavor \"" + name + "\""});
       }
     }
   }
@@ -154,21 +192,33 @@ std::vector<InactiveReason> ClusterState::WhyInactive(const QueueState& queue) c
   return reasons;
 }
 
-Wakes ClusterState::RefreshActive(const std::function<bool(const QueueState&)>& concerned) {
+Wakes ClusterState::RefreshActive(const std::vector<ClusterQueueId>& concerned) {
   std::vector<ClusterQueueId> activated;
-  for (const auto& [name, id] : present_) {
+  for (const ClusterQueueId id : concerned) {
     QueueState& queue = state(id);
-    if (!concerned(queue)) continue;
     const bool before = queue.active();
     queue.inactive = WhyInactive(queue);
-    queues_.SetClusterQueue(id, {queue.spec.queueing_strategy, queue.spec.namespace_selector,
-                                 queue.active(), queue.spec.usage_based_admission_fair_sharing});
     if (before == queue.active()) continue;
+    queues_.SetActive(id, queue.active());
     tree_.SetActiveLeaf(queue.node, queue.active());
-    RebuildTree(queue.node);
+    NoteTreeChange(queue.node);
     if (queue.active()) activated.push_back(id);
   }
   return TreesOf(activated);
+}
+
+void ClusterState::Add(QueueState& queue, ClusterQueueId id, const std::string& name) {
+  queue.name = name;
+  queue.present = true;
+  queue.node = tree_.AddNode(QuotaTree::Kind::kLeaf);
+  const auto slot = static_cast<std::size_t>(queue.node);
+  if (slot >= queue_of_leaf_.size()) queue_of_leaf_.resize(slot + 1, -1);
+  queue_of_leaf_[slot] = id;
+  if (slot >= weights_.size()) weights_.resize(slot + 1, 1.0);
+  present_[queue.name] = id;
+  for (const Held& held : queue.reservations) {
+    tree_.AddUsage(queue.node, held.reservation->usage);
+  }
 }
 
 Wakes ClusterState::SetClusterQueue(const api::ClusterQueue& object) {
@@ -180,26 +230,18 @@ Wakes ClusterState::SetClusterQueue(const api::ClusterQueue& object) {
   queue.deleting = object.meta.deletion_timestamp.has_value();
   if (!changed && was_deleting == queue.deleting) return {};
   if (is_new) {
-    queue.name = object.meta.name;
-    queue.present = true;
-    queue.node = tree_.AddNode(QuotaTree::Kind::kLeaf);
-    const auto slot = static_cast<std::size_t>(queue.node);
-    if (slot >= queue_of_leaf_.size()) queue_of_leaf_.resize(slot + 1, -1);
-    queue_of_leaf_[slot] = id;
-    present_[queue.name] = id;
-    for (const Held& held : queue.reservations) {
-      tree_.AddUsage(queue.node, held.reservation->usage);
-    }
+    Add(queue, id, object.meta.name);
+  } else {
+    UnlistUser(queue, id);
   }
   queue.spec = object.spec;
-  const auto slot = static_cast<std::size_t>(queue.node);
-  if (slot >= weights_.size()) weights_.resize(slot + 1, 1.0);
-  weights_[slot] = WeightOf(object.spec.fair_weight_nano);
+  weights_[static_cast<std::size_t>(queue.node)] = WeightOf(object.spec.fair_weight_nano);
   Compile(queue);
+  ListUser(queue, id);
   Join(queue.node, object.spec.cohort_name);
   queue.inactive = WhyInactive(queue);
   tree_.SetActiveLeaf(queue.node, queue.active());
-  RebuildTree(queue.node);
+  NoteTreeChange(queue.node);
   queues_.SetClusterQueue(id, {queue.spec.queueing_strategy, queue.spec.namespace_selector,
                                queue.active(), queue.spec.usage_based_admission_fair_sharing});
   return changed ? TreesOf({id}) : Wakes{};
@@ -212,6 +254,7 @@ Wakes ClusterState::RemoveClusterQueue(const std::string& name) {
   QueueState& queue = state(id);
   const std::optional<WakeTarget> tree = TreeOf(id);
   queues_.RemoveClusterQueue(id);
+  UnlistUser(queue, id);
   Join(queue.node, "");
   tree_.RemoveNode(queue.node);
   queue_of_leaf_[static_cast<std::size_t>(queue.node)] = -1;
@@ -230,12 +273,8 @@ ClusterState::CohortChange ClusterState::SetCohort(const api::Cohort& object) {
   cohort.spec = object.spec;
   weights_[static_cast<std::size_t>(node)] = WeightOf(object.spec.fair_weight_nano);
   tree_.SetQuotas(node, QuotasOf(object.spec.resource_groups));
-  const std::vector<std::string> in_cycles = CohortsInCycles();
   Join(node, object.spec.parent_name);
-  RebuildTree(node);
-  for (const std::string& name : in_cycles) {  // those that are free again
-    if (const auto freed = CohortNode(name)) RebuildTree(*freed);
-  }
+  NoteTreeChange(node);  // what is free of a cycle now is in this tree
   if (tree_.InCycle(node)) return change;
   change.wakes = {WakeTarget{-1, cohort_of_node_[static_cast<std::size_t>(tree_.Root(node))]}};
   return change;
@@ -250,13 +289,10 @@ ClusterState::CohortChange ClusterState::RemoveCohort(const std::string& name) {
   found->second.spec.reset();
   weights_[static_cast<std::size_t>(node)] = 1.0;
   tree_.SetQuotas(node, {});
-  const std::vector<std::string> in_cycles = CohortsInCycles();
+  const bool had_cycles = tree_.has_cycles();
   Join(node, "");
-  RebuildTree(node);
-  for (const std::string& freed_name : in_cycles) {
-    if (const auto freed = CohortNode(freed_name)) RebuildTree(*freed);
-  }
-  if (!in_cycles.empty() && !tree_.InCycle(node)) {
+  NoteTreeChange(node);  // what is free of a cycle now is in this tree
+  if (had_cycles && !tree_.InCycle(node)) {
     change.wakes.push_back({-1, cohort_of_node_[static_cast<std::size_t>(tree_.Root(node))]});
   }
   DropUnused(node);
@@ -264,65 +300,68 @@ ClusterState::CohortChange ClusterState::RemoveCohort(const std::string& name) {
 }
 
 Wakes ClusterState::SetFlavor(const api::ResourceFlavor& object) {
-  auto& known = flavors_[object.meta.name];
+  const FlavorId id = vocabulary_.flavors.Intern(object.meta.name);
+  FlavorState& flavor = flavor_state(id);
+  const api::ResourceFlavor* known = flavor.object.get();
   const bool changed =
       known != nullptr &&
       (known->node_labels != object.node_labels || known->node_taints != object.node_taints ||
        known->tolerations != object.tolerations || known->topology_name != object.topology_name);
-  known = std::make_shared<const api::ResourceFlavor>(object);
-  const auto id = static_cast<std::size_t>(vocabulary_.flavors.Intern(object.meta.name));
-  if (id >= flavors_by_id_.size()) {
-    flavors_by_id_.resize(id + 1);
-    takes_all_pods_.resize(id + 1, 0);
-  }
-  flavors_by_id_[id] = known;
-  placer_.SetFlavor(static_cast<FlavorId>(id), object);
-  takes_all_pods_[id] = known->node_labels.empty() && known->node_taints.empty() ? 1 : 0;
-  const auto uses = [flavor = static_cast<FlavorId>(id)](const QueueState& queue) {
-    return std::any_of(queue.groups.begin(), queue.groups.end(),
-                       [flavor](const auto& group) { return group.Has(flavor); });
-  };
-  Wakes wakes = RefreshActive(uses);
-  if (!changed) return wakes;
-  std::vector<ClusterQueueId> users;
-  for (const auto& [name, queue] : present_) {
-    if (uses(state(queue))) users.push_back(queue);
-  }
-  return TreesOf(users);
+  flavor.object = std::make_shared<const api::ResourceFlavor>(object);
+  placer_.SetFlavor(id, object);
+  takes_all_pods_[static_cast<std::size_t>(id)] =
+      object.node_labels.empty() && object.node_taints.empty() ? 1 : 0;
+  Wakes wakes = RefreshActive(flavor.users);
+  return changed ? TreesOf(flavor.users) : wakes;
 }
 
 Wakes ClusterState::RemoveFlavor(const std::string& name) {
-  if (flavors_.erase(name) == 0) return {};
   const FlavorId id = vocabulary_.flavors.Find(name);
-  flavors_by_id_[static_cast<std::size_t>(id)] = nullptr;
+  if (id == queue::Names::kNone || flavor(id) == nullptr) return {};
+  FlavorState& removed = flavor_state(id);
+  removed.object = nullptr;
   takes_all_pods_[static_cast<std::size_t>(id)] = 0;
   placer_.RemoveFlavor(id);
-  return RefreshActive([](const QueueState&) { return true; });
+  return RefreshActive(removed.users);
 }
 
 Wakes ClusterState::SetCheck(const api::AdmissionCheck& object) {
   checks_[object.meta.name] = {api::IsTrue(object.conditions, api::kActive),
                                object.controller_name};
-  return RefreshActive(
-      [](const QueueState& queue) { return !queue.spec.admission_checks.empty(); });
+  return RefreshUsersOfCheck(object.meta.name);
 }
 
 Wakes ClusterState::RemoveCheck(const std::string& name) {
   checks_.erase(name);
-  return RefreshActive(
-      [](const QueueState& queue) { return !queue.spec.admission_checks.empty(); });
+  return RefreshUsersOfCheck(name);
+}
+
+Wakes ClusterState::RefreshUsersOfCheck(const std::string& check) {
+  const auto users = users_of_checks_.find(check);
+  return users == users_of_checks_.end() ? Wakes{} : RefreshActive(users->second);
 }
 
 Wakes ClusterState::SetTopology(const api::Topology& object) {
   topologies_[object.meta.name] = object;
   placer_.SetTopology(object);
-  return RefreshActive([](const QueueState&) { return true; });
+  return RefreshUsersOfTopology(object.meta.name);
 }
 
 Wakes ClusterState::RemoveTopology(const std::string& name) {
   topologies_.erase(name);
   placer_.RemoveTopology(name);
-  return RefreshActive([](const QueueState&) { return true; });
+  return RefreshUsersOfTopology(name);
+}
+
+Wakes ClusterState::RefreshUsersOfTopology(const std::string& topology) {
+  std::vector<ClusterQueueId> users;
+  for (const FlavorState& flavor : flavors_) {
+    if (flavor.object == nullptr || flavor.object->topology_name != topology) continue;
+    users.insert(users.end(), flavor.users.begin(), flavor.users.end());
+  }
+  std::sort(users.begin(), users.end());
+  users.erase(std::unique(users.begin(), users.end()), users.end());
+  return RefreshActive(users);
 }
 
 }  // namespace berth::admission

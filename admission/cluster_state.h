@@ -91,7 +91,7 @@ struct QueueState {
   NodeId node = kNoQuotaNode;
   bool present = false;
   bool deleting = false;
-  std::int64_t generation = 0;           // grows when more may have become allocatable
+  std::int64_t changed_at = 0;           // see ClusterState::changes
   std::vector<InactiveReason> inactive;  // empty: takes heads
   SmallVector<CompiledGroup, 1> groups;
   // In the order candidates are taken in: evicted first, then lower priority, later reservation,
@@ -169,6 +169,11 @@ class ClusterState {
   ResourceId pods() const { return pods_; }
   const api::Topology* topology(const std::string& name) const;
 
+  // Counts the changes after which more may be allocatable to some queue.
+  std::int64_t changes() const { return changes_; }
+  // Whether one of those after the first `changes` concerned the queue or its tree.
+  bool ChangedSince(ClusterQueueId id, std::int64_t changes) const;
+
   // Makes room for a queue that is named before its object has come.
   void EnsureQueue(ClusterQueueId id) { state(id); }
   bool HasQueue(ClusterQueueId id) const {
@@ -206,9 +211,10 @@ class ClusterState {
 
   // What to wake for the sake of `id`; nullopt below a cycle of cohorts.
   std::optional<WakeTarget> TreeOf(ClusterQueueId id) const;
-  // The trees of the active queues that use one of them.
-  Wakes UsersOf(const std::vector<FlavorId>& flavors) const;
-  // The queues that `target` covers now, by name.
+  // The trees of the active queues that use one of them. Costs the trees, as long as no queue and
+  // no cohort changes.
+  Wakes UsersOf(const std::vector<FlavorId>& flavors);
+  // The queues that `target` covers now, in no order.
   std::vector<ClusterQueueId> QueuesOf(const WakeTarget& target) const;
   // In the scheduler's eyes: active, and not below a cycle.
   bool Usable(ClusterQueueId id) const {
@@ -265,16 +271,31 @@ class ClusterState {
     std::string controller;
   };
 
+  struct FlavorState {
+    std::shared_ptr<const api::ResourceFlavor> object;  // null: there is none
+    std::vector<ClusterQueueId> users;                  // present queues, sorted
+    Wakes trees;                                        // of those that are active
+    std::uint64_t trees_build = 0;                      // of the quota tree; 0: not made
+  };
+
   QueueState& state(ClusterQueueId id);
+  FlavorState& flavor_state(FlavorId id);
   NodeId CohortNodeFor(const std::string& name);  // makes it
   void DropUnused(NodeId cohort);
   void Join(NodeId node, const std::string& cohort);
+  void Add(QueueState& queue, ClusterQueueId id, const std::string& name);
   void Compile(QueueState& queue);
+  // By flavor and check, so that a change of one finds its queues.
+  void ListUser(const QueueState& queue, ClusterQueueId id);
+  void UnlistUser(const QueueState& queue, ClusterQueueId id);
   std::vector<Quota> QuotasOf(const std::vector<api::ResourceGroup>& groups);
   std::vector<InactiveReason> WhyInactive(const QueueState& queue) const;
   // Looks again at what makes queues active; returns the trees of those that became so.
-  Wakes RefreshActive(const std::function<bool(const QueueState&)>& concerned);
-  void RebuildTree(NodeId node);
+  Wakes RefreshActive(const std::vector<ClusterQueueId>& concerned);
+  Wakes RefreshUsersOfCheck(const std::string& check);
+  Wakes RefreshUsersOfTopology(const std::string& topology);
+  // Quotas, members or activity in the tree of the node have changed.
+  void NoteTreeChange(NodeId node);
   Wakes TreesOf(const std::vector<ClusterQueueId>& ids) const;
   void CollectQueues(NodeId node, std::vector<ClusterQueueId>& queues) const;
   void Insert(QueueState& queue, Reservation& reservation);
@@ -288,10 +309,10 @@ class ClusterState {
   std::vector<std::unique_ptr<QueueState>> states_;  // by ClusterQueueId
   std::map<std::string, ClusterQueueId> present_;
   std::map<std::string, CohortState> cohorts_;
-  std::map<std::string, std::shared_ptr<const api::ResourceFlavor>> flavors_;
-  std::vector<std::shared_ptr<const api::ResourceFlavor>> flavors_by_id_;
+  std::vector<FlavorState> flavors_;          // by FlavorId
   std::vector<std::uint8_t> takes_all_pods_;  // by FlavorId
   std::map<std::string, CheckState> checks_;
+  std::map<std::string, std::vector<ClusterQueueId>> users_of_checks_;  // each sorted
   std::map<std::string, api::Topology> topologies_;
   std::vector<std::unique_ptr<Reservation>> reservations_;  // by WorkloadId
   std::vector<std::pair<FlavorId, ResourceId>> pairs_;
@@ -299,6 +320,8 @@ class ClusterState {
   std::vector<ClusterQueueId> queue_of_leaf_;
   std::vector<std::string> cohort_of_node_;
   std::vector<double> weights_;  // by node
+  std::int64_t changes_ = 0;
+  std::vector<std::int64_t> tree_changed_at_;  // by node: while it was a root
   std::int64_t not_ready_count_ = 0;
 };
 

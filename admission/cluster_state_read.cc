@@ -1,5 +1,8 @@
 // The parts of ClusterState that hold reservations and answer questions.
 #include <algorithm>
+#include <iterator>
+#include <unordered_set>  // lookup only
+#include <utility>
 
 #include "admission/cluster_state.h"
 #include "api/labels.h"
@@ -48,7 +51,7 @@ ClusterState::ClusterState(queue::QueueSet& queues) : queues_(queues) {
 
 std::shared_ptr<const api::ResourceFlavor> ClusterState::flavor(FlavorId id) const {
   const auto slot = static_cast<std::size_t>(id);
-  return slot < flavors_by_id_.size() ? flavors_by_id_[slot] : nullptr;
+  return slot < flavors_.size() ? flavors_[slot].object : nullptr;
 }
 
 std::optional<ClusterQueueId> ClusterState::FindQueue(const std::string& name) const {
@@ -119,7 +122,7 @@ void ClusterState::Release(WorkloadId workload) {
   QueueState& queue = state(released.cluster_queue);
   if (queue.present) tree_.RemoveUsage(queue.node, released.usage);
   placer_.Free(released.placed);
-  ++queue.generation;
+  queue.changed_at = ++changes_;
   Erase(queue, released);
   reservations_[slot] = nullptr;
 }
@@ -139,7 +142,7 @@ void ClusterState::Update(WorkloadId workload, const std::function<void(Reservat
   if (queue.present) tree_.AddUsage(queue.node, changed.usage);
   placer_.Use(changed.placed);
   Insert(queue, changed);
-  ++queue.generation;
+  queue.changed_at = ++changes_;
 }
 
 std::optional<WakeTarget> ClusterState::TreeOf(ClusterQueueId id) const {
@@ -150,28 +153,41 @@ std::optional<WakeTarget> ClusterState::TreeOf(ClusterQueueId id) const {
   return WakeTarget{-1, cohort_of_node_[static_cast<std::size_t>(root)]};
 }
 
+bool ClusterState::ChangedSince(ClusterQueueId id, std::int64_t changes) const {
+  const QueueState& asked = queue(id);
+  if (asked.changed_at > changes) return true;
+  if (!asked.present || tree_.InCycle(asked.node)) return false;
+  const auto root = static_cast<std::size_t>(tree_.Root(asked.node));
+  return root < tree_changed_at_.size() && tree_changed_at_[root] > changes;
+}
+
 Wakes ClusterState::TreesOf(const std::vector<ClusterQueueId>& ids) const {
   Wakes wakes;
+  std::unordered_set<NodeId> seen;  // lookup only
+  NodeId last = kNoQuotaNode;
   for (const ClusterQueueId id : ids) {
-    const std::optional<WakeTarget> tree = TreeOf(id);
-    if (tree && std::find(wakes.begin(), wakes.end(), *tree) == wakes.end()) {
-      wakes.push_back(*tree);
-    }
+    if (!queue(id).present || tree_.InCycle(queue(id).node)) continue;
+    const NodeId root = tree_.Root(queue(id).node);
+    if (root == std::exchange(last, root) || !seen.insert(root).second) continue;
+    wakes.push_back(*TreeOf(id));
   }
   return wakes;
 }
 
-Wakes ClusterState::UsersOf(const std::vector<FlavorId>& flavors) const {
-  std::vector<ClusterQueueId> users;
-  for (const auto& [name, id] : present_) {
-    const auto& groups = queue(id).groups;
-    const bool uses = std::any_of(groups.begin(), groups.end(), [&flavors](const auto& group) {
-      return std::find_first_of(group.flavors.begin(), group.flavors.end(), flavors.begin(),
-                                flavors.end()) != group.flavors.end();
-    });
-    if (uses && queue(id).active()) users.push_back(id);
+Wakes ClusterState::UsersOf(const std::vector<FlavorId>& flavors) {
+  Wakes wakes;
+  for (const FlavorId id : flavors) {
+    FlavorState& flavor = flavor_state(id);
+    if (flavor.trees_build != tree_.build()) {
+      flavor.trees_build = tree_.build();
+      std::vector<ClusterQueueId> active;
+      std::copy_if(flavor.users.begin(), flavor.users.end(), std::back_inserter(active),
+                   [this](ClusterQueueId user) { return queue(user).active(); });
+      flavor.trees = TreesOf(active);
+    }
+    wakes.insert(wakes.end(), flavor.trees.begin(), flavor.trees.end());
   }
-  return TreesOf(users);
+  return wakes;
 }
 
 bool ClusterState::AsksForCapacity(const QueueState& queue, FlavorId flavor) const {
@@ -198,8 +214,6 @@ std::vector<ClusterQueueId> ClusterState::QueuesOf(const WakeTarget& target) con
   const std::optional<NodeId> node = CohortNode(target.cohort);
   if (!node || tree_.InCycle(*node)) return queues;
   CollectQueues(*node, queues);
-  std::sort(queues.begin(), queues.end(),
-            [this](ClusterQueueId a, ClusterQueueId b) { return queue(a).name < queue(b).name; });
   return queues;
 }
 

@@ -42,7 +42,7 @@ void Assignment::Clear() {
   no_fit_reason = NoFitReason::kNone;
   usage.clear();
   scan.positions.clear();
-  scan.queue_generation = scan.cycle = 0;
+  scan.changes_seen = scan.cycle = 0;
   scan.shape = 0;
 }
 

@@ -133,7 +133,7 @@ struct ScanState {
     std::int32_t tried_index = -1;
   };
   SmallVector<Position, 2> positions;
-  std::int64_t queue_generation = 0;  // of the ClusterQueue's allocatable resources
+  std::int64_t changes_seen = 0;  // ClusterState::changes when the flavors were tried
   std::int64_t cycle = 0;
   std::uint64_t shape = 0;
 

@@ -31,10 +31,10 @@ const std::vector<Amount>& DominantShares::Lendable(NodeId parent) {
   if (entry.built == tree.build()) return entry.amounts;
   entry.built = tree.build();
   entry.amounts.assign(static_cast<std::size_t>(state_.vocabulary().resources.size()), 0);
-  for (const FlavorResourceId fr : tree.Declared(tree.Root(parent))) {
+  tree.ForEachDeclared(tree.Root(parent), [&](FlavorResourceId fr, Amount, Amount) {
     Amount& sum = entry.amounts[static_cast<std::size_t>(state_.ResourceOf(fr))];
     sum = api::AddAmounts(sum, tree.Potential(parent, fr));
-  }
+  });
   return entry.amounts;
 }
 
@@ -46,14 +46,14 @@ DominantShare DominantShares::Of(NodeId node) {
   if (parent == kNoQuotaNode) return share;
   borrowed_.resize(static_cast<std::size_t>(state_.vocabulary().resources.size()), 0);
   touched_.clear();
-  for (const FlavorResourceId fr : tree.Declared(node)) {
-    const Amount above = api::SubtractAmounts(tree.UsageOf(node, fr), tree.SubtreeQuota(node, fr));
-    if (above <= 0) continue;
+  tree.ForEachDeclared(node, [this](FlavorResourceId fr, Amount usage, Amount subtree) {
+    const Amount above = api::SubtractAmounts(usage, subtree);
+    if (above <= 0) return;
     const ResourceId resource = state_.ResourceOf(fr);
     Amount& sum = borrowed_[static_cast<std::size_t>(resource)];
     if (sum == 0) touched_.push_back(resource);
     sum = api::AddAmounts(sum, above);
-  }
+  });
   if (touched_.empty()) return share;
   const std::vector<Amount>& lendable = Lendable(parent);
   for (const ResourceId resource : touched_) {

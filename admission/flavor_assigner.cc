@@ -108,7 +108,7 @@ void FlavorAssigner::Assign(const std::vector<std::int32_t>& counts, Assignment&
   assignment.Clear();
   assignment.pod_sets.reserve(workload_.pod_sets.size());
   const PodSetGroups groups = MakeGroups(assignment, counts);
-  assignment.scan.queue_generation = queue_.generation;
+  assignment.scan.changes_seen = context_.state->changes();
   assignment.scan.cycle = context_.cycle;
   assignment.scan.shape = workload_.shape;
   SmallVector<std::uint8_t, 8> assigned;

@@ -1,73 +1,60 @@
 #include "admission/quota_tree.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 
 namespace berth::admission {
+namespace {
 
 using api::AddAmounts;
 using api::SubtractAmounts;
 
+constexpr Amount kMost = INT64_MAX;
+
+// A sum in which one part is another. The parts are not negative; nullopt where the sum had been
+// cut off, so that it does not tell how much there was.
+std::optional<Amount> Replaced(Amount sum, Amount before, Amount after) {
+  if (before == after) return sum;
+  if (sum == kMost) return std::nullopt;
+  return AddAmounts(SubtractAmounts(sum, before), after);
+}
+
+void KeepLocal(QuotaCell& cell) {
+  cell.local = 0;
+  if (cell.lending_limit == QuotaCell::kNoLimit) return;
+  cell.local = std::max<Amount>(0, SubtractAmounts(cell.subtree, cell.lending_limit));
+}
+
+// Of what the node keeps for itself, what is free.
+Amount Kept(const QuotaCell& cell) {
+  return std::max<Amount>(0, SubtractAmounts(cell.local, cell.usage));
+}
+
+}  // namespace
+
 NodeId QuotaTree::AddNode(Kind kind) {
   if (free_.empty()) {
     nodes_.emplace_back();
-    parents_.push_back(kNoQuotaNode);
+    shapes_.emplace_back();
     usage_versions_.push_back(0);
-    cells_.resize(nodes_.size() * static_cast<std::size_t>(flavor_resource_count_));
     free_.push_back(static_cast<NodeId>(nodes_.size() - 1));
   }
   const NodeId node = free_.back();
   free_.pop_back();
-  at(node) = Node{};
-  at(node).used = true;
-  at(node).kind = kind;
+  shape(node).used = true;
+  shape(node).kind = kind;
   return node;
 }
 
 void QuotaTree::RemoveNode(NodeId node) {
-  BERTH_ASSERT(at(node).used && at(node).children.empty() && open_marks_ == 0);
+  BERTH_ASSERT(shape(node).used && shape(node).children.empty() && open_marks_ == 0);
   SetParent(node, kNoQuotaNode);
+  NoteChange();
   at(node) = Node{};
-  for (FlavorResourceId fr = 0; fr < flavor_resource_count_; ++fr) Make(node, fr) = Cell{};
+  shape(node) = Shape{};
   free_.push_back(node);
-}
-
-void QuotaTree::SetParent(NodeId node, NodeId parent) {
-  BERTH_ASSERT(open_marks_ == 0);
-  const NodeId before = this->parent(node);
-  if (before == parent) return;
-  if (before != kNoQuotaNode) std::erase(at(before).children, node);
-  parents_[static_cast<std::size_t>(node)] = parent;
-  if (parent != kNoQuotaNode) at(parent).children.push_back(node);
-  if (!has_cycles_ && !FindCycle(node)) return;
-  has_cycles_ = false;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    nodes_[i].cyclic = nodes_[i].used && FindCycle(static_cast<NodeId>(i));
-    has_cycles_ = has_cycles_ || nodes_[i].cyclic;
-  }
-}
-
-void QuotaTree::SetQuotas(NodeId node, const std::vector<Quota>& quotas) {
-  BERTH_ASSERT(open_marks_ == 0);
-  at(node).quotas = quotas;
-  for (const Quota& quota : quotas) {
-    if (quota.flavor_resource >= flavor_resource_count_) Widen(quota.flavor_resource + 1);
-  }
-}
-
-void QuotaTree::SetActiveLeaf(NodeId node, bool active) { at(node).leaf_active = active; }
-
-void QuotaTree::Widen(FlavorResourceId count) {
-  const auto before = static_cast<std::size_t>(flavor_resource_count_);
-  const auto after = static_cast<std::size_t>(count);
-  std::vector<Cell> wider(nodes_.size() * after);
-  for (std::size_t node = 0; node < nodes_.size(); ++node) {
-    std::copy_n(cells_.begin() + static_cast<std::ptrdiff_t>(node * before), before,
-                wider.begin() + static_cast<std::ptrdiff_t>(node * after));
-  }
-  cells_ = std::move(wider);
-  flavor_resource_count_ = count;
 }
 
 NodeId QuotaTree::Root(NodeId node) const {
@@ -76,135 +63,293 @@ NodeId QuotaTree::Root(NodeId node) const {
   return node;
 }
 
-bool QuotaTree::FindCycle(NodeId node) const {
-  NodeId above = node;
-  for (std::size_t steps = 0; steps <= nodes_.size(); ++steps) {
-    above = parent(above);
-    if (above == kNoQuotaNode) return false;
-  }
-  return true;
-}
+// --- Parents.
 
-void QuotaTree::Rebuild(NodeId node) {
+void QuotaTree::SetParent(NodeId node, NodeId parent) {
   BERTH_ASSERT(open_marks_ == 0);
-  if (InCycle(node)) return;
-  Touch();
-  ++build_;
-  const NodeId root = Root(node);
-  Accumulate(root);
-  SpreadPotential(root);
+  if (this->parent(node) == parent) return;
+  NoteChange();
+  Detach(node);
+  if (parent != kNoQuotaNode) Attach(node, parent);
+  HealUsage(node);
 }
 
-void QuotaTree::Accumulate(NodeId node) {
-  usage_versions_[static_cast<std::size_t>(node)] = version_;
-  for (FlavorResourceId fr = 0; fr < flavor_resource_count_; ++fr) {
-    Cell& cell = Make(node, fr);
-    const Amount own_usage = at(node).kind == Kind::kLeaf ? cell.usage : 0;
-    cell = Cell{};
-    cell.usage = own_usage;
-  }
-  std::vector<std::uint8_t> declared(static_cast<std::size_t>(flavor_resource_count_), 0);
-  for (const Quota& quota : at(node).quotas) {
-    Cell& cell = Make(node, quota.flavor_resource);
-    cell.nominal = cell.subtree = quota.nominal;
-    cell.borrowing_limit = quota.borrowing_limit.value_or(kNoLimit);
-    declared[static_cast<std::size_t>(quota.flavor_resource)] = 1;
-  }
-  at(node).height = 0;
-  for (const NodeId child : at(node).children) {
-    Accumulate(child);
-    const bool counts = at(child).kind == Kind::kCohort || at(child).leaf_active;
-    if (counts) at(node).height = std::max(at(node).height, at(child).height + 1);
-    for (const FlavorResourceId fr : at(child).declared) declared[static_cast<std::size_t>(fr)] = 1;
-    for (FlavorResourceId fr = 0; fr < flavor_resource_count_; ++fr) {
-      const Cell& from = Get(child, fr);
-      Cell& cell = Make(node, fr);
-      cell.subtree = AddAmounts(cell.subtree, SubtractAmounts(from.subtree, from.local));
-      cell.usage =
-          AddAmounts(cell.usage, std::max<Amount>(0, SubtractAmounts(from.usage, from.local)));
-    }
-  }
-  for (const Quota& quota : at(node).quotas) {
-    if (!quota.lending_limit) continue;
-    Cell& cell = Make(node, quota.flavor_resource);
-    cell.local = std::max<Amount>(0, SubtractAmounts(cell.subtree, *quota.lending_limit));
-  }
-  at(node).declared.clear();
-  for (FlavorResourceId fr = 0; fr < flavor_resource_count_; ++fr) {
-    if (declared[static_cast<std::size_t>(fr)] != 0) at(node).declared.push_back(fr);
-  }
-}
-
-void QuotaTree::SpreadPotential(NodeId node) {
+void QuotaTree::Detach(NodeId node) {
   const NodeId above = parent(node);
-  for (FlavorResourceId fr = 0; fr < flavor_resource_count_; ++fr) {
-    Cell& cell = Make(node, fr);
-    cell.potential = cell.subtree;
-    if (above == kNoQuotaNode) continue;
-    cell.potential = AddAmounts(cell.local, Get(above, fr).potential);
-    if (cell.borrowing_limit != kNoLimit) {
-      cell.potential = std::min(cell.potential, AddAmounts(cell.subtree, cell.borrowing_limit));
+  if (above == kNoQuotaNode) return;
+  std::erase(shape(above).children, node);
+  at(node).parent = kNoQuotaNode;
+  if (InCycle(node)) {  // all below it is free now, perhaps the rest of the cycle, too
+    MarkCyclic(node, false);
+    SumUp(node);
+    return;
+  }
+  at(node).cells.ForEach(
+      [&](FlavorResourceId fr, const QuotaCell& cell) { Shift(above, fr, PartOf(cell), {}); });
+  ShiftHeight(above, HeightPart(node), 0);
+  HealUsage(above);
+}
+
+void QuotaTree::Attach(NodeId node, NodeId parent) {
+  at(node).parent = parent;
+  shape(parent).children.push_back(node);
+  bool cyclic = InCycle(parent);
+  for (NodeId above = parent; !cyclic && above != kNoQuotaNode; above = this->parent(above)) {
+    cyclic = above == node;
+  }
+  if (cyclic) return MarkCyclic(node, true);
+  at(node).cells.ForEach(
+      [&](FlavorResourceId fr, const QuotaCell& cell) { Shift(parent, fr, {}, PartOf(cell)); });
+  ShiftHeight(parent, 0, HeightPart(node));
+}
+
+std::vector<NodeId> QuotaTree::Below(NodeId node) const {
+  std::vector<NodeId> nodes{node};
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::vector<NodeId>& children = shape(nodes[i]).children;
+    nodes.insert(nodes.end(), children.begin(), children.end());
+  }
+  return nodes;
+}
+
+void QuotaTree::MarkCyclic(NodeId node, bool cyclic) {
+  std::vector<NodeId> open{node};
+  while (!open.empty()) {
+    Shape& marked = shape(open.back());
+    open.pop_back();
+    if (marked.cyclic == cyclic) continue;  // been here
+    marked.cyclic = cyclic;
+    cyclic_nodes_ += cyclic ? 1 : -1;
+    open.insert(open.end(), marked.children.begin(), marked.children.end());
+  }
+}
+
+// --- Quotas and what cohorts sum up.
+
+void QuotaTree::SetQuotas(NodeId node, const std::vector<Quota>& quotas) {
+  BERTH_ASSERT(open_marks_ == 0);
+  if (shape(node).quotas == quotas) return;
+  NoteChange();
+  const std::vector<Quota> before = std::exchange(shape(node).quotas, quotas);
+  for (const Quota& quota : before) {
+    const bool stays = std::any_of(quotas.begin(), quotas.end(), [&quota](const Quota& other) {
+      return other.flavor_resource == quota.flavor_resource;
+    });
+    if (!stays) SetQuota(node, quota.flavor_resource, nullptr);
+  }
+  for (const Quota& quota : quotas) {
+    flavor_resource_count_ = std::max(flavor_resource_count_, quota.flavor_resource + 1);
+    SetQuota(node, quota.flavor_resource, &quota);
+  }
+  HealUsage(node);
+}
+
+void QuotaTree::SetQuota(NodeId node, FlavorResourceId fr, const Quota* quota) {
+  QuotaCell& cell = at(node).cells.Make(fr);
+  const Part before = PartOf(cell);
+  const Amount nominal = quota != nullptr ? quota->nominal : 0;
+  const std::optional<Amount> subtree = Replaced(cell.subtree, cell.nominal, nominal);
+  cell.nominal = nominal;
+  if (subtree) {
+    cell.subtree = *subtree;
+  } else {
+    Sum(node, fr, cell);
+  }
+  cell.mentions += (quota != nullptr ? 1 : 0) - (cell.own ? 1 : 0);
+  cell.own = quota != nullptr;
+  cell.borrowing_limit = QuotaCell::kNoLimit;
+  cell.lending_limit = QuotaCell::kNoLimit;
+  if (quota != nullptr) {
+    cell.borrowing_limit = quota->borrowing_limit.value_or(QuotaCell::kNoLimit);
+    cell.lending_limit = quota->lending_limit.value_or(QuotaCell::kNoLimit);
+  }
+  KeepLocal(cell);
+  if (!InCycle(node)) Shift(parent(node), fr, before, PartOf(cell));
+}
+
+QuotaTree::Part QuotaTree::PartOf(const QuotaCell& cell) {
+  return {SubtractAmounts(cell.subtree, cell.local),
+          std::max<Amount>(0, SubtractAmounts(cell.usage, cell.local)), cell.mentions > 0};
+}
+
+void QuotaTree::Shift(NodeId node, FlavorResourceId fr, Part before, Part after) {
+  for (; node != kNoQuotaNode && before != after; node = parent(node)) {
+    QuotaCell& cell = at(node).cells.Make(fr);
+    const Part mine = PartOf(cell);
+    cell.mentions += (after.mentioned ? 1 : 0) - (before.mentioned ? 1 : 0);
+    const std::optional<Amount> subtree = Replaced(cell.subtree, before.quota, after.quota);
+    const std::optional<Amount> usage = Replaced(cell.usage, before.usage, after.usage);
+    if (subtree && usage) {
+      cell.subtree = *subtree;
+      cell.usage = *usage;
+    } else {
+      Sum(node, fr, cell);
+    }
+    KeepLocal(cell);
+    usage_versions_[static_cast<std::size_t>(node)] = version_;
+    before = mine;
+    after = PartOf(cell);
+  }
+}
+
+void QuotaTree::Sum(NodeId node, FlavorResourceId fr, QuotaCell& cell) const {
+  cell.subtree = cell.nominal;
+  if (shape(node).kind == Kind::kLeaf) return;
+  cell.usage = 0;
+  for (const NodeId child : shape(node).children) {
+    const Part part = PartOf(Get(child, fr));
+    cell.subtree = AddAmounts(cell.subtree, part.quota);
+    cell.usage = AddAmounts(cell.usage, part.usage);
+  }
+}
+
+// All that cohorts say of their children, from the bottom.
+void QuotaTree::SumUp(NodeId root) {
+  const std::vector<NodeId> nodes = Below(root);
+  for (const NodeId node : nodes) {
+    const bool is_leaf = shape(node).kind == Kind::kLeaf;
+    at(node).cells.ForEach([is_leaf](FlavorResourceId, QuotaCell& cell) {
+      cell.subtree = cell.nominal;
+      cell.mentions = cell.own ? 1 : 0;
+      if (!is_leaf) cell.usage = 0;
+    });
+    usage_versions_[static_cast<std::size_t>(node)] = version_;
+    shape(node).child_heights.clear();
+    at(node).height = 0;
+  }
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    const NodeId node = nodes[i];
+    at(node).cells.ForEach([](FlavorResourceId, QuotaCell& cell) { KeepLocal(cell); });
+    if (!shape(node).child_heights.empty()) {
+      at(node).height = shape(node).child_heights.rbegin()->first;
+    }
+    if (node == root) return;
+    const NodeId above = parent(node);
+    at(node).cells.ForEach([&](FlavorResourceId fr, const QuotaCell& cell) {
+      const Part part = PartOf(cell);
+      if (part == Part{}) return;
+      QuotaCell& sum = at(above).cells.Make(fr);
+      sum.subtree = AddAmounts(sum.subtree, part.quota);
+      sum.usage = AddAmounts(sum.usage, part.usage);
+      sum.mentions += part.mentioned ? 1 : 0;
+    });
+    if (const std::int32_t height = HeightPart(node); height > 0) {
+      ++shape(above).child_heights[height];
     }
   }
-  for (const NodeId child : at(node).children) SpreadPotential(child);
 }
+
+// Where usage was once cut off, what cohorts say of it may be too little: then trees are summed up
+// as a whole.
+void QuotaTree::HealUsage(NodeId node) {
+  if (usage_cut_off_ && !InCycle(node)) SumUp(Root(node));
+}
+
+// --- Heights.
+
+void QuotaTree::SetActiveLeaf(NodeId node, bool active) {
+  if (shape(node).leaf_active == active) return;
+  NoteChange();
+  const std::int32_t before = HeightPart(node);
+  shape(node).leaf_active = active;
+  if (!InCycle(node)) ShiftHeight(parent(node), before, HeightPart(node));
+}
+
+std::int32_t QuotaTree::HeightPart(NodeId node) const {
+  if (shape(node).kind == Kind::kCohort) return Height(node) + 1;
+  return shape(node).leaf_active ? 1 : 0;
+}
+
+void QuotaTree::ShiftHeight(NodeId node, std::int32_t before, std::int32_t after) {
+  while (node != kNoQuotaNode && before != after) {
+    std::map<std::int32_t, std::int32_t>& heights = shape(node).child_heights;
+    if (before > 0 && --heights[before] == 0) heights.erase(before);
+    if (after > 0) ++heights[after];
+    before = at(node).height + 1;
+    at(node).height = heights.empty() ? 0 : heights.rbegin()->first;
+    after = at(node).height + 1;
+    node = parent(node);
+  }
+}
+
+// --- What can be had.
 
 Amount QuotaTree::LocalAvailable(NodeId node, FlavorResourceId fr) const {
-  const Cell& cell = Get(node, fr);
-  return std::max<Amount>(0, SubtractAmounts(cell.local, cell.usage));
+  return Kept(Get(node, fr));
 }
 
+// Most parents are roots: one step up is taken without a call.
 Amount QuotaTree::AvailableAt(NodeId node, FlavorResourceId fr) const {
-  const Cell& cell = Get(node, fr);
-  const NodeId parent = this->parent(node);
-  if (parent == kNoQuotaNode) return SubtractAmounts(cell.subtree, cell.usage);
-  Amount from_parent = AvailableAt(parent, fr);
-  if (cell.borrowing_limit != kNoLimit) {
+  const QuotaCell& cell = Get(node, fr);
+  const NodeId above = parent(node);
+  if (above == kNoQuotaNode) return SubtractAmounts(cell.subtree, cell.usage);
+  Amount from_parent = 0;
+  if (parent(above) == kNoQuotaNode) {
+    const QuotaCell& root = Get(above, fr);
+    from_parent = SubtractAmounts(root.subtree, root.usage);
+  } else {
+    from_parent = AvailableAt(above, fr);
+  }
+  if (cell.borrowing_limit != QuotaCell::kNoLimit) {
     const Amount stored = SubtractAmounts(cell.subtree, cell.local);
     const Amount used = std::max<Amount>(0, SubtractAmounts(cell.usage, cell.local));
     from_parent =
         std::min(from_parent, AddAmounts(SubtractAmounts(stored, used), cell.borrowing_limit));
   }
-  return AddAmounts(std::max<Amount>(0, SubtractAmounts(cell.local, cell.usage)), from_parent);
+  return AddAmounts(Kept(cell), from_parent);
 }
 
 Amount QuotaTree::Potential(NodeId node, FlavorResourceId fr) const {
-  return Get(node, fr).potential;
+  const QuotaCell& cell = Get(node, fr);
+  const NodeId above = parent(node);
+  if (above == kNoQuotaNode) return cell.subtree;
+  const bool below_root = parent(above) == kNoQuotaNode;
+  const Amount lent = below_root ? Get(above, fr).subtree : Potential(above, fr);
+  const Amount potential = AddAmounts(cell.local, lent);
+  if (cell.borrowing_limit == QuotaCell::kNoLimit) return potential;
+  return std::min(potential, AddAmounts(cell.subtree, cell.borrowing_limit));
 }
 
 std::optional<Amount> QuotaTree::BorrowingLimit(NodeId node, FlavorResourceId fr) const {
   const Amount limit = Get(node, fr).borrowing_limit;
-  if (limit == kNoLimit) return std::nullopt;
+  if (limit == QuotaCell::kNoLimit) return std::nullopt;
   return limit;
 }
 
 QuotaTree::Lender QuotaTree::LowestSubtreeThatFits(NodeId node, FlavorResourceId fr,
                                                    Amount amount) const {
-  NodeId subtree = parent(node);
-  if (subtree == kNoQuotaNode) return {0, false};
-  if (!BorrowingWith(node, fr, amount)) return {0, true};
-  Amount remaining = SubtractAmounts(amount, LocalAvailable(node, fr));
+  NodeId above = parent(node);
+  if (above == kNoQuotaNode) return {0, false};
+  Amount remaining = amount;
   while (true) {
-    const NodeId above = parent(subtree);
-    if (above == kNoQuotaNode || !BorrowingWith(subtree, fr, remaining)) {
-      return {Height(subtree), above != kNoQuotaNode};
+    const QuotaCell& cell = Get(node, fr);
+    if (above == kNoQuotaNode || AddAmounts(cell.usage, remaining) <= cell.subtree) {
+      return {Height(node), above != kNoQuotaNode};
     }
-    remaining = SubtractAmounts(remaining, LocalAvailable(subtree, fr));
-    subtree = above;
+    remaining = SubtractAmounts(remaining, Kept(cell));
+    node = above;
+    above = parent(node);
   }
 }
 
-void QuotaTree::SetUsage(NodeId node, FlavorResourceId fr, Cell& cell, Amount usage) {
+// --- Usage.
+
+inline void QuotaTree::SetUsage(NodeId node, FlavorResourceId fr, QuotaCell& cell, Amount usage) {
   std::uint64_t& version = usage_versions_[static_cast<std::size_t>(node)];
-  if (open_marks_ > 0) journal_.push_back({node, fr, cell.usage, version});
+  if (open_marks_ > 0) {
+    journal_.push_back({node, fr, cell.usage, version});
+  } else if (usage == kMost) {
+    usage_cut_off_ = true;
+  }
   cell.usage = usage;
   version = version_;
 }
 
 void QuotaTree::Add(NodeId node, FlavorResourceId fr, Amount amount) {
+  flavor_resource_count_ = std::max(flavor_resource_count_, fr + 1);
   while (node != kNoQuotaNode) {
-    Cell& cell = Make(node, fr);
-    const Amount room = std::max<Amount>(0, SubtractAmounts(cell.local, cell.usage));
+    QuotaCell& cell = at(node).cells.Make(fr);
+    const Amount room = Kept(cell);
     SetUsage(node, fr, cell, AddAmounts(cell.usage, amount));
     if (amount <= room || InCycle(node)) return;
     amount = SubtractAmounts(amount, room);
@@ -214,7 +359,7 @@ void QuotaTree::Add(NodeId node, FlavorResourceId fr, Amount amount) {
 
 void QuotaTree::Subtract(NodeId node, FlavorResourceId fr, Amount amount) {
   while (node != kNoQuotaNode) {
-    Cell& cell = Make(node, fr);
+    QuotaCell& cell = at(node).cells.Make(fr);
     const Amount in_parent = SubtractAmounts(cell.usage, cell.local);
     SetUsage(node, fr, cell, SubtractAmounts(cell.usage, amount));
     if (in_parent <= 0 || InCycle(node)) return;
@@ -248,7 +393,7 @@ void QuotaTree::RollBack(const Mark& mark) {
   BERTH_ASSERT(open_marks_ > 0 && mark.journal_size <= journal_.size());
   for (; journal_.size() > mark.journal_size; journal_.pop_back()) {
     const Change& change = journal_.back();
-    Make(change.node, change.flavor_resource).usage = change.usage_before;
+    at(change.node).cells.Make(change.flavor_resource).usage = change.usage_before;
     usage_versions_[static_cast<std::size_t>(change.node)] = change.version_before;
   }
   version_ = mark.version;

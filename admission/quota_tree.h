@@ -11,12 +11,17 @@
 //     potential(root) = Subtree
 //     potential(n)    = min(Subtree + borrowing limit if set, local + potential(parent))
 //
-// `available` may come out negative after quota was cut; a leaf then has 0 to give. Adding usage
-// touches the path to the root and nothing else. What-if: Mark, add and remove, RollBack to the
-// mark; every cell is then bit by bit what it was. Cost of a what-if: what it changed.
+// `available` may come out negative after quota was cut; a leaf then has 0 to give.
+//
+// Every change holds at once. A change of usage, of quota or of a leaf's activity costs its path to
+// the root; a node that moves costs both of its paths for each flavor-resource that the node or a
+// node below mentions. A node has cells only for those (admission/quota_cells.h). Potentials are
+// computed when they are asked for, because a change at the root changes those of all nodes below.
+// What-if: Mark, add and remove, RollBack to the mark; every amount is then bit by bit what it was.
+// Cost of a what-if: what it changed.
 //
 // A node in or below a cycle of parents has no root: InCycle says so, and nothing but its own usage
-// may be asked of it.
+// may be asked of it. A tree that becomes free of a cycle is summed up anew.
 //
 // Units: amounts of the resource's smallest unit.
 // Threads: one. Errors: none; preconditions are asserted.
@@ -24,17 +29,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
+#include "admission/quota_cells.h"
 #include "api/quantity.h"
 #include "base/small_vector.h"
 
 namespace berth::admission {
 
-using api::Amount;
 using NodeId = std::int32_t;
-using FlavorResourceId = std::int32_t;
 inline constexpr NodeId kNoQuotaNode = -1;
 
 struct FlavorResourceAmount {
@@ -56,22 +61,25 @@ class QuotaTree {
  public:
   enum class Kind : std::uint8_t { kLeaf, kCohort };  // a ClusterQueue, or above some
 
-  // Nodes. Changing parents or quotas makes the numbers of the trees concerned stale until Rebuild.
   NodeId AddNode(Kind kind);
   void RemoveNode(NodeId node);                // childless; its number is reused
   void SetParent(NodeId node, NodeId parent);  // kNoQuotaNode: a root
   void SetQuotas(NodeId node, const std::vector<Quota>& quotas);
   // Whether the node gives heads; only such leaves count in Height.
   void SetActiveLeaf(NodeId node, bool active);
+  // What else decisions depend on has changed: nothing that was kept for a version or a build
+  // holds.
+  void NoteChange() {
+    Touch();
+    ++build_;
+  }
 
-  // Recomputes subtree quotas, usage of cohorts, potentials and heights of the tree of `node`.
-  // Nothing happens for a node in a cycle.
-  void Rebuild(NodeId node);
-
-  NodeId parent(NodeId node) const { return parents_[static_cast<std::size_t>(node)]; }
-  const std::vector<NodeId>& children(NodeId node) const { return at(node).children; }
+  NodeId parent(NodeId node) const { return at(node).parent; }
+  // In the order in which they came.
+  const std::vector<NodeId>& children(NodeId node) const { return shape(node).children; }
   NodeId Root(NodeId node) const;
-  bool InCycle(NodeId node) const { return has_cycles_ && at(node).cyclic; }
+  bool InCycle(NodeId node) const { return cyclic_nodes_ > 0 && shape(node).cyclic; }
+  bool has_cycles() const { return cyclic_nodes_ > 0; }
   // 0 for a leaf, else the distance to the furthest node below that counts.
   std::int32_t Height(NodeId node) const { return at(node).height; }
 
@@ -88,7 +96,7 @@ class QuotaTree {
   std::optional<Amount> BorrowingLimit(NodeId node, FlavorResourceId fr) const;
   // Usage would exceed (is above) what the subtree of the node has.
   bool BorrowingWith(NodeId node, FlavorResourceId fr, Amount more) const {
-    const Cell& cell = Get(node, fr);
+    const QuotaCell& cell = Get(node, fr);
     return api::AddAmounts(cell.usage, more) > cell.subtree;
   }
   bool Borrowing(NodeId node, FlavorResourceId fr) const { return BorrowingWith(node, fr, 0); }
@@ -116,8 +124,14 @@ class QuotaTree {
   void RollBack(const Mark& mark);
   bool simulating() const { return open_marks_ > 0; }
 
-  // Flavor-resources that occur in the subtree quota of the node.
-  const std::vector<FlavorResourceId>& Declared(NodeId node) const { return at(node).declared; }
+  // visit(FlavorResourceId, usage, subtree quota) for each flavor-resource that the node or a node
+  // below has quota for, by number.
+  template <typename Visit>
+  void ForEachDeclared(NodeId node, Visit visit) const {
+    at(node).cells.ForEach([&visit](FlavorResourceId fr, const QuotaCell& cell) {
+      if (cell.mentions > 0) visit(fr, cell.usage, cell.subtree);
+    });
+  }
   FlavorResourceId flavor_resource_count() const { return flavor_resource_count_; }
   // Equal versions mean equal numbers; rolling back restores the version too.
   std::uint64_t version() const { return version_; }
@@ -125,28 +139,34 @@ class QuotaTree {
   std::uint64_t usage_version(NodeId node) const {
     return usage_versions_[static_cast<std::size_t>(node)];
   }
-  // Grows with every Rebuild: what does not depend on usage may be kept until then. Never 0.
+  // Grows with every change that is not one of usage: what does not depend on usage may be kept
+  // until then. Never 0.
   std::uint64_t build() const { return build_; }
 
  private:
-  static constexpr Amount kNoLimit = INT64_MAX;
-  struct Cell {
-    Amount usage = 0;
-    Amount subtree = 0;
-    Amount local = 0;
-    Amount borrowing_limit = kNoLimit;
-    Amount nominal = 0;
-    Amount potential = 0;
-  };
-  struct Node {
+  // What every decision reads, of one cache line.
+  struct alignas(64) Node {
+    QuotaCells cells;
+    NodeId parent = kNoQuotaNode;
     std::int32_t height = 0;
+  };
+  // The rest.
+  struct Shape {
     Kind kind = Kind::kLeaf;
     bool used = false;
     bool cyclic = false;
     bool leaf_active = true;
     std::vector<NodeId> children;
     std::vector<Quota> quotas;
-    std::vector<FlavorResourceId> declared;  // sorted
+    // How many children make the node how high: 1 for an active leaf, a cohort's height + 1.
+    std::map<std::int32_t, std::int32_t> child_heights;
+  };
+  // What a node adds to the cell of its parent.
+  struct Part {
+    Amount quota = 0;
+    Amount usage = 0;
+    bool mentioned = false;
+    friend bool operator==(const Part&, const Part&) = default;
   };
   struct Change {
     NodeId node;
@@ -155,33 +175,39 @@ class QuotaTree {
     std::uint64_t version_before;
   };
 
+  static_assert(sizeof(Node) == 64 && sizeof(QuotaCell) == 64);
+
   Node& at(NodeId node) { return nodes_[static_cast<std::size_t>(node)]; }
   const Node& at(NodeId node) const { return nodes_[static_cast<std::size_t>(node)]; }
-  const Cell& Get(NodeId node, FlavorResourceId fr) const {
-    return fr < flavor_resource_count_ ? cells_[CellIndex(node, fr)] : empty_;
+  Shape& shape(NodeId node) { return shapes_[static_cast<std::size_t>(node)]; }
+  const Shape& shape(NodeId node) const { return shapes_[static_cast<std::size_t>(node)]; }
+  const QuotaCell& Get(NodeId node, FlavorResourceId fr) const {
+    const QuotaCell* cell = at(node).cells.Find(fr);
+    return cell != nullptr ? *cell : empty_;
   }
-  std::size_t CellIndex(NodeId node, FlavorResourceId fr) const {
-    return static_cast<std::size_t>(node) * static_cast<std::size_t>(flavor_resource_count_) +
-           static_cast<std::size_t>(fr);
-  }
-  Cell& Make(NodeId node, FlavorResourceId fr) {
-    if (fr >= flavor_resource_count_) Widen(fr + 1);
-    return cells_[CellIndex(node, fr)];
-  }
-  void Widen(FlavorResourceId count);
-  void SetUsage(NodeId node, FlavorResourceId fr, Cell& cell, Amount usage);
+  static Part PartOf(const QuotaCell& cell);
+  // `fr` of the tree from `node` up, of which a child hands up another part.
+  void Shift(NodeId node, FlavorResourceId fr, Part before, Part after);
+  void Sum(NodeId node, FlavorResourceId fr, QuotaCell& cell) const;
+  void SetQuota(NodeId node, FlavorResourceId fr, const Quota* quota);
+  void Attach(NodeId node, NodeId parent);
+  void Detach(NodeId node);
+  // The height of a child of `node` counted `before`, and counts `after` from now on; 0: does not.
+  void ShiftHeight(NodeId node, std::int32_t before, std::int32_t after);
+  std::int32_t HeightPart(NodeId node) const;
+  // All that `node` stands above, itself first, parents before children.
+  std::vector<NodeId> Below(NodeId node) const;
+  void MarkCyclic(NodeId node, bool cyclic);
+  void SumUp(NodeId root);
+  void HealUsage(NodeId node);
+  void SetUsage(NodeId node, FlavorResourceId fr, QuotaCell& cell, Amount usage);
   void Add(NodeId node, FlavorResourceId fr, Amount amount);
   void Subtract(NodeId node, FlavorResourceId fr, Amount amount);
-  void Accumulate(NodeId node);
-  void SpreadPotential(NodeId node);
   Amount AvailableAt(NodeId node, FlavorResourceId fr) const;
-  bool FindCycle(NodeId node) const;
   void Touch() { version_ = ++last_version_; }
 
   std::vector<Node> nodes_;
-  // What every decision reads lies side by side, not in the nodes.
-  std::vector<NodeId> parents_;
-  std::vector<Cell> cells_;  // by node, then flavor-resource
+  std::vector<Shape> shapes_;
   std::vector<std::uint64_t> usage_versions_;
   std::vector<NodeId> free_;
   std::vector<Change> journal_;
@@ -190,8 +216,9 @@ class QuotaTree {
   std::uint64_t version_ = 0;
   std::uint64_t last_version_ = 0;
   std::uint64_t build_ = 1;
-  bool has_cycles_ = false;
-  Cell empty_;
+  std::int64_t cyclic_nodes_ = 0;
+  bool usage_cut_off_ = false;  // once, some usage was more than an Amount holds
+  QuotaCell empty_;
 };
 
 }  // namespace berth::admission

@@ -143,7 +143,7 @@ const ScanState* Scheduler::CurrentScan(const Record& asked, ClusterQueueId queu
     if (scan->shape != asked.info.shape) return nullptr;
     if (scan->cycle == cycle_ - 1) return scan;
   }
-  return state_.queue(queue).generation > scan->queue_generation ? nullptr : scan;
+  return state_.ChangedSince(queue, scan->changes_seen) ? nullptr : scan;
 }
 
 void Scheduler::KeepScan(Record& kept, const Decision& decision) {
@@ -213,7 +213,9 @@ Scheduler::WokenWorkloads Scheduler::RunWakeUps(WallTime now) {
   const std::set<WakeTarget> targets = std::exchange(wake_ups_, {});
   auto* list = config_.listing == queue::Listing::kAll ? &woken.listed : nullptr;
   for (const WakeTarget& target : targets) {
-    for (const ClusterQueueId queue : state_.QueuesOf(target)) {
+    std::vector<ClusterQueueId> queues = state_.QueuesOf(target);
+    if (list != nullptr) queues_.SortByName(queues);
+    for (const ClusterQueueId queue : queues) {
       woken.count += queues_.Wake(queue, now, list);
     }
   }

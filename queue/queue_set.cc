@@ -53,6 +53,17 @@ void QueueSet::SetClusterQueue(ClusterQueueId queue, const ClusterQueueSettings&
   for (const std::int32_t local_queue : changed.local_queues) EnqueueMembers(local_queue);
 }
 
+void QueueSet::SetActive(ClusterQueueId queue, bool active) {
+  entry(queue).settings.active = active;
+  NoteHead(entry(queue));
+}
+
+void QueueSet::SortByName(std::vector<ClusterQueueId>& queues) const {
+  std::sort(queues.begin(), queues.end(), [this](ClusterQueueId a, ClusterQueueId b) {
+    return queue_names_[a] < queue_names_[b];
+  });
+}
+
 void QueueSet::RemoveClusterQueue(ClusterQueueId queue) {
   ClusterQueueEntry& removed = entry(queue);
   if (!removed.present) return;

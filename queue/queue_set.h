@@ -74,7 +74,9 @@ class QueueSet {
   ClusterQueueId ClusterQueueNumber(const std::string& name);
   const std::string& ClusterQueueName(ClusterQueueId queue) const { return queue_names_[queue]; }
   void SetClusterQueue(ClusterQueueId queue, const ClusterQueueSettings& settings);
-  void RemoveClusterQueue(ClusterQueueId queue);  // its workloads wait outside
+  void SetActive(ClusterQueueId queue, bool active);  // one of the settings
+  void RemoveClusterQueue(ClusterQueueId queue);      // its workloads wait outside
+  void SortByName(std::vector<ClusterQueueId>& queues) const;
 
   void SetLocalQueue(const api::ObjectKey& key, const std::string& cluster_queue,
                      api::StopPolicy stop_policy);

@@ -32,11 +32,10 @@ std::optional<CohortStanding> StandingOfCohort(const Scheduler& scheduler,
   if (tree.parent(*node) != kNoQuotaNode) standing.parent = state.CohortName(tree.parent(*node));
   standing.root = state.CohortName(tree.Root(*node));
   const Vocabulary& vocabulary = scheduler.vocabulary();
-  for (const FlavorResourceId fr : tree.Declared(*node)) {
+  tree.ForEachDeclared(*node, [&](FlavorResourceId fr, Amount usage, Amount subtree) {
     standing.amounts.push_back({vocabulary.flavors[state.FlavorOf(fr)],
-                                vocabulary.resources[state.ResourceOf(fr)],
-                                tree.SubtreeQuota(*node, fr), tree.UsageOf(*node, fr)});
-  }
+                                vocabulary.resources[state.ResourceOf(fr)], subtree, usage});
+  });
   return standing;
 }
 

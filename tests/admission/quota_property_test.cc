@@ -142,7 +142,6 @@ class NestedWhatIfs {
       tree_.SetQuotas(nodes_.back(), {quota});
       tree_.SetParent(nodes_.back(), nodes_[i]);
     }
-    tree_.Rebuild(nodes_[0]);
   }
 
   void Do(const Change& change) {

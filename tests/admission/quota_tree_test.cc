@@ -23,7 +23,6 @@ NodeId AddLeaf(QuotaTree& tree, NodeId parent, const Leaf& leaf) {
   const NodeId node = tree.AddNode(QuotaTree::Kind::kLeaf);
   tree.SetQuotas(node, {{kGpu, leaf.nominal, leaf.borrowing, leaf.lending}});
   tree.SetParent(node, parent);
-  tree.Rebuild(node);
   tree.AddUsage(node, {{kGpu, leaf.used}});
   return node;
 }
@@ -195,7 +194,6 @@ TEST_F(ThreeLevels, HowFarUpARequestHasToGo) {
 
 TEST_F(ThreeLevels, InactiveQueuesDoNotCountInHeights) {
   tree.SetActiveLeaf(a, false);
-  tree.Rebuild(a);
   EXPECT_EQ(tree.Height(middle), 0);
   EXPECT_EQ(tree.Height(root), 1) << "the middle is a cohort all the same";
 }
@@ -224,7 +222,6 @@ TEST_F(ThreeLevels, CyclesAreReportedAndHeal) {
   tree.AddUsage(a, {{kGpu, 1}});  // its own usage counts on
   tree.SetParent(root, kNoQuotaNode);
   for (const NodeId node : {root, middle, a, b}) EXPECT_FALSE(tree.InCycle(node)) << node;
-  tree.Rebuild(a);
   EXPECT_EQ(tree.UsageOf(middle, kGpu), 2);
   EXPECT_EQ(tree.Potential(a, kGpu), 11);
 }
@@ -245,6 +242,38 @@ TEST(QuotaTreeTest, HugeQuotasSaturate) {
   EXPECT_EQ(tree.Available(a, kGpu), INT64_MAX - 10);
   tree.AddUsage(a, {{kGpu, INT64_MAX}});
   EXPECT_EQ(tree.Available(a, kGpu), 0);
+}
+
+// A sum that was cut off does not tell what remains; the next change of quota finds it again.
+TEST(QuotaTreeTest, UsageThatWasCutOffIsSummedUpAnew) {
+  QuotaTree tree;
+  const NodeId cohort = tree.AddNode(QuotaTree::Kind::kCohort);
+  const NodeId a = AddLeaf(tree, cohort, {});
+  AddLeaf(tree, cohort, {.used = 5});
+  tree.AddUsage(a, {{kGpu, INT64_MAX}});
+  EXPECT_EQ(tree.UsageOf(cohort, kGpu), INT64_MAX);
+  tree.RemoveUsage(a, {{kGpu, INT64_MAX}});
+  tree.SetQuotas(a, {{kGpu, 1, {}, {}}});
+  EXPECT_EQ(tree.UsageOf(cohort, kGpu), 5);
+}
+
+// A node keeps cells for what it is asked to keep, wherever the numbers lie, and forgets the rest.
+TEST(QuotaTreeTest, CellsComeAndGo) {
+  QuotaCells cells;
+  constexpr FlavorResourceId kCount = 1000;
+  for (const FlavorResourceId stride : {1, 7}) {
+    for (FlavorResourceId i = 0; i < kCount; ++i) cells.Make(i * stride).usage = i + 1;
+    for (FlavorResourceId i = 0; i < kCount; ++i) {
+      ASSERT_EQ(cells.Find(i * stride)->usage, i + 1);
+    }
+    cells.ForEach([](FlavorResourceId, QuotaCell& cell) { cell.usage = 0; });
+  }
+  for (FlavorResourceId i = 0; i < 100 * kCount; ++i) {
+    cells.Make(i).usage = 1;
+    cells.Make(i).usage = 0;
+  }
+  EXPECT_LE(cells.size(), 10U * kCount) << "one at a time was in use";
+  EXPECT_EQ(cells.Find(100 * kCount), nullptr);
 }
 
 // Cohorts come into being when somebody names them, and go when nobody does and they are no

@@ -1,0 +1,96 @@
+// admission/quota_cells.h — the quota cells of one node of the quota tree: one cell for each
+// flavor-resource that the node or a node below has quota for, or that the node uses.
+//
+//     window: cells of the numbers first … first + width - 1, gaps included (near numbers)
+//     index:  cells in the order of their coming, and a sorted list of (number, cell)
+//
+// A window costs one comparison to read. It becomes an index where most of it would be gaps. Cells
+// that have become empty are dropped before the memory grows, so the memory is in proportion to the
+// largest number of cells that the node had in use at one time.
+//
+// Threads: one. Errors: none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "api/quantity.h"
+
+namespace berth::admission {
+
+using api::Amount;
+using FlavorResourceId = std::int32_t;
+
+// Of one cache line.
+struct alignas(64) QuotaCell {
+  static constexpr Amount kNoLimit = INT64_MAX;
+  Amount usage = 0;
+  Amount subtree = 0;
+  Amount local = 0;
+  Amount borrowing_limit = kNoLimit;
+  Amount nominal = 0;
+  Amount lending_limit = kNoLimit;
+  std::int32_t mentions = 0;  // 1 for quota of the node itself, 1 for each child with mentions
+  bool own = false;           // the node itself has quota
+
+  bool IsEmpty() const { return mentions == 0 && usage == 0; }
+};
+
+class QuotaCells {
+ public:
+  // null: there is none, so all its amounts are 0.
+  const QuotaCell* Find(FlavorResourceId fr) const {
+    const auto slot = static_cast<std::uint32_t>(fr - first_);
+    if (slot < width_) return &cells_[slot];
+    if (index_ == nullptr) return nullptr;
+    const std::uint32_t indexed = FindIndexed(fr);
+    return indexed == kNone ? nullptr : &cells_[indexed];
+  }
+  // The reference holds until the next Make of this node.
+  QuotaCell& Make(FlavorResourceId fr) {
+    const auto slot = static_cast<std::uint32_t>(fr - first_);
+    if (slot < width_) return cells_[slot];
+    return MakeOutside(fr);
+  }
+  // visit(FlavorResourceId, cell), by number; some cells may be empty.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    Walk(*this, visit);
+  }
+  template <typename Visit>
+  void ForEach(Visit visit) {
+    Walk(*this, visit);
+  }
+  std::size_t size() const { return cells_.size(); }  // gaps included
+
+ private:
+  using Index = std::vector<std::pair<FlavorResourceId, std::uint32_t>>;
+
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  template <typename Cells, typename Visit>
+  static void Walk(Cells& cells, Visit& visit) {
+    for (std::uint32_t slot = 0; slot < cells.width_; ++slot) {
+      visit(cells.first_ + static_cast<FlavorResourceId>(slot), cells.cells_[slot]);
+    }
+    if (cells.index_ == nullptr) return;
+    for (const auto& [fr, slot] : *cells.index_) visit(fr, cells.cells_[slot]);
+  }
+  std::uint32_t FindIndexed(FlavorResourceId fr) const;
+  QuotaCell& MakeOutside(FlavorResourceId fr);
+  // Makes the window reach `fr`; false where that would be mostly gaps.
+  bool Widen(FlavorResourceId fr);
+  void UseIndex();
+  void DropEmpty();
+
+  FlavorResourceId first_ = 0;
+  std::uint32_t width_ = 0;   // 0 with an index
+  std::uint32_t wanted_ = 0;  // of the cells in the window, about how many are no gaps
+  std::vector<QuotaCell> cells_;
+  std::unique_ptr<Index> index_;
+};
+
+}  // namespace berth::admission
