@@ -29,34 +29,36 @@ Error SystemError(const std::string& path) {
           "data directory " + path + ": " + std::strerror(errno) + " (choose another: --data-dir)"};
 }
 
+// What is open as `file` belongs to us and is a folder or a file, and gets its mode.
+Status CloseToOthers(int file, const std::string& path, bool is_folder) {
+  struct stat info {};
+  if (fstat(file, &info) != 0) return SystemError(path);
+  if (info.st_uid != geteuid()) {
+    return Refuse(path, "belongs to user " + std::to_string(info.st_uid) +
+                            ", not to us: choose another place (--data-dir), or change its owner");
+  }
+  if (!is_folder && !S_ISREG(info.st_mode)) return Refuse(path, "is no file: remove it");
+  const mode_t mode = is_folder ? 0700 : 0600;
+  if ((info.st_mode & 07777) == mode || fchmod(file, mode) == 0) return OkStatus();
+  return SystemError(path);
+}
+
 // Takes group's and others' rights away. Nothing is followed on the way.
 Status MakePrivate(const std::string& path, bool is_folder) {
   const int kind = is_folder ? O_DIRECTORY : O_NONBLOCK;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the POSIX call
   const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | kind);
   if (file < 0 && errno == ENOENT) return OkStatus();
-  struct stat info {};
   if (file < 0) {
+    struct stat info {};
     if (lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) {
       return Refuse(path, "is a symbolic link: name the place itself, or remove the link");
     }
     return SystemError(path);
   }
-  Status checked = OkStatus();
-  if (fstat(file, &info) != 0) {
-    checked = SystemError(path);
-  } else if (info.st_uid != geteuid()) {
-    checked =
-        Refuse(path, "belongs to user " + std::to_string(info.st_uid) +
-                         ", not to us: choose another place (--data-dir), or change its owner");
-  } else if (!is_folder && !S_ISREG(info.st_mode)) {
-    checked = Refuse(path, "is no file: remove it");
-  } else if ((info.st_mode & 07777) != (is_folder ? 0700U : 0600U) &&
-             fchmod(file, is_folder ? 0700 : 0600) != 0) {
-    checked = SystemError(path);
-  }
+  Status closed = CloseToOthers(file, path, is_folder);
   close(file);
-  return checked;
+  return closed;
 }
 
 // A folder that others may use is only made private where it is a cluster's, or empty.
