@@ -31,8 +31,15 @@ class Stream {
  public:
   virtual ~Stream() = default;
   // Queues `bytes` as one chunk. False: the peer has gone, or it reads so slowly that more than
-  // ServerOptions::max_stream_backlog_bytes were waiting already, and the connection has been cut.
+  // ServerOptions::max_stream_backlog_bytes were waiting already, or some of its bytes waited when
+  // all streams together had reached max_total_stream_backlog_bytes: the connection has been cut.
   virtual bool Write(std::string bytes) = 0;
+  // Bytes that wait for the peer to read.
+  virtual std::size_t Backlog() const = 0;
+  // Calls `below` once, on an I/O thread, when no more than `bytes` wait; at once where that is so
+  // already, never once the peer has gone. The last callback given counts. For writers that pace
+  // themselves: they pause instead of being cut.
+  virtual void WhenBelow(std::size_t bytes, std::function<void()> below) = 0;
   // Ends the response after what is queued. Idempotent.
   virtual void Close() = 0;
   // Calls `gone` once, on an I/O thread, when the peer has gone or Close has finished; at once
@@ -66,6 +73,7 @@ struct ServerOptions {
   std::size_t max_body_bytes = 3 * 1024 * 1024;
   std::size_t max_connections = 4096;
   std::size_t max_stream_backlog_bytes = 8 * 1024 * 1024;
+  std::size_t max_total_stream_backlog_bytes = 256 * 1024 * 1024;
   Duration handshake_timeout = std::chrono::seconds(10);
   Duration request_timeout = std::chrono::seconds(30);  // from a request's first byte to its last
   Duration idle_timeout = std::chrono::seconds(120);    // between requests

@@ -3,6 +3,7 @@
 // Threads: any.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -38,6 +39,9 @@ struct ServerCore {
   IoPool& pool;
   const ServerOptions options;
   const Handler handler;
+  // Bytes that wait in all streams; shared with streams that outlive the server.
+  const std::shared_ptr<std::atomic<std::size_t>> stream_backlog =
+      std::make_shared<std::atomic<std::size_t>>(0);
 
   std::mutex mutex;  // guards what follows
   std::condition_variable changed;

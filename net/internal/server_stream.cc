@@ -15,6 +15,10 @@ class OpenStream final : public Stream {
   explicit OpenStream(std::shared_ptr<ServerStream> stream) : stream_(std::move(stream)) {}
   ~OpenStream() override { stream_->Close(); }
   bool Write(std::string bytes) override { return stream_->Write(bytes); }
+  std::size_t Backlog() const override { return stream_->Backlog(); }
+  void WhenBelow(std::size_t bytes, std::function<void()> below) override {
+    stream_->WhenBelow(bytes, std::move(below));
+  }
   void Close() override { stream_->Close(); }
   void OnGone(std::function<void()> gone) override { stream_->OnGone(std::move(gone)); }
 
@@ -25,21 +29,25 @@ class OpenStream final : public Stream {
 }  // namespace
 
 ServerStream::ServerStream(std::weak_ptr<ServerSession> session, Strand strand, Framing framing,
-                           std::size_t max_backlog_bytes)
+                           Limits limits)
     : session_(std::move(session)),
       strand_(std::move(strand)),
       framing_(framing),
-      max_backlog_bytes_(max_backlog_bytes) {}
+      limits_(std::move(limits)) {}
+
+ServerStream::~ServerStream() { *limits_.total -= Waiting(); }
 
 bool ServerStream::Write(std::string_view bytes) {
   const std::lock_guard lock(mutex_);
   if (is_gone_ || is_closing_) return false;
   if (bytes.empty()) return true;  // an empty chunk would end the response
   // Looked at before the bytes are added: one message larger than the limit passes, a second not.
-  if (pending_.size() + in_flight_bytes_ > max_backlog_bytes_) {
+  const std::size_t waiting = Waiting();
+  const bool too_much_in_all = waiting > 0 && *limits_.total > limits_.max_total_bytes;
+  if (waiting > limits_.max_backlog_bytes || too_much_in_all) {
     is_closing_ = true;
     is_cut_ = true;
-    pending_ = std::string();
+    DropPending();
     strand_.Post([session = session_] {
       if (const auto open = session.lock()) open->Close();
     });
@@ -50,15 +58,41 @@ bool ServerStream::Write(std::string_view bytes) {
   } else {
     pending_.append(bytes);
   }
+  *limits_.total += Waiting() - waiting;
   PostFlush();
   return true;
+}
+
+void ServerStream::DropPending() {
+  *limits_.total -= pending_.size();
+  pending_ = std::string();
+}
+
+std::size_t ServerStream::Backlog() const {
+  const std::lock_guard lock(mutex_);
+  return Waiting();
+}
+
+void ServerStream::WhenBelow(std::size_t bytes, std::function<void()> below) {
+  const std::lock_guard lock(mutex_);
+  if (is_gone_ || is_cut_) return;
+  if (Waiting() <= bytes) {
+    on_below_ = nullptr;
+    strand_.Post(std::move(below));
+    return;
+  }
+  below_ = bytes;
+  on_below_.swap(below);  // the one before is destroyed by the caller
 }
 
 void ServerStream::Close() {
   const std::lock_guard lock(mutex_);
   if (is_gone_ || is_closing_) return;
   is_closing_ = true;
-  if (framing_ == Framing::kChunked) pending_.append(kLastChunk);
+  if (framing_ == Framing::kChunked) {
+    pending_.append(kLastChunk);
+    *limits_.total += kLastChunk.size();
+  }
   PostFlush();
 }
 
@@ -87,16 +121,25 @@ ServerStream::Output ServerStream::Take() {
 }
 
 void ServerStream::Sent(std::size_t byte_count) {
-  const std::lock_guard lock(mutex_);
-  in_flight_bytes_ -= std::min(byte_count, in_flight_bytes_);
+  std::function<void()> below;
+  {
+    const std::lock_guard lock(mutex_);
+    const std::size_t sent = std::min(byte_count, in_flight_bytes_);
+    in_flight_bytes_ -= sent;
+    *limits_.total -= sent;
+    if (Waiting() <= below_) below = std::exchange(on_below_, nullptr);
+  }
+  if (below) below();
 }
 
 void ServerStream::MarkGone() {
   std::function<void()> gone;
+  std::function<void()> below;  // is destroyed outside the lock, as it may hold the last reference
   {
     const std::lock_guard lock(mutex_);
     is_gone_ = true;
-    pending_ = std::string();
+    DropPending();
+    below = std::exchange(on_below_, nullptr);
     gone = std::exchange(on_gone_, nullptr);
   }
   if (gone) gone();
@@ -117,7 +160,7 @@ void ServerResponder::Send(Response response) {
 
 std::shared_ptr<Stream> ServerResponder::StartStream(int status, Headers headers) {
   auto stream = std::make_shared<ServerStream>(context_.session, context_.strand, context_.framing,
-                                               context_.max_backlog_bytes);
+                                               context_.limits);
   if (is_answered_.exchange(true)) {
     stream->MarkGone();
     return std::make_shared<OpenStream>(std::move(stream));

@@ -23,11 +23,22 @@ class ServerStream final {
  public:
   enum class Framing { kChunked, kPlain };  // kPlain: HTTP/1.0
 
+  struct Limits {
+    std::size_t max_backlog_bytes;
+    std::size_t max_total_bytes;
+    std::shared_ptr<std::atomic<std::size_t>> total;  // of all streams of the server
+  };
+
   ServerStream(std::weak_ptr<ServerSession> session, Strand strand, Framing framing,
-               std::size_t max_backlog_bytes);
+               Limits limits);
+  ~ServerStream();
+  ServerStream(const ServerStream&) = delete;
+  ServerStream& operator=(const ServerStream&) = delete;
 
   // As Stream.
   bool Write(std::string_view bytes);
+  std::size_t Backlog() const;
+  void WhenBelow(std::size_t bytes, std::function<void()> below);
   void Close();
   void OnGone(std::function<void()> gone);
 
@@ -41,14 +52,17 @@ class ServerStream final {
   void MarkGone();  // calls the callback; idempotent
 
  private:
-  void PostFlush();  // with the lock held
+  // With the lock held:
+  void PostFlush();
+  void DropPending();
+  std::size_t Waiting() const { return pending_.size() + in_flight_bytes_; }
 
   const std::weak_ptr<ServerSession> session_;
   const Strand strand_;
   const Framing framing_;
-  const std::size_t max_backlog_bytes_;
+  const Limits limits_;
 
-  std::mutex mutex_;  // guards what follows; never held while a callback runs
+  mutable std::mutex mutex_;  // guards what follows; never held while a callback runs
   std::string pending_;
   std::size_t in_flight_bytes_ = 0;
   bool is_flush_posted_ = false;
@@ -56,6 +70,8 @@ class ServerStream final {
   bool is_cut_ = false;  // read too slowly: no proper end follows
   bool is_gone_ = false;
   std::function<void()> on_gone_;
+  std::size_t below_ = 0;
+  std::function<void()> on_below_;
 };
 
 class ServerResponder final : public Responder {
@@ -64,7 +80,7 @@ class ServerResponder final : public Responder {
     std::weak_ptr<ServerSession> session;
     Strand strand;
     ServerStream::Framing framing;
-    std::size_t max_backlog_bytes;
+    ServerStream::Limits limits;
   };
 
   explicit ServerResponder(Context context) : context_(std::move(context)) {}

@@ -177,6 +177,67 @@ TEST_F(ServerFault, ASlowReaderOfAStreamIsCutAtTheLimit) {
   EXPECT_TRUE(WaitForGone(1));
 }
 
+// Without a limit on the whole, many streams below their own limit could fill the memory.
+TEST_F(ServerFault, AllStreamsTogetherHaveALimit) {
+  constexpr std::size_t kStreams = 8;
+  ServerOptions options;
+  options.max_stream_backlog_bytes = 50'000'000;
+  options.max_total_stream_backlog_bytes = 20'000'000;
+  StartServer(options);
+  std::vector<RawPeer> slow;
+  for (std::size_t i = 0; i < kStreams; ++i) {
+    slow.push_back(Connect());
+    slow.back().Send(kStream);
+  }
+  const auto streams = WaitForStreams(kStreams);
+  const std::string event(100'000, 'e');
+  std::size_t backlog = 0;
+  for (int round = 0; round < 400; ++round) {
+    for (const auto& stream : streams) stream->Write(event);
+    backlog = 0;
+    for (const auto& stream : streams) backlog += stream->Backlog();
+    EXPECT_LT(backlog, 22'000'000U);
+  }
+  // Those that are gone have made room for a new one.
+  ASSERT_TRUE(WaitForGone(1));
+  RawPeer quick = Connect();
+  quick.Send(kStream);
+  const auto all = WaitForStreams(kStreams + 1);
+  EXPECT_TRUE(all.back()->Write("hello"));
+  quick.ReadUntil("hello");
+}
+
+TEST_F(ServerFault, AWriterThatPacesItselfIsNotCut) {
+  ServerOptions options;
+  options.max_stream_backlog_bytes = 1'000'000;
+  StartServer(options);
+  RawPeer peer = Connect();
+  peer.Send(kStream);
+  const auto stream = WaitForStreams(1).front();
+  const std::string event(100'000, 'e');
+  int written = 0;
+  int read = 0;
+  for (int pause = 0; pause < 50; ++pause) {
+    while (stream->Backlog() < 500'000) {
+      ASSERT_TRUE(stream->Write(event));
+      ++written;
+    }
+    bool is_low = false;
+    stream->WhenBelow(100'000, [&] { waiter_.Notify([&] { is_low = true; }); });
+    for (; read < written; ++read) peer.ReadUntil("e\r\n");
+    ASSERT_TRUE(waiter_.WaitFor([&] { return is_low; }));
+    EXPECT_LE(stream->Backlog(), 100'000U);
+  }
+  EXPECT_GT(written, 100);
+  // A callback that would never come is let go of with the peer.
+  const auto alive = std::make_shared<int>(0);
+  while (stream->Backlog() < 900'000) ASSERT_TRUE(stream->Write(event));
+  stream->WhenBelow(0, [alive] {});
+  peer.Reset();
+  ASSERT_TRUE(WaitForGone(1));
+  EXPECT_EQ(alive.use_count(), 1);
+}
+
 TEST_F(ServerFault, QuietWatchersThatLeaveAreNoticed) {
   StartServer();
   {
