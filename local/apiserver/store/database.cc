@@ -1,7 +1,10 @@
 #include "local/apiserver/store/database.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
 #include <random>
 #include <unordered_set>
 
@@ -12,17 +15,17 @@
 namespace berth::local {
 namespace {
 
-constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::int64_t kSchemaVersion = 2;
 constexpr std::int64_t kApplicationId = 0x42525448;  // "BRTH", for file(1)
 constexpr std::int64_t kQuickCheckBytes = 32 * 1024 * 1024;
 constexpr int kTrimSlice = 500;
+constexpr int kCheckpointPages = 2000;
 
 constexpr const char* kPragmas =
     "PRAGMA locking_mode=EXCLUSIVE;"  // the lock file says the same; spares the shared memory file
     "PRAGMA journal_mode=WAL;"
     "PRAGMA synchronous=FULL;"
     "PRAGMA temp_store=MEMORY;"
-    "PRAGMA wal_autocheckpoint=2000;"
     "PRAGMA journal_size_limit=16777216;";
 
 constexpr const char* kSchema =
@@ -32,38 +35,52 @@ constexpr const char* kSchema =
     "  resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL,"
     "  rev INTEGER NOT NULL, api_version TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,"
     "  UNIQUE(resource, namespace, name));"
-    "CREATE TABLE IF NOT EXISTS event("
-    "  rev INTEGER PRIMARY KEY, type INTEGER NOT NULL,"
+    // The state that a change made is the object's, or what the object's next change replaced.
+    // Only a deletion's has no other place.
+    "CREATE TABLE IF NOT EXISTS change("
+    "  rev INTEGER PRIMARY KEY, time INTEGER NOT NULL, type INTEGER NOT NULL,"
     "  resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL,"
-    "  api_version TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL);"
-    "INSERT OR IGNORE INTO meta VALUES('revision', 1);"
-    "INSERT OR IGNORE INTO meta VALUES('log_floor', 1);"
+    "  api_version TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,"
+    "  previous_rev INTEGER NOT NULL, previous_api_version TEXT NOT NULL,"
+    "  previous_kind TEXT NOT NULL, previous_body TEXT NOT NULL);"
     "PRAGMA application_id=1112691784;"
-    "PRAGMA user_version=1;"
+    "PRAGMA user_version=2;"
     "COMMIT;";
+
+// Version 1 had a log without the states that were replaced: watches begin anew.
+constexpr const char* kFromVersion1 =
+    "BEGIN IMMEDIATE;"
+    "DROP TABLE event;"
+    "UPDATE meta SET value=(SELECT value FROM meta WHERE key='revision') WHERE key='log_floor';"
+    "COMMIT;";
+
 static_assert(kApplicationId == 1112691784);
 
 class SqliteDatabase final : public Database {
  public:
-  SqliteDatabase(std::string path, FileLock lock, Sqlite sqlite,
-                 std::vector<std::string> unlogged_resources)
+  SqliteDatabase(std::string path, FileLock lock, Sqlite sqlite, const Options& options)
       : path_(std::move(path)),
         lock_(std::move(lock)),
         sqlite_(std::move(sqlite)),
-        unlogged_(unlogged_resources.begin(), unlogged_resources.end()) {}
+        unlogged_(options.unlogged_resources.begin(), options.unlogged_resources.end()) {}
 
-  Status Prepare();
+  Status Prepare(std::int64_t first_revision);
   Result<Content> Load() override;
   Status WriteBatch(const std::vector<EventPtr>& events) override;
-  Result<bool> TrimLog(std::int64_t keep_rows) override;
+  Result<bool> TrimLog(const LogLimits& limits) override;
+  Status CheckpointIfLarge() override;
   void Checkpoint() override;
+  const Error* broken() const override { return broken_ ? &*broken_ : nullptr; }
 
  private:
-  Status CheckVersion();
+  Result<std::int64_t> CheckVersion();
+  Status MakeMeta(std::int64_t first_revision);
+  Error Break(const Error& cause);
+  Status Transaction(const std::function<Status()>& write);
   Status WriteRows(const std::vector<EventPtr>& events);
   Status WriteRow(const StoreEvent& event);
   Result<std::vector<StoredPtr>> LoadObjects();
-  Result<std::vector<EventPtr>> LoadLog(const std::vector<StoredPtr>& objects);
+  Status LoadLog(Content& content);
 
   const std::string path_;
   const FileLock lock_;
@@ -74,9 +91,10 @@ class SqliteDatabase final : public Database {
   Statement put_event_;
   Statement put_revision_;
   std::int64_t log_rows_ = 0;
+  std::optional<Error> broken_;
 };
 
-Status SqliteDatabase::CheckVersion() {
+Result<std::int64_t> SqliteDatabase::CheckVersion() {
   BERTH_TRY(const std::int64_t version, sqlite_.QueryInt("PRAGMA user_version"));
   if (version > kSchemaVersion) {
     return Error{ErrorCode::kInvalid, path_ + " has schema version " + std::to_string(version) +
@@ -101,29 +119,38 @@ Status SqliteDatabase::CheckVersion() {
                                             "directory"};
     }
   }
-  return OkStatus();
+  return version;
 }
 
-Status SqliteDatabase::Prepare() {
-  BERTH_CHECK_OK(CheckVersion());
+Status SqliteDatabase::MakeMeta(std::int64_t first_revision) {
+  BERTH_TRY(Statement put, sqlite_.Prepare("INSERT OR IGNORE INTO meta VALUES(?1, ?2)"));
+  for (const char* key : {"revision", "log_floor"}) {
+    BERTH_CHECK_OK(put.Bind(1, std::string_view(key)).Bind(2, first_revision).Run());
+  }
+  const std::string epoch = NewEpoch();
+  return put.Bind(1, std::string_view("epoch")).Bind(2, epoch).Run();
+}
+
+Status SqliteDatabase::Prepare(std::int64_t first_revision) {
+  BERTH_TRY(const std::int64_t version, CheckVersion());
   if (sqlite_.IsReadOnly()) {
     return Error{ErrorCode::kUnavailable,
                  path_ + " is read-only: make it writable or choose another data directory"};
   }
   BERTH_CHECK_OK(sqlite_.Execute(kPragmas));
+  if (version == 1) BERTH_CHECK_OK(sqlite_.Execute(kFromVersion1));
   BERTH_CHECK_OK(sqlite_.Execute(kSchema));
-  BERTH_TRY(Statement epoch, sqlite_.Prepare("INSERT OR IGNORE INTO meta VALUES('epoch', ?1)"));
-  const std::string fresh = NewEpoch();
-  BERTH_CHECK_OK(epoch.Bind(1, fresh).Run());
+  BERTH_CHECK_OK(MakeMeta(first_revision));
   BERTH_TRY(put_object_,
             sqlite_.Prepare("INSERT INTO object VALUES(?1,?2,?3,?4,?5,?6,?7) "
                             "ON CONFLICT(resource,namespace,name) DO UPDATE SET rev=?4, "
                             "api_version=?5, kind=?6, body=?7"));
   BERTH_TRY(delete_object_,
             sqlite_.Prepare("DELETE FROM object WHERE resource=?1 AND namespace=?2 AND name=?3"));
-  BERTH_TRY(put_event_, sqlite_.Prepare("INSERT INTO event VALUES(?1,?2,?3,?4,?5,?6,?7,?8)"));
+  BERTH_TRY(put_event_, sqlite_.Prepare("INSERT INTO change VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,"
+                                        "?10,?11,?12,?13)"));
   BERTH_TRY(put_revision_, sqlite_.Prepare("UPDATE meta SET value=?1 WHERE key='revision'"));
-  BERTH_TRY(log_rows_, sqlite_.QueryInt("SELECT count(*) FROM event"));
+  BERTH_TRY(log_rows_, sqlite_.QueryInt("SELECT count(*) FROM change"));
   return OkStatus();
 }
 
@@ -133,7 +160,7 @@ Result<Database::Content> SqliteDatabase::Load() {
   BERTH_TRY(content.log_floor, sqlite_.QueryInt("SELECT value FROM meta WHERE key='log_floor'"));
   BERTH_TRY(content.epoch, sqlite_.QueryText("SELECT value FROM meta WHERE key='epoch'"));
   BERTH_TRY(content.objects, LoadObjects());
-  BERTH_TRY(content.log, LoadLog(content.objects));
+  BERTH_CHECK_OK(LoadLog(content));
   return content;
 }
 
@@ -152,44 +179,70 @@ Result<std::vector<StoredPtr>> SqliteDatabase::LoadObjects() {
   }
 }
 
-Result<std::vector<EventPtr>> SqliteDatabase::LoadLog(const std::vector<StoredPtr>& objects) {
-  // One state in memory for what the log and the object table both have.
-  std::map<std::int64_t, StoredPtr> by_revision;
-  for (const StoredPtr& object : objects) by_revision[object->revision()] = object;
-  std::map<ObjectKey, StoredPtr> last;
-  std::vector<EventPtr> log;
-  BERTH_TRY(Statement rows, sqlite_.Prepare("SELECT rev,type,resource,namespace,name,api_version,"
-                                            "kind,body FROM event ORDER BY rev"));
+// From the newest change to the oldest: what a change replaced is what the one before it made.
+Status SqliteDatabase::LoadLog(Content& content) {
+  std::map<ObjectKey, StoredPtr> made;
+  for (const StoredPtr& object : content.objects) made[object->key()] = object;
+  BERTH_TRY(Statement rows,
+            sqlite_.Prepare("SELECT rev,time,type,resource,namespace,name,api_version,kind,body,"
+                            "previous_rev,previous_api_version,previous_kind,previous_body "
+                            "FROM change ORDER BY rev DESC"));
+  const auto state = [&rows](const ObjectKey& key, std::int64_t revision, int column) {
+    return std::make_shared<const StoredObject>(
+        key, revision, std::string(rows.Text(column)), std::string(rows.Text(column + 1)),
+        std::string(rows.Text(column + 2)));
+  };
   while (true) {
     BERTH_TRY(const bool row, rows.Step());
-    if (!row) return log;
+    if (!row) break;
     auto event = std::make_shared<StoreEvent>();
     event->revision = rows.Int(0);
-    event->type = static_cast<WatchEvent::Type>(rows.Int(1));
-    ObjectKey key{std::string(rows.Text(2)), std::string(rows.Text(3)), std::string(rows.Text(4))};
-    const auto known = by_revision.find(event->revision);
-    event->object = known != by_revision.end()
-                        ? known->second
-                        : std::make_shared<const StoredObject>(
-                              key, event->revision, std::string(rows.Text(5)),
-                              std::string(rows.Text(6)), std::string(rows.Text(7)));
-    if (event->type != WatchEvent::Type::kAdded) event->previous = last[key];
-    last[key] = event->type == WatchEvent::Type::kDeleted ? nullptr : event->object;
-    log.push_back(std::move(event));
+    event->time = WallTime(Duration(rows.Int(1)));
+    event->type = static_cast<WatchEvent::Type>(rows.Int(2));
+    const ObjectKey key{std::string(rows.Text(3)), std::string(rows.Text(4)),
+                        std::string(rows.Text(5))};
+    StoredPtr& after = made[key];
+    event->object = event->type == WatchEvent::Type::kDeleted ? state(key, event->revision, 6)
+                                                              : after;
+    if (event->object == nullptr || event->object->revision() != event->revision) {
+      // A log that does not fit its objects: what is older is not told.
+      content.log_floor = event->revision;
+      rows.Reset();
+      break;
+    }
+    if (event->type != WatchEvent::Type::kAdded) event->previous = state(key, rows.Int(9), 10);
+    after = event->previous;
+    content.log.push_back(std::move(event));
   }
+  std::reverse(content.log.begin(), content.log.end());
+  return OkStatus();
+}
+
+Error SqliteDatabase::Break(const Error& cause) {
+  broken_ = Error{ErrorCode::kUnavailable,
+                  cause.message + "; it is unknown what reached the disk, so nothing is written "
+                                  "until berth is started again"};
+  return *broken_;
+}
+
+Status SqliteDatabase::Transaction(const std::function<Status()>& write) {
+  if (broken_) return *broken_;
+  BERTH_CHECK_OK(sqlite_.Execute("BEGIN IMMEDIATE"));
+  Status written = write();
+  bool unknown = !written && sqlite_.FailedToSync();
+  if (written) {
+    written = sqlite_.Execute("COMMIT");
+    if (written) return written;
+    unknown = sqlite_.LeftDiskUnknown();
+  }
+  // The error of the write is the one to report.
+  if (sqlite_.InTransaction() && !sqlite_.Execute("ROLLBACK")) unknown = true;
+  return unknown ? Status(Break(written.error())) : written;
 }
 
 Status SqliteDatabase::WriteBatch(const std::vector<EventPtr>& events) {
   if (events.empty()) return OkStatus();
-  BERTH_CHECK_OK(sqlite_.Execute("BEGIN IMMEDIATE"));
-  Status written = WriteRows(events);
-  if (written) {
-    written = sqlite_.Execute("COMMIT");
-    if (written) return written;
-  }
-  // The error of the write is the one to report; after a failed COMMIT the transaction may be gone.
-  if (const Status undone = sqlite_.Execute("ROLLBACK"); !undone) return written;
-  return written;
+  return Transaction([&] { return WriteRows(events); });
 }
 
 Status SqliteDatabase::WriteRows(const std::vector<EventPtr>& events) {
@@ -209,36 +262,54 @@ Status SqliteDatabase::WriteRow(const StoreEvent& event) {
     BERTH_CHECK_OK(put_object_.Bind(7, object.body()).Run());
   }
   if (unlogged_.contains(key.resource)) return OkStatus();
-  put_event_.Bind(1, event.revision).Bind(2, static_cast<std::int64_t>(event.type));
-  put_event_.Bind(3, key.resource).Bind(4, key.namespace_name).Bind(5, key.name);
-  put_event_.Bind(6, object.api_version()).Bind(7, object.kind()).Bind(8, object.body());
+  const bool deleted = event.type == WatchEvent::Type::kDeleted;
+  const StoredObject* previous = event.previous.get();
+  const std::string none;
+  put_event_.Bind(1, event.revision).Bind(2, event.time.time_since_epoch().count());
+  put_event_.Bind(3, static_cast<std::int64_t>(event.type));
+  put_event_.Bind(4, key.resource).Bind(5, key.namespace_name).Bind(6, key.name);
+  put_event_.Bind(7, object.api_version()).Bind(8, object.kind());
+  put_event_.Bind(9, deleted ? object.body() : none);
+  put_event_.Bind(10, previous == nullptr ? 0 : previous->revision());
+  put_event_.Bind(11, previous == nullptr ? none : previous->api_version());
+  put_event_.Bind(12, previous == nullptr ? none : previous->kind());
+  put_event_.Bind(13, previous == nullptr ? none : previous->body());
   BERTH_CHECK_OK(put_event_.Run());
   ++log_rows_;
   return OkStatus();
 }
 
-Result<bool> SqliteDatabase::TrimLog(std::int64_t keep_rows) {
+Result<bool> SqliteDatabase::TrimLog(const LogLimits& limits) {
   // Half as many again before trimming starts, so that it does not run after every write.
-  if (log_rows_ <= keep_rows + keep_rows / 2 + kTrimSlice) return false;
-  BERTH_TRY(Statement nth, sqlite_.Prepare("SELECT rev FROM event ORDER BY rev LIMIT 1 OFFSET ?1"));
+  const std::int64_t most = limits.rows + limits.rows / 2 + kTrimSlice;
+  if (log_rows_ <= most) return false;
+  BERTH_TRY(Statement nth,
+            sqlite_.Prepare("SELECT rev, time FROM change ORDER BY rev LIMIT 1 OFFSET ?1"));
   BERTH_TRY(const bool found, nth.Bind(1, kTrimSlice - 1).Step());
   if (!found) return false;
   const std::int64_t floor = nth.Int(0);
+  const bool is_young = WallTime(Duration(nth.Int(1))) > limits.keep_after;
   nth.Reset();
-  BERTH_CHECK_OK(sqlite_.Execute("BEGIN IMMEDIATE"));
-  const std::string sql = "DELETE FROM event WHERE rev<=" + std::to_string(floor) +
+  if (is_young && log_rows_ <= most * LogLimits::kYoungFactor) return false;
+  const std::string sql = "DELETE FROM change WHERE rev<=" + std::to_string(floor) +
                           "; UPDATE meta SET value=" + std::to_string(floor) +
-                          " WHERE key='log_floor'; COMMIT";
-  if (const Status trimmed = sqlite_.Execute(sql.c_str()); !trimmed) {
-    if (const Status undone = sqlite_.Execute("ROLLBACK"); !undone) return trimmed.error();
-    return trimmed.error();
-  }
+                          " WHERE key='log_floor'";
+  BERTH_CHECK_OK(Transaction([&] { return sqlite_.Execute(sql.c_str()); }));
   log_rows_ -= kTrimSlice;
   return true;
 }
 
+Status SqliteDatabase::CheckpointIfLarge() {
+  if (broken_) return *broken_;
+  if (sqlite_.wal_pages() < kCheckpointPages) return OkStatus();
+  const Status done = sqlite_.Checkpoint(Sqlite::CheckpointMode::kPassive);
+  if (done || !sqlite_.FailedToSync()) return done;
+  return Break(done.error());
+}
+
 void SqliteDatabase::Checkpoint() {
-  if (const Status done = sqlite_.Execute("PRAGMA wal_checkpoint(TRUNCATE)"); !done) return;
+  if (broken_) return;
+  if (const auto done = sqlite_.Checkpoint(Sqlite::CheckpointMode::kTruncate); !done) return;
 }
 
 }  // namespace
@@ -251,7 +322,7 @@ std::string NewEpoch() {
 }
 
 Result<std::unique_ptr<Database>> Database::Open(const std::string& path,
-                                                 std::vector<std::string> unlogged_resources) {
+                                                 const Options& options) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code failed;
   if (!folder.empty()) std::filesystem::create_directories(folder, failed);
@@ -261,9 +332,9 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path,
   }
   BERTH_TRY(FileLock lock, FileLock::Acquire(path + ".lock"));
   BERTH_TRY(Sqlite sqlite, Sqlite::Open(path));
-  auto database = std::make_unique<SqliteDatabase>(path, std::move(lock), std::move(sqlite),
-                                                   std::move(unlogged_resources));
-  if (const Status ready = database->Prepare(); !ready) {
+  auto database =
+      std::make_unique<SqliteDatabase>(path, std::move(lock), std::move(sqlite), options);
+  if (const Status ready = database->Prepare(options.first_revision); !ready) {
     const Error& error = ready.error();
     if (error.message.find(path) != std::string::npos) return error;
     return Annotate(error, path);

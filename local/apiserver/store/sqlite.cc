@@ -1,5 +1,7 @@
 #include "local/apiserver/store/sqlite.h"
 
+#include <cerrno>
+
 #include <sqlite3.h>
 
 namespace berth::local {
@@ -92,6 +94,11 @@ Result<Sqlite> Sqlite::Open(const std::string& path) {
   if (result != SQLITE_OK) return database.LastError("opening");
   sqlite3_extended_result_codes(handle, 1);
   sqlite3_busy_timeout(handle, 2000);
+  const auto count = [](void* pages, sqlite3*, const char*, int in_log) {
+    *static_cast<int*>(pages) = in_log;
+    return SQLITE_OK;
+  };
+  sqlite3_wal_hook(handle, count, database.wal_pages_.get());
   return database;
 }
 
@@ -128,6 +135,37 @@ Result<std::string> Sqlite::QueryText(const char* sql) {
   BERTH_TRY(Statement statement, Prepare(sql));
   BERTH_TRY(const bool row, statement.Step());
   return row ? std::string(statement.Text(0)) : std::string();
+}
+
+Status Sqlite::Checkpoint(CheckpointMode mode) {
+  *wal_pages_ = 0;
+  const int how =
+      mode == CheckpointMode::kPassive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE;
+  if (sqlite3_wal_checkpoint_v2(handle_.get(), nullptr, how, nullptr, nullptr) != SQLITE_OK) {
+    return LastError("folding the write-ahead log into");
+  }
+  return OkStatus();
+}
+
+bool Sqlite::InTransaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
+
+bool Sqlite::LeftDiskUnknown() const {
+  const int code = sqlite3_extended_errcode(handle_.get());
+  if (code == SQLITE_FULL) return false;
+  if (code != SQLITE_IOERR_WRITE) return true;
+  // The write-ahead log remembers why; sqlite3_system_errno has been overwritten by the clean-up.
+  sqlite3_file* log = nullptr;
+  int reason = 0;
+  sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_JOURNAL_POINTER,
+                       static_cast<void*>(&log));
+  if (log == nullptr || log->pMethods == nullptr) return true;
+  log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &reason);
+  return reason != EFBIG && reason != ENOSPC && reason != EDQUOT;
+}
+
+bool Sqlite::FailedToSync() const {
+  const int code = sqlite3_extended_errcode(handle_.get());
+  return code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC;
 }
 
 bool Sqlite::IsReadOnly() const { return sqlite3_db_readonly(handle_.get(), "main") == 1; }

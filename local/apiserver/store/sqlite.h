@@ -1,5 +1,8 @@
 // local/apiserver/store/sqlite.h — prepared statements and errors of SQLite, as Results.
 //
+// Checkpoints of the write-ahead log happen where Checkpoint is called, so that their errors are
+// seen.
+//
 // Threads: none; SQLite is opened without its own locks (NOMUTEX).
 // Errors: kInvalid (not a database, damaged), kUnavailable (everything else).
 #pragma once
@@ -51,6 +54,16 @@ class Sqlite {
   Result<std::int64_t> QueryInt(const char* sql);
   Result<std::string> QueryText(const char* sql);
   bool IsReadOnly() const;
+  // Of the write-ahead log, after the last commit.
+  int wal_pages() const { return *wal_pages_; }
+  enum class CheckpointMode { kPassive, kTruncate };
+  Status Checkpoint(CheckpointMode mode);
+  bool InTransaction() const;
+  // Whether the last failed call leaves open what is on the disk: any failure but a write that the
+  // disk had no room for.
+  bool LeftDiskUnknown() const;
+  // Whether the last failed call was an fsync.
+  bool FailedToSync() const;
   // What the last failed call said, with its code.
   Error LastError(std::string_view doing) const;
 
@@ -59,6 +72,7 @@ class Sqlite {
     void operator()(sqlite3* handle) const;
   };
   std::string path_;
+  std::unique_ptr<int> wal_pages_ = std::make_unique<int>(0);  // the handle's hook writes it
   std::unique_ptr<sqlite3, Close> handle_;
 };
 

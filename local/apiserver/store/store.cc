@@ -10,6 +10,7 @@
 
 #include "base/log/log.h"
 #include "base/strings.h"
+#include "base/system_clock.h"
 #include "local/apiserver/blocking.h"
 #include "local/apiserver/store/database.h"
 
@@ -69,7 +70,10 @@ std::string Describe(const ObjectKey& key) {
 class StoreImpl final : public Store {
  public:
   StoreImpl(StoreOptions options, std::unique_ptr<Database> database)
-      : options_(std::move(options)), database_(std::move(database)), cache_(options_.window) {}
+      : options_(std::move(options)),
+        clock_(options_.clock == nullptr ? &system_clock_ : options_.clock),
+        database_(std::move(database)),
+        cache_(options_.window) {}
 
   Status Start();
   ~StoreImpl() override;
@@ -78,6 +82,7 @@ class StoreImpl final : public Store {
   StoredPtr GetLatest(const ObjectKey& key) const override;
   std::shared_ptr<PendingWrite> PendingOf(const ObjectKey& key) const override;
   const WatchCache& cache() const override { return cache_; }
+  Status Health() const override;
   const std::string& epoch() const override { return epoch_; }
   int AddListener(Listener on_events) override;
   void RemoveListener(int id) override;
@@ -99,10 +104,13 @@ class StoreImpl final : public Store {
   void ForgetLocked(const std::vector<EventPtr>& events);
   std::vector<std::shared_ptr<Ticket>> TakeLostLocked(std::vector<std::shared_ptr<Ticket>> batch);
   void DropOldParsed(const std::vector<EventPtr>& events);
-  Status Persist(const std::vector<EventPtr>& events);
+  void TidyDatabase(WallTime now);
+  void NoteFailureLocked();
   void Tell(const std::vector<EventPtr>& events);
 
+  const SystemClock system_clock_;
   const StoreOptions options_;
+  const Clock* const clock_;
   const std::unique_ptr<Database> database_;  // null: memory only
   WatchCache cache_;
   std::string epoch_;
@@ -113,6 +121,7 @@ class StoreImpl final : public Store {
   std::map<ObjectKey, Pending> pending_;  // queued, not yet in the cache
   std::int64_t revision_ = 1;             // the last one given out
   bool stopping_ = false;
+  std::optional<Error> failure_;  // no writes are taken any more
 
   std::deque<EventPtr> parsed_;  // the writer's: events whose objects keep their parsed form
 
@@ -130,7 +139,7 @@ Status StoreImpl::Start() {
   } else {
     content.epoch = NewEpoch();
     content.objects = options_.content.objects;
-    content.revision = std::max(content.revision, options_.content.revision);
+    content.revision = std::max(options_.first_revision, options_.content.revision);
     content.log_floor = content.revision;
   }
   epoch_ = content.epoch;
@@ -194,6 +203,7 @@ Result<SubmittedWrite> StoreImpl::Submit(std::vector<Write> writes) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return Error{ErrorCode::kUnavailable, "the store is shutting down"};
+    if (failure_) return *failure_;
     std::vector<StoredPtr> before;
     before.reserve(writes.size());
     for (const Write& write : writes) {
@@ -227,6 +237,7 @@ void StoreImpl::EnqueueLocked(Write& write, StoredObject::Draft draft, StoredPtr
                 : before == nullptr ? WatchEvent::Type::kAdded
                                     : WatchEvent::Type::kModified;
   event->revision = revision;
+  event->time = clock_->Now();
   event->object = std::move(object);
   event->previous = std::move(before);
   ticket->events.push_back(std::move(event));
@@ -262,12 +273,13 @@ void StoreImpl::WriteOnce(std::unique_lock<std::mutex>& lock) {
     events.insert(events.end(), batch.back()->events.begin(), batch.back()->events.end());
   }
   lock.unlock();
-  const Status written = Persist(events);
+  const Status written = database_->WriteBatch(events);
   if (written) cache_.Publish(events);
   lock.lock();
   if (written) {
     ForgetLocked(events);
   } else {
+    NoteFailureLocked();
     batch = TakeLostLocked(std::move(batch));
   }
   lock.unlock();
@@ -275,18 +287,34 @@ void StoreImpl::WriteOnce(std::unique_lock<std::mutex>& lock) {
   if (written) {
     Tell(events);
     DropOldParsed(events);
+    TidyDatabase(events.back()->time);
   } else {
     LogError("writing to the database failed", {{"error", written.error().message}});
   }
   lock.lock();
+  NoteFailureLocked();
 }
 
-Status StoreImpl::Persist(const std::vector<EventPtr>& events) {
-  BERTH_CHECK_OK(database_->WriteBatch(events));
-  if (const auto more = database_->TrimLog(options_.keep_log_rows); !more) {
+// The writes are on the disk, whatever becomes of this.
+void StoreImpl::TidyDatabase(WallTime now) {
+  const Database::LogLimits limits{options_.keep_log_rows, now - options_.window.keep_for};
+  if (const auto more = database_->TrimLog(limits); !more) {
     LogWarning("trimming the change log failed", {{"error", more.error().message}});
   }
-  return OkStatus();
+  if (const Status done = database_->CheckpointIfLarge(); !done) {
+    LogWarning("the write-ahead log stays", {{"error", done.error().message}});
+  }
+}
+
+void StoreImpl::NoteFailureLocked() {
+  if (failure_ || database_->broken() == nullptr) return;
+  failure_ = *database_->broken();
+  LogError("no writes are taken any more", {{"error", failure_->message}});
+}
+
+Status StoreImpl::Health() const {
+  const std::lock_guard lock(mutex_);
+  return failure_ ? Status(*failure_) : OkStatus();
 }
 
 // What is in the cache now is pending no more.
@@ -346,7 +374,8 @@ Result<std::vector<StoredPtr>> Store::Commit(std::vector<Write> writes) {
 Result<std::unique_ptr<Store>> Store::Open(StoreOptions options) {
   std::unique_ptr<Database> database;
   if (!options.path.empty()) {
-    BERTH_TRY(database, Database::Open(options.path, options.unlogged_resources));
+    BERTH_TRY(database, Database::Open(
+                            options.path, {options.unlogged_resources, options.first_revision}));
   }
   auto store = std::make_unique<StoreImpl>(std::move(options), std::move(database));
   BERTH_CHECK_OK(store->Start());

@@ -9,8 +9,9 @@
 // Threads: every function may be called from any thread. Submit does not wait for the disk, Commit
 // blocks until its write is durable and visible; concurrent writes share one disk transaction.
 // Listeners and OnDone callbacks run on the writer thread, must be quick and must not call Commit.
-// Errors: kConflict, kAlreadyExists, kNotFound (preconditions), kUnavailable (disk; nothing of the
-// write has happened).
+// Errors: kConflict, kAlreadyExists, kNotFound (preconditions), kUnavailable (disk). A write that
+// failed has not happened, unless Health has an error since: then it is unknown until the store is
+// opened anew, and no writes are taken.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,11 @@ struct StoreOptions {
   WatchCache::Snapshot content;
   WindowLimits window;
   std::size_t max_batch_writes = 64;
-  std::int64_t keep_log_rows = 10'000;
+  std::int64_t keep_log_rows = 10'000;  // younger than window.keep_for: more of them
+  // Of a new store. A store that replaces another one begins above every revision of that one, so
+  // that no client takes a new change for one it has seen.
+  std::int64_t first_revision = 1;
+  const Clock* clock = nullptr;  // when a change was written; null: real time
   // Changes of these are not logged on disk: they are many and nobody resumes a watch on them.
   std::vector<std::string> unlogged_resources = {"leases.coordination.k8s.io", "events"};
 };
@@ -78,6 +83,8 @@ class Store {
   virtual std::shared_ptr<PendingWrite> PendingOf(const ObjectKey& key) const = 0;
 
   virtual const WatchCache& cache() const = 0;
+  // An error: no writes are taken any more, and why.
+  virtual Status Health() const = 0;
   // Random, made with the database: continue tokens of another one are refused.
   virtual const std::string& epoch() const = 0;
 

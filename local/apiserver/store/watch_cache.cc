@@ -28,13 +28,22 @@ WatchCache::Resource& WatchCache::ResourceOf(const std::string& name) {
 void WatchCache::Append(Resource& resource, const EventPtr& event) {
   resource.window.push_back(event);
   resource.window_bytes += event->object->size();
-  while (resource.window.size() > limits_.max_events ||
-         (resource.window_bytes > limits_.max_bytes && resource.window.size() > 1)) {
+  while (MustShrink(resource)) {
     const EventPtr& oldest = resource.window.front();
     resource.floor = oldest->revision;
     resource.window_bytes -= oldest->object->size();
     resource.window.pop_front();
   }
+}
+
+bool WatchCache::MustShrink(const Resource& resource) const {
+  const auto exceeds = [&](std::size_t factor) {
+    return resource.window.size() > limits_.max_events * factor ||
+           (resource.window_bytes > limits_.max_bytes * factor && resource.window.size() > 1);
+  };
+  if (!exceeds(1)) return false;
+  const Duration age = resource.window.back()->time - resource.window.front()->time;
+  return age >= limits_.keep_for || exceeds(WindowLimits::kYoungFactor);
 }
 
 void WatchCache::Publish(const std::vector<EventPtr>& events) {

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "local/apiserver/store/stored_object.h"
 
 namespace berth::local {
@@ -28,14 +29,19 @@ namespace berth::local {
 struct StoreEvent {
   WatchEvent::Type type = WatchEvent::Type::kAdded;
   std::int64_t revision = 0;
+  WallTime time;       // of the write
   StoredPtr object;    // kDeleted: the last state, with the deletion's revision
   StoredPtr previous;  // null for kAdded, and where it is no longer known
 };
 using EventPtr = std::shared_ptr<const StoreEvent>;
 
+// Of one resource. Changes younger than `keep_for` stay beyond the first two limits, and go beyond
+// kYoungFactor times as much.
 struct WindowLimits {
-  std::size_t max_events = 10'000;           // of one resource
-  std::size_t max_bytes = 16 * 1024 * 1024;  // of one resource
+  static constexpr std::size_t kYoungFactor = 8;
+  std::size_t max_events = 10'000;
+  std::size_t max_bytes = 16 * 1024 * 1024;
+  Duration keep_for{};
 };
 
 class WatchCache {
@@ -83,6 +89,7 @@ class WatchCache {
   };
 
   void Append(Resource& resource, const EventPtr& event);
+  bool MustShrink(const Resource& resource) const;
   Resource& ResourceOf(const std::string& name);
 
   const WindowLimits limits_;

@@ -134,7 +134,7 @@ class RefusalTest : public ::testing::Test {
 TEST_F(RefusalTest, NewerSchema) {
   MakeDatabase();
   Run("PRAGMA user_version=7");
-  EXPECT_THAT(OpenError(), HasSubstr("has schema version 7, this program knows versions up to 1"));
+  EXPECT_THAT(OpenError(), HasSubstr("has schema version 7, this program knows versions up to 2"));
 }
 
 TEST_F(RefusalTest, AnotherProgramsDatabase) {

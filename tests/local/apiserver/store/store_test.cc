@@ -237,6 +237,75 @@ TEST_F(StoreOnDiskTest, TheLogIsBoundedAndOldPositionsExpire) {
             WatchCache::Changes::State::kOk);
 }
 
+// A selector watch that resumes must see that an object has left its selection, also where the
+// change before the one it resumes at is not in the log any more.
+TEST_F(StoreOnDiskTest, AReplayedChangeKnowsTheStateThatItReplaced) {
+  StoreOptions options;
+  options.keep_log_rows = 0;
+  {
+    auto store = Open(options);
+    ASSERT_TRUE(store->Commit({Create("a", "1"), Create("b", "1")}));
+    for (int i = 0; i < 20; ++i) {
+      std::vector<Write> writes;
+      for (int k = 0; k < 64; ++k) writes.push_back(Create("x" + std::to_string(i * 64 + k), "1"));
+      ASSERT_TRUE(store->Commit(std::move(writes)));
+    }
+    const auto update = [&](const char* name, const char* value) {
+      const StoredPtr now = store->GetLatest(Key(name));
+      ASSERT_TRUE(store->Commit(
+          {{Write::Kind::kUpdate, Key(name), ConfigMap(name, value), now->revision()}}));
+    };
+    update("a", "2");
+    update("a", "3");
+    const StoredPtr b = store->GetLatest(Key("b"));
+    ASSERT_TRUE(store->Commit({{Write::Kind::kDelete, Key("b"), *b->json(), b->revision()}}));
+    ASSERT_TRUE(store->Commit({Create("b", "4")}));
+  }
+  auto store = Open(options);
+  const std::int64_t now = store->cache().revision();
+  EXPECT_EQ(store->cache().EventsAfter("configmaps", 2, 1).state,
+            WatchCache::Changes::State::kExpired);
+  const auto changes = store->cache().EventsAfter("configmaps", now - 4, 100);
+  ASSERT_EQ(changes.state, WatchCache::Changes::State::kOk);
+  std::vector<std::string> told;
+  for (const EventPtr& event : changes.events) {
+    const StoredPtr& before = event->previous;
+    told.push_back((before == nullptr ? "-" : ValueOf(before)) + ">" + ValueOf(event->object) +
+                   (event->type == WatchEvent::Type::kDeleted ? " gone" : ""));
+  }
+  EXPECT_THAT(told, ElementsAre("1>2", "2>3", "1>1 gone", "->4"));
+  EXPECT_EQ(changes.events[1]->previous->revision(), changes.events[0]->revision);
+}
+
+TEST_F(StoreOnDiskTest, ANewDatabaseBeginsWhereItIsTold) {
+  StoreOptions options;
+  options.first_revision = 5'000'000;
+  {
+    auto store = Open(options);
+    EXPECT_EQ(store->Commit({Create("a", "1")})->front()->revision(), 5'000'001);
+    EXPECT_EQ(store->cache().EventsAfter("configmaps", 4'999'999, 1).state,
+              WatchCache::Changes::State::kExpired);
+  }
+  options.first_revision = 7'000'000;  // an old one goes on
+  auto store = Open(options);
+  EXPECT_EQ(store->Commit({Create("b", "1")})->front()->revision(), 5'000'002);
+}
+
+TEST_F(StoreOnDiskTest, YoungChangesAreKeptBeyondTheUsualNumber) {
+  StoreOptions options;
+  options.keep_log_rows = 100;
+  options.window.max_events = 100;
+  options.window.keep_for = std::chrono::hours(1);
+  {
+    auto store = Open(options);
+    for (int i = 0; i < 700; ++i) ASSERT_TRUE(store->Commit({Create("m" + std::to_string(i), "")}));
+    EXPECT_EQ(store->cache().EventsAfter("configmaps", 2, 1).state,
+              WatchCache::Changes::State::kOk);
+  }
+  auto store = Open(options);
+  EXPECT_EQ(store->cache().EventsAfter("configmaps", 2, 1).state, WatchCache::Changes::State::kOk);
+}
+
 TEST_F(StoreOnDiskTest, UnloggedResourcesAreKeptButNotReplayed) {
   const ObjectKey lease{"leases.coordination.k8s.io", "default", "l"};
   Json object = ConfigMap("l", "1");

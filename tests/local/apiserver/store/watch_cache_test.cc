@@ -56,6 +56,30 @@ TEST(WatchCacheTest, OldPositionsExpireByCountAndBySize) {
   }
 }
 
+EventPtr AddedAt(const std::string& name, std::int64_t revision, std::chrono::seconds time) {
+  auto event = std::make_shared<StoreEvent>(*Added("pods", name, revision));
+  event->time = WallTime(time);
+  return event;
+}
+
+TEST(WatchCacheTest, YoungChangesStayUntilThereAreFarTooMany) {
+  WatchCache cache({.max_events = 2, .keep_for = std::chrono::seconds(75)});
+  for (std::int64_t r = 2; r < 12; ++r) {
+    cache.Publish({AddedAt("p" + std::to_string(r), r, std::chrono::seconds(r))});
+  }
+  EXPECT_EQ(cache.EventsAfter("pods", 1, 10).state, WatchCache::Changes::State::kOk);
+  // Old ones go, down to the usual number or the first that is young.
+  cache.Publish({AddedAt("late", 12, std::chrono::seconds(82))});
+  EXPECT_EQ(cache.EventsAfter("pods", 6, 10).state, WatchCache::Changes::State::kExpired);
+  EXPECT_EQ(cache.EventsAfter("pods", 7, 10).state, WatchCache::Changes::State::kOk);
+  for (std::int64_t r = 13; r < 40; ++r) {
+    cache.Publish({AddedAt("q" + std::to_string(r), r, std::chrono::seconds(82))});
+  }
+  EXPECT_EQ(cache.EventsAfter("pods", 39 - 2 * 8, 100).state, WatchCache::Changes::State::kOk);
+  EXPECT_EQ(cache.EventsAfter("pods", 38 - 2 * 8, 100).state,
+            WatchCache::Changes::State::kExpired);
+}
+
 TEST(WatchCacheTest, PositionsBeforeTheStartExpire) {
   WatchCache cache({});
   cache.Reset({}, {}, 50, 40);
