@@ -1,10 +1,12 @@
 #include "local/apiserver/server.h"
 
+#include <algorithm>
 #include <random>
 #include <set>
 #include <vector>
 
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include "base/log/log.h"
 #include "base/system_clock.h"
@@ -24,12 +26,25 @@
 namespace berth::local {
 namespace {
 
-// A watch may begin with a large state, which waits here for a reader on the same machine.
-constexpr std::size_t kMaxStreamBacklog = 128 * 1024 * 1024;
+// Watches pace themselves far below it; followed logs do not.
+constexpr std::size_t kMaxStreamBacklog = 16 * 1024 * 1024;
 // Above the API's own limit of 3 MiB, so that who exceeds it reads a Status and not a bare 413.
 constexpr std::size_t kMaxRequestBody = 8 * 1024 * 1024;
+// Longer than what a client takes to come back with the revision of its last list.
+constexpr std::chrono::seconds kKeepChanges{90};
 constexpr std::chrono::seconds kTidyEvery{30};
 constexpr std::chrono::days kWebhookCertificateDays{365};
+
+// Each connection is a file. Programs that wait with select(2) cannot use files above 1024, but
+// have none that high of their own.
+void RaiseFileLimit() {
+  constexpr rlim_t kFiles = 65'536;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kFiles) return;
+  limit.rlim_cur = std::min(limit.rlim_max, kFiles);
+  if (::setrlimit(RLIMIT_NOFILE, &limit) == 0) return;
+  LogWarning("the limit on open files stays", {{"files", std::to_string(limit.rlim_cur)}});
+}
 
 std::uint64_t RandomSeed() {
   std::random_device device;
@@ -87,6 +102,13 @@ Status ApiServerImpl::Open() {
   const Clock* clock = options_.clock == nullptr ? &system_clock_ : options_.clock;
   StoreOptions store;
   if (!options_.data_directory.empty()) store.path = options_.data_directory + "/state.db";
+  store.window.keep_for = kKeepChanges;
+  store.clock = clock;
+  // Above whatever a database that was in the same place has given out: fewer than one write a
+  // microsecond. Virtual time begins where the simulation says.
+  if (options_.watch_executor == nullptr) {
+    store.first_revision = system_clock_.Now().time_since_epoch().count();
+  }
   BERTH_TRY(store_, Store::Open(std::move(store)));
   const std::string folder =
       options_.data_directory.empty() ? "" : options_.data_directory + "/pki";
@@ -127,6 +149,7 @@ void ApiServerImpl::Tidy() {
 }
 
 Status ApiServerImpl::Listen() {
+  RaiseFileLimit();
   authenticator_ = std::make_unique<Authenticator>(credentials_.token);
   front_ = std::make_unique<Front>(*registry_, *authenticator_, options_.logs);
   net::ServerOptions server;

@@ -8,13 +8,23 @@
 #include "base/random.h"
 #include "local/apiserver/http/openapi.h"
 #include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/uuid.h"
+#include "local/apiserver/webhooks/match.h"
 
 namespace berth::local {
 namespace {
 
 // Requests that are worked on at a time; those that wait for webhooks do not count.
 constexpr std::size_t kRunningWorkers = 4;
+constexpr std::size_t kMostThreads = 64;  // of each sort of requests
+constexpr std::size_t kMostWaiting = 4096;
+constexpr WorkerPool::Limits kLimits{kMostThreads, kRunningWorkers, kMostWaiting};
+
+constexpr const char* kWebhookConfigurations[] = {
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+    "validatingwebhookconfigurations.admissionregistration.k8s.io"};
+constexpr std::string_view kCrds = "customresourcedefinitions.apiextensions.k8s.io";
 
 constexpr const char* kVersion = "v1.36.3+berth";
 
@@ -61,13 +71,17 @@ Front::Front(Registry& registry, const Authenticator& authenticator, LogSource* 
       authenticator_(authenticator),
       watches_(registry),
       handlers_(registry, watches_, logs),
-      workers_({.threads = 64, .running = kRunningWorkers, .waiting = 4096}),
+      readers_(kLimits),
+      writers_(kLimits),
+      callers_(kLimits),
       audit_seed_((std::uint64_t{std::random_device{}()} << 32U) | std::random_device{}()) {}
 
 void Front::Stop() {
   ready_.store(false);
   watches_.Stop();
-  workers_.Stop();
+  readers_.Stop();
+  writers_.Stop();
+  callers_.Stop();
 }
 
 void Front::SetServerAddress(std::string address) { server_address_ = std::move(address); }
@@ -88,6 +102,8 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
     return;
   }
   exchange->target = std::move(*target);
+  std::string& path = exchange->target.path;
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
   const auto user = authenticator_.Authenticate(exchange->request);
   const bool open = IsOpen(exchange->target.path);
   if (user.outcome == Authenticator::Outcome::kRefused ||
@@ -97,13 +113,39 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
   }
   exchange->user = user.user;
   if (RouteHealth(*exchange)) return;
-  if (!workers_.Post([this, exchange] { Route(*exchange); })) {
+  if (!PoolOf(*exchange).Post([this, exchange] { Route(*exchange); })) {
     ApiError busy{429,
                   "TooManyRequests",
                   "too many requests are waiting, please try again later",
                   {{"retryAfterSeconds", 1}}};
     exchange->SendError(busy);
   }
+}
+
+bool Front::MayCallWebhooks(const Exchange& exchange) const {
+  const auto path = ParseApiPath(exchange.target.path);
+  if (!path || path->resource.empty()) return false;
+  const auto table = registry_.table();
+  const ResourcePtr resource = table->Find({path->group, path->version, path->resource});
+  if (resource == nullptr) return false;
+  if (resource->crd != nullptr && resource->crd->conversion.webhook) return true;
+  if (exchange.request.method == "GET") return false;
+  if (resource->storage == kCrds) return true;  // its instances may be deleted with it
+  for (const char* configurations : kWebhookConfigurations) {
+    for (const StoredPtr& stored : registry_.store().cache().List(configurations, "").objects) {
+      const Object configuration = stored->json();
+      if (configuration == nullptr) continue;
+      for (const Json& webhook : ArrayAt(*configuration, {"webhooks"})) {
+        if (NamesResource(webhook, path->group, path->resource)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+WorkerPool& Front::PoolOf(const Exchange& exchange) {
+  if (MayCallWebhooks(exchange)) return callers_;
+  return exchange.request.method == "GET" ? readers_ : writers_;
 }
 
 bool Front::RouteHealth(Exchange& exchange) const {
@@ -115,6 +157,14 @@ bool Front::RouteHealth(Exchange& exchange) const {
   if (!IsHealthPath(path)) return false;
   if (StartsWith(path, "/readyz") && !ready_.load()) {
     exchange.SendText(500, "text/plain; charset=utf-8", "not ready");
+    return true;
+  }
+  // As etcd's: not alive's, so that nobody starts the server again before somebody has looked.
+  const Status store = registry_.store().Health();
+  if (!store && !StartsWith(path, "/livez")) {
+    exchange.SendText(500, "text/plain; charset=utf-8",
+                      "[+]ping ok\n[-]store failed: " + store.error().message + "\n" +
+                          path.substr(1) + " check failed\n");
     return true;
   }
   const std::string body = exchange.target.IsTrue("verbose")

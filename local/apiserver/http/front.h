@@ -3,8 +3,9 @@
 //   I/O thread ─▶ who is it? ─▶ worker ─▶ discovery │ OpenAPI │ resources ─▶ answer
 //                     └─ 401
 //
-// Threads: Handle is called on I/O threads and does not block: the work is done by a pool whose
-// writes wait for the disk together.
+// Threads: Handle is called on I/O threads and does not block. Reads, writes, and requests that may
+// wait for a webhook are worked on by pools of their own: the last sort cannot stop the others.
+// Writes wait for the disk together.
 #pragma once
 
 #include <atomic>
@@ -46,12 +47,16 @@ class Front {
   void SendDiscovery(Exchange& exchange, Root root);
   std::string OpenApiIndexText(const ResourceTable& table);
   std::string NewAuditId();
+  bool MayCallWebhooks(const Exchange& exchange) const;
+  WorkerPool& PoolOf(const Exchange& exchange);
 
   Registry& registry_;
   const Authenticator& authenticator_;
   WatchManager watches_;
   ResourceHandlers handlers_;
-  WorkerPool workers_;
+  WorkerPool readers_;
+  WorkerPool writers_;
+  WorkerPool callers_;  // requests that may wait for a webhook
   std::string server_address_ = "127.0.0.1";
   std::atomic<bool> ready_{false};
   std::atomic<std::uint64_t> request_count_{0};

@@ -172,6 +172,10 @@ void ResourceHandlers::Watch(Exchange& exchange, RequestContext& context) {
   request.bookmarks = start->bookmarks;
   request.from_revision = start->from_now ? cache.revision() : start->revision;
   request.timeout = WatchTimeout(exchange.target);
+  if (!request.send_state && request.from_revision > cache.revision()) {
+    return exchange.SendError(TooLargeRevisionStatus(request.from_revision, cache.revision()),
+                              context.warnings);
+  }
   if (!request.send_state &&
       cache.EventsAfter(context.resource->storage, request.from_revision, 1).state ==
           WatchCache::Changes::State::kExpired) {

@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::size_t kBatch = 256;
 constexpr std::size_t kChunkBytes = 64 * 1024;
+// Of one watch: a peer that reads slowly is sent no more than it takes.
+constexpr std::size_t kPauseBytes = 256 * 1024;
+constexpr std::size_t kGoOnBytes = 64 * 1024;
+constexpr std::size_t kConversionThreads = 4;
+constexpr std::size_t kMostWaiting = 65'536;
 constexpr std::chrono::seconds kBookmarkEvery{60};
 constexpr std::chrono::milliseconds kTick{250};
 
@@ -31,8 +36,10 @@ const char* TypeName(WatchEvent::Type type) {
 
 class WatchManager::Session {
  public:
-  Session(Registry& registry, WatchRequest request, std::shared_ptr<net::Stream> stream)
-      : registry_(registry),
+  Session(Registry& registry, WatchRequest request, std::shared_ptr<net::Stream> stream,
+          WorkerPool& pumps)
+      : pumps_(pumps),
+        registry_(registry),
         request_(std::move(request)),
         stream_(std::move(stream)),
         position_(request_.from_revision),
@@ -40,6 +47,10 @@ class WatchManager::Session {
         next_bookmark_((std::chrono::steady_clock::now() + kBookmarkEvery).time_since_epoch()) {}
 
   const std::string& resource() const { return request_.context.resource->storage; }
+
+  WorkerPool& pumps() const { return pumps_; }
+  // Called once in a while when the peer has read what waited for it.
+  void SetGoOn(std::function<void()> go_on) { go_on_ = std::move(go_on); }
 
   // True: the caller must run Pump; false: a running one sees what there is.
   bool Claim() { return wanted_.fetch_add(1) == 0; }
@@ -62,11 +73,15 @@ class WatchManager::Session {
     End();
   }
   void PumpOnce();
+  void BeginState();
   void SendState();
+  // True: the peer must read first; the pump is called again then.
+  bool IsPaused();
   void SendChanges();
   void SendEvent(const StoreEvent& event);
   void SendBookmark(bool end_of_state);
   void SendError(const ApiError& error);
+  void Expire(std::int64_t revision);
   void HandleTick();
   // Lines are sent together, a chunk at a time.
   void Write(std::string_view line) {
@@ -87,8 +102,12 @@ class WatchManager::Session {
     return object != nullptr && MatchesQuery(*object, request_.query.labels, request_.query.fields);
   }
 
+  WorkerPool& pumps_;
   Registry& registry_;
   WatchRequest request_;
+  std::function<void()> go_on_;
+  WatchCache::Snapshot state_;  // what is sent of it first, and how much has been
+  std::size_t state_sent_ = 0;
   const std::shared_ptr<net::Stream> stream_;
   std::string chunk_;
   std::int64_t position_;
@@ -110,20 +129,38 @@ void WatchManager::Session::Pump() {
 }
 
 void WatchManager::Session::PumpOnce() {
-  if (std::exchange(request_.send_state, false)) SendState();
+  if (std::exchange(request_.send_state, false)) BeginState();
+  if (state_sent_ < state_.objects.size()) SendState();
+  // Bookmarks and the end wait for the state.
+  if (state_sent_ < state_.objects.size()) return;
   SendChanges();
   if (tick_.exchange(false)) HandleTick();
   Flush();
 }
 
+bool WatchManager::Session::IsPaused() {
+  if (stream_->Backlog() + chunk_.size() < kPauseBytes) return false;
+  Flush();
+  if (stream_->Backlog() <= kGoOnBytes) return false;
+  stream_->WhenBelow(kGoOnBytes, go_on_);
+  return true;
+}
+
+void WatchManager::Session::BeginState() {
+  state_ = registry_.store().cache().List(resource(), request_.context.namespace_name);
+  position_ = state_.revision;
+  state_sent_ = 0;
+  if (state_.objects.empty() && request_.end_of_state_bookmark) SendBookmark(true);
+}
+
 void WatchManager::Session::SendState() {
-  const WatchCache::Snapshot snapshot =
-      registry_.store().cache().List(resource(), request_.context.namespace_name);
-  for (const StoredPtr& object : snapshot.objects) {
-    if (over_.load()) return;
+  while (state_sent_ < state_.objects.size()) {
+    if (over_.load() || IsPaused()) return;
+    const StoredPtr object = std::move(state_.objects[state_sent_++]);
     if (Matches(object)) SendObject("ADDED", object);
   }
-  position_ = snapshot.revision;
+  state_ = {};
+  state_sent_ = 0;
   if (request_.end_of_state_bookmark) SendBookmark(true);
 }
 
@@ -132,18 +169,22 @@ void WatchManager::Session::SendChanges() {
     const WatchCache::Changes changes =
         registry_.store().cache().EventsAfter(resource(), position_, kBatch);
     if (changes.state == WatchCache::Changes::State::kExpired) {
-      SendError(ExpiredStatus("too old resource version: " + std::to_string(position_) + " (" +
-                              std::to_string(registry_.store().cache().revision()) + ")"));
-      Finish();
-      return;
+      return Expire(position_);
     }
     for (const EventPtr& event : changes.events) {
-      if (over_.load()) return;
+      if (over_.load() || IsPaused()) return;
       if (InNamespace(*event->object)) SendEvent(*event);
+      position_ = event->revision;
     }
     position_ = changes.through;
     if (changes.events.size() < kBatch) return;
   }
+}
+
+void WatchManager::Session::Expire(std::int64_t revision) {
+  SendError(ExpiredStatus("too old resource version: " + std::to_string(revision) + " (" +
+                          std::to_string(registry_.store().cache().revision()) + ")"));
+  Finish();
 }
 
 void WatchManager::Session::SendEvent(const StoreEvent& event) {
@@ -151,6 +192,11 @@ void WatchManager::Session::SendEvent(const StoreEvent& event) {
   if (request_.query.labels.empty() && request_.query.fields.empty()) {
     SendObject(TypeName(event.type), event.object);
     return;
+  }
+  if (event.type == Type::kModified &&
+      (event.previous == nullptr || event.previous->json() == nullptr)) {
+    // Without the state before it is unknown whether the object has left the selection.
+    return Expire(event.revision);
   }
   const bool matched = event.type != Type::kAdded && Matches(event.previous);
   const bool matches = event.type != Type::kDeleted && Matches(event.object);
@@ -167,10 +213,8 @@ void WatchManager::Session::SendEvent(const StoreEvent& event) {
   }
   if (!matched) return;
   // It has left the selection: gone, as it was, with the revision of the change.
-  const Object before = event.previous->json();
-  if (before == nullptr) return;
   SendObject("DELETED", std::make_shared<const StoredObject>(event.object->key(), event.revision,
-                                                             StoredObject::MakeDraft(*before)));
+                                                             StoredObject::MakeDraft(*event.previous->json())));
 }
 
 void WatchManager::Session::SendObject(const char* type, const StoredPtr& object) {
@@ -216,7 +260,7 @@ void WatchManager::Session::HandleTick() {
 }
 
 WatchManager::WatchManager(Registry& registry)
-    : registry_(registry), pumps_({.threads = 4, .running = 4, .waiting = 65'536}) {
+    : registry_(registry), pumps_({.threads = 4, .running = 4, .waiting = kMostWaiting}) {
   listener_ = registry_.store().AddListener(
       [this](const std::vector<EventPtr>& events) { OnEvents(events); });
   timer_ = std::thread([this] { RunTimer(); });
@@ -235,6 +279,7 @@ void WatchManager::Stop() {
   timer_.join();
   for (const SessionPtr& session : Collect()) session->End();
   pumps_.Stop();
+  for (const auto& [resource, pool] : converting_) pool->Stop();
   const std::lock_guard lock(mutex_);
   sessions_.clear();
 }
@@ -251,7 +296,8 @@ std::vector<WatchManager::SessionPtr> WatchManager::Collect() const {
 }
 
 void WatchManager::Start(WatchRequest request, std::shared_ptr<net::Stream> stream) {
-  auto session = std::make_shared<Session>(registry_, std::move(request), stream);
+  const ResourceInfo& kind = *request.context.resource;
+  SessionPtr session;
   int id = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -259,9 +305,15 @@ void WatchManager::Start(WatchRequest request, std::shared_ptr<net::Stream> stre
       stream->Close();
       return;
     }
+    session =
+        std::make_shared<Session>(registry_, std::move(request), stream, PumpsOfLocked(kind));
     id = next_id_++;
     sessions_[session->resource()][id] = session;
   }
+  // The stream outlives the callback, and the manager the stream's I/O threads.
+  session->SetGoOn([this, weak = std::weak_ptr<Session>(session)] {
+    if (const auto slow = weak.lock()) Schedule(slow);
+  });
   const std::string resource = session->resource();
   // The stream may outlive the manager; Stop closes it, and Close calls this back.
   stream->OnGone([this, id, weak = std::weak_ptr<Session>(session)] {
@@ -271,6 +323,17 @@ void WatchManager::Start(WatchRequest request, std::shared_ptr<net::Stream> stre
     }
   });
   Schedule(session);
+}
+
+// Conversion may wait for its webhook: a dead one stops the watches of its own kind and no others.
+WorkerPool& WatchManager::PumpsOfLocked(const ResourceInfo& resource) {
+  if (resource.crd == nullptr || !resource.crd->conversion.webhook) return pumps_;
+  std::unique_ptr<WorkerPool>& pool = converting_[resource.storage];
+  if (pool == nullptr) {
+    pool = std::make_unique<WorkerPool>(
+        WorkerPool::Limits{kConversionThreads, kConversionThreads, kMostWaiting});
+  }
+  return *pool;
 }
 
 void WatchManager::Forget(int id) {
@@ -287,7 +350,7 @@ void WatchManager::Forget(int id) {
 
 void WatchManager::Schedule(const SessionPtr& session) {
   if (session->is_over() || !session->Claim()) return;
-  if (!pumps_.Post([session] { session->Pump(); })) session->End();
+  if (!session->pumps().Post([session] { session->Pump(); })) session->End();
 }
 
 void WatchManager::OnEvents(const std::vector<EventPtr>& events) {

@@ -5,7 +5,8 @@
 //                                            position and writes to its stream
 //
 // A watch is a position in the window, so writers never wait for it; one that falls behind the
-// window, or whose peer does not read, is ended and resumes by resourceVersion.
+// window is ended and resumes by resourceVersion. One whose peer reads slowly is sent as much as
+// the peer takes: a few hundred KiB wait for it.
 //
 // Threads: every function may be called from any thread.
 // Source: Kubernetes API concepts, efficient detection of changes; KEP-3157 (initial events).
@@ -58,12 +59,15 @@ class WatchManager {
   void Schedule(const SessionPtr& session);
   void Forget(int id);
   void RunTimer();
+  WorkerPool& PumpsOfLocked(const ResourceInfo& resource);
   std::vector<SessionPtr> Collect() const;
 
   Registry& registry_;
   int listener_ = 0;
   WorkerPool pumps_;
   mutable std::mutex mutex_;
+  // By resource, for kinds that a webhook converts; they stay until the end.
+  std::map<std::string, std::unique_ptr<WorkerPool>> converting_;
   std::map<std::string, std::map<int, SessionPtr>> sessions_;  // by resource, id
   int next_id_ = 1;
   bool stopping_ = false;

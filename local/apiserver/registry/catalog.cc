@@ -4,14 +4,29 @@
 
 namespace berth::local {
 
-ResourceTable::ResourceTable(std::vector<ResourcePtr> resources, std::int64_t generation)
-    : resources_(std::move(resources)), generation_(generation) {
-  for (const ResourcePtr& resource : resources_) {
-    by_id_[resource->id] = resource;
-    const bool stored_in =
-        resource->crd != nullptr && resource->crd->storage_version == resource->id.version;
+namespace {
+
+bool IsServed(const ResourceInfo& resource) {
+  return resource.crd_version == nullptr || resource.crd_version->served;
+}
+
+// The more the better, to work with all objects of a resource.
+int Rank(const ResourceInfo& resource) {
+  const bool stored_in =
+      resource.crd != nullptr && resource.crd->storage_version == resource.id.version;
+  return (IsServed(resource) ? 2 : 0) + (stored_in ? 1 : 0);
+}
+
+}  // namespace
+
+ResourceTable::ResourceTable(const std::vector<ResourcePtr>& resources, std::int64_t generation)
+    : generation_(generation) {
+  for (const ResourcePtr& resource : resources) {
     ResourcePtr& slot = by_storage_[resource->storage];
-    if (slot == nullptr || stored_in) slot = resource;
+    if (slot == nullptr || Rank(*resource) > Rank(*slot)) slot = resource;
+    if (!IsServed(*resource)) continue;
+    by_id_[resource->id] = resource;
+    resources_.push_back(resource);
   }
 }
 

@@ -19,10 +19,12 @@ namespace berth::local {
 
 class ResourceTable {
  public:
-  ResourceTable(std::vector<ResourcePtr> resources, std::int64_t generation);
+  // Versions that are not served are known by their storage alone.
+  ResourceTable(const std::vector<ResourcePtr>& resources, std::int64_t generation);
 
   ResourcePtr Find(const ResourceId& id) const;  // null: not served
-  // The served version of a stored resource that objects are stored in ("jobs.batch").
+  // The version that objects of a stored resource ("jobs.batch") are stored in, or another one
+  // where that is not served; one that is not served where none is.
   ResourcePtr FindStored(std::string_view storage) const;
   // The same resource in another version; null where it is not served.
   ResourcePtr FindVersion(const ResourceInfo& resource, std::string_view version) const;

@@ -14,7 +14,7 @@
 
 namespace berth::local {
 
-// The served versions of a stored CRD; empty where its names were not accepted.
+// The versions of a stored CRD, served or not; empty where its names were not accepted.
 std::vector<ResourcePtr> CrdResources(const Json& crd);
 
 // names.singular, names.listKind, conversion.strategy.

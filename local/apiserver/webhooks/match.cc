@@ -61,6 +61,19 @@ bool SelectorMatches(const Json* selector, const Json& labels) {
 
 }  // namespace
 
+bool NamesResource(const Json& webhook, const std::string& group, const std::string& resource) {
+  for (const Json& rule : ArrayAt(webhook, {"rules"})) {
+    if (!Contains(ArrayAt(rule, {"apiGroups"}), group)) continue;
+    for (const Json& item : ArrayAt(rule, {"resources"})) {
+      if (!item.is_string()) continue;
+      const std::string text = item.get<std::string>();
+      const std::string name = text.substr(0, text.find('/'));
+      if (name == "*" || name == resource) return true;
+    }
+  }
+  return false;
+}
+
 std::optional<std::string> MatchWebhook(const Json& webhook, const MatchInput& input) {
   std::optional<std::string> version;
   if (AnyRuleMatches(webhook, input, input.version)) {

@@ -27,6 +27,9 @@ struct MatchInput {
   Json old_object_labels;  // null: there is no old object
 };
 
+// Whether a rule of `webhook` names the resource: it may be called, whatever else it asks for.
+bool NamesResource(const Json& webhook, const std::string& group, const std::string& resource);
+
 // The version to call the webhook with; nullopt: it is not concerned.
 std::optional<std::string> MatchWebhook(const Json& webhook, const MatchInput& input);
 

@@ -175,5 +175,47 @@ TEST_F(CrdTest, KindsAreStillThereAfterARestart) {
   EXPECT_EQ(Get(kOne).json["spec"]["size"], 1);
 }
 
+// A version that is not served is not there, for clients; what is stored in it can be read in others.
+TEST_F(CrdTest, AVersionThatIsNotServedIsNotThere) {
+  Json crd = WidgetCrd();
+  Json next = crd["spec"]["versions"][0];
+  next["name"] = "v2";
+  next["storage"] = false;
+  crd["spec"]["versions"].push_back(next);
+  Install(crd);
+  ASSERT_EQ(Post(kWidgets, WidgetJson("w", 1)).status, 201);
+  const std::string path = std::string(kCrds) + "/widgets.example.com";
+  crd = Get(path).json;
+  crd["spec"]["versions"][0]["served"] = false;
+  ASSERT_EQ(Put(path, crd).status, 200);
+  EXPECT_EQ(Get(kWidgets).status, 404);
+  EXPECT_EQ(Post(kWidgets, WidgetJson("x", 1)).status, 404);
+  EXPECT_EQ(Get("/apis/example.com/v1").status, 404);
+  const Answer group = Get("/apis/example.com");
+  EXPECT_EQ(group.json["versions"].size(), 1U) << group.text;
+  EXPECT_EQ(group.json["preferredVersion"]["version"], "v2");
+  const Answer read = Get("/apis/example.com/v2/namespaces/default/widgets/w");
+  EXPECT_EQ(read.status, 200) << read.text;
+  EXPECT_EQ(read.json["apiVersion"], "example.com/v2");
+  Json widget = WidgetJson("y", 2);
+  widget["apiVersion"] = "example.com/v2";
+  EXPECT_EQ(Post("/apis/example.com/v2/namespaces/default/widgets", widget).status, 201);
+  // With none served the kind is gone, and comes back with its objects.
+  crd = Get(path).json;
+  crd["spec"]["versions"][1]["served"] = false;
+  ASSERT_EQ(Put(path, crd).status, 200);
+  EXPECT_EQ(Get("/apis/example.com").status, 404);
+  crd = Get(path).json;
+  crd["spec"]["versions"][0]["served"] = true;
+  ASSERT_EQ(Put(path, crd).status, 200);
+  EXPECT_EQ(Get(kWidgets).json["items"].size(), 2U);
+  // The deletion of the CRD takes them along, served or not.
+  crd = Get(path).json;
+  crd["spec"]["versions"][0]["served"] = false;
+  ASSERT_EQ(Put(path, crd).status, 200);
+  EXPECT_EQ(Delete(path).status, 200);
+  EXPECT_EQ(Get(path).status, 404);
+}
+
 }  // namespace
 }  // namespace berth::local

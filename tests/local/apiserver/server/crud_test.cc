@@ -139,7 +139,9 @@ TEST_F(CrudTest, ListsArePagedAndSelected) {
 }
 
 TEST_F(CrudTest, AFutureRevisionIsATimeoutWithItsCause) {
-  const Answer future = Get(std::string(kMaps) + "?resourceVersion=999999");
+  const std::string revision = Get(kMaps).json["metadata"]["resourceVersion"];
+  const std::string later = std::to_string(std::stoll(revision) + 999'999);
+  const Answer future = Get(std::string(kMaps) + "?resourceVersion=" + later);
   EXPECT_EQ(future.status, 504);
   EXPECT_EQ(future.reason(), "Timeout");
   EXPECT_EQ(future.json["details"]["causes"][0]["reason"], "ResourceVersionTooLarge");

@@ -93,5 +93,18 @@ TEST(VersionOrderTest, StableBeforeBetaBeforeAlphaThenHigherFirst) {
   EXPECT_THAT(versions, ElementsAre("v10", "v2", "v1", "v1beta10", "v1beta2", "v1alpha1", "foo"));
 }
 
+TEST_F(DiscoveryTest, ASlashAtTheEndChangesNothing) {
+  for (const char* path :
+       {"/version", "/api", "/apis", "/api/v1", "/apis/batch", "/apis/batch/v1", "/openapi/v3",
+        "/openapi/v2", "/readyz", "/livez", "/healthz", "/api/v1/namespaces/default/configmaps",
+        "/api/v1/namespaces/default/configmaps/kube-root-ca.crt"}) {
+    const Answer without = Get(path);
+    const Answer with = Get(std::string(path) + "/");
+    EXPECT_EQ(without.status, 200) << path;
+    EXPECT_EQ(with.status, 200) << path;
+    EXPECT_EQ(with.text, without.text) << path;
+  }
+}
+
 }  // namespace
 }  // namespace berth::local
