@@ -41,6 +41,8 @@ int RunStatus(const ClientFlags& client, const StatusFlags& flags);
 int RunList(const ClientFlags& client, ListOptions options);
 int RunWhy(const ClientFlags& client, const std::string& reference);
 int RunVersion(const ClientFlags& client);
+// A copy of the cluster that `berth up` runs, in `file`, which must not exist.
+int RunBackup(const ClientFlags& client, const std::string& file);
 
 // What the scripts of `berth completion` ask (cli/completion.h); `words` follow it.
 inline constexpr char kCompleteCommand[] = "__complete";

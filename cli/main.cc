@@ -185,6 +185,21 @@ Command CommandOf(const CLI::App& app) {
   return command;
 }
 
+void AddBackup(CLI::App& app, ClientFlags& client, std::string& file, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("backup", "A copy of the cluster that `berth up` runs, while it runs");
+  AddServerFlags(*command, client);
+  command->add_option("FILE", file, "to be written; must not exist")
+      ->required()
+      ->type_name(kFileValue);
+  command->footer(
+      "Examples:\n"
+      "  berth backup monday.db\n"
+      "Back again, as state.db in an empty data directory:\n"
+      "  mkdir restored && cp monday.db restored/state.db && berth up --data-dir restored");
+  command->callback([&] { exit_code = RunBackup(client, file); });
+}
+
 void AddVersionAndCompletion(CLI::App& app, ClientFlags& client, std::string& shell,
                              int& exit_code) {
   CLI::App* version = app.add_subcommand("version", "Versions of berth and of the cluster");
@@ -220,11 +235,13 @@ int Run(int argc, char** argv) {
   UpFlags up;
   ControllerFlags controller;
   std::string shell;
+  std::string backup_file;
   AddStatus(app, client, status, exit_code);
   AddList(app, client, list, labels, exit_code);
   AddWhy(app, client, reference, exit_code);
   AddUp(app, up, exit_code);
   AddController(app, controller, exit_code);
+  AddBackup(app, client, backup_file, exit_code);
   AddVersionAndCompletion(app, client, shell, exit_code);
   // The shells hand over words that may be anything, so none of them is parsed.
   if (argc > 1 && std::string_view(argv[1]) == kCompleteCommand) {

@@ -49,6 +49,21 @@ class HttpSession final : public Session {
     return answers;
   }
 
+  Result<Json> Post(const std::string& path) override {
+    Result<Json> answer(Error{ErrorCode::kInternal, "not asked"});
+    std::unique_lock lock(mutex_);
+    open_ = 1;
+    strand_->Post([this, &answer, path] {
+      kube::ApiRequest request{.method = "POST", .path = path};
+      transport_->Send(std::move(request), timeout_,
+                       [this, &answer, path](Result<kube::ApiResponse> response) {
+                         Take(path, Json(), std::move(response), answer);
+                       });
+    });
+    all_answered_.wait(lock, [&] { return open_ == 0; });
+    return answer;
+  }
+
  private:
   // Reads one page of `path`, adds it to `so_far`, and goes on while the server has more.
   void Fetch(const std::string& path, const std::string& token, Json so_far, Result<Json>& answer) {

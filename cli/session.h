@@ -29,6 +29,8 @@ class Session {
 
   // GET of each path, all at once; one result a path, in order.
   virtual std::vector<Result<nlohmann::json>> GetAll(const std::vector<std::string>& paths) = 0;
+  // POST without a body.
+  virtual Result<nlohmann::json> Post(const std::string& path) = 0;
 };
 
 struct ReadScope {

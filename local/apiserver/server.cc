@@ -171,6 +171,9 @@ Status ApiServerImpl::Listen() {
   url_ = "https://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port_);
   front_->SetServerAddress(url_.substr(8));
   kubeconfig_ = MakeKubeconfig(credentials_, url_);
+  if (!options_.data_directory.empty()) {
+    front_->SetBackupPath(options_.data_directory + "/backup.db");
+  }
   front_->SetReady();
   return OkStatus();
 }

@@ -127,7 +127,8 @@ void ServerSession::RunHandler() {
     request.client_certificate_organizations = std::move(certificate->organizations);
   }
   auto responder = std::make_shared<ServerResponder>(ServerResponder::Context{
-      weak_from_this(), strand_,
+      weak_from_this(),
+      strand_,
       is_http10_ ? ServerStream::Framing::kPlain : ServerStream::Framing::kChunked,
       {core_->options.max_stream_backlog_bytes, core_->options.max_total_stream_backlog_bytes,
        core_->stream_backlog}});

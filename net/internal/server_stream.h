@@ -29,8 +29,7 @@ class ServerStream final {
     std::shared_ptr<std::atomic<std::size_t>> total;  // of all streams of the server
   };
 
-  ServerStream(std::weak_ptr<ServerSession> session, Strand strand, Framing framing,
-               Limits limits);
+  ServerStream(std::weak_ptr<ServerSession> session, Strand strand, Framing framing, Limits limits);
   ~ServerStream();
   ServerStream(const ServerStream&) = delete;
   ServerStream& operator=(const ServerStream&) = delete;

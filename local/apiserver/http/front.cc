@@ -6,10 +6,12 @@
 
 #include "base/log/log.h"
 #include "base/random.h"
+#include "local/apiserver/blocking.h"
 #include "local/apiserver/http/openapi.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/uuid.h"
+#include "local/apiserver/store/backup.h"
 #include "local/apiserver/webhooks/match.h"
 
 namespace berth::local {
@@ -17,13 +19,14 @@ namespace {
 
 // Requests that are worked on at a time; those that wait for webhooks do not count.
 constexpr std::size_t kRunningWorkers = 4;
-constexpr std::size_t kMostThreads = 64;  // of each sort of requests
-constexpr std::size_t kMostWaiting = 4096;
-constexpr WorkerPool::Limits kLimits{kMostThreads, kRunningWorkers, kMostWaiting};
+constexpr std::size_t kMostRequestThreads = 64;  // of each sort of requests
+constexpr std::size_t kMostRequestsWaiting = 4096;
+constexpr WorkerPool::Limits kLimits{kMostRequestThreads, kRunningWorkers, kMostRequestsWaiting};
 
 constexpr const char* kWebhookConfigurations[] = {
     "mutatingwebhookconfigurations.admissionregistration.k8s.io",
     "validatingwebhookconfigurations.admissionregistration.k8s.io"};
+constexpr std::string_view kBackupPath = "/debug/berth/backup";
 constexpr std::string_view kCrds = "customresourcedefinitions.apiextensions.k8s.io";
 
 constexpr const char* kVersion = "v1.36.3+berth";
@@ -262,8 +265,32 @@ bool Front::RouteOpenApi(Exchange& exchange) {
   return true;
 }
 
+// Into the data directory alone: whoever asks chooses no path on this machine.
+void Front::MakeBackup(Exchange& exchange) {
+  if (backup_path_.empty()) {
+    return exchange.SendError(UnavailableStatus("nothing is kept on a disk here"));
+  }
+  const BlockingScope blocking;
+  const std::unique_lock lock(backup_mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    return exchange.SendError({429,
+                               "TooManyRequests",
+                               "another backup is being made, please try again later",
+                               {{"retryAfterSeconds", 1}}});
+  }
+  const auto backup = WriteBackup(registry_.store().cache(), backup_path_);
+  if (!backup) return exchange.SendError(UnavailableStatus(backup.error().message));
+  const Json answer{{"path", backup->path},
+                    {"resourceVersion", std::to_string(backup->revision)},
+                    {"objects", backup->objects}};
+  exchange.SendJson(201, answer.dump());
+}
+
 void Front::Route(Exchange& exchange) {
   try {
+    if (exchange.target.path == kBackupPath && exchange.request.method == "POST") {
+      return MakeBackup(exchange);
+    }
     if (exchange.request.method == "GET" && (RouteDiscovery(exchange) || RouteOpenApi(exchange))) {
       return;
     }

@@ -36,6 +36,8 @@ class Front {
   // Ends watches and workers; requests are answered with 503 from now on.
   void Stop();
   void SetServerAddress(std::string address);  // for /api; before the first request
+  // Where POST /debug/berth/backup writes to; before the first request. Without it there is none.
+  void SetBackupPath(std::string path) { backup_path_ = std::move(path); }
   void SetReady() { ready_.store(true); }
   std::size_t watch_count() const { return watches_.count(); }
 
@@ -43,6 +45,7 @@ class Front {
   void Route(Exchange& exchange);
   bool RouteHealth(Exchange& exchange) const;
   bool RouteDiscovery(Exchange& exchange);
+  void MakeBackup(Exchange& exchange);
   bool RouteOpenApi(Exchange& exchange);
   void SendDiscovery(Exchange& exchange, Root root);
   std::string OpenApiIndexText(const ResourceTable& table);
@@ -58,6 +61,8 @@ class Front {
   WorkerPool writers_;
   WorkerPool callers_;  // requests that may wait for a webhook
   std::string server_address_ = "127.0.0.1";
+  std::string backup_path_;
+  std::mutex backup_mutex_;  // held while one is made
   std::atomic<bool> ready_{false};
   std::atomic<std::uint64_t> request_count_{0};
   const std::uint64_t audit_seed_;

@@ -213,8 +213,9 @@ void WatchManager::Session::SendEvent(const StoreEvent& event) {
   }
   if (!matched) return;
   // It has left the selection: gone, as it was, with the revision of the change.
-  SendObject("DELETED", std::make_shared<const StoredObject>(event.object->key(), event.revision,
-                                                             StoredObject::MakeDraft(*event.previous->json())));
+  SendObject("DELETED", std::make_shared<const StoredObject>(
+                            event.object->key(), event.revision,
+                            StoredObject::MakeDraft(*event.previous->json())));
 }
 
 void WatchManager::Session::SendObject(const char* type, const StoredPtr& object) {
@@ -305,8 +306,7 @@ void WatchManager::Start(WatchRequest request, std::shared_ptr<net::Stream> stre
       stream->Close();
       return;
     }
-    session =
-        std::make_shared<Session>(registry_, std::move(request), stream, PumpsOfLocked(kind));
+    session = std::make_shared<Session>(registry_, std::move(request), stream, PumpsOfLocked(kind));
     id = next_id_++;
     sessions_[session->resource()][id] = session;
   }

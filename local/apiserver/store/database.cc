@@ -75,6 +75,7 @@ class SqliteDatabase final : public Database {
  private:
   Result<std::int64_t> CheckVersion();
   Status MakeMeta(std::int64_t first_revision);
+  Status BeginAnewIfBackup(std::int64_t first_revision);
   Error Break(const Error& cause);
   Status Transaction(const std::function<Status()>& write);
   Status WriteRows(const std::vector<EventPtr>& events);
@@ -131,6 +132,24 @@ Status SqliteDatabase::MakeMeta(std::int64_t first_revision) {
   return put.Bind(1, std::string_view("epoch")).Bind(2, epoch).Run();
 }
 
+// A backup that has become a database (store/backup.h).
+Status SqliteDatabase::BeginAnewIfBackup(std::int64_t first_revision) {
+  BERTH_TRY(const std::int64_t taken_at,
+            sqlite_.QueryInt("SELECT value FROM meta WHERE key='backup_revision'"));
+  if (taken_at == 0) return OkStatus();
+  BERTH_TRY(const std::int64_t last,
+            sqlite_.QueryInt("SELECT value FROM meta WHERE key='revision'"));
+  const std::string revision = std::to_string(std::max({first_revision, taken_at + 1, last + 1}));
+  const std::string sql = "UPDATE meta SET value=" + revision +
+                          " WHERE key IN ('revision', 'log_floor');"
+                          "UPDATE meta SET value='" +
+                          NewEpoch() +
+                          "' WHERE key='epoch';"
+                          "DELETE FROM change;"
+                          "DELETE FROM meta WHERE key='backup_revision'";
+  return Transaction([&] { return sqlite_.Execute(sql.c_str()); });
+}
+
 Status SqliteDatabase::Prepare(std::int64_t first_revision) {
   BERTH_TRY(const std::int64_t version, CheckVersion());
   if (sqlite_.IsReadOnly()) {
@@ -141,6 +160,7 @@ Status SqliteDatabase::Prepare(std::int64_t first_revision) {
   if (version == 1) BERTH_CHECK_OK(sqlite_.Execute(kFromVersion1));
   BERTH_CHECK_OK(sqlite_.Execute(kSchema));
   BERTH_CHECK_OK(MakeMeta(first_revision));
+  BERTH_CHECK_OK(BeginAnewIfBackup(first_revision));
   BERTH_TRY(put_object_,
             sqlite_.Prepare("INSERT INTO object VALUES(?1,?2,?3,?4,?5,?6,?7) "
                             "ON CONFLICT(resource,namespace,name) DO UPDATE SET rev=?4, "
@@ -188,9 +208,9 @@ Status SqliteDatabase::LoadLog(Content& content) {
                             "previous_rev,previous_api_version,previous_kind,previous_body "
                             "FROM change ORDER BY rev DESC"));
   const auto state = [&rows](const ObjectKey& key, std::int64_t revision, int column) {
-    return std::make_shared<const StoredObject>(
-        key, revision, std::string(rows.Text(column)), std::string(rows.Text(column + 1)),
-        std::string(rows.Text(column + 2)));
+    return std::make_shared<const StoredObject>(key, revision, std::string(rows.Text(column)),
+                                                std::string(rows.Text(column + 1)),
+                                                std::string(rows.Text(column + 2)));
   };
   while (true) {
     BERTH_TRY(const bool row, rows.Step());
@@ -202,8 +222,8 @@ Status SqliteDatabase::LoadLog(Content& content) {
     const ObjectKey key{std::string(rows.Text(3)), std::string(rows.Text(4)),
                         std::string(rows.Text(5))};
     StoredPtr& after = made[key];
-    event->object = event->type == WatchEvent::Type::kDeleted ? state(key, event->revision, 6)
-                                                              : after;
+    event->object =
+        event->type == WatchEvent::Type::kDeleted ? state(key, event->revision, 6) : after;
     if (event->object == nullptr || event->object->revision() != event->revision) {
       // A log that does not fit its objects: what is older is not told.
       content.log_floor = event->revision;
@@ -220,8 +240,9 @@ Status SqliteDatabase::LoadLog(Content& content) {
 
 Error SqliteDatabase::Break(const Error& cause) {
   broken_ = Error{ErrorCode::kUnavailable,
-                  cause.message + "; it is unknown what reached the disk, so nothing is written "
-                                  "until berth is started again"};
+                  cause.message +
+                      "; it is unknown what reached the disk, so nothing is written "
+                      "until berth is started again"};
   return *broken_;
 }
 
@@ -321,8 +342,7 @@ std::string NewEpoch() {
   return HexEncode(bytes);
 }
 
-Result<std::unique_ptr<Database>> Database::Open(const std::string& path,
-                                                 const Options& options) {
+Result<std::unique_ptr<Database>> Database::Open(const std::string& path, const Options& options) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code failed;
   if (!folder.empty()) std::filesystem::create_directories(folder, failed);

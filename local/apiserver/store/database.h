@@ -45,8 +45,7 @@ class Database {
     std::int64_t first_revision = 1;  // of a file that is created
   };
   // Creates the file and its folder where they do not exist.
-  static Result<std::unique_ptr<Database>> Open(const std::string& path,
-                                                const Options& options);
+  static Result<std::unique_ptr<Database>> Open(const std::string& path, const Options& options);
   virtual ~Database() = default;
 
   virtual Result<Content> Load() = 0;

@@ -374,8 +374,8 @@ Result<std::vector<StoredPtr>> Store::Commit(std::vector<Write> writes) {
 Result<std::unique_ptr<Store>> Store::Open(StoreOptions options) {
   std::unique_ptr<Database> database;
   if (!options.path.empty()) {
-    BERTH_TRY(database, Database::Open(
-                            options.path, {options.unlogged_resources, options.first_revision}));
+    BERTH_TRY(database,
+              Database::Open(options.path, {options.unlogged_resources, options.first_revision}));
   }
   auto store = std::make_unique<StoreImpl>(std::move(options), std::move(database));
   BERTH_CHECK_OK(store->Start());

@@ -175,7 +175,8 @@ TEST_F(CrdTest, KindsAreStillThereAfterARestart) {
   EXPECT_EQ(Get(kOne).json["spec"]["size"], 1);
 }
 
-// A version that is not served is not there, for clients; what is stored in it can be read in others.
+// A version that is not served is not there, for clients; what is stored in it can be read in
+// others.
 TEST_F(CrdTest, AVersionThatIsNotServedIsNotThere) {
   Json crd = WidgetCrd();
   Json next = crd["spec"]["versions"][0];

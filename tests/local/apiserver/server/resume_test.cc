@@ -42,8 +42,8 @@ TEST_F(ResumeTest, ASelectorWatchHearsOfWhatLeftItsSelectionBeforeARestart) {
   Put(std::string(kMaps) + "/stays", Labelled("stays", "x"));
   Delete(std::string(kMaps) + "/stays");
   StartServer({});
-  const auto watch = Watch(std::string(kMaps) + "?watch=true&labelSelector=app%3Dx&resourceVersion=" +
-                           revision);
+  const auto watch =
+      Watch(std::string(kMaps) + "?watch=true&labelSelector=app%3Dx&resourceVersion=" + revision);
   const Json left = watch->Next();
   EXPECT_EQ(Shown(left), "DELETED leaves");
   EXPECT_EQ(left["object"]["metadata"]["labels"]["app"], "x");
@@ -71,6 +71,28 @@ TEST_F(ResumeTest, AWatchFromTheFutureIsRefused) {
   const Answer refused = Get(std::string(kMaps) + "?watch=true&resourceVersion=" + later);
   EXPECT_EQ(refused.status, 504) << refused.text;
   EXPECT_THAT(refused.message(), HasSubstr("Too large resource version"));
+}
+
+TEST_F(ResumeTest, ABackupOfTheRunningServerServesAndRefusesItsOldRevisions) {
+  Post(kMaps, ConfigMapJson("kept"));
+  const Answer made = Send("POST", "/debug/berth/backup");
+  ASSERT_EQ(made.status, 201) << made.text;
+  Post(kMaps, ConfigMapJson("later"));
+  const std::string seen = Revision();
+  StopServer();
+  for (const char* name : {"state.db", "state.db-wal"}) {
+    std::filesystem::remove(folder_.File(name));
+  }
+  std::filesystem::rename(made.json["path"].get<std::string>(), folder_.File("state.db"));
+  StartServer({});
+  EXPECT_EQ(Get(std::string(kMaps) + "/kept").status, 200);
+  EXPECT_EQ(Get(std::string(kMaps) + "/later").status, 404);
+  EXPECT_EQ(Get(std::string(kMaps) + "?watch=true&resourceVersion=" + seen).status, 410);
+  const Answer created = Post(kMaps, ConfigMapJson("next"));
+  EXPECT_EQ(created.status, 201);
+  EXPECT_GT(std::stoll(created.json["metadata"]["resourceVersion"].get<std::string>()),
+            std::stoll(seen));
+  EXPECT_EQ(Get("/debug/berth/backup").status, 404);
 }
 
 class FailingDiskTest : public ServerTest {

@@ -41,17 +41,13 @@ const sqlite3_io_methods kMethods = {
     [](sqlite3_file* f, sqlite3_int64 size) {
       return Shim(f)->owner->Truncate(*Shim(f)->name, Real(f), size);
     },
-    [](sqlite3_file* f, int flags) {
-      return Shim(f)->owner->Sync(*Shim(f)->name, Real(f), flags);
-    },
+    [](sqlite3_file* f, int flags) { return Shim(f)->owner->Sync(*Shim(f)->name, Real(f), flags); },
     [](sqlite3_file* f, sqlite3_int64* size) {
       return Real(f)->pMethods->xFileSize(Real(f), size);
     },
     [](sqlite3_file* f, int level) { return Real(f)->pMethods->xLock(Real(f), level); },
     [](sqlite3_file* f, int level) { return Real(f)->pMethods->xUnlock(Real(f), level); },
-    [](sqlite3_file* f, int* held) {
-      return Real(f)->pMethods->xCheckReservedLock(Real(f), held);
-    },
+    [](sqlite3_file* f, int* held) { return Real(f)->pMethods->xCheckReservedLock(Real(f), held); },
     [](sqlite3_file* f, int op, void* argument) {
       // A size hint would change the file past Truncate.
       if (op == SQLITE_FCNTL_SIZE_HINT) return SQLITE_OK;
@@ -162,10 +158,9 @@ int FaultVfs::Write(const std::string& name, sqlite3_file* real, const void* dat
   const std::lock_guard lock(mutex_);
   if (is_off_) return SQLITE_IOERR_WRITE;
   if (write_fault_.Strikes(name)) return FailOne(name, real, data, size, offset);
-  files_[name].since.push_back({false, offset,
-                                std::string(static_cast<const char*>(data),
-                                            static_cast<std::size_t>(size)),
-                                false});
+  files_[name].since.push_back(
+      {false, offset, std::string(static_cast<const char*>(data), static_cast<std::size_t>(size)),
+       false});
   return real->pMethods->xWrite(real, data, size, offset);
 }
 

@@ -76,8 +76,7 @@ TEST(WatchCacheTest, YoungChangesStayUntilThereAreFarTooMany) {
     cache.Publish({AddedAt("q" + std::to_string(r), r, std::chrono::seconds(82))});
   }
   EXPECT_EQ(cache.EventsAfter("pods", 39 - 2 * 8, 100).state, WatchCache::Changes::State::kOk);
-  EXPECT_EQ(cache.EventsAfter("pods", 38 - 2 * 8, 100).state,
-            WatchCache::Changes::State::kExpired);
+  EXPECT_EQ(cache.EventsAfter("pods", 38 - 2 * 8, 100).state, WatchCache::Changes::State::kExpired);
 }
 
 TEST(WatchCacheTest, PositionsBeforeTheStartExpire) {

@@ -1,0 +1,58 @@
+// berth backup: the running server writes the copy into its data directory, and the copy is moved
+// to where it was asked for.
+#include <cstdio>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/session.h"
+
+namespace berth::cli {
+namespace {
+
+// The name appears when the whole file is there.
+Status MoveTo(const std::string& from, const std::string& to) {
+  std::error_code failed;
+  std::filesystem::rename(from, to, failed);
+  if (!failed) return OkStatus();
+  // Another file system, or not ours to move.
+  const std::string part = to + ".part";
+  std::filesystem::copy_file(from, part, std::filesystem::copy_options::overwrite_existing, failed);
+  if (!failed) std::filesystem::rename(part, to, failed);
+  if (failed) {
+    return Error{ErrorCode::kUnavailable, "the backup lies in " + from +
+                                              " on the server\'s machine; it cannot be moved to " +
+                                              to + ": " + failed.message()};
+  }
+  std::filesystem::remove(from, failed);
+  return OkStatus();
+}
+
+}  // namespace
+
+int RunBackup(const ClientFlags& client, const std::string& file) {
+  const std::string path = std::filesystem::absolute(file).string();
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) {
+    return Complain(Error{ErrorCode::kAlreadyExists, path + " exists: choose another name"});
+  }
+  const auto session = Session::Open(client);
+  if (!session) return Complain(session.error());
+  const auto made = (*session)->Post("/debug/berth/backup");
+  if (!made) {
+    if (made.error().code != ErrorCode::kNotFound) return Complain(made.error());
+    return Complain(Error{ErrorCode::kNotFound, (*session)->server_url() +
+                                                    " is not a `berth up`: only that can be "
+                                                    "backed up"});
+  }
+  if (const Status moved = MoveTo(made->value("path", ""), path); !moved) {
+    return Complain(moved.error());
+  }
+  Print(path + ": " + std::to_string(made->value("objects", 0)) + " objects, as of revision " +
+        made->value("resourceVersion", "?") + "\n");
+  return kExitAnswered;
+}
+
+}  // namespace berth::cli
