@@ -6,12 +6,14 @@
 
 #include <unistd.h>
 
+#include "base/log/log.h"
 #include "base/strings.h"
 #include "cli/controller_set.h"
 #include "cli/version.h"
 #include "kube/runtime/controller_program.h"
+#include "net/client.h"
 #include "net/io_pool.h"
-#include "webhook/controller/ca_injector.h"
+#include "webhook/controller/certificate_keeper.h"
 #include "webhook/controller/serving_certificate.h"
 #include "webhook/server.h"
 
@@ -19,6 +21,7 @@ namespace berth::cli {
 namespace {
 
 constexpr std::chrono::seconds kCertificateTimeout{30};
+constexpr std::chrono::seconds kAskTimeout{10};
 
 // Host name and something random: two replicas on one machine differ.
 std::string MakeIdentity(const std::string& prefix) {
@@ -48,6 +51,8 @@ class Process final : public ControllerProcess {
  private:
   Status OpenProgram();
   Status OpenWebhooks();
+  Status AskWebhooks(const webhook::ServingCertificate& certificate);
+  void ServeWebhooksWith(const net::TlsIdentity& identity);
   void MakeControllers();
   void StopAll();
 
@@ -56,7 +61,7 @@ class Process final : public ControllerProcess {
   std::unique_ptr<kube::ControllerProgram> program_;
   std::unique_ptr<net::IoPool> webhook_pool_;
   std::unique_ptr<net::HttpServer> webhook_server_;
-  std::unique_ptr<webhook::CaInjector> ca_injector_;
+  std::unique_ptr<webhook::CertificateKeeper> certificate_keeper_;
   std::unique_ptr<ControllerSet> controllers_;
 };
 
@@ -73,6 +78,7 @@ Status Process::OpenProgram() {
   options.config = options_.api;
   const std::string prefix = options_.role.empty() ? "" : options_.role + "_";
   options.identity = MakeIdentity(prefix);
+  if (options_.webhook) options.not_ready_before = "the webhook port does not answer";
   if (options_.leader_election) {
     options.leader_election.emplace();
     options.leader_election->lease.namespace_name = options_.configuration.namespace_name;
@@ -111,13 +117,13 @@ Status Process::OpenWebhooks() {
     return Error{ErrorCode::kDeadlineExceeded,
                  "no answer to the request for the webhook certificate"};
   }
-  BERTH_TRY(webhook::ServingCertificate certificate, future.get());
+  BERTH_TRY(const webhook::ServingCertificate certificate, future.get());
   webhook_pool_ = std::make_unique<net::IoPool>(1);
   webhook::WebhookServerOptions server;
   server.address = options_.webhook->host;
   server.port = options_.webhook->port;
   server.gates.priority_boost = options_.configuration.admission.scheduler.gates.priority_boost;
-  server.tls = std::make_shared<const net::TlsIdentity>(std::move(certificate.identity));
+  server.tls = std::make_shared<const net::TlsIdentity>(certificate.identity);
   BERTH_TRY(webhook_server_,
             webhook::StartWebhookServer(
                 *webhook_pool_, std::move(server),
@@ -125,19 +131,46 @@ Status Process::OpenWebhooks() {
   if (options_.on_webhook_port) options_.on_webhook_port(webhook_server_->port());
   auto injected = std::make_shared<std::promise<bool>>();
   program_->RunOnStrand([&] {
-    ca_injector_ = std::make_unique<webhook::CaInjector>(
-        program_->manager().client(), program_->manager().executor(), certificate.ca_pem,
-        webhook::CaInjectorOptions{});
-    ca_injector_->Start([injected](bool complete) { injected->set_value(complete); });
+    certificate_keeper_ = std::make_unique<webhook::CertificateKeeper>(
+        program_->manager().client(), clock_, webhook::CertificateKeeperOptions{}, certificate,
+        [this](const net::TlsIdentity& identity) { ServeWebhooksWith(identity); });
+    certificate_keeper_->Start([injected](bool complete) { injected->set_value(complete); });
   });
   // What is missing is looked for again later; it only must not hold up the start.
   injected->get_future().wait_for(kCertificateTimeout);
+  BERTH_CHECK_OK(AskWebhooks(certificate));
+  program_->ConfirmReady();
   return OkStatus();
+}
+
+void Process::ServeWebhooksWith(const net::TlsIdentity& identity) {
+  const Status served =
+      webhook_server_->ReplaceTls(std::make_shared<const net::TlsIdentity>(identity));
+  if (!served) LogWarning("the new webhook certificate", {{"error", served.error().message}});
+}
+
+// As an API server does: over TLS, by the service's name.
+Status Process::AskWebhooks(const webhook::ServingCertificate& certificate) {
+  std::string host = options_.webhook->host;
+  if (host == "0.0.0.0") host = "127.0.0.1";
+  if (host == "::") host = "::1";
+  if (host.find(':') != std::string::npos) host = "[" + host + "]";
+  net::ClientOptions options;
+  options.base_url = "https://" + host + ":" + std::to_string(webhook_server_->port());
+  options.ca_pem = certificate.ca_pem;
+  options.server_name = webhook::ServingCertificateOptions{}.dns_names.front();
+  BERTH_TRY(const std::unique_ptr<net::HttpClient> client,
+            net::HttpClient::Create(*webhook_pool_, std::move(options)));
+  net::Request request;
+  request.method = "GET";
+  request.target = "/";
+  const Result<net::Response> answer = client->SendAndWait(std::move(request), kAskTimeout);
+  return answer ? OkStatus() : Annotate(answer.error(), "the webhook port does not answer");
 }
 
 void Process::StopAll() {
   if (program_ == nullptr) return;
-  program_->RunOnStrand([this] { ca_injector_.reset(); });
+  program_->RunOnStrand([this] { certificate_keeper_.reset(); });
   program_->Stop();
   if (webhook_server_ != nullptr) webhook_server_->Stop();
   if (webhook_pool_ != nullptr) webhook_pool_->Stop();

@@ -31,6 +31,7 @@ struct ControllerProgram::Impl {
       : clock(the_clock), options(std::move(the_options)), pool(options.io_threads) {}
 
   void Start(std::function<void()> on_lost);
+  std::string Missing() const;  // for /readyz; any thread
 
   const Clock& clock;
   ControllerProgramOptions options;
@@ -45,11 +46,20 @@ struct ControllerProgram::Impl {
   std::unique_ptr<net::HttpServer> health;
   std::atomic<bool> running{false};  // controllers have been started
   std::atomic<bool> stopped{false};
+  std::atomic<bool> synced{false};
+  std::atomic<bool> confirmed{options.not_ready_before.empty()};
 };
+
+std::string ControllerProgram::Impl::Missing() const {
+  if (stopped) return "stopping";
+  if (!synced) return "the caches have not synced";
+  return confirmed ? std::string() : options.not_ready_before;
+}
 
 void ControllerProgram::Impl::Start(std::function<void()> on_lost) {
   manager->OnLeaderStart([this] { running = true; });
   manager->OnLeaderStop([this] { running = false; });
+  manager->OnSynced([this] { synced = true; });
   manager->StartInformers();
   if (!options.leader_election) return manager->StartControllers();
   options.leader_election->identity = options.identity;
@@ -81,10 +91,9 @@ Result<std::unique_ptr<ControllerProgram>> ControllerProgram::Create(
               SeedFrom(made.identity + std::to_string(clock.Now().time_since_epoch().count()))});
   impl->manager = std::make_unique<Manager>(*impl->client, *impl->strand);
   if (made.health) {
-    std::atomic<bool>& stopped = impl->stopped;
-    BERTH_TRY(impl->health, StartHealthServer(impl->pool, *made.health, impl->metrics, [&stopped] {
-                return stopped ? std::string("stopping") : std::string();
-              }));
+    BERTH_TRY(impl->health,
+              StartHealthServer(impl->pool, *made.health, impl->metrics,
+                                [program = impl.get()] { return program->Missing(); }));
   }
   return std::unique_ptr<ControllerProgram>(new ControllerProgram(std::move(impl)));
 }
@@ -95,6 +104,8 @@ Metrics& ControllerProgram::metrics() { return impl_->metrics; }
 std::uint16_t ControllerProgram::health_port() const {
   return impl_->health == nullptr ? std::uint16_t{0} : impl_->health->port();
 }
+
+void ControllerProgram::ConfirmReady() { impl_->confirmed = true; }
 
 void ControllerProgram::Start(std::function<void()> on_lost) {
   impl_->strand->Post(

@@ -37,6 +37,8 @@ struct ControllerProgramOptions {
   // nullopt: this is the only replica. Its identity is filled in.
   std::optional<LeaderElectionOptions> leader_election;
   std::optional<HealthServerOptions> health;  // nullopt: not served
+  // Not empty: what /readyz says is missing until ConfirmReady. It also waits for the caches.
+  std::string not_ready_before;
   HttpTransportOptions transport;
   int io_threads = 2;
 };
@@ -56,6 +58,8 @@ class ControllerProgram {
 
   // Informers at once, controllers when this replica leads. `on_lost` is called on an I/O thread.
   void Start(std::function<void()> on_lost);
+  // What not_ready_before speaks of is there. Any thread.
+  void ConfirmReady();
   // Waits until controllers run; kDeadlineExceeded names the kinds that have not synced.
   Status WaitUntilRunning(Duration timeout);
   // Runs `task` on the strand and waits for its end; false where the program has stopped.

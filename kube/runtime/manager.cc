@@ -38,7 +38,9 @@ void Manager::StartControllers() {
 }
 
 void Manager::StartWhenSynced() {
-  if (!wanted_ || !has_synced()) return;
+  if (!has_synced()) return;
+  for (const auto& synced : std::exchange(on_synced_, {})) synced();
+  if (!wanted_) return;
   const bool is_first = !std::exchange(running_, true);
   // Posted: handlers of the informer that synced last may still be at work.
   executor_.Post([weak = std::weak_ptr(self_), is_first] {

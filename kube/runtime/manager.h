@@ -64,6 +64,9 @@ class Manager {
   void OnLeaderStart(std::function<void()> start) { starters_.push_back(std::move(start)); }
   void OnLeaderStop(std::function<void()> stop) { stoppers_.push_back(std::move(stop)); }
 
+  // Called once, when everything has synced, on a replica that does not lead as well. Before that.
+  void OnSynced(std::function<void()> synced) { on_synced_.push_back(std::move(synced)); }
+
   void StartInformers();
   void StartControllers();
   // Controllers take no further key, then OnLeaderStop in reverse order. A stopped manager does not
@@ -96,6 +99,7 @@ class Manager {
   std::vector<Managed> controllers_;
   std::vector<std::function<void()>> starters_;
   std::vector<std::function<void()>> stoppers_;
+  std::vector<std::function<void()>> on_synced_;
   bool informers_started_ = false;
   bool wanted_ = false;
   bool running_ = false;

@@ -1,5 +1,6 @@
 #include "webhook/controller/ca_injector.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -23,6 +24,31 @@ constexpr api::ResourceKind kValidating{kRegistration, "v1", "ValidatingWebhookC
 constexpr api::ResourceKind kCrd{"apiextensions.k8s.io", "v1", "CustomResourceDefinition",
                                  "customresourcedefinitions", false};
 
+// The certificates of a bundle, each without blanks around it.
+std::vector<std::string_view> CertificatesOf(std::string_view pem) {
+  constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
+  std::vector<std::string_view> certificates;
+  while (!TrimSpace(pem).empty()) {
+    const std::size_t end = pem.find(kEnd);
+    const std::size_t size = end == std::string_view::npos ? pem.size() : end + kEnd.size();
+    certificates.push_back(TrimSpace(pem.substr(0, size)));
+    pem.remove_prefix(size);
+  }
+  return certificates;
+}
+
+// Whether `bundle` (both in base64) trusts all that `ours` does.
+bool Covers(const std::string& bundle, const std::string& ours) {
+  if (bundle == ours) return true;
+  const std::string there = Base64Decode(bundle).value_or("");
+  const std::string wanted = Base64Decode(ours).value_or("");
+  const std::vector<std::string_view> all = CertificatesOf(there);
+  const std::vector<std::string_view> needed = CertificatesOf(wanted);
+  return std::all_of(needed.begin(), needed.end(), [&](std::string_view certificate) {
+    return std::find(all.begin(), all.end(), certificate) != all.end();
+  });
+}
+
 Json Based(const Json& object, const char* member, Json value) {
   return {{"metadata", {{"resourceVersion", object["metadata"].value("resourceVersion", "")}}},
           {member, std::move(value)}};
@@ -34,7 +60,7 @@ Json ConfigurationPatch(const Json& object, const std::string& bundle) {
   bool changed = false;
   for (Json& hook : hooks) {
     Json& config = hook["clientConfig"];
-    if (config.value("caBundle", "") == bundle) continue;
+    if (Covers(config.value("caBundle", ""), bundle)) continue;
     config["caBundle"] = bundle;
     changed = true;
   }
@@ -43,7 +69,7 @@ Json ConfigurationPatch(const Json& object, const std::string& bundle) {
 
 Json CrdPatch(const Json& object, const std::string& bundle) {
   const Json::json_pointer path("/spec/conversion/webhook/clientConfig");
-  if (!object.contains(path) || object[path].value("caBundle", "") == bundle) return {};
+  if (!object.contains(path) || Covers(object[path].value("caBundle", ""), bundle)) return {};
   return Based(object, "spec",
                {{"conversion", {{"webhook", {{"clientConfig", {{"caBundle", bundle}}}}}}}});
 }
@@ -56,41 +82,57 @@ struct CaInjector::State : std::enable_shared_from_this<State> {
 
   using MakePatch = Json (*)(const Json&, const std::string&);
 
-  kube::Step Inject(const api::ResourceKind& kind, const std::string& name, MakePatch make) {
-    return [self = shared_from_this(), &kind, name, make](std::function<void(Status)> next) {
+  // One look at every registration.
+  struct Pass {
+    std::string bundle;
+    bool complete = true;  // all are there and have the bundle
+    bool trusted = true;   // those that are there have it
+
+    void Miss(const std::string& name, const Error& error) {
+      complete = false;
+      if (error.code == ErrorCode::kNotFound) return;  // installed later
+      trusted = false;
+      LogWarning("CA bundle not written", {{"object", name}, {"error", error.message}});
+    }
+  };
+
+  kube::Step Inject(const std::shared_ptr<Pass>& pass, const api::ResourceKind& kind,
+                    const std::string& name, MakePatch make) {
+    return [self = shared_from_this(), pass, &kind, name, make](std::function<void(Status)> next) {
       const api::ObjectKey key{"", name};
       self->client.Get(
           kind, key,
-          [self, &kind, key, make, next = std::move(next)](const Result<JsonPtr>& object) {
+          [self, pass, &kind, key, make, next = std::move(next)](const Result<JsonPtr>& object) {
             if (!object) {
-              self->Miss(key.name, object.error());
+              pass->Miss(key.name, object.error());
               return next(OkStatus());
             }
-            Json patch = make(**object, self->bundle);
+            Json patch = make(**object, pass->bundle);
             if (patch.is_null()) return next(OkStatus());
             self->client.Patch(kind, key, kube::PatchType::kMerge, std::move(patch), {},
-                               [self, key, next](const Result<JsonPtr>& written) {
-                                 if (!written) self->Miss(key.name, written.error());
+                               [pass, key, next](const Result<JsonPtr>& written) {
+                                 if (!written) pass->Miss(key.name, written.error());
                                  next(OkStatus());
                                });
           });
     };
   }
 
-  void Miss(const std::string& name, const Error& error) {
-    complete = false;
-    if (error.code == ErrorCode::kNotFound) return;  // installed later
-    LogWarning("CA bundle not written", {{"object", name}, {"error", error.message}});
+  void RunPass(std::function<void(const Pass&)> done) {
+    auto pass = std::make_shared<Pass>();
+    pass->bundle = bundle;
+    std::vector<kube::Step> steps{
+        Inject(pass, kMutating, options.mutating, ConfigurationPatch),
+        Inject(pass, kValidating, options.validating, ConfigurationPatch)};
+    for (const std::string& crd : options.crds) steps.push_back(Inject(pass, kCrd, crd, CrdPatch));
+    kube::RunSteps(std::move(steps),
+                   [pass, done = std::move(done)](const Status&) { done(*pass); });
   }
 
   void Look() {
-    complete = true;
-    std::vector<kube::Step> steps{Inject(kMutating, options.mutating, ConfigurationPatch),
-                                  Inject(kValidating, options.validating, ConfigurationPatch)};
-    for (const std::string& crd : options.crds) steps.push_back(Inject(kCrd, crd, CrdPatch));
-    kube::RunSteps(std::move(steps), [self = shared_from_this()](const Status&) {
-      if (auto first = std::exchange(self->first_done, nullptr)) first(self->complete);
-      self->LookAfter(self->complete ? self->options.look_again : self->options.look_again_missing);
+    RunPass([self = shared_from_this()](const Pass& pass) {
+      if (auto first = std::exchange(self->first_done, nullptr)) first(pass.complete);
+      self->LookAfter(pass.complete ? self->options.look_again : self->options.look_again_missing);
     });
   }
 
@@ -105,14 +147,13 @@ struct CaInjector::State : std::enable_shared_from_this<State> {
   CaInjectorOptions options;
   std::string bundle;  // base64
   std::function<void(bool)> first_done;
-  bool complete = true;
   bool stopped = false;
 };
 
 CaInjector::CaInjector(kube::ApiClient& client, Executor& executor, std::string ca_pem,
                        CaInjectorOptions options)
     : state_(std::make_shared<State>(client, executor, std::move(options))) {
-  SetCa(std::move(ca_pem));
+  state_->bundle = Base64Encode(ca_pem);
 }
 
 CaInjector::~CaInjector() { state_->stopped = true; }
@@ -122,6 +163,11 @@ void CaInjector::Start(std::function<void(bool)> first_done) {
   state_->Look();
 }
 
-void CaInjector::SetCa(std::string ca_pem) { state_->bundle = Base64Encode(ca_pem); }
+void CaInjector::SetCa(std::string ca_pem, std::function<void(bool)> done) {
+  state_->bundle = Base64Encode(ca_pem);
+  state_->RunPass([self = state_, done = std::move(done)](const State::Pass& pass) {
+    if (!self->stopped) done(pass.trusted);
+  });
+}
 
 }  // namespace berth::webhook

@@ -2,7 +2,8 @@
 // it: the two webhook configurations, and the CRDs that are converted.
 //
 // What is not there yet is looked for again; what somebody overwrites (kubectl apply of the
-// manifests) is put right at the next look.
+// manifests) is put right at the next look. A bundle that has our certificates and others is left:
+// another replica, which knows of a newer CA, has written it.
 //
 // Threads: one Executor, that of the client; destroy it there.
 #pragma once
@@ -35,8 +36,8 @@ class CaInjector {
 
   // `first_done` is called once, after the first pass, with whether everything was there.
   void Start(std::function<void(bool complete)> first_done);
-  // A renewed certificate may have another CA.
-  void SetCa(std::string ca_pem);
+  // Writes another bundle at once. `done` hears whether every registration that is there has it.
+  void SetCa(std::string ca_pem, std::function<void(bool trusted)> done);
 
  private:
   struct State;

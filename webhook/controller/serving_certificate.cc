@@ -1,5 +1,6 @@
 #include "webhook/controller/serving_certificate.h"
 
+#include <algorithm>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@ using kube::JsonPtr;
 constexpr auto kLifetime = std::chrono::hours(24 * 365);
 constexpr auto kRenewBefore = std::chrono::hours(24 * 30);
 constexpr auto kCaLifetime = std::chrono::hours(24 * 3650);
+constexpr std::size_t kMaxCas = 4;  // of a bundle
 constexpr api::ResourceKind kSecretKind{"", "v1", "Secret", "secrets", true};
 
 std::string DataOf(const Json& secret, const char* key) {
@@ -40,6 +42,25 @@ Result<ServingCertificate> Read(const Json& secret, WallTime now) {
   BERTH_TRY(const WallTime end, net::CertificateEnd(result.identity.certificate_chain_pem));
   if (end - kRenewBefore < now) return Error{ErrorCode::kExpired, "the certificate ends soon"};
   return result;
+}
+
+// The certificates of `bundles`, each once, without those that have ended, at most kMaxCas.
+std::string JoinCas(const std::vector<std::string>& bundles, WallTime now) {
+  constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
+  std::vector<std::string> kept;
+  for (const std::string& bundle : bundles) {
+    std::string_view rest = bundle;
+    for (std::size_t end = rest.find(kEnd); end != rest.npos; end = rest.find(kEnd)) {
+      std::string certificate(TrimSpace(rest.substr(0, end + kEnd.size())));
+      rest.remove_prefix(end + kEnd.size());
+      const Result<WallTime> ends = net::CertificateEnd(certificate);
+      if (!ends || *ends < now || kept.size() == kMaxCas) continue;
+      if (std::find(kept.begin(), kept.end(), certificate) == kept.end()) {
+        kept.push_back(std::move(certificate));
+      }
+    }
+  }
+  return Join(kept, "\n") + "\n";
 }
 
 Json SecretData(const ServingCertificate& certificate) {
@@ -75,6 +96,9 @@ struct Obtaining : std::enable_shared_from_this<Obtaining> {
     }
     Result<ServingCertificate> made = MakeServingCertificate(options.dns_names, clock.Now());
     if (!made) return done(std::move(made));
+    made->ca_pem = JoinCas({made->ca_pem, options.served_ca_pem,
+                            old == nullptr ? std::string() : DataOf(*old, "ca.crt")},
+                           clock.Now());
     const auto written = [self = shared_from_this(),
                           certificate = *made](const Result<JsonPtr>& result) {
       if (result) return self->done(certificate);

@@ -2,7 +2,8 @@
 // replicas through the Secret kueue-webhook-server-cert (tls.crt, tls.key, ca.crt).
 //
 // The first replica makes a CA and a certificate and stores them; the others read. A certificate
-// that ends soon is made anew, by whoever sees it first.
+// that ends soon is made anew, by whoever sees it first. ca.crt then has the new CA and the one
+// before: a replica that still serves the old certificate is trusted as well.
 //
 // Threads: one Executor, that of the client. Errors: of the API; kInternal where OpenSSL refuses.
 #pragma once
@@ -21,11 +22,13 @@ struct ServingCertificateOptions {
   api::ObjectKey secret{"kueue-system", "kueue-webhook-server-cert"};
   std::vector<std::string> dns_names{"kueue-webhook-service.kueue-system.svc",
                                      "kueue-webhook-service.kueue-system.svc.cluster.local"};
+  // CAs of a certificate that is being served: a certificate that is made keeps them in its bundle.
+  std::string served_ca_pem;
 };
 
 struct ServingCertificate {
   net::TlsIdentity identity;
-  std::string ca_pem;
+  std::string ca_pem;  // a bundle; its first CA is that of the identity
 };
 
 // A fresh CA, and a certificate of it that is good for a year.

@@ -1,0 +1,89 @@
+// Goal: /readyz is true when the caches have synced and what else was asked for is there, and not
+// before. Method: the test plays the API server; it answers a list when it is told to.
+
+#include "kube/runtime/controller_program.h"
+
+#include <atomic>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/queues.h"
+#include "base/system_clock.h"
+#include "net/client.h"
+#include "net/io_pool.h"
+#include "net/server.h"
+
+namespace berth::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+class ControllerProgramTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto server = net::HttpServer::Start(
+        pool_, {}, [this](const net::Request& request, std::shared_ptr<net::Responder> responder) {
+          const net::Headers json{{"Content-Type", "application/json"}};
+          if (request.target.find("watch=") != std::string::npos) {
+            stream_ = responder->StartStream(200, json);
+            return;
+          }
+          if (!lists_) return responder->Send({500, json, "{}"});
+          responder->Send({200, json, R"({"metadata":{"resourceVersion":"1"},"items":[]})"});
+        });
+    ASSERT_TRUE(server) << server.error().message;
+    server_ = *std::move(server);
+    ControllerProgramOptions options;
+    options.config.server = "http://127.0.0.1:" + std::to_string(server_->port());
+    options.identity = "test";
+    options.health.emplace();
+    options.not_ready_before = "the webhook port does not answer";
+    auto program = ControllerProgram::Create(clock_, std::move(options));
+    ASSERT_TRUE(program) << program.error().message;
+    program_ = *std::move(program);
+    program_->RunOnStrand([&] { program_->manager().InformerFor<api::ResourceFlavor>(); });
+    program_->Start([] {});
+  }
+  void TearDown() override {
+    program_->Stop();
+    server_->Stop();
+    pool_.Stop();
+  }
+
+  std::string Ready() {
+    auto client = net::HttpClient::Create(
+        pool_, {.base_url = "http://127.0.0.1:" + std::to_string(program_->health_port())});
+    net::Request request;
+    request.method = "GET";
+    request.target = "/readyz";
+    const auto answer = (*client)->SendAndWait(std::move(request), 10s);
+    return answer ? std::to_string(answer->status) + " " + answer->body : answer.error().message;
+  }
+  // Asks until the answer has `text`, for 20 seconds at most.
+  std::string ReadyWith(const std::string& text) {
+    const SteadyTime end = clock_.SteadyNow() + 20s;
+    std::string answer = Ready();
+    while (answer.find(text) == std::string::npos && clock_.SteadyNow() < end) answer = Ready();
+    return answer;
+  }
+
+  SystemClock clock_;
+  net::IoPool pool_{1};
+  std::atomic<bool> lists_ = false;
+  std::shared_ptr<net::Stream> stream_;
+  std::unique_ptr<net::HttpServer> server_;
+  std::unique_ptr<ControllerProgram> program_;
+};
+
+TEST_F(ControllerProgramTest, IsReadyWhenCachesHaveSyncedAndTheRestIsConfirmed) {
+  EXPECT_THAT(Ready(), HasSubstr("503 the caches have not synced"));
+  lists_ = true;
+  EXPECT_THAT(ReadyWith("webhook"), HasSubstr("503 the webhook port does not answer"));
+  program_->ConfirmReady();
+  EXPECT_EQ(Ready(), "200 ok\n");
+}
+
+}  // namespace
+}  // namespace berth::kube
