@@ -6,6 +6,7 @@
 
 #include "base/log/log.h"
 #include "base/random.h"
+#include "base/strings.h"
 #include "local/apiserver/blocking.h"
 #include "local/apiserver/http/openapi.h"
 #include "local/apiserver/registry/errors.h"
@@ -67,6 +68,15 @@ std::string Etag(const std::string& body) {
   return "\"" + std::to_string(std::hash<std::string>()(body)) + "\"";
 }
 
+// The first header that asks to act as somebody else; empty where there is none.
+std::string ImpersonationIn(const net::Request& request) {
+  constexpr std::string_view kPrefix = "Impersonate-";
+  for (const net::Header& header : request.headers) {
+    if (EqualsIgnoreCase(header.name.substr(0, kPrefix.size()), kPrefix)) return header.name;
+  }
+  return {};
+}
+
 }  // namespace
 
 Front::Front(Registry& registry, const Authenticator& authenticator, LogSource* logs)
@@ -115,6 +125,15 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
     return;
   }
   exchange->user = user.user;
+  if (const std::string header = ImpersonationIn(exchange->request); !header.empty()) {
+    exchange->SendError(
+        {403, "Forbidden",
+         "user \"" + user.user.name + "\" cannot impersonate: " + header +
+             " is not honoured here, since every user may do everything; leave --as "
+             "and the kubeconfig's \"as\" out",
+         Json()});
+    return;
+  }
   if (RouteHealth(*exchange)) return;
   if (!PoolOf(*exchange).Post([this, exchange] { Route(*exchange); })) {
     ApiError busy{429,

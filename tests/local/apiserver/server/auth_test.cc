@@ -47,6 +47,27 @@ TEST_F(AuthTest, WithoutATokenOnlyVersionAndHealthAreOpen) {
   EXPECT_EQ(GetWith(server_->token(), "/api").status, 200);
 }
 
+TEST_F(AuthTest, ActingAsAnotherIsRefusedAndNotIgnored) {
+  auto client = [&] {
+    net::ClientOptions options;
+    options.base_url = server_->url();
+    options.ca_pem = server_->ca_pem();
+    options.bearer_token = server_->token();
+    return net::HttpClient::Create(*io_, std::move(options));
+  }();
+  ASSERT_TRUE(client);
+  for (const char* header : {"Impersonate-User", "impersonate-group", "Impersonate-Extra-x"}) {
+    net::Request request;
+    request.method = "GET";
+    request.target = "/api/v1/namespaces/default/pods";
+    request.headers.Add(header, "jane");
+    const auto answer = (*client)->SendAndWait(std::move(request), std::chrono::seconds(10));
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->status, 403) << header;
+    EXPECT_THAT(answer->body, HasSubstr("impersonate")) << header;
+  }
+}
+
 TEST_F(AuthTest, ClientCertificatesNameTheirUser) {
   auto credentials = LoadOrMakeCredentials(folder_.path() + "/pki", SystemClock().Now());
   ASSERT_TRUE(credentials);
