@@ -63,6 +63,7 @@ struct Reservation {
   bool evicted = false;            // told to stop, has not stopped yet
   bool admitted = false;           // condition Admitted
   bool pods_ready = false;         // condition PodsReady
+  bool foreign_owner = false;      // nothing here stops its job: it is no candidate
   std::vector<PlacedPods> placed;  // what it takes of nodes
 
   bool Uses(FlavorResourceId fr) const;
@@ -76,6 +77,7 @@ struct Held {
   Reservation* reservation = nullptr;
   std::uint64_t uses = 0;  // a bit for each flavor-resource used, modulo 64
   bool evicted = false;
+  bool foreign_owner = false;
 
   // False: certainly not; true: perhaps.
   bool MayUse(FlavorResourceId fr) const { return ((uses >> (fr % 64)) & 1U) != 0; }

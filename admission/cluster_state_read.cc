@@ -73,6 +73,7 @@ Held Listed(Reservation& reservation) {
   held.reserved_at = reservation.reserved_at;
   held.reservation = &reservation;
   held.evicted = reservation.evicted;
+  held.foreign_owner = reservation.foreign_owner;
   const std::string& uid = reservation.object->meta.uid;
   for (std::size_t i = 0; i < sizeof held.uid_start; ++i) {
     const std::uint64_t byte = i < uid.size() ? static_cast<unsigned char>(uid[i]) : 0;

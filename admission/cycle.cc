@@ -182,6 +182,7 @@ void Cycle::Nominate(const HeadInput& head) {
   Entry& entry = entries_.emplace_back(Entry{head, decision, {}, {}});
   AssignFlavors(entry, head.scan, nullptr);
   if (head.plan != nullptr) KeepToPlan(entry);
+  decision.keeps_plan = entry.input.plan != nullptr;
 }
 
 void Cycle::Run(std::int64_t number, const std::vector<HeadInput>& heads, DecisionList& decisions) {
@@ -301,6 +302,13 @@ void Cycle::Skip(Entry& entry, Remark remark) {
 }
 
 void Cycle::Process(Entry& entry) {
+  if (entry.done) return;  // before a plan that it is above
+  if (entry.input.plan != nullptr) ProcessThoseAbove(entry);
+  entry.done = true;
+  ProcessNow(entry);
+}
+
+void Cycle::ProcessNow(Entry& entry) {
   Decision& decision = entry.decision;
   decisions_->List(decision);
   if (context_.gates->recompute_assignment_upon_preemption_targets_overlap && Overlaps(entry)) {
@@ -361,8 +369,12 @@ bool Cycle::MustWaitForPods() const {
 
 void Cycle::ReserveForPreemptor(const Entry& entry) {
   const QueueState& queue = context_.state->queue(entry.decision.cluster_queue);
-  // A queue that may reclaim from anybody needs nothing held back for it.
-  if (queue.spec.preemption.reclaim_within_cohort == api::PreemptionPolicy::kAny) return;
+  // A queue that may reclaim from anybody needs nothing held back for it, unless its preemptions
+  // are under way.
+  if (queue.spec.preemption.reclaim_within_cohort == api::PreemptionPolicy::kAny &&
+      !entry.input.waits_for_preemption) {
+    return;
+  }
   QuotaTree& tree = context_.state->tree();
   Usage reserved;
   for (const FlavorResourceAmount& item : entry.decision.assignment.usage) {

@@ -20,6 +20,7 @@
 #include "admission/cluster_state.h"
 #include "admission/decision.h"
 #include "admission/feature_gates.h"
+#include "admission/own_rules.h"
 #include "admission/preemption.h"
 #include "admission/preemption_history.h"
 #include "admission/tournament.h"
@@ -66,6 +67,7 @@ class Cycle {
     PreemptionTargets targets;
     std::vector<PlacedPods> placed;  // what it takes of nodes beyond what it has
     bool was_held_back = false;      // from preempting in return
+    bool done = false;               // processed
   };
   // What the order looks at, side by side.
   struct Place {
@@ -86,6 +88,8 @@ class Cycle {
   // What preemptors keep (cycle_plans.cc).
   void KeepToPlan(Entry& entry);
   bool IsAsPlanned(const Entry& entry) const;
+  void ProcessThoseAbove(const Entry& holder);
+  bool NeedsNothingOfPlans(const Entry& head);
   std::vector<const Reservation*> NotToBeTaken(const Entry& entry,
                                                const std::vector<WorkloadId>& above) const;
   void SkipWithoutRoom(Entry& entry);
@@ -101,6 +105,7 @@ class Cycle {
   void RunClassical();
   void RunFair();
   void Process(Entry& entry);
+  void ProcessNow(Entry& entry);
   void RecomputeOverlap(Entry& entry);
   bool Overlaps(const Entry& entry) const;
   // Nodes (cycle_nodes.cc).

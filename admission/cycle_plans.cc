@@ -45,6 +45,69 @@ void Cycle::KeepToPlan(Entry& entry) {
   entry.input.plan = nullptr;
 }
 
+// Whether the head fits while everything that plans of lower priority have freed is still taken,
+// and those of at least its own priority have what they wait for.
+bool Cycle::NeedsNothingOfPlans(const Entry& head) {
+  ClusterState& state = *context_.state;
+  QuotaTree& tree = state.tree();
+  const NodeId root = tree.Root(state.queue(head.input.head.cluster_queue).node);
+  const ClusterState::WhatIf what_if = state.Begin();
+  bool takes_their_victim = false;
+  for (const Entry& other : entries_) {
+    const PreemptionPlan* plan = other.input.plan;
+    const NodeId leaf = state.queue(other.input.head.cluster_queue).node;
+    if (plan == nullptr || other.done || tree.Root(leaf) != root) continue;
+    if (other.input.workload->priority >= head.input.workload->priority) {
+      tree.AddUsage(leaf, other.decision.assignment.usage);
+      state.placer().Use(other.placed);
+      continue;
+    }
+    for (const PreemptionPlan::Freed& freed : plan->freed) {
+      takes_their_victim =
+          takes_their_victim ||
+          std::any_of(head.targets.begin(), head.targets.end(), [&freed](const auto& target) {
+            return target.reservation->workload == freed.victim;
+          });
+      const Reservation* held = state.reservation(freed.victim);
+      const NodeId from = state.queue(freed.cluster_queue).node;
+      if ((held != nullptr && held->evicted) || from == kNoQuotaNode) continue;
+      tree.AddUsage(from, freed.usage);
+      state.placer().Use(freed.placed);
+    }
+  }
+  const bool enough = !takes_their_victim && RoomFor(head) == Room::kEnough;
+  state.RollBack(what_if);
+  return enough;
+}
+
+// A plan goes before all others but heads of higher priority that need nothing of it.
+void Cycle::ProcessThoseAbove(const Entry& holder) {
+  if (!context_.gates->priority_sorting_within_cohort) return;
+  const ClusterState& state = *context_.state;
+  const QuotaTree& tree = state.tree();
+  const NodeId root = tree.Root(state.queue(holder.input.head.cluster_queue).node);
+  std::vector<Place> above;
+  for (Entry& head : entries_) {
+    if (head.done || head.input.plan != nullptr || head.input.reserved != nullptr) continue;
+    if (head.input.workload->priority <= holder.input.workload->priority) continue;
+    const AssignmentMode mode = head.decision.assignment.mode;
+    if (mode != AssignmentMode::kFit &&
+        (mode != AssignmentMode::kPreempt || head.targets.empty())) {
+      continue;
+    }
+    if (tree.Root(state.queue(head.input.head.cluster_queue).node) != root) continue;
+    above.push_back(PlaceOf(head));
+  }
+  std::sort(above.begin(), above.end(),
+            [this](const Place& a, const Place& b) { return Before(a, b); });
+  for (const Place& place : above) {
+    if (!NeedsNothingOfPlans(*place.entry)) continue;
+    place.entry->done = true;
+    if (IsFair()) tournament_.Withdraw(place.entry->input.head.cluster_queue);
+    ProcessNow(*place.entry);
+  }
+}
+
 void Cycle::SkipWithoutRoom(Entry& entry) {
   Skip(entry, Remark::kNoLongerFits);
   const QuotaTree& tree = context_.state->tree();

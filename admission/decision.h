@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "admission/quota_tree.h"
+#include "admission/topology/placed_pods.h"
 #include "api/pod.h"
 #include "api/workload.h"
 #include "queue/names.h"
@@ -180,6 +181,7 @@ struct SparedCandidate {
     kNotNeeded,           // put back: it fits without
     kPolicy,              // the queue's preemption policy does not reach it
     kPreemptedIt,         // it has what was taken from the preemptor, or was stopped in vain
+    kForeignOwner,        // nothing here stops its job: SchedulerConfig::managed_owners
   };
   WorkloadId workload = queue::kNoNode;
   Cause cause = Cause::kNotNeeded;
@@ -241,6 +243,7 @@ struct Decision {
   // It has quota already and was looked at for its nodes alone
   // (admission/topology/node_inventory.h).
   bool second_pass = false;
+  bool keeps_plan = false;  // decided for what it had preempted for (PreemptionPlan)
   queue::RequeueReason requeue_reason = queue::RequeueReason::kGeneric;
   queue::Destination to = queue::Destination::kNone;
 };
@@ -248,8 +251,18 @@ struct Decision {
 // What a workload has preempted for: its own until it is admitted, see
 // OwnRules::preemptor_keeps_what_it_freed.
 struct PreemptionPlan {
+  // What a victim held when it was told to stop.
+  struct Freed {
+    WorkloadId victim = queue::kNoNode;
+    ClusterQueueId cluster_queue = -1;
+    Usage usage;
+    std::vector<PlacedPods> placed;
+  };
   Assignment assignment;  // pod sets with counts and flavors, height, mode; nothing else
-  SmallVector<WorkloadId, 2> victims;
+  SmallVector<WorkloadId, 2> victims;  // that still have to go
+  std::vector<Freed> freed;            // by the victims, those that have gone among them
+  WallTime progress_at{};              // when a victim last gave something back
+  Amount still_held = -1;              // by the victims at that time, all resources together
 };
 PreemptionPlan PlanOf(const Decision& decision);
 // Whether two assignments have the same flavors and counts.

@@ -54,7 +54,10 @@ std::size_t PreemptionSearch::FindCandidate(const std::vector<Held>& list, std::
       while (from < list.size() && list[from].evicted) ++from;
       continue;
     }
-    if (PolicyAllows(held, policy) && Contests(held) && !IsExcluded(*held.reservation)) return from;
+    if (!held.foreign_owner && PolicyAllows(held, policy) && Contests(held) &&
+        !IsExcluded(*held.reservation)) {
+      return from;
+    }
     ++from;
   }
   return from;
@@ -90,8 +93,11 @@ void PreemptionSearch::SpareByPolicy(const std::vector<Held>& list, api::Preempt
   if (spared_ == nullptr || policy == api::PreemptionPolicy::kAny) return;
   for (const Held& held : list) {
     if (spared_->size() >= kMaxSparedByPolicy) return;
-    if (PolicyAllows(held, policy) || !Contests(held) || IsExcluded(*held.reservation)) continue;
-    spared_->push_back({held.reservation->workload, SparedCandidate::Cause::kPolicy});
+    const bool allowed = PolicyAllows(held, policy);
+    if (allowed && !held.foreign_owner) continue;
+    if (!Contests(held) || IsExcluded(*held.reservation)) continue;
+    spared_->push_back({held.reservation->workload, allowed ? SparedCandidate::Cause::kForeignOwner
+                                                            : SparedCandidate::Cause::kPolicy});
   }
 }
 
@@ -134,6 +140,7 @@ PreemptionTargets PreemptionSearch::Keep(const PreemptionRequest& request,
   for (const WorkloadId victim : victims) {
     const Reservation* held = state_.reservation(victim);
     if (held == nullptr || !held->evicted || IsExcluded(*held)) continue;
+    if (!state_.HasQueue(held->cluster_queue)) continue;  // its quota went with its queue
     Take(*held);
     targets_.push_back({held, PreemptionReason::kInClusterQueue});
   }

@@ -1,35 +1,48 @@
 #include "admission/reason_history.h"
 
 #include <algorithm>
-#include <functional>
 #include <string_view>
 
 namespace berth::admission {
 namespace {
+
+constexpr std::uint64_t kSeed = 0xCBF29CE484222325U;
 
 void Mix(std::uint64_t& hash, std::int64_t number) {
   hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15U;
   hash ^= hash >> 32U;
 }
 
+void Mix(std::uint64_t& hash, std::string_view text) {
+  for (const char c : text) Mix(hash, static_cast<unsigned char>(c));
+  Mix(hash, -2);
+}
+
+// `number` may be that of no name.
+void Mix(std::uint64_t& hash, const queue::Names& names, std::int32_t number) {
+  if (number < 0) return Mix(hash, number);
+  Mix(hash, names[number]);
+}
+
 std::uint64_t IdentityOf(const StatedReason& stated) {
-  std::uint64_t hash = stated.cause();
-  Mix(hash, static_cast<std::int64_t>(std::hash<std::string_view>()(stated.reason())));
+  std::uint64_t hash = kSeed;
+  Mix(hash, static_cast<std::int64_t>(stated.cause()));
+  Mix(hash, stated.reason());
   return hash;
 }
 
 }  // namespace
 
-std::uint64_t CauseOf(const Decision& decision) {
-  std::uint64_t hash = 0xCBF29CE484222325U;
+std::uint64_t CauseOf(const Decision& decision, const Vocabulary& vocabulary) {
+  std::uint64_t hash = kSeed;
   Mix(hash, static_cast<std::int64_t>(decision.outcome));
   Mix(hash, static_cast<std::int64_t>(decision.remark));
   for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
     for (const Obstacle& obstacle : pod_set.obstacles) {
       if (!obstacle.in_message) continue;
       Mix(hash, static_cast<std::int64_t>(obstacle.kind));
-      Mix(hash, obstacle.resource);
-      Mix(hash, obstacle.flavor);
+      Mix(hash, vocabulary.resources, obstacle.resource);
+      Mix(hash, vocabulary.flavors, obstacle.flavor);
     }
     Mix(hash, -1);
   }

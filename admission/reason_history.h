@@ -50,8 +50,9 @@ class KnownReason final : public StatedReason {
 };
 
 // What stands in the way of a decision's workload, without amounts: obstacles, flavors, resources,
-// outcome, remark. The same on every machine.
-std::uint64_t CauseOf(const Decision& decision);
+// outcome, remark. By name: the same on every machine and after every restart, as histories are
+// stored with it.
+std::uint64_t CauseOf(const Decision& decision, const Vocabulary& vocabulary);
 
 struct PastReason {
   std::shared_ptr<const StatedReason> stated;  // as it was found last

@@ -109,6 +109,7 @@ void Scheduler::RequestLeft(const std::optional<WakeTarget>& before,
   if (config_.own_rules.wake_the_tree_left && before && before != after) wake_ups_.insert(*before);
 }
 void Scheduler::ForgetClusterQueue(const std::string& name) {
+  if (state_.FindQueue(name)) history_.Clear();
   Request(state_.RemoveClusterQueue(name));
 }
 // They leave their queue; if they come back, they start anew.
@@ -166,7 +167,8 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
       Prefetch(&record(heads_[i + kPrefetchAhead].workload), sizeof(Record));
     }
     const queue::Head& head = heads_[i];
-    const Record& taken = record(head.workload);
+    Record& taken = record(head.workload);
+    if (taken.plan != nullptr) EndPlanWithoutProgress(taken, head.cluster_queue, now);
     inputs_.push_back({head, &taken.info, CurrentScan(taken, head.cluster_queue),
                        config_.gates.prioritize_preemptor_workloads && queues_.IsPreemptor(head),
                        taken.plan.get()});
@@ -190,7 +192,7 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
     }
     Record& decided = record(decision.workload);
     KeepScan(decided, decision);
-    KeepPlan(decided, decision);
+    KeepPlan(decided, decision, now);
     const bool tried =
         decision.outcome != Outcome::kNotNominated || !config_.own_rules.park_heads_not_tried;
     const auto scan = tried && decided.scan != nullptr ? queue::QueueSet::Scan::kPendingFlavors

@@ -31,6 +31,7 @@
 #include "admission/cycle.h"
 #include "admission/decision.h"
 #include "admission/feature_gates.h"
+#include "admission/own_rules.h"
 #include "admission/pod_defaults.h"
 #include "admission/preemption.h"
 #include "admission/topology/node_inventory.h"
@@ -39,6 +40,13 @@
 #include "queue/queue_set.h"
 
 namespace berth::admission {
+
+// A kind of object that owns Workloads: "batch", "Job".
+struct OwnerKind {
+  std::string group;
+  std::string kind;
+  friend bool operator==(const OwnerKind&, const OwnerKind&) = default;
+};
 
 struct SchedulerConfig {
   FeatureGates gates;
@@ -50,6 +58,13 @@ struct SchedulerConfig {
   bool ignore_undeclared_resources = false;
   std::optional<AdmissionFairSharing> admission_fair_sharing;  // nullopt: off
   OwnRules own_rules;
+  // The limits of OwnRules::preemptor_keeps_what_it_freed. A plan ends when none of its victims has
+  // given anything back for so long; the workload makes the next plan after a pause of the same
+  // length, which doubles with each plan that ends so.
+  Duration plan_timeout = std::chrono::minutes(5);
+  // Workloads that a controller of another kind owns are no candidates for preemption. nullopt:
+  // there is no such kind.
+  std::optional<std::vector<OwnerKind>> managed_owners;
   // Nobody is admitted while the pods of one that holds quota are not ready.
   bool block_admission = false;
   // Which workloads parked in bulk are named; with kAll those woken in bulk, too.
@@ -142,10 +157,17 @@ class Scheduler {
 
  private:
   enum class Phase : std::uint8_t { kFree, kOutside, kPending, kAssumed, kReserved };
+  // No plan is made between the two.
+  struct PlanPause {
+    WallTime from{};
+    WallTime until{};
+    int count = 0;  // of plans that ended without progress
+  };
   struct Record {
     queue::WorkloadInfo info;
     std::unique_ptr<ScanState> scan;
     std::unique_ptr<PreemptionPlan> plan;  // what it has preempted for and still waits for
+    std::unique_ptr<PlanPause> pause;      // its last plan ended without progress
     std::unique_ptr<Spending> penalty;     // put on its LocalQueue, not settled yet
     std::int64_t forgotten_at = 0;         // the number's last workload, in the count of all
     Phase phase = Phase::kFree;
@@ -213,7 +235,13 @@ class Scheduler {
   void ForgetScans(const api::ObjectKey& local_queue);
   const ScanState* CurrentScan(const Record& asked, ClusterQueueId queue) const;
   void KeepScan(Record& kept, const Decision& decision);
-  void KeepPlan(Record& kept, const Decision& decision);
+  // What preemptors keep (scheduler_plans.cc).
+  void KeepPlan(Record& kept, const Decision& decision, WallTime now);
+  void MakePlan(Record& kept, const Decision& decision, WallTime now);
+  void EndPlanWithoutProgress(Record& head, ClusterQueueId queue, WallTime now);
+  Amount HeldByVictims(const PreemptionPlan& plan) const;
+  static void ForgetPlan(Record& changed);
+  bool HasForeignOwner(const api::Workload& object) const;
 
   SchedulerConfig config_;
   queue::InfoOptions info_options_;

@@ -12,7 +12,12 @@ constexpr Duration kLongestWait = std::chrono::seconds(30);
 
 }  // namespace
 
-void Scheduler::ApplyNode(const api::Node& object) { Request(state_.SetNode(object)); }
+void Scheduler::ApplyNode(const api::Node& object) {
+  const Wakes wakes = state_.SetNode(object);
+  // It has come, was repaired or has changed: what was in vain without it may not be now.
+  if (!wakes.empty() && CountsForPlacement(object)) history_.Clear();
+  Request(wakes);
+}
 void Scheduler::ForgetNode(const std::string& name) { Request(state_.RemoveNode(name)); }
 void Scheduler::ApplyPod(const api::Pod& object) { Request(state_.SetPod(object)); }
 void Scheduler::ForgetPod(const api::ObjectKey& key) { Request(state_.RemovePod(key)); }
@@ -29,7 +34,6 @@ void Scheduler::NoteSecondPass(WorkloadId id, WallTime now) {
 }
 
 void Scheduler::AddSecondPasses(std::vector<HeadInput>& heads, WallTime now) {
-  if (!config_.gates.topology_aware_scheduling) return;
   for (const auto& [id, pass] : second_passes_) {
     const Reservation* reserved = state_.reservation(id);
     if (pass.due > now || reserved == nullptr) continue;

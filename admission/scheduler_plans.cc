@@ -1,10 +1,22 @@
 // What the scheduler remembers of preemptions from cycle to cycle.
+#include <algorithm>
+
 #include "admission/scheduler.h"
 
 namespace berth::admission {
+namespace {
+
+constexpr Duration kLongestPause = std::chrono::hours(1);
+
+std::string_view GroupOf(const std::string& api_version) {
+  const std::size_t slash = api_version.find('/');
+  return slash == std::string::npos ? "" : std::string_view(api_version).substr(0, slash);
+}
+
+}  // namespace
 
 // A preemptor keeps what it frees until it is admitted or cannot have it: Preempt, wait, Fit.
-void Scheduler::KeepPlan(Record& kept, const Decision& decision) {
+void Scheduler::KeepPlan(Record& kept, const Decision& decision, WallTime now) {
   const OwnRules& rules = config_.own_rules;
   switch (decision.outcome) {
     case Outcome::kPreempting:
@@ -12,9 +24,7 @@ void Scheduler::KeepPlan(Record& kept, const Decision& decision) {
         if (victim.ongoing || !rules.no_preemption_in_return) continue;
         history_.Note(decision.workload, victim.workload);
       }
-      if (!rules.preemptor_keeps_what_it_freed) return;
-      if (kept.plan == nullptr) kept.plan = std::make_unique<PreemptionPlan>();
-      *kept.plan = PlanOf(decision);
+      if (rules.preemptor_keeps_what_it_freed) MakePlan(kept, decision, now);
       return;
     case Outcome::kDeferred:
     case Outcome::kSkipped: return;
@@ -23,6 +33,75 @@ void Scheduler::KeepPlan(Record& kept, const Decision& decision) {
       if (kept.plan != nullptr) RequestFor(decision.cluster_queue);
       kept.plan.reset();
   }
+}
+
+void Scheduler::MakePlan(Record& kept, const Decision& decision, WallTime now) {
+  if (kept.pause != nullptr && now >= kept.pause->from && now < kept.pause->until) return;
+  auto made = std::make_unique<PreemptionPlan>(PlanOf(decision));
+  made->progress_at = now;
+  if (decision.keeps_plan && kept.plan != nullptr) {
+    made->freed = std::move(kept.plan->freed);
+    made->progress_at = kept.plan->progress_at;
+    made->still_held = kept.plan->still_held;
+  }
+  for (const WorkloadId victim : made->victims) {
+    const Reservation* held = state_.reservation(victim);
+    const bool known = std::any_of(made->freed.begin(), made->freed.end(),
+                                   [victim](const auto& freed) { return freed.victim == victim; });
+    if (held == nullptr || known) continue;
+    made->freed.push_back({victim, held->cluster_queue, held->usage, held->placed});
+  }
+  kept.plan = std::move(made);
+}
+
+// Each victim counts one beside its quota: it may hold none of what is counted.
+Amount Scheduler::HeldByVictims(const PreemptionPlan& plan) const {
+  Amount sum = 0;
+  for (const PreemptionPlan::Freed& freed : plan.freed) {
+    const Reservation* held = state_.reservation(freed.victim);
+    if (held == nullptr || !held->evicted) continue;
+    sum = api::AddAmounts(sum, 1);
+    for (const FlavorResourceAmount& item : held->usage) sum = api::AddAmounts(sum, item.amount);
+  }
+  return sum;
+}
+
+void Scheduler::EndPlanWithoutProgress(Record& head, ClusterQueueId queue, WallTime now) {
+  PreemptionPlan& plan = *head.plan;
+  const Amount held = HeldByVictims(plan);
+  if (held != plan.still_held || now < plan.progress_at) {  // or the clock was set back
+    plan.still_held = held;
+    plan.progress_at = now;
+    return;
+  }
+  if (now - plan.progress_at < config_.plan_timeout) return;
+  if (head.pause == nullptr) head.pause = std::make_unique<PlanPause>();
+  PlanPause& pause = *head.pause;
+  Duration length = std::min(config_.plan_timeout, kLongestPause);
+  for (int i = 0; i < pause.count && length < kLongestPause; ++i) {
+    length = std::min(length * 2, kLongestPause);
+  }
+  ++pause.count;
+  pause.from = now;
+  pause.until = now + length;
+  head.plan.reset();
+  RequestFor(queue);
+}
+
+void Scheduler::ForgetPlan(Record& changed) {
+  changed.plan.reset();
+  changed.pause.reset();
+}
+
+bool Scheduler::HasForeignOwner(const api::Workload& object) const {
+  if (!config_.managed_owners || !config_.own_rules.preemptor_keeps_what_it_freed) return false;
+  const api::OwnerReference* owner = api::ControllerOf(object.meta);
+  if (owner == nullptr) return false;
+  return std::none_of(config_.managed_owners->begin(), config_.managed_owners->end(),
+                      [owner](const OwnerKind& managed) {
+                        return managed.kind == owner->kind &&
+                               managed.group == GroupOf(owner->api_version);
+                      });
 }
 
 }  // namespace berth::admission

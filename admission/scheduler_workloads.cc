@@ -43,8 +43,9 @@ void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallT
   object = pod_defaults_.Completed(std::move(object));
   const std::optional<WorkloadId> known = Find(object->meta.key());
   const WorkloadId id = known ? *known : NewNumber();
-  const bool lacks_nodes = NeedsSecondPass(*object);
   const bool holds_quota = HoldsQuota(*object, config_.own_rules);
+  const bool lacks_nodes =
+      config_.gates.topology_aware_scheduling && holds_quota && NeedsSecondPass(*object);
   const bool belongs = queue::BelongsInQueue(*object);
   // An assumed workload's object may still be on its way; an older one must not undo the decision.
   if (record(id).phase == Phase::kAssumed && belongs) return;
@@ -111,7 +112,7 @@ void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
   ReleaseQuota(id);
   record(id).info = std::move(info);
   record(id).scan.reset();
-  record(id).plan.reset();
+  ForgetPlan(record(id));
   history_.Forget(id);
   record(id).phase = Phase::kOutside;
 }
@@ -127,7 +128,7 @@ void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime no
                            known.info.object->meta.generation != info.object->meta.generation;
   if (!was_pending || was_changed) {
     if (known.plan != nullptr) RequestAround(*info.object);  // what it kept is free
-    known.plan.reset();
+    ForgetPlan(known);
   }
   if (was_changed) history_.Forget(id);
   known.info = std::move(info);
@@ -183,6 +184,7 @@ std::unique_ptr<Reservation> Scheduler::NewReservation(WorkloadId id,
   made->evicted = api::IsTrue(object.status.conditions, api::kEvicted);
   made->admitted = api::IsTrue(object.status.conditions, api::kAdmitted);
   made->pods_ready = api::IsTrue(object.status.conditions, api::kPodsReady);
+  made->foreign_owner = HasForeignOwner(object);
   return made;
 }
 
@@ -217,7 +219,7 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
   }
   record(id).info = std::move(info);
   record(id).scan.reset();
-  record(id).plan.reset();
+  ForgetPlan(record(id));
   record(id).phase = Phase::kReserved;
 }
 
@@ -234,11 +236,12 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   made->queued_at = admitted.info.queued_at;
   made->reserved_at = now;
   made->admitted = decision.outcome == Outcome::kAdmitted;
+  made->foreign_owner = HasForeignOwner(*made->object);
   CountAdmitted(*made, 1);
   state_.Reserve(std::move(made));
   Penalise(admitted, decision);
   admitted.scan.reset();
-  admitted.plan.reset();
+  ForgetPlan(admitted);
   history_.Admitted(decision.workload);
   admitted.phase = Phase::kAssumed;
 }

@@ -164,6 +164,15 @@ void Tournament::AskAgain(NodeId leaf) {
   }
 }
 
+void Tournament::Withdraw(ClusterQueueId queue) {
+  const NodeId leaf = state_.queue(queue).node;
+  const auto withdrawn = std::find_if(slots_.begin(), slots_.end(),
+                                      [leaf](const Slot& known) { return known.leaf == leaf; });
+  if (withdrawn == slots_.end()) return;
+  withdrawn->out = true;
+  AskAgain(leaf);
+}
+
 std::optional<std::size_t> Tournament::Next() {
   while (first_left_ < slots_.size() && slots_[first_left_].out) ++first_left_;
   if (first_left_ == slots_.size()) return std::nullopt;

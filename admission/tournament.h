@@ -44,6 +44,8 @@ class Tournament {
   // The next one to process, with usage as the tree has it now; nullopt when all have been. Between
   // two calls no usage but that of the last winner's queue may change.
   std::optional<std::size_t> Next();
+  // The entrant of that queue is processed out of turn, now: it is no more the next one.
+  void Withdraw(ClusterQueueId queue);
 
  private:
   // What an entrant's path looks like at one cohort: of the child below it on the path.

@@ -9,13 +9,14 @@
 // (also begin() of a list that is not) makes the elements its own first, so read through a const
 // list; references to elements are good until the list is copied, assigned or changed.
 //
-// Threads: copies may be used by different threads, one list by one at a time. Errors:
+// Threads: copies may be used by different threads, one list by one at a time; whoever finds itself
+// the only owner has seen all that the others did. Errors:
 // std::bad_alloc.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <initializer_list>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -32,21 +33,35 @@ class SharedList {
   SharedList() = default;
   SharedList(std::initializer_list<T> items) : SharedList(std::vector<T>(items)) {}
   SharedList(std::vector<T> items) {  // NOLINT(google-explicit-constructor): a vector is a list
-    if (!items.empty()) items_ = std::make_shared<std::vector<T>>(std::move(items));
+    if (!items.empty()) block_ = new Block(std::move(items));
   }
+  SharedList(const SharedList& other) : block_(other.block_) {
+    if (block_ != nullptr) block_->owners.fetch_add(1, std::memory_order_relaxed);
+  }
+  SharedList(SharedList&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  SharedList& operator=(const SharedList& other) {
+    SharedList copy(other);
+    std::swap(block_, copy.block_);
+    return *this;
+  }
+  SharedList& operator=(SharedList&& other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~SharedList() { LetGo(); }
   operator const std::vector<T>&() const {  // NOLINT(google-explicit-constructor): likewise
     static const std::vector<T> none;
-    return items_ == nullptr ? none : *items_;
+    return block_ == nullptr ? none : block_->items;
   }
 
-  const_iterator begin() const { return items_ == nullptr ? nullptr : items_->data(); }
+  const_iterator begin() const { return block_ == nullptr ? nullptr : block_->items.data(); }
   const_iterator end() const { return begin() + size(); }
-  std::size_t size() const { return items_ == nullptr ? 0 : items_->size(); }
+  std::size_t size() const { return block_ == nullptr ? 0 : block_->items.size(); }
   bool empty() const { return size() == 0; }
-  const T& operator[](std::size_t index) const { return (*items_)[index]; }
-  const T& at(std::size_t index) const { return items_->at(index); }
-  const T& front() const { return items_->front(); }
-  const T& back() const { return items_->back(); }
+  const T& operator[](std::size_t index) const { return block_->items[index]; }
+  const T& at(std::size_t index) const { return block_->items.at(index); }
+  const T& front() const { return block_->items.front(); }
+  const T& back() const { return block_->items.back(); }
 
   iterator begin() { return Own().data(); }
   iterator end() { return Own().data() + size(); }
@@ -59,19 +74,34 @@ class SharedList {
   }
   // By value: it may be an element of this list.
   void push_back(T item) { Own().push_back(std::move(item)); }
-  void clear() { items_.reset(); }
+  void clear() { LetGo(); }
 
  private:
+  struct Block {
+    explicit Block(std::vector<T> list) : items(std::move(list)) {}
+    std::atomic<std::size_t> owners = 1;
+    std::vector<T> items;
+  };
+
   std::vector<T>& Own() {
-    if (items_ == nullptr) {
-      items_ = std::make_shared<std::vector<T>>();
-    } else if (items_.use_count() > 1) {
-      items_ = std::make_shared<std::vector<T>>(*items_);
+    if (block_ == nullptr) {
+      block_ = new Block({});
+    } else if (block_->owners.load(std::memory_order_acquire) > 1) {
+      Block* copy = new Block(block_->items);
+      LetGo();
+      block_ = copy;
     }
-    return *items_;
+    return block_->items;
+  }
+  // The last owner sees all that the others have read: releasing and acquiring meet here and in
+  // Own.
+  void LetGo() {
+    if (block_ == nullptr) return;
+    if (block_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete block_;
+    block_ = nullptr;
   }
 
-  std::shared_ptr<std::vector<T>> items_;  // null: empty
+  Block* block_ = nullptr;  // null: empty
 };
 
 }  // namespace berth

@@ -13,7 +13,6 @@
 #include "cli/output.h"
 #include "cli/screens/why.h"
 #include "cli/session.h"
-#include "cli/version.h"
 
 namespace berth::cli {
 namespace {
@@ -136,25 +135,6 @@ int RunWhy(const ClientFlags& client, const std::string& reference) {
   } else {
     Print(RenderStory(read->view, *story, style));
   }
-  return kExitAnswered;
-}
-
-int RunVersion(const ClientFlags& client) {
-  nlohmann::json out = {{"berth", kVersion}, {"cluster", nullptr}};
-  std::string server;
-  if (const auto session = Session::Open(client); session) {
-    const auto answer = (*session)->GetAll({"/version"}).front();
-    if (answer && answer->contains("gitVersion")) {
-      out["cluster"] = {{"version", (*answer)["gitVersion"]}, {"url", (*session)->server_url()}};
-      server = (*answer)["gitVersion"].get<std::string>() + " at " + (*session)->server_url();
-    }
-  }
-  if (client.output != OutputFormat::kText) {
-    PrintStructured(out, client.output);
-    return kExitAnswered;
-  }
-  Print(std::string("berth    ") + kVersion + "\ncluster  " +
-        (server.empty() ? "(none can be reached)" : server) + "\n");
   return kExitAnswered;
 }
 

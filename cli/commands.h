@@ -40,7 +40,8 @@ struct StatusFlags {
 int RunStatus(const ClientFlags& client, const StatusFlags& flags);
 int RunList(const ClientFlags& client, ListOptions options);
 int RunWhy(const ClientFlags& client, const std::string& reference);
-int RunVersion(const ClientFlags& client);
+// `config`: a Configuration file, whose decisions are named; empty: those of none.
+int RunVersion(const ClientFlags& client, const std::string& config);
 // A copy of the cluster that `berth up` runs, in `file`, which must not exist.
 int RunBackup(const ClientFlags& client, const std::string& file);
 
@@ -55,6 +56,7 @@ struct UpFlags {
   std::vector<std::string> images;  // NAME=PATH
   bool reset = false;               // begin with an empty cluster
   std::string config;               // Kueue's Configuration file
+  std::string decisions;            // kueue, berth; empty: as the file says
   bool allow_remote = false;        // `listen` may be another address than loopback
   std::string job_user;             // whose rights programs of jobs get; empty: ours
   std::string log_limit = "64Mi";   // kept of each container's log; "0": all
@@ -65,6 +67,7 @@ int RunUp(const UpFlags& flags);
 struct ControllerFlags {
   ClientFlags client;
   std::string config;
+  std::string decisions;                 // kueue, berth; empty: as the file says
   std::string metrics_listen = ":8443";  // with /healthz and /readyz; empty: none
   std::string webhook_listen = ":9443";  // empty: no webhooks are served
   bool leader_election = true;

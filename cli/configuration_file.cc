@@ -30,4 +30,14 @@ Result<admission::Configuration> ReadConfigurationFile(const std::string& path) 
   return configuration;
 }
 
+void TakeDecisions(const std::string& decisions, admission::Configuration& configuration) {
+  if (!decisions.empty()) {
+    admission::SetDecisions(configuration, decisions == "kueue" ? admission::Decisions::kKueue
+                                                                : admission::Decisions::kBerth);
+  }
+  const admission::OwnRules& rules = configuration.admission.scheduler.own_rules;
+  LogInfo("Berth's own rules of decisions",
+          {{"on", rules.NamesOfEnabled()}, {"off", rules.NamesOfDisabled()}});
+}
+
 }  // namespace berth::cli

@@ -12,4 +12,8 @@ namespace berth::cli {
 // Errors: kNotFound, kInvalid with the file and the field.
 Result<admission::Configuration> ReadConfigurationFile(const std::string& path);
 
+// As `decisions` says, the value of --decisions ("kueue", "berth"; empty: as the file says), and
+// logs which of Berth's own rules are on and off.
+void TakeDecisions(const std::string& decisions, admission::Configuration& configuration);
+
 }  // namespace berth::cli

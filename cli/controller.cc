@@ -24,6 +24,7 @@ Result<std::optional<ListenAddress>> MaybeAddress(const std::string& flag,
 Result<ControllerProcessOptions> OptionsOf(const ControllerFlags& flags) {
   ControllerProcessOptions options;
   BERTH_TRY(options.configuration, ReadConfigurationFile(flags.config));
+  TakeDecisions(flags.decisions, options.configuration);
   BERTH_TRY(options.api, kube::FindKubeConfig(
                              {.path = flags.client.kubeconfig, .context = flags.client.context}));
   BERTH_TRY(options.health, MaybeAddress("--metrics-listen", flags.metrics_listen));

@@ -45,13 +45,20 @@ integrations::JobControllersOptions JobOptions(const admission::Configuration& c
   return options;
 }
 
+admission::AdmissionControllersOptions AdmissionOptions(
+    const admission::Configuration& configuration) {
+  admission::AdmissionControllersOptions options = configuration.admission;
+  options.scheduler.managed_owners = admission::ManagedOwners(configuration);
+  return options;
+}
+
 }  // namespace
 
 struct ControllerSet::Parts {
   Parts(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
         kube::Metrics& metrics, const admission::Configuration& configuration)
       : facts(manager, FactsOptions(configuration)),
-        admission(manager, clock, events, metrics, configuration.admission),
+        admission(manager, clock, events, metrics, AdmissionOptions(configuration)),
         jobs(manager, clock, events, JobOptions(configuration, metrics)),
         provisioning(manager, clock, events, {}) {}
 

@@ -107,6 +107,14 @@ void AddWhy(CLI::App& app, ClientFlags& client, std::string& reference, int& exi
   command->callback([&] { exit_code = RunWhy(client, reference); });
 }
 
+void AddDecisionsFlag(CLI::App& command, std::string& decisions) {
+  command
+      .add_option("--decisions", decisions,
+                  "kueue or berth: whether Berth's own rules count; stands in place of "
+                  "berth.decisions of the Configuration file")
+      ->check(CLI::IsMember({"kueue", "berth"}));
+}
+
 void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "up", "A whole cluster in this process: API, queues, pools, and jobs that really run");
@@ -133,6 +141,7 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
       ->capture_default_str();
   command->add_flag("--reset", flags.reset, "begin with an empty cluster");
   command->add_option("--config", flags.config, "Kueue Configuration file")->type_name(kFileValue);
+  AddDecisionsFlag(*command, flags.decisions);
   command->add_flag("--controllers,!--no-controllers", flags.controllers,
                     "run the controllers too; without them, run berth controller beside it");
   command->footer(
@@ -148,6 +157,7 @@ void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
       "controller", "The queue controllers against any Kubernetes: in place of Kueue's manager");
   AddServerFlags(*command, flags.client);
   command->add_option("--config", flags.config, "Kueue Configuration file")->type_name(kFileValue);
+  AddDecisionsFlag(*command, flags.decisions);
   command
       ->add_option("--metrics-listen", flags.metrics_listen,
                    "of /metrics, /healthz and /readyz; empty serves none")
@@ -200,12 +210,16 @@ void AddBackup(CLI::App& app, ClientFlags& client, std::string& file, int& exit_
   command->callback([&] { exit_code = RunBackup(client, file); });
 }
 
-void AddVersionAndCompletion(CLI::App& app, ClientFlags& client, std::string& shell,
-                             int& exit_code) {
+void AddVersionAndCompletion(CLI::App& app, ClientFlags& client, std::string& version_config,
+                             std::string& shell, int& exit_code) {
   CLI::App* version = app.add_subcommand("version", "Versions of berth and of the cluster");
   AddServerFlags(*version, client);
   AddOutputFlag(*version, client);
-  version->callback([&] { exit_code = RunVersion(client); });
+  version
+      ->add_option("--config", version_config,
+                   "Configuration file: name the rules of decisions that are on with it")
+      ->type_name(kFileValue);
+  version->callback([&] { exit_code = RunVersion(client, version_config); });
   CLI::App* completion = app.add_subcommand("completion", "Completion script for a shell");
   Choices(*completion->add_option("SHELL", shell, "whose script is written")->required(),
           {"bash", "zsh", "fish"});
@@ -228,6 +242,7 @@ int Run(int argc, char** argv) {
       "`berth COMMAND --help` shows examples.");
   int exit_code = kExitAnswered;
   ClientFlags client;
+  std::string version_config;
   StatusFlags status;
   ListOptions list;
   std::vector<std::string> labels;
@@ -242,7 +257,7 @@ int Run(int argc, char** argv) {
   AddUp(app, up, exit_code);
   AddController(app, controller, exit_code);
   AddBackup(app, client, backup_file, exit_code);
-  AddVersionAndCompletion(app, client, shell, exit_code);
+  AddVersionAndCompletion(app, client, version_config, shell, exit_code);
   // The shells hand over words that may be anything, so none of them is parsed.
   if (argc > 1 && std::string_view(argv[1]) == kCompleteCommand) {
     return RunComplete(CommandOf(app), {argv + 2, argv + argc});

@@ -181,6 +181,7 @@ Status Up::StartControllers(const UpFlags& flags) {
   if (!flags.controllers) return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
   ControllerProcessOptions options;
   BERTH_TRY(options.configuration, ReadConfigurationFile(flags.config));
+  TakeDecisions(flags.decisions, options.configuration);
   BERTH_TRY(options.api, kube::ParseKubeConfig(server_->kubeconfig(), data_directory_, ""));
   options.webhook = ListenAddress{.host = "127.0.0.1", .port = 0};
   options.role = kRole;

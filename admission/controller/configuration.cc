@@ -18,8 +18,9 @@ using api::Reader;
 using Json = nlohmann::json;
 
 // Read, some of them in part (what is left out of those is noted field by field).
-constexpr std::array<std::string_view, 14> kReadFields{"admissionFairSharing",
+constexpr std::array<std::string_view, 15> kReadFields{"admissionFairSharing",
                                                        "apiVersion",
+                                                       "berth",
                                                        "fairSharing",
                                                        "featureGates",
                                                        "integrations",
@@ -81,6 +82,9 @@ constexpr api::Words<queue::RequeuingTimestamp, 2> kTimestampWords{
 constexpr api::Words<queue::ResourceTransformation::Strategy, 2> kTransformationWords{
     {{"Retain", queue::ResourceTransformation::Strategy::kRetain},
      {"Replace", queue::ResourceTransformation::Strategy::kReplace}}};
+
+constexpr api::Words<Decisions, 2> kDecisionWords{
+    {{"Berth", Decisions::kBerth}, {"Kueue", Decisions::kKueue}}};
 
 constexpr api::Words<bool, 2> kQuotaCheckWords{
     {{"BlockUndeclared", false}, {"IgnoreUndeclared", true}}};
@@ -322,8 +326,8 @@ void ReadFeatureGates(const Reader& in, Configuration& out) {
 
 void ReadIntegrations(const Reader& in, Version version, Configuration& out) {
   RefuseGone(in.Field("podOptions"), version);
-  CheckFields(in, "integrations", {"frameworks", "labelKeysToCopy"},
-              {"externalFrameworks", "podOptions"}, out);
+  CheckFields(in, "integrations", {"frameworks", "labelKeysToCopy", "externalFrameworks"},
+              {"podOptions"}, out);
   const Reader frameworks = in.Field("frameworks");
   if (frameworks.present() && !frameworks.json().empty()) out.frameworks.clear();
   frameworks.Each([&](const Reader& item) {
@@ -338,6 +342,40 @@ void ReadIntegrations(const Reader& in, Version version, Configuration& out) {
     out.frameworks.push_back(std::move(name));
   });
   in.Field("labelKeysToCopy").Get(out.label_keys_to_copy);
+  const Reader external = in.Field("externalFrameworks");
+  external.Each([&](const Reader& item) {
+    std::string name;
+    item.Get(name);
+    if (std::count(name.begin(), name.end(), '.') < 2) {
+      return item.Fail("\"" + name + "\" is not Kind.version.group");
+    }
+    out.external_frameworks.push_back(std::move(name));
+  });
+}
+
+void ReadOwnFields(const Reader& in, Configuration& out) {
+  if (!in.present()) return;
+  CheckFields(in, "berth", {"decisions", "rules", "preemptionPlanTimeout"}, {}, out);
+  Decisions decisions = Decisions::kBerth;
+  in.Field("decisions").Get(decisions, kDecisionWords);
+  const Reader rules = in.Field("rules");
+  const Json named = rules.present() ? rules.json() : Json::object();
+  if (!named.is_object()) return rules.Fail("expected a map of rule to true or false");
+  for (const auto& [name, value] : named.items()) {
+    const Reader rule = rules.Field(name.c_str());
+    bool enabled = false;
+    rule.Get(enabled);
+    if (!OwnRules().Set(name, enabled)) {
+      return rule.Fail("no rule has that name: docs/differences.md lists them under Decisions");
+    }
+    out.rules.emplace_back(name, enabled);
+  }
+  SetDecisions(out, decisions);
+  const Reader timeout = in.Field("preemptionPlanTimeout");
+  ReadDuration(timeout, out.admission.scheduler.plan_timeout);
+  if (out.admission.scheduler.plan_timeout <= Duration::zero()) {
+    timeout.Fail("must be greater than 0");
+  }
 }
 
 void ReadAll(const Reader& in, Version version, Configuration& out) {
@@ -367,6 +405,8 @@ void ReadAll(const Reader& in, Version version, Configuration& out) {
   ReadMetrics(metrics, out);
   const Reader integrations = in.Field("integrations");
   ReadIntegrations(integrations, version, out);
+  const Reader own_fields = in.Field("berth");
+  ReadOwnFields(own_fields, out);
   const Reader election = in.Field("leaderElection");
   CheckFields(election, "leaderElection", {"leaderElect"},
               {"leaseDuration", "renewDeadline", "retryPeriod", "resourceLock", "resourceName",
@@ -378,6 +418,23 @@ void ReadAll(const Reader& in, Version version, Configuration& out) {
 }
 
 }  // namespace
+
+void SetDecisions(Configuration& configuration, Decisions decisions) {
+  OwnRules& rules = configuration.admission.scheduler.own_rules;
+  rules = decisions == Decisions::kBerth ? OwnRules() : OwnRules::None();
+  for (const auto& [name, enabled] : configuration.rules) rules.Set(name, enabled);
+}
+
+std::vector<OwnerKind> ManagedOwners(const Configuration& configuration) {
+  std::vector<OwnerKind> owners;
+  if (Contains(configuration.frameworks, "batch/job")) owners.push_back({"batch", "Job"});
+  for (const std::string& name : configuration.external_frameworks) {
+    const std::size_t kind_end = name.find('.');
+    const std::size_t version_end = name.find('.', kind_end + 1);
+    owners.push_back({name.substr(version_end + 1), name.substr(0, kind_end)});
+  }
+  return owners;
+}
 
 Result<Configuration> ReadConfiguration(const Json& document) {
   const auto text = [&document](const char* field) {

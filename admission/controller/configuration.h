@@ -5,12 +5,21 @@
 // decision differs without it. What would change decisions, what nobody knows, wrong types and
 // impossible values are errors, with the path of the field.
 //
+// Berth's own fields stand under `berth`, which Kueue does not know:
+//
+//     berth:
+//       decisions: Berth                   # or Kueue: none of Berth's own rules
+//       (docs/differences.md) rules: {no-preemption-in-return: false}      # beside that, rule by
+//       rule preemptionPlanTimeout: 5m          # of preemptor-keeps-what-it-freed
+//
 // Threads: pure functions. Source: Kueue apis/config/v1beta2, pkg/config.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -27,6 +36,7 @@ struct Configuration {
   bool manage_jobs_without_queue_name = false;
   std::optional<api::LabelSelector> managed_jobs_namespace_selector;  // nullopt: the default one
   std::vector<std::string> frameworks = {"batch/job"};  // kinds of jobs that are managed
+  std::vector<std::string> external_frameworks;  // "Kind.version.group": others stop their jobs
   std::vector<std::string> label_keys_to_copy;
   std::optional<bool> leader_election;  // nullopt: the file does not say
   // objectRetentionPolicies.workloads.afterDeactivatedByKueue: of jobs; nullopt: for ever.
@@ -38,7 +48,16 @@ struct Configuration {
     friend bool operator==(const Ignored&, const Ignored&) = default;
   };
   std::vector<Ignored> ignored;
+  std::vector<std::pair<std::string, bool>> rules;  // berth.rules: already in admission.scheduler
 };
+
+// Whose decisions are taken; the file's `berth.rules` hold beside either.
+enum class Decisions : std::uint8_t { kBerth, kKueue };
+void SetDecisions(Configuration& configuration, Decisions decisions);
+
+// The kinds of controllers whose Workloads somebody stops when they are evicted: those that Berth
+// manages, and the external frameworks.
+std::vector<OwnerKind> ManagedOwners(const Configuration& configuration);
 
 // `document`: the file as JSON.
 Result<Configuration> ReadConfiguration(const nlohmann::json& document);

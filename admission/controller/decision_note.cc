@@ -16,7 +16,7 @@ std::shared_ptr<const DecisionNote> DecisionNote::Of(const Decision& decision,
 
 DecisionNote::DecisionNote(std::string_view reason, const Decision& decision,
                            const Scheduler& scheduler)
-    : PendingNote(CauseOf(decision)),
+    : PendingNote(CauseOf(decision, scheduler.vocabulary())),
       reason_(reason),
       scheduler_(scheduler),
       cluster_queue_(decision.cluster_queue),

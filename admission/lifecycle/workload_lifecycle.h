@@ -61,7 +61,7 @@ struct WorkloadSituation {
   std::string pod_problem;  // why the cluster would refuse its pods; empty: it would not
   PodsReadyOptions pods_ready;
   std::optional<Duration> keep_finished;  // nullopt: for ever
-  bool hear_late_answers = true;          // OwnRules (admission/feature_gates.h)
+  bool hear_late_answers = true;          // OwnRules (admission/own_rules.h)
 };
 
 struct PlannedEvent {

@@ -3,6 +3,7 @@
 // Method: worlds of two or three queues, cycle by cycle, with the rule and without it.
 #include <gtest/gtest.h>
 
+#include "api/labels.h"
 #include "api/reasons.h"
 #include "tests/support/core_fixture.h"
 
@@ -68,7 +69,7 @@ TEST(PreemptionEnd, OthersAreToldForWhomQuotaIsHeld) {
   world.AdmitAll();
   world.Apply(MakeJob("p", "a", 5, {{"gpu", 1}}));
   EXPECT_EQ(world.Cycle(), "p Preempting");
-  world.Apply(MakeJob("q", "b", 2, {{"gpu", 1}}, 9));
+  world.Apply(MakeJob("q", "b", 2, {{"gpu", 1}}));
   EXPECT_EQ(world.Cycle(), "p Preempting, q Skipped") << "v has not stopped, and 2 are free";
   EXPECT_EQ(world.MessageOf("q"),
             "Workload no longer fits after processing another workload: the quota is held for "
@@ -125,6 +126,56 @@ TEST(PreemptionEnd, NobodyPreemptsInReturn) {
   }
 }
 
+api::Node NodeWithRoom(const std::string& name, bool ready) {
+  api::Node node;
+  node.meta.name = name;
+  node.meta.labels[api::kHostnameLabel] = name;
+  node.allocatable = {{"gpu", 16}, {"pods", 110}};
+  node.conditions.push_back(
+      {"Ready", ready ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse, "", "", {}, 0});
+  return node;
+}
+
+// As above, on nodes: once a node is repaired it all goes round once more.
+TEST(PreemptionEnd, ANodeThatIsRepairedLiftsWhatMayNotBeDoneInReturn) {
+  SchedulerConfig config = Config(true);
+  config.fair_sharing.emplace();
+  api::ClusterQueue a = Queue("a", 2, PreemptionPolicy::kAny);
+  a.spec.preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
+  TableWorld world({}, {a, Queue("b", 2, PreemptionPolicy::kAny)}, config);
+  api::Topology topology;
+  topology.meta.name = "dc";
+  topology.levels = {api::kHostnameLabel};
+  world.CoreWorld::Apply(topology);
+  api::ResourceFlavor flavor = support::MakeFlavor("f");
+  flavor.topology_name = "dc";
+  world.CoreWorld::Apply(flavor);
+  world.CoreWorld::Apply(NodeWithRoom("n1", true));
+  world.CoreWorld::Apply(NodeWithRoom("n2", false));
+  const auto play = [&world] {
+    int preemptions = 0;
+    for (int cycle = 0; cycle < 60; ++cycle) {
+      world.ReleaseEvicted();
+      if (!world.HasHeads()) world.WakeUp();
+      const std::string done = world.Cycle();
+      preemptions += done.find("Preempting") != std::string::npos ? 1 : 0;
+    }
+    return preemptions;
+  };
+  world.Apply(MakeJob("large", "a", 1, {{"gpu", 4}}, 1));
+  world.AdmitAll();
+  world.Apply(MakeJob("other", "b", 1, {{"gpu", 3}}));
+  EXPECT_EQ(world.Cycle(), "other Preempting");
+  world.Apply(MakeJob("owner", "a", 1, {{"gpu", 2}}));
+  play();
+  EXPECT_EQ(play(), 0) << "it has come to rest";
+  world.CoreWorld::Apply(NodeWithRoom("n2", false));
+  EXPECT_EQ(play(), 0) << "nothing has changed";
+  world.CoreWorld::Apply(NodeWithRoom("n2", true));
+  EXPECT_GT(play(), 0) << "who was preempted may try again";
+  EXPECT_EQ(play(), 0) << "and that comes to rest too";
+}
+
 // The victim's LocalQueue has used less, and would stand before the preemptor's.
 TEST(PreemptionEnd, ThePreemptorStandsBeforeWhoUsedLess) {
   for (const bool own : {true, false}) {
@@ -147,6 +198,97 @@ TEST(PreemptionEnd, ThePreemptorStandsBeforeWhoUsedLess) {
     world.ReleaseEvicted();
     EXPECT_EQ(world.Cycle(), own ? "p Admitted" : "v Admitted");
   }
+}
+
+// v does not stop. Of what w has left, x gets nothing while p's plan holds it.
+TEST(PreemptionEnd, APlanWithoutProgressEnds) {
+  SchedulerConfig config = Config(true);
+  config.plan_timeout = 5min;
+  TableWorld world({"f"}, {Queue("a", 6, PreemptionPolicy::kAny), Queue("b", 2)}, config);
+  world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}));
+  world.Apply(MakeJob("w", "b", 4, {{"gpu", 1}}));
+  world.AdmitAll();
+  world.Apply(MakeJob("p", "a", 6, {{"gpu", 1}}));
+  EXPECT_EQ(world.Cycle(), "p Preempting");
+  world.Release(KeyOf("w"));
+  world.DeleteWorkload(KeyOf("w"));
+  EXPECT_EQ(world.Cycle(), "p Preempting") << "that was progress";
+  world.Apply(MakeJob("x", "b", 4, {{"gpu", 1}}));
+  EXPECT_EQ(world.Cycle(), "p Preempting, x Skipped");
+  world.Advance(4min);
+  EXPECT_EQ(world.Cycle(), "p Preempting, x Skipped");
+  world.Advance(1min);
+  EXPECT_EQ(world.Cycle(), "p Preempting, x Skipped") << "Kueue's order: p does not borrow";
+  EXPECT_NE(world.Of("x").remark, Remark::kHeldForPreemptor) << "and holds nothing";
+  world.Advance(4min);
+  world.Cycle();
+  EXPECT_NE(world.Of("x").remark, Remark::kHeldForPreemptor) << "the pause is not over";
+  world.Advance(1min);
+  world.Cycle();
+  world.Cycle();
+  EXPECT_EQ(world.Of("x").remark, Remark::kHeldForPreemptor) << "the next plan";
+  world.Advance(5min);
+  world.Cycle();
+  EXPECT_NE(world.Of("x").remark, Remark::kHeldForPreemptor);
+  world.Advance(9min);
+  world.Cycle();
+  EXPECT_NE(world.Of("x").remark, Remark::kHeldForPreemptor) << "the second pause is twice as long";
+  world.ReleaseEvicted();
+  world.Cycle();
+  EXPECT_EQ(world.Of("p").outcome, Outcome::kAdmitted);
+}
+
+TEST(PreemptionEnd, NobodyIsTakenWhoseOwnerNothingHereWouldStop) {
+  for (const bool own : {true, false}) {
+    SchedulerConfig config = Config(own);
+    config.managed_owners.emplace().push_back({"batch", "Job"});
+    TableWorld world({"f"}, {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 2)}, config);
+    api::Workload foreign = MakeJob("ray", "b", 2, {{"gpu", 1}});
+    foreign.meta.owner_references = {{"ray.io/v1", "RayJob", "ray", "u1", true, false}};
+    world.Apply(foreign);
+    api::Workload managed = MakeJob("batch", "b", 2, {{"gpu", 1}}, 1);
+    managed.meta.owner_references = {{"batch/v1", "Job", "batch", "u2", true, false}};
+    world.Apply(managed);
+    world.AdmitAll();
+    world.Apply(MakeJob("p", "a", 2, {{"gpu", 1}}));
+    EXPECT_EQ(world.Cycle(), "p Preempting");
+    EXPECT_EQ(world.VictimsOf("p"),
+              own ? "batch(InCohortReclamation)" : "ray(InCohortReclamation)");
+  }
+}
+
+// p waits for two victims of b, of which one has gone; high (priority 9) of c needs what was free
+// before.
+TEST(PreemptionEnd, AHigherPriorityThatNeedsNothingOfThePlanGoesFirst) {
+  for (const bool fair : {false, true}) {
+    for (const api::Amount asked : {1, 2}) {
+      SchedulerConfig config = Config(true);
+      if (fair) config.fair_sharing.emplace();
+      TableWorld world({"f"}, {Queue("a", 5, PreemptionPolicy::kAny), Queue("b", 0), Queue("c", 0)},
+                       config);
+      world.Apply(MakeJob("v", "b", 1, {{"gpu", 2}}));
+      world.Apply(MakeJob("w", "b", 1, {{"gpu", 2}}));
+      world.AdmitAll();
+      world.Apply(MakeJob("p", "a", 1, {{"gpu", 5}}, 5));
+      EXPECT_EQ(world.Cycle(), "p Preempting") << "of five one is free, v and w have the rest";
+      world.Release(KeyOf("v"));
+      world.DeleteWorkload(KeyOf("v"));
+      world.Apply(MakeJob("high", "c", 1, {{"gpu", asked}}, 9));
+      EXPECT_EQ(world.Cycle(),
+                asked == 1 ? "high Admitted, p Skipped" : "p Preempting, high Skipped")
+          << "fair " << fair << ", asked " << asked;
+    }
+  }
+}
+
+TEST(PreemptionEnd, AVictimWhoseQueueWasDeletedByForceIsPassedOver) {
+  TableWorld world({"f"}, {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 2)}, Config(true));
+  world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}));
+  world.AdmitAll();
+  world.Apply(MakeJob("p", "a", 2, {{"gpu", 1}}));
+  EXPECT_EQ(world.Cycle(), "p Preempting");
+  world.scheduler().ForgetClusterQueue("b");
+  EXPECT_EQ(world.Cycle(), "p Admitted") << "its quota is there, whoever still runs";
 }
 
 }  // namespace

@@ -54,7 +54,31 @@ TEST(ReasonHistory, GoesOnAfterARestart) {
   EXPECT_EQ(history.reasons().back().first, kStart);
 }
 
+Vocabulary NamesInOrder(const std::vector<std::string>& order) {
+  Vocabulary names;
+  for (const std::string& name : order) {
+    names.resources.Intern(name);
+    names.flavors.Intern(name);
+  }
+  return names;
+}
+
+// Numbers are given in the order in which names come, and that is another after a restart.
+TEST(CauseOf, DoesNotDependOnTheOrderInWhichNamesCame) {
+  const auto cause = [](const Vocabulary& names) {
+    Decision decision;
+    decision.assignment.pod_sets.emplace_back();
+    Obstacle obstacle;
+    obstacle.resource = names.resources.Find("gpu");
+    obstacle.flavor = names.flavors.Find("spot");
+    decision.assignment.pod_sets[0].obstacles.push_back(obstacle);
+    return CauseOf(decision, names);
+  };
+  EXPECT_EQ(cause(NamesInOrder({"gpu", "spot"})), cause(NamesInOrder({"cpu", "spot", "gpu"})));
+}
+
 TEST(CauseOf, LooksAtWhatAndNotAtHowMuch) {
+  const Vocabulary names = NamesInOrder({"a", "b", "c", "d"});
   Decision decision;
   decision.outcome = Outcome::kNoFit;
   decision.assignment.pod_sets.emplace_back();
@@ -64,11 +88,11 @@ TEST(CauseOf, LooksAtWhatAndNotAtHowMuch) {
   obstacle.flavor = 2;
   obstacle.limit = 5;
   decision.assignment.pod_sets[0].obstacles.push_back(obstacle);
-  const std::uint64_t cause = CauseOf(decision);
+  const std::uint64_t cause = CauseOf(decision, names);
   const auto other = [&](const std::function<void(Decision&)>& change) {
     Decision changed = decision;
     change(changed);
-    return CauseOf(changed);
+    return CauseOf(changed, names);
   };
   EXPECT_EQ(other([](Decision& d) { d.assignment.pod_sets[0].obstacles[0].limit = 1; }), cause);
   EXPECT_NE(other([](Decision& d) { d.assignment.pod_sets[0].obstacles[0].flavor = 3; }), cause);

@@ -13,6 +13,9 @@
 // story that no rule explains.
 // --settle: plays each story on its own (tests/golden/settle.h) and counts those that come to rest,
 // and how many workloads were told to stop. Status 1 if one does not.
+// --outcomes FOLDER: with all own rules, each story is decided as Kueue does, or as its row in
+// FOLDER says (tests/golden/own_outcomes.h), by the rules that the row names. Status 1 if not.
+// --record FOLDER: writes those rows.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -21,13 +24,12 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <zlib.h>
-
-#include "tests/golden/own_rules.h"
+#include "tests/golden/own_outcomes.h"
 #include "tests/golden/replay.h"
 #include "tests/golden/settle.h"
 
@@ -39,8 +41,9 @@ struct Options {
   unsigned jobs = 1;
   std::size_t show = 1;
   bool shrink = false;
-  enum class Mode { kCompare, kExplain, kSettle } mode = Mode::kCompare;
-  admission::OwnRules own_rules = NoOwnRules();
+  enum class Mode { kCompare, kExplain, kSettle, kOutcomes, kRecord } mode = Mode::kCompare;
+  std::string folder;  // of kOutcomes and kRecord
+  admission::OwnRules own_rules = admission::OwnRules::None();
   std::string story;
 };
 
@@ -51,35 +54,24 @@ struct Counts {
   std::size_t c = 0;
 };
 
-// Empty: read to its end; else what went wrong.
-std::string ReadLines(const std::string& path, std::vector<std::string>& lines) {
-  gzFile file = gzopen(path.c_str(), "rb");  // reads plain files too
-  if (file == nullptr) return "cannot read " + path;
-  std::string line;
-  std::vector<char> buffer(1 << 16);
-  int size = 0;
-  while ((size = gzread(file, buffer.data(), static_cast<unsigned>(buffer.size()))) > 0) {
-    for (int i = 0; i < size; ++i) {
-      if (buffer[static_cast<std::size_t>(i)] != '\n') {
-        line += buffer[static_cast<std::size_t>(i)];
-        continue;
-      }
-      lines.push_back(std::move(line));
-      line.clear();
-    }
-  }
-  if (!line.empty()) lines.push_back(std::move(line));
-  const bool whole = size == 0 && gzclose(file) == Z_OK;
-  return whole ? "" : path + " is cut off or damaged";
-}
-
 int Usage() {
   std::cerr
       << "usage: golden [--jobs N] [--show N] [--shrink] [--story ID] [--own-rules[=NAME,NAME]]\n"
-         "              [--explain | --settle] FILE...\nrules:";
-  for (const NamedRule& rule : kOwnRules) std::cerr << " " << rule.name;
+         "              [--explain | --settle] FILE...\n"
+         "       golden [--jobs N] [--show N] --outcomes FOLDER | --record FOLDER FILE...\nrules:";
+  for (const std::string_view rule : admission::RuleNames()) std::cerr << " " << rule;
   std::cerr << "\n";
   return 2;
+}
+
+// `names`: separated by commas; the others are off.
+bool SetRules(const std::string& names, admission::OwnRules& rules) {
+  rules = admission::OwnRules::None();
+  std::istringstream in(names);
+  for (std::string name; std::getline(in, name, ',');) {
+    if (!rules.Set(name, true)) return false;
+  }
+  return !names.empty();
 }
 
 bool Parse(int argc, char** argv, Options& options) {
@@ -100,13 +92,16 @@ bool Parse(int argc, char** argv, Options& options) {
     } else if (argument == "--own-rules") {
       options.own_rules = admission::OwnRules{};
     } else if (argument.starts_with("--own-rules=")) {
-      const auto rules = OwnRulesOf(argument.substr(argument.find('=') + 1));
-      if (!rules) return false;
-      options.own_rules = *rules;
+      if (!SetRules(argument.substr(argument.find('=') + 1), options.own_rules)) return false;
     } else if (argument == "--explain") {
       options.mode = Options::Mode::kExplain;
     } else if (argument == "--settle") {
       options.mode = Options::Mode::kSettle;
+    } else if (argument == "--outcomes" || argument == "--record") {
+      options.mode = argument == "--record" ? Options::Mode::kRecord : Options::Mode::kOutcomes;
+      options.own_rules = admission::OwnRules{};
+      if (++i >= argc) return false;
+      options.folder = argv[i];
     } else if (argument == "--story") {
       if (++i >= argc) return false;
       options.story = argv[i];
@@ -130,10 +125,19 @@ class Runner {
         return 1;
       }
     }
+    if (options_.mode == Options::Mode::kOutcomes) {
+      if (const std::string problem = outcomes_.Read(options_.folder); !problem.empty()) {
+        std::cerr << "golden: " << problem << "\n";
+        return 1;
+      }
+    }
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < options_.jobs; ++i) threads.emplace_back([this] { Work(); });
     for (std::thread& thread : threads) thread.join();
     if (options_.mode == Options::Mode::kSettle) return ReportSettled();
+    if (options_.mode == Options::Mode::kOutcomes || options_.mode == Options::Mode::kRecord) {
+      return ReportOutcomes();
+    }
     Report();
     if (options_.mode == Options::Mode::kExplain) return ReportRules();
     return total_.c == total_.stories ? 0 : 1;
@@ -155,6 +159,10 @@ class Runner {
         continue;
       }
       const ReplayResult result = Replay(story, options_.own_rules);
+      if (options_.mode == Options::Mode::kOutcomes || options_.mode == Options::Mode::kRecord) {
+        NoteOutcome(story, result);
+        continue;
+      }
       if (options_.mode == Options::Mode::kExplain && result.c) Explain(story, result);
       Note(next, story.value("family", "unknown"), result, result.error);
     }
@@ -174,35 +182,36 @@ class Runner {
   }
 
   // Which rules the story's first difference is due to.
-  std::vector<std::size_t> CausesOf(const Json& story, const ReplayResult& result) const {
+  std::vector<std::string> CausesOf(const Json& story, const ReplayResult& result) const {
     const auto differs_there = [&](const admission::OwnRules& rules) {
       const ReplayResult other = Replay(story, rules);
       return other.c && other.c->step == result.c->step && other.c->item == result.c->item;
     };
-    std::vector<std::size_t> causes;
-    for (std::size_t i = 0; i < std::size(kOwnRules); ++i) {
-      if (!(options_.own_rules.*kOwnRules[i].enabled)) continue;
-      admission::OwnRules alone = NoOwnRules();
-      alone.*kOwnRules[i].enabled = true;
-      if (differs_there(alone)) causes.push_back(i);
+    std::vector<std::string> causes;
+    for (const std::string_view rule : admission::RuleNames()) {
+      if (!options_.own_rules.Has(rule)) continue;
+      admission::OwnRules alone = admission::OwnRules::None();
+      alone.Set(rule, true);
+      if (differs_there(alone)) causes.emplace_back(rule);
     }
-    for (std::size_t i = 0; causes.empty() && i < std::size(kOwnRules); ++i) {
+    if (!causes.empty()) return causes;
+    for (const std::string_view rule : admission::RuleNames()) {
       admission::OwnRules without = options_.own_rules;
-      without.*kOwnRules[i].enabled = false;
-      if (!differs_there(without)) causes.push_back(i);
+      without.Set(rule, false);
+      if (!differs_there(without)) causes.emplace_back(rule);
     }
     return causes;
   }
 
   void Explain(const Json& story, const ReplayResult& result) {
-    const std::vector<std::size_t> causes = CausesOf(story, result);
+    const std::vector<std::string> causes = CausesOf(story, result);
     const Json& steps = story["outcome"]["steps"];
     const bool cut_off = std::any_of(steps.begin(), steps.end(),
                                      [](const Json& step) { return step["settled"] == "limit"; });
     const std::lock_guard<std::mutex> lock(mutex_);
     if (causes.empty()) unexplained_.insert(story.value("id", "?"));
-    for (const std::size_t i : causes) {
-      Due& due = due_[i];
+    for (const std::string& rule : causes) {
+      Due& due = due_[rule];
       ++due.stories;
       due.a += result.a ? 1 : 0;
       due.cut_off += cut_off ? 1 : 0;
@@ -212,9 +221,8 @@ class Runner {
 
   int ReportRules() {
     for (const auto& [rule, due] : due_) {
-      std::cout << kOwnRules[rule].name << ": " << due.stories << " stories, " << due.a
-                << " of them at A, " << due.cut_off << " of them cut off in Kueue, such as "
-                << due.example << "\n";
+      std::cout << rule << ": " << due.stories << " stories, " << due.a << " of them at A, "
+                << due.cut_off << " of them cut off in Kueue, such as " << due.example << "\n";
     }
     for (const std::string& id : unexplained_) std::cout << "no rule explains " << id << "\n";
     std::cout << "golden: " << total_.stories - total_.c << " stories differ, "
@@ -231,6 +239,50 @@ class Runner {
     } else if (result.cut_off > 0) {
       unexplained_.insert(story.value("id", "?"));
     }
+  }
+
+  // What Berth makes of a story in which it differs from Kueue.
+  Json RowOf(const Json& story, const ReplayResult& result, std::string& error) const {
+    Json steps = Json::array();
+    error = Settle(story, options_.own_rules, &steps).error;
+    return {{"id", story.value("id", "?")}, {"rules", CausesOf(story, result)}, {"steps", steps}};
+  }
+
+  void NoteOutcome(const Json& story, const ReplayResult& result) {
+    const std::string id = story.value("id", "?");
+    std::string problem = result.error;
+    Json row;
+    if (problem.empty() && result.c) row = RowOf(story, result, problem);
+    if (problem.empty() && result.c && row["rules"].empty()) problem = "no rule explains it";
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++total_.stories;
+    const Json* known = outcomes_.Find(id);
+    if (!problem.empty()) {
+      unexplained_.insert(id + ": " + problem);
+    } else if (options_.mode == Options::Mode::kRecord) {
+      if (result.c) outcomes_.Set(story.value("family", "unknown"), std::move(row));
+    } else if (result.c && known == nullptr) {
+      unexplained_.insert(id + ": differs from Kueue in step " + std::to_string(result.c->step) +
+                          ", item " + std::to_string(result.c->item) + ", and has no row");
+    } else if (!result.c && known != nullptr) {
+      unexplained_.insert(id + ": is decided as Kueue does, and has a row");
+    } else if (result.c) {
+      const std::string where = WhereRowsDiffer(*known, row);
+      if (!where.empty()) unexplained_.insert(id + ": is not as its row says, " + where);
+    }
+  }
+
+  int ReportOutcomes() {
+    std::size_t shown = 0;
+    for (const std::string& problem : unexplained_) {
+      if (shown++ < options_.show) std::cout << problem << "\n";
+    }
+    std::string unwritten;
+    if (options_.mode == Options::Mode::kRecord) unwritten = outcomes_.Write(options_.folder);
+    if (!unwritten.empty()) std::cerr << "golden: " << unwritten << "\n";
+    std::cout << "golden: " << total_.stories << " stories by Berth's own rules, "
+              << outcomes_.size() << " rows, " << unexplained_.size() << " stories are wrong\n";
+    return unexplained_.empty() && unwritten.empty() ? 0 : 1;
   }
 
   int ReportSettled() {
@@ -287,9 +339,10 @@ class Runner {
     std::size_t cut_off = 0;
     std::string example;
   };
-  std::map<std::size_t, Due> due_;     // by rule
-  std::set<std::string> unexplained_;  // ids; with --settle those that do not come to rest
+  std::map<std::string, Due> due_;     // by rule
+  std::set<std::string> unexplained_;  // ids; with --settle and --outcomes what is wrong
   std::size_t victims_ = 0;
+  OwnOutcomes outcomes_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "admission/own_rules.h"
 #include "admission/scheduler.h"
 
 namespace berth::golden {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/rfc3339.h"
 #include "tests/golden/world.h"
@@ -38,9 +39,11 @@ bool Admits(const Json& cycle) {
 
 class Player {
  public:
-  Player(const Json& story, const admission::SchedulerConfig& config)
+  // Into `steps`, if it is not null, goes what happens, in the recorded form.
+  Player(const Json& story, const admission::SchedulerConfig& config, Json* steps)
       : story_(story),
         world_(config),
+        steps_(steps),
         lag_(story.at("config").value("evictionLag", 0)),
         limit_(story.at("config").at("maxCyclesPerStep").get<std::size_t>()) {}
 
@@ -50,6 +53,7 @@ class Player {
     world_.Advance(std::chrono::seconds(1));
     world_.RunWakeUps();
     for (const Json& step : story_.at("steps")) {
+      trace_ = Json::array();
       world_.SetTime(TimeOf(step.at("at")));
       for (const Json& event : step.at("events")) BERTH_CHECK_OK(world_.ApplyEvent(event));
       victims_ = 0;
@@ -58,6 +62,7 @@ class Player {
       } else {
         ++result.cut_off;
       }
+      if (steps_ != nullptr) steps_->push_back({{"trace", trace_}, {"state", world_.State()}});
     }
     return OkStatus();
   }
@@ -80,7 +85,9 @@ class Player {
         continue;
       }
       world_.Advance(std::chrono::seconds(1));
-      if (world_.RunWakeUps().empty()) return true;
+      const std::vector<std::string> woken = world_.RunWakeUps();
+      if (woken.empty()) return true;
+      trace_.push_back({{"woken", woken}});
       idle = 0;
     }
   }
@@ -91,7 +98,13 @@ class Player {
     const std::size_t new_victims = NewVictims(cycle);
     victims_ += new_victims;
     for (auto& [name, left] : due_) --left;
-    return ReleaseDue(0) || new_victims > 0 || Admits(cycle);
+    const bool moved = new_victims > 0 || Admits(cycle);
+    if (moved) idle_cycles_.clear();
+    // A head that is blocked is looked at again and again: each such cycle is told once.
+    if (steps_ != nullptr && (moved || idle_cycles_.insert(cycle.dump()).second)) {
+      trace_.push_back(cycle);
+    }
+    return ReleaseDue(0) || moved;
   }
 
   // Those stop that have at most `left` cycles to go.
@@ -108,7 +121,9 @@ class Player {
         ++entry;
         continue;
       }
-      world_.Release(entry->first);
+      const std::string reason = world_.Release(entry->first);
+      trace_.push_back({{"evicted", {{{"name", entry->first}, {"reason", reason}}}}});
+      idle_cycles_.clear();
       entry = due_.erase(entry);
       any = true;
     }
@@ -117,6 +132,9 @@ class Player {
 
   const Json& story_;
   World world_;
+  Json* steps_;
+  Json trace_;                         // of the step under way
+  std::set<std::string> idle_cycles_;  // since something moved
   int lag_;
   std::size_t limit_;
   std::map<std::string, int> due_;  // evicted: cycles until they stop
@@ -125,11 +143,12 @@ class Player {
 
 }  // namespace
 
-SettleResult Settle(const Json& story, const admission::OwnRules& own_rules) {
+SettleResult Settle(const Json& story, const admission::OwnRules& own_rules, Json* steps) {
   SettleResult result;
   try {
     const auto config = World::ConfigOf(story.at("config"), own_rules);
-    const Status played = config ? Player(story, *config).Play(result) : Status(config.error());
+    const Status played =
+        config ? Player(story, *config, steps).Play(result) : Status(config.error());
     if (!played) result.error = played.error().message;
   } catch (const nlohmann::json::exception& failure) {
     result.error = failure.what();

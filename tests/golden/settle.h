@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "admission/feature_gates.h"
+#include "admission/own_rules.h"
 
 namespace berth::golden {
 
@@ -19,6 +19,9 @@ struct SettleResult {
   std::string error;        // the story could not be read
 };
 
-SettleResult Settle(const nlohmann::json& story, const admission::OwnRules& own_rules);
+// `steps`, if it is not null, gets what happened: a list of {"trace": [...], "state": {...}}, as
+// the stories have it, cycles alike but once while nothing moves.
+SettleResult Settle(const nlohmann::json& story, const admission::OwnRules& own_rules,
+                    nlohmann::json* steps = nullptr);
 
 }  // namespace berth::golden

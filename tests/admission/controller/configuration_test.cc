@@ -292,6 +292,35 @@ TEST(Configuration, WhatCannotBeMeantIsNamed) {
   });
 }
 
+TEST(Configuration, RulesAreSwitchedByName) {
+  const auto read = [](const nlohmann::json& own) {
+    return *ReadConfiguration({{"apiVersion", "config.kueue.x-k8s.io/v1beta2"},
+                               {"kind", "Configuration"},
+                               {"berth", own}});
+  };
+  const auto enabled = [](const Configuration& config) {
+    return config.admission.scheduler.own_rules.NamesOfEnabled();
+  };
+  EXPECT_EQ(Configuration().admission.scheduler.own_rules.NamesOfDisabled(), "");
+  Configuration config = read({{"decisions", "Kueue"}, {"rules", {{"hear-late-answers", true}}}});
+  EXPECT_EQ(enabled(config), "hear-late-answers");
+  SetDecisions(config, Decisions::kBerth);
+  EXPECT_EQ(config.admission.scheduler.own_rules.NamesOfDisabled(), "");
+  config = read({{"rules", {{"no-preemption-in-return", false}, {"wake-the-flavor", false}}},
+                 {"preemptionPlanTimeout", "90s"}});
+  EXPECT_EQ(config.admission.scheduler.own_rules.NamesOfDisabled(),
+            "wake-the-flavor, no-preemption-in-return");
+  EXPECT_EQ(config.admission.scheduler.plan_timeout, 90s);
+}
+
+TEST(Configuration, OwnersThatSomebodyStopsAreNamed) {
+  Configuration config;
+  EXPECT_EQ(ManagedOwners(config), (std::vector<OwnerKind>{{"batch", "Job"}}));
+  config.external_frameworks = {"Foo.v1.example.com"};
+  config.frameworks = {"pod"};
+  EXPECT_EQ(ManagedOwners(config), (std::vector<OwnerKind>{{"example.com", "Foo"}}));
+}
+
 TEST(GoDuration, AsGoWritesThem) {
   EXPECT_EQ(ParseGoDuration("1h30m0s"), 90min);
   EXPECT_EQ(ParseGoDuration("300ms"), 300ms);

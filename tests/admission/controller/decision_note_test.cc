@@ -40,7 +40,7 @@ class DecisionNoteTest : public testing::Test {
 TEST_F(DecisionNoteTest, SaysWhatTheDecisionSaid) {
   const auto note = NoteOfRefused();
   const std::string message = world_.MessageOf("refused");
-  const std::uint64_t cause = CauseOf(world_.Of("refused"));
+  const std::uint64_t cause = CauseOf(world_.Of("refused"), world_.scheduler().vocabulary());
   world_.DeleteWorkload(KeyOf("refused"));
   world_.Cycle();
   EXPECT_EQ(note->reason(), "WaitingForQuota");

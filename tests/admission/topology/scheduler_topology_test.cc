@@ -240,6 +240,21 @@ TEST(SecondPass, PlacesWhatWaitedForCapacity) {
   EXPECT_TRUE(api::IsTrue(cluster.workload("job").status.conditions, api::kAdmitted));
 }
 
+TEST(SecondPass, IsNotWaitedForWithoutTheGate) {
+  SchedulerConfig config;
+  config.gates.topology_aware_scheduling = false;
+  Cluster cluster(config);
+  cluster.AddCheck("dws");
+  cluster.AddQueue("a", 8, {"dws"});
+  cluster.Submit("job", "a", "main 2 cpu=1 required=rack");
+  cluster.Cycle();
+  api::Workload& job = cluster.workload("job");
+  job.status.admission_checks.at(0).state = api::CheckState::kReady;
+  job.status.admission->pod_set_assignments.at(0).delayed_topology_request = "Pending";
+  cluster.Apply("job");
+  EXPECT_EQ(cluster.scheduler().NextSecondPass(), std::nullopt) << "no cycle would ever look";
+}
+
 TEST(SecondPass, TriesAgainWithLongerPauses) {
   Cluster cluster;
   cluster.AddCheck("dws");
