@@ -102,8 +102,13 @@ std::optional<WallTime> ParseTime(std::string_view text) {
                                          std::chrono::month(static_cast<unsigned>(*month)),
                                          std::chrono::day(static_cast<unsigned>(*day))};
   if (!date.ok()) return std::nullopt;
-  return WallTime(std::chrono::sys_days(date)) + hours(*hour) + minutes(*minute) +
-         seconds(*second) + *fraction - *offset;
+  const WallTime time = WallTime(std::chrono::sys_days(date)) + hours(*hour) + minutes(*minute) +
+                        seconds(*second) + *fraction - *offset;
+  // An offset or a leap second may lead out of the years that can be written.
+  constexpr WallTime kFirst = std::chrono::sys_days(std::chrono::year(0) / 1 / 1);
+  constexpr WallTime kEnd = std::chrono::sys_days(std::chrono::year(10'000) / 1 / 1);
+  if (time < kFirst || time >= kEnd) return std::nullopt;
+  return time;
 }
 
 std::string HumanDuration(Duration span) {

@@ -45,6 +45,11 @@ Result<Json> MutateJob(const Request& request) {
 
 // The finalizer keeps the object until nothing holds its quota.
 Result<Json> AddFinalizer(const Request& request) {
+  const auto metadata = request.object.find("metadata");
+  if (metadata != request.object.end() && !metadata->is_null() && !metadata->is_object()) {
+    return Error{ErrorCode::kInvalid,
+                 std::string("metadata: expected an object, got ") + metadata->type_name()};
+  }
   Json changed = request.object;
   Json& finalizers = changed["metadata"]["finalizers"];
   if (!finalizers.is_array()) finalizers = Json::array();

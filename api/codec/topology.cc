@@ -52,6 +52,7 @@ void ReadLevelValues(const Reader& in, std::size_t domain_count, std::vector<std
     ReadName(item, root);
     value = prefix.substr(0, kMaxNameBytes);
     value.append(root.substr(0, kMaxNameBytes)).append(suffix, 0, kMaxNameBytes);
+    if (value.size() > kMaxNameBytes) item.Fail("with prefix and suffix, may have 63 bytes");
   });
   if (out.size() != domain_count) in.Fail("there is not one value for each domain");
 }

@@ -78,7 +78,7 @@ class Writer {
     } else if (value.is_array() && !value.empty()) {
       List(value, indent);
     } else {
-      Scalar(value, indent);
+      Scalar(value, indent + 2);
       out_ += '\n';
     }
   }

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -36,10 +36,11 @@ Error Invalid(const std::string& message) { return {ErrorCode::kInvalid, message
 Result<std::string> ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{ErrorCode::kNotFound, "cannot read " + path};
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (text.str().size() > kMaxFileBytes) return Invalid(path + " is larger than 1 MiB");
-  return text.str();
+  std::string text(kMaxFileBytes + 1, '\0');  // a device has no end
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMaxFileBytes) return Invalid(path + " is larger than 1 MiB");
+  return text;
 }
 
 std::string Env(const char* name) {

@@ -44,6 +44,14 @@ class CollectingParser : public http::basic_parser<kIsRequest> {
     this->eager(false);
   }
 
+  // Beast 1.74 asserts that what stands between chunks comes in five bytes or more, the least that
+  // ends a message ("0\r\n\r\n"): fewer wait for the next.
+  bool MustWait(std::size_t byte_count) const {
+    constexpr std::size_t kLeastBetweenChunks = 5;
+    return byte_count < kLeastBetweenChunks && this->is_header_done() && this->chunked() &&
+           chunk_left_ == 0;
+  }
+
   Headers headers;
   int version = 0;
   bool has_foreign_transfer_encoding = false;
@@ -64,7 +72,10 @@ class CollectingParser : public http::basic_parser<kIsRequest> {
   }
   void on_header_impl(error_code&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
-  void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}
+  void on_chunk_header_impl(std::uint64_t size, string_view, error_code&) override {
+    chunk_left_ = size;
+  }
+  void CountChunk(std::uint64_t left, string_view piece) { chunk_left_ = left - piece.size(); }
   void on_finish_impl(error_code&) override {}
 
   void Count(std::size_t byte_count, error_code& error) {
@@ -77,6 +88,7 @@ class CollectingParser : public http::basic_parser<kIsRequest> {
 
  private:
   std::size_t header_left_;
+  std::uint64_t chunk_left_ = 0;
 };
 
 template <typename Parser>
@@ -84,7 +96,7 @@ ParseProgress FeedParser(Parser& parser, std::string_view bytes) {
   ParseProgress progress;
   while (!parser.is_done()) {
     const std::string_view rest = bytes.substr(progress.consumed);
-    if (rest.empty()) break;
+    if (rest.empty() || parser.MustWait(rest.size())) break;
     const bool was_header_done = parser.is_header_done();
     error_code error;
     progress.consumed += parser.put(boost::asio::const_buffer(rest.data(), rest.size()), error);
@@ -136,7 +148,8 @@ class RequestParser::Impl final : public CollectingParser<true> {
     request.body.append(piece.data(), piece.size());
     return piece.size();
   }
-  std::size_t on_chunk_body_impl(std::uint64_t, string_view piece, error_code&) override {
+  std::size_t on_chunk_body_impl(std::uint64_t left, string_view piece, error_code&) override {
+    CountChunk(left, piece);
     request.body.append(piece.data(), piece.size());
     return piece.size();
   }
@@ -188,7 +201,8 @@ class ResponseParser::Impl final : public CollectingParser<false> {
     version = http_version;
   }
   std::size_t on_body_impl(string_view piece, error_code&) override { return Pass(piece); }
-  std::size_t on_chunk_body_impl(std::uint64_t, string_view piece, error_code&) override {
+  std::size_t on_chunk_body_impl(std::uint64_t left, string_view piece, error_code&) override {
+    CountChunk(left, piece);
     return Pass(piece);
   }
 

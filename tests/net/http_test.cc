@@ -83,6 +83,17 @@ TEST(RequestParser, TakesAnySplit) {
   }
 }
 
+// Beast 1.74 asserts that the last chunk, where it is the first, does not come in four bytes.
+TEST(RequestParser, TakesAnEmptyChunkedBodyInAnySplit) {
+  const std::string text =
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+  for (std::size_t size = 1; size <= text.size(); ++size) {
+    RequestParser parser({1000, 1000});
+    ASSERT_FALSE(FeedInPieces(parser, text, size)) << size;
+    EXPECT_TRUE(parser.done()) << size;
+  }
+}
+
 TEST(RequestParser, CountsHeadersThatComeLineByLine) {
   RequestParser parser({1000, 1000});
   Feeder feeder(parser);

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <chrono>
+#include <cmath>
 
 #include "base/rfc3339.h"
 #include "base/strings.h"
@@ -175,7 +176,12 @@ class Decoder {
         out = static_cast<std::int64_t>(static_cast<std::int32_t>(wire.number_value));
         return "";
       case TypeKind::kInt64: out = static_cast<std::int64_t>(wire.number_value); return "";
-      case TypeKind::kNumber: out = std::bit_cast<double>(wire.number_value); return "";
+      case TypeKind::kNumber: {
+        const auto number = std::bit_cast<double>(wire.number_value);
+        if (!std::isfinite(number)) return "a number that JSON does not have";
+        out = number;
+        return "";
+      }
       default: break;
     }
     if (wire.type != WireType::kBytes) return "a number where text or a message is expected";
