@@ -12,6 +12,8 @@ berth_test_packages=(bash zsh fish)
 # For tools/check and tools/lint.
 berth_check_packages=(git python3 binutils clang-format-14)
 berth_lint_packages=(git python3 clang-tidy-14)
+# For tools/fuzz: clang with libFuzzer, and what names functions in its reports.
+berth_fuzz_packages=("${berth_build_packages[@]}" clang-14 libclang-rt-14-dev llvm-14)
 
 # berth_need_packages NAME… installs those that are not there, and says which. Works as root or
 # with sudo. Where there is no dpkg it says what is needed and goes on.

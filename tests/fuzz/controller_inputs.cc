@@ -1,0 +1,68 @@
+// What the controller is asked and told: webhooks, its Configuration, kubeconfigs.
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include "admission/controller/configuration.h"
+#include "api/codec/json_tree.h"
+#include "api/yaml/yaml.h"
+#include "kube/client/kubeconfig.h"
+#include "tests/fuzz/targets.h"
+#include "webhook/conversion.h"
+#include "webhook/server.h"
+
+namespace berth::fuzz {
+namespace {
+
+using Json = nlohmann::json;
+
+net::Response Ask(std::string_view path, std::string_view body) {
+  net::Request request;
+  request.method = "POST";
+  request.target = std::string(path);
+  request.headers.Add("Content-Type", "application/json");
+  request.body = std::string(body);
+  return webhook::AnswerWebhook(request, [](const api::Job&) { return webhook::JobFacts{}; },
+                                {.priority_boost = true});
+}
+
+}  // namespace
+
+void Conversion(std::string_view text) {
+  const net::Response answer = Ask("/convert", text);
+  if (answer.status == 200) {
+    Require(api::ParseJson(answer.body, {.max_depth = 300}).has_value(), "an answer is JSON");
+  }
+  const Result<Json> object = api::ParseJson(text);
+  if (!object) return;
+  for (const char* version : {"kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1beta2"}) {
+    const Result<Json> converted = webhook::Convert(*object, version);
+    if (converted) Require((*converted)["apiVersion"] == version, "an object is converted");
+  }
+}
+
+void Reviews(std::string_view text) {
+  if (text.empty()) return;
+  static const std::vector<std::string_view> paths = webhook::ReviewPaths();
+  const std::string_view path = paths[static_cast<unsigned char>(text.front()) % paths.size()];
+  text.remove_prefix(1);
+  const net::Response answer = Ask(path, text);
+  Require(answer.status == 200 || answer.status == 400, "a review is answered");
+  if (answer.status == 200) {
+    const Result<Json> json = api::ParseJson(answer.body);
+    Require(json && json->contains("response"), "an answer is a review");
+  }
+}
+
+void Configurations(std::string_view text) {
+  const auto document = api::ParseYaml(text, {.max_bytes = 65536, .max_nodes = 20'000});
+  if (document) (void)admission::ReadConfiguration(document->value);
+}
+
+void KubeConfigs(std::string_view text) {
+  // Files that a kubeconfig names are looked for where there are none.
+  const auto config = kube::ParseKubeConfig(text, "/nowhere", "");
+  if (config) Require(!config->server.empty(), "a kubeconfig names a server");
+}
+
+}  // namespace berth::fuzz

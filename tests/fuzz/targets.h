@@ -1,0 +1,48 @@
+// tests/fuzz/targets.h — the functions that take outside bytes, each as a function of one text.
+//
+// A target aborts where the code under it breaks a promise; what it reads may be refused. The
+// libFuzzer program (fuzz_main.cc) makes up texts, the test fuzz_corpus (corpus_test.cc) plays the
+// texts of corpus/TARGET/ and found/TARGET/ again.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace berth::fuzz {
+
+struct Target {
+  const char* name;
+  void (*run)(std::string_view text);
+};
+std::span<const Target> Targets();
+const Target* FindTarget(std::string_view name);
+
+// Aborts with the words where `holds` is not true.
+void Require(bool holds, const char* words);
+
+// `text` up to the first line "--", and what stands behind it.
+struct Parts {
+  std::string_view first;
+  std::string_view second;
+};
+Parts SplitParts(std::string_view text);
+
+void Http(std::string_view text);
+void Urls(std::string_view text);
+void JsonText(std::string_view text);
+void Objects(std::string_view text);
+void Yaml(std::string_view text);
+void Protobuf(std::string_view text);
+void Patches(std::string_view text);
+void Apply(std::string_view text);
+void Selectors(std::string_view text);
+void Quantities(std::string_view text);
+void Times(std::string_view text);
+void CrdSchemas(std::string_view text);
+void JsonPaths(std::string_view text);
+void Conversion(std::string_view text);
+void Reviews(std::string_view text);
+void Configurations(std::string_view text);
+void KubeConfigs(std::string_view text);
+
+}  // namespace berth::fuzz

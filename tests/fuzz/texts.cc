@@ -1,0 +1,81 @@
+// Texts to trees and objects: JSON by both readers, YAML, the codec of every kind.
+#include <nlohmann/json.hpp>
+
+#include "api/codec/codec.h"
+#include "api/codec/json_text.h"
+#include "api/codec/json_tree.h"
+#include "api/codec/limits.h"
+#include "api/codec/slice_constraints.h"
+#include "api/yaml/yaml.h"
+#include "tests/fuzz/targets.h"
+
+namespace berth::fuzz {
+namespace {
+
+using Json = nlohmann::json;
+
+template <typename... Kinds>
+void DecodeEach(const api::JsonSource& source) {
+  ((void)api::Decode<Kinds>(source), ...);
+}
+
+void DecodeAll(const api::JsonSource& source) {
+  DecodeEach<api::AdmissionCheck, api::ClusterQueue, api::Cohort, api::Job, api::LimitRange,
+             api::LocalQueue, api::Node, api::Pod, api::PodTemplateObject, api::ProvisioningRequest,
+             api::ResourceFlavor, api::RuntimeClass, api::Topology>(source);
+}
+
+void WriteAgain(const api::Workload& workload) {
+  Json object = api::Encode(workload);
+  object["status"] = api::Encode(workload.status);
+  (void)object.dump();
+  Require(api::Decode<api::Workload>(object).has_value(), "a Workload that was written is read");
+}
+
+}  // namespace
+
+void JsonText(std::string_view text) {
+  std::vector<std::string> duplicates;
+  const Result<Json> tree = api::ParseJson(text, {}, &duplicates);
+  api::JsonText flat;
+  const Result<const api::JsonNode*> nodes = flat.Parse(text);
+  if (nodes) Require(tree.has_value(), "what the flat reader takes the tree reader takes");
+  if (!tree) return;
+  Require(api::MeasureJson(*tree).depth <= api::JsonLimits().max_depth, "depth is bounded");
+  const std::string written = tree->dump();
+  const Result<Json> again = api::ParseJson(written);
+  Require(again && *again == *tree, "a tree reads as it is written");
+  (void)api::JsonText().ReadList(text, [](const api::JsonNode& item) { DecodeAll(item); });
+}
+
+void Objects(std::string_view text) {
+  (void)api::ParseSliceConstraints(std::string(text));
+  const Result<Json> tree = api::ParseJson(text);
+  if (!tree) return;
+  DecodeAll(*tree);
+  const Result<api::Workload> workload = api::Decode<api::Workload>(*tree);
+  if (workload) WriteAgain(*workload);
+  api::JsonText flat;
+  const Result<const api::JsonNode*> nodes = flat.Parse(text);
+  if (!nodes) return;
+  DecodeAll(**nodes);
+  const Result<api::Workload> same = api::Decode<api::Workload>(**nodes);
+  // Of two equal keys both readers take the last; managedFields is left out of the flat one.
+  if (same && workload) {
+    Require(api::Encode(same->status) == api::Encode(workload->status),
+            "both readers read the same status");
+  }
+}
+
+void Yaml(std::string_view text) {
+  const auto documents = api::ParseYamlStream(text, {.max_bytes = 65536, .max_nodes = 20'000});
+  if (!documents) return;
+  for (const api::YamlDocument& document : *documents) {
+    Require(api::MeasureJson(document.value).depth <= api::YamlLimits().max_depth,
+            "depth is bounded");
+    const auto again = api::ParseYaml(api::FormatYaml(document.value));
+    Require(again && again->value == document.value, "a document reads as it is written");
+  }
+}
+
+}  // namespace berth::fuzz

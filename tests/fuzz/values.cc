@@ -1,0 +1,40 @@
+// Small words with a meaning of their own: quantities, times, durations.
+#include "api/quantity.h"
+#include "base/rfc3339.h"
+#include "base/strings.h"
+#include "local/apiserver/schema/quantity_text.h"
+#include "tests/fuzz/targets.h"
+
+namespace berth::fuzz {
+
+void Quantities(std::string_view text) {
+  if (const auto quantity = api::Quantity::Parse(text)) {
+    const auto again = api::Quantity::Parse(quantity->ToString());
+    Require(again && *again == *quantity, "a quantity reads as it is written");
+    for (const char* resource : {"cpu", "memory", "gpu"}) {
+      const api::Amount amount = api::ToAmount(resource, *quantity);
+      const auto back = api::ParseAmount(resource, api::FormatAmount(resource, amount));
+      Require(back && *back == amount, "an amount reads as it is written");
+    }
+  }
+  if (const auto canonical = local::CanonicalQuantity(text)) {
+    Require(local::CanonicalQuantity(*canonical) == canonical, "a canonical quantity stays so");
+  }
+}
+
+void Times(std::string_view text) {
+  if (const auto time = ParseTime(text)) {
+    Require(ParseTime(FormatMicroTime(*time)) == time, "a time reads as it is written");
+    (void)HumanDuration(time->time_since_epoch());
+  }
+  if (const auto bytes = Base64Decode(text)) {
+    Require(Base64Decode(Base64Encode(*bytes)) == bytes, "bytes read as they are written");
+  }
+  (void)Base64UrlDecode(text);
+  Require(IsValidUtf8(ReplaceInvalidUtf8(text)), "what is repaired is UTF-8");
+  Require(IsValidUtf8(text) == (ReplaceInvalidUtf8(text) == text), "UTF-8 needs no repair");
+  Require(!IsValidUtf8(text) || IsValidUtf8(TruncateUtf8(text, text.size() / 2)),
+          "UTF-8 is not cut inside a character");
+}
+
+}  // namespace berth::fuzz

@@ -1,0 +1,72 @@
+// What comes over a connection before anybody knows what is meant: HTTP, request targets, URLs.
+#include "local/apiserver/http/target.h"
+#include "net/internal/message_parser.h"
+#include "net/internal/url.h"
+#include "tests/fuzz/targets.h"
+
+namespace berth::fuzz {
+namespace {
+
+constexpr net::ParseLimits kLimits{.header_bytes = 4096, .body_bytes = 8192};
+
+// Feeds as a connection does: what the parser leaves is offered again with `step` bytes more.
+template <typename Parser>
+bool FeedInSteps(Parser& parser, std::string_view text, std::size_t step) {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  while (!parser.done()) {
+    const net::ParseProgress progress = parser.Feed(text.substr(begin, end - begin));
+    Require(progress.consumed <= end - begin, "a parser consumes what it was given");
+    begin += progress.consumed;
+    if (progress.failure) return false;
+    if (parser.done()) break;
+    if (progress.consumed > 0 && begin < end) continue;
+    if (end == text.size()) return false;
+    end = std::min(text.size(), end + step);
+  }
+  return true;
+}
+
+}  // namespace
+
+void Http(std::string_view text) {
+  if (text.empty()) return;
+  const std::size_t step = 1 + static_cast<unsigned char>(text.front()) % 64;
+  text.remove_prefix(1);
+  net::RequestParser whole(kLimits);
+  net::RequestParser pieces(kLimits);
+  const bool read = FeedInSteps(whole, text, text.size());
+  Require(FeedInSteps(pieces, text, step) == read, "a request does not depend on its packets");
+  if (read) {
+    const net::Request a = whole.TakeRequest();
+    const net::Request b = pieces.TakeRequest();
+    Require(a.method == b.method && a.target == b.target && a.body == b.body,
+            "a request does not depend on its packets");
+    Require(a.body.size() <= kLimits.body_bytes, "a body is bounded");
+  }
+  std::size_t body_bytes = 0;
+  const auto sink = [&](std::string_view piece) { body_bytes += piece.size(); };
+  net::ResponseParser response(kLimits, net::ResponseParser::BodyKind::kAsFramed, sink);
+  if (!FeedInSteps(response, text, step) && !response.done()) {
+    const auto failure = response.FeedEnd();
+    (void)failure;
+  }
+  Require(body_bytes <= kLimits.body_bytes, "the body of an answer is bounded");
+}
+
+void Urls(std::string_view text) {
+  if (const auto target = local::ParseTarget(text)) {
+    if (const auto path = local::ParseApiPath(target->path)) {
+      Require(!path->version.empty(), "a path of a resource names a version");
+    }
+  }
+  if (const auto url = net::ParseBaseUrl(text)) {
+    Require(!url->host.empty() && url->port != 0, "a URL names a host and a port");
+    const auto again = net::ParseBaseUrl(url->origin() + url->path_prefix);
+    Require(again && again->host == url->host && again->port == url->port &&
+                again->path_prefix == url->path_prefix,
+            "a URL reads as it is written");
+  }
+}
+
+}  // namespace berth::fuzz
