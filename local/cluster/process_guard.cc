@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kWatch = 1;
 constexpr int kForget = 2;
-constexpr std::size_t kMostGroups = 65536;
+constexpr std::size_t kMostProcessGroups = 65536;
 constexpr std::size_t kMarkBytes = 4096;
 constexpr int kGuardSocket = 3;
 
@@ -74,14 +74,14 @@ bool HasEntry(pid_t pid, const char* entry) {
 }
 
 [[noreturn]] void GuardMain(const char* mark) {
-  static std::array<std::int32_t, kMostGroups> groups;
+  static std::array<std::int32_t, kMostProcessGroups> groups;
   std::size_t count = 0;
   for (;;) {
     Message message{};
     const ssize_t got = recv(kGuardSocket, &message, sizeof message, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got != sizeof message) break;
-    if (message.operation == kWatch && count < kMostGroups) groups[count++] = message.group;
+    if (message.operation == kWatch && count < kMostProcessGroups) groups[count++] = message.group;
     if (message.operation != kForget) continue;
     for (std::size_t at = 0; at < count; ++at) {
       if (groups[at] == message.group) groups[at--] = groups[--count];
