@@ -275,13 +275,14 @@ Result<std::vector<YamlDocument>> ParseYamlStream(std::string_view text, const Y
     std::istringstream input{std::string(text)};
     YAML::Parser parser(input);
     Builder builder(limits);
-    while (parser.HandleNextDocument(builder)) {
-      YamlDocument document = builder.Take();
-      if (document.value.is_null()) continue;
-      if (documents.size() >= limits.max_documents) {
+    // The parser finds an empty document before a lone "," again and again: empty ones count.
+    for (std::size_t count = 1; parser.HandleNextDocument(builder); ++count) {
+      if (count > limits.max_documents) {
         return Error{ErrorCode::kInvalid,
                      "yaml: more than " + std::to_string(limits.max_documents) + " documents"};
       }
+      YamlDocument document = builder.Take();
+      if (document.value.is_null()) continue;
       documents.push_back(std::move(document));
     }
     if (IsQuoteOpen(text, builder.last_quoted())) {

@@ -58,7 +58,7 @@ TEST(YamlTest, SaysWhereItIsWrong) {
   ASSERT_FALSE(document);
   EXPECT_THAT(document.error().message, HasSubstr("yaml: line "));
   for (const std::string text : {"a: .inf", "? {a: 1}\n: 2", "~: 1", "a: *nope", "a: &a [*a]",
-                                 "{a: 1", "a: 1\n---\nb: 2\n", "\t- a\n", "<<: 1"}) {
+                                 "{a: 1", "a: 1\n---\nb: 2\n", "\t- a\n", "<<: 1", ",a", "]"}) {
     EXPECT_FALSE(ParseYaml(text)) << text;
   }
 }
