@@ -303,10 +303,9 @@ class ClusterState {
   void Insert(QueueState& queue, Reservation& reservation);
   void Erase(QueueState& queue, Reservation& reservation);
 
+  QuotaTree tree_;  // first: it is aligned to cache lines
   queue::QueueSet& queues_;
   Vocabulary vocabulary_;
-  ResourceId pods_ = queue::Names::kNone;
-  QuotaTree tree_;
   TopologyPlacer placer_{vocabulary_};
   std::vector<std::unique_ptr<QueueState>> states_;  // by ClusterQueueId
   std::map<std::string, ClusterQueueId> present_;
@@ -325,6 +324,7 @@ class ClusterState {
   std::int64_t changes_ = 0;
   std::vector<std::int64_t> tree_changed_at_;  // by node: while it was a root
   std::int64_t not_ready_count_ = 0;
+  ResourceId pods_ = queue::Names::kNone;
 };
 
 }  // namespace berth::admission
