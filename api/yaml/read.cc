@@ -270,6 +270,10 @@ Result<std::vector<YamlDocument>> ParseYamlStream(std::string_view text, const Y
                  "yaml: larger than " + std::to_string(limits.max_bytes) + " bytes"};
   }
   if (!IsValidUtf8(text)) return Error{ErrorCode::kInvalid, "yaml: the text is not UTF-8"};
+  // The parser would take such a text for UTF-16 or UTF-32, and make of it what is no UTF-8.
+  if (text.find('\0') != std::string_view::npos) {
+    return Error{ErrorCode::kInvalid, "yaml: the text has a zero byte"};
+  }
   std::vector<YamlDocument> documents;
   try {
     std::istringstream input{std::string(text)};

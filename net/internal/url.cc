@@ -106,7 +106,8 @@ Result<BaseUrl> ParseBaseUrl(std::string_view text) {
       return Invalid(text, "the bracket of the IPv6 address is not closed");
     url.host = std::string(authority.substr(1, end - 1));
     authority.remove_prefix(end + 1);
-    if (url.host.empty() || !std::all_of(url.host.begin(), url.host.end(), IsIpv6Char)) {
+    if (url.host.find(':') == url.host.npos ||
+        !std::all_of(url.host.begin(), url.host.end(), IsIpv6Char)) {
       return Invalid(text, "no IPv6 address within the brackets");
     }
     has_port = authority.starts_with(':');

@@ -49,6 +49,7 @@ TEST(BaseUrl, Refuses) {
                            "http://[::1",
                            "http://[]",
                            "http://[zz]",
+                           "http://[ab]",
                            "http://[::1]x",
                            "http://%zz"}) {
     const auto url = ParseBaseUrl(text);

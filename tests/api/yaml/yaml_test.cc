@@ -90,6 +90,7 @@ TEST(YamlTest, BoundsDepthSizeAndAliases) {
   EXPECT_FALSE(ParseYaml(std::string(300, '[') + std::string(300, ']')));
   EXPECT_FALSE(ParseYaml(std::string(100'000, '[')));
   EXPECT_FALSE(ParseYaml("abcd", {.max_bytes = 3}));
+  EXPECT_FALSE(ParseYaml(std::string_view("\x01\0\0\0\0\x15", 6)));  // not UTF-32
   // An anchor at each level would keep a copy of all that is below.
   std::string anchors;
   for (int i = 0; i < 150; ++i) anchors += "&a" + std::to_string(i) + " [";
