@@ -53,6 +53,10 @@ class Builder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     Count(mark, 1);
+    // The parser makes single bytes of these two.
+    if (!IsValidUtf8(value)) {
+      throw Problem{mark.line, "the escapes \\N and \\_ are not read: write \\u0085 and \\u00a0"};
+    }
     const bool plain = tag == "?";
     if (!plain) last_quoted_ = mark.pos;
     Put(mark, anchor, Resolve(mark, tag, value), plain ? Style::kPlain : Style::kQuoted, value);

@@ -57,8 +57,9 @@ TEST(YamlTest, SaysWhereItIsWrong) {
   const auto document = ParseYaml("a: 1\nb: [\n");
   ASSERT_FALSE(document);
   EXPECT_THAT(document.error().message, HasSubstr("yaml: line "));
-  for (const std::string text : {"a: .inf", "? {a: 1}\n: 2", "~: 1", "a: *nope", "a: &a [*a]",
-                                 "{a: 1", "a: 1\n---\nb: 2\n", "\t- a\n", "<<: 1", ",a", "]"}) {
+  for (const std::string text :
+       {"a: .inf", "? {a: 1}\n: 2", "~: 1", "a: *nope", "a: &a [*a]", "{a: 1", "a: 1\n---\nb: 2\n",
+        "\t- a\n", "<<: 1", ",a", "]", R"("\N")", R"("a\_b": 1)"}) {
     EXPECT_FALSE(ParseYaml(text)) << text;
   }
 }
