@@ -90,7 +90,7 @@ void Read(const Reader& in, PodSpec& out) {
     item.Field("name").Get(gate);
   });
   const Reader claims = in.Field("resourceClaims");
-  out.resource_claims = claims.present() && !claims.json().empty();
+  claims.Each([&out](const Reader&) { out.resource_claims = true; });
   in.Field("priorityClassName").Get(out.priority_class_name);
   in.Field("priority").Get(out.priority);
   in.Field("restartPolicy").Get(out.restart_policy);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_text.h"
 #include "base/rfc3339.h"
 
 namespace berth::api {
@@ -196,6 +197,21 @@ TEST(OtherKindsCodec, NodesNamespacesAndClasses) {
       Decode<WorkloadPriorityClass>(R"({"metadata":{"name":"p"},"value":-7})"_json);
   ASSERT_TRUE(priority);
   EXPECT_EQ(priority->value, -7);
+}
+
+// By both readers: watches read without a tree.
+TEST(PodCodec, ResourceClaimsAreSeen) {
+  for (const auto& [claims, seen] : {std::pair{R"([{"name":"gpu"}])", true}, {"[]", false}}) {
+    const std::string text =
+        std::string(R"({"metadata":{"name":"p"},"spec":{"resourceClaims":)") + claims + "}}";
+    JsonText flat;
+    const auto root = flat.Parse(text);
+    ASSERT_TRUE(root);
+    const auto pod = Decode<Pod>(**root);
+    ASSERT_TRUE(pod) << pod.error().message;
+    EXPECT_EQ(pod->spec.resource_claims, seen);
+    EXPECT_EQ(Decode<Pod>(nlohmann::json::parse(text))->spec.resource_claims, seen);
+  }
 }
 
 TEST(QueueStatusCodec, BorrowedIsTheClusterQueuesOwn) {
