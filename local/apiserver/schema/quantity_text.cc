@@ -238,7 +238,9 @@ std::string Canonical(const Parts& parts) {
 }  // namespace
 
 std::optional<std::string> CanonicalQuantity(std::string_view text) {
-  const std::optional<Parts> parts = Read(text);
+  // More digits would be written with an exponent that is not read.
+  constexpr std::size_t kMaxText = 256;
+  const std::optional<Parts> parts = text.size() > kMaxText ? std::nullopt : Read(text);
   if (!parts) return std::nullopt;
   if (IsKept(*parts)) return std::string(text);
   return Canonical(*parts);
