@@ -238,12 +238,14 @@ std::string Canonical(const Parts& parts) {
 }  // namespace
 
 std::optional<std::string> CanonicalQuantity(std::string_view text) {
-  // More digits would be written with an exponent that is not read.
+  // What is taken can be read again as it is written.
   constexpr std::size_t kMaxText = 256;
   const std::optional<Parts> parts = text.size() > kMaxText ? std::nullopt : Read(text);
   if (!parts) return std::nullopt;
   if (IsKept(*parts)) return std::string(text);
-  return Canonical(*parts);
+  std::string canonical = Canonical(*parts);
+  if (canonical.size() > kMaxText || !Read(canonical)) return std::nullopt;
+  return canonical;
 }
 
 }  // namespace berth::local
