@@ -16,7 +16,7 @@ using Objects = Result<std::vector<Json>>;
 
 constexpr char kKueue[] = "kueue.x-k8s.io/v1beta2";
 
-Json Object(const std::string& api_version, const std::string& kind, const std::string& name) {
+Json NewObject(const std::string& api_version, const std::string& kind, const std::string& name) {
   return {{"apiVersion", api_version}, {"kind", kind}, {"metadata", {{"name", name}}}};
 }
 
@@ -58,13 +58,13 @@ Result<Json> Taints(const Step& step) {
 }
 
 Objects MakeNamespace(const Step& step) {
-  Json object = Object("v1", "Namespace", step.plain(1));
+  Json object = NewObject("v1", "Namespace", step.plain(1));
   BERTH_CHECK_OK(SetPairs(step, "label", object["metadata"], "labels"));
   return std::vector<Json>{object};
 }
 
 Objects MakeFlavor(const Step& step) {
-  Json object = Object(kKueue, "ResourceFlavor", step.plain(1));
+  Json object = NewObject(kKueue, "ResourceFlavor", step.plain(1));
   Json spec = Json::object();
   BERTH_CHECK_OK(SetPairs(step, "label", spec, "nodeLabels"));
   BERTH_TRY(Json taints, Taints(step));
@@ -140,7 +140,7 @@ Json CheckRules(const std::string& text) {
 }
 
 Objects MakeClusterQueue(const Step& step) {
-  Json object = Object(kKueue, "ClusterQueue", step.plain(1));
+  Json object = NewObject(kKueue, "ClusterQueue", step.plain(1));
   Json spec{{"namespaceSelector", Json::object()}};
   BERTH_TRY(spec["resourceGroups"], ResourceGroups(step));
   if (const auto selector = step.Find("namespaces")) {
@@ -171,7 +171,7 @@ Objects MakeClusterQueue(const Step& step) {
 }
 
 Objects MakeCohort(const Step& step) {
-  Json object = Object(kKueue, "Cohort", step.plain(1));
+  Json object = NewObject(kKueue, "Cohort", step.plain(1));
   Json spec = Json::object();
   Copy(step, "parent", spec, "parentName");
   BERTH_TRY(Json groups, ResourceGroups(step));
@@ -185,7 +185,7 @@ Objects MakeCohort(const Step& step) {
 Objects MakeLocalQueue(const Step& step) {
   if (step.plain(2) != "->") return Bad("local-queue: write NAME -> CLUSTERQUEUE");
   const Place place = PlaceOf(step.plain(1));
-  Json object = Object(kKueue, "LocalQueue", place.name);
+  Json object = NewObject(kKueue, "LocalQueue", place.name);
   object["metadata"]["namespace"] = place.namespace_name;
   object["spec"] = {{"clusterQueue", step.plain(3)}};
   Copy(step, "stop", object["spec"], "stopPolicy");
@@ -193,14 +193,14 @@ Objects MakeLocalQueue(const Step& step) {
 }
 
 Objects MakePriorityClass(const Step& step) {
-  Json object = Object(kKueue, "WorkloadPriorityClass", step.plain(1));
+  Json object = NewObject(kKueue, "WorkloadPriorityClass", step.plain(1));
   object["value"] = ValueOf(step.plain(2));
   return std::vector<Json>{object};
 }
 
 // An AdmissionCheck that the story itself answers.
 Objects MakeCheck(const Step& step) {
-  Json object = Object(kKueue, "AdmissionCheck", step.plain(1));
+  Json object = NewObject(kKueue, "AdmissionCheck", step.plain(1));
   object["spec"] = {{"controllerName", step.Get("controller", "example.com/story")}};
   return std::vector<Json>{object};
 }
@@ -208,12 +208,12 @@ Objects MakeCheck(const Step& step) {
 Objects MakeCapacityCheck(const Step& step) {
   const std::string name = step.plain(1);
   const std::string config = step.Get("config", name + "-config");
-  Json check = Object(kKueue, "AdmissionCheck", name);
+  Json check = NewObject(kKueue, "AdmissionCheck", name);
   check["spec"] = {
       {"controllerName", "kueue.x-k8s.io/provisioning-request"},
       {"parameters",
        {{"apiGroup", "kueue.x-k8s.io"}, {"kind", "ProvisioningRequestConfig"}, {"name", config}}}};
-  Json object = Object(kKueue, "ProvisioningRequestConfig", config);
+  Json object = NewObject(kKueue, "ProvisioningRequestConfig", config);
   Json spec{{"provisioningClassName", step.Get("class", "queued-provisioning.gke.io")}};
   for (const std::string& resource : step.GetAll("managed")) {
     spec["managedResources"].push_back(resource);
@@ -230,7 +230,7 @@ Objects MakeCapacityCheck(const Step& step) {
 }
 
 Objects MakePool(const Step& step) {
-  Json object = Object("cloud.berth.dev/v1alpha1", "NodePool", step.plain(1));
+  Json object = NewObject("cloud.berth.dev/v1alpha1", "NodePool", step.plain(1));
   Json spec{{"machineType", step.Get("machine", "n1-standard-2")}};
   if (const auto gpu = step.Find("gpu")) {
     const std::size_t times = gpu->rfind('*');
@@ -257,7 +257,7 @@ Objects MakePool(const Step& step) {
 
 // A machine that is simply there.
 Objects MakeNode(const Step& step) {
-  Json object = Object("v1", "Node", step.plain(1));
+  Json object = NewObject("v1", "Node", step.plain(1));
   BERTH_CHECK_OK(SetPairs(step, "label", object["metadata"], "labels"));
   object["metadata"]["labels"]["kubernetes.io/hostname"] = step.plain(1);
   BERTH_TRY(Json taints, Taints(step));

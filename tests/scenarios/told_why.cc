@@ -28,6 +28,9 @@ class SimSession final : public cli::Session {
     }
     return answers;
   }
+  Result<Json> Post(const std::string& path) override {
+    return Error{ErrorCode::kInvalid, "a story posts nothing, not even to " + path};
+  }
 
  private:
   sim::SimWorld& world_;
@@ -40,10 +43,12 @@ class SimSession final : public cli::Session {
 Result<std::string> TellWhy(sim::SimWorld& world, const std::string& job) {
   const Place place = PlaceOf(job);
   SimSession session(world);
-  BERTH_TRY(const cli::ClusterView view, cli::ReadCluster(session, "", world.clock().Now()));
+  const cli::StoryScope scope{.namespace_name = place.namespace_name, .reference = place.name};
+  BERTH_TRY(const cli::StoryView read, cli::ReadStory(session, scope, world.clock().Now()));
   const cli::TextStyle style;
-  BERTH_TRY(const cli::Story story, cli::TellStory(view, place.namespace_name, place.name, style));
-  return cli::RenderStory(view, story, style);
+  BERTH_TRY(const cli::Story story,
+            cli::TellStory(read.view, read.namespace_name, place.name, style));
+  return cli::RenderStory(read.view, story, style);
 }
 
 }  // namespace berth::scenarios
