@@ -1,6 +1,7 @@
 #include "tests/simulation/faults/order_law.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace berth::sim {
 namespace {
@@ -46,6 +47,14 @@ bool WouldDoFor(const Truth& truth, const WorkloadFacts& given, const WorkloadFa
 }  // namespace
 
 void OrderLaw::Note(const Truth& truth, SteadyTime now) {
+  std::set<std::string> holders;
+  for (const auto& [key, workload] : truth.workloads()) {
+    if (workload.reserved && !workload.finished) holders.insert(workload.uid);
+  }
+  if (!std::includes(holders.begin(), holders.end(), holders_.begin(), holders_.end())) {
+    released_ = now;
+  }
+  holders_ = std::move(holders);
   for (const auto& [key, workload] : truth.workloads()) {
     const QueueFacts* queue = IsWaiting(workload) ? truth.OpenQueueOf(workload) : nullptr;
     if (queue == nullptr) {
@@ -86,6 +95,7 @@ std::optional<OrderLaw::Breach> OrderLaw::Judge(const Truth& truth, const Worklo
                              ", in which " + Show(key) + " of priority " +
                              std::to_string(other.priority) + " waits before it";
     if (queue->second.strict) return Breach{"strict-order", text};
+    if (released_ && *released_ + kWakeUp > now) continue;
     if (WouldDoFor(truth, workload, other)) return Breach{"priority-order", text};
   }
   return std::nullopt;

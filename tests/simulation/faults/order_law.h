@@ -5,12 +5,16 @@
 //   strict-order    a StrictFIFO queue gives quota to one behind it
 //   priority-order  a BestEffortFIFO queue gives one behind it what would have been enough for it
 //
+// Wake-ups are batched over a second, as in Kueue: for `kWakeUp` after quota has come free a parked
+// workload may not have been tried, and priority-order is not judged.
+//
 // Not judged: queues ordered by past usage; preemptors, which have what they freed before all
 // others; workloads of a topology, whose place alone says whether they fit.
 //
 // Threads: one.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -48,7 +52,11 @@ class OrderLaw {
   };
   bool GoesBefore(const WorkloadFacts& first, const WorkloadFacts& second) const;
 
+  static constexpr Duration kWakeUp = std::chrono::seconds(2);
+
   const Duration window_;
+  std::set<std::string> holders_;         // UIDs of those that have quota
+  std::optional<SteadyTime> released_;    // when one of them gave it back last
   std::map<std::string, Waiting> waits_;  // by UID
   std::set<std::string> preemptors_;      // UIDs
 };
