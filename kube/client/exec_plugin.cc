@@ -21,7 +21,7 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 
-extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to programs
+extern char** environ;  // NOLINT: POSIX leaves the declaration to programs
 
 namespace berth::kube {
 namespace {

@@ -12,8 +12,9 @@ Manager::~Manager() { Stop(); }
 
 Controller& Manager::AddController(Reconciler& reconciler, ControllerOptions options,
                                    std::vector<const InformerBase*> needs) {
-  controllers_.push_back(
-      {std::make_unique<Controller>(executor_, reconciler, options), std::move(needs)});
+  Managed& managed = controllers_.emplace_back();
+  managed.controller = std::make_unique<Controller>(executor_, reconciler, options);
+  managed.needs = std::move(needs);
   if (running_) StartReady();
   return *controllers_.back().controller;
 }

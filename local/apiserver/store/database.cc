@@ -323,7 +323,7 @@ Result<bool> SqliteDatabase::TrimLog(const LogLimits& limits) {
 Status SqliteDatabase::CheckpointIfLarge() {
   if (broken_) return *broken_;
   if (sqlite_.wal_pages() < kCheckpointPages) return OkStatus();
-  const Status done = sqlite_.Checkpoint(Sqlite::CheckpointMode::kPassive);
+  Status done = sqlite_.Checkpoint(Sqlite::CheckpointMode::kPassive);
   if (done || !sqlite_.FailedToSync()) return done;
   return Break(done.error());
 }

@@ -23,9 +23,9 @@ bool WouldDoFor(const Truth& truth, const WorkloadFacts& given, const WorkloadFa
   for (const PodSetFacts& set : workload.pod_sets) {
     if (set.asks_topology) return false;
     for (const auto& [resource, amount] : set.requests) {
-      const auto flavor =
-          std::find_if(given.granted.begin(), given.granted.end(),
-                       [&](const auto& each) { return each.first.second == resource; });
+      const auto flavor = std::find_if(
+          given.granted.begin(), given.granted.end(),
+          [&resource = resource](const auto& each) { return each.first.second == resource; });
       if (flavor == given.granted.end()) return false;
       needed[flavor->first] += amount * set.count;
     }
