@@ -148,7 +148,8 @@ int FaultVfs::FailOne(const std::string& name, sqlite3_file* real, const void* d
   if (written > 0) {
     real->pMethods->xWrite(real, data, written, offset);
     files_[name].since.push_back(
-        {false, offset, std::string(static_cast<const char*>(data), written), false});
+        {false, offset,
+         std::string(static_cast<const char*>(data), static_cast<std::size_t>(written)), false});
   }
   return no_space ? SQLITE_FULL : SQLITE_IOERR_WRITE;
 }
