@@ -1,0 +1,296 @@
+"""A Kubernetes control plane on loopback: etcd, kube-apiserver, kube-controller-manager,
+kube-scheduler, and kwok in the place of kubelets.
+
+    plane = ControlPlane(folder, parent_ends_all=True).start()
+    plane.kubeconfig                  # of a member of system:masters
+    plane.add_node("n1", cpu="8", memory="32Gi")
+    plane.stop()
+
+Everything that it writes is below `folder`; several stand side by side, each on free ports. The
+programs are those that tools/kubernetes builds. With `parent_ends_all` the kernel ends them when
+the thread that started them ends, by whatever end.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PROGRAMS = os.environ.get("KUBERNETES", os.path.join(ROOT, "build", "bin", "kubernetes"))
+ADMIN_TOKEN = "admin"  # of a server that only loopback reaches and that holds nothing
+SERVICE_ISSUER = "https://kubernetes.default.svc.cluster.local"
+START_SECONDS = 120  # how long a program may take to be ready on a busy machine
+
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent():
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def free_ports(count):
+    """Ports of loopback that nobody listens on now."""
+    sockets = []
+    for _ in range(count):
+        probe = socket.socket()
+        probe.bind(("127.0.0.1", 0))
+        sockets.append(probe)
+    ports = [probe.getsockname()[1] for probe in sockets]
+    for probe in sockets:
+        probe.close()
+    return ports
+
+
+class StartError(RuntimeError):
+    pass
+
+
+class Program:
+    """One program of the control plane: started, asked whether it is ready, ended by its pid."""
+
+    def __init__(self, plane, name, port, path, arguments):
+        self.plane, self.name, self.port, self.path = plane, name, port, path
+        self.arguments = arguments
+        self.log_path = os.path.join(plane.folder, name + ".log")
+        self.process = None
+
+    def start(self):
+        with open(self.log_path, "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [os.path.join(PROGRAMS, self.name), *self.arguments], stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, cwd=self.plane.folder, start_new_session=True,
+                preexec_fn=die_with_parent if self.plane.parent_ends_all else None)
+        return self
+
+    def wait_ready(self):
+        deadline = time.monotonic() + START_SECONDS
+        while not self.is_ready():
+            if self.process.poll() is not None:
+                raise StartError(f"{self.name} ended with {self.process.returncode}:\n{self.tail()}")
+            if time.monotonic() > deadline:
+                raise StartError(f"{self.name} is not ready after {START_SECONDS} s:\n{self.tail()}")
+            time.sleep(0.05)
+        return self
+
+    def is_ready(self):
+        try:
+            with urllib.request.urlopen(self.path, timeout=5, context=self.plane.trust()):
+                return True
+        except (OSError, urllib.error.URLError):
+            return False
+
+    def end(self, number=signal.SIGTERM):
+        """Ends the program and waits for its end."""
+        if self.process is None:
+            return
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(timeout=10)
+        self.process = None
+
+    def tail(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as log:
+            return log.read()[-3000:]
+
+
+class ControlPlane:
+    def __init__(self, folder, parent_ends_all=False):
+        self.folder = os.path.abspath(folder)
+        self.parent_ends_all = parent_ends_all
+        self.kubeconfig = os.path.join(self.folder, "kubeconfig")
+        self.programs = {}
+
+    # Life -----------------------------------------------------------------------------------------
+    def start(self, attempts=3):
+        """Starts everything. A port that another program took meanwhile costs an attempt."""
+        os.makedirs(self.folder, exist_ok=True)
+        self.make_certificates()
+        for attempt in range(attempts):
+            try:
+                self.assign_ports()
+                self.start_programs()
+                return self
+            except StartError as error:
+                self.stop()
+                if "address already in use" not in str(error) or attempt + 1 == attempts:
+                    raise
+        raise AssertionError("unreachable")
+
+    def start_programs(self):
+        self.programs = self.describe()
+        self.programs["etcd"].start().wait_ready()
+        self.programs["kube-apiserver"].start().wait_ready()
+        others = [program for name, program in self.programs.items()
+                  if name not in ("etcd", "kube-apiserver")]
+        for program in others:
+            program.start()
+        for program in others:
+            program.wait_ready()
+        self.wait_until(lambda: self.get("serviceaccount", "default", "-n", "default"),
+                        "the service account that pods need")
+
+    def stop(self):
+        for name in reversed(list(self.programs)):
+            self.programs[name].end()
+
+    def pids(self):
+        return {name: program.process.pid for name, program in self.programs.items()
+                if program.process is not None}
+
+    # Files ----------------------------------------------------------------------------------------
+    def file(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.file(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.file(name)
+
+    def openssl(self, *arguments):
+        subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=self.folder,
+                       timeout=60)
+
+    def make_certificates(self):
+        """One authority; a certificate for the server, one for its proxy; keys of tokens."""
+        if os.path.exists(self.file("proxy.crt")):
+            return
+        key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30"]
+        self.openssl("req", "-x509", *key, "-subj", "/CN=test-ca", "-keyout", "ca.key", "-out", "ca.crt")
+        names = "subjectAltName=IP:127.0.0.1,IP:10.0.0.1,DNS:localhost,DNS:kubernetes.default.svc"
+        for name, subject, usage in (("server", "/CN=kube-apiserver", "serverAuth"),
+                                     ("proxy", "/CN=front-proxy-client", "clientAuth")):
+            self.openssl("req", "-x509", *key, "-subj", subject, "-CA", "ca.crt", "-CAkey", "ca.key",
+                         "-addext", names, "-addext", "extendedKeyUsage=" + usage,
+                         "-keyout", name + ".key", "-out", name + ".crt")
+        self.openssl("genrsa", "-out", "tokens.key", "2048")
+        self.write("tokens.csv", f'{ADMIN_TOKEN},admin,admin,"system:masters"\n')
+
+    def trust(self):
+        context = ssl.create_default_context(cafile=self.file("ca.crt"))
+        context.check_hostname = False  # controllers make certificates of their own
+        context.verify_mode = ssl.CERT_NONE
+        return context
+
+    # Programs -------------------------------------------------------------------------------------
+    def assign_ports(self):
+        names = ("etcd", "peer", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
+        self.ports = dict(zip(names, free_ports(len(names))))
+        self.server = f"https://127.0.0.1:{self.ports['kube-apiserver']}"
+        self.write_kubeconfig(self.kubeconfig, ADMIN_TOKEN)
+
+    def write_kubeconfig(self, path, token, namespace="default"):
+        """A kubeconfig of the holder of `token`."""
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({
+                "apiVersion": "v1", "kind": "Config", "current-context": "test",
+                "clusters": [{"name": "test", "cluster": {
+                    "server": self.server, "certificate-authority": self.file("ca.crt")}}],
+                "users": [{"name": "user", "user": {"token": token}}],
+                "contexts": [{"name": "test", "context": {
+                    "cluster": "test", "user": "user", "namespace": namespace}}]}, file)
+        os.chmod(path, 0o600)
+        return path
+
+    def describe(self):
+        port = self.ports
+        etcd = f"http://127.0.0.1:{port['etcd']}"
+        peer = f"http://127.0.0.1:{port['peer']}"
+        client = ["--kubeconfig", self.kubeconfig, "--leader-elect=false", "--bind-address=127.0.0.1",
+                  "--authorization-always-allow-paths=/healthz,/readyz,/metrics",
+                  # Limits that would hide what is tested.
+                  "--kube-api-qps=500", "--kube-api-burst=1000"]
+        programs = [
+            Program(self, "etcd", port["etcd"], etcd + "/readyz", [
+                "--data-dir", self.file("etcd"), "--name=etcd", "--unsafe-no-fsync",
+                "--listen-client-urls", etcd, "--advertise-client-urls", etcd,
+                "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+                "--initial-cluster", "etcd=" + peer, "--quota-backend-bytes=8589934592",
+                "--log-level=warn"]),
+            Program(self, "kube-apiserver", port["kube-apiserver"], self.server + "/readyz", [
+                f"--secure-port={port['kube-apiserver']}", "--bind-address=127.0.0.1",
+                "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
+                "--etcd-servers", etcd, "--authorization-mode=Node,RBAC",
+                "--client-ca-file=ca.crt", "--tls-cert-file=server.crt",
+                "--tls-private-key-file=server.key", "--token-auth-file=tokens.csv",
+                "--service-account-issuer", SERVICE_ISSUER,
+                "--service-account-key-file=tokens.key",
+                "--service-account-signing-key-file=tokens.key",
+                "--service-cluster-ip-range=10.0.0.0/24",
+                "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+                "--requestheader-client-ca-file=ca.crt",
+                "--requestheader-allowed-names=front-proxy-client",
+                "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+                "--requestheader-group-headers=X-Remote-Group",
+                "--requestheader-username-headers=X-Remote-User",
+                "--proxy-client-cert-file=proxy.crt", "--proxy-client-key-file=proxy.key",
+                "--profiling=false"]),
+            Program(self, "kube-controller-manager", port["kube-controller-manager"],
+                    f"https://127.0.0.1:{port['kube-controller-manager']}/healthz", client + [
+                        f"--secure-port={port['kube-controller-manager']}",
+                        "--service-account-private-key-file=tokens.key", "--root-ca-file=ca.crt",
+                        "--use-service-account-credentials=true", "--concurrent-job-syncs=20"]),
+            Program(self, "kube-scheduler", port["kube-scheduler"],
+                    f"https://127.0.0.1:{port['kube-scheduler']}/healthz", client + [
+                        f"--secure-port={port['kube-scheduler']}"]),
+            Program(self, "kwok", port["kwok"], f"http://127.0.0.1:{port['kwok']}/healthz", [
+                "--kubeconfig", self.kubeconfig, "--config", os.path.join(HERE, "stages.yaml"),
+                "--manage-all-nodes=true", "--node-lease-duration-seconds=40",
+                f"--server-address=127.0.0.1:{port['kwok']}"]),
+        ]
+        return {program.name: program for program in programs}
+
+    # Talking to it --------------------------------------------------------------------------------
+    def kubectl(self, *arguments, stdin=None, check=True, seconds=60, kubeconfig=None):
+        environment = {"PATH": os.environ["PATH"], "HOME": self.folder,
+                       "KUBECONFIG": kubeconfig or self.kubeconfig}
+        done = subprocess.run([os.path.join(PROGRAMS, "kubectl"), *arguments], input=stdin, text=True,
+                              capture_output=True, timeout=seconds, env=environment, check=False)
+        if check and done.returncode != 0:
+            raise AssertionError(f"kubectl {' '.join(arguments)}: exit {done.returncode}\n"
+                                 f"{done.stdout}{done.stderr}")
+        return done
+
+    def get(self, *arguments):
+        """The object, or None where there is none."""
+        done = self.kubectl("get", *arguments, "-o", "json", check=False)
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def items(self, *arguments):
+        return (self.get(*arguments) or {"items": []})["items"]
+
+    def apply(self, text, *flags):
+        return self.kubectl("apply", "--server-side", *flags, "-f", "-", stdin=text)
+
+    def add_node(self, name, labels=None, **capacity):
+        """A node that kwok keeps ready; `capacity` such as cpu="8", memory="32Gi"."""
+        capacity = {"pods": "110", **{key.replace("__", "/"): value for key, value in capacity.items()}}
+        node = {"apiVersion": "v1", "kind": "Node",
+                "metadata": {"name": name, "annotations": {"kwok.x-k8s.io/node": "fake"},
+                             "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
+                "status": {"allocatable": capacity, "capacity": capacity}}
+        self.kubectl("create", "-f", "-", stdin=json.dumps(node))
+
+    @staticmethod
+    def wait_until(condition, what, seconds=START_SECONDS):
+        """Polls until `condition` is true; returns its value."""
+        deadline = time.monotonic() + seconds
+        while True:
+            value = condition()
+            if value:
+                return value
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not within {seconds} s: {what}")
+            time.sleep(0.1)

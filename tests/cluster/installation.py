@@ -1,0 +1,139 @@
+"""Berth on a control plane, installed as manifests/README.md says: `kubectl apply --server-side -k
+manifests`, the controller with the token of its ServiceAccount.
+
+What differs from a cluster with nodes, and why: the controller is a process of this machine, not a
+pod (kwok runs no containers); the Services lead to it by name (ExternalName localhost) and the
+webhooks name its port, since there is no network of pods.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from control_plane import PROGRAMS, ROOT, ControlPlane, die_with_parent
+
+BERTH = os.environ.get("BERTH", os.path.join(ROOT, "build", "release", "berth"))
+NAMESPACE = "kueue-system"
+ACCOUNT = "kueue-controller-manager"
+LEASE = "c1f6bfd2.kueue.x-k8s.io"
+SERVICES = ("kueue-webhook-service", "kueue-controller-manager-metrics-service")
+
+
+class Controller:
+    """One `berth controller`, a replica."""
+
+    def __init__(self, plane, name, token, flags=()):
+        self.plane, self.name = plane, name
+        self.kubeconfig = plane.write_kubeconfig(plane.file(name + ".kubeconfig"), token)
+        self.flags = list(flags)
+        self.log_path = plane.file(name + ".log")
+        self.process = None
+
+    def start(self):
+        with open(self.log_path, "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [BERTH, "controller", "--kubeconfig", self.kubeconfig, "--metrics-listen",
+                 "127.0.0.1:0", "--webhook-listen", "127.0.0.1:0", *self.flags],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent,
+                env={"PATH": os.environ["PATH"], "HOME": self.plane.folder,
+                     "POD_NAME": self.name, "POD_NAMESPACE": NAMESPACE})
+        return self
+
+    def end(self, number=signal.SIGTERM):
+        """Sends the signal; returns the exit code."""
+        if self.process is None:
+            return None
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        code = self.process.wait(timeout=30)
+        self.process = None
+        return code
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as log:
+            return log.read()
+
+    def port(self, what):
+        def find():
+            found = re.findall(what + r'_port="?(\d+)', self.log())
+            if not found and self.process.poll() is not None:
+                raise AssertionError("the controller ended early:\n" + self.log()[-3000:])
+            return found and int(found[-1])
+        return self.plane.wait_until(find, f"{self.name} says its {what} port")
+
+
+class Installation:
+    def __init__(self, plane):
+        self.plane = plane
+        self.controllers = {}
+
+    def apply_manifests(self):
+        # A CRD may be named by an object before the server serves its kind: kubectl says "no matches".
+        for _ in range(2):
+            done = self.plane.kubectl("apply", "--server-side", "-k", os.path.join(ROOT, "manifests"),
+                                      check=False)
+            if done.returncode == 0:
+                break
+        else:
+            raise AssertionError(done.stdout + done.stderr)
+        for service in SERVICES:
+            self.patch("service", service, "json", [
+                {"op": "replace", "path": "/spec", "value": {
+                    "type": "ExternalName", "externalName": "localhost", "sessionAffinity": "None"}},
+            ], "-n", NAMESPACE)
+
+    def patch(self, kind, name, style, patch, *flags):
+        self.plane.kubectl("patch", kind, name, "--type", style, "-p", json.dumps(patch), *flags)
+
+    def start(self, name="controller", flags=()):
+        """Starts a replica and leads the webhooks to it."""
+        token = self.plane.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE,
+                                   "--duration=1h").stdout.strip()
+        controller = Controller(self.plane, name, token, flags).start()
+        self.controllers[name] = controller
+        self.lead_webhooks_to(controller.port("webhook"))
+        return controller
+
+    def lead_webhooks_to(self, port):
+        for kind in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration"):
+            for item in self.plane.items(kind):
+                self.patch(kind, item["metadata"]["name"], "json", [
+                    {"op": "add", "path": f"/webhooks/{index}/clientConfig/service/port", "value": port}
+                    for index in range(len(item["webhooks"]))])
+        for item in self.plane.items("crd"):
+            webhook = item["spec"].get("conversion", {}).get("webhook")
+            if webhook is not None:
+                self.patch("crd", item["metadata"]["name"], "json", [
+                    {"op": "add", "path": "/spec/conversion/webhook/clientConfig/service/port",
+                     "value": port}])
+
+    def stop(self):
+        for controller in self.controllers.values():
+            controller.end(signal.SIGKILL)
+
+
+class ClusterTest(unittest.TestCase):
+    """Tests of one control plane with Berth installed; each test has a namespace of its own."""
+
+    NODES = 2
+
+    @classmethod
+    def setUpClass(cls):
+        if not os.path.exists(os.path.join(PROGRAMS, "kwok")):
+            raise unittest.SkipTest("no control plane: build one with tools/kubernetes")
+        cls.folder = tempfile.mkdtemp(prefix="berth-cluster-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.plane = ControlPlane(cls.folder, parent_ends_all=True)
+        cls.addClassCleanup(cls.plane.stop)
+        cls.plane.start()
+        for number in range(1, cls.NODES + 1):
+            cls.plane.add_node(f"node-{number}", cpu="8", memory="32Gi")
+        cls.berth = Installation(cls.plane)
+        cls.addClassCleanup(cls.berth.stop)
+        cls.berth.apply_manifests()
+        cls.controller = cls.berth.start()

@@ -1,0 +1,85 @@
+"""Goal: a Job that names a queue goes its whole way on a real Kubernetes: review, Workload, quota,
+start, pods, end; and what a review refuses is refused.
+
+Method: a control plane of its own with kwok's nodes, Berth installed by the manifests."""
+
+import unittest
+
+from installation import ClusterTest
+
+QUEUES = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: default}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: team}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors:
+    - name: default
+      resources: [{name: cpu, nominalQuota: "2"}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: q, namespace: default}
+spec: {clusterQueue: team}
+"""
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: NAME
+  namespace: default
+  labels: {kueue.x-k8s.io/queue-name: q}
+spec:
+  parallelism: 1
+  completions: 1
+  template:
+    metadata:
+      annotations: {test.berth.dev/run-for: 300ms}
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: main, image: none, resources: {requests: {cpu: "1"}}}
+"""
+
+
+class QueueingTest(ClusterTest):
+    def wait_for_webhooks(self):
+        """The first write that a review accepts: the CA has reached the configurations."""
+        self.plane.wait_until(
+            lambda: self.plane.kubectl("apply", "--server-side", "-f", "-", stdin=QUEUES,
+                                       check=False).returncode == 0,
+            "the queues are accepted:\n" + self.controller.log()[-2000:])
+
+    def test_jobs_take_turns(self):
+        self.wait_for_webhooks()
+        for name in ("a", "b", "c", "d"):
+            self.plane.apply(JOB.replace("NAME", name))
+
+        def complete():
+            jobs = self.plane.items("jobs")
+            return len(jobs) == 4 and all(job.get("status", {}).get("succeeded") == 1 for job in jobs)
+        try:
+            self.plane.wait_until(complete, "four jobs complete", seconds=60)
+        except AssertionError as late:
+            state = self.plane.kubectl("get", "jobs,workloads,pods,nodes", check=False).stdout
+            raise AssertionError(f"{late}\n{state}\n{self.controller.log()[-3000:]}") from None
+        for workload in self.plane.items("workloads"):
+            conditions = {c["type"]: c["status"] for c in workload["status"]["conditions"]}
+            self.assertEqual(conditions.get("Finished"), "True", workload["metadata"]["name"])
+
+    def test_a_review_refuses(self):
+        self.wait_for_webhooks()
+        broken = QUEUES.replace("namespaceSelector: {}", "namespaceSelector: {}\n  cohortName: 'no cohort!'")
+        done = self.plane.kubectl("apply", "--server-side", "-f", "-", stdin=broken, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("cohort", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
