@@ -48,15 +48,14 @@ void ReplaceWord(Json* policy, const char* key, const char* old_word) {
 void RaiseClusterQueue(Json& object) {
   Json* spec = Child(&object, "spec");
   Rename(spec, "cohort", "cohortName");
+  // The list of names replaces the strategy. An object has both where a v1beta1 manifest is applied
+  // to a ClusterQueue that is stored already: the stored one is shown with a strategy.
   if (Json* names = Child(spec, "admissionChecks"); names != nullptr && names->is_array()) {
     Json checks = Json::array();
-    if (Json* strategy = Child(spec, "admissionChecksStrategy")) {
-      if (Json* listed = Child(strategy, "admissionChecks")) checks = *listed;
-    }
     for (const Json& name : *names) checks.push_back(Json{{"name", name}});
     if (!checks.empty()) (*spec)["admissionChecksStrategy"] = Json{{"admissionChecks", checks}};
-    spec->erase("admissionChecks");
   }
+  Drop(spec, "admissionChecks");
   // An empty strategy was allowed, and says nothing.
   if (Json* strategy = Child(spec, "admissionChecksStrategy")) {
     Json* listed = Child(strategy, "admissionChecks");
