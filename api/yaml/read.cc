@@ -1,6 +1,9 @@
 // YAML events to JSON. Values are built directly from the parser's events: an alias copies the
 // value of its anchor, and each copy is paid for from the node budget.
+#include <array>
+#include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -266,6 +269,30 @@ Error Refuse(int line, const std::string& text) {
   return Error{ErrorCode::kInvalid, "yaml: line " + std::to_string(line + 1) + ": " + text};
 }
 
+// The first character that YAML forbids in a stream; nullopt: there is none. The parser would take
+// such characters for text, and a text with zero bytes for UTF-16 or UTF-32.
+std::optional<Error> FindForbiddenCharacter(std::string_view text) {
+  int line = 0;
+  int column = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = CharacterAt(text, at);
+    at += character.bytes;
+    ++column;
+    if (character.code == '\n') {
+      ++line;
+      column = 0;
+    }
+    if (IsAllowedInStream(character.code)) continue;
+    std::array<char, 16> escape{};
+    std::snprintf(escape.data(), escape.size(), character.code < 0x100 ? "\\x%02X" : "\\u%04X",
+                  static_cast<unsigned>(character.code));
+    return Refuse(line, "column " + std::to_string(column) +
+                            ": control characters are not allowed: write " + escape.data() +
+                            " in double quotes");
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<std::vector<YamlDocument>> ParseYamlStream(std::string_view text, const YamlLimits& limits) {
@@ -274,10 +301,7 @@ Result<std::vector<YamlDocument>> ParseYamlStream(std::string_view text, const Y
                  "yaml: larger than " + std::to_string(limits.max_bytes) + " bytes"};
   }
   if (!IsValidUtf8(text)) return Error{ErrorCode::kInvalid, "yaml: the text is not UTF-8"};
-  // The parser would take such a text for UTF-16 or UTF-32, and make of it what is no UTF-8.
-  if (text.find('\0') != std::string_view::npos) {
-    return Error{ErrorCode::kInvalid, "yaml: the text has a zero byte"};
-  }
+  if (const std::optional<Error> error = FindForbiddenCharacter(text)) return *error;
   std::vector<YamlDocument> documents;
   try {
     std::istringstream input{std::string(text)};

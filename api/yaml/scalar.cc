@@ -156,4 +156,28 @@ std::optional<Json> ResolvePlainScalar(std::string_view text) {
   return Json(text);
 }
 
+Character CharacterAt(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const char32_t first = byte(at);
+  if (first < 0x80) return {first, 1};
+  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() - at < bytes) return {0xFFFD, 1};
+  char32_t code = first & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(at + i) & 0xC0U) != 0x80U) return {0xFFFD, 1};
+    code = (code << 6U) | (byte(at + i) & 0x3FU);
+  }
+  return {code, bytes};
+}
+
+bool IsAllowedInStream(char32_t code) {
+  return code == '\t' || code == '\n' || code == '\r' || (code >= 0x20 && code < 0x7F) ||
+         code == 0x85 || (code >= 0xA0 && code != 0xFFFE && code != 0xFFFF);
+}
+
+bool IsWrittenPlain(char32_t code) {
+  return (code >= 0x20 && code < 0x7F) ||
+         (code >= 0xA0 && code < 0xFFFE && code != 0xFEFF && code != 0x2028 && code != 0x2029);
+}
+
 }  // namespace berth::api

@@ -6,9 +6,17 @@ namespace {
 
 using Json = nlohmann::json;
 
-bool IsControl(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte < 0x20 || byte == 0x7f;
+// A longer key stands behind "? ": readers look for the ":" of a key in 1024 characters.
+constexpr std::size_t kMaxPlainKey = 128;
+
+// True if `text` has a character that is written as an escape; line ends count as plain here.
+bool HasEscapes(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = CharacterAt(text, at);
+    if (character.code != '\n' && !IsWrittenPlain(character.code)) return true;
+    at += character.bytes;
+  }
+  return false;
 }
 
 // True if `text` can stand unquoted in block style and still is the same text when read.
@@ -21,8 +29,8 @@ bool IsPlainSafe(std::string_view text) {
     if (!soft || text.size() < 2 || text[1] == ' ') return false;
   }
   if (text.substr(0, 3) == "---" || text.substr(0, 3) == "...") return false;
+  if (HasEscapes(text) || text.find('\n') != std::string_view::npos) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (IsControl(text[i])) return false;
     if (text[i] == ':' && i + 1 < text.size() && text[i + 1] == ' ') return false;
     if (text[i] == '#' && i > 0 && text[i - 1] == ' ') return false;
   }
@@ -48,26 +56,25 @@ std::string DoubleQuoted(std::string_view text) {
   static constexpr std::string_view kFrom{"\0\a\b\t\n\v\f\r\x1b\"\\", 11};
   static constexpr std::string_view kTo = "0abtnvfre\"\\";
   std::string out = "\"";
-  for (const char c : text) {
-    const std::size_t named = kFrom.find(c);
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = CharacterAt(text, at);
+    const std::size_t named = character.code < 0x80 ? kFrom.find(text[at]) : std::string_view::npos;
     if (named != std::string_view::npos) {
       out += {'\\', kTo[named]};
-    } else if (IsControl(c)) {
-      const auto byte = static_cast<unsigned char>(c);
-      out += {'\\', 'x', kHex[byte >> 4U], kHex[byte & 0xfU]};
+    } else if (IsWrittenPlain(character.code)) {
+      out += text.substr(at, character.bytes);
     } else {
-      out += c;
+      const std::size_t digits = character.code < 0x80 ? 2 : character.code <= 0xFFFF ? 4 : 8;
+      out += {'\\', digits == 2 ? 'x' : digits == 4 ? 'u' : 'U'};
+      for (std::size_t i = digits; i-- > 0;) out += kHex[(character.code >> (4 * i)) & 0xFU];
     }
+    at += character.bytes;
   }
   return out + "\"";
 }
 
 bool IsBlockText(std::string_view text) {
-  if (text.find('\n') == std::string_view::npos) return false;
-  for (const char c : text) {
-    if (IsControl(c) && c != '\n' && c != '\t') return false;
-  }
-  return true;
+  return text.find('\n') != std::string_view::npos && !HasEscapes(text);
 }
 
 class Writer {
@@ -91,10 +98,23 @@ class Writer {
     for (const auto& [key, value] : map.items()) {
       if (start == Start::kNewLine) out_.append(indent, ' ');
       start = Start::kNewLine;
+      if (key.size() > kMaxPlainKey || key.find('\n') != std::string::npos) {
+        LongKey(key, value, indent);
+        continue;
+      }
       Key(key);
       out_ += ':';
       Member(value, indent);
     }
+  }
+
+  void LongKey(const std::string& key, const Json& value, std::size_t indent) {
+    out_ += "? ";
+    Scalar(key, indent + 2);
+    out_ += '\n';
+    out_.append(indent, ' ');
+    out_ += ": ";
+    InlineValue(value, indent);
   }
 
   void Member(const Json& value, std::size_t indent) {
@@ -115,17 +135,21 @@ class Writer {
     for (const Json& item : list) {
       out_.append(indent, ' ');
       out_ += "- ";
-      if (item.is_object() && !item.empty()) {
-        Map(item, indent + 2, Start::kInline);
-      } else if (item.is_array() && !item.empty()) {
-        // The first item of the inner list stands on this line.
-        const std::size_t at = out_.size();
-        List(item, indent + 2);
-        out_.erase(at, indent + 2);
-      } else {
-        Scalar(item, indent + 2);
-        out_ += '\n';
-      }
+      InlineValue(item, indent);
+    }
+  }
+
+  // Behind "- " or ": "; the first member or item of a container stands on this line.
+  void InlineValue(const Json& value, std::size_t indent) {
+    if (value.is_object() && !value.empty()) {
+      Map(value, indent + 2, Start::kInline);
+    } else if (value.is_array() && !value.empty()) {
+      const std::size_t at = out_.size();
+      List(value, indent + 2);
+      out_.erase(at, indent + 2);
+    } else {
+      Scalar(value, indent + 2);
+      out_ += '\n';
     }
   }
 
@@ -155,10 +179,9 @@ class Writer {
       out_ += text;
       return;
     }
-    bool control = false;
-    for (const char c : text) control = control || IsControl(c);
+    const bool escapes = HasEscapes(text) || text.find('\n') != std::string::npos;
     // Words that read as something else are double quoted, as kubectl shows them.
-    if (control || text.empty() || IsPlainSafe(text)) {
+    if (escapes || text.empty() || IsPlainSafe(text)) {
       out_ += DoubleQuoted(text);
     } else {
       out_ += SingleQuoted(text);
@@ -171,7 +194,8 @@ class Writer {
     out_ += '|';
     // The reader would take leading blanks for indentation.
     if (text.front() == ' ' || text.front() == '\n') out_ += '2';
-    if (line_ends != 1) out_ += line_ends == 0 ? '-' : '+';
+    // Without a text before it the reader leaves out a single line end too.
+    if (line_ends != 1 || text.size() == 1) out_ += line_ends == 0 ? '-' : '+';
     std::size_t at = 0;
     const std::size_t end = text.size() - (line_ends > 0 ? 1 : 0);
     while (at <= end) {

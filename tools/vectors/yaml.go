@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 )
@@ -28,6 +29,9 @@ var yamlDocuments = []string{
 	"a: b: c\n", "a: [\n", "a: }\n", "\ta: 1\n", "a:\n\t- b\n", "a: *x\n", "a: &x [*x]\n", "\"a\": 1\n", "'a b': 1\n", "a b: 1\n", "a : 1\n", "a:1\n", "{\"a\":1}\n",
 	"%YAML 1.1\n---\na: 1\n", "\ufeffa: 1\n", "a: \"\\ud83d\\ude00\"\n", "null\n", "plain\n", "- \n- a\n", "-\n", "a: -\n", "a: - b\n", "a: !!set {b}\n",
 	"a: .inf\n", "a: -.Inf\n", "a: .NaN\n", "a: 1\n  b: 2\n", "a:\n  b: 1\n c: 2\n", "\"a\n", "a: @b\n", "a: `b\n", "a: %b\n", "a: b\n- c\n", "? a\n? b\n", "a: !<tag:yaml.org,2002:str> 5\n",
+	"a: x\x01\n", "c: {d: ~, e: 1\x1F, \x14\x14: 1}\n", "a: \"\x14\"\n", "a: '\x7f'\n", "# \u0080\na: 1\n", "a: |\n  \u009f\n", "a: \ufffe\n",
+	"a: \uffff\n", "a: \x00\n", "a: \"\\x01\\x7F\\ufffe\"\n", "a: x\tx\n", "a: \u00a0\u00ad\n", "a: x\ufeffx\n", "a: \U0001f600\n", "a: 1\r\nb: 2\r\n",
+	"? " + strings.Repeat("k", 1500) + "\n: 1\n",
 }
 
 var yamlObjects = []string{
@@ -37,6 +41,9 @@ var yamlObjects = []string{
 	`{"a":"l1\nl2\n","b":"l1\nl2","c":"l1\n\n","d":"\nl1","e":" l1\nl2","f":"x\ty","g":"x\u0001y","h":"","i":" ","j":"x ","k":"é","l":"<<","m":"="}`,
 	`{"y":1,"5":2,"a b":3,"x: y":4,"":5,"null":6,"a/b.c-d":7}`,
 	`{"apiVersion":"batch/v1","kind":"Job","metadata":{"annotations":{"k":"{\"a\":1}\n"},"creationTimestamp":null,"name":"j"},"spec":{"template":{"spec":{"containers":[{"args":["-c","echo hi; sleep 5"],"image":"busybox:1.36","name":"c"}]}}}}`,
+	`{"a":"\u0014","b":"x\u001by","c":"l1\nl2\u0001","d":"l1\n\tl2","e":"x\ufeffy","f":"😀","g":"l1\n😀","h":"\u00a0\u00ad\ue000","\u0014":1,"k\tk":2,"i":"\n","j":"\n\n","\n":1}`,
+	`{"` + strings.Repeat("k", 128) + `":1,"` + strings.Repeat("l", 129) + `":1,"` + strings.Repeat("é", 65) + `":{"x":[1]},"` + strings.Repeat(`\u0014`, 120) + `":"x"}`,
+	`{"l":[{"a":1,"` + strings.Repeat("k", 129) + `":[1,[2],{"b":3,"c":"l1\nl2\n"}]},{"` + strings.Repeat("k", 130) + `":"l1\nl2"}],"k1\nk2":1,"k\n":[],"k\n\u0001":{}," k\nl":null}`,
 }
 
 // yamlVectors: text and its JSON, or null where the reader refuses; and JSON and its text.

@@ -64,6 +64,27 @@ TEST(YamlTest, SaysWhereItIsWrong) {
   }
 }
 
+TEST(YamlTest, NamesThePlaceOfAControlCharacter) {
+  struct {
+    std::string text;
+    std::string message;
+  } const rows[] = {
+      {"a: 1\nc: {d: é, e: 1\x1f}\n",
+       R"(yaml: line 2: column 15: control characters are not allowed: write \x1F in double quotes)"},
+      {"a: \x7f", "yaml: line 1: column 4: control characters are not allowed: write \\x7F"},
+      {"# \xc2\x80", "yaml: line 1: column 3: control characters are not allowed: write \\x80"},
+      {"a:\n  \xef\xbf\xbf",
+       "yaml: line 2: column 3: control characters are not allowed: write \\uFFFF"},
+      {std::string("\0", 1),
+       "yaml: line 1: column 1: control characters are not allowed: write \\x00"},
+  };
+  for (const auto& row : rows) {
+    const auto document = ParseYaml(row.text);
+    ASSERT_FALSE(document) << row.text;
+    EXPECT_THAT(document.error().message, ::testing::StartsWith(row.message));
+  }
+}
+
 TEST(YamlTest, DuplicatesAreNamed) {
   const auto document = ParseYaml("a:\n- b: 1\n- b: 1\n  b: 2\nc: 1\nc: 2\n");
   ASSERT_TRUE(document);
@@ -151,11 +172,15 @@ TEST(FormatYamlTest, WritesAsKubectlDoes) {
 
 TEST(FormatYamlTest, ReadsBackWhatItWrites) {
   for (const std::string text :
-       {"",    " x", "x ", "- a",  "-x",  "a: b",  "a #b",       "#",     "yes",   "1e3",
-        "0x1", "'",  "\"", "a\nb", "a\n", "a\n\n", "\na",        " a\nb", "\t",    "\x01",
-        "é",   "*a", "&a", "!a",   "%",   "@",     "`",          "---",   "null",  "~",
-        "<<",  "=",  "{",  "a:",   ":a",  "?",     "2026-01-01", "a\tb",  "a\r\nb"}) {
-    const Json value = {{"k", text}, {"l", {text}}};
+       {"",           " x",     "x ",     "- a",       "-x",         "a: b",   "a #b",   "#",
+        "yes",        "1e3",    "0x1",    "'",         "\"",         "a\nb",   "a\n",    "a\n\n",
+        "\na",        " a\nb",  "\t",     "\x01",      "é",          "*a",     "&a",     "!a",
+        "%",          "@",      "`",      "---",       "null",       "~",      "<<",     "=",
+        "{",          "a:",     ":a",     "?",         "2026-01-01", "a\tb",   "a\r\nb", "a\n\tb",
+        "\n",         "\n\n",   "\n\n\n", "\x7f",      "\u0080",     "\u0085", "\u00a0", "a\u2028b",
+        "a\nb\u2029", "\ufeff", "\uffff", "\U0001f600"}) {
+    const Json value = {
+        {"k", text}, {"l", {text}}, {text, {text}}, {text + std::string(2000, 'k'), {{text, 1}}}};
     const auto again = ParseYaml(FormatYaml(value));
     ASSERT_TRUE(again) << FormatYaml(value) << again.error().message;
     EXPECT_EQ(again->value, value) << FormatYaml(value);
