@@ -4,7 +4,6 @@
 #include <cmath>
 
 namespace berth::admission {
-
 int Compare(const DominantShare& a, const DominantShare& b) {
   double left = a.unweighted;
   double right = b.unweighted;
@@ -23,19 +22,69 @@ std::int64_t WeightedShare(const DominantShare& share) {
   return rounded >= 9.2e18 ? INT64_MAX : static_cast<std::int64_t>(rounded);
 }
 
-const std::vector<Amount>& DominantShares::Lendable(NodeId parent) {
+const DominantShares::Lendable& DominantShares::LendableOf(NodeId cohort) {
   const QuotaTree& tree = state_.tree();
-  const auto slot = static_cast<std::size_t>(parent);
-  if (slot >= lendable_.size()) lendable_.resize(slot + 1);
-  Entry& entry = lendable_[slot];
-  if (entry.built == tree.build()) return entry.amounts;
-  entry.built = tree.build();
-  entry.amounts.assign(static_cast<std::size_t>(state_.vocabulary().resources.size()), 0);
-  tree.ForEachDeclared(tree.Root(parent), [&](FlavorResourceId fr, Amount, Amount) {
-    Amount& sum = entry.amounts[static_cast<std::size_t>(state_.ResourceOf(fr))];
-    sum = api::AddAmounts(sum, tree.Potential(parent, fr));
-  });
-  return entry.amounts;
+  SmallVector<NodeId, 4> path;
+  for (NodeId node = cohort; node != kNoQuotaNode; node = tree.parent(node)) {
+    const auto slot = static_cast<std::size_t>(node);
+    if (slot >= lendable_.size()) lendable_.resize(slot + 1);
+    if (lendable_[slot].build == tree.build()) break;
+    path.push_back(node);
+  }
+  for (std::size_t i = path.size(); i-- > 0;) {
+    Refresh(lendable_[static_cast<std::size_t>(path[i])], path[i], tree.Root(path[i]));
+  }
+  return lendable_[static_cast<std::size_t>(cohort)];
+}
+
+Amount DominantShares::CutOff(Wide sum) {
+  return static_cast<Amount>(std::clamp<Wide>(sum, INT64_MIN, INT64_MAX));
+}
+
+void DominantShares::Refresh(Lendable& lendable, NodeId cohort, NodeId root) {
+  const QuotaTree& tree = state_.tree();
+  const QuotaTree::QuotaChanges changes = tree.quota_changes(root);
+  const auto resource_count = static_cast<std::size_t>(state_.vocabulary().resources.size());
+  lendable.part_sums.resize(resource_count, 0);
+  if (lendable.root != root || lendable.epoch != changes.epoch) {
+    lendable.root = root;
+    lendable.epoch = changes.epoch;
+    lendable.parts.clear();
+    lendable.part_sums.assign(resource_count, 0);
+    tree.ForEachDeclared(
+        cohort, [&](FlavorResourceId fr, Amount, Amount) { SetPart(lendable, cohort, fr); });
+    lendable.changes_seen = changes.flavor_resources->size();
+  }
+  for (; lendable.changes_seen < changes.flavor_resources->size(); ++lendable.changes_seen) {
+    SetPart(lendable, cohort, (*changes.flavor_resources)[lendable.changes_seen]);
+  }
+  lendable.sums = lendable.part_sums;
+  if (cohort != root) {
+    const Lendable& above = lendable_[static_cast<std::size_t>(tree.parent(cohort))];
+    for (std::size_t i = 0; i < resource_count; ++i) lendable.sums[i] += above.sums[i];
+  }
+  lendable.build = tree.build();
+}
+
+void DominantShares::SetPart(Lendable& lendable, NodeId cohort, FlavorResourceId fr) {
+  const QuotaTree& tree = state_.tree();
+  Wide part = tree.Potential(cohort, fr);
+  if (cohort != lendable.root) part -= tree.Potential(tree.parent(cohort), fr);
+  auto& parts = lendable.parts;
+  const auto place = std::lower_bound(
+      parts.begin(), parts.end(), fr,
+      [](const auto& known, FlavorResourceId number) { return known.first < number; });
+  const bool known = place != parts.end() && place->first == fr;
+  if (!known && part == 0) return;
+  Wide& sum = lendable.part_sums[static_cast<std::size_t>(state_.ResourceOf(fr))];
+  sum += part - (known ? place->second : 0);
+  if (!known) {
+    parts.insert(place, {fr, part});
+  } else if (part != 0) {
+    place->second = part;
+  } else {
+    parts.erase(place);
+  }
 }
 
 DominantShare DominantShares::Of(NodeId node) {
@@ -55,10 +104,10 @@ DominantShare DominantShares::Of(NodeId node) {
     sum = api::AddAmounts(sum, above);
   });
   if (touched_.empty()) return share;
-  const std::vector<Amount>& lendable = Lendable(parent);
+  const Lendable& lendable = LendableOf(parent);
   for (const ResourceId resource : touched_) {
     const auto slot = static_cast<std::size_t>(resource);
-    const Amount lent = slot < lendable.size() ? lendable[slot] : 0;
+    const Amount lent = slot < lendable.sums.size() ? CutOff(lendable.sums[slot]) : 0;
     if (lent > 0) {
       const double ratio =
           static_cast<double>(borrowed_[slot]) * 1000.0 / static_cast<double>(lent);

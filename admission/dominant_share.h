@@ -5,6 +5,9 @@
 // these, divided by the node's weight, is its share. A borrowing node of weight 0 has an infinite
 // share; two such compare by the undivided number.
 //
+// What a cohort could lend is kept. After a change of quota, of limits or of the tree only what
+// concerns the changed flavor-resources is computed anew.
+//
 // The numbers are IEEE doubles computed in Kueue's order of operations, so comparisons come out the
 // same as there.
 //
@@ -13,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "admission/cluster_state.h"
@@ -43,15 +47,28 @@ class DominantShares {
   DominantShare Of(NodeId node);
 
  private:
-  // What the tree could lend to children of `parent`, by resource.
-  const std::vector<Amount>& Lendable(NodeId parent);
-
-  struct Entry {
-    std::uint64_t built = 0;
-    std::vector<Amount> amounts;
+  __extension__ using Wide = __int128;
+  // What the tree could lend to the children of one cohort: for each resource the potentials of the
+  // cohort, summed over flavors. A potential is that of the cohort above plus a part that depends
+  // on the cohort's own quotas and limits; there are parts only for the flavor-resources that the
+  // cohort or a node below has quota for.
+  struct Lendable {
+    std::uint64_t build = 0;  // of the tree: nothing has changed since
+    NodeId root = kNoQuotaNode;
+    std::uint64_t epoch = 0;                               // of the root's quota changes,
+    std::size_t changes_seen = 0;                          // of which so many are counted in
+    std::vector<std::pair<FlavorResourceId, Wide>> parts;  // by number
+    std::vector<Wide> part_sums;                           // by resource
+    std::vector<Wide> sums;                                // likewise, with those above
   };
+
+  static Amount CutOff(Wide sum);
+  const Lendable& LendableOf(NodeId cohort);
+  void Refresh(Lendable& lendable, NodeId cohort, NodeId root);
+  void SetPart(Lendable& lendable, NodeId cohort, FlavorResourceId fr);
+
   const ClusterState& state_;
-  std::vector<Entry> lendable_;      // by node
+  std::vector<Lendable> lendable_;   // by node
   std::vector<Amount> borrowed_;     // by resource; scratch
   std::vector<ResourceId> touched_;  // scratch
 };

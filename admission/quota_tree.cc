@@ -45,6 +45,7 @@ NodeId QuotaTree::AddNode(Kind kind) {
   free_.pop_back();
   shape(node).used = true;
   shape(node).kind = kind;
+  NoteAllQuotas(node);
   return node;
 }
 
@@ -84,8 +85,12 @@ void QuotaTree::Detach(NodeId node) {
     SumUp(node);
     return;
   }
-  at(node).cells.ForEach(
-      [&](FlavorResourceId fr, const QuotaCell& cell) { Shift(above, fr, PartOf(cell), {}); });
+  const NodeId root = Root(above);
+  at(node).cells.ForEach([&](FlavorResourceId fr, const QuotaCell& cell) {
+    Shift(above, fr, PartOf(cell), {});
+    if (cell.mentions > 0) NoteQuota(root, fr);
+  });
+  NoteAllQuotas(node);  // it is a root now
   ShiftHeight(above, HeightPart(node), 0);
   HealUsage(above);
 }
@@ -98,8 +103,12 @@ void QuotaTree::Attach(NodeId node, NodeId parent) {
     cyclic = above == node;
   }
   if (cyclic) return MarkCyclic(node, true);
-  at(node).cells.ForEach(
-      [&](FlavorResourceId fr, const QuotaCell& cell) { Shift(parent, fr, {}, PartOf(cell)); });
+  const NodeId root = Root(parent);
+  at(node).cells.ForEach([&](FlavorResourceId fr, const QuotaCell& cell) {
+    Shift(parent, fr, {}, PartOf(cell));
+    if (cell.mentions > 0) NoteQuota(root, fr);
+  });
+  shape(node).quota_changes = {};
   ShiftHeight(parent, 0, HeightPart(node));
 }
 
@@ -164,7 +173,22 @@ void QuotaTree::SetQuota(NodeId node, FlavorResourceId fr, const Quota* quota) {
     cell.lending_limit = quota->lending_limit.value_or(QuotaCell::kNoLimit);
   }
   KeepLocal(cell);
-  if (!InCycle(node)) Shift(parent(node), fr, before, PartOf(cell));
+  if (InCycle(node)) return;
+  NoteQuota(Root(node), fr);
+  Shift(parent(node), fr, before, PartOf(cell));
+}
+
+// The list stays shorter than what reading all quotas of the root anew costs.
+void QuotaTree::NoteQuota(NodeId root, FlavorResourceId fr) {
+  constexpr std::size_t kAlwaysKept = 64;
+  std::vector<FlavorResourceId>& changes = shape(root).quota_changes;
+  if (changes.size() >= at(root).cells.size() + kAlwaysKept) return NoteAllQuotas(root);
+  changes.push_back(fr);
+}
+
+void QuotaTree::NoteAllQuotas(NodeId root) {
+  shape(root).quota_changes.clear();
+  shape(root).quota_epoch = ++last_quota_epoch_;
 }
 
 QuotaTree::Part QuotaTree::PartOf(const QuotaCell& cell) {
@@ -205,6 +229,7 @@ void QuotaTree::Sum(NodeId node, FlavorResourceId fr, QuotaCell& cell) const {
 
 // All that cohorts say of their children, from the bottom.
 void QuotaTree::SumUp(NodeId root) {
+  NoteAllQuotas(root);
   const std::vector<NodeId> nodes = Below(root);
   for (const NodeId node : nodes) {
     const bool is_leaf = shape(node).kind == Kind::kLeaf;

@@ -143,6 +143,17 @@ class QuotaTree {
   // until then. Never 0.
   std::uint64_t build() const { return build_; }
 
+  // What has happened to the quotas of the tree below a root: the flavor-resources whose quota or
+  // limits changed at some node, or came and went with a node, some more than once. The list only
+  // grows while the epoch stays; with another epoch everything may be different. Never 0.
+  struct QuotaChanges {
+    std::uint64_t epoch = 0;
+    const std::vector<FlavorResourceId>* flavor_resources;  // never null
+  };
+  QuotaChanges quota_changes(NodeId root) const {
+    return {shape(root).quota_epoch, &shape(root).quota_changes};
+  }
+
  private:
   // What every decision reads, of one cache line.
   struct alignas(64) Node {
@@ -160,6 +171,8 @@ class QuotaTree {
     std::vector<Quota> quotas;
     // How many children make the node how high: 1 for an active leaf, a cohort's height + 1.
     std::map<std::int32_t, std::int32_t> child_heights;
+    std::uint64_t quota_epoch = 0;
+    std::vector<FlavorResourceId> quota_changes;  // of the tree, where the node is a root
   };
   // What a node adds to the cell of its parent.
   struct Part {
@@ -199,6 +212,8 @@ class QuotaTree {
   std::vector<NodeId> Below(NodeId node) const;
   void MarkCyclic(NodeId node, bool cyclic);
   void SumUp(NodeId root);
+  void NoteQuota(NodeId root, FlavorResourceId fr);
+  void NoteAllQuotas(NodeId root);
   void HealUsage(NodeId node);
   void SetUsage(NodeId node, FlavorResourceId fr, QuotaCell& cell, Amount usage);
   void Add(NodeId node, FlavorResourceId fr, Amount amount);
@@ -216,6 +231,7 @@ class QuotaTree {
   std::uint64_t version_ = 0;
   std::uint64_t last_version_ = 0;
   std::uint64_t build_ = 1;
+  std::uint64_t last_quota_epoch_ = 0;
   std::int64_t cyclic_nodes_ = 0;
   bool usage_cut_off_ = false;  // once, some usage was more than an Amount holds
   QuotaCell empty_;

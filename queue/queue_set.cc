@@ -26,7 +26,7 @@ bool Matters(const api::Workload& before, const api::Workload& after) {
 }  // namespace
 
 ClusterQueueId QueueSet::ClusterQueueNumber(const std::string& name) {
-  const ClusterQueueId number = queue_names_.Intern(name);
+  const ClusterQueueId number = present_.names().Intern(name);
   while (static_cast<std::size_t>(number) >= queues_.size()) {
     const auto next = static_cast<ClusterQueueId>(queues_.size());
     queues_.push_back(std::make_unique<ClusterQueueEntry>(next, listing_, nodes_, usages_));
@@ -46,21 +46,20 @@ void QueueSet::SetClusterQueue(ClusterQueueId queue, const ClusterQueueSettings&
       for (const std::int32_t local_queue : changed.local_queues) EnqueueMembers(local_queue);
     }
   }
-  if (changed.present) return NoteHead(changed);
+  if (changed.present) return NoteHead(queue);
   changed.present = true;
-  queues_by_name_[queue_names_[queue]] = queue;
-  ranks_stale_ = true;
+  present_.Add(queue);
   for (const std::int32_t local_queue : changed.local_queues) EnqueueMembers(local_queue);
 }
 
 void QueueSet::SetActive(ClusterQueueId queue, bool active) {
   entry(queue).settings.active = active;
-  NoteHead(entry(queue));
+  NoteHead(queue);
 }
 
 void QueueSet::SortByName(std::vector<ClusterQueueId>& queues) const {
   std::sort(queues.begin(), queues.end(), [this](ClusterQueueId a, ClusterQueueId b) {
-    return queue_names_[a] < queue_names_[b];
+    return present_.names()[a] < present_.names()[b];
   });
 }
 
@@ -69,8 +68,7 @@ void QueueSet::RemoveClusterQueue(ClusterQueueId queue) {
   if (!removed.present) return;
   for (const std::int32_t local_queue : removed.local_queues) DequeueMembers(local_queue);
   removed.present = false;
-  queues_by_name_.erase(queue_names_[queue]);
-  ranks_stale_ = true;
+  present_.Remove(queue);
 }
 
 std::int32_t QueueSet::LocalQueueNumber(const api::ObjectKey& key) {
@@ -177,12 +175,12 @@ bool QueueSet::NamespacePasses(const Head& head) const {
 std::vector<ClusterQueueId> QueueSet::NewlyMatching(const std::optional<api::StringMap>& before,
                                                     const api::StringMap& now) const {
   std::vector<ClusterQueueId> matching;
-  for (const auto& [name, queue] : queues_by_name_) {
+  present_.ForEach([&](ClusterQueueId queue) {
     const auto& selector = entry(queue).settings.namespace_selector;
-    if (!selector || !selector->Matches(now)) continue;
-    if (before && selector->Matches(*before)) continue;
+    if (!selector || !selector->Matches(now)) return;
+    if (before && selector->Matches(*before)) return;
     matching.push_back(queue);
-  }
+  });
   return matching;
 }
 
@@ -227,7 +225,7 @@ void QueueSet::Enqueue(WorkloadId workload) {
   if (!local_queue.present || !entry(local_queue.cluster_queue).present) return;
   queued.cluster_queue = local_queue.cluster_queue;
   entry(queued.cluster_queue).pending.Push(workload);
-  NoteHead(entry(queued.cluster_queue));
+  NoteHead(queued.cluster_queue);
 }
 
 void QueueSet::Dequeue(WorkloadId workload) {
@@ -236,7 +234,7 @@ void QueueSet::Dequeue(WorkloadId workload) {
   ClusterQueueEntry& queue = entry(taken.cluster_queue);
   queue.pending.Remove(workload);
   if (queue.taken_head == workload) queue.taken_head = kNoNode;
-  NoteHead(queue);
+  NoteHead(taken.cluster_queue);
   taken.cluster_queue = -1;
   taken.named = false;  // what it was told was of this queue
 }
@@ -265,7 +263,7 @@ void QueueSet::PushOrPark(WorkloadId workload, WallTime now) {
   } else {
     queue.pending.Push(workload);
   }
-  NoteHead(queue);
+  NoteHead(queued.cluster_queue);
 }
 
 void QueueSet::Upsert(WorkloadId workload, const WorkloadInfo* before, const WorkloadInfo& info,
@@ -314,7 +312,7 @@ void QueueSet::Update(WorkloadId workload, const WorkloadInfo* before, const Wor
   Fill(known, info);
   if (active) {
     pending.Push(workload);
-    NoteHead(entry(known.cluster_queue));
+    NoteHead(known.cluster_queue);
   } else {
     PushOrPark(workload, now);
   }
@@ -332,7 +330,7 @@ std::int64_t QueueSet::Wake(ClusterQueueId queue, WallTime now, std::vector<Work
   asked.woken_in_cycle = cycle_;
   const std::int64_t count = asked.pending.Wake(
       now, [&](std::int32_t namespace_id) { return SelectorPasses(asked, namespace_id); }, woken);
-  NoteHead(asked);
+  NoteHead(queue);
   return count;
 }
 

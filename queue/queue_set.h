@@ -24,6 +24,7 @@
 #include "api/queues.h"
 #include "base/clock.h"
 #include "base/prefetch.h"
+#include "queue/head_index.h"
 #include "queue/names.h"
 #include "queue/pending_queue.h"
 #include "queue/workload_info.h"
@@ -31,7 +32,6 @@
 namespace berth::queue {
 
 using WorkloadId = NodeIndex;
-using ClusterQueueId = std::int32_t;
 
 // Why a head comes back. Source: Kueue's RequeueReason; the words are those of its log.
 enum class RequeueReason : std::uint8_t {
@@ -72,7 +72,9 @@ class QueueSet {
 
   // ClusterQueues. The number of a name is for good.
   ClusterQueueId ClusterQueueNumber(const std::string& name);
-  const std::string& ClusterQueueName(ClusterQueueId queue) const { return queue_names_[queue]; }
+  const std::string& ClusterQueueName(ClusterQueueId queue) const {
+    return present_.names()[queue];
+  }
   void SetClusterQueue(ClusterQueueId queue, const ClusterQueueSettings& settings);
   void SetActive(ClusterQueueId queue, bool active);  // one of the settings
   void RemoveClusterQueue(ClusterQueueId queue);      // its workloads wait outside
@@ -108,7 +110,7 @@ class QueueSet {
   // The head of each active ClusterQueue, in the order of the queues' names; costs what there are
   // heads. Every one of them is put back or removed before anything else happens to the queues.
   void TakeHeads(std::vector<Head>& heads);
-  bool HasHeads() const;
+  bool HasHeads() const { return present_.HasHeads(); }
 
   // Something will happen to this head soon.
   void Expect(const Head& head) const {
@@ -152,7 +154,6 @@ class QueueSet {
     bool present = false;
     std::int64_t woken_in_cycle = -1;
     WorkloadId taken_head = kNoNode;
-    std::int32_t rank = -1;  // among the present queues, by name
     PendingQueue pending;
     std::vector<std::int32_t> local_queues;
   };
@@ -192,24 +193,18 @@ class QueueSet {
   void Fill(PendingNode& filled, const WorkloadInfo& info);
   bool MayRun(const PendingNode& asked, WallTime now) const;
   // Who has a head (queue_set_heads.cc).
-  void RankQueues();
   // After the active workloads or the settings of a queue changed.
-  void NoteHead(const ClusterQueueEntry& queue);
+  void NoteHead(ClusterQueueId queue);
   bool SelectorPasses(const ClusterQueueEntry& queue, std::int32_t namespace_id) const;
 
   bool equivalence_hashing_;
   Listing listing_;
   bool order_by_usage_ = false;
   std::int64_t cycle_ = 0;
-  Names queue_names_;
   Names namespace_names_;
   std::vector<NamespaceEntry> namespaces_;
   std::vector<std::unique_ptr<ClusterQueueEntry>> queues_;
-  std::map<std::string, ClusterQueueId> queues_by_name_;  // the present ones
-  std::vector<ClusterQueueId> queues_by_rank_;
-  std::vector<std::uint64_t> with_heads_;        // a bit for each rank
-  std::vector<std::uint64_t> words_with_heads_;  // a bit for each of its words
-  bool ranks_stale_ = false;
+  HeadIndex present_;
   std::map<api::ObjectKey, std::int32_t> local_queue_numbers_;
   std::vector<LocalQueueEntry> local_queues_;
   std::vector<double> usages_;  // by number of the LocalQueue

@@ -2,7 +2,8 @@
 // change: QUEUES in one cohort, all with one flavor, or, with FLAVORS above 0, each with so many
 // flavors of its own. CPU milliseconds of: the flavors and queues coming, in both orders; one
 // flavor gone and back; one queue with another quota, and with another cohort; and the wake-up that
-// each of these asks for.
+// each of these asks for; a queue gone and back, and the cycle after that; and, with the queues in
+// 100 cohorts below one root, the shares of all cohorts after one queue got another quota.
 #include <charconv>
 #include <cstdio>
 #include <functional>
@@ -10,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "admission/cluster_state.h"
+#include "admission/dominant_share.h"
 #include "admission/scheduler.h"
 #include "tests/bench/support/process.h"
 
@@ -43,7 +46,10 @@ class QueueBench {
     flavor.meta.name = name;
     scheduler_->ApplyResourceFlavor(flavor);
   }
-  void ApplyQueue(int number, std::int64_t nominal, const char* cohort) {
+  void ApplyQueue(int number, std::int64_t nominal, const std::string& cohort) {
+    scheduler_->ApplyClusterQueue(MakeQueue(number, nominal, cohort));
+  }
+  api::ClusterQueue MakeQueue(int number, std::int64_t nominal, const std::string& cohort) const {
     api::ClusterQueue queue;
     queue.meta.name = "q" + std::to_string(number);
     queue.spec.cohort_name = cohort;
@@ -59,7 +65,7 @@ class QueueBench {
       group.flavors.push_back({FlavorOf(number, i), {quota}});
     }
     queue.spec.resource_groups.push_back(std::move(group));
-    scheduler_->ApplyClusterQueue(queue);
+    return queue;
   }
   std::string FlavorOf(int queue, int index) const {
     if (input_.own_flavors == 0) return "shared";
@@ -93,6 +99,45 @@ void Change(const char* what, QueueBench& bench, const std::function<void(int)>&
   Print("  and its wake-up", waking / kRepeats);
 }
 
+// Each cohort borrows, so that each has a share.
+void MeasureShares(const QueueInput& input, const QueueBench& bench) {
+  constexpr int kCohorts = 100;
+  const auto cohort_of = [](int queue) { return "c" + std::to_string(queue % kCohorts); };
+  queue::QueueSet queues(true);
+  admission::ClusterState state(queues);
+  for (int i = 0; i < kCohorts; ++i) {
+    api::Cohort cohort;
+    cohort.meta.name = cohort_of(i);
+    cohort.spec.parent_name = "all";
+    state.SetCohort(cohort);
+  }
+  for (int i = 0; i < input.queues; ++i) {
+    state.SetClusterQueue(bench.MakeQueue(i, 10'000, cohort_of(i)));
+  }
+  for (int i = 0; i < kCohorts && i < input.queues; ++i) {
+    const admission::QueueState& queue =
+        state.queue(queues.ClusterQueueNumber("q" + std::to_string(i)));
+    state.tree().AddUsage(queue.node,
+                          {{queue.groups.front().flavor_resources.front(), 10'000'000}});
+  }
+  admission::DominantShares shares(state);
+  double sum = 0;
+  double takes = 0;
+  for (int i = 0; i < kRepeats; ++i) {
+    const int changed = input.queues / 2;
+    state.SetClusterQueue(bench.MakeQueue(changed, 20'000 + i, cohort_of(changed)));
+    takes += Takes([&] {
+      for (int cohort = 0; cohort < kCohorts && cohort < input.queues; ++cohort) {
+        const admission::NodeId node = state.CohortNode(cohort_of(cohort)).value();
+        sum += shares.Of(node).unweighted;
+        sum += shares.Of(state.tree().children(node).front()).unweighted;
+      }
+    });
+  }
+  Print("shares of 100 cohorts after such a change", takes / kRepeats);
+  if (sum == 0) std::printf("  no cohort borrows\n");
+}
+
 int Run(const QueueInput& input) {
   {
     QueueBench bench(input);
@@ -113,6 +158,19 @@ int Run(const QueueInput& input) {
     bench.ApplyQueue(input.queues / 2, 10'000, "");
     bench.ApplyQueue(input.queues / 2, 10'000, "all");
   });
+  bench.scheduler().RunCycle(WallTime{});
+  double comes = 0;
+  double cycle = 0;
+  for (int i = 0; i < kRepeats; ++i) {
+    comes += Takes([&] {
+      bench.scheduler().ForgetClusterQueue("q" + std::to_string(input.queues / 2));
+      bench.ApplyQueue(input.queues / 2, 10'000, "all");
+    });
+    cycle += Takes([&] { bench.scheduler().RunCycle(WallTime{}); });
+  }
+  Print("a queue goes and comes back", comes / kRepeats);
+  Print("  and the next cycle, without heads", cycle / kRepeats);
+  MeasureShares(input, bench);
   return 0;
 }
 

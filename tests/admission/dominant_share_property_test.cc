@@ -1,0 +1,128 @@
+// Goal: what shares keep of the tree never makes them other than shares that are computed anew.
+// Method: queues and cohorts come, go, move (into cycles, too) and change their quotas at random;
+// after each step every share is what an object says that has kept nothing.
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "admission/dominant_share.h"
+#include "tests/support/property.h"
+
+namespace berth::admission {
+namespace {
+
+using support::Below;
+
+constexpr int kCohorts = 4;
+constexpr int kQueues = 4;
+constexpr int kFlavors = 3;
+
+struct Step {
+  int kind = 0;
+  int object = 0;
+  int parent = 0;
+  int flavor = 0;
+  int quota = 0;
+  int limit = 0;
+};
+std::ostream& operator<<(std::ostream& out, const Step& step) {
+  constexpr const char* kNames[] = {"cohort", "cohort goes", "queue", "queue goes", "usage"};
+  return out << kNames[step.kind] << ' ' << step.object << " parent " << step.parent << " flavor "
+             << step.flavor << " quota " << step.quota << " limit " << step.limit;
+}
+
+rc::Gen<Step> AnyStep() {
+  return rc::gen::build<Step>(
+      rc::gen::set(&Step::kind, Below(5)), rc::gen::set(&Step::object, Below(kQueues)),
+      rc::gen::set(&Step::parent, Below(kCohorts + 1)),
+      rc::gen::set(&Step::flavor, Below(kFlavors)), rc::gen::set(&Step::quota, Below(6)),
+      rc::gen::set(&Step::limit, Below(4)));
+}
+
+std::string CohortName(int number) {
+  return number == kCohorts ? "" : "c" + std::to_string(number);
+}
+
+// One or two flavors with two resources, sometimes with limits, sometimes more than an Amount can
+// add up.
+std::vector<api::ResourceGroup> Groups(const Step& step) {
+  api::ResourceGroup group;
+  group.covered_resources = {"cpu", "gpu"};
+  for (int i = 0; i <= step.limit % 2; ++i) {
+    api::FlavorQuotas flavor;
+    flavor.flavor = "f" + std::to_string((step.flavor + i) % kFlavors);
+    for (const std::string& resource : group.covered_resources) {
+      api::ResourceQuota quota;
+      quota.resource = resource;
+      quota.nominal_quota = step.quota == 5 ? INT64_MAX / 2 : step.quota + i;
+      if (step.limit >= 2) quota.borrowing_limit = step.quota / 2;
+      if (step.limit == 3) quota.lending_limit = step.quota / 3;
+      flavor.resources.push_back(quota);
+    }
+    group.flavors.push_back(std::move(flavor));
+  }
+  return {group};
+}
+
+void Play(const Step& step, queue::QueueSet& queues, ClusterState& state) {
+  const std::string queue = "q" + std::to_string(step.object);
+  switch (step.kind) {
+    case 0: {
+      api::Cohort cohort;
+      cohort.meta.name = CohortName(step.object % kCohorts);
+      cohort.spec.parent_name = CohortName(step.parent);
+      if (step.limit > 0) cohort.spec.resource_groups = Groups(step);
+      state.SetCohort(cohort);
+      return;
+    }
+    case 1: state.RemoveCohort(CohortName(step.object % kCohorts)); return;
+    case 2: {
+      api::ClusterQueue object;
+      object.meta.name = queue;
+      object.spec.cohort_name = CohortName(step.parent);
+      object.spec.resource_groups = Groups(step);
+      state.SetClusterQueue(object);
+      return;
+    }
+    case 3: state.RemoveClusterQueue(queue); return;
+    default: {
+      if (!state.FindQueue(queue)) return;
+      const QueueState& used = state.queue(queues.ClusterQueueNumber(queue));
+      const FlavorResourceId fr =
+          used.groups.front().flavor_resources[static_cast<std::size_t>(step.limit % 2)];
+      state.tree().AddUsage(used.node, {{fr, step.quota + 1}});
+    }
+  }
+}
+
+void ExpectSame(DominantShares& kept, const ClusterState& state) {
+  DominantShares anew(state);
+  const auto same = [&](NodeId node) {
+    if (state.tree().InCycle(node)) return;
+    const DominantShare expected = anew.Of(node);
+    const DominantShare share = kept.Of(node);
+    RC_ASSERT(share.unweighted == expected.unweighted);
+    RC_ASSERT(share.weight == expected.weight);
+  };
+  for (const ClusterQueueId queue : state.PresentQueues()) same(state.queue(queue).node);
+  for (const std::string& cohort : state.CohortNames()) same(*state.CohortNode(cohort));
+}
+
+TEST(DominantShareProperty, WhatIsKeptIsWhatWouldBeComputed) {
+  support::CheckProperty(1500, [] {
+    const auto steps = *rc::gen::container<std::vector<Step>>(AnyStep());
+    queue::QueueSet queues(true);
+    ClusterState state(queues);
+    DominantShares kept(state);
+    for (const Step& step : steps) {
+      Play(step, queues, state);
+      ExpectSame(kept, state);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace berth::admission
