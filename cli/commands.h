@@ -4,6 +4,7 @@
 // cannot be reached. Answers go to stdout, complaints to stderr.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,8 +68,11 @@ int RunUp(const UpFlags& flags);
 struct ControllerFlags {
   ClientFlags client;
   std::string config;
-  std::string decisions;                 // kueue, berth; empty: as the file says
-  std::string metrics_listen = ":8443";  // with /healthz and /readyz; empty: none
+  std::string decisions;  // kueue, berth; empty: as the file says
+  // nullopt: as the file says, else Kueue's default; empty or "0": none.
+  std::optional<std::string> metrics_listen;
+  std::optional<std::string> health_listen;
+  bool metrics_secure = true;            // HTTPS and reviews of tokens; false: plain, for everybody
   std::string webhook_listen = ":9443";  // empty: no webhooks are served
   bool leader_election = true;
 };

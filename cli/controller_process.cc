@@ -43,6 +43,7 @@ class Process final : public ControllerProcess {
   Status Open();
   Status WaitUntilRunning(Duration timeout) override { return program_->WaitUntilRunning(timeout); }
   std::uint16_t health_port() const override { return program_->health_port(); }
+  std::uint16_t metrics_port() const override { return program_->metrics_port(); }
   std::uint16_t webhook_port() const override {
     return webhook_server_ == nullptr ? std::uint16_t{0} : webhook_server_->port();
   }
@@ -50,9 +51,12 @@ class Process final : public ControllerProcess {
 
  private:
   Status OpenProgram();
-  Status OpenWebhooks();
+  Result<webhook::ServingCertificate> ObtainCertificate();
+  Status OpenMetrics(std::shared_ptr<const net::TlsIdentity> tls);
+  Status OpenWebhooks(const webhook::ServingCertificate& certificate);
+  void KeepCertificate(const webhook::ServingCertificate& certificate);
   Status AskWebhooks(const webhook::ServingCertificate& certificate);
-  void ServeWebhooksWith(const net::TlsIdentity& identity);
+  void ServeWith(const net::TlsIdentity& identity);
   void MakeControllers();
   void StopAll();
 
@@ -68,7 +72,20 @@ class Process final : public ControllerProcess {
 Status Process::Open() {
   BERTH_CHECK_OK(OpenProgram());
   program_->RunOnStrand([this] { MakeControllers(); });
-  if (options_.webhook) BERTH_CHECK_OK(OpenWebhooks());
+  const bool secure_metrics = options_.metrics && options_.metrics_secure;
+  if (options_.metrics && !secure_metrics) BERTH_CHECK_OK(OpenMetrics(nullptr));
+  if (secure_metrics || options_.webhook) {
+    BERTH_TRY(const webhook::ServingCertificate certificate, ObtainCertificate());
+    if (secure_metrics) {
+      BERTH_CHECK_OK(OpenMetrics(std::make_shared<const net::TlsIdentity>(certificate.identity)));
+    }
+    if (options_.webhook) BERTH_CHECK_OK(OpenWebhooks(certificate));
+    KeepCertificate(certificate);
+    if (options_.webhook) {
+      BERTH_CHECK_OK(AskWebhooks(certificate));
+      program_->ConfirmReady();
+    }
+  }
   program_->Start(options_.on_lease_lost ? options_.on_lease_lost : [] {});
   return OkStatus();
 }
@@ -104,7 +121,7 @@ void Process::MakeControllers() {
                                                  metrics, options_.configuration);
 }
 
-Status Process::OpenWebhooks() {
+Result<webhook::ServingCertificate> Process::ObtainCertificate() {
   auto obtained = std::make_shared<std::promise<Result<webhook::ServingCertificate>>>();
   program_->RunOnStrand([&] {
     webhook::ObtainServingCertificate(program_->manager().client(), clock_, {},
@@ -115,9 +132,17 @@ Status Process::OpenWebhooks() {
   auto future = obtained->get_future();
   if (future.wait_for(kCertificateTimeout) != std::future_status::ready) {
     return Error{ErrorCode::kDeadlineExceeded,
-                 "no answer to the request for the webhook certificate"};
+                 "no answer to the request for the serving certificate"};
   }
-  BERTH_TRY(const webhook::ServingCertificate certificate, future.get());
+  return future.get();
+}
+
+Status Process::OpenMetrics(std::shared_ptr<const net::TlsIdentity> tls) {
+  return program_->ServeMetrics(
+      {.address = options_.metrics->host, .port = options_.metrics->port, .tls = std::move(tls)});
+}
+
+Status Process::OpenWebhooks(const webhook::ServingCertificate& certificate) {
   webhook_pool_ = std::make_unique<net::IoPool>(1);
   webhook::WebhookServerOptions server;
   server.address = options_.webhook->host;
@@ -129,24 +154,32 @@ Status Process::OpenWebhooks() {
                 *webhook_pool_, std::move(server),
                 [facts = &controllers_->facts()](const api::Job& job) { return facts->Of(job); }));
   if (options_.on_webhook_port) options_.on_webhook_port(webhook_server_->port());
+  return OkStatus();
+}
+
+void Process::KeepCertificate(const webhook::ServingCertificate& certificate) {
+  webhook::CertificateKeeperOptions options;
+  // The CA is written where API servers look for that of webhooks; the metrics' readers find it in
+  // the Secret.
+  if (!options_.webhook) options.registrations = {.mutating = "", .validating = "", .crds = {}};
   auto injected = std::make_shared<std::promise<bool>>();
   program_->RunOnStrand([&] {
     certificate_keeper_ = std::make_unique<webhook::CertificateKeeper>(
-        program_->manager().client(), clock_, webhook::CertificateKeeperOptions{}, certificate,
-        [this](const net::TlsIdentity& identity) { ServeWebhooksWith(identity); });
+        program_->manager().client(), clock_, std::move(options), certificate,
+        [this](const net::TlsIdentity& identity) { ServeWith(identity); });
     certificate_keeper_->Start([injected](bool complete) { injected->set_value(complete); });
   });
   // What is missing is looked for again later; it only must not hold up the start.
   injected->get_future().wait_for(kCertificateTimeout);
-  BERTH_CHECK_OK(AskWebhooks(certificate));
-  program_->ConfirmReady();
-  return OkStatus();
 }
 
-void Process::ServeWebhooksWith(const net::TlsIdentity& identity) {
-  const Status served =
-      webhook_server_->ReplaceTls(std::make_shared<const net::TlsIdentity>(identity));
-  if (!served) LogWarning("the new webhook certificate", {{"error", served.error().message}});
+void Process::ServeWith(const net::TlsIdentity& identity) {
+  const auto tls = std::make_shared<const net::TlsIdentity>(identity);
+  Status served = program_->ReplaceMetricsTls(tls);
+  if (!served) LogWarning("the new certificate of metrics", {{"error", served.error().message}});
+  if (webhook_server_ == nullptr) return;
+  served = webhook_server_->ReplaceTls(tls);
+  if (!served) LogWarning("the new certificate of webhooks", {{"error", served.error().message}});
 }
 
 // As an API server does: over TLS, by the service's name.

@@ -25,7 +25,10 @@ namespace berth::cli {
 
 struct ControllerProcessOptions {
   kube::KubeConfig api;
-  std::optional<ListenAddress> health;   // /metrics, /healthz, /readyz; nullopt: not served
+  std::optional<ListenAddress> health;   // /healthz, /readyz, plain; nullopt: not served
+  std::optional<ListenAddress> metrics;  // nullopt: not served
+  // HTTPS, for those whom the API server lets; false: plain HTTP, for everybody.
+  bool metrics_secure = true;
   std::optional<ListenAddress> webhook;  // nullopt: no reviews, no conversion
   bool leader_election = true;
   // Of the identity in the lease. Not empty: whoever holds the lease under it is an earlier run of
@@ -47,6 +50,7 @@ class ControllerProcess {
   // Until this replica leads and its controllers run. Returns at once where they do already.
   virtual Status WaitUntilRunning(Duration timeout) = 0;
   virtual std::uint16_t health_port() const = 0;   // 0: not served
+  virtual std::uint16_t metrics_port() const = 0;  // 0: not served
   virtual std::uint16_t webhook_port() const = 0;  // 0: not served
   virtual void Stop() = 0;                         // idempotent
 };

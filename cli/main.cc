@@ -160,7 +160,16 @@ void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
   AddDecisionsFlag(*command, flags.decisions);
   command
       ->add_option("--metrics-listen", flags.metrics_listen,
-                   "of /metrics, /healthz and /readyz; empty serves none")
+                   "of /metrics; empty serves none (default: metrics.bindAddress of the "
+                   "Configuration file, else :8443)")
+      ->type_name("ADDRESS:PORT");
+  command->add_flag("--metrics-secure,!--no-metrics-secure", flags.metrics_secure,
+                    "/metrics over HTTPS, for tokens that may get /metrics; --no-metrics-secure "
+                    "or --metrics-secure=false: plain HTTP, for everybody");
+  command
+      ->add_option("--health-listen", flags.health_listen,
+                   "of /healthz and /readyz; empty serves none (default: "
+                   "health.healthProbeBindAddress of the Configuration file, else :8081)")
       ->type_name("ADDRESS:PORT");
   command
       ->add_option("--webhook-listen", flags.webhook_listen, "of the webhooks; empty serves none")

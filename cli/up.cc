@@ -103,6 +103,17 @@ Status CheckListen(const ListenAddress& listen, const UpFlags& flags) {
                 "Say --allow-remote as well, or listen on 127.0.0.1");
 }
 
+void WarnOfAddresses(const admission::Configuration& configuration) {
+  const std::pair<const char*, const std::string&> fields[] = {
+      {"metrics.bindAddress", configuration.metrics_address},
+      {"health.healthProbeBindAddress", configuration.health_address}};
+  for (const auto& [field, address] : fields) {
+    if (address.empty()) continue;
+    LogWarning("field of the configuration has no effect",
+               {{"field", field}, {"because", "berth up serves no metrics: run berth controller"}});
+  }
+}
+
 // Everything that runs, started in order and stopped in reverse.
 class Up {
  public:
@@ -181,6 +192,7 @@ Status Up::StartControllers(const UpFlags& flags) {
   if (!flags.controllers) return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
   ControllerProcessOptions options;
   BERTH_TRY(options.configuration, ReadConfigurationFile(flags.config));
+  WarnOfAddresses(options.configuration);
   TakeDecisions(flags.decisions, options.configuration);
   BERTH_TRY(options.api, kube::ParseKubeConfig(server_->kubeconfig(), data_directory_, ""));
   options.webhook = ListenAddress{.host = "127.0.0.1", .port = 0};

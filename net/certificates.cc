@@ -235,6 +235,26 @@ Result<TlsIdentity> IssueCertificate(const TlsIdentity& authority,
   return SignAndWrite(draft, signer.get(), key.get());
 }
 
+Result<std::vector<std::string>> CertificateDnsNames(std::string_view certificate_pem) {
+  BERTH_TRY(const std::vector<X509Ptr> certificates, ReadCertificates(certificate_pem));
+  std::vector<std::string> names;
+  const std::unique_ptr<GENERAL_NAMES, decltype(&GENERAL_NAMES_free)> all(
+      static_cast<GENERAL_NAMES*>(
+          X509_get_ext_d2i(certificates.front().get(), NID_subject_alt_name, nullptr, nullptr)),
+      &GENERAL_NAMES_free);
+  if (all == nullptr) {
+    TakeTlsError();
+    return names;
+  }
+  for (int i = 0; i < sk_GENERAL_NAME_num(all.get()); ++i) {
+    const GENERAL_NAME* name = sk_GENERAL_NAME_value(all.get(), i);
+    if (name->type != GEN_DNS) continue;
+    const auto* text = reinterpret_cast<const char*>(ASN1_STRING_get0_data(name->d.dNSName));
+    names.emplace_back(text, static_cast<std::size_t>(ASN1_STRING_length(name->d.dNSName)));
+  }
+  return names;
+}
+
 Result<WallTime> CertificateEnd(std::string_view certificate_pem) {
   BERTH_TRY(const std::vector<X509Ptr> certificates, ReadCertificates(certificate_pem));
   std::tm parts{};

@@ -33,6 +33,9 @@ Result<TlsIdentity> MakeCertificateAuthority(std::string_view common_name, WallT
 Result<TlsIdentity> IssueCertificate(const TlsIdentity& authority,
                                      const CertificateRequest& request);
 
+// The DNS names of the first certificate of the PEM (subject alternative names).
+Result<std::vector<std::string>> CertificateDnsNames(std::string_view certificate_pem);
+
 // When the first certificate of the PEM ends.
 Result<WallTime> CertificateEnd(std::string_view certificate_pem);
 

@@ -18,11 +18,12 @@ using api::Reader;
 using Json = nlohmann::json;
 
 // Read, some of them in part (what is left out of those is noted field by field).
-constexpr std::array<std::string_view, 15> kReadFields{"admissionFairSharing",
+constexpr std::array<std::string_view, 16> kReadFields{"admissionFairSharing",
                                                        "apiVersion",
                                                        "berth",
                                                        "fairSharing",
                                                        "featureGates",
+                                                       "health",
                                                        "integrations",
                                                        "kind",
                                                        "leaderElection",
@@ -41,8 +42,7 @@ struct OtherField {
 constexpr OtherField kOtherFields[] = {
     {"clientConnection", "Berth paces its requests by what the server answers"},
     {"controller", "Berth's controllers share one queue of writes"},
-    {"health", "health is served beside the metrics: say --metrics-listen"},
-    {"internalCertManagement", "Berth makes the certificate of its webhooks itself"},
+    {"internalCertManagement", "Berth makes the certificate of its webhooks and metrics itself"},
     {"multiKueue", "Berth has no MultiKueue"},
     {"pprofBindAddress", "Berth is no Go program"},
     {"queueVisibility", "gone in Kueue; `berth status` shows what waits"},
@@ -261,9 +261,7 @@ void ReadRetention(const Reader& in, Configuration& out) {
 void ReadMetrics(const Reader& in, Configuration& out) {
   CheckFields(in, "metrics", {"bindAddress", "enableClusterQueueResources", "localQueueMetrics"},
               {"customLabels"}, out);
-  if (in.Field("bindAddress").present()) {
-    out.ignored.push_back({"metrics.bindAddress", "say --metrics-listen"});
-  }
+  in.Field("bindAddress").Get(out.metrics_address);
   MetricsOptions& metrics = out.admission.metrics;
   in.Field("enableClusterQueueResources").Get(metrics.cluster_queue_resources);
   const Reader local = in.Field("localQueueMetrics");
@@ -403,6 +401,10 @@ void ReadAll(const Reader& in, Version version, Configuration& out) {
   ReadRetention(retention, out);
   const Reader metrics = in.Field("metrics");
   ReadMetrics(metrics, out);
+  const Reader health = in.Field("health");
+  CheckFields(health, "health", {"healthProbeBindAddress"},
+              {"livenessEndpointName", "readinessEndpointName"}, out);
+  health.Field("healthProbeBindAddress").Get(out.health_address);
   const Reader integrations = in.Field("integrations");
   ReadIntegrations(integrations, version, out);
   const Reader own_fields = in.Field("berth");

@@ -39,6 +39,10 @@ struct Configuration {
   std::vector<std::string> external_frameworks;  // "Kind.version.group": others stop their jobs
   std::vector<std::string> label_keys_to_copy;
   std::optional<bool> leader_election;  // nullopt: the file does not say
+  // metrics.bindAddress and health.healthProbeBindAddress, "ADDRESS:PORT"; "0": not served; empty:
+  // the file does not say. `berth up` serves neither.
+  std::string metrics_address;
+  std::string health_address;
   // objectRetentionPolicies.workloads.afterDeactivatedByKueue: of jobs; nullopt: for ever.
   std::optional<Duration> keep_deactivated;
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::chrono::seconds kReleaseTimeout{2};
 constexpr std::chrono::milliseconds kPollInterval{10};
+constexpr std::chrono::seconds kReviewTimeout{10};
 constexpr std::uint64_t kHashSeed = 0xCBF29CE484222325U;
 
 // Replicas must not jitter alike.
@@ -31,7 +32,8 @@ struct ControllerProgram::Impl {
       : clock(the_clock), options(std::move(the_options)), pool(options.io_threads) {}
 
   void Start(std::function<void()> on_lost);
-  std::string Missing() const;  // for /readyz; any thread
+  std::string Missing() const;                                     // for /readyz; any thread
+  void Review(AccessQuestion question, AccessReviews::Done done);  // any thread
 
   const Clock& clock;
   ControllerProgramOptions options;
@@ -43,6 +45,11 @@ struct ControllerProgram::Impl {
   std::unique_ptr<Manager> manager;
   std::unique_ptr<LeaderElector> elector;
   Metrics metrics;
+  // Of /metrics: a client of its own, for a scrape does not wait as long as a controller.
+  std::unique_ptr<ApiClient> review_client;
+  std::unique_ptr<AccessReviews> reviews;
+  bool metrics_over_tls = false;
+  std::unique_ptr<net::HttpServer> metrics_server;
   std::unique_ptr<net::HttpServer> health;
   std::atomic<bool> running{false};  // controllers have been started
   std::atomic<bool> stopped{false};
@@ -54,6 +61,12 @@ std::string ControllerProgram::Impl::Missing() const {
   if (stopped) return "stopping";
   if (!synced) return "the caches have not synced";
   return confirmed ? std::string() : options.not_ready_before;
+}
+
+void ControllerProgram::Impl::Review(AccessQuestion question, AccessReviews::Done done) {
+  strand->Post([this, question = std::move(question), done = std::move(done)]() mutable {
+    reviews->Ask(std::move(question), std::move(done));
+  });
 }
 
 void ControllerProgram::Impl::Start(std::function<void()> on_lost) {
@@ -89,11 +102,14 @@ Result<std::unique_ptr<ControllerProgram>> ControllerProgram::Create(
           .instance = made.identity,
           .seed =
               SeedFrom(made.identity + std::to_string(clock.Now().time_since_epoch().count()))});
+  impl->review_client = std::make_unique<ApiClient>(
+      *impl->transport, *impl->strand, ApiClient::Options{.request_timeout = kReviewTimeout});
+  impl->reviews = std::make_unique<AccessReviews>(*impl->review_client, clock);
   impl->manager = std::make_unique<Manager>(*impl->client, *impl->strand);
   if (made.health) {
-    BERTH_TRY(impl->health,
-              StartHealthServer(impl->pool, *made.health, impl->metrics,
-                                [program = impl.get()] { return program->Missing(); }));
+    BERTH_TRY(impl->health, StartHealthServer(impl->pool, *made.health, [program = impl.get()] {
+                return program->Missing();
+              }));
   }
   return std::unique_ptr<ControllerProgram>(new ControllerProgram(std::move(impl)));
 }
@@ -103,6 +119,28 @@ EventRecorder& ControllerProgram::events() { return *impl_->events; }
 Metrics& ControllerProgram::metrics() { return impl_->metrics; }
 std::uint16_t ControllerProgram::health_port() const {
   return impl_->health == nullptr ? std::uint16_t{0} : impl_->health->port();
+}
+
+std::uint16_t ControllerProgram::metrics_port() const {
+  return impl_->metrics_server == nullptr ? std::uint16_t{0} : impl_->metrics_server->port();
+}
+
+Status ControllerProgram::ServeMetrics(MetricsServerOptions options) {
+  impl_->metrics_over_tls = options.tls != nullptr;
+  AccessGate gate;
+  if (impl_->metrics_over_tls) {
+    gate = [impl = impl_.get()](AccessQuestion question, AccessReviews::Done done) {
+      impl->Review(std::move(question), std::move(done));
+    };
+  }
+  BERTH_TRY(impl_->metrics_server,
+            StartMetricsServer(impl_->pool, std::move(options), impl_->metrics, std::move(gate)));
+  return OkStatus();
+}
+
+Status ControllerProgram::ReplaceMetricsTls(std::shared_ptr<const net::TlsIdentity> tls) {
+  if (!impl_->metrics_over_tls || impl_->metrics_server == nullptr) return OkStatus();
+  return impl_->metrics_server->ReplaceTls(std::move(tls));
 }
 
 void ControllerProgram::ConfirmReady() { impl_->confirmed = true; }
@@ -151,6 +189,7 @@ void ControllerProgram::Stop() {
     impl->elector->Release([released] { released->set_value(); });
   });
   released->get_future().wait_for(kReleaseTimeout);
+  if (impl_->metrics_server != nullptr) impl_->metrics_server->Stop();
   if (impl_->health != nullptr) impl_->health->Stop();
   impl_->pool.Stop();
 }

@@ -27,6 +27,7 @@
 #include "kube/runtime/leader_election.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/metrics.h"
+#include "kube/runtime/metrics_server.h"
 
 namespace berth::kube {
 
@@ -54,7 +55,14 @@ class ControllerProgram {
   Manager& manager();
   EventRecorder& events();
   Metrics& metrics();
-  std::uint16_t health_port() const;  // 0: not served
+  std::uint16_t health_port() const;   // 0: not served
+  std::uint16_t metrics_port() const;  // 0: not served
+
+  // Serves /metrics: with a TLS identity to those whom the API server lets, without one plainly and
+  // to everybody. Once. Errors: as net::HttpServer::Start.
+  Status ServeMetrics(MetricsServerOptions options);
+  // The certificate of /metrics from now on; nothing where it is not served over TLS.
+  Status ReplaceMetricsTls(std::shared_ptr<const net::TlsIdentity> tls);
 
   // Informers at once, controllers when this replica leads. `on_lost` is called on an I/O thread.
   void Start(std::function<void()> on_lost);

@@ -8,37 +8,32 @@
 namespace berth::kube {
 namespace {
 
-net::Response Text(int status, std::string body, const char* content_type = "text/plain") {
+net::Response Text(int status, std::string body) {
   net::Response response;
   response.status = status;
-  response.headers.Add("Content-Type", content_type);
+  response.headers.Add("Content-Type", "text/plain");
   response.body = std::move(body);
   return response;
 }
 
-net::Response Answer(const net::Request& request, const Metrics& metrics,
-                     const std::function<std::string()>& ready) {
+net::Response Answer(const net::Request& request, const std::function<std::string()>& ready) {
   const std::string_view path =
       std::string_view(request.target).substr(0, request.target.find('?'));
   if (request.method != "GET" && request.method != "HEAD") {
     return Text(405, "only GET is allowed here\n");
-  }
-  if (path == "/metrics") {
-    return Text(200, metrics.Text(), "text/plain; version=0.0.4; charset=utf-8");
   }
   if (path == "/healthz") return Text(200, "ok\n");
   if (path == "/readyz") {
     const std::string missing = ready();
     return missing.empty() ? Text(200, "ok\n") : Text(503, missing + "\n");
   }
-  return Text(404, "try /metrics, /healthz or /readyz\n");
+  return Text(404, "try /healthz or /readyz\n");
 }
 
 }  // namespace
 
 Result<std::unique_ptr<net::HttpServer>> StartHealthServer(net::IoPool& pool,
                                                            const HealthServerOptions& options,
-                                                           const Metrics& metrics,
                                                            std::function<std::string()> ready) {
   net::ServerOptions server_options;
   server_options.address = options.address;
@@ -46,9 +41,9 @@ Result<std::unique_ptr<net::HttpServer>> StartHealthServer(net::IoPool& pool,
   server_options.max_connections = 64;
   return net::HttpServer::Start(
       pool, server_options,
-      [&metrics, ready = std::move(ready)](const net::Request& request,
-                                           const std::shared_ptr<net::Responder>& responder) {
-        responder->Send(Answer(request, metrics, ready));
+      [ready = std::move(ready)](const net::Request& request,
+                                 const std::shared_ptr<net::Responder>& responder) {
+        responder->Send(Answer(request, ready));
       });
 }
 

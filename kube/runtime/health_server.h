@@ -1,4 +1,4 @@
-// kube/runtime/health_server.h — /metrics, /healthz and /readyz over HTTP.
+// kube/runtime/health_server.h — /healthz and /readyz over plain HTTP: probes have no token.
 //
 // Threads: `ready` is called on an I/O thread; it must not block.
 #pragma once
@@ -9,7 +9,6 @@
 #include <string>
 
 #include "base/result.h"
-#include "kube/runtime/metrics.h"
 
 namespace berth::net {
 class HttpServer;
@@ -23,10 +22,9 @@ struct HealthServerOptions {
   std::uint16_t port = 0;  // 0: any
 };
 
-// `ready` says what is missing; empty: ready. `metrics` must outlive the server.
+// `ready` says what is missing; empty: ready.
 Result<std::unique_ptr<net::HttpServer>> StartHealthServer(net::IoPool& pool,
                                                            const HealthServerOptions& options,
-                                                           const Metrics& metrics,
                                                            std::function<std::string()> ready);
 
 }  // namespace berth::kube

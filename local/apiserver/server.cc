@@ -1,12 +1,10 @@
 #include "local/apiserver/server.h"
 
-#include <algorithm>
 #include <random>
 #include <set>
 #include <vector>
 
 #include <malloc.h>
-#include <sys/resource.h>
 
 #include "base/log/log.h"
 #include "base/system_clock.h"
@@ -20,6 +18,7 @@
 #include "local/apiserver/store/store.h"
 #include "local/apiserver/webhooks/http_caller.h"
 #include "net/certificates.h"
+#include "net/file_limit.h"
 #include "net/io_pool.h"
 #include "net/server.h"
 
@@ -34,17 +33,6 @@ constexpr std::size_t kMaxRequestBody = 8 * 1024 * 1024;
 constexpr std::chrono::seconds kKeepChanges{90};
 constexpr std::chrono::seconds kTidyEvery{30};
 constexpr std::chrono::days kWebhookCertificateDays{365};
-
-// Each connection is a file. Programs that wait with select(2) cannot use files above 1024, but
-// have none that high of their own.
-void RaiseFileLimit() {
-  constexpr rlim_t kFiles = 65'536;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kFiles) return;
-  limit.rlim_cur = std::min(limit.rlim_max, kFiles);
-  if (::setrlimit(RLIMIT_NOFILE, &limit) == 0) return;
-  LogWarning("the limit on open files stays", {{"files", std::to_string(limit.rlim_cur)}});
-}
 
 std::uint64_t RandomSeed() {
   std::random_device device;
@@ -149,7 +137,7 @@ void ApiServerImpl::Tidy() {
 }
 
 Status ApiServerImpl::Listen() {
-  RaiseFileLimit();
+  if (const Status raised = net::RaiseFileLimit(); !raised) LogWarning(raised.error().message);
   authenticator_ = std::make_unique<Authenticator>(credentials_.token);
   front_ = std::make_unique<Front>(*registry_, *authenticator_, options_.logs);
   net::ServerOptions server;

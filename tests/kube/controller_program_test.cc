@@ -10,6 +10,7 @@
 
 #include "api/queues.h"
 #include "base/system_clock.h"
+#include "net/certificates.h"
 #include "net/client.h"
 #include "net/io_pool.h"
 #include "net/server.h"
@@ -26,6 +27,13 @@ class ControllerProgramTest : public ::testing::Test {
     auto server = net::HttpServer::Start(
         pool_, {}, [this](const net::Request& request, std::shared_ptr<net::Responder> responder) {
           const net::Headers json{{"Content-Type", "application/json"}};
+          if (request.target.find("tokenreviews") != std::string::npos) {
+            return responder->Send(
+                {201, json, R"({"status":{"authenticated":true,"user":{"username":"jane"}}})"});
+          }
+          if (request.target.find("subjectaccessreviews") != std::string::npos) {
+            return responder->Send({201, json, R"({"status":{"allowed":true}})"});
+          }
           if (request.target.find("watch=") != std::string::npos) {
             stream_ = responder->StartStream(200, json);
             return;
@@ -83,6 +91,51 @@ TEST_F(ControllerProgramTest, IsReadyWhenCachesHaveSyncedAndTheRestIsConfirmed) 
   EXPECT_THAT(ReadyWith("webhook"), HasSubstr("503 the webhook port does not answer"));
   program_->ConfirmReady();
   EXPECT_EQ(Ready(), "200 ok\n");
+}
+
+// An identity for "localhost" and the certificate that vouches for it.
+struct Served {
+  std::shared_ptr<const net::TlsIdentity> identity;
+  std::string ca_pem;
+};
+
+Served MakeServed() {
+  const WallTime now = SystemClock().Now();
+  const auto authority = net::MakeCertificateAuthority("ca", now - 1h, now + 1h);
+  EXPECT_TRUE(authority);
+  const auto identity = net::IssueCertificate(*authority, {.common_name = "localhost",
+                                                           .dns_names = {"localhost"},
+                                                           .for_server = true,
+                                                           .not_before = now - 1h,
+                                                           .not_after = now + 1h});
+  EXPECT_TRUE(identity);
+  return {std::make_shared<const net::TlsIdentity>(*identity), authority->certificate_chain_pem};
+}
+
+TEST_F(ControllerProgramTest, MetricsAreServedOverTlsWithTheLatestCertificate) {
+  program_->metrics().DeclareGauge("answer", "to everything");
+  program_->metrics().SetGauge("answer", {}, 42);
+  const Served first = MakeServed();
+  const Served second = MakeServed();
+  ASSERT_TRUE(program_->ServeMetrics({.tls = first.identity}));
+  // Each time over a new connection.
+  const auto read = [&](const std::string& token, const Served& trusted) {
+    auto client = net::HttpClient::Create(
+        pool_, {.base_url = "https://127.0.0.1:" + std::to_string(program_->metrics_port()),
+                .ca_pem = trusted.ca_pem,
+                .server_name = "localhost",
+                .bearer_token = token});
+    net::Request request;
+    request.method = "GET";
+    request.target = "/metrics";
+    const auto answer = (*client)->SendAndWait(std::move(request), 10s);
+    return answer ? answer->status : 0;
+  };
+  EXPECT_EQ(read("", first), 401);
+  EXPECT_EQ(read("token", first), 200);
+  ASSERT_TRUE(program_->ReplaceMetricsTls(second.identity));
+  EXPECT_EQ(read("token", second), 200);
+  EXPECT_EQ(read("token", first), 0) << "the old certificate is not served";
 }
 
 }  // namespace

@@ -52,6 +52,10 @@ TEST(Certificates, SignWhatWasAskedFor) {
   EXPECT_EQ(X509_check_purpose(leaf.get(), X509_PURPOSE_SSL_SERVER, 0), 1);
   EXPECT_EQ(X509_check_purpose(leaf.get(), X509_PURPOSE_SSL_CLIENT, 0), 0);
   EXPECT_EQ(*CertificateEnd(issued->certificate_chain_pem), kEnd);
+  EXPECT_THAT(*CertificateDnsNames(issued->certificate_chain_pem),
+              ElementsAre("kubernetes", "*.svc.local"));
+  EXPECT_THAT(*CertificateDnsNames(authority->certificate_chain_pem), testing::IsEmpty());
+  EXPECT_FALSE(CertificateDnsNames("no PEM"));
   EXPECT_THAT(issued->private_key_pem, testing::StartsWith("-----BEGIN PRIVATE KEY-----\n"));
 }
 

@@ -121,10 +121,13 @@ struct CaInjector::State : std::enable_shared_from_this<State> {
   void RunPass(std::function<void(const Pass&)> done) {
     auto pass = std::make_shared<Pass>();
     pass->bundle = bundle;
-    std::vector<kube::Step> steps{
-        Inject(pass, kMutating, options.mutating, ConfigurationPatch),
-        Inject(pass, kValidating, options.validating, ConfigurationPatch)};
-    for (const std::string& crd : options.crds) steps.push_back(Inject(pass, kCrd, crd, CrdPatch));
+    std::vector<kube::Step> steps;
+    const auto add = [&](const api::ResourceKind& kind, const std::string& name, MakePatch make) {
+      if (!name.empty()) steps.push_back(Inject(pass, kind, name, make));
+    };
+    add(kMutating, options.mutating, ConfigurationPatch);
+    add(kValidating, options.validating, ConfigurationPatch);
+    for (const std::string& crd : options.crds) add(kCrd, crd, CrdPatch);
     kube::RunSteps(std::move(steps),
                    [pass, done = std::move(done)](const Status&) { done(*pass); });
   }

@@ -17,6 +17,7 @@
 
 namespace berth::webhook {
 
+// An empty name: there is no such registration.
 struct CaInjectorOptions {
   std::string mutating = "kueue-mutating-webhook-configuration";
   std::string validating = "kueue-validating-webhook-configuration";

@@ -29,8 +29,9 @@ std::string DataOf(const Json& secret, const char* key) {
   return Base64Decode(value->get<std::string>()).value_or("");
 }
 
-// What the Secret holds, unless it is incomplete or ends soon.
-Result<ServingCertificate> Read(const Json& secret, WallTime now) {
+// What the Secret holds, unless it is incomplete, ends soon or lacks one of the names.
+Result<ServingCertificate> Read(const Json& secret, const std::vector<std::string>& dns_names,
+                                WallTime now) {
   ServingCertificate result;
   result.identity.certificate_chain_pem = DataOf(secret, "tls.crt");
   result.identity.private_key_pem = DataOf(secret, "tls.key");
@@ -41,6 +42,13 @@ Result<ServingCertificate> Read(const Json& secret, WallTime now) {
   }
   BERTH_TRY(const WallTime end, net::CertificateEnd(result.identity.certificate_chain_pem));
   if (end - kRenewBefore < now) return Error{ErrorCode::kExpired, "the certificate ends soon"};
+  BERTH_TRY(const std::vector<std::string> names,
+            net::CertificateDnsNames(result.identity.certificate_chain_pem));
+  for (const std::string& name : dns_names) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return Error{ErrorCode::kNotFound, "the certificate is not for " + name};
+    }
+  }
   return result;
 }
 
@@ -83,7 +91,7 @@ struct Obtaining : std::enable_shared_from_this<Obtaining> {
   }
 
   void Use(const Json& secret) {
-    Result<ServingCertificate> read = Read(secret, clock.Now());
+    Result<ServingCertificate> read = Read(secret, options.dns_names, clock.Now());
     if (read) return done(std::move(read));
     Make(&secret);
   }

@@ -1,9 +1,11 @@
-// webhook/controller/serving_certificate.h — the webhook server's certificate, shared by all
-// replicas through the Secret kueue-webhook-server-cert (tls.crt, tls.key, ca.crt).
+// webhook/controller/serving_certificate.h — the certificate of the webhook server and of the
+// metrics, shared by all replicas through the Secret kueue-webhook-server-cert (tls.crt, tls.key,
+// ca.crt).
 //
 // The first replica makes a CA and a certificate and stores them; the others read. A certificate
-// that ends soon is made anew, by whoever sees it first. ca.crt then has the new CA and the one
-// before: a replica that still serves the old certificate is trusted as well.
+// that ends soon, or lacks a DNS name, is made anew by the replica that sees it first. ca.crt then
+// has the new CA and the one before: a replica that still serves the old certificate is trusted as
+// well.
 //
 // Threads: one Executor, that of the client. Errors: of the API; kInternal where OpenSSL refuses.
 #pragma once
@@ -20,8 +22,11 @@ namespace berth::webhook {
 
 struct ServingCertificateOptions {
   api::ObjectKey secret{"kueue-system", "kueue-webhook-server-cert"};
-  std::vector<std::string> dns_names{"kueue-webhook-service.kueue-system.svc",
-                                     "kueue-webhook-service.kueue-system.svc.cluster.local"};
+  std::vector<std::string> dns_names{
+      "kueue-webhook-service.kueue-system.svc",
+      "kueue-webhook-service.kueue-system.svc.cluster.local",
+      "kueue-controller-manager-metrics-service.kueue-system.svc",
+      "kueue-controller-manager-metrics-service.kueue-system.svc.cluster.local"};
   // CAs of a certificate that is being served: a certificate that is made keeps them in its bundle.
   std::string served_ca_pem;
 };

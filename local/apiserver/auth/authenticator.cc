@@ -18,6 +18,14 @@ bool SameSecret(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::optional<UserInfo> Authenticator::UserOf(std::string_view token) const {
+  if (token_.empty() || !SameSecret(token, token_)) return std::nullopt;
+  UserInfo user;
+  user.name = "kubernetes-admin";
+  user.groups = {"system:masters", "system:authenticated"};
+  return user;
+}
+
 Authenticator::Answer Authenticator::Authenticate(const net::Request& request) const {
   Answer answer;
   const std::string_view header = request.headers.Find("Authorization");
@@ -25,13 +33,9 @@ Authenticator::Answer Authenticator::Authenticate(const net::Request& request) c
     constexpr std::string_view kScheme = "bearer ";
     const bool bearer = header.size() > kScheme.size() &&
                         EqualsIgnoreCase(header.substr(0, kScheme.size()), kScheme);
-    if (!bearer || !SameSecret(TrimSpace(header.substr(kScheme.size())), token_)) {
-      answer.outcome = Outcome::kRefused;
-      return answer;
-    }
-    answer.outcome = Outcome::kUser;
-    answer.user.name = "kubernetes-admin";
-    answer.user.groups = {"system:masters", "system:authenticated"};
+    const auto user = bearer ? UserOf(TrimSpace(header.substr(kScheme.size()))) : std::nullopt;
+    answer.outcome = user ? Outcome::kUser : Outcome::kRefused;
+    if (user) answer.user = *user;
     return answer;
   }
   if (!request.client_certificate_common_name.empty()) {

@@ -4,7 +4,9 @@
 // Threads: immutable; any thread. Source: Kubernetes authentication.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "local/apiserver/registry/request.h"
 #include "net/http.h"
@@ -23,10 +25,12 @@ class Authenticator {
     UserInfo user;
   };
 
-  // The one token, which may do everything.
+  // The one token that is known; empty: none is.
   explicit Authenticator(std::string token) : token_(std::move(token)) {}
 
   Answer Authenticate(const net::Request& request) const;
+  // Whose the bearer token is; nullopt: of nobody who is known.
+  std::optional<UserInfo> UserOf(std::string_view token) const;
 
  private:
   const std::string token_;

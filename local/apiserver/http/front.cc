@@ -7,6 +7,7 @@
 #include "base/log/log.h"
 #include "base/random.h"
 #include "base/strings.h"
+#include "local/apiserver/auth/authorizer.h"
 #include "local/apiserver/blocking.h"
 #include "local/apiserver/http/openapi.h"
 #include "local/apiserver/registry/errors.h"
@@ -55,15 +56,6 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-bool IsHealthPath(std::string_view path) {
-  for (const std::string_view root : {"/healthz", "/livez", "/readyz"}) {
-    if (path == root || StartsWith(path, std::string(root) + "/")) return true;
-  }
-  return false;
-}
-
-bool IsOpen(std::string_view path) { return path == "/version" || IsHealthPath(path); }
-
 std::string Etag(const std::string& body) {
   return "\"" + std::to_string(std::hash<std::string>()(body)) + "\"";
 }
@@ -83,7 +75,7 @@ Front::Front(Registry& registry, const Authenticator& authenticator, LogSource* 
     : registry_(registry),
       authenticator_(authenticator),
       watches_(registry),
-      handlers_(registry, watches_, logs),
+      handlers_(registry, watches_, authenticator, logs),
       readers_(kLimits),
       writers_(kLimits),
       callers_(kLimits),
@@ -118,7 +110,7 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
   std::string& path = exchange->target.path;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   const auto user = authenticator_.Authenticate(exchange->request);
-  const bool open = IsOpen(exchange->target.path);
+  const bool open = IsOpenPath(exchange->target.path);
   if (user.outcome == Authenticator::Outcome::kRefused ||
       (user.outcome == Authenticator::Outcome::kAnonymous && !open)) {
     exchange->SendError(UnauthorizedStatus());

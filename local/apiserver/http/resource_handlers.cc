@@ -10,9 +10,6 @@
 namespace berth::local {
 namespace {
 
-constexpr int kOk = 200;
-constexpr int kCreated = 201;
-
 ApiError NotAcceptable() {
   return {406, "NotAcceptable", "only the following media types are accepted: application/json",
           Json()};
@@ -174,7 +171,7 @@ void ResourceHandlers::Create(Exchange& exchange, RequestContext& context) {
       DecodeBody(registry_.types(), exchange.request, resource.api_version(), resource.kind);
   if (!body) return exchange.SendError(body.error(), context.warnings);
   if (IsReview(resource)) {
-    auto answer = AnswerReview(resource, exchange.user, std::move(body->object));
+    auto answer = AnswerReview(context, authenticator_, std::move(body->object));
     if (!answer) return exchange.SendError(answer.error(), context.warnings);
     return exchange.SendJson(kCreated, EncodeObject(*answer), context.warnings);
   }

@@ -4,6 +4,7 @@
 // Threads: Handle from any worker thread; may block.
 #pragma once
 
+#include "local/apiserver/auth/authenticator.h"
 #include "local/apiserver/http/exchange.h"
 #include "local/apiserver/http/watch_manager.h"
 #include "local/apiserver/log_source.h"
@@ -11,11 +12,15 @@
 
 namespace berth::local {
 
+inline constexpr int kOk = 200;
+inline constexpr int kCreated = 201;
+
 class ResourceHandlers {
  public:
   // `logs`: null where nothing runs pods; then …/log answers 503.
-  ResourceHandlers(Registry& registry, WatchManager& watches, LogSource* logs)
-      : registry_(registry), watches_(watches), logs_(logs) {}
+  ResourceHandlers(Registry& registry, WatchManager& watches, const Authenticator& authenticator,
+                   LogSource* logs)
+      : registry_(registry), watches_(watches), authenticator_(authenticator), logs_(logs) {}
 
   void Handle(Exchange& exchange, const ApiPath& path);
 
@@ -41,6 +46,7 @@ class ResourceHandlers {
 
   Registry& registry_;
   WatchManager& watches_;
+  const Authenticator& authenticator_;  // for TokenReviews
   LogSource* logs_;
 };
 

@@ -12,8 +12,6 @@
 namespace berth::local {
 namespace {
 
-constexpr int kOk = 200;
-constexpr int kCreated = 201;
 constexpr std::int64_t kLongestWatchSeconds = 24 * 3600;
 
 std::int64_t Number(const Target& target, std::string_view name, std::int64_t otherwise) {

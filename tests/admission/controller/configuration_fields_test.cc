@@ -54,7 +54,8 @@ constexpr Row kRows[] = {
     {R"({"berth": {"preemptionPlanTimeout": "1m"}})", Fate::kRead},
     {R"({"berth": {"preemptionPlanTimeout": "0s"}})", Fate::kRefused,
      "berth.preemptionPlanTimeout"},
-    {R"({"metrics": {"bindAddress": ":1"}})", Fate::kWarned, "metrics.bindAddress"},
+    {R"({"metrics": {"bindAddress": ":1"}})", Fate::kRead},
+    {R"({"metrics": {"bindAddress": 1}})", Fate::kRefused, "metrics.bindAddress"},
     {R"({"metrics": {"enableClusterQueueResources": true}})", Fate::kRead},
     {R"({"metrics": {"localQueueMetrics": {"enable": true, "selector": {}}}})", Fate::kRead},
     {R"({"metrics": {"customLabels": [{"name": "a"}]}})", Fate::kWarned, "metrics.customLabels"},
@@ -74,7 +75,12 @@ constexpr Row kRows[] = {
     {R"({"featureGates": {"ConcurrentAdmission": true}})", Fate::kRefused,
      "featureGates.ConcurrentAdmission"},
     {R"({"webhook": {"port": 1}})", Fate::kWarned, "webhook"},
-    {R"({"health": {"healthProbeBindAddress": ":1"}})", Fate::kWarned, "health"},
+    {R"({"health": {"healthProbeBindAddress": ":1"}})", Fate::kRead},
+    {R"({"health": {"healthProbeBindAddress": 1}})", Fate::kRefused,
+     "health.healthProbeBindAddress"},
+    {R"({"health": {"readinessEndpointName": "a"}})", Fate::kWarned,
+     "health.readinessEndpointName"},
+    {R"({"health": {"livenessEndpointName": "a"}})", Fate::kWarned, "health.livenessEndpointName"},
     {R"({"pprofBindAddress": ":1"})", Fate::kWarned, "pprofBindAddress"},
     {R"({"controller": {"groupKindConcurrency": {}}})", Fate::kWarned, "controller"},
     {R"({"tls": {"minVersion": "VersionTLS13"}})", Fate::kWarned, "tls"},
@@ -124,7 +130,7 @@ TEST(ConfigurationFields, UnknownOnesAreRefusedWhereverTheyStand) {
        {"/x", "/waitForPodsReady/x", "/waitForPodsReady/requeuingStrategy/x", "/fairSharing/x",
         "/admissionFairSharing/x", "/resources/x", "/objectRetentionPolicies/x",
         "/objectRetentionPolicies/workloads/x", "/metrics/x", "/metrics/localQueueMetrics/x",
-        "/integrations/x", "/leaderElection/x"}) {
+        "/integrations/x", "/leaderElection/x", "/health/x"}) {
     nlohmann::json document = {{"apiVersion", "config.kueue.x-k8s.io/v1beta2"},
                                {"kind", "Configuration"}};
     document[nlohmann::json::json_pointer(pointer)] = 1;

@@ -53,7 +53,8 @@ TEST(Configuration, ReadsWhatAdmissionNeeds) {
     "integrations": {"frameworks": ["batch/job", "pod"], "labelKeysToCopy": ["team"]},
     "leaderElection": {"leaderElect": false, "resourceName": "x"},
     "featureGates": {"PartialAdmission": false, "MultiKueue": true},
-    "metrics": {"bindAddress": ":8443"}})"_json));
+    "health": {"healthProbeBindAddress": "127.0.0.1:9"},
+    "metrics": {"bindAddress": ":8444"}})"_json));
   ASSERT_TRUE(config) << config.error().message;
   const PodsReadyOptions& ready = config->admission.pods_ready;
   EXPECT_EQ(ready.timeout, 5min);
@@ -71,8 +72,10 @@ TEST(Configuration, ReadsWhatAdmissionNeeds) {
   EXPECT_EQ(config->leader_election, false);
   EXPECT_TRUE(config->managed_jobs_namespace_selector->Matches({{"a", "b"}}));
   EXPECT_THAT(FieldsOf(*config),
-              ElementsAre("metrics.bindAddress", "integrations.frameworks: pod",
-                          "leaderElection.resourceName", "featureGates.MultiKueue"));
+              ElementsAre("integrations.frameworks: pod", "leaderElection.resourceName",
+                          "featureGates.MultiKueue"));
+  EXPECT_EQ(config->metrics_address, ":8444");
+  EXPECT_EQ(config->health_address, "127.0.0.1:9");
 }
 
 TEST(Configuration, OldVersionHasSwitches) {

@@ -4,17 +4,16 @@ beside `berth up`, which decides already, it only follows.
 
 Method: real processes on free ports; a replica is killed with SIGKILL."""
 
-import base64
 import json
 import os
 import re
 import ssl
-import subprocess
 import time
 import unittest
 import urllib.request
 
-from harness import BERTH, PATIENCE_SECONDS, ClusterTest, wait_until
+from harness import PATIENCE_SECONDS, ClusterTest, wait_until
+from replica import Replica
 
 HEAD = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -60,40 +59,6 @@ spec:
 LEASE = ("lease", "c1f6bfd2.kueue.x-k8s.io", "-n", "kueue-system")
 
 
-class Replica:
-    """One `berth controller`."""
-
-    def __init__(self, cluster, name, *flags):
-        self.log_path = os.path.join(cluster.folder, name + ".log")
-        with open(self.log_path, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen(
-                [BERTH, "controller", "--kubeconfig", cluster.kubeconfig, "--metrics-listen",
-                 "127.0.0.1:0", "--webhook-listen", "127.0.0.1:0", *flags],
-                stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=cluster.environment())
-
-    def log(self):
-        with open(self.log_path, encoding="utf-8", errors="replace") as log:
-            return log.read()
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(timeout=PATIENCE_SECONDS)
-
-    def port(self, what):
-        def find():
-            found = re.search(what + r'_port="?(\d+)', self.log())
-            if found is None and self.process.poll() is not None:
-                raise AssertionError("the controller ended early:\n" + self.log())
-            return found and int(found.group(1))
-        return wait_until(find, "the controller says its ports")
-
-    def read(self, path):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port('metrics')}{path}",
-                                    timeout=10) as answer:
-            return answer.read().decode()
-
-
 class ControllerTest(ClusterTest):
     def start_replica(self, cluster, name, *flags):
         replica = Replica(cluster, name, *flags)
@@ -125,8 +90,8 @@ class ControllerTest(ClusterTest):
         cluster.apply(QUEUES)
         cluster.apply(JOB.format(name="one"))
         self.wait_admitted(cluster, "one")
-        self.assertIn("kueue_admitted_workloads_total", first.read("/metrics"))
-        self.assertEqual(first.read("/healthz").strip(), "ok")
+        self.assertIn("kueue_admitted_workloads_total", self.metrics(cluster, first))
+        self.assertEqual(first.ask("health", "/healthz"), (200, "ok\n"))
         self.check_webhook(cluster, first)
 
         second = self.start_replica(cluster, "second")
@@ -138,11 +103,16 @@ class ControllerTest(ClusterTest):
         self.wait_admitted(cluster, "two")
         self.assertNotEqual(self.holder(cluster), leader)
 
+    def metrics(self, cluster, replica):
+        with open(cluster.kubeconfig, encoding="utf-8") as file:
+            token = re.search(r"token: (\S+)", file.read()).group(1)
+        status, text = replica.metrics(token)
+        self.assertEqual(status, 200, text)
+        return text
+
     def check_webhook(self, cluster, replica):
         """It answers a review over TLS, with the certificate that the API keeps."""
-        secret = cluster.get("secret", "kueue-webhook-server-cert", "-n", "kueue-system")
-        context = ssl.create_default_context(
-            cadata=base64.b64decode(secret["data"]["ca.crt"]).decode())
+        context = ssl.create_default_context(cadata=replica.authority())
         context.check_hostname = False  # it is for the Service's name; here there is none
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
                   "request": {"uid": "u-1", "operation": "CREATE",
@@ -181,7 +151,7 @@ class ControllerTest(ClusterTest):
         cluster.apply(JOB.format(name="one"))
         self.wait_admitted(cluster, "one")
         self.assertEqual(self.holder(cluster), leader)
-        self.assertNotIn("kueue_admitted_workloads_total{", beside.read("/metrics"))
+        self.assertNotIn("kueue_admitted_workloads_total{", self.metrics(cluster, beside))
         beside.kill()
         # What a killed run left in the lease does not hold up the next.
         cluster.kill()

@@ -63,6 +63,15 @@ TEST_F(CaInjectorTest, WritesTheBundleAndLeavesTheRest) {
   EXPECT_EQ(api_.CountWrites(), writes) << "what is there is not written again";
 }
 
+TEST_F(CaInjectorTest, WithoutRegistrationsItAsksForNothing) {
+  CaInjector none(client_, executor_, "PEM", {.mutating = "", .validating = "", .crds = {}});
+  std::optional<bool> complete;
+  none.Start([&](bool all) { complete = all; });
+  executor_.RunFor(1s);
+  EXPECT_EQ(complete, true);
+  EXPECT_TRUE(api_.requests().empty());
+}
+
 TEST_F(CaInjectorTest, WhatComesLaterIsFound) {
   injector_.Start([](bool) {});
   executor_.RunFor(7s);

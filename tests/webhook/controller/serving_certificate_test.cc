@@ -19,9 +19,9 @@ constexpr char kSecrets[] = "/api/v1/namespaces/kueue-system/secrets";
 
 class ServingCertificateTest : public ::testing::Test {
  protected:
-  ServingCertificate Obtain() {
+  ServingCertificate Obtain(const ServingCertificateOptions& options = {}) {
     std::optional<Result<ServingCertificate>> result;
-    ObtainServingCertificate(client_, clock_, {}, [&](Result<ServingCertificate> got) {
+    ObtainServingCertificate(client_, clock_, options, [&](Result<ServingCertificate> got) {
       result.emplace(std::move(got));
     });
     executor_.RunFor(5s);
@@ -50,6 +50,17 @@ TEST_F(ServingCertificateTest, ALostRaceReadsTheWinners) {
   api_.FailNext(std::string("POST ") + kSecrets, 409, kube::FakeTransport::Effect::kDone);
   const ServingCertificate first = Obtain();
   EXPECT_EQ(Obtain().ca_pem, first.ca_pem);
+}
+
+TEST_F(ServingCertificateTest, MadeAnewWhereANameIsMissing) {
+  ServingCertificateOptions webhook_alone;
+  webhook_alone.dns_names.resize(2);
+  const ServingCertificate first = Obtain(webhook_alone);
+  EXPECT_EQ(Obtain(webhook_alone).ca_pem, first.ca_pem);
+  const ServingCertificate second = Obtain();
+  EXPECT_NE(second.identity.private_key_pem, first.identity.private_key_pem);
+  EXPECT_NE(second.ca_pem.find(first.ca_pem), std::string::npos) << "the old CA stays trusted";
+  EXPECT_EQ(Obtain().ca_pem, second.ca_pem);
 }
 
 TEST_F(ServingCertificateTest, RenewedBeforeItsEndAndWhereUnreadable) {

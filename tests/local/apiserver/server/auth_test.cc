@@ -107,6 +107,85 @@ TEST_F(AuthTest, ReviewsTellWhoIsAsking) {
                            {"kind", "SelfSubjectAccessReview"},
                            {"spec", {{"resourceAttributes", {{"verb", "create"}}}}}});
   EXPECT_EQ(may.json["status"]["allowed"], true);
+  EXPECT_EQ(Get("/apis/authentication.k8s.io/v1/tokenreviews").status, 405) << "nothing is stored";
+}
+
+constexpr const char* kTokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews";
+constexpr const char* kAccessReviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+constexpr const char* kOwnAccessReviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+
+TEST_F(AuthTest, TokenReviewsTellWhoseATokenIs) {
+  const auto status = [&](const Json& spec) {
+    const Answer answer = Post(kTokenReviews, {{"spec", spec}});
+    EXPECT_EQ(answer.status, 201) << answer.text;
+    return answer.json["status"];
+  };
+  const Json known = status({{"token", server_->token()}});
+  EXPECT_EQ(known["authenticated"], true);
+  EXPECT_EQ(known["user"]["username"], "kubernetes-admin");
+  EXPECT_EQ(known["user"]["groups"], Json::array({"system:masters", "system:authenticated"}));
+  const Json audience = known["audiences"];
+  EXPECT_EQ(status({{"token", server_->token()}, {"audiences", audience}}), known);
+  for (const Json& wrong :
+       {Json{{"token", "wrong"}}, Json{{"token", server_->token() + "x"}},
+        Json{{"token", server_->token()}, {"audiences", Json::array({"https://elsewhere"})}}}) {
+    const Json unknown = status(wrong);
+    EXPECT_EQ(unknown["authenticated"], false) << wrong;
+    EXPECT_EQ(unknown["user"], Json::object()) << wrong;
+    EXPECT_NE(unknown["error"], "") << wrong;
+  }
+  EXPECT_EQ(Post(kTokenReviews, {{"spec", {{"token", ""}}}}).status, 400);
+  EXPECT_EQ(Post(kTokenReviews, Json::object()).status, 400);
+}
+
+// What a review says is what the server does.
+TEST_F(AuthTest, AccessReviewsTellWhatTheServerWouldDo) {
+  struct Row {
+    Json spec;
+    bool allowed;
+  };
+  const Json pods = {{"verb", "list"}, {"resource", "pods"}};
+  const Json metrics = {{"verb", "get"}, {"path", "/metrics"}};
+  const Json health = {{"verb", "get"}, {"path", "/readyz/ping"}};
+  const Json impersonate = {{"verb", "impersonate"}, {"resource", "users"}};
+  const Json everybody = Json::array({"system:authenticated"});
+  const Json strangers = Json::array({"system:unauthenticated"});
+  const Row rows[] = {
+      {{{"user", "jane"}, {"groups", everybody}, {"resourceAttributes", pods}}, true},
+      {{{"user", "jane"}, {"groups", everybody}, {"nonResourceAttributes", metrics}}, true},
+      {{{"user", "jane"}, {"groups", everybody}, {"resourceAttributes", impersonate}}, false},
+      {{{"user", "jane"}, {"resourceAttributes", pods}}, false},
+      {{{"user", "system:anonymous"}, {"groups", strangers}, {"resourceAttributes", pods}}, false},
+      {{{"user", "system:anonymous"}, {"groups", strangers}, {"nonResourceAttributes", metrics}},
+       false},
+      {{{"user", "system:anonymous"}, {"groups", strangers}, {"nonResourceAttributes", health}},
+       true},
+  };
+  for (const Row& row : rows) {
+    const Answer answer = Post(kAccessReviews, {{"spec", row.spec}});
+    EXPECT_EQ(answer.status, 201) << answer.text;
+    EXPECT_EQ(answer.json["status"]["allowed"], row.allowed) << row.spec;
+    EXPECT_NE(answer.json["status"].value("reason", ""), "") << row.spec;
+  }
+  EXPECT_EQ(
+      Post(kOwnAccessReviews, {{"spec", {{"resourceAttributes", pods}}}}).json["status"]["allowed"],
+      true);
+  EXPECT_EQ(Post(kOwnAccessReviews, {{"spec", {{"resourceAttributes", impersonate}}}})
+                .json["status"]["allowed"],
+            false);
+}
+
+TEST_F(AuthTest, AccessReviewsThatAskNothingAreRefused) {
+  const Json pods = {{"verb", "list"}, {"resource", "pods"}};
+  const Json path = {{"verb", "get"}, {"path", "/metrics"}};
+  for (const Json& spec :
+       {Json{{"user", "jane"}}, Json{{"resourceAttributes", pods}},
+        Json{{"user", "jane"}, {"resourceAttributes", pods}, {"nonResourceAttributes", path}}}) {
+    const Answer answer = Post(kAccessReviews, {{"spec", spec}});
+    EXPECT_EQ(answer.status, 422) << spec;
+    EXPECT_THAT(answer.message(), HasSubstr("must be specified")) << spec;
+  }
+  EXPECT_EQ(Post(kOwnAccessReviews, {{"spec", Json::object()}}).status, 422);
 }
 
 TEST_F(AuthTest, SecretsAreForTheirOwnerAlone) {

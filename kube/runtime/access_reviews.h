@@ -1,0 +1,80 @@
+// kube/runtime/access_reviews.h — whether the bearer of a token may use a path of ours. The API
+// server knows: a TokenReview tells the user, a SubjectAccessReview the user's right.
+//
+// Answers are kept for a short time, and a bounded number of them. Requests with the same token for
+// the same path share one pair of reviews; reviews under way are bounded too.
+//
+// Threads: one Executor, that of the client; destroy it there, or when it has stopped.
+// Source: controller-runtime, pkg/metrics/filters (WithAuthenticationAndAuthorization).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "kube/client/api_client.h"
+
+namespace berth::kube {
+
+struct AccessQuestion {
+  std::string token;
+  std::string verb;  // of the HTTP request, in lower case: "get"
+  std::string path;  // "/metrics"
+  friend auto operator<=>(const AccessQuestion&, const AccessQuestion&) = default;
+};
+
+struct AccessAnswer {
+  enum class Outcome : std::uint8_t {
+    kAllowed,
+    kDenied,      // `user` lacks the right
+    kNoUser,      // the API server knows the token of nobody
+    kFailed,      // a review was not answered
+    kOverloaded,  // too many reviews are under way: nothing was asked
+  };
+  Outcome outcome = Outcome::kFailed;
+  std::string user;   // kAllowed, kDenied
+  std::string error;  // kFailed: which review, and why
+};
+
+class AccessReviews {
+ public:
+  struct Options {
+    Duration keep_allowed = std::chrono::minutes(1);
+    Duration keep_refused = std::chrono::seconds(10);  // kDenied, kNoUser; kFailed is not kept
+    std::size_t max_kept = 256;
+    std::size_t max_under_way = 8;
+  };
+  using Done = std::function<void(const AccessAnswer&)>;
+
+  AccessReviews(ApiClient& client, const Clock& clock, Options options);
+  AccessReviews(ApiClient& client, const Clock& clock) : AccessReviews(client, clock, Options{}) {}
+  AccessReviews(const AccessReviews&) = delete;
+  AccessReviews& operator=(const AccessReviews&) = delete;
+
+  // `done` is called at once where the answer is known. The token must not be empty.
+  void Ask(AccessQuestion question, Done done);
+
+ private:
+  struct Kept {
+    AccessAnswer answer;
+    SteadyTime until;
+  };
+
+  void ReviewToken(const AccessQuestion& question);
+  void ReviewAccess(const AccessQuestion& question, Json user);
+  void Finish(const AccessQuestion& question, AccessAnswer answer);
+  void MakeRoom();
+
+  ApiClient& client_;
+  const Clock& clock_;
+  const Options options_;
+  std::map<AccessQuestion, Kept> kept_;
+  std::map<AccessQuestion, std::vector<Done>> under_way_;
+  std::shared_ptr<AccessReviews*> self_;  // weak copies in callbacks: null once this is gone
+};
+
+}  // namespace berth::kube

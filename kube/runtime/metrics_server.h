@@ -1,0 +1,45 @@
+// kube/runtime/metrics_server.h — /metrics: over HTTPS to those whom the API server lets, or plain
+// to everybody who reaches the port.
+//
+//     request ─ Bearer token? ─▶ may it? (AccessGate) ─▶ 200
+//                    └─ 401          ├─ 401  the token is nobody's
+//                                    ├─ 403  no right to get /metrics
+//                                    ├─ 500  the API server does not answer
+//                                    └─ 503  too many are asking
+//
+// Threads: `gate` is called on an I/O thread and must not block; its `done` may come on any thread.
+// Errors of Start: as net::HttpServer::Start.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "kube/runtime/access_reviews.h"
+#include "kube/runtime/metrics.h"
+
+namespace berth::net {
+class HttpServer;
+class IoPool;
+struct TlsIdentity;
+}  // namespace berth::net
+
+namespace berth::kube {
+
+struct MetricsServerOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;                       // 0: any
+  std::shared_ptr<const net::TlsIdentity> tls;  // null: plain HTTP
+};
+
+using AccessGate = std::function<void(AccessQuestion question, AccessReviews::Done done)>;
+
+// `metrics` must outlive the server. A null `gate` lets everybody in.
+Result<std::unique_ptr<net::HttpServer>> StartMetricsServer(net::IoPool& pool,
+                                                            MetricsServerOptions options,
+                                                            const Metrics& metrics,
+                                                            AccessGate gate);
+
+}  // namespace berth::kube
