@@ -54,9 +54,16 @@ TEST(WorkloadInfoTest, ShapesTellWhatTheSchedulerCanTell) {
       {"selector", [&](api::Workload& w) { spec(w).node_selector["k"] = "v"; }, false},
       {"toleration", [&](api::Workload& w) { spec(w).tolerations.push_back({.key = "k"}); }, false},
       {"affinity", [&](api::Workload& w) { spec(w).required_node_affinity.emplace(); }, false},
+      {"the same amount of another resource",
+       [&](api::Workload& w) {
+         spec(w).containers[0].requests = {{"cpu", 500}, {"tpu", 1}};
+       },
+       false},
       {"topology",
        [](api::Workload& w) { w.spec.pod_sets[0].topology_request.emplace().required = "rack"; },
        false},
+      {"the pods in another pod set",
+       [](api::Workload& w) { w.spec.pod_sets.push_back(w.spec.pod_sets[0]); }, false},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
@@ -65,6 +72,81 @@ TEST(WorkloadInfoTest, ShapesTellWhatTheSchedulerCanTell) {
     row.edit(other);
     EXPECT_EQ(InfoOf(Plain(), {}, names).shape == InfoOf(other, {}, names).shape, row.same);
   }
+}
+
+// Each row changes one field of a pod set that has them all.
+TEST(WorkloadInfoTest, ShapesTellEveryFieldOfWhereItMayRun) {
+  api::Workload plain = Plain();
+  api::PodSet& full = plain.spec.pod_sets[0];
+  full.pod_template.spec.tolerations.push_back(
+      {.key = "k", .op = "Equal", .value = "v", .effect = "NoSchedule", .toleration_seconds = 5});
+  full.pod_template.spec.required_node_affinity = {{.match_expressions = {{"zone", "In", {"a"}}}}};
+  full.topology_request.emplace();
+  full.topology_request->slice_constraints = {{"rack", 2}};
+  using Edit = std::function<void(api::PodSet&)>;
+  const auto toleration = [](api::PodSet& p) -> api::Toleration& {
+    return p.pod_template.spec.tolerations[0];
+  };
+  const auto expression = [](api::PodSet& p) -> api::NodeSelectorRequirement& {
+    return (*p.pod_template.spec.required_node_affinity)[0].match_expressions[0];
+  };
+  const std::pair<const char*, Edit> rows[] = {
+      {"toleration's key", [&](api::PodSet& p) { toleration(p).key = "l"; }},
+      {"toleration's operator", [&](api::PodSet& p) { toleration(p).op = "Exists"; }},
+      {"toleration's value", [&](api::PodSet& p) { toleration(p).value = "w"; }},
+      {"toleration's effect", [&](api::PodSet& p) { toleration(p).effect = "NoExecute"; }},
+      {"toleration's seconds", [&](api::PodSet& p) { toleration(p).toleration_seconds = 6; }},
+      {"affinity's key", [&](api::PodSet& p) { expression(p).key = "rack"; }},
+      {"affinity's operator", [&](api::PodSet& p) { expression(p).op = "NotIn"; }},
+      {"affinity's values", [&](api::PodSet& p) { expression(p).values = {"b"}; }},
+      {"required", [](api::PodSet& p) { p.topology_request->required = "rack"; }},
+      {"preferred", [](api::PodSet& p) { p.topology_request->preferred = "rack"; }},
+      {"unconstrained", [](api::PodSet& p) { p.topology_request->unconstrained = true; }},
+      {"pod set group", [](api::PodSet& p) { p.topology_request->pod_set_group_name = "g"; }},
+      {"slice topology", [](api::PodSet& p) { p.topology_request->slice_required_topology = "h"; }},
+      {"slice size", [](api::PodSet& p) { p.topology_request->slice_size = 2; }},
+      {"a constraint's level",
+       [](api::PodSet& p) { p.topology_request->slice_constraints[0].topology = "host"; }},
+      {"a constraint's size",
+       [](api::PodSet& p) { p.topology_request->slice_constraints[0].size = 3; }},
+  };
+  for (const auto& [name, edit] : rows) {
+    SCOPED_TRACE(name);
+    Names names;
+    api::Workload other = plain;
+    edit(other.spec.pod_sets[0]);
+    EXPECT_NE(InfoOf(plain, {}, names).shape, InfoOf(other, {}, names).shape);
+  }
+}
+
+TEST(WorkloadInfoTest, AFailedCheckIsOneThatSaysRetryOrRejected) {
+  using api::CheckState;
+  for (const auto& [state, failed] :
+       {std::pair(CheckState::kPending, false), std::pair(CheckState::kReady, false),
+        std::pair(CheckState::kRetry, true), std::pair(CheckState::kRejected, true)}) {
+    Names names;
+    api::Workload workload = Plain();
+    workload.status.admission_checks.push_back({.name = "c", .state = state});
+    EXPECT_EQ(InfoOf(workload, {}, names).failed_check, failed);
+  }
+}
+
+TEST(WorkloadInfoTest, PodSetsAreReadWithTheirCounts) {
+  Names names;
+  api::Workload workload = Plain();
+  workload.status.reclaimable_pods = {{"main", 1}};
+  const PodSetInfo fixed = InfoOf(workload, {}, names).pod_sets[0];
+  EXPECT_EQ(fixed.count, 2);
+  EXPECT_EQ(fixed.min_count, 3) << "without a minCount all pods are needed";
+  EXPECT_FALSE(fixed.may_shrink);
+  EXPECT_FALSE(fixed.topology_request);
+  EXPECT_EQ(fixed.per_pod, (Requests{{names.Find("cpu"), 500}, {names.Find("gpu"), 1}}));
+  workload.spec.pod_sets[0].min_count = 1;
+  workload.spec.pod_sets[0].topology_request.emplace();
+  const PodSetInfo elastic = InfoOf(workload, {}, names).pod_sets[0];
+  EXPECT_EQ(elastic.min_count, 1);
+  EXPECT_TRUE(elastic.may_shrink);
+  EXPECT_TRUE(elastic.topology_request);
 }
 
 TEST(WorkloadInfoTest, WithoutHashingShapesAreUnknown) {

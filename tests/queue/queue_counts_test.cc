@@ -1,0 +1,189 @@
+// Goal: the order between workloads of different shapes, the counts, and the routes stay right
+// through what comes, parks, wakes and leaves.
+// Method: a QueueSet with one or two ClusterQueues; after each step the lists and counts are
+// compared.
+#include <gtest/gtest.h>
+
+#include "tests/queue/one_queue.h"
+
+namespace berth::queue {
+namespace {
+
+using namespace std::chrono_literals;
+
+class QueueCountsTest : public QueueSetTest {
+ protected:
+  void AddAged(WorkloadId id, std::int32_t priority, Duration age, const char* local_queue = "lq") {
+    api::Workload object;
+    object.meta.namespace_name = "default";
+    object.meta.name = object.meta.uid = "w" + std::to_string(id);
+    object.meta.creation_timestamp = kNow - age;
+    object.spec.queue_name = local_queue;
+    object.spec.priority = priority;
+    Put(id, object, 1'000 + static_cast<std::uint64_t>(id));
+  }
+  // Active, waiting and all, by the counters and by the lists.
+  void ExpectCounts(std::int64_t active, std::int64_t waiting) {
+    EXPECT_EQ(set.ActiveCount(queue), active);
+    EXPECT_EQ(set.PendingCount(queue), active + waiting);
+    EXPECT_EQ(Active().size(), static_cast<std::size_t>(active));
+    EXPECT_EQ(Inadmissible().size(), static_cast<std::size_t>(waiting));
+    EXPECT_EQ(set.HasHeads(), active > 0);
+  }
+};
+
+TEST_F(QueueCountsTest, HeadsComeByPriorityThenAgeThenUid) {
+  Open(kBestEffort);
+  AddAged(0, 1, 10s);
+  AddAged(1, 1, 30s);
+  AddAged(2, 1, 20s);
+  AddAged(3, 2, 5s);
+  AddAged(5, 1, 20s);
+  AddAged(4, 1, 20s);
+  EXPECT_EQ(Active(), (Ids{3, 1, 2, 4, 5, 0}));
+  for (const WorkloadId next : {3, 1, 2, 4, 5, 0}) {
+    ASSERT_EQ(Pop(), next);
+    set.Remove(next);
+  }
+}
+
+TEST_F(QueueCountsTest, AShapeThatCameBackDoesNotTakeTheOthersPlace) {
+  Open(kBestEffort);
+  Add(0, 0, 7);
+  Add(1, 0, 8);
+  set.Remove(1);
+  infos[1] = {};
+  Add(1, 0, 9);
+  Add(2, 0, 7);
+  EXPECT_EQ(Active(), (Ids{0, 1, 2}));
+  ASSERT_EQ(Pop(), 0);
+  const auto result = set.Requeue({0, queue}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow);
+  EXPECT_EQ(result.bulk_parked, (Ids{2})) << "1 is of another shape";
+  EXPECT_EQ(Active(), (Ids{1}));
+}
+
+TEST_F(QueueCountsTest, CountsFollowWhatParksAndWakes) {
+  Open(kBestEffort);
+  ExpectCounts(0, 0);
+  for (const WorkloadId id : {0, 1, 2}) Add(id, 0, 7);
+  Add(3, 0, 8);
+  ExpectCounts(4, 0);
+  ASSERT_EQ(Pop(), 0);
+  EXPECT_EQ(set.PendingCount(queue), 3) << "the head is with the scheduler";
+  Requeue(0, RequeueReason::kGeneric);
+  ExpectCounts(3, 1);
+  ASSERT_EQ(Pop(), 1);
+  Requeue(1, RequeueReason::kNoFit);
+  ExpectCounts(1, 3);
+  Add(4, 0, 7);
+  ExpectCounts(1, 4);
+  set.Remove(4);
+  ExpectCounts(1, 3);
+  ASSERT_EQ(Pop(), 3);
+  Requeue(3, RequeueReason::kNoFit);
+  ExpectCounts(0, 4);
+  EXPECT_EQ(set.Wake(queue, kNow, nullptr), 4);
+  ExpectCounts(4, 0);
+}
+
+TEST_F(QueueCountsTest, AHeldWorkloadCountsAsWaiting) {
+  Open(kBestEffort);
+  Add(0);
+  Change(0, [](api::Workload& w) { w.status.requeue_state = {1, kNow + 60s}; });
+  EXPECT_EQ(Active(), (Ids{0})) << "one that is active stays so";
+  ASSERT_EQ(Pop(), 0);
+  Requeue(0, RequeueReason::kGeneric);
+  ExpectCounts(0, 1);
+  set.Wake(queue, kNow + 60s, nullptr);
+  ExpectCounts(1, 0);
+}
+
+TEST_F(QueueCountsTest, AnActiveWorkloadMovesWithItsPriority) {
+  Open(kBestEffort);
+  for (const WorkloadId id : {0, 1, 2}) Add(id, 5);
+  Change(2, [](api::Workload& w) { w.spec.priority = 9; });
+  EXPECT_EQ(Active(), (Ids{2, 0, 1}));
+  Change(0, [](api::Workload& w) { w.spec.priority = 1; });
+  EXPECT_EQ(Active(), (Ids{2, 1, 0}));
+  ExpectCounts(3, 0);
+}
+
+TEST_F(QueueCountsTest, TheLocalQueueThatUsedLessComesFirst) {
+  set.OrderByUsage();
+  settings.by_usage = true;
+  Open(kBestEffort);
+  set.SetLocalQueue({"default", "other"}, "cq", api::StopPolicy::kNone);
+  AddAged(0, 9, 30s);
+  AddAged(1, 9, 20s);
+  AddAged(2, 0, 10s, "other");
+  EXPECT_EQ(Active(), (Ids{0, 1, 2}));
+  set.SetUsage({"default", "lq"}, 2.0);
+  EXPECT_EQ(Active(), (Ids{2, 0, 1}));
+  EXPECT_EQ(Pop(), 2);
+  set.SetUsage({"default", "other"}, 3.0);
+  EXPECT_EQ(Pop(), 0);
+  Requeue(0, RequeueReason::kNoFit);
+  EXPECT_EQ(Pop(), 1);
+  Requeue(1, RequeueReason::kNoFit);
+  EXPECT_EQ(Pop(), 2);
+  Requeue(2, RequeueReason::kNoFit);
+  EXPECT_EQ(Inadmissible(), (Ids{0, 1, 2}));
+  set.SetUsage({"default", "lq"}, 4.0);
+  EXPECT_EQ(Inadmissible(), (Ids{2, 0, 1}));
+}
+
+TEST_F(QueueCountsTest, ALocalQueueThatLeadsElsewhereTakesItsWorkloadsThere) {
+  Open(kBestEffort);
+  Add(0);
+  const ClusterQueueId other = set.ClusterQueueNumber("other");
+  set.SetClusterQueue(other, settings);
+  set.SetLocalQueue({"default", "lq"}, "other", api::StopPolicy::kNone);
+  EXPECT_EQ(set.PendingCount(queue), 0);
+  EXPECT_EQ(set.View(other).active, (Ids{0}));
+  EXPECT_EQ(set.RouteOf({"default", "lq"}), other);
+  set.RemoveClusterQueue(other);
+  EXPECT_FALSE(set.IsQueued(0));
+  EXPECT_FALSE(set.HasHeads());
+  Add(1);
+  EXPECT_FALSE(set.IsQueued(1)) << "its ClusterQueue is gone";
+  set.SetClusterQueue(other, settings);
+  EXPECT_EQ(set.View(other).active, (Ids{0, 1}));
+}
+
+TEST_F(QueueCountsTest, AQueueThatIsOnlyNamedHasNoHeads) {
+  Open(kBestEffort);
+  Add(0);
+  ASSERT_EQ(Pop(), 0);
+  set.Remove(0);
+  set.SetActive(set.ClusterQueueNumber("only-named"), true);
+  EXPECT_FALSE(set.HasHeads());
+  EXPECT_EQ(Pop(), kNoNode);
+}
+
+TEST_F(QueueCountsTest, ANamespaceThatIsRemovedPassesNoSelector) {
+  Open(kBestEffort);
+  set.RemoveNamespace("never-seen");
+  EXPECT_TRUE(set.NamespacePasses(queue, "default"));
+  set.RemoveNamespace("default");
+  EXPECT_FALSE(set.NamespacePasses(queue, "default"));
+}
+
+TEST_F(QueueCountsTest, NewlyMatchingQueuesOfANamespaceWhoseLabelsChange) {
+  Open(kBestEffort);  // every namespace matches
+  const auto open = [&](const char* name, const std::optional<api::LabelSelector>& selector) {
+    settings.namespace_selector = selector;
+    set.SetClusterQueue(set.ClusterQueueNumber(name), settings);
+    return set.ClusterQueueNumber(name);
+  };
+  open("nobody", {});
+  const ClusterQueueId ml = open("ml", api::LabelSelector{.match_labels = {{"team", "ml"}}});
+  open("web", api::LabelSelector{.match_labels = {{"team", "web"}}});
+  using Queues = std::vector<ClusterQueueId>;
+  const api::StringMap labels{{"team", "ml"}};
+  EXPECT_EQ(set.NewlyMatching(std::nullopt, labels), (Queues{queue, ml}));
+  EXPECT_EQ(set.NewlyMatching(api::StringMap{}, labels), (Queues{ml}));
+  EXPECT_EQ(set.NewlyMatching(labels, labels), Queues{});
+}
+
+}  // namespace
+}  // namespace berth::queue
