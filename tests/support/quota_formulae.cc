@@ -89,6 +89,14 @@ std::int64_t QuotaFormulae::Potential(const std::string& queue, const FlavorReso
   return HasQueue(queue) ? PotentialAt("queue/" + queue, fr, 0) : kNothing;
 }
 
+std::int64_t QuotaFormulae::PotentialOf(const std::string& node, const FlavorResource& fr) const {
+  return PotentialAt(node, fr, 0);
+}
+
+const std::string& QuotaFormulae::ParentOf(const std::string& node) const {
+  return nodes_.at(node).parent;
+}
+
 std::int64_t QuotaFormulae::Subtree(const std::string& node, const FlavorResource& fr) const {
   return NumbersOf(node, fr, {}, 0).subtree;
 }

@@ -51,6 +51,8 @@ class QuotaFormulae {
                          const UsageByQueue& usage) const;
   // The most that it could take with nothing in use.
   std::int64_t Potential(const std::string& queue, const FlavorResource& fr) const;
+  std::int64_t PotentialOf(const std::string& node, const FlavorResource& fr) const;
+  const std::string& ParentOf(const std::string& node) const;  // empty: a root
   std::int64_t Subtree(const std::string& node, const FlavorResource& fr) const;
   std::int64_t Usage(const std::string& node, const FlavorResource& fr,
                      const UsageByQueue& usage) const;

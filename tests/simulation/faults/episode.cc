@@ -60,6 +60,14 @@ bool TimeLeaps(const Story& story) {
   });
 }
 
+// Without a list both are tried.
+FairStrategies StrategiesOf(const Story& story) {
+  if (story.config.find("preemptionStrategies") == std::string::npos) return {};
+  const auto names = [&](const char* name) { return story.config.find(name) != std::string::npos; };
+  return {.final_share = names("LessThanOrEqualToFinalShare"),
+          .initial_share = names("LessThanInitialShare")};
+}
+
 class Episode {
  public:
   Episode(const Story& story, const EpisodeOptions& options, SimWorld& world)
@@ -69,7 +77,8 @@ class Episode {
                                       ? Duration(seconds(2))
                                       : kStalenessWithFaults,
                      .time_leaps = TimeLeaps(story),
-                     .trouble_until = [this] { return saboteur_.trouble_until(); }}),
+                     .trouble_until = [this] { return saboteur_.trouble_until(); },
+                     .fair_strategies = StrategiesOf(story)}),
         standing_(invariants_,
                   {.patience = kPatience,
                    .blocks_admission = story.config.find("blockAdmission") != std::string::npos}),

@@ -23,7 +23,8 @@ inline constexpr char kWorkloads[] = "workloads.kueue.x-k8s.io";
 // Objects written by hand, with the invariants looking on.
 class HistoryTest : public ::testing::Test {
  protected:
-  HistoryTest() : invariants_({.staleness = std::chrono::seconds(2), .writes_per_minute = 20}) {
+  HistoryTest() : HistoryTest({.staleness = std::chrono::seconds(2), .writes_per_minute = 20}) {}
+  explicit HistoryTest(InvariantsOptions options) : invariants_(std::move(options)) {
     auto store = local::Store::Open({});
     store_ = std::move(*store);
     store_->AddListener([this](const std::vector<local::EventPtr>& events) {

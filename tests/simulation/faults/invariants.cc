@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/reasons.h"
 #include "base/strings.h"
 #include "local/cluster/fields.h"
 
@@ -64,7 +65,10 @@ void Invariants::See(const local::StoreEvent& event, Actor actor, SteadyTime now
     const auto before = Copy(truth_.workloads(), key);
     truth_.See(event);
     NoteUsage();
-    SeeWorkload(before ? &*before : nullptr, gone ? nullptr : &truth_.workloads().at(key));
+    const WorkloadFacts* old = before ? &*before : nullptr;
+    const WorkloadFacts* workload = gone ? nullptr : &truth_.workloads().at(key);
+    SeeWorkload(old, workload);
+    order_.NoteWorkload(truth_, old, workload, now);
   } else {
     truth_.See(event);
     if (resource == "pods" && !gone) SeePod(truth_.pods().at(key));
@@ -76,8 +80,11 @@ void Invariants::See(const local::StoreEvent& event, Actor actor, SteadyTime now
     if (resource == "clusterqueues.kueue.x-k8s.io" || resource == "cohorts.kueue.x-k8s.io") {
       SeeQueues(now);
     }
+    if (resource == "namespaces" || resource == "clusterqueues.kueue.x-k8s.io" ||
+        resource == "cohorts.kueue.x-k8s.io" || resource == "localqueues.kueue.x-k8s.io") {
+      order_.NoteQueues(truth_, now);
+    }
   }
-  if (resource.ends_with(".kueue.x-k8s.io") || resource == "namespaces") order_.Note(truth_, now);
 }
 
 void Invariants::SeeLease(const local::StoreEvent& event) {
@@ -101,10 +108,11 @@ void Invariants::OnRequest(const kube::ApiRequest& request, const std::string& i
 
 void Invariants::SeeQueues(SteadyTime now) {
   QuotaLaw law(truth_);
-  if (law == laws_.back().law) return;
+  FairLaw fair(truth_);
+  if (law == laws_.back().law && fair == laws_.back().fair) return;
   order_.Restart();
   laws_.back().until = now;
-  laws_.push_back({SteadyTime::max(), std::move(law)});
+  laws_.push_back({SteadyTime::max(), std::move(law), std::move(fair)});
   while (laws_.size() > 1 && laws_.front().until + options_.staleness < now) laws_.pop_front();
 }
 
@@ -223,18 +231,29 @@ void Invariants::CheckVictim(const WorkloadFacts& victim) {
   }
   const auto local = truth_.local_queues().find({preemptor->key.first, preemptor->queue});
   if (local == truth_.local_queues().end()) return;
-  std::optional<std::string> why;
-  for (const Dated& dated : laws_) {
-    if (dated.until != SteadyTime::max() && dated.until + options_.staleness < now_) continue;
-    for (const auto& [since, usage] : usages_) {
-      why = dated.law.Unlawful(victim.preempted_why, *preemptor, local->second.cluster_queue,
-                               victim, usage);
-      if (!why) return;
-    }
-  }
+  const auto why = WhyUnlawful(*preemptor, local->second.cluster_queue, victim);
   if (!why) return;
   Report("unlawful-victim", Show(victim.key) + " is preempted (" + victim.preempted_why + ") for " +
                                 Show(preemptor->key) + ": " + *why);
+}
+
+std::optional<std::string> Invariants::WhyUnlawful(const WorkloadFacts& preemptor,
+                                                   const std::string& queue,
+                                                   const WorkloadFacts& victim) const {
+  std::optional<std::string> why;
+  const FairClaim claim(truth_, preemptor, queue, usages_);
+  for (const Dated& dated : laws_) {
+    if (dated.until != SteadyTime::max() && dated.until + options_.staleness < now_) continue;
+    for (const auto& [since, usage] : usages_) {
+      why = dated.law.Unlawful(victim.preempted_why, preemptor, queue, victim, usage);
+      if (!why && victim.preempted_why == api::kInCohortFairSharing) {
+        why =
+            dated.fair.Unfair(options_.fair_strategies, dated.law.formulae(), claim, victim, usage);
+      }
+      if (!why) return std::nullopt;
+    }
+  }
+  return why;
 }
 
 // Before the change that is on its way: what holds until now may be what they knew.

@@ -20,7 +20,8 @@
 //   too-many-pods          more pods are at work than the job wants, or than quota was given for
 //   started-too-wide       a job is started with more parallelism than quota was given for
 //   wrong-usage            an admission states other amounts than requests × counts
-//   unlawful-victim        a workload is preempted that the preemptor's policies protect
+//   unlawful-victim        a workload is preempted that the preemptor's policies protect, or for
+//                          fair shares that its queue does not exceed (fair_law.h)
 //   lost-write             an acknowledged write is not in the store
 //   write-without-lease    a replica writes while another holds the lease
 //   hot-loop               an object is written more often than anybody could need
@@ -43,6 +44,7 @@
 #include <utility>
 
 #include "kube/client/transport.h"
+#include "tests/simulation/faults/fair_law.h"
 #include "tests/simulation/faults/order_law.h"
 #include "tests/simulation/faults/quota_law.h"
 #include "tests/simulation/faults/truth.h"
@@ -64,6 +66,7 @@ struct InvariantsOptions {
   Duration order_window = std::chrono::seconds(5);
   // Until when something goes wrong; null: nothing does.
   std::function<SteadyTime()> trouble_until;
+  FairStrategies fair_strategies;
 };
 
 class Invariants {
@@ -91,12 +94,15 @@ class Invariants {
   struct Dated {
     SteadyTime until = SteadyTime::max();
     QuotaLaw law;
+    FairLaw fair;
   };
 
   void SeeLease(const local::StoreEvent& event);
   void CheckUsage(const WorkloadFacts& workload);
   void CheckOrder(const WorkloadFacts& workload);
   void CheckVictim(const WorkloadFacts& victim);
+  std::optional<std::string> WhyUnlawful(const WorkloadFacts& preemptor, const std::string& queue,
+                                         const WorkloadFacts& victim) const;
   void NoteUsage();
   bool IsQuiet() const;
   void SeeJob(const JobFacts* before, const JobFacts& now);

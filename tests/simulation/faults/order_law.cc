@@ -1,7 +1,6 @@
 #include "tests/simulation/faults/order_law.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace berth::sim {
 namespace {
@@ -10,6 +9,8 @@ bool IsWaiting(const WorkloadFacts& workload) {
   return workload.active && !workload.deleting && !workload.reserved && !workload.finished &&
          !workload.held_back;
 }
+
+bool HasQuota(const WorkloadFacts& workload) { return workload.reserved && !workload.finished; }
 
 std::int64_t PodsOf(const WorkloadFacts& workload) {
   std::int64_t pods = 0;
@@ -46,28 +47,29 @@ bool WouldDoFor(const Truth& truth, const WorkloadFacts& given, const WorkloadFa
 
 }  // namespace
 
-void OrderLaw::Note(const Truth& truth, SteadyTime now) {
-  std::set<std::string> holders;
-  for (const auto& [key, workload] : truth.workloads()) {
-    if (workload.reserved && !workload.finished) holders.insert(workload.uid);
+void OrderLaw::NoteWorkload(const Truth& truth, const WorkloadFacts* before,
+                            const WorkloadFacts* workload, SteadyTime now) {
+  const bool same = before != nullptr && workload != nullptr && before->uid == workload->uid;
+  if (before != nullptr && HasQuota(*before) && !(same && HasQuota(*workload))) released_ = now;
+  if (before != nullptr && !same) waits_.erase(before->uid);
+  if (workload != nullptr) NoteWaiting(truth, *workload, now);
+}
+
+void OrderLaw::NoteQueues(const Truth& truth, SteadyTime now) {
+  for (const auto& [key, workload] : truth.workloads()) NoteWaiting(truth, workload, now);
+}
+
+void OrderLaw::NoteWaiting(const Truth& truth, const WorkloadFacts& workload, SteadyTime now) {
+  const QueueFacts* queue = IsWaiting(workload) ? truth.OpenQueueOf(workload) : nullptr;
+  if (queue == nullptr) {
+    waits_.erase(workload.uid);
+    return;
   }
-  if (!std::includes(holders.begin(), holders.end(), holders_.begin(), holders_.end())) {
-    released_ = now;
-  }
-  holders_ = std::move(holders);
-  for (const auto& [key, workload] : truth.workloads()) {
-    const QueueFacts* queue = IsWaiting(workload) ? truth.OpenQueueOf(workload) : nullptr;
-    if (queue == nullptr) {
-      waits_.erase(workload.uid);
-      continue;
-    }
-    Waiting& waiting = waits_.try_emplace(workload.uid, Waiting{.since = now}).first->second;
-    const std::int64_t pods = PodsOf(workload);
-    if (waiting.queue != queue->name || waiting.priority != workload.priority ||
-        waiting.pods != pods) {
-      waiting = {now, queue->name, workload.priority, pods, waiting.never_evicted};
-    }
-    if (workload.evicted) waiting.never_evicted = false;
+  Waiting& waiting = waits_.try_emplace(workload.uid, Waiting{.since = now}).first->second;
+  const std::int64_t pods = PodsOf(workload);
+  if (waiting.queue != queue->name || waiting.priority != workload.priority ||
+      waiting.pods != pods) {
+    waiting = {now, queue->name, workload.priority, pods};
   }
 }
 

@@ -33,8 +33,11 @@ class OrderLaw {
 
   explicit OrderLaw(Duration window) : window_(window) {}
 
-  // The objects have changed.
-  void Note(const Truth& truth, SteadyTime now);
+  // One workload has changed; `before` is null where it is new, `workload` where it is gone.
+  void NoteWorkload(const Truth& truth, const WorkloadFacts* before, const WorkloadFacts* workload,
+                    SteadyTime now);
+  // Queues or namespaces have changed: who waits where may be another.
+  void NoteQueues(const Truth& truth, SteadyTime now);
   // Who waits begins to wait anew: what could be had has changed.
   void Restart() { waits_.clear(); }
   void OnPreemptor(const std::string& uid) { preemptors_.insert(uid); }
@@ -48,14 +51,13 @@ class OrderLaw {
     std::string queue;
     std::int64_t priority = 0;
     std::int64_t pods = 0;
-    bool never_evicted = true;
   };
+  void NoteWaiting(const Truth& truth, const WorkloadFacts& workload, SteadyTime now);
   bool GoesBefore(const WorkloadFacts& first, const WorkloadFacts& second) const;
 
   static constexpr Duration kWakeUp = std::chrono::seconds(2);
 
   const Duration window_;
-  std::set<std::string> holders_;         // UIDs of those that have quota
   std::optional<SteadyTime> released_;    // when one of them gave it back last
   std::map<std::string, Waiting> waits_;  // by UID
   std::set<std::string> preemptors_;      // UIDs

@@ -21,6 +21,7 @@ class QuotaLaw {
   QuotaLaw() = default;
   explicit QuotaLaw(const Truth& truth);
 
+  const support::QuotaFormulae& formulae() const { return formulae_; }
   bool HasQueue(const std::string& queue) const { return formulae_.HasQueue(queue); }
   bool Stopped(const std::string& queue) const { return stopped_.count(queue) > 0; }
   std::int64_t Available(const std::string& queue, const What& what,

@@ -146,6 +146,7 @@ WorkloadFacts ReadWorkload(const Key& key, const Json& object) {
     PodSetFacts& one = facts.pod_sets.emplace_back();
     one.name = StringAt(set, {"name"});
     one.count = IntAt(set, {"count"}, 1) - Reclaimable(object, one.name);
+    one.min_count = std::min(one.count, IntAt(set, {"minCount"}, one.count));
     if (pod_spec == nullptr) continue;
     one.required_level = StringAt(set, {"topologyRequest", "required"});
     one.asks_topology = !one.required_level.empty() ||
@@ -168,6 +169,7 @@ JobFacts ReadJob(const Key& key, const Json& object) {
   facts.key = key;
   facts.uid = local::cluster::UidOf(object);
   facts.queue = local::cluster::LabelOf(object, "kueue.x-k8s.io/queue-name");
+  facts.prebuilt = local::cluster::LabelOf(object, "kueue.x-k8s.io/prebuilt-workload-name");
   facts.suspended = BoolAt(object, {"spec", "suspend"});
   facts.stopping = local::cluster::HasAnnotation(object, "kueue.x-k8s.io/stopping");
   facts.deleting = local::cluster::IsDeleting(object);
@@ -220,6 +222,9 @@ QueueFacts ReadQueue(const Json& object, const char* parent_field) {
   facts.name = local::cluster::NameOf(object);
   facts.parent = StringAt(object, {"spec", parent_field});
   ReadQuotas(object, facts);
+  if (const Json* weight = Find(object, {"spec", "fairSharing", "weight"})) {
+    facts.weight = static_cast<double>(AmountOf("cpu", *weight)) / 1000.0;  // cpu: in thousandths
+  }
   facts.stopped = StringAt(object, {"spec", "stopPolicy"}, "None") != "None";
   facts.strict = StringAt(object, {"spec", "queueingStrategy"}) == "StrictFIFO";
   facts.by_usage = StringAt(object, {"spec", "admissionScope", "admissionMode"}) ==

@@ -34,6 +34,7 @@ std::string Show(const Key& key);  // "ns/name", or "name"
 struct PodSetFacts {
   std::string name;
   std::int64_t count = 0;
+  std::int64_t min_count = 0;                    // equals the count where all pods are needed
   std::map<std::string, std::int64_t> requests;  // of one pod
   std::map<std::string, std::string> node_selector;
   bool asks_topology = false;
@@ -81,6 +82,7 @@ struct JobFacts {
   Key key;
   std::string uid;
   std::string queue;
+  std::string prebuilt;  // the Workload that it names itself; empty: none
   bool suspended = false;
   bool stopping = false;
   bool deleting = false;
@@ -110,6 +112,7 @@ struct QueueFacts {
   bool stopped = false;
   bool strict = false;
   bool by_usage = false;  // admissionMode UsageBasedAdmissionFairSharing
+  double weight = 1.0;    // of its fair share
   PreemptionFacts preemption;
   bool deleting = false;
   bool is_active = false;  // its condition
