@@ -163,6 +163,9 @@ TEST_F(QueueCountsTest, AQueueThatIsOnlyNamedHasNoHeads) {
 TEST_F(QueueCountsTest, ANamespaceThatIsRemovedPassesNoSelector) {
   Open(kBestEffort);
   set.RemoveNamespace("never-seen");
+  Add(0);
+  Change(0, [](api::Workload& w) { w.meta.namespace_name = "named-by-a-workload"; });
+  set.RemoveNamespace("named-by-a-workload");
   EXPECT_TRUE(set.NamespacePasses(queue, "default"));
   set.RemoveNamespace("default");
   EXPECT_FALSE(set.NamespacePasses(queue, "default"));
