@@ -38,7 +38,8 @@ class Controller:
         with open(self.log_path, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 [BERTH, "controller", "--kubeconfig", self.kubeconfig, "--metrics-listen",
-                 "127.0.0.1:0", "--webhook-listen", "127.0.0.1:0", *self.flags],
+                 "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--webhook-listen", "127.0.0.1:0",
+                 *self.flags],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent,
                 env={"PATH": os.environ["PATH"], "HOME": self.plane.folder,
                      "POD_NAME": self.name, "POD_NAMESPACE": NAMESPACE})

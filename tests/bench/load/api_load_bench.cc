@@ -144,7 +144,7 @@ int Main(int argc, char** argv) {
   const auto end = start + std::chrono::seconds(options.wait_seconds);
   Child controller =
       Child::Run({options.berth, "controller", "--kubeconfig", kubeconfig, "--metrics-listen", "",
-                  "--webhook-listen", "", "--no-leader-elect"},
+                  "--health-listen", "", "--webhook-listen", "", "--no-leader-elect"},
                  log);
   Figures loaded;
   Figures decided;
