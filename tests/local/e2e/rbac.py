@@ -17,6 +17,13 @@ import urllib.parse
 Right = collections.namedtuple("Right", "role namespace group resource name path verb")
 Need = collections.namedtuple("Need", "namespace group resource name path verb")
 
+
+def text_of(right):
+    """Of a right or a need, as a person would say it."""
+    resource = right.path or ".".join(part for part in (right.resource, right.group) if part)
+    return " ".join(part for part in (right.verb, resource, right.name) if part)
+
+
 # What RBAC gives to everybody (system:public-info-viewer, system:discovery).
 OPEN_PATHS = re.compile(r"/(version|healthz|livez|readyz|api(/[^/]+)?|apis(/[^/]+){0,2})")
 # Owners of the objects that controllers make: kind -> group and plural.
