@@ -11,7 +11,7 @@ namespace {
 
 using local::Json;
 
-Result<local::Api::KindInfo> FindKind(local::Api& api, const Json& object) {
+Result<local::WholeApi::KindInfo> FindKind(local::WholeApi& api, const Json& object) {
   const std::string api_version = object.value("apiVersion", "");
   const std::string kind = object.value("kind", "");
   const std::size_t slash = api_version.find('/');
@@ -25,17 +25,17 @@ Result<local::Api::KindInfo> FindKind(local::Api& api, const Json& object) {
   if (found == kinds.end()) {
     return Error{ErrorCode::kInternal, "the API does not know kind " + api_version + " " + kind};
   }
-  local::Api::KindInfo info = *found;
+  local::WholeApi::KindInfo info = *found;
   info.id.version = version;
   return info;
 }
 
 }  // namespace
 
-Status ApplyManifests(local::Api& api, std::string_view yaml) {
+Status ApplyManifests(local::WholeApi& api, std::string_view yaml) {
   BERTH_TRY(const auto documents, api::ParseYamlStream(yaml));
   for (const api::YamlDocument& document : documents) {
-    BERTH_TRY(const local::Api::KindInfo kind, FindKind(api, document.value));
+    BERTH_TRY(const local::WholeApi::KindInfo kind, FindKind(api, document.value));
     const Json& metadata = document.value.at("metadata");
     const std::string name = metadata.value("name", "");
     const auto applied =

@@ -11,6 +11,6 @@ namespace berth::cli {
 
 // Applies every document of the YAML stream, in order, taking over fields that others own. The
 // kinds must be known to the API (CRDs in an earlier call). Errors name the document.
-Status ApplyManifests(local::Api& api, std::string_view yaml);
+Status ApplyManifests(local::WholeApi& api, std::string_view yaml);
 
 }  // namespace berth::cli

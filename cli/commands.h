@@ -78,4 +78,7 @@ struct ControllerFlags {
 };
 int RunController(const ControllerFlags& flags);
 
+// The emulated cloud on the cluster of the kubeconfig.
+int RunCloud(const ClientFlags& client);
+
 }  // namespace berth::cli

@@ -7,7 +7,8 @@
 namespace berth::cli {
 
 // YAML streams, in the order in which they must be applied.
-std::string_view CrdManifests();      // manifests/crds and manifests/cloud
+std::string_view CrdManifests();      // manifests/crds
+std::string_view CloudManifests();    // manifests/cloud: one CRD
 std::string_view ClusterManifests();  // namespace kueue-system
 std::string_view WebhookManifests();  // manifests/webhook
 

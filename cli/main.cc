@@ -180,6 +180,19 @@ void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
   command->callback([&] { exit_code = RunController(flags); });
 }
 
+void AddCloud(CLI::App& app, ClientFlags& client, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "cloud", "The emulated cloud on any Kubernetes: node pools, queued provisioning, stock-outs");
+  AddServerFlags(*command, client);
+  command->footer(
+      "Its machines are nodes without a kubelet: kwok keeps them ready and plays their pods.\n"
+      "`berth up` has this cloud by itself.\n"
+      "Example:\n"
+      "  berth cloud --kubeconfig rehearsal.yaml &\n"
+      "  kubectl apply -f manifests/samples/dws/nodepools.yaml");
+  command->callback([&] { exit_code = RunCloud(client); });
+}
+
 CommandOption OptionOf(const CLI::Option& option) {
   CommandOption out{.help = option.get_description()};
   for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
@@ -265,6 +278,7 @@ int Run(int argc, char** argv) {
   AddWhy(app, client, reference, exit_code);
   AddUp(app, up, exit_code);
   AddController(app, controller, exit_code);
+  AddCloud(app, client, exit_code);
   AddBackup(app, client, backup_file, exit_code);
   AddVersionAndCompletion(app, client, version_config, shell, exit_code);
   // The shells hand over words that may be anything, so none of them is parsed.

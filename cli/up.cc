@@ -161,6 +161,7 @@ Status Up::StartServer(const UpFlags& flags) {
   options.logs = logs_.get();
   BERTH_TRY(server_, local::ApiServer::Start(std::move(options)));
   BERTH_CHECK_OK(ApplyManifests(server_->api(), CrdManifests()));
+  BERTH_CHECK_OK(ApplyManifests(server_->api(), CloudManifests()));
   BERTH_CHECK_OK(ApplyManifests(server_->api(), ClusterManifests()));
   kubeconfig_path_ = flags.kubeconfig.empty()
                          ? data_directory_ + "/kubeconfig"

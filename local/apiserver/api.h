@@ -127,7 +127,11 @@ class Api {
   // The whole state as kAdded events, then every change, without a gap.
   virtual std::unique_ptr<WatchHandle> Watch(const ResourceId& resource,
                                              std::function<void(const WatchEvent&)> on_event) = 0;
+};
 
+// An Api that also tells of all its kinds: the embedded one.
+class WholeApi : public Api {
+ public:
   // Every kind that can be listed and deleted, custom ones included; for garbage collection and
   // namespace deletion.
   struct KindInfo {

@@ -46,7 +46,7 @@ class ApiServerImpl final : public ApiServer {
 
   Status Open();
 
-  Api& api() override { return *api_; }
+  WholeApi& api() override { return *api_; }
   std::uint16_t port() const override { return http_ == nullptr ? port_ : http_->port(); }
   const std::string& url() const override { return url_; }
   const std::string& ca_pem() const override {
@@ -80,7 +80,7 @@ class ApiServerImpl final : public ApiServer {
   std::unique_ptr<HttpWebhookCaller> webhooks_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Registry> registry_;
-  std::unique_ptr<Api> api_;
+  std::unique_ptr<WholeApi> api_;
   std::unique_ptr<Authenticator> authenticator_;
   std::unique_ptr<Front> front_;
   std::unique_ptr<net::HttpServer> http_;

@@ -43,7 +43,7 @@ class ApiServer {
   static Result<std::unique_ptr<ApiServer>> Start(ApiServerOptions options);
   virtual ~ApiServer() = default;  // as Stop
 
-  virtual Api& api() = 0;
+  virtual WholeApi& api() = 0;
   virtual std::uint16_t port() const = 0;
   virtual const std::string& url() const = 0;  // "https://127.0.0.1:6443"
   virtual const std::string& ca_pem() const = 0;

@@ -17,7 +17,7 @@ using cluster::kProvisioningRequests;
 using cluster::StringAt;
 
 constexpr char kOurClass[] = "queued-provisioning.gke.io";
-constexpr Duration kKindsRetry = std::chrono::milliseconds(200);
+constexpr Duration kKindsRetry = std::chrono::seconds(1);
 constexpr Duration kErrorRetry = std::chrono::seconds(1);
 constexpr Duration kLongestSleep = std::chrono::minutes(5);  // wall clocks can jump
 
@@ -41,10 +41,8 @@ CloudDriver::CloudDriver(Api& api, cluster::ObjectCache& cache, const Clock& clo
 }
 
 void CloudDriver::Begin() {
-  const auto kinds = api_.Kinds();
   const auto is_served = [&](const ResourceId& resource) {
-    return std::any_of(kinds.begin(), kinds.end(),
-                       [&](const Api::KindInfo& kind) { return kind.id == resource; });
+    return bool(api_.List(resource, "", {}));
   };
   bool all = is_served(kNodePools) && is_served(kProvisioningRequests);
   for (const ResourceId* resource :

@@ -9,6 +9,7 @@
 #include "local/cluster/namespace_controller.h"
 #include "local/cluster/pod_binder.h"
 #include "local/cluster/pod_executor.h"
+#include "local/cluster/pod_index.h"
 #include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
@@ -19,8 +20,9 @@ constexpr Duration kTrackRetry = std::chrono::seconds(1);
 }  // namespace
 
 struct Cluster::Parts {
-  Parts(Api& api, const Clock& clock, Executor& on, PodFolders own_folders, ImageMap own_images,
-        std::unique_ptr<ProcessHost> own_host, ProcessRunner& runner, const ClusterOptions& options)
+  Parts(WholeApi& api, const Clock& clock, Executor& on, PodFolders own_folders,
+        ImageMap own_images, std::unique_ptr<ProcessHost> own_host, ProcessRunner& runner,
+        const ClusterOptions& options)
       : executor(on),
         folders(std::move(own_folders)),
         images(std::move(own_images)),
@@ -33,10 +35,7 @@ struct Cluster::Parts {
         namespaces(api, cache, on, clock),
         pods({api, cache, on, event_writes(), clock, runner, folders, images, options.job_user,
               options.log_bytes}) {
-    cache.AddIndex(kPods, kUnfinishedIndex, [](const Json& pod) -> std::vector<std::string> {
-      if (HasEnded(pod)) return {};
-      return {"yes"};
-    });
+    IndexUnfinishedPods(cache);
   }
 
   // In a task of the executor. Nodes come before pods: a pod without its node is lost.
@@ -76,8 +75,8 @@ struct Cluster::Parts {
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
 };
 
-Result<std::unique_ptr<Cluster>> Cluster::Start(Api& api, const Clock& clock, Executor& executor,
-                                                ClusterOptions options) {
+Result<std::unique_ptr<Cluster>> Cluster::Start(WholeApi& api, const Clock& clock,
+                                                Executor& executor, ClusterOptions options) {
   ImageMap images;
   for (const auto& [image, path] : options.programs) BERTH_CHECK_OK(images.Add(image, path));
   const std::string root = options.data_folder + "/pods";

@@ -43,8 +43,8 @@ class Cluster {
   // Ends what an earlier life left running, then starts the controllers; they fill their cache and
   // begin in tasks of `executor`. Errors: a data folder that cannot be written, an image mapping
   // that makes no sense, no guard process to be had.
-  static Result<std::unique_ptr<Cluster>> Start(Api& api, const Clock& clock, Executor& executor,
-                                                ClusterOptions options);
+  static Result<std::unique_ptr<Cluster>> Start(WholeApi& api, const Clock& clock,
+                                                Executor& executor, ClusterOptions options);
   // Ends all processes, the hard way after two seconds.
   ~Cluster();
   Cluster(const Cluster&) = delete;

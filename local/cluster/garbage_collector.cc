@@ -20,7 +20,7 @@ std::string GroupOf(const std::string& api_version) {
 
 }  // namespace
 
-GarbageCollector::GarbageCollector(Api& api, ObjectCache& cache, Executor& executor,
+GarbageCollector::GarbageCollector(WholeApi& api, ObjectCache& cache, Executor& executor,
                                    const Clock& clock)
     : api_(api),
       executor_(executor),
@@ -158,7 +158,7 @@ Result<OwnerState> GarbageCollector::StateOf(const Json& object, const Json& own
   }
   const std::string group = GroupOf(StringAt(owner, {"apiVersion"}));
   const std::string kind = StringAt(owner, {"kind"});
-  for (const Api::KindInfo& info : api_.Kinds()) {
+  for (const WholeApi::KindInfo& info : api_.Kinds()) {
     if (info.id.group != group || info.kind != kind) continue;
     if (info.namespaced && own_namespace.empty()) return OwnerState::kGone;
     const auto read =

@@ -25,7 +25,7 @@ namespace berth::local::cluster {
 
 class GarbageCollector {
  public:
-  GarbageCollector(Api& api, ObjectCache& cache, Executor& executor, const Clock& clock);
+  GarbageCollector(WholeApi& api, ObjectCache& cache, Executor& executor, const Clock& clock);
   GarbageCollector(const GarbageCollector&) = delete;
   GarbageCollector& operator=(const GarbageCollector&) = delete;
 
@@ -58,7 +58,7 @@ class GarbageCollector {
   Result<NextLook> FinishOrphaning(const ResourceId& resource, const Json& object);
   Status TakeFinalizer(const ResourceId& resource, const Json& object, const char* finalizer);
 
-  Api& api_;
+  WholeApi& api_;
   Executor& executor_;
   Writer writer_;
   KeyQueue members_;  // keys are uids

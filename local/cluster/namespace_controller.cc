@@ -54,7 +54,7 @@ void SetNamespaceConditions(Json& status, const NamespaceRemains& remains, WallT
   SetCondition(status, finalizers, now);
 }
 
-NamespaceController::NamespaceController(Api& api, ObjectCache& cache, Executor& executor,
+NamespaceController::NamespaceController(WholeApi& api, ObjectCache& cache, Executor& executor,
                                          const Clock& clock)
     : api_(api),
       cache_(cache),
@@ -97,7 +97,7 @@ Result<NextLook> NamespaceController::Look(const ObjectKey& key) {
 
 Result<NamespaceRemains> NamespaceController::Empty(const std::string& namespace_name) {
   NamespaceRemains remains;
-  for (const Api::KindInfo& kind : api_.Kinds()) {
+  for (const WholeApi::KindInfo& kind : api_.Kinds()) {
     if (!kind.namespaced) continue;
     const std::string name =
         kind.id.group.empty() ? kind.id.resource : kind.id.resource + "." + kind.id.group;

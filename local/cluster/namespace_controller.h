@@ -28,7 +28,7 @@ void SetNamespaceConditions(Json& status, const NamespaceRemains& remains, WallT
 class NamespaceController {
  public:
   // Registers its listener; call before the cache tracks namespaces.
-  NamespaceController(Api& api, ObjectCache& cache, Executor& executor, const Clock& clock);
+  NamespaceController(WholeApi& api, ObjectCache& cache, Executor& executor, const Clock& clock);
   NamespaceController(const NamespaceController&) = delete;
   NamespaceController& operator=(const NamespaceController&) = delete;
 
@@ -38,7 +38,7 @@ class NamespaceController {
   Result<NextLook> Look(const ObjectKey& key);
   Result<NamespaceRemains> Empty(const std::string& namespace_name);
 
-  Api& api_;
+  WholeApi& api_;
   ObjectCache& cache_;
   const Clock& clock_;
   Writer writer_;

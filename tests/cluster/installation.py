@@ -68,6 +68,22 @@ class Controller:
         return self.plane.wait_until(find, f"{self.name} says its {what} port")
 
 
+class Cloud:
+    """One `berth cloud`, with the rights of an administrator."""
+
+    def __init__(self, plane):
+        self.log_path = plane.file("cloud.log")
+        with open(self.log_path, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [BERTH, "cloud", "--kubeconfig", plane.kubeconfig], stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, preexec_fn=die_with_parent)
+
+    def end(self, number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(timeout=30)
+
+
 class Installation:
     def __init__(self, plane):
         self.plane = plane

@@ -20,13 +20,13 @@ std::int64_t AttemptOf(const std::string& name) {
   return dash == std::string::npos ? 0 : ParseInt64(name.substr(dash + 1)).value_or(0);
 }
 
-Object GetObject(sim::SimWorld& world, const local::Api::KindInfo& kind, const Place& place) {
+Object GetObject(sim::SimWorld& world, const local::WholeApi::KindInfo& kind, const Place& place) {
   const auto got =
       world.api().Get(kind.id, kind.namespaced ? place.namespace_name : "", place.name);
   return got ? *got : nullptr;
 }
 
-Found FromObject(const local::Api::KindInfo& kind, const Object& object) {
+Found FromObject(const local::WholeApi::KindInfo& kind, const Object& object) {
   if (object == nullptr) return {kind, "", "", nullptr};
   return {kind, NamespaceOf(*object), NameOf(*object), object};
 }

@@ -13,7 +13,7 @@ namespace berth::scenarios {
 
 // An object and where it is.
 struct Found {
-  local::Api::KindInfo kind;
+  local::WholeApi::KindInfo kind;
   std::string namespace_name;
   std::string name;
   local::Object object;  // null: there is none

@@ -59,7 +59,7 @@ std::string NamespaceOf(const Json& object) {
 }
 
 // kubectl apply --server-side.
-local::ApiResult<local::Object> ApplyTo(local::Registry& registry, local::Api& api,
+local::ApiResult<local::Object> ApplyTo(local::Registry& registry, local::WholeApi& api,
                                         const Json& object) {
   if (!object.is_object()) return local::ApiError{400, "BadRequest", "not an object", Json()};
   const std::string api_version = object.value("apiVersion", "");
@@ -135,7 +135,7 @@ struct SimWorld::Parts {
   SimWebhooks webhooks;
   std::unique_ptr<local::Store> store;
   std::unique_ptr<local::Registry> registry;
-  std::unique_ptr<local::Api> api;
+  std::unique_ptr<local::WholeApi> api;
   std::unique_ptr<SimRunner> runner;
   std::unique_ptr<local::cluster::Cluster> cluster;
   std::unique_ptr<local::cloud::CloudDriver> cloud;
@@ -213,7 +213,7 @@ Status SimWorld::Open() {
   return OkStatus();
 }
 
-local::Api& SimWorld::api() { return *parts_->api; }
+local::WholeApi& SimWorld::api() { return *parts_->api; }
 local::Store& SimWorld::store() { return *parts_->store; }
 SimTransport& SimWorld::transport() {
   return parts_->replicas[static_cast<std::size_t>(std::max(0, leader()))]->transport();
@@ -326,7 +326,7 @@ std::uint64_t SimWorld::trace_hash() const {
   return (executor_.trace_hash() ^ static_cast<std::uint64_t>(revision())) * 0x100000001B3U;
 }
 
-std::optional<local::Api::KindInfo> SimWorld::FindKind(std::string_view word) {
+std::optional<local::WholeApi::KindInfo> SimWorld::FindKind(std::string_view word) {
   const std::string wanted = ToLower(word);
   const auto table = parts_->registry->table();
   for (const local::ResourcePtr& resource : table->all()) {
@@ -335,7 +335,7 @@ std::optional<local::Api::KindInfo> SimWorld::FindKind(std::string_view word) {
     if (ToLower(resource->kind) == wanted || resource->id.resource == wanted ||
         resource->singular == wanted ||
         std::find(shorts.begin(), shorts.end(), wanted) != shorts.end()) {
-      return local::Api::KindInfo{resource->id, resource->kind, resource->namespaced};
+      return local::WholeApi::KindInfo{resource->id, resource->kind, resource->namespaced};
     }
   }
   return std::nullopt;

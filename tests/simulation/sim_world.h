@@ -61,7 +61,7 @@ class SimWorld {
           hook) {
     answer_hook_ = std::move(hook);
   }
-  local::Api& api();
+  local::WholeApi& api();
   local::Store& store();
   SimTransport& transport();  // of the leader
   // Of every replica that is there.
@@ -72,7 +72,7 @@ class SimWorld {
   local::ApiResult<std::vector<local::Object>> Apply(const std::vector<local::Json>& objects);
   local::ApiResult<local::Object> ApplyOne(const local::Json& object);
   // nullopt: no such kind. `word`: a kind, plural, singular or short name, in any case.
-  std::optional<local::Api::KindInfo> FindKind(std::string_view word);
+  std::optional<local::WholeApi::KindInfo> FindKind(std::string_view word);
 
   // Lets virtual time pass.
   void RunFor(Duration span) { executor_.RunFor(span); }

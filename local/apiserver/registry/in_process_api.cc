@@ -7,7 +7,7 @@
 namespace berth::local {
 namespace {
 
-class InProcessApi final : public Api {
+class InProcessApi final : public WholeApi {
  public:
   InProcessApi(Registry& registry, Executor* deliver_on)
       : registry_(registry), hub_(registry.store(), deliver_on) {}
@@ -145,7 +145,7 @@ std::unique_ptr<WatchHandle> InProcessApi::Watch(const ResourceId& resource,
       });
 }
 
-std::vector<Api::KindInfo> InProcessApi::Kinds() {
+std::vector<WholeApi::KindInfo> InProcessApi::Kinds() {
   std::vector<KindInfo> kinds;
   const auto table = registry_.table();
   for (const ResourcePtr& resource : table->all()) {
@@ -167,7 +167,7 @@ std::unique_ptr<WatchHandle> InProcessApi::WatchAll(
 
 }  // namespace
 
-std::unique_ptr<Api> MakeInProcessApi(Registry& registry, Executor* deliver_on) {
+std::unique_ptr<WholeApi> MakeInProcessApi(Registry& registry, Executor* deliver_on) {
   return std::make_unique<InProcessApi>(registry, deliver_on);
 }
 

@@ -12,6 +12,6 @@ namespace berth::local {
 
 // Destroy every WatchHandle before the Api, and the Api before the registry. `deliver_on`, where
 // not null, runs the watch callbacks in its tasks: one thread and virtual time are enough then.
-std::unique_ptr<Api> MakeInProcessApi(Registry& registry, Executor* deliver_on = nullptr);
+std::unique_ptr<WholeApi> MakeInProcessApi(Registry& registry, Executor* deliver_on = nullptr);
 
 }  // namespace berth::local

@@ -58,7 +58,7 @@ class WholeLocal {
     server_.reset();
   }
 
-  Api& api() { return server_->api(); }
+  WholeApi& api() { return server_->api(); }
   cluster::PodLogs& logs() { return *logs_; }
 
   void Apply(const ResourceId& resource, const std::string& namespace_name,

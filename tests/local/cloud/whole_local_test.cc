@@ -38,7 +38,7 @@ class WholeLocalTest : public ::testing::Test {
     fs::remove_all(folder_);
   }
 
-  Api& api() { return local_->api(); }
+  WholeApi& api() { return local_->api(); }
   Json Read(const ResourceId& resource, const std::string& name,
             const std::string& namespace_name = "default") {
     return local_->Read(resource, name, namespace_name);

@@ -279,7 +279,7 @@ std::unique_ptr<WatchHandle> FakeApi::Watch(const ResourceId& resource,
   return std::make_unique<Handle>(*this, watcher);
 }
 
-std::vector<Api::KindInfo> FakeApi::Kinds() {
+std::vector<WholeApi::KindInfo> FakeApi::Kinds() {
   const std::lock_guard lock(mutex_);
   return kinds_;
 }

@@ -19,7 +19,7 @@
 
 namespace berth::local::test {
 
-class FakeApi final : public Api {
+class FakeApi final : public WholeApi {
  public:
   explicit FakeApi(const Clock& clock);
   ~FakeApi() override;

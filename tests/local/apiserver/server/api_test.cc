@@ -63,7 +63,7 @@ TEST_F(ApiTest, PodsAreBoundThroughTheirSubresource) {
 }
 
 TEST_F(ApiTest, WatchesTellTheStateThenEveryChange) {
-  Api& api = server_->api();
+  WholeApi& api = server_->api();
   ASSERT_TRUE(api.Create(kMaps, "default", ConfigMapJson("a"), {}));
   Collector pods;
   const auto none = api.Watch(kPods, [&](const WatchEvent& event) { pods.Add(event); });
@@ -79,11 +79,11 @@ TEST_F(ApiTest, WatchesTellTheStateThenEveryChange) {
 }
 
 TEST_F(ApiTest, KindsAreThoseOfTheCatalogue) {
-  Api& api = server_->api();
+  WholeApi& api = server_->api();
   ASSERT_TRUE(
       api.Create({"apiextensions.k8s.io", "v1", "customresourcedefinitions"}, "", WidgetCrd(), {}));
   bool widgets = false;
-  for (const Api::KindInfo& kind : api.Kinds()) {
+  for (const WholeApi::KindInfo& kind : api.Kinds()) {
     widgets = widgets || (kind.kind == "Widget" && kind.namespaced);
     EXPECT_NE(kind.id.resource, "selfsubjectreviews");
   }

@@ -1,0 +1,60 @@
+// berth cloud: the emulated cloud of `berth up` on any Kubernetes.
+#include <nlohmann/json.hpp>
+
+#include "api/yaml/yaml.h"
+#include "base/log/log.h"
+#include "base/system_clock.h"
+#include "base/thread_executor.h"
+#include "cli/commands.h"
+#include "cli/embedded_manifests.h"
+#include "cli/output.h"
+#include "cli/remote_api.h"
+#include "cli/signals.h"
+#include "kube/client/kubeconfig.h"
+#include "local/cloud/cloud_driver.h"
+#include "local/cluster/pod_index.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr char kFieldManager[] = "berth-cloud";
+const local::ResourceId kDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions"};
+
+// The kind NodePool, which no other program brings.
+Status InstallNodePools(local::Api& api) {
+  BERTH_TRY(const auto documents, api::ParseYamlStream(CloudManifests()));
+  for (const api::YamlDocument& document : documents) {
+    const std::string name = document.value.at("metadata").value("name", "");
+    const auto applied = api.Patch(kDefinitions, "", name, local::PatchType::kApply, document.value,
+                                   {.field_manager = kFieldManager, .force = true});
+    if (applied) continue;
+    const ErrorCode code =
+        applied.error().code == 503 ? ErrorCode::kUnavailable : ErrorCode::kForbidden;
+    return Error{code, "installing " + name + ": " + applied.error().message};
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+int RunCloud(const ClientFlags& client) {
+  HoldStopSignals();
+  const auto config = kube::FindKubeConfig({.path = client.kubeconfig, .context = client.context});
+  if (!config) return Complain(config.error());
+  auto api = ConnectRemoteApi(*config);
+  if (!api) return Complain(api.error());
+  if (const Status installed = InstallNodePools(**api); !installed) {
+    return Complain(installed.error());
+  }
+  const SystemClock clock;
+  ThreadExecutor executor;
+  local::cluster::ObjectCache cache(**api, executor);
+  local::cluster::IndexUnfinishedPods(cache);
+  local::cloud::CloudDriver cloud(**api, cache, clock, executor);
+  LogInfo("cloud started", {{"server", config->server}});
+  WaitForStopSignal();
+  executor.Stop();
+  return kExitAnswered;
+}
+
+}  // namespace berth::cli

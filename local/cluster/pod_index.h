@@ -1,0 +1,18 @@
+// local/cluster/pod_index.h — the index of pods that have not ended: kUnfinishedIndex, under "yes".
+#pragma once
+
+#include "local/cluster/fields.h"
+#include "local/cluster/object_cache.h"
+#include "local/cluster/resource_ids.h"
+
+namespace berth::local::cluster {
+
+// Before the cache tracks pods.
+inline void IndexUnfinishedPods(ObjectCache& cache) {
+  cache.AddIndex(kPods, kUnfinishedIndex, [](const Json& pod) -> std::vector<std::string> {
+    if (HasEnded(pod)) return {};
+    return {"yes"};
+  });
+}
+
+}  // namespace berth::local::cluster
