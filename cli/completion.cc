@@ -81,15 +81,6 @@ complete -c kubectl-berth -e
 complete -c kubectl-berth -f -a '(__berth_complete)'
 )END";
 
-const CommandOption* FindOption(const Command& command, std::string_view name) {
-  for (const CommandOption& option : command.options) {
-    for (const std::string& known : option.names) {
-      if (known == name) return &option;
-    }
-  }
-  return nullptr;
-}
-
 const Command* FindCommand(const Command& command, const std::string& name) {
   for (const Command& below : command.commands) {
     if (below.name == name) return &below;
@@ -166,6 +157,15 @@ void SuggestOptions(const Command& command, const std::string& typed, Completion
 }
 
 }  // namespace
+
+const CommandOption* FindOption(const Command& command, std::string_view name) {
+  for (const CommandOption& option : command.options) {
+    for (const std::string& known : option.names) {
+      if (known == name) return &option;
+    }
+  }
+  return nullptr;
+}
 
 Completion Complete(const Command& program, const std::vector<std::string>& words) {
   Completion completion;

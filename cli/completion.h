@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace berth::cli {
@@ -31,6 +32,9 @@ struct Command {
   std::vector<std::string> positionals;  // the value of each, in order
   std::vector<Command> commands;
 };
+
+// The option of `command` that has this name, or null.
+const CommandOption* FindOption(const Command& command, std::string_view name);
 
 struct Suggestion {
   std::string word;  // the whole word, to be put in place of the one at the cursor

@@ -1,5 +1,6 @@
 // cli/main.cc — the command line of berth; the only file that knows CLI11.
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/argument_order.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/version.h"
@@ -286,7 +288,9 @@ int Run(int argc, char** argv) {
     return RunComplete(CommandOf(app), {argv + 2, argv + argc});
   }
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = CommandFirst(CommandOf(app), {argv + 1, argv + argc});
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return code == 0 ? kExitAnswered : kExitUsage;

@@ -152,5 +152,9 @@ class ClusterTest(unittest.TestCase):
             cls.plane.add_node(f"node-{number}", cpu="8", memory="32Gi")
         cls.berth = Installation(cls.plane)
         cls.addClassCleanup(cls.berth.stop)
-        cls.berth.apply_manifests()
+        cls.apply_manifests()
         cls.controller = cls.berth.start()
+
+    @classmethod
+    def apply_manifests(cls):
+        cls.berth.apply_manifests()

@@ -1,0 +1,39 @@
+#include "cli/argument_order.h"
+
+#include <cstddef>
+
+namespace berth::cli {
+namespace {
+
+// How many words the option in front of `words` has, with its value; 0 where it is none of
+// `command`'s.
+std::size_t WordsOfOption(const Command& command, const std::vector<std::string>& words,
+                          std::size_t at) {
+  const std::size_t equals = words[at].find('=');
+  const CommandOption* option = FindOption(command, words[at].substr(0, equals));
+  if (option == nullptr) return 0;
+  return option->value.empty() || equals != std::string::npos ? 1 : 2;
+}
+
+}  // namespace
+
+std::vector<std::string> CommandFirst(const Command& program,
+                                      const std::vector<std::string>& words) {
+  for (const Command& command : program.commands) {
+    std::size_t at = 0;
+    while (at < words.size() && words[at] != command.name) {
+      const std::size_t taken = WordsOfOption(command, words, at);
+      if (taken == 0) break;
+      at += taken;
+    }
+    if (at == 0 || at >= words.size() || words[at] != command.name) continue;
+    std::vector<std::string> ordered{command.name};
+    const auto command_at = words.begin() + static_cast<std::ptrdiff_t>(at);
+    ordered.insert(ordered.end(), words.begin(), command_at);
+    ordered.insert(ordered.end(), command_at + 1, words.end());
+    return ordered;
+  }
+  return words;
+}
+
+}  // namespace berth::cli
