@@ -37,7 +37,9 @@ std::string MakeIdentity(const std::string& prefix) {
 class Process final : public ControllerProcess {
  public:
   Process(const Clock& clock, ControllerProcessOptions options)
-      : clock_(clock), options_(std::move(options)) {}
+      : clock_(clock),
+        options_(std::move(options)),
+        certificate_(webhook::CertificateIn(options_.configuration.namespace_name)) {}
   ~Process() override { StopAll(); }
 
   Status Open();
@@ -62,6 +64,7 @@ class Process final : public ControllerProcess {
 
   const Clock& clock_;
   ControllerProcessOptions options_;
+  const webhook::ServingCertificateOptions certificate_;
   std::unique_ptr<kube::ControllerProgram> program_;
   std::unique_ptr<net::IoPool> webhook_pool_;
   std::unique_ptr<net::HttpServer> webhook_server_;
@@ -124,7 +127,7 @@ void Process::MakeControllers() {
 Result<webhook::ServingCertificate> Process::ObtainCertificate() {
   auto obtained = std::make_shared<std::promise<Result<webhook::ServingCertificate>>>();
   program_->RunOnStrand([&] {
-    webhook::ObtainServingCertificate(program_->manager().client(), clock_, {},
+    webhook::ObtainServingCertificate(program_->manager().client(), clock_, certificate_,
                                       [obtained](Result<webhook::ServingCertificate> result) {
                                         obtained->set_value(std::move(result));
                                       });
@@ -159,6 +162,7 @@ Status Process::OpenWebhooks(const webhook::ServingCertificate& certificate) {
 
 void Process::KeepCertificate(const webhook::ServingCertificate& certificate) {
   webhook::CertificateKeeperOptions options;
+  options.secret = certificate_;
   // The CA is written where API servers look for that of webhooks; the metrics' readers find it in
   // the Secret.
   if (!options_.webhook) options.registrations = {.mutating = "", .validating = "", .crds = {}};
@@ -191,7 +195,7 @@ Status Process::AskWebhooks(const webhook::ServingCertificate& certificate) {
   net::ClientOptions options;
   options.base_url = "https://" + host + ":" + std::to_string(webhook_server_->port());
   options.ca_pem = certificate.ca_pem;
-  options.server_name = webhook::ServingCertificateOptions{}.dns_names.front();
+  options.server_name = certificate_.dns_names.front();
   BERTH_TRY(const std::unique_ptr<net::HttpClient> client,
             net::HttpClient::Create(*webhook_pool_, std::move(options)));
   net::Request request;

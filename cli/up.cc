@@ -103,6 +103,12 @@ Status CheckListen(const ListenAddress& listen, const UpFlags& flags) {
                 "Say --allow-remote as well, or listen on 127.0.0.1");
 }
 
+// Of the lease and of the certificate.
+std::string NamespaceManifest(const admission::Configuration& configuration) {
+  return "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: \"" + configuration.namespace_name +
+         "\"\n";
+}
+
 void WarnOfAddresses(const admission::Configuration& configuration) {
   const std::pair<const char*, const std::string&> fields[] = {
       {"metrics.bindAddress", configuration.metrics_address},
@@ -194,6 +200,7 @@ Status Up::StartControllers(const UpFlags& flags) {
   ControllerProcessOptions options;
   BERTH_TRY(options.configuration, ReadConfigurationFile(flags.config));
   WarnOfAddresses(options.configuration);
+  BERTH_CHECK_OK(ApplyManifests(server_->api(), NamespaceManifest(options.configuration)));
   TakeDecisions(flags.decisions, options.configuration);
   BERTH_TRY(options.api, kube::ParseKubeConfig(server_->kubeconfig(), data_directory_, ""));
   options.webhook = ListenAddress{.host = "127.0.0.1", .port = 0};

@@ -138,6 +138,19 @@ struct Obtaining : std::enable_shared_from_this<Obtaining> {
 
 }  // namespace
 
+ServingCertificateOptions CertificateIn(const std::string& namespace_name) {
+  constexpr std::string_view kUsual = "kueue-system";
+  ServingCertificateOptions options;
+  if (namespace_name == kUsual) return options;
+  options.secret.namespace_name = namespace_name;
+  const std::vector<std::string> usual = options.dns_names;
+  for (const std::string& name : usual) {
+    std::string here = name;
+    options.dns_names.push_back(here.replace(here.find(kUsual), kUsual.size(), namespace_name));
+  }
+  return options;
+}
+
 Result<ServingCertificate> MakeServingCertificate(const std::vector<std::string>& dns_names,
                                                   WallTime now) {
   const WallTime start = now - std::chrono::hours(1);  // clocks differ

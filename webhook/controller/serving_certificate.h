@@ -31,6 +31,10 @@ struct ServingCertificateOptions {
   std::string served_ca_pem;
 };
 
+// Of a controller in `namespace_name`: its Secret is there, and the certificate is for its Services
+// there and in kueue-system, where manifests/webhook expects them.
+ServingCertificateOptions CertificateIn(const std::string& namespace_name);
+
 struct ServingCertificate {
   net::TlsIdentity identity;
   std::string ca_pem;  // a bundle; its first CA is that of the identity

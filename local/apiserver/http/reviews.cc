@@ -83,10 +83,12 @@ ApiResult<Json> StatusOfReview(const RequestContext& context, const Authenticato
   if (kind == "SelfSubjectReview") return Json{{"userInfo", UserJson(context.user)}};
   if (kind == "SelfSubjectRulesReview") {
     const Json all = Json::array({"*"});
-    return Json{
-        {"resourceRules", Json::array({{{"verbs", all}, {"apiGroups", all}, {"resources", all}}})},
-        {"nonResourceRules", Json::array({{{"verbs", all}, {"nonResourceURLs", all}}})},
-        {"incomplete", false}};
+    const Json verbs = Json::array(
+        {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"});
+    return Json{{"resourceRules",
+                 Json::array({{{"verbs", verbs}, {"apiGroups", all}, {"resources", all}}})},
+                {"nonResourceRules", Json::array({{{"verbs", all}, {"nonResourceURLs", all}}})},
+                {"incomplete", false}};
   }
   if (kind == "TokenReview") return TokenStatus(authenticator, spec);
   const auto attributes = AttributesOf(context, spec);

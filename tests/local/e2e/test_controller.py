@@ -8,6 +8,7 @@ import json
 import os
 import re
 import ssl
+import tempfile
 import time
 import unittest
 import urllib.request
@@ -140,6 +141,21 @@ class ControllerTest(ClusterTest):
             replica = self.start_replica(cluster, "bad", "--config", config)
             self.assertEqual(replica.process.wait(timeout=PATIENCE_SECONDS), 1)
             self.assertIn(field, replica.log())
+
+    def test_another_namespace_holds_the_lease_and_the_certificate(self):
+        config = tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8")
+        self.addCleanup(config.close)
+        config.write(HEAD + "namespace: queues\nmetrics: {bindAddress: ':1'}\n")
+        config.flush()
+        cluster = self.start_cluster(flags=["--config", config.name])
+        for kind, name in (("lease", LEASE[1]), ("secret", "kueue-webhook-server-cert")):
+            self.assertIsNotNone(cluster.get(kind, name, "-n", "queues"), kind)
+            self.assertIsNone(cluster.get(kind, name, "-n", "kueue-system"), kind)
+        # Reviews are asked for by the name of the Service in kueue-system.
+        refused = cluster.apply(QUEUES.replace("namespaceSelector: {}", "cohortName: 'no name!'"),
+                                check=False)
+        self.assertIn("cohortName", refused.stderr)
+        self.assertIn("metrics.bindAddress", cluster.log())  # berth up serves none, and says so
 
     def test_beside_berth_up_it_follows(self):
         cluster = self.start_cluster()

@@ -3,9 +3,11 @@
 
 #include <optional>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "net/certificates.h"
 #include "tests/support/fake_transport.h"
 #include "tests/support/sim_executor.h"
 
@@ -61,6 +63,17 @@ TEST_F(ServingCertificateTest, MadeAnewWhereANameIsMissing) {
   EXPECT_NE(second.identity.private_key_pem, first.identity.private_key_pem);
   EXPECT_NE(second.ca_pem.find(first.ca_pem), std::string::npos) << "the old CA stays trusted";
   EXPECT_EQ(Obtain().ca_pem, second.ca_pem);
+}
+
+TEST_F(ServingCertificateTest, OfAControllerInAnotherNamespaceIsThere) {
+  EXPECT_EQ(CertificateIn("kueue-system").dns_names, ServingCertificateOptions{}.dns_names);
+  const ServingCertificateOptions options = CertificateIn("queues");
+  const ServingCertificate made = Obtain(options);
+  EXPECT_NE(api_.Find("/api/v1/namespaces/queues/secrets/kueue-webhook-server-cert"), nullptr);
+  EXPECT_THAT(*net::CertificateDnsNames(made.identity.certificate_chain_pem),
+              ::testing::IsSupersetOf({"kueue-webhook-service.queues.svc",
+                                       "kueue-webhook-service.kueue-system.svc",
+                                       "kueue-controller-manager-metrics-service.queues.svc"}));
 }
 
 TEST_F(ServingCertificateTest, RenewedBeforeItsEndAndWhereUnreadable) {
