@@ -165,6 +165,6 @@ class ApiProxy:
             right = self.rights.find(need)
             with self.lock:
                 if right is None:
-                    self.forbidden.setdefault(rbac.text_of(need), line)
+                    self.forbidden.setdefault(rbac.text_of(need._replace(name="")), line)
                 else:
                     self.used.setdefault(right, line)

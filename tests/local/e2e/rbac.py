@@ -80,6 +80,19 @@ def read_roles(path):
     return roles
 
 
+def roles_of(account, path):
+    """Names of the roles that bindings of the file give to the ServiceAccount."""
+    names = set()
+    for lines in documents(path):
+        if not any(line in ("kind: ClusterRoleBinding", "kind: RoleBinding") for line in lines):
+            continue
+        role, subjects = lines.index("roleRef:"), lines.index("subjects:")
+        end = subjects if subjects > role else len(lines)
+        if f"  name: {account}" in lines[subjects:]:
+            names.update(line.split(": ")[1] for line in lines[role:end] if line.startswith("  name: "))
+    return names
+
+
 def expand(role, namespace, rule):
     known = {"apiGroups", "resources", "resourceNames", "nonResourceURLs", "verbs"}
     if set(rule) - known or "*" in sum(rule.values(), []):

@@ -14,14 +14,13 @@ from types import SimpleNamespace
 
 from api_proxy import ApiProxy
 from harness import ROOT, ClusterTest, read_sample, wait_until
-from rbac import Right, Rights, needs, read_roles, text_of
+from rbac import Right, Rights, needs, read_roles, roles_of, text_of
 from replica import Replica
 
 RBAC = os.path.join(ROOT, "manifests", "rbac")
 # Rights that no story reaches: (group, resource, verb) -> why the controller needs it all the same.
 NOT_REACHED = {}
-# Of the controller's roles; the others are for people.
-CONTROLLER_ROLES = {"kueue-manager-role", "kueue-leader-election-role", "kueue-metrics-auth-role"}
+ACCOUNT = "kueue-controller-manager"
 SERIES_SECONDS = 61  # a repeated event is written at most once a minute
 
 HEAD = """
@@ -97,12 +96,11 @@ WORKLOADS = r"/workloads/[^/]+/status"
 
 
 def controller_rights():
-    roles = {}
-    for name in sorted(os.listdir(RBAC)):
-        if name != "kustomization.yaml" and name != "user_roles.yaml":
-            roles.update(read_roles(os.path.join(RBAC, name)))
-    assert CONTROLLER_ROLES <= set(roles), roles.keys()
-    return Rights(right for role in CONTROLLER_ROLES for right in roles[role])
+    roles, ours = {}, set()
+    for name in sorted(set(os.listdir(RBAC)) - {"kustomization.yaml"}):
+        roles.update(read_roles(os.path.join(RBAC, name)))
+        ours |= roles_of(ACCOUNT, os.path.join(RBAC, name))
+    return Rights(right for role in ours for right in roles[role])
 
 
 class RbacTest(ClusterTest):
@@ -349,6 +347,13 @@ class RolesTest(unittest.TestCase):
         self.assertEqual(need("PATCH", workloads + "/w", owned)[1:],
                          [("d", "kueue.x-k8s.io", "workloads", "w", "", "delete"),
                           ("d", "batch", "jobs/finalizers", "j", "", "update")])
+
+    def test_the_controllers_roles_are_those_that_are_bound_to_it(self):
+        bound = {name: roles_of(ACCOUNT, os.path.join(RBAC, name)) for name in os.listdir(RBAC)}
+        self.assertEqual({name: roles for name, roles in bound.items() if roles},
+                         {"manager_role.yaml": {"kueue-manager-role"},
+                          "leader_election_role.yaml": {"kueue-leader-election-role"},
+                          "metrics_role.yaml": {"kueue-metrics-auth-role"}})
 
     def test_roles_are_read_to_the_last_right(self):
         roles = read_roles(os.path.join(RBAC, "leader_election_role.yaml"))
