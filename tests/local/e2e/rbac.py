@@ -68,7 +68,7 @@ def read_roles(path):
         meta = dict(line.strip().split(": ", 1) for line in lines if re.match(r"  \w+: ", line)
                     and line.strip().split(": ")[0] in ("name", "namespace"))
         rules = []
-        for line in [] if "rules: []" in lines else lines[lines.index("rules:") + 1:]:
+        for line in lines[lines.index("rules:") + 1:] if "rules:" in lines else []:
             match = re.fullmatch(r"(- |  )(\w+): \[(.*)\]", line)
             if match is None:
                 raise ValueError(f"{path}: cannot read {line!r}: write each list of a rule in one line")
