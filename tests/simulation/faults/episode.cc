@@ -120,6 +120,8 @@ class Episode {
     for (const std::string& line : lines) static_cast<void>(Do(line));
   }
   Status DoStep(const scenarios::Step& step);
+  // What the line makes; a line of no command is a mistake of the story's maker.
+  Result<std::vector<Json>> ObjectsOf(const scenarios::Step& step);
   void Pass(Duration span);
   const admission::Scheduler* core() const {
     return world_.controllers_running() ? &world_.scheduler() : nullptr;
@@ -197,12 +199,23 @@ Status Episode::Do(const std::string& line) {
   return done;
 }
 
+Result<std::vector<Json>> Episode::ObjectsOf(const scenarios::Step& step) {
+  if (step.verb() == "apply") {
+    BERTH_TRY(auto documents, api::ParseYamlStream(step.body));
+    std::vector<Json> objects;
+    for (api::YamlDocument& document : documents) objects.push_back(std::move(document.value));
+    return objects;
+  }
+  auto made = scenarios::MakeObjects(step);
+  if (made) return *std::move(made);
+  invariants_.Report("bad-story", "no command is called " + step.verb());
+  return Error{ErrorCode::kInvalid, "no such command"};
+}
+
 Status Episode::DoStep(const scenarios::Step& step) {
   if (auto acted = scenarios::Act(world_, step)) return *acted;
-  const auto made = scenarios::MakeObjects(step);
-  if (!made) return Error{ErrorCode::kInvalid, "no such command"};
-  if (!*made) return made->error();
-  for (const Json& object : **made) {
+  BERTH_TRY(const std::vector<Json> objects, ObjectsOf(step));
+  for (const Json& object : objects) {
     const auto applied = world_.ApplyOne(object);
     if (!applied) return Error{ErrorCode::kInvalid, "refused: " + applied.error().message};
     Json status = object.value("status", Json());
@@ -291,6 +304,11 @@ void Episode::DropWhatNeverFits() {
   Pass(seconds(10));
   std::vector<std::string> lines;
   for (const auto& [key, workload] : truth().workloads()) {
+    const bool is_named =
+        std::any_of(truth().jobs().begin(), truth().jobs().end(), [&key = key](const auto& job) {
+          return job.first.first == key.first && job.second.prebuilt == key.second;
+        });
+    if (workload.job.empty() && !is_named) lines.push_back("delete workload " + Show(key));
     if (workload.finished || workload.reserved || workload.job.empty()) continue;
     if (standing_.CouldEverRun(workload)) continue;
     lines.push_back("delete job " + Show({key.first, workload.job}));
@@ -301,6 +319,13 @@ void Episode::DropWhatNeverFits() {
 // Whether nothing more is to be expected of the job.
 bool Episode::IsOver(const JobFacts& job) const {
   if (job.finished || job.queue.empty()) return true;
+  if (!job.prebuilt.empty()) {
+    // A job whose own Workload is gone, is another's, or was not what the job says, never runs.
+    const auto own = truth().workloads().find({job.key.first, job.prebuilt});
+    const bool is_mine = own != truth().workloads().end() && !own->second.finished &&
+                         (own->second.job_uid.empty() || own->second.job_uid == job.uid);
+    if (!is_mine) return job.suspended;
+  }
   const WorkloadFacts* workload = truth().WorkloadOfJob(job.uid);
   // Deactivated: by people, by a check, or after too many attempts.
   return workload != nullptr && (!workload->active || !standing_.CouldEverRun(*workload)) &&

@@ -80,8 +80,10 @@ void Invariants::See(const local::StoreEvent& event, Actor actor, SteadyTime now
     if (resource == "clusterqueues.kueue.x-k8s.io" || resource == "cohorts.kueue.x-k8s.io") {
       SeeQueues(now);
     }
-    if (resource == "namespaces" || resource == "clusterqueues.kueue.x-k8s.io" ||
-        resource == "cohorts.kueue.x-k8s.io" || resource == "localqueues.kueue.x-k8s.io") {
+    if (resource == "limitranges") order_.Restart();  // who is misconfigured is seen a moment later
+    if (resource == "limitranges" || resource == "namespaces" ||
+        resource == "clusterqueues.kueue.x-k8s.io" || resource == "cohorts.kueue.x-k8s.io" ||
+        resource == "localqueues.kueue.x-k8s.io") {
       order_.NoteQueues(truth_, now);
     }
   }

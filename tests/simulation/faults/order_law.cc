@@ -7,7 +7,7 @@ namespace {
 
 bool IsWaiting(const WorkloadFacts& workload) {
   return workload.active && !workload.deleting && !workload.reserved && !workload.finished &&
-         !workload.held_back;
+         !workload.held_back && !workload.misconfigured;
 }
 
 bool HasQuota(const WorkloadFacts& workload) { return workload.reserved && !workload.finished; }

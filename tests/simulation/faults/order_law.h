@@ -9,7 +9,8 @@
 // workload may not have been tried, and priority-order is not judged.
 //
 // Not judged: queues ordered by past usage; preemptors, which have what they freed before all
-// others; workloads of a topology, whose place alone says whether they fit.
+// others; workloads of a topology, whose place alone says whether they fit; those that wait as
+// Misconfigured.
 //
 // Threads: one.
 #pragma once

@@ -160,6 +160,18 @@ TEST_F(RuleTest, AHigherPriorityIsPassedOverForTheSameAmounts) {
   EXPECT_THAT(invariants_.violation()->text, HasSubstr("default/urgent"));
 }
 
+TEST_F(RuleTest, OneThatIsMisconfiguredIsNotInTheWay) {
+  Change(kQueues, "", "cq", "/spec/queueingStrategy", "StrictFIFO");
+  PutWaiting("head", "9", 0, 1);
+  Json condition = Condition("QuotaReserved", false);
+  condition["reason"] = "Misconfigured";
+  Change(kWorkloads, "default", "head", "/status/conditions/-", condition);
+  now_ += seconds(6);
+  PutWaiting("small", "1", 0, 2);
+  GiveQuota("small", "1");
+  EXPECT_EQ(Broken(), "");
+}
+
 // ---- Victims. The preemptor waits in cq, which has 4 CPUs as cq2 has.
 
 struct VictimRow {

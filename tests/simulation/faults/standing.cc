@@ -1,6 +1,7 @@
 #include "tests/simulation/faults/standing.h"
 
 #include <algorithm>
+#include <array>
 
 #include "api/quantity.h"
 #include "local/cluster/fields.h"
@@ -67,6 +68,8 @@ void Count(const WorkloadFacts& workload, Counts& counts) {
   for (const auto& [what, amount] : workload.usage) counts.usage[what] += amount;
 }
 
+constexpr std::array kShapeFields{"parallelism", "completions", "labels", "annotations", "spec"};
+
 }  // namespace
 
 void Standing::OnJobMade(const JobFacts& job) { originals_[job.uid] = job.shape; }
@@ -74,10 +77,14 @@ void Standing::OnJobMade(const JobFacts& job) { originals_[job.uid] = job.shape;
 void Standing::OnJobEdited(const JobFacts& before, const JobFacts& now) {
   const auto original = originals_.find(now.uid);
   if (original == originals_.end()) return;
-  for (const char* field : {"parallelism", "completions"}) {
+  for (const char* field : kShapeFields) {
     if (before.shape[field] == now.shape[field]) continue;
-    // Of a job that runs it is not said whether that counts for the next start too.
-    original->second[field] = before.suspended ? now.shape[field] : Json();
+    // Of a job that runs it is not said whether that counts for the next start too; nor of one
+    // whose template has not been put right since it was stopped.
+    const bool counts = before.suspended && (before.shape[field] == original->second[field] ||
+                                             field == std::string_view("parallelism") ||
+                                             field == std::string_view("completions"));
+    original->second[field] = counts ? now.shape[field] : Json();
   }
 }
 
@@ -135,7 +142,7 @@ void Standing::LookAtJobs() {
     const auto original = originals_.find(job.uid);
     if (!job.suspended || job.finished || original == originals_.end()) continue;
     Json shape = job.shape;
-    for (const char* field : {"parallelism", "completions"}) {
+    for (const char* field : kShapeFields) {
       if (original->second[field].is_null()) shape[field] = nullptr;
     }
     if (shape != original->second || job.stopping) {

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "tests/simulation/faults/fault_maker.h"
+#include "tests/simulation/faults/more_edits.h"
 #include "tests/simulation/faults/shared_edits.h"
 #include "tests/simulation/faults/story.h"
 
@@ -59,6 +60,10 @@ class StoryMaker {
     // Dice of its own: they change nothing else of a seed's story.
     Random other(story_.seed * 0x9E3779B97F4A7C15U + 7);
     if (other.Below(4) == 0) EditDefaults(story_, other);
+    Random third(story_.seed * 0xD1B54A32D192ED03U + 11);
+    if (third.Below(4) == 0) EditTemplates(story_, third);
+    if (third.Below(5) == 0) AddPrebuilt(story_, third);
+    if (third.Below(8) == 0) AddZones(story_, third);
     std::stable_sort(story_.events.begin(), story_.events.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     AddFaults(story_, random_);

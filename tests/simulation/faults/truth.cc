@@ -109,6 +109,9 @@ void ReadPreemption(const Json& workload, WorkloadFacts& facts) {
   facts.priority = IntAt(workload, {"spec", "priority"});
   facts.created = StringAt(workload, {"metadata", "creationTimestamp"});
   for (const Json& condition : ArrayAt(workload, {"status", "conditions"})) {
+    if (StringAt(condition, {"type"}) == "QuotaReserved") {
+      facts.misconfigured = StringAt(condition, {"reason"}) == "Misconfigured";
+    }
     if (StringAt(condition, {"type"}) != "Preempted") continue;
     facts.preempted = StringAt(condition, {"status"}) == "True";
     facts.preempted_why = StringAt(condition, {"reason"});

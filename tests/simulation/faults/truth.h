@@ -57,7 +57,8 @@ struct WorkloadFacts {
   bool evicted = false;
   bool finished = false;
   bool pods_ready = false;
-  bool held_back = false;  // Requeued=False, or to be requeued later
+  bool held_back = false;      // Requeued=False, or to be requeued later
+  bool misconfigured = false;  // QuotaReserved=False for that reason
   std::vector<PodSetFacts> pod_sets;
   std::string cluster_queue;  // of the admission
   // Requests of the spec × counts of the admission, in the admission's flavors: `usage` without

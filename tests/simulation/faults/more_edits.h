@@ -1,0 +1,24 @@
+// tests/simulation/faults/more_edits.h — what only some stories have: pod templates that people
+// change, Workloads that stand ready for their Jobs, and a second topology.
+//
+// Pure: the same dice give the same story.
+#pragma once
+
+#include "base/random.h"
+#include "tests/simulation/faults/story.h"
+
+namespace berth::sim {
+
+// Labels, annotations, node selectors and tolerations of jobs' templates change, before a job is
+// started, while it runs (which is refused) and while it is being stopped.
+void EditTemplates(Story& story, Random& random);
+
+// One or two jobs name a Workload of their own (kueue.x-k8s.io/prebuilt-workload-name), which comes
+// before the job or after it.
+void AddPrebuilt(Story& story, Random& random);
+
+// Nodes in zones, a topology and a flavor of them, a ClusterQueue of that flavor (and of the racks'
+// where there are racks), and jobs that ask for a zone or a host.
+void AddZones(Story& story, Random& random);
+
+}  // namespace berth::sim

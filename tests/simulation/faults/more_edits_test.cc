@@ -1,0 +1,93 @@
+// Goal: stories edit pod templates, bring their own Workloads and use two topologies; what people
+// change in a template of a suspended job is what the job is from then on.
+// Method: the lines of many seeds are counted; small stories and histories for the rest.
+#include "tests/simulation/faults/more_edits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/faults/episode.h"
+#include "tests/simulation/faults/history.h"
+#include "tests/simulation/faults/standing.h"
+
+namespace berth::sim {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+int StoriesWith(const std::string& words) {
+  int count = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    count += Tell(MakeStory(seed)).find(words) == std::string::npos ? 0 : 1;
+  }
+  return count;
+}
+
+TEST(MoreEditsTest, HappenInManyStories) {
+  EXPECT_GT(StoriesWith("spec: {template: "), 40);
+  EXPECT_GT(StoriesWith("prebuilt-workload-name="), 30);
+  EXPECT_GT(StoriesWith("topology dz zone"), 20);
+  EXPECT_GT(StoriesWith("# 2 replicas"), 20);
+}
+
+TEST(MoreEditsTest, AJobRunsWithTheWorkloadThatStandsReadyForIt) {
+  Story story;
+  story.seed = 7;
+  story.setup = {"node n cpu=64 label=pool=f", "flavor f label=pool=f", "cluster-queue cq f/cpu=2",
+                 "local-queue q -> cq"};
+  story.events = {{seconds(10), "job a queue=q cpu=2 runs=20s"}};
+  story.length = seconds(60);
+  Random random(3);
+  AddPrebuilt(story, random);
+  ASSERT_EQ(story.events.size(), 2U);
+  const Outcome outcome = Play(story, {.chronicle = true});
+  ASSERT_FALSE(outcome.violation) << outcome.violation->text;
+  EXPECT_EQ(outcome.jobs_finished, 1);
+  std::string told;
+  for (const std::string& line : outcome.chronicle) told += line + "\n";
+  EXPECT_THAT(told, HasSubstr("workloads/default/ready-0: Finished=True"));
+}
+
+class TemplateTest : public HistoryTest {
+ protected:
+  TemplateTest() : standing_(invariants_, {.patience = seconds(10)}) {}
+
+  const JobFacts& Job() const { return invariants_.truth().jobs().at({"default", "j"}); }
+  void ChangeByPeople(const char* pointer, const Json& value) {
+    const JobFacts before = Job();
+    Change("jobs.batch", "default", "j", pointer, value);
+    standing_.OnJobEdited(before, Job());
+  }
+  void LookForLong() {
+    standing_.Look(seconds(1), nullptr);
+    standing_.Look(seconds(11), nullptr);
+  }
+
+  Standing standing_;
+};
+
+constexpr char kSelector[] = "/spec/template/spec/nodeSelector";
+
+TEST_F(TemplateTest, WhatPeopleChangeIsWhatTheJobIs) {
+  PutJob("j", true);
+  standing_.OnJobMade(Job());
+  ChangeByPeople(kSelector, {{"pool", "other"}});
+  LookForLong();
+  EXPECT_EQ(Broken(), "");
+  Change("jobs.batch", "default", "j", kSelector, {{"pool", "f"}});
+  LookForLong();
+  EXPECT_EQ(Broken(), "template-changed") << "their change is lost";
+}
+
+TEST_F(TemplateTest, WhatPeopleChangeWhileItIsNotYetPutRightIsNotJudged) {
+  PutJob("j", true);
+  standing_.OnJobMade(Job());
+  Change("jobs.batch", "default", "j", kSelector, {{"pool", "flavors"}});
+  ChangeByPeople(kSelector, {{"pool", "theirs"}});
+  LookForLong();
+  EXPECT_EQ(Broken(), "");
+}
+
+}  // namespace
+}  // namespace berth::sim
