@@ -32,9 +32,9 @@ bool MayBeReduced(const queue::WorkloadInfo& workload) {
 
 Remark Cycle::WhyNotNominated(const HeadInput& head) const {
   if (head.workload->failed_check) return Remark::kFailedChecks;
-  if (!context_.state->Usable(head.head.cluster_queue)) return Remark::kQueueInactive;
-  const bool passes = head.reserved == nullptr ? context_.queues->NamespacePasses(head.head)
-                                               : context_.queues->NamespacePasses(
+  if (!context_.state.Usable(head.head.cluster_queue)) return Remark::kQueueInactive;
+  const bool passes = head.reserved == nullptr ? context_.queues.NamespacePasses(head.head)
+                                               : context_.queues.NamespacePasses(
                                                      head.head.cluster_queue,
                                                      head.workload->object->meta.namespace_name);
   if (!passes) return Remark::kNamespaceMismatch;
@@ -47,10 +47,10 @@ PreemptionRequest Cycle::RequestFor(const Entry& entry, const Assignment& assign
   request.queue = entry.input.head.cluster_queue;
   request.usage = assignment.usage;
   const ResourceId pods =
-      context_.own_rules->victims_for_pods ? queue::Names::kNone : context_.state->pods();
+      context_.own_rules.victims_for_pods ? queue::Names::kNone : context_.state.pods();
   erase_if(request.usage, [&](const FlavorResourceAmount& item) {
     return item.amount == 0 ||
-           (pods >= 0 && context_.state->ResourceOf(item.flavor_resource) == pods);
+           (pods >= 0 && context_.state.ResourceOf(item.flavor_resource) == pods);
   });
   for (const PodSetDecision& pod_set : assignment.pod_sets) {
     for (const FlavorChoice& choice : pod_set.flavors) {
@@ -62,10 +62,10 @@ PreemptionRequest Cycle::RequestFor(const Entry& entry, const Assignment& assign
       }
     }
   }
-  if (context_.gates->topology_aware_scheduling && UsesTopologies(*context_.state, assignment)) {
-    Assignment copy = assignment;  // nothing more is marked in it than is already
-    request.placements = OpenPlacements(*context_.state, context_.state->queue(request.queue),
-                                        *request.workload->object, copy);
+  if (context_.gates.topology_aware_scheduling && UsesTopologies(context_.state, assignment)) {
+    request.placements = OpenPlacements(context_.state, context_.state.queue(request.queue),
+                                        *request.workload->object, assignment)
+                             .requests;
   }
   return request;
 }
@@ -75,19 +75,20 @@ void Cycle::AssignFlavors(Entry& entry, const ScanState* scan, const Assignment*
     AssignAgain(entry);
   } else {
     Choose(entry, scan, nominated);
-    if (!entry.targets.empty() && context_.history != nullptr) HoldBack(entry, scan, nominated);
+    if (!entry.targets.empty() && context_.own_rules.no_preemption_in_return)
+      HoldBack(entry, scan, nominated);
   }
   NotePlaced(entry);
 }
 
 void Cycle::Choose(Entry& entry, const ScanState* scan, const Assignment* nominated) {
-  SearchOracle oracle(*context_.search, *context_.state, *entry.input.workload,
+  SearchOracle oracle(context_.search, context_.state, *entry.input.workload,
                       entry.input.head.cluster_queue);
   const FlavorAssigner::Context assigner_context{context_.state,
                                                  context_.gates,
                                                  IsFair(),
-                                                 context_.number,
-                                                 context_.gates->topology_aware_scheduling,
+                                                 number_,
+                                                 context_.gates.topology_aware_scheduling,
                                                  context_.ignore_undeclared_resources};
   FlavorAssigner assigner(assigner_context, *entry.input.workload, entry.input.head.cluster_queue,
                           scan, nominated, oracle);
@@ -100,7 +101,7 @@ void Cycle::Choose(Entry& entry, const ScanState* scan, const Assignment* nomina
   Assignment& full = entry.decision.assignment;
   assigner.Assign(counts, full);
   if (as_planned && full.mode == AssignmentMode::kPreempt) {
-    entry.targets = context_.search->Keep(RequestFor(entry, full), plan->victims);
+    entry.targets = context_.search.Keep(RequestFor(entry, full), plan->victims);
   } else if (full.mode == AssignmentMode::kPreempt) {
     entry.targets = oracle.Targets(RequestFor(entry, full), &entry.decision.spared);
   }
@@ -110,7 +111,7 @@ void Cycle::Choose(Entry& entry, const ScanState* scan, const Assignment* nomina
 
 // With fewer pods, where some number of them can be had; else all stays as it is.
 void Cycle::TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& oracle) {
-  if (!context_.gates->partial_admission || !MayBeReduced(*entry.input.workload)) return;
+  if (!context_.gates.partial_admission || !MayBeReduced(*entry.input.workload)) return;
   const auto probe = [&](const std::vector<std::int32_t>& counts) {
     Assignment assignment;
     assigner.Assign(counts, assignment);
@@ -130,7 +131,7 @@ void Cycle::TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& o
   LargestReducedCounts(*entry.input.workload->object, probe);
 }
 
-bool Cycle::Before(const Place& a, const Place& b) const {
+bool Cycle::Before(const EntryOrder& a, const EntryOrder& b) const {
   if (a.holds_quota != b.holds_quota) return a.holds_quota;
   if (a.goes_first != b.goes_first) return a.goes_first;
   if (a.borrow_height != b.borrow_height) return a.borrow_height < b.borrow_height;
@@ -141,16 +142,16 @@ bool Cycle::Before(const Place& a, const Place& b) const {
   if (!a.holds_quota) return a.entry < b.entry;  // as heads come
   const HeadInput& first = a.entry->input;
   const HeadInput& second = b.entry->input;
-  const ClusterState& state = *context_.state;
+  const ClusterState& state = context_.state;
   const std::string& first_queue = state.queue(first.head.cluster_queue).name;
   const std::string& second_queue = state.queue(second.head.cluster_queue).name;
   if (first_queue != second_queue) return first_queue < second_queue;
   return first.workload->object->meta.key() < second.workload->object->meta.key();
 }
 
-Cycle::Place Cycle::PlaceOf(Entry& entry) const {
+Cycle::EntryOrder Cycle::OrderOf(Entry& entry) const {
   const queue::WorkloadInfo& workload = *entry.input.workload;
-  const bool by_priority = context_.gates->priority_sorting_within_cohort;
+  const bool by_priority = context_.gates.priority_sorting_within_cohort;
   return {.holds_quota = entry.input.reserved != nullptr,
           .goes_first = GoesFirst(entry),
           .borrow_height = entry.decision.assignment.borrow_height,
@@ -162,7 +163,7 @@ Cycle::Place Cycle::PlaceOf(Entry& entry) const {
 // Heads of a thousand queues have nothing in common but that they are looked at once.
 void Cycle::Expect(const HeadInput& head) const {
   Prefetch(OwnersOf(head.workload->object), 1);
-  Prefetch(&context_.state->queue(head.head.cluster_queue), kHeadOfQueue);
+  Prefetch(&context_.state.queue(head.head.cluster_queue), kHeadOfQueue);
 }
 
 void Cycle::Nominate(const HeadInput& head) {
@@ -186,9 +187,9 @@ void Cycle::Nominate(const HeadInput& head) {
 }
 
 void Cycle::Run(std::int64_t number, const std::vector<HeadInput>& heads, DecisionList& decisions) {
-  context_.number = number;
+  number_ = number;
   admitted_ = false;
-  claims_.clear();
+  plans_indexed_ = false;
   decisions_ = &decisions;
   decisions.Reset(heads.size());
   entries_.reserve(heads.size());
@@ -199,38 +200,39 @@ void Cycle::Run(std::int64_t number, const std::vector<HeadInput>& heads, Decisi
     if (i + kPrefetchAhead < heads.size()) Expect(heads[i + kPrefetchAhead]);
     Nominate(heads[i]);
   }
-  const ClusterState::WhatIf what_if = context_.state->Begin();
-  quota_leaves_at_once_ =
+  const ClusterState::WhatIf what_if = context_.state.Begin();
+  const bool nobody_compares =
       !IsFair() && std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
         return entry.placed.empty() && entry.input.reserved == nullptr;
       });
+  preemptions_.Begin(nobody_compares ? CyclePreemptions::QuotaLeaves::kAtOnce
+                                     : CyclePreemptions::QuotaLeaves::kInWhatIfs);
   if (IsFair()) {
     RunFair();
   } else {
     RunClassical();
   }
-  context_.search->ExcludeNone();
-  context_.state->RollBack(what_if);
+  context_.search.ExcludeNone();
+  context_.state.RollBack(what_if);
   std::sort(never_nominated_.begin(), never_nominated_.end(), [](const auto* a, const auto* b) {
     return a->object->meta.key() < b->object->meta.key();
   });
   for (Decision* decision : never_nominated_) decisions.List(*decision);
   entries_.clear();
   never_nominated_.clear();
-  preempted_.clear();
-  for (const std::size_t root : preempted_roots_) preempted_by_root_[root].clear();
-  preempted_roots_.clear();
+  plans_.clear();
+  preemptions_.Clear();
 }
 
 void Cycle::ProcessInOrder() {
   std::sort(order_.begin(), order_.end(),
-            [this](const Place& a, const Place& b) { return Before(a, b); });
-  for (const Place& place : order_) Process(*place.entry);
+            [this](const EntryOrder& a, const EntryOrder& b) { return Before(a, b); });
+  for (const EntryOrder& next : order_) Process(*next.entry);
 }
 
 void Cycle::RunClassical() {
   order_.clear();
-  for (Entry& entry : entries_) order_.push_back(PlaceOf(entry));
+  for (Entry& entry : entries_) order_.push_back(OrderOf(entry));
   ProcessInOrder();
 }
 
@@ -238,7 +240,7 @@ void Cycle::RunClassical() {
 void Cycle::RunFair() {
   order_.clear();
   for (Entry& entry : entries_) {
-    if (entry.input.reserved != nullptr) order_.push_back(PlaceOf(entry));
+    if (entry.input.reserved != nullptr) order_.push_back(OrderOf(entry));
   }
   ProcessInOrder();
   tournament_.Clear();
@@ -255,30 +257,16 @@ void Cycle::RunFair() {
 
 bool Cycle::Overlaps(const Entry& entry) const {
   return std::any_of(entry.targets.begin(), entry.targets.end(), [this](const auto& target) {
-    return context_.search->IsExcluded(*target.reservation);
+    return context_.search.IsExcluded(*target.reservation);
   });
-}
-
-// Those of other trees leave nodes to everybody, but no quota.
-void Cycle::TakeOutPreempted(NodeId leaf) {
-  ClusterState& state = *context_.state;
-  for (const Reservation* gone : preempted_) {
-    if (!gone->placed.empty()) state.placer().Free(gone->placed);
-  }
-  if (quota_leaves_at_once_ || preempted_.empty()) return;
-  const auto root = static_cast<std::size_t>(state.tree().Root(leaf));
-  if (root >= preempted_by_root_.size()) return;
-  for (const Reservation* gone : preempted_by_root_[root]) {
-    state.tree().RemoveUsage(state.queue(gone->cluster_queue).node, gone->usage);
-  }
 }
 
 // An earlier entry has taken some of this one's victims: assign it anew as if they had gone, on the
 // flavors it was nominated with. What fits then fits once those preemptions have completed.
 void Cycle::RecomputeOverlap(Entry& entry) {
-  ClusterState& state = *context_.state;
+  ClusterState& state = context_.state;
   const ClusterState::WhatIf what_if = state.Begin();
-  TakeOutPreempted(state.queue(entry.input.head.cluster_queue).node);
+  preemptions_.ShowStopped(state.queue(entry.input.head.cluster_queue).node);
   const Assignment nominated = std::move(entry.decision.assignment);
   AssignFlavors(entry, nullptr, &nominated);
   state.RollBack(what_if);
@@ -296,7 +284,7 @@ void Cycle::Skip(Entry& entry, Remark remark) {
   entry.decision.outcome = Outcome::kSkipped;
   entry.decision.remark = remark;
   entry.decision.requeue_reason = queue::RequeueReason::kFailedAfterNomination;
-  if (!context_.gates->flavor_fungibility_preserve_scan_progress) {
+  if (!context_.gates.flavor_fungibility_preserve_scan_progress) {
     entry.decision.assignment.scan.positions.clear();
   }
 }
@@ -311,9 +299,9 @@ void Cycle::Process(Entry& entry) {
 void Cycle::ProcessNow(Entry& entry) {
   Decision& decision = entry.decision;
   decisions_->List(decision);
-  if (context_.gates->recompute_assignment_upon_preemption_targets_overlap && Overlaps(entry)) {
+  if (context_.gates.recompute_assignment_upon_preemption_targets_overlap && Overlaps(entry)) {
     RecomputeOverlap(entry);
-  } else if (context_.gates->tas_recompute_assignment_within_scheduling_cycle &&
+  } else if (context_.gates.tas_recompute_assignment_within_scheduling_cycle &&
              !entry.placed.empty() && RoomFor(entry) == Room::kNoNodes) {
     RecomputeNodes(entry);
   }
@@ -364,28 +352,22 @@ void Cycle::ProcessNow(Entry& entry) {
 
 // waitForPodsReady.blockAdmission: whoever holds quota must have its pods ready first.
 bool Cycle::MustWaitForPods() const {
-  return context_.one_at_a_time && (admitted_ || context_.state->not_ready_count() > 0);
+  return context_.one_at_a_time && (admitted_ || context_.state.not_ready_count() > 0);
 }
 
 void Cycle::ReserveForPreemptor(const Entry& entry) {
-  const QueueState& queue = context_.state->queue(entry.decision.cluster_queue);
+  const QueueState& queue = context_.state.queue(entry.decision.cluster_queue);
   // A queue that may reclaim from anybody needs nothing held back for it, unless its preemptions
   // are under way.
   if (queue.spec.preemption.reclaim_within_cohort == api::PreemptionPolicy::kAny &&
       !entry.input.waits_for_preemption) {
     return;
   }
-  QuotaTree& tree = context_.state->tree();
+  QuotaTree& tree = context_.state.tree();
   Usage reserved;
   for (const FlavorResourceAmount& item : entry.decision.assignment.usage) {
     const FlavorResourceId fr = item.flavor_resource;
-    Amount used = tree.UsageOf(queue.node, fr);
-    for (const Reservation* gone : preempted_) {  // they have not stopped yet
-      if (!quota_leaves_at_once_ || gone->cluster_queue != entry.decision.cluster_queue) continue;
-      for (const FlavorResourceAmount& freed : gone->usage) {
-        if (freed.flavor_resource == fr) used = api::AddAmounts(used, freed.amount);
-      }
-    }
+    const Amount used = preemptions_.UsageNow(entry.decision.cluster_queue, fr);
     const Amount room = api::SubtractAmounts(tree.Nominal(queue.node, fr), used);
     Amount amount = item.amount;
     if (entry.decision.assignment.borrow_height == 0) {
@@ -397,9 +379,9 @@ void Cycle::ReserveForPreemptor(const Entry& entry) {
   }
   if (entry.input.reserved != nullptr) reserved.clear();
   tree.AddUsage(queue.node, reserved);
-  context_.state->placer().Use(entry.placed);
+  context_.state.placer().Use(entry.placed);
   erase_if(reserved, [](const auto& item) { return item.amount <= 0; });  // over its limit
-  claims_.push_back({queue.node, std::move(reserved), &entry.placed});
+  preemptions_.AddClaim({queue.node, std::move(reserved), entry.placed, nullptr});
 }
 
 void Cycle::FillVictims(Entry& entry) {
@@ -415,17 +397,9 @@ void Cycle::FillVictims(Entry& entry) {
 }
 
 void Cycle::Preempt(Entry& entry) {
-  ClusterState& state = *context_.state;
   for (const PreemptionTarget& target : entry.targets) {
-    const Reservation& gone = *target.reservation;
-    const NodeId leaf = state.queue(gone.cluster_queue).node;
-    const auto root = static_cast<std::size_t>(state.tree().Root(leaf));
-    if (root >= preempted_by_root_.size()) preempted_by_root_.resize(root + 1);
-    if (preempted_by_root_[root].empty()) preempted_roots_.push_back(root);
-    preempted_by_root_[root].push_back(&gone);
-    preempted_.push_back(&gone);
-    context_.search->Exclude(gone);
-    if (quota_leaves_at_once_) state.tree().RemoveUsage(leaf, gone.usage);
+    preemptions_.Add(*target.reservation);
+    context_.search.Exclude(*target.reservation);
   }
   entry.decision.outcome = Outcome::kPreempting;
   entry.decision.requeue_reason = queue::RequeueReason::kPendingPreemption;
@@ -434,13 +408,13 @@ void Cycle::Preempt(Entry& entry) {
 
 void Cycle::Admit(Entry& entry) {
   Decision& decision = entry.decision;
-  if (!context_.state->queue(decision.cluster_queue).spec.admission_checks.empty()) {
+  if (!context_.state.queue(decision.cluster_queue).spec.admission_checks.empty()) {
     std::vector<std::string> flavors;
-    const queue::Names& names = context_.state->vocabulary().flavors;
+    const queue::Names& names = context_.state.vocabulary().flavors;
     for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
       for (const FlavorChoice& choice : pod_set.flavors) flavors.push_back(names[choice.flavor]);
     }
-    decision.checks = context_.state->RequiredChecks(decision.cluster_queue, flavors);
+    decision.checks = context_.state.RequiredChecks(decision.cluster_queue, flavors);
   }
   const auto is_ready = [&decision](const std::string& name) {
     return std::any_of(decision.object->status.admission_checks.begin(),

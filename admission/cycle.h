@@ -13,11 +13,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "admission/cluster_state.h"
+#include "admission/cycle_preemptions.h"
 #include "admission/decision.h"
 #include "admission/feature_gates.h"
 #include "admission/own_rules.h"
@@ -42,19 +43,20 @@ struct HeadInput {
 class Cycle {
  public:
   struct Context {
-    ClusterState* state = nullptr;
-    queue::QueueSet* queues = nullptr;
-    const FeatureGates* gates = nullptr;
-    const OwnRules* own_rules = nullptr;
-    const std::optional<FairSharing>* fair_sharing = nullptr;
-    PreemptionSearch* search = nullptr;
-    std::int64_t number = 0;     // filled in by Run
+    ClusterState& state;
+    queue::QueueSet& queues;
+    const FeatureGates& gates;
+    const OwnRules& own_rules;
+    PreemptionSearch& search;
+    const PreemptionHistory& history;
+    bool fair_sharing = false;
     bool one_at_a_time = false;  // SchedulerConfig::block_admission
     bool ignore_undeclared_resources = false;
-    const PreemptionHistory* history = nullptr;  // null: whoever may preempt does
   };
   explicit Cycle(const Context& context)
-      : context_(context), tournament_(*context.state, *context.gates, context.search->shares()) {}
+      : context_(context),
+        preemptions_(context.state),
+        tournament_(context.state, context.gates, context.search.shares()) {}
 
   // Into `decisions`: in processing order, then the ones never nominated, by namespace and name.
   // `to` is not filled in. `number` is the cycle's.
@@ -70,7 +72,7 @@ class Cycle {
     bool done = false;               // processed
   };
   // What the order looks at, side by side.
-  struct Place {
+  struct EntryOrder {
     bool holds_quota = false;
     bool goes_first = false;
     std::int32_t borrow_height = 0;
@@ -79,6 +81,14 @@ class Cycle {
     Entry* entry = nullptr;
   };
   enum class Room : std::uint8_t { kEnough, kNoQuota, kNoNodes };
+  // The entries of one tree of cohorts that keep plans, and those that may go before one of them.
+  struct PlansOfTree {
+    std::vector<Entry*> holders;
+    std::map<WorkloadId, SmallVector<const Entry*, 1>> freed_by;  // holders, by their victims
+    std::int64_t lowest = 0;                                      // priority of the holders
+    std::int64_t highest = 0;                                     // priority of those in `above`
+    std::vector<EntryOrder> above;  // heads of higher priority that could be had, in order
+  };
 
   Remark WhyNotNominated(const HeadInput& head) const;
   void Expect(const HeadInput& head) const;
@@ -88,8 +98,10 @@ class Cycle {
   // What preemptors keep (cycle_plans.cc).
   void KeepToPlan(Entry& entry);
   bool IsAsPlanned(const Entry& entry) const;
+  void IndexPlans();
   void ProcessThoseAbove(const Entry& holder);
-  bool NeedsNothingOfPlans(const Entry& head);
+  void CountPlans(const PlansOfTree& plans, std::int64_t priority);
+  bool TakesVictimOfPlan(const PlansOfTree& plans, const Entry& head) const;
   std::vector<const Reservation*> NotToBeTaken(const Entry& entry,
                                                const std::vector<WorkloadId>& above) const;
   void SkipWithoutRoom(Entry& entry);
@@ -99,8 +111,8 @@ class Cycle {
   }
   void TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& oracle);
   PreemptionRequest RequestFor(const Entry& entry, const Assignment& assignment) const;
-  bool Before(const Place& a, const Place& b) const;
-  Place PlaceOf(Entry& entry) const;
+  bool Before(const EntryOrder& a, const EntryOrder& b) const;
+  EntryOrder OrderOf(Entry& entry) const;
   void ProcessInOrder();  // what is in order_
   void RunClassical();
   void RunFair();
@@ -124,33 +136,20 @@ class Cycle {
   void Preempt(Entry& entry);
   void Admit(Entry& entry);
   void FillVictims(Entry& entry);
-  bool IsFair() const { return context_.fair_sharing->has_value(); }
-  // Frees what was preempted in this cycle holds of nodes, and of quota in the tree of `leaf`,
-  // where that is not free already.
-  void TakeOutPreempted(NodeId leaf);
+  bool IsFair() const { return context_.fair_sharing; }
 
   Context context_;
+  std::int64_t number_ = 0;  // of the run under way
   // Memory that is used again in each cycle.
   std::vector<Entry> entries_;
-  std::vector<Place> order_;
+  std::vector<EntryOrder> order_;
   std::vector<Decision*> never_nominated_;
-  DecisionList* decisions_ = nullptr;          // of the run under way
-  std::vector<const Reservation*> preempted_;  // in this cycle
-  // The same by root. Their quota is out of the tree from then on, unless somebody compares what is
-  // used with them: fair sharing (shares), and workloads that are given nodes anew.
-  std::vector<std::vector<const Reservation*>> preempted_by_root_;
-  std::vector<std::size_t> preempted_roots_;  // where there are any
+  DecisionList* decisions_ = nullptr;  // of the run under way
+  CyclePreemptions preemptions_;
+  std::map<NodeId, PlansOfTree> plans_;  // by root; made when the first plan is processed
+  bool plans_indexed_ = false;
   Tournament tournament_;
-  bool quota_leaves_at_once_ = false;
   bool admitted_ = false;  // somebody, in this cycle
-  // Counted in this cycle for entries that take nothing yet: they wait for their victims.
-  struct Claimed {
-    NodeId leaf = kNoQuotaNode;
-    Usage usage;
-    const std::vector<PlacedPods>* placed = nullptr;
-    const Entry* preemptor = nullptr;  // that keeps it; null: nobody
-  };
-  std::vector<Claimed> claims_;
 };
 
 }  // namespace berth::admission

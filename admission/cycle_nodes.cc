@@ -44,9 +44,11 @@ void Cycle::PlacePreemptor(Entry& entry) {
   Assignment& assignment = entry.decision.assignment;
   const api::Workload& workload = *entry.input.workload->object;
   if (assignment.mode != AssignmentMode::kPreempt || HasUnhealthyAssignment(workload)) return;
-  ClusterState& state = *context_.state;
-  const std::vector<PlacementRequest> requests =
+  ClusterState& state = context_.state;
+  OpenPods open =
       OpenPlacements(state, state.queue(entry.input.head.cluster_queue), workload, assignment);
+  const std::vector<PlacementRequest> requests = std::move(open.requests);
+  MarkUnplaced(assignment, std::move(open));
   if (requests.empty()) return;
   const ClusterState::WhatIf what_if = state.Begin();
   for (const PreemptionTarget& target : entry.targets) state.TakeOut(*target.reservation);
@@ -58,62 +60,51 @@ void Cycle::PlacePreemptor(Entry& entry) {
 }
 
 bool Cycle::MayBePlaced(const Entry& entry) const {
-  const ClusterState& state = *context_.state;
+  const ClusterState& state = context_.state;
   return entry.input.reserved != nullptr || entry.input.workload->HasTopologyRequest() ||
          state.PlacesEverything(state.queue(entry.input.head.cluster_queue));
 }
 
 void Cycle::NotePlaced(Entry& entry) {
   entry.placed.clear();
-  if (!context_.gates->topology_aware_scheduling || !MayBePlaced(entry)) return;
+  if (!context_.gates.topology_aware_scheduling || !MayBePlaced(entry)) return;
   PlacePreemptor(entry);
   entry.placed =
-      BookingsOf(*context_.state, *entry.input.workload->object, entry.decision.assignment);
+      BookingsOf(context_.state, *entry.input.workload->object, entry.decision.assignment);
   if (entry.input.reserved != nullptr) {
     entry.placed = Beyond(std::move(entry.placed), entry.input.reserved->placed);
   }
 }
 
 Cycle::Room Cycle::RoomFor(const Entry& entry) {
-  ClusterState& state = *context_.state;
+  ClusterState& state = context_.state;
   const NodeId leaf = state.queue(entry.input.head.cluster_queue).node;
   const auto look = [&] {
     if (entry.input.reserved == nullptr &&
         !state.tree().Fits(leaf, entry.decision.assignment.usage)) {
       return Room::kNoQuota;
     }
-    const auto counting = context_.own_rules->count_pods_on_nodes
+    const auto counting = context_.own_rules.count_pods_on_nodes
                               ? TopologyPlacer::Counting::kTogether
                               : TopologyPlacer::Counting::kEachAlone;
     return state.placer().Fits(entry.placed, counting) ? Room::kEnough : Room::kNoNodes;
   };
-  if (preempted_.empty() && entry.targets.empty()) return look();
+  if (preemptions_.empty() && entry.targets.empty()) return look();
   const ClusterState::WhatIf what_if = state.Begin();
-  TakeOutPreempted(leaf);
+  preemptions_.ShowStopped(leaf);
   for (const PreemptionTarget& target : entry.targets) {
-    if (!context_.search->IsExcluded(*target.reservation)) state.TakeOut(*target.reservation);
+    if (!context_.search.IsExcluded(*target.reservation)) state.TakeOut(*target.reservation);
   }
   const Room room = look();
   state.RollBack(what_if);
   if (room != Room::kEnough || !entry.targets.empty() ||
-      !context_.own_rules->quota_until_victims_stop) {
+      !context_.own_rules.quota_until_victims_stop) {
     return room;
   }
-  if (preempted_.empty()) return room;  // then what is claimed only takes room away
+  if (preemptions_.empty()) return room;  // then what is claimed only takes room away
   // It is admitted now, while the victims of others hold what is theirs.
-  const NodeId root = state.tree().Root(leaf);
   const ClusterState::WhatIf victims_stay = state.Begin();
-  if (quota_leaves_at_once_ && static_cast<std::size_t>(root) < preempted_by_root_.size()) {
-    for (const Reservation* gone : preempted_by_root_[static_cast<std::size_t>(root)]) {
-      state.tree().AddUsage(state.queue(gone->cluster_queue).node, gone->usage);
-    }
-  }
-  for (const Claimed& claimed : claims_) {
-    if (state.tree().Root(claimed.leaf) == root) {
-      state.tree().RemoveUsage(claimed.leaf, claimed.usage);
-    }
-    if (!claimed.placed->empty()) state.placer().Free(*claimed.placed);
-  }
+  preemptions_.ShowNow(leaf);
   const Room room_now = look();
   state.RollBack(victims_stay);
   return room_now;
@@ -122,19 +113,19 @@ Cycle::Room Cycle::RoomFor(const Entry& entry) {
 // Earlier entries have taken its domains: assign it anew, on the flavors it was nominated with.
 void Cycle::RecomputeNodes(Entry& entry) {
   // Victims of earlier entries are still there.
-  context_.search->ExcludeNone();
+  context_.search.ExcludeNone();
   if (entry.input.reserved != nullptr) {
     AssignFlavors(entry, nullptr, nullptr);
   } else {
     const Assignment nominated = std::move(entry.decision.assignment);
     AssignFlavors(entry, nullptr, &nominated);
   }
-  for (const Reservation* gone : preempted_) context_.search->Exclude(*gone);
+  for (const Reservation* gone : preemptions_.preempted()) context_.search.Exclude(*gone);
 }
 
 // The flavors and counts that it has, and domains for the pods that lack them.
 void Cycle::AssignAgain(Entry& entry) {
-  ClusterState& state = *context_.state;
+  ClusterState& state = context_.state;
   const api::Workload& workload = *entry.input.workload->object;
   Assignment& assignment = entry.decision.assignment;
   assignment = {};
@@ -165,13 +156,13 @@ void Cycle::AssignAgain(Entry& entry) {
   const ClusterQueueId queue = entry.input.head.cluster_queue;
   PlaceByTopology(state, state.queue(queue), workload, assignment);
   if (assignment.mode != AssignmentMode::kPreempt || HasUnhealthyAssignment(workload)) return;
-  entry.targets = context_.search->Find(RequestFor(entry, assignment), &entry.decision.spared);
+  entry.targets = context_.search.Find(RequestFor(entry, assignment), &entry.decision.spared);
 }
 
 // Which of the entries with quota already go their own way; whether this one is done with.
 bool Cycle::ProcessAgain(Entry& entry) {
   Decision& decision = entry.decision;
-  if (!context_.gates->tas_failed_node_replacement_fail_fast ||
+  if (!context_.gates.tas_failed_node_replacement_fail_fast ||
       !HasUnhealthyAssignment(*decision.object) ||
       decision.assignment.mode == AssignmentMode::kFit) {
     return false;
@@ -181,7 +172,7 @@ bool Cycle::ProcessAgain(Entry& entry) {
 }
 
 void Cycle::CountIn(const Entry& entry) {
-  ClusterState& state = *context_.state;
+  ClusterState& state = context_.state;
   if (entry.input.reserved == nullptr) {
     state.tree().AddUsage(state.queue(entry.decision.cluster_queue).node,
                           entry.decision.assignment.usage);
@@ -191,10 +182,11 @@ void Cycle::CountIn(const Entry& entry) {
 
 void Cycle::Claim(const Entry& entry) {
   CountIn(entry);
-  const NodeId leaf = context_.state->queue(entry.decision.cluster_queue).node;
+  const NodeId leaf = context_.state.queue(entry.decision.cluster_queue).node;
   const bool holds_quota = entry.input.reserved != nullptr;
-  claims_.push_back({leaf, holds_quota ? Usage{} : entry.decision.assignment.usage, &entry.placed,
-                     entry.input.plan != nullptr ? &entry : nullptr});
+  preemptions_.AddClaim({leaf, holds_quota ? Usage{} : entry.decision.assignment.usage,
+                         entry.placed,
+                         entry.input.plan != nullptr ? entry.decision.object : nullptr});
 }
 
 }  // namespace berth::admission

@@ -1,6 +1,8 @@
 // What a preemptor has freed is its own, and is not taken back: the rules that let preemption come
 // to an end (OwnRules::preemptor_keeps_what_it_freed, no_preemption_in_return).
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "admission/cycle.h"
 
@@ -45,29 +47,59 @@ void Cycle::KeepToPlan(Entry& entry) {
   entry.input.plan = nullptr;
 }
 
-// Whether the head fits while everything that plans of lower priority have freed is still taken,
-// and those of at least its own priority have what they wait for.
-bool Cycle::NeedsNothingOfPlans(const Entry& head) {
-  ClusterState& state = *context_.state;
-  QuotaTree& tree = state.tree();
-  const NodeId root = tree.Root(state.queue(head.input.head.cluster_queue).node);
-  const ClusterState::WhatIf what_if = state.Begin();
-  bool takes_their_victim = false;
-  for (const Entry& other : entries_) {
-    const PreemptionPlan* plan = other.input.plan;
-    const NodeId leaf = state.queue(other.input.head.cluster_queue).node;
-    if (plan == nullptr || other.done || tree.Root(leaf) != root) continue;
-    if (other.input.workload->priority >= head.input.workload->priority) {
-      tree.AddUsage(leaf, other.decision.assignment.usage);
-      state.placer().Use(other.placed);
+// Who holds a plan, and who could go before it, is the same until the entries are processed.
+void Cycle::IndexPlans() {
+  plans_indexed_ = true;
+  const ClusterState& state = context_.state;
+  const QuotaTree& tree = state.tree();
+  const auto root_of = [&](const Entry& entry) {
+    return tree.Root(state.queue(entry.input.head.cluster_queue).node);
+  };
+  for (Entry& entry : entries_) {
+    if (entry.input.plan == nullptr) continue;
+    PlansOfTree& plans = plans_[root_of(entry)];
+    const std::int64_t priority = entry.input.workload->priority;
+    plans.lowest = plans.holders.empty() ? priority : std::min(plans.lowest, priority);
+    plans.holders.push_back(&entry);
+    for (const PreemptionPlan::Freed& freed : entry.input.plan->freed) {
+      plans.freed_by[freed.victim].push_back(&entry);
+    }
+  }
+  for (Entry& entry : entries_) {
+    if (entry.done || entry.input.plan != nullptr || entry.input.reserved != nullptr) continue;
+    const AssignmentMode mode = entry.decision.assignment.mode;
+    if (mode != AssignmentMode::kFit &&
+        (mode != AssignmentMode::kPreempt || entry.targets.empty())) {
       continue;
     }
-    for (const PreemptionPlan::Freed& freed : plan->freed) {
-      takes_their_victim =
-          takes_their_victim ||
-          std::any_of(head.targets.begin(), head.targets.end(), [&freed](const auto& target) {
-            return target.reservation->workload == freed.victim;
-          });
+    const auto found = plans_.find(root_of(entry));
+    if (found == plans_.end()) continue;
+    PlansOfTree& plans = found->second;
+    const std::int64_t priority = entry.input.workload->priority;
+    if (priority <= plans.lowest) continue;
+    plans.highest = plans.above.empty() ? priority : std::max(plans.highest, priority);
+    plans.above.push_back(OrderOf(entry));
+  }
+  for (auto& [root, plans] : plans_) {
+    std::sort(plans.above.begin(), plans.above.end(),
+              [this](const EntryOrder& a, const EntryOrder& b) { return Before(a, b); });
+  }
+}
+
+// Inside a what-if: everything is taken that plans below `priority` have freed, and the others have
+// what they wait for.
+void Cycle::CountPlans(const PlansOfTree& plans, std::int64_t priority) {
+  ClusterState& state = context_.state;
+  QuotaTree& tree = state.tree();
+  for (const Entry* holder : plans.holders) {
+    if (holder->done) continue;
+    if (holder->input.workload->priority >= priority) {
+      tree.AddUsage(state.queue(holder->input.head.cluster_queue).node,
+                    holder->decision.assignment.usage);
+      state.placer().Use(holder->placed);
+      continue;
+    }
+    for (const PreemptionPlan::Freed& freed : holder->input.plan->freed) {
       const Reservation* held = state.reservation(freed.victim);
       const NodeId from = state.queue(freed.cluster_queue).node;
       if ((held != nullptr && held->evicted) || from == kNoQuotaNode) continue;
@@ -75,56 +107,74 @@ bool Cycle::NeedsNothingOfPlans(const Entry& head) {
       state.placer().Use(freed.placed);
     }
   }
-  const bool enough = !takes_their_victim && RoomFor(head) == Room::kEnough;
-  state.RollBack(what_if);
-  return enough;
 }
 
-// A plan goes before all others but heads of higher priority that need nothing of it.
+bool Cycle::TakesVictimOfPlan(const PlansOfTree& plans, const Entry& head) const {
+  return std::any_of(head.targets.begin(), head.targets.end(), [&](const auto& target) {
+    const auto found = plans.freed_by.find(target.reservation->workload);
+    if (found == plans.freed_by.end()) return false;
+    return std::any_of(found->second.begin(), found->second.end(), [&head](const Entry* holder) {
+      return !holder->done && holder->input.workload->priority < head.input.workload->priority;
+    });
+  });
+}
+
+// A plan goes before all others but heads of higher priority that need nothing of it. Heads of one
+// priority are looked at in one what-if, in which all that was preempted has stopped, until one of
+// them is processed: most have no room even then.
 void Cycle::ProcessThoseAbove(const Entry& holder) {
-  if (!context_.gates->priority_sorting_within_cohort) return;
-  const ClusterState& state = *context_.state;
-  const QuotaTree& tree = state.tree();
-  const NodeId root = tree.Root(state.queue(holder.input.head.cluster_queue).node);
-  std::vector<Place> above;
-  for (Entry& head : entries_) {
-    if (head.done || head.input.plan != nullptr || head.input.reserved != nullptr) continue;
-    if (head.input.workload->priority <= holder.input.workload->priority) continue;
-    const AssignmentMode mode = head.decision.assignment.mode;
-    if (mode != AssignmentMode::kFit &&
-        (mode != AssignmentMode::kPreempt || head.targets.empty())) {
-      continue;
+  if (!context_.gates.priority_sorting_within_cohort) return;
+  if (!plans_indexed_) IndexPlans();
+  ClusterState& state = context_.state;
+  PlansOfTree& plans =
+      plans_.at(state.tree().Root(state.queue(holder.input.head.cluster_queue).node));
+  const NodeId tree_of = state.queue(holder.input.head.cluster_queue).node;
+  const std::int64_t least = holder.input.workload->priority;
+  if (plans.above.empty() || plans.highest <= least) return;
+  std::erase_if(plans.above, [](const EntryOrder& head) { return head.entry->done; });
+  std::optional<ClusterState::WhatIf> what_if;
+  std::int64_t priority = 0;  // of the what-if
+  const auto end_what_if = [&] {
+    if (what_if) state.RollBack(*std::exchange(what_if, std::nullopt));
+  };
+  for (const EntryOrder& head : plans.above) {
+    Entry& entry = *head.entry;
+    if (entry.input.workload->priority <= least || TakesVictimOfPlan(plans, entry)) continue;
+    if (!what_if || priority != entry.input.workload->priority) {
+      end_what_if();
+      what_if = state.Begin();
+      priority = entry.input.workload->priority;
+      CountPlans(plans, priority);
+      preemptions_.ShowStopped(tree_of);
     }
-    if (tree.Root(state.queue(head.input.head.cluster_queue).node) != root) continue;
-    above.push_back(PlaceOf(head));
+    const ClusterState::WhatIf without_targets = state.Begin();
+    for (const PreemptionTarget& target : entry.targets) {
+      if (!context_.search.IsExcluded(*target.reservation)) state.TakeOut(*target.reservation);
+    }
+    const bool may_fit = state.tree().Fits(state.queue(entry.input.head.cluster_queue).node,
+                                           entry.decision.assignment.usage);
+    state.RollBack(without_targets);
+    if (!may_fit) continue;
+    end_what_if();
+    const ClusterState::WhatIf counted = state.Begin();
+    CountPlans(plans, priority);
+    const Room room = RoomFor(entry);
+    state.RollBack(counted);
+    if (room != Room::kEnough) continue;
+    entry.done = true;
+    if (IsFair()) tournament_.Withdraw(entry.input.head.cluster_queue);
+    ProcessNow(entry);
   }
-  std::sort(above.begin(), above.end(),
-            [this](const Place& a, const Place& b) { return Before(a, b); });
-  for (const Place& place : above) {
-    if (!NeedsNothingOfPlans(*place.entry)) continue;
-    place.entry->done = true;
-    if (IsFair()) tournament_.Withdraw(place.entry->input.head.cluster_queue);
-    ProcessNow(*place.entry);
-  }
+  end_what_if();
 }
 
 void Cycle::SkipWithoutRoom(Entry& entry) {
   Skip(entry, Remark::kNoLongerFits);
-  const QuotaTree& tree = context_.state->tree();
-  const NodeId root = tree.Root(context_.state->queue(entry.decision.cluster_queue).node);
-  const Usage& asked = entry.decision.assignment.usage;
-  for (const Claimed& claimed : claims_) {
-    if (claimed.preemptor == nullptr || tree.Root(claimed.leaf) != root) continue;
-    const bool contested = std::any_of(asked.begin(), asked.end(), [&claimed](const auto& item) {
-      return std::any_of(claimed.usage.begin(), claimed.usage.end(), [&item](const auto& held) {
-        return held.flavor_resource == item.flavor_resource;
-      });
-    });
-    if (!contested) continue;
-    entry.decision.remark = Remark::kHeldForPreemptor;
-    entry.decision.held_for = claimed.preemptor->decision.object;
-    return;
-  }
+  const NodeId leaf = context_.state.queue(entry.decision.cluster_queue).node;
+  auto keeper = preemptions_.KeeperOf(leaf, entry.decision.assignment.usage);
+  if (keeper == nullptr) return;
+  entry.decision.remark = Remark::kHeldForPreemptor;
+  entry.decision.held_for = std::move(keeper);
 }
 
 // Victims that it may not take: they have what was taken from it, or it gained nothing from them
@@ -139,7 +189,7 @@ std::vector<const Reservation*> Cycle::NotToBeTaken(const Entry& entry,
     const bool other_queue = victim.cluster_queue != entry.input.head.cluster_queue;
     const bool in_return = !(entitled && other_queue) &&
                            std::binary_search(above.begin(), above.end(), victim.workload);
-    if (in_return || context_.history->InVain(entry.decision.workload, victim.workload)) {
+    if (in_return || context_.history.InVain(entry.decision.workload, victim.workload)) {
       spared.push_back(&victim);
     }
   }
@@ -149,8 +199,8 @@ std::vector<const Reservation*> Cycle::NotToBeTaken(const Entry& entry,
 // Victims were found. Where some of them are not to be taken, chooses again as if nobody could
 // preempt those, until all may.
 void Cycle::HoldBack(Entry& entry, const ScanState* scan, const Assignment* nominated) {
-  const std::vector<WorkloadId> above = context_.history->Above(entry.decision.workload);
-  PreemptionSearch& search = *context_.search;
+  const std::vector<WorkloadId> above = context_.history.Above(entry.decision.workload);
+  PreemptionSearch& search = context_.search;
   const std::size_t excluded_before = search.excluded_count();
   SparedCandidates held_back;
   while (true) {

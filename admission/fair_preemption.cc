@@ -1,8 +1,6 @@
-// The fair-sharing half of the search for victims.
-#include <algorithm>
+#include "admission/fair_preemption.h"
 
-#include "admission/preemption.h"
-#include "base/assert.h"
+#include <algorithm>
 
 namespace berth::admission {
 namespace {
@@ -20,10 +18,10 @@ bool WinsTie(const QueueCandidates& a, const QueueCandidates& b, ClusterQueueId 
 
 }  // namespace
 
-void PreemptionSearch::CollectFairQueue(const QueueState& queue, ClusterQueueId id,
-                                        api::PreemptionPolicy policy) {
-  SpareByPolicy(queue.reservations, policy);
-  const std::size_t first = FindCandidate(queue.reservations, 0, policy);
+void FairPreemption::CollectQueue(const QueueState& queue, ClusterQueueId id,
+                                  api::PreemptionPolicy policy) {
+  candidates_.SpareByPolicy(queue.reservations, policy);
+  const std::size_t first = candidates_.Next(queue.reservations, 0, policy);
   if (first == queue.reservations.size()) return;
   if (queue_count_ == queues_.size()) queues_.emplace_back();
   const auto slot = static_cast<std::size_t>(queue.node);
@@ -38,32 +36,33 @@ void PreemptionSearch::CollectFairQueue(const QueueState& queue, ClusterQueueId 
   candidates.refused.clear();
   candidates.next = first;
   candidates.pruned = false;
-  if (ledger_ == nullptr) return;
+  if (!candidates_.by_usage()) return;
   const std::vector<Held>& list = queue.reservations;
-  for (std::size_t i = first; i < list.size(); i = FindCandidate(list, i + 1, policy)) {
+  for (std::size_t i = first; i < list.size(); i = candidates_.Next(list, i + 1, policy)) {
     candidates.left.push_back(list[i].reservation);
   }
-  OrderByUsage(candidates.left, [](const Reservation* r) -> const Reservation& { return *r; });
+  candidates_.OrderByUsage(candidates.left,
+                           [](const Reservation* r) -> const Reservation& { return *r; });
   candidates.list = nullptr;
   candidates.next = 0;
 }
 
-void PreemptionSearch::CollectFair() {
+void FairPreemption::Collect() {
   for (std::size_t i = 0; i < queue_count_; ++i) {
     queue_slots_[static_cast<std::size_t>(queues_[i].leaf)] = -1;
   }
   queue_count_ = 0;
   ++round_;  // nobody is pruned
-  const api::QueuePreemption& preemption = queue_->spec.preemption;
+  const api::QueuePreemption& preemption = candidates_.queue().spec.preemption;
   if (preemption.within_cluster_queue != api::PreemptionPolicy::kNever) {
-    CollectFairQueue(*queue_, request_->queue, preemption.within_cluster_queue);
+    CollectQueue(candidates_.queue(), candidates_.request().queue, preemption.within_cluster_queue);
   }
   const QuotaTree& tree = state_.tree();
-  if (tree.parent(queue_->node) == kNoQuotaNode ||
+  if (tree.parent(candidates_.queue().node) == kNoQuotaNode ||
       preemption.reclaim_within_cohort == api::PreemptionPolicy::kNever) {
     return;
   }
-  open_nodes_.assign(1, tree.Root(queue_->node));
+  open_nodes_.assign(1, tree.Root(candidates_.queue().node));
   while (!open_nodes_.empty()) {
     const NodeId node = open_nodes_.back();
     open_nodes_.pop_back();
@@ -71,30 +70,32 @@ void PreemptionSearch::CollectFair() {
     if (queue < 0) {
       const std::vector<NodeId>& children = tree.children(node);
       open_nodes_.insert(open_nodes_.end(), children.begin(), children.end());
-    } else if (node != queue_->node && !WithinNominal(node) && state_.Usable(queue)) {
-      CollectFairQueue(state_.queue(queue), queue, preemption.reclaim_within_cohort);
+    } else if (node != candidates_.queue().node && !candidates_.WithinNominal(node) &&
+               state_.Usable(queue)) {
+      CollectQueue(state_.queue(queue), queue, preemption.reclaim_within_cohort);
     }
   }
 }
 
-const Reservation& PreemptionSearch::TakeNext(QueueCandidates& candidates) {
+const Reservation& FairPreemption::TakeNext(QueueCandidates& candidates) {
   const Reservation& taken = candidates.front();
   ++candidates.next;
   if (candidates.list != nullptr) {
-    candidates.next = FindCandidate(*candidates.list, candidates.next, candidates.policy);
+    candidates.next = candidates_.Next(*candidates.list, candidates.next, candidates.policy);
   }
   return taken;
 }
 
-PreemptionSearch::QueueCandidates* PreemptionSearch::CandidatesAt(NodeId leaf) {
+FairPreemption::QueueCandidates* FairPreemption::CandidatesAt(NodeId leaf) {
   const auto slot = static_cast<std::size_t>(leaf);
   if (slot >= queue_slots_.size() || queue_slots_[slot] < 0) return nullptr;
   QueueCandidates& candidates = queues_[static_cast<std::size_t>(queue_slots_[slot])];
   return candidates.empty() || candidates.pruned ? nullptr : &candidates;
 }
 
-bool PreemptionSearch::OnOwnPath(NodeId cohort) const {
-  for (NodeId node = queue_->node; node != kNoQuotaNode; node = state_.tree().parent(node)) {
+bool FairPreemption::OnOwnPath(NodeId cohort) const {
+  for (NodeId node = candidates_.queue().node; node != kNoQuotaNode;
+       node = state_.tree().parent(node)) {
     if (node == cohort) return true;
   }
   return false;
@@ -102,7 +103,7 @@ bool PreemptionSearch::OnOwnPath(NodeId cohort) const {
 
 // The child of `cohort` with the highest share, or what it finds below; null where an attempt only
 // found out that something is exhausted (pruned), so that the caller asks again.
-PreemptionSearch::QueueCandidates* PreemptionSearch::NextQueueBelow(NodeId cohort) {
+FairPreemption::QueueCandidates* FairPreemption::NextQueueBelow(NodeId cohort) {
   QueueCandidates* best_queue = nullptr;
   DominantShare queue_share = DominantShare::Lowest();
   NodeId best_cohort = kNoQuotaNode;
@@ -113,13 +114,13 @@ PreemptionSearch::QueueCandidates* PreemptionSearch::NextQueueBelow(NodeId cohor
       QueueCandidates* candidates = CandidatesAt(child);
       if (candidates == nullptr) continue;
       const DominantShare share = shares_.Of(child);
-      if (share.IsZero() && child != queue_->node) {
+      if (share.IsZero() && child != candidates_.queue().node) {
         candidates->pruned = true;  // no longer borrows
         continue;
       }
       const int order = Compare(share, queue_share);
       if (order > 0 || (order == 0 && best_queue != nullptr &&
-                        WinsTie(*candidates, *best_queue, request_->queue))) {
+                        WinsTie(*candidates, *best_queue, candidates_.request().queue))) {
         best_queue = candidates;
         queue_share = share;
       }
@@ -148,9 +149,10 @@ PreemptionSearch::QueueCandidates* PreemptionSearch::NextQueueBelow(NodeId cohor
   return best_queue;
 }
 
-PreemptionSearch::QueueCandidates* PreemptionSearch::NextQueue() {
-  if (state_.tree().parent(queue_->node) == kNoQuotaNode) return CandidatesAt(queue_->node);
-  const NodeId root = state_.tree().Root(queue_->node);
+FairPreemption::QueueCandidates* FairPreemption::NextQueue() {
+  if (state_.tree().parent(candidates_.queue().node) == kNoQuotaNode)
+    return CandidatesAt(candidates_.queue().node);
+  const NodeId root = state_.tree().Root(candidates_.queue().node);
   while (!IsPruned(root)) {
     QueueCandidates* next = NextQueueBelow(root);
     if (next != nullptr) return next;
@@ -158,26 +160,26 @@ PreemptionSearch::QueueCandidates* PreemptionSearch::NextQueue() {
   return nullptr;
 }
 
-NodeId PreemptionSearch::CommonAncestor(NodeId leaf) const {
+NodeId FairPreemption::CommonAncestor(NodeId leaf) const {
   NodeId node = state_.tree().parent(leaf);
   while (!OnOwnPath(node)) node = state_.tree().parent(node);
   return node;
 }
 
-NodeId PreemptionSearch::BelowCommonAncestor(NodeId from, NodeId common) const {
+NodeId FairPreemption::BelowCommonAncestor(NodeId from, NodeId common) const {
   while (state_.tree().parent(from) != common) from = state_.tree().parent(from);
   return from;
 }
 
-PreemptionSearch::Shares PreemptionSearch::SharesOf(const QueueCandidates& target) {
+FairPreemption::Shares FairPreemption::SharesOf(const QueueCandidates& target) {
   const NodeId leaf = state_.queue(target.queue).node;
   const NodeId common = CommonAncestor(leaf);
-  return {shares_.Of(BelowCommonAncestor(queue_->node, common)),
+  return {shares_.Of(BelowCommonAncestor(candidates_.queue().node, common)),
           shares_.Of(BelowCommonAncestor(leaf, common))};
 }
 
-DominantShare PreemptionSearch::ShareWithout(const QueueCandidates& target,
-                                             const Reservation& candidate) {
+DominantShare FairPreemption::ShareWithout(const QueueCandidates& target,
+                                           const Reservation& candidate) {
   const NodeId leaf = state_.queue(target.queue).node;
   const QuotaTree::Mark mark = state_.tree().Begin();
   state_.tree().RemoveUsage(leaf, candidate.usage);
@@ -187,30 +189,30 @@ DominantShare PreemptionSearch::ShareWithout(const QueueCandidates& target,
 }
 
 // Takes the candidate out for good (of the what-if); whether the preemptor fits now.
-bool PreemptionSearch::TakeFair(const Reservation& candidate, PreemptionReason reason) {
-  Take(candidate);
-  targets_.push_back({&candidate, reason});
+bool FairPreemption::Take(const Reservation& candidate, PreemptionReason reason) {
+  trial_.Take(candidate, reason);
   // Shares count the preemptor in; whether it fits must not count it twice.
   const QuotaTree::Mark mark = state_.tree().Begin();
-  state_.tree().RemoveUsage(queue_->node, request_->usage);
-  const bool fits = WorkloadFits(Borrowing::kAllowed);
+  state_.tree().RemoveUsage(candidates_.queue().node, candidates_.request().usage);
+  const bool fits = trial_.Fits(Borrowing::kAllowed);
   state_.tree().RollBack(mark);
   return fits;
 }
 
-bool PreemptionSearch::FirstRule() {
+bool FairPreemption::FirstRule() {
   // Who stays within its own quota may take whatever others borrowed.
-  const bool entitled = gates_.fair_sharing_preempt_within_nominal && WithinNominal(queue_->node);
-  const FairSharingRule rule = fair_sharing_->rules.front();
+  const bool entitled = gates_.fair_sharing_preempt_within_nominal &&
+                        candidates_.WithinNominal(candidates_.queue().node);
+  const FairSharingRule rule = config_.rules.front();
   while (QueueCandidates* target = NextQueue()) {
-    if (target->queue == request_->queue) {
+    if (target->queue == candidates_.request().queue) {
       const Reservation& candidate = TakeNext(*target);
-      if (TakeFair(candidate, PreemptionReason::kInClusterQueue)) return true;
+      if (Take(candidate, PreemptionReason::kInClusterQueue)) return true;
       continue;
     }
     if (entitled) {
       const Reservation& candidate = TakeNext(*target);
-      if (TakeFair(candidate, PreemptionReason::kInCohortReclamation)) return true;
+      if (Take(candidate, PreemptionReason::kInCohortReclamation)) return true;
       continue;
     }
     const Shares shares = SharesOf(*target);
@@ -223,24 +225,24 @@ bool PreemptionSearch::FirstRule() {
         target->refused.push_back(&candidate);
         continue;
       }
-      if (TakeFair(candidate, PreemptionReason::kInCohortFairSharing)) return true;
+      if (Take(candidate, PreemptionReason::kInCohortFairSharing)) return true;
       break;  // shares have changed: perhaps another queue is next
     }
   }
   return false;
 }
 
-void PreemptionSearch::SpareRefused() {
-  if (spared_ == nullptr) return;
+void FairPreemption::SpareRefused() {
+  if (!candidates_.WantsSpared()) return;
   for (std::size_t i = 0; i < queue_count_; ++i) {
     for (const Reservation* refused : queues_[i].refused) {
-      if (spared_->size() >= kMaxSpared) return;
-      Spare(*refused, SparedCandidate::Cause::kFairShare);
+      if (!candidates_.WantsSpared()) return;
+      candidates_.Spare(*refused, SparedCandidate::Cause::kFairShare);
     }
   }
 }
 
-bool PreemptionSearch::SecondRule() {
+bool FairPreemption::SecondRule() {
   ++round_;  // nobody is pruned
   for (std::size_t i = 0; i < queue_count_; ++i) {
     queues_[i].list = nullptr;
@@ -253,28 +255,28 @@ bool PreemptionSearch::SecondRule() {
     const Reservation& candidate = TakeNext(*target);
     target->pruned = true;  // the rule cannot hold twice for one queue
     if (Compare(shares.preemptor, shares.target) >= 0) {
-      Spare(candidate, SparedCandidate::Cause::kFairShare);
+      candidates_.Spare(candidate, SparedCandidate::Cause::kFairShare);
       continue;
     }
-    if (TakeFair(candidate, PreemptionReason::kInCohortFairSharing)) return true;
+    if (Take(candidate, PreemptionReason::kInCohortFairSharing)) return true;
   }
   return false;
 }
 
-PreemptionTargets PreemptionSearch::FindFair() {
-  CollectFair();
+PreemptionTargets FairPreemption::Find() {
+  Collect();
   if (queue_count_ == 0) return {};
-  state_.tree().AddUsage(queue_->node, request_->usage);
+  state_.tree().AddUsage(candidates_.queue().node, candidates_.request().usage);
   bool fits = FirstRule();
-  if (!fits && fair_sharing_->rules.size() > 1) {
+  if (!fits && config_.rules.size() > 1) {
     fits = SecondRule();
   } else if (!fits) {
     SpareRefused();
   }
   if (!fits) return {};
-  state_.tree().RemoveUsage(queue_->node, request_->usage);
-  PutBackUnneeded(targets_, Borrowing::kAllowed);
-  return targets_;
+  state_.tree().RemoveUsage(candidates_.queue().node, candidates_.request().usage);
+  trial_.PutBackUnneeded(Borrowing::kAllowed);
+  return trial_.targets();
 }
 
 }  // namespace berth::admission

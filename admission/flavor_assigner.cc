@@ -39,16 +39,16 @@ FlavorAssigner::FlavorAssigner(const Context& context, const queue::WorkloadInfo
                                const Assignment* nominated, PreemptionOracle& oracle)
     : context_(context),
       workload_(workload),
-      queue_(context.state->queue(queue)),
-      scan_(context.gates->flavor_fungibility ? scan : nullptr),
+      queue_(context.state.queue(queue)),
+      scan_(context.gates.flavor_fungibility ? scan : nullptr),
       nominated_(nominated),
       oracle_(oracle),
-      pods_(context.state->pods()),
-      places_everything_(context.topologies && context.state->PlacesEverything(queue_)) {}
+      pods_(context.state.pods()),
+      places_everything_(context.topologies && context.state.PlacesEverything(queue_)) {}
 
 FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
     Assignment& assignment, const std::vector<std::int32_t>& counts) const {
-  const queue::Names& names = context_.state->vocabulary().resources;
+  const queue::Names& names = context_.state.vocabulary().resources;
   const bool charge_pods = pods_ >= 0 && queue_.GroupOf(pods_) != nullptr;
   PodSetGroups groups;
   SmallVector<const std::string*, 1> group_names;
@@ -108,7 +108,7 @@ void FlavorAssigner::Assign(const std::vector<std::int32_t>& counts, Assignment&
   assignment.Clear();
   assignment.pod_sets.reserve(workload_.pod_sets.size());
   const PodSetGroups groups = MakeGroups(assignment, counts);
-  assignment.scan.changes_seen = context_.state->changes();
+  assignment.scan.changes_seen = context_.state.changes();
   assignment.scan.cycle = context_.cycle;
   assignment.scan.shape = workload_.shape;
   SmallVector<std::uint8_t, 8> assigned;
@@ -127,7 +127,7 @@ void FlavorAssigner::Assign(const std::vector<std::int32_t>& counts, Assignment&
   assignment.pod_sets.resize(kept);
   Finish(assignment);
   if (assignment.mode != AssignmentMode::kNoFit && MayBePlaced()) {
-    PlaceByTopology(*context_.state, queue_, *workload_.object, assignment);
+    PlaceByTopology(context_.state, queue_, *workload_.object, assignment);
   }
   ResolveNoFitReason(assignment);
 }
@@ -140,7 +140,7 @@ bool FlavorAssigner::MayBePlaced() const {
 // Which resource is looked at first shows in the reason where several cannot be had. Kueue's order
 // (pkg/resources, SliceRequests): by the hash of the name.
 FlavorAssigner::SearchIndices FlavorAssigner::SearchOrder(const queue::Requests& requests) const {
-  const queue::Names& names = context_.state->vocabulary().resources;
+  const queue::Names& names = context_.state.vocabulary().resources;
   SearchIndices order;
   if (requests.size() < 2) {
     order.resize(requests.size());
@@ -195,7 +195,7 @@ bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignmen
   }
   if (attempts.size() > 1) {
     std::sort(attempts.begin(), attempts.end(), [this](const auto& a, const auto& b) {
-      const queue::Names& flavors = context_.state->vocabulary().flavors;
+      const queue::Names& flavors = context_.state.vocabulary().flavors;
       return flavors[a.flavor] < flavors[b.flavor];
     });
   }
@@ -232,7 +232,7 @@ void FlavorAssigner::GiveOut(const PodSetGroup& group, const FlavorChoices& choi
     // A leader that asks for nothing goes where its workers go.
     for (const FlavorChoice& choice : choices) {
       if (group.pod_sets.size() == 1 || !decision.requests.empty()) break;
-      if (context_.state->placer().HasTopology(choice.flavor)) decision.flavors.push_back(choice);
+      if (context_.state.placer().HasTopology(choice.flavor)) decision.flavors.push_back(choice);
     }
   }
 }
@@ -266,7 +266,7 @@ void FlavorAssigner::FindFlavor(const PodSetGroup& group, const CompiledGroup& r
     FlavorChoices choices;
     const Mode mode =
         TryFlavor(group, resources, static_cast<std::size_t>(index), assumed, search, choices);
-    if (!context_.gates->flavor_fungibility) {
+    if (!context_.gates.flavor_fungibility) {
       if (mode.rating <= search.best_mode.rating) continue;
       search.best = std::move(choices);
       search.best_mode = mode;
@@ -282,7 +282,7 @@ void FlavorAssigner::FindFlavor(const PodSetGroup& group, const CompiledGroup& r
     }
     if (stop) break;
   }
-  if (context_.gates->flavor_fungibility) {
+  if (context_.gates.flavor_fungibility) {
     for (FlavorChoice& choice : search.best) {
       choice.tried_index = attempted == count - 1 ? -1 : attempted;
     }
@@ -338,14 +338,14 @@ std::optional<Obstacle> FlavorAssigner::CheckFlavor(const PodSetGroup& group,
                                                     FlavorId flavor) const {
   const bool on_topology =
       context_.topologies &&
-      (context_.state->placer().HasTopology(flavor) ||
+      (context_.state.placer().HasTopology(flavor) ||
        std::any_of(group.pod_sets.begin(), group.pod_sets.end(), [this](std::size_t index) {
          return workload_.pod_sets[index].topology_request;
        }));
-  if (!on_topology && context_.state->TakesAllPods(flavor)) return std::nullopt;
+  if (!on_topology && context_.state.TakesAllPods(flavor)) return std::nullopt;
   Obstacle obstacle;
   obstacle.flavor = flavor;
-  const std::shared_ptr<const api::ResourceFlavor> object = context_.state->flavor(flavor);
+  const std::shared_ptr<const api::ResourceFlavor> object = context_.state.flavor(flavor);
   if (object == nullptr) {
     obstacle.kind = Obstacle::Kind::kFlavorNotFound;
     return obstacle;

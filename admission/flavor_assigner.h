@@ -37,8 +37,8 @@ class PreemptionOracle {
 class FlavorAssigner {
  public:
   struct Context {
-    ClusterState* state = nullptr;
-    const FeatureGates* gates = nullptr;
+    ClusterState& state;
+    const FeatureGates& gates;
     bool fair_sharing = false;
     std::int64_t cycle = 0;
     bool topologies = false;         // gate TopologyAwareScheduling
@@ -128,10 +128,16 @@ class FlavorAssigner {
 // Whether some flavor of the assignment has a topology.
 bool UsesTopologies(const ClusterState& state, const Assignment& assignment);
 
-// The pod sets of an assignment whose pods still need domains. Such as cannot have any are marked,
-// and the mode is then kNoFit; such as have to wait for a check's capacity are marked as delayed.
-std::vector<PlacementRequest> OpenPlacements(const ClusterState& state, const QueueState& queue,
-                                             const api::Workload& workload, Assignment& assignment);
+// The pod sets of an assignment, by index, whose pods still need domains.
+struct OpenPods {
+  std::vector<PlacementRequest> requests;
+  std::vector<std::pair<std::size_t, std::string>> impossible;  // none can have them, and why
+  std::vector<std::size_t> delayed;  // they have to wait for the capacity of a check
+};
+OpenPods OpenPlacements(const ClusterState& state, const QueueState& queue,
+                        const api::Workload& workload, const Assignment& assignment);
+// Marks those that get no domains now. Where some cannot have any, the mode is kNoFit.
+void MarkUnplaced(Assignment& assignment, OpenPods open);
 void TakePlacements(Assignment& assignment, PlacementResult result);
 
 // What an assignment takes of nodes; and what a workload's admission does.

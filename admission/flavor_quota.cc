@@ -14,7 +14,7 @@ bool FlavorAssigner::CanPreemptWhileBorrowing() const {
 }
 
 FlavorAssigner::Fit FlavorAssigner::FitQuota(const Demand& demand, Obstacles& obstacles) {
-  const QuotaTree& tree = context_.state->tree();
+  const QuotaTree& tree = context_.state.tree();
   const FlavorResourceId fr = demand.flavor_resource;
   const Amount total = api::AddAmounts(demand.assumed, demand.request);
   const auto note = [&](Obstacle::Kind kind, Amount limit) {

@@ -56,35 +56,43 @@ bool UsesTopologies(const ClusterState& state, const Assignment& assignment) {
                      });
 }
 
-std::vector<PlacementRequest> OpenPlacements(const ClusterState& state, const QueueState& queue,
-                                             const api::Workload& workload,
-                                             Assignment& assignment) {
-  std::vector<PlacementRequest> requests;
+OpenPods OpenPlacements(const ClusterState& state, const QueueState& queue,
+                        const api::Workload& workload, const Assignment& assignment) {
+  OpenPods open;
   const bool places_everything = state.PlacesEverything(queue);
   const queue::Names& names = state.vocabulary().flavors;
   for (std::size_t i = 0; i < assignment.pod_sets.size(); ++i) {
-    PodSetDecision& pod_set = assignment.pod_sets[i];
+    const PodSetDecision& pod_set = assignment.pod_sets[i];
     const bool asks = AsksForTopology(workload.spec.pod_sets[i]);
     if ((!asks && !places_everything) || pod_set.count == 0) continue;
     if (pod_set.topology && !HasFailedNode(workload, *pod_set.topology)) continue;
     const std::vector<FlavorId> flavors = PlacedFlavors(state, pod_set);
     if (flavors.empty()) {
-      Refuse(assignment, pod_set, "no TAS flavor assigned");
+      open.impossible.emplace_back(i, "no TAS flavor assigned");
       continue;
     }
     if (flavors.size() > 1) {
       std::string text = "more than one TAS flavor assigned: " + names[flavors.front()];
       for (std::size_t j = 1; j < flavors.size(); ++j) text += ", " + names[flavors[j]];
-      Refuse(assignment, pod_set, std::move(text));
+      open.impossible.emplace_back(i, std::move(text));
       continue;
     }
     if (!workload.status.admission && state.AsksForCapacity(queue, flavors.front())) {
-      pod_set.delayed_topology = "Pending";
+      open.delayed.push_back(i);
       continue;
     }
-    requests.push_back({i, flavors.front(), pod_set.count, !asks});
+    open.requests.push_back({i, flavors.front(), pod_set.count, !asks});
   }
-  return requests;
+  return open;
+}
+
+void MarkUnplaced(Assignment& assignment, OpenPods open) {
+  for (auto& [index, text] : open.impossible) {
+    Refuse(assignment, assignment.pod_sets[index], std::move(text));
+  }
+  for (const std::size_t index : open.delayed) {
+    assignment.pod_sets[index].delayed_topology = "Pending";
+  }
 }
 
 void TakePlacements(Assignment& assignment, PlacementResult result) {
@@ -133,7 +141,9 @@ std::vector<PlacedPods> BookingsOf(ClusterState& state, const api::Workload& wor
 
 void PlaceByTopology(ClusterState& state, const QueueState& queue, const api::Workload& workload,
                      Assignment& assignment) {
-  const std::vector<PlacementRequest> requests = OpenPlacements(state, queue, workload, assignment);
+  OpenPods open = OpenPlacements(state, queue, workload, assignment);
+  const std::vector<PlacementRequest> requests = std::move(open.requests);
+  MarkUnplaced(assignment, std::move(open));
   if (requests.empty() || assignment.mode == AssignmentMode::kNoFit) return;
   TopologyPlacer& placer = state.placer();
   if (assignment.mode == AssignmentMode::kFit) {
@@ -172,8 +182,8 @@ void PlaceByTopology(ClusterState& state, const QueueState& queue, const api::Wo
 std::optional<std::string> FlavorAssigner::TopologyMismatch(const api::PodSet& pod_set,
                                                             const CompiledGroup& resources,
                                                             FlavorId flavor) const {
-  const TopologyPlacer& placer = context_.state->placer();
-  const queue::Names& names = context_.state->vocabulary().flavors;
+  const TopologyPlacer& placer = context_.state.placer();
+  const queue::Names& names = context_.state.vocabulary().flavors;
   if (!AsksForTopology(pod_set)) {
     if (places_everything_ || !placer.HasTopology(flavor)) return std::nullopt;
     return "Flavor \"" + names[flavor] + "\" supports only TopologyAwareScheduling";
@@ -181,7 +191,7 @@ std::optional<std::string> FlavorAssigner::TopologyMismatch(const api::PodSet& p
   if (!placer.HasTopology(flavor)) {
     // It may still give what the pods do not ask for themselves (transformed resources).
     const api::ResourceAmounts requests = api::PodRequests(pod_set.pod_template.spec);
-    const queue::Names& resource_names = context_.state->vocabulary().resources;
+    const queue::Names& resource_names = context_.state.vocabulary().resources;
     const bool asked = std::any_of(resources.resources.begin(), resources.resources.end(),
                                    [&](ResourceId resource) {
                                      const auto found = requests.find(resource_names[resource]);

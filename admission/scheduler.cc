@@ -21,9 +21,9 @@ Scheduler::Scheduler(const SchedulerConfig& config)
       queues_(config.gates.scheduling_equivalence_hashing, config.listing),
       state_(queues_),
       search_(state_, config_.gates, config_.fair_sharing),
-      cycle_runner_({&state_, &queues_, &config_.gates, &config_.own_rules, &config_.fair_sharing,
-                     &search_, 0, config_.block_admission, config_.ignore_undeclared_resources,
-                     config_.own_rules.no_preemption_in_return ? &history_ : nullptr}) {
+      cycle_runner_({state_, queues_, config_.gates, config_.own_rules, search_, history_,
+                     config_.fair_sharing.has_value(), config_.block_admission,
+                     config_.ignore_undeclared_resources}) {
   info_options_.ordering.pods_ready_requeuing = config.pods_ready_requeuing;
   info_options_.ordering.priority_sorting_within_cohort =
       config.gates.priority_sorting_within_cohort;

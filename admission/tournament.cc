@@ -6,6 +6,7 @@
 namespace berth::admission {
 
 void Tournament::Clear() {
+  for (const Slot& known : slots_) slot_of_leaf_[static_cast<std::size_t>(known.leaf)] = kNobody;
   slots_.clear();
   for (const NodeId used : used_brackets_) {
     Bracket& cleared = bracket(used);
@@ -25,6 +26,9 @@ void Tournament::Add(const Entrant& entrant) {
   Slot& added = slots_.emplace_back();
   added.entrant = entrant;
   added.leaf = state_.queue(entrant.queue).node;
+  const auto leaf = static_cast<std::size_t>(added.leaf);
+  if (leaf >= slot_of_leaf_.size()) slot_of_leaf_.resize(leaf + 1, kNobody);
+  slot_of_leaf_[leaf] = number;
   const NodeId cohort = state_.tree().parent(added.leaf);
   if (cohort == kNoQuotaNode) return;
   Use(cohort);
@@ -166,10 +170,9 @@ void Tournament::AskAgain(NodeId leaf) {
 
 void Tournament::Withdraw(ClusterQueueId queue) {
   const NodeId leaf = state_.queue(queue).node;
-  const auto withdrawn = std::find_if(slots_.begin(), slots_.end(),
-                                      [leaf](const Slot& known) { return known.leaf == leaf; });
-  if (withdrawn == slots_.end()) return;
-  withdrawn->out = true;
+  const auto index = static_cast<std::size_t>(leaf);
+  if (index >= slot_of_leaf_.size() || slot_of_leaf_[index] == kNobody) return;
+  slot(slot_of_leaf_[index]).out = true;
   AskAgain(leaf);
 }
 

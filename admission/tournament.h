@@ -108,7 +108,8 @@ class Tournament {
   const FeatureGates& gates_;
   DominantShares& shares_;
   std::vector<Slot> slots_;
-  std::vector<Bracket> brackets_;  // by cohort
+  std::vector<std::int32_t> slot_of_leaf_;  // by node; kNobody: none
+  std::vector<Bracket> brackets_;           // by cohort
   std::vector<NodeId> used_brackets_;
   std::size_t first_left_ = 0;
 };

@@ -1,0 +1,105 @@
+// admission/fair_preemption.h — whom to preempt with fair sharing.
+//
+// At each level of the cohort tree the child with the highest dominant share gives next, as long as
+// the rules allow it, until the workload fits. The first rule walks the candidates of each queue,
+// the second what the first has refused. Then the ones that are not needed are put back.
+//
+// Threads: one. Errors: none; an empty answer: nobody can make enough room.
+// Source: Kueue KEP-1714, pkg/scheduler/preemption (fairPreemptions).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "admission/cluster_state.h"
+#include "admission/dominant_share.h"
+#include "admission/feature_gates.h"
+#include "admission/preemption_candidates.h"
+#include "admission/preemption_trial.h"
+
+namespace berth::admission {
+
+enum class FairSharingRule : std::uint8_t { kLessThanOrEqualToFinalShare, kLessThanInitialShare };
+
+struct FairSharing {
+  std::vector<FairSharingRule> rules = {FairSharingRule::kLessThanOrEqualToFinalShare,
+                                        FairSharingRule::kLessThanInitialShare};
+};
+
+class FairPreemption {
+ public:
+  FairPreemption(ClusterState& state, const FeatureGates& gates, const FairSharing& config,
+                 DominantShares& shares, PreemptionCandidates& candidates, PreemptionTrial& trial)
+      : state_(state),
+        gates_(gates),
+        config_(config),
+        shares_(shares),
+        candidates_(candidates),
+        trial_(trial) {}
+
+  // For the request that the candidates were begun with, inside a what-if of the caller.
+  PreemptionTargets Find();
+
+ private:
+  // Fair sharing: what is left to take of each queue, and which queue is next. The first rule walks
+  // the queue's list, the second what the first has refused.
+  struct QueueCandidates {
+    ClusterQueueId queue = -1;
+    NodeId leaf = kNoQuotaNode;
+    api::PreemptionPolicy policy = api::PreemptionPolicy::kNever;
+    const std::vector<Held>* list = nullptr;  // null: `left`, in the second rule or by usage
+    std::vector<const Reservation*> left;
+    std::vector<const Reservation*> refused;
+    std::size_t next = 0;
+    bool pruned = false;
+
+    bool empty() const { return next == (list != nullptr ? list->size() : left.size()); }
+    const Reservation& front() const {
+      return list != nullptr ? *(*list)[next].reservation : *left[next];
+    }
+  };
+  struct Shares {
+    DominantShare preemptor;
+    DominantShare target;
+  };
+  void Collect();
+  void CollectQueue(const QueueState& queue, ClusterQueueId id, api::PreemptionPolicy policy);
+  const Reservation& TakeNext(QueueCandidates& candidates);
+  QueueCandidates* NextQueue();
+  QueueCandidates* NextQueueBelow(NodeId cohort);
+  QueueCandidates* CandidatesAt(NodeId leaf);
+  bool IsPruned(NodeId cohort) const {
+    const auto slot = static_cast<std::size_t>(cohort);
+    return slot < pruned_in_.size() && pruned_in_[slot] == round_;
+  }
+  void Prune(NodeId cohort) {
+    const auto slot = static_cast<std::size_t>(cohort);
+    if (slot >= pruned_in_.size()) pruned_in_.resize(slot + 1, 0);
+    pruned_in_[slot] = round_;
+  }
+  bool OnOwnPath(NodeId cohort) const;
+  NodeId BelowCommonAncestor(NodeId from, NodeId common) const;
+  NodeId CommonAncestor(NodeId leaf) const;
+  Shares SharesOf(const QueueCandidates& target);
+  DominantShare ShareWithout(const QueueCandidates& target, const Reservation& candidate);
+  bool Take(const Reservation& candidate, PreemptionReason reason);
+  bool FirstRule();
+  bool SecondRule();
+  void SpareRefused();  // where there is but one rule
+
+  ClusterState& state_;
+  const FeatureGates& gates_;
+  const FairSharing& config_;
+  DominantShares& shares_;
+  PreemptionCandidates& candidates_;
+  PreemptionTrial& trial_;
+  std::vector<QueueCandidates> queues_;  // the first queue_count_ of them
+  std::size_t queue_count_ = 0;
+  std::vector<std::int32_t> queue_slots_;  // by node: index in queues_, -1 none
+  // By node: the last round of a search in which the cohort was found to have nothing to give.
+  std::vector<std::uint64_t> pruned_in_;
+  std::uint64_t round_ = 0;
+  std::vector<NodeId> open_nodes_;  // scratch
+};
+
+}  // namespace berth::admission
