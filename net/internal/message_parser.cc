@@ -9,6 +9,7 @@
 #include <boost/optional.hpp>
 
 #include "base/strings.h"
+#include "net/internal/boost_assert.h"
 
 namespace berth::net {
 namespace {
@@ -92,8 +93,7 @@ class CollectingParser : public http::basic_parser<kIsRequest> {
 };
 
 template <typename Parser>
-ParseProgress FeedParser(Parser& parser, std::string_view bytes) {
-  ParseProgress progress;
+void FeedPieces(Parser& parser, std::string_view bytes, ParseProgress& progress) {
   while (!parser.is_done()) {
     const std::string_view rest = bytes.substr(progress.consumed);
     if (rest.empty() || parser.MustWait(rest.size())) break;
@@ -109,6 +109,18 @@ ParseProgress FeedParser(Parser& parser, std::string_view bytes) {
       progress.failure = parser.CheckHeader();
       break;
     }
+  }
+}
+
+// After a failure nothing more is asked of the parser.
+template <typename Parser>
+ParseProgress FeedParser(Parser& parser, std::string_view bytes) {
+  ParseProgress progress;
+  try {
+    FeedPieces(parser, bytes, progress);
+  } catch (const BoostAssertion& fault) {
+    progress.failure = {ParseFailure::Kind::kMalformed,
+                        std::string("the HTTP parser cannot read this message: ") + fault.what()};
   }
   return progress;
 }
