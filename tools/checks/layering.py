@@ -46,7 +46,7 @@ LIBRARIES = {
                  " queue/controller admission/controller provisioning/controller"
                  " integrations/controller webhook/controller",
     "simdjson.h": "api/codec",
-    "boost/": "net",
+    "boost/": "net tests",
     "openssl/": "net tests",
     "sqlite3.h": "local tests",
     "spdlog/": "base/log",
