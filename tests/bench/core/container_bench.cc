@@ -261,8 +261,8 @@ std::function<void()> CellUser() {
   auto nodes = std::make_shared<std::vector<Cells>>(kLeaves + 1);  // the last one is the cohort
   for (std::int32_t leaf = 0; leaf < kLeaves; ++leaf) {
     for (std::int32_t i = 0; i < kOfLeaf; ++i) {
-      (*nodes)[static_cast<std::size_t>(leaf)].Make(leaf * kOfLeaf + i).subtree = 1;
-      nodes->back().Make(leaf * kOfLeaf + i).subtree += 1;
+      (*nodes)[static_cast<std::size_t>(leaf)].Make(leaf * kOfLeaf + i).usage = 1;
+      nodes->back().Make(leaf * kOfLeaf + i).usage += 1;
     }
   }
   return [nodes] {
@@ -270,9 +270,8 @@ std::function<void()> CellUser() {
     for (int i = 0; i < 200'000; ++i) {
       const auto leaf = static_cast<std::int32_t>(random() % kLeaves);
       const std::int32_t fr = leaf * kOfLeaf + i % kOfLeaf;
-      sink +=
-          static_cast<std::uint64_t>((*nodes)[static_cast<std::size_t>(leaf)].Find(fr)->subtree);
-      sink += static_cast<std::uint64_t>(nodes->back().Find(fr)->subtree);
+      sink += static_cast<std::uint64_t>((*nodes)[static_cast<std::size_t>(leaf)].Find(fr)->usage);
+      sink += static_cast<std::uint64_t>(nodes->back().Find(fr)->usage);
     }
   };
 }
