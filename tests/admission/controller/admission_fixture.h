@@ -1,5 +1,5 @@
-// tests/admission/controller/admission_fixture.h — all admission controllers on a fake API in
-// virtual time, and short words for queues and workloads.
+// tests/admission/controller/admission_fixture.h — all admission controllers on the real API in
+// memory, in virtual time, and short words for queues and workloads.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,9 @@ class AdmissionFixture : public ::testing::Test {
     manager_ = std::make_unique<kube::Manager>(*client_, executor_);
     events_ = std::make_unique<kube::EventRecorder>(
         *client_, clock_,
-        kube::EventRecorder::Options{.controller = "kueue-admission", .instance = "test"});
+        kube::EventRecorder::Options{.controller = "kueue-admission",
+                                     .instance = "test",
+                                     .first_api = kube::EventApi::kCore});
     metrics_ = std::make_unique<kube::Metrics>();
     admission_ =
         std::make_unique<AdmissionControllers>(*manager_, clock_, *events_, *metrics_, options_);
@@ -145,7 +147,8 @@ class AdmissionFixture : public ::testing::Test {
     std::vector<std::string> reasons;
     for (const auto& request : api_.requests()) {
       if (request.path.find("/events") == std::string::npos || request.method != "POST") continue;
-      if (request.body["regarding"]["name"] == about) reasons.push_back(request.body["reason"]);
+      if (request.body["involvedObject"]["name"] == about)
+        reasons.push_back(request.body["reason"]);
     }
     return reasons;
   }

@@ -1,6 +1,6 @@
 // Goal: workloads hear of their failed nodes, pods that wait for such a node are failed, and a
 // cluster without topologies is not asked for nodes and pods.
-// Method: all admission controllers on the fake API; the test plays kubelet and Job controller.
+// Method: all admission controllers on the real API in memory; the test plays kubelet and Job controller.
 #include <algorithm>
 
 #include "tests/admission/controller/admission_fixture.h"
@@ -51,7 +51,9 @@ class NodeFailuresTest : public AdmissionFixture {
               const char* workload) {
     Json pod = {
         {"metadata", {{"name", name}, {"annotations", {{"kueue.x-k8s.io/workload", workload}}}}},
-        {"spec", {{"nodeSelector", {{"kubernetes.io/hostname", node}}}}},
+        {"spec",
+         {{"nodeSelector", {{"kubernetes.io/hostname", node}}},
+          {"containers", {{{"name", "c"}, {"image", "i"}}}}}},
         {"status", {{"phase", phase}}}};
     if (std::string(phase) != "Pending") pod["spec"]["nodeName"] = node;
     api_.Put(kPods, pod);

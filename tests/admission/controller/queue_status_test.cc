@@ -1,5 +1,5 @@
 // Goal: conditions, counters and finalizers of queues, flavors and checks; and how often they are
-// written. Method: what the fake API holds and received.
+// written. Method: what the API holds and received.
 
 #include "tests/admission/controller/admission_fixture.h"
 
