@@ -57,6 +57,16 @@ class AdmissionFixture : public ::testing::Test {
   void Put(const std::string& plural, const std::string& name, Json spec) {
     api_.Put(kKueueRoot + plural, {{"metadata", {{"name", name}}}, {"spec", std::move(spec)}});
   }
+  // As its controller does.
+  void ActivateCheck(const std::string& name) {
+    Json check = Object("admissionchecks/" + name);
+    check["status"]["conditions"] = {{{"type", "Active"},
+                                      {"status", "True"},
+                                      {"reason", "Active"},
+                                      {"message", ""},
+                                      {"lastTransitionTime", "2026-01-01T00:00:00Z"}}};
+    api_.Put(std::string(kKueueRoot) + "admissionchecks", check);
+  }
   // Namespace "team", flavor "default", ClusterQueue "cq" with `cpu`, LocalQueue "lq".
   void PutQueues(int cpu, const Json& more = Json::object()) {
     api_.Put("/api/v1/namespaces", {{"metadata", {{"name", "team"}}}});

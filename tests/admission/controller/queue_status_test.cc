@@ -106,6 +106,7 @@ TEST_F(QueueStatusTest, DeletedClusterQueueDrainsFirst) {
   PutWorkload("a", 1);
   executor_.RunFor(2s);
   client_->Delete(api::KindOf<api::ClusterQueue>(), {"", "cq"}, {}, [](const Status&) {});
+  executor_.RunFor(10ms);  // the scheduler has heard of it
   PutWorkload("late", 1);
   executor_.RunFor(3s);
   EXPECT_EQ(Active("clusterqueues/cq")["reason"], "Terminating");
