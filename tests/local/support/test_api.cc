@@ -13,7 +13,6 @@ TestApi::TestApi(const Clock& clock, Executor* deliver_on) {
 }
 
 const ApiError* TestApi::Refused(const std::string& verb, const ResourceId& resource) {
-  ++write_count_;
   return refusal_ ? refusal_(verb, resource) : nullptr;
 }
 

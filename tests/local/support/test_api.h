@@ -1,11 +1,9 @@
 // tests/local/support/test_api.h — the real embedded API (tests/support/embedded_api.h) for tests
-// of what lives beside it: writes can be refused and are counted, and objects need not say their
-// kind.
+// of what lives beside it: writes can be refused, and objects need not say their kind.
 //
 // Threads: as EmbeddedApi; set_refusal before others write.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -52,15 +50,12 @@ class TestApi final : public WholeApi {
   using Refusal = std::function<const ApiError*(const std::string& verb, const ResourceId&)>;
   void set_refusal(Refusal refusal) { refusal_ = std::move(refusal); }
 
-  int write_count() const { return write_count_; }
-
  private:
   const ApiError* Refused(const std::string& verb, const ResourceId& resource);
   WholeApi& api() { return embedded_->api(); }
 
   std::unique_ptr<EmbeddedApi> embedded_;
   Refusal refusal_;
-  std::atomic<int> write_count_ = 0;
 };
 
 }  // namespace berth::local::test
