@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "provisioning/names.h"
 #include "tests/provisioning/world.h"
 
 namespace berth::provisioning {
@@ -27,6 +28,7 @@ TEST(DecideTest, TemplateFirstThenRequestThenOwnership) {
                                      std::string("request ") + kPr,
                                      "own ppt-job-sample-job-e80e2-dws-prov-1-main"));
   const api::ProvisioningRequest& request = world.requests.front();
+  EXPECT_EQ(request.meta.namespace_name, "default");
   EXPECT_EQ(request.provisioning_class_name, "queued-provisioning.gke.io");
   EXPECT_TRUE(request.parameters.empty());
   EXPECT_EQ(request.meta.labels.at(api::kManagedLabel), "true");
@@ -119,6 +121,27 @@ TEST(DecideTest, CpuOnlyNeedsNoRequest) {
   EXPECT_THAT(world.requests, IsEmpty());
   EXPECT_EQ(world.check().state, api::CheckState::kReady);
   EXPECT_EQ(world.check().message, "the provisioning request is not needed");
+}
+
+TEST(DecideTest, WhatNeedsNoRequestAnyMoreKeepsNoUpdatesOfOne) {
+  World world;
+  world.workload.spec.pod_sets[0].pod_template.spec.containers[0].requests = {{"cpu", 100}};
+  world.check().pod_set_updates.push_back({.name = "main"});
+  world.Settle();
+  EXPECT_EQ(world.check().state, api::CheckState::kReady);
+  EXPECT_THAT(world.check().pod_set_updates, IsEmpty());
+}
+
+TEST(DecideTest, OfTwoRequestsThatFitTheLaterAttemptCounts) {
+  World world;
+  world.Settle();
+  const std::string later = "job-sample-job-e80e2-dws-prov-2";
+  api::ProvisioningRequest request = world.requests.front();
+  request.meta.name = later;
+  request.pod_sets.front().pod_template_name = TemplateName(later, "main");
+  world.requests.insert(world.requests.begin(), request);
+  world.Settle();
+  EXPECT_THAT(world.RequestNames(), ElementsAre(later));
 }
 
 TEST(DecideTest, OnlyTheWorkersAreAskedForAndUpdated) {

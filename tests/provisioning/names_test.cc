@@ -27,6 +27,16 @@ TEST(NamesTest, EveryLengthIsBoundedAndReadBack) {
   }
 }
 
+// A name has 253 characters at most, a hash of them takes six.
+TEST(NamesTest, TheLongestPlainNamesHave247Characters) {
+  const std::string fits(247 - std::string("-check-1").size(), 'w');
+  EXPECT_EQ(RequestName(fits, "check", 1), fits + "-check-1");
+  EXPECT_NE(RequestName(fits + "w", "check", 1), fits + "w-check-1");
+  const std::string request(247 - std::string("ppt--main").size(), 'r');
+  EXPECT_EQ(TemplateName(request, "main"), "ppt-" + request + "-main");
+  EXPECT_NE(TemplateName(request + "r", "main"), "ppt-" + request + "r-main");
+}
+
 TEST(NamesTest, LongNamesOfDifferentWorkloadsStayApart) {
   const std::string a = std::string(247, 'w') + "a";
   const std::string b = std::string(247, 'w') + "b";
@@ -40,6 +50,8 @@ TEST(NamesTest, AnothersRequestIsNotOurs) {
   EXPECT_FALSE(AttemptOf("wl-check-", "wl", "check").has_value());
   EXPECT_FALSE(AttemptOf("wl-check-+1", "wl", "check").has_value());
   EXPECT_FALSE(AttemptOf("wl-check--1", "wl", "check").has_value());
+  EXPECT_FALSE(AttemptOf("wl-check-2147483648", "wl", "check").has_value());
+  EXPECT_FALSE(AttemptOf("wl-check-99999999999999999999", "wl", "check").has_value());
   // Check "a" and check "a-1" of one workload.
   EXPECT_FALSE(AttemptOf("wl-a-1-1", "wl", "a").has_value());
 }

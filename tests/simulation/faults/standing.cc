@@ -79,12 +79,17 @@ void Standing::OnJobEdited(const JobFacts& before, const JobFacts& now) {
   if (original == originals_.end()) return;
   for (const char* field : kShapeFields) {
     if (before.shape[field] == now.shape[field]) continue;
+    // A Workload does not tell labels and annotations that came later, and gives back what it
+    // tells.
+    const bool is_told =
+        truth().WorkloadOfJob(now.uid) == nullptr ||
+        (field != std::string_view("labels") && field != std::string_view("annotations"));
     // Of a job that runs it is not said whether that counts for the next start too; nor of one
     // whose template has not been put right since it was stopped.
     const bool counts = before.suspended && (before.shape[field] == original->second[field] ||
                                              field == std::string_view("parallelism") ||
                                              field == std::string_view("completions"));
-    original->second[field] = counts ? now.shape[field] : Json();
+    original->second[field] = counts && is_told ? now.shape[field] : Json();
   }
 }
 
