@@ -13,9 +13,27 @@
 namespace berth::admission {
 
 using kube::Json;
+namespace {
+
+// The check states of `base` that `status` has too.
+std::vector<api::AdmissionCheckState> ChecksThatStay(const api::Workload& base,
+                                                     const api::WorkloadStatus& status) {
+  std::vector<api::AdmissionCheckState> kept = base.status.admission_checks;
+  std::erase_if(kept, [&status](const api::AdmissionCheckState& check) {
+    return std::none_of(status.admission_checks.begin(), status.admission_checks.end(),
+                        [&check](const auto& each) { return each.name == check.name; });
+  });
+  return kept;
+}
+
+}  // namespace
 
 void WorkloadWriter::ApplyStatus(const api::Workload& base, const api::WorkloadStatus& status,
                                  Done done) {
+  std::vector<api::AdmissionCheckState> kept = ChecksThatStay(base, status);
+  if (kept.size() < base.status.admission_checks.size()) {
+    return DropChecks(base, std::move(kept), status, std::move(done));
+  }
   Enqueue({base.meta.key(),
            kube::PatchType::kApply,
            std::make_shared<const Json>(api::AdmissionStatusPatch(base, status)),
@@ -23,6 +41,31 @@ void WorkloadWriter::ApplyStatus(const api::Workload& base, const api::WorkloadS
             .force = kube::Force::kYes,
             .subresource = "status"},
            std::move(done)});
+}
+
+// An apply takes away what its own manager has applied, and controllers of checks own the states
+// that they wrote: what they own would stay, as a piece that the API server refuses.
+void WorkloadWriter::DropChecks(const api::Workload& base,
+                                std::vector<api::AdmissionCheckState> kept,
+                                const api::WorkloadStatus& status, Done done) {
+  Json patch = {
+      {"metadata", {{"uid", base.meta.uid}, {"resourceVersion", base.meta.resource_version}}},
+      {"status", {{"admissionChecks", kept.empty() ? Json() : api::Encode(kept)}}}};
+  api::Workload next_base = base;
+  next_base.status.admission_checks = std::move(kept);
+  auto apply_rest = [this, next_base = std::move(next_base), status = api::WorkloadStatus(status),
+                     done = std::move(done)](const Status& dropped) mutable {
+    if (!dropped) return done(dropped);
+    const auto stored = workloads_.Get(next_base.meta.key());
+    if (stored == nullptr) return done(Error{ErrorCode::kNotFound, "the workload is gone"});
+    next_base.meta.resource_version = stored->meta.resource_version;
+    ApplyStatus(next_base, status, std::move(done));
+  };
+  Enqueue({base.meta.key(),
+           kube::PatchType::kMerge,
+           std::make_shared<const Json>(std::move(patch)),
+           {.field_manager = api::kAdmissionManager, .subresource = "status"},
+           std::move(apply_rest)});
 }
 
 void WorkloadWriter::Deactivate(const api::Workload& workload, Done done) {

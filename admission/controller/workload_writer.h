@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "api/workload.h"
 #include "base/result.h"
@@ -25,7 +26,8 @@ class WorkloadWriter {
                  std::size_t max_in_flight = 64)
       : client_(client), workloads_(workloads), max_in_flight_(max_in_flight) {}
 
-  // See api/codec/admission_status.h.
+  // See api/codec/admission_status.h. Check states that `status` lacks take a write of their own
+  // first: the states are their controllers' too.
   void ApplyStatus(const api::Workload& base, const api::WorkloadStatus& status, Done done);
   void Deactivate(const api::Workload& workload, Done done);  // spec.active=false
   // Refused where the Workload has changed since.
@@ -41,6 +43,9 @@ class WorkloadWriter {
   std::size_t backlog() const { return in_flight_ + queue_.size(); }
 
  private:
+  void DropChecks(const api::Workload& base, std::vector<api::AdmissionCheckState> kept,
+                  const api::WorkloadStatus& status, Done done);
+
   struct Write {
     api::ObjectKey key;
     kube::PatchType type;

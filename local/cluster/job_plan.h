@@ -14,12 +14,10 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "kube/runtime/event_type.h"
+#include "local/cluster/event_recorder.h"
 #include "local/cluster/job_view.h"
 
 namespace berth::local::cluster {
-
-using kube::EventType;
 
 struct PlannedEvent {
   EventType type = EventType::kNormal;

@@ -60,9 +60,8 @@ NamespaceController::NamespaceController(WholeApi& api, ObjectCache& cache, Exec
       cache_(cache),
       clock_(clock),
       writer_(api, cache, "kube-controller-manager"),
-      namespaces_(
-          executor, "namespace", [this](const ObjectKey& key) { return Look(key); },
-          LookOptions(clock)) {
+      namespaces_("namespace", executor, clock,
+                  [this](const ObjectKey& key) { return Look(key); }) {
   cache_.Listen(kNamespaces, [this](const ObjectChange& change) {
     if (change.current != nullptr && IsDeleting(*change.current)) {
       namespaces_.Add(KeyOf(*change.current));
@@ -71,10 +70,9 @@ NamespaceController::NamespaceController(WholeApi& api, ObjectCache& cache, Exec
 }
 
 void NamespaceController::Start() {
-  for (const Object& object : cache_.All(kNamespaces)) {
-    if (IsDeleting(*object)) namespaces_.Add(KeyOf(*object));
+  for (const auto& [key, object] : cache_.All(kNamespaces)) {
+    if (IsDeleting(*object)) namespaces_.Add(key);
   }
-  namespaces_.Start();
 }
 
 Result<NextLook> NamespaceController::Look(const ObjectKey& key) {
@@ -87,7 +85,7 @@ Result<NextLook> NamespaceController::Look(const ObjectKey& key) {
     return true;
   });
   if (!written && written.error().reason != "NotFound") return ToError(written.error());
-  if (!remains.count_by_resource.empty()) return NextLook{kNextRound};
+  if (!remains.count_by_resource.empty()) return NextLook{clock_.Now() + kNextRound};
   const auto finalized = writer_.Edit(kNamespaces, key, UidOf(*object), "finalize", [](Json& one) {
     if (ArrayAt(one, {"spec", "finalizers"}).empty()) return false;
     one["spec"]["finalizers"] = Json::array();

@@ -1,6 +1,5 @@
 // local/cluster/object_cache.h — what the controllers see of the API: the newest known state of
-// each tracked kind, with indexes. The objects stand in the store that informers have
-// (kube/client/object_store.h), as the JSON that the API's own cache has, so they cost nothing.
+// each tracked kind, with indexes.
 //
 //     Api ──watch (its thread)──▶ inbox ──(executor)──▶ cache ──▶ listeners, which only queue keys
 //      ▲                                                  ▲
@@ -22,7 +21,6 @@
 #include <vector>
 
 #include "base/executor.h"
-#include "kube/client/object_store.h"
 #include "local/apiserver/api.h"
 #include "local/cluster/fields.h"
 
@@ -40,6 +38,7 @@ class ObjectCache {
  public:
   using Listener = std::function<void(const ObjectChange&)>;
   using IndexFunction = std::function<std::vector<std::string>(const Json&)>;
+  using Objects = std::map<ObjectKey, Object>;
 
   ObjectCache(Api& api, Executor& executor);
   ~ObjectCache();
@@ -53,12 +52,11 @@ class ObjectCache {
 
   // `listener` hears every later change. Listeners must not change the cache.
   void Listen(const ResourceId& resource, Listener listener);
-  // `values` says under which values an object is found.
+  // `values` says under which values an object is found. Before Track.
   void AddIndex(const ResourceId& resource, const std::string& index, IndexFunction values);
 
   Object Get(const ResourceId& resource, const ObjectKey& key) const;  // null if there is none
-  // In the order of keys.
-  std::vector<Object> All(const ResourceId& resource) const;
+  const Objects& All(const ResourceId& resource) const;
   std::vector<Object> ByIndex(const ResourceId& resource, const std::string& index,
                               const std::string& value) const;
 
@@ -67,14 +65,14 @@ class ObjectCache {
   void Remove(const ResourceId& resource, const ObjectKey& key, const std::string& uid);
 
  private:
-  struct Cached {
-    ObjectKey meta;
-    std::int64_t version = 0;
-    Object object;
+  struct Index {
+    IndexFunction values;
+    std::map<std::string, std::set<ObjectKey>> keys_by_value;
   };
   struct Kind {
-    kube::ObjectStore<Cached> store;
+    Objects objects;
     std::vector<Listener> listeners;
+    std::map<std::string, Index> indexes;
     std::set<std::string> removed_uids;  // deleted by us; their late events are dropped
     std::int64_t listed_at = 0;          // events up to this resourceVersion are in the list
     std::unique_ptr<WatchHandle> watch;
@@ -87,8 +85,8 @@ class ObjectCache {
 
   void Drain();
   void Handle(const ResourceId& resource, const WatchEvent& event);
-  static void Store(const ResourceId& resource, Kind& kind, const Object& object);
-  static void Drop(const ResourceId& resource, Kind& kind, const ObjectKey& key);
+  void Store(const ResourceId& resource, Kind& kind, const Object& object);
+  void Drop(const ResourceId& resource, Kind& kind, const ObjectKey& key);
 
   Api& api_;
   Executor& executor_;

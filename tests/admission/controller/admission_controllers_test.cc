@@ -1,6 +1,5 @@
 // Goal: Workloads live their whole life through the API alone. Method: all admission controllers
-// on the real API in memory, in virtual time; the test plays users, job controller and check
-// controllers.
+// on a fake API in virtual time; the test plays users, job controller and check controllers.
 
 #include "tests/admission/controller/admission_fixture.h"
 
@@ -71,7 +70,13 @@ TEST_F(AdmissionControllersTest, ChecksGateTheAdmission) {
   PutWorkload("a", 1);
   executor_.RunFor(3s);
   EXPECT_EQ(ReasonOf("a", api::kQuotaReserved), "Suspended");
-  ActivateCheck("dws");
+  api_.Put(
+      std::string(kKueueRoot) + "admissionchecks",
+      {{"metadata", {{"name", "dws"}}},
+       {"spec", {{"controllerName", "example.com/c"}}},
+       {"status",
+        {{"conditions",
+          {{{"type", "Active"}, {"status", "True"}, {"reason", "Active"}, {"message", ""}}}}}}});
   executor_.RunFor(3s);
   EXPECT_TRUE(Is("a", api::kQuotaReserved));
   EXPECT_FALSE(Is("a", api::kAdmitted));
@@ -85,7 +90,10 @@ TEST_F(AdmissionControllersTest, ChecksGateTheAdmission) {
 
 TEST_F(AdmissionControllersTest, RetryGivesQuotaBackAndTriesAgainLater) {
   Put("admissionchecks", "dws", {{"controllerName", "example.com/c"}});
-  ActivateCheck("dws");
+  Json check = Object("admissionchecks/dws");
+  check["status"]["conditions"] = {
+      {{"type", "Active"}, {"status", "True"}, {"reason", "Active"}, {"message", ""}}};
+  api_.Put(std::string(kKueueRoot) + "admissionchecks", check);
   PutQueues(4, {{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "dws"}}}}}}});
   PutWorkload("a", 4);
   executor_.RunFor(3s);
