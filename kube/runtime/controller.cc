@@ -10,28 +10,29 @@ namespace berth::kube {
 
 namespace {
 
-// Then whatever else waits for the Executor has its turn: many looks end inside their call.
-constexpr int kTurnsInARow = 256;
+constexpr Duration kShortestRest = std::chrono::milliseconds(2);  // less is not worth a timer
+constexpr Duration kLongestRest = std::chrono::seconds(1);
 
 }  // namespace
 
 // One call of Reconcile; reports once, by Complete or else when nobody holds it any more.
 class Controller::OpenLook {
  public:
-  OpenLook(std::weak_ptr<Controller*> controller, api::ObjectKey key)
-      : controller_(std::move(controller)), key_(std::move(key)) {}
+  OpenLook(std::weak_ptr<Controller*> controller, api::ObjectKey key, SteadyTime begin)
+      : controller_(std::move(controller)), key_(std::move(key)), begin_(begin) {}
   ~OpenLook() { Complete(Error{ErrorCode::kInternal, "the reconciler dropped its callback"}); }
   OpenLook(const OpenLook&) = delete;
   OpenLook& operator=(const OpenLook&) = delete;
 
   void Complete(const Result<NextLook>& result) {
     if (std::exchange(complete_, true)) return;
-    if (const auto controller = controller_.lock()) (*controller)->Finish(key_, result);
+    if (const auto controller = controller_.lock()) (*controller)->Finish(key_, begin_, result);
   }
 
  private:
   std::weak_ptr<Controller*> controller_;
   api::ObjectKey key_;
+  SteadyTime begin_;
   bool complete_ = false;
 };
 
@@ -71,7 +72,7 @@ void Controller::WakeUp() {
 void Controller::Run() {
   woken_ = false;
   for (int turn = 0; running_ && in_flight_ < options_.max_concurrent; ++turn) {
-    if (turn == kTurnsInARow) return WakeUp();
+    if (turn == options_.looks_in_a_row) return WakeUp();
     // Each turn brings one key into the queue and takes one: what is swept and what is added do not
     // starve each other.
     const Left left = SweepOn();
@@ -97,11 +98,16 @@ Controller::Left Controller::SweepOn() {
 
 void Controller::Look(const api::ObjectKey& key) {
   ++in_flight_;
-  auto look = std::make_shared<OpenLook>(self_, key);
+  auto look = std::make_shared<OpenLook>(self_, key, RestTime());
   reconciler_.Reconcile(key, [look](const Result<NextLook>& result) { look->Complete(result); });
 }
 
-void Controller::Finish(const api::ObjectKey& key, const Result<NextLook>& result) {
+SteadyTime Controller::RestTime() const {
+  return options_.rest_clock == nullptr ? SteadyTime{} : options_.rest_clock->SteadyNow();
+}
+
+void Controller::Finish(const api::ObjectKey& key, SteadyTime begin,
+                        const Result<NextLook>& result) {
   --in_flight_;
   if (result) {
     queue_.Forget(key);
@@ -123,7 +129,14 @@ void Controller::Finish(const api::ObjectKey& key, const Result<NextLook>& resul
       queue_.AddRateLimited(key);
     }
   }
-  queue_.Done(key);
+  const Duration rest = std::min<Duration>(RestTime() - begin, kLongestRest);
+  if (rest < kShortestRest) {
+    queue_.Done(key);
+  } else {
+    executor_.PostAfter(rest, [weak = std::weak_ptr(self_), key] {
+      if (const auto self = weak.lock()) (*self)->queue_.Done(key);
+    });
+  }
   WakeUp();
 }
 

@@ -21,6 +21,12 @@ struct ControllerOptions {
   // A later look is taken in steps of this: timers cannot be taken back, and the clock that the
   // reconciler reckons with may jump.
   Duration longest_sleep = std::chrono::minutes(10);
+  // Looks of one task; then whatever else waits for the Executor has its turn. One, where looks
+  // block.
+  int looks_in_a_row = 256;
+  // An object rests after its look as long as the look took, at most a second: one look sees all
+  // that changes meanwhile. Null: no rest. The clock outlives the Controller.
+  const Clock* rest_clock = nullptr;
   WorkQueueOptions queue;
 };
 
@@ -57,7 +63,8 @@ class Controller {
   void Look(const api::ObjectKey& key);
   enum class Left { kNone, kSome };
   Left SweepOn();  // one step
-  void Finish(const api::ObjectKey& key, const Result<NextLook>& result);
+  void Finish(const api::ObjectKey& key, SteadyTime begin, const Result<NextLook>& result);
+  SteadyTime RestTime() const;
 
   Executor& executor_;
   Reconciler& reconciler_;

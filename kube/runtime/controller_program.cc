@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log/log.h"
+#include "base/seed.h"
 #include "base/strings.h"
 #include "net/io_pool.h"
 #include "net/server.h"
@@ -16,14 +17,6 @@ namespace {
 constexpr std::chrono::seconds kReleaseTimeout{2};
 constexpr std::chrono::milliseconds kPollInterval{10};
 constexpr std::chrono::seconds kReviewTimeout{10};
-constexpr std::uint64_t kHashSeed = 0xCBF29CE484222325U;
-
-// Replicas must not jitter alike.
-std::uint64_t SeedFrom(const std::string& identity) {
-  std::uint64_t hash = kHashSeed;
-  for (const char c : identity) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
-  return hash;
-}
 
 }  // namespace
 

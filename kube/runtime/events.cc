@@ -18,7 +18,6 @@ constexpr std::size_t kMaxNoteBytes = 1024;
 constexpr std::size_t kMaxNameBytes = 230;
 constexpr std::chrono::minutes kSeriesLife{10};
 constexpr std::chrono::minutes kSeriesWriteEvery{1};
-constexpr double kBudget = 25;
 constexpr double kBudgetPerSecond = 0.1;
 
 Json EncodeReference(const ObjectReference& object) {
@@ -30,13 +29,42 @@ Json EncodeReference(const ObjectReference& object) {
   return json;
 }
 
+class ClientSink final : public EventSink {
+ public:
+  explicit ClientSink(ApiClient& client) : client_(client) {}
+
+  void Create(const api::ResourceKind& kind, const std::string& namespace_name, Json event,
+              const std::string& field_manager, Done done) override {
+    client_.Create(kind, namespace_name, std::move(event), {.field_manager = field_manager},
+                   Told(std::move(done)));
+  }
+  void Patch(const api::ResourceKind& kind, const api::ObjectKey& event, Json patch,
+             const std::string& field_manager, Done done) override {
+    client_.Patch(kind, event, PatchType::kMerge, std::move(patch),
+                  {.field_manager = field_manager}, Told(std::move(done)));
+  }
+
+ private:
+  static ApiClient::Done Told(Done done) {
+    return [done = std::move(done)](const Result<JsonPtr>& answer) {
+      done(answer ? OkStatus() : Status(answer.error()));
+    };
+  }
+
+  ApiClient& client_;
+};
+
 }  // namespace
 
 EventRecorder::EventRecorder(ApiClient& client, const Clock& clock, Options options)
-    : client_(client),
+    : EventRecorder(std::make_unique<ClientSink>(client), clock, std::move(options)) {}
+
+EventRecorder::EventRecorder(std::unique_ptr<EventSink> sink, const Clock& clock, Options options)
+    : sink_(std::move(sink)),
       clock_(clock),
       options_(std::move(options)),
       random_(options_.seed),
+      event_api_(options_.first_api),
       self_(std::make_shared<EventRecorder*>(this)) {}
 
 void EventRecorder::Record(const ObjectReference& regarding, EventType type,
@@ -50,6 +78,7 @@ void EventRecorder::Record(const ObjectReference& regarding, EventType type,
   const auto [found, is_new] = series_.try_emplace({object, type, reason, text});
   Series& series = found->second;
   if (!is_new) {
+    oldest_first_.splice(oldest_first_.end(), oldest_first_, series.age);
     ++series.count;
     series.last_seen = now;
     if (now - series.last_written < kSeriesWriteEvery) return;
@@ -73,8 +102,15 @@ void EventRecorder::Record(const ObjectReference& regarding, EventType type,
             .note = text,
             .first_seen = now,
             .last_seen = now,
-            .last_written = now};
+            .last_written = now,
+            .age = oldest_first_.insert(oldest_first_.end(), found->first)};
   Enqueue({WriteKind::kCreate, series});
+  if (series_.size() > options_.max_remembered) ForgetOldest();
+}
+
+void EventRecorder::ForgetOldest() {
+  series_.erase(oldest_first_.front());
+  oldest_first_.pop_front();
 }
 
 Json EventRecorder::EncodeWhole(const Series& series, EventApi event_api) const {
@@ -118,26 +154,31 @@ bool EventRecorder::Spend(const std::string& object) {
   const auto [found, is_new] = budgets_.try_emplace(object);
   Budget& budget = found->second;
   if (is_new) {
-    budget.tokens = kBudget;
+    budget.tokens = options_.budget;
   } else {
     const double seconds = std::chrono::duration<double>(now - budget.refilled).count();
-    budget.tokens = std::clamp(budget.tokens + seconds * kBudgetPerSecond, 0.0, kBudget);
+    budget.tokens = std::clamp(budget.tokens + seconds * kBudgetPerSecond, 0.0, options_.budget);
   }
   budget.refilled = now;
-  if (budget.tokens < 1) return false;
-  budget.tokens -= 1;
-  return true;
+  const bool has_some = budget.tokens >= 1;
+  if (has_some) budget.tokens -= 1;
+  if (budgets_.size() > options_.max_remembered) {
+    budgets_.erase(found == budgets_.begin() ? std::next(found) : budgets_.begin());
+  }
+  return has_some;
 }
 
 void EventRecorder::Sweep() {
   const WallTime now = clock_.Now();
   if (now - last_sweep_ < kSeriesWriteEvery) return;
   last_sweep_ = now;
-  std::erase_if(series_,
-                [&](const auto& entry) { return now - entry.second.last_seen > kSeriesLife; });
+  while (!oldest_first_.empty() &&
+         now - series_.at(oldest_first_.front()).last_seen > kSeriesLife) {
+    ForgetOldest();
+  }
   std::erase_if(budgets_, [&](const auto& entry) {
     return std::chrono::duration<double>(now - entry.second.refilled).count() * kBudgetPerSecond >
-           kBudget;
+           options_.budget;
   });
 }
 
@@ -157,33 +198,32 @@ void EventRecorder::Pump() {
     ++in_flight_;
     const EventApi through = event_api_;
     const api::ResourceKind& kind = through == EventApi::kEvents ? kEvent : kCoreEvent;
-    const WriteOptions options{.field_manager = options_.controller};
     const Series& series = write.series;
-    auto done = [weak = std::weak_ptr(self_), write, through](const Result<JsonPtr>& answer) {
-      if (const auto self = weak.lock()) (*self)->OnWritten(write, through, answer);
+    auto done = [weak = std::weak_ptr(self_), write, through](const Status& written) {
+      if (const auto self = weak.lock()) (*self)->OnWritten(write, through, written);
     };
     if (write.kind == WriteKind::kCreate) {
-      client_.Create(kind, series.event.namespace_name, EncodeWhole(series, through), options,
-                     std::move(done));
+      sink_->Create(kind, series.event.namespace_name, EncodeWhole(series, through),
+                    options_.controller, std::move(done));
     } else {
-      client_.Patch(kind, series.event, PatchType::kMerge, EncodeRepeat(series, through), options,
-                    std::move(done));
+      sink_->Patch(kind, series.event, EncodeRepeat(series, through), options_.controller,
+                   std::move(done));
     }
   }
 }
 
-void EventRecorder::OnWritten(const Write& write, EventApi through, const Result<JsonPtr>& answer) {
+void EventRecorder::OnWritten(const Write& write, EventApi through, const Status& written) {
   --in_flight_;
-  if (!answer) {
+  if (!written) {
     // A missing namespace is NotFound as well, and says so; then nobody needs the event.
     const bool not_served = write.kind == WriteKind::kCreate && through == EventApi::kEvents &&
-                            answer.error().code == ErrorCode::kNotFound &&
-                            answer.error().message.find("namespaces") == std::string::npos;
+                            written.error().code == ErrorCode::kNotFound &&
+                            written.error().message.find("namespaces") == std::string::npos;
     if (not_served) {
       event_api_ = EventApi::kCore;
       queue_.push_front(write);
     } else {
-      LogDebug("event not written", {{"error", answer.error().message}});
+      LogDebug("event not written", {{"error", written.error().message}});
     }
   }
   Pump();

@@ -34,7 +34,7 @@ CloudDriver::CloudDriver(Api& api, cluster::ObjectCache& cache, const Clock& clo
       executor_(executor),
       times_(times),
       writer_(api, cache, "berth-cloud"),
-      events_(api, clock, executor, "cluster-autoscaler") {
+      events_(api, clock, executor, executor, "cluster-autoscaler") {
   executor_.Post([this, alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) Begin();
   });
@@ -89,14 +89,14 @@ void CloudDriver::Step() {
 
 CloudView CloudDriver::View() {
   CloudView view;
-  for (const auto& [key, pool] : cache_.All(kNodePools)) view.pools.push_back(ReadNodePool(pool));
-  for (const auto& [key, node] : cache_.All(kNodes)) view.nodes.push_back(node);
+  for (const Object& pool : cache_.All(kNodePools)) view.pools.push_back(ReadNodePool(pool));
+  view.nodes = cache_.All(kNodes);
   view.pods = cache_.ByIndex(kPods, cluster::kUnfinishedIndex, "yes");
-  for (const auto& [key, request] : cache_.All(kProvisioningRequests)) {
+  for (const Object& request : cache_.All(kProvisioningRequests)) {
     if (StringAt(*request, {"spec", "provisioningClassName"}) != kOurClass) continue;
     view.requests.push_back(request);
     for (const Json& pod_set : cluster::ArrayAt(*request, {"spec", "podSets"})) {
-      const cluster::ObjectKey name{key.namespace_name,
+      const cluster::ObjectKey name{cluster::NamespaceOf(*request),
                                     StringAt(pod_set, {"podTemplateRef", "name"})};
       if (const Object found = cache_.Get(kPodTemplates, name)) view.templates[name] = found;
     }

@@ -13,8 +13,8 @@
 #include "base/executor.h"
 #include "local/apiserver/api.h"
 #include "local/cloud/cloud_step.h"
-#include "local/cluster/event_recorder.h"
 #include "local/cluster/object_cache.h"
+#include "local/cluster/object_events.h"
 #include "local/cluster/writer.h"
 
 namespace berth::local::cloud {
@@ -44,7 +44,7 @@ class CloudDriver {
   Executor& executor_;
   const CloudTimes times_;
   cluster::Writer writer_;
-  cluster::EventRecorder events_;
+  cluster::ObjectEvents events_;
   bool is_tracking_ = false;
   std::optional<WallTime> next_step_;
   std::uint64_t ticket_ = 0;  // of the posted step; older ones do nothing

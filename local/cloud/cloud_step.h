@@ -29,9 +29,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "kube/runtime/event_type.h"
 #include "local/apiserver/api.h"
 #include "local/cloud/node_pool.h"
-#include "local/cluster/event_recorder.h"
 #include "local/cluster/fields.h"
 
 namespace berth::local::cloud {
@@ -82,7 +82,7 @@ struct SetPoolStatus {
 };
 struct Announce {
   Object about;
-  cluster::EventType type = cluster::EventType::kNormal;
+  kube::EventType type = kube::EventType::kNormal;
   std::string reason;
   std::string message;
 };

@@ -160,7 +160,7 @@ class ScaleUp {
     Grow(*cheapest);
     TakeRoom(*pod);
     context_.Do(
-        Announce{pod, cluster::EventType::kNormal, "TriggeredScaleUp",
+        Announce{pod, kube::EventType::kNormal, "TriggeredScaleUp",
                  fmt::format("pod triggered scale-up: [{{{} {}->{} (max: {})}}]",
                              cheapest->pool->name, before, before + 1, cheapest->pool->max_nodes)});
   }

@@ -5,10 +5,6 @@
 
 namespace berth::local::cluster {
 
-std::string ToString(const ObjectKey& key) {
-  return key.namespace_name.empty() ? key.name : key.namespace_name + "/" + key.name;
-}
-
 const Json* Find(const Json& object, Path path) {
   const Json* at = &object;
   for (const std::string_view step : path) {

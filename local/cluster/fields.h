@@ -4,13 +4,13 @@
 // type: the API server has validated the object, and a controller must never fall over one.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "api/object_meta.h"
 #include "base/clock.h"
 #include "local/apiserver/api.h"
 
@@ -18,13 +18,7 @@ namespace berth::local::cluster {
 
 using Path = std::initializer_list<std::string_view>;
 
-// Where an object lives; cluster-scoped objects have an empty namespace.
-struct ObjectKey {
-  std::string namespace_name;
-  std::string name;
-  friend auto operator<=>(const ObjectKey&, const ObjectKey&) = default;
-};
-std::string ToString(const ObjectKey& key);  // "namespace/name", or "name"
+using berth::api::ObjectKey;
 
 const Json* Find(const Json& object, Path path);  // null if absent or null
 std::string StringAt(const Json& object, Path path, std::string_view fallback = "");

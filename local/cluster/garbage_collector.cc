@@ -25,10 +25,12 @@ GarbageCollector::GarbageCollector(WholeApi& api, ObjectCache& cache, Executor& 
     : api_(api),
       executor_(executor),
       writer_(api, cache, "kube-controller-manager"),
-      members_("garbage", executor, clock,
-               [this](const ObjectKey& key) { return Look(key.name); }) {}
+      members_(
+          executor, "garbage", [this](const ObjectKey& key) { return Look(key.name); },
+          LookOptions(clock)) {}
 
 void GarbageCollector::Start() {
+  members_.Start();
   watch_ = api_.WatchAll([this, inbox = inbox_, alive = std::weak_ptr<bool>(alive_)](
                              const ResourceId& resource, const WatchEvent& event) {
     if (IsIgnored(resource)) return;

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/executor.h"
 #include "local/cluster/garbage_plan.h"
-#include "local/cluster/key_queue.h"
+#include "local/cluster/looks.h"
 #include "local/cluster/object_cache.h"
 #include "local/cluster/writer.h"
 
@@ -61,7 +61,7 @@ class GarbageCollector {
   WholeApi& api_;
   Executor& executor_;
   Writer writer_;
-  KeyQueue members_;  // keys are uids
+  FunctionController members_;  // keys are uids
   std::map<std::string, Member> member_by_uid_;
   std::map<std::string, std::set<std::string>> dependents_by_owner_;
   std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();

@@ -41,10 +41,13 @@ JobController::JobController(Api& api, ObjectCache& cache, Executor& executor,
     : cache_(cache),
       clock_(clock),
       writer_(api, cache, "kube-controller-manager"),
-      events_(api, clock, event_writes, "job-controller"),
-      jobs_("job", executor, clock, [this](const ObjectKey& key) { return LookAtJob(key); }),
-      orphans_("job-orphan", executor, clock,
-               [this](const ObjectKey& key) { return LookAtOrphan(key); }) {
+      events_(api, clock, executor, event_writes, "job-controller"),
+      jobs_(
+          executor, "job", [this](const ObjectKey& key) { return LookAtJob(key); },
+          LookOptions(clock)),
+      orphans_(
+          executor, "job-orphan", [this](const ObjectKey& key) { return LookAtOrphan(key); },
+          LookOptions(clock)) {
   cache_.AddIndex(kPods, kByController, [](const Json& pod) -> std::vector<std::string> {
     const Json* owner = ControllerRef(pod);
     if (owner == nullptr) return {};
@@ -62,10 +65,12 @@ JobController::JobController(Api& api, ObjectCache& cache, Executor& executor,
 }
 
 void JobController::Start() {
-  for (const auto& [key, job] : cache_.All(kJobs)) jobs_.Add(key);
-  for (const auto& [key, pod] : cache_.All(kPods)) {
-    if (HasFinalizer(*pod, kJobTrackingFinalizer)) orphans_.Add(key);
+  for (const Object& job : cache_.All(kJobs)) jobs_.Add(KeyOf(*job));
+  for (const Object& pod : cache_.All(kPods)) {
+    if (HasFinalizer(*pod, kJobTrackingFinalizer)) orphans_.Add(KeyOf(*pod));
   }
+  jobs_.Start();
+  orphans_.Start();
 }
 
 void JobController::OnPod(const ObjectChange& change) {
@@ -97,7 +102,7 @@ Result<NextLook> JobController::LookAtJob(const ObjectKey& key) {
   const JobView view = View(job, key);
   const JobPlan plan = PlanJob(view, clock_.Now());
   BERTH_CHECK_OK(Perform(key, view, plan));
-  return NextLook{plan.look_again};
+  return LookAt(plan.look_again, clock_.Now());
 }
 
 Status JobController::Perform(const ObjectKey& key, const JobView& view, const JobPlan& plan) {

@@ -8,10 +8,10 @@
 
 #include "base/clock.h"
 #include "base/executor.h"
-#include "local/cluster/event_recorder.h"
 #include "local/cluster/job_plan.h"
-#include "local/cluster/key_queue.h"
+#include "local/cluster/looks.h"
 #include "local/cluster/object_cache.h"
+#include "local/cluster/object_events.h"
 #include "local/cluster/writer.h"
 
 namespace berth::local::cluster {
@@ -45,9 +45,9 @@ class JobController {
   ObjectCache& cache_;
   const Clock& clock_;
   Writer writer_;
-  EventRecorder events_;
-  KeyQueue jobs_;
-  KeyQueue orphans_;  // pods whose Job is gone: only their finalizer is left to take
+  ObjectEvents events_;
+  FunctionController jobs_;
+  FunctionController orphans_;  // pods whose Job is gone: only their finalizer is left to take
   std::map<ObjectKey, CreateBackoff> create_backoffs_;
 };
 

@@ -14,10 +14,12 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "local/cluster/event_recorder.h"
+#include "kube/runtime/event_type.h"
 #include "local/cluster/job_view.h"
 
 namespace berth::local::cluster {
+
+using kube::EventType;
 
 struct PlannedEvent {
   EventType type = EventType::kNormal;

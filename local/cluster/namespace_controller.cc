@@ -60,8 +60,9 @@ NamespaceController::NamespaceController(WholeApi& api, ObjectCache& cache, Exec
       cache_(cache),
       clock_(clock),
       writer_(api, cache, "kube-controller-manager"),
-      namespaces_("namespace", executor, clock,
-                  [this](const ObjectKey& key) { return Look(key); }) {
+      namespaces_(
+          executor, "namespace", [this](const ObjectKey& key) { return Look(key); },
+          LookOptions(clock)) {
   cache_.Listen(kNamespaces, [this](const ObjectChange& change) {
     if (change.current != nullptr && IsDeleting(*change.current)) {
       namespaces_.Add(KeyOf(*change.current));
@@ -70,9 +71,10 @@ NamespaceController::NamespaceController(WholeApi& api, ObjectCache& cache, Exec
 }
 
 void NamespaceController::Start() {
-  for (const auto& [key, object] : cache_.All(kNamespaces)) {
-    if (IsDeleting(*object)) namespaces_.Add(key);
+  for (const Object& object : cache_.All(kNamespaces)) {
+    if (IsDeleting(*object)) namespaces_.Add(KeyOf(*object));
   }
+  namespaces_.Start();
 }
 
 Result<NextLook> NamespaceController::Look(const ObjectKey& key) {
@@ -85,7 +87,7 @@ Result<NextLook> NamespaceController::Look(const ObjectKey& key) {
     return true;
   });
   if (!written && written.error().reason != "NotFound") return ToError(written.error());
-  if (!remains.count_by_resource.empty()) return NextLook{clock_.Now() + kNextRound};
+  if (!remains.count_by_resource.empty()) return NextLook{kNextRound};
   const auto finalized = writer_.Edit(kNamespaces, key, UidOf(*object), "finalize", [](Json& one) {
     if (ArrayAt(one, {"spec", "finalizers"}).empty()) return false;
     one["spec"]["finalizers"] = Json::array();

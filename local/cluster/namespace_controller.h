@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/executor.h"
-#include "local/cluster/key_queue.h"
+#include "local/cluster/looks.h"
 #include "local/cluster/object_cache.h"
 #include "local/cluster/writer.h"
 
@@ -42,7 +42,7 @@ class NamespaceController {
   ObjectCache& cache_;
   const Clock& clock_;
   Writer writer_;
-  KeyQueue namespaces_;
+  FunctionController namespaces_;
 };
 
 }  // namespace berth::local::cluster

@@ -50,20 +50,23 @@ void ObjectCache::Listen(const ResourceId& resource, Listener listener) {
 
 void ObjectCache::AddIndex(const ResourceId& resource, const std::string& index,
                            IndexFunction values) {
-  kinds_[resource].indexes[index] = Index{std::move(values), {}};
+  kinds_[resource].store.AddIndex(
+      index, [values = std::move(values)](const Cached& one) { return values(*one.object); });
 }
 
 Object ObjectCache::Get(const ResourceId& resource, const ObjectKey& key) const {
   const auto kind = kinds_.find(resource);
   if (kind == kinds_.end()) return nullptr;
-  const auto object = kind->second.objects.find(key);
-  return object == kind->second.objects.end() ? nullptr : object->second;
+  const auto known = kind->second.store.Get(key);
+  return known == nullptr ? nullptr : known->object;
 }
 
-const ObjectCache::Objects& ObjectCache::All(const ResourceId& resource) const {
-  static const Objects kNone;
+std::vector<Object> ObjectCache::All(const ResourceId& resource) const {
+  std::vector<Object> all;
   const auto kind = kinds_.find(resource);
-  return kind == kinds_.end() ? kNone : kind->second.objects;
+  if (kind == kinds_.end()) return all;
+  for (const auto& one : kind->second.store.objects()) all.push_back(one->object);
+  return all;
 }
 
 std::vector<Object> ObjectCache::ByIndex(const ResourceId& resource, const std::string& index,
@@ -71,11 +74,7 @@ std::vector<Object> ObjectCache::ByIndex(const ResourceId& resource, const std::
   std::vector<Object> found;
   const auto kind = kinds_.find(resource);
   if (kind == kinds_.end()) return found;
-  const auto by_index = kind->second.indexes.find(index);
-  if (by_index == kind->second.indexes.end()) return found;
-  const auto keys = by_index->second.keys_by_value.find(value);
-  if (keys == by_index->second.keys_by_value.end()) return found;
-  for (const ObjectKey& key : keys->second) found.push_back(kind->second.objects.at(key));
+  for (const auto& one : kind->second.store.ByIndex(index, value)) found.push_back(one->object);
   return found;
 }
 
@@ -88,8 +87,8 @@ void ObjectCache::Put(const ResourceId& resource, Object object) {
 void ObjectCache::Remove(const ResourceId& resource, const ObjectKey& key, const std::string& uid) {
   const auto kind = kinds_.find(resource);
   if (kind == kinds_.end() || kind->second.watch == nullptr) return;
-  const auto object = kind->second.objects.find(key);
-  if (object == kind->second.objects.end() || UidOf(*object->second) != uid) return;
+  const auto known = kind->second.store.Get(key);
+  if (known == nullptr || UidOf(*known->object) != uid) return;
   kind->second.removed_uids.insert(uid);
   Drop(resource, kind->second, key);
 }
@@ -125,43 +124,24 @@ void ObjectCache::Handle(const ResourceId& resource, const WatchEvent& event) {
   }
   if (version <= kind.listed_at) return;
   if (!is_deletion) return Store(resource, kind, event.object);
-  const auto known = kind.objects.find(KeyOf(object));
-  if (known == kind.objects.end() || ResourceVersionOf(*known->second) >= version) return;
-  Drop(resource, kind, known->first);
+  const ObjectKey key = KeyOf(object);
+  const auto known = kind.store.Get(key);
+  if (known != nullptr && known->version < version) Drop(resource, kind, key);
 }
 
 void ObjectCache::Store(const ResourceId& resource, Kind& kind, const Object& object) {
-  const ObjectKey key = KeyOf(*object);
-  Object& slot = kind.objects[key];
-  if (slot != nullptr && ResourceVersionOf(*slot) >= ResourceVersionOf(*object)) return;
-  const Object previous = slot;
-  for (auto& [name, index] : kind.indexes) {
-    if (previous != nullptr) {
-      for (const std::string& value : index.values(*previous)) {
-        const auto keys = index.keys_by_value.find(value);
-        keys->second.erase(key);
-        if (keys->second.empty()) index.keys_by_value.erase(keys);
-      }
-    }
-    for (const std::string& value : index.values(*object)) index.keys_by_value[value].insert(key);
-  }
-  slot = object;
+  const auto next =
+      std::make_shared<const Cached>(Cached{KeyOf(*object), ResourceVersionOf(*object), object});
+  const auto known = kind.store.GetLike(next);
+  if (known != nullptr && known->version >= next->version) return;
+  kind.store.Put(next);
+  const Object previous = known == nullptr ? nullptr : known->object;
   for (const Listener& listener : kind.listeners) listener({resource, previous, object});
 }
 
 void ObjectCache::Drop(const ResourceId& resource, Kind& kind, const ObjectKey& key) {
-  const auto found = kind.objects.find(key);
-  const Object previous = found->second;
-  const ObjectKey held = found->first;  // `key` may be the map's own
-  for (auto& [name, index] : kind.indexes) {
-    for (const std::string& value : index.values(*previous)) {
-      const auto keys = index.keys_by_value.find(value);
-      keys->second.erase(held);
-      if (keys->second.empty()) index.keys_by_value.erase(keys);
-    }
-  }
-  kind.objects.erase(found);
-  for (const Listener& listener : kind.listeners) listener({resource, previous, nullptr});
+  const auto known = kind.store.Remove(key);
+  for (const Listener& listener : kind.listeners) listener({resource, known->object, nullptr});
 }
 
 }  // namespace berth::local::cluster

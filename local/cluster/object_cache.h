@@ -1,5 +1,6 @@
 // local/cluster/object_cache.h — what the controllers see of the API: the newest known state of
-// each tracked kind, with indexes.
+// each tracked kind, with indexes. The objects stand in the store that informers have
+// (kube/client/object_store.h), as the JSON that the API's own cache has, so they cost nothing.
 //
 //     Api ──watch (its thread)──▶ inbox ──(executor)──▶ cache ──▶ listeners, which only queue keys
 //      ▲                                                  ▲
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "base/executor.h"
+#include "kube/client/object_store.h"
 #include "local/apiserver/api.h"
 #include "local/cluster/fields.h"
 
@@ -38,7 +40,6 @@ class ObjectCache {
  public:
   using Listener = std::function<void(const ObjectChange&)>;
   using IndexFunction = std::function<std::vector<std::string>(const Json&)>;
-  using Objects = std::map<ObjectKey, Object>;
 
   ObjectCache(Api& api, Executor& executor);
   ~ObjectCache();
@@ -52,11 +53,12 @@ class ObjectCache {
 
   // `listener` hears every later change. Listeners must not change the cache.
   void Listen(const ResourceId& resource, Listener listener);
-  // `values` says under which values an object is found. Before Track.
+  // `values` says under which values an object is found.
   void AddIndex(const ResourceId& resource, const std::string& index, IndexFunction values);
 
   Object Get(const ResourceId& resource, const ObjectKey& key) const;  // null if there is none
-  const Objects& All(const ResourceId& resource) const;
+  // In the order of keys.
+  std::vector<Object> All(const ResourceId& resource) const;
   std::vector<Object> ByIndex(const ResourceId& resource, const std::string& index,
                               const std::string& value) const;
 
@@ -65,14 +67,14 @@ class ObjectCache {
   void Remove(const ResourceId& resource, const ObjectKey& key, const std::string& uid);
 
  private:
-  struct Index {
-    IndexFunction values;
-    std::map<std::string, std::set<ObjectKey>> keys_by_value;
+  struct Cached {
+    ObjectKey meta;
+    std::int64_t version = 0;
+    Object object;
   };
   struct Kind {
-    Objects objects;
+    kube::ObjectStore<Cached> store;
     std::vector<Listener> listeners;
-    std::map<std::string, Index> indexes;
     std::set<std::string> removed_uids;  // deleted by us; their late events are dropped
     std::int64_t listed_at = 0;          // events up to this resourceVersion are in the list
     std::unique_ptr<WatchHandle> watch;
@@ -85,8 +87,8 @@ class ObjectCache {
 
   void Drain();
   void Handle(const ResourceId& resource, const WatchEvent& event);
-  void Store(const ResourceId& resource, Kind& kind, const Object& object);
-  void Drop(const ResourceId& resource, Kind& kind, const ObjectKey& key);
+  static void Store(const ResourceId& resource, Kind& kind, const Object& object);
+  static void Drop(const ResourceId& resource, Kind& kind, const ObjectKey& key);
 
   Api& api_;
   Executor& executor_;

@@ -36,7 +36,7 @@ PodBinder::PodBinder(Api& api, ObjectCache& cache, Executor& executor, Executor&
       executor_(executor),
       clock_(clock),
       writer_(api, cache, "kube-scheduler"),
-      events_(api, clock, event_writes, "default-scheduler") {
+      events_(api, clock, executor, event_writes, "default-scheduler") {
   cache_.AddIndex(kPods, kWaiting, [](const Json& pod) -> std::vector<std::string> {
     if (!IsWaiting(pod)) return {};
     return {"yes"};
@@ -140,11 +140,11 @@ bool PodBinder::Bind(const Json& pod, const std::string& node) {
   const auto now = api_.Get(kPods, key.namespace_name, key.name);
   if (now) cache_.Put(kPods, *now);
   if (!bound) {
-    LogWarning("pod not bound", {{"pod", ToString(key)}, {"error", bound.error().message}});
+    LogWarning("pod not bound", {{"pod", key.ToString()}, {"error", bound.error().message}});
     return bound.error().reason == "NotFound" || bound.error().reason == "Conflict";
   }
   events_.Record(pod, EventType::kNormal, "Scheduled",
-                 fmt::format("Successfully assigned {} to {}", ToString(key), node));
+                 fmt::format("Successfully assigned {} to {}", key.ToString(), node));
   return true;
 }
 

@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "base/executor.h"
-#include "local/cluster/event_recorder.h"
 #include "local/cluster/node_choice.h"
 #include "local/cluster/object_cache.h"
+#include "local/cluster/object_events.h"
 #include "local/cluster/writer.h"
 
 namespace berth::local::cluster {
@@ -42,7 +42,7 @@ class PodBinder {
   Executor& executor_;
   const Clock& clock_;
   Writer writer_;
-  EventRecorder events_;
+  ObjectEvents events_;
   NodeRooms rooms_;
   std::map<std::string, api::ResourceAmounts> used_by_node_;  // nodes that are not there included
   // What pods of one controller with the same selection were told in this look; a bind ends it.

@@ -47,31 +47,33 @@ Environment InheritedEnvironment() {
 PodExecutor::PodExecutor(const Services& services)
     : services_(services),
       writer_(services.api, services.cache, "kubelet"),
-      events_(services.api, services.clock, services.event_writes, "kubelet"),
-      pods_("executor", services.executor, services.clock,
-            [this](const ObjectKey& key) { return Look(key); }),
+      events_(services.api, services.clock, services.executor, services.event_writes, "kubelet"),
+      pods_(
+          services.executor, "executor", [this](const ObjectKey& key) { return Look(key); },
+          LookOptions(services.clock)),
       base_environment_(InheritedEnvironment()) {
   services_.cache.Listen(kPods, [this](const ObjectChange& change) { OnPod(change); });
   services_.cache.Listen(kNodes, [this](const ObjectChange& change) {
     if (change.current != nullptr) return;
     for (const auto& [uid, live] : live_by_uid_) pods_.Add(KeyOf(*live.pod));
-    for (const auto& [key, pod] : services_.cache.All(kPods)) {
-      if (StringAt(*pod, {"spec", "nodeName"}) == NameOf(*change.previous)) pods_.Add(key);
+    for (const Object& pod : services_.cache.All(kPods)) {
+      if (StringAt(*pod, {"spec", "nodeName"}) == NameOf(*change.previous)) pods_.Add(KeyOf(*pod));
     }
   });
 }
 
 void PodExecutor::Start() {
   std::set<std::string> uids;
-  for (const auto& [key, pod] : services_.cache.All(kPods)) {
+  for (const Object& pod : services_.cache.All(kPods)) {
     uids.insert(UidOf(*pod));
     if (StringAt(*pod, {"spec", "nodeName"}).empty()) continue;
     const bool ran =
         StringAt(*pod, {"status", "phase"}) == "Running" || services_.folders.Exists(*pod);
     if (ran && !HasEnded(*pod)) lost_uids_.insert(UidOf(*pod));
-    pods_.Add(key);
+    pods_.Add(KeyOf(*pod));
   }
   services_.folders.KeepOnly(uids);
+  pods_.Start();
 }
 
 void PodExecutor::OnPod(const ObjectChange& change) {
@@ -93,7 +95,7 @@ Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
   if (lost_uids_.count(uid) != 0) {
     BERTH_CHECK_OK(MarkLost(*pod, "NodeLost", "berth was restarted while the pod ran"));
     lost_uids_.erase(uid);
-    return NextLook{services_.clock.Now()};
+    return NextLook{Duration::zero()};
   }
   if (HasEnded(*pod)) return LookAtEnded(*pod);
   const auto [at, is_new] = live_by_uid_.try_emplace(uid);
@@ -108,7 +110,7 @@ Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
   const PodStep step = Advance(*pod, live);
   if (step.is_over && live.run.node_is_gone) {
     BERTH_CHECK_OK(MarkLost(*pod, "DeletionByPodGC", "PodGC: node no longer exists"));
-    return NextLook{services_.clock.Now()};
+    return NextLook{Duration::zero()};
   }
   const auto written = writer_.EditStatus(kPods, key, uid, [&](Json& one) {
     Json status = MakePodStatus(one, live.run, step.phase, services_.clock.Now());
@@ -117,8 +119,8 @@ Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
     return changes;
   });
   if (!written && written.error().reason != "NotFound") return ToError(written.error());
-  if (step.is_over) return NextLook{services_.clock.Now()};
-  return NextLook{step.look_again};
+  if (step.is_over) return NextLook{Duration::zero()};
+  return LookAt(step.look_again, services_.clock.Now());
 }
 
 // Processes of pods that were deleted without waiting for us, or replaced by one of the same name.

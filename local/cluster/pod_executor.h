@@ -16,10 +16,10 @@
 #include "base/clock.h"
 #include "base/executor.h"
 #include "local/cluster/container_environment.h"
-#include "local/cluster/event_recorder.h"
 #include "local/cluster/image_map.h"
-#include "local/cluster/key_queue.h"
+#include "local/cluster/looks.h"
 #include "local/cluster/object_cache.h"
+#include "local/cluster/object_events.h"
 #include "local/cluster/pod_folders.h"
 #include "local/cluster/pod_lifecycle.h"
 #include "local/cluster/process_host.h"
@@ -76,8 +76,8 @@ class PodExecutor {
 
   Services services_;
   Writer writer_;
-  EventRecorder events_;
-  KeyQueue pods_;
+  ObjectEvents events_;
+  FunctionController pods_;
   std::map<std::string, Live> live_by_uid_;
   std::map<ObjectKey, std::set<std::string>> uids_by_key_;
   std::set<std::string> lost_uids_;

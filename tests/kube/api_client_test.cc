@@ -1,4 +1,5 @@
-// Goal: paths, paging, error codes and repeats of the client. Method: a fake API that records.
+// Goal: paths, paging, error codes and repeats of the client. Method: the real API in memory,
+// with its requests recorded, and scripted lists.
 
 #include "kube/client/api_client.h"
 
@@ -11,10 +12,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class ApiClientTest : public KubeTest {
+template <typename Api>
+class FlavorsTest : public ClientTest<Api> {
  protected:
   const api::ResourceKind& flavors_ = api::KindOf<api::ResourceFlavor>();
 };
+class ApiClientTest : public FlavorsTest<FakeTransport> {};
+class ListsTest : public FlavorsTest<ScriptedTransport> {};
 
 TEST_F(ApiClientTest, PathsAreEscapedAndScoped) {
   EXPECT_EQ(CollectionPath(api::KindOf<api::Pod>(), ""), "/api/v1/pods");
@@ -25,7 +29,7 @@ TEST_F(ApiClientTest, PathsAreEscapedAndScoped) {
   EXPECT_EQ(EscapeQuery("a=b,!c"), "a%3Db%2C%21c");
 }
 
-TEST_F(ApiClientTest, ListJoinsPages) {
+TEST_F(ListsTest, ListJoinsPages) {
   for (int i = 0; i < 7; ++i) api_.Put(kFlavors, Named("f" + std::to_string(i)));
   const auto list =
       Await<ObjectList>([&](auto done) { client_.List(flavors_, "", {.page_size = 3}, done); });
@@ -35,7 +39,7 @@ TEST_F(ApiClientTest, ListJoinsPages) {
   EXPECT_EQ(api_.requests().size(), 3U);
 }
 
-TEST_F(ApiClientTest, ListJoinsPagesOfAllNamespaces) {
+TEST_F(ListsTest, ListJoinsPagesOfAllNamespaces) {
   for (const char* space : {"a", "b"}) {
     for (const char* name : {"x", "y"}) {
       api_.Put("/apis/batch/v1/namespaces/" + std::string(space) + "/jobs", Named(name));
@@ -52,7 +56,7 @@ TEST_F(ApiClientTest, ListJoinsPagesOfAllNamespaces) {
   EXPECT_EQ(names, "ax ay bx by ");
 }
 
-TEST_F(ApiClientTest, AnExpiredListStartsOverAndTheSecondTimeUnpaged) {
+TEST_F(ListsTest, AnExpiredListStartsOverAndTheSecondTimeUnpaged) {
   for (int i = 0; i < 5; ++i) api_.Put(kFlavors, Named("f" + std::to_string(i)));
   const auto list = [&] {
     return Await<ObjectList>(
@@ -72,7 +76,7 @@ TEST_F(ApiClientTest, AnExpiredListStartsOverAndTheSecondTimeUnpaged) {
   EXPECT_EQ(list().error().code, ErrorCode::kExpired);
 }
 
-class PagesTest : public ApiClientTest {
+class PagesTest : public ListsTest {
  protected:
   // What the callbacks heard of five objects in pages of two, and the version at the end.
   std::string Pages(const std::function<void()>& after_the_first = [] {}) {
@@ -115,34 +119,40 @@ TEST_F(PagesTest, StartOverWhereTheOfferExpiresToo) {
 }
 
 TEST_F(ApiClientTest, WritesAndTheirErrors) {
+  Json flavor = Named("f");
+  flavor["apiVersion"] = flavors_.api_version();
+  flavor["kind"] = flavors_.kind;
   const auto create = [&] {
-    return Await<JsonPtr>([&](auto done) { client_.Create(flavors_, "", Named("f"), {}, done); });
+    return Await<JsonPtr>([&](auto done) { client_.Create(flavors_, "", flavor, {}, done); });
   };
-  ASSERT_TRUE(create());
+  const auto created = create();
+  ASSERT_TRUE(created) << created.error().message;
   EXPECT_EQ(create().error().code, ErrorCode::kAlreadyExists);
-  Json stale = Named("f");
-  stale["metadata"]["resourceVersion"] = "0";
+  Json patch = flavor;
+  patch["spec"] = {{"nodeLabels", {{"pool", "a"}}}};
+  const auto patched = Await<JsonPtr>([&](auto done) {
+    client_.Patch(flavors_, {"", "f"}, PatchType::kApply, patch,
+                  {.field_manager = "me", .force = Force::kYes}, done);
+  });
+  ASSERT_TRUE(patched) << patched.error().message;
+  EXPECT_EQ((**patched)["spec"]["nodeLabels"]["pool"], "a");
+  EXPECT_EQ(api_.requests().back().query, "fieldManager=me&force=true");
   EXPECT_EQ(Await<JsonPtr>([&](auto done) {
-              client_.Update(flavors_, {"", "f"}, stale, {}, done);
+              client_.Update(flavors_, {"", "f"}, **created, {}, done);
             })
                 .error()
                 .code,
-            ErrorCode::kConflict);
-  const auto patched = Await<JsonPtr>([&](auto done) {
-    client_.Patch(flavors_, {"", "f"}, PatchType::kApply, {{"spec", {{"topologyName", "t"}}}},
-                  {.field_manager = "me", .force = Force::kYes}, done);
-  });
-  ASSERT_TRUE(patched);
-  EXPECT_EQ((**patched)["spec"]["topologyName"], "t");
-  EXPECT_EQ(api_.requests().back().query, "fieldManager=me&force=true");
+            ErrorCode::kConflict)
+      << "it has been patched since";
   const auto remove = [&](const std::string& uid) {
     return Await<Unit>([&](auto done) {
       client_.Delete(flavors_, {"", "f"}, {.precondition_uid = uid}, done);
     });
   };
   EXPECT_EQ(remove("another").error().code, ErrorCode::kConflict);
-  EXPECT_TRUE(remove("uid-1"));
-  EXPECT_EQ(remove("uid-1").error().code, ErrorCode::kNotFound);
+  const std::string uid = (**created)["metadata"]["uid"];
+  EXPECT_TRUE(remove(uid));
+  EXPECT_EQ(remove(uid).error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(ApiClientTest, TooManyRequestsWaitsAsLongAsTheServerSays) {

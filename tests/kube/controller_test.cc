@@ -6,6 +6,7 @@
 #include <cctype>
 #include <set>
 
+#include "kube/runtime/function_controller.h"
 #include "kube/runtime/manager.h"
 #include "tests/kube/kube_test_support.h"
 
@@ -250,6 +251,58 @@ TEST_F(ControllerTest, OthersHaveTheirTurnBetweenManyLooks) {
   EXPECT_LT(before, 1000);
   EXPECT_EQ(prompt.count, 2000);
   EXPECT_TRUE(controller.idle());
+}
+
+TEST_F(ControllerTest, WhereLooksBlockOthersHaveTheirTurnAfterEach) {
+  PromptReconciler prompt;
+  Controller controller(executor_, prompt, {.looks_in_a_row = 1});
+  controller.Start();
+  for (int i = 0; i < 10; ++i) controller.Add(Key("k" + std::to_string(i)));
+  for (int turn = 1; turn <= 10; ++turn) {
+    int before = -1;
+    executor_.Post([&] { before = prompt.count; });
+    while (before < 0) executor_.RunOne();
+    EXPECT_EQ(before, turn);
+  }
+}
+
+TEST_F(ControllerTest, ALongLookRestsAsLong) {
+  std::vector<SteadyTime> begun;
+  Duration takes = 300ms;
+  FunctionController controller(executor_, "slow",
+                                [&](const api::ObjectKey&) -> Result<NextLook> {
+                                  begun.push_back(clock_.SteadyNow());
+                                  clock_.Advance(takes);
+                                  return NextLook{};
+                                },
+                                {.rest_clock = &clock_});
+  controller.Start();
+  controller.Add(Key("a"));
+  executor_.RunReady();
+  ASSERT_EQ(begun.size(), 1U);
+  for (int i = 0; i < 10; ++i) {
+    executor_.RunFor(10ms);
+    controller.Add(Key("a"));
+  }
+  EXPECT_EQ(begun.size(), 1U) << "it rests";
+  executor_.RunFor(1s);
+  ASSERT_EQ(begun.size(), 2U) << "one look for all that changed meanwhile";
+  EXPECT_EQ(begun[1] - begun[0], 600ms);
+
+  takes = 10s;
+  controller.Add(Key("a"));
+  executor_.RunReady();
+  controller.Add(Key("a"));
+  executor_.RunFor(999ms);
+  ASSERT_EQ(begun.size(), 3U);
+  executor_.RunFor(1ms);
+  EXPECT_EQ(begun.size(), 4U) << "no rest is longer than a second";
+}
+
+TEST_F(ControllerTest, LooksAtAMomentOfTheWallClock) {
+  const WallTime now = clock_.Now();
+  EXPECT_EQ(LookAt(std::nullopt, now).after, std::nullopt);
+  EXPECT_EQ(LookAt(now + 5s, now).after, Duration(5s));
 }
 
 TEST_F(ControllerTest, DroppedCallbackIsAnError) {

@@ -1,4 +1,5 @@
-// Goal: events are written, joined, bounded. Method: what the fake API received.
+// Goal: events are written, joined, bounded. Method: what a server of events.k8s.io is asked, and
+// what the real API in memory has afterwards.
 
 #include "kube/runtime/events.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class EventsTest : public KubeTest {
+class EventsTest : public ScriptedTest {
  protected:
   void Record(const std::string& note, const std::string& name = "w") {
     recorder_.Record({"kueue.x-k8s.io/v1beta2", "Workload", {"team", name}, "uid-" + name, "5"},
@@ -73,6 +74,38 @@ TEST_F(EventsTest, ServerWithoutTheGroupGetsCoreEvents) {
   Record("one");
   EXPECT_EQ(api_.requests()[1].body,
             (Json{{"count", 2}, {"lastTimestamp", "2026-01-01T00:01:00Z"}}));
+}
+
+class EventsOnTheRealApiTest : public KubeTest {};
+
+TEST_F(EventsOnTheRealApiTest, TheWholeEventIsTaken) {
+  api_.Put("/api/v1/namespaces", Named("team"));
+  EventRecorder recorder(client_, clock_, {.controller = "kueue-admission", .instance = "host"});
+  recorder.Record({"kueue.x-k8s.io/v1beta2", "Workload", {"team", "w"}, "uid-w", "5"},
+                  EventType::kNormal, "Admitted", "", "Admitted by ClusterQueue cq");
+  executor_.RunFor(100ms);
+  ASSERT_EQ(api_.requests().back().method, "POST");
+  const std::string name = api_.requests().back().body["metadata"]["name"];
+  const Json* event = api_.Find("/api/v1/namespaces/team/events/" + name);
+  ASSERT_NE(event, nullptr);
+  EXPECT_EQ((*event)["message"], "Admitted by ClusterQueue cq");
+  EXPECT_EQ((*event)["involvedObject"]["kind"], "Workload");
+}
+
+TEST_F(EventsTest, WhatIsRememberedIsBounded) {
+  EventRecorder recorder(client_, clock_,
+                         {.controller = "c", .instance = "i", .max_remembered = 3});
+  const auto record = [&](const std::string& name) {
+    recorder.Record({"v1", "Pod", {"team", name}, "uid-" + name, "5"}, EventType::kNormal,
+                    "Started", "", "note");
+    executor_.RunFor(10ms);
+  };
+  for (const char* name : {"a", "b", "c", "a", "d"}) record(name);
+  EXPECT_EQ(api_.requests().size(), 4U) << "the second of a is a repeat";
+  record("a");
+  EXPECT_EQ(api_.requests().size(), 4U) << "a was seen later than b";
+  record("b");
+  EXPECT_EQ(api_.requests().size(), 5U) << "b was forgotten, so it is new";
 }
 
 TEST_F(EventsTest, LongNotesAreCut) {

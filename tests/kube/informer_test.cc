@@ -1,5 +1,6 @@
 // Goal: the informer's copy equals the API's state whatever happens to its watch.
-// Method: a fake API with ordered faults; the log of handler calls and the store are compared.
+// Method: scripted lists and watches with ordered faults; the log of handler calls and the store
+// are compared.
 
 #include "kube/client/informer.h"
 
@@ -15,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-class InformerTest : public KubeTest {
+class InformerTest : public ScriptedTest {
  protected:
   void SetUp() override {
     informer_.AddHandler({[&](const auto& o) { log_.push_back("+" + o->meta.name); },

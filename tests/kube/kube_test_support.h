@@ -1,4 +1,5 @@
-// tests/kube/kube_test_support.h — a client on a fake API in virtual time.
+// tests/kube/kube_test_support.h — a client in virtual time: on the real API in memory, or on lists
+// and watches that the test scripts.
 #pragma once
 
 #include <string>
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kube/client/api_client.h"
+#include "tests/kube/scripted_transport.h"
 #include "tests/support/fake_transport.h"
 #include "tests/support/sim_executor.h"
 
@@ -17,7 +19,8 @@ inline constexpr char kFlavors[] = "/apis/kueue.x-k8s.io/v1beta2/resourceflavors
 
 inline Json Named(const std::string& name) { return {{"metadata", {{"name", name}}}}; }
 
-class KubeTest : public ::testing::Test {
+template <typename Api>
+class ClientTest : public ::testing::Test {
  protected:
   // What `start` gave to its callback.
   template <typename T, typename Fn>
@@ -31,8 +34,10 @@ class KubeTest : public ::testing::Test {
 
   FakeClock clock_;
   SimExecutor executor_{clock_};
-  FakeTransport api_{executor_, clock_};
+  Api api_{executor_, clock_};
   ApiClient client_{api_, executor_};
 };
+using KubeTest = ClientTest<FakeTransport>;
+using ScriptedTest = ClientTest<ScriptedTransport>;
 
 }  // namespace berth::kube

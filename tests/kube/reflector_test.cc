@@ -1,5 +1,5 @@
 // Goal: a list that is too old as soon as it ends is not repeated in a loop, and nothing else waits
-// for that. Method: a fake API whose history goes while a list is under way; the requests and when
+// for that. Method: an API whose history goes while a list is under way; the requests and when
 // each list began are compared.
 
 #include "kube/client/reflector.h"
@@ -19,7 +19,7 @@ constexpr char kSecondPage[] = "limit=500&continue=f1499";
 constexpr char kWhole[] = "";
 constexpr std::size_t kTooMany = 20;  // lists
 
-class ReflectorTest : public KubeTest {
+class ReflectorTest : public ScriptedTest {
  protected:
   void SetUp() override {
     for (int i = 1000; i < 1501; ++i) api_.Put(kFlavors, Named("f" + std::to_string(i)));
@@ -51,7 +51,8 @@ class ReflectorTest : public KubeTest {
   }
   std::vector<std::string> TakeQueries() {
     std::vector<std::string> queries;
-    for (const FakeTransport::Recorded& request : api_.requests()) queries.push_back(request.query);
+    for (const ScriptedTransport::Recorded& request : api_.requests())
+      queries.push_back(request.query);
     api_.ClearRequests();
     return queries;
   }
@@ -117,7 +118,7 @@ TEST_F(ReflectorTest, AWholeListThatFailsIsFollowedByPages) {
   executor_.RunUntil([&] { return !errors_.empty(); });
   TakeQueries();
   forgets_ = Forgets::kNothing;
-  api_.FailNext("GET", 0, FakeTransport::Effect::kDone, ErrorCode::kInvalid);  // too long
+  api_.FailNext("GET", 0, ErrorCode::kInvalid);  // too long
   executor_.RunFor(5s);
   EXPECT_THAT(TakeQueries(), ElementsAre(kWhole, kFirstPage, kSecondPage));
 }

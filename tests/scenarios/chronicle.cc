@@ -78,7 +78,7 @@ void Chronicle::OnEvent(const local::ResourceId& resource, const local::WatchEve
     if (event.type == Type::kAdded) Note(EventLine(now));
     return;
   }
-  const std::string subject = resource.resource + "/" + local::cluster::ToString(KeyOf(now));
+  const std::string subject = resource.resource + "/" + KeyOf(now).ToString();
   if (event.type == Type::kDeleted) {
     if (ComesAndGoes(resource.resource)) Note(subject + " deleted");
     return;

@@ -6,6 +6,7 @@
 #include "tests/scenarios/actions.h"
 #include "tests/scenarios/expectations.h"
 #include "tests/scenarios/short_forms.h"
+#include "tests/support/embedded_api.h"
 
 namespace berth::scenarios {
 namespace {
@@ -102,7 +103,7 @@ namespace {
 
 // What follows `apply`: a block, or a file of manifests/.
 Result<std::vector<Json>> ManifestsOf(const Step& step, std::size_t at) {
-  if (step.body.empty()) return sim::ReadManifests("manifests/" + step.plain(at));
+  if (step.body.empty()) return ReadManifests("manifests/" + step.plain(at));
   BERTH_TRY(std::vector<api::YamlDocument> documents, api::ParseYamlStream(step.body));
   std::vector<Json> objects;
   for (api::YamlDocument& document : documents) objects.push_back(std::move(document.value));

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/seed.h"
 #include "cli/controller_set.h"
 #include "kube/client/api_client.h"
 #include "kube/runtime/events.h"
@@ -9,16 +10,6 @@
 #include "kube/runtime/metrics.h"
 
 namespace berth::sim {
-namespace {
-
-// Replicas must not jitter alike.
-std::uint64_t SeedFrom(const std::string& identity) {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  for (const char c : identity) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
-  return hash;
-}
-
-}  // namespace
 
 struct SimReplica::Parts {
   Parts(local::Registry& registry, SimWebhooks& all_webhooks, Executor& executor,

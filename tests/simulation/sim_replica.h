@@ -17,8 +17,8 @@
 #include "base/executor.h"
 #include "kube/runtime/leader_election.h"
 #include "local/apiserver/registry/registry.h"
-#include "tests/simulation/sim_transport.h"
 #include "tests/simulation/sim_webhooks.h"
+#include "tests/support/sim_transport.h"
 
 namespace berth::sim {
 

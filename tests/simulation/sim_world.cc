@@ -2,21 +2,18 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <utility>
 
 #include <unistd.h>
 
-#include "api/yaml/yaml.h"
 #include "base/strings.h"
-#include "local/apiserver/registry/in_process_api.h"
 #include "local/apiserver/registry/registry.h"
 #include "local/cloud/cloud_driver.h"
 #include "local/cluster/cluster.h"
-#include "tests/simulation/sim_request.h"
 #include "tests/simulation/sim_runner.h"
 #include "tests/simulation/sim_webhooks.h"
+#include "tests/support/embedded_api.h"
+#include "tests/support/sim_request.h"
 
 namespace berth::sim {
 namespace {
@@ -28,96 +25,6 @@ constexpr Duration kStartLimit = std::chrono::minutes(2);
 constexpr Duration kProcessStart = std::chrono::seconds(3);  // of one that has ended by itself
 constexpr Duration kQuiet = std::chrono::seconds(1);
 constexpr Duration kSettleLimit = std::chrono::minutes(1);
-
-std::string SourceFolder() { return BERTH_SOURCE_FOLDER; }
-
-// What `berth up` applies by itself.
-Result<std::vector<Json>> OwnManifests() {
-  std::vector<std::string> paths;
-  for (const char* folder : {"manifests/crds", "manifests/cloud"}) {
-    for (const auto& entry : fs::directory_iterator(SourceFolder() + "/" + folder)) {
-      const std::string name = entry.path().filename().string();
-      if (name == "kustomization.yaml") continue;
-      paths.push_back(std::string(folder) + "/" + name);
-    }
-  }
-  std::sort(paths.begin(), paths.end());
-  paths.emplace_back("manifests/controller/namespace.yaml");
-  paths.emplace_back("manifests/webhook/webhooks.yaml");
-  std::vector<Json> all;
-  for (const std::string& path : paths) {
-    BERTH_TRY(std::vector<Json> documents, ReadManifests(path));
-    for (Json& document : documents) all.push_back(std::move(document));
-  }
-  return all;
-}
-
-std::string NamespaceOf(const Json& object) {
-  const auto metadata = object.find("metadata");
-  if (metadata == object.end() || !metadata->is_object()) return "";
-  return metadata->value("namespace", "");
-}
-
-// kubectl apply --server-side.
-local::ApiResult<local::Object> ApplyTo(local::Registry& registry, local::WholeApi& api,
-                                        const Json& object) {
-  if (!object.is_object()) return local::ApiError{400, "BadRequest", "not an object", Json()};
-  const std::string api_version = object.value("apiVersion", "");
-  const std::size_t slash = api_version.find('/');
-  const std::string group = slash == std::string::npos ? "" : api_version.substr(0, slash);
-  const auto resource = registry.table()->FindKind(
-      group, slash == std::string::npos ? api_version : api_version.substr(slash + 1),
-      object.value("kind", ""));
-  if (resource == nullptr) {
-    return local::ApiError{404, "NotFound",
-                           "no matches for kind \"" + object.value("kind", "") +
-                               "\" in version \"" + api_version + "\"",
-                           Json()};
-  }
-  std::string namespace_name = NamespaceOf(object);
-  if (resource->namespaced && namespace_name.empty()) namespace_name = "default";
-  Json complete = object;
-  if (resource->namespaced) complete["metadata"]["namespace"] = namespace_name;
-  return api.Patch(resource->id, namespace_name, complete["metadata"].value("name", ""),
-                   local::PatchType::kApply, complete, {.field_manager = "kubectl", .force = true});
-}
-
-// An API server as `berth up` leaves it before anything runs. Every world begins as a copy: to
-// read and install the kinds costs more than a short story.
-class Ground {
- public:
-  // Made by whoever asks first, for the whole process; nobody changes it afterwards.
-  static const Result<std::unique_ptr<Ground>>& Get() {
-    static const Result<std::unique_ptr<Ground>> ground = Make();
-    return ground;
-  }
-  local::WatchCache::Snapshot content() const { return store_->cache().ListEverything(); }
-  const local::Registry& registry() const { return *registry_; }
-
- private:
-  static constexpr std::uint64_t kSeed = 0x61201D;  // no world's
-
-  static Result<std::unique_ptr<Ground>> Make() {
-    auto ground = std::make_unique<Ground>();
-    BERTH_TRY(ground->store_, local::Store::Open({}));
-    local::RegistryOptions options;
-    options.clock = &ground->clock_;
-    options.seed = kSeed;
-    ground->registry_ = std::make_unique<local::Registry>(*ground->store_, std::move(options));
-    const auto api = local::MakeInProcessApi(*ground->registry_, nullptr);
-    BERTH_CHECK_OK(ground->registry_->Bootstrap());
-    BERTH_TRY(const std::vector<Json> manifests, OwnManifests());
-    for (const Json& object : manifests) {
-      const auto applied = ApplyTo(*ground->registry_, *api, object);
-      if (!applied) return Error{ErrorCode::kInternal, applied.error().message};
-    }
-    return ground;
-  }
-
-  FakeClock clock_;
-  std::unique_ptr<local::Store> store_;
-  std::unique_ptr<local::Registry> registry_;
-};
 
 // Pods keep their files there; memory where there is some, for files are made by the thousand.
 fs::path TemporaryFolder() {
@@ -133,9 +40,7 @@ fs::path TemporaryFolder() {
 struct SimWorld::Parts {
   std::string folder;  // pods keep their files here
   SimWebhooks webhooks;
-  std::unique_ptr<local::Store> store;
-  std::unique_ptr<local::Registry> registry;
-  std::unique_ptr<local::WholeApi> api;
+  std::unique_ptr<EmbeddedApi> embedded;
   std::unique_ptr<SimRunner> runner;
   std::unique_ptr<local::cluster::Cluster> cluster;
   std::unique_ptr<local::cloud::CloudDriver> cloud;
@@ -146,8 +51,7 @@ struct SimWorld::Parts {
     cloud.reset();
     cluster.reset();
     runner.reset();
-    api.reset();
-    registry.reset();
+    embedded.reset();
     std::error_code error;
     if (!folder.empty()) fs::remove_all(folder, error);
   }
@@ -176,32 +80,23 @@ Status SimWorld::Open() {
   }
   Parts& parts = *parts_;
   parts.folder = pattern;
-  if (!Ground::Get()) return Ground::Get().error();
-  const Ground& ground = **Ground::Get();
-  local::StoreOptions store;
-  store.content = ground.content();
-  BERTH_TRY(parts.store, local::Store::Open(std::move(store)));
-  local::RegistryOptions registry;
-  registry.clock = &clock_;
-  registry.seed = options_.seed;
-  registry.webhooks = &parts.webhooks;
-  registry.sibling = &ground.registry();
-  parts.store->AddListener([this](const std::vector<local::EventPtr>& events) {
+  BERTH_TRY(parts.embedded, EmbeddedApi::Start(clock_, {.seed = options_.seed,
+                                                        .deliver_on = &executor_,
+                                                        .webhooks = &parts.webhooks}));
+  store().AddListener([this](const std::vector<local::EventPtr>& events) {
     for (const local::EventPtr& event : events) {
       if (event->object->key().resource != "leases.coordination.k8s.io") ++writes_;
     }
   });
   parts.replicas.resize(static_cast<std::size_t>(options_.replicas));
-  parts.registry = std::make_unique<local::Registry>(*parts.store, std::move(registry));
-  parts.api = local::MakeInProcessApi(*parts.registry, &executor_);
   parts.runner = std::make_unique<SimRunner>(executor_);
   local::cluster::ClusterOptions cluster;
   cluster.data_folder = parts.folder;
   cluster.programs = {{kSimImage, kSimProgram}};
   cluster.runner = parts.runner.get();
-  BERTH_TRY(parts.cluster, local::cluster::Cluster::Start(*parts.api, clock_, executor_, cluster));
-  parts.cloud = std::make_unique<local::cloud::CloudDriver>(
-      *parts.api, parts.cluster->cache(), clock_, executor_, options_.cloud_times);
+  BERTH_TRY(parts.cluster, local::cluster::Cluster::Start(api(), clock_, executor_, cluster));
+  parts.cloud = std::make_unique<local::cloud::CloudDriver>(api(), parts.cluster->cache(), clock_,
+                                                            executor_, options_.cloud_times);
   if (!StartControllers()) {
     return Error{ErrorCode::kDeadlineExceeded,
                  "controllers wait for " + Join(parts.replicas[0]->NotSynced(), ", ")};
@@ -213,8 +108,8 @@ Status SimWorld::Open() {
   return OkStatus();
 }
 
-local::WholeApi& SimWorld::api() { return *parts_->api; }
-local::Store& SimWorld::store() { return *parts_->store; }
+local::WholeApi& SimWorld::api() { return parts_->embedded->api(); }
+local::Store& SimWorld::store() { return parts_->embedded->store(); }
 SimTransport& SimWorld::transport() {
   return parts_->replicas[static_cast<std::size_t>(std::max(0, leader()))]->transport();
 }
@@ -262,8 +157,8 @@ void SimWorld::KillReplica(int number) {
 void SimWorld::LaunchReplica(int number) {
   auto& replica = parts_->replicas[static_cast<std::size_t>(number)];
   if (replica != nullptr) return;
-  replica = std::make_unique<SimReplica>(*parts_->registry, parts_->webhooks, executor_, clock_,
-                                         ReplicaOptions(number));
+  replica = std::make_unique<SimReplica>(parts_->embedded->registry(), parts_->webhooks, executor_,
+                                         clock_, ReplicaOptions(number));
 }
 
 int SimWorld::leader() const {
@@ -317,10 +212,10 @@ void SimWorld::Settle() {
 }
 
 kube::ApiResponse SimWorld::Get(const std::string& path) {
-  return Answer(*parts_->registry, {"GET", path, "", nullptr});
+  return Answer(parts_->embedded->registry(), {"GET", path, "", nullptr});
 }
 
-std::int64_t SimWorld::revision() const { return parts_->store->cache().revision(); }
+std::int64_t SimWorld::revision() const { return parts_->embedded->store().cache().revision(); }
 
 std::uint64_t SimWorld::trace_hash() const {
   return (executor_.trace_hash() ^ static_cast<std::uint64_t>(revision())) * 0x100000001B3U;
@@ -328,7 +223,7 @@ std::uint64_t SimWorld::trace_hash() const {
 
 std::optional<local::WholeApi::KindInfo> SimWorld::FindKind(std::string_view word) {
   const std::string wanted = ToLower(word);
-  const auto table = parts_->registry->table();
+  const auto table = parts_->embedded->registry().table();
   for (const local::ResourcePtr& resource : table->all()) {
     if (table->FindStored(resource->storage) != resource || !resource->Allows('g')) continue;
     const auto& shorts = resource->short_names;
@@ -342,7 +237,7 @@ std::optional<local::WholeApi::KindInfo> SimWorld::FindKind(std::string_view wor
 }
 
 local::ApiResult<local::Object> SimWorld::ApplyOne(const Json& object) {
-  return ApplyTo(*parts_->registry, *parts_->api, object);
+  return parts_->embedded->Apply(object);
 }
 
 local::ApiResult<std::vector<local::Object>> SimWorld::Apply(const std::vector<Json>& objects) {
@@ -353,16 +248,6 @@ local::ApiResult<std::vector<local::Object>> SimWorld::Apply(const std::vector<J
     applied.push_back(*one);
   }
   return applied;
-}
-
-Result<std::vector<Json>> ReadManifests(const std::string& path) {
-  std::ifstream file(SourceFolder() + "/" + path);
-  if (!file) return Error{ErrorCode::kNotFound, "no file " + path};
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  BERTH_TRY(auto documents, api::ParseYamlStream(text));
-  std::vector<Json> objects;
-  for (api::YamlDocument& document : documents) objects.push_back(std::move(document.value));
-  return objects;
 }
 
 }  // namespace berth::sim

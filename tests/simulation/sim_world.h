@@ -26,8 +26,8 @@
 #include "local/apiserver/store/store.h"
 #include "local/cloud/cloud_step.h"
 #include "tests/simulation/sim_replica.h"
-#include "tests/simulation/sim_transport.h"
 #include "tests/support/sim_executor.h"
+#include "tests/support/sim_transport.h"
 
 namespace berth::sim {
 
@@ -126,8 +126,5 @@ class SimWorld {
   std::int64_t writes_ = 0;
   std::unique_ptr<Parts> parts_;
 };
-
-// The documents of a file of the project; `path` from its root.
-Result<std::vector<local::Json>> ReadManifests(const std::string& path);
 
 }  // namespace berth::sim

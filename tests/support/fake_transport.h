@@ -1,17 +1,15 @@
-// tests/support/fake_transport.h — a Kubernetes API in memory behind kube::Transport, for tests.
+// tests/support/fake_transport.h — the real API server in memory (tests/support/embedded_api.h)
+// behind kube::Transport in virtual time, with faults that a test orders and a record of the
+// requests.
 //
-// It knows no schema. What it does as the real one does: resourceVersion, generation, uid,
-// conflicts, finalizers and deletion, the status subresource, merge patch, JSON is not patched,
-// apply with field managers (lists of maps merge by "type" or "name"; forced), watches with
-// history, paging (each page shows the present; a token is the name that it goes on behind), label
-// selectors of the form "a=b,c".
+// Objects must be what the API accepts: schemas, defaults, validation, managedFields are real. No
+// webhook is registered, and nothing runs beside it: no garbage collector, no Job controller.
 //
 // Faults are ordered: FailNext, DropWatches, CompactHistory, latency.
 //
 // Threads: one, that of the SimExecutor.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,6 +23,13 @@
 #include "kube/client/transport.h"
 #include "tests/support/sim_executor.h"
 
+namespace berth {
+class EmbeddedApi;
+}  // namespace berth
+namespace berth::sim {
+class SimTransport;
+}  // namespace berth::sim
+
 namespace berth::kube {
 
 class FakeTransport final : public Transport {
@@ -36,40 +41,43 @@ class FakeTransport final : public Transport {
     Json body;
   };
 
-  FakeTransport(SimExecutor& executor, FakeClock& clock) : executor_(executor), clock_(clock) {}
+  FakeTransport(SimExecutor& executor, FakeClock& clock);
+  ~FakeTransport() override;
 
   void Send(ApiRequest request, Duration timeout,
             std::function<void(Result<ApiResponse>)> done) override;
   std::unique_ptr<WatchHandle> Watch(ApiRequest request, Duration silence,
                                      WatchCallbacks callbacks) override;
 
-  // Direct access, as another client would have: no latency, no faults, not recorded.
-  // `collection` is "/apis/batch/v1/namespaces/a/jobs". Put creates or replaces (status included).
+  // Direct access, as another client would have: no latency, no faults, not recorded; a refusal
+  // fails the test. `collection` is "/apis/batch/v1/namespaces/a/jobs".
+  //
+  // Creates or replaces, status included, and returns the state that is left. apiVersion and kind
+  // need not be said, and a namespace that is missing is made.
   Json Put(const std::string& collection, Json object);
-  const Json* Find(const std::string& path) const;  // null where there is none
-  void Remove(const std::string& path);             // finalizers do not count
+  // The present state, until this is called again for the path; null where there is none.
+  const Json* Find(const std::string& path) const;
+  void Remove(const std::string& path);  // finalizers and periods of grace do not count
 
   // The next request whose "METHOD path" contains `what` fails so: a response of `status`, or for
   // status 0 the error `code`. `effect`: whether the write happens all the same.
   enum class Effect { kNone, kDone };
   void FailNext(const std::string& what, int status, Effect effect = Effect::kNone,
                 ErrorCode code = ErrorCode::kUnavailable);
-  // The next request for the page behind `continue_token`, a name, is answered with 410 and
-  // `go_on`, a token with which the list goes on at newer pages.
-  void ExpireNextPage(const std::string& continue_token, const std::string& go_on);
   void set_retry_after(Duration delay) { retry_after_ = delay; }
   void DropWatches(const Status& status = OkStatus());
   // Every watch that begins from now on ends so, at once; nullopt: none does.
   void RefuseWatches(std::optional<Error> error) { watch_refusal_ = std::move(error); }
   // Lists, reads and writes below `collection` are answered with 404, as where its CRD is missing.
   void SetMissing(const std::string& collection, bool is_missing);
-  void CompactHistory() { history_.clear(), compacted_ = version_; }
-  void set_latency(Duration latency) { latency_ = latency; }
+  // A watch that begins at an earlier version than the present one is too old.
+  void CompactHistory();
+  void set_latency(Duration latency);
 
   const std::vector<Recorded>& requests() const { return requests_; }
   std::size_t CountWrites() const;  // recorded requests that are not GET
   void ClearRequests() { requests_.clear(); }
-  std::size_t watch_count() const { return watches_.size(); }
+  std::size_t watch_count() const;
   std::size_t watches_begun() const { return watches_begun_; }
 
  private:
@@ -78,44 +86,27 @@ class FakeTransport final : public Transport {
     int status;
     Effect effect;
     ErrorCode code;
-    std::string go_on;
   };
-  struct Stored {
-    Json object;
-    std::map<std::string, Json> applied;  // by field manager
-  };
-  struct Change {
-    std::int64_t version;
-    std::string path;
-    WatchEvent::Type type;
-    JsonPtr object;
-  };
-  struct OpenWatch;
-  class Handle;
+  class EndedWatch;
 
+  ApiResponse Answer(const std::string& method, const std::string& path, JsonPtr body = nullptr,
+                     const std::string& content_type = "application/json") const;
+  // Fails the test where the answer is a refusal.
+  Json Demand(const std::string& method, const std::string& path, Json body,
+              const std::string& content_type = "application/json");
   ApiResponse Respond(const ApiRequest& request);
-  ApiResponse List(const std::string& path, const std::string& query) const;
-  ApiResponse Create(const std::string& collection, Json object);
-  ApiResponse Write(const std::string& path, const std::string& subresource,
-                    const ApiRequest& request, const std::string& manager);
-  ApiResponse Delete(const std::string& path, const Json* options);
-  ApiResponse Store(const std::string& path, const std::string& subresource, Stored& stored,
-                    Json updated);
-  void Record(const std::string& path, WatchEvent::Type type, const Json& object);
-  void Pump(const std::shared_ptr<OpenWatch>& watch);
+  void EnsureNamespace(const std::string& name);
+  std::unique_ptr<WatchHandle> EndAtOnce(const Error& error, WatchCallbacks callbacks);
 
   SimExecutor& executor_;
-  FakeClock& clock_;
+  std::unique_ptr<EmbeddedApi> embedded_;
+  std::unique_ptr<sim::SimTransport> inner_;
   Duration latency_ = std::chrono::milliseconds(1);
   std::optional<Duration> retry_after_;
-  std::int64_t version_ = 0;
   std::int64_t compacted_ = 0;
-  std::int64_t next_uid_ = 0;
-  std::map<std::string, Stored> objects_;  // by path
-  std::deque<Change> history_;
   std::vector<Failure> failures_;
   std::vector<Recorded> requests_;
-  std::vector<std::weak_ptr<OpenWatch>> watches_;
+  mutable std::map<std::string, JsonPtr> found_;  // what Find has given away
   std::size_t watches_begun_ = 0;
   std::optional<Error> watch_refusal_;
   std::set<std::string> missing_;  // collections

@@ -28,8 +28,11 @@ MAY_INCLUDE = {
     "integrations/controller": f"{SHELL} integrations",
     "webhook/controller": f"{SHELL} webhook",
     "local": "base base/log api api/codec api/yaml net",
+    # Controllers like others: they stand on the queue, the store and the events of kube/.
+    "local/cluster": f"{SHELL} local",
+    "local/cloud": f"{SHELL} local local/cluster",
     # cli joins everything; the jobs are ordinary users and know nothing of Berth but base/.
-    "cli": f"{SHELL} local queue admission provisioning integrations webhook queue/controller"
+    "cli": f"{SHELL} local local/cluster local/cloud queue admission provisioning integrations webhook queue/controller"
            " admission/controller provisioning/controller integrations/controller"
            " webhook/controller",
     "jobs": "base",

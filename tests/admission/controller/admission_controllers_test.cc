@@ -1,5 +1,6 @@
 // Goal: Workloads live their whole life through the API alone. Method: all admission controllers
-// on a fake API in virtual time; the test plays users, job controller and check controllers.
+// on the real API in memory, in virtual time; the test plays users, job controller and check
+// controllers.
 
 #include "tests/admission/controller/admission_fixture.h"
 
@@ -70,13 +71,7 @@ TEST_F(AdmissionControllersTest, ChecksGateTheAdmission) {
   PutWorkload("a", 1);
   executor_.RunFor(3s);
   EXPECT_EQ(ReasonOf("a", api::kQuotaReserved), "Suspended");
-  api_.Put(
-      std::string(kKueueRoot) + "admissionchecks",
-      {{"metadata", {{"name", "dws"}}},
-       {"spec", {{"controllerName", "example.com/c"}}},
-       {"status",
-        {{"conditions",
-          {{{"type", "Active"}, {"status", "True"}, {"reason", "Active"}, {"message", ""}}}}}}});
+  ActivateCheck("dws");
   executor_.RunFor(3s);
   EXPECT_TRUE(Is("a", api::kQuotaReserved));
   EXPECT_FALSE(Is("a", api::kAdmitted));
@@ -90,10 +85,7 @@ TEST_F(AdmissionControllersTest, ChecksGateTheAdmission) {
 
 TEST_F(AdmissionControllersTest, RetryGivesQuotaBackAndTriesAgainLater) {
   Put("admissionchecks", "dws", {{"controllerName", "example.com/c"}});
-  Json check = Object("admissionchecks/dws");
-  check["status"]["conditions"] = {
-      {{"type", "Active"}, {"status", "True"}, {"reason", "Active"}, {"message", ""}}};
-  api_.Put(std::string(kKueueRoot) + "admissionchecks", check);
+  ActivateCheck("dws");
   PutQueues(4, {{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "dws"}}}}}}});
   PutWorkload("a", 4);
   executor_.RunFor(3s);

@@ -1,5 +1,5 @@
-// tests/admission/controller/admission_fixture.h — all admission controllers on a fake API in
-// virtual time, and short words for queues and workloads.
+// tests/admission/controller/admission_fixture.h — all admission controllers on the real API in
+// memory, in virtual time, and short words for queues and workloads.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,9 @@ class AdmissionFixture : public ::testing::Test {
     manager_ = std::make_unique<kube::Manager>(*client_, executor_);
     events_ = std::make_unique<kube::EventRecorder>(
         *client_, clock_,
-        kube::EventRecorder::Options{.controller = "kueue-admission", .instance = "test"});
+        kube::EventRecorder::Options{.controller = "kueue-admission",
+                                     .instance = "test",
+                                     .first_api = kube::EventApi::kCore});
     metrics_ = std::make_unique<kube::Metrics>();
     admission_ =
         std::make_unique<AdmissionControllers>(*manager_, clock_, *events_, *metrics_, options_);
@@ -54,6 +56,16 @@ class AdmissionFixture : public ::testing::Test {
 
   void Put(const std::string& plural, const std::string& name, Json spec) {
     api_.Put(kKueueRoot + plural, {{"metadata", {{"name", name}}}, {"spec", std::move(spec)}});
+  }
+  // As its controller does.
+  void ActivateCheck(const std::string& name) {
+    Json check = Object("admissionchecks/" + name);
+    check["status"]["conditions"] = {{{"type", "Active"},
+                                      {"status", "True"},
+                                      {"reason", "Active"},
+                                      {"message", ""},
+                                      {"lastTransitionTime", "2026-01-01T00:00:00Z"}}};
+    api_.Put(std::string(kKueueRoot) + "admissionchecks", check);
   }
   // Namespace "team", flavor "default", ClusterQueue "cq" with `cpu`, LocalQueue "lq".
   void PutQueues(int cpu, const Json& more = Json::object()) {
@@ -145,7 +157,8 @@ class AdmissionFixture : public ::testing::Test {
     std::vector<std::string> reasons;
     for (const auto& request : api_.requests()) {
       if (request.path.find("/events") == std::string::npos || request.method != "POST") continue;
-      if (request.body["regarding"]["name"] == about) reasons.push_back(request.body["reason"]);
+      if (request.body["involvedObject"]["name"] == about)
+        reasons.push_back(request.body["reason"]);
     }
     return reasons;
   }

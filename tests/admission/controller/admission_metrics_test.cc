@@ -1,5 +1,5 @@
 // Goal: metrics count what happened, under Kueue's names, and nothing is shown that has gone.
-// Method: small stories over all controllers on the fake API, and decisions made by hand.
+// Method: small stories over all controllers on the real API, and decisions made by hand.
 
 #include "admission/controller/admission_metrics.h"
 

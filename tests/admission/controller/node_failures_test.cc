@@ -1,6 +1,7 @@
 // Goal: workloads hear of their failed nodes, pods that wait for such a node are failed, and a
 // cluster without topologies is not asked for nodes and pods.
-// Method: all admission controllers on the fake API; the test plays kubelet and Job controller.
+// Method: all admission controllers on the real API in memory; the test plays kubelet and Job
+// controller.
 #include <algorithm>
 
 #include "tests/admission/controller/admission_fixture.h"
@@ -47,11 +48,18 @@ class NodeFailuresTest : public AdmissionFixture {
             {"domainCount": 2, "podCounts": {"universal": 1},
              "valuesPerLevel": [{"individual": {"prefix": "n", "roots": ["1", "2"]}}]}]}}]}}})"));
   }
+  void EndPod(const std::string& name) {
+    Json pod = *api_.Find(std::string(kPods) + "/" + name);
+    pod["status"]["phase"] = "Failed";
+    api_.Put(kPods, pod);
+  }
   void PutPod(const std::string& name, const std::string& node, const char* phase,
               const char* workload) {
     Json pod = {
         {"metadata", {{"name", name}, {"annotations", {{"kueue.x-k8s.io/workload", workload}}}}},
-        {"spec", {{"nodeSelector", {{"kubernetes.io/hostname", node}}}}},
+        {"spec",
+         {{"nodeSelector", {{"kubernetes.io/hostname", node}}},
+          {"containers", {{{"name", "c"}, {"image", "i"}}}}}},
         {"status", {{"phase", phase}}}};
     if (std::string(phase) != "Pending") pod["spec"]["nodeName"] = node;
     api_.Put(kPods, pod);
@@ -99,7 +107,7 @@ TEST_F(NamedNodesTest, ARunningPodKeepsANodeThatIsNotReady) {
   PutNode("n1", "False");
   executor_.RunFor(60s);
   EXPECT_TRUE(Unhealthy("w").empty());
-  PutPod("p1", "n1", "Failed", "w");
+  EndPod("p1");
   executor_.RunFor(300ms);
   EXPECT_THAT(Unhealthy("w"), ::testing::ElementsAre("n1"));
 }

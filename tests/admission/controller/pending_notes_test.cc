@@ -1,5 +1,5 @@
 // Goal: reasons are written at once, texts seldom, and only the last one. Method: the writes that
-// the fake API received, in virtual time.
+// the API received, in virtual time.
 
 #include "admission/controller/pending_notes.h"
 

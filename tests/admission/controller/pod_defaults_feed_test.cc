@@ -1,6 +1,6 @@
 // Goal: LimitRanges and RuntimeClasses that change in what counts reach the workloads that they
-// concern; what does not count moves nobody. Method: a feed of its own on a fake API, who it tells
-// of, and what the scheduler then takes the pods to ask for.
+// concern; what does not count moves nobody. Method: a feed of its own on the real API, who it
+// tells of, and what the scheduler then takes the pods to ask for.
 
 #include "admission/controller/pod_defaults_feed.h"
 

@@ -1,5 +1,5 @@
 // Goal: conditions, counters and finalizers of queues, flavors and checks; and how often they are
-// written. Method: what the fake API holds and received.
+// written. Method: what the API holds and received.
 
 #include "tests/admission/controller/admission_fixture.h"
 
@@ -106,6 +106,7 @@ TEST_F(QueueStatusTest, DeletedClusterQueueDrainsFirst) {
   PutWorkload("a", 1);
   executor_.RunFor(2s);
   client_->Delete(api::KindOf<api::ClusterQueue>(), {"", "cq"}, {}, [](const Status&) {});
+  executor_.RunFor(10ms);  // the scheduler has heard of it
   PutWorkload("late", 1);
   executor_.RunFor(3s);
   EXPECT_EQ(Active("clusterqueues/cq")["reason"], "Terminating");

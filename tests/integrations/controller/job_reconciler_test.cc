@@ -1,7 +1,7 @@
 // Goal: the life of a Job against an API: Workload made, started with what admission gives, stopped
 // and restored, finished; and that lost answers and conflicts end the same way.
-// Method: the reconciler on the fake API in virtual time; the test plays scheduler and Job
-// controller.
+// Method: the reconciler on the real API in memory, in virtual time; the test plays scheduler and
+// Job controller.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -38,7 +38,7 @@ class JobReconcilerTest : public ::testing::Test {
       "metadata": {"name": "train", "namespace": "default",
                    "labels": {"kueue.x-k8s.io/queue-name": "lq"}},
       "spec": {"suspend": true, "parallelism": 1, "completions": 1, "template": {
-        "spec": {"nodeSelector": {"pool": "t4"}, "unknownField": 1, "restartPolicy": "Never",
+        "spec": {"nodeSelector": {"pool": "t4"}, "setHostnameAsFQDN": true, "restartPolicy": "Never",
                  "containers": [{"name": "c", "image": "i", "args": ["120s"],
                    "resources": {"requests": {"nvidia.com/gpu": 1}}}]}}}})"));
     Settle();
@@ -104,7 +104,8 @@ class JobReconcilerTest : public ::testing::Test {
   SimExecutor executor_{clock_};
   kube::FakeTransport api_{executor_, clock_};
   kube::ApiClient client_{api_, executor_};
-  kube::EventRecorder events_{client_, clock_, {.controller = "kueue-job"}};
+  kube::EventRecorder events_{
+      client_, clock_, {.controller = "kueue-job", .first_api = kube::EventApi::kCore}};
   kube::Manager manager_{client_, executor_};
   kube::Metrics metrics_;
   JobControllers controllers_{
@@ -126,7 +127,7 @@ TEST_F(JobReconcilerTest, AJobGetsItsWorkload) {
   EXPECT_EQ(workload["metadata"]["ownerReferences"][0]["name"], "train");
   EXPECT_EQ(workload["metadata"]["ownerReferences"][0]["uid"], Job()["metadata"]["uid"]);
   const Json& pod_spec = workload["spec"]["podSets"][0]["template"]["spec"];
-  EXPECT_EQ(pod_spec["unknownField"], 1) << "fields unknown to us survive";
+  EXPECT_EQ(pod_spec["setHostnameAsFQDN"], true) << "fields unknown to us survive";
   EXPECT_EQ(pod_spec["containers"][0]["args"][0], "120s");
   EXPECT_EQ(api_.CountWrites(), 2U) << "the Workload and its event";
 }
@@ -186,14 +187,16 @@ TEST_F(JobReconcilerTest, ALostWorkloadIsMadeAgainAtOnceButNotInALoop) {
 }
 
 TEST_F(JobReconcilerTest, OtherJobsAreLeftAlone) {
+  const Json pod = {
+      {"spec", {{"restartPolicy", "Never"}, {"containers", {{{"name", "c"}, {"image", "i"}}}}}}};
   api_.Put(kJobs, {{"metadata", {{"name", "mine"}, {"namespace", "default"}}},
-                   {"spec", {{"suspend", false}}}});
+                   {"spec", {{"suspend", false}, {"template", pod}}}});
   api_.Put("/apis/batch/v1/namespaces/kube-system/jobs",
            {{"metadata",
              {{"name", "sys"},
               {"namespace", "kube-system"},
               {"labels", {{"kueue.x-k8s.io/queue-name", "lq"}}}}},
-            {"spec", {{"suspend", true}}}});
+            {"spec", {{"suspend", true}, {"template", pod}}}});
   Settle();
   EXPECT_EQ(api_.CountWrites(), 0U);
 }
@@ -271,7 +274,12 @@ TEST_F(JobReconcilerTest, FinishedIsTold) {
   Submit();
   Admit();
   Json job = Job();
-  job["status"]["conditions"] = {{{"type", "Complete"}, {"status", "True"}}};
+  job["status"] = {{"startTime", "2026-01-01T00:00:00Z"},
+                   {"completionTime", "2026-01-01T00:00:01Z"},
+                   {"succeeded", 1},
+                   {"conditions",
+                    {{{"type", "SuccessCriteriaMet"}, {"status", "True"}},
+                     {{"type", "Complete"}, {"status", "True"}}}}};
   api_.Put(kJobs, job);
   Settle();
   EXPECT_EQ(StatusOf("Finished"), "True Succeeded");

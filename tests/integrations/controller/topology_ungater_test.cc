@@ -1,6 +1,7 @@
 // Goal: gated pods of a placed workload are let go once each, whatever happens to the writes; and a
 // cluster without topologies is not asked for its pods.
-// Method: the ungater on the fake API in virtual time; the test plays scheduler and Job controller.
+// Method: the ungater on the real API in memory, in virtual time; the test plays scheduler and Job
+// controller.
 #include "integrations/controller/topology_ungater.h"
 
 #include <algorithm>
@@ -34,7 +35,7 @@ class TopologyUngaterTest : public ::testing::Test {
   // Two places in rack r1, one in r2.
   void PutWorkload(const char* admitted) {
     Json workload = Json::parse(R"({"metadata": {"name": "w"}, "spec": {"podSets": [
-        {"name": "main", "count": 3, "template": {"spec": {"containers": []}}}]},
+        {"name": "main", "count": 3, "template": {"spec": {"containers": [{"name": "c"}]}}}]},
       "status": {"conditions": [{"type": "Admitted", "status": "", "reason": "R", "message": "",
           "lastTransitionTime": "2026-01-01T00:00:00Z"}],
         "admission": {"clusterQueue": "cq", "podSetAssignments": [{"name": "main", "count": 3,
@@ -54,6 +55,7 @@ class TopologyUngaterTest : public ::testing::Test {
                 {"annotations", {{"kueue.x-k8s.io/workload", "w"}}}}},
               {"spec",
                {{"nodeSelector", {{"pool", "a"}}},
+                {"containers", {{{"name", "c"}, {"image", "i"}}}},
                 {"schedulingGates", {{{"name", "mine"}}, {{"name", "kueue.x-k8s.io/topology"}}}}}},
               {"status", {{"phase", "Pending"}}}});
   }

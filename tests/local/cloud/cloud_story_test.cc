@@ -1,7 +1,7 @@
 // Goal: the stories of queued provisioning as GKE tells them: the same conditions, reasons and
 // texts in the same order, nodes that come and go, stock-outs that end.
-// Method: the whole cluster and cloud in virtual time on the in-memory API; the test plays the
-// queue: it makes requests, and pods once they are provisioned.
+// Method: the whole cluster and cloud in virtual time on the embedded API in memory; the test plays
+// the queue: it makes requests, and pods once they are provisioned.
 #include <cstdlib>
 #include <filesystem>
 
@@ -12,8 +12,8 @@
 #include "local/cloud/cloud_driver.h"
 #include "local/cluster/cluster.h"
 #include "local/cluster/resource_ids.h"
-#include "tests/local/support/fake_api.h"
 #include "tests/local/support/fake_runner.h"
+#include "tests/local/support/test_api.h"
 #include "tests/support/sim_executor.h"
 
 namespace berth::local::cloud {
@@ -43,8 +43,6 @@ class CloudStoryTest : public ::testing::Test {
     std::string pattern = fs::temp_directory_path() / "berth-cloud-XXXXXX";
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
-    api_.AddKind(kNodePools, "NodePool", false);
-    api_.AddKind(kProvisioningRequests, "ProvisioningRequest", true);
     recorder_ = api_.Watch(kProvisioningRequests, [this](const WatchEvent& event) {
       if (event.type != WatchEvent::Type::kDeleted) Record(*event.object);
     });
@@ -146,7 +144,7 @@ class CloudStoryTest : public ::testing::Test {
 
   FakeClock clock_;
   SimExecutor executor_{clock_};
-  test::FakeApi api_{clock_};
+  test::TestApi api_{clock_, &executor_};
   test::FakeRunner runner_{executor_};
   std::string folder_;
   std::vector<std::string> story_;
@@ -162,6 +160,7 @@ TEST_F(CloudStoryTest, T4JobFromRequestToEmptyPool) {
   CreateRequest("pr", "ppt");
   ASSERT_TRUE(
       executor_.RunUntil([&] { return Has("pr", "Provisioned", "Provisioned"); }, seconds(30)));
+  executor_.RunReady();  // the watch tells of it
   EXPECT_THAT(story_,
               ElementsAre("Accepted=False NotAccepted: Provisioning Request wasn't accepted.",
                           "Accepted=True SuccessfullyQueued: Provisioning Request was "

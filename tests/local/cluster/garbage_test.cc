@@ -1,13 +1,13 @@
 // Goal: objects go when their owners do, in the order that was asked for; namespaces empty
 // themselves.
-// Method: the collector and the namespace controller on the in-memory API in virtual time.
+// Method: the collector and the namespace controller on the embedded API in memory in virtual time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "local/cluster/garbage_collector.h"
 #include "local/cluster/namespace_controller.h"
 #include "local/cluster/resource_ids.h"
-#include "tests/local/support/fake_api.h"
+#include "tests/local/support/test_api.h"
 #include "tests/support/sim_executor.h"
 
 namespace berth::local::cluster {
@@ -37,6 +37,7 @@ TEST(GarbagePlanTest, OwnersDecide) {
 class GarbageTest : public ::testing::Test {
  protected:
   void SetUp() override {
+    ASSERT_TRUE(api_.Create(kNamespaces, "", {{"metadata", {{"name", "other"}}}}, {}));
     ASSERT_TRUE(cache_.Track(kNamespaces));
     collector_.Start();
     namespaces_.Start();
@@ -70,7 +71,7 @@ class GarbageTest : public ::testing::Test {
 
   FakeClock clock_;
   SimExecutor executor_{clock_};
-  test::FakeApi api_{clock_};
+  test::TestApi api_{clock_, &executor_};
   ObjectCache cache_{api_, executor_};
   GarbageCollector collector_{api_, cache_, executor_, clock_};
   NamespaceController namespaces_{api_, cache_, executor_, clock_};

@@ -1,13 +1,13 @@
 // Goal: Job controller and binder together bring Jobs to their end on an API, whatever gets in the
 // way.
-// Method: virtual time on the in-memory API; the test plays the part of the executor.
+// Method: virtual time on the embedded API in memory; the test plays the part of the executor.
 #include "local/cluster/job_controller.h"
 
 #include <gtest/gtest.h>
 
 #include "local/cluster/pod_binder.h"
 #include "local/cluster/resource_ids.h"
-#include "tests/local/support/fake_api.h"
+#include "tests/local/support/test_api.h"
 #include "tests/support/sim_executor.h"
 
 namespace berth::local::cluster {
@@ -25,9 +25,10 @@ class JobControllerTest : public ::testing::Test {
   }
 
   void CreateNode(const std::string& name, const Json& allocatable) {
-    ASSERT_TRUE(api_.Create(
-        kNodes, "", {{"metadata", {{"name", name}}}, {"status", {{"allocatable", allocatable}}}},
-        {}));
+    ASSERT_TRUE(api_.CreateWithStatus(
+        kNodes, "",
+        {{"metadata", {{"name", name}}},
+         {"status", {{"allocatable", allocatable}, {"capacity", allocatable}}}}));
   }
 
   void CreateJob(const Json& spec) {
@@ -68,7 +69,7 @@ class JobControllerTest : public ::testing::Test {
 
   FakeClock clock_;
   SimExecutor executor_{clock_};
-  test::FakeApi api_{clock_};
+  test::TestApi api_{clock_, &executor_};
   ObjectCache cache_{api_, executor_};
   JobController controller_{api_, cache_, executor_, executor_, clock_};
   PodBinder binder_{api_, cache_, executor_, executor_, clock_};
@@ -162,9 +163,10 @@ TEST_F(JobControllerTest, PodsOfADeletedJobLoseTheirFinalizer) {
 
 TEST_F(JobControllerTest, AnotherControllersJobIsLeftAlone) {
   CreateJob({{"managedBy", "kueue.x-k8s.io/multikueue"}});
+  const Json created = Job();
   executor_.RunFor(seconds(60));
   EXPECT_TRUE(Pods().empty());
-  EXPECT_FALSE(Job().contains("status"));
+  EXPECT_EQ(Job(), created);
 }
 
 TEST_F(JobControllerTest, GatedPodsAndOtherSchedulersAreLeftAlone) {
@@ -189,10 +191,13 @@ TEST_F(JobControllerTest, GatedPodsAndOtherSchedulersAreLeftAlone) {
 
 TEST_F(JobControllerTest, HigherPriorityIsBoundFirst) {
   const auto create = [&](const std::string& name, int priority) {
-    const Json containers = {{{"name", "c"}, {"resources", {{"requests", {{"cpu", "1"}}}}}}};
+    const Json containers = {
+        {{"name", "c"}, {"image", "i"}, {"resources", {{"requests", {{"cpu", "1"}}}}}}};
+    ASSERT_TRUE(api_.Create({"scheduling.k8s.io", "v1", "priorityclasses"}, "",
+                            {{"metadata", {{"name", name}}}, {"value", priority}}, {}));
     ASSERT_TRUE(api_.Create(kPods, "default",
                             {{"metadata", {{"name", name}}},
-                             {"spec", {{"containers", containers}, {"priority", priority}}}},
+                             {"spec", {{"containers", containers}, {"priorityClassName", name}}}},
                             {}));
   };
   create("low", 0);

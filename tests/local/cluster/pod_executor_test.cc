@@ -1,5 +1,5 @@
 // Goal: pods run as real processes, and their objects say what happened.
-// Method: the whole Cluster on the in-memory API, in real time, with /bin/sh as an image.
+// Method: the whole Cluster on the embedded API in memory, in real time, with /bin/sh as an image.
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -14,7 +14,7 @@
 #include "local/cluster/fields.h"
 #include "local/cluster/job_user.h"
 #include "local/cluster/resource_ids.h"
-#include "tests/local/support/fake_api.h"
+#include "tests/local/support/test_api.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -55,9 +55,10 @@ class PodExecutorTest : public ::testing::Test {
 
   void CreateNode(const std::string& name) {
     const Json allocatable = {{"cpu", "8"}, {"memory", "8Gi"}, {"pods", "110"}};
-    ASSERT_TRUE(api_.Create(
-        kNodes, "", {{"metadata", {{"name", name}}}, {"status", {{"allocatable", allocatable}}}},
-        {}));
+    ASSERT_TRUE(api_.CreateWithStatus(
+        kNodes, "",
+        {{"metadata", {{"name", name}}},
+         {"status", {{"allocatable", allocatable}, {"capacity", allocatable}}}}));
   }
 
   void CreatePod(const std::string& name, const std::string& script,
@@ -99,7 +100,7 @@ class PodExecutorTest : public ::testing::Test {
   }
 
   SystemClock clock_;
-  test::FakeApi api_{clock_};
+  test::TestApi api_{clock_};
   std::string base_;
   std::string folder_;  // of the data, inside of base_
   std::optional<ProcessUser> job_user_;

@@ -1,7 +1,7 @@
 // Goal: scheduler, job controller and provisioning controller together bring a Job from submission
 // to its end through queued provisioning, and through a failure with its back-off.
-// Method: all controllers on the fake API in virtual time; the test plays the cloud and the Job
-// controller of Kubernetes.
+// Method: all controllers on the real API in memory, in virtual time; the test plays the cloud and
+// the Job controller of Kubernetes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -113,7 +113,8 @@ class DwsStoryTest : public ::testing::Test {
   SimExecutor executor_{clock_};
   kube::FakeTransport api_{executor_, clock_};
   kube::ApiClient client_{api_, executor_};
-  kube::EventRecorder events_{client_, clock_, {.controller = "kueue"}};
+  kube::EventRecorder events_{
+      client_, clock_, {.controller = "kueue", .first_api = kube::EventApi::kCore}};
   kube::Metrics metrics_;
   kube::Manager manager_{client_, executor_};
   admission::AdmissionControllers admission_{manager_, clock_, events_, metrics_, {}};
@@ -145,7 +146,12 @@ TEST_F(DwsStoryTest, FromSubmissionToTheEnd) {
             Request()["metadata"]["name"]);
   EXPECT_EQ(pods["spec"]["tolerations"].size(), 2U);
   Json job = Job();
-  job["status"]["conditions"] = {{{"type", "Complete"}, {"status", "True"}}};
+  job["status"] = {{"startTime", Now()},
+                   {"completionTime", Now()},
+                   {"succeeded", 1},
+                   {"conditions",
+                    {{{"type", "SuccessCriteriaMet"}, {"status", "True"}},
+                     {{"type", "Complete"}, {"status", "True"}}}}};
   api_.Put(kJobs, job);
   executor_.RunFor(3s);
   EXPECT_EQ(StatusOf("Finished"), "True Succeeded");

@@ -1,6 +1,7 @@
 // Goal: a Workload with quota gets templates and a request through the API, its check follows the
 // request, and faults of the API change nothing about the end.
-// Method: both reconcilers on the fake API in virtual time; the test plays queue and cloud.
+// Method: both reconcilers on the real API in memory, in virtual time; the test plays queue and
+// cloud.
 #include "provisioning/controller/provisioning_controllers.h"
 
 #include <gmock/gmock.h>
@@ -98,7 +99,8 @@ class ProvisioningControllersTest : public ::testing::Test {
   SimExecutor executor_{clock_};
   kube::FakeTransport api_{executor_, clock_};
   kube::ApiClient client_{api_, executor_};
-  kube::EventRecorder events_{client_, clock_, {.controller = "kueue-provisioning"}};
+  kube::EventRecorder events_{
+      client_, clock_, {.controller = "kueue-provisioning", .first_api = kube::EventApi::kCore}};
   kube::Manager manager_{client_, executor_};
   ProvisioningControllers controllers_{manager_, clock_, events_, {}};
 };
@@ -231,7 +233,8 @@ TEST_F(ProvisioningControllersTest, AStateWriteThatConflictsIsDecidedAgain) {
 TEST_F(ProvisioningControllersTest, ARefusalIsTold) {
   api_.FailNext(std::string("POST ") + kRequests, 422);
   api_.FailNext(std::string("POST ") + kRequests, 422);
-  api_.Put(kWorkloads, Json{{"metadata", {{"name", "other"}, {"namespace", "default"}}}});
+  api_.Put(kWorkloads, Json::parse(R"({"metadata": {"name": "other"}, "spec": {"podSets": [
+      {"name": "main", "count": 1, "template": {"spec": {"containers": [{"name": "c"}]}}}]}})"));
   GiveQuota();
   executor_.RunFor(5s);
   bool told = false;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "tests/simulation/sim_transport.h"
+#include "tests/support/sim_transport.h"
 
 namespace berth::sim {
 

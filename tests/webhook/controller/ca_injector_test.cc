@@ -23,10 +23,14 @@ constexpr char kName[] = "kueue-mutating-webhook-configuration";
 class CaInjectorTest : public ::testing::Test {
  protected:
   void PutConfiguration() {
-    api_.Put(kMutating, {{"metadata", {{"name", kName}}},
-                         {"webhooks",
-                          {{{"name", "a"}, {"clientConfig", {{"service", {{"path", "/a"}}}}}},
-                           {{"name", "b"}, {"clientConfig", Json::object()}}}}});
+    api_.Put(kMutating, {{"metadata", {{"name", kName}}}, {"webhooks", {Hook("a"), Hook("b")}}});
+  }
+  static Json Hook(const std::string& name) {
+    return {
+        {"name", name + ".example.com"},
+        {"clientConfig", {{"service", {{"namespace", "n"}, {"name", "s"}, {"path", "/" + name}}}}},
+        {"sideEffects", "None"},
+        {"admissionReviewVersions", {"v1"}}};
   }
   Json Configuration() { return *api_.Find(std::string(kMutating) + "/" + kName); }
 
@@ -39,12 +43,14 @@ class CaInjectorTest : public ::testing::Test {
 
 TEST_F(CaInjectorTest, WritesTheBundleAndLeavesTheRest) {
   PutConfiguration();
-  api_.Put(kCrds, {{"metadata", {{"name", "queues.example"}}},
-                   {"spec",
-                    {{"group", "example"},
-                     {"conversion",
-                      {{"strategy", "Webhook"},
-                       {"webhook", {{"clientConfig", {{"service", {{"path", "/convert"}}}}}}}}}}}});
+  api_.Put(kCrds, Json::parse(R"({"metadata": {"name": "queues.example"}, "spec": {
+      "group": "example", "scope": "Namespaced",
+      "names": {"plural": "queues", "singular": "queue", "kind": "Queue", "listKind": "QueueList"},
+      "versions": [{"name": "v1", "served": true, "storage": true,
+                    "schema": {"openAPIV3Schema": {"type": "object"}}}],
+      "conversion": {"strategy": "Webhook", "webhook": {
+        "conversionReviewVersions": ["v1"],
+        "clientConfig": {"service": {"namespace": "n", "name": "s", "path": "/convert"}}}}}})"));
   std::optional<bool> complete;
   injector_.Start([&](bool all) { complete = all; });
   executor_.RunFor(1s);

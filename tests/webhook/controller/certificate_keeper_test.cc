@@ -1,5 +1,5 @@
 // Goal: a certificate is renewed while replicas run, and at no time does one serve what the
-// registrations do not trust. Method: two replicas on one fake API, a year and more of virtual
+// registrations do not trust. Method: two replicas on one API, a year and more of virtual
 // time.
 #include "webhook/controller/certificate_keeper.h"
 
@@ -36,7 +36,9 @@ class CertificateKeeperTest : public ::testing::Test {
   };
 
   void SetUp() override {
-    const Json hooks = {{{"name", "a"}, {"clientConfig", Json::object()}}};
+    const Json hooks = Json::parse(R"([{"name": "a.example.com", "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {"service": {"namespace": "n", "name": "s"}}}])");
     api_.Put(kMutating, {{"metadata", {{"name", kName}}}, {"webhooks", hooks}});
     api_.Put(kValidating, {{"metadata", {{"name", kValidatingName}}}, {"webhooks", hooks}});
   }

@@ -32,14 +32,18 @@ TEST(FactsMirrorTest, FollowsTheCluster) {
   EXPECT_TRUE(mirror.Of(job).namespace_managed);
 
   const std::string queues = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/localqueues";
-  api.Put(queues, {{"metadata", {{"name", "default"}, {"namespace", "team-a"}}}});
+  api.Put(queues, {{"metadata", {{"name", "default"}, {"namespace", "team-a"}}},
+                   {"spec", {{"clusterQueue", "cq"}}}});
   api.Put("/apis/kueue.x-k8s.io/v1beta2/workloadpriorityclasses",
           {{"metadata", {{"name", "default"}}}, {"value", 3}});
   const Json parent = api.Put("/apis/batch/v1/namespaces/team-a/jobs",
                               {{"metadata",
                                 {{"name", "parent"},
                                  {"namespace", "team-a"},
-                                 {"labels", {{"kueue.x-k8s.io/queue-name", "lq"}}}}}});
+                                 {"labels", {{"kueue.x-k8s.io/queue-name", "lq"}}}}},
+                               {"spec", Json::parse(R"({"template": {"spec": {
+                                   "restartPolicy": "Never",
+                                   "containers": [{"name": "c", "image": "i"}]}}})")}});
   executor.RunFor(1s);
   EXPECT_TRUE(mirror.Of(job).default_local_queue);
   EXPECT_TRUE(mirror.Of(job).default_priority_class);

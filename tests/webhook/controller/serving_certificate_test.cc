@@ -67,6 +67,7 @@ TEST_F(ServingCertificateTest, MadeAnewWhereANameIsMissing) {
 
 TEST_F(ServingCertificateTest, OfAControllerInAnotherNamespaceIsThere) {
   EXPECT_EQ(CertificateIn("kueue-system").dns_names, ServingCertificateOptions{}.dns_names);
+  api_.Put("/api/v1/namespaces", {{"metadata", {{"name", "queues"}}}});
   const ServingCertificateOptions options = CertificateIn("queues");
   const ServingCertificate made = Obtain(options);
   EXPECT_NE(api_.Find("/api/v1/namespaces/queues/secrets/kueue-webhook-server-cert"), nullptr);

@@ -1,4 +1,4 @@
-// tests/simulation/sim_transport.h — a kube::Transport that reaches the embedded registry by
+// tests/support/sim_transport.h — a kube::Transport that reaches the embedded registry by
 // function calls in virtual time.
 //
 //     ApiClient ─Send─▶ latency ─▶ Registry ─▶ latency ─▶ done
@@ -71,6 +71,9 @@ class SimTransport final : public kube::Transport {
   void StallWatches(Duration span);
   // Every open watch says its newest `count` events again. Returns how many that are.
   std::size_t RepeatEvents(std::size_t count);
+  // Ends them properly, or with an error.
+  void EndWatches(const Status& status);
+  void set_latency(Duration latency) { options_.latency = latency; }
   std::size_t watch_count() const { return watches_.size(); }
   std::uint64_t write_count() const { return write_count_; }
 
@@ -79,7 +82,6 @@ class SimTransport final : public kube::Transport {
   class Handle;
 
   void OnStoreEvents(const std::vector<local::EventPtr>& events);
-  void EndWatches(const Status& status);
   void PostDrain(const std::shared_ptr<OneWatch>& watch, Duration wait);
 
   local::Registry& registry_;

@@ -1,4 +1,4 @@
-#include "tests/simulation/sim_request.h"
+#include "tests/support/sim_request.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-// tests/simulation/sim_request.h — one API request to one registry call.
+// tests/support/sim_request.h — one API request to one registry call.
 #pragma once
 
 #include "kube/client/transport.h"

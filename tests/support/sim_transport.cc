@@ -1,4 +1,4 @@
-#include "tests/simulation/sim_transport.h"
+#include "tests/support/sim_transport.h"
 
 #include <algorithm>
 #include <deque>
@@ -8,7 +8,7 @@
 #include "kube/client/status_error.h"
 #include "local/apiserver/http/list_parameters.h"
 #include "local/apiserver/registry/errors.h"
-#include "tests/simulation/sim_request.h"
+#include "tests/support/sim_request.h"
 
 namespace berth::sim {
 namespace {

@@ -1,0 +1,86 @@
+#include "local/cluster/object_events.h"
+
+#include <memory>
+#include <utility>
+
+#include "base/seed.h"
+#include "local/cluster/fields.h"
+#include "local/cluster/resource_ids.h"
+#include "local/cluster/writer.h"
+
+namespace berth::local::cluster {
+namespace {
+
+// The API is in this process, and a Job may have many pods to tell of.
+constexpr double kBudget = 1000;
+constexpr std::size_t kMostWaiting = 10'000;
+constexpr std::size_t kMostInFlight = 64;
+
+class ApiSink final : public kube::EventSink {
+ public:
+  ApiSink(Api& api, Executor& executor, Executor& writes)
+      : api_(api), executor_(executor), writes_(writes) {}
+
+  void Create(const berth::api::ResourceKind& /*kind*/, const std::string& namespace_name,
+              Json event, const std::string& field_manager, Done done) override {
+    Write(field_manager, std::move(done),
+          [&api = api_, namespace_name, event = std::move(event)](const WriteOptions& options) {
+            return api.Create(kEvents, namespace_name, event, options);
+          });
+  }
+  void Patch(const berth::api::ResourceKind& /*kind*/, const ObjectKey& event, Json patch,
+             const std::string& field_manager, Done done) override {
+    Write(field_manager, std::move(done),
+          [&api = api_, event, patch = std::move(patch)](const WriteOptions& options) {
+            return api.Patch(kEvents, event.namespace_name, event.name, PatchType::kMerge, patch,
+                             options);
+          });
+  }
+
+ private:
+  template <typename Fn>
+  void Write(const std::string& field_manager, Done done, Fn write) {
+    WriteOptions options;
+    options.field_manager = field_manager;
+    options.wait = WriteWait::kSubmitted;
+    writes_.Post(
+        [&executor = executor_, options, write = std::move(write), done = std::move(done)] {
+          const auto written = write(options);
+          executor.Post([done, status = written ? OkStatus() : Status(ToError(written.error()))] {
+            done(status);
+          });
+        });
+  }
+
+  Api& api_;
+  Executor& executor_;
+  Executor& writes_;
+};
+
+kube::EventRecorder::Options OptionsOf(const std::string& component, WallTime now) {
+  kube::EventRecorder::Options options;
+  options.controller = component;
+  options.max_queued = kMostWaiting;
+  options.max_in_flight = kMostInFlight;
+  options.budget = kBudget;
+  options.first_api = kube::EventApi::kCore;
+  // Components begin at the same time, and again after a restart: their names must differ.
+  options.seed = SeedFrom(component + std::to_string(now.time_since_epoch().count()));
+  return options;
+}
+
+}  // namespace
+
+ObjectEvents::ObjectEvents(Api& api, const Clock& clock, Executor& executor, Executor& writes,
+                           const std::string& component)
+    : recorder_(std::make_unique<ApiSink>(api, executor, writes), clock,
+                OptionsOf(component, clock.Now())) {}
+
+void ObjectEvents::Record(const Json& object, EventType type, const std::string& reason,
+                          const std::string& message) {
+  recorder_.Record({StringAt(object, {"apiVersion"}), StringAt(object, {"kind"}), KeyOf(object),
+                    UidOf(object), StringAt(object, {"metadata", "resourceVersion"})},
+                   type, reason, "", message);
+}
+
+}  // namespace berth::local::cluster
