@@ -1,8 +1,10 @@
 #include "local/cluster/object_events.h"
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
+#include "base/log/log.h"
 #include "base/seed.h"
 #include "local/cluster/fields.h"
 #include "local/cluster/resource_ids.h"
@@ -13,7 +15,7 @@ namespace {
 
 // The API is in this process, and a Job may have many pods to tell of.
 constexpr double kBudget = 1000;
-constexpr std::size_t kMostWaiting = 10'000;
+constexpr int kMostWaiting = 10'000;
 constexpr std::size_t kMostInFlight = 64;
 
 class ApiSink final : public kube::EventSink {
@@ -38,23 +40,30 @@ class ApiSink final : public kube::EventSink {
   }
 
  private:
+  // Done as soon as the write is handed over: its thread need not wake ours.
   template <typename Fn>
   void Write(const std::string& field_manager, Done done, Fn write) {
+    if (*waiting_count_ >= kMostWaiting) {
+      return executor_.Post([done = std::move(done)] {
+        done(Error{ErrorCode::kTooManyRequests, "too many events wait to be written"});
+      });
+    }
+    ++*waiting_count_;
     WriteOptions options;
     options.field_manager = field_manager;
     options.wait = WriteWait::kSubmitted;
-    writes_.Post(
-        [&executor = executor_, options, write = std::move(write), done = std::move(done)] {
-          const auto written = write(options);
-          executor.Post([done, status = written ? OkStatus() : Status(ToError(written.error()))] {
-            done(status);
-          });
-        });
+    writes_.Post([options, write = std::move(write), count = waiting_count_] {
+      --*count;
+      const auto written = write(options);
+      if (!written) LogDebug("event not written", {{"error", written.error().message}});
+    });
+    executor_.Post([done = std::move(done)] { done(OkStatus()); });
   }
 
   Api& api_;
   Executor& executor_;
   Executor& writes_;
+  const std::shared_ptr<std::atomic<int>> waiting_count_ = std::make_shared<std::atomic<int>>(0);
 };
 
 kube::EventRecorder::Options OptionsOf(const std::string& component, WallTime now) {
