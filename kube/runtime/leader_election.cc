@@ -1,5 +1,6 @@
 #include "kube/runtime/leader_election.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -11,6 +12,12 @@ namespace berth::kube {
 namespace {
 
 constexpr api::ResourceKind kLease{"coordination.k8s.io", "v1", "Lease", "leases"};
+
+// How often a follower looks, in retry periods: it counts the lease from when it saw the last
+// renewal, so what it sees late it takes over late. Followers spread, or all of them would look at
+// the same instant.
+constexpr double kShortestLook = 0.4;
+constexpr double kLongestLook = 0.8;
 
 std::string HolderOf(const Json& lease) {
   const auto spec = lease.find("spec");
@@ -124,15 +131,18 @@ bool LeaderElector::StopIfLost() {
   return true;
 }
 
+Duration LeaderElector::UntilNextTry() {
+  if (is_leader_) return options_.retry_period;
+  const auto period = static_cast<double>(Duration(options_.retry_period).count());
+  const Duration look(static_cast<std::int64_t>(
+      (kShortestLook + (kLongestLook - kShortestLook) * random_.Unit()) * period));
+  const Duration until_free = observed_at_ + options_.lease_duration - clock_.SteadyNow();
+  return until_free > Duration::zero() ? std::min(look, until_free) : look;
+}
+
 void LeaderElector::Next() {
   if (StopIfLost()) return;
-  Duration wait = options_.retry_period;
-  // Followers spread, or all of them would try at the same instant.
-  if (!is_leader_) {
-    wait += Duration(
-        static_cast<std::int64_t>(random_.Unit() * 1.2 * static_cast<double>(wait.count())));
-  }
-  client_.executor().PostAfter(wait, [weak = std::weak_ptr(self_)] {
+  client_.executor().PostAfter(UntilNextTry(), [weak = std::weak_ptr(self_)] {
     if (const auto self = weak.lock()) (*self)->Try();
   });
 }

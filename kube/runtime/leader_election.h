@@ -1,7 +1,8 @@
 // kube/runtime/leader_election.h — one of several replicas leads, by a coordination.k8s.io Lease.
 //
 // Timing (client-go's words): a follower takes a lease over when its record has not changed for
-// lease_duration by the follower's own steady clock; the leader renews every retry_period and gives
+// lease_duration by the follower's own steady clock, at most a retry_period later than the leader's
+// end; the leader renews every retry_period and gives
 // up renew_deadline after it asked for its last renewal that succeeded, whether or not a later
 // request is still unanswered. Clocks of machines are never compared.
 //
@@ -56,6 +57,7 @@ class LeaderElector {
   void GiveUpUnlessRenewed();
   bool StopIfLost();
   void Next();
+  Duration UntilNextTry();
   Json Claim(Json lease) const;
 
   ApiClient& client_;

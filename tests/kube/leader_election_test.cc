@@ -42,6 +42,23 @@ TEST_F(LeaderElectionTest, OneLeadsAndTheOtherTakesOver) {
   EXPECT_EQ(api_.Find(kLeasePath)->at("spec").at("leaseTransitions"), 1);
 }
 
+TEST_F(LeaderElectionTest, AKilledLeaderIsReplacedTwoSecondsAfterItsLease) {
+  for (Duration lived = 3s; lived < 8s; lived += 130ms) {
+    auto a = Make("a");
+    a->Start();
+    executor_.RunFor(500ms);
+    auto bb = Make("bb");
+    bb->Start();
+    executor_.RunFor(lived);
+    ASSERT_TRUE(a->is_leader());
+    a.reset();  // as kill -9
+    executor_.RunFor(17s);
+    EXPECT_TRUE(bb->is_leader()) << lived.count();
+    bb->Release([] {});
+    executor_.RunFor(1s);
+  }
+}
+
 TEST_F(LeaderElectionTest, WhatAPredecessorHeldIsTakenAtOnce) {
   auto killed = Make("up_1");
   killed->Start();
