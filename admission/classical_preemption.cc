@@ -22,7 +22,7 @@ ClassicalPreemption::Variant ClassicalPreemption::Classify(const Candidate& cand
 void ClassicalPreemption::CollectQueue(ClusterQueueId queue, NodeId subtree,
                                        api::PreemptionPolicy policy, Stream& stream) {
   Cursor cursor;
-  cursor.list = &state_.queue(queue).reservations;
+  cursor.list = &state_.reservations().Of(queue);
   candidates_.SpareByPolicy(*cursor.list, policy);
   cursor.next = candidates_.Next(*cursor.list, 0, policy);
   if (cursor.done()) return;
@@ -42,7 +42,7 @@ const ClassicalPreemption::Candidate* ClassicalPreemption::CandidateAt(Stream& s
     if (stream.open.empty()) return nullptr;
     std::pop_heap(stream.open.begin(), stream.open.end(), later);
     Cursor& first = stream.open.back();
-    const Held& held = first.front();
+    const ListedReservation& held = first.front();
     stream.merged.push_back(
         {held.reservation, first.common_ancestor, first.queue, held.priority, held.evicted});
     first.next = candidates_.Next(*first.list, first.next + 1, first.policy);

@@ -44,13 +44,13 @@ class ClassicalPreemption {
   };
   // A queue's list of reservations, walked in order past those that are no candidates.
   struct Cursor {
-    const std::vector<Held>* list = nullptr;
+    const std::vector<ListedReservation>* list = nullptr;
     std::size_t next = 0;  // a candidate, or the end
     ClusterQueueId queue = -1;
     NodeId common_ancestor = kNoQuotaNode;
     api::PreemptionPolicy policy = api::PreemptionPolicy::kNever;
 
-    const Held& front() const { return (*list)[next]; }
+    const ListedReservation& front() const { return (*list)[next]; }
     bool done() const { return next == list->size(); }
   };
   // The candidates of several queues in one order, merged as far as somebody looks.

@@ -1,367 +1,53 @@
 #include "admission/cluster_state.h"
 
-#include <algorithm>
-
-#include "api/condition.h"
-#include "api/reasons.h"
-#include "base/assert.h"
-#include "base/strings.h"
+#include <utility>
 
 namespace berth::admission {
-namespace {
 
-double WeightOf(std::int64_t nano) { return static_cast<double>(nano) / 1e9; }
-
-}  // namespace
-
-QueueState& ClusterState::state(ClusterQueueId id) {
-  while (static_cast<std::size_t>(id) >= states_.size()) {
-    states_.push_back(std::make_unique<QueueState>());
-  }
-  return *states_[static_cast<std::size_t>(id)];
+// What is reserved in a queue that is not there holds no quota, but nodes.
+void ClusterState::CountIn(const Reservation& reservation) {
+  const QueueState& of = queue(reservation.cluster_queue);
+  if (of.present) tree().AddUsage(of.node, reservation.usage);
+  placer().Use(reservation.placed);
 }
 
-FlavorResourceId ClusterState::FlavorResourceNumber(FlavorId flavor, ResourceId resource) {
-  const auto [found, added] =
-      pair_numbers_.try_emplace({flavor, resource}, static_cast<FlavorResourceId>(pairs_.size()));
-  if (added) pairs_.emplace_back(flavor, resource);
-  return found->second;
-}
-
-std::vector<Quota> ClusterState::QuotasOf(const std::vector<api::ResourceGroup>& groups) {
-  std::vector<Quota> quotas;
-  for (const api::ResourceGroup& group : groups) {
-    for (const api::FlavorQuotas& flavor : group.flavors) {
-      const FlavorId id = vocabulary_.flavors.Intern(flavor.flavor);
-      for (const api::ResourceQuota& quota : flavor.resources) {
-        const FlavorResourceId number =
-            FlavorResourceNumber(id, vocabulary_.resources.Intern(quota.resource));
-        quotas.push_back({number, quota.nominal_quota, quota.borrowing_limit, quota.lending_limit});
-      }
-    }
-  }
-  return quotas;
-}
-
-ClusterState::FlavorState& ClusterState::flavor_state(FlavorId id) {
-  const auto slot = static_cast<std::size_t>(id);
-  if (slot >= flavors_.size()) {
-    flavors_.resize(slot + 1);
-    takes_all_pods_.resize(slot + 1, 0);
-  }
-  return flavors_[slot];
-}
-
-void ClusterState::Compile(QueueState& queue) {
-  queue.groups.clear();
-  for (const api::ResourceGroup& group : queue.spec.resource_groups) {
-    CompiledGroup& compiled = queue.groups.emplace_back();
-    std::vector<std::string> resources = group.covered_resources;
-    std::sort(resources.begin(), resources.end());
-    for (const std::string& resource : resources) {
-      compiled.resources.push_back(vocabulary_.resources.Intern(resource));
-    }
-    for (const api::FlavorQuotas& flavor : group.flavors) {
-      compiled.flavors.push_back(vocabulary_.flavors.Intern(flavor.flavor));
-      for (const ResourceId resource : compiled.resources) {
-        compiled.flavor_resources.push_back(
-            FlavorResourceNumber(compiled.flavors.back(), resource));
-      }
-    }
-  }
-  tree_.SetQuotas(queue.node, QuotasOf(queue.spec.resource_groups));
-}
-
-void ClusterState::ListUser(const QueueState& queue, ClusterQueueId id) {
-  const auto list = [id](std::vector<ClusterQueueId>& users) {
-    const auto place = std::lower_bound(users.begin(), users.end(), id);
-    if (place == users.end() || *place != id) users.insert(place, id);
-  };
-  for (const CompiledGroup& group : queue.groups) {
-    for (const FlavorId flavor : group.flavors) list(flavor_state(flavor).users);
-  }
-  for (const api::AdmissionCheckRule& rule : queue.spec.admission_checks) {
-    list(users_of_checks_[rule.check]);
-  }
-}
-
-void ClusterState::UnlistUser(const QueueState& queue, ClusterQueueId id) {
-  const auto unlist = [id](std::vector<ClusterQueueId>& users) {
-    const auto place = std::lower_bound(users.begin(), users.end(), id);
-    if (place != users.end() && *place == id) users.erase(place);
-  };
-  for (const CompiledGroup& group : queue.groups) {
-    for (const FlavorId flavor : group.flavors) unlist(flavor_state(flavor).users);
-  }
-  for (const api::AdmissionCheckRule& rule : queue.spec.admission_checks) {
-    const auto users = users_of_checks_.find(rule.check);
-    if (users == users_of_checks_.end()) continue;
-    unlist(users->second);
-    if (users->second.empty()) users_of_checks_.erase(users);
-  }
-}
-
-NodeId ClusterState::CohortNodeFor(const std::string& name) {
-  CohortState& cohort = cohorts_[name];
-  if (cohort.node == kNoQuotaNode) {
-    cohort.name = name;
-    cohort.node = tree_.AddNode(QuotaTree::Kind::kCohort);
-    const auto slot = static_cast<std::size_t>(cohort.node);
-    if (slot >= cohort_of_node_.size()) cohort_of_node_.resize(slot + 1);
-    cohort_of_node_[slot] = name;
-    if (slot >= weights_.size()) weights_.resize(slot + 1, 1.0);
-    weights_[slot] = 1.0;
-  }
-  return cohort.node;
-}
-
-void ClusterState::DropUnused(NodeId cohort) {
-  if (cohort == kNoQuotaNode || !tree_.children(cohort).empty()) return;
-  const auto slot = static_cast<std::size_t>(cohort);
-  const auto found = cohorts_.find(cohort_of_node_[slot]);
-  if (found == cohorts_.end() || found->second.spec) return;
-  cohorts_.erase(found);
-  cohort_of_node_[slot].clear();
-  tree_.RemoveNode(cohort);
-}
-
-void ClusterState::Join(NodeId node, const std::string& cohort) {
-  const NodeId before = tree_.parent(node);
-  const NodeId after = cohort.empty() ? kNoQuotaNode : CohortNodeFor(cohort);
-  if (before == after) return;
-  tree_.SetParent(node, after);
-  if (before == kNoQuotaNode) return;
-  NoteTreeChange(before);
-  DropUnused(before);
-}
-
-void ClusterState::CollectQueues(NodeId node, std::vector<ClusterQueueId>& queues) const {
-  if (const ClusterQueueId id = QueueAt(node); id >= 0) queues.push_back(id);
-  for (const NodeId child : tree_.children(node)) CollectQueues(child, queues);
-}
-
-void ClusterState::NoteTreeChange(NodeId node) {
-  if (tree_.InCycle(node)) return;
-  tree_.NoteChange();
-  const auto root = static_cast<std::size_t>(tree_.Root(node));
-  if (root >= tree_changed_at_.size()) tree_changed_at_.resize(root + 1, 0);
-  tree_changed_at_[root] = ++changes_;
-}
-
-std::vector<InactiveReason> ClusterState::WhyInactive(const QueueState& queue) const {
-  std::vector<InactiveReason> reasons;
-  if (queue.deleting) reasons.push_back({"Terminating", "clusterQueue is terminating"});
-  if (queue.spec.stop_policy != api::StopPolicy::kNone) {
-    reasons.push_back({"Stopped", "is stopped"});
-  }
-  std::vector<std::string> missing_flavors;
-  std::vector<InactiveReason> missing_topologies;
-  for (const CompiledGroup& group : queue.groups) {
-    for (const FlavorId id : group.flavors) {
-      const std::string& name = vocabulary_.flavors[id];
-      const api::ResourceFlavor* flavor = flavors_[static_cast<std::size_t>(id)].object.get();
-      if (flavor == nullptr) {
-        missing_flavors.push_back(name);
-      } else if (!flavor->topology_name.empty() && !topologies_.contains(flavor->topology_name)) {
-        missing_topologies.push_back(
-            {"TopologyNotFound", "there is no Topology \"" + flavor->topology_name +
-                                     "\" for TAS flavor \"" + name + "\""});
-      }
-    }
-  }
-  std::vector<std::string> missing_checks;
-  std::vector<std::string> inactive_checks;
-  for (const api::AdmissionCheckRule& rule : queue.spec.admission_checks) {
-    const auto check = checks_.find(rule.check);
-    if (check == checks_.end()) {
-      missing_checks.push_back(rule.check);
-    } else if (!check->second.active) {
-      inactive_checks.push_back(rule.check);
-    }
-  }
-  const auto add = [&reasons](const char* reason, const char* text,
-                              std::vector<std::string>& names) {
-    if (names.empty()) return;
-    std::sort(names.begin(), names.end());
-    reasons.push_back({reason, text + berth::Join(names, ",")});
-  };
-  add("FlavorNotFound", "references missing ResourceFlavor(s): ", missing_flavors);
-  add("AdmissionCheckNotFound", "references missing AdmissionCheck(s): ", missing_checks);
-  add("AdmissionCheckInactive", "references inactive AdmissionCheck(s): ", inactive_checks);
-  reasons.insert(reasons.end(), missing_topologies.begin(), missing_topologies.end());
-  return reasons;
-}
-
-Wakes ClusterState::RefreshActive(const std::vector<ClusterQueueId>& concerned) {
-  std::vector<ClusterQueueId> activated;
-  for (const ClusterQueueId id : concerned) {
-    QueueState& queue = state(id);
-    const bool before = queue.active();
-    queue.inactive = WhyInactive(queue);
-    if (before == queue.active()) continue;
-    queues_.SetActive(id, queue.active());
-    tree_.SetActiveLeaf(queue.node, queue.active());
-    NoteTreeChange(queue.node);
-    if (queue.active()) activated.push_back(id);
-  }
-  return TreesOf(activated);
-}
-
-void ClusterState::Add(QueueState& queue, ClusterQueueId id, const std::string& name) {
-  queue.name = name;
-  queue.present = true;
-  queue.node = tree_.AddNode(QuotaTree::Kind::kLeaf);
-  const auto slot = static_cast<std::size_t>(queue.node);
-  if (slot >= queue_of_leaf_.size()) queue_of_leaf_.resize(slot + 1, -1);
-  queue_of_leaf_[slot] = id;
-  if (slot >= weights_.size()) weights_.resize(slot + 1, 1.0);
-  present_[queue.name] = id;
-  for (const Held& held : queue.reservations) {
-    tree_.AddUsage(queue.node, held.reservation->usage);
-  }
+void ClusterState::CountOut(const Reservation& reservation) {
+  const QueueState& of = queue(reservation.cluster_queue);
+  if (of.present) tree().RemoveUsage(of.node, reservation.usage);
+  placer().Free(reservation.placed);
 }
 
 Wakes ClusterState::SetClusterQueue(const api::ClusterQueue& object) {
-  const ClusterQueueId id = queues_.ClusterQueueNumber(object.meta.name);
-  QueueState& queue = state(id);
-  const bool is_new = !queue.present;
-  const bool changed = is_new || !(queue.spec == object.spec);
-  const bool was_deleting = queue.deleting;
-  queue.deleting = object.meta.deletion_timestamp.has_value();
-  if (!changed && was_deleting == queue.deleting) return {};
-  if (is_new) {
-    Add(queue, id, object.meta.name);
-  } else {
-    UnlistUser(queue, id);
+  const bool is_new = !FindQueue(object.meta.name);
+  Wakes wakes = Catalogue::SetClusterQueue(object);
+  if (!is_new) return wakes;
+  const ClusterQueueId id = FindQueue(object.meta.name).value();
+  for (const ListedReservation& listed : reservations_.Of(id)) {
+    tree().AddUsage(queue(id).node, listed.reservation->usage);
   }
-  queue.spec = object.spec;
-  weights_[static_cast<std::size_t>(queue.node)] = WeightOf(object.spec.fair_weight_nano);
-  Compile(queue);
-  ListUser(queue, id);
-  Join(queue.node, object.spec.cohort_name);
-  queue.inactive = WhyInactive(queue);
-  tree_.SetActiveLeaf(queue.node, queue.active());
-  NoteTreeChange(queue.node);
-  queues_.SetClusterQueue(id, {queue.spec.queueing_strategy, queue.spec.namespace_selector,
-                               queue.active(), queue.spec.usage_based_admission_fair_sharing});
-  return changed ? TreesOf({id}) : Wakes{};
+  return wakes;
 }
 
-Wakes ClusterState::RemoveClusterQueue(const std::string& name) {
-  const auto found = present_.find(name);
-  if (found == present_.end()) return {};
-  const ClusterQueueId id = found->second;
-  QueueState& queue = state(id);
-  const std::optional<WakeTarget> tree = TreeOf(id);
-  queues_.RemoveClusterQueue(id);
-  UnlistUser(queue, id);
-  Join(queue.node, "");
-  tree_.RemoveNode(queue.node);
-  queue_of_leaf_[static_cast<std::size_t>(queue.node)] = -1;
-  present_.erase(found);
-  queue.present = false;
-  queue.node = kNoQuotaNode;
-  if (!tree || tree->cohort.empty() || !cohorts_.contains(tree->cohort)) return {};
-  return {*tree};
+void ClusterState::Reserve(std::unique_ptr<Reservation> reservation) {
+  EnsureQueue(reservation->cluster_queue);
+  CountIn(*reservation);
+  reservations_.Add(std::move(reservation));
 }
 
-ClusterState::CohortChange ClusterState::SetCohort(const api::Cohort& object) {
-  CohortChange change;
-  const NodeId node = CohortNodeFor(object.meta.name);
-  CohortState& cohort = cohorts_[object.meta.name];
-  change.changed = !cohort.spec || !(*cohort.spec == object.spec);
-  cohort.spec = object.spec;
-  weights_[static_cast<std::size_t>(node)] = WeightOf(object.spec.fair_weight_nano);
-  tree_.SetQuotas(node, QuotasOf(object.spec.resource_groups));
-  Join(node, object.spec.parent_name);
-  NoteTreeChange(node);  // what is free of a cycle now is in this tree
-  if (tree_.InCycle(node)) return change;
-  change.wakes = {WakeTarget{-1, cohort_of_node_[static_cast<std::size_t>(tree_.Root(node))]}};
-  return change;
+void ClusterState::Release(WorkloadId workload) {
+  const std::unique_ptr<Reservation> released = reservations_.Remove(workload);
+  CountOut(*released);
+  NoteFreed(released->cluster_queue);
 }
 
-ClusterState::CohortChange ClusterState::RemoveCohort(const std::string& name) {
-  CohortChange change;
-  const auto found = cohorts_.find(name);
-  if (found == cohorts_.end() || !found->second.spec) return change;
-  change.changed = true;
-  const NodeId node = found->second.node;
-  found->second.spec.reset();
-  weights_[static_cast<std::size_t>(node)] = 1.0;
-  tree_.SetQuotas(node, {});
-  const bool had_cycles = tree_.has_cycles();
-  Join(node, "");
-  NoteTreeChange(node);  // what is free of a cycle now is in this tree
-  if (had_cycles && !tree_.InCycle(node)) {
-    change.wakes.push_back({-1, cohort_of_node_[static_cast<std::size_t>(tree_.Root(node))]});
-  }
-  DropUnused(node);
-  return change;
-}
-
-Wakes ClusterState::SetFlavor(const api::ResourceFlavor& object) {
-  const FlavorId id = vocabulary_.flavors.Intern(object.meta.name);
-  FlavorState& flavor = flavor_state(id);
-  const api::ResourceFlavor* known = flavor.object.get();
-  const bool changed =
-      known != nullptr &&
-      (known->node_labels != object.node_labels || known->node_taints != object.node_taints ||
-       known->tolerations != object.tolerations || known->topology_name != object.topology_name);
-  flavor.object = std::make_shared<const api::ResourceFlavor>(object);
-  placer_.SetFlavor(id, object);
-  takes_all_pods_[static_cast<std::size_t>(id)] =
-      object.node_labels.empty() && object.node_taints.empty() ? 1 : 0;
-  Wakes wakes = RefreshActive(flavor.users);
-  return changed ? TreesOf(flavor.users) : wakes;
-}
-
-Wakes ClusterState::RemoveFlavor(const std::string& name) {
-  const FlavorId id = vocabulary_.flavors.Find(name);
-  if (id == queue::Names::kNone || flavor(id) == nullptr) return {};
-  FlavorState& removed = flavor_state(id);
-  removed.object = nullptr;
-  takes_all_pods_[static_cast<std::size_t>(id)] = 0;
-  placer_.RemoveFlavor(id);
-  return RefreshActive(removed.users);
-}
-
-Wakes ClusterState::SetCheck(const api::AdmissionCheck& object) {
-  checks_[object.meta.name] = {api::IsTrue(object.conditions, api::kActive),
-                               object.controller_name};
-  return RefreshUsersOfCheck(object.meta.name);
-}
-
-Wakes ClusterState::RemoveCheck(const std::string& name) {
-  checks_.erase(name);
-  return RefreshUsersOfCheck(name);
-}
-
-Wakes ClusterState::RefreshUsersOfCheck(const std::string& check) {
-  const auto users = users_of_checks_.find(check);
-  return users == users_of_checks_.end() ? Wakes{} : RefreshActive(users->second);
-}
-
-Wakes ClusterState::SetTopology(const api::Topology& object) {
-  topologies_[object.meta.name] = object;
-  placer_.SetTopology(object);
-  return RefreshUsersOfTopology(object.meta.name);
-}
-
-Wakes ClusterState::RemoveTopology(const std::string& name) {
-  topologies_.erase(name);
-  placer_.RemoveTopology(name);
-  return RefreshUsersOfTopology(name);
-}
-
-Wakes ClusterState::RefreshUsersOfTopology(const std::string& topology) {
-  std::vector<ClusterQueueId> users;
-  for (const FlavorState& flavor : flavors_) {
-    if (flavor.object == nullptr || flavor.object->topology_name != topology) continue;
-    users.insert(users.end(), flavor.users.begin(), flavor.users.end());
-  }
-  std::sort(users.begin(), users.end());
-  users.erase(std::unique(users.begin(), users.end()), users.end());
-  return RefreshActive(users);
+void ClusterState::Update(WorkloadId workload, const std::function<void(Reservation&)>& change) {
+  std::unique_ptr<Reservation> changed = reservations_.Remove(workload);
+  const ClusterQueueId queue = changed->cluster_queue;
+  CountOut(*changed);
+  change(*changed);
+  CountIn(*changed);
+  reservations_.Add(std::move(changed));
+  NoteFreed(queue);
 }
 
 }  // namespace berth::admission

@@ -82,8 +82,8 @@ void Cycle::AssignFlavors(Entry& entry, const ScanState* scan, const Assignment*
 }
 
 void Cycle::Choose(Entry& entry, const ScanState* scan, const Assignment* nominated) {
-  SearchOracle oracle(context_.search, context_.state, *entry.input.workload,
-                      entry.input.head.cluster_queue);
+  WorkloadOracle oracle(context_.search, context_.state, *entry.input.workload,
+                        entry.input.head.cluster_queue);
   const FlavorAssigner::Context assigner_context{context_.state,
                                                  context_.gates,
                                                  IsFair(),
@@ -110,7 +110,7 @@ void Cycle::Choose(Entry& entry, const ScanState* scan, const Assignment* nomina
 }
 
 // With fewer pods, where some number of them can be had; else all stays as it is.
-void Cycle::TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& oracle) {
+void Cycle::TryPartially(Entry& entry, FlavorAssigner& assigner, WorkloadOracle& oracle) {
   if (!context_.gates.partial_admission || !MayBeReduced(*entry.input.workload)) return;
   const auto probe = [&](const std::vector<std::int32_t>& counts) {
     Assignment assignment;
@@ -352,7 +352,8 @@ void Cycle::ProcessNow(Entry& entry) {
 
 // waitForPodsReady.blockAdmission: whoever holds quota must have its pods ready first.
 bool Cycle::MustWaitForPods() const {
-  return context_.one_at_a_time && (admitted_ || context_.state.not_ready_count() > 0);
+  return context_.one_at_a_time &&
+         (admitted_ || context_.state.reservations().not_ready_count() > 0);
 }
 
 void Cycle::ReserveForPreemptor(const Entry& entry) {

@@ -109,7 +109,7 @@ class Cycle {
   static bool GoesFirst(const Entry& entry) {
     return entry.input.waits_for_preemption || entry.input.plan != nullptr;
   }
-  void TryPartially(Entry& entry, FlavorAssigner& assigner, SearchOracle& oracle);
+  void TryPartially(Entry& entry, FlavorAssigner& assigner, WorkloadOracle& oracle);
   PreemptionRequest RequestFor(const Entry& entry, const Assignment& assignment) const;
   bool Before(const EntryOrder& a, const EntryOrder& b) const;
   EntryOrder OrderOf(Entry& entry) const;

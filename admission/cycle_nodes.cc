@@ -53,9 +53,9 @@ void Cycle::PlacePreemptor(Entry& entry) {
   const ClusterState::WhatIf what_if = state.Begin();
   for (const PreemptionTarget& target : entry.targets) state.TakeOut(*target.reservation);
   TakePlacements(assignment,
-                 state.placer().Place(workload, requests,
-                                      entry.targets.empty() ? CountShape::Usage::kEmpty
-                                                            : CountShape::Usage::kAsUsed));
+                 state.placer().Place(
+                     workload, requests,
+                     entry.targets.empty() ? CountKey::Usage::kEmpty : CountKey::Usage::kAsUsed));
   state.RollBack(what_if);
 }
 

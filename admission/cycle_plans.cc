@@ -126,9 +126,8 @@ void Cycle::ProcessThoseAbove(const Entry& holder) {
   if (!context_.gates.priority_sorting_within_cohort) return;
   if (!plans_indexed_) IndexPlans();
   ClusterState& state = context_.state;
-  PlansOfTree& plans =
-      plans_.at(state.tree().Root(state.queue(holder.input.head.cluster_queue).node));
-  const NodeId tree_of = state.queue(holder.input.head.cluster_queue).node;
+  const NodeId leaf = state.queue(holder.input.head.cluster_queue).node;
+  PlansOfTree& plans = plans_.at(state.tree().Root(leaf));
   const std::int64_t least = holder.input.workload->priority;
   if (plans.above.empty() || plans.highest <= least) return;
   std::erase_if(plans.above, [](const EntryOrder& head) { return head.entry->done; });
@@ -145,7 +144,7 @@ void Cycle::ProcessThoseAbove(const Entry& holder) {
       what_if = state.Begin();
       priority = entry.input.workload->priority;
       CountPlans(plans, priority);
-      preemptions_.ShowStopped(tree_of);
+      preemptions_.ShowStopped(leaf);
     }
     const ClusterState::WhatIf without_targets = state.Begin();
     for (const PreemptionTarget& target : entry.targets) {

@@ -20,9 +20,10 @@ bool WinsTie(const QueueCandidates& a, const QueueCandidates& b, ClusterQueueId 
 
 void FairPreemption::CollectQueue(const QueueState& queue, ClusterQueueId id,
                                   api::PreemptionPolicy policy) {
-  candidates_.SpareByPolicy(queue.reservations, policy);
-  const std::size_t first = candidates_.Next(queue.reservations, 0, policy);
-  if (first == queue.reservations.size()) return;
+  const std::vector<ListedReservation>& reservations = state_.reservations().Of(id);
+  candidates_.SpareByPolicy(reservations, policy);
+  const std::size_t first = candidates_.Next(reservations, 0, policy);
+  if (first == reservations.size()) return;
   if (queue_count_ == queues_.size()) queues_.emplace_back();
   const auto slot = static_cast<std::size_t>(queue.node);
   if (slot >= queue_slots_.size()) queue_slots_.resize(slot + 1, -1);
@@ -31,15 +32,15 @@ void FairPreemption::CollectQueue(const QueueState& queue, ClusterQueueId id,
   candidates.queue = id;
   candidates.leaf = queue.node;
   candidates.policy = policy;
-  candidates.list = &queue.reservations;
+  candidates.list = &reservations;
   candidates.left.clear();
   candidates.refused.clear();
   candidates.next = first;
   candidates.pruned = false;
   if (!candidates_.by_usage()) return;
-  const std::vector<Held>& list = queue.reservations;
-  for (std::size_t i = first; i < list.size(); i = candidates_.Next(list, i + 1, policy)) {
-    candidates.left.push_back(list[i].reservation);
+  for (std::size_t i = first; i < reservations.size();
+       i = candidates_.Next(reservations, i + 1, policy)) {
+    candidates.left.push_back(reservations[i].reservation);
   }
   candidates_.OrderByUsage(candidates.left,
                            [](const Reservation* r) -> const Reservation& { return *r; });

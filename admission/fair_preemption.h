@@ -47,7 +47,8 @@ class FairPreemption {
     ClusterQueueId queue = -1;
     NodeId leaf = kNoQuotaNode;
     api::PreemptionPolicy policy = api::PreemptionPolicy::kNever;
-    const std::vector<Held>* list = nullptr;  // null: `left`, in the second rule or by usage
+    const std::vector<ListedReservation>* list =
+        nullptr;  // null: `left`, in the second rule or by usage
     std::vector<const Reservation*> left;
     std::vector<const Reservation*> refused;
     std::size_t next = 0;

@@ -139,9 +139,10 @@ bool FlavorAssigner::MayBePlaced() const {
 
 // Which resource is looked at first shows in the reason where several cannot be had. Kueue's order
 // (pkg/resources, SliceRequests): by the hash of the name.
-FlavorAssigner::SearchIndices FlavorAssigner::SearchOrder(const queue::Requests& requests) const {
+FlavorAssigner::ResourceOrder FlavorAssigner::OrderOfResources(
+    const queue::Requests& requests) const {
   const queue::Names& names = context_.state.vocabulary().resources;
-  SearchIndices order;
+  ResourceOrder order;
   if (requests.size() < 2) {
     order.resize(requests.size());
     return order;
@@ -161,7 +162,7 @@ bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignmen
   FlavorChoices choices;
   Obstacles obstacles;
   FlavorAttempts attempts;
-  for (const std::size_t index : SearchOrder(group.requests)) {
+  for (const std::size_t index : OrderOfResources(group.requests)) {
     const ResourceRequest& request = group.requests[index];
     const CompiledGroup* resources = queue_.GroupOf(request.resource);
     if (resources == nullptr && request.amount == 0) continue;
@@ -169,21 +170,21 @@ bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignmen
       return c.resource == request.resource;
     });
     if (chosen) continue;
-    Search search;
+    FlavorScan flavor_scan;
     if (resources == nullptr) {
       Obstacle unavailable;
       unavailable.kind = Obstacle::Kind::kResourceUnavailable;
       unavailable.resource = request.resource;
-      search.obstacles.push_back(std::move(unavailable));
+      flavor_scan.obstacles.push_back(std::move(unavailable));
     } else {
-      FindFlavor(group, *resources, request.resource, assignment.usage, search);
-      MergeAttempts(attempts, search, *resources);
+      FindFlavor(group, *resources, request.resource, assignment.usage, flavor_scan);
+      MergeAttempts(attempts, flavor_scan, *resources);
     }
-    const bool failed = search.best.empty();
+    const bool failed = flavor_scan.best.empty();
     // A flavor that fits makes the ones passed over uninteresting; a failure makes all others so.
-    const bool silent = search.found && search.best_mode.rating == Rating::kFit;
+    const bool silent = flavor_scan.found && flavor_scan.best_mode.rating == Rating::kFit;
     for (Obstacle& obstacle : obstacles) obstacle.in_message = obstacle.in_message && !failed;
-    for (Obstacle& obstacle : search.obstacles) {
+    for (Obstacle& obstacle : flavor_scan.obstacles) {
       obstacle.in_message = !silent;
       obstacles.push_back(std::move(obstacle));
     }
@@ -191,7 +192,7 @@ bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignmen
       choices.clear();
       break;
     }
-    choices.insert(choices.end(), search.best.begin(), search.best.end());
+    choices.insert(choices.end(), flavor_scan.best.begin(), flavor_scan.best.end());
   }
   if (attempts.size() > 1) {
     std::sort(attempts.begin(), attempts.end(), [this](const auto& a, const auto& b) {
@@ -238,8 +239,9 @@ void FlavorAssigner::GiveOut(const PodSetGroup& group, const FlavorChoices& choi
 }
 
 void FlavorAssigner::FindFlavor(const PodSetGroup& group, const CompiledGroup& resources,
-                                ResourceId resource, const Usage& assumed, Search& search) {
-  search.best_mode = {Rating::kNoFit, std::numeric_limits<std::int32_t>::max()};
+                                ResourceId resource, const Usage& assumed,
+                                FlavorScan& flavor_scan) {
+  flavor_scan.best_mode = {Rating::kNoFit, std::numeric_limits<std::int32_t>::max()};
   std::int32_t attempted = -1;
   const std::int32_t first =
       scan_ == nullptr
@@ -254,36 +256,36 @@ void FlavorAssigner::FindFlavor(const PodSetGroup& group, const CompiledGroup& r
       other.kind = Obstacle::Kind::kNotNominated;
       other.resource = resource;
       other.flavor = flavor;
-      search.obstacles.push_back(std::move(other));
+      flavor_scan.obstacles.push_back(std::move(other));
       continue;
     }
     if (std::optional<Obstacle> obstacle = CheckFlavor(group, resources, flavor)) {
-      search.obstacles.push_back(*std::move(obstacle));
-      search.attempts.push_back(
+      flavor_scan.obstacles.push_back(*std::move(obstacle));
+      flavor_scan.attempts.push_back(
           {flavor, AssignmentMode::kNoFit, std::nullopt, 0, NoFitReason::kNoMatchingFlavor});
       continue;
     }
     FlavorChoices choices;
     const Mode mode =
-        TryFlavor(group, resources, static_cast<std::size_t>(index), assumed, search, choices);
+        TryFlavor(group, resources, static_cast<std::size_t>(index), assumed, flavor_scan, choices);
     if (!context_.gates.flavor_fungibility) {
-      if (mode.rating <= search.best_mode.rating) continue;
-      search.best = std::move(choices);
-      search.best_mode = mode;
-      search.found = true;
+      if (mode.rating <= flavor_scan.best_mode.rating) continue;
+      flavor_scan.best = std::move(choices);
+      flavor_scan.best_mode = mode;
+      flavor_scan.found = true;
       if (mode.rating == Rating::kFit) return;
       continue;
     }
     const bool stop = !TryNext(mode);
-    if (stop || Preferred(mode, search.best_mode)) {
-      search.best = std::move(choices);
-      search.best_mode = mode;
-      search.found = true;
+    if (stop || Preferred(mode, flavor_scan.best_mode)) {
+      flavor_scan.best = std::move(choices);
+      flavor_scan.best_mode = mode;
+      flavor_scan.found = true;
     }
     if (stop) break;
   }
   if (context_.gates.flavor_fungibility) {
-    for (FlavorChoice& choice : search.best) {
+    for (FlavorChoice& choice : flavor_scan.best) {
       choice.tried_index = attempted == count - 1 ? -1 : attempted;
     }
   }
@@ -291,7 +293,7 @@ void FlavorAssigner::FindFlavor(const PodSetGroup& group, const CompiledGroup& r
 
 FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
                                                const CompiledGroup& resources, std::size_t index,
-                                               const Usage& assumed, Search& search,
+                                               const Usage& assumed, FlavorScan& flavor_scan,
                                                FlavorChoices& choices) {
   const FlavorId flavor = resources.flavors[index];
   Mode worst;
@@ -300,18 +302,20 @@ FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
   for (const ResourceRequest& request : group.requests) {
     const FlavorResourceId fr = resources.Find(index, request.resource);
     if (fr < 0) continue;  // of another group
-    const Fit fit = FitQuota({fr, request.resource, flavor, AmountOf(assumed, fr), request.amount},
-                             search.obstacles);
-    attempt.no_fit_reason = std::max(attempt.no_fit_reason, fit.no_fit_reason);
-    attempt.borrow_height = std::max(attempt.borrow_height, fit.mode.borrow_height);
-    if (Preferred(worst, fit.mode)) worst = fit.mode;
+    const QuotaAnswer answer =
+        AskQuota({fr, request.resource, flavor, AmountOf(assumed, fr), request.amount},
+                 flavor_scan.obstacles);
+    attempt.no_fit_reason = std::max(attempt.no_fit_reason, answer.no_fit_reason);
+    attempt.borrow_height = std::max(attempt.borrow_height, answer.mode.borrow_height);
+    if (Preferred(worst, answer.mode)) worst = answer.mode;
     if (worst.rating == Rating::kNoFit) continue;
     FlavorChoice& choice = choices.emplace_back();
     choice.resource = request.resource;
     choice.flavor = flavor;
     choice.flavor_resource = fr;
-    choice.mode = fit.mode.rating == Rating::kFit ? AssignmentMode::kFit : AssignmentMode::kPreempt;
-    choice.borrow_height = fit.mode.borrow_height;
+    choice.mode =
+        answer.mode.rating == Rating::kFit ? AssignmentMode::kFit : AssignmentMode::kPreempt;
+    choice.borrow_height = answer.mode.borrow_height;
   }
   switch (worst.rating) {
     case Rating::kNoFit: attempt.mode = AssignmentMode::kNoFit; break;
@@ -329,7 +333,7 @@ FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
       attempt.mode = AssignmentMode::kPreempt;
       break;
   }
-  search.attempts.push_back(attempt);
+  flavor_scan.attempts.push_back(attempt);
   return worst;
 }
 

@@ -23,7 +23,7 @@
 namespace berth::admission {
 
 // Who could be preempted for `amount` of one flavor-resource, and how far the queue would borrow
-// after that. Answered by the preemption search.
+// after that. Answered by the preemption flavor_scan.
 class PreemptionOracle {
  public:
   struct Answer {
@@ -66,11 +66,11 @@ class FlavorAssigner {
     queue::Requests requests;  // by resource name
   };
   using PodSetGroups = SmallVector<PodSetGroup, 1>;
-  using SearchIndices = SmallVector<std::size_t, 4>;
+  using ResourceOrder = SmallVector<std::size_t, 4>;
   using FlavorChoices = SmallVector<FlavorChoice, 2>;
   using FlavorAttempts = SmallVector<FlavorAttempt, 1>;
   using Obstacles = SmallVector<Obstacle, 1>;
-  struct Search {  // of one resource group for one pod-set group
+  struct FlavorScan {  // of one resource group for one pod-set group
     FlavorChoices best;
     Mode best_mode;
     bool found = false;
@@ -85,20 +85,20 @@ class FlavorAssigner {
     Amount assumed = 0;
     Amount request = 0;
   };
-  struct Fit {
+  struct QuotaAnswer {
     Mode mode;
     NoFitReason no_fit_reason = NoFitReason::kNone;
   };
 
   PodSetGroups MakeGroups(Assignment& assignment, const std::vector<std::int32_t>& counts) const;
-  SearchIndices SearchOrder(const queue::Requests& requests) const;
+  ResourceOrder OrderOfResources(const queue::Requests& requests) const;
   // False: some pod set of the group got no flavors.
   bool AssignGroup(const PodSetGroup& group, Assignment& assignment);
   void GiveOut(const PodSetGroup& group, const FlavorChoices& choices, Assignment& assignment);
   void FindFlavor(const PodSetGroup& group, const CompiledGroup& resources, ResourceId resource,
-                  const Usage& assumed, Search& search);
+                  const Usage& assumed, FlavorScan& flavor_scan);
   Mode TryFlavor(const PodSetGroup& group, const CompiledGroup& resources, std::size_t index,
-                 const Usage& assumed, Search& search, FlavorChoices& choices);
+                 const Usage& assumed, FlavorScan& flavor_scan, FlavorChoices& choices);
   std::optional<Obstacle> CheckFlavor(const PodSetGroup& group, const CompiledGroup& resources,
                                       FlavorId flavor) const;
   std::optional<std::string> TopologyMismatch(const api::PodSet& pod_set,
@@ -106,11 +106,12 @@ class FlavorAssigner {
                                               FlavorId flavor) const;
   bool IsNominated(const PodSetGroup& group, FlavorId flavor, ResourceId resource) const;
   // Adds what stands in the way, if anything does.
-  Fit FitQuota(const Demand& demand, Obstacles& obstacles);
+  QuotaAnswer AskQuota(const Demand& demand, Obstacles& obstacles);
   bool CanPreemptWhileBorrowing() const;
   bool Preferred(const Mode& a, const Mode& b) const;
   bool TryNext(const Mode& mode) const;
-  void MergeAttempts(FlavorAttempts& into, Search& search, const CompiledGroup& group) const;
+  void MergeAttempts(FlavorAttempts& into, FlavorScan& flavor_scan,
+                     const CompiledGroup& group) const;
   bool MayBePlaced() const;
   void Finish(Assignment& assignment) const;
   void ResolveNoFitReason(Assignment& assignment) const;

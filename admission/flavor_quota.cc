@@ -13,7 +13,7 @@ bool FlavorAssigner::CanPreemptWhileBorrowing() const {
           preemption.reclaim_within_cohort != api::PreemptionPolicy::kNever);
 }
 
-FlavorAssigner::Fit FlavorAssigner::FitQuota(const Demand& demand, Obstacles& obstacles) {
+FlavorAssigner::QuotaAnswer FlavorAssigner::AskQuota(const Demand& demand, Obstacles& obstacles) {
   const QuotaTree& tree = context_.state.tree();
   const FlavorResourceId fr = demand.flavor_resource;
   const Amount total = api::AddAmounts(demand.assumed, demand.request);
@@ -31,28 +31,28 @@ FlavorAssigner::Fit FlavorAssigner::FitQuota(const Demand& demand, Obstacles& ob
     note(Obstacle::Kind::kExceedsMaximum, potential);
     return {{Rating::kNoFit, 0}, NoFitReason::kExceedsMaxQuota};
   }
-  Fit fit;
+  QuotaAnswer answer;
   const QuotaTree::Lender lender = tree.LowestSubtreeThatFits(queue_.node, fr, total);
   const Amount available = tree.Available(queue_.node, fr);
-  fit.mode.borrow_height = lender.height;
+  answer.mode.borrow_height = lender.height;
   if (total <= available) {
-    fit.mode.rating = Rating::kFit;
-    return fit;
+    answer.mode.rating = Rating::kFit;
+    return answer;
   }
   note(Obstacle::Kind::kInsufficientQuota, available);
   if (tree.Nominal(queue_.node, fr) < total && !lender.below_root && !CanPreemptWhileBorrowing()) {
-    fit.mode.rating = Rating::kNoFit;
-    fit.no_fit_reason = NoFitReason::kWaitingForQuota;
-    return fit;
+    answer.mode.rating = Rating::kNoFit;
+    answer.no_fit_reason = NoFitReason::kWaitingForQuota;
+    return answer;
   }
-  const PreemptionOracle::Answer answer = oracle_.Simulate(fr, total);
-  fit.mode.borrow_height = answer.borrow_height;
-  switch (answer.possibility) {
-    case PreemptionPossibility::kNoCandidates: fit.mode.rating = Rating::kNoCandidates; break;
-    case PreemptionPossibility::kPreempt: fit.mode.rating = Rating::kPreempt; break;
-    case PreemptionPossibility::kReclaim: fit.mode.rating = Rating::kReclaim; break;
+  const PreemptionOracle::Answer simulated = oracle_.Simulate(fr, total);
+  answer.mode.borrow_height = simulated.borrow_height;
+  switch (simulated.possibility) {
+    case PreemptionPossibility::kNoCandidates: answer.mode.rating = Rating::kNoCandidates; break;
+    case PreemptionPossibility::kPreempt: answer.mode.rating = Rating::kPreempt; break;
+    case PreemptionPossibility::kReclaim: answer.mode.rating = Rating::kReclaim; break;
   }
-  return fit;
+  return answer;
 }
 
 bool FlavorAssigner::Preferred(const Mode& a, const Mode& b) const {
@@ -79,23 +79,24 @@ bool FlavorAssigner::TryNext(const Mode& mode) const {
   return mode.borrow_height > 0 && policy.when_can_borrow == api::SearchPolicy::kTryNextFlavor;
 }
 
-void FlavorAssigner::MergeAttempts(FlavorAttempts& into, Search& search,
+void FlavorAssigner::MergeAttempts(FlavorAttempts& into, FlavorScan& flavor_scan,
                                    const CompiledGroup& group) const {
   if (into.empty()) {
-    into = std::move(search.attempts);
+    into = std::move(flavor_scan.attempts);
     return;
   }
-  const auto in_search = [&search](FlavorId flavor) {
-    return std::any_of(search.attempts.begin(), search.attempts.end(),
+  const auto is_scanned = [&flavor_scan](FlavorId flavor) {
+    return std::any_of(flavor_scan.attempts.begin(), flavor_scan.attempts.end(),
                        [flavor](const auto& attempt) { return attempt.flavor == flavor; });
   };
-  // A flavor of this group that the search did not reach does not provide the resource.
+  // A flavor of this group that the scan did not reach does not provide the resource.
   for (FlavorAttempt& known : into) {
-    if (search.attempts.empty() || !group.Has(known.flavor) || in_search(known.flavor)) continue;
+    if (flavor_scan.attempts.empty() || !group.Has(known.flavor) || is_scanned(known.flavor))
+      continue;
     known.mode = AssignmentMode::kNoFit;
     known.no_fit_reason = NoFitReason::kNoMatchingFlavor;
   }
-  for (const FlavorAttempt& attempt : search.attempts) {
+  for (const FlavorAttempt& attempt : flavor_scan.attempts) {
     const auto known = std::find_if(into.begin(), into.end(), [&attempt](const auto& other) {
       return other.flavor == attempt.flavor;
     });

@@ -147,7 +147,7 @@ void PlaceByTopology(ClusterState& state, const QueueState& queue, const api::Wo
   if (requests.empty() || assignment.mode == AssignmentMode::kNoFit) return;
   TopologyPlacer& placer = state.placer();
   if (assignment.mode == AssignmentMode::kFit) {
-    PlacementResult result = placer.Place(workload, requests, CountShape::Usage::kAsUsed);
+    PlacementResult result = placer.Place(workload, requests, CountKey::Usage::kAsUsed);
     if (!result.failure) {
       TakePlacements(assignment, std::move(result));
       return;
@@ -162,7 +162,7 @@ void PlaceByTopology(ClusterState& state, const QueueState& queue, const api::Wo
   }
   // Nobody is preempted for the sake of a node that failed.
   if (HasUnhealthyAssignment(workload)) return;
-  const PlacementResult alone = placer.Place(workload, requests, CountShape::Usage::kEmpty);
+  const PlacementResult alone = placer.Place(workload, requests, CountKey::Usage::kEmpty);
   if (!alone.failure) {
     // The quota may suffice in total and the nodes still be fragmented: others may have to go.
     for (const PlacementRequest& request : requests) {

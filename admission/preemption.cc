@@ -42,7 +42,7 @@ PreemptionTargets PreemptionSearch::Keep(const PreemptionRequest& request,
   return trial_.targets();
 }
 
-PreemptionOracle::Answer SearchOracle::Simulate(FlavorResourceId flavor_resource, Amount amount) {
+PreemptionOracle::Answer WorkloadOracle::Simulate(FlavorResourceId flavor_resource, Amount amount) {
   Memory& memory = last_.emplace(Memory{});
   memory.request = {&workload_, queue_, {{flavor_resource, amount}}, {flavor_resource}};
   memory.version = state_.tree().version();
@@ -66,8 +66,8 @@ PreemptionOracle::Answer SearchOracle::Simulate(FlavorResourceId flavor_resource
   return answer;
 }
 
-PreemptionTargets SearchOracle::Targets(const PreemptionRequest& request,
-                                        SparedCandidates* spared) {
+PreemptionTargets WorkloadOracle::Targets(const PreemptionRequest& request,
+                                          SparedCandidates* spared) {
   if (last_ && last_->version == state_.tree().version() && last_->request == request) {
     if (spared != nullptr) *spared = last_->spared;
     return last_->targets;

@@ -65,10 +65,10 @@ class PreemptionSearch {
 };
 
 // Asks the search for one workload.
-class SearchOracle : public PreemptionOracle {
+class WorkloadOracle : public PreemptionOracle {
  public:
-  SearchOracle(PreemptionSearch& search, ClusterState& state, const queue::WorkloadInfo& workload,
-               ClusterQueueId queue)
+  WorkloadOracle(PreemptionSearch& search, ClusterState& state, const queue::WorkloadInfo& workload,
+                 ClusterQueueId queue)
       : search_(search), state_(state), workload_(workload), queue_(queue) {}
 
   Answer Simulate(FlavorResourceId flavor_resource, Amount amount) override;

@@ -20,14 +20,15 @@ void PreemptionCandidates::ExcludeFirst(std::size_t count) {
   ++exclusions_;
 }
 
-bool PreemptionCandidates::Contests(const Held& held) const {
+bool PreemptionCandidates::Contests(const ListedReservation& held) const {
   return std::any_of(request_->contested.begin(), request_->contested.end(),
                      [&held](FlavorResourceId fr) {
                        return held.MayUse(fr) && (fr < 64 || held.reservation->Uses(fr));
                      });
 }
 
-bool PreemptionCandidates::PolicyAllows(const Held& candidate, api::PreemptionPolicy policy) const {
+bool PreemptionCandidates::PolicyAllows(const ListedReservation& candidate,
+                                        api::PreemptionPolicy policy) const {
   const bool lower = candidate.priority < request_->workload->priority;
   switch (policy) {
     case api::PreemptionPolicy::kNever: return false;
@@ -40,11 +41,11 @@ bool PreemptionCandidates::PolicyAllows(const Held& candidate, api::PreemptionPo
   return false;
 }
 
-std::size_t PreemptionCandidates::Next(const std::vector<Held>& list, std::size_t from,
+std::size_t PreemptionCandidates::Next(const std::vector<ListedReservation>& list, std::size_t from,
                                        api::PreemptionPolicy policy) const {
   if (policy == api::PreemptionPolicy::kNever) return list.size();
   while (from < list.size()) {
-    const Held& held = list[from];
+    const ListedReservation& held = list[from];
     const std::int64_t above = held.priority - request_->workload->priority;
     if (policy != api::PreemptionPolicy::kAny &&
         (above > 0 || (above == 0 && policy == api::PreemptionPolicy::kLowerPriority))) {
@@ -73,10 +74,10 @@ void PreemptionCandidates::Spare(const Reservation& candidate, SparedCandidate::
   spared_->push_back({candidate.workload, cause});
 }
 
-void PreemptionCandidates::SpareByPolicy(const std::vector<Held>& list,
+void PreemptionCandidates::SpareByPolicy(const std::vector<ListedReservation>& list,
                                          api::PreemptionPolicy policy) {
   if (spared_ == nullptr || policy == api::PreemptionPolicy::kAny) return;
-  for (const Held& held : list) {
+  for (const ListedReservation& held : list) {
     if (spared_->size() >= kMaxSparedByPolicy) return;
     const bool allowed = PolicyAllows(held, policy);
     if (allowed && !held.foreign_owner) continue;

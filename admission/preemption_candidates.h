@@ -62,7 +62,7 @@ class PreemptionCandidates {
   const QueueState& queue() const { return *queue_; }  // the workload's
 
   // The first candidate at or behind `from` in a queue's list; its size: there is none.
-  std::size_t Next(const std::vector<Held>& list, std::size_t from,
+  std::size_t Next(const std::vector<ListedReservation>& list, std::size_t from,
                    api::PreemptionPolicy policy) const;
   // Puts `list`, in the order candidates are taken in, into the one that the ledger makes.
   template <typename T, typename ReservationOf>
@@ -74,11 +74,11 @@ class PreemptionCandidates {
   bool WantsSpared() const { return spared_ != nullptr && spared_->size() < kMaxSpared; }
   void Spare(const Reservation& candidate, SparedCandidate::Cause cause);
   // Notes those that nothing but the policy keeps from being candidates.
-  void SpareByPolicy(const std::vector<Held>& list, api::PreemptionPolicy policy);
+  void SpareByPolicy(const std::vector<ListedReservation>& list, api::PreemptionPolicy policy);
 
  private:
-  bool Contests(const Held& held) const;
-  bool PolicyAllows(const Held& candidate, api::PreemptionPolicy policy) const;
+  bool Contests(const ListedReservation& held) const;
+  bool PolicyAllows(const ListedReservation& candidate, api::PreemptionPolicy policy) const;
   double LocalQueueUsage(const Reservation& candidate) const;
 
   const ClusterState& state_;

@@ -15,7 +15,7 @@ bool PreemptionTrial::Fits(Borrowing borrowing) const {
   }
   if (request.placements.empty()) return true;
   return !state_.placer()
-              .Place(*request.workload->object, request.placements, CountShape::Usage::kAsUsed)
+              .Place(*request.workload->object, request.placements, CountKey::Usage::kAsUsed)
               .failure;
 }
 

@@ -37,24 +37,24 @@ Amount Kept(const QuotaCell& cell) {
 NodeId QuotaTree::AddNode(Kind kind) {
   if (free_.empty()) {
     nodes_.emplace_back();
-    shapes_.emplace_back();
+    structures_.emplace_back();
     usage_versions_.push_back(0);
     free_.push_back(static_cast<NodeId>(nodes_.size() - 1));
   }
   const NodeId node = free_.back();
   free_.pop_back();
-  shape(node).used = true;
-  shape(node).kind = kind;
+  structure(node).used = true;
+  structure(node).kind = kind;
   NoteAllQuotas(node);
   return node;
 }
 
 void QuotaTree::RemoveNode(NodeId node) {
-  BERTH_ASSERT(shape(node).used && shape(node).children.empty() && open_marks_ == 0);
+  BERTH_ASSERT(structure(node).used && structure(node).children.empty() && open_marks_ == 0);
   SetParent(node, kNoQuotaNode);
   NoteChange();
   at(node) = Node{};
-  shape(node) = Shape{};
+  structure(node) = Structure{};
   free_.push_back(node);
 }
 
@@ -78,7 +78,7 @@ void QuotaTree::SetParent(NodeId node, NodeId parent) {
 void QuotaTree::Detach(NodeId node) {
   const NodeId above = parent(node);
   if (above == kNoQuotaNode) return;
-  std::erase(shape(above).children, node);
+  std::erase(structure(above).children, node);
   at(node).parent = kNoQuotaNode;
   if (InCycle(node)) {  // all below it is free now, perhaps the rest of the cycle, too
     MarkCyclic(node, false);
@@ -97,7 +97,7 @@ void QuotaTree::Detach(NodeId node) {
 
 void QuotaTree::Attach(NodeId node, NodeId parent) {
   at(node).parent = parent;
-  shape(parent).children.push_back(node);
+  structure(parent).children.push_back(node);
   bool cyclic = InCycle(parent);
   for (NodeId above = parent; !cyclic && above != kNoQuotaNode; above = this->parent(above)) {
     cyclic = above == node;
@@ -108,14 +108,14 @@ void QuotaTree::Attach(NodeId node, NodeId parent) {
     Shift(parent, fr, {}, PartOf(cell));
     if (cell.mentions > 0) NoteQuota(root, fr);
   });
-  shape(node).quota_changes = {};
+  structure(node).quota_changes = {};
   ShiftHeight(parent, 0, HeightPart(node));
 }
 
 std::vector<NodeId> QuotaTree::Below(NodeId node) const {
   std::vector<NodeId> nodes{node};
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const std::vector<NodeId>& children = shape(nodes[i]).children;
+    const std::vector<NodeId>& children = structure(nodes[i]).children;
     nodes.insert(nodes.end(), children.begin(), children.end());
   }
   return nodes;
@@ -124,7 +124,7 @@ std::vector<NodeId> QuotaTree::Below(NodeId node) const {
 void QuotaTree::MarkCyclic(NodeId node, bool cyclic) {
   std::vector<NodeId> open{node};
   while (!open.empty()) {
-    Shape& marked = shape(open.back());
+    Structure& marked = structure(open.back());
     open.pop_back();
     if (marked.cyclic == cyclic) continue;  // been here
     marked.cyclic = cyclic;
@@ -137,9 +137,9 @@ void QuotaTree::MarkCyclic(NodeId node, bool cyclic) {
 
 void QuotaTree::SetQuotas(NodeId node, const std::vector<Quota>& quotas) {
   BERTH_ASSERT(open_marks_ == 0);
-  if (shape(node).quotas == quotas) return;
+  if (structure(node).quotas == quotas) return;
   NoteChange();
-  const std::vector<Quota> before = std::exchange(shape(node).quotas, quotas);
+  const std::vector<Quota> before = std::exchange(structure(node).quotas, quotas);
   for (const Quota& quota : before) {
     const bool stays = std::any_of(quotas.begin(), quotas.end(), [&quota](const Quota& other) {
       return other.flavor_resource == quota.flavor_resource;
@@ -181,14 +181,14 @@ void QuotaTree::SetQuota(NodeId node, FlavorResourceId fr, const Quota* quota) {
 // The list stays shorter than what reading all quotas of the root anew costs.
 void QuotaTree::NoteQuota(NodeId root, FlavorResourceId fr) {
   constexpr std::size_t kAlwaysKept = 64;
-  std::vector<FlavorResourceId>& changes = shape(root).quota_changes;
+  std::vector<FlavorResourceId>& changes = structure(root).quota_changes;
   if (changes.size() >= at(root).cells.size() + kAlwaysKept) return NoteAllQuotas(root);
   changes.push_back(fr);
 }
 
 void QuotaTree::NoteAllQuotas(NodeId root) {
-  shape(root).quota_changes.clear();
-  shape(root).quota_epoch = ++last_quota_epoch_;
+  structure(root).quota_changes.clear();
+  structure(root).quota_epoch = ++last_quota_epoch_;
 }
 
 QuotaTree::Part QuotaTree::PartOf(const QuotaCell& cell) {
@@ -218,9 +218,9 @@ void QuotaTree::Shift(NodeId node, FlavorResourceId fr, Part before, Part after)
 
 void QuotaTree::Sum(NodeId node, FlavorResourceId fr, QuotaCell& cell) const {
   cell.subtree = cell.nominal;
-  if (shape(node).kind == Kind::kLeaf) return;
+  if (structure(node).kind == Kind::kLeaf) return;
   cell.usage = 0;
-  for (const NodeId child : shape(node).children) {
+  for (const NodeId child : structure(node).children) {
     const Part part = PartOf(Get(child, fr));
     cell.subtree = AddAmounts(cell.subtree, part.quota);
     cell.usage = AddAmounts(cell.usage, part.usage);
@@ -232,21 +232,21 @@ void QuotaTree::SumUp(NodeId root) {
   NoteAllQuotas(root);
   const std::vector<NodeId> nodes = Below(root);
   for (const NodeId node : nodes) {
-    const bool is_leaf = shape(node).kind == Kind::kLeaf;
+    const bool is_leaf = structure(node).kind == Kind::kLeaf;
     at(node).cells.ForEach([is_leaf](FlavorResourceId, QuotaCell& cell) {
       cell.subtree = cell.nominal;
       cell.mentions = cell.own ? 1 : 0;
       if (!is_leaf) cell.usage = 0;
     });
     usage_versions_[static_cast<std::size_t>(node)] = version_;
-    shape(node).child_heights.clear();
+    structure(node).child_heights.clear();
     at(node).height = 0;
   }
   for (std::size_t i = nodes.size(); i-- > 0;) {
     const NodeId node = nodes[i];
     at(node).cells.ForEach([](FlavorResourceId, QuotaCell& cell) { KeepLocal(cell); });
-    if (!shape(node).child_heights.empty()) {
-      at(node).height = shape(node).child_heights.rbegin()->first;
+    if (!structure(node).child_heights.empty()) {
+      at(node).height = structure(node).child_heights.rbegin()->first;
     }
     if (node == root) return;
     const NodeId above = parent(node);
@@ -259,7 +259,7 @@ void QuotaTree::SumUp(NodeId root) {
       sum.mentions += part.mentioned ? 1 : 0;
     });
     if (const std::int32_t height = HeightPart(node); height > 0) {
-      ++shape(above).child_heights[height];
+      ++structure(above).child_heights[height];
     }
   }
 }
@@ -273,21 +273,21 @@ void QuotaTree::HealUsage(NodeId node) {
 // --- Heights.
 
 void QuotaTree::SetActiveLeaf(NodeId node, bool active) {
-  if (shape(node).leaf_active == active) return;
+  if (structure(node).leaf_active == active) return;
   NoteChange();
   const std::int32_t before = HeightPart(node);
-  shape(node).leaf_active = active;
+  structure(node).leaf_active = active;
   if (!InCycle(node)) ShiftHeight(parent(node), before, HeightPart(node));
 }
 
 std::int32_t QuotaTree::HeightPart(NodeId node) const {
-  if (shape(node).kind == Kind::kCohort) return Height(node) + 1;
-  return shape(node).leaf_active ? 1 : 0;
+  if (structure(node).kind == Kind::kCohort) return Height(node) + 1;
+  return structure(node).leaf_active ? 1 : 0;
 }
 
 void QuotaTree::ShiftHeight(NodeId node, std::int32_t before, std::int32_t after) {
   while (node != kNoQuotaNode && before != after) {
-    std::map<std::int32_t, std::int32_t>& heights = shape(node).child_heights;
+    std::map<std::int32_t, std::int32_t>& heights = structure(node).child_heights;
     if (before > 0 && --heights[before] == 0) heights.erase(before);
     if (after > 0) ++heights[after];
     before = at(node).height + 1;

@@ -76,9 +76,9 @@ class QuotaTree {
 
   NodeId parent(NodeId node) const { return at(node).parent; }
   // In the order in which they came.
-  const std::vector<NodeId>& children(NodeId node) const { return shape(node).children; }
+  const std::vector<NodeId>& children(NodeId node) const { return structure(node).children; }
   NodeId Root(NodeId node) const;
-  bool InCycle(NodeId node) const { return cyclic_nodes_ > 0 && shape(node).cyclic; }
+  bool InCycle(NodeId node) const { return cyclic_nodes_ > 0 && structure(node).cyclic; }
   bool has_cycles() const { return cyclic_nodes_ > 0; }
   // 0 for a leaf, else the distance to the furthest node below that counts.
   std::int32_t Height(NodeId node) const { return at(node).height; }
@@ -151,7 +151,7 @@ class QuotaTree {
     const std::vector<FlavorResourceId>* flavor_resources;  // never null
   };
   QuotaChanges quota_changes(NodeId root) const {
-    return {shape(root).quota_epoch, &shape(root).quota_changes};
+    return {structure(root).quota_epoch, &structure(root).quota_changes};
   }
 
  private:
@@ -162,7 +162,7 @@ class QuotaTree {
     std::int32_t height = 0;
   };
   // The rest.
-  struct Shape {
+  struct Structure {
     Kind kind = Kind::kLeaf;
     bool used = false;
     bool cyclic = false;
@@ -192,8 +192,10 @@ class QuotaTree {
 
   Node& at(NodeId node) { return nodes_[static_cast<std::size_t>(node)]; }
   const Node& at(NodeId node) const { return nodes_[static_cast<std::size_t>(node)]; }
-  Shape& shape(NodeId node) { return shapes_[static_cast<std::size_t>(node)]; }
-  const Shape& shape(NodeId node) const { return shapes_[static_cast<std::size_t>(node)]; }
+  Structure& structure(NodeId node) { return structures_[static_cast<std::size_t>(node)]; }
+  const Structure& structure(NodeId node) const {
+    return structures_[static_cast<std::size_t>(node)];
+  }
   const QuotaCell& Get(NodeId node, FlavorResourceId fr) const {
     const QuotaCell* cell = at(node).cells.Find(fr);
     return cell != nullptr ? *cell : empty_;
@@ -222,7 +224,7 @@ class QuotaTree {
   void Touch() { version_ = ++last_version_; }
 
   std::vector<Node> nodes_;
-  std::vector<Shape> shapes_;
+  std::vector<Structure> structures_;
   std::vector<std::uint64_t> usage_versions_;
   std::vector<NodeId> free_;
   std::vector<Change> journal_;

@@ -16,12 +16,12 @@ std::int32_t PendingQueue::ShapeFor(std::uint64_t hash) {
   }
   known->second = free_shapes_.back();
   free_shapes_.pop_back();
-  shapes_[static_cast<std::size_t>(known->second)] = Shape{hash, {}, false};
+  shapes_[static_cast<std::size_t>(known->second)] = ShapeGroups{hash, {}, false};
   return known->second;
 }
 
 void PendingQueue::DropShapeIfUnused(std::int32_t index) {
-  const Shape& shape = shapes_[static_cast<std::size_t>(index)];
+  const ShapeGroups& shape = shapes_[static_cast<std::size_t>(index)];
   if (!shape.groups.empty() || shape.marked) return;
   shape_numbers_.erase(shape.hash);
   free_shapes_.push_back(index);
@@ -29,7 +29,7 @@ void PendingQueue::DropShapeIfUnused(std::int32_t index) {
 
 std::int32_t PendingQueue::GroupFor(const PendingNode& node) {
   const std::int32_t number = ShapeFor(node.shape);
-  Shape& shape = shapes_[static_cast<std::size_t>(number)];
+  ShapeGroups& shape = shapes_[static_cast<std::size_t>(number)];
   for (const std::int32_t index : shape.groups) {
     const Group& known = group(index);
     if (known.namespace_id != node.namespace_id) continue;
@@ -56,7 +56,7 @@ std::int32_t PendingQueue::GroupFor(const PendingNode& node) {
 void PendingQueue::DropIfEmpty(std::int32_t index) {
   const Group& empty = group(index);
   if (empty.bags[0].count + empty.bags[1].count != 0) return;
-  Shape& shape = shapes_[static_cast<std::size_t>(empty.shape)];
+  ShapeGroups& shape = shapes_[static_cast<std::size_t>(empty.shape)];
   shape.groups.erase(std::find(shape.groups.begin(), shape.groups.end(), index));
   DropShapeIfUnused(empty.shape);
   group(index).newcomers = {};
@@ -65,8 +65,8 @@ void PendingQueue::DropIfEmpty(std::int32_t index) {
 
 bool PendingQueue::IsNewcomer(NodeIndex node, std::int32_t index) const {
   const PendingNode& known = at(node);
-  return known.cluster_queue == number_ && known.place == Place::kGrouped && known.index == index &&
-         !known.named;
+  return known.cluster_queue == number_ && known.pending_in == PendingIn::kGroup &&
+         known.index == index && !known.named;
 }
 
 // Where nothing is ever parked in bulk, the list is thinned out before it grows beyond the group.
@@ -184,7 +184,7 @@ void PendingQueue::PutIntoBag(NodeIndex node, std::int32_t index, std::uint8_t b
   ++target.count;
   at(node).index = index;
   at(node).bag = bag;
-  at(node).place = Place::kGrouped;
+  at(node).pending_in = PendingIn::kGroup;
 }
 
 void PendingQueue::ListAsParked(std::int32_t index) {
@@ -202,7 +202,7 @@ void PendingQueue::Push(NodeIndex node) {
 }
 
 void PendingQueue::Park(NodeIndex node) {
-  if (at(node).place == Place::kGrouped) {
+  if (at(node).pending_in == PendingIn::kGroup) {
     const std::int32_t index = at(node).index;
     if (group(index).active().count == 1) {
       MoveAll(index, Side::kParked, nullptr);
@@ -218,11 +218,11 @@ void PendingQueue::Park(NodeIndex node) {
   ListAsParked(index);
 }
 
-void PendingQueue::Hold(NodeIndex node) {
+void PendingQueue::BackOff(NodeIndex node) {
   Take(node);
-  at(node).place = Place::kHeld;
-  at(node).index = static_cast<std::int32_t>(held_.size());
-  held_.push_back(node);
+  at(node).pending_in = PendingIn::kBackoff;
+  at(node).index = static_cast<std::int32_t>(in_backoff_.size());
+  in_backoff_.push_back(node);
 }
 
 void PendingQueue::Remove(NodeIndex node) {
@@ -232,12 +232,12 @@ void PendingQueue::Remove(NodeIndex node) {
 
 void PendingQueue::Take(NodeIndex node) {
   PendingNode& removed = at(node);
-  if (removed.place == Place::kHeld) {
+  if (removed.pending_in == PendingIn::kBackoff) {
     const auto slot = static_cast<std::size_t>(removed.index);
-    held_[slot] = held_.back();
-    at(held_[slot]).index = removed.index;
-    held_.pop_back();
-  } else if (removed.place == Place::kGrouped) {
+    in_backoff_[slot] = in_backoff_.back();
+    at(in_backoff_[slot]).index = removed.index;
+    in_backoff_.pop_back();
+  } else if (removed.pending_in == PendingIn::kGroup) {
     const std::int32_t index = removed.index;
     Group& from = group(index);
     Bag& bag = from.bags[removed.bag];
@@ -252,7 +252,7 @@ void PendingQueue::Take(NodeIndex node) {
     }
     DropIfEmpty(index);
   }
-  removed.place = Place::kNowhere;
+  removed.pending_in = PendingIn::kNothing;
   removed.index = -1;
 }
 
@@ -291,9 +291,9 @@ void PendingQueue::MoveAll(std::int32_t index, Side to, std::vector<NodeIndex>* 
 }
 
 void PendingQueue::BulkPark(NodeIndex like, std::vector<NodeIndex>& parked) {
-  const std::int32_t number =
-      at(like).place == Place::kGrouped ? group(at(like).index).shape : ShapeFor(at(like).shape);
-  Shape& marked = shapes_[static_cast<std::size_t>(number)];
+  const std::int32_t number = at(like).pending_in == PendingIn::kGroup ? group(at(like).index).shape
+                                                                       : ShapeFor(at(like).shape);
+  ShapeGroups& marked = shapes_[static_cast<std::size_t>(number)];
   if (!marked.marked) marked_shapes_.push_back(number);
   marked.marked = true;
   for (const std::int32_t index : marked.groups) {
@@ -312,12 +312,13 @@ bool PendingQueue::IsMarked(std::uint64_t shape) const {
 
 bool PendingQueue::IsActive(NodeIndex node) const {
   const PendingNode& asked = at(node);
-  return asked.place == Place::kGrouped &&
+  return asked.pending_in == PendingIn::kGroup &&
          groups_[static_cast<std::size_t>(asked.index)].active_bag == asked.bag;
 }
 
 bool PendingQueue::IsWaiting(NodeIndex node) const {
-  return at(node).place == Place::kHeld || (at(node).place == Place::kGrouped && !IsActive(node));
+  return at(node).pending_in == PendingIn::kBackoff ||
+         (at(node).pending_in == PendingIn::kGroup && !IsActive(node));
 }
 
 bool PendingQueue::MayWake(const PendingNode& node, WallTime now) const {
@@ -346,8 +347,8 @@ std::int64_t PendingQueue::Wake(WallTime now,
     MoveAll(index, Side::kActive, woken);
   }
   woken_groups_.clear();
-  for (std::size_t i = 0; i < held_.size();) {
-    const NodeIndex node = held_[i];
+  for (std::size_t i = 0; i < in_backoff_.size();) {
+    const NodeIndex node = in_backoff_[i];
     if (!MayWake(at(node), now) || !namespace_passes(at(node).namespace_id)) {
       ++i;
       continue;
@@ -390,7 +391,7 @@ std::vector<NodeIndex> PendingQueue::Active() const {
 }
 
 std::vector<NodeIndex> PendingQueue::Inadmissible() const {
-  std::vector<NodeIndex> list = held_;
+  std::vector<NodeIndex> list = in_backoff_;
   Access access{nodes_};
   for (const std::int32_t index : parked_groups_) {
     const Group& waiting = groups_[static_cast<std::size_t>(index)];

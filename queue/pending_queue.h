@@ -1,13 +1,13 @@
 // queue/pending_queue.h — the workloads that wait in one ClusterQueue.
 //
-//     Push ──▶ active ──▶ Head() is decided ──▶ stays | Park | Hold | Remove
-//                ▲  └──BulkPark(shape)──▶ parked, held ──┐
-//                └─────────────────Wake──────────────────┘
+//     Push ──▶ active ──▶ Head() is decided ──▶ stays | Park | BackOff | Remove
+//                ▲  └──BulkPark(shape)──▶ parked, in backoff ─┐
+//                └────────────────────Wake──────────────────┘
 //
 // Active ones compete for the head; parked ones have been tried, or equal ones have, and wait until
-// something changes; held ones wait for an instant or for somebody else (Requeued=False). Workloads
-// of one shape and namespace form a group: a whole group is parked and woken at once, so neither
-// costs what the number of waiting workloads is.
+// something changes; those in backoff wait for an instant or for somebody else (Requeued=False).
+// Workloads of one shape and namespace form a group: a whole group is parked and woken at once, so
+// neither costs what the number of waiting workloads is.
 //
 // A queue that orders by usage (admission fair sharing) puts the LocalQueue that used least before
 // everything else; its groups are of one LocalQueue each.
@@ -33,7 +33,8 @@
 
 namespace berth::queue {
 
-enum class Place : std::uint8_t { kNowhere, kGrouped, kHeld };
+// Where a queue has a workload.
+enum class PendingIn : std::uint8_t { kNothing, kGroup, kBackoff };
 
 // Which of those that are parked in bulk are named: to name all costs what they are; those that
 // have not been named since they came in cost each of them once. It is that of all queues, for
@@ -50,9 +51,9 @@ struct PendingNode {
   std::int32_t namespace_id = -1;
   std::int32_t local_queue = -1;
   std::int32_t cluster_queue = -1;  // that it waits in; -1: none
-  std::int32_t index = -1;          // of its group; of its slot among the held ones
+  std::int32_t index = -1;          // of its group; of its slot among those in backoff
   std::int32_t member_index = -1;   // in its LocalQueue's list
-  Place place = Place::kNowhere;
+  PendingIn pending_in = PendingIn::kNothing;
   std::uint8_t bag = 0;         // of its group
   bool requeued_false = false;  // condition Requeued is False: somebody else must release it
   bool named = false;           // as parked in bulk (Listing::kNew)
@@ -75,7 +76,7 @@ class PendingQueue {
   void Push(NodeIndex node);
   // `node` is in no queue, or an active one of this one.
   void Park(NodeIndex node);
-  void Hold(NodeIndex node);
+  void BackOff(NodeIndex node);
   void Remove(NodeIndex node);  // from wherever it is in this queue; forgets the sticky one
 
   NodeIndex Head() const;  // kNoNode without an active workload
@@ -87,10 +88,10 @@ class PendingQueue {
   void BulkPark(NodeIndex like, std::vector<NodeIndex>& parked);
   bool IsMarked(std::uint64_t shape) const;
   bool IsActive(NodeIndex node) const;
-  bool IsWaiting(NodeIndex node) const;  // parked or held
+  bool IsWaiting(NodeIndex node) const;  // parked or in backoff
 
-  // Makes parked workloads whose namespace passes, and held ones whose instant has come, active;
-  // forgets all marks. Returns how many; appends them to `woken` if that is not null.
+  // Makes parked workloads whose namespace passes, and those in backoff whose instant has come,
+  // active; forgets all marks. Returns how many; appends them to `woken` if that is not null.
   std::int64_t Wake(WallTime now, const std::function<bool(std::int32_t)>& namespace_passes,
                     std::vector<NodeIndex>* woken);
 
@@ -105,11 +106,11 @@ class PendingQueue {
   void SetPreemptor(const Preemptor& preemptor);
 
   std::int64_t active_count() const { return active_count_; }
-  std::int64_t waiting_count() const { return parked_count_ + held_count(); }
+  std::int64_t waiting_count() const { return parked_count_ + backoff_count(); }
 
   // In order; O(n log n).
   std::vector<NodeIndex> Active() const;
-  std::vector<NodeIndex> Inadmissible() const;  // parked and held
+  std::vector<NodeIndex> Inadmissible() const;  // parked and in backoff
 
  private:
   // Two heaps, of which one is the active one: parking or waking the whole group turns the flag.
@@ -132,7 +133,7 @@ class PendingQueue {
     Bag& parked() { return bags[1 - active_bag]; }
     const Bag& active() const { return bags[active_bag]; }
   };
-  struct Shape {
+  struct ShapeGroups {
     std::uint64_t hash = 0;
     SmallVector<std::int32_t, 2> groups;
     bool marked = false;
@@ -154,7 +155,7 @@ class PendingQueue {
 
   PendingNode& at(NodeIndex node) const { return nodes_[static_cast<std::size_t>(node)]; }
   Group& group(std::int32_t index) { return groups_[static_cast<std::size_t>(index)]; }
-  std::int64_t held_count() const { return static_cast<std::int64_t>(held_.size()); }
+  std::int64_t backoff_count() const { return static_cast<std::int64_t>(in_backoff_.size()); }
   double UsageOf(std::int32_t local_queue) const;
   std::int32_t ShapeFor(std::uint64_t hash);
   void DropShapeIfUnused(std::int32_t index);
@@ -186,13 +187,13 @@ class PendingQueue {
   std::vector<Group> groups_;
   std::vector<std::int32_t> free_groups_;
   std::vector<OrderEntry> order_;  // binary heap of the groups with active workloads
-  std::vector<Shape> shapes_;
+  std::vector<ShapeGroups> shapes_;
   std::vector<std::int32_t> free_shapes_;
   std::unordered_map<std::uint64_t, std::int32_t> shape_numbers_;  // looked up, never walked
   std::vector<std::int32_t> marked_shapes_;
   std::vector<std::int32_t> parked_groups_;  // all that have parked workloads, and perhaps others
   std::vector<std::int32_t> woken_groups_;   // scratch
-  std::vector<NodeIndex> held_;
+  std::vector<NodeIndex> in_backoff_;
   Preemptor preemptor_;
   std::int64_t active_count_ = 0;
   std::int64_t parked_count_ = 0;

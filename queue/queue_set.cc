@@ -255,7 +255,7 @@ void QueueSet::PushOrPark(WorkloadId workload, WallTime now) {
   PendingNode& queued = node(workload);
   ClusterQueueEntry& queue = entry(queued.cluster_queue);
   if (!MayRun(queued, now)) {
-    queue.pending.Hold(workload);
+    queue.pending.BackOff(workload);
   } else if (equivalence_hashing_ &&
              queue.settings.strategy == api::QueueingStrategy::kBestEffortFifo &&
              queue.pending.IsMarked(queued.shape)) {

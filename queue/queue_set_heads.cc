@@ -74,7 +74,7 @@ QueueSet::RequeueResult QueueSet::Requeue(const Head& head, RequeueReason reason
     return result;
   }
   result.to = Destination::kInadmissible;
-  if (!may_run) pending.Hold(head.workload);
+  if (!may_run) pending.BackOff(head.workload);
   const bool verdict_of_shape =
       reason == RequeueReason::kNoFit || reason == RequeueReason::kPreemptionNoCandidates;
   if (equivalence_hashing_ && best_effort && verdict_of_shape) {

@@ -252,7 +252,7 @@ void AdmissionControllers::Impl::ShowClusterQueue(const api::ClusterQueue& queue
                                                   const api::QueueStatus& status) {
   const std::string& name = queue.meta.name;
   std::vector<std::string> touched = queue_metrics.CohortsOf(name);
-  const QueuePlace place = PlaceOf(scheduler, name);
+  const PendingPosition place = PlaceOf(scheduler, name);
   queue_metrics.SetClusterQueue(queue, status, place);
   if (keeps_resources) {
     api::ResourceAmounts pending;

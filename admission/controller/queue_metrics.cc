@@ -59,7 +59,7 @@ QueueMetrics::QueueMetrics(kube::Metrics& metrics, const MetricsOptions& options
 }
 
 void QueueMetrics::SetClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status,
-                                   const QueuePlace& place) {
+                                   const PendingPosition& place) {
   const std::string& name = queue.meta.name;
   const bool active = api::IsTrue(status.conditions, api::kActive);
   const MetricLabels labels{{"cluster_queue", name}};

@@ -20,7 +20,7 @@
 namespace berth::admission {
 
 // Where a ClusterQueue stands, as the scheduler sees it.
-struct QueuePlace {
+struct PendingPosition {
   std::vector<std::string> cohorts;  // from its own up to the root
   std::int64_t active = 0;           // waiting workloads that compete for the head
   std::int64_t inadmissible = 0;     // waiting ones that are parked
@@ -45,7 +45,7 @@ class QueueMetrics {
   QueueMetrics(kube::Metrics& metrics, const MetricsOptions& options);
 
   void SetClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status,
-                       const QueuePlace& place);
+                       const PendingPosition& place);
   void RemoveClusterQueue(const std::string& name);
   void SetLocalQueue(const api::LocalQueue& queue, const api::QueueStatus& status);
   void RemoveLocalQueue(const api::ObjectKey& key);

@@ -7,8 +7,8 @@
 
 namespace berth::admission {
 
-QueuePlace PlaceOf(const Scheduler& scheduler, const std::string& cluster_queue) {
-  QueuePlace place;
+PendingPosition PlaceOf(const Scheduler& scheduler, const std::string& cluster_queue) {
+  PendingPosition place;
   const auto id = scheduler.state().FindQueue(cluster_queue);
   if (!id) return place;
   place.active = scheduler.queues().ActiveCount(*id);

@@ -12,7 +12,7 @@
 
 namespace berth::admission {
 
-QueuePlace PlaceOf(const Scheduler& scheduler, const std::string& cluster_queue);
+PendingPosition PlaceOf(const Scheduler& scheduler, const std::string& cluster_queue);
 
 // Without its share; nullopt: nobody names the cohort any more.
 std::optional<CohortStanding> StandingOfCohort(const Scheduler& scheduler, const std::string& name);

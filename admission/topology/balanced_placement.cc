@@ -25,7 +25,7 @@ class Balancer {
         slices_(count / request.slice_size),
         leaders_(leaders) {}
 
-  std::optional<BalancedFit> Run();
+  std::optional<BalancedPlacement> Run();
 
  private:
   DomainCounts& at(DomainId id) { return numbers_.try_emplace(id, view_.at(id)).first->second; }
@@ -256,7 +256,7 @@ std::optional<PickedDomains> Balancer::Place(const Domains& domains, std::int32_
   return placed;
 }
 
-std::optional<BalancedFit> Balancer::Run() {
+std::optional<BalancedPlacement> Balancer::Run() {
   std::vector<Domains> groups(1);
   for (DomainId id = 0; id < tree_.domain_count(); ++id) {
     if (!view_.present(id) || tree_.domain(id).level != std::max(request_.level - 1, 0)) continue;
@@ -305,7 +305,7 @@ std::optional<BalancedFit> Balancer::Run() {
   }
   if (best_threshold <= 0) return std::nullopt;
   numbers_ = std::move(best_numbers);
-  BalancedFit fit;
+  BalancedPlacement fit;
   fit.level = request_.level;
   if (request_.level < request_.slice_level) {
     const Domains chosen = FewestThatFit(best, true);
@@ -322,8 +322,8 @@ std::optional<BalancedFit> Balancer::Run() {
 
 }  // namespace
 
-std::optional<BalancedFit> FindBalanced(CountView& view, const ResolvedRequest& request,
-                                        std::int32_t count, std::int32_t leaders) {
+std::optional<BalancedPlacement> FindBalanced(CountView& view, const ResolvedRequest& request,
+                                              std::int32_t count, std::int32_t leaders) {
   return Balancer(view, request, count, leaders).Run();
 }
 

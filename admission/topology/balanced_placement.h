@@ -17,13 +17,13 @@
 
 namespace berth::admission {
 
-struct BalancedFit {
+struct BalancedPlacement {
   std::int32_t level = 0;
   PickedDomains domains;     // each with the pods it gets
   CountOverrides overrides;  // numbers of the domains below
 };
 
-std::optional<BalancedFit> FindBalanced(CountView& view, const ResolvedRequest& request,
-                                        std::int32_t count, std::int32_t leaders);
+std::optional<BalancedPlacement> FindBalanced(CountView& view, const ResolvedRequest& request,
+                                              std::int32_t count, std::int32_t leaders);
 
 }  // namespace berth::admission

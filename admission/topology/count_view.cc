@@ -37,7 +37,7 @@ std::int32_t TimesIn(const std::vector<ResourceRequest>& pod, const Left& left,
 
 }  // namespace
 
-CountView::CountView(const TopologyTree& tree, const queue::Names& resources, CountShape shape)
+CountView::CountView(const TopologyTree& tree, const queue::Names& resources, CountKey shape)
     : tree_(tree), resources_(resources), shape_(std::move(shape)) {
   orders_.resize(static_cast<std::size_t>(tree_.level_count()));
 }
@@ -48,7 +48,7 @@ bool CountView::Before(DomainId a, DomainId b) const {
   if (left.leaders != right.leaders) return left.leaders > right.leaders;
   if (left.slices_with_leader != right.slices_with_leader) {
     return (left.slices_with_leader > right.slices_with_leader) ==
-           (shape_.order == CountShape::Order::kMostFirst);
+           (shape_.order == CountKey::Order::kMostFirst);
   }
   if (left.pods_with_leader != right.pods_with_leader) {
     return left.pods_with_leader < right.pods_with_leader;
@@ -178,7 +178,7 @@ DomainCounts CountView::CountLeaf(std::int32_t leaf, std::int32_t& reason) {
     reason = ReasonNumber("topologyDomain");
     return counts;
   }
-  const bool as_used = shape_.usage == CountShape::Usage::kAsUsed;
+  const bool as_used = shape_.usage == CountKey::Usage::kAsUsed;
   const auto left = [this, leaf, as_used](ResourceId resource) {
     const std::int64_t used = as_used ? tree_.Used(leaf, resource) : 0;
     return api::SubtractAmounts(tree_.Free(leaf, resource), used);

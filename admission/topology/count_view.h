@@ -33,7 +33,7 @@ struct NodeFilter {
 };
 
 // What the numbers depend on beside the tree.
-struct CountShape {
+struct CountKey {
   enum class Usage : std::uint8_t { kAsUsed, kEmpty };          // kEmpty: as if no workload ran
   enum class Order : std::uint8_t { kMostFirst, kLeastFirst };  // of room, within a level
   std::vector<ResourceRequest> pod;  // one pod, itself included, by name of the resource; no zeros
@@ -45,7 +45,7 @@ struct CountShape {
   DomainId only_below = kNoDomain;        // everything else has no room
   Usage usage = Usage::kAsUsed;
   Order order = Order::kMostFirst;
-  friend bool operator==(const CountShape&, const CountShape&) = default;
+  friend bool operator==(const CountKey&, const CountKey&) = default;
 };
 
 struct DomainCounts {
@@ -60,9 +60,9 @@ struct DomainCounts {
 class CountView {
  public:
   // Both outlive the view.
-  CountView(const TopologyTree& tree, const queue::Names& resources, CountShape shape);
+  CountView(const TopologyTree& tree, const queue::Names& resources, CountKey shape);
 
-  const CountShape& shape() const { return shape_; }
+  const CountKey& shape() const { return shape_; }
   const TopologyTree& tree() const { return tree_; }
 
   // Brings the numbers up to date; what follows speaks of the last Refresh.
@@ -107,7 +107,7 @@ class CountView {
 
   const TopologyTree& tree_;
   const queue::Names& resources_;
-  CountShape shape_;
+  CountKey shape_;
   bool built_ = false;
   std::uint64_t position_ = 0;
   std::vector<DomainCounts> counts_;  // by domain

@@ -10,20 +10,20 @@ namespace {
 
 enum class Unit : std::uint8_t { kPods, kSlices };
 
-class Search {
+class PlacementSearch {
  public:
-  Search(CountView& view, const ResolvedRequest& request, std::int32_t count)
+  PlacementSearch(CountView& view, const ResolvedRequest& request, std::int32_t count)
       : view_(view),
         tree_(view.tree()),
         request_(request),
         count_(count),
         leaders_(view.shape().leader ? 1 : 0),
-        best_fit_(view.shape().order == CountShape::Order::kMostFirst) {}
+        best_fit_(view.shape().order == CountKey::Order::kMostFirst) {}
 
-  FoundPlaces Run(Balance balance);
+  FoundDomains Run(Balance balance);
 
  private:
-  struct Fit {
+  struct PickedLevel {
     std::int32_t level = 0;
     PickedDomains domains;
     std::string failure;
@@ -39,10 +39,10 @@ class Search {
     return counts.slices_with_leader >= SliceCount() && counts.leaders >= leaders_;
   }
 
-  Fit FitLevel(std::int32_t level);
+  PickedLevel PickLevel(std::int32_t level);
   std::optional<DomainId> SmallestThatTakesAll(const CountView::Ordering& order) const;
-  Fit FitSeveral(std::int32_t level, const CountView::Ordering& order);
-  Fit FitSeveralWithLeader(std::int32_t level, const CountView::Ordering& order);
+  PickedLevel PickSeveral(std::int32_t level, const CountView::Ordering& order);
+  PickedLevel PickSeveralWithLeader(std::int32_t level, const CountView::Ordering& order);
   std::string NotFit(std::int32_t level, std::int64_t fitting) const;
   std::string LayersNotFit(std::int32_t level) const;
   std::int64_t SlicesBelow(DomainId id, std::int32_t level, std::int32_t size) const;
@@ -66,7 +66,8 @@ class Search {
   CountOverrides overrides_;
 };
 
-std::int64_t Search::SlicesBelow(DomainId id, std::int32_t level, std::int32_t size) const {
+std::int64_t PlacementSearch::SlicesBelow(DomainId id, std::int32_t level,
+                                          std::int32_t size) const {
   const TopologyTree::Domain& domain = tree_.domain(id);
   if (!view_.present(id)) return 0;
   if (domain.level == level) return view_.at(id).pods / size;
@@ -76,7 +77,7 @@ std::int64_t Search::SlicesBelow(DomainId id, std::int32_t level, std::int32_t s
 }
 
 // With several layers: how many slices of each the best domain of the level would take.
-std::string Search::LayersNotFit(std::int32_t level) const {
+std::string PlacementSearch::LayersNotFit(std::int32_t level) const {
   std::string text = "topology \"" + tree_.name() + "\" doesn't allow to fit";
   DomainId best = kNoDomain;
   for (DomainId id = 0; id < tree_.domain_count(); ++id) {
@@ -96,7 +97,7 @@ std::string Search::LayersNotFit(std::int32_t level) const {
   return text + view_.Exclusions();
 }
 
-std::string Search::NotFit(std::int32_t level, std::int64_t fitting) const {
+std::string PlacementSearch::NotFit(std::int32_t level, std::int64_t fitting) const {
   if (!request_.layers.empty()) return LayersNotFit(level);
   const char* unit = request_.slice_size == 1 ? " pod(s)" : " slice(s)";
   std::string text = "topology \"" + tree_.name() + '"';
@@ -111,7 +112,8 @@ std::string Search::NotFit(std::int32_t level, std::int64_t fitting) const {
 
 // The domains are sorted, so those that take all stand together (those with a leader come first):
 // at the front with the most first, at the back of the ones with a leader otherwise.
-std::optional<DomainId> Search::SmallestThatTakesAll(const CountView::Ordering& order) const {
+std::optional<DomainId> PlacementSearch::SmallestThatTakesAll(
+    const CountView::Ordering& order) const {
   const auto begin = order.domains.begin();
   const auto led_end = leaders_ == 0
                            ? order.domains.end()
@@ -135,7 +137,7 @@ std::optional<DomainId> Search::SmallestThatTakesAll(const CountView::Ordering& 
   });
 }
 
-Search::Fit Search::FitLevel(std::int32_t level) {
+PlacementSearch::PickedLevel PlacementSearch::PickLevel(std::int32_t level) {
   const CountView::Ordering& order = view_.ByCapacity(level);
   if (order.domains.empty()) {
     return {level,
@@ -149,15 +151,16 @@ Search::Fit Search::FitLevel(std::int32_t level) {
     const DomainCounts& most = view_.at(best_fit_ ? order.domains.front() : order.domains.back());
     return {level, {}, NotFit(level, best_fit_ ? most.slices : most.pods)};
   }
-  if (level > 0 && !request_.unconstrained) return FitLevel(level - 1);
-  return leaders_ > 0 ? FitSeveralWithLeader(level, order) : FitSeveral(level, order);
+  if (level > 0 && !request_.unconstrained) return PickLevel(level - 1);
+  return leaders_ > 0 ? PickSeveralWithLeader(level, order) : PickSeveral(level, order);
 }
 
 // Largest first, the last one as tight as possible; or from the smallest on.
-Search::Fit Search::FitSeveral(std::int32_t level, const CountView::Ordering& order) {
+PlacementSearch::PickedLevel PlacementSearch::PickSeveral(std::int32_t level,
+                                                          const CountView::Ordering& order) {
   std::int64_t remaining = SliceCount();
   if (order.slices < remaining) return {level, {}, NotFit(level, order.slices)};
-  Fit fit{level, {}, ""};
+  PickedLevel picked{level, {}, ""};
   auto next = order.domains.begin();
   if (!best_fit_) {
     next = std::partition_point(next, order.domains.end(),
@@ -175,18 +178,19 @@ Search::Fit Search::FitSeveral(std::int32_t level, const CountView::Ordering& or
         return view_.at(other).slices > tightest;
       });
     }
-    fit.domains.push_back(Pick(id));
+    picked.domains.push_back(Pick(id));
     remaining -= view_.at(id).slices;
   }
-  return fit;
+  return picked;
 }
 
-Search::Fit Search::FitSeveralWithLeader(std::int32_t level, const CountView::Ordering& order) {
+PlacementSearch::PickedLevel PlacementSearch::PickSeveralWithLeader(
+    std::int32_t level, const CountView::Ordering& order) {
   PickedDomains sorted;
   sorted.reserve(order.domains.size());
   for (const DomainId id : order.domains) sorted.push_back(Pick(id));
   PrioritizeLeader(sorted, count_, leaders_, request_.slice_size, Unit::kSlices);
-  Fit fit{level, {}, ""};
+  PickedLevel picked{level, {}, ""};
   std::int64_t remaining = SliceCount();
   std::int32_t leaders = leaders_;
   std::size_t next = 0;
@@ -195,7 +199,7 @@ Search::Fit Search::FitSeveralWithLeader(std::int32_t level, const CountView::Or
     if (best_fit_ && sorted[next].counts.slices_with_leader >= remaining) {
       taken = BestFit(sorted, next, static_cast<std::int32_t>(remaining), leaders, Unit::kSlices);
     }
-    fit.domains.push_back(sorted[taken]);
+    picked.domains.push_back(sorted[taken]);
     leaders -= sorted[taken].counts.leaders;
     remaining -= sorted[taken].counts.slices_with_leader;
   }
@@ -207,16 +211,16 @@ Search::Fit Search::FitSeveralWithLeader(std::int32_t level, const CountView::Or
     if (best_fit_ && rest[i].counts.slices >= remaining) {
       taken = BestFit(rest, i, static_cast<std::int32_t>(remaining), 0, Unit::kSlices);
     }
-    fit.domains.push_back(rest[taken]);
+    picked.domains.push_back(rest[taken]);
     remaining -= rest[taken].counts.slices;
   }
   if (remaining > 0) return {level, {}, NotFit(level, SliceCount() - remaining)};
-  return fit;
+  return picked;
 }
 
 // The first of those with the least room that is enough; `from` where none is.
-std::size_t Search::BestFit(const PickedDomains& domains, std::size_t from, std::int32_t needed,
-                            std::int32_t leaders, Unit unit) const {
+std::size_t PlacementSearch::BestFit(const PickedDomains& domains, std::size_t from,
+                                     std::int32_t needed, std::int32_t leaders, Unit unit) const {
   std::size_t best = from;
   std::int64_t best_room = std::numeric_limits<std::int64_t>::max();
   for (std::size_t i = from; i < domains.size(); ++i) {
@@ -234,8 +238,9 @@ std::size_t Search::BestFit(const PickedDomains& domains, std::size_t from, std:
 }
 
 // The leader goes first, to a domain where what it costs leaves room for everybody.
-void Search::PrioritizeLeader(PickedDomains& domains, std::int32_t count, std::int32_t leaders,
-                              std::int32_t slice_size, Unit unit) const {
+void PlacementSearch::PrioritizeLeader(PickedDomains& domains, std::int32_t count,
+                                       std::int32_t leaders, std::int32_t slice_size,
+                                       Unit unit) const {
   if (leaders == 0 || domains.size() < 2) return;
   const auto room = [unit](const DomainCounts& counts) {
     return unit == Unit::kSlices ? counts.slices : counts.pods;
@@ -255,8 +260,8 @@ void Search::PrioritizeLeader(PickedDomains& domains, std::int32_t count, std::i
 }
 
 // Deals `count` pods and the leaders to `domains` in their order; what is left over is not used.
-PickedDomains Search::Deal(PickedDomains domains, std::int32_t count, std::int32_t leaders,
-                           std::int32_t slice_size, Unit unit) const {
+PickedDomains PlacementSearch::Deal(PickedDomains domains, std::int32_t count, std::int32_t leaders,
+                                    std::int32_t slice_size, Unit unit) const {
   PrioritizeLeader(domains, count, leaders, slice_size, unit);
   if (unit == Unit::kPods) slice_size = 1;
   const auto room = [unit](DomainCounts& counts) -> std::int32_t& {
@@ -292,7 +297,7 @@ PickedDomains Search::Deal(PickedDomains domains, std::int32_t count, std::int32
   return dealt;
 }
 
-PickedDomains Search::Children(const PickedDomains& domains) const {
+PickedDomains PlacementSearch::Children(const PickedDomains& domains) const {
   PickedDomains children;
   for (const PickedDomain& picked : domains) {
     for (const DomainId id : tree_.domain(picked.domain).children) {
@@ -302,7 +307,8 @@ PickedDomains Search::Children(const PickedDomains& domains) const {
   return children;
 }
 
-PickedDomains Search::Descend(PickedDomains domains, std::int32_t level, bool greedy) const {
+PickedDomains PlacementSearch::Descend(PickedDomains domains, std::int32_t level,
+                                       bool greedy) const {
   const std::int32_t lowest = tree_.level_count() - 1;
   // Above the slices it does not matter which parent a slice was counted for.
   for (; greedy && level < std::min(lowest, request_.slice_level); ++level) {
@@ -336,7 +342,8 @@ PickedDomains Search::Descend(PickedDomains domains, std::int32_t level, bool gr
   return domains;
 }
 
-std::vector<PodsInDomain> Search::Collect(const PickedDomains& domains, bool leader) const {
+std::vector<PodsInDomain> PlacementSearch::Collect(const PickedDomains& domains,
+                                                   bool leader) const {
   std::vector<PodsInDomain> places;
   for (const PickedDomain& picked : domains) {
     const std::int32_t count = leader ? picked.counts.leaders : picked.counts.pods;
@@ -348,22 +355,22 @@ std::vector<PodsInDomain> Search::Collect(const PickedDomains& domains, bool lea
   return places;
 }
 
-FoundPlaces Search::Run(Balance balance) {
-  Fit fit;
+FoundDomains PlacementSearch::Run(Balance balance) {
+  PickedLevel picked;
   bool balanced = false;
   if (balance == Balance::kOn && !request_.required && !request_.unconstrained) {
     if (auto found = FindBalanced(view_, request_, count_, leaders_)) {
-      fit = {found->level, std::move(found->domains), ""};
+      picked = {found->level, std::move(found->domains), ""};
       overrides_ = std::move(found->overrides);
       balanced = true;
     }
   }
-  if (!balanced) fit = FitLevel(request_.level);
-  if (!fit.failure.empty()) return {{}, {}, fit.failure};
+  if (!balanced) picked = PickLevel(request_.level);
+  if (!picked.failure.empty()) return {{}, {}, picked.failure};
   PickedDomains domains =
-      Deal(std::move(fit.domains), count_, leaders_, request_.slice_size, Unit::kSlices);
-  domains = Descend(std::move(domains), fit.level, !balanced);
-  FoundPlaces places;
+      Deal(std::move(picked.domains), count_, leaders_, request_.slice_size, Unit::kSlices);
+  domains = Descend(std::move(domains), picked.level, !balanced);
+  FoundDomains places;
   places.workers = Collect(domains, false);
   if (leaders_ > 0) places.leader = Collect(domains, true);
   return places;
@@ -372,7 +379,7 @@ FoundPlaces Search::Run(Balance balance) {
 }  // namespace
 
 void SortByCapacity(const CountView& view, PickedDomains& domains) {
-  const bool most_first = view.shape().order == CountShape::Order::kMostFirst;
+  const bool most_first = view.shape().order == CountKey::Order::kMostFirst;
   std::sort(domains.begin(), domains.end(), [&](const PickedDomain& a, const PickedDomain& b) {
     if (a.counts.slices != b.counts.slices) {
       return (a.counts.slices > b.counts.slices) == most_first;
@@ -383,7 +390,7 @@ void SortByCapacity(const CountView& view, PickedDomains& domains) {
 }
 
 void SortByLeaderCapacity(const CountView& view, PickedDomains& domains) {
-  const bool most_first = view.shape().order == CountShape::Order::kMostFirst;
+  const bool most_first = view.shape().order == CountKey::Order::kMostFirst;
   std::sort(domains.begin(), domains.end(), [&](const PickedDomain& a, const PickedDomain& b) {
     if (a.counts.leaders != b.counts.leaders) return a.counts.leaders > b.counts.leaders;
     if (a.counts.slices_with_leader != b.counts.slices_with_leader) {
@@ -396,9 +403,9 @@ void SortByLeaderCapacity(const CountView& view, PickedDomains& domains) {
   });
 }
 
-FoundPlaces FindPlaces(CountView& view, const ResolvedRequest& request, std::int32_t count,
-                       Balance balance) {
-  return Search(view, request, count).Run(balance);
+FoundDomains FindPlaces(CountView& view, const ResolvedRequest& request, std::int32_t count,
+                        Balance balance) {
+  return PlacementSearch(view, request, count).Run(balance);
 }
 
 }  // namespace berth::admission

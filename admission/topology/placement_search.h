@@ -29,7 +29,7 @@ struct PodsInDomain {
   friend bool operator==(const PodsInDomain&, const PodsInDomain&) = default;
 };
 
-struct FoundPlaces {
+struct FoundDomains {
   std::vector<PodsInDomain> workers;  // by values of the domains
   std::vector<PodsInDomain> leader;   // where the shape has one
   std::string failure;                // empty: found
@@ -38,8 +38,8 @@ struct FoundPlaces {
 enum class Balance : std::uint8_t { kOff, kOn };
 
 // `view` is fresh, and of the shape that belongs to `request`.
-FoundPlaces FindPlaces(CountView& view, const ResolvedRequest& request, std::int32_t count,
-                       Balance balance);
+FoundDomains FindPlaces(CountView& view, const ResolvedRequest& request, std::int32_t count,
+                        Balance balance);
 
 // What the parts of the search share. A domain on its way: numbers to start from, then what is
 // taken of it.

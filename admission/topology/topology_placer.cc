@@ -45,7 +45,7 @@ const api::PodSetAssignment* AssignedTo(const api::Workload& workload, const std
 struct TopologyPlacer::Group {
   const api::Workload& workload;
   FlavorState& state;
-  CountShape::Usage usage;
+  CountKey::Usage usage;
   std::vector<PlacementRequest> requests;
   std::vector<Placement> placements;
   std::vector<PlacedPods> assumed;  // what they take that was not booked before
@@ -201,7 +201,7 @@ void TopologyPlacer::Assume(const PlacedPods& placed, std::int64_t sign) {
   }
 }
 
-CountView& TopologyPlacer::ViewOf(FlavorState& state, CountShape shape) {
+CountView& TopologyPlacer::ViewOf(FlavorState& state, CountKey shape) {
   auto& views = state.views;
   const auto found = std::find_if(views.begin(), views.end(),
                                   [&shape](const auto& view) { return view->shape() == shape; });
@@ -249,13 +249,13 @@ std::variant<NodeFilter, std::string> TopologyPlacer::FilterOf(const api::Worklo
 
 namespace {
 
-CountShape ShapeOf(const ResolvedRequest& resolved, bool least_first) {
-  CountShape shape;
+CountKey ShapeOf(const ResolvedRequest& resolved, bool least_first) {
+  CountKey shape;
   shape.slice_size = resolved.slice_size;
   shape.slice_level = resolved.slice_level;
   shape.inner_sizes = resolved.inner_sizes;
-  shape.order = resolved.unconstrained && least_first ? CountShape::Order::kLeastFirst
-                                                      : CountShape::Order::kMostFirst;
+  shape.order = resolved.unconstrained && least_first ? CountKey::Order::kLeastFirst
+                                                      : CountKey::Order::kMostFirst;
   return shape;
 }
 
@@ -272,13 +272,13 @@ std::string TopologyPlacer::PlaceNew(Group& group) {
   const auto resolved = Resolve(tree.levels(), pod_set.topology_request, workers->implied);
   if (const auto* wrong = std::get_if<std::string>(&resolved)) return *wrong;
   const auto& request = std::get<ResolvedRequest>(resolved);
-  CountShape shape = ShapeOf(request, profile_.least_free_for_unconstrained);
+  CountKey shape = ShapeOf(request, profile_.least_free_for_unconstrained);
   shape.pod = OnePod(pod_set.pod_template.spec);
   if (leader != nullptr) shape.leader = OnePod(group.PodSetOf(*leader).pod_template.spec);
   shape.filter = std::get<NodeFilter>(std::move(filter));
   shape.usage = group.usage;
   const Balance balance = profile_.balanced ? Balance::kOn : Balance::kOff;
-  FoundPlaces found =
+  FoundDomains found =
       FindPlaces(ViewOf(group.state, std::move(shape)), request, workers->count, balance);
   if (!found.failure.empty()) return found.failure;
   for (const PlacementRequest& asked : group.requests) {
@@ -410,12 +410,12 @@ std::string TopologyPlacer::Replace(Group& group, const PlacementRequest& reques
   }
   auto filter = FilterOf(group.workload, pod_set, group.state);
   if (const auto* wrong = std::get_if<std::string>(&filter)) return *wrong;
-  CountShape shape =
+  CountKey shape =
       ShapeOf(std::get<ResolvedRequest>(resolved), profile_.least_free_for_unconstrained);
   shape.pod = OnePod(pod_set.pod_template.spec);
   shape.filter = std::get<NodeFilter>(std::move(filter));
   shape.only_below = below;
-  const FoundPlaces found =
+  const FoundDomains found =
       FindPlaces(ViewOf(group.state, std::move(shape)), std::get<ResolvedRequest>(resolved),
                  remains.missing, Balance::kOff);
   if (!found.failure.empty()) return found.failure;
@@ -441,7 +441,7 @@ void TopologyPlacer::PlaceGroup(Group& group) {
 
 PlacementResult TopologyPlacer::Place(const api::Workload& workload,
                                       const std::vector<PlacementRequest>& requests,
-                                      CountShape::Usage usage) {
+                                      CountKey::Usage usage) {
   PlacementResult result;
   std::vector<FlavorId> flavors;
   for (const PlacementRequest& request : requests) {

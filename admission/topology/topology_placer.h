@@ -97,7 +97,7 @@ class TopologyPlacer {
   // Where pods of one workload go. With nodes to replace (HasUnhealthyAssignment), new places for
   // the pods of the failed node; the rest stays. Nothing is booked.
   PlacementResult Place(const api::Workload& workload,
-                        const std::vector<PlacementRequest>& requests, CountShape::Usage usage);
+                        const std::vector<PlacementRequest>& requests, CountKey::Usage usage);
 
   // What `assignment` books for pods of the set.
   PlacedPods Booking(const api::PodSet& pod_set, FlavorId flavor,
@@ -169,7 +169,7 @@ class TopologyPlacer {
   void Assume(const PlacedPods& placed, std::int64_t sign);
   bool FitsAlone(const PlacedPods& placed) const;
   // Placing.
-  CountView& ViewOf(FlavorState& state, CountShape shape);
+  CountView& ViewOf(FlavorState& state, CountKey shape);
   void PlaceGroup(Group& group);
   std::string PlaceNew(Group& group);
   std::string Replace(Group& group, const PlacementRequest& request);

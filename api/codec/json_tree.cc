@@ -24,14 +24,14 @@ class Builder {
   Builder(const JsonLimits& limits, std::vector<std::string>* duplicates)
       : limits_(limits), duplicates_(duplicates) {}
 
-  bool null() { return Place(nullptr) != nullptr; }
-  bool boolean(bool value) { return Place(value) != nullptr; }
-  bool number_integer(number_integer_t value) { return Place(value) != nullptr; }
-  bool number_unsigned(number_unsigned_t value) { return Place(value) != nullptr; }
+  bool null() { return Put(nullptr) != nullptr; }
+  bool boolean(bool value) { return Put(value) != nullptr; }
+  bool number_integer(number_integer_t value) { return Put(value) != nullptr; }
+  bool number_unsigned(number_unsigned_t value) { return Put(value) != nullptr; }
   bool number_float(number_float_t value, const string_t& /*text*/) {
-    return Place(value) != nullptr;
+    return Put(value) != nullptr;
   }
-  bool string(string_t& value) { return Place(std::move(value)) != nullptr; }
+  bool string(string_t& value) { return Put(std::move(value)) != nullptr; }
   bool binary(binary_t& /*value*/) { return false; }
   bool start_object(std::size_t /*count*/) { return Open(Json::object()); }
   bool start_array(std::size_t /*count*/) { return Open(Json::array()); }
@@ -79,7 +79,7 @@ class Builder {
     return path;
   }
 
-  Json* Place(Json value) {
+  Json* Put(Json value) {
     if (++values_ > limits_.max_values) {
       error_ = "more than " + std::to_string(limits_.max_values) + " values";
       return nullptr;
@@ -101,7 +101,7 @@ class Builder {
       error_ = "nested deeper than " + std::to_string(limits_.max_depth) + " levels";
       return false;
     }
-    Json* place = Place(std::move(container));
+    Json* place = Put(std::move(container));
     if (place == nullptr) return false;
     stack_.push_back(Frame{place});
     return true;

@@ -188,15 +188,15 @@ Reason MissingQueueReason(const ClusterView& view, const api::Workload& workload
 }
 
 // Where the pods of a workload's job are.
-struct PodPlaces {
+struct PodLocations {
   std::vector<std::string> nodes;  // of running pods
   std::size_t starting = 0;        // have a node, do not run yet
   std::size_t without_node = 0;
   std::string obstacle;  // why one of them does not get on: an image, no node
 };
 
-PodPlaces PlacesOf(const ClusterView& view, const api::Workload& workload) {
-  PodPlaces places;
+PodLocations PlacesOf(const ClusterView& view, const api::Workload& workload) {
+  PodLocations places;
   const api::OwnerReference* owner = api::ControllerOf(workload.meta);
   if (owner == nullptr) return places;
   for (const PodView& pod : view.pods) {
@@ -305,7 +305,7 @@ std::string RunningPlace(const ClusterView& view, const api::Workload& workload)
       }
     }
   }
-  PodPlaces places = PlacesOf(view, workload);
+  PodLocations places = PlacesOf(view, workload);
   std::vector<std::string> parts;
   if (!places.nodes.empty()) {
     constexpr std::size_t kShown = 3;

@@ -176,7 +176,7 @@ Result<Finding> NodeCount(sim::SimWorld& world, const Chronicle&, const Step& st
 
 // pods of JOB N [phase=P] [node=N] [path=value]
 Result<Finding> PodCount(sim::SimWorld& world, const Chronicle&, const Step& step) {
-  const Place place = PlaceOf(step.plain(2));
+  const ObjectName place = ObjectNameOf(step.plain(2));
   std::size_t count = 0;
   std::string seen;
   for (const Object& pod : AllOf(world, "pod")) {
@@ -214,7 +214,7 @@ Result<Finding> ObjectCount(sim::SimWorld& world, const Chronicle&, const Step& 
 
 // event of NAME REASON "text" [count=N]
 Result<Finding> EventIs(sim::SimWorld& world, const Chronicle&, const Step& step) {
-  const Place place = PlaceOf(step.plain(2));
+  const ObjectName place = ObjectNameOf(step.plain(2));
   std::size_t count = 0;
   std::string others;
   std::set<std::string> names{place.name};
@@ -305,7 +305,7 @@ Result<Finding> OrderIs(sim::SimWorld&, const Chronicle& chronicle, const Step& 
   for (const std::string& name : chronicle.reservations()) {
     found += " " + name;
     if (at >= words.size()) continue;
-    const Place place = PlaceOf(words[at]);
+    const ObjectName place = ObjectNameOf(words[at]);
     if (name == place.namespace_name + "/" + place.name) ++at;
   }
   return Finding{at == words.size(), "quota was given to" + found};

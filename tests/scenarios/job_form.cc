@@ -76,7 +76,7 @@ Json TolerationOf(const std::string& text) {
 }
 
 Result<std::vector<Json>> MakeJob(const Step& step) {
-  const Place place = PlaceOf(step.plain(1));
+  const ObjectName place = ObjectNameOf(step.plain(1));
   Json metadata{{"name", place.name}, {"namespace", place.namespace_name}};
   std::vector<Json> objects;
   if (const auto queue = step.Find("queue")) {

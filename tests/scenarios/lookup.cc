@@ -20,7 +20,8 @@ std::int64_t AttemptOf(const std::string& name) {
   return dash == std::string::npos ? 0 : ParseInt64(name.substr(dash + 1)).value_or(0);
 }
 
-Object GetObject(sim::SimWorld& world, const local::WholeApi::KindInfo& kind, const Place& place) {
+Object GetObject(sim::SimWorld& world, const local::WholeApi::KindInfo& kind,
+                 const ObjectName& place) {
   const auto got =
       world.api().Get(kind.id, kind.namespaced ? place.namespace_name : "", place.name);
   return got ? *got : nullptr;
@@ -65,7 +66,7 @@ std::vector<Object> AllOf(sim::SimWorld& world, std::string_view kind) {
 }
 
 Object WorkloadOf(sim::SimWorld& world, const std::string& text) {
-  const Place place = PlaceOf(text);
+  const ObjectName place = ObjectNameOf(text);
   for (const Object& workload : AllOf(world, "workload")) {
     if (NamespaceOf(*workload) != place.namespace_name) continue;
     if (NameOf(*workload) == place.name) return workload;
@@ -76,7 +77,7 @@ Object WorkloadOf(sim::SimWorld& world, const std::string& text) {
 }
 
 std::vector<Object> RequestsOf(sim::SimWorld& world, const std::string& text) {
-  const Place place = PlaceOf(text);
+  const ObjectName place = ObjectNameOf(text);
   const Object workload = WorkloadOf(world, text);
   // Where the Workload is gone, its name can still be told from the job's.
   const std::string prefix =
@@ -114,7 +115,7 @@ Result<Found> FindNamed(sim::SimWorld& world, const Step& step, std::size_t at, 
     return Error{ErrorCode::kInvalid, "\"of\" goes with workload, provreq and podtemplate"};
   }
   next = at + 2;
-  const Place place = PlaceOf(words[at + 1]);
+  const ObjectName place = ObjectNameOf(words[at + 1]);
   return Found{*kind, kind->namespaced ? place.namespace_name : "", place.name,
                GetObject(world, *kind, place)};
 }

@@ -184,7 +184,7 @@ Objects MakeCohort(const Step& step) {
 // local-queue [NAMESPACE/]NAME -> CLUSTERQUEUE
 Objects MakeLocalQueue(const Step& step) {
   if (step.plain(2) != "->") return Bad("local-queue: write NAME -> CLUSTERQUEUE");
-  const Place place = PlaceOf(step.plain(1));
+  const ObjectName place = ObjectNameOf(step.plain(1));
   Json object = NewObject(kKueue, "LocalQueue", place.name);
   object["metadata"]["namespace"] = place.namespace_name;
   object["spec"] = {{"clusterQueue", step.plain(3)}};
@@ -303,7 +303,7 @@ std::optional<Objects> MakeObjects(const Step& step) {
   return form->second(step);
 }
 
-Place PlaceOf(const std::string& text) {
+ObjectName ObjectNameOf(const std::string& text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) return {"default", text};
   return {text.substr(0, slash), text.substr(slash + 1)};

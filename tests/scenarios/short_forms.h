@@ -21,11 +21,11 @@ using Json = nlohmann::json;
 std::optional<Result<std::vector<Json>>> MakeObjects(const Step& step);
 
 // "team-a/x" in two; the namespace is default where there is none.
-struct Place {
+struct ObjectName {
   std::string namespace_name;
   std::string name;
 };
-Place PlaceOf(const std::string& text);
+ObjectName ObjectNameOf(const std::string& text);
 
 // A value as written in a story: JSON where it is some (5, true, [..]), else a string.
 Json ValueOf(const std::string& text);

@@ -41,7 +41,7 @@ class SimSession final : public cli::Session {
 }  // namespace
 
 Result<std::string> TellWhy(sim::SimWorld& world, const std::string& job) {
-  const Place place = PlaceOf(job);
+  const ObjectName place = ObjectNameOf(job);
   SimSession session(world);
   const cli::StoryScope scope{.namespace_name = place.namespace_name, .reference = place.name};
   BERTH_TRY(const cli::StoryView read, cli::ReadStory(session, scope, world.clock().Now()));

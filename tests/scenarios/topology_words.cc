@@ -54,7 +54,7 @@ Result<std::vector<Json>> MakeTopology(const Step& step) {
 }
 
 Result<std::vector<Json>> MakePod(const Step& step) {
-  const Place place = PlaceOf(step.plain(1));
+  const ObjectName place = ObjectNameOf(step.plain(1));
   Json requests = Json::object();
   for (const char* resource : {"cpu", "memory"}) {
     if (const auto amount = step.Find(resource)) requests[resource] = *amount;
@@ -74,7 +74,7 @@ Result<std::vector<Json>> MakePod(const Step& step) {
 
 Status KillPods(sim::SimWorld& world, const Step& step) {
   if (step.plain(1) != "pods" || step.plain(2) != "of") return Bad("kill: write pods of JOB");
-  const Place place = PlaceOf(step.plain(3));
+  const ObjectName place = ObjectNameOf(step.plain(3));
   const auto node = step.Find("node");
   const auto kind = world.FindKind("pod");
   bool found = false;

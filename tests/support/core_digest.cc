@@ -54,7 +54,7 @@ std::string DigestOfState(const admission::Scheduler& scheduler) {
     const admission::QueueState& queue = state.queue(id);
     out << "queue " << queue.name << " " << queue.ActiveMessage();
     AddNode(scheduler, queue.node, out);
-    for (const admission::Held& listed : queue.reservations) {
+    for (const admission::ListedReservation& listed : state.reservations().Of(id)) {
       const admission::Reservation* held = listed.reservation;
       out << "  " << held->object->meta.name << " priority " << held->priority << " queued "
           << held->queued_at.time_since_epoch().count() << " reserved "

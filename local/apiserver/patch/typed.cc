@@ -9,10 +9,10 @@
 namespace berth::local {
 namespace {
 
-enum class Shape { kScalar, kMap, kList };
+enum class ValueKind { kScalar, kMap, kList };
 
 struct View {
-  Shape shape = Shape::kScalar;
+  ValueKind kind = ValueKind::kScalar;
   bool atomic = true;
 };
 
@@ -21,14 +21,14 @@ View ViewOf(const TypeNode* type, const Json& value) {
   const bool deduced = type == nullptr || type->kind == TypeKind::kAny;
   if (deduced) {
     if (type != nullptr && type->atomic) return {};
-    if (value.is_object() || value.is_null()) return {Shape::kMap, false};
-    if (value.is_array()) return {Shape::kList, true};
+    if (value.is_object() || value.is_null()) return {ValueKind::kMap, false};
+    if (value.is_array()) return {ValueKind::kList, true};
     return {};
   }
   const bool is_map = type->kind == TypeKind::kObject || type->kind == TypeKind::kMap;
-  if (is_map && (value.is_object() || value.is_null())) return {Shape::kMap, type->atomic};
+  if (is_map && (value.is_object() || value.is_null())) return {ValueKind::kMap, type->atomic};
   if (type->kind == TypeKind::kList && (value.is_array() || value.is_null())) {
-    return {Shape::kList, type->list_type == ListType::kAtomic};
+    return {ValueKind::kList, type->list_type == ListType::kAtomic};
   }
   return {};
 }
@@ -70,7 +70,7 @@ void CollectFields(const TypeNode* type, const Json& value, FieldSet& out) {
     return;
   }
   if (value.is_null()) return;
-  if (view.shape == Shape::kList) {
+  if (view.kind == ValueKind::kList) {
     CollectItems(type, value, out);
     return;
   }
@@ -94,7 +94,7 @@ class Comparer {
     } else {
       const View left = ViewOf(type, *before);
       const View right = ViewOf(type, *after);
-      if (left.shape != right.shape || left.atomic != right.atomic) {
+      if (left.kind != right.kind || left.atomic != right.atomic) {
         Handle(left, type, before, after);
       }
       leaf = Handle(right, type, before, after);
@@ -122,11 +122,11 @@ class Comparer {
     if (view.atomic) return Leaf(before, after);
     const auto fits = [&](const Json* value) {
       return value != nullptr && !value->empty() &&
-             (view.shape == Shape::kMap ? value->is_object() : value->is_array());
+             (view.kind == ValueKind::kMap ? value->is_object() : value->is_array());
     };
     // Empty and absent containers differ, but have nothing inside to tell them by.
     if (!fits(before) && !fits(after)) return Leaf(before, after);
-    if (view.shape == Shape::kMap) {
+    if (view.kind == ValueKind::kMap) {
       Maps(type, fits(before) ? before : nullptr, fits(after) ? after : nullptr);
     } else {
       Lists(type, fits(before) ? before : nullptr, fits(after) ? after : nullptr);
@@ -333,7 +333,7 @@ Comparison Compare(const TypeNode* type, const Json& before, const Json& after) 
 Json RemoveItems(const TypeNode* type, const Json& value, const FieldSet& removed) {
   const View view = ViewOf(type, value);
   if (view.atomic || !value.is_structured()) return view.atomic ? value : Json();
-  if (view.shape == Shape::kList) {
+  if (view.kind == ValueKind::kList) {
     Json out = Json::array();
     for (const Json& item : value) {
       const auto element = ItemElement(*type, item);

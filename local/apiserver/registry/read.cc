@@ -61,7 +61,7 @@ bool NeedsShaping(const ResourceInfo& resource, const StoredObject& object) {
   return resource.crd != nullptr && object.revision() < resource.crd->revision;
 }
 
-void Shape(const ResourceInfo& resource, Json& object) {
+void Present(const ResourceInfo& resource, Json& object) {
   if (resource.crd_version == nullptr) return;
   resource.crd_version->schema->Prune(object);
   resource.crd_version->schema->Default(object);
@@ -83,7 +83,7 @@ ApiResult<StoredPtr> Registry::InRequestVersion(const RequestContext& context,
   if (json == nullptr) return InternalStatus("the stored object cannot be read");
   auto converted = converter_.ConvertOne(resource, *json, resource.api_version());
   if (!converted) return converted.error();
-  Shape(resource, *converted);
+  Present(resource, *converted);
   return StoredPtr(std::make_shared<const StoredObject>(
       object->key(), object->revision(), StoredObject::MakeDraft(std::move(*converted))));
 }
@@ -152,7 +152,7 @@ ApiResult<ListResult> Registry::ListInVersion(const RequestContext& context, Lis
   for (std::size_t k = 0; k < places.size(); ++k) {
     StoredPtr& item = result.items[places[k]];
     Json object = std::move((*converted)[k]);
-    Shape(resource, object);
+    Present(resource, object);
     item = std::make_shared<const StoredObject>(item->key(), item->revision(),
                                                 StoredObject::MakeDraft(std::move(object)));
   }

@@ -114,12 +114,12 @@ std::string BadForm(const TypeNode& type, const Json& value) {
   return "";
 }
 
-struct Place {
+struct FieldLocation {
   std::string_view owner;  // the innermost struct's name
   std::string path;        // from the root, without indexes, as Go prints it
 };
 
-std::string Misfit(const TypeNode& type, const Json& value, const Place& place) {
+std::string Misfit(const TypeNode& type, const Json& value, const FieldLocation& place) {
   std::string kind(JsonKind(value));
   if (value.is_number() && (type.kind == TypeKind::kInt32 || type.kind == TypeKind::kInt64)) {
     kind += " " + value.dump();
@@ -132,7 +132,7 @@ std::string Misfit(const TypeNode& type, const Json& value, const Place& place) 
          "." + place.path + " of type " + GoTypeName(type);
 }
 
-std::string FirstMisfit(const TypeNode& type, const Json& value, const Place& place) {
+std::string FirstMisfit(const TypeNode& type, const Json& value, const FieldLocation& place) {
   if (value.is_null() || type.kind == TypeKind::kAny) return "";
   switch (type.kind) {
     case TypeKind::kObject:

@@ -164,8 +164,7 @@ std::string PlacementCase::Told(const api::Workload& workload,
   return text;
 }
 
-std::string PlacementCase::Place(const std::vector<std::string>& pod_sets,
-                                 CountShape::Usage usage) {
+std::string PlacementCase::Place(const std::vector<std::string>& pod_sets, CountKey::Usage usage) {
   api::Workload workload;
   for (const std::string& text : pod_sets) workload.spec.pod_sets.push_back(PodSetFrom(text));
   return Told(workload, placer_.Place(workload, RequestsFor(workload), usage));
@@ -194,7 +193,7 @@ std::string PlacementCase::Replace(const std::vector<std::string>& pod_sets,
   }
   workload.status.admission = admission;
   workload.status.unhealthy_nodes = {failed_node};
-  return Told(workload, placer_.Place(workload, RequestsFor(workload), CountShape::Usage::kAsUsed));
+  return Told(workload, placer_.Place(workload, RequestsFor(workload), CountKey::Usage::kAsUsed));
 }
 
 }  // namespace berth::admission

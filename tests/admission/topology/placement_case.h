@@ -32,7 +32,7 @@ class PlacementCase {
   void AddUsed(const std::string& text);
   // Pod sets without a request of their own are placed as implied ones.
   std::string Place(const std::vector<std::string>& pod_sets,
-                    CountShape::Usage usage = CountShape::Usage::kAsUsed);
+                    CountKey::Usage usage = CountKey::Usage::kAsUsed);
   // `before`: the assignment so far, "main: n1=2 n2=1".
   std::string Replace(const std::vector<std::string>& pod_sets, const std::string& before,
                       const std::string& failed_node);

@@ -355,7 +355,7 @@ TEST(PlacementOnEmptyNodes, LooksBeyondWhatIsUsed) {
   PlacementCase given("rack host");
   given.AddNode("r1/n1 cpu=2");
   given.AddUsed("n1 2 cpu=1");
-  EXPECT_EQ(given.Place({"main 2 cpu=1 required=rack"}, CountShape::Usage::kEmpty), "main: n1=2");
+  EXPECT_EQ(given.Place({"main 2 cpu=1 required=rack"}, CountKey::Usage::kEmpty), "main: n1=2");
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ void Play(TopologyPlacer::Profile profile) {
     }
     const api::Workload workload = AnyWorkload();
     const PlacementResult result =
-        given.placer().Place(workload, given.RequestsFor(workload), CountShape::Usage::kAsUsed);
+        given.placer().Place(workload, given.RequestsFor(workload), CountKey::Usage::kAsUsed);
     if (result.failure) continue;
     for (const Placement& placement : result.placements) {
       CheckPlacement(given, workload.spec.pod_sets[placement.pod_set], placement.assignment);
@@ -149,17 +149,17 @@ TEST(TopologyProperty, NorWithBalancedPlacement) {
   EXPECT_TRUE(rc::check([] { Play({.least_free_for_unconstrained = false, .balanced = true}); }));
 }
 
-CountShape AnyShape(const PlacementCase& given, Vocabulary& vocabulary) {
+CountKey AnyShape(const PlacementCase& given, Vocabulary& vocabulary) {
   const ResourceId cpu = vocabulary.resources.Intern("cpu");
   const ResourceId pods = vocabulary.resources.Intern("pods");
-  CountShape shape;
+  CountKey shape;
   shape.pod = {{cpu, 1000 * (1 + Below(2))}, {pods, 1}};
   if (Below(2) == 0) shape.leader = std::vector<ResourceRequest>{{cpu, 1000}, {pods, 1}};
   shape.slice_size = 1 + Below(3);
   shape.slice_level = Below(given.tree().level_count());
   if (shape.slice_level < 2 && Below(2) == 0) shape.inner_sizes = {0, 0, 2};
-  if (Below(2) == 0) shape.usage = CountShape::Usage::kEmpty;
-  if (Below(2) == 0) shape.order = CountShape::Order::kLeastFirst;
+  if (Below(2) == 0) shape.usage = CountKey::Usage::kEmpty;
+  if (Below(2) == 0) shape.order = CountKey::Order::kLeastFirst;
   return shape;
 }
 

@@ -243,7 +243,7 @@ void Bench::RunPlacements() {
         {0, flavor, workload.spec.pod_sets[0].count, false}};
     const bool measured = i >= warm_up;
     const double begin = measured ? OwnCpuSeconds() : 0;
-    auto result = placer.Place(workload, requests, admission::CountShape::Usage::kAsUsed);
+    auto result = placer.Place(workload, requests, admission::CountKey::Usage::kAsUsed);
     if (!result.failure) {
       running.push_back(
           {placer.Booking(workload.spec.pod_sets[0], flavor, result.placements[0].assignment)});

@@ -331,7 +331,7 @@ void Standing::LookAtCore(const admission::Scheduler& core) {
   for (const admission::ClusterQueueId id : state.PresentQueues()) {
     const admission::QueueState& queue = state.queue(id);
     FlavorAmounts held;
-    for (const admission::Held& entry : queue.reservations) {
+    for (const admission::ListedReservation& entry : state.reservations().Of(id)) {
       for (const admission::FlavorResourceAmount& each : entry.reservation->usage) {
         const admission::Vocabulary& words = core.vocabulary();
         held[{words.flavors[state.FlavorOf(each.flavor_resource)],

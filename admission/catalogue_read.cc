@@ -1,20 +1,15 @@
-// The parts of ClusterState that hold reservations and answer questions.
+// The parts of the Catalogue that answer questions.
 #include <algorithm>
 #include <iterator>
 #include <unordered_set>  // lookup only
 #include <utility>
 
-#include "admission/cluster_state.h"
+#include "admission/catalogue.h"
 #include "api/labels.h"
 #include "base/assert.h"
 #include "base/strings.h"
 
 namespace berth::admission {
-
-bool Reservation::Uses(FlavorResourceId fr) const {
-  return std::any_of(usage.begin(), usage.end(),
-                     [fr](const FlavorResourceAmount& item) { return item.flavor_resource == fr; });
-}
 
 std::string QueueState::ActiveReason() const {
   return inactive.empty() ? "Ready" : inactive.front().reason;
@@ -30,123 +25,27 @@ std::string QueueState::ActiveMessage() const {
   return "Can't admit new workloads: " + text + ".";
 }
 
-bool TakenBefore(const Held& a, const Held& b) {
-  if (a.evicted != b.evicted) return a.evicted;
-  if (a.priority != b.priority) return a.priority < b.priority;
-  if (a.reserved_at != b.reserved_at) return a.reserved_at > b.reserved_at;
-  if (a.uid_start != b.uid_start) return a.uid_start < b.uid_start;
-  return a.reservation->object->meta.uid < b.reservation->object->meta.uid;
-}
-
-bool TakenBefore(const Reservation& a, const Reservation& b) {
-  if (a.evicted != b.evicted) return a.evicted;
-  if (a.priority != b.priority) return a.priority < b.priority;
-  if (a.reserved_at != b.reserved_at) return a.reserved_at > b.reserved_at;
-  return a.object->meta.uid < b.object->meta.uid;
-}
-
-ClusterState::ClusterState(queue::QueueSet& queues) : queues_(queues) {
+Catalogue::Catalogue(queue::QueueSet& queues) : queues_(queues) {
   pods_ = vocabulary_.resources.Intern("pods");
 }
 
-std::shared_ptr<const api::ResourceFlavor> ClusterState::flavor(FlavorId id) const {
+std::shared_ptr<const api::ResourceFlavor> Catalogue::flavor(FlavorId id) const {
   const auto slot = static_cast<std::size_t>(id);
   return slot < flavors_.size() ? flavors_[slot].object : nullptr;
 }
 
-std::optional<ClusterQueueId> ClusterState::FindQueue(const std::string& name) const {
+std::optional<ClusterQueueId> Catalogue::FindQueue(const std::string& name) const {
   const auto found = present_.find(name);
   if (found == present_.end()) return std::nullopt;
   return found->second;
 }
 
-const api::Topology* ClusterState::topology(const std::string& name) const {
+const api::Topology* Catalogue::topology(const std::string& name) const {
   const auto found = topologies_.find(name);
   return found == topologies_.end() ? nullptr : &found->second;
 }
 
-namespace {
-
-Held Listed(Reservation& reservation) {
-  Held held;
-  held.priority = reservation.priority;
-  held.reserved_at = reservation.reserved_at;
-  held.reservation = &reservation;
-  held.evicted = reservation.evicted;
-  held.foreign_owner = reservation.foreign_owner;
-  const std::string& uid = reservation.object->meta.uid;
-  for (std::size_t i = 0; i < sizeof held.uid_start; ++i) {
-    const std::uint64_t byte = i < uid.size() ? static_cast<unsigned char>(uid[i]) : 0;
-    held.uid_start = held.uid_start << 8U | byte;
-  }
-  for (const FlavorResourceAmount& item : reservation.usage) {
-    held.uses |= std::uint64_t{1} << (item.flavor_resource % 64);
-  }
-  return held;
-}
-
-}  // namespace
-
-void ClusterState::Insert(QueueState& queue, Reservation& reservation) {
-  if (!reservation.pods_ready) ++not_ready_count_;
-  const Held held = Listed(reservation);
-  const auto place =
-      std::lower_bound(queue.reservations.begin(), queue.reservations.end(), held,
-                       [](const Held& a, const Held& b) { return TakenBefore(a, b); });
-  queue.reservations.insert(place, held);
-}
-
-void ClusterState::Erase(QueueState& queue, Reservation& reservation) {
-  if (!reservation.pods_ready) --not_ready_count_;
-  const auto place =
-      std::lower_bound(queue.reservations.begin(), queue.reservations.end(), Listed(reservation),
-                       [](const Held& a, const Held& b) { return TakenBefore(a, b); });
-  BERTH_ASSERT(place != queue.reservations.end() && place->reservation == &reservation);
-  queue.reservations.erase(place);
-}
-
-void ClusterState::Reserve(std::unique_ptr<Reservation> reservation) {
-  const auto slot = static_cast<std::size_t>(reservation->workload);
-  if (slot >= reservations_.size()) reservations_.resize(slot + 1);
-  BERTH_ASSERT(reservations_[slot] == nullptr);
-  QueueState& queue = state(reservation->cluster_queue);
-  if (queue.present) tree_.AddUsage(queue.node, reservation->usage);
-  placer_.Use(reservation->placed);
-  Insert(queue, *reservation);
-  reservations_[slot] = std::move(reservation);
-}
-
-void ClusterState::Release(WorkloadId workload) {
-  const auto slot = static_cast<std::size_t>(workload);
-  BERTH_ASSERT(slot < reservations_.size() && reservations_[slot] != nullptr);
-  Reservation& released = *reservations_[slot];
-  QueueState& queue = state(released.cluster_queue);
-  if (queue.present) tree_.RemoveUsage(queue.node, released.usage);
-  placer_.Free(released.placed);
-  queue.changed_at = ++changes_;
-  Erase(queue, released);
-  reservations_[slot] = nullptr;
-}
-
-const Reservation* ClusterState::reservation(WorkloadId workload) const {
-  const auto slot = static_cast<std::size_t>(workload);
-  return slot < reservations_.size() ? reservations_[slot].get() : nullptr;
-}
-
-void ClusterState::Update(WorkloadId workload, const std::function<void(Reservation&)>& change) {
-  Reservation& changed = *reservations_[static_cast<std::size_t>(workload)];
-  QueueState& queue = state(changed.cluster_queue);
-  Erase(queue, changed);
-  if (queue.present) tree_.RemoveUsage(queue.node, changed.usage);
-  placer_.Free(changed.placed);
-  change(changed);
-  if (queue.present) tree_.AddUsage(queue.node, changed.usage);
-  placer_.Use(changed.placed);
-  Insert(queue, changed);
-  queue.changed_at = ++changes_;
-}
-
-std::optional<WakeTarget> ClusterState::TreeOf(ClusterQueueId id) const {
+std::optional<WakeTarget> Catalogue::TreeOf(ClusterQueueId id) const {
   const QueueState& asked = queue(id);
   if (!asked.present || tree_.InCycle(asked.node)) return std::nullopt;
   const NodeId root = tree_.Root(asked.node);
@@ -154,7 +53,7 @@ std::optional<WakeTarget> ClusterState::TreeOf(ClusterQueueId id) const {
   return WakeTarget{-1, cohort_of_node_[static_cast<std::size_t>(root)]};
 }
 
-bool ClusterState::ChangedSince(ClusterQueueId id, std::int64_t changes) const {
+bool Catalogue::ChangedSince(ClusterQueueId id, std::int64_t changes) const {
   const QueueState& asked = queue(id);
   if (asked.changed_at > changes) return true;
   if (!asked.present || tree_.InCycle(asked.node)) return false;
@@ -162,7 +61,7 @@ bool ClusterState::ChangedSince(ClusterQueueId id, std::int64_t changes) const {
   return root < tree_changed_at_.size() && tree_changed_at_[root] > changes;
 }
 
-Wakes ClusterState::TreesOf(const std::vector<ClusterQueueId>& ids) const {
+Wakes Catalogue::TreesOf(const std::vector<ClusterQueueId>& ids) const {
   Wakes wakes;
   std::unordered_set<NodeId> seen;  // lookup only
   NodeId last = kNoQuotaNode;
@@ -175,7 +74,7 @@ Wakes ClusterState::TreesOf(const std::vector<ClusterQueueId>& ids) const {
   return wakes;
 }
 
-Wakes ClusterState::UsersOf(const std::vector<FlavorId>& flavors) {
+Wakes Catalogue::UsersOf(const std::vector<FlavorId>& flavors) {
   Wakes wakes;
   for (const FlavorId id : flavors) {
     FlavorState& flavor = flavor_state(id);
@@ -191,7 +90,7 @@ Wakes ClusterState::UsersOf(const std::vector<FlavorId>& flavors) {
   return wakes;
 }
 
-bool ClusterState::AsksForCapacity(const QueueState& queue, FlavorId flavor) const {
+bool Catalogue::AsksForCapacity(const QueueState& queue, FlavorId flavor) const {
   const std::string& name = vocabulary_.flavors[flavor];
   return std::any_of(queue.spec.admission_checks.begin(), queue.spec.admission_checks.end(),
                      [this, &name](const api::AdmissionCheckRule& rule) {
@@ -206,7 +105,7 @@ bool ClusterState::AsksForCapacity(const QueueState& queue, FlavorId flavor) con
                      });
 }
 
-std::vector<ClusterQueueId> ClusterState::QueuesOf(const WakeTarget& target) const {
+std::vector<ClusterQueueId> Catalogue::QueuesOf(const WakeTarget& target) const {
   std::vector<ClusterQueueId> queues;
   if (target.queue >= 0) {
     if (queue(target.queue).present) queues.push_back(target.queue);
@@ -218,17 +117,17 @@ std::vector<ClusterQueueId> ClusterState::QueuesOf(const WakeTarget& target) con
   return queues;
 }
 
-std::string ClusterState::CohortName(NodeId node) const {
+std::string Catalogue::CohortName(NodeId node) const {
   const auto slot = static_cast<std::size_t>(node);
   return slot < cohort_of_node_.size() ? cohort_of_node_[slot] : "";
 }
 
-double ClusterState::FairWeight(NodeId node) const {
+double Catalogue::FairWeight(NodeId node) const {
   const auto slot = static_cast<std::size_t>(node);
   return slot < weights_.size() ? weights_[slot] : 1.0;
 }
 
-std::vector<std::string> ClusterState::CohortsInCycles() const {
+std::vector<std::string> Catalogue::CohortsInCycles() const {
   std::vector<std::string> names;
   for (const auto& [name, cohort] : cohorts_) {
     if (tree_.InCycle(cohort.node)) names.push_back(name);
@@ -236,26 +135,26 @@ std::vector<std::string> ClusterState::CohortsInCycles() const {
   return names;
 }
 
-std::vector<std::string> ClusterState::CohortNames() const {
+std::vector<std::string> Catalogue::CohortNames() const {
   std::vector<std::string> names;
   for (const auto& [name, cohort] : cohorts_) names.push_back(name);
   return names;
 }
 
-std::optional<NodeId> ClusterState::CohortNode(const std::string& name) const {
+std::optional<NodeId> Catalogue::CohortNode(const std::string& name) const {
   const auto found = cohorts_.find(name);
   if (found == cohorts_.end()) return std::nullopt;
   return found->second.node;
 }
 
-std::vector<ClusterQueueId> ClusterState::PresentQueues() const {
+std::vector<ClusterQueueId> Catalogue::PresentQueues() const {
   std::vector<ClusterQueueId> queues;
   for (const auto& [name, id] : present_) queues.push_back(id);
   return queues;
 }
 
-std::vector<std::string> ClusterState::RequiredChecks(
-    ClusterQueueId id, const std::vector<std::string>& flavors) const {
+std::vector<std::string> Catalogue::RequiredChecks(ClusterQueueId id,
+                                                   const std::vector<std::string>& flavors) const {
   std::vector<std::string> checks;
   for (const api::AdmissionCheckRule& rule : queue(id).spec.admission_checks) {
     const bool applies =
@@ -270,7 +169,7 @@ std::vector<std::string> ClusterState::RequiredChecks(
   return checks;
 }
 
-std::vector<std::string> ClusterState::ChecksBeforeReservation(ClusterQueueId id) const {
+std::vector<std::string> Catalogue::ChecksBeforeReservation(ClusterQueueId id) const {
   const api::ClusterQueueSpec& spec = queue(id).spec;
   std::vector<std::string> checks;
   for (const api::AdmissionCheckRule& rule : spec.admission_checks) {
