@@ -31,6 +31,8 @@ Wakes ClusterState::SetClusterQueue(const api::ClusterQueue& object) {
 void ClusterState::Reserve(std::unique_ptr<Reservation> reservation) {
   EnsureQueue(reservation->cluster_queue);
   CountIn(*reservation);
+  // Lists of reservations may move; what was kept for a version of the tree refers to them.
+  if (!queue(reservation->cluster_queue).present) tree().NoteChange();
   reservations_.Add(std::move(reservation));
 }
 
