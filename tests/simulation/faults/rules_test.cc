@@ -117,6 +117,16 @@ TEST_F(RuleTest, FewerCompletionsMakeAWideJobNarrow) {
   EXPECT_EQ(Broken(), "");
 }
 
+TEST_F(RuleTest, CompletionsThatAreDoneMakeAWideJobNarrow) {
+  PutJob("j", true);
+  Change(kJobs, "default", "j", "/spec/parallelism", 2);
+  Change(kJobs, "default", "j", "/spec/completions", 3);
+  Change(kJobs, "default", "j", "/status/succeeded", 2);
+  PutWorkload("w", "j", "1", true);
+  Change(kJobs, "default", "j", "/spec/suspend", false);
+  EXPECT_EQ(Broken(), "");
+}
+
 TEST_F(RuleTest, UsageIsCountedFromRequestsWhateverTheAdmissionStates) {
   PutWorkload("a", "j", "3", true);
   PutWaiting("b", "2", 0, 1);

@@ -146,6 +146,8 @@ void Standing::LookAtJobs() {
     }
     const auto original = originals_.find(job.uid);
     if (!job.suspended || job.finished || original == originals_.end()) continue;
+    // What its own Workload said of it is gone with that Workload.
+    if (workload == nullptr && !job.prebuilt.empty()) continue;
     Json shape = job.shape;
     for (const char* field : kShapeFields) {
       if (original->second[field].is_null()) shape[field] = nullptr;

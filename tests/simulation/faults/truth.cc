@@ -181,7 +181,8 @@ JobFacts ReadJob(const Key& key, const Json& object) {
   facts.parallelism = IntAt(object, {"spec", "parallelism"}, 1);
   const Json* spec = Find(object, {"spec", "template", "spec"});
   const std::int64_t completions = IntAt(object, {"spec", "completions"}, -1);
-  facts.most_pods = completions < 0 ? facts.parallelism : std::min(facts.parallelism, completions);
+  const std::int64_t left = completions - IntAt(object, {"status", "succeeded"});
+  facts.most_pods = completions < 0 ? facts.parallelism : std::min(facts.parallelism, left);
   facts.shape = {
       {"parallelism", facts.parallelism},
       {"completions", completions},

@@ -90,7 +90,7 @@ struct JobFacts {
   bool finished = false;
   std::int64_t active = 0;
   std::int64_t parallelism = 1;
-  std::int64_t most_pods = 1;  // at a time: the parallelism, or fewer completions
+  std::int64_t most_pods = 1;  // at a time: the parallelism, or fewer completions that are left
   local::Json shape;           // what starting changes and stopping has to restore
   std::map<std::string, std::string> node_selector;
 };
