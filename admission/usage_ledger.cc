@@ -21,11 +21,14 @@ void Add(Spending& sums, const Spending& amounts, double factor) {
 }  // namespace
 
 void UsageLedger::SetWeight(const api::ObjectKey& queue, double weight) {
-  accounts_[queue].weight = weight;
+  Account& account = accounts_[queue];
+  account.weight = weight;
+  account.exists = true;
 }
 
 void UsageLedger::Restore(const api::ObjectKey& queue, UsageHistory history) {
   Account& account = accounts_[queue];
+  account.exists = true;
   if (account.known) return;
   account.history = std::move(history);
   account.known = true;
@@ -36,13 +39,20 @@ void UsageLedger::Forget(const api::ObjectKey& queue) {
   if (found == accounts_.end()) return;
   // What its workloads use is taken back by them.
   found->second.history = {};
-  found->second.known = false;
+  found->second.known = found->second.exists = false;
   found->second.weight = 1.0;
+  DropIfUnused(queue);
+}
+
+void UsageLedger::DropIfUnused(const api::ObjectKey& queue) {
+  const auto found = accounts_.find(queue);
+  if (found == accounts_.end() || found->second.exists) return;
   if (found->second.admitted.empty() && found->second.penalties.empty()) accounts_.erase(found);
 }
 
 void UsageLedger::AddAdmitted(const api::ObjectKey& queue, const Spending& amounts, int sign) {
   Add(accounts_[queue].admitted, amounts, sign);
+  DropIfUnused(queue);
 }
 
 Spending UsageLedger::EntryPenalty(const Spending& requests) const {
@@ -53,6 +63,7 @@ Spending UsageLedger::EntryPenalty(const Spending& requests) const {
 
 void UsageLedger::AddPenalty(const api::ObjectKey& queue, const Spending& penalty, int sign) {
   Add(accounts_[queue].penalties, penalty, sign);
+  DropIfUnused(queue);
 }
 
 void UsageLedger::Settle(const api::ObjectKey& queue, const Spending& penalty, WallTime now) {

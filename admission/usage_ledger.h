@@ -58,16 +58,20 @@ class UsageLedger {
 
   // Infinite where the queue's weight is not positive.
   double UsageOf(const api::ObjectKey& queue) const;
+  std::size_t size() const { return accounts_.size(); }
 
  private:
   struct Account {
     double weight = 1.0;
-    bool known = false;  // has a history
+    bool exists = false;  // the LocalQueue does
+    bool known = false;   // has a history
     UsageHistory history;
     Spending admitted;
     Spending penalties;
   };
 
+  // Of a LocalQueue that is gone, when nothing counts for it any more.
+  void DropIfUnused(const api::ObjectKey& queue);
   double Alpha(Duration span) const;
   void Advance(Account& account, WallTime now) const;
 

@@ -40,7 +40,8 @@ Status ReadPools(Session& session, const ReadScope& scope, ClusterView& view) {
   return OkStatus();
 }
 
-// "ready 3d" says since when the cluster is there; who may not see it does without.
+// "age 3d" as kubectl says it, of the namespace that every cluster has; who may not see it does
+// without.
 std::optional<WallTime> ReadAge(Session& session) {
   const auto answer = session.GetAll({"/api/v1/namespaces/default"}).front();
   if (!answer) return std::nullopt;

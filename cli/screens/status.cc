@@ -294,7 +294,9 @@ std::string RenderHead(const ClusterView& view, const TextStyle& style) {
   const std::string dot = style.ascii ? " - " : " · ";
   std::string head = view.cluster_name;
   if (!view.namespace_name.empty()) head += ", namespace " + view.namespace_name;
-  if (view.cluster_since) head += ", ready " + HumanDuration(view.now - *view.cluster_since);
+  if (view.cluster_since) {  // of a clock that may be ahead of ours
+    head += ", age " + HumanDuration(std::max(Duration::zero(), view.now - *view.cluster_since));
+  }
   head += dot + std::to_string(waiting) + " waiting, " + std::to_string(running) + " running";
   if (oldest != nullptr) {
     head += dot + "oldest wait " + HumanDuration(view.now - WaitingSince(*oldest)) + " (" +

@@ -90,6 +90,22 @@ TEST(UsageLedger, APenaltyTakenBackLeavesNothing) {
   EXPECT_EQ(ledger.UsageOf(kQueue), 0);
 }
 
+TEST(UsageLedger, WhatIsGoneLeavesNoAccount) {
+  UsageLedger ledger({.half_life = 10min});
+  for (int i = 0; i < 100; ++i) {
+    const api::ObjectKey queue{"team", std::to_string(i)};
+    ledger.SetWeight(queue, 1);
+    ledger.AddAdmitted(queue, {{"cpu", 4.0}}, 1);
+    ledger.AddPenalty(queue, {{"cpu", 1.0}}, 1);
+    if (i % 2 == 0) ledger.Forget(queue);
+    ledger.AddAdmitted(queue, {{"cpu", 4.0}}, -1);
+    EXPECT_EQ(ledger.size(), 1U) << "it still has a penalty";
+    ledger.AddPenalty(queue, {{"cpu", 1.0}}, -1);
+    if (i % 2 == 1) ledger.Forget(queue);
+    EXPECT_EQ(ledger.size(), 0U);
+  }
+}
+
 TEST(UsageLedger, AHistoryIsRestoredOnce) {
   UsageLedger ledger({.half_life = 10min, .sampling_interval = 1min});
   ledger.Restore(kQueue, {{{"cpu", 8.0}}, kStart});

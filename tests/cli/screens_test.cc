@@ -59,9 +59,18 @@ TEST(Status, ShowsQueuesAndWhyEachWaits) {
             "team-a/sweep-18  a-queue    50     2  11m  behind team-a/sweep-17 (same request)\n");
 }
 
+TEST(Status, SaysHowOldTheClusterIs) {
+  ClusterView view = DwsView();
+  view.cluster_since = view.now - std::chrono::seconds(5);
+  EXPECT_EQ(RenderStatus(view, {}, {}).find("local cluster, age 5s · "), 0U);
+  view.cluster_since = view.now + std::chrono::seconds(5);
+  EXPECT_EQ(RenderStatus(view, {}, {}).find("local cluster, age 0s · "), 0U)
+      << "the server's clock is ahead";
+}
+
 TEST(Status, ShowsCapacityRequestsAndPools) {
   const std::string screen = RenderStatus(DwsView(), {}, {});
-  EXPECT_NE(screen.find("local cluster, ready 3d · 1 waiting, 0 running · oldest wait 3d2h "
+  EXPECT_NE(screen.find("local cluster, age 3d · 1 waiting, 0 running · oldest wait 3d2h "
                         "(default/h100-train)\n"),
             std::string::npos)
       << screen;
