@@ -136,8 +136,14 @@ void Catalogue::Join(NodeId node, const std::string& cohort) {
 }
 
 void Catalogue::CollectQueues(NodeId node, std::vector<ClusterQueueId>& queues) const {
-  if (const ClusterQueueId id = QueueAt(node); id >= 0) queues.push_back(id);
-  for (const NodeId child : tree_.children(node)) CollectQueues(child, queues);
+  std::vector<NodeId> open{node};
+  while (!open.empty()) {
+    const NodeId next = open.back();
+    open.pop_back();
+    if (const ClusterQueueId id = QueueAt(next); id >= 0) queues.push_back(id);
+    const std::vector<NodeId>& children = tree_.children(next);
+    open.insert(open.end(), children.rbegin(), children.rend());
+  }
 }
 
 void Catalogue::NoteTreeChange(NodeId node) {

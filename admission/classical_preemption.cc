@@ -57,13 +57,20 @@ const ClassicalPreemption::Candidate* ClassicalPreemption::CandidateAt(Stream& s
 
 void ClassicalPreemption::CollectSubtree(NodeId cohort, NodeId subtree, NodeId skip,
                                          Stream& stream) {
-  for (const NodeId child : state_.tree().children(cohort)) {
-    if (child == skip) continue;
+  const auto open_children = [this](NodeId parent) {
+    const std::vector<NodeId>& children = state_.tree().children(parent);
+    open_nodes_.insert(open_nodes_.end(), children.rbegin(), children.rend());
+  };
+  open_nodes_.clear();
+  open_children(cohort);
+  while (!open_nodes_.empty()) {
+    const NodeId node = open_nodes_.back();
+    open_nodes_.pop_back();
     // Who keeps within its quota has nothing to give back, nor has anybody below.
-    if (candidates_.WithinNominal(child)) continue;
-    const ClusterQueueId queue = state_.QueueAt(child);
+    if (node == skip || candidates_.WithinNominal(node)) continue;
+    const ClusterQueueId queue = state_.QueueAt(node);
     if (queue < 0) {
-      CollectSubtree(child, subtree, skip, stream);
+      open_children(node);
     } else if (state_.Usable(queue)) {
       CollectQueue(queue, subtree, candidates_.queue().spec.preemption.reclaim_within_cohort,
                    stream);
@@ -75,7 +82,8 @@ ClassicalPreemption::Stream* ClassicalPreemption::StreamOfCohort() {
   const QuotaTree& tree = state_.tree();
   const NodeId cohort = tree.parent(candidates_.queue().node);
   if (candidates_.queue().spec.preemption.reclaim_within_cohort != api::PreemptionPolicy::kAny ||
-      candidates_.by_usage() || tree.parent(cohort) != kNoQuotaNode) {
+      candidates_.by_usage() || tree.parent(cohort) != kNoQuotaNode ||
+      state_.reservations().foreign_owner_count() > 0) {  // each head is told whom it may not take
     return nullptr;
   }
   const auto slot = static_cast<std::size_t>(cohort);

@@ -254,6 +254,7 @@ struct PreemptionPlan {
   // What a victim held when it was told to stop.
   struct Freed {
     WorkloadId victim = queue::kNoNode;
+    std::string uid;  // its own
     ClusterQueueId cluster_queue = -1;
     Usage usage;
     std::vector<PlacedPods> placed;

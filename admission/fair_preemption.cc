@@ -105,6 +105,13 @@ bool FairPreemption::OnOwnPath(NodeId cohort) const {
 // The child of `cohort` with the highest share, or what it finds below; null where an attempt only
 // found out that something is exhausted (pruned), so that the caller asks again.
 FairPreemption::QueueCandidates* FairPreemption::NextQueueBelow(NodeId cohort) {
+  QueueCandidates* found = nullptr;
+  while (cohort != kNoQuotaNode) cohort = BestChild(cohort, found);
+  return found;
+}
+
+// The cohort to go on with, or kNoQuotaNode: then `found` is the result.
+NodeId FairPreemption::BestChild(NodeId cohort, QueueCandidates*& found) {
   QueueCandidates* best_queue = nullptr;
   DominantShare queue_share = DominantShare::Lowest();
   NodeId best_cohort = kNoQuotaNode;
@@ -144,10 +151,11 @@ FairPreemption::QueueCandidates* FairPreemption::NextQueueBelow(NodeId cohort) {
   }
   if (best_queue == nullptr && best_cohort == kNoQuotaNode) {
     Prune(cohort);
-    return nullptr;
+    return kNoQuotaNode;
   }
-  if (Compare(cohort_share, queue_share) >= 0) return NextQueueBelow(best_cohort);
-  return best_queue;
+  if (Compare(cohort_share, queue_share) >= 0) return best_cohort;
+  found = best_queue;
+  return kNoQuotaNode;
 }
 
 FairPreemption::QueueCandidates* FairPreemption::NextQueue() {

@@ -68,6 +68,7 @@ class FairPreemption {
   const Reservation& TakeNext(QueueCandidates& candidates);
   QueueCandidates* NextQueue();
   QueueCandidates* NextQueueBelow(NodeId cohort);
+  NodeId BestChild(NodeId cohort, QueueCandidates*& found);
   QueueCandidates* CandidatesAt(NodeId leaf);
   bool IsPruned(NodeId cohort) const {
     const auto slot = static_cast<std::size_t>(cohort);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "admission/pending_facts.h"
+#include "api/condition.h"
 #include "api/labels.h"
 #include "api/quantity.h"
 #include "api/reasons.h"
@@ -14,6 +15,8 @@
 
 namespace berth::admission {
 namespace {
+
+constexpr std::string_view kPreemptedFor = "Preempted to accommodate a workload (UID: ";
 
 const char* ModeName(const FlavorAttempt& attempt) {
   switch (attempt.mode) {
@@ -183,6 +186,7 @@ std::string PendingMessage(const Decision& decision, const Vocabulary& vocabular
     facts.pod_sets.push_back({pod_set.name, pod_set.obstacles});
   }
   facts.victim_count = decision.victims.size();
+  facts.spares_foreign_owners = SparesForeignOwners(decision.spared);
   const bool is_held = decision.remark == Remark::kHeldForPreemptor;
   facts.object = is_held ? decision.held_for.get() : decision.object.get();
   return PendingMessage(facts, vocabulary, queue_name);
@@ -215,6 +219,11 @@ std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabula
            Join(facts.object->status.unhealthy_nodes, ",");
   }
   std::string message = ObstaclesMessage(facts.pod_sets, vocabulary);
+  if (facts.outcome == Outcome::kNoCandidates && facts.spares_foreign_owners) {
+    message +=
+        ". Not preempted: workloads whose owner is of a kind that Berth does not manage; name the "
+        "kind in integrations.externalFrameworks if its controller stops them";
+  }
   if (facts.outcome == Outcome::kPreempting) {
     message += ". Pending the preemption of ";
     message += std::to_string(facts.victim_count);
@@ -256,10 +265,20 @@ std::string PreemptedMessage(const api::Workload& preemptor, PreemptionReason re
   const auto or_unknown = [](std::string_view text) {
     return text.empty() ? std::string_view("UNKNOWN") : text;
   };
-  return Concat({"Preempted to accommodate a workload (UID: ", or_unknown(preemptor.meta.uid),
+  return Concat({kPreemptedFor, or_unknown(preemptor.meta.uid),
                  ", JobUID: ", or_unknown(job == nullptr ? "" : std::string_view(*job)),
                  ") due to ", HumanReadable(reason), "; preemptor path: ", preemptor_path,
                  "; preemptee path: ", victim_path});
+}
+
+std::string_view PreemptorUidOf(const api::Workload& victim) {
+  const api::Condition* preempted = api::FindCondition(victim.status.conditions, api::kPreempted);
+  if (preempted == nullptr || preempted->status != api::ConditionStatus::kTrue) return "";
+  std::string_view message = preempted->message;
+  if (!message.starts_with(kPreemptedFor)) return "";
+  message.remove_prefix(kPreemptedFor.size());
+  const std::size_t end = message.find(',');
+  return end == std::string_view::npos ? "" : message.substr(0, end);
 }
 
 api::Admission AdmissionOf(const Decision& decision, const Vocabulary& vocabulary,

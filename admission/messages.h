@@ -34,6 +34,10 @@ std::string ConsideredFlavors(const Assignment& assignment, const Vocabulary& vo
 std::string PreemptedMessage(const api::Workload& preemptor, PreemptionReason reason,
                              const std::string& preemptor_path, const std::string& victim_path);
 
+// The UID in the victim's condition Preempted; empty: it has not been preempted, or is admitted
+// again.
+std::string_view PreemptorUidOf(const api::Workload& victim);
+
 // status.admission of a workload that got its quota.
 api::Admission AdmissionOf(const Decision& decision, const Vocabulary& vocabulary,
                            const std::string& queue_name);

@@ -4,6 +4,7 @@
 // Threads: data. Errors: none.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -23,10 +24,18 @@ struct PendingFacts {
   Remark remark = Remark::kNone;
   SmallVector<PodSetObstacles, 4> pod_sets;
   std::size_t victim_count = 0;
+  bool spares_foreign_owners = false;  // candidates with SparedCandidate::Cause::kForeignOwner
   // Of kEvictForNodeFailure the workload, of kHeldForPreemptor the one it is held for; nobody else
   // reads it.
   const api::Workload* object = nullptr;
 };
+
+template <typename Spared>
+bool SparesForeignOwners(const Spared& spared) {
+  return std::any_of(spared.begin(), spared.end(), [](const SparedCandidate& candidate) {
+    return candidate.cause == SparedCandidate::Cause::kForeignOwner;
+  });
+}
 
 // As that of the Decision (admission/messages.h).
 std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabulary,

@@ -76,7 +76,10 @@ void PreemptionCandidates::Spare(const Reservation& candidate, SparedCandidate::
 
 void PreemptionCandidates::SpareByPolicy(const std::vector<ListedReservation>& list,
                                          api::PreemptionPolicy policy) {
-  if (spared_ == nullptr || policy == api::PreemptionPolicy::kAny) return;
+  if (spared_ == nullptr) return;
+  if (policy == api::PreemptionPolicy::kAny && state_.reservations().foreign_owner_count() == 0) {
+    return;
+  }
   for (const ListedReservation& held : list) {
     if (spared_->size() >= kMaxSparedByPolicy) return;
     const bool allowed = PolicyAllows(held, policy);

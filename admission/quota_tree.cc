@@ -303,18 +303,20 @@ Amount QuotaTree::LocalAvailable(NodeId node, FlavorResourceId fr) const {
   return Kept(Get(node, fr));
 }
 
-// Most parents are roots: one step up is taken without a call.
-Amount QuotaTree::AvailableAt(NodeId node, FlavorResourceId fr) const {
-  const QuotaCell& cell = Get(node, fr);
-  const NodeId above = parent(node);
-  if (above == kNoQuotaNode) return SubtractAmounts(cell.subtree, cell.usage);
-  Amount from_parent = 0;
-  if (parent(above) == kNoQuotaNode) {
-    const QuotaCell& root = Get(above, fr);
-    from_parent = SubtractAmounts(root.subtree, root.usage);
-  } else {
-    from_parent = AvailableAt(above, fr);
-  }
+namespace {
+
+// Of what stands at the root of a tree, what gets through to a node: `step` for each node on the
+// way, from the root's child down. The way is kept in a list: trees may be deeper than the stack.
+template <typename Parent, typename Step>
+Amount ThroughLevels(NodeId node, const Parent& parent, Amount at_root, const Step& step) {
+  SmallVector<NodeId, 8> path;
+  for (; parent(node) != kNoQuotaNode; node = parent(node)) path.push_back(node);
+  Amount amount = at_root;
+  for (std::size_t i = path.size(); i-- > 0;) amount = step(path[i], amount);
+  return amount;
+}
+
+Amount AvailableThrough(const QuotaCell& cell, Amount from_parent) {
   if (cell.borrowing_limit != QuotaCell::kNoLimit) {
     const Amount stored = SubtractAmounts(cell.subtree, cell.local);
     const Amount used = std::max<Amount>(0, SubtractAmounts(cell.usage, cell.local));
@@ -324,15 +326,37 @@ Amount QuotaTree::AvailableAt(NodeId node, FlavorResourceId fr) const {
   return AddAmounts(Kept(cell), from_parent);
 }
 
+Amount PotentialThrough(const QuotaCell& cell, Amount from_parent) {
+  const Amount potential = AddAmounts(cell.local, from_parent);
+  if (cell.borrowing_limit == QuotaCell::kNoLimit) return potential;
+  return std::min(potential, AddAmounts(cell.subtree, cell.borrowing_limit));
+}
+
+}  // namespace
+
+// Most parents are roots: those levels need no list.
+Amount QuotaTree::AvailableAt(NodeId node, FlavorResourceId fr) const {
+  const QuotaCell& cell = Get(node, fr);
+  const NodeId above = parent(node);
+  if (above == kNoQuotaNode) return SubtractAmounts(cell.subtree, cell.usage);
+  if (parent(above) == kNoQuotaNode) {
+    const QuotaCell& root = Get(above, fr);
+    return AvailableThrough(cell, SubtractAmounts(root.subtree, root.usage));
+  }
+  const QuotaCell& root = Get(Root(above), fr);
+  return ThroughLevels(
+      node, [this](NodeId of) { return parent(of); }, SubtractAmounts(root.subtree, root.usage),
+      [&](NodeId level, Amount amount) { return AvailableThrough(Get(level, fr), amount); });
+}
+
 Amount QuotaTree::Potential(NodeId node, FlavorResourceId fr) const {
   const QuotaCell& cell = Get(node, fr);
   const NodeId above = parent(node);
   if (above == kNoQuotaNode) return cell.subtree;
-  const bool below_root = parent(above) == kNoQuotaNode;
-  const Amount lent = below_root ? Get(above, fr).subtree : Potential(above, fr);
-  const Amount potential = AddAmounts(cell.local, lent);
-  if (cell.borrowing_limit == QuotaCell::kNoLimit) return potential;
-  return std::min(potential, AddAmounts(cell.subtree, cell.borrowing_limit));
+  if (parent(above) == kNoQuotaNode) return PotentialThrough(cell, Get(above, fr).subtree);
+  return ThroughLevels(
+      node, [this](NodeId of) { return parent(of); }, Get(Root(above), fr).subtree,
+      [&](NodeId level, Amount amount) { return PotentialThrough(Get(level, fr), amount); });
 }
 
 std::optional<Amount> QuotaTree::BorrowingLimit(NodeId node, FlavorResourceId fr) const {

@@ -62,6 +62,7 @@ void Reservations::Add(std::unique_ptr<Reservation> reservation) {
   const auto queue = static_cast<std::size_t>(reservation->cluster_queue);
   if (queue >= by_queue_.size()) by_queue_.resize(queue + 1);
   if (!reservation->pods_ready) ++not_ready_count_;
+  if (reservation->foreign_owner) ++foreign_owner_count_;
   const ListedReservation added = Listed(*reservation);
   std::vector<ListedReservation>& list = by_queue_[queue];
   list.insert(std::lower_bound(list.begin(), list.end(), added,
@@ -75,6 +76,7 @@ std::unique_ptr<Reservation> Reservations::Remove(WorkloadId workload) {
   BERTH_ASSERT(slot < by_workload_.size() && by_workload_[slot] != nullptr);
   std::unique_ptr<Reservation> removed = std::move(by_workload_[slot]);
   if (!removed->pods_ready) --not_ready_count_;
+  if (removed->foreign_owner) --foreign_owner_count_;
   std::vector<ListedReservation>& list =
       by_queue_[static_cast<std::size_t>(removed->cluster_queue)];
   const auto found =

@@ -69,11 +69,14 @@ class Reservations {
 
   // How many hold quota while their pods are not all ready.
   std::int64_t not_ready_count() const { return not_ready_count_; }
+  // How many hold quota that are no candidates for preemption (Reservation::foreign_owner).
+  std::int64_t foreign_owner_count() const { return foreign_owner_count_; }
 
  private:
   std::vector<std::unique_ptr<Reservation>> by_workload_;  // by WorkloadId
   std::vector<std::vector<ListedReservation>> by_queue_;   // by ClusterQueueId
   std::int64_t not_ready_count_ = 0;
+  std::int64_t foreign_owner_count_ = 0;
 };
 
 }  // namespace berth::admission

@@ -236,14 +236,17 @@ std::optional<WorkloadId> Scheduler::Find(const api::ObjectKey& key) const {
 }
 
 std::string Scheduler::PathOf(ClusterQueueId queue) const {
-  std::string path = state_.queue(queue).name;
+  const std::string& name = state_.queue(queue).name;
   const NodeId leaf = state_.queue(queue).node;
-  if (leaf == kNoQuotaNode || state_.tree().InCycle(leaf)) return "/" + path;
+  if (leaf == kNoQuotaNode || state_.tree().InCycle(leaf)) return "/" + name;
+  std::vector<NodeId> cohorts;
   for (NodeId node = state_.tree().parent(leaf); node != kNoQuotaNode;
        node = state_.tree().parent(node)) {
-    path = state_.CohortName(node) + "/" + path;
+    cohorts.push_back(node);
   }
-  return "/" + path;
+  std::string path = "/";
+  for (std::size_t i = cohorts.size(); i-- > 0;) path += state_.CohortName(cohorts[i]) + "/";
+  return path + name;
 }
 
 }  // namespace berth::admission

@@ -25,12 +25,14 @@
 #include <set>
 #include <string>
 #include <unordered_set>  // lookup only
+#include <utility>
 #include <vector>
 
 #include "admission/cluster_state.h"
 #include "admission/cycle.h"
 #include "admission/decision.h"
 #include "admission/feature_gates.h"
+#include "admission/kept_plan.h"
 #include "admission/own_rules.h"
 #include "admission/pod_defaults.h"
 #include "admission/preemption.h"
@@ -126,6 +128,13 @@ class Scheduler {
     std::int64_t count = 0;
     std::vector<WorkloadId> listed;  // with Listing::kAll
   };
+  // What of its plan is to be written on the Workload, for the next scheduler; nullopt: there is
+  // nothing. `object` as it is written now.
+  std::optional<KeptPlan> PlanToKeep(const api::Workload& object) const;
+  // Goes on with plans that another scheduler has written, where they may be believed. To be called
+  // when all objects have been applied, before the first cycle.
+  void RestorePlans(const std::vector<std::pair<api::ObjectKey, KeptPlan>>& kept, WallTime now);
+
   bool HasWakeUps() const { return !wake_ups_.empty() || !freed_flavors_.empty(); }
   WokenWorkloads RunWakeUps(WallTime now);
 
@@ -239,9 +248,19 @@ class Scheduler {
   void KeepPlan(Record& kept, const Decision& decision, WallTime now);
   void MakePlan(Record& kept, const Decision& decision, WallTime now);
   void EndPlanWithoutProgress(Record& head, ClusterQueueId queue, WallTime now);
+  // The pause after a plan without progress, where there were `count` such plans before.
+  Duration PauseAfter(int count) const;
   Amount HeldByVictims(const PreemptionPlan& plan) const;
   static void ForgetPlan(Record& changed);
   bool HasForeignOwner(const api::Workload& object) const;
+  // Plans of an earlier scheduler (scheduler_restore.cc).
+  void RestorePlan(WorkloadId id, const KeptPlan& kept, const std::vector<WorkloadId>& victims,
+                   WallTime now);
+  void RestorePause(Record& restored, const KeptPlan& kept, WallTime now);
+  std::optional<Assignment> AssignmentOf(const KeptPlan& kept, const queue::WorkloadInfo& info,
+                                         ClusterQueueId queue) const;
+  void RestoreFreed(PreemptionPlan& plan, const KeptPlan& kept, WorkloadId victim,
+                    Usage& unproven) const;
 
   SchedulerConfig config_;
   queue::InfoOptions info_options_;

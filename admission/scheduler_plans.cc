@@ -49,7 +49,8 @@ void Scheduler::MakePlan(Record& kept, const Decision& decision, WallTime now) {
     const bool known = std::any_of(made->freed.begin(), made->freed.end(),
                                    [victim](const auto& freed) { return freed.victim == victim; });
     if (held == nullptr || known) continue;
-    made->freed.push_back({victim, held->cluster_queue, held->usage, held->placed});
+    made->freed.push_back(
+        {victim, held->object->meta.uid, held->cluster_queue, held->usage, held->placed});
   }
   kept.plan = std::move(made);
 }
@@ -66,6 +67,14 @@ Amount Scheduler::HeldByVictims(const PreemptionPlan& plan) const {
   return sum;
 }
 
+Duration Scheduler::PauseAfter(int count) const {
+  Duration length = std::min(config_.plan_timeout, kLongestPause);
+  for (int i = 0; i < count && length < kLongestPause; ++i) {
+    length = std::min(length * 2, kLongestPause);
+  }
+  return length;
+}
+
 void Scheduler::EndPlanWithoutProgress(Record& head, ClusterQueueId queue, WallTime now) {
   PreemptionPlan& plan = *head.plan;
   const Amount held = HeldByVictims(plan);
@@ -77,13 +86,9 @@ void Scheduler::EndPlanWithoutProgress(Record& head, ClusterQueueId queue, WallT
   if (now - plan.progress_at < config_.plan_timeout) return;
   if (head.pause == nullptr) head.pause = std::make_unique<PlanPause>();
   PlanPause& pause = *head.pause;
-  Duration length = std::min(config_.plan_timeout, kLongestPause);
-  for (int i = 0; i < pause.count && length < kLongestPause; ++i) {
-    length = std::min(length * 2, kLongestPause);
-  }
-  ++pause.count;
   pause.from = now;
-  pause.until = now + length;
+  pause.until = now + PauseAfter(pause.count);
+  ++pause.count;
   head.plan.reset();
   RequestFor(queue);
 }

@@ -122,11 +122,12 @@ void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime no
   ReleaseQuota(id);
   Record& known = record(id);
   const bool was_pending = known.phase == Phase::kPending;
+  const bool was_waiting = was_pending || known.phase == Phase::kAssumed;
   queues_.Upsert(id, was_pending ? &known.info : nullptr, info, now);
   if (!was_pending || !config_.gates.flavor_fungibility_preserve_scan_progress) known.scan.reset();
   const bool was_changed = known.info.object != nullptr &&
                            known.info.object->meta.generation != info.object->meta.generation;
-  if (!was_pending || was_changed) {
+  if (!was_waiting || was_changed) {
     if (known.plan != nullptr) RequestAround(*info.object);  // what it kept is free
     ForgetPlan(known);
   }
@@ -240,8 +241,7 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   CountAdmitted(*made, 1);
   state_.Reserve(std::move(made));
   Penalise(admitted, decision);
-  admitted.scan.reset();
-  ForgetPlan(admitted);
+  admitted.scan.reset();  // the plan stays until the admission is written
   history_.Admitted(decision.workload);
   admitted.phase = Phase::kAssumed;
 }
@@ -255,7 +255,10 @@ void Scheduler::Unassume(const api::ObjectKey& key, WallTime now) {
   }
   if (record(*found).phase != Phase::kAssumed) return;
   queue::WorkloadInfo info = record(*found).info;
+  const auto queue = queues_.RouteOf({info.object->meta.namespace_name,
+                                      info.object->spec.queue_name});
   MakePending(*found, std::move(info), now);
+  if (record(*found).plan != nullptr && queue) queues_.RestorePreemptor({*found, *queue});
 }
 
 }  // namespace berth::admission

@@ -36,13 +36,21 @@ void Tournament::Add(const Entrant& entrant) {
 }
 
 void Tournament::Use(NodeId cohort) {
+  const std::size_t first = used_brackets_.size();
+  const auto number_levels = [&](std::size_t level) {
+    for (std::size_t i = used_brackets_.size(); i-- > first;) {
+      bracket(used_brackets_[i]).level = level++;
+    }
+  };
   while (true) {
     const auto index = static_cast<std::size_t>(cohort);
     if (index >= brackets_.size()) brackets_.resize(index + 1);
-    if (std::exchange(brackets_[index].used, true)) return;
+    if (std::exchange(brackets_[index].used, true)) {
+      return number_levels(brackets_[index].level + 1);
+    }
     used_brackets_.push_back(cohort);
     const NodeId above = state_.tree().parent(cohort);
-    if (above == kNoQuotaNode) return;
+    if (above == kNoQuotaNode) return number_levels(0);
     if (static_cast<std::size_t>(above) >= brackets_.size()) {
       brackets_.resize(static_cast<std::size_t>(above) + 1);
     }
@@ -83,9 +91,9 @@ void Tournament::ComputeStandings(Slot& slot) {
 }
 
 Tournament::Rank Tournament::RankAt(const Slot& slot, NodeId cohort) {
-  const auto found = std::find_if(slot.standings.begin(), slot.standings.end(),
-                                  [cohort](const Standing& s) { return s.cohort == cohort; });
-  return {slot.entrant.goes_first, found->borrows, found->share, slot.entrant.workload};
+  // From the bottom up, the root's last.
+  const Standing& standing = slot.standings[slot.standings.size() - 1 - bracket(cohort).level];
+  return {slot.entrant.goes_first, standing.borrows, standing.share, slot.entrant.workload};
 }
 
 int Tournament::Compare(const Rank& a, const Rank& b) const {
@@ -127,13 +135,32 @@ std::int32_t Tournament::BestLeaf(NodeId cohort) {
   return asked.next == asked.slots.size() ? kNobody : asked.slots[asked.next];
 }
 
+// Cohorts below first: from a list, for trees may be deeper than the stack.
 std::int32_t Tournament::Best(NodeId cohort) {
+  open_.assign(1, cohort);
+  while (!open_.empty()) {
+    const NodeId next = open_.back();
+    const std::size_t before = open_.size();
+    if (!bracket(next).settled) {
+      for (const NodeId child : bracket(next).to_be_asked) {
+        if (!bracket(child).settled) open_.push_back(child);
+      }
+    }
+    if (open_.size() > before) continue;
+    open_.pop_back();
+    if (!bracket(next).settled) SettleCohort(next);
+  }
+  return bracket(cohort).best;
+}
+
+// Those below have been settled.
+void Tournament::SettleCohort(NodeId cohort) {
   Bracket& asked = bracket(cohort);
-  if (std::exchange(asked.settled, true)) return asked.best;
+  asked.settled = true;
   asked.best = BestLeaf(cohort);
   const auto later = [this](const Offer& a, const Offer& b) { return Before(b, a); };
   for (const NodeId child : asked.to_be_asked) {
-    const std::int32_t offered = Best(child);
+    const std::int32_t offered = bracket(child).best;
     const std::uint32_t number = ++bracket(child).last_offer;
     if (offered == kNobody) continue;
     asked.offers.push_back({RankAt(slot(offered), cohort), offered, child, number});
@@ -154,7 +181,6 @@ std::int32_t Tournament::Best(NodeId cohort) {
     asked.best = asked.offers.front().slot;
     ComputeStandings(slot(asked.best));  // higher up they may have changed
   }
-  return asked.best;
 }
 
 // All cohorts above the leaf have said who is best.

@@ -83,6 +83,7 @@ class Tournament {
     std::size_t next = 0;
     std::vector<Offer> offers;        // a heap, the best first
     std::vector<NodeId> to_be_asked;  // cohorts right below
+    std::size_t level = 0;            // 0: the root
     std::int32_t best = kNobody;
     std::uint32_t last_offer = 0;
     bool used = false;
@@ -99,7 +100,8 @@ class Tournament {
   std::int32_t BestLeaf(NodeId cohort);
   std::int32_t Best(NodeId cohort);
   void AskAgain(NodeId leaf);
-  static Rank RankAt(const Slot& slot, NodeId cohort);
+  void SettleCohort(NodeId cohort);
+  Rank RankAt(const Slot& slot, NodeId cohort);
   // Negative: a goes first.
   int Compare(const Rank& a, const Rank& b) const;
   bool Before(const Offer& a, const Offer& b) const;
@@ -111,6 +113,7 @@ class Tournament {
   std::vector<std::int32_t> slot_of_leaf_;  // by node; kNobody: none
   std::vector<Bracket> brackets_;           // by cohort
   std::vector<NodeId> used_brackets_;
+  std::vector<NodeId> open_;  // scratch
   std::size_t first_left_ = 0;
 };
 

@@ -58,6 +58,7 @@ inline constexpr char kProvisioningCheckController[] = "kueue.x-k8s.io/provision
 
 // Berth's own additions; everything works without them.
 inline constexpr char kExplanationAnnotation[] = "berth.dev/explanation";
+inline constexpr char kPreemptionPlanAnnotation[] = "berth.dev/preemption-plan";
 
 // Kubernetes.
 inline constexpr char kHostnameLabel[] = "kubernetes.io/hostname";

@@ -25,7 +25,7 @@ using ClusterQueueId = std::int32_t;
 
 class HeadIndex {
  public:
-  Names& names() { return names_; }  // of all queues that there have ever been
+  Names& names() { return names_; }  // a queue that was added keeps its number for good
   const Names& names() const { return names_; }
 
   void Add(ClusterQueueId queue);  // without a head

@@ -1,5 +1,6 @@
 // queue/names.h — names to small numbers and back, so that the deciding parts compare and index
-// numbers. A name keeps its number for good; numbers are dense from 0.
+// numbers. A name keeps its number until it is released; numbers are dense from 0, and those of
+// released names are given to the next ones.
 //
 // Threads: one. Errors: none.
 #pragma once
@@ -9,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>  // lookup only
+#include <vector>
 
 namespace berth::queue {
 
@@ -18,10 +20,24 @@ class Names {
 
   std::int32_t Intern(std::string_view name) {
     if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
-    names_.emplace_back(name);
-    const auto id = static_cast<std::int32_t>(names_.size() - 1);
-    ids_.emplace(names_.back(), id);
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::int32_t>(names_.size()));
+      names_.emplace_back();
+    }
+    const std::int32_t id = free_.back();
+    free_.pop_back();
+    std::string& kept = names_[static_cast<std::size_t>(id)];
+    kept = name;
+    ids_.emplace(kept, id);
     return id;
+  }
+
+  // Nobody uses the number any more.
+  void Release(std::int32_t id) {
+    std::string& released = names_[static_cast<std::size_t>(id)];
+    ids_.erase(released);
+    released = {};
+    free_.push_back(id);
   }
 
   // kNone when it was never interned.
@@ -33,10 +49,12 @@ class Names {
   const std::string& operator[](std::int32_t id) const {
     return names_[static_cast<std::size_t>(id)];
   }
+  // Above all numbers.
   std::int32_t size() const { return static_cast<std::int32_t>(names_.size()); }
 
  private:
   std::deque<std::string> names_;  // stable addresses: the map's keys point into it
+  std::vector<std::int32_t> free_;
   std::unordered_map<std::string_view, std::int32_t> ids_;  // looked up, never walked
 };
 

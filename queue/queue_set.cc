@@ -1,6 +1,7 @@
 #include "queue/queue_set.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/condition.h"
 #include "api/reasons.h"
@@ -26,12 +27,24 @@ bool Matters(const api::Workload& before, const api::Workload& after) {
 }  // namespace
 
 ClusterQueueId QueueSet::ClusterQueueNumber(const std::string& name) {
-  const ClusterQueueId number = present_.names().Intern(name);
+  const ClusterQueueId number = NumberFor(name);
+  entry(number).pinned = true;
+  return number;
+}
+
+ClusterQueueId QueueSet::NumberFor(const std::string& cluster_queue) {
+  const ClusterQueueId number = present_.names().Intern(cluster_queue);
   while (static_cast<std::size_t>(number) >= queues_.size()) {
     const auto next = static_cast<ClusterQueueId>(queues_.size());
     queues_.push_back(std::make_unique<ClusterQueueEntry>(next, listing_, nodes_, usages_));
   }
   return number;
+}
+
+// What only LocalQueues have named was never present, so nothing else has its number.
+void QueueSet::DropClusterQueueNumber(ClusterQueueId queue) {
+  if (queue < 0 || entry(queue).pinned || !entry(queue).local_queues.empty()) return;
+  present_.names().Release(queue);
 }
 
 void QueueSet::SetClusterQueue(ClusterQueueId queue, const ClusterQueueSettings& settings) {
@@ -72,23 +85,70 @@ void QueueSet::RemoveClusterQueue(ClusterQueueId queue) {
 }
 
 std::int32_t QueueSet::LocalQueueNumber(const api::ObjectKey& key) {
-  const auto [found, added] =
-      local_queue_numbers_.try_emplace(key, static_cast<std::int32_t>(local_queues_.size()));
-  if (added) local_queues_.emplace_back().key = key;
+  const auto [found, added] = local_queue_numbers_.try_emplace(key, 0);
+  if (!added) return found->second;
+  if (free_local_queues_.empty()) {
+    free_local_queues_.push_back(static_cast<std::int32_t>(local_queues_.size()));
+    local_queues_.emplace_back();
+  }
+  found->second = free_local_queues_.back();
+  free_local_queues_.pop_back();
+  local_queues_[static_cast<std::size_t>(found->second)].key = key;
   return found->second;
+}
+
+void QueueSet::DropLocalQueueNumber(std::int32_t local_queue) {
+  const auto slot = static_cast<std::size_t>(local_queue);
+  LocalQueueEntry& dropped = local_queues_[slot];
+  if (dropped.known || !dropped.members.empty()) return;
+  if (dropped.cluster_queue >= 0) {
+    std::erase(entry(dropped.cluster_queue).local_queues, local_queue);
+    DropClusterQueueNumber(dropped.cluster_queue);
+  }
+  local_queue_numbers_.erase(dropped.key);
+  dropped = LocalQueueEntry{};
+  if (slot < usages_.size()) usages_[slot] = 0.0;
+  free_local_queues_.push_back(local_queue);
+}
+
+std::int32_t QueueSet::NamespaceNumber(const std::string& name) {
+  const std::int32_t number = namespace_names_.Intern(name);
+  if (static_cast<std::size_t>(number) >= namespaces_.size()) {
+    namespaces_.resize(static_cast<std::size_t>(number) + 1);
+  }
+  return number;
+}
+
+void QueueSet::DropNamespaceNumber(std::int32_t namespace_id) {
+  const NamespaceEntry& dropped = namespaces_[static_cast<std::size_t>(namespace_id)];
+  if (dropped.present || dropped.members > 0) return;
+  namespaces_[static_cast<std::size_t>(namespace_id)] = NamespaceEntry{};
+  namespace_names_.Release(namespace_id);
+}
+
+void QueueSet::SetNamespaceOf(PendingNode& changed, std::int32_t namespace_id) {
+  const std::int32_t before = changed.namespace_id;
+  if (before == namespace_id) return;
+  changed.namespace_id = namespace_id;
+  if (namespace_id >= 0) ++namespaces_[static_cast<std::size_t>(namespace_id)].members;
+  if (before < 0) return;
+  --namespaces_[static_cast<std::size_t>(before)].members;
+  DropNamespaceNumber(before);
 }
 
 void QueueSet::SetLocalQueue(const api::ObjectKey& key, const std::string& cluster_queue,
                              api::StopPolicy stop_policy) {
   const std::int32_t number = LocalQueueNumber(key);
   LocalQueueEntry& changed = local_queues_[static_cast<std::size_t>(number)];
-  const ClusterQueueId target = ClusterQueueNumber(cluster_queue);
+  const ClusterQueueId target = NumberFor(cluster_queue);
   if (changed.cluster_queue != target) {
     if (changed.present) DequeueMembers(number);
     changed.present = false;
-    if (changed.cluster_queue >= 0) std::erase(entry(changed.cluster_queue).local_queues, number);
+    const ClusterQueueId before = changed.cluster_queue;
+    if (before >= 0) std::erase(entry(before).local_queues, number);
     changed.cluster_queue = target;
     entry(target).local_queues.push_back(number);
+    DropClusterQueueNumber(before);
   }
   changed.known = true;
   changed.stopped = stop_policy != api::StopPolicy::kNone;
@@ -107,10 +167,13 @@ void QueueSet::RemoveLocalQueue(const api::ObjectKey& key) {
   LocalQueueEntry& removed = local_queues_[static_cast<std::size_t>(found->second)];
   if (removed.present) DequeueMembers(found->second);
   removed.present = removed.known = removed.stopped = false;
+  DropLocalQueueNumber(found->second);
 }
 
 void QueueSet::SetUsage(const api::ObjectKey& local_queue, double usage) {
-  const auto number = static_cast<std::size_t>(LocalQueueNumber(local_queue));
+  const auto known = local_queue_numbers_.find(local_queue);
+  if (known == local_queue_numbers_.end()) return;
+  const auto number = static_cast<std::size_t>(known->second);
   if (number >= usages_.size()) usages_.resize(number + 1, 0.0);
   if (usages_[number] == usage) return;
   usages_[number] = usage;
@@ -141,20 +204,26 @@ std::int64_t QueueSet::PendingInLocalQueue(const api::ObjectKey& key) const {
   return asked.present ? static_cast<std::int64_t>(asked.members.size()) : 0;
 }
 
-const std::vector<WorkloadId>& QueueSet::MembersOf(const api::ObjectKey& local_queue) {
-  return local_queues_[static_cast<std::size_t>(LocalQueueNumber(local_queue))].members;
+const std::vector<WorkloadId>& QueueSet::MembersOf(const api::ObjectKey& local_queue) const {
+  static const std::vector<WorkloadId> kNobody;
+  const auto found = local_queue_numbers_.find(local_queue);
+  if (found == local_queue_numbers_.end()) return kNobody;
+  return local_queues_[static_cast<std::size_t>(found->second)].members;
 }
 
 void QueueSet::SetNamespace(const std::string& name, const api::StringMap& labels) {
-  const auto number = static_cast<std::size_t>(namespace_names_.Intern(name));
-  if (number >= namespaces_.size()) namespaces_.resize(number + 1);
-  namespaces_[number] = NamespaceEntry{labels, true};
+  NamespaceEntry& changed = namespaces_[static_cast<std::size_t>(NamespaceNumber(name))];
+  changed.labels = labels;
+  changed.present = true;
 }
 
 void QueueSet::RemoveNamespace(const std::string& name) {
   const std::int32_t number = namespace_names_.Find(name);
   if (number < 0 || static_cast<std::size_t>(number) >= namespaces_.size()) return;
-  namespaces_[static_cast<std::size_t>(number)] = NamespaceEntry{};
+  NamespaceEntry& removed = namespaces_[static_cast<std::size_t>(number)];
+  removed.labels.clear();
+  removed.present = false;
+  DropNamespaceNumber(number);
 }
 
 bool QueueSet::SelectorPasses(const ClusterQueueEntry& queue, std::int32_t namespace_id) const {
@@ -189,7 +258,7 @@ void QueueSet::Fill(PendingNode& filled, const WorkloadInfo& info) {
   filled.key = OrderKey{info.priority, info.queued_at, &object.meta.uid};
   filled.shape = info.shape;
   filled.generation = object.meta.generation;
-  filled.namespace_id = namespace_names_.Intern(object.meta.namespace_name);
+  SetNamespaceOf(filled, NamespaceNumber(object.meta.namespace_name));
   filled.requeued_false = api::IsFalse(object.status.conditions, api::kRequeued);
   filled.requeue_at.reset();
   if (object.status.requeue_state) filled.requeue_at = object.status.requeue_state->requeue_at;
@@ -215,7 +284,8 @@ void QueueSet::Leave(WorkloadId workload) {
   members[slot] = members.back();
   node(members[slot]).member_index = left.member_index;
   members.pop_back();
-  left.local_queue = left.member_index = -1;
+  DropLocalQueueNumber(std::exchange(left.local_queue, -1));
+  left.member_index = -1;
 }
 
 void QueueSet::Enqueue(WorkloadId workload) {
@@ -322,6 +392,7 @@ void QueueSet::Remove(WorkloadId workload) {
   if (static_cast<std::size_t>(workload) >= nodes_.size()) return;
   Dequeue(workload);
   Leave(workload);
+  SetNamespaceOf(node(workload), -1);
   node(workload) = PendingNode{};
 }
 

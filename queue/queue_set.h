@@ -70,7 +70,7 @@ class QueueSet {
   void OrderByUsage() { order_by_usage_ = true; }
   void SetUsage(const api::ObjectKey& local_queue, double usage);
 
-  // ClusterQueues. The number of a name is for good.
+  // ClusterQueues. The number that this gives to a name is for good.
   ClusterQueueId ClusterQueueNumber(const std::string& name);
   const std::string& ClusterQueueName(ClusterQueueId queue) const {
     return present_.names()[queue];
@@ -89,7 +89,7 @@ class QueueSet {
   std::optional<ClusterQueueId> RouteOf(const api::ObjectKey& local_queue) const;
   std::int64_t PendingInLocalQueue(const api::ObjectKey& key) const;  // waiting inside its queue
   // All that name it, whether it exists or not; in no order.
-  const std::vector<WorkloadId>& MembersOf(const api::ObjectKey& local_queue);
+  const std::vector<WorkloadId>& MembersOf(const api::ObjectKey& local_queue) const;
 
   void SetNamespace(const std::string& name, const api::StringMap& labels);
   void RemoveNamespace(const std::string& name);
@@ -134,6 +134,8 @@ class QueueSet {
   // In a queue that orders by usage: before those of LocalQueues that used less, too, until it
   // leaves or another one preempts. (Elsewhere nothing happens: there it stands as Requeue says.)
   void PutFirst(const Head& head);
+  // A queued workload stands as after a Requeue that waits for its preemptions, and PutFirst.
+  void RestorePreemptor(const Head& head);
 
   struct QueueView {
     std::vector<WorkloadId> active;        // in order
@@ -145,6 +147,15 @@ class QueueSet {
   bool IsQueued(WorkloadId workload) const;
   bool IsInadmissible(WorkloadId workload) const;  // queued, and not competing for the head
 
+  // How many names have numbers: they follow what exists, not what has ever existed.
+  struct Sizes {
+    std::size_t local_queues = 0;
+    std::size_t namespaces = 0;
+    std::size_t cluster_queues = 0;
+    friend bool operator==(const Sizes&, const Sizes&) = default;
+  };
+  Sizes sizes() const { return {local_queues_.size(), namespaces_.size(), queues_.size()}; }
+
  private:
   struct ClusterQueueEntry {
     ClusterQueueEntry(ClusterQueueId number, Listing listing, std::vector<PendingNode>& nodes,
@@ -154,6 +165,7 @@ class QueueSet {
     bool present = false;
     std::int64_t woken_in_cycle = -1;
     WorkloadId taken_head = kNoNode;
+    bool pinned = false;  // somebody outside knows its number
     PendingQueue pending;
     std::vector<std::int32_t> local_queues;
   };
@@ -168,6 +180,7 @@ class QueueSet {
   struct NamespaceEntry {
     api::StringMap labels;
     bool present = false;
+    std::int64_t members = 0;  // workloads
   };
 
   PendingNode& node(WorkloadId workload) { return nodes_[static_cast<std::size_t>(workload)]; }
@@ -180,7 +193,15 @@ class QueueSet {
   const ClusterQueueEntry& entry(ClusterQueueId queue) const {
     return *queues_[static_cast<std::size_t>(queue)];
   }
+  // Numbers of names, made where there is none.
+  ClusterQueueId NumberFor(const std::string& cluster_queue);
   std::int32_t LocalQueueNumber(const api::ObjectKey& key);
+  std::int32_t NamespaceNumber(const std::string& name);
+  // Nothing happens to those that somebody uses.
+  void DropClusterQueueNumber(ClusterQueueId queue);
+  void DropLocalQueueNumber(std::int32_t local_queue);
+  void DropNamespaceNumber(std::int32_t namespace_id);
+  void SetNamespaceOf(PendingNode& changed, std::int32_t namespace_id);
   void Join(WorkloadId workload, std::int32_t local_queue);
   void Leave(WorkloadId workload);
   void Enqueue(WorkloadId workload);  // to the heads' side, whatever is marked
@@ -207,6 +228,7 @@ class QueueSet {
   HeadIndex present_;
   std::map<api::ObjectKey, std::int32_t> local_queue_numbers_;
   std::vector<LocalQueueEntry> local_queues_;
+  std::vector<std::int32_t> free_local_queues_;
   std::vector<double> usages_;  // by number of the LocalQueue
   std::vector<PendingNode> nodes_;
 };

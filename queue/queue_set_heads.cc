@@ -98,4 +98,15 @@ void QueueSet::PutFirst(const Head& head) {
   pending.SetPreemptor({head.workload, node(head.workload).evaluated_generation, true, true});
 }
 
+void QueueSet::RestorePreemptor(const Head& head) {
+  if (!IsQueued(head.workload)) return;
+  PendingNode& waits = node(head.workload);
+  if (waits.cluster_queue != head.cluster_queue) return;
+  const ClusterQueueEntry& queue = entry(head.cluster_queue);
+  const bool best_effort = queue.settings.strategy == api::QueueingStrategy::kBestEffortFifo;
+  waits.evaluated_generation = waits.generation;
+  entry(head.cluster_queue).pending.SetPreemptor({head.workload, waits.generation, best_effort});
+  PutFirst(head);
+}
+
 }  // namespace berth::queue

@@ -57,6 +57,7 @@ std::string DecisionNote::message() const {
     facts.pod_sets.push_back({pod_set.name, pod_set.obstacles});
   }
   facts.victim_count = victim_count_;
+  facts.spares_foreign_owners = SparesForeignOwners(spared_);
   facts.object = object_.get();
   return PendingMessage(facts, scheduler_.vocabulary(),
                         scheduler_.state().queue(cluster_queue_).name);

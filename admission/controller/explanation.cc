@@ -132,7 +132,8 @@ std::string WhyNot(const SparedCandidate& spared, const Decision& decision,
       return "it took this workload's place, or was stopped for this one in vain: this one does "
              "not preempt in return, nor twice";
     case SparedCandidate::Cause::kForeignOwner:
-      return "Berth does not manage the kind of its owner: nothing would stop it";
+      return "Berth does not manage the kind of its owner: nothing would stop it. If another "
+             "controller does, name the kind in integrations.externalFrameworks";
     case SparedCandidate::Cause::kPolicy: break;
   }
   const api::QueuePreemption& preemption = state.queue(decision.cluster_queue).spec.preemption;

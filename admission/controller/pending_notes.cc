@@ -158,11 +158,24 @@ void PendingNotes::Annotate(const api::ObjectKey& key, Entry& entry) {
   entry.told_at = clock_.SteadyNow();
   const std::string explanation = WithHistory(entry.note->explanation(), entry.history);
   const auto workload = workloads_.Get(key);
-  if (workload == nullptr || explanation.empty()) return;
-  const std::string* known =
-      api::FindValue(workload->meta.annotations, api::kExplanationAnnotation);
-  if (known != nullptr && *known == explanation) return;
-  writer_.Annotate(*workload, api::kExplanationAnnotation, explanation, [](const Status&) {});
+  if (workload == nullptr) return;
+  const auto stands = [&workload](const char* annotation, const std::string& text) {
+    const std::string* known = api::FindValue(workload->meta.annotations, annotation);
+    return known != nullptr && *known == text;
+  };
+  WorkloadWriter::Annotations changes;
+  if (!explanation.empty() && !stands(api::kExplanationAnnotation, explanation)) {
+    changes[api::kExplanationAnnotation] = explanation;
+  }
+  const std::optional<std::string> plan = plan_text_ ? plan_text_(*workload) : std::nullopt;
+  if (plan && !stands(api::kPreemptionPlanAnnotation, *plan)) {
+    changes[api::kPreemptionPlanAnnotation] = plan;
+  }
+  if (changes.empty()) return;
+  if (!plan && workload->meta.annotations.contains(api::kPreemptionPlanAnnotation)) {
+    changes[api::kPreemptionPlanAnnotation] = std::nullopt;
+  }
+  writer_.Annotate(*workload, changes, [](const Status&) {});
 }
 
 bool PendingNotes::HistoryIsOld(const Entry& entry) const {

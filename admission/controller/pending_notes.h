@@ -19,7 +19,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "admission/controller/pending_note.h"
 #include "admission/controller/workload_writer.h"
@@ -40,6 +42,11 @@ class PendingNotes {
 
   PendingNotes(kube::Informer<api::Workload>& workloads, WorkloadWriter& writer,
                kube::EventRecorder& events, const Clock& clock, Executor& executor);
+
+  // What stands in the annotation berth.dev/preemption-plan; nullopt: nothing. It goes into the
+  // patches that write the explanation.
+  using PlanText = std::function<std::optional<std::string>(const api::Workload& workload)>;
+  void WritePlans(PlanText text) { plan_text_ = std::move(text); }
 
   enum class Verdict : std::uint8_t { kItsOwn, kOfAnEqual };
   // Many workloads may share one note.
@@ -83,6 +90,7 @@ class PendingNotes {
   Executor& executor_;
   std::map<api::ObjectKey, Entry> notes_;
   std::deque<api::ObjectKey> order_;  // of those that wait; others in it count for nothing
+  PlanText plan_text_;
   std::size_t in_flight_ = 0;
   bool pump_posted_ = false;
   std::shared_ptr<PendingNotes*> self_;

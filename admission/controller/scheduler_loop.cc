@@ -6,9 +6,11 @@
 #include "admission/controller/admission_metrics.h"
 #include "admission/controller/decision_facts.h"
 #include "admission/controller/decision_note.h"
+#include "admission/controller/plan_json.h"
 #include "admission/controller/preemption_events.h"
 #include "admission/controller/rebased_write.h"
 #include "admission/messages.h"
+#include "api/labels.h"
 #include "api/reasons.h"
 
 namespace berth::admission {
@@ -129,6 +131,11 @@ void SchedulerLoop::FeedLocalQueues() {
 }
 
 void SchedulerLoop::Connect() {
+  parts_.notes.WritePlans([this](const api::Workload& workload) -> std::optional<std::string> {
+    const std::optional<KeptPlan> plan = parts_.scheduler.PlanToKeep(workload);
+    if (!plan) return std::nullopt;
+    return EncodePlan(*plan);
+  });
   Feed<api::Namespace>(&Scheduler::ApplyNamespace, &Scheduler::ForgetNamespace);
   Feed<api::ResourceFlavor>(&Scheduler::ApplyResourceFlavor, &Scheduler::ForgetResourceFlavor);
   Feed<api::AdmissionCheck>(&Scheduler::ApplyAdmissionCheck, &Scheduler::ForgetAdmissionCheck);
@@ -138,8 +145,21 @@ void SchedulerLoop::Connect() {
   FeedWorkloads();
 }
 
+// Plans of the controller that decided until now.
+void SchedulerLoop::RestorePlans() {
+  std::vector<std::pair<api::ObjectKey, KeptPlan>> plans;
+  for (const auto& workload : workloads_.objects()) {
+    const std::string* text =
+        api::FindValue(workload->meta.annotations, api::kPreemptionPlanAnnotation);
+    if (text == nullptr) continue;
+    if (auto plan = DecodePlan(*text)) plans.emplace_back(workload->meta.key(), *std::move(plan));
+  }
+  parts_.scheduler.RestorePlans(plans, parts_.clock.Now());
+}
+
 void SchedulerLoop::Start() {
   running_ = true;
+  RestorePlans();
   Changed();
 }
 

@@ -78,6 +78,7 @@ class SchedulerLoop {
   void Kick(Duration delay);
   void RunCycle();
   bool HasHeads() const;
+  void RestorePlans();
   void ScheduleWakeUps();
   void ScheduleSecondPass();
   Progress Perform(const CycleResult& result);

@@ -96,7 +96,10 @@ void SchedulerLoop::ReadBack(const api::ObjectKey& key, int attempt) {
           loop.workloads_.Ingest(**answer);
           return loop.Reapply(key);
         }
-        if (answer || answer.error().code == ErrorCode::kNotFound) return;
+        if (answer || answer.error().code == ErrorCode::kNotFound) {
+          loop.failures_.erase(key);  // it is gone
+          return;
+        }
         const Duration wait = std::min<Duration>(kRetry * (1 << attempt), kLongestRetry);
         loop.parts_.manager.executor().PostAfter(wait, [weak, key, attempt] {
           if (const auto still = weak.lock()) {

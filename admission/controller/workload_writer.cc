@@ -100,9 +100,12 @@ void WorkloadWriter::Finish(const api::Workload& workload, const api::Condition&
            std::move(done)});
 }
 
-void WorkloadWriter::Annotate(const api::Workload& workload, const std::string& annotation,
-                              const std::string& value, Done done) {
-  Json patch = {{"metadata", {{"uid", workload.meta.uid}, {"annotations", {{annotation, value}}}}}};
+void WorkloadWriter::Annotate(const api::Workload& workload, const Annotations& annotations,
+                              Done done) {
+  Json changes = Json::object();
+  for (const auto& [name, value] : annotations) changes[name] = value ? Json(*value) : Json();
+  Json patch = {
+      {"metadata", {{"uid", workload.meta.uid}, {"annotations", std::move(changes)}}}};
   Enqueue({workload.meta.key(),
            kube::PatchType::kMerge,
            std::make_shared<const Json>(std::move(patch)),

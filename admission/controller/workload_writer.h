@@ -7,7 +7,9 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +36,9 @@ class WorkloadWriter {
   void SetPriority(const api::Workload& workload, std::int32_t priority, Done done);
   // As job controllers write it; refused where the Workload has changed since.
   void Finish(const api::Workload& workload, const api::Condition& finished, Done done);
-  void Annotate(const api::Workload& workload, const std::string& annotation,
-                const std::string& value, Done done);
+  // nullopt: the annotation goes.
+  using Annotations = std::map<std::string, std::optional<std::string>>;
+  void Annotate(const api::Workload& workload, const Annotations& annotations, Done done);
   void RemoveFinalizer(const api::Workload& workload, Done done);
   void Remove(const api::Workload& workload, Done done);  // finalizer, then the object
 

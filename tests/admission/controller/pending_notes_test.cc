@@ -91,7 +91,7 @@ TEST_F(PendingNotesTest, NewReasonDoesNotWaitForATextThatDoes) {
 TEST_F(PendingNotesTest, ForgottenAndNotedAgainIsWrittenOnce) {
   const auto note = std::make_shared<const FixedNote>("WaitingForQuota", "x", 1, "");
   for (std::size_t i = 0; i < PendingNotes::kBusyBacklog; ++i) {
-    writer_.Annotate(*workloads_.Get({"team", "w"}), "busy", std::to_string(i),
+    writer_.Annotate(*workloads_.Get({"team", "w"}), {{"busy", std::to_string(i)}},
                      [](const Status&) {});
   }
   for (int i = 0; i < 3; ++i) {  // while the writer is busy

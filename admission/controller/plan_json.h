@@ -1,0 +1,27 @@
+// admission/controller/plan_json.h — a KeptPlan in the annotation berth.dev/preemption-plan:
+//
+//     {"generation": 1, "clusterQueue": "a", "waitingSince": TIME, "pauses": 1, "pausedUntil": TIME,
+//      "progress": TIME, "podSets": [{"name", "count", "flavors": {RESOURCE: FLAVOR}}],
+//      "victims": [{"uid", "clusterQueue", "usage": {FLAVOR: {RESOURCE: AMOUNT}}}]}
+//
+// "pauses" and "pausedUntil" are there after plans without progress, the last three where there is
+// a plan. Amounts are whole numbers of the resource's smallest unit.
+//
+// Threads: pure functions. Errors: a text that says anything else means nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "admission/kept_plan.h"
+
+namespace berth::admission {
+
+inline constexpr std::size_t kMaxPlanBytes = 65536;
+
+std::string EncodePlan(const KeptPlan& plan);
+// nullopt also for a text of more than kMaxPlanBytes.
+std::optional<KeptPlan> DecodePlan(std::string_view text);
+
+}  // namespace berth::admission

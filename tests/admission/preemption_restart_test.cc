@@ -1,0 +1,230 @@
+// Goal: a preemptor has what it freed after a restart too, and what stands on its Workload does no
+// harm where it is not, or no more, what the scheduler wrote (docs/differences.md,
+// preemptor-keeps-what-it-freed).
+// Method: a scheduler preempts, another one hears of the objects and of the written plan; tables of
+// plans that are to be believed or not.
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "api/condition.h"
+#include "api/reasons.h"
+#include "tests/support/core_fixture.h"
+
+namespace berth::admission {
+namespace {
+
+using namespace std::chrono_literals;
+using api::PreemptionPolicy;
+using support::KeyOf;
+using support::MakeJob;
+using support::MakeQueue;
+using support::TableWorld;
+
+api::ClusterQueue Queue(const std::string& name, api::Amount nominal,
+                        PreemptionPolicy reclaim = PreemptionPolicy::kNever) {
+  api::ClusterQueue queue = MakeQueue(name, "org", {{"f", {{"gpu", nominal}}}});
+  queue.spec.preemption.reclaim_within_cohort = reclaim;
+  return queue;
+}
+
+std::string TextOf(const CycleResult& result) {
+  std::string text;
+  for (const Decision& decision : result.decisions) {
+    text += (text.empty() ? "" : ", ") + decision.object->meta.name + " " +
+            ToString(decision.outcome);
+  }
+  return text;
+}
+
+// What another scheduler decides first, that hears of the objects of `world` and of `plan`.
+std::string AfterRestart(const TableWorld& world, const std::optional<KeptPlan>& plan,
+                         const SchedulerConfig& config = {}) {
+  Scheduler next(config);
+  world.Replay(next);
+  if (plan) next.RestorePlans({{KeyOf("p"), *plan}}, world.now());
+  return TextOf(next.RunCycle(world.now()));
+}
+
+// p (queue a) asks for four, or two: two are its queue's own. v (queue b, priority 5) has all four.
+class PreemptionRestart : public testing::Test {
+ protected:
+  PreemptionRestart() : world_({"f"}, {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 2)}) {
+    world_.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}, 5));
+    world_.AdmitAll();
+    api::Workload wide = MakeJob("p", "a", 4, {{"gpu", 1}});
+    wide.spec.pod_sets[0].min_count = 2;
+    world_.Apply(wide);
+    EXPECT_EQ(world_.Cycle(), "p Preempting");
+    plan_ = world_.scheduler().PlanToKeep(*world_.Find(KeyOf("p")));
+  }
+  TableWorld world_;
+  std::optional<KeptPlan> plan_;
+};
+
+TEST_F(PreemptionRestart, WritesWhatItFreesAndForWhat) {
+  ASSERT_TRUE(plan_);
+  EXPECT_EQ(plan_->generation, 1);
+  EXPECT_EQ(plan_->cluster_queue, "a");
+  EXPECT_EQ(plan_->progress_at, CutToSeconds(world_.now()));
+  EXPECT_EQ(plan_->pod_sets, (std::vector<KeptPlan::PodSet>{{"main", 2, {{"gpu", "f"}}}}));
+  EXPECT_EQ(plan_->victims,
+            (std::vector<KeptPlan::Victim>{{"v", "b", {{"f", {{"gpu", 4}}}}}}));
+  EXPECT_FALSE(world_.scheduler().PlanToKeep(*world_.Find(KeyOf("v"))));
+}
+
+TEST_F(PreemptionRestart, ThePreemptorGetsWhatItFreed) {
+  EXPECT_EQ(AfterRestart(world_, plan_), "p Preempting") << "v has not stopped";
+  world_.ReleaseEvicted();
+  EXPECT_EQ(AfterRestart(world_, plan_), "p Admitted, v Skipped");
+  EXPECT_EQ(AfterRestart(world_, std::nullopt), "v Admitted, p Skipped") << "in Kueue's way";
+}
+
+TEST_F(PreemptionRestart, NobodyElseIsStopped) {
+  Scheduler next({});
+  world_.Replay(next);
+  next.RestorePlans({{KeyOf("p"), *plan_}}, world_.now());
+  const CycleResult& result = next.RunCycle(world_.now());
+  ASSERT_EQ(TextOf(result), "p Preempting");
+  ASSERT_EQ(result.decisions[0].victims.size(), 1U);
+  EXPECT_EQ(result.decisions[0].victims[0].object->meta.name, "v");
+  EXPECT_TRUE(result.decisions[0].victims[0].ongoing);
+  EXPECT_TRUE(next.PlanToKeep(*world_.Find(KeyOf("p")))) << "and it goes on";
+}
+
+TEST_F(PreemptionRestart, AVictimNamesItsPreemptor) {
+  EXPECT_EQ(PreemptorUidOf(*world_.Find(KeyOf("v"))), "p");
+  EXPECT_EQ(PreemptorUidOf(*world_.Find(KeyOf("p"))), "");
+  api::Workload other = *world_.Find(KeyOf("v"));
+  for (const char* message : {"", "Preempted", "Preempted to accommodate a workload (UID: p"}) {
+    for (api::Condition& condition : other.status.conditions) condition.message = message;
+    EXPECT_EQ(PreemptorUidOf(other), "") << message;
+  }
+}
+
+TEST_F(PreemptionRestart, WhatTheSchedulerWouldNotHaveWrittenIsNotBelieved) {
+  world_.ReleaseEvicted();
+  const WallTime now = world_.now();
+  struct Row {
+    const char* what;
+    std::function<void(KeptPlan&)> change;
+    bool believed = false;
+  };
+  const Row rows[] = {
+      {"as it was written", [](KeptPlan&) {}, true},
+      {"for all its pods", [](KeptPlan& plan) { plan.pod_sets[0].count = 4; }, true},
+      {"for more pods than it has", [](KeptPlan& plan) { plan.pod_sets[0].count = 5; }},
+      {"for fewer pods than its least", [](KeptPlan& plan) { plan.pod_sets[0].count = 1; }},
+      {"for no pod set", [](KeptPlan& plan) { plan.pod_sets.clear(); }},
+      {"for another pod set", [](KeptPlan& plan) { plan.pod_sets[0].name = "x"; }},
+      {"for two pod sets", [](KeptPlan& plan) { plan.pod_sets.push_back(plan.pod_sets[0]); }},
+      {"on an unknown flavor", [](KeptPlan& plan) { plan.pod_sets[0].flavors["gpu"] = "x"; }},
+      {"of an unknown resource", [](KeptPlan& plan) { plan.pod_sets[0].flavors["x"] = "f"; }},
+      {"without flavors", [](KeptPlan& plan) { plan.pod_sets[0].flavors.clear(); }},
+      {"of another spec", [](KeptPlan& plan) { ++plan.generation; }},
+      {"of another queue", [](KeptPlan& plan) { plan.cluster_queue = "b"; }},
+      {"of another wait", [](KeptPlan& plan) { plan.waiting_since -= 1s; }},
+      {"just young enough", [now](KeptPlan& plan) { plan.progress_at = now - 299s; }, true},
+      {"too old", [now](KeptPlan& plan) { plan.progress_at = now - 300s; }},
+      {"by a clock that is ahead", [now](KeptPlan& plan) { plan.progress_at = now + 60s; }, true},
+      {"of the future", [now](KeptPlan& plan) { plan.progress_at = now + 61s; }},
+      {"with victims that nobody knows", [](KeptPlan& plan) { plan.victims[0].uid = "x"; }},
+      {"with usage that nobody had",
+       [](KeptPlan& plan) { plan.victims[0].usage = {{"f", {{"gpu", INT64_MAX}}}}; }, true},
+      {"from a queue that is not there",
+       [](KeptPlan& plan) { plan.victims[0].cluster_queue = "x"; }},
+  };
+  for (const Row& row : rows) {
+    KeptPlan changed = *plan_;
+    row.change(changed);
+    EXPECT_EQ(AfterRestart(world_, changed),
+              row.believed ? "p Admitted, v Skipped" : "v Admitted, p Skipped")
+        << row.what;
+  }
+}
+
+TEST_F(PreemptionRestart, NothingIsBelievedWithoutTheRule) {
+  SchedulerConfig kueue;
+  kueue.own_rules = OwnRules::None();
+  world_.ReleaseEvicted();
+  EXPECT_EQ(AfterRestart(world_, plan_, kueue), "v Admitted, p Skipped");
+}
+
+TEST_F(PreemptionRestart, NothingIsBelievedWithoutAVictimThatNamesThePreemptor) {
+  world_.Release(KeyOf("v"));
+  world_.DeleteWorkload(KeyOf("v"));
+  world_.Apply(MakeJob("x", "b", 4, {{"gpu", 1}}, 9));
+  EXPECT_EQ(AfterRestart(world_, plan_), "x Admitted, p Skipped");
+}
+
+TEST_F(PreemptionRestart, NothingIsBelievedOfAWorkloadThatHadQuotaMeanwhile) {
+  world_.ReleaseEvicted();
+  EXPECT_EQ(world_.Cycle(), "p Admitted, v Skipped");
+  world_.Advance(10s);
+  world_.SetActive(KeyOf("p"), false);
+  world_.Release(KeyOf("p"));
+  world_.SetActive(KeyOf("p"), true);
+  KeptPlan stale = *plan_;
+  stale.generation = world_.Find(KeyOf("p"))->meta.generation;
+  EXPECT_EQ(AfterRestart(world_, stale), "v Admitted, p Skipped");
+}
+
+// The plan ends where it would have ended, and so does the pause after it.
+TEST_F(PreemptionRestart, ARestartIsNoProgress) {
+  world_.Advance(4min);
+  Scheduler next({});
+  world_.Replay(next);
+  next.RestorePlans({{KeyOf("p"), *plan_}}, world_.now());
+  const api::Workload& object = *world_.Find(KeyOf("p"));
+  next.RunCycle(world_.now());
+  ASSERT_TRUE(next.PlanToKeep(object));
+  EXPECT_EQ(next.PlanToKeep(object)->progress_at, plan_->progress_at);
+  next.RunCycle(plan_->progress_at + 5min);
+  const std::optional<KeptPlan> paused = next.PlanToKeep(object);
+  ASSERT_TRUE(paused);
+  EXPECT_TRUE(paused->pod_sets.empty());
+  EXPECT_EQ(paused->pauses, 1);
+  EXPECT_EQ(paused->paused_until, plan_->progress_at + 10min);
+
+  for (const KeptPlan& known : {*plan_, *paused}) {  // the first where nothing was written since
+    Scheduler third({});
+    world_.Replay(third);
+    const WallTime now = plan_->progress_at + 9min;
+    third.RestorePlans({{KeyOf("p"), known}}, now);
+    third.RunCycle(now);
+    ASSERT_TRUE(third.PlanToKeep(object));
+    EXPECT_TRUE(third.PlanToKeep(object)->pod_sets.empty()) << "no plan in the pause";
+    third.RunCycle(now + 1min);
+    EXPECT_FALSE(third.PlanToKeep(object)->pod_sets.empty()) << "the next one";
+    EXPECT_EQ(third.PlanToKeep(object)->pauses, 1);
+  }
+}
+
+// Five in all: v and w (queue b) have two each, p asks for five. v has stopped, w has not.
+TEST(PreemptionRestartAbove, AHigherPriorityTakesNothingOfWhatWasFreed) {
+  for (const api::Amount asked : {1, 2}) {
+    TableWorld world({"f"}, {Queue("a", 5, PreemptionPolicy::kAny), Queue("b", 0), Queue("c", 0)});
+    world.Apply(MakeJob("v", "b", 1, {{"gpu", 2}}));
+    world.Apply(MakeJob("w", "b", 1, {{"gpu", 2}}));
+    world.AdmitAll();
+    world.Apply(MakeJob("p", "a", 1, {{"gpu", 5}}, 5));
+    ASSERT_EQ(world.Cycle(), "p Preempting");
+    const auto plan = world.scheduler().PlanToKeep(*world.Find(KeyOf("p")));
+    world.Release(KeyOf("v"));
+    world.Apply(MakeJob("high", "c", 1, {{"gpu", asked}}, 9));
+    const std::string first = AfterRestart(world, plan);
+    EXPECT_EQ(first.substr(0, first.find(',')), asked == 1 ? "high Admitted" : "p Preempting");
+    KeptPlan forged = *plan;
+    for (KeptPlan::Victim& victim : forged.victims) victim.usage = {{"f", {{"gpu", 1000}}}};
+    const std::string held = AfterRestart(world, forged);
+    EXPECT_EQ(held.substr(0, held.find(',')), "p Preempting")
+        << "no more than p asks for is held, whatever is written";
+    world.Apply(Queue("d", 1));
+    const std::string room = AfterRestart(world, forged);
+    EXPECT_EQ(room.substr(0, room.find(',')), asked == 1 ? "high Admitted" : "p Preempting")
+        << "what is beyond that is free";
+  }
+}
+
+}  // namespace
+}  // namespace berth::admission

@@ -1,0 +1,136 @@
+// Goal: the numbers of LocalQueues, namespaces and ClusterQueues follow what exists, not what has
+// ever existed, and one that is given again says nothing of the name that had it before.
+// Method: many objects of ever new names that come and go in random order, beside a plain list.
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "queue/queue_set.h"
+
+namespace berth::queue {
+namespace {
+
+constexpr int kAlive = 20;  // of each kind at a time
+constexpr int kSteps = 20'000;
+
+class Dice {
+ public:
+  int Below(int count) {
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<int>((state_ >> 33U) % static_cast<std::uint64_t>(count));
+  }
+
+ private:
+  std::uint64_t state_ = 7;
+};
+
+class NumbersTest : public testing::Test {
+ protected:
+  NumbersTest() {
+    main_ = queues_.ClusterQueueNumber("main");
+    ClusterQueueSettings settings;
+    settings.active = true;
+    settings.namespace_selector.emplace();
+    queues_.SetClusterQueue(main_, settings);
+  }
+  WorkloadInfo Info(const std::string& namespace_name, const std::string& queue) {
+    auto object = std::make_shared<api::Workload>();
+    object->meta.namespace_name = namespace_name;
+    object->meta.name = object->meta.uid = "w";
+    object->spec.queue_name = queue;
+    WorkloadInfo info;
+    info.object = std::move(object);
+    return info;
+  }
+  QueueSet queues_{true};
+  ClusterQueueId main_ = -1;
+};
+
+TEST_F(NumbersTest, FollowWhatExists) {
+  struct Workload {
+    WorkloadInfo info;
+    std::string space;
+  };
+  Dice dice;
+  std::map<std::string, std::string> spaces;  // and the ClusterQueue of the LocalQueue in each
+  std::map<WorkloadId, Workload> workloads;
+  const auto any_space = [&] {
+    auto found = spaces.begin();
+    std::advance(found, dice.Below(static_cast<int>(spaces.size())));
+    return found;
+  };
+  for (int step = 0; step < kSteps; ++step) {
+    const auto id = static_cast<WorkloadId>(dice.Below(kAlive));
+    if (spaces.size() < kAlive && dice.Below(2) == 0) {
+      const std::string name = "ns-" + std::to_string(step);
+      const std::string to = dice.Below(2) == 0 ? "main" : "unknown-" + std::to_string(step);
+      queues_.SetNamespace(name, {});
+      queues_.SetLocalQueue({name, "q"}, to, api::StopPolicy::kNone);
+      spaces[name] = to;
+    } else if (!spaces.empty() && dice.Below(3) == 0) {  // its workloads may stay
+      const auto gone = any_space();
+      queues_.RemoveLocalQueue({gone->first, "q"});
+      queues_.RemoveNamespace(gone->first);
+      spaces.erase(gone);
+    } else if (!spaces.empty() && !workloads.contains(id)) {
+      const std::string space = any_space()->first;
+      Workload& added = workloads[id] = {Info(space, "q"), space};
+      queues_.Upsert(id, nullptr, added.info, {});
+    } else if (workloads.contains(id)) {
+      queues_.Remove(id);
+      workloads.erase(id);
+    }
+    const QueueSet::Sizes sizes = queues_.sizes();
+    ASSERT_LE(sizes.local_queues, 2U * kAlive);
+    ASSERT_LE(sizes.namespaces, 2U * kAlive);
+    ASSERT_LE(sizes.cluster_queues, 1U + 2U * kAlive);
+    for (const auto& [waiting, workload] : workloads) {
+      const auto space = spaces.find(workload.space);
+      const bool queued = space != spaces.end() && space->second == "main";
+      ASSERT_EQ(queues_.IsQueued(waiting), queued) << "step " << step;
+      ASSERT_EQ(queues_.NamespacePasses(main_, workload.space), space != spaces.end());
+    }
+    for (const auto& [name, to] : spaces) {
+      ASSERT_EQ(queues_.ClusterQueueName(*queues_.RouteOf({name, "q"})), to);
+    }
+  }
+}
+
+TEST_F(NumbersTest, AQuestionMakesNoNumber) {
+  const QueueSet::Sizes before = queues_.sizes();
+  for (int i = 0; i < 100; ++i) {
+    const api::ObjectKey key{"ns", std::to_string(i)};
+    EXPECT_TRUE(queues_.MembersOf(key).empty());
+    queues_.SetUsage(key, 1.0);
+    queues_.RemoveLocalQueue(key);
+    queues_.RemoveNamespace(key.name);
+  }
+  EXPECT_EQ(queues_.sizes(), before);
+}
+
+TEST_F(NumbersTest, ALocalQueueThatMovesLeavesNoNameBehind) {
+  for (int i = 0; i < 100; ++i) {
+    queues_.SetLocalQueue({"ns", "q"}, "cq-" + std::to_string(i), api::StopPolicy::kNone);
+  }
+  EXPECT_LE(queues_.sizes().cluster_queues, 3U);
+  EXPECT_EQ(queues_.ClusterQueueName(*queues_.ClusterQueueOf({"ns", "q"})), "cq-99");
+}
+
+TEST(Names, ANumberIsGivenAgain) {
+  Names names;
+  EXPECT_EQ(names.Intern("a"), 0);
+  EXPECT_EQ(names.Intern("b"), 1);
+  names.Release(0);
+  EXPECT_EQ(names.Find("a"), Names::kNone);
+  EXPECT_EQ(names.Intern("c"), 0);
+  EXPECT_EQ(names[0], "c");
+  EXPECT_EQ(names.Find("c"), 0);
+  EXPECT_EQ(names.Intern("a"), 2);
+  EXPECT_EQ(names.size(), 3);
+}
+
+}  // namespace
+}  // namespace berth::queue
