@@ -59,9 +59,8 @@ Amount AmountOf(const KeptPlan::Victim& victim, const std::string& flavor,
 }
 
 Amount AmountOf(const PreemptionPlan::Freed& freed, FlavorResourceId fr) {
-  const auto found = std::find_if(freed.usage.begin(), freed.usage.end(), [fr](const auto& item) {
-    return item.flavor_resource == fr;
-  });
+  const auto found = std::find_if(freed.usage.begin(), freed.usage.end(),
+                                  [fr](const auto& item) { return item.flavor_resource == fr; });
   return found == freed.usage.end() ? 0 : found->amount;
 }
 

@@ -255,8 +255,8 @@ void Scheduler::Unassume(const api::ObjectKey& key, WallTime now) {
   }
   if (record(*found).phase != Phase::kAssumed) return;
   queue::WorkloadInfo info = record(*found).info;
-  const auto queue = queues_.RouteOf({info.object->meta.namespace_name,
-                                      info.object->spec.queue_name});
+  const auto queue =
+      queues_.RouteOf({info.object->meta.namespace_name, info.object->spec.queue_name});
   MakePending(*found, std::move(info), now);
   if (record(*found).plan != nullptr && queue) queues_.RestorePreemptor({*found, *queue});
 }

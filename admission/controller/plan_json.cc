@@ -116,9 +116,8 @@ std::string EncodePlan(const KeptPlan& plan) {
     }
     Json& victims = object["victims"] = Json::array();
     for (const KeptPlan::Victim& victim : plan.victims) {
-      victims.push_back({{"uid", victim.uid},
-                         {"clusterQueue", victim.cluster_queue},
-                         {"usage", victim.usage}});
+      victims.push_back(
+          {{"uid", victim.uid}, {"clusterQueue", victim.cluster_queue}, {"usage", victim.usage}});
     }
   }
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -135,9 +134,8 @@ std::optional<KeptPlan> DecodePlan(std::string_view text) {
       !ReadTime(object, "waitingSince", plan.waiting_since) || !ReadPlan(object, plan)) {
     return std::nullopt;
   }
-  if (object.contains("pauses") &&
-      (!ReadInteger(object, "pauses", kMostPauses, plan.pauses) ||
-       !ReadTime(object, "pausedUntil", plan.paused_until))) {
+  if (object.contains("pauses") && (!ReadInteger(object, "pauses", kMostPauses, plan.pauses) ||
+                                    !ReadTime(object, "pausedUntil", plan.paused_until))) {
     return std::nullopt;
   }
   return plan;

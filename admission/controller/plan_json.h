@@ -1,7 +1,8 @@
 // admission/controller/plan_json.h — a KeptPlan in the annotation berth.dev/preemption-plan:
 //
-//     {"generation": 1, "clusterQueue": "a", "waitingSince": TIME, "pauses": 1, "pausedUntil": TIME,
-//      "progress": TIME, "podSets": [{"name", "count", "flavors": {RESOURCE: FLAVOR}}],
+//     {"generation": 1, "clusterQueue": "a", "waitingSince": TIME, "pauses": 1,
+//      "pausedUntil": TIME, "progress": TIME,
+//      "podSets": [{"name", "count", "flavors": {RESOURCE: FLAVOR}}],
 //      "victims": [{"uid", "clusterQueue", "usage": {FLAVOR: {RESOURCE: AMOUNT}}}]}
 //
 // "pauses" and "pausedUntil" are there after plans without progress, the last three where there is

@@ -104,8 +104,7 @@ void WorkloadWriter::Annotate(const api::Workload& workload, const Annotations& 
                               Done done) {
   Json changes = Json::object();
   for (const auto& [name, value] : annotations) changes[name] = value ? Json(*value) : Json();
-  Json patch = {
-      {"metadata", {{"uid", workload.meta.uid}, {"annotations", std::move(changes)}}}};
+  Json patch = {{"metadata", {{"uid", workload.meta.uid}, {"annotations", std::move(changes)}}}};
   Enqueue({workload.meta.key(),
            kube::PatchType::kMerge,
            std::make_shared<const Json>(std::move(patch)),

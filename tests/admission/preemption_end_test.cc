@@ -257,6 +257,107 @@ TEST(PreemptionEnd, NobodyIsTakenWhoseOwnerNothingHereWouldStop) {
   }
 }
 
+// Two heads of one cycle, which search among the same candidates.
+TEST(PreemptionEnd, AHeadIsToldOfThoseThatNothingWouldStop) {
+  for (const bool named : {false, true}) {
+    SchedulerConfig config = Config(true);
+    config.managed_owners.emplace().push_back({"batch", "Job"});
+    if (named) config.managed_owners->push_back({"ray.io", "RayJob"});
+    TableWorld world({"f"},
+                     {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 0),
+                      Queue("c", 2, PreemptionPolicy::kAny)},
+                     config);
+    api::Workload foreign = MakeJob("ray", "b", 4, {{"gpu", 1}});
+    foreign.meta.owner_references = {{"ray.io/v1", "RayJob", "ray", "u1", true, false}};
+    world.Apply(foreign);
+    world.AdmitAll();
+    world.Apply(MakeJob("p", "a", 2, {{"gpu", 1}}));
+    world.Apply(MakeJob("q", "c", 2, {{"gpu", 1}}));
+    if (named) {
+      EXPECT_EQ(world.Cycle(), "p Preempting, q Deferred");
+      continue;
+    }
+    EXPECT_EQ(world.Cycle(), "p NoCandidates, q NoCandidates");
+    for (const char* head : {"p", "q"}) {
+      ASSERT_EQ(world.Of(head).spared.size(), 1U);
+      EXPECT_EQ(world.Of(head).spared[0].cause, SparedCandidate::Cause::kForeignOwner);
+      EXPECT_EQ(world.MessageOf(head),
+                "couldn't assign flavors to pod set main: insufficient unused quota for gpu in "
+                "flavor f, 2 more needed. Not preempted: workloads whose owner is of a kind that "
+                "Berth does not manage; name the kind in integrations.externalFrameworks if its "
+                "controller stops them");
+    }
+  }
+}
+
+// As in Kueue with its gate of that name (kubernetes-sigs/kueue pull request 13797): a workload
+// whose preemptions are under way is processed first, and quota is held for it though its queue
+// may reclaim from anybody. The recorded stories of the gate hold the order, too.
+TEST(PrioritizePreemptorWorkloads, APreemptorGoesFirst) {
+  for (const bool gate : {false, true}) {
+    SchedulerConfig config;
+    config.own_rules = OwnRules::None();
+    config.gates.prioritize_preemptor_workloads = gate;
+    TableWorld world({"f"}, {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 2)}, config);
+    world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}, 5));
+    world.AdmitAll();
+    api::Workload wide = MakeJob("p", "a", 4, {{"gpu", 1}});
+    wide.spec.pod_sets[0].min_count = 2;
+    world.Apply(wide);
+    EXPECT_EQ(world.Cycle(), "p Preempting");
+    world.ReleaseEvicted();
+    EXPECT_EQ(world.Cycle(), gate ? "p Admitted, v Skipped" : "v Admitted, p Skipped");
+    EXPECT_EQ(world.Of("p").assignment.pod_sets[0].count, 4) << "with what it asks for anew";
+  }
+}
+
+// While p waits for v, somebody gives two of p's queue's four to u; of the others two are free when
+// v has stopped, and there is nobody to preempt.
+TEST(PrioritizePreemptorWorkloads, QuotaIsHeldForAPreemptor) {
+  for (const bool gate : {false, true}) {
+    SchedulerConfig config;
+    config.own_rules = OwnRules::None();
+    config.gates.prioritize_preemptor_workloads = gate;
+    TableWorld world({"f"}, {Queue("a", 4, PreemptionPolicy::kAny), Queue("b", 0), Queue("c", 0)},
+                     config);
+    world.Apply(MakeJob("v", "b", 2, {{"gpu", 1}}));
+    world.AdmitAll();
+    world.Apply(MakeJob("p", "a", 4, {{"gpu", 1}}));
+    EXPECT_EQ(world.Cycle(), "p Preempting");
+    api::Workload given = MakeJob("u", "a", 2, {{"gpu", 1}});
+    api::Admission& admission = given.status.admission.emplace();
+    admission.cluster_queue = "a";
+    admission.pod_set_assignments = {
+        {.name = "main", .flavors = {{"gpu", "f"}}, .resource_usage = {{"gpu", 2}}, .count = 2}};
+    api::Condition reserved{.type = api::kQuotaReserved, .status = api::ConditionStatus::kTrue};
+    given.status.conditions.push_back(reserved);
+    world.Apply(given);
+    world.Release(KeyOf("v"));
+    world.DeleteWorkload(KeyOf("v"));
+    world.Apply(MakeJob("x", "c", 2, {{"gpu", 1}}));
+    EXPECT_EQ(world.Cycle(), gate ? "p NoCandidates, x Skipped" : "p NoCandidates, x Admitted");
+  }
+}
+
+TEST(PreemptionEnd, AnAdmissionThatIsNotWrittenDoesNotEndThePlan) {
+  TableWorld world({"f"}, {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 2)}, Config(true));
+  world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}, 5));
+  world.AdmitAll();
+  api::Workload wide = MakeJob("p", "a", 4, {{"gpu", 1}});
+  wide.spec.pod_sets[0].min_count = 2;
+  world.Apply(wide);
+  EXPECT_EQ(world.Cycle(), "p Preempting");
+  world.ReleaseEvicted();
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const CycleResult result = world.Decide();
+    ASSERT_EQ(result.decisions[0].object->meta.name, "p");
+    ASSERT_EQ(result.decisions[0].outcome, Outcome::kAdmitted);
+    world.scheduler().Unassume(KeyOf("p"), world.now());
+  }
+  EXPECT_EQ(world.Cycle(), "p Admitted, v Skipped");
+  EXPECT_EQ(world.Of("p").assignment.pod_sets[0].count, 2);
+}
+
 // p waits for two victims of b, of which one has gone; high (priority 9) of c needs what was free
 // before.
 TEST(PreemptionEnd, AHigherPriorityThatNeedsNothingOfThePlanGoesFirst) {

@@ -31,8 +31,8 @@ api::ClusterQueue Queue(const std::string& name, api::Amount nominal,
 std::string TextOf(const CycleResult& result) {
   std::string text;
   for (const Decision& decision : result.decisions) {
-    text += (text.empty() ? "" : ", ") + decision.object->meta.name + " " +
-            ToString(decision.outcome);
+    text +=
+        (text.empty() ? "" : ", ") + decision.object->meta.name + " " + ToString(decision.outcome);
   }
   return text;
 }
@@ -68,8 +68,7 @@ TEST_F(PreemptionRestart, WritesWhatItFreesAndForWhat) {
   EXPECT_EQ(plan_->cluster_queue, "a");
   EXPECT_EQ(plan_->progress_at, CutToSeconds(world_.now()));
   EXPECT_EQ(plan_->pod_sets, (std::vector<KeptPlan::PodSet>{{"main", 2, {{"gpu", "f"}}}}));
-  EXPECT_EQ(plan_->victims,
-            (std::vector<KeptPlan::Victim>{{"v", "b", {{"f", {{"gpu", 4}}}}}}));
+  EXPECT_EQ(plan_->victims, (std::vector<KeptPlan::Victim>{{"v", "b", {{"f", {{"gpu", 4}}}}}}));
   EXPECT_FALSE(world_.scheduler().PlanToKeep(*world_.Find(KeyOf("v"))));
 }
 
@@ -130,7 +129,10 @@ TEST_F(PreemptionRestart, WhatTheSchedulerWouldNotHaveWrittenIsNotBelieved) {
       {"of the future", [now](KeptPlan& plan) { plan.progress_at = now + 61s; }},
       {"with victims that nobody knows", [](KeptPlan& plan) { plan.victims[0].uid = "x"; }},
       {"with usage that nobody had",
-       [](KeptPlan& plan) { plan.victims[0].usage = {{"f", {{"gpu", INT64_MAX}}}}; }, true},
+       [](KeptPlan& plan) {
+         plan.victims[0].usage = {{"f", {{"gpu", INT64_MAX}}}};
+       },
+       true},
       {"from a queue that is not there",
        [](KeptPlan& plan) { plan.victims[0].cluster_queue = "x"; }},
   };
