@@ -102,7 +102,7 @@ class ClassicalPreemption {
   Stream* advantaged_ = &hierarchical_;  // the preemptor has an advantage over them
   Stream* others_ = &by_priority_;
   std::vector<SharedStream> cohort_streams_;  // by node
-  std::vector<NodeId> open_nodes_;  // scratch
+  std::vector<NodeId> open_nodes_;            // scratch
 };
 
 }  // namespace berth::admission
