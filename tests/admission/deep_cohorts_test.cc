@@ -1,9 +1,13 @@
 // Goal: a chain of cohorts may be as deep as somebody makes it; nothing that asks along the chain
 // uses the stack for it. (Kueue walks its tree by recursion on Go's growing stacks, without a bound
 // of depth: pkg/cache/scheduler/resource_node.go, pkg/scheduler/fair_sharing_iterator.go.)
-// Method: a hundred thousand cohorts, one below the other, a queue below the last and one beside
-// the first; what the queues get, classical and fair.
+// Method: a chain of cohorts, a queue below the last and one beside the first; what the queues get,
+// classical and fair. The decisions run on a stack that has no 64 bytes for each level.
+#include <cstddef>
+#include <functional>
+
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include "admission/quota_tree.h"
 #include "tests/support/core_fixture.h"
@@ -16,39 +20,60 @@ using support::MakeJob;
 using support::MakeQueue;
 using support::TableWorld;
 
-constexpr int kDepth = 100'000;
+constexpr int kDepth = 50'000;
+constexpr int kFairDepth = 5'000;  // shares cost the square of the depth
+constexpr std::size_t kStack = std::size_t{256} * 1024;
+
+void OnASmallStack(const std::function<void()>& work) {
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, kStack), 0);
+  const auto run = [](void* given) -> void* {
+    const std::function<void()>& to_do = **static_cast<const std::function<void()>**>(given);
+    to_do();
+    return nullptr;
+  };
+  const std::function<void()>* given = &work;
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(&thread, &attributes, run, static_cast<void*>(&given)), 0);
+  EXPECT_EQ(pthread_join(thread, nullptr), 0);
+  EXPECT_EQ(pthread_attr_destroy(&attributes), 0);
+}
 
 TEST(DeepCohorts, QuotaComesThroughAllLevels) {
-  QuotaTree tree;
-  const NodeId leaf = tree.AddNode(QuotaTree::Kind::kLeaf);
-  NodeId top = leaf;
-  for (int i = 0; i < kDepth; ++i) {
-    const NodeId above = tree.AddNode(QuotaTree::Kind::kCohort);
-    tree.SetParent(top, above);
-    top = above;
-  }
-  tree.SetQuotas(leaf, {{0, 3, std::nullopt, 1}});
-  tree.SetQuotas(top, {{0, 10, std::nullopt, std::nullopt}});
-  EXPECT_EQ(tree.Height(top), kDepth);
-  EXPECT_EQ(tree.Potential(leaf, 0), 13);
-  EXPECT_EQ(tree.Available(leaf, 0), 13);
-  tree.AddUsage(leaf, {{0, 5}});
-  EXPECT_EQ(tree.Available(leaf, 0), 8);
-  EXPECT_EQ(tree.UsageOf(top, 0), 3);
-  tree.SetQuotas(tree.parent(leaf), {{0, 0, 4, std::nullopt}});
-  EXPECT_EQ(tree.Potential(leaf, 0), 2 + 1 + 4) << "a limit on the way";
-  EXPECT_EQ(tree.Available(leaf, 0), 2);
+  OnASmallStack([] {
+    QuotaTree tree;
+    const NodeId leaf = tree.AddNode(QuotaTree::Kind::kLeaf);
+    NodeId top = leaf;
+    for (int i = 0; i < kDepth; ++i) {
+      const NodeId above = tree.AddNode(QuotaTree::Kind::kCohort);
+      tree.SetParent(top, above);
+      top = above;
+    }
+    tree.SetQuotas(leaf, {{0, 3, std::nullopt, 1}});
+    tree.SetQuotas(top, {{0, 10, std::nullopt, std::nullopt}});
+    EXPECT_EQ(tree.Height(top), kDepth);
+    EXPECT_EQ(tree.Potential(leaf, 0), 13);
+    EXPECT_EQ(tree.Available(leaf, 0), 13);
+    tree.AddUsage(leaf, {{0, 5}});
+    EXPECT_EQ(tree.Available(leaf, 0), 8);
+    EXPECT_EQ(tree.UsageOf(top, 0), 3);
+    tree.SetQuotas(tree.parent(leaf), {{0, 0, 4, std::nullopt}});
+    EXPECT_EQ(tree.Potential(leaf, 0), 2 + 1 + 4) << "a limit on the way";
+    EXPECT_EQ(tree.Available(leaf, 0), 2);
+  });
 }
 
 // Cohort c0 is below c1, and so on up to the root; queue "deep" is in c0, "high" in the root.
 class DeepWorld : public testing::TestWithParam<bool> {
  protected:
   DeepWorld() : world_({"f"}, {}, Config(GetParam())) {
-    for (int i = 0; i + 1 < kDepth; ++i) {
+    const int depth = GetParam() ? kFairDepth : kDepth;
+    for (int i = 0; i + 1 < depth; ++i) {
       world_.CoreWorld::Apply(MakeCohort(Name(i), Name(i + 1)));
     }
     Add("deep", Name(0), 2);
-    Add("high", Name(kDepth - 1), 2);
+    Add("high", Name(depth - 1), 2);
   }
   static SchedulerConfig Config(bool fair) {
     SchedulerConfig config;
@@ -66,23 +91,27 @@ class DeepWorld : public testing::TestWithParam<bool> {
 };
 
 TEST_P(DeepWorld, QueuesGetWhatIsTheirs) {
-  world_.Apply(MakeJob("a", "deep", 2, {{"gpu", 1}}));
-  world_.Apply(MakeJob("b", "high", 2, {{"gpu", 1}}));
-  EXPECT_EQ(world_.Cycle(), "a Admitted, b Admitted");
-  world_.Apply(MakeJob("c", "deep", 3, {{"gpu", 1}}));
-  EXPECT_EQ(world_.Cycle(), GetParam() ? "c NoCandidates" : "c NoFit") << "it would borrow";
-  world_.Apply(MakeJob("d", "deep", 5, {{"gpu", 1}}));
-  EXPECT_EQ(world_.Cycle(), "d NoFit") << "there is not so much in the whole tree";
+  OnASmallStack([this] {
+    world_.Apply(MakeJob("a", "deep", 2, {{"gpu", 1}}));
+    world_.Apply(MakeJob("b", "high", 2, {{"gpu", 1}}));
+    EXPECT_EQ(world_.Cycle(), "a Admitted, b Admitted");
+    world_.Apply(MakeJob("c", "deep", 3, {{"gpu", 1}}));
+    EXPECT_EQ(world_.Cycle(), GetParam() ? "c NoCandidates" : "c NoFit") << "it would borrow";
+    world_.Apply(MakeJob("d", "deep", 5, {{"gpu", 1}}));
+    EXPECT_EQ(world_.Cycle(), "d NoFit") << "there is not so much in the whole tree";
+  });
 }
 
-class DeepClassicalWorld : public DeepWorld {};  // shares cost the square of the depth
+class DeepClassicalWorld : public DeepWorld {};
 
 TEST_P(DeepClassicalWorld, AnOwnerTakesBackWhatWasBorrowed) {
-  world_.Apply(MakeJob("a", "deep", 4, {{"gpu", 1}}));
-  EXPECT_EQ(world_.Cycle(), "a Admitted");
-  world_.Apply(MakeJob("b", "high", 2, {{"gpu", 1}}));
-  EXPECT_EQ(world_.Cycle(), "b Preempting");
-  EXPECT_EQ(world_.VictimsOf("b"), "a(InCohortReclamation)");
+  OnASmallStack([this] {
+    world_.Apply(MakeJob("a", "deep", 4, {{"gpu", 1}}));
+    EXPECT_EQ(world_.Cycle(), "a Admitted");
+    world_.Apply(MakeJob("b", "high", 2, {{"gpu", 1}}));
+    EXPECT_EQ(world_.Cycle(), "b Preempting");
+    EXPECT_EQ(world_.VictimsOf("b"), "a(InCohortReclamation)");
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(DeepCohorts, DeepClassicalWorld, testing::Values(false));

@@ -290,9 +290,9 @@ TEST(PreemptionEnd, AHeadIsToldOfThoseThatNothingWouldStop) {
   }
 }
 
-// As in Kueue with its gate of that name (kubernetes-sigs/kueue pull request 13797): a workload
-// whose preemptions are under way is processed first, and quota is held for it though its queue
-// may reclaim from anybody. The recorded stories of the gate hold the order, too.
+// As in Kueue with its gate of that name: a workload whose preemptions are under way is processed
+// before the other heads (description and release note of kubernetes-sigs/kueue pull request
+// 13797). The recorded stories of the gate hold the order, too.
 TEST(PrioritizePreemptorWorkloads, APreemptorGoesFirst) {
   for (const bool gate : {false, true}) {
     SchedulerConfig config;
@@ -312,7 +312,8 @@ TEST(PrioritizePreemptorWorkloads, APreemptorGoesFirst) {
 }
 
 // While p waits for v, somebody gives two of p's queue's four to u; of the others two are free when
-// v has stopped, and there is nobody to preempt.
+// v has stopped, and there is nobody to preempt. That quota is held for p though its queue may
+// reclaim from anybody is this project's reading of the gate: no recorded story decides it.
 TEST(PrioritizePreemptorWorkloads, QuotaIsHeldForAPreemptor) {
   for (const bool gate : {false, true}) {
     SchedulerConfig config;
