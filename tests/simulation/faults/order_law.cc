@@ -20,6 +20,7 @@ std::int64_t PodsOf(const WorkloadFacts& workload) {
 
 // Whether all of `workload` fits into the flavors and amounts that `given` has been given.
 bool WouldDoFor(const Truth& truth, const WorkloadFacts& given, const WorkloadFacts& workload) {
+  if (truth.IsAskedForMore(workload)) return false;
   FlavorAmounts needed;
   for (const PodSetFacts& set : workload.pod_sets) {
     if (set.asks_topology) return false;

@@ -170,6 +170,16 @@ TEST_F(RuleTest, AHigherPriorityIsPassedOverForTheSameAmounts) {
   EXPECT_THAT(invariants_.violation()->text, HasSubstr("default/urgent"));
 }
 
+TEST_F(RuleTest, OneThatALimitRangeAsksMoreOfIsNotInTheWay) {
+  PutWaiting("urgent", "2", 10, 2);
+  PutWaiting("same", "2", 0, 1);
+  Put("limitranges", "default", "defaults",
+      {{"spec", {{"limits", {{{"defaultRequest", {{"example.com/licence", "1"}}}}}}}}});
+  now_ += seconds(6);
+  GiveQuota("same", "2");
+  EXPECT_EQ(Broken(), "");
+}
+
 TEST_F(RuleTest, OneThatIsMisconfiguredIsNotInTheWay) {
   Change(kQueues, "", "cq", "/spec/queueingStrategy", "StrictFIFO");
   PutWaiting("head", "9", 0, 1);

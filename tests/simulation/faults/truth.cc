@@ -287,6 +287,17 @@ PodFacts ReadPod(const Key& key, const Json& object) {
           .running = phase == "Running"};
 }
 
+// Of a LimitRange: what its containers request where they say nothing.
+std::set<std::string> ReadDefaultRequests(const Json& object) {
+  std::set<std::string> resources;
+  for (const Json& limit : ArrayAt(object, {"spec", "limits"})) {
+    for (const auto& [resource, amount] : StringsAt(limit, {"defaultRequest"})) {
+      resources.insert(resource);
+    }
+  }
+  return resources;
+}
+
 template <typename K, typename T, typename F>
 void Replace(std::map<K, T>& all, const K& key, const Json* object, F read) {
   if (object == nullptr) {
@@ -300,6 +311,18 @@ void Replace(std::map<K, T>& all, const K& key, const Json* object, F read) {
 
 std::string Show(const Key& key) {
   return key.first.empty() ? key.second : key.first + "/" + key.second;
+}
+
+bool Truth::IsAskedForMore(const WorkloadFacts& workload) const {
+  for (const auto& [key, resources] : limit_ranges_) {
+    if (key.first != workload.key.first) continue;
+    for (const PodSetFacts& set : workload.pod_sets) {
+      for (const std::string& resource : resources) {
+        if (!set.requests.contains(resource)) return true;
+      }
+    }
+  }
+  return false;
 }
 
 void Truth::See(const local::StoreEvent& event) {
@@ -328,6 +351,9 @@ void Truth::See(const local::StoreEvent& event) {
     Replace(namespaces_, key.second, object.get(), [](const Json& json) {
       return StringsAt(json, {"metadata", "labels"});
     });
+  } else if (resource == "limitranges") {
+    const local::Object object = parse();
+    Replace(limit_ranges_, key, object.get(), ReadDefaultRequests);
   } else if (resource == "pods") {
     const local::Object object = parse();
     Replace(pods_, key, object.get(), [&](const Json& json) { return ReadPod(key, json); });

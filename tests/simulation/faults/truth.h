@@ -173,6 +173,8 @@ class Truth {
   const std::map<std::string, std::map<std::string, std::string>>& namespaces() const {
     return namespaces_;  // → labels
   }
+  // Whether a LimitRange gives containers of `workload` requests that its pods do not make.
+  bool IsAskedForMore(const WorkloadFacts& workload) const;
   // Whether the queue takes workloads of the namespace.
   bool Selects(const QueueFacts& queue, const std::string& namespace_name) const;
 
@@ -198,6 +200,7 @@ class Truth {
   std::map<Key, PodFacts> pods_;
   std::map<std::string, std::map<std::string, std::string>> flavors_;
   std::set<std::string> topology_flavors_;
+  std::map<Key, std::set<std::string>> limit_ranges_;  // → resources that containers request
   std::map<std::string, NodeFacts> nodes_;
   std::map<std::string, std::map<std::string, std::string>> namespaces_;
 };
