@@ -39,11 +39,14 @@ class Tree:
 
     @property
     def build(self):
-        """The build folder: the one given, else the one configured last; None where none is."""
+        """The build folder: the one given, else of those that have every pure library the one
+        configured last; None where none is."""
         if self._build:
             return self._build
         lists = self.root.glob("build/*/pure_archives.txt")
-        newest = max(lists, key=lambda path: path.stat().st_mtime, default=None)
+        built = [path for path in lists if all(
+            pathlib.Path(line.split()[1]).exists() for line in path.read_text().splitlines())]
+        newest = max(built, key=lambda path: path.stat().st_mtime, default=None)
         return newest.parent if newest else None
 
 
