@@ -22,9 +22,10 @@ class FunctionController {
   // The look ends with the call; it may block where the Executor may.
   using Look = std::function<Result<NextLook>(const api::ObjectKey& key)>;
 
-  FunctionController(Executor& executor, std::string name, Look look, ControllerOptions options)
+  FunctionController(Executor& executor, std::string name, Look look,
+                     const ControllerOptions& options)
       : reconciler_(std::move(name), std::move(look)),
-        controller_(executor, reconciler_, std::move(options)) {}
+        controller_(executor, reconciler_, options) {}
 
   void Add(const api::ObjectKey& key) { controller_.Add(key); }
   void AddAfter(const api::ObjectKey& key, Duration delay) { controller_.AddAfter(key, delay); }
