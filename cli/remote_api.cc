@@ -30,15 +30,14 @@ std::string GroupVersionPath(const ResourceId& resource) {
   return (resource.group.empty() ? "/api/" : "/apis/" + resource.group + "/") + resource.version;
 }
 
-// Names of objects and namespaces are DNS names: nothing in them needs an escape.
+// Refers to `resource` and `kind`.
+api::ResourceKind KindOf(const ResourceId& resource, const std::string& kind) {
+  return {resource.group, resource.version, kind, resource.resource};
+}
+
 std::string PathOf(const ResourceId& resource, const std::string& namespace_name,
-                   const std::string& name = "", const std::string& subresource = "") {
-  std::string path = GroupVersionPath(resource);
-  if (!namespace_name.empty()) path += "/namespaces/" + namespace_name;
-  path += "/" + resource.resource;
-  if (!name.empty()) path += "/" + name;
-  if (!subresource.empty()) path += "/" + subresource;
-  return path;
+                   const std::string& name, const std::string& subresource = "") {
+  return kube::ObjectPath(KindOf(resource, ""), {namespace_name, name}, subresource);
 }
 
 std::string QueryOf(const local::WriteOptions& options) {
@@ -128,7 +127,7 @@ class RemoteWatch {
               OnEvent on_event)
       : resource_(resource),
         named_(named),
-        kind_{resource_.group, resource_.version, named_.kind, resource_.resource},
+        kind_(KindOf(resource_, named_.kind)),
         on_event_(std::move(on_event)),
         reflector_(client, kind_, {}, std::make_shared<TreeReader>(named), Callbacks()) {
     reflector_.Start();
@@ -234,10 +233,13 @@ class RemoteApi final : public local::Api {
 
   ApiResult<Object> Create(const ResourceId& resource, const std::string& namespace_name,
                            Json object, const local::WriteOptions& options) override {
-    return AskForObject(
-        resource,
-        {"POST", PathOf(resource, namespace_name, "", options.subresource) + QueryOf(options),
-         "application/json", std::make_shared<const Json>(std::move(object))});
+    const std::string path =
+        options.subresource.empty()
+            ? kube::CollectionPath(KindOf(resource, ""), namespace_name)
+            : PathOf(resource, namespace_name, object.at("metadata").value("name", ""),
+                     options.subresource);
+    return AskForObject(resource, {"POST", path + QueryOf(options), "application/json",
+                                   std::make_shared<const Json>(std::move(object))});
   }
 
   ApiResult<Object> Update(const ResourceId& resource, const std::string& namespace_name,
@@ -322,9 +324,8 @@ ApiResult<Named> RemoteApi::NameOf(const ResourceId& resource) {
   if (!served) return served.error();
   for (const Json& each : served->value("resources", Json::array())) {
     if (each.value("name", "") != resource.resource) continue;
-    const Named named{
-        resource.group.empty() ? resource.version : resource.group + "/" + resource.version,
-        each.value("kind", "")};
+    const std::string kind = each.value("kind", "");
+    const Named named{KindOf(resource, kind).api_version(), kind};
     names_[resource] = named;
     return named;
   }
@@ -345,7 +346,7 @@ ApiResult<local::ObjectList> RemoteApi::List(const ResourceId& resource,
   const ApiResult<Named> named = NameOf(resource);
   if (!named) return named.error();
   std::promise<ApiResult<local::ObjectList>> answer;
-  const api::ResourceKind kind{resource.group, resource.version, named->kind, resource.resource};
+  const api::ResourceKind kind = KindOf(resource, named->kind);
   strand_->Post([&] {
     client_->List(kind, namespace_name, {options.label_selector, options.field_selector, kPageSize},
                   [&](Result<kube::ObjectList> list) {

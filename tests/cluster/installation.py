@@ -158,3 +158,10 @@ class ClusterTest(unittest.TestCase):
     @classmethod
     def apply_manifests(cls):
         cls.berth.apply_manifests()
+
+    def apply_when_accepted(self, text, *flags):
+        """Applies once the reviews answer: the CA has reached their configurations by then."""
+        self.plane.wait_until(
+            lambda: self.plane.kubectl("apply", *flags, "-f", "-", stdin=text,
+                                       check=False).returncode == 0,
+            "the objects are accepted:\n" + self.controller.log()[-2000:])

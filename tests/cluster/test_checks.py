@@ -80,9 +80,7 @@ class ChecksTest(ClusterTest):
         self.plane.kubectl("patch", kind, name, "--type=merge", "-p", json.dumps(patch), *flags)
 
     def test_the_next_flavor_asks_for_no_check(self):
-        self.wait_until(
-            lambda: self.plane.kubectl("apply", "-f", "-", stdin=QUEUES.replace("QUOTA", "4"),
-                                       check=False).returncode == 0, "the queues are accepted")
+        self.apply_when_accepted(QUEUES.replace("QUOTA", "4"))
         self.plane.apply(JOB)
         request = self.wait_until(lambda: self.plane.items("provisioningrequests"),
                                   "capacity is asked for")[0]["metadata"]["name"]

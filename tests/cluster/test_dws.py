@@ -40,13 +40,9 @@ class DwsTest(ClusterTest):
     def test_jobs_get_their_machines(self):
         cloud = Cloud(self.plane)
         self.addCleanup(cloud.end, signal.SIGKILL)
-        self.wait_until(
-            lambda: self.plane.kubectl("apply", "-f", "-", stdin=sample("nodepools.yaml"),
-                                       check=False).returncode == 0, "node pools are served")
+        self.apply_when_accepted(sample("nodepools.yaml"))
         self.plane.kubectl("apply", "-f", "-", stdin=sample("nodepool-h100.yaml"))
-        self.wait_until(
-            lambda: self.plane.kubectl("apply", "-f", "-", stdin=sample("queues.yaml"),
-                                       check=False).returncode == 0, "the queues are accepted")
+        self.apply_when_accepted(sample("queues.yaml"))
         for name in ("job-t4.yaml", "job-a100.yaml", "job-h100.yaml"):
             self.plane.kubectl("apply", "-f", "-", stdin=sample(name))
         self.wait_until(lambda: self.complete("sample-job"), "the T4 job completes")

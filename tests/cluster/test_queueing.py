@@ -49,15 +49,8 @@ spec:
 
 
 class QueueingTest(ClusterTest):
-    def wait_for_webhooks(self):
-        """The first write that a review accepts: the CA has reached the configurations."""
-        self.plane.wait_until(
-            lambda: self.plane.kubectl("apply", "--server-side", "-f", "-", stdin=QUEUES,
-                                       check=False).returncode == 0,
-            "the queues are accepted:\n" + self.controller.log()[-2000:])
-
     def test_jobs_take_turns(self):
-        self.wait_for_webhooks()
+        self.apply_when_accepted(QUEUES, "--server-side")
         for name in ("a", "b", "c", "d"):
             self.plane.apply(JOB.replace("NAME", name))
 
@@ -74,7 +67,7 @@ class QueueingTest(ClusterTest):
             self.assertEqual(conditions.get("Finished"), "True", workload["metadata"]["name"])
 
     def test_a_review_refuses(self):
-        self.wait_for_webhooks()
+        self.apply_when_accepted(QUEUES, "--server-side")
         broken = QUEUES.replace("namespaceSelector: {}", "namespaceSelector: {}\n  cohortName: 'no cohort!'")
         done = self.plane.kubectl("apply", "--server-side", "-f", "-", stdin=broken, check=False)
         self.assertNotEqual(done.returncode, 0)

@@ -23,9 +23,7 @@ class ReplicasTest(ClusterTest):
         return job is not None and job["spec"]["suspend"] is False
 
     def test_a_killed_leader_is_replaced(self):
-        self.plane.wait_until(
-            lambda: self.plane.kubectl("apply", "--server-side", "-f", "-", stdin=QUEUES,
-                                       check=False).returncode == 0, "the queues are accepted")
+        self.apply_when_accepted(QUEUES, "--server-side")
         self.plane.apply(JOB.replace("NAME", "before"))
         self.plane.wait_until(lambda: self.admitted("before"), "the leader decides")
         # Webhooks lead to the last one started, which lives on.
