@@ -1,14 +1,14 @@
 // admission/catalogue.h — the objects that decisions read: ClusterQueues and cohorts compiled to
-// numbers, flavors, checks, topologies and nodes. Kept incrementally: a change costs what it
-// concerns.
+// numbers, flavors, checks, topologies and nodes. Updated incrementally: the cost of a change is
+// proportional to the objects that the change concerns.
 //
 //     objects ──Set…/Remove…──▶ Catalogue (QueueStates, quotas in the QuotaTree) ──▶ decisions
 //
-// Objects may come in any order: what a queue names and what is missing makes the queue inactive,
-// with its reasons. Cohorts exist as soon as somebody names them. Each change returns the trees
-// whose inadmissible workloads it may help (Wakes).
+// Objects may come in any order: a ClusterQueue that names a missing object is inactive, with
+// reasons. A cohort exists as soon as an object names the cohort. Each change returns the trees
+// (Wakes) whose inadmissible workloads the change may make admissible.
 //
-// Threads: one. Errors: none; bad objects were refused by the webhooks.
+// Threads: one. Errors: none; the webhooks refuse invalid objects.
 // Source: Kueue pkg/cache/scheduler, pkg/controller/core/clusterqueue_controller.go.
 #pragma once
 
@@ -29,10 +29,10 @@
 
 namespace berth::admission {
 
-// A resource group with numbers, all in one place: every head reads it.
+// A resource group compiled to numbers, contiguous in memory: each head reads one.
 struct CompiledGroup {
   SmallVector<ResourceId, 4> resources;               // by name
-  SmallVector<FlavorId, 4> flavors;                   // in the order they are tried
+  SmallVector<FlavorId, 4> flavors;                   // in the order in which they are tried
   SmallVector<FlavorResourceId, 8> flavor_resources;  // by flavor, then resource
 
   bool Covers(ResourceId resource) const {
@@ -41,7 +41,7 @@ struct CompiledGroup {
   bool Has(FlavorId flavor) const {
     return std::find(flavors.begin(), flavors.end(), flavor) != flavors.end();
   }
-  // -1 where the flavor has no quota for the resource.
+  // Returns -1 where the flavor has no quota for the resource.
   FlavorResourceId Find(std::size_t flavor_index, ResourceId resource) const {
     const auto found = std::find(resources.begin(), resources.end(), resource);
     if (found == resources.end()) return -1;
@@ -51,17 +51,17 @@ struct CompiledGroup {
 };
 
 struct InactiveReason {
-  std::string reason;   // of the condition Active
-  std::string message;  // a part of its message
+  std::string reason;   // reason of the condition Active
+  std::string message;  // a part of the condition's message
 };
 
 struct QueueState {
-  // What every head reads comes first.
+  // The fields that each head reads come first.
   NodeId node = kNoQuotaNode;
   bool present = false;
   bool deleting = false;
   std::int64_t changed_at = 0;           // see Catalogue::changes
-  std::vector<InactiveReason> inactive;  // empty: takes heads
+  std::vector<InactiveReason> inactive;  // empty: the queue takes heads
   SmallVector<CompiledGroup, 1> groups;
   api::ClusterQueueSpec spec;
   std::string name;
@@ -77,10 +77,10 @@ struct QueueState {
   std::string ActiveMessage() const;
 };
 
-// Whose inadmissible workloads to retry: those of a queue without a cohort, or of the whole tree
-// below a root cohort.
+// The queues whose inadmissible workloads a change may help: one queue without a cohort, or all
+// queues below a root cohort.
 struct WakeTarget {
-  ClusterQueueId queue = -1;  // -1: the cohort
+  ClusterQueueId queue = -1;  // -1: the target is the cohort
   std::string cohort;
   friend auto operator<=>(const WakeTarget&, const WakeTarget&) = default;
 };
@@ -88,7 +88,7 @@ using Wakes = std::vector<WakeTarget>;
 
 class Catalogue {
  public:
-  // `names` gives the queues their numbers; it outlives this object.
+  // `queues` gives the ClusterQueues their numbers and must outlive this object.
   explicit Catalogue(queue::QueueSet& queues);
   Catalogue(const Catalogue&) = delete;
   Catalogue& operator=(const Catalogue&) = delete;
@@ -107,7 +107,7 @@ class Catalogue {
   Wakes RemoveClusterQueue(const std::string& name);
   struct CohortChange {
     Wakes wakes;
-    bool changed = false;  // it is new or has gone, or its spec is another
+    bool changed = false;  // the cohort is new, is gone, or has another spec
   };
   CohortChange SetCohort(const api::Cohort& object);
   CohortChange RemoveCohort(const std::string& name);
@@ -122,62 +122,62 @@ class Catalogue {
   Wakes SetPod(const api::Pod& object) { return UsersOf(placer_.SetPod(object)); }
   Wakes RemovePod(const api::ObjectKey& key) { return UsersOf(placer_.RemovePod(key)); }
 
-  // null: there is none.
+  // Returns null where no such flavor exists.
   std::shared_ptr<const api::ResourceFlavor> flavor(FlavorId id) const;
-  // The flavor exists, has no node labels to match and no taints to tolerate.
+  // Whether the flavor exists and has neither node labels to match nor taints to tolerate.
   bool TakesAllPods(FlavorId id) const {
     const auto slot = static_cast<std::size_t>(id);
     return slot < takes_all_pods_.size() && takes_all_pods_[slot] != 0;
   }
-  // The resource `pods`, which has rules of its own.
+  // The number of the resource `pods`, which has rules of its own.
   ResourceId pods() const { return pods_; }
   const api::Topology* topology(const std::string& name) const;
 
-  // Counts the changes after which more may be allocatable to some queue.
+  // The number of changes so far that may have raised the allocatable quota of some queue.
   std::int64_t changes() const { return changes_; }
-  // Whether one of those after the first `changes` concerned the queue or its tree.
+  // Whether a change after the first `changes` ones concerned the queue or its tree.
   bool ChangedSince(ClusterQueueId id, std::int64_t changes) const;
 
-  // Something in the queue is free that was not.
+  // Notes that quota or nodes of the queue became free.
   void NoteFreed(ClusterQueueId id) { state(id).changed_at = ++changes_; }
 
-  // Makes room for a queue that is named before its object has come.
+  // Makes the state of a queue that is named while its object is missing.
   void EnsureQueue(ClusterQueueId id) { state(id); }
   bool HasQueue(ClusterQueueId id) const {
     return static_cast<std::size_t>(id) < states_.size() && queue(id).present;
   }
 
-  // What to wake for the sake of `id`; nullopt below a cycle of cohorts.
+  // The tree of `id`, as a target to wake; nullopt below a cycle of cohorts.
   std::optional<WakeTarget> TreeOf(ClusterQueueId id) const;
-  // The trees of the active queues that use one of them. Costs the trees, as long as no queue and
-  // no cohort changes.
+  // The trees of the active queues that use one of `flavors`. Costs the number of trees, as long as
+  // no queue and no cohort changes.
   Wakes UsersOf(const std::vector<FlavorId>& flavors);
-  // The queues that `target` covers now, in no order.
+  // The queues that `target` covers, in no order.
   std::vector<ClusterQueueId> QueuesOf(const WakeTarget& target) const;
-  // In the scheduler's eyes: active, and not below a cycle.
+  // Whether the scheduler takes heads from the queue: active, and not below a cycle of cohorts.
   bool Usable(ClusterQueueId id) const {
     const QueueState& asked = queue(id);
     return asked.active() && !tree_.InCycle(asked.node);
   }
-  ClusterQueueId QueueAt(NodeId leaf) const {  // -1: a cohort
+  ClusterQueueId QueueAt(NodeId leaf) const {  // -1: the node is a cohort
     const auto slot = static_cast<std::size_t>(leaf);
     return slot < queue_of_leaf_.size() ? queue_of_leaf_[slot] : -1;
   }
-  std::string CohortName(NodeId node) const;  // empty: not a cohort
+  std::string CohortName(NodeId node) const;  // empty: the node is no cohort
   double FairWeight(NodeId node) const;
   std::vector<std::string> CohortsInCycles() const;
   std::vector<std::string> CohortNames() const;
   std::optional<NodeId> CohortNode(const std::string& name) const;
   std::vector<ClusterQueueId> PresentQueues() const;                       // by name
-  std::optional<ClusterQueueId> FindQueue(const std::string& name) const;  // of the present ones
+  std::optional<ClusterQueueId> FindQueue(const std::string& name) const;  // among present queues
 
-  // The checks a workload with these flavors has to pass in the queue, by name.
+  // The checks that a workload with these flavors has to pass in the queue, by name.
   std::vector<std::string> RequiredChecks(ClusterQueueId id,
                                           const std::vector<std::string>& flavors) const;
 
-  // Whether a check of the queue for the flavor asks for capacity: its nodes are not there yet.
+  // Whether a check of the queue for the flavor asks for capacity: the nodes do not exist yet.
   bool AsksForCapacity(const QueueState& queue, FlavorId flavor) const;
-  // All flavors of the queue have topologies: every pod set is placed.
+  // Whether all flavors of the queue have topologies, so that every pod set is placed.
   bool PlacesEverything(const QueueState& queue) const {
     for (const CompiledGroup& group : queue.groups) {
       for (const FlavorId flavor : group.flavors) {
@@ -187,7 +187,7 @@ class Catalogue {
     return true;
   }
 
-  // Those that are known before flavors are: the checks that hold for every flavor of the queue.
+  // The checks that hold for every flavor of the queue, hence known without an assignment.
   std::vector<std::string> ChecksBeforeReservation(ClusterQueueId id) const;
 
   FlavorResourceId FlavorResourceNumber(FlavorId flavor, ResourceId resource);
@@ -202,7 +202,7 @@ class Catalogue {
   struct CohortState {
     std::string name;
     NodeId node = kNoQuotaNode;
-    std::optional<api::CohortSpec> spec;  // nullopt: it is only named
+    std::optional<api::CohortSpec> spec;  // nullopt: the cohort is named, but has no object
   };
   struct CheckState {
     bool active = false;
@@ -210,34 +210,34 @@ class Catalogue {
   };
 
   struct FlavorState {
-    std::shared_ptr<const api::ResourceFlavor> object;  // null: there is none
+    std::shared_ptr<const api::ResourceFlavor> object;  // null: no such object
     std::vector<ClusterQueueId> users;                  // present queues, sorted
-    Wakes trees;                                        // of those that are active
-    std::uint64_t trees_build = 0;                      // of the quota tree; 0: not made
+    Wakes trees;                                        // of active users
+    std::uint64_t trees_build = 0;                      // build of `trees`; 0: none
   };
 
   QueueState& state(ClusterQueueId id);
   FlavorState& flavor_state(FlavorId id);
-  NodeId CohortNodeFor(const std::string& name);  // makes it
+  NodeId CohortNodeFor(const std::string& name);  // makes the node if it is missing
   void DropUnused(NodeId cohort);
   void Join(NodeId node, const std::string& cohort);
   void Add(QueueState& queue, ClusterQueueId id, const std::string& name);
   void Compile(QueueState& queue);
-  // By flavor and check, so that a change of one finds its queues.
+  // Lists the queue under its flavors and checks, so that a change of one finds its queues.
   void ListUser(const QueueState& queue, ClusterQueueId id);
   void UnlistUser(const QueueState& queue, ClusterQueueId id);
   std::vector<Quota> QuotasOf(const std::vector<api::ResourceGroup>& groups);
   std::vector<InactiveReason> WhyInactive(const QueueState& queue) const;
-  // Looks again at what makes queues active; returns the trees of those that became so.
+  // Recomputes whether queues are active; returns the trees of those that became active.
   Wakes RefreshActive(const std::vector<ClusterQueueId>& concerned);
   Wakes RefreshUsersOfCheck(const std::string& check);
   Wakes RefreshUsersOfTopology(const std::string& topology);
-  // Quotas, members or activity in the tree of the node have changed.
+  // Notes that quotas, members or activity in the tree of the node changed.
   void NoteTreeChange(NodeId node);
   Wakes TreesOf(const std::vector<ClusterQueueId>& ids) const;
   void CollectQueues(NodeId node, std::vector<ClusterQueueId>& queues) const;
 
-  QuotaTree tree_;  // first: it is aligned to cache lines
+  QuotaTree tree_;  // first member: aligned to cache lines
   queue::QueueSet& queues_;
   Vocabulary vocabulary_;
   TopologyPlacer placer_{vocabulary_};
@@ -255,7 +255,7 @@ class Catalogue {
   std::vector<std::string> cohort_of_node_;
   std::vector<double> weights_;  // by node
   std::int64_t changes_ = 0;
-  std::vector<std::int64_t> tree_changed_at_;  // by node: while it was a root
+  std::vector<std::int64_t> tree_changed_at_;  // by node, set while the node is a root
   ResourceId pods_ = queue::Names::kNone;
 };
 

@@ -1,10 +1,10 @@
-// admission/classical_preemption.h — whom to preempt without fair sharing.
+// admission/classical_preemption.h — chooses preemption targets without fair sharing.
 //
-// Candidates are taken in order until the workload fits: those told to stop already; from other
-// queues, those first over which the preemptor has a hierarchical advantage; those of its own
-// queue. Then the ones that are not needed are put back.
+// Candidates are taken in order until the workload fits: evicted ones; then those of other queues,
+// first where the preemptor has a hierarchical advantage; then those of the preemptor's own queue.
+// Afterwards targets that the workload does not need are put back.
 //
-// Threads: one. Errors: none; an empty answer: nobody can make enough room.
+// Threads: one. Errors: none; an empty answer: no set of candidates makes enough room.
 // Source: Kueue KEP-83, KEP-1337, pkg/scheduler/preemption (classical).
 #pragma once
 
@@ -23,11 +23,11 @@ class ClassicalPreemption {
   ClassicalPreemption(ClusterState& state, PreemptionCandidates& candidates, PreemptionTrial& trial)
       : state_(state), candidates_(candidates), trial_(trial) {}
 
-  // For the request that the candidates were begun with, inside a what-if of the caller.
+  // Finds targets for the request of the candidates' Begin. The caller has begun a what-if.
   PreemptionTargets Find();
 
  private:
-  // How a candidate may be taken.
+  // The terms on which a candidate may be taken.
   enum class Variant : std::uint8_t {
     kNever,
     kWithinQueue,
@@ -42,10 +42,10 @@ class ClassicalPreemption {
     std::int64_t priority = 0;
     bool evicted = false;
   };
-  // A queue's list of reservations, walked in order past those that are no candidates.
+  // A position in a queue's list of reservations that skips reservations that are no candidates.
   struct Cursor {
     const std::vector<ListedReservation>* list = nullptr;
-    std::size_t next = 0;  // a candidate, or the end
+    std::size_t next = 0;  // a candidate's index, or the end
     ClusterQueueId queue = -1;
     NodeId common_ancestor = kNoQuotaNode;
     api::PreemptionPolicy policy = api::PreemptionPolicy::kNever;
@@ -53,9 +53,9 @@ class ClassicalPreemption {
     const ListedReservation& front() const { return (*list)[next]; }
     bool done() const { return next == list->size(); }
   };
-  // The candidates of several queues in one order, merged as far as somebody looks.
+  // The candidates of several queues in one order, merged on demand.
   struct Stream {
-    std::vector<Cursor> open;  // a heap, first on top
+    std::vector<Cursor> open;  // a heap, best candidate on top
     std::vector<Candidate> merged;
 
     void Clear() {
@@ -63,11 +63,11 @@ class ClassicalPreemption {
       merged.clear();
     }
   };
-  // What the queues below a root cohort have for a member that may reclaim from any of them is the
-  // same for all such members until usage changes: of a cycle's heads the first one collects it.
-  // Each passes over its own queue's.
+  // All members that may reclaim from any queue below a root cohort have the same candidates there,
+  // until usage changes. The first head of a cycle collects the candidates for all of them. Each
+  // member skips the candidates of its own queue.
   struct SharedStream {
-    std::uint64_t usage_version = 0;  // of the quota tree
+    std::uint64_t usage_version = 0;  // usage version of the quota tree
     std::uint64_t exclusions = 0;
     SmallVector<FlavorResourceId, 2> contested;
     Stream stream;
@@ -77,13 +77,13 @@ class ClassicalPreemption {
   void CollectSubtree(NodeId cohort, NodeId subtree, NodeId skip, Stream& stream);
   void CollectQueue(ClusterQueueId queue, NodeId subtree, api::PreemptionPolicy policy,
                     Stream& stream);
-  // Null where the candidates of others are not the same for all members of the queue's cohort.
+  // Null where the candidates in other queues differ between the members of the queue's cohort.
   Stream* StreamOfCohort();
   bool IsOwn(const Candidate& candidate) const {
     return candidate.queue == candidates_.request().queue;
   }
-  bool HasOthers(const Stream& stream) const;  // candidates of other queues
-  // null: there are not so many.
+  bool HasOthers(const Stream& stream) const;  // candidates in other queues
+  // null: the stream has fewer candidates
   const Candidate* CandidateAt(Stream& stream, std::size_t index);
   Variant Classify(const Candidate& candidate, const Stream& stream) const;
   std::optional<SparedCandidate::Cause> WhyInvalid(const Candidate& candidate, Variant variant,
@@ -98,8 +98,8 @@ class ClassicalPreemption {
   Stream own_;
   Stream hierarchical_;
   Stream by_priority_;
-  // The candidates of other queues: those two, or one of a cohort.
-  Stream* advantaged_ = &hierarchical_;  // the preemptor has an advantage over them
+  // Candidates in other queues: two streams of the preemptor's own, or one of the cohort.
+  Stream* advantaged_ = &hierarchical_;  // queues that the preemptor has an advantage over
   Stream* others_ = &by_priority_;
   std::vector<SharedStream> cohort_streams_;  // by node
   std::vector<NodeId> open_nodes_;            // scratch

@@ -1,11 +1,11 @@
-// admission/cluster_state.h — what the decisions read: the catalogue of objects and the
-// reservations, with what the reservations use of the catalogue's quotas and nodes.
+// admission/cluster_state.h — the state that decisions read: the catalogue of objects and the
+// reservations, with the quota and nodes that the reservations use.
 //
 //     objects   ──Set…/Remove…────▶ Catalogue ────┐
 //                                                 ├──▶ QuotaTree, TopologyPlacer ──▶ decisions
 //     workloads ──Reserve/Release─▶ Reservations ─┘
 //
-// Threads: one. Errors: none; bad objects were refused by the webhooks.
+// Threads: one. Errors: none; the webhooks refuse invalid objects.
 // Source: Kueue pkg/cache/scheduler.
 #pragma once
 
@@ -21,21 +21,21 @@ class ClusterState : public Catalogue {
  public:
   using Catalogue::Catalogue;
 
-  // A queue that comes uses what is reserved in it already.
+  // A queue that is added counts the usage of the reservations that name the queue already.
   Wakes SetClusterQueue(const api::ClusterQueue& object);
 
   const Reservations& reservations() const { return reservations_; }
-  // null: it holds no quota.
+  // Null: the workload holds no quota.
   const Reservation* reservation(WorkloadId workload) const { return reservations_.Find(workload); }
 
-  // Holds quota from now on, or with new numbers. Releasing may help others.
+  // Adds the reservation, or replaces the workload's present one. Releasing may help others.
   void Reserve(std::unique_ptr<Reservation> reservation);
   void Release(WorkloadId workload);
-  // Re-sorts after priority, eviction or time changed.
+  // Changes a reservation and restores its position in the order (priority, eviction, time).
   void Update(WorkloadId workload, const std::function<void(Reservation&)>& change);
 
-  // What-ifs on quota and nodes together; they nest. A reservation that is taken out or put back in
-  // one must live until its end.
+  // A what-if on quota and nodes together; what-ifs nest. A reservation that a what-if takes out or
+  // puts back must live until the what-if's end.
   struct WhatIf {
     QuotaTree::Mark quota;
     TopologyPlacer::Mark nodes = 0;

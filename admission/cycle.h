@@ -1,12 +1,12 @@
-// admission/cycle.h — one scheduling cycle: what becomes of each head now.
+// admission/cycle.h — one scheduling cycle: takes heads and decides on each.
 //
 //     heads ─▶ nominate (flavors, victims) ─▶ order ─▶ process one by one ─▶ Decisions
 //
 // Order: classical, by borrowing height, priority, queue-order instant, name of the queue; fair
-// sharing, by a tournament down the cohort tree for each next one. Those who have quota and lack
-// nodes go first, in the classical order and then by name. Processing an entry counts its
-// usage for those behind it, until the end of the cycle: then the quota tree is what it was, and
-// the caller makes true what was decided.
+// sharing, by a tournament down the cohort tree for each next entry. Workloads that have quota and
+// lack nodes go first, in the classical order and then by name. Processing an entry counts its
+// usage for later entries until the end of the cycle; then the quota tree is restored, and the
+// caller carries the decisions out.
 //
 // Threads: one. Errors: none.
 // Source: Kueue pkg/scheduler (schedule, nominate, processEntry, fairSharingIterator), KEP-1714.
@@ -29,15 +29,15 @@
 
 namespace berth::admission {
 
-// A head with what the cycle needs to know of it.
+// A head with the facts that the cycle needs.
 struct HeadInput {
   queue::Head head;
   const queue::WorkloadInfo* workload = nullptr;
-  const ScanState* scan = nullptr;  // null: no scan under way
-  // Its own preemptions are under way, and the gate PrioritizePreemptorWorkloads is on.
+  const ScanState* scan = nullptr;  // null: no scan is under way
+  // The head's own preemptions are under way, and the gate PrioritizePreemptorWorkloads is on.
   bool waits_for_preemption = false;
-  const PreemptionPlan* plan = nullptr;   // what it has preempted for, and keeps; null: nothing
-  const Reservation* reserved = nullptr;  // it has quota and lacks nodes: second pass
+  const PreemptionPlan* plan = nullptr;   // null: the head has no preemption plan
+  const Reservation* reserved = nullptr;  // not null: has quota, lacks nodes (second pass)
 };
 
 class Cycle {
@@ -58,36 +58,36 @@ class Cycle {
         preemptions_(context.state),
         tournament_(context.state, context.gates, context.search.shares()) {}
 
-  // Into `decisions`: in processing order, then the ones never nominated, by namespace and name.
-  // `to` is not filled in. `number` is the cycle's.
+  // Fills `decisions`: in processing order, then the heads never nominated, by namespace and name.
+  // `to` is not filled in. `number`: the cycle's number.
   void Run(std::int64_t number, const std::vector<HeadInput>& heads, DecisionList& decisions);
 
  private:
   struct Entry {
     HeadInput input;
-    Decision& decision;  // in the list
+    Decision& decision;  // element of the DecisionList
     PreemptionTargets targets;
-    std::vector<PlacedPods> placed;  // what it takes of nodes beyond what it has
-    bool was_held_back = false;      // from preempting in return
+    std::vector<PlacedPods> placed;  // room on nodes beyond that of its reservation
+    bool was_held_back = false;      // by OwnRules::no_preemption_in_return
     bool done = false;               // processed
   };
-  // What the order looks at, side by side.
+  // The fields that order entries, contiguous in memory.
   struct EntryOrder {
     bool holds_quota = false;
     bool goes_first = false;
     std::int32_t borrow_height = 0;
-    std::int64_t priority = 0;  // 0: it does not count
+    std::int64_t priority = 0;  // 0 where priority does not count
     WallTime queued_at{};
     Entry* entry = nullptr;
   };
   enum class Room : std::uint8_t { kEnough, kNoQuota, kNoNodes };
-  // The entries of one tree of cohorts that keep plans, and those that may go before one of them.
+  // The entries of one tree that have plans, and the entries that may go before one of them.
   struct PlansOfTree {
     std::vector<Entry*> holders;
-    std::map<WorkloadId, SmallVector<const Entry*, 1>> freed_by;  // holders, by their victims
-    std::int64_t lowest = 0;                                      // priority of the holders
-    std::int64_t highest = 0;                                     // priority of those in `above`
-    std::vector<EntryOrder> above;  // heads of higher priority that could be had, in order
+    std::map<WorkloadId, SmallVector<const Entry*, 1>> freed_by;  // entries with plans, by victim
+    std::int64_t lowest = 0;                                      // lowest priority of these
+    std::int64_t highest = 0;                                     // highest priority in `above`
+    std::vector<EntryOrder> above;  // heads of higher priority that can fit, in order
   };
 
   Remark WhyNotNominated(const HeadInput& head) const;
@@ -95,7 +95,7 @@ class Cycle {
   void Nominate(const HeadInput& head);
   void AssignFlavors(Entry& entry, const ScanState* scan, const Assignment* nominated);
   void Choose(Entry& entry, const ScanState* scan, const Assignment* nominated);
-  // What preemptors keep (cycle_plans.cc).
+  // Preemption plans (cycle_plans.cc).
   void KeepToPlan(Entry& entry);
   bool IsAsPlanned(const Entry& entry) const;
   void IndexPlans();
@@ -113,7 +113,7 @@ class Cycle {
   PreemptionRequest RequestFor(const Entry& entry, const Assignment& assignment) const;
   bool Before(const EntryOrder& a, const EntryOrder& b) const;
   EntryOrder OrderOf(Entry& entry) const;
-  void ProcessInOrder();  // what is in order_
+  void ProcessInOrder();  // the entries of order_
   void RunClassical();
   void RunFair();
   void Process(Entry& entry);
@@ -139,17 +139,17 @@ class Cycle {
   bool IsFair() const { return context_.fair_sharing; }
 
   Context context_;
-  std::int64_t number_ = 0;  // of the run under way
-  // Memory that is used again in each cycle.
+  std::int64_t number_ = 0;  // number of the running cycle
+  // Memory that every cycle reuses.
   std::vector<Entry> entries_;
   std::vector<EntryOrder> order_;
   std::vector<Decision*> never_nominated_;
-  DecisionList* decisions_ = nullptr;  // of the run under way
+  DecisionList* decisions_ = nullptr;  // of the running cycle
   CyclePreemptions preemptions_;
-  std::map<NodeId, PlansOfTree> plans_;  // by root; made when the first plan is processed
+  std::map<NodeId, PlansOfTree> plans_;  // by root; computed for the first plan processed
   bool plans_indexed_ = false;
   Tournament tournament_;
-  bool admitted_ = false;  // somebody, in this cycle
+  bool admitted_ = false;  // some entry was admitted in this cycle
 };
 
 }  // namespace berth::admission

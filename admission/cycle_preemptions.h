@@ -1,15 +1,15 @@
-// admission/cycle_preemptions.h — what the entries of one cycle preempt, and what entries claim
-// that are not admitted in the cycle: they wait for their victims, or for something else.
+// admission/cycle_preemptions.h — the preemptions of one cycle's entries, and the claims of entries
+// that are not admitted in the cycle (they wait, for victims or for another reason).
 //
-// The preempted reservations still hold quota and nodes. The entries behind are decided in two
-// views of the cluster:
+// Preempted reservations hold quota and nodes until their pods have stopped. Later entries of the
+// cycle are decided in two views of the cluster:
 //
-//     stopped   the preempted reservations have gone, and claims count
-//     now       the preempted reservations hold what is theirs, and claims take nothing yet
+//     stopped   without the preempted reservations, with the claims
+//     now       with the preempted reservations, without the claims
 //
-// Between two entries the claims count in the ClusterState. The quota of what was preempted leaves
-// it at once, or only inside what-ifs where somebody compares what is used: fair sharing (shares),
-// and workloads that are given nodes anew. Nodes leave it inside what-ifs only.
+// Between two entries the claims count in the ClusterState. The quota of preempted reservations
+// leaves the ClusterState at once, or inside what-ifs only where usage is compared: fair sharing
+// (shares), and workloads that are given nodes anew. Their nodes leave it inside what-ifs only.
 //
 // Threads: one. Errors: none.
 #pragma once
@@ -29,18 +29,18 @@ class CyclePreemptions {
   enum class QuotaLeaves : std::uint8_t { kAtOnce, kInWhatIfs };
   struct Claim {
     NodeId leaf = kNoQuotaNode;
-    Usage usage;                                     // counted in the tree by the caller
-    const std::vector<PlacedPods>& placed;           // likewise on nodes; outlives the cycle
-    std::shared_ptr<const api::Workload> preemptor;  // that keeps it until then; null: nobody
+    Usage usage;                                     // the caller counts the usage in the tree
+    const std::vector<PlacedPods>& placed;           // booked by the caller; outlives the cycle
+    std::shared_ptr<const api::Workload> preemptor;  // null: the claim ends with the cycle
   };
 
   explicit CyclePreemptions(ClusterState& state) : state_(state) {}
 
-  // For the entries of another cycle.
+  // Begins a cycle.
   void Begin(QuotaLeaves quota_leaves) {
     quota_leaves_at_once_ = quota_leaves == QuotaLeaves::kAtOnce;
   }
-  // At the end of a cycle.
+  // Ends a cycle.
   void Clear();
   void Add(const Reservation& preempted);
   void AddClaim(Claim claim);
@@ -48,22 +48,22 @@ class CyclePreemptions {
   bool empty() const { return preempted_.empty(); }
   const std::vector<const Reservation*>& preempted() const { return preempted_; }
 
-  // Inside a what-if: makes the state what is `stopped` for the tree of `leaf`. Those of other
-  // trees leave nodes to everybody, but no quota.
+  // Inside a what-if: changes the state to the view `stopped` of the tree of `leaf`. Preempted
+  // reservations of other trees leave nodes for every entry, but no quota.
   void ShowStopped(NodeId leaf);
-  // Inside a what-if, from the state between two entries: makes it what is `now` for that tree.
+  // Inside a what-if begun between two entries: changes the state to the view `now` of that tree.
   void ShowNow(NodeId leaf);
 
-  // The usage of the queue's leaf as long as none of what was preempted has stopped.
+  // The usage of the queue's leaf while no preempted reservation has stopped.
   Amount UsageNow(ClusterQueueId queue, FlavorResourceId fr) const;
-  // The first preemptor of the tree of `leaf` that keeps some of the flavor-resources of `usage`;
-  // null: nobody does.
+  // The first preemptor in the tree of `leaf` whose claim keeps a flavor-resource of `usage`; null:
+  // none does.
   std::shared_ptr<const api::Workload> KeeperOf(NodeId leaf, const Usage& usage) const;
 
  private:
   struct OfRoot {
     std::vector<const Reservation*> preempted;
-    std::vector<std::size_t> claims;  // in claims_
+    std::vector<std::size_t> claims;  // indices in claims_
   };
 
   const OfRoot* Find(NodeId leaf) const;
@@ -73,7 +73,7 @@ class CyclePreemptions {
   bool quota_leaves_at_once_ = false;
   std::vector<const Reservation*> preempted_;
   std::vector<Claim> claims_;
-  std::vector<std::size_t> claims_of_nodes_;  // in claims_
+  std::vector<std::size_t> claims_of_nodes_;  // indices in claims_
   std::vector<OfRoot> of_root_;               // by node
   std::vector<NodeId> used_roots_;
   // By root and flavor-resource: the first claim in claims_ that a preemptor keeps.

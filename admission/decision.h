@@ -1,7 +1,7 @@
-// admission/decision.h — what a cycle decided about one head, and why, as data. Text is made of it
-// at the edge (admission/messages.h); nothing is recomputed to explain.
+// admission/decision.h — a cycle's decision on one head, with the reasons, as data. Text is made by
+// admission/messages.h; explaining a decision recomputes nothing.
 //
-// Flavors and resources are numbers of the Vocabulary that the decision was made with.
+// Flavors and resources are numbers of the Vocabulary that the cycle used.
 // Threads: data. Errors: none.
 // Units: amounts of the resource's smallest unit; borrow heights in levels of the cohort tree.
 #pragma once
@@ -38,18 +38,18 @@ struct Vocabulary {
   queue::Names flavors;
 };
 
-// How an assignment, or one flavor in it, can be had. From worst to best.
+// How an assignment, or one flavor of an assignment, fits. From worst to best.
 enum class AssignmentMode : std::uint8_t {
   kNoFit,
-  kPreempt,      // within quota, once others have made room (who may be: nobody)
-  kDeferredFit,  // once preemptions issued in this cycle have completed
+  kPreempt,      // fits the nominal quota after preemptions; candidates may be missing
+  kDeferredFit,  // fits once preemptions issued in this cycle have completed
   kFit,
 };
 
-// What the search for victims said about one flavor.
+// The answer of the preemption search about one flavor.
 enum class PreemptionPossibility : std::uint8_t { kNoCandidates, kPreempt, kReclaim };
 
-// Why nothing fits, from the mildest to the most severe.
+// Why no flavor fits, from the mildest to the most severe reason.
 enum class NoFitReason : std::uint8_t {
   kNone,
   kTopologyPlacementFailed,
@@ -58,30 +58,30 @@ enum class NoFitReason : std::uint8_t {
   kNoMatchingFlavor,
 };
 
-// One thing that stands between a pod set and a flavor.
+// One reason for which a flavor does not serve a pod set.
 struct Obstacle {
   enum class Kind : std::uint8_t {
     kResourceUnavailable,  // no resource group of the queue has `resource`
     kFlavorNotFound,
     kUntoleratedTaint,  // `taint()`
     kAffinityMismatch,
-    kExceedsMaximum,     // assumed + requested > limit, the most the queue can ever have
-    kInsufficientQuota,  // assumed + requested > limit, what is unused now
-    kNotNominated,       // the flavor was not the nominated one; only when assigned anew in a cycle
+    kExceedsMaximum,     // assumed + requested > limit, the potential of the queue
+    kInsufficientQuota,  // assumed + requested > limit, the available quota
+    kNotNominated,       // another flavor was nominated; in a second assignment of a cycle
     kTopology,           // `text()`
-    kTopologyError,      // `text()`; says it all
+    kTopologyError,      // `text()` is the whole message
   };
   Kind kind = Kind::kInsufficientQuota;
-  bool in_message = true;  // false: of a flavor that was passed over for a better one
+  bool in_message = true;  // false: of a flavor that lost to a better one
   ResourceId resource = -1;
   FlavorId flavor = -1;
-  Amount assumed = 0;    // by earlier pod sets of this workload
-  Amount requested = 0;  // by this one
+  Amount assumed = 0;    // requested by earlier pod sets of the workload
+  Amount requested = 0;  // requested by this pod set
   Amount limit = 0;
 
   void SetTaint(std::shared_ptr<const api::Taint> taint) { detail_ = std::move(taint); }
   void SetText(std::string text) { detail_ = std::make_shared<const std::string>(std::move(text)); }
-  // Only of the kinds that say so.
+  // Precondition: the kind is one that has a taint.
   const api::Taint& taint() const { return *static_cast<const api::Taint*>(detail_.get()); }
   const std::string& text() const { return *static_cast<const std::string*>(detail_.get()); }
 
@@ -90,11 +90,11 @@ struct Obstacle {
   }
 
  private:
-  // One pointer for what few have: obstacles are made, moved and kept by the thousand.
+  // One pointer for rare details keeps obstacles small: a cycle makes and moves thousands.
   std::shared_ptr<const void> detail_;
 };
 
-// A flavor that was tried for a pod set: its worst outcome over the resources.
+// One flavor that was tried for a pod set, with the worst outcome over its resources.
 struct FlavorAttempt {
   FlavorId flavor = -1;
   AssignmentMode mode = AssignmentMode::kNoFit;
@@ -109,24 +109,24 @@ struct FlavorChoice {
   FlavorResourceId flavor_resource = -1;
   AssignmentMode mode = AssignmentMode::kFit;
   std::int32_t borrow_height = 0;
-  std::int32_t tried_index = 0;  // last flavor tried; -1: the scan reached the end
+  std::int32_t tried_index = 0;  // flavor tried last; -1: the scan reached the end
 };
 
 struct PodSetDecision {
   std::string name;
   std::int32_t count = 0;
   queue::Requests requests;              // of all `count` pods
-  SmallVector<FlavorChoice, 2> flavors;  // by resource name; empty: none found
+  SmallVector<FlavorChoice, 2> flavors;  // by resource name; empty: no flavor found
   SmallVector<Obstacle, 1> obstacles;    // of all attempts
   SmallVector<FlavorAttempt, 1> attempts;
   std::shared_ptr<const api::TopologyAssignment> topology;  // null: none
   std::string_view delayed_topology;  // "", Pending, Ready: status' delayedTopologyRequest
 
-  bool HasMessage() const;  // some obstacle is in the message
+  bool HasMessage() const;  // some obstacle has in_message
   AssignmentMode Mode() const;
 };
 
-// Where the scan over flavors goes on in the next attempt.
+// The position from which the next attempt continues the scan over flavors.
 struct ScanState {
   struct Position {
     std::int32_t pod_set = 0;
@@ -134,7 +134,7 @@ struct ScanState {
     std::int32_t tried_index = -1;
   };
   SmallVector<Position, 2> positions;
-  std::int64_t changes_seen = 0;  // ClusterState::changes when the flavors were tried
+  std::int64_t changes_seen = 0;  // Catalogue::changes at the time of the scan
   std::int64_t cycle = 0;
   std::uint64_t shape = 0;
 
@@ -153,7 +153,7 @@ struct Assignment {
   void Clear();
 };
 
-// Why a victim may be taken: the reasons of its Preempted condition.
+// Why a victim may be preempted: the reasons of the condition Preempted.
 enum class PreemptionReason : std::uint8_t {
   kInClusterQueue,
   kInCohortReclamation,
@@ -169,26 +169,26 @@ struct Victim {
   std::shared_ptr<const api::Workload> object;
   ClusterQueueId cluster_queue = -1;
   PreemptionReason reason = PreemptionReason::kInClusterQueue;
-  bool ongoing = false;  // its eviction was under way before this cycle
+  bool ongoing = false;  // its eviction began before this cycle
 };
 
-// A candidate that was looked at and not taken, or taken and put back.
+// A candidate that the search examined and did not take, or took and put back.
 struct SparedCandidate {
   enum class Cause : std::uint8_t {
-    kQueueWithinNominal,  // its queue, or a cohort above it, no longer borrows
-    kNeedsNoBorrowing,    // may only go if the preemptor does not borrow
+    kQueueWithinNominal,  // its queue, or a cohort above, is within nominal quota
+    kNeedsNoBorrowing,    // preemptible only if the preemptor does not borrow
     kFairShare,           // the fair-sharing rules protect it
-    kNotNeeded,           // put back: it fits without
-    kPolicy,              // the queue's preemption policy does not reach it
-    kPreemptedIt,         // it has what was taken from the preemptor, or was stopped in vain
-    kForeignOwner,        // nothing here stops its job: SchedulerConfig::managed_owners
+    kNotNeeded,           // put back: the preemptor fits without it
+    kPolicy,              // the preemption policies exclude it
+    kPreemptedIt,         // took quota of the preemptor, or was stopped in vain
+    kForeignOwner,        // no controller stops its job: SchedulerConfig::managed_owners
   };
   WorkloadId workload = queue::kNoNode;
   Cause cause = Cause::kNotNeeded;
 };
 
 inline constexpr std::size_t kMaxSpared = 8;
-// Of these at most so many that only the policy spares: they say least.
+// The most candidates noted with cause kPolicy, the least informative cause.
 inline constexpr std::size_t kMaxSparedByPolicy = 4;
 using SparedCandidates = SmallVector<SparedCandidate, kMaxSpared>;
 
@@ -201,11 +201,11 @@ enum class Outcome : std::uint8_t {
   kNoCandidates,
   kNoFit,
   kNotNominated,
-  kEvictForNodeFailure,  // second pass: nothing replaces its failed nodes
+  kEvictForNodeFailure,  // second pass: no node replaces the failed ones
 };
 const char* ToString(Outcome outcome);
 
-// What the decision's text says beside the obstacles.
+// A remark that the decision's text adds to the obstacles.
 enum class Remark : std::uint8_t {
   kNone,
   kNoLongerFits,
@@ -215,65 +215,64 @@ enum class Remark : std::uint8_t {
   kQueueInactive,
   kNamespaceMismatch,
   kRequestsAboveLimits,
-  kWaitingForPodsReady,  // another has quota whose pods are not ready yet
-  kHeldForPreemptor,     // `held_for` has preempted for it
+  kWaitingForPodsReady,  // pods of a workload with quota are not ready
+  kHeldForPreemptor,     // the quota is kept for `held_for`, which preempted for it
 };
 
-// How the search for victims went where an earlier head of the cycle had taken the first ones.
+// The course of the target search where an earlier entry of the cycle had taken targets.
 enum class TargetSearch : std::uint8_t {
-  kOnce,         // nobody had: one search
-  kDeferredFit,  // it fits once those have stopped
-  kNewTargets,   // others were found
-  kSkipped,      // none were
+  kOnce,         // no target was taken: one search
+  kDeferredFit,  // fits once the taken targets have stopped
+  kNewTargets,   // a second search found other targets
+  kSkipped,      // a second search found none
 };
 
 struct Decision {
   WorkloadId workload = queue::kNoNode;
-  std::shared_ptr<const api::Workload> object;  // as it was decided on
+  std::shared_ptr<const api::Workload> object;  // the Workload that was decided on
   ClusterQueueId cluster_queue = -1;
   Outcome outcome = Outcome::kNotNominated;
   Remark remark = Remark::kNone;
   Assignment assignment;
-  SmallVector<Victim, 1>
-      victims;              // with kPreempting the ones to evict, else computed, not acted on
-  SparedCandidates spared;  // the first of them, at most kMaxSpared
+  SmallVector<Victim, 1> victims;  // with kPreempting: to evict; else: informational
+  SparedCandidates spared;         // at most kMaxSpared
   TargetSearch target_search = TargetSearch::kOnce;
-  std::shared_ptr<const api::Workload> held_for;  // whose victims are to make room; null: nobody
-  std::vector<std::string> checks;                // that an admitted workload has to pass
-  // It has quota already and was looked at for its nodes alone
+  std::shared_ptr<const api::Workload> held_for;  // preemptor whose claim is kept; null: none
+  std::vector<std::string> checks;                // checks that an admitted workload has to pass
+  // The workload has quota already; the cycle chose nodes alone
   // (admission/topology/node_inventory.h).
   bool second_pass = false;
-  bool keeps_plan = false;  // decided for what it had preempted for (PreemptionPlan)
+  bool keeps_plan = false;  // decided with the assignment of its PreemptionPlan
   queue::RequeueReason requeue_reason = queue::RequeueReason::kGeneric;
   queue::Destination to = queue::Destination::kNone;
 };
 
-// What a workload has preempted for: its own until it is admitted, see
-// OwnRules::preemptor_keeps_what_it_freed.
+// The quota and nodes for which a workload has preempted, kept for the workload until it is
+// admitted: see OwnRules::preemptor_keeps_what_it_freed.
 struct PreemptionPlan {
-  // What a victim held when it was told to stop.
+  // The quota and nodes that a victim held at its eviction.
   struct Freed {
     WorkloadId victim = queue::kNoNode;
-    std::string uid;  // its own
+    std::string uid;  // the victim's
     ClusterQueueId cluster_queue = -1;
     Usage usage;
     std::vector<PlacedPods> placed;
   };
-  Assignment assignment;  // pod sets with counts and flavors, height, mode; nothing else
-  SmallVector<WorkloadId, 2> victims;  // that still have to go
-  std::vector<Freed> freed;            // by the victims, those that have gone among them
-  WallTime progress_at{};              // when a victim last gave something back
-  Amount still_held = -1;              // by the victims at that time, all resources together
+  Assignment assignment;  // only counts and flavors of pod sets, height and mode are set
+  SmallVector<WorkloadId, 2> victims;  // victims that have not stopped yet
+  std::vector<Freed> freed;            // of all victims, stopped ones too
+  WallTime progress_at{};              // when a victim last released quota
+  Amount still_held = -1;              // amounts held by victims then, summed over resources
 };
 PreemptionPlan PlanOf(const Decision& decision);
 // Whether two assignments have the same flavors and counts.
 bool SameChoice(const Assignment& a, const Assignment& b);
 
-// The decisions of one cycle, in an order that is found while they are made: they are large, so
-// they stay where they were made, and the order is one of pointers.
+// The decisions of one cycle, in an order that is found while they are made. Decisions are large
+// and are never moved: the order is a list of pointers.
 class DecisionList {
  public:
-  // Over the listed ones, in order.
+  // Iterates over the listed decisions in order.
   template <typename Pointer, typename Reference>
   class Iterator {
    public:
@@ -308,9 +307,9 @@ class DecisionList {
   DecisionList& operator=(DecisionList&&) noexcept = default;
   ~DecisionList() = default;
 
-  // Forgets all; the next `count` that are made stay where they are.
+  // Drops all decisions and reserves memory for `count` new ones.
   void Reset(std::size_t count);
-  // Made, and not listed yet.
+  // Makes a decision that is not listed yet.
   Decision& Make() { return made_.emplace_back(); }
   void List(Decision& made) { listed_.push_back(&made); }
 
@@ -324,18 +323,18 @@ class DecisionList {
   const_iterator end() const { return const_iterator(listed_.data() + listed_.size()); }
 
  private:
-  std::vector<Decision> made_;  // its memory is used again in each cycle
+  std::vector<Decision> made_;  // every cycle reuses the memory
   std::vector<Decision*> listed_;
 };
 
 struct CycleResult {
   std::int64_t cycle = 0;
-  DecisionList decisions;  // in processing order, then the ones never nominated, by name
+  DecisionList decisions;  // in processing order, then those never nominated, by name
   struct Parked {
     WorkloadId workload = queue::kNoNode;
-    std::size_t like = 0;  // in `decisions`: an equal one of its queue, and what it was told
+    std::size_t like = 0;  // index in `decisions` of the equal workload that was tried
   };
-  std::vector<Parked> bulk_parked;  // those that SchedulerConfig::listing says
+  std::vector<Parked> bulk_parked;  // per SchedulerConfig::listing
 };
 
 }  // namespace berth::admission

@@ -1,15 +1,15 @@
-// admission/dominant_share.h — how much more than its own a queue or cohort uses, as one number.
+// admission/dominant_share.h — the dominant share: a node's borrowing as one number.
 //
-// For a node with a parent, per resource: what it uses above its subtree quota, summed over
-// flavors, in thousandths of what the parent's tree could lend it of that resource; the largest of
-// these, divided by the node's weight, is its share. A borrowing node of weight 0 has an infinite
-// share; two such compare by the undivided number.
+// For a node with a parent, per resource: usage above the subtree quota, summed over flavors, in
+// thousandths of the amount of the resource that the parent's tree could lend the node. The largest
+// of these numbers, divided by the node's weight, is the share. A borrowing node of weight 0 has an
+// infinite share; two such nodes compare by the undivided number.
 //
-// What a cohort could lend is kept. After a change of quota, of limits or of the tree only what
-// concerns the changed flavor-resources is computed anew.
+// The lendable amounts of cohorts are cached. After a change of quota, of limits or of the tree,
+// only those of the changed flavor-resources are recomputed.
 //
-// The numbers are IEEE doubles computed in Kueue's order of operations, so comparisons come out the
-// same as there.
+// The numbers are IEEE doubles computed in Kueue's order of operations, so comparisons give Kueue's
+// results.
 //
 // Threads: one. Errors: none.
 // Source: Kueue KEP-1714, pkg/cache/scheduler/fair_sharing.go.
@@ -29,7 +29,7 @@ struct DominantShare {
 
   bool IsZero() const { return unweighted == 0.0; }
   bool IsInfinite() const { return weight == 0.0 && !IsZero(); }
-  // Below every real share.
+  // Less than every real share.
   static DominantShare Lowest() { return {1.0, -1.0}; }
 };
 
@@ -43,23 +43,23 @@ class DominantShares {
  public:
   explicit DominantShares(const ClusterState& state) : state_(state) {}
 
-  // With the usage the tree has now.
+  // The share with the present usage of the tree.
   DominantShare Of(NodeId node);
 
  private:
   __extension__ using Wide = __int128;
-  // What the tree could lend to the children of one cohort: for each resource the potentials of the
-  // cohort, summed over flavors. A potential is that of the cohort above plus a part that depends
-  // on the cohort's own quotas and limits; there are parts only for the flavor-resources that the
-  // cohort or a node below has quota for.
+  // The amounts that the tree could lend to the children of one cohort: for each resource the
+  // potentials of the cohort, summed over flavors. A potential is that of the parent cohort plus a
+  // part that depends on the cohort's own quotas and limits; only flavor-resources for which the
+  // cohort or a node below has quota have a part.
   struct Lendable {
-    std::uint64_t build = 0;  // of the tree: nothing has changed since
+    std::uint64_t build = 0;  // QuotaTree::build of the sums
     NodeId root = kNoQuotaNode;
-    std::uint64_t epoch = 0;                               // of the root's quota changes,
-    std::size_t changes_seen = 0;                          // of which so many are counted in
+    std::uint64_t epoch = 0;                               // epoch of the root's QuotaChanges
+    std::size_t changes_seen = 0;                          // number of QuotaChanges included
     std::vector<std::pair<FlavorResourceId, Wide>> parts;  // by number
     std::vector<Wide> part_sums;                           // by resource
-    std::vector<Wide> sums;                                // likewise, with those above
+    std::vector<Wide> sums;                                // by resource, parents included
   };
 
   static Amount CutOff(Wide sum);

@@ -1,10 +1,10 @@
-// admission/fair_preemption.h — whom to preempt with fair sharing.
+// admission/fair_preemption.h — chooses preemption targets with fair sharing.
 //
-// At each level of the cohort tree the child with the highest dominant share gives next, as long as
-// the rules allow it, until the workload fits. The first rule walks the candidates of each queue,
-// the second what the first has refused. Then the ones that are not needed are put back.
+// At each level of the cohort tree the child with the highest dominant share gives the next target,
+// within the rules, until the workload fits. The first rule walks the candidates of each queue, the
+// second those that the first refused. Then targets that are not needed are put back.
 //
-// Threads: one. Errors: none; an empty answer: nobody can make enough room.
+// Threads: one. Errors: none; an empty answer: no set of candidates makes enough room.
 // Source: Kueue KEP-1714, pkg/scheduler/preemption (fairPreemptions).
 #pragma once
 
@@ -37,18 +37,18 @@ class FairPreemption {
         candidates_(candidates),
         trial_(trial) {}
 
-  // For the request that the candidates were begun with, inside a what-if of the caller.
+  // Finds targets for the request of the candidates' Begin. The caller has begun a what-if.
   PreemptionTargets Find();
 
  private:
-  // Fair sharing: what is left to take of each queue, and which queue is next. The first rule walks
-  // the queue's list, the second what the first has refused.
+  // The remaining candidates of one queue. The first rule walks the queue's list, the second the
+  // candidates that the first refused.
   struct QueueCandidates {
     ClusterQueueId queue = -1;
     NodeId leaf = kNoQuotaNode;
     api::PreemptionPolicy policy = api::PreemptionPolicy::kNever;
     const std::vector<ListedReservation>* list =
-        nullptr;  // null: `left`, in the second rule or by usage
+        nullptr;  // null: candidates are in `left` (second rule, or order by usage)
     std::vector<const Reservation*> left;
     std::vector<const Reservation*> refused;
     std::size_t next = 0;
@@ -87,7 +87,7 @@ class FairPreemption {
   bool Take(const Reservation& candidate, PreemptionReason reason);
   bool FirstRule();
   bool SecondRule();
-  void SpareRefused();  // where there is but one rule
+  void SpareRefused();  // for one rule only
 
   ClusterState& state_;
   const FeatureGates& gates_;
@@ -95,10 +95,10 @@ class FairPreemption {
   DominantShares& shares_;
   PreemptionCandidates& candidates_;
   PreemptionTrial& trial_;
-  std::vector<QueueCandidates> queues_;  // the first queue_count_ of them
+  std::vector<QueueCandidates> queues_;  // the first queue_count_ elements are in use
   std::size_t queue_count_ = 0;
   std::vector<std::int32_t> queue_slots_;  // by node: index in queues_, -1 none
-  // By node: the last round of a search in which the cohort was found to have nothing to give.
+  // By node: the last round of the search that found no candidate left below the cohort.
   std::vector<std::uint64_t> pruned_in_;
   std::uint64_t round_ = 0;
   std::vector<NodeId> open_nodes_;  // scratch

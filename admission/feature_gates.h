@@ -1,7 +1,7 @@
-// admission/feature_gates.h — Kueue's feature gates that change a decision, by Kueue's names, with
-// Kueue's defaults. The rules that are Berth's own: admission/own_rules.h.
+// admission/feature_gates.h — Kueue's feature gates on which decisions depend, by Kueue's names,
+// with Kueue's defaults. Berth's own rules: admission/own_rules.h.
 //
-// Threads: data. Errors: Set returns false for a name that is not here.
+// Threads: data. Errors: Set returns false for a name that is not in the list.
 // Source: Kueue pkg/features/kube_features.go (0.20).
 #pragma once
 

@@ -1,11 +1,11 @@
-// admission/flavor_assigner.h — a flavor for each resource of each pod set of one workload.
+// admission/flavor_assigner.h — assigns a flavor to each resource of each pod set of one workload.
 //
-// All resources of a resource group of the queue land on one flavor. Flavors are tried in the
-// queue's order, from where the last attempt stopped; the queue's flavorFungibility says when a
-// usable flavor ends the search and which of several is best. Nothing is changed: what-ifs are
-// rolled back.
+// All resources of a resource group of the queue get one flavor. Flavors are tried in the queue's
+// order, from the position where the last attempt stopped; the queue's flavorFungibility decides
+// when a usable flavor ends the scan and which of several is best. State does not change: what-ifs
+// are rolled back.
 //
-// Threads: one. Errors: none; not fitting is an answer with its obstacles.
+// Threads: one. Errors: none; an assignment that does not fit is an answer with obstacles.
 // Source: Kueue pkg/scheduler/flavorassigner, KEP-582, KEP-993.
 #pragma once
 
@@ -22,8 +22,8 @@
 
 namespace berth::admission {
 
-// Who could be preempted for `amount` of one flavor-resource, and how far the queue would borrow
-// after that. Answered by the preemption flavor_scan.
+// Says whether preemption can free `amount` of one flavor-resource, and how far the queue would
+// borrow afterwards. The preemption search implements this interface.
 class PreemptionOracle {
  public:
   struct Answer {
@@ -44,23 +44,23 @@ class FlavorAssigner {
     bool topologies = false;         // gate TopologyAwareScheduling
     bool ignore_undeclared = false;  // resources that no group of the queue covers
   };
-  // `scan`: where the last attempt stopped; null: start at the first flavor. `nominated`: only
-  // flavors that this earlier assignment chose are allowed; null: all. All must outlive the object.
+  // `scan`: where the last attempt stopped; null: the first flavor. `nominated`: allow only flavors
+  // of this earlier assignment; null: allow all. All arguments must outlive the object.
   FlavorAssigner(const Context& context, const queue::WorkloadInfo& workload, ClusterQueueId queue,
                  const ScanState* scan, const Assignment* nominated, PreemptionOracle& oracle);
 
-  // `counts`: pods of each pod set; empty: all that need quota. What was in `assignment` is lost;
-  // it must not be the nominated one.
+  // `counts`: pods of each pod set; empty: all pods that need quota. Overwrites `assignment`, which
+  // must not be the nominated one.
   void Assign(const std::vector<std::int32_t>& counts, Assignment& assignment);
 
  private:
-  // One result of the preemption question, comparable between flavors.
+  // One answer of the oracle, comparable between flavors.
   enum class Rating : std::uint8_t { kNoFit, kNoCandidates, kPreempt, kReclaim, kFit };
   struct Mode {
     Rating rating = Rating::kFit;
     std::int32_t borrow_height = 0;
   };
-  // Pod sets that must share flavors, with their requests together.
+  // Pod sets that must share flavors, with their requests added.
   struct PodSetGroup {
     SmallVector<std::size_t, 1> pod_sets;
     queue::Requests requests;  // by resource name
@@ -70,14 +70,14 @@ class FlavorAssigner {
   using FlavorChoices = SmallVector<FlavorChoice, 2>;
   using FlavorAttempts = SmallVector<FlavorAttempt, 1>;
   using Obstacles = SmallVector<Obstacle, 1>;
-  struct FlavorScan {  // of one resource group for one pod-set group
+  struct FlavorScan {  // the scan of one resource group for one pod-set group
     FlavorChoices best;
     Mode best_mode;
     bool found = false;
     Obstacles obstacles;
     FlavorAttempts attempts;
   };
-  // What is asked of one flavor-resource, and by whom.
+  // A request for one flavor-resource, with its pod-set group.
   struct Demand {
     FlavorResourceId flavor_resource = -1;
     ResourceId resource = -1;
@@ -92,7 +92,7 @@ class FlavorAssigner {
 
   PodSetGroups MakeGroups(Assignment& assignment, const std::vector<std::int32_t>& counts) const;
   ResourceOrder OrderOfResources(const queue::Requests& requests) const;
-  // False: some pod set of the group got no flavors.
+  // Returns false where some pod set of the group got no flavors.
   bool AssignGroup(const PodSetGroup& group, Assignment& assignment);
   void GiveOut(const PodSetGroup& group, const FlavorChoices& choices, Assignment& assignment);
   void FindFlavor(const PodSetGroup& group, const CompiledGroup& resources, ResourceId resource,
@@ -105,7 +105,7 @@ class FlavorAssigner {
                                               const CompiledGroup& resources,
                                               FlavorId flavor) const;
   bool IsNominated(const PodSetGroup& group, FlavorId flavor, ResourceId resource) const;
-  // Adds what stands in the way, if anything does.
+  // Appends the reasons that stand against the flavor.
   QuotaAnswer AskQuota(const Demand& demand, Obstacles& obstacles);
   bool CanPreemptWhileBorrowing() const;
   bool Preferred(const Mode& a, const Mode& b) const;
@@ -132,22 +132,22 @@ bool UsesTopologies(const ClusterState& state, const Assignment& assignment);
 // The pod sets of an assignment, by index, whose pods still need domains.
 struct OpenPods {
   std::vector<PlacementRequest> requests;
-  std::vector<std::pair<std::size_t, std::string>> impossible;  // none can have them, and why
-  std::vector<std::size_t> delayed;  // they have to wait for the capacity of a check
+  std::vector<std::pair<std::size_t, std::string>> impossible;  // no domain fits; why
+  std::vector<std::size_t> delayed;                             // wait for the capacity of a check
 };
 OpenPods OpenPlacements(const ClusterState& state, const QueueState& queue,
                         const api::Workload& workload, const Assignment& assignment);
-// Marks those that get no domains now. Where some cannot have any, the mode is kNoFit.
+// Marks the pod sets that get no domains now. Where one is impossible, the mode becomes kNoFit.
 void MarkUnplaced(Assignment& assignment, OpenPods open);
 void TakePlacements(Assignment& assignment, PlacementResult result);
 
-// What an assignment takes of nodes; and what a workload's admission does.
+// The room on nodes that an assignment takes, and that a workload's admission takes.
 std::vector<PlacedPods> BookingsOf(ClusterState& state, const api::Workload& workload,
                                    const Assignment& assignment);
 std::vector<PlacedPods> BookingsOf(ClusterState& state, const api::Workload& workload);
 
-// Domains for the open placements of an assignment that fits (kFit); where there are none now, what
-// preemption could do: kPreempt, or kNoFit if not even empty nodes would do.
+// Chooses domains for the open placements of an assignment that fits (kFit). Where none are free,
+// the mode becomes kPreempt, or kNoFit if empty nodes would not do either.
 void PlaceByTopology(ClusterState& state, const QueueState& queue, const api::Workload& workload,
                      Assignment& assignment);
 

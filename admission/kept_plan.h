@@ -1,7 +1,7 @@
-// admission/kept_plan.h — what is written of a PreemptionPlan on its Workload, so that a restart or
-// another replica goes on with the plan (Scheduler::PlanToKeep, Scheduler::RestorePlans).
+// admission/kept_plan.h — the part of a PreemptionPlan that is written on the Workload, so that a
+// restart or another replica continues the plan (Scheduler::PlanToKeep, Scheduler::RestorePlans).
 //
-// Names instead of numbers: the numbers of a scheduler end with the scheduler.
+// Names instead of numbers, because numbers are valid in one scheduler only.
 //
 // Threads: data. Errors: none. Units: amounts of the resource's smallest unit.
 #pragma once
@@ -27,19 +27,19 @@ struct KeptPlan {
   struct Victim {
     std::string uid;
     std::string cluster_queue;
-    std::map<std::string, api::ResourceAmounts> usage;  // by flavor, when it was told to stop
+    std::map<std::string, api::ResourceAmounts> usage;  // by flavor, at the eviction
     friend bool operator==(const Victim&, const Victim&) = default;
   };
-  static constexpr std::size_t kMostVictims = 64;  // written; their conditions name the others
+  static constexpr std::size_t kMostVictims = 64;  // conditions name the other victims
 
   std::int64_t generation = 0;  // of the Workload
   std::string cluster_queue;
   WallTime waiting_since{};      // last transition of the condition QuotaReserved, to False
   int pauses = 0;                // plans that ended without progress
-  WallTime paused_until{};       // no plan is made until then; zero: there is no pause
-  WallTime progress_at{};        // when a victim last gave something back
-  std::vector<PodSet> pod_sets;  // empty: there is no plan
-  std::vector<Victim> victims;   // those that have stopped among them
+  WallTime paused_until{};       // no new plan until then; zero: no pause
+  WallTime progress_at{};        // when a victim last released quota
+  std::vector<PodSet> pod_sets;  // empty: no plan
+  std::vector<Victim> victims;   // stopped victims too
   friend bool operator==(const KeptPlan&, const KeptPlan&) = default;
 };
 

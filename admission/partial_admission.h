@@ -1,7 +1,7 @@
-// admission/partial_admission.h — how many pods a workload has to do with.
+// admission/partial_admission.h — finds the largest pod counts that fit, for partial admission.
 //
-// Where a pod set has a minCount, its count may shrink to it; all such pod sets shrink in
-// proportion. The largest counts below the full ones that `fits` accepts are found by bisection.
+// A pod set with a minCount may shrink to that count; all such pod sets shrink in proportion.
+// Bisection finds the largest counts below the full ones that `fits` accepts.
 //
 // Threads: pure function. Errors: none.
 // Source: Kueue KEP-420, pkg/scheduler/flavorassigner/podset_reducer.go.
@@ -15,8 +15,8 @@
 
 namespace berth::admission {
 
-// Whether some reduced counts fit; `fits` was last accepted with the largest such counts. It is not
-// asked about the full counts again where no pod set can shrink.
+// Returns whether some reduced counts fit; the last call that `fits` accepted had the largest such
+// counts. Returns false without a call of `fits` where no pod set can shrink.
 bool LargestReducedCounts(const api::Workload& workload,
                           const std::function<bool(const std::vector<std::int32_t>&)>& fits);
 

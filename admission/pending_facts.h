@@ -1,5 +1,5 @@
-// admission/pending_facts.h — what the message of a waiting workload is made of, for those who keep
-// that and no Decision. It refers to what it is made from.
+// admission/pending_facts.h — the facts that the message of a waiting workload is made of, for
+// callers that keep no Decision. Refers to the objects it was made from.
 //
 // Threads: data. Errors: none.
 #pragma once
@@ -25,8 +25,8 @@ struct PendingFacts {
   SmallVector<PodSetObstacles, 4> pod_sets;
   std::size_t victim_count = 0;
   bool spares_foreign_owners = false;  // candidates with SparedCandidate::Cause::kForeignOwner
-  // Of kEvictForNodeFailure the workload, of kHeldForPreemptor the one it is held for; nobody else
-  // reads it.
+  // The workload itself for kEvictForNodeFailure, the preemptor for kHeldForPreemptor; other
+  // outcomes and remarks do not read it.
   const api::Workload* object = nullptr;
 };
 
@@ -37,7 +37,7 @@ bool SparesForeignOwners(const Spared& spared) {
   });
 }
 
-// As that of the Decision (admission/messages.h).
+// The same message as that of the Decision (admission/messages.h).
 std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabulary,
                            const std::string& queue_name);
 

@@ -1,5 +1,5 @@
-// admission/pod_defaults.h — what the cluster adds to a workload's pods when they are made, so that
-// quota counts what they will ask for; and why they could not be made at all.
+// admission/pod_defaults.h — the defaults that the cluster adds to a workload's pods, so that quota
+// counts the pods' final requests; and the reasons for which the cluster would refuse the pods.
 //
 //     limits where requests are missing, then the namespace's LimitRanges, and the overhead of the
 //     RuntimeClass
@@ -25,15 +25,15 @@ class PodDefaults {
   void RemoveLimitRange(const api::ObjectKey& key);
   void RemoveRuntimeClass(const std::string& name) { overheads_.erase(name); }
 
-  // The workload with the pods that the cluster will make; the same pointer where it adds nothing.
+  // The workload with the defaults of its pods; the same pointer where there are none to add.
   std::shared_ptr<const api::Workload> Completed(
       std::shared_ptr<const api::Workload> workload) const;
 
-  // Why pods of the workload would be refused, in Kueue's words; empty: they would not.
+  // Why pods of the workload would be refused, in Kueue's words; empty: they would be accepted.
   std::string Problem(const api::Workload& workload) const;
 
  private:
-  // All LimitRanges of a namespace as one.
+  // All LimitRanges of a namespace, and their combination.
   struct Limits {
     std::map<std::string, api::LimitRange> ranges;       // by name
     std::map<std::string, api::LimitRangeItem> by_type;  // the lowest max, the highest min, …

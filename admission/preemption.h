@@ -1,13 +1,13 @@
-// admission/preemption.h — whom to preempt so that one workload fits.
+// admission/preemption.h — searches preemption targets, so that one workload fits.
 //
-//     PreemptionSearch ─▶ candidates   which reservations may go admission/preemption_candidates.h
-//                      ─▶ strategy     in which order they go      classical_preemption.h,
-//                                                                  fair_preemption.h
-//                      ─▶ trial        does the workload fit then  admission/preemption_trial.h
+//     PreemptionSearch ─▶ candidates   which reservations may be taken  preemption_candidates.h
+//                      ─▶ strategy     in which order they are taken    classical_preemption.h,
+//                                                                       fair_preemption.h
+//                      ─▶ trial        whether the workload fits then   preemption_trial.h
 //
-// Everything is a what-if on quota and nodes, rolled back before returning.
+// A search is a what-if on quota and nodes, rolled back before the answer.
 //
-// Threads: one. Errors: none; nobody to take is an answer.
+// Threads: one. Errors: none; an empty list of targets is an answer.
 // Source: Kueue KEP-83, KEP-1337, KEP-1714, pkg/scheduler/preemption.
 #pragma once
 
@@ -34,16 +34,16 @@ class PreemptionSearch {
   PreemptionSearch(const PreemptionSearch&) = delete;
   PreemptionSearch& operator=(const PreemptionSearch&) = delete;
 
-  // Empty: nobody can make enough room. The first candidates that were looked at and not taken go
-  // to `spared` if that is not null.
+  // Returns targets; empty: no set of candidates makes enough room. Appends the first candidates
+  // that were not taken to `spared` if that is not null.
   PreemptionTargets Find(const PreemptionRequest& request, SparedCandidates* spared);
 
-  // Those of `victims`, on their way out already, that still have to go until the request fits;
-  // empty: it does not even when all have gone.
+  // Returns those of `victims`, all of them evicted, that have to stop before the request fits;
+  // empty: the request does not fit even without all of them.
   PreemptionTargets Keep(const PreemptionRequest& request,
                          const SmallVector<WorkloadId, 2>& victims);
 
-  // See PreemptionCandidates.
+  // See PreemptionCandidates::Exclude.
   void Exclude(const Reservation& reservation) { candidates_.Exclude(reservation); }
   void ExcludeNone() { candidates_.ExcludeFirst(0); }
   void ExcludeFirst(std::size_t count) { candidates_.ExcludeFirst(count); }
@@ -61,10 +61,10 @@ class PreemptionSearch {
   PreemptionCandidates candidates_;
   PreemptionTrial trial_;
   ClassicalPreemption classical_;
-  std::optional<FairPreemption> fair_;  // with fair sharing
+  std::optional<FairPreemption> fair_;  // set with fair sharing
 };
 
-// Asks the search for one workload.
+// The oracle of one workload: answers by searching targets.
 class WorkloadOracle : public PreemptionOracle {
  public:
   WorkloadOracle(PreemptionSearch& search, ClusterState& state, const queue::WorkloadInfo& workload,
@@ -73,7 +73,7 @@ class WorkloadOracle : public PreemptionOracle {
 
   Answer Simulate(FlavorResourceId flavor_resource, Amount amount) override;
 
-  // The targets for `request`; what the last Simulate found, where it asked for the same.
+  // The targets for `request`: those of the last Simulate if it had the same request.
   PreemptionTargets Targets(const PreemptionRequest& request, SparedCandidates* spared);
 
  private:

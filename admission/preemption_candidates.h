@@ -1,10 +1,10 @@
-// admission/preemption_candidates.h — which reservations may be preempted for one workload, and in
-// which order those of one ClusterQueue are taken.
+// admission/preemption_candidates.h — the reservations that may be preempted for one workload, and
+// the order in which those of one ClusterQueue are taken.
 //
-// A candidate uses what the workload contests, the queue's policy lets the workload preempt it, a
-// controller that Berth manages stops it, and it is not excluded. Candidates are read from the
-// queue's list of reservations, which is in order already: told to stop first, then lower priority,
-// later reservation, UID. Admission fair sharing puts those first whose LocalQueue used most.
+// A candidate uses a contested flavor-resource, the queue's policy lets the workload preempt it, a
+// controller that Berth manages stops its job, and it is not excluded. Candidates are read from the
+// queue's list of reservations, which has their order: evicted first, then lower priority, later
+// reservation, UID. Admission fair sharing puts those of the LocalQueues with most usage first.
 //
 // Threads: one. Errors: none.
 // Source: Kueue KEP-83, KEP-4136, pkg/scheduler/preemption.
@@ -25,8 +25,8 @@ namespace berth::admission {
 struct PreemptionRequest {
   const queue::WorkloadInfo* workload = nullptr;
   ClusterQueueId queue = -1;
-  Usage usage;                                 // what has to fit
-  SmallVector<FlavorResourceId, 2> contested;  // of these, what needs preemption
+  Usage usage;                                 // the usage that has to fit
+  SmallVector<FlavorResourceId, 2> contested;  // the part of `usage` that needs preemption
   std::vector<PlacementRequest> placements;    // pods that need room on nodes as well
   friend bool operator==(const PreemptionRequest&, const PreemptionRequest&) = default;
 };
@@ -35,24 +35,24 @@ class PreemptionCandidates {
  public:
   explicit PreemptionCandidates(const ClusterState& state) : state_(state) {}
 
-  // Candidates of one ClusterQueue go by usage; `ledger` outlives this object.
+  // Orders the candidates of one ClusterQueue by usage; `ledger` must outlive this object.
   void UseLedger(const UsageLedger* ledger) { ledger_ = ledger; }
   bool by_usage() const { return ledger_ != nullptr; }
 
-  // Reservations that do not count as candidates, because the caller has taken them out already.
+  // Excludes a reservation, because the caller has taken it out of the state already.
   void Exclude(const Reservation& reservation);
-  // Takes exclusions back until `count` are left.
+  // Drops all exclusions but the first `count`.
   void ExcludeFirst(std::size_t count);
   std::size_t excluded_count() const { return excluded_.size(); }
   bool IsExcluded(const Reservation& reservation) const {
     const auto slot = static_cast<std::size_t>(reservation.workload);
     return slot < is_excluded_.size() && is_excluded_[slot] != 0;
   }
-  // Grows with every change of what is excluded.
+  // Version of the exclusions: grows with each change.
   std::uint64_t exclusions() const { return exclusions_; }
 
-  // From now on candidates are those for `request`, which must live until the next Begin. Those
-  // that are looked at and not taken are noted in `spared`, if that is not null.
+  // Begins with `request`, which must live until the next Begin. Candidates that are examined and
+  // not taken are appended to `spared` if that is not null.
   void Begin(const PreemptionRequest& request, SparedCandidates* spared) {
     request_ = &request;
     queue_ = &state_.queue(request.queue);
@@ -61,19 +61,19 @@ class PreemptionCandidates {
   const PreemptionRequest& request() const { return *request_; }
   const QueueState& queue() const { return *queue_; }  // the workload's
 
-  // The first candidate at or behind `from` in a queue's list; its size: there is none.
+  // Index of the first candidate at or behind `from` in a queue's list; list.size() if none.
   std::size_t Next(const std::vector<ListedReservation>& list, std::size_t from,
                    api::PreemptionPolicy policy) const;
-  // Puts `list`, in the order candidates are taken in, into the one that the ledger makes.
+  // Sorts `list`, which has the order of Next, by the ledger's usage.
   template <typename T, typename ReservationOf>
   void OrderByUsage(std::vector<T>& list, ReservationOf reservation_of) const;
 
-  // The node uses no more of what is contested than its subtree has.
+  // Whether the node uses at most its subtree quota of each contested flavor-resource.
   bool WithinNominal(NodeId node) const;
 
   bool WantsSpared() const { return spared_ != nullptr && spared_->size() < kMaxSpared; }
   void Spare(const Reservation& candidate, SparedCandidate::Cause cause);
-  // Notes those that nothing but the policy keeps from being candidates.
+  // Notes as spared the reservations that the policy alone excludes.
   void SpareByPolicy(const std::vector<ListedReservation>& list, api::PreemptionPolicy policy);
 
  private:
@@ -82,12 +82,12 @@ class PreemptionCandidates {
   double LocalQueueUsage(const Reservation& candidate) const;
 
   const ClusterState& state_;
-  const UsageLedger* ledger_ = nullptr;  // null: not by usage
+  const UsageLedger* ledger_ = nullptr;  // null: no order by usage
   std::vector<const Reservation*> excluded_;
   std::vector<std::uint8_t> is_excluded_;  // by WorkloadId
   std::uint64_t exclusions_ = 0;
-  const PreemptionRequest* request_ = nullptr;  // never null between Begin and the end of a search
-  const QueueState* queue_ = nullptr;           // likewise
+  const PreemptionRequest* request_ = nullptr;  // not null from Begin to the end of a search
+  const QueueState* queue_ = nullptr;           // not null from Begin to the end of a search
   SparedCandidates* spared_ = nullptr;
 };
 

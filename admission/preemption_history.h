@@ -1,11 +1,11 @@
-// admission/preemption_history.h — who was stopped for whom, so that nobody takes back what was
-// taken from it: not from the one who preempted it, nor from whoever preempted that one, and so on;
-// and nobody is stopped twice by one that gained nothing the first time
+// admission/preemption_history.h — which workload preempted which, so that no workload takes back
+// the quota that was taken from it: neither from its preemptor, nor from that workload's preemptor,
+// and so on; and so that no workload preempts a victim twice whose first preemption was in vain
 // (OwnRules::no_preemption_in_return).
 //
-// A preemption is remembered until one of the two goes, changes, or finishes (Forget), or queues
-// change (Clear); of one victim the last kMostPerVictim. A restart forgets all, which costs one
-// more round at most.
+// A preemption is remembered until one of the two workloads goes, changes or finishes (Forget), or
+// queues change (Clear). For each victim the last kMostPerVictim are kept. A restart forgets all,
+// which costs at most one more round of preemptions.
 //
 // Threads: one. Errors: none.
 #pragma once
@@ -30,7 +30,7 @@ class PreemptionHistory {
     const auto slot = static_cast<std::size_t>(workload);
     if (slot < known_.size()) ++known_[slot].admissions;
   }
-  // Somebody gave quota back for good: what was in vain before that may be tried again.
+  // A workload released quota for good: preemptions that were in vain may be tried again.
   void Departed() { ++departures_; }
   void Clear() { known_.clear(); }
 
@@ -38,16 +38,16 @@ class PreemptionHistory {
     const auto slot = static_cast<std::size_t>(workload);
     return slot < known_.size() && !known_[slot].preempted_by.empty();
   }
-  // It has preempted the victim before, who is back while it still waits.
+  // Whether the preemptor still waits although its victim of earlier is admitted again.
   bool InVain(WorkloadId preemptor, WorkloadId victim) const;
-  // Whoever preempted it, and whoever preempted those, and so on; sorted.
+  // The preemptors of the workload, their preemptors, and so on; sorted.
   std::vector<WorkloadId> Above(WorkloadId workload) const;
 
  private:
   struct Preemptor {
     WorkloadId workload = queue::kNoNode;
     std::uint64_t life = 0;
-    // How often each had been admitted, and how many had departed, at that time.
+    // The admissions of each of the two, and all departures, at the time of the preemption.
     std::int64_t admissions = 0;
     std::int64_t victims_admissions = 0;
     std::int64_t departures = 0;
@@ -55,7 +55,7 @@ class PreemptionHistory {
   struct Known {
     SmallVector<Preemptor, 1> preempted_by;
     std::int64_t admissions = 0;
-    std::uint64_t life = 0;  // grows with Forget: what was noted before does not count
+    std::uint64_t life = 0;  // grows with Forget, which voids older entries
   };
 
   Known& Get(WorkloadId workload);

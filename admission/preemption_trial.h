@@ -1,8 +1,8 @@
 // admission/preemption_trial.h — a what-if of preemption: candidates are taken out of the cluster's
-// state until the workload fits; then, from the last to the first, each one whose quota the
-// workload does not need is put back.
+// state until the workload fits; then, from the last to the first, each candidate is put back whose
+// quota the workload does not need.
 //
-// The caller begins a what-if of ClusterState, and rolls it back.
+// The caller begins a what-if of ClusterState, and rolls back afterwards.
 //
 // Threads: one. Errors: none.
 // Source: Kueue pkg/scheduler/preemption (fillBackWorkloads, workloadFits).
@@ -29,14 +29,14 @@ class PreemptionTrial {
       : state_(state), candidates_(candidates) {}
 
   void Clear() { targets_.clear(); }
-  // Takes the candidate out.
+  // Takes the candidate out of the state.
   void Take(const Reservation& candidate, PreemptionReason reason) {
     state_.TakeOut(candidate);
     targets_.push_back({&candidate, reason});
   }
-  // Whether the workload of the candidates' request fits now.
+  // Whether the workload of the candidates' request fits the present state.
   bool Fits(Borrowing borrowing) const;
-  // The workload fits: puts back those that it does not need.
+  // Puts back the candidates that the workload, which fits, does not need.
   void PutBackUnneeded(Borrowing borrowing);
   const PreemptionTargets& targets() const { return targets_; }
 

@@ -1,12 +1,12 @@
 // admission/quota_cells.h — the quota cells of one node of the quota tree: one cell for each
 // flavor-resource that the node or a node below has quota for, or that the node uses.
 //
-//     window: cells of the numbers first … first + width - 1, gaps included (near numbers)
-//     index:  cells in the order of their coming, and a sorted list of (number, cell)
+//     window: cells of the numbers first … first + width - 1, gaps included (close numbers)
+//     index:  cells in the order of insertion, and a sorted list of (number, cell)
 //
-// A window costs one comparison to read. It becomes an index where most of it would be gaps. Cells
-// that have become empty are dropped before the memory grows, so the memory is in proportion to the
-// largest number of cells that the node had in use at one time.
+// Reading a window costs one comparison. A window that would be mostly gaps becomes an index. Empty
+// cells are dropped before the memory grows, so memory is proportional to the largest number of
+// cells that the node had in use at one time.
 //
 // Threads: one. Errors: none.
 #pragma once
@@ -24,7 +24,7 @@ namespace berth::admission {
 using api::Amount;
 using FlavorResourceId = std::int32_t;
 
-// Of one cache line.
+// One cache line.
 struct alignas(64) QuotaCell {
   static constexpr Amount kNoLimit = INT64_MAX;
   Amount usage = 0;
@@ -33,7 +33,7 @@ struct alignas(64) QuotaCell {
   Amount borrowing_limit = kNoLimit;
   Amount nominal = 0;
   Amount lending_limit = kNoLimit;
-  std::int32_t mentions = 0;  // 1 for quota of the node itself, 1 for each child with mentions
+  std::int32_t mentions = 0;  // own quota: 1; each child with mentions: 1
   bool own = false;           // the node itself has quota
 
   bool IsEmpty() const { return mentions == 0 && usage == 0; }
@@ -41,7 +41,7 @@ struct alignas(64) QuotaCell {
 
 class QuotaCells {
  public:
-  // null: there is none, so all its amounts are 0.
+  // Returns null where the node has no cell: all amounts are 0.
   const QuotaCell* Find(FlavorResourceId fr) const {
     const auto slot = static_cast<std::uint32_t>(fr - first_);
     if (slot < width_) return &cells_[slot];
@@ -49,13 +49,13 @@ class QuotaCells {
     const std::uint32_t indexed = FindIndexed(fr);
     return indexed == kNone ? nullptr : &cells_[indexed];
   }
-  // The reference holds until the next Make of this node.
+  // Returns the cell, made if missing; the reference is valid until the node's next Make.
   QuotaCell& Make(FlavorResourceId fr) {
     const auto slot = static_cast<std::uint32_t>(fr - first_);
     if (slot < width_) return cells_[slot];
     return MakeOutside(fr);
   }
-  // visit(FlavorResourceId, cell), by number; some cells may be empty.
+  // Calls visit(FlavorResourceId, cell) in the order of numbers; some cells may be empty.
   template <typename Visit>
   void ForEach(Visit visit) const {
     Walk(*this, visit);
@@ -81,14 +81,14 @@ class QuotaCells {
   }
   std::uint32_t FindIndexed(FlavorResourceId fr) const;
   QuotaCell& MakeOutside(FlavorResourceId fr);
-  // Makes the window reach `fr`; false where that would be mostly gaps.
+  // Extends the window to `fr`; returns false where it would be mostly gaps.
   bool Widen(FlavorResourceId fr);
   void UseIndex();
   void DropEmpty();
 
   FlavorResourceId first_ = 0;
   std::uint32_t width_ = 0;   // 0 with an index
-  std::uint32_t wanted_ = 0;  // of the cells in the window, about how many are no gaps
+  std::uint32_t wanted_ = 0;  // approximate count of cells that are no gaps
   std::vector<QuotaCell> cells_;
   std::unique_ptr<Index> index_;
 };

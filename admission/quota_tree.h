@@ -1,6 +1,6 @@
 // admission/quota_tree.h — quota and usage of ClusterQueues and cohorts, as a forest.
 //
-// For node n and flavor-resource fr (a number; the owner knows which), all sums saturating:
+// For node n and flavor-resource fr (a number that the owner assigns), all sums saturating:
 //
 //     local(n)      = lending limit set ? max(0, Subtree(n) - lending limit) : 0    kept for itself
 //     Subtree(leaf) = nominal;  Subtree(cohort) = nominal + sum over children (Subtree - local)
@@ -11,17 +11,17 @@
 //     potential(root) = Subtree
 //     potential(n)    = min(Subtree + borrowing limit if set, local + potential(parent))
 //
-// `available` may come out negative after quota was cut; a leaf then has 0 to give.
+// `available` is negative after quota was cut below usage; Available of a leaf then returns 0.
 //
-// Every change holds at once. A change of usage, of quota or of a leaf's activity costs its path to
-// the root; a node that moves costs both of its paths for each flavor-resource that the node or a
+// Every change takes effect at once. A change of usage, of quota or of a leaf's activity costs the
+// path to the root; a node that moves costs both paths for each flavor-resource that the node or a
 // node below mentions. A node has cells only for those (admission/quota_cells.h). Potentials are
-// computed when they are asked for, because a change at the root changes those of all nodes below.
-// What-if: Mark, add and remove, RollBack to the mark; every amount is then bit by bit what it was.
-// Cost of a what-if: what it changed.
+// computed on demand, because a change at the root changes the potentials of all nodes below.
+// What-if: Mark, add and remove, RollBack to the mark, which restores every amount exactly. The
+// cost of a what-if is the number of its changes.
 //
-// A node in or below a cycle of parents has no root: InCycle says so, and nothing but its own usage
-// may be asked of it. A tree that becomes free of a cycle is summed up anew.
+// A node in or below a cycle of parents has no root: InCycle returns true, and only the node's own
+// usage may be read. A tree whose cycle is broken is summed up again.
 //
 // Units: amounts of the resource's smallest unit.
 // Threads: one. Errors: none; preconditions are asserted.
@@ -47,7 +47,7 @@ struct FlavorResourceAmount {
   Amount amount = 0;
   friend bool operator==(const FlavorResourceAmount&, const FlavorResourceAmount&) = default;
 };
-using Usage = SmallVector<FlavorResourceAmount, 2>;  // each flavor-resource once
+using Usage = SmallVector<FlavorResourceAmount, 2>;  // no flavor-resource twice
 
 struct Quota {
   FlavorResourceId flavor_resource = 0;
@@ -59,34 +59,34 @@ struct Quota {
 
 class QuotaTree {
  public:
-  enum class Kind : std::uint8_t { kLeaf, kCohort };  // a ClusterQueue, or above some
+  enum class Kind : std::uint8_t { kLeaf, kCohort };  // a ClusterQueue; a parent of nodes
 
   NodeId AddNode(Kind kind);
-  void RemoveNode(NodeId node);                // childless; its number is reused
-  void SetParent(NodeId node, NodeId parent);  // kNoQuotaNode: a root
+  void RemoveNode(NodeId node);                // node without children; the number is reused
+  void SetParent(NodeId node, NodeId parent);  // kNoQuotaNode: makes the node a root
   void SetQuotas(NodeId node, const std::vector<Quota>& quotas);
-  // Whether the node gives heads; only such leaves count in Height.
+  // Sets whether the leaf gives heads; only such leaves count in Height.
   void SetActiveLeaf(NodeId node, bool active);
-  // What else decisions depend on has changed: nothing that was kept for a version or a build
-  // holds.
+  // Notes a change outside the tree that decisions depend on: caches of every version and build
+  // become invalid.
   void NoteChange() {
     Touch();
     ++build_;
   }
 
   NodeId parent(NodeId node) const { return at(node).parent; }
-  // In the order in which they came.
+  // In the order of insertion.
   const std::vector<NodeId>& children(NodeId node) const { return structure(node).children; }
   NodeId Root(NodeId node) const;
   bool InCycle(NodeId node) const { return cyclic_nodes_ > 0 && structure(node).cyclic; }
   bool has_cycles() const { return cyclic_nodes_ > 0; }
-  // 0 for a leaf, else the distance to the furthest node below that counts.
+  // 0 for a leaf, else the distance to the furthest active leaf below.
   std::int32_t Height(NodeId node) const { return at(node).height; }
 
   Amount Nominal(NodeId node, FlavorResourceId fr) const { return Get(node, fr).nominal; }
   Amount SubtreeQuota(NodeId node, FlavorResourceId fr) const { return Get(node, fr).subtree; }
   Amount UsageOf(NodeId node, FlavorResourceId fr) const { return Get(node, fr).usage; }
-  // What a leaf could take now, never below 0.
+  // The amount that a leaf could take now, at least 0.
   Amount Available(NodeId leaf, FlavorResourceId fr) const {
     const Amount available = AvailableAt(leaf, fr);
     return available < 0 ? 0 : available;
@@ -94,27 +94,27 @@ class QuotaTree {
   Amount Potential(NodeId node, FlavorResourceId fr) const;
   Amount LocalAvailable(NodeId node, FlavorResourceId fr) const;
   std::optional<Amount> BorrowingLimit(NodeId node, FlavorResourceId fr) const;
-  // Usage would exceed (is above) what the subtree of the node has.
+  // Whether `more` usage would exceed (or usage exceeds) the node's subtree quota.
   bool BorrowingWith(NodeId node, FlavorResourceId fr, Amount more) const {
     const QuotaCell& cell = Get(node, fr);
     return api::AddAmounts(cell.usage, more) > cell.subtree;
   }
   bool Borrowing(NodeId node, FlavorResourceId fr) const { return BorrowingWith(node, fr, 0); }
 
-  // Height of the smallest subtree around leaf `node` that has `amount` of fr without borrowing;
-  // and whether that subtree is not the whole tree.
+  // The height of the smallest subtree around leaf `node` that has `amount` of fr without
+  // borrowing, and whether that subtree is smaller than the whole tree.
   struct Lender {
     std::int32_t height = 0;
     bool below_root = false;
   };
   Lender LowestSubtreeThatFits(NodeId node, FlavorResourceId fr, Amount amount) const;
 
-  // Of a leaf; `usage` in amounts of each flavor-resource.
+  // Changes the usage of a leaf by `usage`.
   void AddUsage(NodeId leaf, const Usage& usage);
   void RemoveUsage(NodeId leaf, const Usage& usage);
   bool Fits(NodeId leaf, const Usage& usage) const;
 
-  // What-ifs nest. RollBack undoes every change of usage since its mark. Nodes and quotas must not
+  // What-ifs nest. RollBack undoes every change of usage since the mark. Nodes and quotas must not
   // change while a mark is open.
   struct Mark {
     std::size_t journal_size = 0;
@@ -124,8 +124,8 @@ class QuotaTree {
   void RollBack(const Mark& mark);
   bool simulating() const { return open_marks_ > 0; }
 
-  // visit(FlavorResourceId, usage, subtree quota) for each flavor-resource that the node or a node
-  // below has quota for, by number.
+  // Calls visit(FlavorResourceId, usage, subtree quota) in the order of numbers, for each
+  // flavor-resource that the node or a node below has quota for.
   template <typename Visit>
   void ForEachDeclared(NodeId node, Visit visit) const {
     at(node).cells.ForEach([&visit](FlavorResourceId fr, const QuotaCell& cell) {
@@ -133,19 +133,19 @@ class QuotaTree {
     });
   }
   FlavorResourceId flavor_resource_count() const { return flavor_resource_count_; }
-  // Equal versions mean equal numbers; rolling back restores the version too.
+  // Equal versions mean equal amounts in the whole tree; RollBack restores the version too.
   std::uint64_t version() const { return version_; }
-  // The same for the usage of one node.
+  // The version of the usage of one node.
   std::uint64_t usage_version(NodeId node) const {
     return usage_versions_[static_cast<std::size_t>(node)];
   }
-  // Grows with every change that is not one of usage: what does not depend on usage may be kept
-  // until then. Never 0.
+  // Grows with every change other than of usage: a result that does not depend on usage is valid
+  // while the build is the same. Never 0.
   std::uint64_t build() const { return build_; }
 
-  // What has happened to the quotas of the tree below a root: the flavor-resources whose quota or
-  // limits changed at some node, or came and went with a node, some more than once. The list only
-  // grows while the epoch stays; with another epoch everything may be different. Never 0.
+  // The quota changes of the tree below a root: the flavor-resources whose quota or limits changed
+  // at some node, or came or went with a node, possibly repeated. The list only grows within an
+  // epoch; a new epoch means that every quota may have changed. Never 0.
   struct QuotaChanges {
     std::uint64_t epoch = 0;
     const std::vector<FlavorResourceId>* flavor_resources;  // never null
@@ -155,13 +155,13 @@ class QuotaTree {
   }
 
  private:
-  // What every decision reads, of one cache line.
+  // The part of a node that every decision reads: one cache line.
   struct alignas(64) Node {
     QuotaCells cells;
     NodeId parent = kNoQuotaNode;
     std::int32_t height = 0;
   };
-  // The rest.
+  // The rest of a node.
   struct Structure {
     Kind kind = Kind::kLeaf;
     bool used = false;
@@ -169,12 +169,12 @@ class QuotaTree {
     bool leaf_active = true;
     std::vector<NodeId> children;
     std::vector<Quota> quotas;
-    // How many children make the node how high: 1 for an active leaf, a cohort's height + 1.
+    // Height given to this node → number of children: 1 by an active leaf, height + 1 by a cohort.
     std::map<std::int32_t, std::int32_t> child_heights;
     std::uint64_t quota_epoch = 0;
-    std::vector<FlavorResourceId> quota_changes;  // of the tree, where the node is a root
+    std::vector<FlavorResourceId> quota_changes;  // QuotaChanges of the tree, at its root
   };
-  // What a node adds to the cell of its parent.
+  // The contribution of a node to its parent's cell.
   struct Part {
     Amount quota = 0;
     Amount usage = 0;
@@ -201,16 +201,16 @@ class QuotaTree {
     return cell != nullptr ? *cell : empty_;
   }
   static Part PartOf(const QuotaCell& cell);
-  // `fr` of the tree from `node` up, of which a child hands up another part.
+  // Updates `fr` from `node` up, after a child's contribution changed.
   void Shift(NodeId node, FlavorResourceId fr, Part before, Part after);
   void Sum(NodeId node, FlavorResourceId fr, QuotaCell& cell) const;
   void SetQuota(NodeId node, FlavorResourceId fr, const Quota* quota);
   void Attach(NodeId node, NodeId parent);
   void Detach(NodeId node);
-  // The height of a child of `node` counted `before`, and counts `after` from now on; 0: does not.
+  // Updates heights: a child of `node` gave height `before` and gives `after`; 0: gives none.
   void ShiftHeight(NodeId node, std::int32_t before, std::int32_t after);
   std::int32_t HeightPart(NodeId node) const;
-  // All that `node` stands above, itself first, parents before children.
+  // The node and all nodes below, parents before children.
   std::vector<NodeId> Below(NodeId node) const;
   void MarkCyclic(NodeId node, bool cyclic);
   void SumUp(NodeId root);
@@ -235,7 +235,7 @@ class QuotaTree {
   std::uint64_t build_ = 1;
   std::uint64_t last_quota_epoch_ = 0;
   std::int64_t cyclic_nodes_ = 0;
-  bool usage_cut_off_ = false;  // once, some usage was more than an Amount holds
+  bool usage_cut_off_ = false;  // some usage has exceeded the range of Amount
   QuotaCell empty_;
 };
 

@@ -1,9 +1,9 @@
-// admission/reason_history.h — why one workload did not go, over time: a bounded ring of distinct
-// reasons, each with its first and last time and how often it was found.
+// admission/reason_history.h — the reasons for which one workload waited, over time: a bounded ring
+// of distinct reasons, each with first time, last time and count.
 //
-// Two reasons are the same if their word and their cause are: who stands in the way, not by how
-// much. The text is the latest one's. Where the ring is full, the reason that has not been found
-// for longest goes.
+// Two reasons are the same if reason word and cause are equal; amounts do not count. The text is
+// that of the latest occurrence. A full ring drops the reason whose last occurrence is the
+// oldest.
 //
 // Threads: one. Errors: none.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace berth::admission {
 
-// Many are stated that nobody reads: the text is made when it is asked for.
+// A reason with its text made on demand: most texts are never read.
 class StatedReason {
  public:
   explicit StatedReason(std::uint64_t cause) : cause_(cause) {}
@@ -28,7 +28,7 @@ class StatedReason {
   StatedReason& operator=(const StatedReason&) = delete;
   virtual ~StatedReason() = default;
 
-  virtual std::string_view reason() const = 0;  // of QuotaReserved=False
+  virtual std::string_view reason() const = 0;  // reason of QuotaReserved=False
   std::uint64_t cause() const { return cause_; }
   virtual std::string message() const = 0;
 
@@ -36,7 +36,7 @@ class StatedReason {
   std::uint64_t cause_;
 };
 
-// One whose text is known, such as from before a restart.
+// A reason whose text is given, such as one read from the annotation.
 class KnownReason final : public StatedReason {
  public:
   KnownReason(std::string reason, std::string message, std::uint64_t cause)
@@ -49,17 +49,17 @@ class KnownReason final : public StatedReason {
   std::string message_;
 };
 
-// What stands in the way of a decision's workload, without amounts: obstacles, flavors, resources,
-// outcome, remark. By name: the same on every machine and after every restart, as histories are
+// A hash of the decision's obstacles, flavors, resources, outcome and remark, without amounts.
+// Hashes names, so that the value is the same on every machine and after a restart: histories are
 // stored with it.
 std::uint64_t CauseOf(const Decision& decision, const Vocabulary& vocabulary);
 
 struct PastReason {
-  std::shared_ptr<const StatedReason> stated;  // as it was found last
+  std::shared_ptr<const StatedReason> stated;  // the latest occurrence
   WallTime first{};
   WallTime last{};
   std::int64_t count = 0;
-  // Of the word and the cause, so that nobody has to look at `stated`; filled in by the history.
+  // A hash of reason word and cause, so that comparing does not read `stated`; set by the history.
   std::uint64_t identity = 0;
 };
 
@@ -68,12 +68,12 @@ class ReasonHistory {
   static constexpr std::size_t kCapacity = 8;
 
   void Note(std::shared_ptr<const StatedReason> stated, WallTime now);
-  // What was known before, such as from before a restart.
+  // Adds a reason read from the annotation.
   void Restore(PastReason past);
 
-  // By the time they were last found, the latest last.
+  // In the order of their last times.
   const SmallVector<PastReason, 1>& reasons() const { return reasons_; }
-  // More than one reason, or one more than once: there is a history to tell.
+  // Whether the history tells more than the condition: two reasons, or a count above one.
   bool IsStory() const {
     return reasons_.size() > 1 || (reasons_.size() == 1 && reasons_.front().count > 1);
   }

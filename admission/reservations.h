@@ -1,5 +1,5 @@
-// admission/reservations.h — the workloads that hold quota, by number and, for each ClusterQueue,
-// in the order in which preemption takes them: told to stop first, then lower priority, later
+// admission/reservations.h — the workloads that hold quota, by number, and for each
+// ClusterQueue in the order of preemption: evicted first, then lower priority, later
 // reservation, UID.
 //
 // Threads: one. Errors: none; preconditions are asserted.
@@ -18,58 +18,58 @@
 
 namespace berth::admission {
 
-// A workload that holds quota. Candidates for preemption are read from the queue's list of these.
+// A workload that holds quota. Candidates for preemption are read from a queue's list of these.
 struct Reservation {
   WorkloadId workload = queue::kNoNode;
   std::shared_ptr<const api::Workload> object;
   ClusterQueueId cluster_queue = -1;
   Usage usage;
   std::int64_t priority = 0;
-  WallTime queued_at{};            // its queue-order instant
+  WallTime queued_at{};            // queue-order instant
   WallTime reserved_at{};          // when QuotaReserved became true
-  bool evicted = false;            // told to stop, has not stopped yet
+  bool evicted = false;            // evicted, and its pods have not all stopped
   bool admitted = false;           // condition Admitted
   bool pods_ready = false;         // condition PodsReady
-  bool foreign_owner = false;      // nothing here stops its job: it is no candidate
-  std::vector<PlacedPods> placed;  // what it takes of nodes
+  bool foreign_owner = false;      // Berth does not manage the owner's kind: no candidate
+  std::vector<PlacedPods> placed;  // room that it takes on nodes
 
   bool Uses(FlavorResourceId fr) const;
 };
 
-// A reservation in its queue's list, with what the order looks at.
+// A reservation in its queue's list, with the fields that the order compares.
 struct ListedReservation {
   std::int64_t priority = 0;
   WallTime reserved_at{};
-  std::uint64_t uid_start = 0;  // first bytes of the UID, in its order
+  std::uint64_t uid_start = 0;  // first bytes of the UID, big-endian
   Reservation* reservation = nullptr;
-  std::uint64_t uses = 0;  // a bit for each flavor-resource used, modulo 64
+  std::uint64_t uses = 0;  // bit n: uses a flavor-resource with number ≡ n modulo 64
   bool evicted = false;
   bool foreign_owner = false;
 
-  // False: certainly not; true: perhaps.
+  // False: the reservation does not use fr; true: it may.
   bool MayUse(FlavorResourceId fr) const { return ((uses >> (fr % 64)) & 1U) != 0; }
 };
 
-// Whether `a` is taken before `b`.
+// Whether `a` is preempted before `b`.
 bool TakenBefore(const ListedReservation& a, const ListedReservation& b);
 bool TakenBefore(const Reservation& a, const Reservation& b);
 
 class Reservations {
  public:
-  // null: it holds no quota.
+  // Null: the workload holds no quota.
   const Reservation* Find(WorkloadId workload) const {
     const auto slot = static_cast<std::size_t>(workload);
     return slot < by_workload_.size() ? by_workload_[slot].get() : nullptr;
   }
-  // In the order candidates are taken in.
+  // In the order of preemption.
   const std::vector<ListedReservation>& Of(ClusterQueueId queue) const;
 
-  void Add(std::unique_ptr<Reservation> reservation);  // its workload has none
+  void Add(std::unique_ptr<Reservation> reservation);  // its workload must have none
   std::unique_ptr<Reservation> Remove(WorkloadId workload);
 
-  // How many hold quota while their pods are not all ready.
+  // The number of reservations whose pods are not all ready.
   std::int64_t not_ready_count() const { return not_ready_count_; }
-  // How many hold quota that are no candidates for preemption (Reservation::foreign_owner).
+  // The number of reservations with foreign_owner.
   std::int64_t foreign_owner_count() const { return foreign_owner_count_; }
 
  private:

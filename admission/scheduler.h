@@ -1,19 +1,19 @@
-// admission/scheduler.h — the deciding part of Berth behind one door: tell it what changed, run a
-// cycle, get decisions. Production, simulation, golden stories and benchmarks use this object
-// alone.
+// admission/scheduler.h — the interface of the deciding part: apply objects, run a cycle, read
+// decisions. Production, simulation, golden stories and benchmarks use no other class to
+// decide.
 //
-//     Apply…(object) ──▶ ┌ QueueSet: who waits ┐ ──RunCycle(now)──▶ CycleResult
-//     Forget…        ──▶ └ ClusterState: quota ┘ ──RunWakeUps(now)─▶ how many may try again
+//     Apply…(object) ──▶ ┌ QueueSet: pending    ┐ ──RunCycle(now)──▶ CycleResult
+//     Forget…        ──▶ └ ClusterState: quota  ┘ ──RunWakeUps(now)─▶ number of workloads woken
 //
-// The caller makes decisions true: it writes the admission of Admitted and QuotaReserved ones and
-// the eviction of victims, and applies the objects it gets back. Until then the scheduler assumes:
-// an admitted workload holds its quota at once, a victim is not evicted twice. A write that failed
-// is taken back with Unassume.
+// The caller carries decisions out: it writes the admission of kAdmitted and kQuotaReserved
+// decisions and the eviction of victims, and applies the objects that the API returns. Until then
+// the scheduler assumes: an admitted workload holds quota at once, a victim is not evicted twice.
+// Unassume takes an assumption back whose write failed.
 //
-// Wake-ups (retrying what was inadmissible) are only requested by changes; RunWakeUps carries out
-// all that were requested, and the caller batches them (Kueue: one second).
+// Changes only request wake-ups (retries of inadmissible workloads); RunWakeUps carries out all
+// requested ones. The caller batches the calls (Kueue: one second).
 //
-// Threads: one. Errors: none; objects are taken as the API server validated them.
+// Threads: one. Errors: none; the API server validates objects.
 // Source: Kueue pkg/scheduler, pkg/cache, pkg/controller/core/workload_controller.go (event
 // handlers).
 #pragma once
@@ -43,7 +43,7 @@
 
 namespace berth::admission {
 
-// A kind of object that owns Workloads: "batch", "Job".
+// A kind of object that owns Workloads, such as "batch", "Job".
 struct OwnerKind {
   std::string group;
   std::string kind;
@@ -56,20 +56,20 @@ struct SchedulerConfig {
   queue::RequeuingTimestamp pods_ready_requeuing = queue::RequeuingTimestamp::kEviction;
   std::vector<std::string> excluded_resource_prefixes;
   std::vector<queue::ResourceTransformation> transformations;
-  // resources.quotaCheckStrategy IgnoreUndeclared: what a queue does not cover is not counted.
+  // resources.quotaCheckStrategy IgnoreUndeclared: resources that no group covers are ignored.
   bool ignore_undeclared_resources = false;
   std::optional<AdmissionFairSharing> admission_fair_sharing;  // nullopt: off
   OwnRules own_rules;
   // The limits of OwnRules::preemptor_keeps_what_it_freed. A plan ends when none of its victims has
-  // given anything back for so long; the workload makes the next plan after a pause of the same
-  // length, which doubles with each plan that ends so.
+  // released quota for `plan_timeout`; the workload makes its next plan after a pause of the same
+  // length, which doubles with each plan that ends without progress.
   Duration plan_timeout = std::chrono::minutes(5);
-  // Workloads that a controller of another kind owns are no candidates for preemption. nullopt:
-  // there is no such kind.
+  // Workloads whose owner is of another kind are no candidates for preemption. nullopt: all kinds
+  // are managed.
   std::optional<std::vector<OwnerKind>> managed_owners;
-  // Nobody is admitted while the pods of one that holds quota are not ready.
+  // waitForPodsReady.blockAdmission: no admission while pods of a reservation are not ready.
   bool block_admission = false;
-  // Which workloads parked in bulk are named; with kAll those woken in bulk, too.
+  // Which workloads parked in bulk are listed; kAll lists those woken in bulk, too.
   queue::Listing listing = queue::Listing::kNo;
 };
 
@@ -79,7 +79,7 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // Objects, created or changed; applying the same twice changes nothing.
+  // Creates or changes objects; applying an object twice changes nothing.
   void ApplyNamespace(const api::Namespace& object);
   void ForgetNamespace(const std::string& name);
   void ApplyResourceFlavor(const api::ResourceFlavor& object);
@@ -96,92 +96,92 @@ class Scheduler {
   void ForgetLocalQueue(const api::ObjectKey& key);
   void ApplyWorkload(std::shared_ptr<const api::Workload> object, WallTime now);
   void ForgetWorkload(const api::ObjectKey& key);
-  // Objects that say what pods will ask for. Workloads applied before keep what they had: see
+  // Objects that change the requests of pods. Workloads applied earlier keep their requests: see
   // Reconsider.
   void ApplyLimitRange(const api::LimitRange& object) { pod_defaults_.Set(object); }
   void ForgetLimitRange(const api::ObjectKey& key) { pod_defaults_.RemoveLimitRange(key); }
   void ApplyRuntimeClass(const api::RuntimeClass& object) { pod_defaults_.Set(object); }
   void ForgetRuntimeClass(const std::string& name) { pod_defaults_.RemoveRuntimeClass(name); }
-  // One that waits is looked at as if it had just come, if that changes anything for it; others
-  // stay as they are, and what was forgotten stays so.
+  // Applies a waiting workload as new, if the pod defaults now give other requests; ignores
+  // workloads that hold quota and forgotten ones.
   void Reconsider(const std::shared_ptr<const api::Workload>& object, WallTime now);
-  // Why the cluster would not make its pods; empty: it would. Such a workload is in no queue.
+  // Why the cluster would refuse the pods; empty: it would not. A refused workload is not queued.
   std::string PodProblem(const api::Workload& object) const;
-  // Nodes and the pods on them; who is counted is said in admission/topology/node_inventory.h.
+  // Nodes, and the pods on them; admission/topology/node_inventory.h says which pods count.
   void ApplyNode(const api::Node& object);
   void ForgetNode(const std::string& name);
   void ApplyPod(const api::Pod& object);
   void ForgetPod(const api::ObjectKey& key);
 
-  // Whether a cycle would have heads from the queues.
+  // Whether a cycle would take heads from the queues.
   bool HasHeads() const { return queues_.HasHeads(); }
-  // When the next workload that has quota and lacks nodes is due to be looked at again; nullopt:
-  // there is none. A cycle at or after that instant has it as a head.
+  // When the next second pass is due (a workload that has quota and lacks nodes); nullopt: none. A
+  // cycle at or after that instant takes the workload as a head.
   std::optional<WallTime> NextSecondPass() const;
-  // Good until the next cycle.
+  // The result is valid until the next cycle.
   const CycleResult& RunCycle(WallTime now);
 
-  // An admission could not be written: the quota is free again and the workload waits again.
+  // An admission could not be written: releases the quota and requeues the workload.
   void Unassume(const api::ObjectKey& key, WallTime now);
 
   struct WokenWorkloads {
     std::int64_t count = 0;
-    std::vector<WorkloadId> listed;  // with Listing::kAll
+    std::vector<WorkloadId> listed;  // woken workloads, with Listing::kAll
   };
-  // What of its plan is to be written on the Workload, for the next scheduler; nullopt: there is
-  // nothing. `object` as it is written now.
+  // The part of the workload's plan to write on the Workload, for the next scheduler; nullopt:
+  // none. `object`: the Workload as written now.
   std::optional<KeptPlan> PlanToKeep(const api::Workload& object) const;
-  // Goes on with plans that another scheduler has written, where they may be believed. To be called
-  // when all objects have been applied, before the first cycle.
+  // Continues plans that another scheduler has written, as far as they are consistent with the
+  // state. Call after all objects have been applied, before the first cycle.
   void RestorePlans(const std::vector<std::pair<api::ObjectKey, KeptPlan>>& kept, WallTime now);
 
   bool HasWakeUps() const { return !wake_ups_.empty() || !freed_flavors_.empty(); }
   WokenWorkloads RunWakeUps(WallTime now);
 
-  // Reading.
+  // Read access.
   const ClusterState& state() const { return state_; }
   const queue::QueueSet& queues() const { return queues_; }
   const SchedulerConfig& config() const { return config_; }
   const Vocabulary& vocabulary() const { return state_.vocabulary(); }
-  // null: unknown, or gone.
+  // Null: the number is unknown, or its workload is forgotten.
   const api::Workload* workload(WorkloadId id) const;
   std::optional<WorkloadId> Find(const api::ObjectKey& key) const;
-  // Equal for workloads that cannot be told apart (WorkloadInfo::shape). `id` must be known.
+  // Equal for workloads that decisions treat alike (WorkloadInfo::shape). `id` must be known.
   std::uint64_t ShapeOf(WorkloadId id) const {
     return records_[static_cast<std::size_t>(id)]->info.shape;
   }
-  // Numbers are used again: whether `id`, known when forgotten_count() was `count`, is still the
-  // same workload.
+  // Numbers are reused: returns whether `id`, known when forgotten_count() was `count`, is the same
+  // workload today.
   std::int64_t forgotten_count() const { return forgotten_count_; }
   bool IsSameSince(WorkloadId id, std::int64_t count) const {
     return records_[static_cast<std::size_t>(id)]->forgotten_at <= count;
   }
-  // The share of a queue or cohort, as its status shows it.
+  // The share of a queue or cohort, as in status.
   std::int64_t WeightedShareOf(NodeId node);
-  // The history of a LocalQueue by which its ClusterQueue orders, sampled if that is due; nullopt:
-  // there is none to keep.
+  // The usage history of a LocalQueue whose ClusterQueue orders by usage, sampled if a sample is
+  // due; nullopt: no history is kept.
   std::optional<UsageHistory> SampleUsage(const api::ObjectKey& local_queue, WallTime now);
-  // "/root/…/queue".
+  // The path of the queue: "/root/…/queue".
   std::string PathOf(ClusterQueueId queue) const;
 
  private:
   enum class Phase : std::uint8_t { kFree, kOutside, kPending, kAssumed, kReserved };
-  // No plan is made between the two.
+  // The interval in which a workload makes no plan.
   struct PlanPause {
     WallTime from{};
     WallTime until{};
-    int count = 0;  // of plans that ended without progress
+    int count = 0;  // plans in a row that ended without progress
   };
   struct Record {
     queue::WorkloadInfo info;
     std::unique_ptr<ScanState> scan;
-    std::unique_ptr<PreemptionPlan> plan;  // what it has preempted for and still waits for
-    std::unique_ptr<PlanPause> pause;      // its last plan ended without progress
-    std::unique_ptr<Spending> penalty;     // put on its LocalQueue, not settled yet
-    std::int64_t forgotten_at = 0;         // the number's last workload, in the count of all
+    std::unique_ptr<PreemptionPlan> plan;  // null: the workload has no plan
+    std::unique_ptr<PlanPause> pause;      // not null: its last plan ended without progress
+    std::unique_ptr<Spending> penalty;     // on its LocalQueue, until settled
+    std::int64_t forgotten_at = 0;         // forgotten_count_ when the number became free
     Phase phase = Phase::kFree;
   };
-  // A number is known by its object, which has the key already.
+  // Numbers are found by the object's key, which the record holds already.
   struct ByKey {
     using is_transparent = void;
     const std::vector<std::unique_ptr<Record>>* records;
@@ -214,11 +214,11 @@ class Scheduler {
   void RequestFor(ClusterQueueId queue);
   std::optional<WakeTarget> TreeOfCohort(const std::string& name) const;
   void RequestLeft(const std::optional<WakeTarget>& before, const std::optional<WakeTarget>& after);
-  // The phases of a workload (scheduler_workloads.cc).
+  // Transitions of a workload (scheduler_workloads.cc).
   WorkloadId NewNumber();
-  // Retries where `object` gave something back, or just left.
+  // Requests wake-ups of the tree where `object` released quota, or which it left.
   void RequestAround(const api::Workload& object);
-  // For those who wait for the nodes it stands on.
+  // Requests wake-ups of the queues that use the reservation's nodes.
   void RequestForNodesOf(const Reservation& held);
   void ReleaseQuota(WorkloadId id);
   void MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime now);
@@ -232,7 +232,7 @@ class Scheduler {
   void NoteSecondPass(WorkloadId id, WallTime now);
   void AddSecondPasses(std::vector<HeadInput>& heads, WallTime now);
   void FinishSecondPass(const Decision& decision, WallTime now);
-  // Admission fair sharing; they do nothing where that is off.
+  // Admission fair sharing; no effect where that is off.
   bool KeepsHistory(ClusterQueueId queue) const;
   Spending SpendingOf(const Usage& usage) const;
   void CountAdmitted(const Reservation& reservation, int sign);
@@ -244,16 +244,16 @@ class Scheduler {
   void ForgetScans(const api::ObjectKey& local_queue);
   const ScanState* CurrentScan(const Record& asked, ClusterQueueId queue) const;
   void KeepScan(Record& kept, const Decision& decision);
-  // What preemptors keep (scheduler_plans.cc).
+  // Preemption plans (scheduler_plans.cc).
   void KeepPlan(Record& kept, const Decision& decision, WallTime now);
   void MakePlan(Record& kept, const Decision& decision, WallTime now);
   void EndPlanWithoutProgress(Record& head, ClusterQueueId queue, WallTime now);
-  // The pause after a plan without progress, where there were `count` such plans before.
+  // The pause after a plan without progress, preceded by `count` such plans.
   Duration PauseAfter(int count) const;
   Amount HeldByVictims(const PreemptionPlan& plan) const;
   static void ForgetPlan(Record& changed);
   bool HasForeignOwner(const api::Workload& object) const;
-  // Plans of an earlier scheduler (scheduler_restore.cc).
+  // Restored plans (scheduler_restore.cc).
   void RestorePlan(WorkloadId id, const KeptPlan& kept, const std::vector<WorkloadId>& victims,
                    WallTime now);
   void RestorePause(Record& restored, const KeptPlan& kept, WallTime now);
@@ -272,13 +272,13 @@ class Scheduler {
   std::optional<UsageLedger> ledger_;
   std::vector<std::unique_ptr<Record>> records_;
   std::vector<WorkloadId> free_records_;
-  // Looked up, never walked; those whose records have an object.
+  // Looked up, never walked; the numbers whose records have an object.
   std::unordered_set<WorkloadId, KeyHash, KeyEqual> numbers_{0, KeyHash{{&records_}},
                                                              KeyEqual{{&records_}}};
   std::map<std::string, api::StringMap> namespace_labels_;
   std::set<WakeTarget> wake_ups_;
-  std::set<FlavorId> freed_flavors_;  // on whose nodes there is more room than before
-  // Workloads with quota that lack nodes.
+  std::set<FlavorId> freed_flavors_;  // flavors with room released on their nodes
+  // A workload that has quota and lacks nodes.
   struct SecondPass {
     WallTime due{};
     int attempts = 0;
@@ -287,7 +287,7 @@ class Scheduler {
   std::int64_t cycle_ = 0;
   std::int64_t forgotten_count_ = 0;
   Cycle cycle_runner_;
-  // Memory that is used again in each cycle.
+  // Memory that every cycle reuses.
   std::vector<queue::Head> heads_;
   std::vector<HeadInput> inputs_;
   CycleResult result_;

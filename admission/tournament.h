@@ -1,14 +1,14 @@
-// admission/tournament.h — fair sharing: whose turn it is among the heads of a cohort tree.
+// admission/tournament.h — fair sharing: the order among the heads of a cohort tree.
 //
-// At each cohort, from the bottom, every child offers its best entry; the one wins whose child node
-// would have the lowest share with the entry's usage counted in. Before shares count: preemptors
-// that have what they freed (own rule, or gate), then entries whose child does not borrow what they
-// ask for (gate). After them: priority, queue-order instant. Where all is equal, an entry of a
-// child cohort goes before one of a child queue, and of two alike the one that was added first.
+// At each cohort, from the bottom, every child offers its best entry; the winner is the entry whose
+// child node would have the lowest share with the entry's usage. Compared before shares: preemptors
+// with freed quota (own rule, or gate), then entries whose child would not borrow (gate). Compared
+// after shares: priority, queue-order instant. Between equals an entry of a child cohort goes
+// before one of a child queue, and of two alike the one that was added first.
 //
-// A cohort keeps what its children offered. After a turn only the cohorts above the winner ask
-// again, and of their children only the one on that path, so a turn costs the path, and not the
-// queues and cohorts beside it.
+// A cohort caches its children's offers. After a turn only the cohorts above the winner compare
+// again, and ask only the child on that path again, so a turn costs the path, and not the queues
+// and cohorts beside the path.
 //
 // Threads: one. Errors: none.
 // Source: Kueue KEP-1714, pkg/scheduler/fair_sharing_iterator.go.
@@ -28,32 +28,32 @@ namespace berth::admission {
 class Tournament {
  public:
   struct Entrant {
-    std::size_t index = 0;  // the caller's
+    std::size_t index = 0;  // index in the caller's list
     ClusterQueueId queue = -1;
     const queue::WorkloadInfo* workload = nullptr;
-    const Usage* usage = nullptr;  // outlives the tournament
-    bool goes_first = false;       // what it waits for are its own preemptions
+    const Usage* usage = nullptr;  // must outlive the tournament
+    bool goes_first = false;       // waits for its own preemptions alone
   };
 
   Tournament(ClusterState& state, const FeatureGates& gates, DominantShares& shares)
       : state_(state), gates_(gates), shares_(shares) {}
 
-  // For another cycle; costs what was in the last one, not what there are queues.
+  // Prepares another cycle; costs the entries of the last one, not the number of queues.
   void Clear();
-  void Add(const Entrant& entrant);  // one a queue
-  // The next one to process, with usage as the tree has it now; nullopt when all have been. Between
-  // two calls no usage but that of the last winner's queue may change.
+  void Add(const Entrant& entrant);  // at most one of a queue
+  // The next entrant to process, with the present usage of the tree; nullopt after the last.
+  // Between two calls only the usage of the last winner's queue may change.
   std::optional<std::size_t> Next();
-  // The entrant of that queue is processed out of turn, now: it is no more the next one.
+  // Removes the queue's entrant, which the caller processes out of turn.
   void Withdraw(ClusterQueueId queue);
 
  private:
-  // What an entrant's path looks like at one cohort: of the child below it on the path.
+  // An entrant's path at one cohort: the figures of the child on the path.
   struct Standing {
     NodeId cohort = kNoQuotaNode;
-    NodeId node = kNoQuotaNode;  // that child
+    NodeId node = kNoQuotaNode;  // the child
     DominantShare share;
-    std::uint64_t version = 0;  // of the child's usage
+    std::uint64_t version = 0;  // version of the child's usage
     bool borrows = false;
   };
   struct Slot {
@@ -62,7 +62,7 @@ class Tournament {
     SmallVector<Standing, 2> standings;
     bool out = false;
   };
-  // What two entrants are compared by at one cohort.
+  // The figures by which two entrants are compared at one cohort.
   struct Rank {
     bool goes_first = false;
     bool borrows = false;
@@ -74,21 +74,21 @@ class Tournament {
     Rank rank;
     std::int32_t slot = kNobody;
     NodeId cohort = kNoQuotaNode;
-    std::uint32_t number = 0;  // the offer holds while it is the cohort's last one
+    std::uint32_t number = 0;  // the offer is valid while this is the cohort's latest number
   };
   struct Bracket {
-    // The entrants of the queues right below, best first once sorted. Their order does not change:
-    // a queue's share depends on its own usage, and that only its own entry changes.
+    // The entrants of the child queues, best first once sorted. The order is stable: a queue's
+    // share depends on its own usage, which only its own entry changes.
     std::vector<std::int32_t> slots;
     std::size_t next = 0;
-    std::vector<Offer> offers;        // a heap, the best first
-    std::vector<NodeId> to_be_asked;  // cohorts right below
+    std::vector<Offer> offers;        // a heap, best offer on top
+    std::vector<NodeId> to_be_asked;  // child cohorts without a valid offer
     std::size_t level = 0;            // 0: the root
     std::int32_t best = kNobody;
     std::uint32_t last_offer = 0;
     bool used = false;
     bool sorted = false;
-    bool settled = false;  // `best` holds
+    bool settled = false;  // `best` is valid
   };
   static constexpr std::int32_t kNobody = -1;
 
@@ -102,7 +102,7 @@ class Tournament {
   void AskAgain(NodeId leaf);
   void SettleCohort(NodeId cohort);
   Rank RankAt(const Slot& slot, NodeId cohort);
-  // Negative: a goes first.
+  // Returns a negative number where `a` goes first.
   int Compare(const Rank& a, const Rank& b) const;
   bool Before(const Offer& a, const Offer& b) const;
 

@@ -29,8 +29,8 @@ const Condition* FindCondition(const std::vector<Condition>& conditions, std::st
 bool IsTrue(const std::vector<Condition>& conditions, std::string_view type);
 bool IsFalse(const std::vector<Condition>& conditions, std::string_view type);
 
-// Adds or replaces the condition of `condition.type`; the message is cut to the API's limit. The
-// old transition time is kept where the status stays the same. Returns whether anything but
+// Adds or replaces the condition of `condition.type`; the message is cut to the API's limit. A
+// condition whose status does not change keeps its transition time. Returns whether any field but
 // observed_generation changed.
 bool SetCondition(std::vector<Condition>& conditions, Condition condition);
 

@@ -1,4 +1,4 @@
-// api/job.h — batch/v1 Job: the parts a queue reads and writes.
+// api/job.h — batch/v1 Job: the fields that queueing reads and writes.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct Job {
   std::string managed_by;
   std::optional<std::int64_t> active_deadline_seconds;
   PodTemplate pod_template;
-  std::int64_t grace_seconds = 30;  // its pods have to stop
+  std::int64_t grace_seconds = 30;  // terminationGracePeriodSeconds of its pods
 
-  std::int32_t active = 0;       // pods, without those that have been told to stop
-  std::int32_t terminating = 0;  // those, until they have stopped; 0 before Kubernetes 1.29
+  std::int32_t active = 0;       // pods that are not terminating
+  std::int32_t terminating = 0;  // pods that terminate; 0 where Kubernetes is older than 1.29
   std::int32_t ready = 0;
   std::int32_t succeeded = 0;
   std::int32_t failed = 0;

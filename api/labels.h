@@ -1,4 +1,4 @@
-// api/labels.h — every label, annotation, finalizer and gate that Berth reads or writes, once.
+// api/labels.h — every label, annotation, finalizer and gate that Berth reads or writes, once each.
 // Source: Kueue apis/kueue/v1beta2, pkg/controller/constants; cluster-autoscaler; GKE.
 #pragma once
 
@@ -44,7 +44,7 @@ inline constexpr char kManagedFinalizer[] = "kueue.x-k8s.io/managed";
 inline constexpr char kAdmissionGate[] = "kueue.x-k8s.io/admission";
 inline constexpr char kTopologyGate[] = "kueue.x-k8s.io/topology";
 
-// Capacity.
+// Annotations and labels of capacity.
 inline constexpr char kConsumeProvisioningRequestAnnotation[] =
     "autoscaling.x-k8s.io/consume-provisioning-request";
 inline constexpr char kProvisioningClassAnnotation[] =
@@ -56,11 +56,11 @@ inline constexpr char kGkeNodePoolLabel[] = "cloud.google.com/gke-nodepool";
 inline constexpr char kQueuedProvisioningClass[] = "queued-provisioning.gke.io";
 inline constexpr char kProvisioningCheckController[] = "kueue.x-k8s.io/provisioning-request";
 
-// Berth's own additions; everything works without them.
+// Berth's own additions, all optional.
 inline constexpr char kExplanationAnnotation[] = "berth.dev/explanation";
 inline constexpr char kPreemptionPlanAnnotation[] = "berth.dev/preemption-plan";
 
-// Kubernetes.
+// Labels of Kubernetes.
 inline constexpr char kHostnameLabel[] = "kubernetes.io/hostname";
 inline constexpr char kJobControllerUidLabel[] = "batch.kubernetes.io/controller-uid";
 inline constexpr char kJobNameLabel[] = "batch.kubernetes.io/job-name";

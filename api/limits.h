@@ -1,5 +1,5 @@
-// api/limits.h — what a cluster adds to pods when they are made, or refuses them for: LimitRange
-// (v1) and RuntimeClass (node.k8s.io/v1).
+// api/limits.h — LimitRange (v1) and RuntimeClass (node.k8s.io/v1): defaults and overhead that the
+// API server adds to pods, and limits for which it refuses pods.
 #pragma once
 
 #include <string>

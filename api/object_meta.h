@@ -1,4 +1,4 @@
-// api/object_meta.h — what every Kubernetes object carries.
+// api/object_meta.h — metadata of every Kubernetes object, and label selectors.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace berth::api {
 
 using StringMap = std::map<std::string, std::string>;
 
-// Which object: namespace and name. Cluster-scoped objects have no namespace.
+// Identifies an object: namespace and name. Cluster-scoped objects have no namespace.
 struct ObjectKey {
   std::string namespace_name;
   std::string name;
@@ -37,7 +37,7 @@ struct OwnerReference {
 struct ObjectMeta {
   std::string namespace_name;
   std::string name;
-  std::string uid;               // one life; empty before creation
+  std::string uid;               // of one object's life; empty on an object that is not created yet
   std::string resource_version;  // opaque
   std::int64_t generation = 0;
   WallTime creation_timestamp{};
@@ -65,8 +65,8 @@ struct LabelSelectorRequirement {
                          const LabelSelectorRequirement&) = default;
 };
 
-// metav1.LabelSelector: an empty one matches everything; an absent one, by the callers' rule,
-// nothing.
+// metav1.LabelSelector. An empty selector matches everything; an absent one matches nothing, which
+// each caller decides.
 struct LabelSelector {
   StringMap match_labels;
   std::vector<LabelSelectorRequirement> match_expressions;

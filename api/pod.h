@@ -1,4 +1,4 @@
-// api/pod.h — pods, their templates, nodes, and what of them decides where pods may run.
+// api/pod.h — pods, their templates and nodes, with the fields that decide where pods may run.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace berth::api {
 
 struct Toleration {
-  std::string key;  // empty with Exists: every taint
+  std::string key;  // empty with Exists: tolerates every taint
   std::string op;   // "Equal" (also empty), "Exists", "Gt", "Lt"
   std::string value;
   std::string effect;  // empty: every effect
@@ -59,7 +59,7 @@ struct PodSpec {
   std::vector<Container> containers;
   std::vector<Container> init_containers;
   ResourceAmounts overhead;
-  ResourceAmounts pod_requests;  // spec.resources, pod level; empty: the containers' sum counts
+  ResourceAmounts pod_requests;  // spec.resources of the pod; empty: the sum of the containers
   ResourceAmounts pod_limits;
   StringMap node_selector;
   std::vector<Toleration> tolerations;
@@ -76,17 +76,17 @@ struct PodSpec {
   friend bool operator==(const PodSpec&, const PodSpec&) = default;
 };
 
-// The template as a whole lives in `json`; the typed fields are what decisions read. Whoever writes
-// the template back edits the JSON, so that fields unknown to us survive.
+// `json` holds the whole template; the typed fields are those that decisions read. Code that writes
+// the template back edits the JSON, so that fields unknown to Berth survive.
 struct PodTemplate {
   StringMap labels;
   StringMap annotations;
   PodSpec spec;
-  std::shared_ptr<const std::string> json;  // PodTemplateSpec as received; null when made here
+  std::shared_ptr<const std::string> json;  // PodTemplateSpec as received; null when built by Berth
 };
 
-// What one pod asks: containers against init containers (sidecar aware), pod-level resources where
-// given, limits where requests are missing, plus overhead.
+// The requests of one pod: the larger of containers and init containers (sidecars counted with the
+// containers), pod-level resources where given, limits where requests are missing, plus overhead.
 // Source: k8s.io/component-helpers resource.PodRequests; Kueue pkg/resources.
 ResourceAmounts PodRequests(const PodSpec& spec);
 

@@ -1,4 +1,4 @@
-// api/provisioning_request.h — asking for capacity (autoscaling.x-k8s.io/v1 ProvisioningRequest).
+// api/provisioning_request.h — ProvisioningRequest (autoscaling.x-k8s.io/v1): asks for capacity.
 #pragma once
 
 #include <cstdint>

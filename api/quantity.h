@@ -1,8 +1,8 @@
 // api/quantity.h — "1500m", "4Gi" to numbers and back, as Kubernetes' resource.Quantity does it.
 //
-// Units: the decisions work on Amounts, int64 counts of a resource's smallest unit: cpu in
-// milli-CPU, everything else in whole items (memory in bytes). Text never passes through floating
-// point. Out of range saturates ("1000000000Ti" is 9223372036854775807 bytes), as upstream's does.
+// Units: decisions work on Amounts, int64 counts of a resource's smallest unit: cpu in milli-CPU,
+// every other resource in whole items (memory in bytes). No quantity passes through floating point.
+// A value out of range saturates ("1000000000Ti" is 9223372036854775807 bytes), as upstream's does.
 // Source: k8s.io/apimachinery pkg/api/resource; Kueue pkg/resources.
 #pragma once
 

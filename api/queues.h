@@ -1,4 +1,4 @@
-// api/queues.h — where quota lives and who may use it: ClusterQueue, Cohort, LocalQueue,
+// api/queues.h — the kinds that define quota and access to quota: ClusterQueue, Cohort, LocalQueue,
 // ResourceFlavor, Topology, AdmissionCheck, ProvisioningRequestConfig (kueue.x-k8s.io, v1beta2).
 //
 // Units: quotas are Amounts (api/quantity.h). Fair-sharing weights are in billionths.
@@ -20,7 +20,7 @@ struct ResourceQuota {
   ResourceName resource;
   Amount nominal_quota = 0;
   std::optional<Amount> borrowing_limit;  // nullopt: no limit
-  std::optional<Amount> lending_limit;    // nullopt: everything
+  std::optional<Amount> lending_limit;    // nullopt: all may be lent
   friend bool operator==(const ResourceQuota&, const ResourceQuota&) = default;
 };
 
@@ -32,7 +32,7 @@ struct FlavorQuotas {
 
 struct ResourceGroup {
   std::vector<ResourceName> covered_resources;
-  std::vector<FlavorQuotas> flavors;  // in the order they are tried
+  std::vector<FlavorQuotas> flavors;  // in the order in which Kueue tries them
   friend bool operator==(const ResourceGroup&, const ResourceGroup&) = default;
 };
 
@@ -61,7 +61,7 @@ struct QueuePreemption {
   PreemptionPolicy reclaim_within_cohort = PreemptionPolicy::kNever;  // Never, LowerPriority, Any
   PreemptionPolicy borrow_within_cohort = PreemptionPolicy::kNever;   // Never, LowerPriority
   std::optional<std::int32_t> borrow_max_priority_threshold;
-  PreemptionPolicy within_cluster_queue = PreemptionPolicy::kNever;  // any of them but kAny
+  PreemptionPolicy within_cluster_queue = PreemptionPolicy::kNever;  // any policy but kAny
   friend bool operator==(const QueuePreemption&, const QueuePreemption&) = default;
 };
 
@@ -75,7 +75,7 @@ inline constexpr std::int64_t kDefaultWeightNano = 1'000'000'000;
 
 struct ClusterQueueSpec {
   std::vector<ResourceGroup> resource_groups;
-  std::string cohort_name;  // empty: stands alone
+  std::string cohort_name;  // empty: no cohort
   QueueingStrategy queueing_strategy = QueueingStrategy::kBestEffortFifo;
   std::optional<LabelSelector> namespace_selector;  // nullopt: no namespace; empty: all
   FlavorFungibility flavor_fungibility;
@@ -87,7 +87,7 @@ struct ClusterQueueSpec {
   friend bool operator==(const ClusterQueueSpec&, const ClusterQueueSpec&) = default;
 };
 
-// Usage as the status shows it, per flavor and resource.
+// Usage per flavor and resource, as in status.
 struct FlavorUsage {
   struct Resource {
     ResourceName resource;
@@ -100,7 +100,7 @@ struct FlavorUsage {
   friend bool operator==(const FlavorUsage&, const FlavorUsage&) = default;
 };
 
-// What a LocalQueue has used of late (status.fairSharing.admissionFairSharingStatus).
+// The recent usage of a LocalQueue (status.fairSharing.admissionFairSharingStatus).
 struct ConsumedUsage {
   std::map<ResourceName, Quantity> consumed;
   WallTime last_update{};

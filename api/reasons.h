@@ -1,5 +1,5 @@
 // api/reasons.h — condition types and their reasons, event reasons, field managers, once each.
-// Source: Kueue apis/kueue/v1beta2/workload_types.go and pkg/workload; the words are the wire's.
+// once. Source: Kueue apis/kueue/v1beta2/workload_types.go and pkg/workload; spelled as in the API.
 #pragma once
 
 namespace berth::api {
@@ -13,7 +13,7 @@ inline constexpr char kEvicted[] = "Evicted";
 inline constexpr char kPreempted[] = "Preempted";
 inline constexpr char kRequeued[] = "Requeued";
 inline constexpr char kDeactivationTarget[] = "DeactivationTarget";
-inline constexpr char kActive[] = "Active";  // of queues and checks
+inline constexpr char kActive[] = "Active";  // of ClusterQueues, LocalQueues and AdmissionChecks
 
 // Reasons of QuotaReserved=False.
 inline constexpr char kNoMatchingFlavor[] = "NoMatchingFlavor";

@@ -1,4 +1,4 @@
-// api/workload.h — what is queued and admitted (kueue.x-k8s.io/v1beta2 Workload).
+// api/workload.h — Workload (kueue.x-k8s.io/v1beta2): the unit that is queued and admitted.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct TopologyRequest {
     std::int32_t size = 0;
     friend bool operator==(const SliceConstraint&, const SliceConstraint&) = default;
   };
-  std::optional<std::string> required;  // a node label; at most one of these three
+  std::optional<std::string> required;  // a node label; required, preferred or unconstrained
   std::optional<std::string> preferred;
   bool unconstrained = false;
   std::optional<std::string> pod_index_label;
@@ -49,8 +49,8 @@ struct PriorityClassRef {
   friend bool operator==(const PriorityClassRef&, const PriorityClassRef&) = default;
 };
 
-// Where the pods go: `count` pods in the domain `values` (one value a level; only the lowest level
-// where that is kubernetes.io/hostname). The wire form (slices) is the codec's business.
+// `count` pods go to the domain `values` (one value a level; the lowest level alone where that is
+// kubernetes.io/hostname). The codec converts from and to the API's slices.
 struct TopologyAssignment {
   struct Domain {
     std::vector<std::string> values;
@@ -120,7 +120,7 @@ struct EvictionCount {
 };
 
 struct WorkloadSpec {
-  SharedList<PodSet> pod_sets;  // copies of a Workload, made to change its status, share them
+  SharedList<PodSet> pod_sets;  // shared by copies of a Workload that change its status
   std::string queue_name;
   std::optional<PriorityClassRef> priority_class_ref;
   std::optional<std::int32_t> priority;
@@ -134,7 +134,7 @@ struct WorkloadStatus {
   std::optional<RequeueState> requeue_state;
   std::vector<ReclaimablePod> reclaimable_pods;
   std::vector<AdmissionCheckState> admission_checks;
-  // Name of the pod set → what all its pods ask; shown while not admitted.
+  // Pod set name → requests of all its pods; written while the workload is not admitted.
   std::map<std::string, ResourceAmounts> resource_requests;
   std::int32_t accumulated_past_execution_time_seconds = 0;
   std::vector<EvictionCount> evictions;
@@ -147,7 +147,7 @@ struct Workload {
   WorkloadStatus status;
 };
 
-// Whether its pods claim devices (dynamic resource allocation), which no quota counts.
+// Whether a pod template has spec.resourceClaims (dynamic resource allocation): quota counts none.
 inline bool ClaimsDevices(const Workload& workload) {
   for (const PodSet& pods : workload.spec.pod_sets) {
     if (pods.pod_template.spec.resource_claims) return true;

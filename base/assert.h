@@ -1,7 +1,7 @@
-// base/assert.h — bugs abort, in release too.
+// base/assert.h — assertions that abort the process, in release builds too.
 //
-// For what can only be false through a bug of ours. What a user, a file or a peer can cause is an
-// operating error and goes through Result (base/result.h).
+// For conditions that only a bug of Berth can make false. A failure that a user, a file or a peer
+// can cause is an operating error and goes through Result (base/result.h).
 #pragma once
 
 #include <cstdio>

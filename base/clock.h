@@ -1,4 +1,4 @@
-// base/clock.h — time enters the program here and nowhere else.
+// base/clock.h — the interface through which the program reads the time.
 //
 // Pure code takes a WallTime argument; only shells hold a Clock.
 #pragma once
@@ -8,7 +8,7 @@
 namespace berth {
 
 using Duration = std::chrono::microseconds;
-using WallTime = std::chrono::sys_time<Duration>;  // may be shown or stored; can jump
+using WallTime = std::chrono::sys_time<Duration>;  // can be shown and stored; can jump
 using SteadyTime = std::chrono::time_point<std::chrono::steady_clock, Duration>;  // for intervals
 
 // Threads: every implementation may be called from any thread.

@@ -1,4 +1,4 @@
-// base/concat.h — one text out of several, with one allocation.
+// base/concat.h — joins several texts into one string with one allocation.
 #pragma once
 
 #include <initializer_list>

@@ -21,11 +21,11 @@ class Random {
     return z ^ (z >> 31U);
   }
 
-  // In [0, bound); `bound` must not be 0. The bias of the remainder is below 2^-32 for bounds of
-  // up to 2^32.
+  // Uniform in [0, bound); `bound` must not be 0. The bias of the remainder is below 2^-32 for
+  // bounds of up to 2^32.
   std::uint64_t Below(std::uint64_t bound) { return Next() % bound; }
 
-  // In [0, 1).
+  // Uniform in [0, 1).
   double Unit() { return static_cast<double>(Next() >> 11U) * 0x1.0p-53; }
 
   // `length` characters of the alphabet that Kubernetes uses for generated names.

@@ -1,7 +1,7 @@
-// base/result.h — a value, or why there is none. Spelled like std::expected.
+// base/result.h — Result<T>: a value or an Error. The interface is std::expected's.
 //
-// Errors are for operations that failed. "The workload has to wait" is an answer, not an error, and
-// is data in a variant. Exceptions of libraries end in the file that calls the library.
+// Errors are for operations that failed. "The workload has to wait" is an answer: data in a
+// variant, no error. A library's exception ends in the file that calls the library.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace berth {
 
-// What the caller can do about a failure. Add an enumerator only when some caller reacts to it in
-// its own way; what only a person would read belongs in Error::message.
+// The caller's reaction to a failure. Add an enumerator only for a reaction that some caller has;
+// information for people alone belongs in Error::message.
 enum class ErrorCode : std::uint8_t {
   kInvalid,           // 400, 422: never acceptable as written; do not retry
   kForbidden,         // 401, 403: do not retry

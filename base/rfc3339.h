@@ -15,7 +15,7 @@ std::string FormatMicroTime(WallTime time);  // metav1.MicroTime: 2026-11-20T07:
 // RFC 3339 with any fraction (cut to microseconds) and any offset; nullopt on anything else.
 std::optional<WallTime> ParseTime(std::string_view text);
 
-// kubectl's short form of a span: 45s, 5m3s, 12m, 3h5m, 30h, 5d2h, 12d, 2y1d. Negative:
+// A span in kubectl's short form: 45s, 5m3s, 12m, 3h5m, 30h, 5d2h, 12d, 2y1d. Negative:
 // "<invalid>".
 std::string HumanDuration(Duration span);
 

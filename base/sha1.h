@@ -1,4 +1,4 @@
-// base/sha1.h — SHA-1, for names that must equal Kueue's; not for anything secret.
+// base/sha1.h — SHA-1, for object names that must equal Kueue's; not for secrets.
 //
 // Threads: pure function. Source: FIPS 180-4 §6.1.
 #pragma once

@@ -1,17 +1,17 @@
-// base/shared_list.h — a list whose copies share their elements until one of them is changed: for
-// what is large, copied often and seldom altered.
+// base/shared_list.h — a copy-on-write list: copies share their elements until one copy is changed.
+// For large lists that are often copied and seldom changed.
 //
-//     SharedList<PodSet> a = …;  SharedList<PodSet> b = a;     // nothing is copied
-//     b[0].count = 3;                                          // b has elements of its own from
-//     now
+//     SharedList<PodSet> a = …;  SharedList<PodSet> b = a;     // b shares the elements of a
+//     b[0].count = 3;                                          // b copies the elements, then
+//                                                              // changes its copy
 //
-// What std::vector gives of the same name, it gives with the same meaning. Whatever is not const
-// (also begin() of a list that is not) makes the elements its own first, so read through a const
-// list; references to elements are good until the list is copied, assigned or changed.
+// Members with std::vector's names have std::vector's meaning. A member function that is not const
+// (also begin() of a non-const list) copies shared elements first: read through a const list.
+// References to elements are valid until the list is copied, assigned or changed.
 //
-// Threads: copies may be used by different threads, one list by one at a time; whoever finds itself
-// the only owner has seen all that the others did. Errors:
-// std::bad_alloc.
+// Threads: copies may be used by different threads, one list by one thread at a time. A list that
+// finds itself the only owner sees all writes of the other owners' threads. Errors: std::bad_alloc
+// where elements are copied.
 #pragma once
 
 #include <atomic>
@@ -92,15 +92,15 @@ class SharedList {
     }
     return block_->items;
   }
-  // The last owner sees all that the others have read: releasing and acquiring meet here and in
-  // Own.
+  // Release here and acquire in Own: the last owner sees all accesses of the other owners as
+  // finished.
   void LetGo() {
     if (block_ == nullptr) return;
     if (block_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete block_;
     block_ = nullptr;
   }
 
-  Block* block_ = nullptr;  // null: empty
+  Block* block_ = nullptr;  // null: the list is empty
 };
 
 }  // namespace berth

@@ -1,7 +1,7 @@
-// base/small_vector.h — a vector whose first N elements lie inside it, for lists that nearly always
-// have one or two: no allocation, and the elements are where their owner is.
+// base/small_vector.h — a vector that stores its first N elements inside itself: lists that nearly
+// always have one or two elements need no allocation.
 //
-// What std::vector gives of the same name, it gives with the same meaning, except that moving one
+// Members with std::vector's names have std::vector's meaning, with one exception: moving a vector
 // with inline elements moves the elements (their addresses change).
 //
 // At most 2^32 - 1 elements. Threads: as std::vector. Errors: std::bad_alloc.
@@ -144,7 +144,7 @@ class SmallVector {
   }
 
  private:
-  // Braces where there is no constructor to call.
+  // Braces construct aggregates too, which have no constructor.
   template <typename... Args>
   static T Make(Args&&... args) {
     if constexpr (std::is_constructible_v<T, Args...>) {
@@ -176,7 +176,7 @@ class SmallVector {
     capacity_ = static_cast<std::uint32_t>(capacity);
   }
 
-  // Empty and inline again.
+  // Frees the elements; afterwards the vector is empty and inline.
   void Release() {
     std::destroy(begin(), end());
     if (!IsInline()) {
@@ -187,7 +187,7 @@ class SmallVector {
     size_ = 0;
   }
 
-  // This one is empty and inline.
+  // Precondition: this vector is empty and inline.
   void TakeFrom(SmallVector& other) {
     if (other.IsInline()) {
       std::uninitialized_move(other.begin(), other.end(), data_);

@@ -1,4 +1,4 @@
-// base/strings.h — small helpers on text; no locale, no allocation beyond the result.
+// base/strings.h — helpers on text; no locale, no allocation but for the result.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ bool EqualsIgnoreCase(std::string_view a, std::string_view b);  // ASCII only
 // overflow included.
 std::optional<std::int64_t> ParseInt64(std::string_view text);
 
-// At most `max_bytes` of `text`, never cut inside a UTF-8 sequence.
+// The longest prefix of `text` of at most `max_bytes` that ends between UTF-8 characters.
 std::string_view TruncateUtf8(std::string_view text, std::size_t max_bytes);
 
 // `text` with every byte that is not part of well-formed UTF-8 replaced by U+FFFD.
 bool IsValidUtf8(std::string_view text);
 std::string ReplaceInvalidUtf8(std::string_view text);
 
-// How many single-character edits turn `a` into `b`; for "did you mean".
+// The number of single-character edits that turn `a` into `b`; for "did you mean".
 std::size_t EditDistance(std::string_view a, std::string_view b);
 
 std::string HexEncode(std::string_view bytes);

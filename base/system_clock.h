@@ -1,4 +1,4 @@
-// base/system_clock.h — the one Clock that reads real time.
+// base/system_clock.h — the Clock that reads real time.
 #pragma once
 
 #include "base/clock.h"

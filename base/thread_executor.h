@@ -1,4 +1,4 @@
-// base/thread_executor.h — an Executor with a thread of its own, for work that may block.
+// base/thread_executor.h — an Executor with its own thread, for work that may block.
 //
 // Threads: PostAfter may be called from any thread, its own tasks included.
 #pragma once
@@ -18,13 +18,13 @@ namespace berth {
 class ThreadExecutor final : public Executor {
  public:
   ThreadExecutor();
-  ~ThreadExecutor() override;  // as Stop
+  ~ThreadExecutor() override;  // calls Stop
   ThreadExecutor(const ThreadExecutor&) = delete;
   ThreadExecutor& operator=(const ThreadExecutor&) = delete;
 
   void PostAfter(Duration delay, std::function<void()> task) override;
 
-  // Waits for the task that runs now and drops the others. Not from a task of this executor.
+  // Waits for the running task and drops the others. Must not be called by a task of this executor.
   void Stop();
 
  private:

@@ -4,9 +4,9 @@
 //     order:  block │ block │ block …     blocks in the order of names, at most 64 queues in each
 //     heads:  a bit for each block that has a queue with a head, a bit for each such queue
 //
-// A queue that comes costs a search for its block, and now and then a block that is divided; the
-// queues of a block are put in order when somebody asks for the heads. A walk over the heads costs
-// what there are heads, not what there are queues.
+// Adding a queue costs a search for its block, and sometimes a division of the block; the queues of
+// a block are sorted when heads are read. A walk over the heads costs the number of heads, not the
+// number of queues.
 //
 // Threads: one. Errors: none; adding a queue twice and removing an absent one are bugs.
 #pragma once
@@ -25,20 +25,20 @@ using ClusterQueueId = std::int32_t;
 
 class HeadIndex {
  public:
-  Names& names() { return names_; }  // a queue that was added keeps its number for good
+  Names& names() { return names_; }  // a queue that was added keeps its number
   const Names& names() const { return names_; }
 
-  void Add(ClusterQueueId queue);  // without a head
+  void Add(ClusterQueueId queue);  // the queue has no head at first
   void Remove(ClusterQueueId queue);
   bool Has(ClusterQueueId queue) const {
     const auto number = static_cast<std::size_t>(queue);
     return number < positions_.size() && positions_[number].block >= 0;
   }
-  // Nothing happens where the queue is absent.
+  // No effect where the queue is absent.
   void SetHead(ClusterQueueId queue, bool has_head);
   bool HasHeads() const;
 
-  // visit(queue) for each present queue, in no order.
+  // Calls visit(queue) for each present queue, in no order.
   template <typename Visit>
   void ForEach(Visit visit) const {
     for (const std::int32_t block : order_) {
@@ -47,7 +47,7 @@ class HeadIndex {
       }
     }
   }
-  // visit(queue) for each queue with a head, by name. `visit` must not change this object.
+  // Calls visit(queue) for each queue with a head, by name. `visit` must not change this object.
   template <typename Visit>
   void ForEachHead(Visit visit) {
     for (std::size_t word = 0; word < blocks_with_heads_.size(); ++word) {
@@ -66,9 +66,9 @@ class HeadIndex {
 
   struct Block {
     std::vector<ClusterQueueId> queues;
-    std::uint64_t with_heads = 0;    // a bit for each of them
-    ClusterQueueId first_name = -1;  // no name of the block stands before that of this number
-    std::int32_t place = -1;         // in order_
+    std::uint64_t with_heads = 0;    // a bit for each queue of the block
+    ClusterQueueId first_name = -1;  // number of the block's first name
+    std::int32_t place = -1;         // index in order_
     bool sorted = true;
   };
   struct Position {
@@ -91,7 +91,7 @@ class HeadIndex {
   std::vector<Block> blocks_;
   std::vector<std::int32_t> free_blocks_;
   std::vector<std::int32_t> order_;
-  std::vector<std::uint64_t> blocks_with_heads_;  // a bit for each place in order_
+  std::vector<std::uint64_t> blocks_with_heads_;  // a bit for each index in order_
 };
 
 }  // namespace berth::queue

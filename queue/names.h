@@ -1,6 +1,6 @@
-// queue/names.h — names to small numbers and back, so that the deciding parts compare and index
-// numbers. A name keeps its number until it is released; numbers are dense from 0, and those of
-// released names are given to the next ones.
+// queue/names.h — maps names to small numbers and back, so that the deciding parts compare and
+// index numbers. A name keeps its number until its release; numbers are dense from 0, and released
+// numbers are reused.
 //
 // Threads: one. Errors: none.
 #pragma once
@@ -32,7 +32,7 @@ class Names {
     return id;
   }
 
-  // Nobody uses the number any more.
+  // Releases the number, which no other object may use.
   void Release(std::int32_t id) {
     std::string& released = names_[static_cast<std::size_t>(id)];
     ids_.erase(released);
@@ -40,7 +40,7 @@ class Names {
     free_.push_back(id);
   }
 
-  // kNone when it was never interned.
+  // Returns kNone where the name has no number.
   std::int32_t Find(std::string_view name) const {
     const auto found = ids_.find(name);
     return found == ids_.end() ? kNone : found->second;
@@ -49,7 +49,7 @@ class Names {
   const std::string& operator[](std::int32_t id) const {
     return names_[static_cast<std::size_t>(id)];
   }
-  // Above all numbers.
+  // Greater than every number.
   std::int32_t size() const { return static_cast<std::int32_t>(names_.size()); }
 
  private:

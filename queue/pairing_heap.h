@@ -1,9 +1,9 @@
-// queue/pairing_heap.h — a heap threaded through its owner's nodes: insert and meld in O(1), erase
+// queue/pairing_heap.h — an intrusive heap in its owner's nodes: insert and meld in O(1), erase
 // anywhere and pop in O(log n) amortised. A heap is the number of its root node, kNoNode if empty.
 //
-// An ordinary pairing heap leaves the comparing to the first pop, which then costs what was
-// inserted. Here Insert joins equals at once, as a binary counter carries: nodes that come in their
-// order, as workloads do, never lie in a long list.
+// An ordinary pairing heap defers comparisons to the first pop, which then costs the number of
+// inserted nodes. Here Insert joins heaps of equal rank at once, as a binary counter carries: nodes
+// inserted in their order, as workloads are, never form a long list.
 //
 // `Access` gives links(node) -> HeapLinks& and before(a, b), a total order that does not change
 // while the nodes are in the heap.
@@ -24,13 +24,13 @@ using NodeIndex = std::int32_t;
 inline constexpr NodeIndex kNoNode = -1;
 
 struct HeapLinks {
-  NodeIndex child = kNoNode;  // first
-  NodeIndex next = kNoNode;   // sibling
-  NodeIndex prev = kNoNode;   // sibling before, or the parent of a first child; none for the root
-  std::uint8_t rank = 0;      // two heaps of one rank make one of the next: at least 2^rank came in
+  NodeIndex child = kNoNode;  // first child
+  NodeIndex next = kNoNode;   // next sibling
+  NodeIndex prev = kNoNode;   // previous sibling, or the parent of a first child; none for the root
+  std::uint8_t rank = 0;      // two heaps of rank n make one of rank n + 1, of 2^(n + 1) or more
 };
 
-// Both heaps in one.
+// Joins two heaps.
 template <typename Access>
 NodeIndex Meld(Access& access, NodeIndex a, NodeIndex b) {
   if (a == kNoNode) return b;
@@ -47,7 +47,7 @@ NodeIndex Meld(Access& access, NodeIndex a, NodeIndex b) {
   return a;
 }
 
-// The heap with `node`, which is in none, added.
+// Inserts `node`, which is in no heap.
 template <typename Access>
 NodeIndex Insert(Access& access, NodeIndex heap, NodeIndex node) {
   access.links(node) = HeapLinks{};
@@ -67,7 +67,7 @@ NodeIndex Insert(Access& access, NodeIndex heap, NodeIndex node) {
   return heap;
 }
 
-// One heap out of a list of siblings: pairs from the left, then together from the right.
+// Joins a list of siblings into one heap: pairs from the left, then all pairs from the right.
 template <typename Access>
 NodeIndex MeldSiblings(Access& access, NodeIndex first) {
   NodeIndex pairs = kNoNode;  // linked by next, last pair first
@@ -91,7 +91,7 @@ NodeIndex MeldSiblings(Access& access, NodeIndex first) {
   return heap;
 }
 
-// The heap without `node`, which is in it.
+// Removes `node`, which is in the heap.
 template <typename Access>
 NodeIndex Erase(Access& access, NodeIndex heap, NodeIndex node) {
   const HeapLinks links = access.links(node);
@@ -104,7 +104,7 @@ NodeIndex Erase(Access& access, NodeIndex heap, NodeIndex node) {
   return Meld(access, heap, below);
 }
 
-// Calls visit(node) for each node, in no useful order.
+// Calls visit(node) for each node, in no particular order.
 template <typename Access, typename Visit>
 void ForEach(Access& access, NodeIndex heap, Visit visit) {
   SmallVector<NodeIndex, 32> open;

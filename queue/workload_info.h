@@ -1,5 +1,5 @@
-// queue/workload_info.h — a workload as the decisions read it: compact, computed once per change of
-// the object.
+// queue/workload_info.h — the facts of a workload that decisions read: compact, computed once per
+// change of the object.
 //
 // Units: amounts as in api/quantity.h, per pod; resources are numbers of a Names table.
 // Threads: pure functions (the Names table has one user). Errors: none.
@@ -33,11 +33,11 @@ using Requests = SmallVector<ResourceRequest, 2>;
 
 struct PodSetInfo {
   std::string name;
-  std::int32_t count = 0;         // pods that still need quota: without the reclaimable ones
-  std::int32_t min_count = 0;     // equals the full count where partial admission is not allowed
+  std::int32_t count = 0;         // pods that need quota: without the reclaimable ones
+  std::int32_t min_count = 0;     // the full count where partial admission is not allowed
   Requests per_pod;               // by resource name
-  bool topology_request = false;  // the object has one
-  bool may_shrink = false;        // the object has a minCount
+  bool topology_request = false;  // the pod set has a topology request
+  bool may_shrink = false;        // the pod set has a minCount
 };
 
 // One entry of `resources.transformations` of Kueue's configuration.
@@ -45,7 +45,7 @@ struct ResourceTransformation {
   enum class Strategy : std::uint8_t { kRetain, kReplace };
   std::string input;
   Strategy strategy = Strategy::kRetain;
-  std::string multiply_by;  // empty: by nothing
+  std::string multiply_by;  // empty: no factor
   std::map<std::string, api::Quantity> outputs;
 };
 
@@ -60,10 +60,10 @@ inline constexpr std::uint64_t kUnknownShape = 0;
 
 struct WorkloadInfo {
   std::shared_ptr<const api::Workload> object;
-  std::int64_t priority = 0;  // effective
+  std::int64_t priority = 0;  // effective priority
   WallTime queued_at{};
-  std::uint64_t shape = kUnknownShape;  // equal for workloads that the scheduler cannot tell apart
-  bool failed_check = false;            // some admission check says Retry or Rejected
+  std::uint64_t shape = kUnknownShape;  // equal: the scheduler cannot tell the workloads apart
+  bool failed_check = false;            // an admission check has state Retry or Rejected
   SmallVector<PodSetInfo, 1> pod_sets;
 
   bool HasTopologyRequest() const {
@@ -75,16 +75,16 @@ struct WorkloadInfo {
 WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,
                                const InfoOptions& options, Names& resources);
 
-// How many pods of each pod set still need quota.
+// The number of pods of each pod set that need quota.
 std::vector<std::int32_t> CountsAfterReclaim(const api::Workload& workload);
 
-// What one pod of `pod_set` asks, after exclusions and transformations.
+// The requests of one pod of `pod_set`, after exclusions and transformations.
 api::ResourceAmounts EffectiveRequests(const api::PodSet& pod_set, const InfoOptions& options);
 
-// Held back by the annotation kueue.x-k8s.io/admission-gated-by.
+// Whether the annotation kueue.x-k8s.io/admission-gated-by holds the workload back.
 bool IsGated(const api::Workload& workload);
 
-// Not finished, active, without a reservation, not gated, without claims: belongs into a queue.
+// Whether the workload is active, unfinished, not gated, without reservation and device claims.
 bool BelongsInQueue(const api::Workload& workload);
 
 }  // namespace berth::queue

@@ -1,15 +1,15 @@
-// admission/controller/admission_controllers.h — all of queueing and admission behind one object:
-// the scheduler's loop, the life of Workloads, status and finalizers of queues, flavors, checks,
-// topologies; metrics and events.
+// admission/controller/admission_controllers.h — all controllers of queueing and admission: the
+// scheduler's loop, the lifecycle of Workloads, status and finalizers of queues, flavors, checks
+// and topologies; metrics and events.
 //
-//     AdmissionControllers admission(manager, clock, events, metrics, options);  // before it
-//     starts manager.StartInformers(); manager.StartControllers();
+//     AdmissionControllers admission(manager, clock, events, metrics, options);
+//     manager.StartInformers(); manager.StartControllers();
 //
-// It needs these kinds to be served: Namespace, Workload, LocalQueue, ClusterQueue, Cohort,
+// The API server must serve these kinds: Namespace, Workload, LocalQueue, ClusterQueue, Cohort,
 // ResourceFlavor, AdmissionCheck, Topology.
 //
-// Threads: the manager's Executor. The manager, clock, events and metrics must outlive it; destroy
-// it after Manager::Stop and while the Executor runs none of its tasks.
+// Threads: the manager's Executor. The manager, clock, events and metrics must outlive this object;
+// destroy it after Manager::Stop and while the Executor runs none of its tasks.
 #pragma once
 
 #include <memory>
@@ -27,9 +27,9 @@ namespace berth::admission {
 struct AdmissionControllersOptions {
   SchedulerConfig scheduler;
   PodsReadyOptions pods_ready;
-  std::optional<Duration> keep_finished;  // Workloads; nullopt: for ever
+  std::optional<Duration> keep_finished;  // time to keep finished Workloads; nullopt: for ever
   MetricsOptions metrics;
-  // Looks under way at once, as Kueue ships them.
+  // Workload reconciles under way at once; Kueue's default.
   std::size_t workload_concurrency = 32;
   std::size_t queue_concurrency = 5;
 };
@@ -43,7 +43,7 @@ class AdmissionControllers {
   AdmissionControllers& operator=(const AdmissionControllers&) = delete;
 
   const Scheduler& scheduler() const;
-  // No head could move, no write is open, no wake-up is due. For tests and shutdown.
+  // True where no head can move, no write is open and no wake-up is due. For tests and shutdown.
   bool idle() const;
   std::int64_t cycle_count() const;
 

@@ -1,4 +1,4 @@
-// admission/controller/admission_metrics.h — Kueue's metrics of admission, by Kueue's names.
+// admission/controller/admission_metrics.h — Kueue's admission metrics, under Kueue's names.
 //
 // Threads: as kube::Metrics. Source: Kueue pkg/metrics.
 #pragma once
@@ -23,14 +23,14 @@ namespace berth::admission {
 
 class AdmissionMetrics {
  public:
-  // The cohorts above a ClusterQueue, up to the root.
+  // Returns the cohorts above a ClusterQueue, up to the root.
   using CohortsOf = std::function<std::vector<std::string>(const std::string& cluster_queue)>;
 
-  // `queues` says which LocalQueues have metrics of their own, and outlives this object.
+  // `queues` decides which LocalQueues have metrics of their own, and must outlive this object.
   AdmissionMetrics(kube::Metrics& metrics, const QueueMetrics& queues, CohortsOf cohorts_of);
 
   void OnCycle(bool progress, Duration span);
-  // What heads of one cycle took from each other. `name_of` names a ClusterQueue.
+  // Counts the decisions of one cycle. `name_of` returns the name of a ClusterQueue.
   void OnDecisions(const DecisionList& decisions,
                    const std::function<std::string(ClusterQueueId)>& name_of);
   void OnAdmissionFailed();
@@ -40,21 +40,21 @@ class AdmissionMetrics {
                   std::int64_t waited_seconds, std::int64_t checks_seconds);
   void OnPreempted(const api::Workload& before, const std::string& preempting_queue,
                    const std::string& reason, WallTime now);
-  // What a plan of the lifecycle wrote.
+  // Counts a status that a plan of the lifecycle wrote.
   void OnPlan(const api::Workload& before, const WorkloadPlan& plan, WallTime now);
-  // Whatever else shows in the objects themselves; either may be null.
+  // Counts every other transition, from two states of one Workload; either may be null.
   void OnChange(const api::Workload* before, const api::Workload* after, WallTime now);
-  // Where workloads of the LocalQueue wait; empty: it has gone.
+  // The ClusterQueue of the LocalQueue; empty: the LocalQueue is gone.
   void SetRoute(const api::ObjectKey& local_queue, const std::string& cluster_queue);
-  // Its metrics are kept from now on: what was counted before is shown.
+  // Begins the metrics of the LocalQueue, with the counts collected so far.
   void ShowLocalQueue(const api::ObjectKey& local_queue);
-  // The ClusterQueue has gone. What still counts its workloads does so until they go too.
+  // The ClusterQueue is gone. The series that count its workloads go with the last workload.
   void ForgetClusterQueue(const std::string& name) { skipping_.erase(name); }
 
  private:
-  // Workloads of one LocalQueue: without quota, by reason; finished.
+  // The workloads of one LocalQueue: those without quota by reason, and the finished ones.
   struct Route {
-    std::string cluster_queue;  // empty: there is no such LocalQueue
+    std::string cluster_queue;  // empty: no such LocalQueue
     std::map<std::string, std::int64_t> unadmitted;
     std::int64_t finished = 0;
   };
@@ -70,7 +70,7 @@ class AdmissionMetrics {
   void ForgetIfEmpty(const api::ObjectKey& local_queue);
   void OnFinished(const api::Workload& workload);
   void OnPodsReady(const api::Workload& workload);
-  // The twin of a metric of the ClusterQueue, where the LocalQueue has metrics.
+  // Increments the LocalQueue's form of a ClusterQueue metric, if the LocalQueue has metrics.
   void IncrementLocal(const char* name, const api::Workload& workload, kube::MetricLabels labels);
   void ObserveLocal(const char* name, const api::Workload& workload, std::int64_t seconds);
 
@@ -78,10 +78,10 @@ class AdmissionMetrics {
   const QueueMetrics& queues_;
   CohortsOf cohorts_of_;
   Routes routes_;
-  // By ClusterQueue and reason, as it is shown; none that is 0.
+  // The gauge by ClusterQueue and reason; a series that would show 0 is absent.
   std::map<std::pair<std::string, std::string>, std::int64_t> unadmitted_;
   std::map<std::string, std::int64_t> finished_;  // by ClusterQueue
-  std::set<std::string> skipping_;                // ClusterQueues whose preemption_skips is not 0
+  std::set<std::string> skipping_;                // ClusterQueues with a preemption_skips above 0
 };
 
 }  // namespace berth::admission

@@ -1,16 +1,16 @@
 // admission/controller/configuration.h — Kueue's Configuration file (config.kueue.x-k8s.io, v1beta1
-// and v1beta2) as options of our controllers.
+// and v1beta2) as options of Berth's controllers.
 //
-// What Kueue knows and Berth does not have is listed in `ignored`, for a warning, as long as no
-// decision differs without it. What would change decisions, what nobody knows, wrong types and
-// impossible values are errors, with the path of the field.
+// A field that Kueue has and Berth lacks is listed in `ignored`, for a warning, where no decision
+// depends on the field. A field on which decisions depend, an unknown field, a wrong type and an
+// impossible value are errors with the path of the field.
 //
-// Berth's own fields stand under `berth`, which Kueue does not know:
+// Berth's own fields are under `berth`, which is unknown to Kueue:
 //
 //     berth:
-//       decisions: Berth                   # or Kueue: none of Berth's own rules
-//       (docs/differences.md) rules: {no-preemption-in-return: false}      # beside that, rule by
-//       rule preemptionPlanTimeout: 5m          # of preemptor-keeps-what-it-freed
+//       decisions: Berth                         # or Kueue: all own rules off
+//       rules: {no-preemption-in-return: false}  # switches one rule (docs/differences.md)
+//       preemptionPlanTimeout: 5m                # of the rule preemptor-keeps-what-it-freed
 //
 // Threads: pure functions. Source: Kueue apis/config/v1beta2, pkg/config.
 #pragma once
@@ -34,33 +34,33 @@ struct Configuration {
   AdmissionControllersOptions admission;
   std::string namespace_name = "kueue-system";
   bool manage_jobs_without_queue_name = false;
-  std::optional<api::LabelSelector> managed_jobs_namespace_selector;  // nullopt: the default one
+  std::optional<api::LabelSelector> managed_jobs_namespace_selector;  // nullopt: default
   std::vector<std::string> frameworks = {"batch/job"};  // kinds of jobs that are managed
-  std::vector<std::string> external_frameworks;  // "Kind.version.group": others stop their jobs
+  std::vector<std::string> external_frameworks;         // "Kind.version.group", foreign job kinds
   std::vector<std::string> label_keys_to_copy;
   std::optional<bool> leader_election;  // nullopt: the file does not say
   // metrics.bindAddress and health.healthProbeBindAddress, "ADDRESS:PORT"; "0": not served; empty:
-  // the file does not say. `berth up` serves neither.
+  // absent from the file. `berth up` serves neither.
   std::string metrics_address;
   std::string health_address;
-  // objectRetentionPolicies.workloads.afterDeactivatedByKueue: of jobs; nullopt: for ever.
+  // objectRetentionPolicies.workloads.afterDeactivatedByKueue, for jobs; nullopt: for ever.
   std::optional<Duration> keep_deactivated;
 
   struct Ignored {
-    std::string field;  // its path
+    std::string field;  // path of the field
     std::string why;
     friend bool operator==(const Ignored&, const Ignored&) = default;
   };
   std::vector<Ignored> ignored;
-  std::vector<std::pair<std::string, bool>> rules;  // berth.rules: already in admission.scheduler
+  std::vector<std::pair<std::string, bool>> rules;  // berth.rules, applied to admission.scheduler
 };
 
-// Whose decisions are taken; the file's `berth.rules` hold beside either.
+// The default of the own rules: all on, or all off; `berth.rules` overrides single rules.
 enum class Decisions : std::uint8_t { kBerth, kKueue };
 void SetDecisions(Configuration& configuration, Decisions decisions);
 
-// The kinds of controllers whose Workloads somebody stops when they are evicted: those that Berth
-// manages, and the external frameworks.
+// The owner kinds whose jobs some controller stops on eviction: those that Berth manages, and the
+// external frameworks.
 std::vector<OwnerKind> ManagedOwners(const Configuration& configuration);
 
 // `document`: the file as JSON.

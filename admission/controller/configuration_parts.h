@@ -1,7 +1,7 @@
-// admission/controller/configuration_parts.h — small readers for parts of a Configuration file. For
-// the .cc files of this folder: it brings the JSON library.
+// admission/controller/configuration_parts.h — readers for parts of a Configuration file. Only for
+// .cc files of this folder: the header includes the JSON library.
 //
-// Threads: pure functions. Errors: told to the Reader, with the path of the field.
+// Threads: pure functions. Errors: reported to the Reader, with the path of the field.
 #pragma once
 
 #include <initializer_list>
@@ -13,16 +13,16 @@
 
 namespace berth::admission {
 
-// metav1.Duration, not negative. What is absent leaves `out` as it is.
+// Reads a metav1.Duration that is not negative. An absent value leaves `out` unchanged.
 void ReadDuration(const api::Reader& in, Duration& out);
 void ReadDuration(const api::Reader& in, std::optional<Duration>& out);
 void ReadSeconds(const api::Reader& in, std::chrono::seconds& out);
 void ReadCount(const api::Reader& in, std::int32_t& out);  // not negative
 
-// A label selector that can be meant: known fields, keys, operators with the values they need.
+// Reads and validates a label selector: known fields, keys, operators, and the operators' values.
 void ReadSelector(const api::Reader& in, api::LabelSelector& out);
 
-// Refuses fields of `in` that are neither `known` nor `others`, which are noted as ignored.
+// Notes the fields of `in` that are in `others` as ignored; refuses those in neither list.
 void CheckFields(const api::Reader& in, const std::string& path,
                  std::initializer_list<std::string_view> known,
                  std::initializer_list<std::string_view> others, Configuration& out);

@@ -1,4 +1,4 @@
-// admission/controller/decision_facts.h — what the loop asks of objects and decisions.
+// admission/controller/decision_facts.h — facts that the scheduler loop derives from objects.
 //
 // Threads: pure functions. Errors: none.
 #pragma once
@@ -12,16 +12,16 @@
 
 namespace berth::admission {
 
-// Whether a change of the object can let it, or somebody else, move. Texts cannot.
+// Whether a change of the Workload can let some workload move. A change of texts alone cannot.
 bool Matters(const api::Workload& before, const api::Workload& after);
 
-// Whether a decision on `before` is good for `after` too.
+// Whether a decision on `before` holds for `after` too.
 bool RestsOnTheSame(const api::Workload& before, const api::Workload& after);
 
-// What the decision gives the workload, with the names of now.
+// The admission that the decision gives its workload, with the present names of flavors.
 api::Admission AdmissionOf(const Decision& decision, const Scheduler& scheduler);
 
-// What each pod set asks: as it was decided on, else as it is written.
+// The requests of each pod set: as decided, else as in the spec.
 std::map<std::string, api::ResourceAmounts> RequestsOf(const Decision& decision,
                                                        const Vocabulary& vocabulary);
 

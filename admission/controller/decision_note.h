@@ -1,5 +1,5 @@
-// admission/controller/decision_note.h — why a workload waits, as the cycle found it: recorded as
-// data, which is cheap and happens for each head; put into words when somebody writes or reads it.
+// admission/controller/decision_note.h — the reasons for which a workload waits, as found by a
+// cycle. Recording data for each head is cheap; text is made when a note is written or read.
 //
 // Threads: one. Errors: none.
 #pragma once
@@ -19,7 +19,7 @@ namespace berth::admission {
 
 class DecisionNote final : public PendingNote {
  public:
-  // Null where the decision leaves nothing to say. `scheduler` outlives the note.
+  // Null where the decision has no reason to report. `scheduler` must outlive the note.
   static std::shared_ptr<const DecisionNote> Of(const Decision& decision,
                                                 const Scheduler& scheduler);
 
@@ -29,11 +29,11 @@ class DecisionNote final : public PendingNote {
   std::string_view reason() const override { return reason_; }
   std::string message() const override;
   std::map<std::string, api::ResourceAmounts> resource_requests() const override;
-  // Limits are those of now; workloads that have gone meanwhile are left out.
+  // Limits are the present ones; workloads that are gone are left out.
   std::string explanation() const override;
 
  private:
-  // What of the decision the texts are made of; there is a note for each waiting workload.
+  // The parts of the decision that the texts read; each waiting workload has a note.
   struct PodSetNote {
     std::string name;
     std::int32_t count = 0;
@@ -50,9 +50,9 @@ class DecisionNote final : public PendingNote {
   std::uint32_t victim_count_;
   SmallVector<PodSetNote, 1> pod_sets_;
   SmallVector<SparedCandidate, 2> spared_;
-  // Null where no text reads it: it would stay in memory for as long as the workload waits.
+  // Null where no text reads the object, so that a note does not keep the object in memory.
   std::shared_ptr<const api::Workload> object_;
-  std::int64_t forgotten_count_;  // numbers of workloads are good since then
+  std::int64_t forgotten_count_;  // count at which the workload numbers were valid
 };
 
 }  // namespace berth::admission

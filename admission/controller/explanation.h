@@ -1,14 +1,14 @@
 // admission/controller/explanation.h — a decision's reasons as JSON, for the annotation
-// berth.dev/explanation (api/labels.h) that `berth why` and `berth status` draw.
+// berth.dev/explanation (api/labels.h), which `berth why` and `berth status` show.
 //
 //     {"tried": [{"podSet", "flavor", "resource", "asked", "available", "nominal", "limit",
 //                 "message"}],
 //      "victims": [{"workload", "whyNot"}],
-//      "mayPreempt": {"withinClusterQueue", "reclaimWithinCohort"}}     where nobody could be taken
+//      "mayPreempt": {"withinClusterQueue", "reclaimWithinCohort"}}     where there is no candidate
 //
 // (admission/controller/history_json.h adds "history".)
 //
-// Amounts are in the resource's smallest unit (cpu: milli). Made from the recorded Decision; see
+// Amounts are in the resource's smallest unit (cpu: milli). Text comes from the recorded Decision:
 // docs/decisions/0005-reasons-as-annotation.md.
 //
 // Threads: pure function of its arguments. Errors: none.
@@ -21,7 +21,7 @@
 
 namespace berth::admission {
 
-// At most kMaxExplanationBytes; empty where the decision has no obstacles to tell of.
+// At most kMaxExplanationBytes; empty where the decision has no obstacles.
 std::string ExplanationJson(const Decision& decision, const Scheduler& scheduler);
 inline constexpr std::size_t kMaxExplanationBytes = 4096;
 

@@ -1,5 +1,5 @@
-// admission/controller/finalizers.h — the finalizer kueue.x-k8s.io/resource-in-use: an object stays
-// until nobody uses it.
+// admission/controller/finalizers.h — the finalizer kueue.x-k8s.io/resource-in-use, which keeps an
+// object until no other object uses it.
 //
 // Threads: one Executor.
 #pragma once
@@ -18,12 +18,12 @@
 
 namespace berth::admission {
 
-// The finalizers to write; nullopt: they are right. An object that lives has ours, one that is
-// being deleted keeps it while it is in use.
+// The finalizers to write; nullopt: no change needed. An object has the finalizer, and keeps it
+// under deletion while the object is in use.
 std::optional<std::vector<std::string>> FinalizersAsTheyShouldBe(const api::ObjectMeta& meta,
                                                                  bool in_use);
 
-// A merge patch that is refused where the object has changed since.
+// A merge patch that the API server refuses if the object has changed since it was read.
 nlohmann::json FinalizersPatch(const api::ObjectMeta& meta,
                                const std::vector<std::string>& finalizers);
 
@@ -45,7 +45,7 @@ void WriteFinalizers(kube::ApiClient& client, kube::Informer<T>& informer,
                  });
 }
 
-// Flavors, checks and topologies: nothing but the finalizer is theirs to reconcile here.
+// Reconciles flavors, checks and topologies, of which only the finalizer is written here.
 template <typename T>
 class InUseReconciler final : public kube::Reconciler {
  public:

@@ -1,8 +1,8 @@
 // admission/controller/history_json.h — a ReasonHistory in the annotation berth.dev/explanation:
 //
-//     "history": [{"reason", "message", "cause", "first", "last", "count"}]   the latest last
+//     "history": [{"reason", "message", "cause", "first", "last", "count"}]   in order of "last"
 //
-// Threads: pure functions. Errors: what cannot be read is left out.
+// Threads: pure functions. Errors: none; an entry that cannot be read is left out.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace berth::admission {
 
-// `explanation` (a JSON object as text, or empty) with the history, where there is one to tell.
+// `explanation` (a JSON object as text, or empty) with the history added, if it IsStory().
 std::string WithHistory(const std::string& explanation, const ReasonHistory& history);
 
 void RestoreHistory(const std::string& explanation, ReasonHistory& history);

@@ -1,5 +1,5 @@
-// admission/controller/kueue_gates.h — every feature gate of Kueue by name: what Berth does about
-// it where it is not one that Berth honours (admission/feature_gates.h).
+// admission/controller/kueue_gates.h — every feature gate of Kueue by name, with Berth's treatment
+// of each gate that admission/feature_gates.h does not have.
 //
 // Threads: pure functions. Errors: none.
 // Source: Kueue pkg/features/kube_features.go (0.20).
@@ -12,9 +12,9 @@ namespace berth::admission {
 
 struct GateVerdict {
   enum class Kind {
-    kFine,     // as Berth behaves anyway
-    kWarn,     // no decision differs; `why` says what does
-    kRefuse,   // decisions would differ; `why`
+    kFine,     // Berth behaves as the gate says
+    kWarn,     // no decision differs; `why` names the difference
+    kRefuse,   // decisions would differ; `why` names the difference
     kUnknown,  // Kueue has no such gate
   };
   Kind kind = Kind::kFine;
@@ -23,7 +23,7 @@ struct GateVerdict {
 
 GateVerdict JudgeGate(std::string_view name, bool enabled);
 
-// Another gate without which `name` does nothing; empty: none.
+// The gate that `name` needs to have an effect; empty: none.
 std::string_view NeededGate(std::string_view name);
 
 }  // namespace berth::admission

@@ -1,4 +1,4 @@
-// admission/controller/metrics_options.h — which of the finer metrics are kept
+// admission/controller/metrics_options.h — options of metrics per flavor and per LocalQueue
 // (metrics.… of Kueue's configuration).
 //
 // Threads: data.

@@ -1,11 +1,11 @@
-// admission/controller/node_failures.h — watches the nodes that workloads were placed on, and tells
-// the workloads of those that failed (admission/lifecycle/node_failure.h says which have).
+// admission/controller/node_failures.h — watches the nodes that workloads are placed on, and marks
+// the workloads of failed nodes. admission/lifecycle/node_failure.h decides which nodes failed.
 //
-// Looks at one node at a time: when it fails, recovers, is tainted or goes; when a pod of a placed
-// workload on it ends, or was sent to it and is not bound; when a workload is placed on one that is
-// not well. Node and Pod informers start with the first Topology.
+// Reconciles one node at a time: when the node fails, recovers, is tainted or goes; when a pod of a
+// placed workload ends there, or is assigned there and not bound; when a workload is placed on an
+// unhealthy node. Node and Pod informers start with the first Topology.
 //
-// Threads: the manager's Executor. Errors: of the API; the work queue repeats the node.
+// Threads: the manager's Executor. Errors: those of the API; the work queue retries the node.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ namespace berth::admission {
 
 class NodeFailures final : public kube::Reconciler {
  public:
-  // Told of each status that was written, for metrics.
+  // Called after each status write, for metrics.
   using Observer = std::function<void(const api::Workload& before, const WorkloadPlan& plan)>;
 
   NodeFailures(kube::Manager& manager, WorkloadWriter& writer, kube::EventRecorder& events,
@@ -35,7 +35,7 @@ class NodeFailures final : public kube::Reconciler {
   NodeFailures(const NodeFailures&) = delete;
   NodeFailures& operator=(const NodeFailures&) = delete;
 
-  // Tells `controller` which nodes to look at, from now on; before the informers start.
+  // Adds nodes to reconcile to `controller`. Call before the informers start.
   void Watch(kube::Controller& controller);
 
   std::string_view name() const override { return "tas_node"; }
@@ -60,7 +60,7 @@ class NodeFailures final : public kube::Reconciler {
   kube::Informer<api::Workload>& workloads_;
   kube::Informer<api::ResourceFlavor>& flavors_;
   kube::Informer<api::Topology>& topologies_;
-  kube::Informer<api::Node>* nodes_ = nullptr;  // null: no topology so far
+  kube::Informer<api::Node>* nodes_ = nullptr;  // null: no Topology yet
   kube::Informer<api::Pod>* pods_ = nullptr;
   kube::Controller* controller_ = nullptr;
 };

@@ -1,5 +1,5 @@
-// admission/controller/pending_note.h — what is to be told about why a Workload waits. Texts are
-// made when they are asked for.
+// admission/controller/pending_note.h — the reason, message and explanation of a waiting Workload.
+// Texts are made on demand.
 //
 // Threads: one. Errors: none.
 #pragma once
@@ -16,7 +16,7 @@ class PendingNote : public StatedReason {
  public:
   using StatedReason::StatedReason;
   virtual std::map<std::string, api::ResourceAmounts> resource_requests() const = 0;
-  // JSON for api::kExplanationAnnotation; empty: none.
+  // JSON for api::kExplanationAnnotation; empty: no annotation.
   virtual std::string explanation() const = 0;
 };
 

@@ -1,15 +1,15 @@
-// admission/controller/pending_notes.h — writes why Workloads wait, without flooding the API.
+// admission/controller/pending_notes.h — writes why Workloads wait, at a bounded rate.
 //
 // A new reason is written soon; a new text of the same reason at most every kMessageInterval per
-// workload. Only the last word of each counts. Notes give way to admissions: few writes at once,
-// and none while the writer is busy.
+// workload. Only a workload's latest note is written. Notes give way to admissions: few writes at
+// once, and none while the writer is busy.
 //
-// With the condition goes an event, as in Kueue: of workloads that were tried themselves, not of
-// those that were parked because equal ones got nothing. Those have theirs when they are tried.
+// An event goes with the condition, as in Kueue, for workloads that were tried. A workload that was
+// parked in bulk with an equal one gets its event when it is tried.
 //
-// Each workload's reasons are kept in a bounded history (admission/reason_history.h) that goes into
-// its annotation with each write, and by itself at most every kHistoryInterval; a restart goes on
-// from there.
+// The reasons of each workload are kept in a bounded history (admission/reason_history.h). Each
+// write puts the history into the annotation; without another write, at most every
+// kHistoryInterval. A restart reads the history from the annotation.
 //
 // Threads: one Executor.
 #pragma once
@@ -38,21 +38,21 @@ class PendingNotes {
   static constexpr Duration kMessageInterval = std::chrono::seconds(30);
   static constexpr Duration kHistoryInterval = std::chrono::minutes(10);
   static constexpr std::size_t kMaxInFlight = 16;
-  static constexpr std::size_t kBusyBacklog = 128;  // of the writer
+  static constexpr std::size_t kBusyBacklog = 128;  // backlog of the writer
 
   PendingNotes(kube::Informer<api::Workload>& workloads, WorkloadWriter& writer,
                kube::EventRecorder& events, const Clock& clock, Executor& executor);
 
-  // What stands in the annotation berth.dev/preemption-plan; nullopt: nothing. It goes into the
-  // patches that write the explanation.
+  // The text of the annotation berth.dev/preemption-plan; nullopt: no annotation. The patch that
+  // writes the explanation writes the plan too.
   using PlanText = std::function<std::optional<std::string>(const api::Workload& workload)>;
   void WritePlans(PlanText text) { plan_text_ = std::move(text); }
 
   enum class Verdict : std::uint8_t { kItsOwn, kOfAnEqual };
-  // Many workloads may share one note.
+  // Records the note of a waiting workload. Several workloads may share one note.
   void Note(const api::ObjectKey& key, std::shared_ptr<const PendingNote> note, Verdict verdict);
   bool Has(const api::ObjectKey& key) const { return notes_.count(key) > 0; }
-  // It has got quota, or is gone.
+  // The workload has quota, or is gone.
   void Forget(const api::ObjectKey& key);
 
   std::size_t size() const { return notes_.size(); }
@@ -62,19 +62,19 @@ class PendingNotes {
   struct Entry {
     std::shared_ptr<const PendingNote> note;
     ReasonHistory history;
-    std::int64_t told = 0;  // attempts that the annotation knows of
+    std::int64_t told = 0;  // attempts counted in the annotation
     SteadyTime told_at{};
-    bool waiting = false;  // in order_
+    bool waiting = false;  // true: in order_
     bool writing = false;
     bool delayed = false;  // a timer will put it into order_
     bool written = false;
-    bool tried = false;      // itself
-    bool event_due = false;  // its condition was written without one
+    bool tried = false;      // false: parked in bulk
+    bool event_due = false;  // condition was written without its event
     SteadyTime written_at{};
     int failures = 0;
   };
 
-  void Remember(const api::ObjectKey& key, Entry& entry);  // what the annotation says
+  void Remember(const api::ObjectKey& key, Entry& entry);  // reads the history from the annotation
   void Pump();
   void Write(const api::ObjectKey& key, Entry& entry);
   void RecordEvent(const api::Workload& workload, Entry& entry, const std::string& message);
@@ -89,7 +89,7 @@ class PendingNotes {
   const Clock& clock_;
   Executor& executor_;
   std::map<api::ObjectKey, Entry> notes_;
-  std::deque<api::ObjectKey> order_;  // of those that wait; others in it count for nothing
+  std::deque<api::ObjectKey> order_;  // keys to write; without `waiting`: skipped
   PlanText plan_text_;
   std::size_t in_flight_ = 0;
   bool pump_posted_ = false;

@@ -5,10 +5,10 @@
 //      "podSets": [{"name", "count", "flavors": {RESOURCE: FLAVOR}}],
 //      "victims": [{"uid", "clusterQueue", "usage": {FLAVOR: {RESOURCE: AMOUNT}}}]}
 //
-// "pauses" and "pausedUntil" are there after plans without progress, the last three where there is
-// a plan. Amounts are whole numbers of the resource's smallest unit.
+// "pauses" and "pausedUntil" are present after plans without progress; "progress", "podSets" and
+// "victims" where there is a plan. Amounts are whole numbers of the resource's smallest unit.
 //
-// Threads: pure functions. Errors: a text that says anything else means nothing.
+// Threads: pure functions. Errors: none; an invalid text decodes to nullopt.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ namespace berth::admission {
 inline constexpr std::size_t kMaxPlanBytes = 65536;
 
 std::string EncodePlan(const KeptPlan& plan);
-// nullopt also for a text of more than kMaxPlanBytes.
+// Returns nullopt also for a text of more than kMaxPlanBytes.
 std::optional<KeptPlan> DecodePlan(std::string_view text);
 
 }  // namespace berth::admission

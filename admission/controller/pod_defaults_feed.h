@@ -1,5 +1,5 @@
-// admission/controller/pod_defaults_feed.h — LimitRanges and RuntimeClasses into the scheduler; the
-// workloads that wait and are concerned by a change are looked at anew.
+// admission/controller/pod_defaults_feed.h — shows LimitRanges and RuntimeClasses to the scheduler;
+// waiting workloads that a change concerns are reconciled.
 //
 // Threads: one Executor.
 #pragma once
@@ -18,17 +18,17 @@ namespace berth::admission {
 class PodDefaultsFeed {
  public:
   struct Told {
-    std::function<void(const api::ObjectKey&)> workload;  // looked at anew
-    std::function<void()> scheduler;                      // some head may move
+    std::function<void(const api::ObjectKey&)> workload;  // reconciles the workload
+    std::function<void()> scheduler;                      // runs a cycle: some head may move
   };
 
   PodDefaultsFeed(kube::Manager& manager, Scheduler& scheduler, const Clock& clock, Told told);
 
-  // Before the informers start.
+  // Call before the informers start.
   void Connect();
 
  private:
-  // Puts the name among the changed ones; many of one instant cost one walk over the workloads.
+  // Adds `name` to `changed`; the changes of one instant cost one walk over the workloads.
   void LookAgain(std::set<std::string>& changed, const std::string& name);
   void Walk();
   bool IsConcerned(const api::Workload& workload) const;
@@ -37,8 +37,8 @@ class PodDefaultsFeed {
   Scheduler& scheduler_;
   const Clock& clock_;
   Told told_;
-  std::set<std::string> namespaces_;       // whose LimitRanges have changed
-  std::set<std::string> runtime_classes_;  // that have changed
+  std::set<std::string> namespaces_;       // with changed LimitRanges
+  std::set<std::string> runtime_classes_;  // that changed
   bool posted_ = false;
   std::shared_ptr<PodDefaultsFeed*> self_ = std::make_shared<PodDefaultsFeed*>(this);
 };

@@ -1,6 +1,6 @@
-// admission/controller/preemption_events.h — what is said about a preemption: to the victim who
-// took its place, to the preemptor whom it has stopped.
-//
+// admission/controller/preemption_events.h — the events of a preemption, on the victim and on the
+// preemptor.
+// Source: Kueue pkg/scheduler/preemption (IssuePreemptions); the texts are Kueue's.
 // Source: Kueue pkg/scheduler/preemption (IssuePreemptions); the texts are the wire's.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace berth::admission {
 
-// `message`: of the victim's conditions. `victim` as it was while it held its quota.
+// `message`: that of the victim's conditions. `victim`: as it was while it held quota.
 void RecordPreemption(kube::EventRecorder& events, const queue::OrderingOptions& ordering,
                       const api::Workload& preemptor, const api::Workload& victim,
                       const std::string& message);

@@ -1,8 +1,8 @@
-// admission/controller/priority_classes.h — a WorkloadPriorityClass that gets another value: the
-// Workloads that name it follow, waiting and running ones alike.
+// admission/controller/priority_classes.h — copies a changed value of a WorkloadPriorityClass to
+// the Workloads that name the class, waiting and running ones alike.
 //
-// Threads: one Executor. Errors: as Reconciler; a Workload that has changed meanwhile is looked at
-// again. Source: Kueue pkg/controller/core/workloadpriorityclass_controller.go.
+// Threads: one Executor. Errors: as Reconciler; a Workload that changed since it was read is
+// retried. Source: Kueue pkg/controller/core/workloadpriorityclass_controller.go.
 #pragma once
 
 #include "admission/controller/workload_writer.h"
@@ -12,7 +12,7 @@
 
 namespace berth::admission {
 
-// One look serves all classes: values change seldom, and it goes over all Workloads.
+// One reconcile serves all classes: values change seldom, and a reconcile walks all Workloads.
 class PriorityClasses final : public kube::Reconciler {
  public:
   PriorityClasses(kube::Manager& manager, WorkloadWriter& writer);
@@ -22,7 +22,7 @@ class PriorityClasses final : public kube::Reconciler {
   void Reconcile(const api::ObjectKey& key, Done done) override;
 
  private:
-  // The value that its class has now; nullopt: it names none, or is as it should be.
+  // The value of the Workload's class; nullopt: no class, or the Workload has the value.
   std::optional<std::int32_t> NewPriorityOf(const api::Workload& workload) const;
 
   kube::Informer<api::WorkloadPriorityClass>& classes_;

@@ -1,5 +1,5 @@
-// admission/controller/queue_metrics.h — gauges of ClusterQueues, LocalQueues and cohorts, by
-// Kueue's names. Each is set when what it shows changes; a scrape computes nothing.
+// admission/controller/queue_metrics.h — gauges of ClusterQueues, LocalQueues and cohorts, under
+// Kueue's names. Each gauge is set when its value changes; a scrape computes nothing.
 //
 // Threads: one Executor. Source: Kueue pkg/metrics.
 #pragma once
@@ -19,14 +19,14 @@
 
 namespace berth::admission {
 
-// Where a ClusterQueue stands, as the scheduler sees it.
+// The cohorts and the pending counts of a ClusterQueue in the scheduler.
 struct PendingPosition {
-  std::vector<std::string> cohorts;  // from its own up to the root
+  std::vector<std::string> cohorts;  // from the queue's own cohort up to the root
   std::int64_t active = 0;           // waiting workloads that compete for the head
-  std::int64_t inadmissible = 0;     // waiting ones that are parked
+  std::int64_t inadmissible = 0;     // waiting workloads that are parked or in backoff
 };
 
-// A cohort with everything below it.
+// The quotas and usage of a cohort with all nodes below.
 struct CohortStanding {
   struct Amounts {
     std::string flavor;
@@ -51,12 +51,12 @@ class QueueMetrics {
   void RemoveLocalQueue(const api::ObjectKey& key);
   void SetCohort(const std::string& name, const CohortStanding& standing);
   void RemoveCohort(const std::string& name);
-  // What waiting workloads of the queue ask, by resource.
+  // Sets the requests of the queue's waiting workloads, by resource.
   void SetPending(const std::string& cluster_queue, const api::ResourceAmounts& requests);
 
-  // The cohorts that the ClusterQueue was last seen below, from its own up to the root.
+  // The cohorts last seen above the ClusterQueue, from its own cohort up to the root.
   const std::vector<std::string>& CohortsOf(const std::string& cluster_queue) const;
-  // Whether metrics of the LocalQueue are kept.
+  // Whether the LocalQueue has metrics.
   bool Exposes(const api::ObjectKey& local_queue) const { return exposed_.count(local_queue) > 0; }
 
  private:
@@ -65,7 +65,7 @@ class QueueMetrics {
     std::string cohort;
     kube::MetricLabels info;
     std::set<FlavorResource> resources;
-    std::set<std::string> pending;  // resources that somebody has waited for
+    std::set<std::string> pending;  // resources that have a pending gauge
     std::vector<std::string> cohorts;
     std::int32_t admitted = 0;
   };

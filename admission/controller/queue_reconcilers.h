@@ -1,8 +1,8 @@
 // admission/controller/queue_reconcilers.h — status and finalizers of ClusterQueues and
 // LocalQueues.
 //
-// Counters are written at most once a second per queue, and exactly when they settle; a condition
-// is written at once.
+// Counters are written at most once a second per queue, and their final values are always written;
+// a condition is written at once.
 //
 // Threads: one Executor.
 // Source: Kueue pkg/controller/core/clusterqueue_controller.go, localqueue_controller.go.
@@ -21,10 +21,10 @@
 
 namespace berth::admission {
 
-// What the scheduler says of a ClusterQueue.
+// The scheduler's view of a ClusterQueue.
 struct QueueStanding {
   bool active = false;
-  std::string reason;  // of the condition Active
+  std::string reason;  // reason of the condition Active
   std::string message;
   std::optional<std::int64_t> weighted_share;  // fair sharing only
 };
@@ -36,15 +36,15 @@ struct QueueReconcilerParts {
   const WorkloadTally& tally;
   const Clock& clock;
   std::function<QueueStanding(const std::string& cluster_queue)> standing;
-  // Of a LocalQueue, where one is kept, and how often it is to be looked at.
+  // The usage history of a LocalQueue, if it has one, and the interval of its samples.
   std::function<std::optional<api::ConsumedUsage>(const api::ObjectKey&)> usage_history;
   Duration sampling_interval{};
-  // Told of each status as it should be, also where it is not written; for metrics.
+  // Called with each computed status, also where the status is not written; for metrics.
   std::function<void(const api::ClusterQueue&, const api::QueueStatus&)> on_cluster_queue;
   std::function<void(const api::LocalQueue&, const api::QueueStatus&)> on_local_queue;
 };
 
-// LocalQueues are found by the ClusterQueue they point to under this index.
+// The index of LocalQueues by the ClusterQueue that they name.
 inline constexpr char kByClusterQueue[] = "clusterQueue";
 
 class ClusterQueueReconciler final : public kube::Reconciler {
@@ -53,7 +53,7 @@ class ClusterQueueReconciler final : public kube::Reconciler {
   std::string_view name() const override { return "clusterqueue"; }
   void Reconcile(const api::ObjectKey& key, Done done) override;
 
-  // The status as it should be now.
+  // Computes the status of the queue.
   api::QueueStatus StatusOf(const api::ClusterQueue& queue) const;
 
  private:
@@ -76,7 +76,7 @@ class LocalQueueReconciler final : public kube::Reconciler {
   std::map<api::ObjectKey, SteadyTime> written_at_;
 };
 
-// Fair sharing only: a cohort's share.
+// Writes the share of cohorts; with fair sharing only.
 class CohortReconciler final : public kube::Reconciler {
  public:
   CohortReconciler(kube::ApiClient& client, kube::Informer<api::Cohort>& cohorts,

@@ -1,14 +1,14 @@
 // admission/controller/rebased_write.h — writes a status that was decided on one state of a
-// Workload, although somebody else may have written to the Workload since.
+// Workload, although another client may have written to the Workload since.
 //
-//     write ──conflict──▶ wait, read ──what it rests on is the same──▶ write on the newer object
-//                                    └─otherwise, or too often──▶ done(error)
+//     write ──conflict──▶ wait, read ──decision's facts unchanged──▶ write on the newer object
+//                                    └─changed, or too often───────▶ done(error)
 //
-// The first reading is at once, since the news may be here already; later ones wait 20 ms and
-// twice as long each time, six readings in all.
+// The first read is immediate, since the informer may have the newer object; the next ones wait 20
+// ms and twice as long each time, six reads in all.
 //
-// Threads: the manager's Executor. Errors: as WorkloadWriter; kConflict where the Workload has
-// changed in what matters.
+// Threads: the manager's Executor. Errors: as WorkloadWriter; kConflict where facts that the
+// decision rests on have changed.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ struct RebasedWrite {
   std::function<void(const Result<api::WorkloadStatus>& written)> done;
 };
 
-// Nothing is called once `owner` has gone; it must not outlive `manager` and `writer`.
+// After `owner` is gone no callback is called; `owner` must not outlive `manager` and `writer`.
 void WriteRebased(kube::Manager& manager, WorkloadWriter& writer, std::weak_ptr<const void> owner,
                   const api::Workload& base, RebasedWrite write);
 

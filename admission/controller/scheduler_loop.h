@@ -1,17 +1,17 @@
-// admission/controller/scheduler_loop.h — runs the Scheduler and makes its decisions true.
+// admission/controller/scheduler_loop.h — runs the Scheduler and writes its decisions to the API.
 //
 //     informers ─▶ Scheduler ─RunCycle─▶ decisions ─▶ writes, many at once ─▶ informers
 //                      ▲  assumed state                    │ failed
 //                      └──────────── taken back ───────────┘
 //
-// Cycles run back to back on assumed state and never wait for the wire, but while too many writes
-// are open. A cycle that changes nothing is followed by a pause that doubles up to a second and
-// ends with the next change. Wake-ups are batched over a second.
+// Cycles run back to back on assumed state and wait for writes only while too many are open. A
+// cycle that changes nothing is followed by a pause that doubles up to a second and ends with the
+// next change. Wake-ups are batched over a second.
 //
 // An admission or preemption that meets a conflict is written again on the newer object, as long as
-// nothing that the decision rests on has changed. A write whose outcome is unknown is read back
-// before anything else happens to its workload, and from the second failure on after a pause that
-// doubles. A write that is refused for good puts the workload aside for a while.
+// no fact that the decision rests on has changed. After a write with unknown outcome the Workload
+// is read back before the next decision on it, and from the second failure on after a pause that
+// doubles. A workload whose write is refused for good is put aside for a while.
 //
 // Threads: one Executor.
 #pragma once
@@ -52,15 +52,15 @@ class SchedulerLoop {
   SchedulerLoop(const SchedulerLoop&) = delete;
   SchedulerLoop& operator=(const SchedulerLoop&) = delete;
 
-  // Feeds the informers' objects into the scheduler; before the informers start.
+  // Feeds the informers' objects into the scheduler. Call before the informers start.
   void Connect();
-  // Begins to decide; on the leader, when the informers have synced.
+  // Begins to run cycles. Call on the leader, after the informers have synced.
   void Start();
   void Stop() { running_ = false; }
-  // The scheduler was told of something that may let a head move.
+  // Call after the scheduler was told of a change that may let a head move.
   void OnChange() { Changed(); }
 
-  // Nothing is open: no heads that could move, no writes, no wake-ups.
+  // True where no head can move, no write is open and no wake-up is due.
   bool idle() const;
   std::int64_t cycle_count() const { return cycle_count_; }
 
@@ -74,7 +74,7 @@ class SchedulerLoop {
 
   bool Unblocks(const api::Workload& before, const api::Workload& after) const;
   void SayIfGateCleared(const api::Workload& before, const api::Workload& after);
-  void Changed();  // something that may let a head move
+  void Changed();  // a change may let a head move
   void Kick(Duration delay);
   void RunCycle();
   bool HasHeads() const;
@@ -85,11 +85,11 @@ class SchedulerLoop {
   void Reserve(const Decision& decision);
   void OnReserved(const Decision& decision, const api::WorkloadStatus& status);
   Progress Evict(const Decision& decision, const Victim& victim);
-  // What is tried again although nothing has changed is not noted again, nor counted.
+  // An attempt that repeats the last one without a change in between is neither noted nor counted.
   void NotePending(const Decision& decision);
   void NoteParked(const CycleResult& result);
   void NoteParkedOnArrival(const api::Workload& workload);
-  // Writes that failed (scheduler_loop_failures.cc).
+  // Handling of failed writes (scheduler_loop_failures.cc).
   void TakeBack(const api::ObjectKey& key, const Error& error);
   void OnNotEvicted(const api::ObjectKey& key, const Error& error);
   void ReadBack(const api::ObjectKey& key, int attempt);
@@ -104,23 +104,23 @@ class SchedulerLoop {
   bool running_ = false;
   bool cycle_posted_ = false;
   bool wake_up_posted_ = false;
-  std::uint64_t kick_ticket_ = 0;  // of the cycle that is posted; older ones do nothing
+  std::uint64_t kick_ticket_ = 0;  // number of the posted cycle; older tickets do nothing
   Duration pause_;
   std::int64_t cycle_count_ = 0;
   std::size_t open_writes_ = 0;
   std::set<api::ObjectKey> put_aside_;
   struct Failures {
-    int count = 0;            // writes to the workload that failed in a row
-    std::uint64_t retry = 0;  // the one that is waited for; a new decision makes it void
+    int count = 0;            // failed writes to the workload in a row
+    std::uint64_t retry = 0;  // the retry waited for; a new decision voids it
   };
   std::map<api::ObjectKey, Failures> failures_;
   std::uint64_t next_retry_ = 1;
-  // Why the last of a shape was parked in a queue; those that come after it wait for the same.
+  // The note of the last workload of a shape parked in a queue; later ones of the shape share it.
   std::map<std::pair<ClusterQueueId, std::uint64_t>, std::shared_ptr<const PendingNote>>
       parked_shapes_;
   std::shared_ptr<SchedulerLoop*> self_;
   SecondPass second_pass_;
-  std::optional<WallTime> second_pass_at_;  // a cycle is posted for then
+  std::optional<WallTime> second_pass_at_;  // instant for which a cycle is posted
 };
 
 }  // namespace berth::admission

@@ -1,9 +1,9 @@
-// admission/controller/second_pass.h — makes true what a second pass of scheduling decided: a
-// workload that has quota gets its nodes, others in place of failed ones, or is evicted.
+// admission/controller/second_pass.h — writes the decisions of second passes: a workload with quota
+// gets its nodes, gets nodes in place of failed ones, or is evicted.
 //
-// A placement that meets a conflict is written again on the newer object, as long as what it rests
-// on has not changed. A write that fails for good shows the scheduler the object as it is, and it
-// decides again.
+// A placement that meets a conflict is written again on the newer object, as long as no fact that
+// the placement rests on has changed. After a write that fails for good the object is read back
+// into the scheduler, which decides again.
 //
 // Threads: the manager's Executor. Source: Kueue pkg/scheduler (second pass).
 #pragma once
@@ -27,9 +27,9 @@ struct SecondPassParts {
   WorkloadWriter& writer;
   kube::EventRecorder& events;
   const Clock& clock;
-  // Told of each eviction that was written, for metrics.
+  // Called after each eviction that was written, for metrics.
   std::function<void(const api::Workload& before, const WorkloadPlan& plan)> on_evicted;
-  // The scheduler's picture of the workload may be wrong: read the object, and show it to it.
+  // The scheduler's copy of the workload may be stale: reads the object and applies it.
   std::function<void(const api::ObjectKey& key)> read_back;
 };
 
@@ -40,7 +40,7 @@ class SecondPass {
   SecondPass& operator=(const SecondPass&) = delete;
 
   enum class Progress { kNone, kSome };
-  // `decision.second_pass` is set.
+  // Precondition: `decision.second_pass` is true.
   Progress Perform(const Decision& decision);
 
  private:
@@ -53,7 +53,7 @@ class SecondPass {
   std::shared_ptr<SecondPass*> self_;
 };
 
-// The topology fields of `decided`, pod set by pod set; nothing else of `admission` changes.
+// Copies the topology fields of `decided` to `admission`, pod set by pod set, and nothing else.
 void TakePlacement(const api::Admission& decided, api::Admission& admission);
 
 }  // namespace berth::admission

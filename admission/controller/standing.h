@@ -1,7 +1,7 @@
-// admission/controller/standing.h — how queues and cohorts stand in the scheduler, for status and
+// admission/controller/standing.h — the scheduler's figures of queues and cohorts, for status and
 // metrics.
 //
-// Threads: the scheduler's. Errors: none; what is unknown there is empty.
+// Threads: the scheduler's. Errors: none; an object unknown to the scheduler gives an empty answer.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,13 @@ namespace berth::admission {
 
 PendingPosition PlaceOf(const Scheduler& scheduler, const std::string& cluster_queue);
 
-// Without its share; nullopt: nobody names the cohort any more.
+// The share is not filled in; nullopt: no object names the cohort.
 std::optional<CohortStanding> StandingOfCohort(const Scheduler& scheduler, const std::string& name);
 
-// "a -> b -> a" where a node's cohorts are one another's ancestors; else empty.
+// "a -> b -> a" where cohorts above the node form a cycle; else empty.
 std::string CycleAbove(const ClusterState& state, NodeId node);
 
-// The history of a LocalQueue, sampled if that is due; nullopt: none is kept.
+// The history of a LocalQueue, after sampling it if a sample is due; nullopt: it has none.
 std::optional<api::ConsumedUsage> ConsumedUsageOf(Scheduler& scheduler,
                                                   const api::ObjectKey& local_queue, WallTime now);
 

@@ -1,12 +1,12 @@
-// admission/controller/topology_feed.h — tells the scheduler of Topologies, and of the nodes and
-// pods that topology-aware scheduling counts (admission/topology/node_inventory.h).
+// admission/controller/topology_feed.h — shows Topologies to the scheduler, and the nodes and pods
+// that topology-aware scheduling counts (admission/topology/node_inventory.h).
 //
-// Nodes and pods are watched from the first Topology on: a cluster without one does not pay for
-// copies of all its pods. A Topology is shown to the scheduler once nodes and pods are known, so
-// that nothing is placed where somebody runs already; until then its queues wait for it.
+// Nodes and pods are watched from the first Topology on, so that a cluster without one keeps no
+// copies of its pods. The scheduler is shown a Topology once nodes and pods are known, so that no
+// pod is placed on used room; until then the Topology's queues are inactive.
 //
-// Of the pods only those are passed on that take room outside any topology assignment, when they
-// begin and when they cease to.
+// Of the pods only those outside any topology assignment are passed on, when they begin and when
+// they cease to use their node.
 //
 // Threads: the manager's Executor.
 #pragma once
@@ -22,7 +22,7 @@ namespace berth::admission {
 class TopologyFeed {
  public:
   enum class Change { kTopologies, kNodes };
-  // `changed` is called after the scheduler was told of something.
+  // Calls `changed` after each change that the scheduler was told of.
   TopologyFeed(kube::Manager& manager, Scheduler& scheduler, std::function<void(Change)> changed);
   TopologyFeed(const TopologyFeed&) = delete;
   TopologyFeed& operator=(const TopologyFeed&) = delete;
@@ -33,7 +33,7 @@ class TopologyFeed {
  private:
   void Open();
   void OnSynced();
-  bool IsOpen() const;  // nodes and pods are known
+  bool IsOpen() const;  // true: nodes and pods are known
   void WatchNodes();
   void WatchPods();
 

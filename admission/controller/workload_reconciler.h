@@ -1,5 +1,5 @@
 // admission/controller/workload_reconciler.h — observes a Workload and its queues, plans
-// (admission/lifecycle), writes.
+// (admission/lifecycle), and writes the plan.
 //
 // Threads: one Executor.
 #pragma once
@@ -20,14 +20,14 @@
 
 namespace berth::admission {
 
-// What only the scheduler knows of a ClusterQueue.
+// Facts of a ClusterQueue that only the scheduler has.
 struct QueueLookup {
   std::function<bool(const std::string& cluster_queue)> is_active;
   // The checks that a workload with these flavors must pass; nullopt: no such queue.
   std::function<std::optional<std::vector<std::string>>(const std::string& cluster_queue,
                                                         const std::vector<std::string>& flavors)>
       required_checks;
-  // Why the cluster would refuse its pods; empty: it would not.
+  // Why the cluster would refuse the workload's pods; empty: it would accept them.
   std::function<std::string(const api::Workload& workload)> pod_problem;
 };
 
@@ -47,7 +47,7 @@ struct LifecycleOptions {
 
 class WorkloadReconciler final : public kube::Reconciler {
  public:
-  // Called after each write with what was written, for metrics.
+  // Called after each write with the plan that was written, for metrics.
   using Observer = std::function<void(const api::Workload& before, const WorkloadPlan& plan)>;
 
   WorkloadReconciler(WorkloadReconcilerParts parts, QueueLookup lookup, LifecycleOptions options,

@@ -1,9 +1,9 @@
-// admission/controller/workload_tally.h — what queues' statuses count, kept up to date from the
-// Workload objects.
+// admission/controller/workload_tally.h — the counters of queues' statuses, kept up to date from
+// the Workload objects.
 //
 //     old and new Workload ──Change──▶ tallies of its LocalQueue and ClusterQueue
 //
-// A change costs what the two objects contain. Threads: one. Errors: none.
+// The cost of a change is the size of the two objects. Threads: one. Errors: none.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ namespace berth::admission {
 
 struct Tally {
   std::int32_t pending = 0;    // active, not finished, without quota (LocalQueues only)
-  std::int32_t reserving = 0;  // hold quota
+  std::int32_t reserving = 0;  // workloads that hold quota
   std::int32_t admitted = 0;
-  api::ResourceAmounts pending_requests;  // of the pending ones; where they are kept
+  api::ResourceAmounts pending_requests;  // of pending workloads, where they are tallied
   std::map<std::pair<std::string, api::ResourceName>, api::Amount> reservation;  // flavor, resource
-  std::map<std::pair<std::string, api::ResourceName>, api::Amount> usage;  // of the admitted ones
+  std::map<std::pair<std::string, api::ResourceName>, api::Amount> usage;  // of admitted workloads
 };
 
 class WorkloadTally {
@@ -32,7 +32,7 @@ class WorkloadTally {
   enum class Requests { kNotKept, kKept };
   explicit WorkloadTally(Requests requests = Requests::kNotKept) : requests_(requests) {}
 
-  // Either may be null. Returns what may have changed, by name of ClusterQueue and LocalQueue.
+  // Either may be null. Returns the names of the queues whose tally may have changed.
   struct Touched {
     std::vector<std::string> cluster_queues;
     std::vector<api::ObjectKey> local_queues;
@@ -51,8 +51,8 @@ class WorkloadTally {
   Tally empty_;
 };
 
-// The usage lists of a status: every flavor and resource that `groups` name, in their order.
-// `cohort`: whether what exceeds the nominal quota is shown as borrowed.
+// The usage lists of a status: every flavor and resource that `groups` names, in that order.
+// `cohort`: whether usage above the nominal quota is reported as borrowed.
 enum class InCohort { kNo, kYes };
 std::vector<api::FlavorUsage> UsageList(
     const std::vector<api::ResourceGroup>& groups, InCohort cohort,

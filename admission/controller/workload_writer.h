@@ -1,6 +1,6 @@
-// admission/controller/workload_writer.h — writes to Workloads, many under way at once, bounded.
+// admission/controller/workload_writer.h — writes to Workloads, with a bound on concurrent writes.
 //
-// Answers go into the informer, so that the next look sees what was written.
+// The API server's answers go into the informer, so that the next read has the written object.
 //
 // Threads: one Executor. Errors: as ApiClient.
 #pragma once
@@ -28,21 +28,21 @@ class WorkloadWriter {
                  std::size_t max_in_flight = 64)
       : client_(client), workloads_(workloads), max_in_flight_(max_in_flight) {}
 
-  // See api/codec/admission_status.h. Check states that `status` lacks take a write of their own
-  // first: the states are their controllers' too.
+  // Applies api::AdmissionStatusPatch (api/codec/admission_status.h). Check states that `status`
+  // drops are removed in an earlier write: check controllers own them too.
   void ApplyStatus(const api::Workload& base, const api::WorkloadStatus& status, Done done);
   void Deactivate(const api::Workload& workload, Done done);  // spec.active=false
-  // Refused where the Workload has changed since.
+  // Refused where the Workload has changed since it was read.
   void SetPriority(const api::Workload& workload, std::int32_t priority, Done done);
-  // As job controllers write it; refused where the Workload has changed since.
+  // Writes Finished as job controllers do; refused where the Workload has changed since.
   void Finish(const api::Workload& workload, const api::Condition& finished, Done done);
-  // nullopt: the annotation goes.
+  // nullopt: removes the annotation.
   using Annotations = std::map<std::string, std::optional<std::string>>;
   void Annotate(const api::Workload& workload, const Annotations& annotations, Done done);
   void RemoveFinalizer(const api::Workload& workload, Done done);
-  void Remove(const api::Workload& workload, Done done);  // finalizer, then the object
+  void Remove(const api::Workload& workload, Done done);  // removes finalizer, then object
 
-  // Written and waiting to be written. Whoever makes writes should stop above a few hundred.
+  // Writes under way and waiting. A caller that can defer writes should do so above a few hundred.
   std::size_t backlog() const { return in_flight_ + queue_.size(); }
 
  private:

@@ -1,5 +1,5 @@
-// admission/lifecycle/status_edit.h — small changes of a WorkloadStatus; each says whether it
-// changed anything. For the .cc files of this folder.
+// admission/lifecycle/status_edit.h — small changes of a WorkloadStatus. Each function returns
+// whether the status changed. For the .cc files of this folder.
 #pragma once
 
 #include <string>
@@ -16,20 +16,20 @@ bool SetStatusCondition(api::WorkloadStatus& status, const char* type, api::Cond
                         WallTime now);
 bool RemoveStatusCondition(api::WorkloadStatus& status, const char* type);
 
-// All checks are Pending; what they were, their messages say.
+// Sets all checks to Pending, with messages that name the states they had.
 void ResetChecks(api::WorkloadStatus& status, WallTime now);
 
-// A reservation that was never admitted is given back, without an eviction: nothing has to stop.
+// Releases a reservation that was never admitted, without an eviction: no pod has to stop.
 void GiveReservationBack(api::WorkloadStatus& status, const char* reason,
                          const std::string& message, std::int64_t generation, WallTime now);
 
-// Checks that are not required any more are gone.
+// Removes the states of checks that are not required.
 bool DropCheckStates(api::WorkloadStatus& status, const std::vector<std::string>& required);
-// Exactly the required checks, new ones Pending, others gone.
+// Keeps the states of required checks, adds missing ones as Pending, removes the others.
 bool SyncCheckStates(api::WorkloadStatus& status, const std::vector<std::string>& required,
                      WallTime now);
-// Admitted as the reservation, the checks and the topology make it; whether that is news. A
-// workload that is admitted stays so until it is released.
+// Derives Admitted from the reservation, the checks and the topology; returns whether it changed.
+// An admitted workload stays admitted until its release.
 bool SyncAdmittedCondition(api::WorkloadStatus& status, std::int64_t generation, WallTime now);
 
 bool AllChecksReady(const api::WorkloadStatus& status);

@@ -1,7 +1,7 @@
-// admission/lifecycle/workload_lifecycle.h — the life of a Workload beside the scheduling cycle:
-// checks, admission, eviction, coming back, deactivation.
+// admission/lifecycle/workload_lifecycle.h — the life of a Workload outside the scheduling cycle:
+// checks, admission, eviction, requeueing, deactivation.
 //
-//     WorkloadSituation + now --PlanWorkload--> what to write, what to say, when to look again
+//     WorkloadSituation + now --PlanWorkload--> status to write, events, next reconcile
 //
 //                quota (cycle)             all checks Ready
 //     pending ─────────────────▶ reserved ─────────────────▶ admitted        finished
@@ -10,12 +10,12 @@
 //        └───────────────────── evicted ◀───────────────────────┴──────────────┘
 //          after its backoff        └ Rejected, limits: deactivated (spec.active=false)
 //
-// A check may answer late, when its workload is evicted or pending already: Rejected deactivates
-// all the same, Retry lets it queue again after the check's delay.
+// A check may answer when its workload is already evicted or pending: a late Rejected deactivates
+// the workload all the same, a late Retry requeues it after the check's delay.
 //
-// The phase is computed from conditions, never stored. Each plan makes the steps that are due now;
-// performed and planned again, it comes to rest. Giving the quota back after an eviction is not
-// planned here: whoever owns the job does it once its pods are gone (integrations/release.h).
+// The phase is computed from conditions and never stored. Each plan makes the steps that are due;
+// planning again after performing a plan reaches a fixed point. Releasing quota after an eviction
+// is planned by the job's controller, once the pods are gone (integrations/release.h).
 //
 // Threads: pure functions. Errors: none.
 // Source: Kueue pkg/controller/core/workload_controller.go, pkg/workload; KEP-349, KEP-993.
@@ -36,13 +36,13 @@ namespace berth::admission {
 struct PodsReadyOptions {
   bool enabled = true;
   std::chrono::seconds timeout{30 * 60};
-  std::optional<std::chrono::seconds> recovery_timeout{30 * 60};  // nullopt: as long as it takes
+  std::optional<std::chrono::seconds> recovery_timeout{30 * 60};  // nullopt: no timeout
   std::optional<std::int32_t> backoff_limit_count;                // nullopt: no limit
   std::chrono::seconds backoff_base{60};
   std::chrono::seconds backoff_max{3600};
 };
 
-// How a queue stands. `exists` false: the rest means nothing.
+// State of a queue. Where `exists` is false, the other fields have no meaning.
 struct QueueFacts {
   std::string name;
   bool exists = false;
@@ -54,11 +54,11 @@ struct QueueFacts {
 struct WorkloadSituation {
   const api::Workload* workload = nullptr;
   QueueFacts local_queue;    // spec.queueName
-  QueueFacts cluster_queue;  // of the reservation, else of the LocalQueue
-  // The checks it has to pass with the flavors it holds, by name. nullopt: unknown (no reservation,
-  // queue missing).
+  QueueFacts cluster_queue;  // queue of the reservation, else that of the LocalQueue
+  // The checks that the workload has to pass with its flavors, by name. nullopt: unknown (no
+  // reservation, or the queue is missing).
   std::optional<std::vector<std::string>> required_checks;
-  std::string pod_problem;  // why the cluster would refuse its pods; empty: it would not
+  std::string pod_problem;  // why the cluster would refuse its pods; empty: would not
   PodsReadyOptions pods_ready;
   std::optional<Duration> keep_finished;  // nullopt: for ever
   bool hear_late_answers = true;          // OwnRules (admission/own_rules.h)
@@ -73,54 +73,54 @@ struct PlannedEvent {
 };
 
 struct WorkloadPlan {
-  // The whole status as it should be, where something of it changes.
+  // The whole new status, where some field changes.
   std::optional<api::WorkloadStatus> status;
-  std::optional<api::Condition> finish;  // Finished=True, in place of a job that has gone
+  std::optional<api::Condition> finish;  // Finished=True, on behalf of a job that is gone
   bool deactivate = false;               // write spec.active=false; DeactivationTarget says why
-  bool remove_finalizer = false;         // nobody owns it, and it is being deleted or finished
-  bool remove = false;  // finished for longer than it is kept: finalizer and object
+  bool remove_finalizer = false;         // no owner, and finished or being deleted
+  bool remove = false;  // kept long enough after finishing: remove finalizer and object
   std::vector<PlannedEvent> events;
   std::optional<Duration> look_again;
 };
 
 WorkloadPlan PlanWorkload(const WorkloadSituation& situation, WallTime now);
 
-// What an eviction writes. `cause` is what lies beneath the reason (schedulingStats), or empty.
+// The fields of an eviction. `cause`: the underlying cause (schedulingStats), or empty.
 struct Eviction {
   std::string reason;  // Preempted, AdmissionCheck, ClusterQueueStopped, …
   std::string message;
   std::string cause;
 };
 
-// The reason of the condition Evicted: what Berth deactivates itself names the cause in it.
+// The reason of the condition Evicted: a deactivation by Berth appends the cause.
 std::string EvictedReason(const Eviction& eviction);
 
-// Evicted=True; checks are Pending again; the eviction is counted. Quota stays until the job has
-// stopped.
+// Sets Evicted=True, resets checks to Pending and counts the eviction. The quota stays reserved
+// until the job has stopped.
 void Evict(api::WorkloadStatus& status, const Eviction& eviction, std::int64_t generation,
            WallTime now);
 
-// Evicted with reason Preempted, and Preempted=True with `reason` (InClusterQueue, …).
+// Evicts with reason Preempted, and sets Preempted=True with `reason` (InClusterQueue, …).
 void Preempt(api::WorkloadStatus& status, const std::string& reason, const std::string& message,
              std::int64_t generation, WallTime now);
 
-// What a reservation writes: admission, QuotaReserved=True, former evictions marked as over, the
-// required checks as Pending; without checks Admitted=True at once, else False with what is
-// missing.
+// Writes a reservation: admission, QuotaReserved=True, earlier evictions marked as over, the
+// required checks as Pending; Admitted=True if there are no checks, else False with the missing
+// checks.
 void ReserveQuota(api::WorkloadStatus& status, api::Admission admission,
                   const std::vector<std::string>& required_checks, std::int64_t generation,
                   WallTime now);
 
-// QuotaReserved=False with the reason why not; returns whether that is news. `message_only`: only
-// the text differs.
+// Sets QuotaReserved=False with a reason; returns what changed. `message_only`: only the message
+// may change.
 enum class Difference { kNone, kMessage, kReason };
 Difference SetUnadmitted(api::WorkloadStatus& status, std::string_view reason,
                          std::string_view message, std::int64_t generation, WallTime now);
 
-// Whole seconds, as messages show them.
+// The wait in whole seconds, as in messages.
 std::int64_t WaitSeconds(WallTime since, WallTime now);
 
-// Since when it waits: when it was let back into its queue after an eviction, else its creation.
+// When the workload was requeued after its last eviction, else its creation.
 WallTime QueuedSince(const api::Workload& workload);
 
 }  // namespace berth::admission

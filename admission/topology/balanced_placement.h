@@ -1,12 +1,12 @@
-// admission/topology/balanced_placement.h — preferred placement that spreads evenly (gate
+// admission/topology/balanced_placement.h — preferred placement that spreads pods evenly (gate
 // TASBalancedPlacement, off by default).
 //
-// Among the domains below each domain one level above the preferred one, the fewest that take all
-// are looked for, and of these each gets at least `threshold` slices: the largest number for which
-// that works. Domains with less room than the threshold are left out. Where no such threshold
-// exists the usual search goes on.
-//
-// Cost: looks at whole subtrees; not for hot paths.
+// For each domain one level above the preferred level: finds the fewest domains below it that take
+// all pods, such that each gets at least `threshold` slices, with the largest possible threshold.
+// Domains with less room than the threshold are left out. Where no threshold works, the ordinary
+// search decides.
+// Cost: walks whole subtrees; not for hot paths.
+// Threads: one. Errors: none; nullopt: there is no balanced placement.
 // Threads: one. Errors: nullopt: no balanced way.
 // Source: Kueue KEP-2724 (balanced placement), pkg/cache/scheduler/tas_balanced_placement.go.
 #pragma once
@@ -19,8 +19,8 @@ namespace berth::admission {
 
 struct BalancedPlacement {
   std::int32_t level = 0;
-  PickedDomains domains;     // each with the pods it gets
-  CountOverrides overrides;  // numbers of the domains below
+  PickedDomains domains;     // each with its pods
+  CountOverrides overrides;  // counts of the domains below
 };
 
 std::optional<BalancedPlacement> FindBalanced(CountView& view, const ResolvedRequest& request,

@@ -1,4 +1,4 @@
-// admission/topology/node_filter.h — whether pods may go to a node at all.
+// admission/topology/node_filter.h — whether the node constraints of pods allow a node.
 //
 // Threads: pure functions. Errors: none.
 // Source: Kubernetes scheduling (taints, nodeSelector, required node affinity) as Kueue applies it.
@@ -11,11 +11,11 @@
 
 namespace berth::admission {
 
-// NoSchedule and NoExecute keep pods away; PreferNoSchedule does not.
+// Whether the taint's effect is NoSchedule or NoExecute.
 bool KeepsPodsAway(const api::Taint& taint);
 
-// The first reason in the order taint, selector, affinity, as it is counted in messages:
-// `taint "key=value:NoSchedule"`, `nodeSelector`, `affinity`. nullopt: they may.
+// The first reason for exclusion in the order taint, selector, affinity, as messages count it:
+// `taint "key=value:NoSchedule"`, `nodeSelector`, `affinity`. nullopt: the node is allowed.
 std::optional<std::string> WhyExcluded(const NodeFilter& filter, const NodeFacts& node);
 
 }  // namespace berth::admission

@@ -1,5 +1,5 @@
-// admission/topology/placed_pods.h — what the pods of one set take of the domains they were placed
-// in, in the form in which it is booked.
+// admission/topology/placed_pods.h — the usage of one pod set in the domains where it is placed, as
+// TopologyPlacer books it.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace berth::admission {
 
 struct PlacedPods {
   std::int32_t flavor = -1;
-  std::vector<queue::ResourceRequest> per_pod;                // the pod itself included
-  std::vector<std::pair<std::string, std::int32_t>> domains;  // key of the leaf, pods
+  std::vector<queue::ResourceRequest> per_pod;                // requests of one pod, with `pods: 1`
+  std::vector<std::pair<std::string, std::int32_t>> domains;  // key of the leaf, number of pods
 };
 
 }  // namespace berth::admission

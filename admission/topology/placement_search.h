@@ -1,15 +1,15 @@
-// admission/topology/placement_search.h — which domains the pods of one set go to.
+// admission/topology/placement_search.h — chooses the domains for the pods of one pod set.
 //
 //     CountView ─▶ level and domains that take all (FitLevel) ─▶ down, level by level (Descend)
 //
-// Best fit (required, preferred): the single domain with the least left over; else the fullest use
-// of the largest domains, and the tightest for what remains. Least free capacity (unconstrained):
-// the smallest domain that takes all; else from the smallest on. Below the level of the slices pods
-// are dealt within the domains chosen above, so that slices stay together.
+// Best fit (required, preferred): the single domain with the least room left over; else the largest
+// domains, filled, and the tightest for the remainder. Least free capacity (unconstrained): the
+// smallest domain that takes all pods; else domains from the smallest on. Below the slice level
+// pods are distributed within the chosen domains, so that slices stay in one domain.
 //
-// The view's numbers are not changed; the search works on copies of the domains it touches.
+// The view's counts do not change; the search copies the domains that it touches.
 //
-// Threads: one. Errors: a text in Kueue's words: what fits, and why nodes are out of question.
+// Threads: one. Errors: a text in Kueue's words: the pods that fit, and why nodes are excluded.
 // Source: Kueue KEP-2724, pkg/cache/scheduler/tas_flavor_snapshot.go (phase 2).
 #pragma once
 
@@ -31,27 +31,27 @@ struct PodsInDomain {
 
 struct FoundDomains {
   std::vector<PodsInDomain> workers;  // by values of the domains
-  std::vector<PodsInDomain> leader;   // where the shape has one
-  std::string failure;                // empty: found
+  std::vector<PodsInDomain> leader;   // where the request has a leader
+  std::string failure;                // empty: domains were found
 };
 
 enum class Balance : std::uint8_t { kOff, kOn };
 
-// `view` is fresh, and of the shape that belongs to `request`.
+// Precondition: `view` is refreshed, and its shape is that of `request`.
 FoundDomains FindPlaces(CountView& view, const ResolvedRequest& request, std::int32_t count,
                         Balance balance);
 
-// What the parts of the search share. A domain on its way: numbers to start from, then what is
-// taken of it.
+// Types that the parts of the search share. A picked domain: first its counts, later the pods
+// placed there.
 struct PickedDomain {
   DomainId domain = kNoDomain;
   DomainCounts counts;
 };
 using PickedDomains = std::vector<PickedDomain>;
-// Numbers of domains that stand in for those of the view (balanced placement prunes).
+// Counts that replace those of the view (balanced placement prunes domains).
 using CountOverrides = std::map<DomainId, DomainCounts>;
 
-// In the order of ByCapacity without and with regard to leaders.
+// Sorts by the order of ByCapacity, without and with leaders.
 void SortByCapacity(const CountView& view, PickedDomains& domains);
 void SortByLeaderCapacity(const CountView& view, PickedDomains& domains);
 

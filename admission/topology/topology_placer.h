@@ -1,19 +1,19 @@
-// admission/topology/topology_placer.h — topology-aware scheduling behind one door: which flavors
-// have nodes to choose from, where the pods of a workload go, and what is booked there.
+// admission/topology/topology_placer.h — the interface of topology-aware scheduling: the flavors
+// with topologies, the domains for the pods of a workload, and the usage booked there.
 //
 //     Node, Pod, Topology, ResourceFlavor ──▶ one TopologyTree per flavor with a topology
-//     flavor assigner ──Mismatch──▶ may this flavor serve the pod set?
-//                     ──Place─────▶ domains for each pod set, or why not
-//     reservations ───Use / Free──▶ booked; in a what-if (Begin … RollBack) for a while
+//     flavor assigner ──Mismatch──▶ whether the flavor may serve the pod set
+//                     ──Place─────▶ domains for each pod set, or a reason
+//     reservations ───Use / Free──▶ booked; inside a what-if until RollBack
 //
-// A node whose topologies end at kubernetes.io/hostname may belong to several flavors; what is
-// booked on it counts for all of them. Bookings outlive nodes: they count again when the node is
-// back.
+// A node whose topologies end at kubernetes.io/hostname may belong to several flavors; usage that
+// is booked on the node counts for all of them. Bookings outlive nodes: they count again when the
+// node returns.
 //
-// Cost: Place looks at the leaves that changed since the last request of the same shape, and at the
-// domains it takes; a new shape looks at all leaves once.
+// Cost: Place recomputes the leaves that changed since the last request of the same shape, and the
+// domains it picks; a new shape computes all leaves once.
 //
-// Threads: one. Errors: none; what does not fit is an answer.
+// Threads: one. Errors: none; a placement that does not fit is an answer.
 // Source: Kueue KEP-2724, pkg/cache/scheduler/tas_*.go, pkg/scheduler/flavorassigner.
 #pragma once
 
@@ -35,13 +35,13 @@
 
 namespace berth::admission {
 
-// Pods of one pod set on one flavor. Those of one pod-set group are placed together: the smaller
-// set is the leader of the other.
+// Pods of one pod set on one flavor. Pod sets of one pod-set group are placed together: the smaller
+// set is the leader.
 struct PlacementRequest {
   std::size_t pod_set = 0;  // index in the workload
   FlavorId flavor = -1;
   std::int32_t count = 0;
-  bool implied = false;  // not asked for, but the queue has nothing else
+  bool implied = false;  // no topology request; the queue requires one
   friend bool operator==(const PlacementRequest&, const PlacementRequest&) = default;
 };
 
@@ -74,7 +74,7 @@ class TopologyPlacer {
   };
   void SetProfile(const Profile& profile) { profile_ = profile; }
 
-  // Objects. The flavors whose nodes changed are returned, where that may help somebody.
+  // Objects. Returns the flavors whose nodes changed, where the change may help some workload.
   void SetFlavor(FlavorId id, const api::ResourceFlavor& object);
   void RemoveFlavor(FlavorId id);
   void SetTopology(const api::Topology& object);
@@ -84,7 +84,7 @@ class TopologyPlacer {
   std::vector<FlavorId> SetPod(const api::Pod& object);
   std::vector<FlavorId> RemovePod(const api::ObjectKey& key);
 
-  // Whether the flavor names a topology; null: it has none, or its Topology is missing.
+  // Whether the flavor names a topology. TreeOf returns null without one, or while it is missing.
   bool HasTopology(FlavorId flavor) const {
     const FlavorState* state = State(flavor);
     return state != nullptr && !state->topology.empty();
@@ -94,22 +94,22 @@ class TopologyPlacer {
   // Why the flavor cannot serve a pod set that asks for a topology, in Kueue's words.
   std::optional<std::string> Mismatch(const api::TopologyRequest& request, FlavorId flavor) const;
 
-  // Where pods of one workload go. With nodes to replace (HasUnhealthyAssignment), new places for
-  // the pods of the failed node; the rest stays. Nothing is booked.
+  // Domains for the pods of one workload. With nodes to replace (HasUnhealthyAssignment): new
+  // domains for the pods of the failed node, the others unchanged. Books nothing.
   PlacementResult Place(const api::Workload& workload,
                         const std::vector<PlacementRequest>& requests, CountKey::Usage usage);
 
-  // What `assignment` books for pods of the set.
+  // The booking of `assignment` for pods of the set.
   PlacedPods Booking(const api::PodSet& pod_set, FlavorId flavor,
                      const api::TopologyAssignment& assignment);
   void Use(const std::vector<PlacedPods>& placed) { Book(placed, 1); }
   void Free(const std::vector<PlacedPods>& placed) { Book(placed, -1); }
-  // Whether all of it has room where it is to go. kEachAlone: each set for itself, and however many
-  // pods a node takes.
+  // Whether all bookings fit the free amounts. kEachAlone: each pod set alone, and without the
+  // nodes' limits on pods.
   enum class Counting : std::uint8_t { kTogether, kEachAlone };
   bool Fits(const std::vector<PlacedPods>& placed, Counting counting);
 
-  // What-ifs nest. What is used or freed meanwhile must live until RollBack.
+  // What-ifs nest. Bookings used or freed inside one must live until RollBack.
   using Mark = std::size_t;
   Mark Begin();
   void RollBack(Mark mark);
@@ -120,7 +120,7 @@ class TopologyPlacer {
     api::StringMap node_labels;
     std::vector<api::Toleration> tolerations;
     std::unique_ptr<TopologyTree> tree;
-    std::vector<std::unique_ptr<CountView>> views;  // last used first
+    std::vector<std::unique_ptr<CountView>> views;  // most recently used first
     // Looked up by key of the leaf, never walked.
     std::unordered_map<std::string, std::vector<ResourceRequest>> booked;
   };
@@ -128,7 +128,7 @@ class TopologyPlacer {
     bool counts = false;
     std::vector<ResourceRequest> allocatable;
     NodeFacts facts;
-    std::vector<FlavorId> flavors;  // in whose trees it is
+    std::vector<FlavorId> flavors;  // flavors whose trees have the node
   };
   struct PodState {
     std::string node;
@@ -152,7 +152,7 @@ class TopologyPlacer {
   }
   std::vector<ResourceRequest> Numbers(const api::ResourceAmounts& amounts) const;
   std::vector<ResourceRequest> OnePod(const api::PodSpec& spec) const;
-  // Nodes.
+  // Nodes (private).
   void BuildTree(FlavorId flavor);
   void DropTree(FlavorId flavor);
   void RebookHostnames();
@@ -168,7 +168,7 @@ class TopologyPlacer {
   void Book(const std::vector<PlacedPods>& placed, std::int64_t sign);
   void Assume(const PlacedPods& placed, std::int64_t sign);
   bool FitsAlone(const PlacedPods& placed) const;
-  // Placing.
+  // Placement.
   CountView& ViewOf(FlavorState& state, CountKey shape);
   void PlaceGroup(Group& group);
   std::string PlaceNew(Group& group);
@@ -179,12 +179,12 @@ class TopologyPlacer {
 
   Vocabulary& vocabulary_;
   Profile profile_;
-  std::map<std::string, std::vector<std::string>> topologies_;  // levels
+  std::map<std::string, std::vector<std::string>> topologies_;  // name → levels
   std::vector<std::unique_ptr<FlavorState>> flavors_;           // by number; null: no topology
   std::map<std::string, std::unique_ptr<NodeState>> nodes_;
   std::map<std::string, std::vector<ResourceRequest>> unplanned_;  // by node
   std::map<api::ObjectKey, PodState> pods_;
-  std::vector<Change> changes_;  // of the what-ifs under way
+  std::vector<Change> changes_;  // of the open what-ifs
   int open_marks_ = 0;
 };
 

@@ -1,11 +1,11 @@
-// admission/topology/topology_request.h — what a pod set asks of a topology, in its levels.
+// admission/topology/topology_request.h — the topology request of a pod set, resolved to levels.
 //
-//   required      all pods in one domain of that level
-//   preferred     the same, else of a level above, else spread over as few as possible
-//   unconstrained anywhere; also asked for by slices alone, and implied in queues whose flavors all
-//                 have topologies
+//   required      all pods in one domain of the level
+//   preferred     the same, else a domain of a higher level, else the fewest domains
+//   unconstrained any domains; also the meaning of a request for slices alone, and of no request in
+//                 queues whose flavors all have topologies
 //   slices        groups of `size` pods that stay in one domain of their level; up to three layers,
-//                 each dividing the one before
+//                 each dividing the layer above
 //
 // Threads: pure functions. Errors: a text in Kueue's words.
 // Source: Kueue KEP-2724, pkg/cache/scheduler/tas_flavor_snapshot.go, pkg/util/tas.
@@ -21,26 +21,26 @@
 namespace berth::admission {
 
 struct ResolvedRequest {
-  std::int32_t level = 0;  // asked for
+  std::int32_t level = 0;  // the requested level
   std::int32_t slice_level = 0;
   std::int32_t slice_size = 1;
   std::vector<std::int32_t> inner_sizes;  // by level; 0: none. Empty: one layer at most
-  std::vector<api::TopologyRequest::SliceConstraint> layers;  // where there are inner ones
+  std::vector<api::TopologyRequest::SliceConstraint> layers;  // set with inner layers
   bool required = false;
   bool unconstrained = false;
 };
 
-// Whether the pod set asks for its nodes to be chosen.
+// Whether the pod set has a topology request.
 bool AsksForTopology(const api::PodSet& pod_set);
 
-// The layers of slices, outermost first, in whichever form they were asked for.
+// The layers of slices, outermost first, from either form of the request.
 std::vector<api::TopologyRequest::SliceConstraint> SliceLayers(
     const std::optional<api::TopologyRequest>& request);
 
-// Whether all levels that are named are there.
+// Whether `levels` has all levels that the request names.
 bool HasLevels(const std::vector<std::string>& levels, const api::TopologyRequest& request);
 
-// `implied`: nothing was asked for, the queue has nothing but topologies.
+// `implied`: the pod set has no request, and all flavors of the queue have topologies.
 std::variant<ResolvedRequest, std::string> Resolve(
     const std::vector<std::string>& levels, const std::optional<api::TopologyRequest>& request,
     bool implied);

@@ -1,15 +1,15 @@
-// admission/topology/topology_tree.h — the domains of one flavor's topology, and what their nodes
-// have left. Kept incrementally: a node, or the pods of a workload, cost what they touch.
+// admission/topology/topology_tree.h — the domains of one flavor's topology, and the free amounts
+// of their nodes. Updated incrementally: a change costs the domains that it touches.
 //
 //     level 0   block            a leaf is a domain of the lowest level: one node where that is
 //     level 1     rack           kubernetes.io/hostname, else all nodes with the same labels
 //     level 2       hostname     free = allocatable - pods outside assignments - assumed
 //
-// A domain lives while it has nodes. Its number stays for good, also while it has none; trees with
-// many dead domains are made anew by their owner. Each change of a leaf is noted in a journal, so
-// that whoever keeps numbers per domain (CountView) has to look at those leaves only.
+// A domain is live while it has nodes. Its number never changes, also while the domain is dead; the
+// owner rebuilds trees with many dead domains. A journal notes each change of a leaf, so that
+// caches of counts per domain (CountView) recompute those leaves only.
 //
-// Threads: one. Errors: none. Units: amounts by number of the resource; ranks order the domains of
+// Threads: one. Errors: none. Units: amounts, by number of the resource; ranks order the domains of
 // a level by their values.
 // Source: Kueue KEP-2724, pkg/cache/scheduler/tas_topology_tree.go.
 #pragma once
@@ -33,16 +33,16 @@ using queue::ResourceRequest;
 using DomainId = std::int32_t;
 inline constexpr DomainId kNoDomain = -1;
 
-// One node as placement reads it.
+// The facts of one node that placement reads.
 struct NodeFacts {
   std::string name;
   api::StringMap labels;
-  std::vector<api::Taint> taints;         // those that keep pods away
+  std::vector<api::Taint> taints;         // with effect NoSchedule or NoExecute
   std::vector<ResourceRequest> capacity;  // allocatable less pods outside assignments
   friend bool operator==(const NodeFacts&, const NodeFacts&) = default;
 };
 
-// The name of a leaf by which usage is booked: its values joined by ',', or the hostname alone.
+// The key of a leaf in bookings: its values joined by ',', or the hostname alone.
 std::string LeafKey(const std::vector<std::string>& values);
 
 class TopologyTree {
@@ -50,25 +50,25 @@ class TopologyTree {
   struct Domain {
     DomainId parent = kNoDomain;
     std::int32_t level = 0;
-    std::int32_t leaf = -1;  // number of the leaf; -1: has children
-    std::int32_t live = 0;   // nodes of a leaf, living children otherwise
+    std::int32_t leaf = -1;  // number of the leaf; -1: the domain has children
+    std::int32_t live = 0;   // nodes of a leaf, else live children
     std::int64_t rank = 0;
-    std::vector<std::string> values;  // from level 0 down to its own
-    std::vector<DomainId> children;   // dead ones too
+    std::vector<std::string> values;  // from level 0 to the domain's level
+    std::vector<DomainId> children;   // dead children too
   };
 
   TopologyTree(std::string name, std::vector<std::string> levels);
 
-  const std::string& name() const { return name_; }  // of the Topology
+  const std::string& name() const { return name_; }  // name of the Topology
   const std::vector<std::string>& levels() const { return levels_; }
   std::int32_t level_count() const { return static_cast<std::int32_t>(levels_.size()); }
   std::optional<std::int32_t> LevelOf(const std::string& label) const;
   bool lowest_is_hostname() const { return lowest_is_hostname_; }
 
-  // `node` has the labels of all levels, and lives until RemoveNode. The leaf it joined, or left.
+  // `node` has labels of all levels, and lives until RemoveNode. Returns the leaf joined or left.
   DomainId AddNode(const NodeFacts& node);
   DomainId RemoveNode(const NodeFacts& node);
-  // Which node decides whether pods may go to the leaf; null: none (not the hostname level, dead).
+  // The node of a hostname leaf; null: the leaf is of another level, or dead.
   const NodeFacts* NodeAt(std::int32_t leaf) const;
 
   std::int32_t domain_count() const { return static_cast<std::int32_t>(domains_.size()); }
@@ -76,15 +76,15 @@ class TopologyTree {
   std::int32_t live_leaf_count() const { return live_leaves_; }
   const Domain& domain(DomainId id) const { return domains_[static_cast<std::size_t>(id)]; }
   DomainId domain_of_leaf(std::int32_t leaf) const { return At(leaf).domain; }
-  // Grows with each change of the nodes of the leaf. Never 0.
+  // Grows with each change of the leaf's nodes. Never 0.
   std::uint32_t node_version(std::int32_t leaf) const { return At(leaf).node_version; }
-  DomainId FindLeaf(const std::string& key) const;  // kNoDomain; may be dead
+  DomainId FindLeaf(const std::string& key) const;  // kNoDomain: unknown; the leaf may be dead
   bool Below(DomainId id, DomainId ancestor) const;
 
-  // Pods of assignments: `count` times `per_pod` more (fewer: negative).
+  // Adds `count` times `per_pod` to the usage of assignments (negative: subtracts).
   void AddUsed(DomainId leaf, const std::vector<ResourceRequest>& per_pod, std::int64_t count);
   void SetUsed(DomainId leaf, const std::vector<ResourceRequest>& used);
-  // The same for pods placed a moment ago in one calculation: gone from `free`.
+  // Adds to the usage of pods placed earlier in one calculation, which `free` excludes.
   void AddAssumed(DomainId leaf, const std::vector<ResourceRequest>& per_pod, std::int64_t count);
   std::int64_t Free(std::int32_t leaf, ResourceId resource) const {
     return resource < stride_ ? free_[Cell(leaf, resource)] : 0;
@@ -94,7 +94,7 @@ class TopologyTree {
   }
   std::int32_t resource_count() const { return stride_; }
 
-  // Leaves changed since `position`, with repetitions; nullopt: too long ago.
+  // Leaves changed since `position`, possibly repeated; nullopt: the journal begins later.
   std::uint64_t position() const { return journal_start_ + journal_.size(); }
   std::optional<std::span<const std::int32_t>> ChangesSince(std::uint64_t position) const;
 

@@ -1,10 +1,10 @@
-// api/codec/admission_status.h — the server-side apply document for what the admission side owns of
-// a Workload's status (field manager kueue-admission). Whoever writes as that manager, the job
-// controller that releases quota too, writes this.
+// api/codec/admission_status.h — the server-side apply document for the fields of a Workload's
+// status that the field manager kueue-admission owns. Every component that writes as that manager
+// applies this document, also the job reconciler when it releases quota.
 //
 // Owned: admission, requeueState, admissionChecks, schedulingStats, unhealthyNodes,
 // resourceRequests, accumulatedPastExecutionTimeSeconds, and every condition but PodsReady and
-// Finished. What was applied before and is left out is removed by the API server.
+// Finished. The API server removes an owned field that the manager applied once and leaves out.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,11 +13,11 @@
 
 namespace berth::api {
 
-// Strict: it carries uid and resourceVersion of `base`, so that a status computed from a stale
-// object is refused (kConflict).
+// Carries uid and resourceVersion of `base`: the API server refuses a status that was computed from
+// a stale object (kConflict).
 nlohmann::json AdmissionStatusPatch(const Workload& base, const WorkloadStatus& status);
 
-// The same document with `status` as it stands, for other managers of parts of it; as strict.
+// A document with `status` as given, for other field managers of parts of the status. It carries
 nlohmann::json StatusPatch(const Workload& base, nlohmann::json status);
 
 }  // namespace berth::api

@@ -2,14 +2,14 @@
 //
 //     BERTH_TRY(const ClusterQueue queue, Decode<ClusterQueue>(json));
 //
-// Decoding: fields that are missing or null get the CRD's default; fields that the struct does not
-// know are skipped; a wrong type, an unknown word of an enumeration or a bad quantity is kInvalid
+// Decoding: a field that is missing or null gets the CRD's default; a field that is unknown to the
+// struct is skipped; a wrong type, an unknown word of an enumeration or a bad quantity is kInvalid
 // with the path: "spec.resourceGroups[0].flavors[0].resources[0].nominalQuota: …". Kueue's kinds
 // are read and written in v1beta2. Quantities may be JSON strings or numbers. apiVersion and kind
 // are not checked.
 //
-// Encoding: only what Berth writes; times are cut as the API stores them; empty lists and maps are
-// left out.
+// Encoding: writes the fields that Berth writes; times are cut as the API stores them; empty lists
+// and maps are left out.
 //
 // Threads: pure functions. Nothing throws.
 // Source: Kueue apis/kueue/v1beta2, k8s.io/api batch/v1, core/v1, autoscaling.x-k8s.io/v1.
@@ -34,14 +34,14 @@ using Json = nlohmann::json;
 struct JsonNode;
 class SharedParts;
 
-// What is decoded: a tree, or a node of a JsonText (json_text.h). Refers to it.
+// The input of Decode: refers to a tree, or to a node of a JsonText (json_text.h).
 class JsonSource {
  public:
   JsonSource(const Json& tree) : tree_(&tree) {}      // NOLINT: converts
   JsonSource(const JsonNode& node) : node_(&node) {}  // NOLINT: converts
-  const Json* tree() const { return tree_; }          // null: see node
+  const Json* tree() const { return tree_; }          // null: the input is node()
   const JsonNode* node() const { return node_; }
-  // For many objects that are kept: what repeats in them is decoded, and in memory, once.
+  // For many objects that are kept: equal parts are decoded once and shared in memory.
   JsonSource(const JsonNode& node, SharedParts& parts) : node_(&node), parts_(&parts) {}
   SharedParts* parts() const { return parts_; }
 
@@ -51,7 +51,7 @@ class JsonSource {
   SharedParts* parts_ = nullptr;
 };
 
-// One of the specialisations below; any other T does not link.
+// Has the specialisations below; any other T does not link.
 template <typename T>
 Result<T> Decode(const JsonSource& object);
 
@@ -92,21 +92,21 @@ Result<Workload> Decode<Workload>(const JsonSource& object);
 template <>
 Result<WorkloadPriorityClass> Decode<WorkloadPriorityClass>(const JsonSource& object);
 
-// Name, namespace, uid and resourceVersion of an object that need not decode otherwise. kInvalid:
-// it has no name, or one of them is no string.
+// Decodes name, namespace, uid and resourceVersion alone. kInvalid: the object has no name, or one
+// of the four is no string.
 Result<ObjectMeta> DecodeIdentity(const JsonSource& object);
 
-// Whole objects for create: apiVersion, kind, metadata (what a client may set), spec. No status.
+// A whole object for create: apiVersion, kind, metadata (fields a client may set), spec; no status.
 Json Encode(const Workload& workload);
 Json Encode(const ProvisioningRequest& request);
 Json Encode(const PodTemplateObject& pod_template);
 
-// A PodTemplateSpec. Where the template carries its text, that text with the typed fields written
-// over it where they differ (labels, annotations, node selector, tolerations, scheduling gates,
-// priority class and, by container, requests); so unknown fields survive.
+// A PodTemplateSpec. A template that carries its JSON text is written as that text; typed fields
+// that differ replace the text's (labels, annotations, node selector, tolerations, scheduling
+// gates, priority class and, by container, requests). Unknown fields survive.
 Json Encode(const PodTemplate& pod_template);
 
-// Metadata as a client may set it: name, namespace, labels, annotations, finalizers, owners.
+// The metadata that a client may set: name, namespace, labels, annotations, finalizers, owners.
 Json Encode(const ObjectMeta& meta);
 
 // Parts of status.

@@ -1,16 +1,16 @@
-// api/codec/json_text.h — JSON text as decoding reads it: a flat list of nodes that point into the
-// text, which simdjson reads. A list of a million objects is read with it, where a tree of maps
-// costs ten times the time and five times the text's memory.
+// api/codec/json_text.h — JSON text for decoding: a flat list of nodes that point into the text.
+// simdjson parses the text. For lists of a million objects: a tree of maps costs ten times the time
+// and five times the text's memory.
 //
 //     JsonText text;
 //     BERTH_TRY(const JsonNode* root, text.Parse(line));
 //     Decode<Workload>(*root)
 //
-// Read strictly as RFC 8259 says, UTF-8 checked, at most kMaxJsonDepth deep. metadata.managedFields
-// of an object (of the whole text, of an item of a list, of a watch event's "object") is left out,
-// and of it little more is checked than that it ends: nobody decodes it, and it is a third of the
-// text. Whatever else has that name stays, in the metadata of a pod template, too: a server manages
-// no fields there, so it is its owner's and rare.
+// Parsing is strict RFC 8259: UTF-8 is checked, depth is at most kMaxJsonDepth. Parsing skips the
+// metadata.managedFields of an object (of the whole text, of an item of a list, of a watch event's
+// "object") and checks only where the field ends: no decoder reads it, and it is a third of the
+// text. A managedFields elsewhere is kept, also in the metadata of a pod template: a server never
+// writes one there.
 //
 // Units: bytes. Threads: a JsonText has one user. Errors: kInvalid, with the offset where it is
 // known.
@@ -28,7 +28,7 @@ namespace berth::api {
 
 inline constexpr int kMaxJsonDepth = 256;
 
-// One value; its children follow it. Good as long as its JsonText reads nothing else.
+// One value; its children follow it. Valid until its JsonText parses another text.
 struct JsonNode {
   enum class Kind : std::uint8_t {
     kNull,
@@ -41,8 +41,8 @@ struct JsonNode {
     kObject
   };
 
-  std::string_view key;    // in its object, without escapes
-  std::string_view text;   // of a string what it says, without escapes; of others as it stands
+  std::string_view key;    // name of the member, without escapes
+  std::string_view text;   // of a string: its content, without escapes; of other values: the JSON
   std::uint32_t span = 1;  // nodes from here to the next sibling
   Kind kind = Kind::kNull;
 
@@ -71,11 +71,11 @@ class JsonText {
   JsonText(const JsonText&) = delete;
   JsonText& operator=(const JsonText&) = delete;
 
-  // The root of what the whole of `text` says, which is copied.
+  // Copies and parses `text`; returns the root node.
   Result<const JsonNode*> Parse(std::string_view text);
-  // Reads a Kubernetes list and calls `on_item` for each of its items; the node is good inside the
-  // call only. kInvalid also where the list has "items" twice. Where the text turns out to be
-  // invalid some items may have been seen.
+  // Reads a Kubernetes list and calls `on_item` for each of its items; the node is valid inside the
+  // call only. kInvalid also where the list has "items" twice. `on_item` may have been called for
+  // some items of a text that turns out to be invalid.
   Result<JsonListHead> ReadList(std::string_view text, const OnItem& on_item);
 
  private:

@@ -1,4 +1,4 @@
-// api/codec/json_tree.h — the one reader of outside bytes into a JSON tree, and the size of a tree.
+// api/codec/json_tree.h — the one parser of outside bytes into a JSON tree, and the size of a tree.
 //
 // Functions over trees call themselves once for each level (copy, compare, dump, diff, convert):
 // they are safe because no tree is deeper than the reader allows, and because code that builds
@@ -25,21 +25,21 @@ struct JsonLimits {
   std::size_t max_values = 16'000'000;  // a value takes up to 80 bytes of memory
 };
 
-// The one value that the whole of `text` is. The last of two equal keys wins; the first 64 that are
-// not the last are reported in `duplicates`, where given, as paths like "data.a" or "items[2].b".
+// Parses all of `text` as one value. The last of two equal keys wins; the first 64 overridden keys
+// are appended to `duplicates`, where given, as paths like "data.a" or "items[2].b".
 // Integers keep all 64 bits.
 Result<nlohmann::json> ParseJson(std::string_view text, const JsonLimits& limits = {},
                                  std::vector<std::string>* duplicates = nullptr);
 
-// The same where a text that cannot be read means nothing.
+// As ParseJson; returns null for a text that is no JSON.
 nlohmann::json ParseJsonOrNull(std::string_view text, const JsonLimits& limits = {});
 
 struct JsonMeasure {
   std::size_t depth = 0;
-  std::size_t bytes = 0;  // of its text without blanks, escapes not counted
+  std::size_t bytes = 0;  // length of the JSON text without blanks, escapes not counted
   std::size_t values = 0;
 };
-// Takes no stack: for trees of any depth.
+// Uses no recursion: safe for trees of any depth.
 JsonMeasure MeasureJson(const nlohmann::json& value);
 
 }  // namespace berth::api

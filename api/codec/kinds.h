@@ -1,4 +1,4 @@
-// api/codec/kinds.h — how each struct is called on the wire: group, version, kind, plural.
+// api/codec/kinds.h — the wire name of each struct: group, version, kind, plural.
 //
 // Threads: constants.
 #pragma once
@@ -16,7 +16,7 @@
 namespace berth::api {
 
 struct ResourceKind {
-  std::string_view group;  // "" for core
+  std::string_view group;  // "" for the core group
   std::string_view version;
   std::string_view kind;
   std::string_view plural;
@@ -31,7 +31,7 @@ struct ResourceKind {
 // only names the kind.
 struct WorkloadPriorityClass : PriorityClass {};
 
-// core/v1 PodTemplate, the object (PodTemplate is the template inside).
+// The core/v1 object PodTemplate (api::PodTemplate is the template inside the object).
 struct PodTemplateObject {
   ObjectMeta meta;
   PodTemplate pod_template;

@@ -1,4 +1,4 @@
-// api/codec/parts.h — pieces that several kinds share. Only for the .cc files of this folder.
+// api/codec/parts.h — codecs of parts that several kinds share. Only for .cc files of this folder.
 #pragma once
 
 #include <vector>

@@ -1,12 +1,12 @@
-// api/codec/reader.h — reads fields of a JSON value and remembers where the first one was wrong.
+// api/codec/reader.h — reads fields of a JSON value and remembers where the first error was.
 //
-// The JSON is a tree (nlohmann) or nodes of a text (json_text.h); both read alike, word for word.
+// The JSON is a tree (nlohmann) or nodes of a text (json_text.h); both give the same results.
 //
-// A Reader points at a value that may be absent (missing or null): Get then leaves its argument as
-// it is, which is how defaults come about. After an error further reads do nothing.
+// A Reader points at a value that may be absent (missing or null): Get then leaves its argument
+// unchanged, which keeps the default. After an error all reads do nothing.
 //
-// A Reader refers to its parent, so it must not outlive it: name each level.
-// Only for .cc files: it brings the whole JSON library.
+// A Reader refers to its parent and must not outlive the parent: give each level a variable.
+// Only for .cc files: the header includes the whole JSON library.
 #pragma once
 
 #include <array>
@@ -42,9 +42,9 @@ class Reader {
   Reader Field(std::string_view key) const&& = delete;
   bool present() const { return (tree_ != nullptr || node_ != nullptr) && !failure_->has_value(); }
   const Json& json() const { return *tree_; }  // only where present, and read from a tree
-  // JSON, as it came or (from a tree) compact with keys in order; empty where absent.
+  // The value as JSON text: as received, or (from a tree) compact, keys sorted; empty if absent.
   std::string Text() const;
-  // The same without a copy where the JSON is read from a text, else empty.
+  // As Text(), without a copy; empty where the JSON is a tree.
   std::string_view RawText() const {
     return present() && node_ != nullptr ? node_->text : std::string_view();
   }
@@ -81,8 +81,8 @@ class Reader {
     }
     for (const Json& item : *tree_) read(Reader(*this, {}, index++, item));
   }
-  // Calls `read(key, reader of the value)` for each member of an object; `expected` is what an
-  // error says.
+  // Calls `read(key, reader of the value)` for each member of an object; an error names `expected`
+  // as the type that the value should have.
   template <typename Fn>
   void EachMember(const char* expected, Fn read) const {
     if (!present()) return;
@@ -123,15 +123,15 @@ class Reader {
   bool CheckList() const;
   bool IsObject() const;
   bool IsString() const;
-  // What a string says; good as long as the JSON.
+  // The content of a string value; valid as long as the JSON.
   std::optional<std::string_view> StringValue() const;
   void FailType(const char* expected) const;
   std::string Path() const;
 
   const Reader* parent_ = nullptr;
-  std::string_view key_;  // without data: an item of a list
+  std::string_view key_;  // data() is null for an item of a list
   std::size_t index_ = 0;
-  const Json* tree_ = nullptr;  // at most one of the two
+  const Json* tree_ = nullptr;  // at most one of tree_ and node_ is set
   const JsonNode* node_ = nullptr;
   SharedParts* parts_ = nullptr;
   Failure* failure_ = nullptr;

@@ -1,4 +1,4 @@
-// api/codec/shared_parts.h — remembers what the last few hundred different texts of pod sets were
+// api/codec/shared_parts.h — a cache of decoded pod sets by JSON text, for the last few hundred
 // decoded to, so that Workloads of equal Jobs have them in memory, and decode them, once.
 //
 // For whoever keeps many objects; what it forgets is decoded again. Threads: any. Errors: none.
@@ -30,7 +30,7 @@ class SharedParts {
   Known& SlotOf(std::string_view text);
 
   std::mutex mutex_;
-  std::vector<Known> known_;  // by hash; the last one stays
+  std::vector<Known> known_;  // by hash of the text; a new entry replaces the old one
 };
 
 }  // namespace berth::api

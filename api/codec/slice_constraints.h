@@ -12,7 +12,7 @@
 
 namespace berth::api {
 
-// Errors: kInvalid where it is no JSON list of such objects; what the layers say is not checked.
+// Errors: kInvalid where `text` is no JSON list of such objects. The values are not validated.
 Result<std::vector<TopologyRequest::SliceConstraint>> ParseSliceConstraints(
     const std::string& text);
 

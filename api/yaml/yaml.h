@@ -3,8 +3,8 @@
 // YAML 1.1 by the rules of Kubernetes' own reader: unquoted yes/no/on/off/y/n are booleans, 0600 is
 // octal, quoted scalars are strings, `<<` merges, 12:30:45 and dates stay strings.
 //
-// Limits: YamlLimits; exceeding one is an error, never truncation. Aliases count each time they
-// are used, so that a small text cannot grow without bound.
+// Limits: YamlLimits; exceeding one is an error, never truncation. Each use of an alias counts, so
+// that a small text cannot grow without bound.
 // Errors: kInvalid with the line ("yaml: line 3: …"). Nothing throws. Threads: pure functions.
 #pragma once
 
@@ -38,8 +38,8 @@ Result<YamlDocument> ParseYaml(std::string_view text, const YamlLimits& limits =
 Result<std::vector<YamlDocument>> ParseYamlStream(std::string_view text,
                                                   const YamlLimits& limits = {});
 
-// Block style, keys sorted, two blanks of indentation, strings quoted only where YAML 1.1 would
-// read them as something else. Ends with a line end.
+// Block style, keys sorted, two blanks of indentation. Quotes a string only where YAML 1.1 would
+// read the plain text as another value. Ends with a line end.
 std::string FormatYaml(const nlohmann::json& value);
 
 }  // namespace berth::api

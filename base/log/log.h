@@ -2,7 +2,7 @@
 //
 //     LogInfo("workload admitted", {{"workload", key}, {"clusterQueue", name}});
 //
-// Logs report, they never decide; pure folders do not include this file.
+// Logs never decide anything; pure folders do not include this file.
 //
 // Threads: every function may be called from any thread.
 #pragma once
@@ -17,10 +17,10 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 struct LogField {
   std::string_view key;
-  std::string value;  // quoted in the output where it has blanks or quotes
+  std::string value;  // quoted in the output if it contains blanks or quotes
 };
 
-// Where lines go and which are kept. Call once, before the first thread; without it: stderr, kInfo.
+// Sets output and lowest level. Call once, before the first thread starts. Default: stderr, kInfo.
 void ConfigureLog(LogLevel lowest, const std::string& file_path = "");
 
 void Log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {});
