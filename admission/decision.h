@@ -234,8 +234,9 @@ struct Decision {
   Outcome outcome = Outcome::kNotNominated;
   Remark remark = Remark::kNone;
   Assignment assignment;
-  SmallVector<Victim, 1> victims;  // with kPreempting: to evict; else: informational
-  SparedCandidates spared;         // at most kMaxSpared
+  SmallVector<Victim, 1>
+      victims;              // with kPreempting: the ones to evict; else computed, not acted on
+  SparedCandidates spared;  // at most kMaxSpared
   TargetSearch target_search = TargetSearch::kOnce;
   std::shared_ptr<const api::Workload> held_for;  // preemptor whose claim is kept; null: none
   std::vector<std::string> checks;                // checks that an admitted workload has to pass
