@@ -1,9 +1,9 @@
-// integrations/job_plan.h — what to do about one job now.
+// integrations/job_plan.h — plans the next actions for one job.
 //
 //     JobSituation + now --PlanJob--> actions, performed in order
 //
-// Idempotent: performed and planned again on the new situation, it comes to rest. An action that
-// fails ends the pass; the next pass plans afresh.
+// Idempotent: planning again after performing a plan reaches a fixed point. A pass ends at the
+// first action that fails; the next pass plans from the new situation.
 //
 // Source: Kueue pkg/controller/jobframework/reconciler.go (order of the steps, texts of events).
 #pragma once
@@ -27,23 +27,23 @@ enum class NamespaceRule { kManaged, kUnmanaged };           // managedJobsNames
 enum class QueueNameRule { kRequired, kManageWithoutName };  // manageJobsWithoutQueueName
 enum class PodsReadyRule { kReport, kIgnore };               // waitForPodsReady
 
-// A job above this one that is managed itself: this one runs when that one may.
+// An ancestor of the job that is managed itself: the job runs when the ancestor may run.
 struct ManagedAncestor {
   bool admitted = false;
 };
 
 struct JobSituation {
   JobView job;
-  // Those whose controller is the job, and the prebuilt one it names.
+  // The Workloads whose controller is the job, and the prebuilt Workload that it names.
   std::vector<api::Workload> workloads;
   std::optional<ManagedAncestor> ancestor;
   NamespaceRule namespace_rule = NamespaceRule::kManaged;
   QueueNameRule queue_name_rule = QueueNameRule::kRequired;
   PodsReadyRule pods_ready_rule = PodsReadyRule::kReport;
   BuildOptions build;
-  // How long a job stays that was deactivated for a limit or a rejected check; nullopt: for ever.
+  // Time to keep a job that was deactivated for a limit or a rejected check; nullopt: for ever.
   std::optional<Duration> keep_deactivated;
-  // What exists in the cluster; null counts as empty.
+  // Objects of the cluster; null: none.
   const PriorityClassesByName* workload_priority_classes = nullptr;
   const PriorityClassesByName* priority_classes = nullptr;
   const FlavorsByName* flavors = nullptr;
@@ -52,7 +52,7 @@ struct JobSituation {
 struct CreateWorkload {
   api::Workload workload;
 };
-struct DeleteWorkload {  // finalizer first, then the object
+struct DeleteWorkload {  // removes the finalizer, then the object
   api::ObjectKey key;
 };
 struct RemoveWorkloadFinalizer {
@@ -89,10 +89,10 @@ struct ReleaseQuota {  // the whole status, field manager kueue-admission
 struct StartJob {
   std::vector<PodSetChange> pod_sets;
 };
-struct StopJob {  // without originals the templates stay as they are
+struct StopJob {  // without originals the templates do not change
   std::vector<PodSetChange> originals;
 };
-struct DeleteJob {};  // with everything that is its own
+struct DeleteJob {};  // with its dependents
 struct EmitEvent {
   enum class Type { kNormal, kWarning };
   Type type = Type::kNormal;
@@ -107,15 +107,15 @@ using JobAction =
 
 struct JobPlan {
   std::vector<JobAction> actions;
-  // Something that is needed does not exist yet ("WorkloadPriorityClass \"x\" not found"): try
-  // again later.
+  // A required object does not exist yet ("WorkloadPriorityClass \"x\" not found"): retry with
+  // backoff.
   std::optional<std::string> retry;
-  std::optional<Duration> look_again;  // something is due then
+  std::optional<Duration> look_again;  // time of the next due step
 };
 
 JobPlan PlanJob(const JobSituation& situation, WallTime now);
 
-// The job is gone: its workloads must not be held by our finalizer.
+// The job is gone: removes Berth's finalizer from its workloads.
 JobPlan PlanMissingJob(const std::vector<api::Workload>& workloads);
 
 }  // namespace berth::integrations

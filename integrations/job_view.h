@@ -1,7 +1,7 @@
-// integrations/job_view.h — a job of any kind, as far as queueing cares.
+// integrations/job_view.h — the facts of a job of any kind on which queueing depends.
 //
-// A kind is one file (batch_job.h): it makes the view from the kind's object, and turns starts and
-// stops into what is written to that object. job_plan.h decides on views alone.
+// Each kind has one file (batch_job.h) that makes the view from the kind's object, and turns starts
+// and stops into writes to the object. job_plan.h decides on views alone.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ struct JobKind {
   std::string_view version;
   std::string_view kind;
   std::string_view plural;
-  std::string_view framework;  // its name in Configuration.integrations.frameworks
+  std::string_view framework;  // name in Configuration.integrations.frameworks
 };
 
 inline constexpr JobKind kBatchJob{"batch", "v1", "Job", "jobs", "batch/job"};
-// Every kind that is known; a new one gets its line here.
+// Every known kind. A new kind gets an entry here.
 inline constexpr const JobKind* kJobKinds[] = {&kBatchJob};
 
 struct JobOutcome {
@@ -35,24 +35,24 @@ struct JobOutcome {
 struct JobView {
   const JobKind* kind = &kBatchJob;
   api::ObjectMeta meta;
-  bool suspended = false;  // and not in the middle of being stopped
+  bool suspended = false;  // suspended, and not in the middle of a stop
   bool stopping = false;   // between the writes of a stop
-  bool active = false;     // pods are left that have not been told to stop
-  // Some of those that have been told run on; they are waited for until then, max() where nobody
-  // knows when they were told.
+  bool active = false;     // some pod exists that is not terminating
+  // Set while pods terminate: the instant until which the quota waits for them; max() where their
+  // deletion time is unknown.
   std::optional<WallTime> ending_until;
-  bool pods_ready = false;  // all it needs are ready or done
+  bool pods_ready = false;  // all required pods are ready or finished
   std::optional<JobOutcome> finished;
   std::vector<api::PodSet> pod_sets;
   std::vector<api::ReclaimablePod> reclaimable_pods;
 };
 
-// What a start or stop makes of one pod set: the template's labels, annotations, node selector,
-// tolerations and scheduling gates as they shall be, and how many pods.
+// The target of a start or stop for one pod set: the template's labels, annotations, node selector,
+// tolerations and scheduling gates, and the number of pods.
 struct PodSetChange {
   std::string name;
   std::int32_t count = 0;
-  bool count_is_partial = false;  // partial admission: the job's size is to follow `count`
+  bool count_is_partial = false;  // partial admission: the job's size becomes `count`
   api::StringMap labels;
   api::StringMap annotations;
   api::StringMap node_selector;

@@ -13,7 +13,7 @@
 
 namespace berth::integrations {
 
-// What the condition should be. Its transition time and generation are the caller's to set.
+// The condition for the job's state. The caller sets transition time and generation.
 api::Condition PodsReadyCondition(const JobView& job, const api::Workload& workload);
 
 }  // namespace berth::integrations

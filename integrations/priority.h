@@ -1,4 +1,4 @@
-// integrations/priority.h — the priority of a job in the queues, and where it comes from.
+// integrations/priority.h — the queueing priority of a job, with its source.
 //
 //     label priority-class (WorkloadPriorityClass) → pods' priorityClassName → global default → 0
 //
@@ -24,7 +24,7 @@ struct JobPriority {
   friend bool operator==(const JobPriority&, const JobPriority&) = default;
 };
 
-// Errors: kNotFound naming the class that does not exist.
+// Errors: kNotFound with the name of the missing class.
 Result<JobPriority> PriorityOf(const JobView& job, const PriorityClassesByName& workload_classes,
                                const PriorityClassesByName& pod_classes);
 

@@ -1,4 +1,4 @@
-// integrations/release.h — an evicted Workload gives its quota back.
+// integrations/release.h — releases the quota of an evicted Workload.
 //
 // Source: Kueue pkg/workload (UnsetQuotaReservationWithCondition, SetRequeuedCondition).
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace berth::integrations {
 
-// The status once the job has stopped: no admission, QuotaReserved and Admitted False, the time it
-// was admitted added up, Requeued as the eviction's reason wants it.
+// The status after the job has stopped: no admission, QuotaReserved and Admitted False, the time
+// admitted added to the total, Requeued as the reason of the eviction requires.
 //
 // Precondition: the Evicted condition is True.
 api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime now);

@@ -1,8 +1,8 @@
-// integrations/topology_request.h — the topology a pod template asks for in its annotations.
+// integrations/topology_request.h — the topology request in a pod template's annotations.
 //
 //     podset-required-topology: rack                  → all pods in one rack
-//     podset-preferred-topology: rack                 → as few racks as there must be
-//     podset-unconstrained-topology: "true"           → wherever there is room
+//     podset-preferred-topology: rack                 → as few racks as possible
+//     podset-unconstrained-topology: "true"           → any domains with room
 //     podset-slice-required-topology, podset-slice-size → each slice of pods in one domain
 //     podset-slice-required-topology-constraints      → the same in up to three layers (JSON)
 //     podset-group-name                               → together with another pod set
@@ -17,8 +17,8 @@
 
 namespace berth::integrations {
 
-// nullopt where no annotation asks for anything. Contradictions are the webhook's to refuse; here
-// the strictest one counts.
+// Returns nullopt where no annotation has a request. The webhook refuses contradictions; this
+// function takes the strictest annotation.
 std::optional<api::TopologyRequest> TopologyRequestOf(const api::StringMap& annotations);
 
 }  // namespace berth::integrations

@@ -1,4 +1,4 @@
-// integrations/workload_build.h — the Workload that stands for a job, and whether one still does.
+// integrations/workload_build.h — builds the Workload of a job, and compares the two.
 //
 // Source: Kueue pkg/controller/jobframework/reconciler.go, pkg/util/equality.
 #pragma once
@@ -17,19 +17,19 @@ struct BuildOptions {
   std::vector<std::string> label_keys_to_copy;  // Configuration.integrations.labelKeysToCopy
 };
 
-// Name, owner, finalizer, labels, annotations and spec of a new Workload for `job`.
+// Builds a new Workload for `job`: name, owner, finalizer, labels, annotations and spec.
 api::Workload BuildWorkload(const JobView& job, const JobPriority& priority,
                             const BuildOptions& options);
 
-// The LocalQueue a job names; empty: none.
+// The LocalQueue that a job names; empty: none.
 std::string QueueNameOf(const JobView& job);
 
-// Whether `workload` says what `job` says. A workload that holds quota may also differ by what its
-// start has changed in the job.
+// Whether `workload` matches `job`. A workload that holds quota may also differ by the changes that
+// its start made in the job.
 bool IsEquivalent(const JobView& job, const api::Workload& workload, const FlavorsByName& flavors);
 
-// Beyond that: whether a waiting workload would place the job's pods as the job's template says
-// now (node selector, affinity, priority class). Kueue does not look; edits would be lost.
+// Whether a waiting workload has the node selector, affinity and priority class of the job's
+// template. Kueue does not compare them, so that edits of the template would be lost.
 bool PlacesAlike(const JobView& job, const api::Workload& workload);
 
 }  // namespace berth::integrations

@@ -1,7 +1,7 @@
-// integrations/workload_name.h — what the Workload of a job is called.
+// integrations/workload_name.h — the name of a job's Workload.
 //
-// Source: Kueue pkg/controller/jobframework/workload_names.go; the names are the same, so that a
-// cluster can change over with its Workloads in place.
+// Source: Kueue pkg/controller/jobframework/workload_names.go; the names are equal, so that a
+// cluster can change over with its Workloads.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct OwnerIdentity {
   std::string_view group;  // "batch"; "" for core
   std::string_view name;
   std::string_view uid;
-  std::string_view variant;  // further part of the hash (a slice's generation); usually empty
+  std::string_view variant;  // more input of the hash (a slice's generation); usually empty
 };
 
 enum class NameLength {
@@ -22,8 +22,8 @@ enum class NameLength {
   kLabelValue,  // 63 bytes (gate ShortWorkloadNames)
 };
 
-// kind-name-hash, the front cut so that the whole keeps within the length. The hash tells apart
-// owners that were deleted and made again, and names that were cut.
+// kind-name-hash, its front cut to the length. The hash distinguishes owners that were deleted and
+// created again, and names that were cut.
 std::string WorkloadName(const OwnerIdentity& owner, NameLength length = NameLength::kObjectName);
 
 }  // namespace berth::integrations

@@ -1,7 +1,7 @@
-// net/certificates.h — a small certificate authority: ECDSA P-256, made at first start, kept as
+// net/certificates.h — a certificate authority (ECDSA P-256) and the certificates that it signs, as
 // PEM.
 //
-// Errors: kInvalid where a PEM cannot be read, kInternal where OpenSSL refuses.
+// Errors: kInvalid for a PEM that cannot be parsed, kInternal for a failure of OpenSSL.
 #pragma once
 
 #include <string>
@@ -18,25 +18,25 @@ struct CertificateRequest {
   std::string common_name;
   std::vector<std::string> organizations;
   std::vector<std::string> dns_names;     // subject alternative names
-  std::vector<std::string> ip_addresses;  // likewise: "127.0.0.1", "::1"
-  bool for_server = false;                // extended key usage; neither: a CA's own
+  std::vector<std::string> ip_addresses;  // subject alternative names: "127.0.0.1", "::1"
+  bool for_server = false;                // extended key usage; both false: none
   bool for_client = false;
   WallTime not_before;
   WallTime not_after;
 };
 
-// A self-signed CA certificate and its key.
+// Makes a self-signed CA certificate and its key.
 Result<TlsIdentity> MakeCertificateAuthority(std::string_view common_name, WallTime not_before,
                                              WallTime not_after);
 
-// A key pair and its certificate, signed by `authority`.
+// Makes a key pair and its certificate, signed by `authority`.
 Result<TlsIdentity> IssueCertificate(const TlsIdentity& authority,
                                      const CertificateRequest& request);
 
 // The DNS names of the first certificate of the PEM (subject alternative names).
 Result<std::vector<std::string>> CertificateDnsNames(std::string_view certificate_pem);
 
-// When the first certificate of the PEM ends.
+// The end of validity (notAfter) of the first certificate of the PEM.
 Result<WallTime> CertificateEnd(std::string_view certificate_pem);
 
 }  // namespace berth::net

@@ -1,4 +1,4 @@
-// net/http.h — HTTP/1.1 messages as plain data; knows nothing of Kubernetes, Asio or Beast.
+// net/http.h — HTTP/1.1 messages as plain data, without Kubernetes, Asio or Beast.
 #pragma once
 
 #include <string>
@@ -13,19 +13,19 @@ struct Header {
   friend bool operator==(const Header&, const Header&) = default;
 };
 
-// In the order they were sent; names compare without case.
+// In the order of transmission; names compare without case.
 class Headers {
  public:
   Headers() = default;
   Headers(std::initializer_list<Header> headers) : headers_(headers) {}
 
-  // The first value of `name`; empty where there is none.
+  // The first value of `name`; empty if absent.
   std::string_view Find(std::string_view name) const;
   bool Has(std::string_view name) const;
   void Add(std::string name, std::string value) {
     headers_.push_back({std::move(name), std::move(value)});
   }
-  // Replaces every value of `name` by one.
+  // Replaces every value of `name` with one.
   void Set(std::string_view name, std::string value);
 
   auto begin() const { return headers_.begin(); }
@@ -42,7 +42,7 @@ struct Request {
   Headers headers;
   std::string body;
 
-  // Filled by the server only.
+  // Set by the server only.
   std::string peer_address;                    // "127.0.0.1:40312"
   std::string client_certificate_common_name;  // of a verified client certificate, else empty
   std::vector<std::string> client_certificate_organizations;

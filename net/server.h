@@ -1,14 +1,14 @@
-// net/server.h — an HTTP/1.1 server, plain or TLS, safe to show to strangers.
+// net/server.h — an HTTP/1.1 server, plain or TLS, that may be exposed to untrusted clients.
 //
 //     listener ─accept─▶ session (one per connection) ─request─▶ Handler ─▶ Responder
 //
-// Limits on everything: header and body size, time to first byte, time for a whole request, idle
-// time, number of connections, bytes queued for a slow reader of a stream.
+// Limits: header and body size, time to first byte, time for a whole request, idle time, number of
+// connections, bytes queued for a slow reader of a stream.
 //
 // Threads: the handler is called on one of the server's I/O threads and must not block; Responder
-// and Stream may be used from any thread, also after the connection has gone.
-// Errors: parse errors, oversized and late requests are answered (400, 413, 431, 408) or cut by the
-// server itself; the handler sees complete requests only.
+// and Stream may be used on any thread, also after the connection is closed.
+// Errors: the server answers malformed, oversized and late requests (400, 413, 431, 408) or cuts
+// their connection; the handler gets complete requests only.
 #pragma once
 
 #include <chrono>
@@ -25,34 +25,34 @@ namespace berth::net {
 
 class IoPool;
 
-// A response that goes on: a watch, a log. Chunked transfer encoding. Dropping the last reference
-// closes it.
+// A response of unknown length: a watch, a log. Chunked transfer encoding. Dropping the last
+// reference closes it.
 class Stream {
  public:
   virtual ~Stream() = default;
-  // Queues `bytes` as one chunk. False: the peer has gone, or it reads so slowly that more than
-  // ServerOptions::max_stream_backlog_bytes were waiting already, or some of its bytes waited when
-  // all streams together had reached max_total_stream_backlog_bytes: the connection has been cut.
+  // Queues `bytes` as one chunk. Returns false where the connection is closed: by the peer; because
+  // more than ServerOptions::max_stream_backlog_bytes waited; or because bytes of this stream
+  // waited when all streams together reached max_total_stream_backlog_bytes.
   virtual bool Write(std::string bytes) = 0;
-  // Bytes that wait for the peer to read.
+  // The number of bytes that wait for the peer to read.
   virtual std::size_t Backlog() const = 0;
-  // Calls `below` once, on an I/O thread, when no more than `bytes` wait; at once where that is so
-  // already, never once the peer has gone. The last callback given counts. For writers that pace
-  // themselves: they pause instead of being cut.
+  // Calls `below` once, on an I/O thread, when at most `bytes` wait; at once if that is so already;
+  // never if the connection is closed. A later call replaces the callback. A writer that pauses
+  // until then is not cut.
   virtual void WhenBelow(std::size_t bytes, std::function<void()> below) = 0;
-  // Ends the response after what is queued. Idempotent.
+  // Ends the response after the queued bytes. Idempotent.
   virtual void Close() = 0;
-  // Calls `gone` once, on an I/O thread, when the peer has gone or Close has finished; at once
-  // where that has already happened. One callback at most.
+  // Calls `gone` once, on an I/O thread, when the connection is closed or Close has finished; at
+  // once if that has happened already. At most one callback.
   virtual void OnGone(std::function<void()> gone) = 0;
 };
 
-// The one answer to one request. Dropping it unanswered answers 500.
+// Gives the one answer to a request. Dropping it unanswered answers 500.
 class Responder {
  public:
   virtual ~Responder() = default;
   virtual void Send(Response response) = 0;
-  // Sends the head at once, also before the first chunk.
+  // Sends the head at once, without waiting for the first chunk.
   virtual std::shared_ptr<Stream> StartStream(int status, Headers headers) = 0;
 };
 
@@ -65,9 +65,9 @@ struct TlsIdentity {
 
 struct ServerOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0;                  // 0: any free one, see HttpServer::port
+  std::uint16_t port = 0;                  // 0: any free port, see HttpServer::port
   std::shared_ptr<const TlsIdentity> tls;  // null: plain HTTP
-  std::string client_ca_pem;  // TLS only: client certificates are asked for and verified against it
+  std::string client_ca_pem;  // TLS only; set: requests client certificates, to verify with it
 
   std::size_t max_header_bytes = 64 * 1024;
   std::size_t max_body_bytes = 3 * 1024 * 1024;
@@ -76,23 +76,23 @@ struct ServerOptions {
   std::size_t max_total_stream_backlog_bytes = 256 * 1024 * 1024;
   Duration handshake_timeout = std::chrono::seconds(10);
   Duration request_timeout = std::chrono::seconds(30);  // from a request's first byte to its last
-  Duration idle_timeout = std::chrono::seconds(120);    // between requests
+  Duration idle_timeout = std::chrono::seconds(120);    // between two requests
   Duration write_timeout = std::chrono::seconds(30);    // without progress
 };
 
 class HttpServer {
  public:
-  virtual ~HttpServer() = default;  // as Stop
+  virtual ~HttpServer() = default;  // calls Stop
 
-  // Binds and listens. kUnavailable with the address in the message where the port is taken or may
-  // not be bound; kInvalid where the TLS identity cannot be read.
+  // Binds and listens. Errors: kUnavailable with the address where the port is taken or may not be
+  // bound; kInvalid for a bad TLS identity.
   static Result<std::unique_ptr<HttpServer>> Start(IoPool& pool, ServerOptions options,
                                                    Handler handler);
 
   virtual std::uint16_t port() const = 0;
-  // New connections are given this identity from now on.
+  // Gives new connections this identity.
   virtual Status ReplaceTls(std::shared_ptr<const TlsIdentity> tls) = 0;
-  // Closes the listener and every connection; returns when no handler and no OnGone runs any more.
+  // Closes the listener and every connection; returns when no handler and no OnGone callback runs.
   // Idempotent. Must not be called on an I/O thread.
   virtual void Stop() = 0;
 };

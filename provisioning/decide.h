@@ -1,19 +1,19 @@
-// provisioning/decide.h — what the provisioning check of one Workload says and does now.
+// provisioning/decide.h — decides check states and actions of the provisioning check of a Workload.
 //
-//     Workload, configs, requests, templates, now --Decide--> checks' new states, actions, next
-//     wake
+// Workload, configs, requests, templates, now --Decide--> checks' new states, actions, next
+// wake
 //
 //     quota ─ templates, request ─▶ Pending ─Provisioned─▶ Ready ─▶ … ─ finished: all deleted
 //                                     │ Failed, or booking expired before admission
-//                                     ├─ retries left ─▶ Retry (quota given back, back-off) ─▶
-//                                     quota └─ none left, or capacity revoked ─▶ Rejected
+//                                     ├─ retries left ─▶ Retry (quota released, backoff) ─▶ quota
+//                                     └─ none left, or capacity revoked ─▶ Rejected
 //
-// Idempotent: performed and decided again, nothing is left to do. What must survive a restart is in
-// the objects: the attempt in a request's name, the failures in the check's retryCount, which the
-// eviction that follows Retry counts up. The back-off counts from the failure, not from the check's
-// last transition (Kueue).
+// Idempotent: deciding again after performing a decision gives no action. The state that must
+// survive a restart is in the objects: the attempt in a request's name, the failures in the check's
+// retryCount, which the eviction after Retry increments. The backoff starts at the failure, not at
+// the check's last transition (Kueue).
 //
-// Units: back-offs in seconds. Source: Kueue pkg/controller/admissionchecks/provisioning, KEP-1136.
+// Units: backoffs in seconds. Source: Kueue pkg/controller/admissionchecks/provisioning, KEP-1136.
 #pragma once
 
 #include <map>
@@ -30,14 +30,14 @@
 
 namespace berth::provisioning {
 
-// An AdmissionCheck of this controller that the Workload has to pass.
+// An AdmissionCheck of this controller that the Workload has to pass, with its config.
 struct CheckInput {
   std::string name;
   const api::ProvisioningRequestConfig* config = nullptr;  // null: missing, the check is inactive
-  std::int32_t last_attempt = 0;  // highest attempt seen in this process; 0: none
+  std::int32_t last_attempt = 0;  // highest attempt in this process; 0: none
 };
 
-// A PodTemplate that is owned by the Workload or by one of its requests.
+// A PodTemplate that the Workload or one of its requests owns.
 struct TemplateSeen {
   std::string name;
   std::string controller_uid;
@@ -48,15 +48,15 @@ struct Situation {
   std::vector<CheckInput> checks;
   std::vector<api::ProvisioningRequest> requests;  // whose controller is the Workload
   std::vector<TemplateSeen> templates;
-  const FlavorsByName* flavors = nullptr;  // null counts as empty
+  const FlavorsByName* flavors = nullptr;  // null: no flavors
 };
 
 struct DecideOptions {
   UpdateOptions updates;
-  std::chrono::seconds answer_timeout{120};  // then the message says that nobody answers
+  std::chrono::seconds answer_timeout{120};  // then the message says that no autoscaler answers
 };
 
-struct CreateTemplate {  // owned by the request where it exists, else by the Workload
+struct CreateTemplate {  // owner: the request if it exists, else the Workload
   std::string name;
   api::PodTemplate pod_template;
   std::optional<api::OwnerReference> owner;
@@ -84,9 +84,9 @@ using Action = std::variant<CreateTemplate, CreateRequest, OwnTemplate, DeleteRe
                             DeleteTemplate, CheckEvent>;
 
 struct Decision {
-  std::vector<api::AdmissionCheckState> checks;  // only those that change, each complete
-  std::vector<Action> actions;                   // in this order
-  std::optional<Duration> next_wake;             // from now, if nothing else happens
+  std::vector<api::AdmissionCheckState> checks;  // the changed checks, each complete
+  std::vector<Action> actions;                   // to perform in this order
+  std::optional<Duration> next_wake;             // from now, without another change
 };
 
 Decision Decide(const Situation& situation, const DecideOptions& options, WallTime now);

@@ -1,10 +1,10 @@
-// provisioning/names.h — what requests and pod templates are called.
+// provisioning/names.h — the names of ProvisioningRequests and pod templates.
 //
 //     <workload>-<check>-<attempt>           where that has at most 247 bytes (as Kueue)
 //     <front>-<hash>-<attempt>               otherwise; hash over workload and check
 //
-// The attempt can be read back from either. (Kueue hashes the attempt away in long names and then
-// no longer knows its own requests.) Source: Kueue pkg/controller/admissionchecks/provisioning.
+// The attempt can be parsed from both forms. (Kueue hashes the attempt in long names and cannot
+// identify its own requests.) Source: Kueue pkg/controller/admissionchecks/provisioning.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace berth::provisioning {
 // At most 253 bytes, a DNS subdomain if workload and check are.
 std::string RequestName(std::string_view workload, std::string_view check, std::int32_t attempt);
 
-// The attempt of a request of that workload and check; nullopt: another's request.
+// The attempt of a request of `workload` and `check`; nullopt: a request of another one.
 std::optional<std::int32_t> AttemptOf(std::string_view request_name, std::string_view workload,
                                       std::string_view check);
 

@@ -1,4 +1,4 @@
-// provisioning/pod_sets.h — which pods capacity is asked for, and what they get with it.
+// provisioning/pod_sets.h — the pods for which capacity is requested, and their updates.
 //
 // Source: Kueue pkg/controller/admissionchecks/provisioning (required pod sets, merge policies).
 #pragma once
@@ -15,14 +15,14 @@ namespace berth::provisioning {
 
 using FlavorsByName = std::map<std::string, api::ResourceFlavor>;
 
-// Pod sets that are asked for as one: the first gives name and template.
+// Pod sets that are requested as one: the first gives name and template.
 struct PodSetGroup {
   std::vector<std::string> names;  // never empty
   std::int32_t count = 0;
-  api::PodTemplate pod_template;  // with the flavors' node selectors and tolerations, and requests
+  api::PodTemplate pod_template;  // with flavors' node selectors and tolerations, and requests
 };
 
-// The pods of `workload` that need a request, merged as the config says. Empty: none does.
+// The pods of `workload` that need a request, merged as the config says. Empty: no pod does.
 //
 // Precondition: the workload holds quota. A flavor that is not in `flavors` adds nothing.
 std::vector<PodSetGroup> RequiredPodSets(const api::Workload& workload,
@@ -30,11 +30,11 @@ std::vector<PodSetGroup> RequiredPodSets(const api::Workload& workload,
                                          const FlavorsByName& flavors);
 
 struct UpdateOptions {
-  bool protect_pods = true;  // keep autoscalers from removing nodes under the pods
+  bool protect_pods = true;  // keep autoscalers from removing the pods' nodes
 };
 
-// What the pods of each original pod set get once `request` is provisioned: the annotations that
-// let them use the capacity, node selectors from its details, the toleration of queued nodes.
+// The updates of each original pod set once `request` is provisioned: the annotations that let the
+// pods use the capacity, node selectors from its details, the toleration of queued nodes.
 std::vector<api::PodSetUpdate> PodSetUpdates(const api::Workload& workload,
                                              const std::vector<PodSetGroup>& groups,
                                              const api::ProvisioningRequest& request,

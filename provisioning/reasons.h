@@ -1,5 +1,5 @@
-// provisioning/reasons.h — what a reason in a ProvisioningRequest's condition means, who can do
-// something about it, and what.
+// provisioning/reasons.h — explains the reasons in a ProvisioningRequest's conditions: class, the
+// role that can act, and the remedy.
 //
 // Data for messages, events and `berth why`. Source: cluster-autoscaler's provisioning request
 // conditions; GKE's queued provisioning (its open-source autoscaler and documentation).
@@ -12,15 +12,15 @@
 namespace berth::provisioning {
 
 enum class ReasonClass : std::uint8_t {
-  kProgress,   // nothing is wrong
-  kStockout,   // the cloud has no such machine now
-  kTransient,  // passes by itself: pool full, pool backing off
+  kProgress,   // not a failure
+  kStockout,   // the cloud has no such machine at present
+  kTransient,  // temporary: pool full, pool backing off
   kQuota,      // the cloud's quota for this account
-  kConfig,     // set up wrongly
-  kShape,      // the request cannot fit as it is written
+  kConfig,     // wrong configuration
+  kShape,      // the request can never fit as written
   kLimit,      // a limit of cluster or cloud
-  kTimeout,    // nobody answered, or not in time
-  kInternal,   // the cloud's or autoscaler's own trouble
+  kTimeout,    // no answer, or none in time
+  kInternal,   // internal error of cloud or autoscaler
 };
 enum class WhoActs : std::uint8_t { kNobody, kUser, kAdmin, kCloud };
 
@@ -31,7 +31,7 @@ struct ReasonInfo {
   std::string_view remedy;  // one sentence, no final period
 };
 
-// The entry of `reason`; of an unknown one the entry with an empty reason (kInternal).
+// The entry of `reason`; an unknown reason gives the entry with an empty reason (kInternal).
 const ReasonInfo& Explain(std::string_view reason);
 std::span<const ReasonInfo> AllReasons();
 

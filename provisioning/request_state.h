@@ -1,10 +1,10 @@
-// provisioning/request_state.h — where a ProvisioningRequest stands, from its conditions.
+// provisioning/request_state.h — the state of a ProvisioningRequest, from its conditions.
 //
 //     kUnanswered ─▶ kPending ─▶ kAccepted ─▶ kProvisioned ─▶ kBookingExpired ─▶ kCapacityRevoked
 //                        └───────────┴──▶ kFailed
 //
-// Conditions accumulate (an expired request is still Accepted and Provisioned), so they are looked
-// at from the end of the life backwards. Source: autoscaling.x-k8s.io/v1; Kueue's order.
+// Conditions accumulate (an expired request is Accepted and Provisioned too), so they are tested
+// from the latest state backwards. Source: autoscaling.x-k8s.io/v1; Kueue's order.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ inline constexpr char kBookingExpiredCondition[] = "BookingExpired";
 inline constexpr char kCapacityRevokedCondition[] = "CapacityRevoked";
 
 enum class RequestState : std::uint8_t {
-  kUnanswered,  // nobody has written a condition
+  kUnanswered,  // no controller has written a condition
   kPending,
   kAccepted,
   kProvisioned,
@@ -35,8 +35,8 @@ enum class RequestState : std::uint8_t {
 RequestState StateOf(const api::ProvisioningRequest& request);
 std::string_view RequestStateName(RequestState state);
 
-// The condition that says why the request is where it is (its reason is in reasons.h), or null:
-// for a waiting request the one that tells what it waits for.
+// The condition that gives the state's reason (see reasons.h), or null; for a waiting request the
+// condition that names the cause of the wait.
 const api::Condition* DecidingCondition(const api::ProvisioningRequest& request);
 
 }  // namespace berth::provisioning

@@ -1,13 +1,13 @@
-// webhook/conversion.h — kueue.x-k8s.io objects between v1beta1 and v1beta2.
+// webhook/conversion.h — converts kueue.x-k8s.io objects between v1beta1 and v1beta2.
 //
 //     POST /convert, ConversionReview v1:  objects ─Convert, one by one─▶ convertedObjects
 //
-// Kinds: ClusterQueue, Cohort, LocalQueue, Workload, MultiKueueCluster; every other kind is the
-// same in both versions. Fields that the other version does not have are lost, as in Kueue: upwards
-// LocalQueue status.flavors, status of pending workloads; downwards gates, slice constraints,
-// concurrentAdmissionPolicy. Fields nobody knows are kept.
+// Kinds: ClusterQueue, Cohort, LocalQueue, Workload, MultiKueueCluster; every other kind is equal
+// in both versions. Fields that the other version lacks are lost, as in Kueue: to v1beta2
+// LocalQueue status.flavors, status of pending workloads; to v1beta1 gates, slice constraints,
+// concurrentAdmissionPolicy. Fields unknown to both versions are kept.
 //
-// Errors: kInvalid naming the kind, field or version. Threads: pure functions.
+// Errors: kInvalid with kind, field or version. Threads: pure functions.
 // Source: Kueue apis/kueue/v1beta1 conversion; the difference of the two CRD schemas.
 #pragma once
 
@@ -20,11 +20,11 @@
 
 namespace berth::webhook {
 
-// `object` in `api_version` ("kueue.x-k8s.io/v1beta2").
+// Converts `object` to `api_version` ("kueue.x-k8s.io/v1beta2").
 Result<nlohmann::json> Convert(const nlohmann::json& object, std::string_view api_version);
 
-// What the objects of one ConversionReview may grow by: v1beta2 says once what many domains of a
-// topology assignment share, v1beta1 says it for each.
+// The limit on growth of the objects of one ConversionReview: v1beta2 writes a value that many
+// domains of a topology assignment share once, v1beta1 for each domain.
 struct ConversionBudget {
   std::size_t domains = 250'000;
   std::size_t bytes = 128 * 1024 * 1024;
@@ -32,7 +32,7 @@ struct ConversionBudget {
 Result<nlohmann::json> Convert(const nlohmann::json& object, std::string_view api_version,
                                ConversionBudget& budget);
 
-// The answer to a ConversionReview; what is wrong with it stands in response.result.
+// The answer to a ConversionReview; response.result has the error.
 nlohmann::json AnswerConversion(const nlohmann::json& review);
 
 }  // namespace berth::webhook

@@ -1,8 +1,8 @@
-// webhook/field_error.h — what is wrong with a field, in the words of Kubernetes.
+// webhook/field_error.h — errors of fields, in Kubernetes' words.
 //
 //     spec.resourceGroups[0].flavors[1].name: Duplicate value: "spot"
 //
-// Source: k8s.io/apimachinery field errors; the texts are part of the wire contract.
+// Source: k8s.io/apimachinery field errors; clients compare the texts.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace berth::webhook {
 
-// A place in an object: Path("spec").Child("resourceGroups").Index(0).Key("cpu").
+// A field's location: Path("spec").Child("resourceGroups").Index(0).Key("cpu").
 class Path {
  public:
   explicit Path(std::string text) : text_(std::move(text)) {}
@@ -29,7 +29,7 @@ using FieldErrors = std::vector<std::string>;  // each complete: "path: Kind: va
 
 std::string Quoted(std::string_view text);  // as Go's %q prints it
 
-// `value` as it shall be shown: Quoted("x"), "7".
+// `value` as the message shows it: Quoted("x"), "7".
 std::string Invalid(const Path& path, std::string_view value, std::string_view detail);
 std::string Required(const Path& path, std::string_view detail);
 std::string Duplicate(const Path& path, std::string_view value);
@@ -38,13 +38,13 @@ std::string TooMany(const Path& path, std::size_t actual, std::size_t limit);
 std::string Unsupported(const Path& path, std::string_view value,
                         const std::vector<std::string>& supported);
 
-// One error as it is, several as "[a, b]"; the same error once. Empty: no error.
+// One error unchanged, several as "[a, b]" without repetitions. Empty: no error.
 std::string Aggregate(const FieldErrors& errors);
 
 inline constexpr char kImmutable[] = "field is immutable";
 inline constexpr char kNegative[] = "must be greater than or equal to 0";
 
-// Why `text` is no DNS subdomain, label value, qualified name; empty: it is one.
+// Why `text` is no DNS subdomain, label value, qualified name; empty: it is valid.
 std::string DnsSubdomainProblem(std::string_view text);
 std::string DnsLabelProblem(std::string_view text);
 std::string LabelValueProblem(std::string_view text);

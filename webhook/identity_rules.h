@@ -1,7 +1,7 @@
-// webhook/identity_rules.h — what stays as it was made: the queue behind a LocalQueue, who performs
-// an AdmissionCheck, the levels of a Topology.
+// webhook/identity_rules.h — the immutable fields: the queue of a LocalQueue, the controller of an
+// AdmissionCheck, the levels of a Topology.
 //
-// The CRDs say the same in CEL; an API server that does not evaluate CEL learns it here.
+// The CRDs have the same rules in CEL; these serve API servers that do not evaluate CEL.
 //
 // Source: Kueue API types (x-kubernetes-validations).
 #pragma once

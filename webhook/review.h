@@ -1,6 +1,6 @@
-// webhook/review.h — AdmissionReview v1 in, AdmissionReview v1 out.
+// webhook/review.h — answers an AdmissionReview v1.
 //
-//     POST <path>, AdmissionReview ─Review─▶ allowed with a JSON patch, or why not
+//     POST <path>, AdmissionReview ─Review─▶ allowed with a JSON patch, or denied with a reason
 //
 // The paths are Kueue's (kueue-mutating-webhook-configuration, kueue-validating-webhook-…):
 //     /mutate-batch-v1-job                             /validate-batch-v1-job
@@ -8,11 +8,11 @@
 //     /mutate-kueue-x-k8s-io-v1beta2-resourceflavor    /validate-…-resourceflavor
 //                                                      /validate-…-workload
 //                                                      /validate-…-cohort
-// and of our own, for rules that the CRDs have in CEL: /validate-…-admissioncheck, -localqueue,
+// Berth's own paths, for rules that the CRDs have in CEL: /validate-…-admissioncheck, -localqueue,
 // -topology.
 //
-// Threads: pure function; `facts` is called inside it. Errors: an object that cannot be read is
-// refused with the reason; a review that is none is kInvalid.
+// Threads: pure function; calls `facts` inside. Errors: an object that cannot be decoded is denied
+// with the reason; a document that is no review is kInvalid.
 #pragma once
 
 #include <functional>

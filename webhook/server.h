@@ -1,8 +1,8 @@
 // webhook/server.h — the HTTPS server behind Kueue's webhook service: reviews and conversion.
 //
-// Threads: Start by the owner; requests are answered on the pool's I/O threads, `facts` is called
-// there and must be quick and safe for it.
-// Errors of Start: as net::HttpServer::Start. Bad requests are answered: 400 (no JSON, no review),
+// Threads: the owner calls Start; the pool's I/O threads answer
+// requests and call `facts`, which must be fast and
+// thread-safe.
 // 404 (unknown path), 405 (not POST), 415 (not JSON).
 #pragma once
 
@@ -22,7 +22,7 @@ namespace berth::webhook {
 
 struct WebhookServerOptions {
   std::string address = "0.0.0.0";
-  std::uint16_t port = 9443;                    // 0: any free one
+  std::uint16_t port = 9443;                    // 0: any free port
   std::shared_ptr<const net::TlsIdentity> tls;  // null: plain HTTP, for tests
   ReviewGates gates;
 };
@@ -31,7 +31,7 @@ Result<std::unique_ptr<net::HttpServer>> StartWebhookServer(net::IoPool& pool,
                                                             WebhookServerOptions options,
                                                             JobFactsOf facts);
 
-// One request to its answer, without a network.
+// Answers one request, without a network.
 net::Response AnswerWebhook(const net::Request& request, const JobFactsOf& facts,
                             const ReviewGates& gates = {});
 

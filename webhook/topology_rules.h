@@ -1,6 +1,6 @@
-// webhook/topology_rules.h — what the topology annotations of a pod template may say together.
+// webhook/topology_rules.h — validates the topology annotations of a pod template.
 //
-// Source: Kueue KEP-2724, pkg/controller/jobframework/tas_validation.go; the texts are its own.
+// Source: Kueue KEP-2724, pkg/controller/jobframework/tas_validation.go; the texts are Kueue's.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace berth::webhook {
 
-// `path`: of the annotations; `pods`: how many the pod set has.
+// `path`: of the annotations; `pods`: the count of the pod set.
 FieldErrors ValidateTopologyAnnotations(const Path& path, const api::StringMap& annotations,
                                         std::int64_t pods);
 

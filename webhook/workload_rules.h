@@ -1,8 +1,8 @@
-// webhook/workload_rules.h — what may stand in a Workload, and what may change while it holds
+// webhook/workload_rules.h — validates Workloads, and their changes while they hold
 // quota.
 //
-// Applies to writes of the object and of its status. Rules that the CRD has in CEL and that reach
-// over several fields are checked here too, for API servers that do not evaluate CEL.
+// Applies to writes of the object and of its status. CEL rules of the CRD that involve several
+// fields are checked here too, for API servers that do not evaluate CEL.
 //
 // Source: Kueue pkg/webhooks/workload_webhook.go.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace berth::webhook {
 
-// Feature gates that bring rules of their own.
+// Feature gates that add rules.
 struct ReviewGates {
   bool priority_boost = false;
 };

@@ -1,5 +1,5 @@
-// integrations/controller/job_controllers.h — the controllers of every known kind of job, and the
-// ungater of their pods.
+// integrations/controller/job_controllers.h — the controllers of every known job kind, and the
+// ungater of the jobs' pods.
 //
 //     JobControllers jobs(manager, clock, events, options);   // before the manager starts
 //
@@ -20,7 +20,7 @@ struct JobControllersOptions {
   std::size_t concurrency = 32;  // writes under way at once
 };
 
-// Jobs of every namespace but kube-system and the controller's own (Kueue's default).
+// Selects every namespace but kube-system and the controller's own (Kueue's default).
 api::LabelSelector DefaultManagedNamespaces(const std::string& own_namespace);
 
 class JobControllers {

@@ -1,7 +1,7 @@
 // integrations/controller/job_patches.h — planned writes as JSON patches.
 //
-// Merge patches (RFC 7396) carry only what changes, and the resourceVersion they were planned on;
-// applied configurations carry what their field manager owns. Fields unknown to us survive both.
+// Merge patches (RFC 7396) carry the changed fields and the resourceVersion they were planned on;
+// applied configurations carry the fields of their field manager. Unknown fields survive both.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@
 
 namespace berth::integrations {
 
-// Of the Job, or of its status where the write clears the start time.
+// A patch of the Job, or of its status where the write clears the start time.
 nlohmann::json JobPatch(const api::Job& job, const BatchJobWrite& write,
                         const std::string& resource_version);
 
-// The whole spec; what the new one lacks is removed.
+// A patch to the whole new spec; removes fields that the new spec lacks.
 nlohmann::json WorkloadSpecPatch(const api::Workload& workload, const api::WorkloadSpec& spec);
 
-// apiVersion, kind, name: what every applied configuration of a Workload begins with.
+// apiVersion, kind and name, which every applied configuration of a Workload has.
 nlohmann::json AppliedWorkload(const api::ObjectKey& key);
 
 }  // namespace berth::integrations

@@ -1,7 +1,7 @@
 // integrations/controller/job_reconciler.h — batch Jobs: observe, plan (job_plan.h), perform.
 //
 // Threads: one Executor, that of the manager.
-// Errors: of the API, with the action's name in front; the work queue repeats the key.
+// Errors: of the API, prefixed with the action's name; the work queue retries the key.
 #pragma once
 
 #include <map>
@@ -27,19 +27,19 @@ namespace berth::integrations {
 struct JobReconcilerOptions {
   QueueNameRule queue_name_rule = QueueNameRule::kRequired;
   PodsReadyRule pods_ready_rule = PodsReadyRule::kReport;
-  api::LabelSelector namespace_selector;  // of namespaces whose jobs are managed
+  api::LabelSelector namespace_selector;  // selects namespaces whose jobs are managed
   BuildOptions build;
   std::optional<Duration> keep_deactivated;  // see JobSituation
-  kube::Metrics* metrics = nullptr;          // outlives the reconciler; null: none are kept
+  kube::Metrics* metrics = nullptr;          // outlives the reconciler; null: no metrics
 };
 
 class JobReconciler final : public kube::Reconciler {
  public:
-  // Takes the informers it needs from `manager`; before they start. All references must outlive it.
+  // Requests its informers from `manager`: construct before they start. References must outlive it.
   JobReconciler(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
                 JobReconcilerOptions options);
 
-  // Tells `controller` which keys to look at, from now on.
+  // Adds the keys of changed jobs to `controller` from now on.
   void Watch(kube::Controller& controller);
 
   std::string_view name() const override { return "job"; }
@@ -81,15 +81,15 @@ class JobReconciler final : public kube::Reconciler {
   kube::Informer<api::ResourceFlavor>& flavors_;
   kube::Informer<api::PriorityClass>& priority_classes_;
   kube::Informer<api::WorkloadPriorityClass>& workload_priority_classes_;
-  // By job uid: when its Workload was created, until the informer shows it.
+  // By job uid: the creation time of a Workload that the informer does not show yet.
   std::map<std::string, SteadyTime> created_;
-  // By job uid: when its Workload was deleted under it, and how often lately.
+  // By job uid: deletions of its Workload by other clients: time of the last, and recent number.
   struct Lost {
     SteadyTime at{};
     int count = 0;
   };
   std::map<std::string, Lost> lost_;
-  // By job uid: what UpdatedAdmissionCheck said last, so that it is said once.
+  // By job uid: the message of the last event UpdatedAdmissionCheck, which is not repeated.
   std::map<std::string, std::string> last_check_message_;
   // Typed tables for planning, rebuilt when their informers change.
   mutable bool tables_stale_ = true;

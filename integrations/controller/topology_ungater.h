@@ -1,14 +1,14 @@
-// integrations/controller/topology_ungater.h — lets the gated pods of admitted workloads go, each
-// into the domain that its workload was assigned (integrations/ungating.h decides which).
+// integrations/controller/topology_ungater.h — removes the topology gate of pods of admitted
+// workloads, with each pod's domain in its node selector (integrations/ungating.h chooses domains).
 //
-// Looks at one workload at a time, a moment after its pods changed, so that pods that come together
-// are handled together. Every write is answered before the workload is looked at again; a write
-// whose outcome is unknown is read back first, so that no pod is counted in two domains.
+// Reconciles one workload at a time, a moment after its pods changed, so that pods created together
+// are handled together. All writes of a reconcile end before the next one of the workload begins; a
+// write with unknown outcome is read back first, so that no pod is counted in two domains.
 //
-// The Pod informer starts with the first workload that was placed by topology: a cluster without
-// topologies does not pay for a copy of all its pods.
+// The Pod informer starts with the first workload that has a topology assignment, so that a cluster
+// without topologies keeps no copy of its pods.
 //
-// Threads: the manager's Executor. Errors: of the API; the work queue repeats the workload.
+// Threads: the manager's Executor. Errors: those of the API; the work queue retries the workload.
 #pragma once
 
 #include <cstddef>
@@ -27,21 +27,21 @@ namespace berth::integrations {
 
 class TopologyUngater final : public kube::Reconciler {
  public:
-  // `max_in_flight`: pods written at once for one workload.
+  // `max_in_flight`: most pod writes at once for one workload.
   explicit TopologyUngater(kube::Manager& manager, std::size_t max_in_flight = 16);
   TopologyUngater(const TopologyUngater&) = delete;
   TopologyUngater& operator=(const TopologyUngater&) = delete;
 
-  // Tells `controller` which workloads to look at, from now on. It must outlive the manager.
+  // Adds workloads to reconcile to `controller` from now on. This object must outlive the manager.
   void Watch(kube::Controller& controller);
 
   std::string_view name() const override { return "topology_ungater"; }
   void Reconcile(const api::ObjectKey& key, Done done) override;
 
  private:
-  struct Writes;  // those of one look
+  struct Writes;  // the writes of one reconcile
 
-  void Open();  // once a workload needs it
+  void Open();  // starts the Pod informer
   void AddWorkloadOf(const api::Pod& pod);
   void LetGo(const api::ObjectKey& key, Done done);
   void ReadBack(const api::ObjectKey& key, std::vector<api::ObjectKey> pods, Done done);
@@ -52,9 +52,9 @@ class TopologyUngater final : public kube::Reconciler {
   kube::Manager& manager_;
   std::size_t max_in_flight_;
   kube::Informer<api::Workload>& workloads_;
-  kube::Informer<api::Pod>* pods_ = nullptr;  // null: not needed so far
+  kube::Informer<api::Pod>* pods_ = nullptr;  // null: not started yet
   kube::Controller* controller_ = nullptr;
-  // By workload: pods of which nobody knows whether they were let go.
+  // By workload: pods whose write has an unknown outcome.
   std::map<api::ObjectKey, std::set<api::ObjectKey>> unknown_;
 };
 

@@ -1,11 +1,11 @@
 // kube/client/api_client.h — the verbs of a Kubernetes API on JSON objects.
 //
-// Every request has a timeout. 429, and 503 that names a delay, mean "nothing happened": they are
-// repeated after the server's delay as long as the timeout allows. Nothing else is repeated here;
-// who may repeat knows what the write meant.
+// Every request has a timeout. Answers 429, and 503 with a delay, mean "nothing happened": the
+// request is repeated after the server's delay, within the timeout. The client repeats no other
+// request: only the caller knows whether its write may be repeated.
 //
-// Threads: one Executor, as its Transport. Destroy it on that Executor, or when it has stopped;
-// callbacks of open requests are then dropped.
+// Threads: one Executor, that of its Transport. Destroy it on that Executor, or after that has
+// stopped; callbacks of open requests are dropped then.
 // Errors: by Status.reason, see status_error.h; the message is the server's.
 // Source: Kubernetes API concepts; server-side apply.
 #pragma once
@@ -47,7 +47,7 @@ struct DeleteOptions {
 struct ListOptions {
   std::string label_selector;
   std::string field_selector;
-  int page_size = 500;  // 0: all in one answer
+  int page_size = 500;  // 0: all objects in one answer
 };
 
 struct ObjectList {
@@ -55,19 +55,19 @@ struct ObjectList {
   std::string resource_version;
 };
 
-// A list page by page, each taken in while the next one is under way.
+// A list page by page; a page is delivered while the next one is requested.
 struct PageCallbacks {
-  // Before the first page; again where the list starts over, and what came before is void.
+  // Called before the first page, and again when the list starts over: earlier pages are void then.
   std::function<void()> on_start;
   std::function<void(const std::vector<ReadObject>& items)> on_page;
-  std::function<void(Result<std::string> resource_version)> on_end;  // once
+  std::function<void(Result<std::string> resource_version)> on_end;  // called once
 };
 
 struct WatchOptions {
   std::string label_selector;
   std::string field_selector;
   std::string resource_version;        // events after this one
-  std::chrono::seconds lifetime{300};  // asked of the server, which then ends the watch properly
+  std::chrono::seconds lifetime{300};  // requested of the server, which ends the watch then
   Duration silence = std::chrono::seconds(90);
 };
 
@@ -87,21 +87,21 @@ class ApiClient {
   ApiClient& operator=(const ApiClient&) = delete;
 
   void Get(const api::ResourceKind& kind, const api::ObjectKey& key, Done done);
-  // An empty namespace lists all of them. Pages are joined; where one has expired meanwhile, the
-  // list goes on with newer pages if the server offers that ("inconsistent continuation token" of
-  // the Kubernetes API concepts), else it starts again, the second time unpaged and for the last
-  // time. The version is that of the oldest page: a watch from there tells what came after it.
+  // An empty namespace lists all namespaces. Pages are joined. If a page has expired, the list goes
+  // on with newer pages if the server offers them ("inconsistent continuation token" of the
+  // Kubernetes API concepts), else it starts again, at most once, unpaged. The resourceVersion is
+  // that of the oldest page: a watch from there delivers all later events.
   void List(const api::ResourceKind& kind, const std::string& namespace_name,
             const ListOptions& options, std::function<void(Result<ObjectList>)> done);
-  // The same for lists of any length: nothing is kept here, and no JSON tree is built where the
-  // transport can do without.
+  // List without joining pages, for collections of any length. Builds no JSON tree where the
+  // transport can avoid it.
   void ListPages(const api::ResourceKind& kind, const std::string& namespace_name,
                  const ListOptions& options, std::shared_ptr<const ObjectReader> reader,
                  PageCallbacks callbacks);
   // `object` must carry apiVersion, kind and metadata.name or generateName.
   void Create(const api::ResourceKind& kind, const std::string& namespace_name, Json object,
               const WriteOptions& options, Done done);
-  // Replaces the object; carries metadata.resourceVersion to be safe against races.
+  // Replaces the object. metadata.resourceVersion in `object` makes a lost update a kConflict.
   void Update(const api::ResourceKind& kind, const api::ObjectKey& key, Json object,
               const WriteOptions& options, Done done);
   void Patch(const api::ResourceKind& kind, const api::ObjectKey& key, PatchType type, Json patch,
@@ -112,7 +112,7 @@ class ApiClient {
                                      const std::string& namespace_name, const WatchOptions& options,
                                      WatchCallbacks callbacks,
                                      std::shared_ptr<const ObjectReader> reader = nullptr);
-  // Any path: "/version", "/apis/…/pods/p/log".
+  // Requests any path: "/version", "/apis/…/pods/p/log".
   void GetRaw(const std::string& path, std::function<void(Result<ApiResponse>)> done);
 
   Executor& executor() { return executor_; }
@@ -134,10 +134,10 @@ class ApiClient {
   Transport& transport_;
   Executor& executor_;
   Options options_;
-  std::shared_ptr<ApiClient*> self_;  // weak copies in callbacks: null once this is gone
+  std::shared_ptr<ApiClient*> self_;  // weak copies in callbacks: null after destruction
 };
 
-// "/apis/batch/v1/namespaces/a/jobs"; for an empty namespace the collection of the whole cluster.
+// "/apis/batch/v1/namespaces/a/jobs"; an empty namespace gives the path of the whole cluster.
 std::string CollectionPath(const api::ResourceKind& kind, const std::string& namespace_name);
 // "…/jobs/b/status"
 std::string ObjectPath(const api::ResourceKind& kind, const api::ObjectKey& key,

@@ -1,7 +1,7 @@
-// kube/client/credential_source.h — the credentials of a kubeconfig as they are now: files are read
-// again, a plugin runs again before its credential expires and after a 401.
+// kube/client/credential_source.h — the present credentials of a kubeconfig: reads files again when
+// they change, and runs a plugin again before its credential expires and after a 401.
 //
-// Threads: one Executor; destroy it there, or when that has stopped.
+// Threads: one Executor; destroy it there, or after that has stopped.
 // Errors of Get: those of the plugin (exec_plugin.h); kUnavailable where too many wait for it.
 #pragma once
 
@@ -32,7 +32,7 @@ using CredentialPtr = std::shared_ptr<const Credential>;
 class CredentialSource {
  public:
   using Done = std::function<void(const Result<CredentialPtr>&)>;
-  // Runs the plugin of the config elsewhere, one run at a time; calls back once, on any thread.
+  // Runs the plugin on another thread, one run at a time; calls back once, on any thread.
   using RunPlugin = std::function<void(const ExecPlugin&, const KubeConfig&,
                                        std::function<void(Result<PluginCredential>)>)>;
 
@@ -40,9 +40,9 @@ class CredentialSource {
   CredentialSource(const CredentialSource&) = delete;
   CredentialSource& operator=(const CredentialSource&) = delete;
 
-  // Calls `done` inside the call where a credential is at hand, else when the plugin has given one.
+  // Calls `done` inside the call where a credential is known, else when the plugin has returned.
   void Get(Done done);
-  // The server answered 401 to a request with `used`. True: Get has, or will have, another one.
+  // The server answered 401 to a request with `used`. Returns true where Get gives another one.
   bool Refused(const CredentialPtr& used);
 
  private:
@@ -58,12 +58,12 @@ class CredentialSource {
   RunPlugin run_;
   CredentialPtr current_;
   SteadyTime files_read_at_;
-  // Of the plugin.
+  // The plugin's credential.
   std::optional<PluginCredential> given_;
   bool refused_ = false;
   bool running_ = false;
-  std::optional<Error> failure_;        // of the last run
-  std::optional<SteadyTime> ended_at_;  // likewise
+  std::optional<Error> failure_;        // of the plugin's last run
+  std::optional<SteadyTime> ended_at_;  // of the plugin's last run
   std::vector<Done> waiting_;
   std::shared_ptr<CredentialSource*> self_;
 };

@@ -1,16 +1,16 @@
-// kube/client/exec_plugin.h — runs the program that gives credentials (client-go credential
-// plugins), and reads what it printed.
+// kube/client/exec_plugin.h — runs the program that returns credentials (client-go credential
+// plugins), and parses its output.
 //
 //     PluginRunner runner(60 s);
 //     runner.Run(plugin, config, [](Result<PluginCredential> credential) { … });
 //
-// The plugin gets KUBERNETES_EXEC_INFO and our environment; its standard error is ours; its
-// standard input is ours where it may ask and there is a terminal, else empty.
+// The plugin gets KUBERNETES_EXEC_INFO and this process' environment and standard error; it gets
+// this process' standard input where it may ask and there is a terminal, else an empty one.
 //
-// Threads: Run starts a thread for the run; `done` comes on it. Destroying the runner kills the
+// Threads: Run starts a thread for the run and calls `done` on it. Destroying the runner kills the
 // plugin and waits for that thread.
-// Errors: kNotFound (no such program, with the install hint), kDeadlineExceeded, kInvalid (what was
-// printed is no ExecCredential), kUnavailable (it failed).
+// Errors: kNotFound (no such program, with the install hint), kDeadlineExceeded, kInvalid (the
+// output is no ExecCredential), kUnavailable (the program failed).
 // Source: Kubernetes "client-go credential plugins", API client.authentication.k8s.io/v1.
 #pragma once
 
@@ -38,7 +38,7 @@ enum class Terminal { kNone, kThere };
 // The value of KUBERNETES_EXEC_INFO.
 std::string ExecInfo(const ExecPlugin& plugin, const KubeConfig& config, Terminal terminal);
 
-// What a plugin printed.
+// Parses the output of a plugin.
 Result<PluginCredential> ParseExecCredential(std::string_view text, const std::string& api_version);
 
 class PluginRunner {
@@ -48,7 +48,7 @@ class PluginRunner {
   PluginRunner(const PluginRunner&) = delete;
   PluginRunner& operator=(const PluginRunner&) = delete;
 
-  // One run at a time: not before `done` of the one before.
+  // Call at most one Run at a time: after `done` of the last one.
   void Run(const ExecPlugin& plugin, const KubeConfig& config,
            std::function<void(Result<PluginCredential>)> done);
 

@@ -1,8 +1,8 @@
 // kube/client/http_transport.h — Transport over HTTPS.
 //
-// JSON is parsed on the I/O thread that received it; callbacks come on the strand.
+// JSON is parsed on the I/O thread that received it; callbacks run on the strand.
 //
-// Threads: as Transport, on `strand`. Destroy it on the strand or when the strand has stopped.
+// Threads: as Transport, on `strand`. Destroy it on the strand, or after the strand has stopped.
 #pragma once
 
 #include <memory>
@@ -20,11 +20,11 @@ namespace berth::kube {
 
 struct HttpTransportOptions {
   std::string user_agent = "berth";
-  std::size_t max_connections = 32;  // watches do not count
+  std::size_t max_connections = 32;  // without watches
   std::size_t max_watch_line_bytes = 16 * 1024 * 1024;
 };
 
-// `pool` and `strand` must outlive it. kInvalid where the URL or a PEM cannot be read.
+// `pool` and `strand` must outlive it. Errors: kInvalid for a bad URL or PEM.
 Result<std::unique_ptr<Transport>> MakeHttpTransport(net::IoPool& pool, Executor& strand,
                                                      const KubeConfig& config,
                                                      const HttpTransportOptions& options);

@@ -1,14 +1,14 @@
-// kube/client/informer.h — a typed, indexed, current copy of one kind, and who wants to hear of it.
+// kube/client/informer.h — a typed, indexed, current copy of one kind, with handlers of changes.
 //
 //     Informer<api::Job> jobs(client, {});
 //     jobs.AddHandler({.on_add = …, .on_update = …, .on_delete = …});
 //     jobs.Start();
 //     … jobs.Get(key), jobs.ByIndex("queue", "team-a") …
 //
-// Handlers run in the order they were added, after the store has changed.
+// Handlers run in the order of AddHandler, after the store has changed.
 //
-// An object that cannot be decoded is logged, once for each reason. The last state of it that could
-// be decoded, if any, stays until the object goes: who uses it may be looking at an old state.
+// An object that cannot be decoded is logged, once for each reason. Its last decodable state, if
+// any, stays in the store until the object is deleted; that state may be old.
 //
 // Threads: one Executor, that of the ApiClient.
 #pragma once
@@ -40,11 +40,11 @@ class InformerBase {
   virtual void Start() = 0;
   virtual bool has_synced() const = 0;  // the first list is in the store
   virtual const api::ResourceKind& kind() const = 0;
-  // Called once, when has_synced turns true; at once where it is.
+  // Calls `synced` once, when has_synced turns true; at once if it is true.
   virtual void OnSynced(std::function<void()> synced) = 0;
-  // The API server does not serve the kind: its CRD is missing. It is asked for again and again.
+  // The API server does not serve the kind: its CRD is missing. The informer keeps retrying.
   virtual bool is_missing() const = 0;
-  // Called once, when is_missing turns true.
+  // Calls `missing` once, when is_missing turns true.
   virtual void OnMissing(std::function<void()> missing) = 0;
 };
 
@@ -56,7 +56,7 @@ class Informer final : public InformerBase {
   struct Handler {
     std::function<void(const Ptr& object)> on_add;
     std::function<void(const Ptr& old_object, const Ptr& object)> on_update;
-    std::function<void(const Ptr& object)> on_delete;  // the last state known
+    std::function<void(const Ptr& object)> on_delete;  // `object`: the last known state
   };
   using IndexFunction = typename ObjectStore<T>::IndexFunction;
   using Objects = typename ObjectStore<T>::Objects;
@@ -79,7 +79,7 @@ class Informer final : public InformerBase {
   bool is_missing() const override { return missing_; }
   void OnMissing(std::function<void()> missing) override { on_missing_ = std::move(missing); }
 
-  // A handler added late hears on_add for what is there, inside this call.
+  // A handler that is added late gets on_add for each present object, inside this call.
   void AddHandler(Handler handler) {
     if (handler.on_add) {
       for (const Ptr& object : store_.objects()) handler.on_add(object);
@@ -87,27 +87,27 @@ class Informer final : public InformerBase {
     handlers_.push_back(std::move(handler));
   }
 
-  // `values_of` says under which values an object is found. At any time: of two users of one
-  // informer the second comes when objects are there.
+  // `values_of` returns the index values of an object. May be called at any time: a second user of
+  // the informer adds its index when objects are present.
   void AddIndex(const std::string& name, IndexFunction values_of) {
     store_.AddIndex(name, std::move(values_of));
   }
 
-  // Null where there is none.
+  // Null where the store has no such object.
   Ptr Get(const api::ObjectKey& key) const { return store_.Get(key); }
-  Ptr After(const api::ObjectKey& key) const { return store_.After(key); }  // the first behind it
+  Ptr After(const api::ObjectKey& key) const { return store_.After(key); }  // the next behind it
   const Objects& objects() const { return store_.objects(); }               // in the order of keys
   // In the order of keys.
   std::vector<Ptr> ByIndex(const std::string& name, const std::string& value) const {
     return store_.ByIndex(name, value);
   }
-  // Whether that has any.
+  // Whether ByIndex would return any object.
   bool HasIn(const std::string& name, const std::string& value) const {
     return store_.HasIn(name, value);
   }
 
-  // Takes over what the server answered to a write of ours, so that the next look sees it. Only
-  // where the store has an older version of the same object; handlers are told as of an event.
+  // Puts the server's answer to a write into the store, so that the next reconcile reads it. Only
+  // where the store has an older version of the same object; handlers are called as for an event.
   void Ingest(const Json& written) {
     Result<T> decoded = api::Decode<T>(written);
     if (!decoded) return;
@@ -117,19 +117,19 @@ class Informer final : public InformerBase {
   }
 
  private:
-  // Versions are ordered numbers (Kubernetes KEP-5504); where one is not, the event wins.
+  // Versions are ordered numbers (Kubernetes KEP-5504); where one is not a number, the event wins.
   static bool IsNewer(const api::ObjectMeta& a, const api::ObjectMeta& b) {
     const std::optional<std::int64_t> left = ParseInt64(a.resource_version);
     const std::optional<std::int64_t> right = ParseInt64(b.resource_version);
     return !left || !right || *left > *right;
   }
 
-  // A list may be newer than where its watch begins: what is known may be the next life already.
+  // A list may be newer than the start of its watch: the stored object may have another uid.
   static bool IsOtherLife(const Ptr& known, const api::ObjectMeta& meta) {
     return known != nullptr && known->meta.uid != meta.uid;
   }
 
-  // On the transport's threads.
+  // Runs on the transport's threads.
   class Decoder final : public ObjectReader {
    public:
     ReadObject Read(const api::JsonSource& object) const override {
@@ -150,7 +150,7 @@ class Informer final : public InformerBase {
   };
 
   void TakeFailure(const Error& error) {
-    if (missing_ && error.code == ErrorCode::kNotFound) return;  // told once
+    if (missing_ && error.code == ErrorCode::kNotFound) return;  // reported once
     LogWarning("watch failed",
                {{"kind", std::string(api::KindOf<T>().kind)}, {"error", error.message}});
     if (synced_ || error.code != ErrorCode::kNotFound) return;
@@ -165,18 +165,18 @@ class Informer final : public InformerBase {
                 {"error", read.error}});
   }
 
-  // What is known of it stays, but for an earlier life.
+  // The known state stays in the store, unless it is of another uid.
   void LeaveOut(const ReadObject& read) {
     if (read.identity == nullptr) return LogUndecodable(read);
     const api::ObjectKey key = read.identity->key();
     const Ptr known = store_.Get(key);
-    if (known != nullptr && !IsNewer(*read.identity, known->meta)) return;  // told again
+    if (known != nullptr && !IsNewer(*read.identity, known->meta)) return;  // repeated event
     if (IsOtherLife(known, *read.identity)) Remove(key);
     std::string& reason = undecodable_[key];
     if (std::exchange(reason, read.error) != read.error) LogUndecodable(read);
   }
 
-  // The pages of a list are taken in one by one; what none of them has goes at the end.
+  // The pages of a list go into the store one by one; objects in no page are removed at the end.
   void StartList() {
     listed_.clear();
     had_objects_ = !store_.objects().empty() || !undecodable_.empty();
@@ -231,7 +231,7 @@ class Informer final : public InformerBase {
   void PutIfChanged(const Ptr& object) {
     const Ptr known = store_.GetLike(object);
     if (known == nullptr) return Put(object);
-    if (known->meta.uid != object->meta.uid) {  // deleted and made anew while nobody looked
+    if (known->meta.uid != object->meta.uid) {  // deleted and created again unobserved
       Remove(object->meta.key());
       return Put(object);
     }
@@ -265,10 +265,10 @@ class Informer final : public InformerBase {
   std::function<void()> on_missing_;
   bool synced_ = false;
   bool missing_ = false;
-  bool had_objects_ = false;                           // when the list under way began
-  std::set<api::ObjectKey> listed_;                    // by it so far, where it had
-  std::map<api::ObjectKey, std::string> undecodable_;  // that are there, and why
-  Reflector reflector_;                                // last: its callbacks reach all of the above
+  bool had_objects_ = false;                           // at the start of the running list
+  std::set<api::ObjectKey> listed_;                    // keys in its pages, if had_objects_
+  std::map<api::ObjectKey, std::string> undecodable_;  // present objects, with the reason
+  Reflector reflector_;                                // last member: its callbacks use all others
 };
 
 }  // namespace berth::kube

@@ -1,12 +1,12 @@
-// kube/client/kubeconfig.h — where the API server is and who we are, as kubectl finds it.
+// kube/client/kubeconfig.h — the API server's address and the credentials, found as kubectl does.
 //
-// Understood: clusters (server, certificate-authority[-data], tls-server-name, proxy-url), users
+// Read: clusters (server, certificate-authority[-data], tls-server-name, proxy-url), users
 // (client-certificate[-data], client-key[-data], token, tokenFile, exec, as, as-groups, as-uid,
-// as-user-extra), contexts with a namespace, current-context. Refused with a sentence:
-// insecure-skip-tls-verify, auth-provider plugins, user name and password. Relative paths are
-// relative to the file that has them.
+// as-user-extra), contexts with a namespace, current-context. Refused with an error:
+// insecure-skip-tls-verify, auth-provider plugins, user name and password. Relative paths start at
+// the directory of the file that has them.
 //
-// Errors: kNotFound (no configuration anywhere), kInvalid (names file and field).
+// Errors: kNotFound (no configuration found), kInvalid (with file and field).
 #pragma once
 
 #include <map>
@@ -20,21 +20,21 @@
 
 namespace berth::kube {
 
-// A program that gives credentials: client.authentication.k8s.io, v1 and v1beta1.
+// A program that returns credentials: client.authentication.k8s.io, v1 and v1beta1.
 struct ExecPlugin {
   enum class Interactive { kNever, kIfAvailable, kAlways };
 
   std::string api_version;
-  std::string command;  // looked for in PATH where it has no '/'
+  std::string command;  // searched in PATH where it has no '/'
   std::vector<std::string> args;
-  std::vector<std::pair<std::string, std::string>> env;  // beside our own
+  std::vector<std::pair<std::string, std::string>> env;  // added to this process' environment
   std::string install_hint;
   bool provide_cluster_info = false;
   Interactive interactive = Interactive::kIfAvailable;
-  std::string cluster_config;  // JSON that the cluster's entry has for plugins; empty: none
+  std::string cluster_config;  // JSON of the cluster's entry for plugins; empty: none
 };
 
-// On whose behalf requests are made.
+// The user on whose behalf requests are made.
 struct Impersonation {
   std::string user;
   std::string uid;
@@ -51,7 +51,7 @@ struct KubeConfig {
   std::string client_certificate_pem;
   std::string client_key_pem;
   std::string bearer_token;
-  // Files that the four above come from; empty: they hold for ever.
+  // Files of the four fields above; empty: the field never changes.
   std::string ca_file;
   std::string client_certificate_file;
   std::string client_key_file;
@@ -62,19 +62,19 @@ struct KubeConfig {
 };
 
 struct KubeConfigSource {
-  std::string path;     // --kubeconfig; empty: look around
+  std::string path;     // --kubeconfig; empty: the default search
   std::string context;  // --context; empty: current-context
 };
 
-// What `text` says; `directory` is where relative paths start.
+// Parses `text`; relative paths start at `directory`.
 Result<KubeConfig> ParseKubeConfig(std::string_view text, const std::string& directory,
                                    const std::string& context);
 
-// The first of: source.path; the files of KUBECONFIG that exist, merged (of entries with one name
-// the first file's counts, whole); ~/.kube/config; the service account of the pod we run in.
+// The first of: source.path; the existing files of KUBECONFIG, merged (of entries with one name the
+// first file's whole entry counts); ~/.kube/config; the service account of this process' pod.
 Result<KubeConfig> FindKubeConfig(const KubeConfigSource& source);
 
-// Reads the files again that `config` names. On an error nothing is changed.
+// Reads the files of `config` again. On an error `config` does not change.
 Status ReadFilesAgain(KubeConfig& config);
 
 }  // namespace berth::kube

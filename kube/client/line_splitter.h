@@ -1,4 +1,4 @@
-// kube/client/line_splitter.h — a byte stream into lines, bounded.
+// kube/client/line_splitter.h — splits a byte stream into lines of bounded length.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-// kube/client/object_store.h — the objects of one kind by key, and by indexes.
+// kube/client/object_store.h — the objects of one kind, by key and by indexes.
 //
-// Made for a million of them: an entry is a pointer (the key is the object's own), an index keeps
-// hashes of its values, and a value that one object has costs no set. Objects that come in the
-// order of their keys, as lists do, are appended without a search.
+// Designed for a million objects: an entry is a pointer (the key is in the object), an index stores
+// hashes of its values, and a value of one object needs no set. Objects that arrive in the order of
+// keys, as in lists, are appended without a search.
 //
 // Threads: one user. Errors: none.
 #pragma once
@@ -23,7 +23,7 @@
 
 namespace berth::kube {
 
-// Values with equal hashes are told apart by asking the objects.
+// Values with equal hashes are distinguished by the values of the objects.
 template <typename T, typename ValueHash = std::hash<std::string>>
 class ObjectStore {
  public:
@@ -50,7 +50,7 @@ class ObjectStore {
   };
   using Objects = std::set<Ptr, ByKey>;
 
-  // Objects that are there already are found by it, too.
+  // Indexes present objects, too.
   void AddIndex(const std::string& name, IndexFunction values_of) {
     Index& index = indexes_[name];
     index.values_of = std::move(values_of);
@@ -59,12 +59,12 @@ class ObjectStore {
 
   const Objects& objects() const { return objects_; }  // in the order of keys
 
-  // Null where there is none.
+  // Null where no object has the key.
   Ptr Get(const api::ObjectKey& key) const {
     const auto found = objects_.find(key);
     return found == objects_.end() ? nullptr : *found;
   }
-  // The first behind `key`, or null.
+  // The next object behind `key`, or null.
   Ptr After(const api::ObjectKey& key) const {
     const auto found = objects_.upper_bound(key);
     return found == objects_.end() ? nullptr : *found;
@@ -85,7 +85,7 @@ class ObjectStore {
     });
     return found;
   }
-  // Whether there is one.
+  // Whether ByIndex would return any object.
   bool HasIn(const std::string& name, const std::string& value) const {
     bool has = false;
     EachIn(name, value, [&has](const Ptr&) {
@@ -95,7 +95,7 @@ class ObjectStore {
     return has;
   }
 
-  // Adds or replaces; returns what was there before.
+  // Adds or replaces; returns the replaced object, or null.
   Ptr Put(const Ptr& object) {
     Ptr old;
     if (IsBehindAll(object)) {
@@ -108,7 +108,7 @@ class ObjectStore {
     return old;
   }
 
-  // Returns what was there.
+  // Returns the removed object, or null.
   Ptr Remove(const api::ObjectKey& key) {
     const auto found = objects_.find(key);
     if (found == objects_.end()) return nullptr;
@@ -119,7 +119,7 @@ class ObjectStore {
   }
 
  private:
-  struct Bucket {  // the one, or else the set
+  struct Bucket {  // one object, or a set
     Ptr only;
     std::unique_ptr<Objects> more;
   };
@@ -128,7 +128,7 @@ class ObjectStore {
     IndexFunction values_of;
     std::unordered_map<std::size_t, Bucket> buckets;  // by hash; looked up, never walked
 
-    Hashes HashesOf(const Ptr& object) const {  // each once
+    Hashes HashesOf(const Ptr& object) const {  // without repetitions
       Hashes hashes;
       if (object == nullptr) return hashes;
       for (const std::string& value : values_of(*object)) {
@@ -168,7 +168,7 @@ class ObjectStore {
     return objects_.empty() || ByKey()(*objects_.rbegin(), object);
   }
 
-  // An equal key stays where it is.
+  // Replaces an object of equal key in place.
   static Ptr Exchange(Objects& objects, typename Objects::const_iterator place, const Ptr& object) {
     const auto next = std::next(place);
     auto node = objects.extract(place);

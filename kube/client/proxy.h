@@ -1,4 +1,4 @@
-// kube/client/proxy.h — through which HTTP proxy a server is reached, by the rules of Go's clients.
+// kube/client/proxy.h — the HTTP proxy for a server, by the rules of Go's clients.
 //
 // Source: Go, golang.org/x/net/http/httpproxy.
 #pragma once
@@ -17,9 +17,9 @@ struct ProxyEnvironment {
 
 ProxyEnvironment ReadProxyEnvironment();
 
-// The proxy's URL, empty where there is none. `configured`, a cluster's proxy-url, comes before the
-// environment, whose proxy is for https servers alone and never for loopback.
-// kInvalid: a server without a host.
+// The proxy's URL; empty: no proxy. `configured`, a cluster's proxy-url, overrides the environment,
+// whose proxy applies to https servers alone and never to loopback. Errors: kInvalid: a server
+// without a host.
 Result<std::string> ProxyFor(std::string_view server, std::string_view configured,
                              const ProxyEnvironment& environment);
 

@@ -1,13 +1,13 @@
-// kube/client/reflector.h — keeps a copy of a collection current: lists, then watches, forever.
+// kube/client/reflector.h — keeps a copy of a collection current: lists, then watches, repeatedly.
 //
 //     Start ─▶ list, page by page ─▶ watch ─▶ on_event … ─┐
 //               ▲                      ▲  ended, silent    │
 //               └── expired (410) ─────┴───────────────────┘   errors: the same, after a backoff
 //
-// A list that is too old for a watch as soon as it ends (history is short, or its pages went on
-// with newer ones) is repeated after a backoff, in one request and in pages by turns.
+// A list that has expired for a watch when it ends (short history, or pages that went on with newer
+// ones) is repeated after a backoff, alternately in one request and in pages.
 //
-// Threads: one Executor; all callbacks come on it. Destroying it ends everything.
+// Threads: one Executor; all callbacks run on it. Destruction ends all requests.
 #pragma once
 
 #include <functional>
@@ -32,12 +32,12 @@ struct ReflectorOptions {
 };
 
 struct ReflectorCallbacks {
-  // The whole state: start, pages, end. It may start again before it has ended.
+  // A list: start, pages, end. A list may start again before its end.
   std::function<void()> on_list_start;
   std::function<void(const std::vector<ReadObject>&)> on_page;
   std::function<void()> on_list_end;
   std::function<void(WatchEvent::Type, const ReadObject&)> on_event;  // never a bookmark
-  std::function<void(const Error&)> on_error;  // a list or watch failed; it goes on by itself
+  std::function<void(const Error&)> on_error;  // a list or watch failed; the reflector retries
 };
 
 class Reflector {
@@ -71,9 +71,9 @@ class Reflector {
   Random random_;
   std::string resource_version_;
   std::unique_ptr<WatchHandle> watch_;
-  bool watch_was_useful_ = false;          // an event or a bookmark came
-  std::shared_ptr<bool> watch_has_stood_;  // it was open for a while
-  bool list_was_useful_ = true;  // a watch could begin where the last list was taken, if any
+  bool watch_was_useful_ = false;          // the watch delivered an event or bookmark
+  std::shared_ptr<bool> watch_has_stood_;  // the watch was open for a while
+  bool list_was_useful_ = true;            // a watch could start from the last list, if any
   Paging last_list_ = Paging::kPages;
   Paging next_list_ = Paging::kPages;
   Duration backoff_;

@@ -1,8 +1,8 @@
-// kube/client/transport.h — how requests reach a Kubernetes API: over HTTPS in production, by
+// kube/client/transport.h — sends requests to a Kubernetes API: over HTTPS in production, by
 // function calls in simulation and tests.
 //
-// Threads: every function is called on one Executor; all callbacks come on it, never inside the
-// call that started the request.
+// Threads: every function is called on one Executor; all callbacks run on it, never inside the call
+// that started the request.
 #pragma once
 
 #include <functional>
@@ -24,18 +24,18 @@ struct ObjectMeta;
 namespace berth::kube {
 
 using Json = nlohmann::json;
-using JsonPtr = std::shared_ptr<const Json>;  // never changed once it is shared
+using JsonPtr = std::shared_ptr<const Json>;  // immutable once shared
 
-// An object of an answer as an ObjectReader made it; null where it could not: `error` says why, and
-// `identity` which object it is (name, namespace, uid and resourceVersion), null if not even that.
+// An object of an answer as an ObjectReader made it; null where that failed: then `error` has the
+// reason, and `identity` the object's name, namespace, uid and resourceVersion, null if unknown.
 struct ReadObject {
   std::shared_ptr<const void> object;
   std::string error;
   std::shared_ptr<const api::ObjectMeta> identity = nullptr;
 };
 
-// Makes of a list's or a watch's objects what the asker keeps, where they arrive, so that no JSON
-// tree of them is ever built. Called on threads of the transport, several at a time.
+// Converts the objects of a list or a watch to the caller's form where they arrive, without a JSON
+// tree. Called on threads of the transport, several at a time.
 class ObjectReader {
  public:
   virtual ~ObjectReader() = default;
@@ -51,17 +51,17 @@ struct ReadPage {
 struct ApiRequest {
   std::string method;        // "GET", upper case
   std::string path;          // path and query, escaped: "/api/v1/namespaces/a/pods?limit=5"
-  std::string content_type;  // of the body; empty where there is none
+  std::string content_type;  // of the body; empty: no body
   JsonPtr body;
-  // For a list or a watch. A transport may ignore it and answer with JSON trees.
+  // For a list or a watch. A transport may ignore the reader and answer with JSON trees.
   std::shared_ptr<const ObjectReader> reader = nullptr;
 };
 
 struct ApiResponse {
   int status = 200;
-  std::optional<ReadPage> page = {};  // instead of the body, where the request has a reader
-  JsonPtr body;                       // null where the answer is not JSON
-  std::string text;                   // the answer where it is not JSON
+  std::optional<ReadPage> page = {};  // in place of the body, if the request has a reader
+  JsonPtr body;                       // null: the answer is not JSON
+  std::string text;                   // the answer, if it is not JSON
   std::optional<Duration> retry_after;
 };
 
@@ -69,19 +69,19 @@ struct WatchEvent {
   enum class Type { kAdded, kModified, kDeleted, kBookmark };
   Type type = Type::kAdded;
   JsonPtr object;
-  // Instead of `object`, where the request has a reader. A bookmark has the version alone.
+  // In place of `object`, if the request has a reader. A bookmark has the version alone.
   ReadObject read = {};
   std::string resource_version = {};
 };
 
 struct WatchCallbacks {
   std::function<void(WatchEvent)> on_event;
-  // Once, the last callback. OK: the server ended the watch properly; go on from the last
-  // resourceVersion. kExpired: list again. Others: try again with backoff.
+  // The last callback, called once. OK: the server ended the watch regularly; continue from the
+  // last resourceVersion. kExpired: list again. Other errors: retry with backoff.
   std::function<void(Status)> on_end;
 };
 
-// Keeps a watch open; destroying it ends the watch, and no callback comes any more.
+// Keeps a watch open; destruction ends the watch and its callbacks.
 class WatchHandle {
  public:
   virtual ~WatchHandle() = default;
@@ -91,9 +91,9 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  // `timeout` covers everything from now to the whole answer. An HTTP error status is a response.
-  // Errors: kUnavailable (no answer; a write may or may not have happened), kDeadlineExceeded
-  // (likewise), kInvalid (answer over the size limit).
+  // `timeout` covers the time until the whole answer has arrived. An HTTP error status is a
+  // response. Errors: kUnavailable (no answer; a write may or may not have happened),
+  // kDeadlineExceeded (likewise), kInvalid (answer over the size limit).
   virtual void Send(ApiRequest request, Duration timeout,
                     std::function<void(Result<ApiResponse>)> done) = 0;
 

@@ -1,10 +1,10 @@
-// kube/runtime/access_reviews.h — whether the bearer of a token may use a path of ours. The API
-// server knows: a TokenReview tells the user, a SubjectAccessReview the user's right.
+// kube/runtime/access_reviews.h — asks the API server whether the bearer of a token may use a path
+// of this process: a TokenReview gives the user, a SubjectAccessReview the user's right.
 //
-// Answers are kept for a short time, and a bounded number of them. Requests with the same token for
-// the same path share one pair of reviews; reviews under way are bounded too.
+// A bounded number of answers is cached for a short time. Requests with the same token for the same
+// path share one pair of reviews; the number of running reviews is bounded too.
 //
-// Threads: one Executor, that of the client; destroy it there, or when it has stopped.
+// Threads: one Executor, that of the client; destroy it there, or after that has stopped.
 // Source: controller-runtime, pkg/metrics/filters (WithAuthenticationAndAuthorization).
 #pragma once
 
@@ -31,20 +31,20 @@ struct AccessAnswer {
   enum class Outcome : std::uint8_t {
     kAllowed,
     kDenied,      // `user` lacks the right
-    kNoUser,      // the API server knows the token of nobody
-    kFailed,      // a review was not answered
-    kOverloaded,  // too many reviews are under way: nothing was asked
+    kNoUser,      // the token belongs to no user
+    kFailed,      // a review failed
+    kOverloaded,  // too many reviews are running; none was started
   };
   Outcome outcome = Outcome::kFailed;
-  std::string user;   // kAllowed, kDenied
-  std::string error;  // kFailed: which review, and why
+  std::string user;   // set with kAllowed, kDenied
+  std::string error;  // kFailed: the review that failed, and why
 };
 
 class AccessReviews {
  public:
   struct Options {
     Duration keep_allowed = std::chrono::minutes(1);
-    Duration keep_refused = std::chrono::seconds(10);  // kDenied, kNoUser; kFailed is not kept
+    Duration keep_refused = std::chrono::seconds(10);  // kDenied, kNoUser; kFailed is not cached
     std::size_t max_kept = 256;
     std::size_t max_under_way = 8;
   };
@@ -55,7 +55,7 @@ class AccessReviews {
   AccessReviews(const AccessReviews&) = delete;
   AccessReviews& operator=(const AccessReviews&) = delete;
 
-  // `done` is called at once where the answer is known. The token must not be empty.
+  // Calls `done` inside the call where the answer is cached. The token must not be empty.
   void Ask(AccessQuestion question, Done done);
 
  private:
@@ -74,7 +74,7 @@ class AccessReviews {
   const Options options_;
   std::map<AccessQuestion, Kept> kept_;
   std::map<AccessQuestion, std::vector<Done>> under_way_;
-  std::shared_ptr<AccessReviews*> self_;  // weak copies in callbacks: null once this is gone
+  std::shared_ptr<AccessReviews*> self_;  // weak copies in callbacks: null after destruction
 };
 
 }  // namespace berth::kube

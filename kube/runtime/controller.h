@@ -1,6 +1,6 @@
-// kube/runtime/controller.h — a Reconciler, its work queue, and how many looks run at once.
+// kube/runtime/controller.h — runs a Reconciler on the keys of a work queue, so many at once.
 //
-// Threads: one Executor. Destroy it there; looks that are under way are then forgotten.
+// Threads: one Executor. Destroy it there; running reconciles are dropped then.
 #pragma once
 
 #include <memory>
@@ -15,17 +15,17 @@ namespace berth::kube {
 
 struct ControllerOptions {
   std::size_t max_concurrent = 1;
-  // The longest backoff after a refusal (kInvalid, kForbidden): the cause, such as a right that is
-  // missing, a token that has run out or another program's webhook, may go without an event.
+  // The longest backoff after a refusal (kInvalid, kForbidden): its cause, such as a missing right,
+  // an expired token or another program's webhook, may go without an event.
   Duration longest_refusal_backoff = std::chrono::minutes(1);
-  // A later look is taken in steps of this: timers cannot be taken back, and the clock that the
-  // reconciler reckons with may jump.
+  // The longest timer for a later reconcile: timers cannot be cancelled, and the reconciler's clock
+  // may jump.
   Duration longest_sleep = std::chrono::minutes(10);
-  // Looks of one task; then whatever else waits for the Executor has its turn. One, where looks
-  // block.
+  // Reconciles of one task; then other tasks of the Executor have their turn. Use one where
+  // reconciles block.
   int looks_in_a_row = 256;
-  // An object rests after its look as long as the look took, at most a second: one look sees all
-  // that changes meanwhile. Null: no rest. The clock outlives the Controller.
+  // After a reconcile its object rests for the time that the reconcile took, at most a second, so
+  // that one reconcile sees several changes. Null: no rest. The clock must outlive the Controller.
   const Clock* rest_clock = nullptr;
   WorkQueueOptions queue;
 };
@@ -36,13 +36,13 @@ class Controller {
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;
 
-  // Looks at everything that `sweep` comes to, from each start on; what is added takes its turn in
-  // between. A key that Add left to the sweep and that the sweep then does not come to, since its
-  // object has gone, is not looked at. Where the Reconciler has something to do for what has gone,
-  // a handler must Add the key when it goes (it is covered no longer, so it waits in the queue).
+  // Reconciles every key of `sweep` after each start; added keys have their turns in between. A key
+  // that Add left to the sweep is not reconciled if its object goes before the sweep reaches the
+  // key. If the Reconciler has work for deleted objects, a handler must Add the key on deletion
+  // (the sweep covers the key no more, so the key enters the queue).
   void AddSweep(Sweep sweep);
-  // May be called before Start and after Stop; the keys wait for the next Start, but for those that
-  // a sweep covers, which are left to it.
+  // May be called before Start and after Stop; the key waits for the next Start. A key that a sweep
+  // covers is left to the sweep.
   void Add(const api::ObjectKey& key);
   void AddAfter(const api::ObjectKey& key, Duration delay) { queue_.AddAfter(key, delay); }
 
@@ -62,7 +62,7 @@ class Controller {
   void Run();
   void Look(const api::ObjectKey& key);
   enum class Left { kNone, kSome };
-  Left SweepOn();  // one step
+  Left SweepOn();  // one step of the sweep
   void Finish(const api::ObjectKey& key, SteadyTime begin, const Result<NextLook>& result);
   SteadyTime RestTime() const;
 
@@ -72,9 +72,9 @@ class Controller {
   bool running_ = false;
   bool woken_ = false;
   std::size_t in_flight_ = 0;
-  std::vector<Sweep> sweeps_;  // one after the other
+  std::vector<Sweep> sweeps_;  // run one after the other
   std::size_t sweeps_done_ = 0;
-  api::ObjectKey place_;  // of the one under way
+  api::ObjectKey place_;  // position of the running sweep
   std::shared_ptr<Controller*> self_;
   WorkQueue queue_;
 };

@@ -1,5 +1,5 @@
-// kube/runtime/controller_program.h — what a program that runs controllers consists of: threads,
-// one strand, the API over HTTPS, manager, events, metrics, health, leader election.
+// kube/runtime/controller_program.h — the parts of a program that runs controllers: threads, one
+// strand, the API over HTTPS, manager, events, metrics, health, leader election.
 //
 //     auto program = ControllerProgram::Create(clock, {.config = kubeconfig, …});
 //     admission::AdmissionControllers admission((*program)->manager(), …);   // and the others
@@ -7,8 +7,8 @@
 //     … wait for a signal …
 //     (*program)->Stop();          // then destroy the controllers, then the program
 //
-// Threads: every function is called by the owner's thread; between Start and Stop everything behind
-// manager() belongs to the strand (RunOnStrand gets there).
+// Threads: every function is called by the owner's thread; between Start and Stop everything that
+// manager() returns belongs to the strand (RunOnStrand runs code there).
 // Errors of Create: kInvalid (URL, PEM), kUnavailable (the health port).
 #pragma once
 
@@ -33,12 +33,12 @@ namespace berth::kube {
 
 struct ControllerProgramOptions {
   KubeConfig config;
-  std::string identity;  // of this replica: host name and something random
+  std::string identity;  // of this replica: host name and a random suffix
   std::string event_controller = "kueue-admission";
-  // nullopt: this is the only replica. Its identity is filled in.
+  // nullopt: this is the only replica. ControllerProgram fills the identity in.
   std::optional<LeaderElectionOptions> leader_election;
   std::optional<HealthServerOptions> health;  // nullopt: not served
-  // Not empty: what /readyz says is missing until ConfirmReady. It also waits for the caches.
+  // Not empty: the reason in /readyz until ConfirmReady. /readyz waits for the caches, too.
   std::string not_ready_before;
   HttpTransportOptions transport;
   int io_threads = 2;
@@ -58,15 +58,15 @@ class ControllerProgram {
   std::uint16_t health_port() const;   // 0: not served
   std::uint16_t metrics_port() const;  // 0: not served
 
-  // Serves /metrics: with a TLS identity to those whom the API server lets, without one plainly and
-  // to everybody. Once. Errors: as net::HttpServer::Start.
+  // Serves /metrics: with a TLS identity to users whom the API server authorises, without one in
+  // plain HTTP to every client. Call once. Errors: as net::HttpServer::Start.
   Status ServeMetrics(MetricsServerOptions options);
-  // The certificate of /metrics from now on; nothing where it is not served over TLS.
+  // Replaces the certificate of /metrics; no effect where /metrics is not served over TLS.
   Status ReplaceMetricsTls(std::shared_ptr<const net::TlsIdentity> tls);
 
-  // Informers at once, controllers when this replica leads. `on_lost` is called on an I/O thread.
+  // Starts informers at once, controllers when this replica leads. `on_lost` runs on an I/O thread.
   void Start(std::function<void()> on_lost);
-  // What not_ready_before speaks of is there. Any thread.
+  // The condition of not_ready_before holds. May be called on any thread.
   void ConfirmReady();
   // Waits until controllers run; kDeadlineExceeded names the kinds that have not synced.
   Status WaitUntilRunning(Duration timeout);

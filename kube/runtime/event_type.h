@@ -1,4 +1,4 @@
-// kube/runtime/event_type.h — what sort of news an Event is.
+// kube/runtime/event_type.h — the type of an Event: Normal or Warning.
 #pragma once
 
 namespace berth::kube {

@@ -1,10 +1,10 @@
-// kube/runtime/events.h — events.k8s.io/v1 Events: what happened to an object, for people.
+// kube/runtime/events.h — writes events.k8s.io/v1 Events about objects.
 //
-// Never in the way: writing is asynchronous, bounded (what does not fit is dropped and counted), a
-// failure is logged at debug level and forgotten. The same event again within ten minutes becomes a
-// series of the first one, written at most once a minute. Each object has a budget (25 at once,
-// then one in 10 s), so that one unlucky object cannot flood the API. What is remembered of events
-// and objects is bounded: of those that are forgotten the next event is a first one.
+// Recording never delays the caller: writes are asynchronous and bounded (an event over the bound
+// is dropped and counted), and a failed write is logged at debug level and not repeated. An event
+// that recurs within ten minutes becomes a series, written at most once a minute. Each object has a
+// budget (25 at once, then one in 10 s), so that one object cannot flood the API. The memory of
+// events and objects is bounded: a forgotten event starts a new series.
 //
 // Where the server does not serve events.k8s.io (Berth's own does not), core/v1 Events are written.
 //
@@ -45,15 +45,15 @@ ObjectReference ReferenceTo(const T& object) {
           object.meta.resource_version};
 }
 
-// Where the Events go: an ApiClient, or what reaches an API in another way.
+// The destination of Events: an ApiClient, or another way to an API.
 class EventSink {
  public:
-  using Done = std::function<void(const Status&)>;  // on the recorder's Executor, never inside
+  using Done = std::function<void(const Status&)>;  // on the recorder's Executor, later
 
   virtual ~EventSink() = default;
   virtual void Create(const api::ResourceKind& kind, const std::string& namespace_name, Json event,
                       const std::string& field_manager, Done done) = 0;
-  // A merge patch.
+  // Applies a merge patch.
   virtual void Patch(const api::ResourceKind& kind, const api::ObjectKey& event, Json patch,
                      const std::string& field_manager, Done done) = 0;
 };
@@ -67,16 +67,16 @@ class EventRecorder {
     std::string instance;    // reportingInstance: host name or pod name
     std::size_t max_queued = 1000;
     std::size_t max_in_flight = 4;
-    std::size_t max_remembered = 10'000;  // events that may repeat, and objects with a budget
-    double budget = 25;                   // of one object at once
+    std::size_t max_remembered = 10'000;  // series, and objects with a budget
+    double budget = 25;                   // events of one object at once
     EventApi first_api = EventApi::kEvents;
-    std::uint64_t seed = 1;  // of the names
+    std::uint64_t seed = 1;  // for the names of Events
   };
 
   EventRecorder(ApiClient& client, const Clock& clock, Options options);
   EventRecorder(std::unique_ptr<EventSink> sink, const Clock& clock, Options options);
 
-  // `note` is cut to 1024 bytes, as the API demands.
+  // `note` is cut to 1024 bytes, the API's limit.
   void Record(const ObjectReference& regarding, EventType type, const std::string& reason,
               const std::string& action, const std::string& note);
 
@@ -123,7 +123,7 @@ class EventRecorder {
   Options options_;
   Random random_;
   std::map<SeriesKey, Series> series_;
-  std::list<SeriesKey> oldest_first_;  // by when they were last seen
+  std::list<SeriesKey> oldest_first_;  // in the order of last occurrence
   std::map<std::string, Budget> budgets_;
   EventApi event_api_;
   std::deque<Write> queue_;

@@ -1,4 +1,4 @@
-// kube/runtime/function_controller.h — a Controller whose looks are calls of one function.
+// kube/runtime/function_controller.h — a Controller that calls one function for each key.
 //
 //     FunctionController jobs(executor, "job", [](const api::ObjectKey& job) { … }, {});
 //     jobs.Start();
@@ -19,7 +19,7 @@ namespace berth::kube {
 
 class FunctionController {
  public:
-  // The look ends with the call; it may block where the Executor may.
+  // The reconcile ends with the call; it may block where the Executor allows blocking.
   using Look = std::function<Result<NextLook>(const api::ObjectKey& key)>;
 
   FunctionController(Executor& executor, std::string name, Look look,
@@ -48,7 +48,7 @@ class FunctionController {
   Controller controller_;
 };
 
-// A look at a moment of the wall clock, as plans name it.
+// A reconcile at a wall-clock instant, as plans have it.
 inline NextLook LookAt(std::optional<WallTime> at, WallTime now) {
   if (!at) return {};
   return {*at - now};

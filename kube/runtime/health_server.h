@@ -1,4 +1,4 @@
-// kube/runtime/health_server.h — /healthz and /readyz over plain HTTP: probes have no token.
+// kube/runtime/health_server.h — serves /healthz and /readyz over plain HTTP: probes have no token.
 //
 // Threads: `ready` is called on an I/O thread; it must not block.
 #pragma once
@@ -19,10 +19,10 @@ namespace berth::kube {
 
 struct HealthServerOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0;  // 0: any
+  std::uint16_t port = 0;  // 0: any free port
 };
 
-// `ready` says what is missing; empty: ready.
+// `ready` returns the missing condition; empty: ready.
 Result<std::unique_ptr<net::HttpServer>> StartHealthServer(net::IoPool& pool,
                                                            const HealthServerOptions& options,
                                                            std::function<std::string()> ready);

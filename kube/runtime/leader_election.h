@@ -1,12 +1,12 @@
-// kube/runtime/leader_election.h — one of several replicas leads, by a coordination.k8s.io Lease.
+// kube/runtime/leader_election.h — elects a leader among replicas, by a coordination.k8s.io Lease.
 //
 // Timing (client-go's words): a follower takes a lease over when its record has not changed for
-// lease_duration by the follower's own steady clock, at most a retry_period later than the leader's
-// end; the leader renews every retry_period and gives
-// up renew_deadline after it asked for its last renewal that succeeded, whether or not a later
-// request is still unanswered. Clocks of machines are never compared.
+// lease_duration by the follower's own steady clock, at most a retry_period after the leader's end;
+// the leader renews every retry_period and gives up renew_deadline after the start of its last
+// successful renewal, whether or not a later request is unanswered. Clocks of two machines are
+// never compared.
 //
-// on_stopped_leading means: stop acting at once; the usual way is to exit.
+// on_stopped_leading means: stop writing at once; programs usually exit.
 //
 // Threads: one Executor.
 // Source: client-go tools/leaderelection.
@@ -26,7 +26,7 @@ namespace berth::kube {
 struct LeaderElectionOptions {
   api::ObjectKey lease{"kueue-system", "c1f6bfd2.kueue.x-k8s.io"};
   std::string identity;  // unique per replica
-  // A holder whose identity begins so is known to be gone: its lease is free. Empty: nobody's is.
+  // A holder whose identity has this prefix is gone: its lease is free. Empty: no such holder.
   std::string predecessors;
   std::chrono::seconds lease_duration{15};
   std::chrono::seconds renew_deadline{10};
@@ -42,12 +42,12 @@ class LeaderElector {
   LeaderElector& operator=(const LeaderElector&) = delete;
 
   void Start();
-  // Gives the lease back, so that another replica need not wait for it to run out; `done` when that
-  // has been tried. on_stopped_leading is not called.
+  // Gives the lease back, so that another replica need not wait for its expiry; calls `done` after
+  // the attempt. Does not call on_stopped_leading.
   void Release(std::function<void()> done);
 
   bool is_leader() const { return is_leader_; }
-  const std::string& holder() const { return holder_; }  // as last seen
+  const std::string& holder() const { return holder_; }  // holder of the last seen record
 
  private:
   void Try();
@@ -69,11 +69,11 @@ class LeaderElector {
   bool is_leader_ = false;
   bool stopped_ = false;
   std::string holder_;
-  std::string observed_record_;  // the spec as last seen
+  std::string observed_record_;  // last seen spec
   SteadyTime observed_at_{};
   std::string observed_version_;
-  SteadyTime attempted_at_{};  // when the newest write was asked for
-  SteadyTime renewed_at_{};    // when the newest write that succeeded was asked for
+  SteadyTime attempted_at_{};  // start of the newest write
+  SteadyTime renewed_at_{};    // start of the newest successful write
   std::shared_ptr<LeaderElector*> self_;
 };
 

@@ -32,7 +32,7 @@ class Manager {
   Manager& operator=(const Manager&) = delete;
 
   // The one informer of the kind, over all namespaces. It starts with StartInformers, or at once
-  // after that; indexes and handlers may still be added in the same task.
+  // after that; indexes and handlers may be added in the same task.
   template <typename T>
   Informer<T>& InformerFor() {
     std::unique_ptr<InformerBase>& slot =
@@ -46,8 +46,8 @@ class Manager {
     return static_cast<Informer<T>&>(*slot);
   }
 
-  // The same for a kind that a cluster may lack. Where its CRD is missing, everything else starts,
-  // and the controllers that need the kind start when the CRD comes. Before StartInformers.
+  // The informer of a kind that a cluster may lack. While its CRD is missing, everything else runs;
+  // controllers that need the kind start when the CRD comes. Call before StartInformers.
   template <typename T>
   Informer<T>& OptionalInformerFor() {
     Informer<T>& informer = InformerFor<T>();
@@ -55,25 +55,25 @@ class Manager {
     return informer;
   }
 
-  // `reconciler` must outlive the manager. The reference is good for the manager's life. `needs`:
+  // `reconciler` must outlive the manager. The reference is valid for the manager's life. `needs`:
   // optional informers without which the controller does not start.
   Controller& AddController(Reconciler& reconciler, ControllerOptions options,
                             std::vector<const InformerBase*> needs = {});
 
-  // What else begins on the leader when everything has synced, before the controllers do.
+  // Calls `start` on the leader after everything has synced, before the controllers start.
   void OnLeaderStart(std::function<void()> start) { starters_.push_back(std::move(start)); }
   void OnLeaderStop(std::function<void()> stop) { stoppers_.push_back(std::move(stop)); }
 
-  // Called once, when everything has synced, on a replica that does not lead as well. Before that.
+  // Calls `synced` once, when everything has synced, on every replica. Call before that.
   void OnSynced(std::function<void()> synced) { on_synced_.push_back(std::move(synced)); }
 
   void StartInformers();
   void StartControllers();
-  // Controllers take no further key, then OnLeaderStop in reverse order. A stopped manager does not
-  // start again: who lost the lease exits.
+  // Stops the controllers, then calls OnLeaderStop callbacks in reverse order. A stopped manager
+  // cannot start again: a program that has lost its lease exits.
   void Stop();
 
-  bool has_synced() const;  // but for optional kinds that are missing
+  bool has_synced() const;  // ignores optional kinds that are missing
   bool controllers_running() const { return running_; }
   std::vector<std::string> NotSynced() const;  // plurals, for /readyz and timeouts
 

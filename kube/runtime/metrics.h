@@ -1,7 +1,7 @@
 // kube/runtime/metrics.h — counters, gauges and histograms with labels, and their Prometheus text.
 //
-// A thin face on prometheus-cpp. A series is made by its first use; label values come from object
-// names, so Remove takes the series of a deleted object away.
+// A thin layer over prometheus-cpp. The first use of a series creates it; label values come from
+// object names, so Remove deletes the series of a deleted object.
 //
 // Threads: every function may be called from any thread.
 #pragma once
@@ -22,10 +22,10 @@ class Metrics {
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  // Every series of metrics that are declared from now on carries these too.
+  // Adds these labels to every series of metrics that are declared later.
   void SetCommonLabels(const MetricLabels& labels);
 
-  // Declares what the metric is; before its first use. Using an undeclared name aborts: a bug.
+  // Declares a metric; call before its first use. Using an undeclared name aborts: a bug.
   void DeclareCounter(const std::string& name, const std::string& help);
   void DeclareGauge(const std::string& name, const std::string& help);
   void DeclareHistogram(const std::string& name, const std::string& help,
@@ -35,9 +35,9 @@ class Metrics {
   void SetGauge(const std::string& name, const MetricLabels& labels, double value);
   void Observe(const std::string& name, const MetricLabels& labels, double value);
 
-  // Takes away every series, of every metric, that has all of `labels`.
+  // Removes every series, of every metric, that has all of `labels`.
   void Remove(const MetricLabels& labels);
-  // Takes one gauge's series with exactly these labels away, if it is there.
+  // Removes one gauge's series with exactly these labels, if present.
   void RemoveGauge(const std::string& name, const MetricLabels& labels);
 
   std::string Text() const;  // text exposition format 0.0.4

@@ -1,11 +1,11 @@
-// kube/runtime/metrics_server.h — /metrics: over HTTPS to those whom the API server lets, or plain
-// to everybody who reaches the port.
+// kube/runtime/metrics_server.h — serves /metrics: over HTTPS to users whom the API server
+// authorises, or in plain HTTP to every client.
 //
-//     request ─ Bearer token? ─▶ may it? (AccessGate) ─▶ 200
-//                    └─ 401          ├─ 401  the token is nobody's
+//     request ─ Bearer token? ─▶ AccessGate ──▶ 200
+//                    └─ 401          ├─ 401  the token belongs to no user
 //                                    ├─ 403  no right to get /metrics
 //                                    ├─ 500  the API server does not answer
-//                                    └─ 503  too many are asking
+//                                    └─ 503  too many reviews are running
 //
 // Threads: `gate` is called on an I/O thread and must not block; its `done` may come on any thread.
 // Errors of Start: as net::HttpServer::Start.
@@ -30,13 +30,13 @@ namespace berth::kube {
 
 struct MetricsServerOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0;                       // 0: any
+  std::uint16_t port = 0;                       // 0: any free port
   std::shared_ptr<const net::TlsIdentity> tls;  // null: plain HTTP
 };
 
 using AccessGate = std::function<void(AccessQuestion question, AccessReviews::Done done)>;
 
-// `metrics` must outlive the server. A null `gate` lets everybody in.
+// `metrics` must outlive the server. Null `gate`: every client is allowed.
 Result<std::unique_ptr<net::HttpServer>> StartMetricsServer(net::IoPool& pool,
                                                             MetricsServerOptions options,
                                                             const Metrics& metrics,

@@ -1,4 +1,4 @@
-// kube/runtime/reconciler.h — the contract of everything that brings objects to what they ask for.
+// kube/runtime/reconciler.h — the contract of reconcilers, which bring objects to their spec.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace berth::kube {
 
-// When to look at the object again although nothing changed.
+// When to reconcile the object again without a change.
 struct NextLook {
   std::optional<Duration> after;
 };
@@ -23,14 +23,14 @@ class Reconciler {
   virtual ~Reconciler() = default;
   virtual std::string_view name() const = 0;
 
-  // Brings the world one step nearer to what the object asks for. Idempotent, and told only which
-  // object to look at: a lost, repeated or reordered event changes nothing. `done` is called once,
-  // inside this call or later; dropping it uncalled counts as an error. The work queue never runs
-  // two calls for one key at once.
+  // Brings the cluster one step nearer to the object's desired state. Idempotent, and given the key
+  // alone: a lost, repeated or reordered event changes nothing. `done` is called once, inside this
+  // call or later; dropping it uncalled counts as an error. The work queue never runs two calls for
+  // one key at once.
   //
   // Preconditions: the informers this reconciler reads have synced.
-  // Errors: the queue tries the key again with exponential backoff, from 5 ms to 1000 s, after
-  // kInvalid and kForbidden to a minute. A look may come earlier than NextLook asks for.
+  // Errors: the queue retries the key with exponential backoff, from 5 ms to 1000 s, after kInvalid
+  // and kForbidden to a minute. A reconcile may come earlier than NextLook says.
   virtual void Reconcile(const api::ObjectKey& key, Done done) = 0;
 };
 

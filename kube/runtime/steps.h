@@ -1,4 +1,4 @@
-// kube/runtime/steps.h — writes that must happen one after the other, none after a failure.
+// kube/runtime/steps.h — runs writes one after the other, none after a failure.
 //
 // Threads: none of its own; a step may call `next` inside its call or later, once.
 #pragma once

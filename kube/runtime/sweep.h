@@ -1,5 +1,5 @@
-// kube/runtime/sweep.h — looking once at all of what is there, without a queue that holds the keys:
-// after a start there may be a million, and an informer has them anyway.
+// kube/runtime/sweep.h — reconciles every present object once, without a queue of keys: after a
+// start there may be a million, which an informer holds anyway.
 //
 // Threads: one Executor. Errors: none.
 #pragma once
@@ -15,19 +15,19 @@ namespace berth::kube {
 struct Sweep {
   struct Step {
     api::ObjectKey place;
-    std::optional<api::ObjectKey> key;  // to be looked at there
+    std::optional<api::ObjectKey> key;  // the key to reconcile
   };
 
-  // Whether the sweep, were it to begin now, would come to `key`.
+  // Whether a sweep that began now would reach `key`.
   std::function<bool(const api::ObjectKey& key)> covers;
-  // The first step behind `place`, of which only the sweep knows what it is; an empty one stands
-  // before all. nullopt: there is none. Objects may come and go between two steps: what is
-  // there all the time must be come to, what comes or goes meanwhile is a handler's to Add (see
-  // Controller::AddSweep).
+  // The first step behind `place`, a position that only the sweep interprets; an empty one is
+  // before all steps. nullopt: no further step. Objects may come and go between two steps: the
+  // sweep must reach objects that are present all the time; a handler Adds those that come or go
+  // meanwhile (see Controller::AddSweep).
   std::function<std::optional<Step>(const api::ObjectKey& place)> next;
 };
 
-// The keys of all its objects. `informer` outlives it.
+// A sweep over all keys of `informer`, which must outlive the sweep.
 template <typename T>
 Sweep SweepOf(const Informer<T>& informer) {
   return {.covers = [&informer](const api::ObjectKey& key) { return informer.Get(key) != nullptr; },

@@ -1,4 +1,4 @@
-// kube/runtime/work_queue.h — which objects to look at next; each once, never two looks at a time.
+// kube/runtime/work_queue.h — keys to reconcile; each once, never two reconciles of one at a time.
 //
 //     Add(k) ─▶ waiting ─▶ Take() ─▶ processing ─▶ Done(k)
 //                  ▲                      │ Add(k) meanwhile: dirty, waits again after Done
@@ -30,11 +30,11 @@ class WorkQueue {
  public:
   using Key = api::ObjectKey;
 
-  // `on_ready` is called inside Add and Done when a key can be taken.
+  // Calls `on_ready` inside Add and Done when Take would return a key.
   WorkQueue(Executor& executor, WorkQueueOptions options, std::function<void()> on_ready);
 
   void Add(const Key& key);
-  // The earliest of several delays for one key counts.
+  // Of several delays for one key the earliest counts.
   void AddAfter(const Key& key, Duration delay);
   // AddAfter with a delay that doubles each time until Forget, up to `longest`.
   void AddRateLimited(const Key& key, Duration longest);
@@ -53,14 +53,14 @@ class WorkQueue {
   Executor& executor_;
   WorkQueueOptions options_;
   std::function<void()> on_ready_;
-  std::set<Key> dirty_;  // to be looked at: waiting, or again after Done
-  std::deque<std::set<Key>::const_iterator> order_;  // of the waiting ones
+  std::set<Key> dirty_;                              // to reconcile: waiting, or again after Done
+  std::deque<std::set<Key>::const_iterator> order_;  // of the waiting keys
   std::set<Key> processing_;
   std::map<Key, int> failures_;
-  // The timers of one key carry one ticket: the first of them to fire adds the key.
+  // The timers of one key share a ticket: the first that fires adds the key.
   struct Delayed {
     std::uint64_t ticket;
-    Duration delay;  // of the latest timer, which is the shortest delay asked for
+    Duration delay;  // of the latest timer: the shortest requested delay
   };
   std::map<Key, Delayed> due_;
   std::uint64_t next_ticket_ = 0;

@@ -1,5 +1,5 @@
-// net/internal/asio.h — what io_pool.h and strand.h hide. For the few sources of net/ that call
-// Asio; never include it in another header.
+// net/internal/asio.h — the Asio types that io_pool.h and strand.h hide. For sources of net/ that
+// call Asio; never include it in another header.
 #pragma once
 
 #include <atomic>

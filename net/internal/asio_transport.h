@@ -1,5 +1,5 @@
-// net/internal/asio_transport.h — how the listener makes a Transport of an accepted socket. Shows
-// Asio: for .cc files only.
+// net/internal/asio_transport.h — makes a Transport of an accepted socket, for the listener.
+// Includes Asio: for .cc files only.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace berth::net {
 
-// `socket` was made with the strand's executor; `tls` may be null.
+// Precondition: `socket` has the strand's executor. `tls` may be null.
 std::unique_ptr<Transport> MakeTransport(boost::asio::ip::tcp::socket socket,
                                          const std::shared_ptr<TlsContext>& tls);
 

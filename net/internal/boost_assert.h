@@ -1,13 +1,13 @@
-// net/internal/boost_assert.h — what becomes of an assertion of Boost that does not hold: an
-// exception, in every build.
+// net/internal/boost_assert.h — turns a failed assertion of Boost into an exception, in every
+// build.
 //
-// Boost's own choices are to end the process, so that a fault of the parser which some bytes of a
-// stranger reach ends a server, or (with NDEBUG) to go on with a state that the library excludes.
-// Whoever calls a part of Boost that reads outside bytes catches the exception, drops the object
-// that threw it, and refuses the bytes. Where nobody catches, the process ends with the text of the
-// assertion. BERTH_ASSERT is not concerned.
+// Boost's own choices are to end the process, so that a parser fault which a client's bytes trigger
+// ends a server, or (with NDEBUG) to continue in a state that the library excludes. Code that calls
+// a part of Boost that parses outside bytes catches the exception, drops the object that threw it,
+// and refuses the bytes. An uncaught exception ends the process with the text of the assertion.
+// BERTH_ASSERT is not affected.
 //
-// The definition BOOST_ENABLE_ASSERT_HANDLER of the target makes Boost call the handlers.
+// The target's definition BOOST_ENABLE_ASSERT_HANDLER makes Boost call the handlers.
 #pragma once
 
 #include <stdexcept>

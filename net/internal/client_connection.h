@@ -1,4 +1,4 @@
-// net/internal/client_connection.h — one connection of a client: connect once, then one exchange
+// net/internal/client_connection.h — one connection of a client: one connect, then exchanges one
 // after the other.
 //
 // Threads: the connection's strand.
@@ -19,9 +19,9 @@
 
 namespace berth::net {
 
-// A request as it goes on the wire; the same for every attempt.
+// A serialised request, the same for every attempt.
 struct WireRequest {
-  std::string head;  // and a small body behind it
+  std::string head;  // with a small body appended
   std::string body;
   ResponseParser::BodyKind answer_body = ResponseParser::BodyKind::kAsFramed;
   ParseLimits limits;  // of the answer
@@ -29,17 +29,17 @@ struct WireRequest {
 
 struct ExchangeEnd {
   std::optional<Error> error;
-  bool is_reusable = false;       // the connection
-  bool has_answer_begun = false;  // at least one byte came
-  bool was_sent = false;          // bytes may have gone out: the peer may have acted
+  bool is_reusable = false;       // the connection may be reused
+  bool has_answer_begun = false;  // at least one byte arrived
+  bool was_sent = false;          // the peer may have acted on sent bytes
 };
 
 class Exchange {
  public:
   virtual ~Exchange() = default;
-  virtual void OnHead(int status, Headers headers) = 0;  // of the final answer, not of 1xx
+  virtual void OnHead(int status, Headers headers) = 0;  // once, for the final answer (not 1xx)
   virtual void OnBody(std::string_view piece) = 0;
-  virtual void OnEnd(const ExchangeEnd& end) = 0;  // last
+  virtual void OnEnd(const ExchangeEnd& end) = 0;  // the last callback
 };
 
 class ClientConnection final : public TransportEvents,
@@ -47,14 +47,14 @@ class ClientConnection final : public TransportEvents,
  public:
   ClientConnection(const Strand& strand, ConnectTarget target);
 
-  // Connects first where it has not. No other exchange may be under way.
+  // Connects first if necessary. No other exchange may be under way.
   void Run(std::shared_ptr<const WireRequest> request, std::shared_ptr<Exchange> exchange);
 
-  // Closes at once; nothing is called any more. Idempotent.
+  // Closes at once; no callback runs afterwards. Idempotent.
   void Abort();
 
   bool IsQuiet() { return transport_->IsQuiet(); }
-  std::string_view stage() const;  // for the message of a time-out
+  std::string_view stage() const;  // for the message of a timeout
   bool was_sent() const { return has_begun_sending_; }
 
  private:
@@ -80,7 +80,7 @@ class ClientConnection final : public TransportEvents,
   bool is_connected_ = false;
   InputBuffer input_;
 
-  // The exchange under way.
+  // The running exchange.
   std::shared_ptr<const WireRequest> request_;
   std::shared_ptr<Exchange> exchange_;
   std::optional<ResponseParser> parser_;
@@ -88,7 +88,7 @@ class ClientConnection final : public TransportEvents,
   bool has_begun_sending_ = false;
   bool is_answer_complete_ = false;
   std::string write_failure_;
-  int interim_count_ = 0;  // 1xx answers so far
+  int interim_count_ = 0;  // 1xx answers received
   bool is_head_passed_ = false;
   bool has_answer_begun_ = false;
 };

@@ -1,6 +1,6 @@
-// net/internal/client_pool.h — the connections of one client and the requests that want one.
+// net/internal/client_pool.h — the connections of one client and the requests that wait for one.
 //
-//     Send ─▶ idle connection? ─▶ room for another? ─▶ wait in line ─▶ refused
+//     Send ─▶ idle connection? ─▶ room for another? ─▶ wait in queue ─▶ refuse
 //
 // Requests share one strand, which also owns the pool's state. Each stream has a connection and a
 // strand of its own.
@@ -27,7 +27,7 @@ namespace berth::net {
 
 class ClientPool;
 
-// A request of Send, from queueing to its callback.
+// A request of Send, from its queueing to its callback.
 class PooledCall final : public Exchange, public std::enable_shared_from_this<PooledCall> {
  public:
   struct Start {
@@ -44,14 +44,14 @@ class PooledCall final : public Exchange, public std::enable_shared_from_this<Po
   void OnEnd(const ExchangeEnd& end) override;
 
  private:
-  friend class ClientPool;  // moves its calls along
+  friend class ClientPool;  // starts and completes calls
   void OnDeadline();
   void Fail(ErrorCode code, const std::string& reason, bool was_sent);
 
   const std::shared_ptr<ClientPool> pool_;
   Start start_;
   Deadline deadline_;
-  std::shared_ptr<ClientConnection> connection_;  // null while it waits
+  std::shared_ptr<ClientConnection> connection_;  // null while the call waits
   bool is_connection_reused_ = false;
   bool was_replayed_ = false;
   Response response_;
@@ -63,10 +63,10 @@ class StreamCall final : public Exchange, public std::enable_shared_from_this<St
   StreamCall(std::shared_ptr<ClientPool> pool, std::string name, Duration silence,
              StreamCallbacks callbacks);
 
-  // Any thread.
+  // May be called on any thread.
   void Start(Result<std::shared_ptr<const WireRequest>> request);
-  void Cancel();                      // no callback any more
-  void Stop(const std::string& why);  // on_end with kUnavailable
+  void Cancel();                      // no callback afterwards
+  void Stop(const std::string& why);  // calls on_end with kUnavailable
 
   void OnHead(int status, Headers headers) override;
   void OnBody(std::string_view piece) override;
@@ -92,11 +92,11 @@ class ClientPool final : public std::enable_shared_from_this<ClientPool> {
   ClientPool(IoPool& io_pool, ClientOptions options, BaseUrl url, std::shared_ptr<TlsContext> tls,
              std::optional<ProxyTarget> proxy);
 
-  // Any thread.
+  // May be called on any thread.
   void Send(Request request, Duration timeout, std::function<void(Result<Response>)> done);
   std::shared_ptr<StreamCall> Open(Request request, Duration silence, StreamCallbacks callbacks);
-  // Ends everything with kUnavailable; returns when the last callback has returned, at once on an
-  // I/O thread.
+  // Ends all calls with kUnavailable; returns when the last callback has returned, on an I/O thread
+  // at once.
   void Shutdown();
 
   IoPool& io_pool() { return io_pool_; }
@@ -104,9 +104,9 @@ class ClientPool final : public std::enable_shared_from_this<ClientPool> {
   ConnectTarget target() const;
   void RemoveStream(StreamCall* stream);
 
-  // The strand only.
+  // Call on the strand only.
   void GiveBack(std::shared_ptr<ClientConnection> connection, const ExchangeEnd& end);
-  void Drop(const std::shared_ptr<PooledCall>& call);  // with its connection, or out of the line
+  void Drop(const std::shared_ptr<PooledCall>& call);  // closes its connection, or leaves the queue
   void RunFresh(const std::shared_ptr<PooledCall>& call);
   void Complete(const std::shared_ptr<PooledCall>& call, Result<Response> result);
   void ServeWaiting();
@@ -130,15 +130,15 @@ class ClientPool final : public std::enable_shared_from_this<ClientPool> {
   const std::optional<ProxyTarget> proxy_;
   const Strand strand_;
 
-  // The strand's.
-  std::vector<Idle> idle_;  // the longest idle first
+  // State of the strand.
+  std::vector<Idle> idle_;  // longest idle first
   std::deque<std::shared_ptr<PooledCall>> waiting_;
   std::set<std::shared_ptr<PooledCall>> live_;  // every call between Begin and Complete
   std::size_t open_count_ = 0;                  // idle and in use
   Deadline sweep_;
   bool is_closing_ = false;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::unordered_map<StreamCall*, std::weak_ptr<StreamCall>> streams_;
   bool is_closed_ = false;

@@ -1,4 +1,4 @@
-// net/internal/input_buffer.h — bytes that were received and not yet parsed, contiguous.
+// net/internal/input_buffer.h — received bytes that are not parsed yet, contiguous.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@ namespace berth::net {
 
 class InputBuffer {
  public:
-  // What stands here while a connection waits; a body grows it.
+  // The capacity while a connection waits for a request; a body grows it.
   static constexpr std::size_t kSmallSize = 4 * 1024;
   static constexpr std::size_t kLargeSize = 64 * 1024;
 
   std::string_view view() const { return {bytes_.get() + begin_, end_ - begin_}; }
   bool empty() const { return begin_ == end_; }
 
-  // Room behind the bytes: the buffer has `size` bytes from now on, or more where it must.
+  // Returns free space behind the bytes; grows the buffer to `size` bytes, or more where necessary.
   std::pair<char*, std::size_t> Prepare(std::size_t size) {
     const std::string_view kept = view();
     const bool is_too_small = size_ < size;
@@ -38,7 +38,7 @@ class InputBuffer {
   void Consume(std::size_t count) { begin_ += std::min(count, end_ - begin_); }
 
  private:
-  std::unique_ptr<char[]> bytes_;  // not zeroed: it is written before it is read
+  std::unique_ptr<char[]> bytes_;  // uninitialised: written before it is read
   std::size_t size_ = 0;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;

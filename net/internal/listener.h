@@ -1,6 +1,6 @@
-// net/internal/listener.h — accepts connections and hands them on, without showing Asio.
+// net/internal/listener.h — accepts connections and passes them to a callback, hiding Asio.
 //
-// Threads: any.
+// Threads: any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace berth::net {
 class Listener {
  public:
   struct Callbacks {
-    // One connection; calls do not overlap.
+    // Called for each connection; calls do not overlap.
     std::function<void(Strand strand, std::unique_ptr<Transport> transport)> on_connection;
-    std::function<std::shared_ptr<TlsContext>()> tls;  // for the next connection; null: plain
-    std::function<void()> on_closed;                   // after Close, once; nothing comes after it
+    std::function<std::shared_ptr<TlsContext>()> tls;  // of the next connection; null: plain
+    std::function<void()> on_closed;                   // once, after Close; the last callback
   };
 
-  // Binds and listens; Open begins to accept.
-  // kUnavailable with the address where it cannot be bound, kInvalid where it is no IP address.
+  // Binds and listens; Open begins to accept. Errors: kUnavailable with the address if it cannot be
+  // bound, kInvalid if it is no IP address.
   static Result<std::shared_ptr<Listener>> Bind(IoPool& pool, const std::string& address,
                                                 std::uint16_t port);
   virtual ~Listener() = default;

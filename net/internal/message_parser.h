@@ -1,9 +1,9 @@
-// net/internal/message_parser.h — HTTP/1.1 messages out of bytes, with limits, without showing
+// net/internal/message_parser.h — parses HTTP/1.1 messages within limits, hiding
 // Beast.
 //
-// Stricter than Beast where it leaves room for request smuggling: any Transfer-Encoding but a
-// single "chunked" is refused, and so are HTTP/1.0 requests with one, HTTP/1.1 requests without
-// exactly one Host, and headers that pass the limit line by line.
+// Stricter than Beast against request smuggling: refuses any Transfer-Encoding but a single
+// "chunked", HTTP/1.0 requests with one, HTTP/1.1 requests without exactly one Host, and headers
+// that exceed the limit line by line.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace berth::net {
 
 struct ParseLimits {
-  std::size_t header_bytes = 0;  // trailers count too
+  std::size_t header_bytes = 0;  // trailers included
   std::uint64_t body_bytes = 0;
 };
 
@@ -38,17 +38,17 @@ class RequestParser {
   explicit RequestParser(const ParseLimits& limits);
   ~RequestParser();
 
-  // Takes what it can of `bytes`; what it leaves must be offered again with more behind it. Returns
+  // Consumes a prefix of `bytes`; the rest must be offered again with more bytes appended. Returns
   // early once when the header is complete. Must not be called when done.
   ParseProgress Feed(std::string_view bytes);
 
   bool header_done() const;
   bool done() const;
-  // The rest is for a complete header.
+  // Precondition of the functions below: the header is complete.
   bool keep_alive() const;
   bool is_http10() const;
-  std::string_view expect() const;  // of the header "Expect"
-  // What is still to come of a body whose length was announced.
+  std::string_view expect() const;  // value of the header "Expect"
+  // The missing bytes of a body whose length was announced.
   std::optional<std::uint64_t> body_left() const;
   Request TakeRequest();
 
@@ -67,7 +67,7 @@ class ResponseParser {
 
   // As RequestParser::Feed.
   ParseProgress Feed(std::string_view bytes);
-  // The peer has ended its side: a body without a length is complete by that, anything else is not.
+  // The peer has ended its side: completes a body without a length; else the message is incomplete.
   std::optional<ParseFailure> FeedEnd();
 
   bool header_done() const;

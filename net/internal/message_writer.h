@@ -1,7 +1,7 @@
-// net/internal/message_writer.h — HTTP/1.1 messages into bytes.
+// net/internal/message_writer.h — serialises HTTP/1.1 messages.
 //
-// Names that are no tokens are left out, control characters in values become blanks: what a caller
-// passes on cannot end a header early.
+// Header names that are no tokens are left out, control characters in values become blanks: no
+// caller's value can end a header early.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@ struct ResponseFraming {
   enum class Body { kLength, kChunked, kUntilClose, kNone };
   enum class Version { kHttp10, kHttp11 };
   Body body = Body::kLength;
-  std::size_t length = 0;              // kLength
-  Version version = Version::kHttp11;  // the request's
+  std::size_t length = 0;              // for kLength
+  Version version = Version::kHttp11;  // that of the request
   bool keep_alive = true;
 };
 
-// A body up to this size goes out in one piece with its head.
+// A body up to this size is sent in one piece with its head.
 inline constexpr std::size_t kJoinBytes = 16 * 1024;
 
-// Up to and with the empty line. Framing headers of the caller are replaced.
+// The response up to and including the empty line. Replaces the caller's framing headers.
 std::string ResponseHead(int status, const Headers& headers, const ResponseFraming& framing);
 
-// "1a\r\n…\r\n" appended to `out`; `bytes` must not be empty.
+// Appends "1a\r\n…\r\n" to `out`; `bytes` must not be empty.
 void AppendChunk(std::string_view bytes, std::string& out);
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
@@ -39,7 +39,7 @@ struct RequestDefaults {
   std::string bearer_token;
 };
 
-// Headers of the request win over the defaults.
+// Headers of the request replace the defaults.
 std::string RequestHead(const Request& request, std::string_view target,
                         const RequestDefaults& defaults);
 

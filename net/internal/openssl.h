@@ -1,4 +1,4 @@
-// net/internal/openssl.h — owners for OpenSSL's objects and PEM reading. For tls.cc,
+// net/internal/openssl.h — owners for OpenSSL's objects, and PEM parsing. For tls.cc,
 // certificates.cc and transport.cc only.
 #pragma once
 
@@ -28,7 +28,7 @@ using BioPtr = std::unique_ptr<BIO, OpenSslFree>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, OpenSslFree>;
 using X509Ptr = std::unique_ptr<X509, OpenSslFree>;
 
-// Every certificate of the PEM, at least one; kInvalid otherwise.
+// All certificates of the PEM, at least one; else kInvalid.
 Result<std::vector<X509Ptr>> ReadCertificates(std::string_view pem);
 Result<KeyPtr> ReadPrivateKey(std::string_view pem);  // not encrypted; kInvalid otherwise
 

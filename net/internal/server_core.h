@@ -1,4 +1,4 @@
-// net/internal/server_core.h — what all sessions of one server share.
+// net/internal/server_core.h — the state that all sessions of one server share.
 //
 // Threads: any.
 #pragma once
@@ -21,7 +21,7 @@ struct ServerCore {
   ServerCore(IoPool& server_pool, ServerOptions server_options, Handler server_handler)
       : pool(server_pool), options(std::move(server_options)), handler(std::move(server_handler)) {}
 
-  // False: the server stops or has as many connections as it may.
+  // Returns false where the server is stopping or has its maximum of connections.
   bool Add(const std::shared_ptr<ServerSession>& session) {
     const std::lock_guard lock(mutex);
     if (is_stopping || sessions.size() >= options.max_connections) return false;
@@ -29,7 +29,7 @@ struct ServerCore {
     return true;
   }
 
-  // The last thing that a session does.
+  // The last call of a session.
   void Remove(const std::shared_ptr<ServerSession>& session) {
     const std::lock_guard lock(mutex);
     sessions.erase(session);
@@ -43,7 +43,7 @@ struct ServerCore {
   const std::shared_ptr<std::atomic<std::size_t>> stream_backlog =
       std::make_shared<std::atomic<std::size_t>>(0);
 
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   std::condition_variable changed;
   std::unordered_set<std::shared_ptr<ServerSession>> sessions;
   std::shared_ptr<TlsContext> tls;

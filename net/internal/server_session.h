@@ -3,10 +3,10 @@
 //     handshake ─▶ request ─▶ answering ─▶ request …      (or streaming in place of answering)
 //                     └───────────┴──▶ finishing ─▶ closed
 //
-// While a handler works or a stream is open, a read stays pending: that is how a peer that has gone
-// is noticed. What it brings (pipelined requests) waits in the buffer.
+// While a handler works or a stream is open, a read stays pending, to notice that the peer has
+// closed. Bytes that the read returns (pipelined requests) wait in the buffer.
 //
-// Threads: the strand only, but for Start and Abort.
+// Threads: the strand only, except for Start and Abort.
 #pragma once
 
 #include <deque>
@@ -30,10 +30,10 @@ class ServerSession final : public TransportEvents,
   ServerSession(std::shared_ptr<ServerCore> core, Strand strand,
                 std::unique_ptr<Transport> transport);
 
-  void Start();  // any thread
-  void Abort();  // any thread
+  void Start();  // may be called on any thread
+  void Abort();  // may be called on any thread
 
-  // For the responder and the stream.
+  // Called by the responder and the stream.
   void Answer(Response response);
   void StartStream(std::shared_ptr<ServerStream> stream, int status, const Headers& headers);
   void FlushStream();
@@ -72,7 +72,7 @@ class ServerSession final : public TransportEvents,
   bool is_reading_ = false;
   bool has_peer_ended_ = false;
 
-  // The request at hand.
+  // The current request.
   std::optional<RequestParser> parser_;
   bool has_request_begun_ = false;
   bool is_header_checked_ = false;
@@ -80,11 +80,11 @@ class ServerSession final : public TransportEvents,
   bool is_http10_ = false;
   bool keep_alive_ = true;
 
-  // Its answer.
+  // The answer to the current request.
   std::shared_ptr<ServerStream> stream_;
   std::deque<std::string> output_;
-  std::size_t output_sent_ = 0;  // of the first
-  std::size_t head_bytes_ = 0;   // before the stream's own
+  std::size_t output_sent_ = 0;  // of the first element
+  std::size_t head_bytes_ = 0;   // size of the head, ahead of the stream's bytes
   bool is_writing_ = false;
   bool is_answer_complete_ = false;
 };

@@ -1,8 +1,8 @@
-// net/internal/server_stream.h — the Stream that a handler writes to, and the Responder before it.
+// net/internal/server_stream.h — the Stream that a handler writes to, and the Responder.
 //
 //     any thread ──Write──▶ ServerStream::pending ──Take, on the strand──▶ ServerSession
 //
-// Both refer to their session weakly: a program that keeps them keeps no socket.
+// Both refer to their session weakly: code that keeps one keeps no socket open.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ class ServerStream final {
   struct Limits {
     std::size_t max_backlog_bytes;
     std::size_t max_total_bytes;
-    std::shared_ptr<std::atomic<std::size_t>> total;  // of all streams of the server
+    std::shared_ptr<std::atomic<std::size_t>> total;  // bytes waiting in all streams of the server
   };
 
   ServerStream(std::weak_ptr<ServerSession> session, Strand strand, Framing framing, Limits limits);
@@ -34,24 +34,24 @@ class ServerStream final {
   ServerStream(const ServerStream&) = delete;
   ServerStream& operator=(const ServerStream&) = delete;
 
-  // As Stream.
+  // The functions of Stream.
   bool Write(std::string_view bytes);
   std::size_t Backlog() const;
   void WhenBelow(std::size_t bytes, std::function<void()> below);
   void Close();
   void OnGone(std::function<void()> gone);
 
-  // The rest is for the session, on its strand.
+  // The functions below are called by the session, on its strand.
   struct Output {
-    std::string bytes;     // framed; counted as waiting until Sent
-    bool is_last = false;  // nothing comes behind
+    std::string bytes;     // framed; counted in the backlog until Sent
+    bool is_last = false;  // no output follows
   };
   Output Take();
   void Sent(std::size_t byte_count);
   void MarkGone();  // calls the callback; idempotent
 
  private:
-  // With the lock held:
+  // Precondition: the lock is held.
   void PostFlush();
   void DropPending();
   std::size_t Waiting() const { return pending_.size() + in_flight_bytes_; }
@@ -61,12 +61,12 @@ class ServerStream final {
   const Framing framing_;
   const Limits limits_;
 
-  mutable std::mutex mutex_;  // guards what follows; never held while a callback runs
+  mutable std::mutex mutex_;  // guards the members below; never held during a callback
   std::string pending_;
   std::size_t in_flight_bytes_ = 0;
   bool is_flush_posted_ = false;
   bool is_closing_ = false;
-  bool is_cut_ = false;  // read too slowly: no proper end follows
+  bool is_cut_ = false;  // cut for a slow reader: the response has no regular end
   bool is_gone_ = false;
   std::function<void()> on_gone_;
   std::size_t below_ = 0;

@@ -1,6 +1,6 @@
-// net/internal/strand.h — a strand of the pool and timers on it, without showing Asio.
+// net/internal/strand.h — a strand of the pool, and timers on the strand, hiding Asio.
 //
-// Everything that belongs to one connection runs on its strand, so its state needs no lock.
+// The state of one connection is used on its strand only and needs no lock.
 #pragma once
 
 #include <chrono>
@@ -13,13 +13,13 @@ class IoPool;
 
 using SteadyInstant = std::chrono::steady_clock::time_point;
 
-// A handle: copies are the same strand. Threads: any. Not used after its pool is destroyed.
+// A handle: copies are the same strand. Threads: any. Must not be used after its pool is destroyed.
 class Strand {
  public:
   explicit Strand(IoPool& pool);
 
-  void Post(std::function<void()> task) const;      // later, never inside this call
-  void Dispatch(std::function<void()> task) const;  // at once where the caller is on this strand
+  void Post(std::function<void()> task) const;      // runs later, never inside this call
+  void Dispatch(std::function<void()> task) const;  // runs at once on this strand
 
   struct Impl;
   Impl& impl() const { return *impl_; }
@@ -28,10 +28,10 @@ class Strand {
   std::shared_ptr<Impl> impl_;
 };
 
-// Calls `expired` on the strand once the instant has come. Moving the instant later costs nothing:
-// the timer looks at it when it fires.
+// Calls `expired` on the strand once the instant has come. Moving the instant later is free: the
+// timer compares when it fires.
 //
-// Threads: the strand only; may also be destroyed where nothing runs on the strand any more.
+// Threads: the strand only; may also be destroyed after the last task of the strand.
 class Deadline {
  public:
   Deadline(const Strand& strand, std::function<void()> expired);

@@ -1,10 +1,10 @@
-// net/internal/transport.h — one connection's bytes, plain or TLS, without showing Asio or OpenSSL.
+// net/internal/transport.h — the bytes of one connection, plain or TLS, hiding Asio and OpenSSL.
 //
-//     ServerSession, ClientConnection ──Read, Write──▶ Transport ──OnRead, OnWritten──▶ the same
+//     ServerSession, ClientConnection ──Read, Write──▶ Transport ──OnRead, OnWritten──▶ its owner
 //
-// Threads: everything on the connection's strand. At most one Read and one Write are under way.
-// Each operation keeps its owner, and with it the transport, alive until its event has come; after
-// Abort no event comes any more.
+// Threads: the connection's strand. At most one Read and one Write are under way. Each operation
+// keeps its owner, and thereby the transport, alive until its event; after Abort no event
+// follows.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace berth::net {
 struct TlsContext;  // net/internal/tls.h
 
 struct IoOutcome {
-  enum class Kind { kOk, kEnd, kFailed };  // kEnd: the peer has properly ended its side
+  enum class Kind { kOk, kEnd, kFailed };  // kEnd: the peer has ended its side regularly
   Kind kind = Kind::kOk;
   std::string reason;  // kFailed: for people
 
@@ -42,11 +42,11 @@ struct PeerCertificate {
   std::vector<std::string> organizations;
 };
 
-// An HTTP proxy that makes a tunnel to the target.
+// An HTTP proxy that opens a tunnel to the target.
 struct ProxyTarget {
-  std::string host;  // as ConnectTarget's
+  std::string host;  // as ConnectTarget::host
   std::uint16_t port = 0;
-  std::string authorization;  // of Proxy-Authorization; empty: none
+  std::string authorization;  // value of Proxy-Authorization; empty: none
 };
 
 struct ConnectTarget {
@@ -63,32 +63,32 @@ class Transport {
 
   virtual ~Transport() = default;
 
-  // Servers: the TLS handshake, nothing where the connection is plain.
+  // Servers: does the TLS handshake; plain connections are ready at once.
   virtual void Accept(Owner owner) = 0;
   // Clients: resolve, connect (each address in turn), ask the proxy if any, TLS handshake.
   virtual void Connect(ConnectTarget target, Owner owner) = 0;
-  // What Connect is doing, for the message of a timeout: "resolving the name", ….
+  // The running step of Connect, for the message of a timeout: "resolving the name", ….
   virtual std::string_view stage() const = 0;
 
-  // Some bytes, at least one. The memory must stay until the event.
+  // Reads at least one byte. The memory must be valid until the event.
   virtual void Read(char* data, std::size_t size, Owner owner) = 0;
   virtual void Write(std::string_view bytes, Owner owner) = 0;
 
-  // Ends politely: close_notify, FIN, then reads and drops what the peer still sends, for two
-  // seconds at most, so that it gets our last bytes and no reset. Nothing else may be called
-  // after it but Abort.
+  // Closes gracefully: sends close_notify and FIN, then reads and drops the peer's bytes, for two
+  // seconds at most, so that the peer gets the last bytes and no reset. Afterwards only Abort may
+  // be called.
   virtual void Finish(Owner owner) = 0;
   // Closes at once. Idempotent.
   virtual void Abort() = 0;
 
-  // False: the peer has ended or sent something unasked, so a kept connection must not be used.
+  // Returns false where the peer has ended or sent unrequested bytes: do not reuse the connection.
   virtual bool IsQuiet() = 0;
 
   virtual std::string peer_address() const = 0;                         // "127.0.0.1:40312"
-  virtual std::optional<PeerCertificate> peer_certificate() const = 0;  // verified ones only
+  virtual std::optional<PeerCertificate> peer_certificate() const = 0;  // if verified
 };
 
-// A client's; not connected yet.
+// Makes a client's transport, which is not connected yet.
 std::unique_ptr<Transport> MakeTransport(const Strand& strand);
 
 }  // namespace berth::net

@@ -12,10 +12,10 @@ namespace berth::net {
 struct BaseUrl {
   bool is_tls = false;
   std::string host;         // a name or an address, IPv6 without brackets
-  std::uint16_t port = 0;   // the scheme's where the URL has none
+  std::uint16_t port = 0;   // default: that of the scheme
   std::string path_prefix;  // "" or "/prefix", never with a final slash
 
-  std::string host_header() const;  // "localhost", "[::1]:6443": no port where it is the scheme's
+  std::string host_header() const;  // "localhost", "[::1]:6443"; without the scheme's default port
   std::string origin() const;       // "https://localhost"
 };
 
@@ -24,10 +24,10 @@ struct ProxyUrl {
   std::string user_info;  // "user:password", decoded; empty: none
 };
 
-// "http://[user:password@]host:port". kInvalid as below, and for https and a path.
+// "http://[user:password@]host:port". kInvalid as in ParseBaseUrl, and for https and a path.
 Result<ProxyUrl> ParseProxyUrl(std::string_view text);
 
-// kInvalid: other schemes, user info, query, fragment, a port out of range, blanks.
+// kInvalid for other schemes, user info, query, fragment, a port out of range, blanks.
 Result<BaseUrl> ParseBaseUrl(std::string_view text);
 
 }  // namespace berth::net

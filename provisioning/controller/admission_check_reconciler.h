@@ -1,5 +1,5 @@
-// provisioning/controller/admission_check_reconciler.h — whether an AdmissionCheck of ours can be
-// performed: condition Active, False with BadParametersRef where its config is not there.
+// provisioning/controller/admission_check_reconciler.h — writes the condition Active of Berth's
+// AdmissionChecks: False with BadParametersRef where a check's config is missing.
 //
 // Threads: one Executor, that of the manager.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace berth::provisioning {
 
-// The name of the ProvisioningRequestConfig that `check` refers to, or why it refers to none.
+// The name of the ProvisioningRequestConfig that `check` refers to, or the error in its reference.
 Result<std::string> ConfigNameOf(const api::AdmissionCheck& check);
 
 class AdmissionCheckReconciler final : public kube::Reconciler {

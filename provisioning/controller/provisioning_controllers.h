@@ -1,9 +1,9 @@
-// provisioning/controller/provisioning_controllers.h — the admission check
-// kueue.x-k8s.io/provisioning-request: its Workloads, and whether the checks themselves are active.
+// provisioning/controller/provisioning_controllers.h — the controllers of the admission check
+// kueue.x-k8s.io/provisioning-request: of its Workloads, and of the AdmissionChecks.
 //
 //     ProvisioningControllers provisioning(manager, clock, events, options);   // before it starts
 //
-// Where the API server does not serve ProvisioningRequests, both start when it does.
+// While the API server does not serve ProvisioningRequests, neither controller runs.
 //
 // Threads: the manager's Executor. Must outlive the manager.
 #pragma once

@@ -1,12 +1,12 @@
-// provisioning/controller/request_reconciler.h — Workloads that wait for capacity: observe, decide
-// (decide.h), perform.
+// provisioning/controller/request_reconciler.h — reconciles Workloads that wait for capacity:
+// observe, decide (decide.h), perform.
 //
 // The check's new state is written first, on the Workload's resourceVersion, so that an eviction
 // under way is never overwritten; then templates and requests, one after the other.
 //
 // Threads: one Executor, that of the manager.
-// Errors: of the API, with what was being done in front; the work queue repeats the key. A request
-// that the API refuses is told in the check's message and in an event.
+// Errors: of the API, prefixed with the action; the work queue retries the key. A request that the
+// API refuses is reported in the check's message and in an event.
 #pragma once
 
 #include <map>
@@ -37,16 +37,16 @@ class RequestReconciler final : public kube::Reconciler {
 
  private:
   using WorkloadPtr = std::shared_ptr<const api::Workload>;
-  struct Created {  // a request of ours that the informer does not show yet
+  struct Created {  // a request that the informer does not show yet
     api::ProvisioningRequest request;
-    SteadyTime at;  // when the API last said that it is there
+    SteadyTime at;  // when the API last confirmed that the request exists
   };
 
   kube::Sweep CheckedWorkloads() const;
   Situation Observe(const api::Workload& workload);
   void ObserveRequests(const api::Workload& workload, Situation& situation);
   void ObserveTemplates(const api::Workload& workload, Situation& situation) const;
-  // The highest attempt of the check that was ever seen, asked for or not (the answer may be lost).
+  // The highest attempt of the check seen by this process, created or tried (answers may be lost).
   std::int32_t LastAttempt(const api::Workload& workload, const std::string& check,
                            const std::vector<api::ProvisioningRequest>& requests);
   void RefreshFlavors();

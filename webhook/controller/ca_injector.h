@@ -1,9 +1,9 @@
-// webhook/controller/ca_injector.h — writes the CA of our webhook server where API servers look for
-// it: the two webhook configurations, and the CRDs that are converted.
+// webhook/controller/ca_injector.h — writes the CA of Berth's webhook server into the two webhook
+// configurations and into the CRDs that are converted.
 //
-// What is not there yet is looked for again; what somebody overwrites (kubectl apply of the
-// manifests) is put right at the next look. A bundle that has our certificates and others is left:
-// another replica, which knows of a newer CA, has written it.
+// A missing registration is looked up again later; an overwritten CA (kubectl apply of the
+// manifests) is restored by the next pass. A bundle that contains Berth's certificates and others
+// does not change: another replica, which has a newer CA, has written it.
 //
 // Threads: one Executor, that of the client; destroy it there.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace berth::webhook {
 
-// An empty name: there is no such registration.
+// An empty name: no such registration.
 struct CaInjectorOptions {
   std::string mutating = "kueue-mutating-webhook-configuration";
   std::string validating = "kueue-validating-webhook-configuration";
@@ -35,9 +35,9 @@ class CaInjector {
   CaInjector(const CaInjector&) = delete;
   CaInjector& operator=(const CaInjector&) = delete;
 
-  // `first_done` is called once, after the first pass, with whether everything was there.
+  // Calls `first_done` once, after the first pass. `complete`: every registration existed.
   void Start(std::function<void(bool complete)> first_done);
-  // Writes another bundle at once. `done` hears whether every registration that is there has it.
+  // Writes another bundle at once. `trusted`: every existing registration has the bundle.
   void SetCa(std::string ca_pem, std::function<void(bool trusted)> done);
 
  private:

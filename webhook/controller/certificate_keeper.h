@@ -1,11 +1,11 @@
-// webhook/controller/certificate_keeper.h — the webhook server's certificate, renewed while it
-// runs.
+// webhook/controller/certificate_keeper.h — renews the webhook server's certificate while the
+// server runs.
 //
 //     Secret ─read, every few minutes─▶ another certificate? ─▶ its CAs into the registrations
 //                                                          ─▶ a pause ─▶ serve it
 //
-// A certificate is served when every registration trusts it, and its bundle trusts the one before:
-// whichever of two replicas an API server reaches, it trusts what it sees.
+// A certificate is served when every registration trusts it, and its bundle also trusts the
+// certificate that it replaces: an API server trusts whichever replica it reaches.
 //
 // Threads: one Executor, that of the client; destroy it there.
 #pragma once
@@ -24,21 +24,21 @@ struct CertificateKeeperOptions {
   ServingCertificateOptions secret;
   CaInjectorOptions registrations;
   Duration look_again = std::chrono::minutes(5);
-  // API servers hear of a changed registration through watches of their own.
+  // The time for API servers to see a changed registration through their watches.
   Duration pause = std::chrono::seconds(30);
 };
 
 class CertificateKeeper {
  public:
-  // `served` is what the server serves already; `serve` gives it another one.
+  // `served`: the certificate that the server has; `serve` replaces it.
   CertificateKeeper(kube::ApiClient& client, const Clock& clock, CertificateKeeperOptions options,
                     ServingCertificate served, std::function<void(const net::TlsIdentity&)> serve);
   ~CertificateKeeper();
   CertificateKeeper(const CertificateKeeper&) = delete;
   CertificateKeeper& operator=(const CertificateKeeper&) = delete;
 
-  // `first_done` is called once, after the first pass over the registrations, with whether all of
-  // them were there and have the CA.
+  // Calls `first_done` once, after the first pass over the registrations. `complete`: all of them
+  // existed and have the CA.
   void Start(std::function<void(bool complete)> first_done);
 
  private:

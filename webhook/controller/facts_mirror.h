@@ -1,4 +1,4 @@
-// webhook/controller/facts_mirror.h — what reviews of Jobs need to know, kept current by informers.
+// webhook/controller/facts_mirror.h — the facts for reviews of Jobs, kept current by informers.
 //
 // Threads: built and fed on the manager's Executor; Of may be called from any thread.
 #pragma once
@@ -22,7 +22,7 @@ struct FactsMirrorOptions {
 
 class FactsMirror {
  public:
-  // Before the informers start. Must outlive the manager.
+  // Construct before the informers start. Must outlive the manager.
   FactsMirror(kube::Manager& manager, FactsMirrorOptions options);
 
   JobFacts Of(const api::Job& job) const;
@@ -31,7 +31,7 @@ class FactsMirror {
   void Set(std::set<std::string>& set, const std::string& value, bool present);
 
   FactsMirrorOptions options_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::set<std::string> namespaces_with_default_queue_;
   std::map<std::string, api::StringMap> labels_by_namespace_;
   std::set<std::string> managed_job_uids_;

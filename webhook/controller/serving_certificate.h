@@ -2,12 +2,12 @@
 // metrics, shared by all replicas through the Secret kueue-webhook-server-cert (tls.crt, tls.key,
 // ca.crt).
 //
-// The first replica makes a CA and a certificate and stores them; the others read. A certificate
-// that ends soon, or lacks a DNS name, is made anew by the replica that sees it first. ca.crt then
-// has the new CA and the one before: a replica that still serves the old certificate is trusted as
-// well.
+// The first replica makes a CA and a certificate and stores them; the others read the Secret. A
+// certificate that ends soon, or lacks a DNS name, is replaced by the first replica that notices.
+// ca.crt then has the new CA and the previous one, so that a replica with the old certificate is
+// trusted as well.
 //
-// Threads: one Executor, that of the client. Errors: of the API; kInternal where OpenSSL refuses.
+// Threads: one Executor, that of the client. Errors: of the API; kInternal: OpenSSL failed.
 #pragma once
 
 #include <functional>
@@ -27,24 +27,24 @@ struct ServingCertificateOptions {
       "kueue-webhook-service.kueue-system.svc.cluster.local",
       "kueue-controller-manager-metrics-service.kueue-system.svc",
       "kueue-controller-manager-metrics-service.kueue-system.svc.cluster.local"};
-  // CAs of a certificate that is being served: a certificate that is made keeps them in its bundle.
+  // CAs of the served certificate, which the bundle of a new certificate includes.
   std::string served_ca_pem;
 };
 
-// Of a controller in `namespace_name`: its Secret is there, and the certificate is for its Services
-// there and in kueue-system, where manifests/webhook expects them.
+// Options of a controller in `namespace_name`: the Secret is there, and the certificate is for the
+// Services there and in kueue-system, which manifests/webhook names.
 ServingCertificateOptions CertificateIn(const std::string& namespace_name);
 
 struct ServingCertificate {
   net::TlsIdentity identity;
-  std::string ca_pem;  // a bundle; its first CA is that of the identity
+  std::string ca_pem;  // a bundle; first the CA of the identity
 };
 
-// A fresh CA, and a certificate of it that is good for a year.
+// Makes a new CA, and a certificate of the CA that is valid for a year.
 Result<ServingCertificate> MakeServingCertificate(const std::vector<std::string>& dns_names,
                                                   WallTime now);
 
-// Reads the Secret, or makes it. `client` must live until `done` has been called.
+// Reads the Secret, or creates it. `client` must live until `done` has been called.
 void ObtainServingCertificate(kube::ApiClient& client, const Clock& clock,
                               ServingCertificateOptions options,
                               std::function<void(Result<ServingCertificate>)> done);
