@@ -50,27 +50,36 @@ std::string Aggregate(const char* what, const std::vector<std::string>& errors) 
   return std::string(what) + ": " + (errors.size() == 1 ? all : "[" + all + "]");
 }
 
-// Calls `visit(container, its path)` for each container of the pod sets.
+// Calls `visit(spec, its path)` for each pod set.
 template <typename Visit>
-void ForEachContainer(const api::Workload& workload, Visit visit) {
-  const auto each = [&](const auto& containers, const std::string& path) {
-    for (std::size_t i = 0; i < containers.size(); ++i) {
-      visit(containers[i], path + "[" + std::to_string(i) + "]");
-    }
-  };
+void ForEachSpec(const api::Workload& workload, Visit visit) {
   for (std::size_t i = 0; i < workload.spec.pod_sets.size(); ++i) {
-    const api::PodSpec& spec = workload.spec.pod_sets[i].pod_template.spec;
-    const std::string path = "spec.podSets[" + std::to_string(i) + "].template.spec";
-    each(spec.init_containers, path + ".initContainers");
-    each(spec.containers, path + ".containers");
+    visit(workload.spec.pod_sets[i].pod_template.spec,
+          "spec.podSets[" + std::to_string(i) + "].template.spec");
   }
 }
 
-bool AsksForMoreThanItsLimit(const api::Container& container) {
-  return std::any_of(container.limits.begin(), container.limits.end(), [&](const auto& limit) {
-    const auto found = container.requests.find(limit.first);
-    return found != container.requests.end() && found->second > limit.second;
+// Calls `visit(container, its path)` for each container of the pod.
+template <typename Visit>
+void ForEachContainer(const api::PodSpec& spec, const std::string& path, Visit visit) {
+  const auto each = [&](const auto& containers, const std::string& list) {
+    for (std::size_t i = 0; i < containers.size(); ++i) {
+      visit(containers[i], list + "[" + std::to_string(i) + "]");
+    }
+  };
+  each(spec.init_containers, path + ".initContainers");
+  each(spec.containers, path + ".containers");
+}
+
+bool Exceeds(const ResourceAmounts& requests, const ResourceAmounts& limits) {
+  return std::any_of(limits.begin(), limits.end(), [&](const auto& limit) {
+    const auto found = requests.find(limit.first);
+    return found != requests.end() && found->second > limit.second;
   });
+}
+
+bool AsksForMoreThanItsLimit(const api::Container& container) {
+  return Exceeds(container.requests, container.limits);
 }
 
 bool SomeAskForMoreThanTheirLimit(const api::Workload& workload) {
@@ -79,7 +88,8 @@ bool SomeAskForMoreThanTheirLimit(const api::Workload& workload) {
     const api::PodSpec& spec = pods.pod_template.spec;
     return std::any_of(spec.containers.begin(), spec.containers.end(), AsksForMoreThanItsLimit) ||
            std::any_of(spec.init_containers.begin(), spec.init_containers.end(),
-                       AsksForMoreThanItsLimit);
+                       AsksForMoreThanItsLimit) ||
+           Exceeds(spec.pod_requests, spec.pod_limits);
   });
 }
 
@@ -203,28 +213,38 @@ std::string PodDefaults::Problem(const api::Workload& workload) const {
   const Limits* limits = LimitsOf(workload.meta.namespace_name);
   if (limits == nullptr && !SomeAskForMoreThanTheirLimit(workload)) return "";  // as nearly always
   std::vector<std::string> errors;
-  ForEachContainer(workload, [&](const api::Container& container, const std::string& path) {
-    if (!AsksForMoreThanItsLimit(container)) return;
-    errors.push_back(Refusal(path, Exceeding(container.requests, container.limits),
-                             "requests must not exceed its limits"));
+  const auto check_limits = [&errors](const ResourceAmounts& requests,
+                                      const ResourceAmounts& limits_of_them,
+                                      const std::string& path) {
+    if (!Exceeds(requests, limits_of_them)) return;
+    errors.push_back(
+        Refusal(path, Exceeding(requests, limits_of_them), "requests must not exceed its limits"));
+  };
+  ForEachSpec(workload, [&](const api::PodSpec& spec, const std::string& path) {
+    ForEachContainer(spec, path, [&](const api::Container& container, const std::string& at) {
+      check_limits(container.requests, container.limits, at);
+    });
+    check_limits(spec.pod_requests, spec.pod_limits, path + ".resources");
   });
   if (!errors.empty()) return Aggregate("resources validation failed", errors);
   if (limits == nullptr) return "";
   if (const auto found = limits->by_type.find(kContainer); found != limits->by_type.end()) {
-    ForEachContainer(workload, [&](const api::Container& container, const std::string& path) {
+    const auto check_range = [&](const api::Container& container, const std::string& path) {
       ResourceAmounts lowest = container.requests;
       Merge(lowest, container.limits, Keep::kLowest);
       ResourceAmounts highest = container.requests;
       Merge(highest, container.limits, Keep::kHighest);
       CheckRange(lowest, highest, found->second, path, errors);
+    };
+    ForEachSpec(workload, [&](const api::PodSpec& spec, const std::string& path) {
+      ForEachContainer(spec, path, check_range);
     });
   }
   if (const auto found = limits->by_type.find(kPod); found != limits->by_type.end()) {
-    for (std::size_t i = 0; i < workload.spec.pod_sets.size(); ++i) {
-      const ResourceAmounts total = api::PodRequests(workload.spec.pod_sets[i].pod_template.spec);
-      CheckRange(total, total, found->second,
-                 "spec.podSets[" + std::to_string(i) + "].template.spec", errors);
-    }
+    ForEachSpec(workload, [&](const api::PodSpec& spec, const std::string& path) {
+      const ResourceAmounts total = api::PodRequests(spec);
+      CheckRange(total, total, found->second, path, errors);
+    });
   }
   return Aggregate("resources didn't satisfy LimitRange constraints", errors);
 }

@@ -78,10 +78,9 @@ ResourceAmounts PodRequests(const PodSpec& spec) {
   }
   AddTo(running, sidecars);
   RaiseTo(running, highest_init);
-  for (const auto& [resource, amount] : spec.pod_requests) running[resource] = Counted(amount);
-  for (const auto& [resource, amount] : spec.pod_limits) {
-    if (!spec.pod_requests.contains(resource)) running.try_emplace(resource, Counted(amount));
-  }
+  ResourceAmounts of_pod = spec.pod_requests;
+  of_pod.insert(spec.pod_limits.begin(), spec.pod_limits.end());  // keeps what is there
+  for (const auto& [resource, amount] : of_pod) running[resource] = Counted(amount);
   AddTo(running, spec.overhead);
   return running;
 }

@@ -254,6 +254,11 @@ Status LowerWorkload(Json& object, ConversionBudget& budget) {
 
 void RaiseCluster(Json& object) {
   Json* spec = Child(&object, "spec");
+  // Of a cluster with a profile: v1beta1 must have the field.
+  if (Child(spec, "kubeConfig") != nullptr && Text(Child(spec, "kubeConfig"), "location").empty() &&
+      Child(spec, "clusterProfileRef") != nullptr) {
+    spec->erase("kubeConfig");
+  }
   for (const char* key : {"kubeConfig", "clusterProfileRef"}) {
     if (Json* value = Child(spec, key)) {
       Json moved = std::move(*value);
@@ -270,6 +275,9 @@ void LowerCluster(Json& object) {
   const Json parts = *source;
   spec->erase("clusterSource");
   for (const auto& [key, value] : parts.items()) (*spec)[key] = value;
+  if (!spec->contains("kubeConfig")) {
+    (*spec)["kubeConfig"] = {{"location", ""}, {"locationType", "Secret"}};
+  }
 }
 
 Status Change(Json& object, const std::string& kind, bool up, ConversionBudget& budget) {

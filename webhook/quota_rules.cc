@@ -225,11 +225,6 @@ void CheckTaints(const std::vector<api::Taint>& taints, const Path& path, FieldE
   }
 }
 
-bool SameSpec(const api::ResourceFlavor& a, const api::ResourceFlavor& b) {
-  return a.node_labels == b.node_labels && a.node_taints == b.node_taints &&
-         a.tolerations == b.tolerations && a.topology_name == b.topology_name;
-}
-
 }  // namespace
 
 FieldErrors ValidateClusterQueue(const api::ClusterQueue& queue, const api::ClusterQueue* old) {
@@ -316,9 +311,9 @@ FieldErrors ValidateResourceFlavor(const api::ResourceFlavor& flavor,
     errors.push_back(Required(spec.Child("nodeLabels"),
                               "at least one nodeLabel is required when topology is set"));
   }
-  if (old != nullptr && !old->topology_name.empty() && !SameSpec(*old, flavor)) {
+  if (old != nullptr && !old->topology_name.empty() && old->topology_name != flavor.topology_name) {
     errors.push_back(Invalid(spec, Quoted(flavor.topology_name),
-                             "resourceFlavorSpec are immutable when topologyName is set"));
+                             "topologyName is immutable when topologyName is set"));
   }
   return errors;
 }

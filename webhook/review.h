@@ -6,8 +6,9 @@
 //     /mutate-batch-v1-job                             /validate-batch-v1-job
 //     /mutate-kueue-x-k8s-io-v1beta2-clusterqueue /validate-kueue-x-k8s-io-v1beta2-clusterqueue
 //     /mutate-kueue-x-k8s-io-v1beta2-resourceflavor    /validate-…-resourceflavor
-//                                                      /validate-…-workload
+//     /mutate-kueue-x-k8s-io-v1beta2-workload          /validate-…-workload
 //                                                      /validate-…-cohort
+// Kueue's other paths are of kinds that Berth does not manage: every write of them is allowed.
 // Berth's own paths, for rules that the CRDs have in CEL: /validate-…-admissioncheck, -localqueue,
 // -topology.
 //
@@ -31,6 +32,7 @@ namespace berth::webhook {
 using JobFactsOf = std::function<JobFacts(const api::Job& job)>;
 
 bool IsReviewPath(std::string_view path);
+// The paths of Berth's own rules, without those that allow every write.
 std::vector<std::string_view> ReviewPaths();
 
 Result<nlohmann::json> Review(std::string_view path, const nlohmann::json& review,

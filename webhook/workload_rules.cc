@@ -81,24 +81,32 @@ class WorkloadRules {
     }
   }
 
-  void CheckTemplate(const api::PodTemplate& pod_template, const Path& path) {
-    for (const auto& [key, value] : pod_template.labels) {
+  void CheckLabels(const api::StringMap& labels, const Path& path) {
+    for (const auto& [key, value] : labels) {
       if (const std::string problem = QualifiedNameProblem(key); !problem.empty()) {
-        Add(Invalid(path.Child("metadata.labels"), Quoted(key), problem));
+        Add(Invalid(path, Quoted(key), problem));
       }
       if (const std::string problem = LabelValueProblem(value); !problem.empty()) {
-        Add(Invalid(path.Child("metadata.labels"), Quoted(value), problem));
+        Add(Invalid(path, Quoted(value), problem));
       }
     }
-    for (const auto& [key, value] : pod_template.annotations) {
+  }
+
+  void CheckAnnotationKeys(const api::StringMap& annotations, const Path& path) {
+    for (const auto& [key, value] : annotations) {
       if (const std::string problem = QualifiedNameProblem(ToLower(key)); !problem.empty()) {
-        Add(Invalid(path.Child("metadata.annotations"), Quoted(key), problem));
+        Add(Invalid(path, Quoted(key), problem));
       }
     }
+  }
+
+  void CheckTemplate(const api::PodTemplate& pod_template, const Path& path) {
+    CheckLabels(pod_template.labels, path.Child("metadata.labels"));
+    CheckAnnotationKeys(pod_template.annotations, path.Child("metadata.annotations"));
     CheckContainers(pod_template.spec.init_containers, path.Child("spec.initContainers"));
     CheckContainers(pod_template.spec.containers, path.Child("spec.containers"));
-    CheckAmounts(pod_template.spec.pod_requests, path.Child("spec.resources.requests"));
-    CheckAmounts(pod_template.spec.pod_limits, path.Child("spec.resources.limits"));
+    CheckRequests(pod_template.spec.pod_requests, path.Child("spec.resources.requests"));
+    CheckRequests(pod_template.spec.pod_limits, path.Child("spec.resources.limits"));
     CheckAmounts(pod_template.spec.overhead, path.Child("spec.overhead"));
   }
 
@@ -109,17 +117,18 @@ class WorkloadRules {
     }
   }
 
+  // Limits as well: they count as requests where those are missing.
+  void CheckRequests(const api::ResourceAmounts& amounts, const Path& path) {
+    CheckAmounts(amounts, path);
+    if (amounts.contains("pods")) {
+      Add(Invalid(path.Key("pods"), Quoted("pods"), "the key is reserved for internal kueue use"));
+    }
+  }
+
   void CheckContainers(const std::vector<api::Container>& containers, const Path& path) {
     for (std::size_t i = 0; i < containers.size(); ++i) {
-      const Path at = path.Index(i).Child("resources.requests");
-      CheckAmounts(containers[i].requests, at);
-      CheckAmounts(containers[i].limits, path.Index(i).Child("resources.limits"));
-      for (const auto& [resource, amount] : containers[i].requests) {
-        if (resource == "pods") {
-          Add(Invalid(at.Key(resource), Quoted(resource),
-                      "the key is reserved for internal kueue use"));
-        }
-      }
+      CheckRequests(containers[i].requests, path.Index(i).Child("resources.requests"));
+      CheckRequests(containers[i].limits, path.Index(i).Child("resources.limits"));
     }
   }
 
@@ -179,10 +188,9 @@ class WorkloadRules {
           Add(Invalid(at.Child("name"), Quoted(updates[j].name),
                       "must be the name of a podSet of the spec"));
         }
-        for (const auto& [key, value] : updates[j].labels) {
-          const std::string problem = QualifiedNameProblem(key) + LabelValueProblem(value);
-          if (!problem.empty()) Add(Invalid(at.Child("labels"), Quoted(key), problem));
-        }
+        CheckLabels(updates[j].labels, at.Child("labels"));
+        CheckLabels(updates[j].node_selector, at.Child("nodeSelector"));
+        CheckAnnotationKeys(updates[j].annotations, at.Child("annotations"));
         for (std::string& error :
              ValidateTolerations(updates[j].tolerations, at.Child("tolerations"))) {
           Add(std::move(error));

@@ -15,6 +15,7 @@ namespace berth::webhook {
 // Feature gates that add rules.
 struct ReviewGates {
   bool priority_boost = false;
+  bool partial_admission = true;
 };
 
 // `old`: null on create.

@@ -142,6 +142,19 @@ TEST(PodDefaults, SayWhyPodsWouldBeRefused) {
   }
 }
 
+TEST(PodDefaults, RequestsOfThePodStayBelowItsLimits) {
+  const PodDefaults defaults;
+  api::Workload workload = WithContainer({{"cpu", 1}}, {});
+  api::PodSpec& spec = workload.spec.pod_sets[0].pod_template.spec;
+  spec.pod_requests = {{"cpu", 5}, {"memory", 1}};
+  spec.pod_limits = {{"cpu", 5}};
+  EXPECT_EQ(defaults.Problem(workload), "");
+  spec.pod_limits = {{"cpu", 4}};
+  EXPECT_EQ(defaults.Problem(workload),
+            "resources validation failed: spec.podSets[0].template.spec.resources: Invalid value: "
+            "[\"cpu\"]: requests must not exceed its limits");
+}
+
 TEST(PodDefaults, TheNarrowestOfSeveralRangesCounts) {
   PodDefaults defaults;
   defaults.Set(Range("a", {.type = "Container", .max = {{"cpu", 4}}}));

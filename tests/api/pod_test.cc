@@ -36,6 +36,14 @@ TEST(PodRequests, PodLevelResourcesWin) {
   EXPECT_THAT(PodRequests(spec), ElementsAre(Pair("cpu", 1000), Pair("memory", 7)));
 }
 
+TEST(PodRequests, LimitsOfThePodCountWhereItsRequestsAreMissing) {
+  PodSpec spec;
+  spec.containers = {{.name = "a", .requests = {{"cpu", 100}, {"memory", 7}}}};
+  spec.pod_requests = {{"cpu", 200}};
+  spec.pod_limits = {{"cpu", 1000}, {"memory", 9}};
+  EXPECT_THAT(PodRequests(spec), ElementsAre(Pair("cpu", 200), Pair("memory", 9)));
+}
+
 // Each would lower what the others ask for.
 TEST(PodRequests, NegativeAmountsCountAsNone) {
   PodSpec spec;

@@ -103,9 +103,9 @@ void ExpectValid(Json object, const std::string& context) {
 TEST(CrdsTest, EveryKindIsThereInItsVersions) {
   std::set<std::string> names;
   for (const auto& [key, kind] : Kinds()) names.insert(key);
-  for (const char* kind :
-       {"ResourceFlavor", "ClusterQueue", "LocalQueue", "Cohort", "Workload", "AdmissionCheck",
-        "ProvisioningRequestConfig", "WorkloadPriorityClass", "Topology"}) {
+  for (const char* kind : {"ResourceFlavor", "ClusterQueue", "LocalQueue", "Cohort", "Workload",
+                           "AdmissionCheck", "ProvisioningRequestConfig", "WorkloadPriorityClass",
+                           "Topology", "MultiKueueCluster", "MultiKueueConfig"}) {
     for (const char* version : {"v1beta1", "v1beta2"}) {
       EXPECT_EQ(names.count(std::string("kueue.x-k8s.io/") + version + "/" + kind), 1U) << kind;
     }
@@ -116,7 +116,8 @@ TEST(CrdsTest, EveryKindIsThereInItsVersions) {
 }
 
 TEST(CrdsTest, OneVersionIsStoredAndConvertedKindsSaySo) {
-  const std::set<std::string> converted{"ClusterQueue", "Cohort", "LocalQueue", "Workload"};
+  const std::set<std::string> converted{"ClusterQueue", "Cohort", "LocalQueue", "MultiKueueCluster",
+                                        "Workload"};
   for (const fs::path& path : YamlFiles(kRoot / "crds")) {
     for (const Json& crd : Documents(path)) {
       if (crd["kind"] != "CustomResourceDefinition") continue;

@@ -162,6 +162,10 @@ TEST(ResourceFlavorRulesTest, ATopologyIsForLife) {
   api::ResourceFlavor changed = flavor;
   changed.topology_name = "";
   EXPECT_EQ(ValidateResourceFlavor(changed, &flavor).size(), 1U);
+  changed = flavor;
+  changed.node_labels = {{"a", "c"}};
+  changed.tolerations = {{.key = "k", .op = "Exists"}};
+  EXPECT_THAT(ValidateResourceFlavor(changed, &flavor), IsEmpty()) << "the rest may change";
 }
 
 }  // namespace

@@ -80,6 +80,15 @@ INSTANTIATE_TEST_SUITE_P(
         {"PodsIsReserved", Good(), false,
          [](auto& w) { w.spec.pod_sets[0].pod_template.spec.containers[0].requests["pods"] = 1; },
          "resources.requests[pods]: Invalid value: \"pods\": the key is reserved"},
+        {"PodsIsReservedInLimits", Good(), false,
+         [](auto& w) { w.spec.pod_sets[0].pod_template.spec.containers[0].limits["pods"] = 1; },
+         "containers[0].resources.limits[pods]: Invalid value: \"pods\": the key is reserved"},
+        {"PodsIsReservedInPodRequests", Good(), false,
+         [](auto& w) { w.spec.pod_sets[0].pod_template.spec.pod_requests["pods"] = 1; },
+         "template.spec.resources.requests[pods]: Invalid value: \"pods\": the key is reserved"},
+        {"PodsIsReservedInPodLimits", Good(), false,
+         [](auto& w) { w.spec.pod_sets[0].pod_template.spec.pod_limits["pods"] = 1; },
+         "template.spec.resources.limits[pods]: Invalid value: \"pods\": the key is reserved"},
         {"NegativeRequest", Good(), false,
          [](auto& w) { w.spec.pod_sets[0].pod_template.spec.containers[0].requests["cpu"] = -1; },
          "must be greater than or equal to 0"},
@@ -132,6 +141,30 @@ INSTANTIATE_TEST_SUITE_P(
            w.status.admission_checks = {{.name = "c", .pod_set_updates = {{.name = "x"}}}};
          },
          "status.admissionChecks[0].podSetUpdates[0].name"},
+        {"UpdateWithBadSelectorKey", Reserved(), false,
+         [](auto& w) {
+           w.status.admission_checks = {
+               {.name = "c", .pod_set_updates = {{.name = "main", .node_selector = {{"a b", "c"}}}}}};
+         },
+         "status.admissionChecks[0].podSetUpdates[0].nodeSelector: Invalid value: \"a b\""},
+        {"UpdateWithBadSelectorValue", Reserved(), false,
+         [](auto& w) {
+           w.status.admission_checks = {
+               {.name = "c", .pod_set_updates = {{.name = "main", .node_selector = {{"a", "b c"}}}}}};
+         },
+         "podSetUpdates[0].nodeSelector: Invalid value: \"b c\""},
+        {"UpdateWithBadAnnotationKey", Reserved(), false,
+         [](auto& w) {
+           w.status.admission_checks = {
+               {.name = "c", .pod_set_updates = {{.name = "main", .annotations = {{"/a", "b"}}}}}};
+         },
+         "podSetUpdates[0].annotations: Invalid value: \"/a\""},
+        {"UpdateWithBadLabelValue", Reserved(), false,
+         [](auto& w) {
+           w.status.admission_checks = {
+               {.name = "c", .pod_set_updates = {{.name = "main", .labels = {{"a", "b c"}}}}}};
+         },
+         "podSetUpdates[0].labels: Invalid value: \"b c\""},
         {"BadBoost", Good(), false,
          [](auto& w) { w.meta.annotations[api::kPriorityBoostAnnotation] = ""; },
          "priority-boost]: Invalid value: \"\": must be a signed integer"},

@@ -22,7 +22,8 @@ struct CaInjectorOptions {
   std::string mutating = "kueue-mutating-webhook-configuration";
   std::string validating = "kueue-validating-webhook-configuration";
   std::vector<std::string> crds{"clusterqueues.kueue.x-k8s.io", "cohorts.kueue.x-k8s.io",
-                                "localqueues.kueue.x-k8s.io", "workloads.kueue.x-k8s.io"};
+                                "localqueues.kueue.x-k8s.io", "multikueueclusters.kueue.x-k8s.io",
+                                "workloads.kueue.x-k8s.io"};
   Duration look_again_missing = std::chrono::seconds(5);
   Duration look_again = std::chrono::minutes(5);
 };
