@@ -1,5 +1,5 @@
-// cli/apply_manifests.h — kubectl apply --server-side, in process, for what `berth up` brings
-// along.
+// cli/apply_manifests.h — applies the manifests of `berth up`, as kubectl apply --server-side does,
+// in process.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace berth::cli {
 
-// Applies every document of the YAML stream, in order, taking over fields that others own. The
-// kinds must be known to the API (CRDs in an earlier call). Errors name the document.
+// Applies every document of the YAML stream, in order, and takes over fields of other managers. The
+// API must have the kinds (CRDs in an earlier call). Errors name the document.
 Status ApplyManifests(local::WholeApi& api, std::string_view yaml);
 
 }  // namespace berth::cli

@@ -1,4 +1,4 @@
-// cli/argument_order.h — options before the command, as kubectl takes them.
+// cli/argument_order.h — accepts options in front of the command, as kubectl does.
 //
 //     berth --kubeconfig f -A status demo     is     berth status --kubeconfig f -A demo
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace berth::cli {
 
-// `words` without the name of the program. Options in front of the command that the command has
-// stand behind it in the answer; any other words are answered as they are.
+// `words`: without the program's name. Moves options that the command has from the front of the
+// command to its end; other words stay in place.
 std::vector<std::string> CommandFirst(const Command& program,
                                       const std::vector<std::string>& words);
 

@@ -1,7 +1,7 @@
-// cli/commands.h — what each subcommand takes and does. main.cc reads the command line into these.
+// cli/commands.h — options and functions of each subcommand; main.cc parses the command line.
 //
-// Every Run… returns the exit code: 0 answered, 1 not found or refused, 2 wrong usage, 4 the API
-// cannot be reached. Answers go to stdout, complaints to stderr.
+// Every Run… returns the exit code: 0 success, 1 not found or refused, 2 wrong usage, 4 the API is
+// unreachable. Answers go to stdout, errors to stderr.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ inline constexpr int kExitUnreachable = 4;
 
 enum class OutputFormat { kText, kJson, kYaml };
 
-// What every command that speaks to a cluster takes, as kubectl does.
+// The options of every command that talks to a cluster, as kubectl has them.
 struct ClientFlags {
   std::string kubeconfig;      // empty: KUBECONFIG, then ~/.kube/config, then the pod's account
   std::string context;         // empty: the current one
@@ -41,12 +41,12 @@ struct StatusFlags {
 int RunStatus(const ClientFlags& client, const StatusFlags& flags);
 int RunList(const ClientFlags& client, ListOptions options);
 int RunWhy(const ClientFlags& client, const std::string& reference);
-// `config`: a Configuration file, whose decisions are named; empty: those of none.
+// `config`: a Configuration file, whose own rules are named; empty: the defaults.
 int RunVersion(const ClientFlags& client, const std::string& config);
-// A copy of the cluster that `berth up` runs, in `file`, which must not exist.
+// Copies the cluster that `berth up` runs into `file`, which must not exist.
 int RunBackup(const ClientFlags& client, const std::string& file);
 
-// What the scripts of `berth completion` ask (cli/completion.h); `words` follow it.
+// Answers the scripts of `berth completion` (cli/completion.h); `words` follow the command.
 inline constexpr char kCompleteCommand[] = "__complete";
 int RunComplete(const Command& program, const std::vector<std::string>& words);
 
@@ -55,30 +55,30 @@ struct UpFlags {
   std::string kubeconfig;  // empty: kubeconfig in the data directory
   std::string listen = "127.0.0.1:6443";
   std::vector<std::string> images;  // NAME=PATH
-  bool reset = false;               // begin with an empty cluster
+  bool reset = false;               // starts with an empty cluster
   std::string config;               // Kueue's Configuration file
-  std::string decisions;            // kueue, berth; empty: as the file says
-  bool allow_remote = false;        // `listen` may be another address than loopback
-  std::string job_user;             // whose rights programs of jobs get; empty: ours
-  std::string log_limit = "64Mi";   // kept of each container's log; "0": all
-  bool controllers = true;          // false: `berth controller` is run beside it
+  std::string decisions;            // kueue, berth; empty: the file's value
+  bool allow_remote = false;        // allows a `listen` address other than loopback
+  std::string job_user;             // user of the jobs' programs; empty: this process' user
+  std::string log_limit = "64Mi";   // limit of each container's log; "0": no limit
+  bool controllers = true;          // false: `berth controller` runs in another process
 };
 int RunUp(const UpFlags& flags);
 
 struct ControllerFlags {
   ClientFlags client;
   std::string config;
-  std::string decisions;  // kueue, berth; empty: as the file says
-  // nullopt: as the file says, else Kueue's default; empty or "0": none.
+  std::string decisions;  // kueue, berth; empty: the file's value
+  // nullopt: the file's value, else Kueue's default; empty or "0": not served.
   std::optional<std::string> metrics_listen;
   std::optional<std::string> health_listen;
-  bool metrics_secure = true;            // HTTPS and reviews of tokens; false: plain, for everybody
+  bool metrics_secure = true;            // HTTPS, with token reviews; false: plain HTTP
   std::string webhook_listen = ":9443";  // empty: no webhooks are served
   bool leader_election = true;
 };
 int RunController(const ControllerFlags& flags);
 
-// The emulated cloud on the cluster of the kubeconfig.
+// Runs the emulated cloud on the kubeconfig's cluster.
 int RunCloud(const ClientFlags& client);
 
 }  // namespace berth::cli

@@ -1,9 +1,9 @@
-// cli/completion.h — what may stand at the cursor of a command line, and the shells' scripts.
+// cli/completion.h — completes the word at the cursor of a command line; the shells' scripts.
 //
 //     TAB ─▶ script in the shell ─▶ berth __complete WORD… ─▶ Complete(tree of commands, words)
 //
-// The scripts know no command: all three ask the program, whose answer comes from the options that
-// the program itself parses. Pure; names that only a cluster knows are asked for by kind.
+// The scripts contain no command: they ask the program, which answers from the options that it
+// parses. Pure; names of cluster objects are asked for by kind.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@
 
 namespace berth::cli {
 
-// `value` of an option or positional says what it takes. Choices stand there as "text|json|yaml".
+// Names for `value` of an option or positional. Choices are written "text|json|yaml".
 inline constexpr char kFileValue[] = "FILE";
 inline constexpr char kDirectoryValue[] = "DIRECTORY";
 inline constexpr char kNamespaceValue[] = "NAMESPACE";
-inline constexpr char kReferenceValue[] = "JOB";  // what `berth why` takes
+inline constexpr char kReferenceValue[] = "JOB";  // argument of `berth why`
 inline constexpr char kQueueValue[] = "QUEUE";    // ClusterQueue, LocalQueue or cohort
 
 struct CommandOption {
   std::vector<std::string> names;  // "-n", "--namespace"
   std::string help;
-  std::string value;  // empty: a flag, which takes none
+  std::string value;  // empty: a flag without value
 };
 
 struct Command {
@@ -33,11 +33,11 @@ struct Command {
   std::vector<Command> commands;
 };
 
-// The option of `command` that has this name, or null.
+// The option of `command` with this name, or null.
 const CommandOption* FindOption(const Command& command, std::string_view name);
 
 struct Suggestion {
-  std::string word;  // the whole word, to be put in place of the one at the cursor
+  std::string word;  // replaces the whole word at the cursor
   std::string help;
   friend bool operator==(const Suggestion&, const Suggestion&) = default;
 };
@@ -56,7 +56,7 @@ struct Completion {
 // `words` follow the program's name; the last one is at the cursor and may be empty.
 Completion Complete(const Command& program, const std::vector<std::string>& words);
 
-// The first line names what the shell completes itself ("none", "files", "directories"); each
+// The first line names the paths that the shell completes ("none", "files", "directories"); each
 // further line is a word, a tab and its help.
 std::string CompletionAnswer(const Completion& completion);
 

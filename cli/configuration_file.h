@@ -8,12 +8,12 @@
 
 namespace berth::cli {
 
-// An empty path gives Kueue's defaults. What is not read yet is logged, once a field.
+// An empty path gives Kueue's defaults. Each ignored field is logged once.
 // Errors: kNotFound, kInvalid with the file and the field.
 Result<admission::Configuration> ReadConfigurationFile(const std::string& path);
 
-// As `decisions` says, the value of --decisions ("kueue", "berth"; empty: as the file says), and
-// logs which of Berth's own rules are on and off.
+// Applies --decisions ("kueue", "berth"; empty: the file's value) to `configuration`, and logs
+// which of Berth's own rules are on and off.
 void TakeDecisions(const std::string& decisions, admission::Configuration& configuration);
 
 }  // namespace berth::cli

@@ -1,12 +1,12 @@
-// cli/controller_process.h — every controller of Berth in one object: what Kueue's manager is.
+// cli/controller_process.h — all controllers of Berth in one process, as in Kueue's manager.
 //
 //     webhook server ─▶ its CA into the API ─▶ informers ─▶ (lease) ─▶ scheduler and reconcilers
 //
-// It knows the API through a kubeconfig alone, also when that API lives in the same process.
+// It reaches the API through a kubeconfig, also when the API runs in the same process.
 //
-// Threads: owned and called by one thread.
-// Errors of Start: kUnavailable (API, ports), kInvalid (configuration), kDeadlineExceeded (kinds
-// that cannot be listed are named).
+// Threads: one owner thread calls all functions. Errors of Start: kUnavailable (API,
+// ports), kInvalid (configuration), kDeadlineExceeded (with the kinds that cannot be
+// listed).
 #pragma once
 
 #include <cstdint>
@@ -27,17 +27,17 @@ struct ControllerProcessOptions {
   kube::KubeConfig api;
   std::optional<ListenAddress> health;   // /healthz, /readyz, plain; nullopt: not served
   std::optional<ListenAddress> metrics;  // nullopt: not served
-  // HTTPS, for those whom the API server lets; false: plain HTTP, for everybody.
+  // HTTPS, for users whom the API server authorises; false: plain HTTP, for every client.
   bool metrics_secure = true;
   std::optional<ListenAddress> webhook;  // nullopt: no reviews, no conversion
   bool leader_election = true;
-  // Of the identity in the lease. Not empty: whoever holds the lease under it is an earlier run of
-  // this very program, and over.
+  // Prefix of the identity in the lease. Not empty: a lease holder with this prefix is an earlier
+  // run of this program, which has ended.
   std::string role;
   admission::Configuration configuration;
-  // Called with the port of the webhook server before the API is told of it.
+  // Called with the port of the webhook server before the webhooks are registered.
   std::function<void(std::uint16_t port)> on_webhook_port;
-  // Called on some thread when another replica has taken the lease: exit.
+  // Called on any thread when another replica has taken the lease: the program must exit.
   std::function<void()> on_lease_lost;
 };
 
@@ -45,9 +45,9 @@ class ControllerProcess {
  public:
   static Result<std::unique_ptr<ControllerProcess>> Start(const Clock& clock,
                                                           ControllerProcessOptions options);
-  virtual ~ControllerProcess() = default;  // as Stop
+  virtual ~ControllerProcess() = default;  // calls Stop
 
-  // Until this replica leads and its controllers run. Returns at once where they do already.
+  // Waits until this replica leads and its controllers run.
   virtual Status WaitUntilRunning(Duration timeout) = 0;
   virtual std::uint16_t health_port() const = 0;   // 0: not served
   virtual std::uint16_t metrics_port() const = 0;  // 0: not served

@@ -1,10 +1,10 @@
-// cli/controller_set.h — every controller of Berth over one Manager, as a Configuration wants them.
+// cli/controller_set.h — all controllers of Berth on one Manager, as a Configuration says.
 //
-//     ControllerSet controllers(manager, clock, events, metrics, configuration);  // before it
-//     starts
+//     ControllerSet controllers(manager, clock, events, metrics, configuration);
+//     manager.StartInformers();
 //
-// Threads: the manager's Executor. Everything given must outlive it; destroy it after Manager::Stop
-// and while the Executor runs none of its tasks.
+// Threads: the manager's Executor. All arguments must outlive this object; destroy it after
+// Manager::Stop and while the Executor runs none of its tasks.
 #pragma once
 
 #include <memory>
@@ -27,9 +27,9 @@ class ControllerSet {
   ControllerSet(const ControllerSet&) = delete;
   ControllerSet& operator=(const ControllerSet&) = delete;
 
-  // For the webhooks; what it says may be asked from any thread.
+  // For the webhooks; may be read on any thread.
   const webhook::FactsMirror& facts() const;
-  // What the deciding core holds, for tests that compare it with the API.
+  // The scheduler, for tests that compare its state with the API.
   const admission::Scheduler& scheduler() const;
 
  private:

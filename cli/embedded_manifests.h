@@ -1,12 +1,12 @@
-// cli/embedded_manifests.h — the manifests that `berth up` applies by itself: the same files that a
-// real cluster gets, made part of the program by CMake.
+// cli/embedded_manifests.h — the manifests that `berth up` applies: the files for a real cluster,
+// which CMake embeds in the program.
 #pragma once
 
 #include <string_view>
 
 namespace berth::cli {
 
-// YAML streams, in the order in which they must be applied.
+// YAML streams, in the order of application.
 std::string_view CrdManifests();      // manifests/crds
 std::string_view CloudManifests();    // manifests/cloud: one CRD
 std::string_view ClusterManifests();  // namespace kueue-system

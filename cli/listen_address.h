@@ -1,4 +1,4 @@
-// cli/listen_address.h — ADDRESS:PORT of a flag.
+// cli/listen_address.h — parses a flag's ADDRESS:PORT.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct ListenAddress {
 Result<ListenAddress> ParseListenAddress(const std::string& flag, const std::string& text,
                                          const std::string& default_host);
 
-// Whether only this machine reaches it: an address of 127/8, ::1, or localhost.
+// Whether the host is a loopback address: 127/8, ::1, or localhost.
 bool IsLoopback(const std::string& host);
 
 }  // namespace berth::cli

@@ -1,4 +1,4 @@
-// cli/output.h — answers and complaints on the terminal.
+// cli/output.h — prints answers and errors on the terminal.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace berth::cli {
 
-// From the terminal on stdout, the locale, NO_COLOR and --ascii.
+// Detects the style from the terminal on stdout, the locale, NO_COLOR and --ascii.
 TextStyle DetectStyle(bool force_ascii);
 
 void Print(const std::string& text);
-// JSON with two blanks of indent, or the same as YAML.
+// Prints `value` as JSON with two blanks of indentation, or as YAML.
 void PrintStructured(const nlohmann::json& value, OutputFormat format);
 
-// Writes "berth: <message>" to stderr and returns the exit code that fits.
+// Writes "berth: <message>" to stderr and returns the exit code for the error.
 int Complain(const Error& error);
 
 }  // namespace berth::cli

@@ -1,6 +1,6 @@
-// cli/session.h — one conversation with a cluster's API, with the caller's own rights.
+// cli/session.h — calls to a cluster's API with the caller's rights.
 //
-// Threads: one thread; calls block until the answer is there or its time is over.
+// Threads: one thread; calls block until the answer or the timeout.
 // Errors: kUnavailable and kDeadlineExceeded name the URL and how to start a cluster; kForbidden
 // and kNotFound are the API's.
 #pragma once
@@ -19,7 +19,7 @@ namespace berth::cli {
 
 class Session {
  public:
-  // Reads the kubeconfig; connects only when the first call is made.
+  // Reads the kubeconfig; the first call connects.
   static Result<std::unique_ptr<Session>> Open(const ClientFlags& flags);
   virtual ~Session() = default;
 
@@ -27,7 +27,7 @@ class Session {
   virtual const std::string& server_url() const = 0;
   virtual const std::string& cluster_name() const = 0;
 
-  // GET of each path, all at once; one result a path, in order.
+  // GET of each path, in parallel; one result per path, in order.
   virtual std::vector<Result<nlohmann::json>> GetAll(const std::vector<std::string>& paths) = 0;
   // POST without a body.
   virtual Result<nlohmann::json> Post(const std::string& path) = 0;
@@ -36,31 +36,31 @@ class Session {
 struct ReadScope {
   enum class Screen { kStatus, kList };
   Screen screen = Screen::kStatus;
-  bool jobs = false;           // their labels are asked for
+  bool jobs = false;           // also read the Jobs, for their labels
   std::string namespace_name;  // bounds namespaced kinds; empty: all namespaces
-  std::string own_namespace;   // read instead where the caller may not list all
+  std::string own_namespace;   // fallback where the caller may not list all
 };
 
-// Everything the screen shows. Kinds that the caller may list in the own namespace alone are
+// Reads the data of the screens. Kinds that the caller may list in the own namespace alone become
 // `narrowed`, kinds that the caller may not list `hidden`, kinds that the cluster lacks `missing`;
 // any other failure is the result.
 Result<ClusterView> ReadCluster(Session& session, const ReadScope& scope, WallTime now);
 
 struct StoryScope {
   std::string namespace_name;
-  bool all_namespaces = false;  // the object is looked for in all of them
-  std::string reference;        // as TellStory takes it
+  bool all_namespaces = false;  // searches the object in all namespaces
+  std::string reference;        // as TellStory's argument
 };
 struct StoryView {
   ClusterView view;
-  std::string namespace_name;  // where the object is, or would be
+  std::string namespace_name;  // namespace of the object, found or not
 };
 
-// What the story of one Job, Workload or Pod needs: its own objects, and more of the cluster only
-// as far as it waits for it. Errors as ReadCluster; kInvalid where several namespaces have it.
+// Reads the data of one Job's, Workload's or Pod's story: its own objects, and others only while it
+// waits. Errors as ReadCluster; kInvalid where several namespaces have the object.
 Result<StoryView> ReadStory(Session& session, const StoryScope& scope, WallTime now);
 
-// kNotFound where the cluster has no kinds of Kueue, kForbidden where the caller sees none of them.
+// kNotFound: the cluster has no kinds of Kueue; kForbidden: the caller may read none of them.
 Status CheckIsQueueing(Session& session, const ClusterView& view);
 
 }  // namespace berth::cli

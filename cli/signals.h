@@ -1,11 +1,11 @@
-// cli/signals.h — waiting for the request to stop.
+// cli/signals.h — waits for SIGINT or SIGTERM.
 #pragma once
 
 namespace berth::cli {
 
-// Blocks SIGINT and SIGTERM in this thread and those it starts; call before any thread.
+// Blocks both signals in this thread and its future threads; call before any thread starts.
 void HoldStopSignals();
-// Returns when one of them comes, with its number.
+// Returns the number of the first signal that comes.
 int WaitForStopSignal();
 
 }  // namespace berth::cli

@@ -1,4 +1,4 @@
-// cli/version.h — the version of this program; CMakeLists.txt's project() has the same.
+// cli/version.h — the program's version, equal to project() in CMakeLists.txt.
 #pragma once
 
 namespace berth::cli {

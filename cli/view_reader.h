@@ -1,4 +1,4 @@
-// cli/view_reader.h — from the API into a ClusterView, kind by kind. Internal to read_*.cc.
+// cli/view_reader.h — reads a ClusterView from the API, kind by kind. Internal to read_*.cc.
 //
 // Threads, errors: as Session.
 #pragma once
@@ -25,11 +25,11 @@ enum class ViewKind {
   kPods,
 };
 
-// "workloads": what a person calls them, and the API.
+// "workloads": the plural in the API and in messages.
 const char* PluralOf(ViewKind kind);
 bool IsNamespaced(ViewKind kind);
 
-// One request: a list, or with a name one object.
+// One request: a list, or one object if `name` is set.
 struct Want {
   ViewKind kind = ViewKind::kWorkloads;
   std::string namespace_name;  // of a namespaced kind; empty: all namespaces
@@ -39,17 +39,17 @@ struct Want {
 
 enum class Got { kRead, kForbidden, kNotFound };
 
-// Adds to `view` what is there, all at once. One answer a want; any other failure is the result.
+// Adds the answers to `view`, requested in parallel. One result per want; other failures: Result.
 Result<std::vector<Got>> ReadInto(Session& session, const std::vector<Want>& wants,
                                   ClusterView& view);
 
-// ReadInto for lists: what the caller may not list in all namespaces is read of `own_namespace`
-// (empty: not tried), and noted in `view` as narrowed; what may not be listed there either as
-// hidden, and kinds that the cluster lacks as missing. kForbidden where nothing may be read.
+// ReadInto for lists. A kind that the caller may not list in all namespaces is read in
+// `own_namespace` (empty: not tried) and noted as narrowed; one that may not be listed there either
+// as hidden; a kind that the cluster lacks as missing. kForbidden: nothing may be read.
 Status ReadLists(Session& session, const std::vector<Want>& wants, const std::string& own_namespace,
                  ClusterView& view);
 
-// Nodes that have joined each pool, from the view's nodes.
+// Counts the nodes that have joined each pool.
 void CountNodes(ClusterView& view);
 
 }  // namespace berth::cli

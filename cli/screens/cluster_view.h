@@ -1,6 +1,6 @@
-// cli/screens/cluster_view.h — everything the screens show, read from the API at one moment.
+// cli/screens/cluster_view.h — the data of all screens, read from the API at one moment.
 //
-// Plain data: cli/session reads it with the caller's own rights, the screens only draw it.
+// Plain data: cli/session reads it with the caller's rights, the screens render it.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace berth::cli {
 
-// nodepools.cloud.berth.dev, where the cluster has it.
+// A nodepools.cloud.berth.dev object, where the cluster has the kind.
 struct NodePoolView {
   std::string name;
   std::string machine_type;
@@ -42,14 +42,14 @@ struct PodView {
   std::string phase;
   std::string waiting_reason;  // "ErrImagePull", … of a container that cannot start
   std::string waiting_message;
-  std::string unschedulable_message;  // why the scheduler finds no node for it
-  std::optional<int> exit_code;       // of the first container that ended with one other than 0
+  std::string unschedulable_message;  // why the scheduler finds no node
+  std::optional<int> exit_code;       // of the first container with an exit code other than 0
 };
 
 struct ClusterView {
   WallTime now{};
   std::string cluster_name;               // "local cluster", or the kubeconfig's context
-  std::optional<WallTime> cluster_since;  // when its default namespace was made
+  std::optional<WallTime> cluster_since;  // creation time of the namespace default
   std::vector<api::ClusterQueue> cluster_queues;
   std::vector<api::Cohort> cohorts;
   std::vector<api::LocalQueue> local_queues;
@@ -64,14 +64,14 @@ struct ClusterView {
   std::vector<PodView> pods;
   // Of the Workloads, LocalQueues, Jobs, Pods and ProvisioningRequests; empty: all namespaces.
   std::string namespace_name;
-  std::vector<std::string> hidden;  // kinds that the caller may not list: said, not shown as empty
-  std::vector<std::string> narrowed;  // kinds that the caller may list in `namespace_name` alone
+  std::vector<std::string> hidden;    // kinds that the caller may not list
+  std::vector<std::string> narrowed;  // kinds that the caller may list in `namespace_name` only
   std::vector<std::string> missing;   // kinds that the cluster does not have
 };
 
-// Whether the view has the objects of `kind` ("clusterqueues"); else nothing follows from a gap.
+// Whether the view has the objects of `kind` ("clusterqueues"); if not, an absence says nothing.
 bool IsKnown(const ClusterView& view, const char* kind);
-// What the caller's rights kept from the view, a line each; empty: nothing.
+// Names what the view lacks for want of rights, a line each; empty: nothing is lacking.
 std::vector<std::string> NotSeen(const ClusterView& view);
 
 const api::ClusterQueue* FindClusterQueue(const ClusterView& view, const std::string& name);
@@ -80,18 +80,18 @@ const api::Job* FindJob(const ClusterView& view, const api::ObjectKey& key);
 const NodePoolView* FindNodePool(const ClusterView& view, const std::string& name);
 // The Workload whose controller is the job, or null.
 const api::Workload* FindWorkloadOf(const ClusterView& view, const api::Job& job);
-// The newest request that the Workload's `check` has made, or null.
+// The newest ProvisioningRequest of the Workload's `check`, or null.
 const api::ProvisioningRequest* FindProvisioningRequest(const ClusterView& view,
                                                         const api::Workload& workload);
 
-// The ClusterQueue the Workload is in or would be in; empty where its LocalQueue does not exist.
+// The ClusterQueue of the Workload or of its LocalQueue; empty: the LocalQueue does not exist.
 std::string ClusterQueueOf(const ClusterView& view, const api::Workload& workload);
-// "default/h100-train": by its job where it has one.
+// "default/h100-train": the job's name if there is a job, else the Workload's.
 std::string DisplayName(const api::Workload& workload);
 std::string OwnerKind(const api::Workload& workload);  // "Job"; "Workload" without an owner
 
 bool IsFinished(const api::Workload& workload);
 bool IsRunning(const api::Workload& workload);  // admitted, not finished, not being evicted
-bool IsWaiting(const api::Workload& workload);  // neither, and active
+bool IsWaiting(const api::Workload& workload);  // active, neither running nor finished
 
 }  // namespace berth::cli

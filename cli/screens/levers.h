@@ -1,8 +1,8 @@
-// cli/screens/levers.h — what would have to change for a waiting Workload to start, and what of its
-// queue stands in its way.
+// cli/screens/levers.h — the changes that would let a waiting Workload start, and the obstacles in
+// its queue.
 //
-// Made from the objects as they are and from the amounts that the decision recorded; nothing is
-// decided anew.
+// Derived from the present objects and from the amounts in the recorded decision; nothing is
+// decided again.
 #pragma once
 
 #include <string>
@@ -13,23 +13,23 @@
 
 namespace berth::cli {
 
-// Something about the LocalQueue, its ClusterQueue, its flavors or checks that lets nothing in.
+// A fact about the LocalQueue, its ClusterQueue, its flavors or checks that stops all admissions.
 struct QueueTrouble {
   std::string fact;                 // "ClusterQueue x is inactive (FlavorNotFound): …"
-  std::vector<std::string> levers;  // "ResourceFlavor t4 existed", each ends "It would start if"
+  std::vector<std::string> levers;  // "ResourceFlavor t4 existed", ends of "It would start if"
 };
 
-// The way from the Workload's LocalQueue to its quota, in order; empty where all of it is open.
+// The troubles from the Workload's LocalQueue to its quota, in order; empty: there are none.
 std::vector<QueueTrouble> QueueTroubles(const ClusterView& view, const api::Workload& workload);
 
-// The first of its StrictFIFO ClusterQueue, where that is another; null: nobody blocks it so.
+// The head of its StrictFIFO ClusterQueue, if that is another Workload; null: no head blocks it.
 const api::Workload* StrictHead(const ClusterView& view, const api::Workload& workload);
 
-// Each ends the sentence "It would start if …".
+// Each text is an end of the sentence "It would start if …".
 std::vector<std::string> Levers(const ClusterView& view, const api::Workload& workload,
                                 const TextStyle& style);
 
-// When its request for capacity stops trying; empty where that does not apply.
+// When its ProvisioningRequest gives up; empty: never.
 std::string GivesUp(const ClusterView& view, const api::Workload& workload);
 
 }  // namespace berth::cli

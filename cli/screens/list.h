@@ -1,4 +1,4 @@
-// cli/screens/list.h — `berth list`: one line a workload, the reason last.
+// cli/screens/list.h — `berth list`: one line per workload, the reason last.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 namespace berth::cli {
 
 struct ListOptions {
-  // None of the three: all of them.
+  // All three false: lists all workloads.
   bool waiting = false;
   bool running = false;
   bool finished = false;
   std::string namespace_name;  // empty: every namespace
-  api::StringMap labels;       // -l: all must be on the workload's job, or on the workload
+  api::StringMap labels;       // -l: required on the workload's job, or on the workload
   std::string sort = "queue";  // queue, age, name, priority, state
 };
 

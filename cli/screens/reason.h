@@ -1,8 +1,8 @@
-// cli/screens/reason.h — why a Workload is where it is, as data and as one line.
+// cli/screens/reason.h — the reason for a Workload's state, as data and as one line.
 //
-// A reason has a kind, the amounts and the limit that binds. It is made from what the controllers
-// recorded (conditions, check states, annotation berth.dev/explanation, provisioning requests);
-// nothing is decided anew here.
+// A reason has a kind, the amounts and the binding limit. It is derived from the records of the
+// controllers (conditions, check states, annotation berth.dev/explanation, ProvisioningRequests);
+// nothing is decided again.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace berth::cli {
 
-// One flavor that was tried for one resource, and what stood in the way.
+// One flavor that was tried for one resource, with the obstacle.
 struct TriedFlavor {
   std::string pod_set;
   std::string flavor;
@@ -24,8 +24,8 @@ struct TriedFlavor {
   std::optional<api::Amount> asked;
   std::optional<api::Amount> available;
   std::optional<api::Amount> nominal;
-  std::string limit;    // which limit binds: "nominalQuota", "borrowingLimit", "cohort", …
-  std::string message;  // in words, for everything else
+  std::string limit;    // the binding limit: "nominalQuota", "borrowingLimit", "cohort", …
+  std::string message;  // the obstacle in words, where no limit binds
 };
 
 struct ConsideredVictim {
@@ -33,7 +33,7 @@ struct ConsideredVictim {
   std::string why_not;
 };
 
-// One reason of the past, or the one of now with how often it was found.
+// An earlier reason, or the present one, with its number of occurrences.
 struct PastReason {
   std::string reason;
   std::string message;
@@ -47,35 +47,35 @@ struct Reason {
   std::string summary;  // the line without the kind
   std::vector<TriedFlavor> tried;
   std::vector<ConsideredVictim> victims;
-  std::string may_preempt;          // whom the queue may preempt, where nobody could be taken
+  std::string may_preempt;          // what the queue may preempt, if there is no candidate
   std::vector<PastReason> history;  // the latest last; empty: found once
 
   std::string Line() const { return kind.empty() ? summary : kind + ": " + summary; }
 };
 
-// kind, message; tried, notPreempted, mayPreempt, history where there are any. Amounts are numbers
+// Keys: kind, message; tried, notPreempted, mayPreempt, history if not empty. Amounts are numbers
 // in the unit beside them.
 nlohmann::json ReasonJson(const Reason& reason);
 
-// Why `workload`, which is waiting, does not run yet.
+// The reason for which the waiting `workload` does not run.
 Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
                      const TextStyle& style);
 
-// Where a running workload runs ("t4: gke-dws-t4-…-0"), or what its pods wait for.
+// The node of a running workload ("t4: gke-dws-t4-…-0"), or the reason for which its pods wait.
 std::string RunningPlace(const ClusterView& view, const api::Workload& workload);
 
-// How a finished one ended: "ok in 42s", "failed: …".
+// The result of a finished workload: "ok in 42s", "failed: …".
 std::string FinishedResult(const ClusterView& view, const api::Workload& workload);
 
-// Since when it has been waiting: creation, or the last eviction.
+// The start of its present wait: creation, or the last eviction.
 WallTime WaitingSince(const api::Workload& workload);
 
 std::int32_t PriorityOf(const api::Workload& workload);
 
-// The waiting workloads in the order in which their ClusterQueue offers them, queue by queue.
+// The waiting workloads, queue by queue, in the order of their ClusterQueue.
 std::vector<const api::Workload*> InQueueOrder(const ClusterView& view);
 
-// The pool named by the pod template's node selector, or null.
+// The pool that the pod template's node selector names, or null.
 const NodePoolView* WantedPool(const ClusterView& view, const api::Workload& workload);
 
 }  // namespace berth::cli

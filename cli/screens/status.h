@@ -1,4 +1,4 @@
-// cli/screens/status.h — `berth status`: queues, who waits and why, capacity requests, pools.
+// cli/screens/status.h — `berth status`: queues, waiting workloads, capacity requests, pools.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 namespace berth::cli {
 
 struct StatusOptions {
-  std::string only;  // a ClusterQueue, LocalQueue or cohort; empty: everything
+  std::string only;  // a ClusterQueue, LocalQueue or cohort; empty: all
 };
 
 std::string RenderStatus(const ClusterView& view, const StatusOptions& options,
                          const TextStyle& style);
 
-// Stable keys. Amounts are whole numbers of the "unit" beside them ("milliCPU", "bytes", "items");
-// times end in Seconds or are RFC 3339.
+// The keys are stable. Amounts are whole numbers of the "unit" beside them ("milliCPU", "bytes",
+// "items"); names of spans end in Seconds, instants are RFC 3339.
 nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options);
 
 // Whether `name` is a ClusterQueue, LocalQueue or cohort of the view.

@@ -10,11 +10,11 @@
 
 namespace berth::cli {
 
-// How a screen is drawn; decided once from the terminal, the locale and the flags.
+// The style of a screen, decided once from the terminal, the locale and the flags.
 struct TextStyle {
-  std::size_t width = 0;  // columns of the terminal; 0: unbounded (piped), nothing wraps
+  std::size_t width = 0;  // columns of the terminal; 0: unbounded (a pipe), no wrapping
   bool ascii = false;     // bars and marks in ASCII
-  bool color = false;     // never the only carrier of meaning
+  bool color = false;     // color repeats information that the text has
 };
 
 enum class Align { kLeft, kRight };
@@ -24,8 +24,8 @@ struct Column {
   Align align = Align::kLeft;
 };
 
-// Columns as wide as their widest cell, two blanks apart. The last column wraps at the style's
-// width, between words, and goes on under itself; it is never cut.
+// Columns as wide as their widest cell, two blanks apart. The last column wraps between words at
+// the style's width, with indented continuation lines; it is never cut.
 class TextTable {
  public:
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -39,19 +39,19 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Ten cells, filled in proportion: "████░░░░░░" or "####......". More than `whole` is a full bar; a
-// use above zero shows at least one cell; an infinite `whole` gives an empty bar.
+// Ten cells, filled in proportion: "████░░░░░░" or "####......". Usage above `whole` gives a full
+// bar; usage above zero at least one cell; an infinite `whole` an empty bar.
 std::string Bar(api::Amount used, api::Amount whole, const TextStyle& style);
 
-// What counts as "no limit" in practice: 10^9 items or more.
+// Whether the amount means "no limit": 10^9 items or more.
 bool IsInfinite(std::string_view resource, api::Amount amount);
-// As Kubernetes writes it, "∞" (ASCII: "inf") for infinite amounts.
+// Kubernetes' notation; "∞" (ASCII: "inf") for infinite amounts.
 std::string ShowAmount(std::string_view resource, api::Amount amount, const TextStyle& style);
 
-// The unit of an Amount, for machines: "milliCPU", "bytes" or "items".
+// The unit of an Amount in JSON: "milliCPU", "bytes" or "items".
 const char* UnitOf(std::string_view resource);
 
-// How many columns `text` takes: UTF-8 code points, control sequences not counted.
+// The columns of `text`: UTF-8 code points without control sequences.
 std::size_t DisplayWidth(std::string_view text);
 
 enum class Color { kRed, kGreen, kYellow, kDim, kBold };

@@ -1,7 +1,7 @@
 // cli/screens/usage.h — quota and usage of queues and cohorts, summed for the screens.
 //
-// What is used and how many run come from one list, and so from one moment: from the Workloads,
-// where the view has those of all namespaces, else from the status of each ClusterQueue.
+// Usage and the number of running workloads come from one source, hence from one moment: the
+// Workloads if the view has those of all namespaces, else the status of each ClusterQueue.
 #pragma once
 
 #include <map>
@@ -16,8 +16,8 @@ struct ResourceUse {
   api::Amount used = 0;
   api::Amount nominal = 0;
   api::Amount borrowed = 0;
-  // Of its own quota, what others of the cohort have borrowed. Only where no other member could
-  // have lent it: with several lenders nobody can say whose it is.
+  // The quota that other members of the cohort borrow from this queue. Set only where no other
+  // member could have lent it: of several lenders the source is unknown.
   api::Amount lent = 0;
 };
 
@@ -26,21 +26,21 @@ struct QueueUse {
   std::map<std::string, ResourceUse> resources;  // summed over flavors
   int waiting = 0;
   int running = 0;
-  const api::Workload* oldest = nullptr;  // that waits; null too where the counts are a status's
+  const api::Workload* oldest = nullptr;  // oldest waiting one; null for counts of a status
 };
 
-// One entry a ClusterQueue, by name.
+// One entry per ClusterQueue, by name.
 std::map<std::string, QueueUse> SumUse(const ClusterView& view);
 
-// The cohort tree in the order it is drawn: depth first, by name; queues before child cohorts.
+// The cohort tree in display order: depth first, by name; queues before child cohorts.
 struct QueueTreeLine {
   std::string prefix;  // "├─ ", or empty
-  std::string cohort;  // a line of its own, or empty
+  std::string cohort;  // set on a cohort's own line
   const api::ClusterQueue* queue = nullptr;
 };
 std::vector<QueueTreeLine> DrawQueueTree(const ClusterView& view, bool ascii);
 
-// The root cohort above `cohort`; itself where it has no parent. Cycles end where they close.
+// The root cohort above `cohort`; the cohort itself if it has no parent. Stops at a cycle.
 std::string RootCohort(const ClusterView& view, const std::string& cohort);
 
 }  // namespace berth::cli

@@ -1,8 +1,8 @@
-// cli/screens/why.h — `berth why`: the causal chain from a Job to what it waits for.
+// cli/screens/why.h — `berth why`: the causal chain from a Job to the cause of its wait.
 //
 //     ✓ queued → ✓ quota reserved → ◷ capacity → · admitted → · running
 //
-// The chain is data first (Story), then text or JSON.
+// The chain is data (Story); text and JSON are made of it.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ struct AssignedAmount {
 struct CapacityAsked {
   std::string request;
   std::string provisioning_class;
-  std::string pool;  // empty: none is selected, or it is not known
+  std::string pool;  // empty: none is selected, or it is unknown
   int nodes = 0;
   std::optional<int> max_nodes;
   std::optional<int> stock;
@@ -41,10 +41,10 @@ struct Step {
   std::string name;  // "queued", "quota reserved", "capacity", "admitted", "running", "finished"
   StepState state = StepState::kAhead;
   std::optional<WallTime> since;
-  std::vector<std::string> lines;  // what is known about it, the most telling line first
-  std::optional<Reason> reason;    // of a step that is waited for: the same as data
+  std::vector<std::string> lines;  // facts of the step, most important first
+  std::optional<Reason> reason;    // with a step that is waited for: the reason as data
   std::optional<CapacityAsked> capacity;
-  std::vector<AssignedAmount> assigned;  // "quota reserved": from which flavor how much
+  std::vector<AssignedAmount> assigned;  // of "quota reserved": amounts by flavor
 };
 
 struct Story {
@@ -52,17 +52,17 @@ struct Story {
   std::string headline;  // "has waited 3d2h: for capacity"
   std::vector<Step> steps;
   std::vector<std::string> would_start_if;
-  std::vector<std::string> not_seen;  // for lack of rights
-  std::string gives_up;               // when it stops trying; empty where that does not apply
+  std::vector<std::string> not_seen;  // lacking rights
+  std::string gives_up;               // when the request gives up; empty: never
 };
 
 struct ObjectReference {
-  std::string kind;  // "job", "workload", "pod", something unknown; empty: a job, else a workload
+  std::string kind;  // "job", "workload", "pod" or unknown; empty: a job, else a workload
   std::string name;
 };
 ObjectReference ParseReference(const std::string& reference);
 
-// `reference`: "job/NAME", "workload/NAME", "pod/NAME", or "NAME" (a job, else a workload).
+// `reference`: "job/NAME", "workload/NAME", "pod/NAME", or "NAME" (a job, else a workload). Errors:
 // kNotFound with the nearest name, kInvalid for other kinds or a Job that is not queued.
 Result<Story> TellStory(const ClusterView& view, const std::string& namespace_name,
                         const std::string& reference, const TextStyle& style);

@@ -1,4 +1,4 @@
-// jobs/haversine/csv_line.h — one line of a CSV file: which column is where, and four numbers.
+// jobs/haversine/csv_line.h — parses a line of a CSV file: finds columns, reads four numbers.
 #pragma once
 
 #include <array>
@@ -10,12 +10,12 @@
 
 namespace berth::haversine {
 
-// A decimal number that fills all of `text` but for blanks; correctly rounded.
+// A decimal number, correctly rounded; blanks around it are allowed, other text is not.
 std::optional<double> ParseCoordinate(std::string_view text);
 
 class CsvLayout {
  public:
-  // From a header line. kInvalid names the columns that are missing and those that are there.
+  // Parses a header line. kInvalid names the missing columns and the present ones.
   static Result<CsvLayout> FromHeader(std::string_view line);
 
   // The coordinates of a line, in the order of kColumnNames. kInvalid names the column.
@@ -23,7 +23,7 @@ class CsvLayout {
 
  private:
   struct Wanted {
-    std::size_t field = 0;   // where in a line
+    std::size_t field = 0;   // position in a line
     std::size_t column = 0;  // index in kColumnNames
   };
   std::array<Wanted, 4> wanted_;  // by rising `field`

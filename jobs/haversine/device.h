@@ -1,6 +1,6 @@
-// jobs/haversine/device.h — what computes: a core of the processor, or a GPU.
+// jobs/haversine/device.h — a device that computes distances: a core of the processor, or a GPU.
 //
-// Threads: a Device belongs to one worker thread; different ones work at the same time.
+// Threads: a Device belongs to one worker thread; several Devices work in parallel.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ namespace berth::haversine {
 class Device {
  public:
   virtual ~Device() = default;
-  // The distance of each trip into `km`, which is resized, and their summary. Trips are possible
-  // ones (DropBadTrips). kUnavailable: the device failed.
+  // Writes the distance of each trip to `km`, which is resized, and returns their summary. All
+  // trips must be possible (DropBadTrips). kUnavailable: the device failed.
   virtual Result<Summary> Compute(const Columns& trips, std::vector<double>& km) = 0;
 };
 
@@ -29,8 +29,8 @@ struct DeviceSet {
 // `threads` ≥ 1.
 DeviceSet MakeCpuDevices(int threads);
 
-// `workers` or more threads, spread over all GPUs; they also decode the input.
-// kNotFound: there is no GPU, or this program was built without CUDA; the message says which.
+// Spreads `workers` or more threads over all GPUs; the threads decode the input too. kNotFound:
+// there is no GPU, or the program was built without CUDA; the message says which.
 Result<DeviceSet> MakeGpuDevices(int workers);
 
 }  // namespace berth::haversine

@@ -21,26 +21,26 @@ struct ByteRange {
   std::uint64_t last = 0;  // inclusive
 };
 
-// An answer as far as it came.
+// An answer, maybe incomplete.
 struct Answer {
-  int status = 0;  // 0: none came
+  int status = 0;  // 0: no answer
   std::string content_range;
   std::string etag;
   std::string location;
   std::chrono::milliseconds retry_after{0};
   std::optional<std::uint64_t> content_length;
   std::shared_ptr<const std::vector<std::uint8_t>> body;
-  std::size_t received = 0;  // bytes of `body` that have come
-  std::string failure;       // why it ended early; empty: it is complete
+  std::size_t received = 0;  // received bytes of `body`
+  std::string failure;       // empty: the answer is complete
 };
 
-// Threads: Get from any, at the same time.
+// Threads: Get may be called from any thread, concurrently.
 class HttpExchanger {
  public:
-  // kInvalid, the message without the URL.
+  // kInvalid; the message does not contain the URL.
   static Result<std::unique_ptr<HttpExchanger>> Make(const std::string& url);
 
-  // At most `most_bytes` of body; a longer one is a failure, with the head read.
+  // Reads at most `most_bytes` of body; a longer body is a failure with the head read.
   Answer Get(const std::optional<ByteRange>& range, std::size_t most_bytes,
              std::chrono::steady_clock::time_point deadline);
 

@@ -1,8 +1,8 @@
-// jobs/haversine/kernel.h — the inner loop, built several times for several processors.
+// jobs/haversine/kernel.h — the inner loop, compiled once per processor variant.
 //
 // kernel.cc is compiled once per variant, with that variant's -march and with -ffast-math, which
-// alone lets the compiler use the vector versions of sin, cos and asin. No other file is: the flag
-// changes what comparisons with NaN mean. So callers pass finite values only.
+// allows the vector versions of sin, cos and asin. No other file has the flag, because it changes
+// the meaning of comparisons with NaN. Callers must pass finite values only.
 //
 // Threads: every function may be called from any thread.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace berth::haversine {
 
-// Distances are counted by whole kilometres; the last bin takes all that are longer.
+// Histogram of distances by whole kilometres; the last bin counts all longer ones.
 inline constexpr std::size_t kBinCount = 41;
 
 struct Summary {
@@ -28,7 +28,7 @@ struct Summary {
   void Add(const Summary& later);
 };
 
-// The distance of each of `count` trips into `km`; `columns` as kColumnNames.
+// Writes the distances of `count` trips to `km`; `columns` as kColumnNames.
 using DistanceFunction = void (*)(const double* const* columns, std::size_t count, double* km);
 
 struct Kernel {
@@ -36,7 +36,7 @@ struct Kernel {
   DistanceFunction distances;
 };
 
-// Those that this processor can run, the fastest first; never empty.
+// The kernels that this processor can run, fastest first; never empty.
 std::vector<Kernel> UsableKernels();
 
 Summary Summarise(std::span<const double> km);

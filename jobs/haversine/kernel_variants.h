@@ -1,7 +1,7 @@
 // jobs/haversine/kernel_variants.h — the names under which kernel.cc is compiled. See kernel.h.
 //
-// No inline function may come in here or through here: the linker would keep one copy of it, which
-// could be the one compiled for a newer processor.
+// This header must not define or include inline functions: the linker keeps one copy of each, maybe
+// the one compiled for a newer processor.
 #pragma once
 
 #include <cstddef>

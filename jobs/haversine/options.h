@@ -1,4 +1,4 @@
-// jobs/haversine/options.h — the command line.
+// jobs/haversine/options.h — parses the command line.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class InputFormat : std::uint8_t { kByName, kCsv, kRaw };  // kByName: raw 
 struct Options {
   bool help = false;
 
-  // Exactly one of the two.
+  // Exactly one of `input` and `generate` is set.
   std::string input;  // a path, or an http(s) URL
   bool generate = false;
   std::uint64_t generate_rows = 0;
@@ -24,11 +24,11 @@ struct Options {
 
   InputFormat format = InputFormat::kByName;
   DeviceChoice device = DeviceChoice::kAuto;
-  int threads = 0;  // 0: one for each core
+  int threads = 0;  // 0: one per core
 
   std::string write_csv;  // with `generate`: only write the trips
   std::string write_raw;
-  std::string distances;  // where float64 distances go; empty: nowhere
+  std::string distances;  // output file of float64 distances; empty: none
   std::uint64_t check_rows = 0;
   bool json = false;
   bool quiet = false;  // no progress

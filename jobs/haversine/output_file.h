@@ -1,4 +1,4 @@
-// jobs/haversine/output_file.h — a file that appears under its name only when it is whole.
+// jobs/haversine/output_file.h — a file that gets its name only when it is complete.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class OutputFile {
 
   std::string path_;
   int descriptor_ = -1;
-  std::uint64_t end_ = 0;  // after the last byte that Append or WriteAt has written
+  std::uint64_t end_ = 0;  // end of the bytes written by Append or WriteAt
 };
 
 }  // namespace berth::haversine

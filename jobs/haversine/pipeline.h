@@ -1,8 +1,8 @@
-// jobs/haversine/pipeline.h — takes, decodes, computes and adds up, several batches at a time.
+// jobs/haversine/pipeline.h — takes, decodes, computes and sums several batches in parallel.
 //
 //     Take (in turn) --> Decode, Compute (each worker) --> Add, write distances (in input order)
 //
-// The answer does not depend on the number of workers: batches are added in the order of the input.
+// The result does not depend on the number of workers: batches are summed in input order.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,12 @@ struct Progress {
 
 struct PipelineOptions {
   std::uint64_t check_rows = 0;
-  // Called in input order, never from two threads at once.
+  // Called in input order, never by two threads at once.
   std::function<Status(const std::vector<double>& km)> write_distances;
   std::function<void(const Progress&)> on_progress;
 };
 
-// One worker thread for each device. The first error in input order ends it.
+// Runs one worker thread per device. The first error in input order ends the run.
 Result<Outcome> RunPipeline(Source& source, DeviceSet& devices, const PipelineOptions& options);
 
 }  // namespace berth::haversine

@@ -1,4 +1,4 @@
-// jobs/haversine/range_reader.h — bytes at any place of a file or of an object in a store.
+// jobs/haversine/range_reader.h — reads bytes at any offset of a file or of an object in a store.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace berth::haversine {
 
-// Threads: ReadAt and Cancel from any, at the same time.
-// Errors: every message begins with the name. kNotFound, kForbidden; kUnavailable after the retries
-// that make sense for the kind of reader.
+// Threads: ReadAt and Cancel may be called from any thread, concurrently. Errors: every
+// message begins with the name. kNotFound, kForbidden; kUnavailable after the reader's
+// retries.
 class RangeReader {
  public:
   virtual ~RangeReader() = default;
@@ -20,11 +20,11 @@ class RangeReader {
   virtual std::uint64_t size() const = 0;       // bytes
   // Fills all of `bytes`; offset + bytes.size() ≤ size().
   virtual Status ReadAt(std::uint64_t offset, std::span<char> bytes) = 0;
-  // Reads that wait fail soon, and so do all later ones.
+  // Makes waiting and later reads fail.
   virtual void Cancel() {}
 };
 
-// A regular file of at least one byte.
+// Opens a regular file of at least one byte.
 Result<std::unique_ptr<RangeReader>> OpenFile(const std::string& path);
 
 }  // namespace berth::haversine

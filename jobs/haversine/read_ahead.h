@@ -1,7 +1,7 @@
-// jobs/haversine/read_ahead.h — the pieces of an input in order, several being read at a time.
+// jobs/haversine/read_ahead.h — the pieces of an input in order, read several at a time.
 //
 // Holds at most twice `parallel` pieces.
-// Threads: Next from one at a time; the destructor cancels the reader and joins the readers.
+// Threads: one caller of Next at a time; the destructor cancels the reader and joins the threads.
 #pragma once
 
 #include <condition_variable>
@@ -42,7 +42,7 @@ class ReadAhead {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t next_to_read_ = 0;  // guarded by mutex_, as all below
+  std::uint64_t next_to_read_ = 0;  // guarded by mutex_, as all members below
   std::uint64_t next_to_give_ = 0;
   std::map<std::uint64_t, Result<std::string>> ready_;
   bool stopping_ = false;

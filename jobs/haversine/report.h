@@ -1,4 +1,4 @@
-// jobs/haversine/report.h — the result and the progress in words.
+// jobs/haversine/report.h — prints the result and the progress.
 #pragma once
 
 #include <chrono>
@@ -17,19 +17,19 @@ struct RunFacts {
 std::string TextReport(const Outcome& outcome, const RunFacts& facts);
 std::string JsonReport(const Outcome& outcome, const RunFacts& facts);
 
-// Progress on stderr: one line that is overwritten on a terminal, a log line now and then
+// Progress on stderr: one overwritten line on a terminal, a log line at intervals
 // elsewhere.
 //
-// Threads: Show from one at a time.
+// Threads: one caller of Show at a time.
 class ProgressWriter {
  public:
   enum class Style : std::uint8_t { kTerminal, kLog, kSilent };
   explicit ProgressWriter(Style style) : style_(style) {}
-  ~ProgressWriter();  // wipes the terminal's line
+  ~ProgressWriter();  // erases the terminal's line
   ProgressWriter(const ProgressWriter&) = delete;
   ProgressWriter& operator=(const ProgressWriter&) = delete;
 
-  // Terminal where stderr is one.
+  // kTerminal if stderr is a terminal.
   static Style StyleOfStderr();
 
   void Show(const Progress& progress);
@@ -39,7 +39,7 @@ class ProgressWriter {
   Style style_;
   Clock::time_point started_ = Clock::now();
   Clock::time_point shown_at_ = started_;
-  std::size_t width_ = 0;  // of the line on the terminal
+  std::size_t width_ = 0;  // of the printed line
 };
 
 // "146,112,989".

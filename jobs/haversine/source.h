@@ -1,4 +1,4 @@
-// jobs/haversine/source.h — where trips come from, in batches that several threads can decode.
+// jobs/haversine/source.h — sources of trips, in batches that several threads can decode.
 //
 //     Take (one thread at a time: which piece of the input) --> Decode (any thread: its trips)
 //
@@ -21,12 +21,12 @@ class RangeReader;
 inline constexpr std::size_t kBatchRows = 262144;
 
 struct Batch {
-  // What Take leaves for Decode.
+  // A batch: Take fills the first part,
   std::uint64_t first_row = 0;  // raw and generated: of the input
   std::size_t row_count = 0;
   std::string text;  // CSV: whole lines
 
-  // What Decode leaves.
+  // Decode fills the second part.
   Columns trips;  // possible ones only
   RowCounts counts;
   std::uint64_t lines = 0;  // CSV: in `text`
@@ -37,21 +37,21 @@ class Source {
  public:
   virtual ~Source() = default;
 
-  // Fills the first part of `batch`; false at the end of the input. Not from two threads at once.
+  // Fills the first part of `batch`; false at the end of the input. One caller at a time.
   virtual Result<bool> Take(Batch& batch) = 0;
-  // From any thread, with a batch that Take has filled.
+  // Fills the second part of a batch that Take has filled. Any thread.
   virtual Status Decode(Batch& batch) const = 0;
 
   virtual std::string description() const = 0;
   // An estimate, exact for raw and generated input.
   virtual std::uint64_t batch_count() const = 0;
-  // Of `batch_count`, the part that `taken` batches are, for progress: 0 to 1.
+  // The share of `batch_count` that `taken` batches are, for progress: 0 to 1.
   double Fraction(std::uint64_t taken) const;
-  // Lines before the first batch: 1 where there is a header.
+  // Lines before the first batch: 1 if there is a header.
   virtual std::uint64_t header_lines() const { return 0; }
 };
 
-// Deals out rows that can be decoded by their number: kBatchRows at a time.
+// Hands out rows that can be decoded by number: kBatchRows at a time.
 class RowCounter {
  public:
   explicit RowCounter(std::uint64_t rows) : rows_(rows) {}
@@ -71,12 +71,12 @@ class RowCounter {
   std::uint64_t next_row_ = 0;
 };
 
-// `rows` trips in and around Manhattan, the same for the same `seed` on every machine. Coordinates
-// are whole millionths of a degree, so that a CSV file of them holds them exactly.
+// Generates `rows` trips in and around Manhattan, equal for equal `seed` on every machine.
+// Coordinates are whole millionths of a degree, which a CSV file stores exactly.
 std::unique_ptr<Source> MakeGenerator(std::uint64_t rows, std::uint64_t seed);
 
-// CSV with a header line that names the columns (in any order, case ignored, among others). Errors
-// name the input and the column. Reads ahead with `parallel` reads of `piece_bytes` at a time.
+// Reads CSV with a header line that names the columns (any order, any case, others ignored). Errors
+// name input and column. Reads ahead with `parallel` reads of `piece_bytes` at a time.
 struct ReadOptions {
   int parallel = 2;
   std::size_t piece_bytes = std::size_t{4} << 20;

@@ -1,4 +1,4 @@
-// jobs/haversine/trip.h — trips as four columns, and where the bad ones are counted.
+// jobs/haversine/trip.h — trips as four columns, and the count of bad ones.
 //
 // Units: degrees, WGS 84, as the taxi data has them; kilometres (kernel_variants.h: the sphere).
 #pragma once
@@ -12,11 +12,11 @@
 
 namespace berth::haversine {
 
-// In the order of the columns of a raw file, and of the published calculation.
+// The column order of a raw file, and of the published calculation.
 inline constexpr std::array<std::string_view, 4> kColumnNames = {
     "pickup_longitude", "pickup_latitude", "dropoff_longitude", "dropoff_latitude"};
 
-// Same length always; index = row.
+// All columns have the same length; index = row.
 struct Columns {
   std::array<std::vector<double>, 4> values;  // as kColumnNames
 
@@ -26,11 +26,11 @@ struct Columns {
   }
 };
 
-// What became of the rows of the input. read = used + zero + impossible + malformed.
+// The rows of the input by fate: read = used + zero + impossible + malformed.
 struct RowCounts {
   std::uint64_t read = 0;
   std::uint64_t used = 0;
-  std::uint64_t zero = 0;        // a coordinate is exactly 0: how the source says "unknown"
+  std::uint64_t zero = 0;        // a coordinate is exactly 0, the data's "unknown"
   std::uint64_t impossible = 0;  // beyond ±90° or ±180°, or not a number
   std::uint64_t malformed = 0;   // a column is missing or is not a number
 
@@ -40,7 +40,7 @@ struct RowCounts {
 
 // The first malformed row, for the report.
 struct BadRow {
-  std::uint64_t line = 0;  // 1 is the header; 0: there is none
+  std::uint64_t line = 0;  // 1 is the header; 0: no bad row
   std::string what;        // "column dropoff_latitude: "abc" is not a number"
 };
 
@@ -53,10 +53,10 @@ inline Verdict JudgePoint(double longitude, double latitude) {
   return possible ? Verdict::kGood : Verdict::kImpossible;
 }
 
-// Zero counts before impossible, in either point.
+// A zero in either point takes precedence over an impossible value.
 Verdict JudgeTrip(const std::array<double, 4>& trip);
 
-// Removes the trips that cannot be computed from `columns` and counts all of them in `counts`.
+// Removes the trips that cannot be computed from `columns` and counts all trips in `counts`.
 void DropBadTrips(Columns& columns, RowCounts& counts);
 
 }  // namespace berth::haversine

@@ -1,4 +1,4 @@
-// jobs/haversine/write_trips.h — a source's trips as files that the sources read back.
+// jobs/haversine/write_trips.h — writes a source's trips to files that OpenCsv and OpenRaw read.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace berth::haversine {
 
 // Both return the number of trips written; memory is bounded by a batch.
 
-// The layout of New York's yellow-taxi files of 2015, with six decimals of a degree; the columns
-// that nobody computes with hold plausible constants.
+// The layout of New York's yellow-taxi files of 2015, with six decimals of a degree; columns that
+// no computation reads have plausible constants.
 Result<std::uint64_t> WriteCsv(Source& source, const std::string& path,
                                const std::function<void(const Progress&)>& on_progress);
 

@@ -1,12 +1,12 @@
-// local/apiserver/api.h — the embedded Kubernetes API as a function call, for what lives inside
-// `berth up`: Job controller, pod binder, garbage collector, executors, emulated cloud.
+// local/apiserver/api.h — the embedded Kubernetes API as function calls, for components of `berth
+// up`: Job controller, pod binder, garbage collector, executors, emulated cloud.
 //
-// The same pipeline as over HTTP (defaulting, webhooks, validation, managedFields), without the
-// wire. Objects are plain JSON with apiVersion and kind.
+// A call passes the pipeline of an HTTP request (defaulting, webhooks, validation, managedFields).
+// Objects are plain JSON with apiVersion and kind.
 //
-// Threads: every call may come from any thread and may block (webhooks, the disk). A write has
-// reached the disk when its call returns. Watch callbacks come on one thread, in the order of
-// resourceVersion; they must be quick and must not call back into the Api.
+// Threads: every function may be called from any thread and may block (webhooks, the disk). A write
+// is on the disk when its call returns. Watch callbacks run on one thread, in the order of
+// resourceVersion; they must be quick and must not call the Api.
 // Errors: ApiError, a Kubernetes Status: branch on `reason`.
 // Source: ../shared/reference/apiserver.md §2, Kubernetes API concepts.
 #pragma once
@@ -27,7 +27,7 @@ namespace berth::local {
 
 using Json = nlohmann::json;
 
-// What a URL names: /apis/batch/v1/…/jobs is {"batch", "v1", "jobs"}; core has the group "".
+// A resource in a URL: /apis/batch/v1/…/jobs is {"batch", "v1", "jobs"}; core has the group "".
 struct ResourceId {
   std::string group;
   std::string version;
@@ -58,7 +58,7 @@ class [[nodiscard]] ApiResult {
   std::variant<T, ApiError> state_;
 };
 
-using Object = std::shared_ptr<const Json>;  // never changed once it is shared
+using Object = std::shared_ptr<const Json>;  // immutable once shared
 
 struct ListOptions {
   std::string label_selector;
@@ -72,8 +72,8 @@ struct ObjectList {
 
 enum class PatchType { kJson, kMerge, kStrategic, kApply };
 
-// kSubmitted: the call returns before the write is on the disk, for what a crash may take with it;
-// it fails only where the write itself is wrong.
+// kSubmitted: the call returns before the write is on the disk, for writes that a crash may lose;
+// it fails only for errors of the write itself.
 enum class WriteWait { kDurable, kSubmitted };
 
 struct WriteOptions {
@@ -110,7 +110,7 @@ class Api {
 
   virtual ApiResult<Object> Get(const ResourceId& resource, const std::string& namespace_name,
                                 const std::string& name) = 0;
-  // An empty namespace lists all of them.
+  // An empty namespace lists all namespaces.
   virtual ApiResult<ObjectList> List(const ResourceId& resource, const std::string& namespace_name,
                                      const ListOptions& options) = 0;
   virtual ApiResult<Object> Create(const ResourceId& resource, const std::string& namespace_name,
@@ -124,12 +124,12 @@ class Api {
   virtual ApiResult<Object> Delete(const ResourceId& resource, const std::string& namespace_name,
                                    const std::string& name, const DeleteOptions& options) = 0;
 
-  // The whole state as kAdded events, then every change, without a gap.
+  // Delivers the whole state as kAdded events, then every change, without a gap.
   virtual std::unique_ptr<WatchHandle> Watch(const ResourceId& resource,
                                              std::function<void(const WatchEvent&)> on_event) = 0;
 };
 
-// An Api that also tells of all its kinds: the embedded one.
+// An Api that also lists and watches all its kinds: the embedded one.
 class WholeApi : public Api {
  public:
   // Every kind that can be listed and deleted, custom ones included; for garbage collection and
@@ -140,7 +140,7 @@ class WholeApi : public Api {
     bool namespaced = true;
   };
   virtual std::vector<KindInfo> Kinds() = 0;
-  // The changes of every kind, as Watch gives them for one.
+  // Watches every kind, as Watch does one.
   virtual std::unique_ptr<WatchHandle> WatchAll(
       std::function<void(const ResourceId&, const WatchEvent&)> on_event) = 0;
 };

@@ -1,7 +1,7 @@
-// local/apiserver/blocking.h — how code that is about to wait tells the pool on whose thread it
-// runs, so that the pool lets another thread work meanwhile.
+// local/apiserver/blocking.h — marks code that is about to wait, so that the worker pool of its
+// thread runs another thread meanwhile.
 //
-// Threads: a scope belongs to the thread that made it. On threads of no pool it does nothing.
+// Threads: a scope belongs to the thread that made it. Outside of pools it does nothing.
 #pragma once
 
 namespace berth::local {
@@ -12,7 +12,7 @@ class BlockingObserver {
   virtual void OnBlock() = 0;
   virtual void OnUnblock() = 0;
 
-  // Of the calling thread; null where nobody wants to know.
+  // The observer of the calling thread; null: none.
   static BlockingObserver*& OfThread() {
     // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the thread's own
     thread_local BlockingObserver* observer = nullptr;
@@ -20,7 +20,7 @@ class BlockingObserver {
   }
 };
 
-// Stands around a wait for a disk, a peer, another thread.
+// Encloses a wait for a disk, a peer, another thread.
 class BlockingScope {
  public:
   BlockingScope() : observer_(BlockingObserver::OfThread()) {

@@ -1,5 +1,5 @@
-// local/apiserver/log_source.h — where the logs of containers come from: implemented by whoever
-// runs the pods, read by GET …/pods/NAME/log.
+// local/apiserver/log_source.h — the interface to containers' logs: implemented by the component
+// that runs the pods, read by GET …/pods/NAME/log.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +17,30 @@ struct LogRequest {
   std::string pod;
   std::string pod_uid;
   std::string container;
-  bool previous = false;         // of the run before the last restart
+  bool previous = false;         // logs of the run before the last restart
   bool timestamps = false;       // RFC 3339 before each line
-  std::int64_t tail_lines = -1;  // −1: all
+  std::int64_t tail_lines = -1;  // −1: all lines
   std::int64_t limit_bytes = -1;
   std::int64_t since_seconds = -1;
   std::string since_time;  // RFC 3339, or empty
 };
 
-// Ends the following when destroyed; no callback runs after the destructor has returned.
+// Destruction ends the callbacks; none runs after the destructor has returned.
 class LogFollow {
  public:
   virtual ~LogFollow() = default;
 };
 
-// Threads: every function may be called from any thread; callbacks come on any thread, one at a
+// Threads: every function may be called from any thread; callbacks run on any thread, one at a
 // time.
 class LogSource {
  public:
   virtual ~LogSource() = default;
-  // What there is now. 400 BadRequest where the container has not started:
+  // The present log. 400 BadRequest where the container has not started:
   // `container "c" in pod "p" is waiting to start: ContainerCreating`.
   virtual ApiResult<std::string> Read(const LogRequest& request) = 0;
-  // What there is now, then what comes. `on_text` returns false when nobody listens any more;
-  // `on_end` is called once, when the container has ended and everything has been told.
+  // Delivers the present log, then new text. `on_text` returns false when the client is gone;
+  // `on_end` is called once, when the container has ended and all text is delivered.
   virtual ApiResult<std::unique_ptr<LogFollow>> Follow(
       const LogRequest& request, std::function<bool(std::string_view text)> on_text,
       std::function<void()> on_end) = 0;

@@ -23,34 +23,34 @@
 namespace berth::local {
 
 struct ApiServerOptions {
-  // Database, certificates and token live here; empty: nothing is kept.
+  // Folder of database, certificates and token; empty: everything is in memory.
   std::string data_directory;
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0;  // 0: any free one
-  bool serve_http = true;  // false: the in-process Api alone
+  std::uint16_t port = 0;  // 0: any free port
+  bool serve_http = true;  // false: in-process Api only
   // "NAME.NAMESPACE.svc" → "https://host:port", for webhooks that name a service.
   std::map<std::string, std::string> webhook_services;
   LogSource* logs = nullptr;     // outlives the server
   const Clock* clock = nullptr;  // null: real time
-  // Runs the callbacks of api().Watch, for simulation in virtual time; null: a thread.
+  // Runs the callbacks of api().Watch, for virtual time; null: a thread runs them.
   Executor* watch_executor = nullptr;
-  std::uint64_t seed = 0;  // of uids and generated names; 0: a random one
+  std::uint64_t seed = 0;  // for uids and generated names; 0: random
   int io_threads = 2;
 };
 
 class ApiServer {
  public:
   static Result<std::unique_ptr<ApiServer>> Start(ApiServerOptions options);
-  virtual ~ApiServer() = default;  // as Stop
+  virtual ~ApiServer() = default;  // calls Stop
 
   virtual WholeApi& api() = 0;
   virtual std::uint16_t port() const = 0;
   virtual const std::string& url() const = 0;  // "https://127.0.0.1:6443"
   virtual const std::string& ca_pem() const = 0;
   virtual const std::string& token() const = 0;
-  virtual const std::string& kubeconfig() const = 0;  // the text; auth/credentials.h writes it
+  virtual const std::string& kubeconfig() const = 0;  // text; auth/credentials.h writes the file
 
-  // A server certificate of this cluster's authority, for webhooks that run beside it; `dns_names`
+  // A server certificate of this cluster's authority, for webhooks on this machine; `dns_names`
   // like "berth-webhook.kueue-system.svc".
   struct Identity {
     std::string certificate_chain_pem;
@@ -60,11 +60,11 @@ class ApiServer {
                                                   const std::vector<std::string>& dns_names) = 0;
   virtual void SetWebhookService(const std::string& name, const std::string& url) = 0;
 
-  // The number of CEL rules in the installed CRDs: they are kept, but not evaluated.
+  // The number of CEL rules in the installed CRDs, which are not evaluated.
   virtual std::size_t unevaluated_rules() const = 0;
 
   // Ends watches and connections, then the store. Idempotent. Every WatchHandle of api() must be
-  // gone before.
+  // destroyed earlier.
   virtual void Stop() = 0;
 };
 

@@ -1,10 +1,10 @@
-// local/cloud/cloud_driver.h — the emulated cloud against an API: watches pools, nodes, requests
-// and pods, steps the machine of cloud_step.h, performs its effects.
+// local/cloud/cloud_driver.h — runs the emulated cloud on an API: watches pools, nodes, requests
+// and pods, calls StepCloud (cloud_step.h), performs its effects.
 //
-// The kinds nodepools.cloud.berth.dev and provisioningrequests.autoscaling.x-k8s.io may come later:
-// until both are served, the cloud waits.
+// The cloud waits until the API serves the kinds nodepools.cloud.berth.dev and
+// provisioningrequests.autoscaling.x-k8s.io.
 //
-// Threads: all in tasks of the Executor that also drives `cache` (Cluster::cache()).
+// Threads: tasks of the Executor that also drives `cache` (Cluster::cache()).
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ namespace berth::local::cloud {
 
 class CloudDriver {
  public:
-  // `cache` is a Cluster's. Begins in a task of `executor`. Stop the executor before the driver is
-  // destroyed.
+  // `cache` is a Cluster's. Starts in a task of `executor`. Stop the executor before destroying the
+  // driver.
   CloudDriver(Api& api, cluster::ObjectCache& cache, const Clock& clock, Executor& executor,
               CloudTimes times = {});
   CloudDriver(const CloudDriver&) = delete;
@@ -33,7 +33,7 @@ class CloudDriver {
   void StepAt(WallTime due);
   void Step();
   CloudView View();
-  bool Perform(const CloudEffect& effect);  // false: the step has to be taken again
+  bool Perform(const CloudEffect& effect);  // false: repeat the step
   bool CreateOneNode(const CreateNode& effect);
   bool EditNode(const std::string& name, const std::string& subresource,
                 const std::function<bool(Json&)>& edit);
@@ -47,7 +47,7 @@ class CloudDriver {
   cluster::ObjectEvents events_;
   bool is_tracking_ = false;
   std::optional<WallTime> next_step_;
-  std::uint64_t ticket_ = 0;  // of the posted step; older ones do nothing
+  std::uint64_t ticket_ = 0;  // of the posted step; older tickets do nothing
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,10 +1,10 @@
-// local/cloud/cloud_step.h — the emulated cloud: one step of a deterministic machine over time.
+// local/cloud/cloud_step.h — one step of the emulated cloud, a deterministic state machine.
 //
-//     pools, nodes, requests, pods + now  --StepCloud-->  effects, and when to look again
+//     pools, nodes, requests, pods + now  --StepCloud-->  effects, and when to step again
 //
-// All state lives in the API objects (conditions with their times, node annotations), so a restart
-// at any point goes on where it was. Effects are in the order in which they must happen: nodes
-// before the condition that says they are there.
+// All state is in the API objects (conditions with their times, node annotations), so that a
+// restart continues from any point. Effects are in the order in which they must be performed: nodes
+// before the condition that announces them.
 //
 // ProvisioningRequests of class queued-provisioning.gke.io, as GKE serves them:
 //
@@ -15,9 +15,9 @@
 //                    Failed         Failed
 //
 // 1 at once    2 a pool takes all pods on new nodes, after accept_delay    3 machines in stock and
-// first in its pool's line, after grant_delay    4 after booking    5 maxRunDurationSeconds after
-// 3: the machines are taken back    6 no pool, or bad parameters, for early_failure_grace    7 its
-// ValidUntilSeconds are over, or its pool is gone
+// first in its pool's queue, after grant_delay    4 after booking    5 maxRunDurationSeconds after
+// 3: the machines are revoked    6 no pool, or bad parameters, for early_failure_grace    7 its
+// ValidUntilSeconds have passed, or its pool is gone
 //
 // Pure. Units: durations of real time. Source: GKE's autoscaler (queued provisioning), 2026-08.
 #pragma once
@@ -38,21 +38,21 @@ namespace berth::local::cloud {
 
 struct CloudTimes {
   Duration accept_delay = std::chrono::seconds(1);         // from creation to the cloud's queue
-  Duration exhausted_after = std::chrono::seconds(1);      // from there to "not enough resources"
-  Duration grant_delay = std::chrono::seconds(5);          // from there to the machines
-  Duration early_failure_grace = std::chrono::minutes(2);  // a pool may still be made
+  Duration exhausted_after = std::chrono::seconds(1);      // from the queue to a stock-out
+  Duration grant_delay = std::chrono::seconds(5);          // from the queue to the machines
+  Duration early_failure_grace = std::chrono::minutes(2);  // a pool may be created meanwhile
   Duration missing_pool_grace = std::chrono::minutes(2);
-  Duration booking = std::chrono::minutes(10);  // nodes are not taken away for idleness
+  Duration booking = std::chrono::minutes(10);  // idle nodes are not removed
   Duration default_max_run = std::chrono::hours(7 * 24);
   Duration keep_finished = std::chrono::hours(7 * 24);  // then the request is deleted
 };
 
 struct CloudView {
   std::vector<NodePool> pools;                     // by name
-  std::vector<Object> nodes;                       // by name; those of others are left alone
-  std::vector<Object> requests;                    // of our class
-  std::vector<Object> pods;                        // that have not ended
-  std::map<cluster::ObjectKey, Object> templates;  // those that requests name and that exist
+  std::vector<Object> nodes;                       // by name; foreign nodes do not change
+  std::vector<Object> requests;                    // of class queued-provisioning.gke.io
+  std::vector<Object> pods;                        // not finished
+  std::map<cluster::ObjectKey, Object> templates;  // named by requests; existing ones
 };
 
 struct CreateNode {
@@ -60,11 +60,11 @@ struct CreateNode {
 };
 struct FinishNode {
   std::string name;
-};  // it has booted
+};  // the node has booted
 struct MarkIdle {
   std::string name;
   std::optional<WallTime> since;
-};  // nullopt: busy again
+};  // nullopt: the node is busy again
 struct DeleteNode {
   std::string name;
 };

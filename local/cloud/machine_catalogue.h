@@ -1,4 +1,4 @@
-// local/cloud/machine_catalogue.h — the machine types that the emulated cloud rents out.
+// local/cloud/machine_catalogue.h — the machine types of the emulated cloud.
 //
 // Units: cpu in milli-CPU, memory in bytes, prices in USD per hour, list, before discounts.
 // Pure. Source: public price lists of Google Cloud, AWS and Azure, 2026-08 (us-central1, us-east-1,
@@ -18,13 +18,13 @@ struct MachineType {
   std::int64_t memory_bytes = 0;
   double price_on_demand = 0;  // with its accelerators
   double price_spot = 0;
-  std::int64_t shared_cpu_milli = 0;  // of a shared-core machine: what it cannot rely on
+  std::int64_t shared_cpu_milli = 0;  // of a shared-core machine: the part that is not guaranteed
 };
 
-const MachineType* FindMachineType(std::string_view name);  // null if there is no such type
+const MachineType* FindMachineType(std::string_view name);  // null: no such type
 std::vector<std::string> MachineTypeNames();
 
-// What is left for pods after GKE's reservations for the system.
+// Allocatable amounts: capacity less GKE's reservations for the system.
 std::int64_t AllocatableCpuMilli(const MachineType& machine);
 std::int64_t AllocatableMemoryBytes(const MachineType& machine);
 

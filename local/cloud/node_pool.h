@@ -1,4 +1,4 @@
-// local/cloud/node_pool.h — a NodePool (nodepools.cloud.berth.dev), and the nodes that it makes.
+// local/cloud/node_pool.h — a NodePool (nodepools.cloud.berth.dev), and the nodes of the pool.
 //
 // Pure. Source: GKE's labels, taints and reservations.
 #pragma once
@@ -25,38 +25,38 @@ inline constexpr char kNotReadyTaint[] = "node.kubernetes.io/not-ready";
 struct NodePool {
   Object object;
   std::string name;
-  std::string machine_type;              // as written
-  const MachineType* machine = nullptr;  // null if the catalogue does not have it
+  std::string machine_type;              // name as written
+  const MachineType* machine = nullptr;  // null: not in the catalogue
   std::string accelerator_type;
   std::int64_t accelerator_count = 0;
   std::vector<std::string> zones;  // at least one
   std::int64_t min_nodes = 0;
   std::int64_t max_nodes = 1;
-  bool is_queued = false;  // nodes come through ProvisioningRequests only
+  bool is_queued = false;  // nodes come for ProvisioningRequests only
   bool is_spot = false;
-  std::optional<std::int64_t> stock;  // machines that exist, used ones included; absent: any number
+  std::optional<std::int64_t> stock;  // machines, used ones included; absent: unlimited
   Duration boot{};
   Duration idle{};
-  std::optional<Duration> grant_delay;  // from the annotation; else CloudTimes::grant_delay
+  std::optional<Duration> grant_delay;  // from the annotation; absent: CloudTimes::grant_delay
 };
 NodePool ReadNodePool(Object object);
 
-// What a ProvisioningRequest puts on its nodes.
+// The marks that a ProvisioningRequest leaves on its nodes.
 struct NodeOrigin {
-  std::string resize_request;       // "": plain autoscaling
+  std::string resize_request;       // "": from plain autoscaling
   std::optional<WallTime> ends_at;  // maxRunDuration
   std::optional<std::int64_t> max_run_seconds;
 };
 
-// A node that was just created and boots: not ready, with the taint that says so.
-// Precondition: pool.machine is not null.
+// A newly created node that boots: not ready, with the not-ready taint. Precondition: pool.machine
+// is not null.
 Json MakeNode(const NodePool& pool, const std::string& name, const std::string& zone,
               const NodeOrigin& origin, WallTime now);
 
-// What pods see of an empty, ready node.
+// An empty, ready node, for fitting pods.
 Json MakeExampleNode(const NodePool& pool, const std::string& zone);
 
-// Ready, without the boot taint. Whether it was not so before.
+// Makes the node ready and removes the boot taint; returns whether it changed.
 bool FinishBoot(Json& node, WallTime now);
 
 bool IsOurs(const Json& node);         // made by this cloud

@@ -1,4 +1,4 @@
-// local/cloud/step_context.h — what the parts of one step of the cloud share.
+// local/cloud/step_context.h — the state that the parts of one step of the cloud share.
 //
 // Internal to cloud_step.cc, request_step.cc and scaling_step.cc.
 #pragma once
@@ -11,16 +11,16 @@
 
 namespace berth::local::cloud {
 
-// What has been given out of one pool, effects of this step included.
+// The machines given out of one pool, effects of this step included.
 struct PoolLedger {
   const NodePool* pool = nullptr;
   std::int64_t nodes = 0;
-  std::int64_t promised = 0;  // to requests that wait in the cloud's queue
+  std::int64_t promised = 0;  // to requests in the cloud's queue
   std::int64_t booting = 0;
   std::int64_t waiting_requests = 0;
 
   std::int64_t room() const { return pool->max_nodes - nodes - promised; }
-  // INT64_MAX where the stock is not limited.
+  // INT64_MAX: unlimited stock.
   std::int64_t in_stock() const {
     return pool->stock ? std::max<std::int64_t>(*pool->stock - nodes, 0) : INT64_MAX;
   }
@@ -42,13 +42,13 @@ struct StepContext {
   }
 };
 
-// The names of resize requests whose nodes must not be taken away for idleness.
-using BookedRequests = std::map<std::string, WallTime>;  // until when
+// Resize requests whose idle nodes must not be removed,
+using BookedRequests = std::map<std::string, WallTime>;  // with the end of the booking
 
 BookedRequests AdvanceRequests(StepContext& context);
 void ScalePools(StepContext& context, const BookedRequests& booked);
 
-// gke-<namespace, 20>-<name, 20>-<hash>: as GKE names it, a pure function of the request's name.
+// gke-<namespace, 20>-<name, 20>-<hash>: GKE's naming, a pure function of the request's name.
 std::string ResizeRequestName(const cluster::ObjectKey& key);
 
 }  // namespace berth::local::cloud

@@ -1,11 +1,11 @@
-// local/cluster/cluster.h — everything around the embedded API that makes it a cluster: Job
-// controller, pod binder, garbage collector, namespaces, executor.
+// local/cluster/cluster.h — the components that make the embedded API a cluster: Job controller,
+// pod binder, garbage collector, namespaces, executor.
 //
 //     berth up:  Api ◀── Cluster (one Executor) ──▶ ProcessHost (its own thread)
 //                          └── cache() ──▶ CloudDriver (local/cloud), on the same Executor
 //
-// Threads: all controllers run in tasks of one Executor, whose tasks must be allowed to block
-// (base/thread_executor.h); a thread of its own writes their events. Stop that Executor before the
+// Threads: all controllers run in tasks of one Executor, whose tasks may block
+// (base/thread_executor.h); another thread writes their events. Stop that Executor before the
 // Cluster is destroyed.
 #pragma once
 
@@ -28,24 +28,24 @@ namespace berth::local::cluster {
 inline constexpr std::int64_t kDefaultLogBytes = 64 * 1024 * 1024;
 
 struct ClusterOptions {
-  std::string data_folder;  // absolute; pods keep their files in data_folder/pods
+  std::string data_folder;  // absolute; pods have their files in data_folder/pods
   std::vector<std::pair<std::string, std::string>> programs;  // image → absolute path of a program
-  // Where programs work; empty: data_folder/pods/work. `berth up` names one outside of data_folder.
+  // Folder of programs; empty: data_folder/pods/work. `berth up` sets one outside data_folder.
   std::string work_folder;
-  std::optional<ProcessUser> job_user;        // nullopt: programs run as we do
-  std::int64_t log_bytes = kDefaultLogBytes;  // kept of each log; 0: all
-  // Null: processes of this machine. Tests in virtual time bring their own.
+  std::optional<ProcessUser> job_user;        // nullopt: programs run as this process' user
+  std::int64_t log_bytes = kDefaultLogBytes;  // limit of each log; 0: none
+  // Null: runs processes on this machine. Tests in virtual time pass their own.
   ProcessRunner* runner = nullptr;
 };
 
 class Cluster {
  public:
-  // Ends what an earlier life left running, then starts the controllers; they fill their cache and
-  // begin in tasks of `executor`. Errors: a data folder that cannot be written, an image mapping
-  // that makes no sense, no guard process to be had.
+  // Ends processes of an earlier run, then starts the controllers; they fill their cache and start
+  // in tasks of `executor`. Errors: a data folder that cannot be written, an invalid image mapping,
+  // no guard process.
   static Result<std::unique_ptr<Cluster>> Start(WholeApi& api, const Clock& clock,
                                                 Executor& executor, ClusterOptions options);
-  // Ends all processes, the hard way after two seconds.
+  // Ends all processes, with SIGKILL after two seconds.
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;

@@ -14,18 +14,18 @@
 
 namespace berth::local::cluster {
 
-using Environment = std::vector<std::pair<std::string, std::string>>;  // in order; names once
+using Environment = std::vector<std::pair<std::string, std::string>>;  // ordered, unique names
 
-// The data of a ConfigMap or, decoded, of a Secret in the pod's namespace; null if there is none.
+// The data of a ConfigMap or (decoded) Secret in the pod's namespace; null: no such object.
 enum class DataKind { kConfigMap, kSecret };
 using DataLookup = std::function<Json(DataKind, const std::string& name)>;
 
-// envFrom, then env, later ones winning. kInvalid, in kubelet's words, if something that is not
-// optional is missing.
+// Evaluates envFrom, then env, later ones winning. kInvalid, in kubelet's words, if a source that
+// is not optional is missing.
 Result<Environment> MakeEnvironment(const Json& pod, const Json& container,
                                     const DataLookup& lookup);
 
-// $(NAME) becomes its value, $$(NAME) the text $(NAME); unknown names stay as they are.
+// $(NAME) becomes its value, $$(NAME) the text $(NAME); unknown names are kept.
 std::string ExpandVariables(const std::string& text, const Environment& environment);
 
 }  // namespace berth::local::cluster

@@ -1,7 +1,7 @@
-// local/cluster/fields.h — reading Kubernetes objects that are plain JSON.
+// local/cluster/fields.h — reads fields of Kubernetes objects that are plain JSON.
 //
-// Every reader takes what is there and falls back when the field is absent, null or of another
-// type: the API server has validated the object, and a controller must never fall over one.
+// Every reader returns a default where the field is absent, null or of another type: the API server
+// has validated the object, and no object may crash a controller.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,14 @@ ObjectKey KeyOf(const Json& object);
 std::string NameOf(const Json& object);
 std::string NamespaceOf(const Json& object);
 std::string UidOf(const Json& object);
-std::int64_t ResourceVersionOf(const Json& object);  // of our own store, hence a number; 0 if none
+std::int64_t ResourceVersionOf(const Json& object);  // a number in the embedded store; 0: absent
 std::string LabelOf(const Json& object, std::string_view key);
 std::string AnnotationOf(const Json& object, std::string_view key);
 bool HasAnnotation(const Json& object, std::string_view key);
 bool IsDeleting(const Json& object);
 bool HasEnded(const Json& pod);  // its phase is Succeeded or Failed
 bool HasFinalizer(const Json& object, std::string_view finalizer);
-bool RemoveFinalizer(Json& object, std::string_view finalizer);  // whether it was there
+bool RemoveFinalizer(Json& object, std::string_view finalizer);  // true: it was present
 const Json* ControllerRef(const Json& object);  // the ownerReference with controller: true
 
 const Json* FindCondition(const Json& object, std::string_view type);  // in status.conditions
@@ -52,10 +52,10 @@ struct ConditionValue {
   std::string message;
 };
 enum class TransitionRule {
-  kOnStatus,     // lastTransitionTime moves when the status does (most of Kubernetes)
-  kOnAnyChange,  // … or when reason or message do (GKE's queued provisioning)
+  kOnStatus,     // lastTransitionTime changes with the status (most of Kubernetes)
+  kOnAnyChange,  // … and with reason or message (GKE's queued provisioning)
 };
-// Adds or updates one entry of status["conditions"]; whether anything changed.
+// Adds or updates one entry of status["conditions"]; returns whether any field changed.
 bool SetCondition(Json& status, const ConditionValue& value, WallTime now,
                   TransitionRule rule = TransitionRule::kOnStatus);
 

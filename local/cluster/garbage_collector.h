@@ -1,8 +1,8 @@
-// local/cluster/garbage_collector.h — deletes what has lost its owners; finishes foreground and
-// orphaning deletions. For every kind, custom ones included.
+// local/cluster/garbage_collector.h — deletes objects whose owners are gone; completes foreground
+// and orphaning deletions. For every kind, custom ones included.
 //
-// Keeps a graph of who owns whom, by uid, from a watch of everything but events. An owner that the
-// graph does not know is asked for at the API before anything is deleted.
+// Keeps a graph of owners and dependents, by uid, from a watch of everything but events. An owner
+// that the graph lacks is looked up at the API before any deletion.
 //
 // Threads: as ObjectCache.
 #pragma once
@@ -32,12 +32,12 @@ class GarbageCollector {
   void Start();
 
  private:
-  // What the graph keeps of an object: the object itself is read when something is to be done.
+  // The graph's record of an object; the object itself is read when there is work to do.
   struct Member {
     ResourceId resource;
     ObjectKey key;
-    bool waits_for_dependents = false;            // being deleted in the foreground
-    std::map<std::string, bool> blocks_by_owner;  // by uid: the owner's end waits for this one
+    bool waits_for_dependents = false;            // foreground deletion is under way
+    std::map<std::string, bool> blocks_by_owner;  // by owner's uid: blockOwnerDeletion
   };
   using Change = std::pair<ResourceId, WatchEvent>;
   struct Inbox {

@@ -1,4 +1,4 @@
-// local/cluster/garbage_plan.h — what becomes of an object whose owners come and go.
+// local/cluster/garbage_plan.h — plans the garbage collection of one object.
 //
 // Pure. Source: Kubernetes "Garbage Collection", "Owners and Dependents".
 #pragma once
@@ -13,7 +13,7 @@ namespace berth::local::cluster {
 enum class OwnerState {
   kThere,
   kGone,
-  kWaiting,  // being deleted in the foreground: waits for its dependents
+  kWaiting,  // foreground deletion, waits for its dependents
 };
 
 struct OwnerView {
@@ -24,16 +24,16 @@ struct OwnerView {
 struct GarbagePlan {
   enum class Action { kKeep, kDropOwners, kDelete };
   Action action = Action::kKeep;
-  std::vector<std::string> drop;   // kDropOwners: references that lead nowhere, by uid
+  std::vector<std::string> drop;   // kDropOwners: uids of references to absent owners
   std::string propagation_policy;  // kDelete
   friend bool operator==(const GarbagePlan&, const GarbagePlan&) = default;
 };
 
-// `object` is deleted when none of its owners is left to hold it; what it holds itself decides how.
+// Deletes `object` if no owner is left; the object's own finalizers choose the propagation.
 GarbagePlan PlanGarbage(const Json& object, const std::vector<OwnerView>& owners,
                         bool has_dependents);
 
-// `object` without the references to owners in `uids`; false if there were none.
+// Removes the references to owners in `uids`; returns false if there were none.
 bool DropOwners(Json& object, const std::vector<std::string>& uids);
 
 }  // namespace berth::local::cluster

@@ -1,6 +1,6 @@
-// local/cluster/image_map.h — which local program stands for a container image.
+// local/cluster/image_map.h — maps container images to local programs.
 //
-// Pure. The executor has no image store: `berth up --image NAME=PATH` says what to run instead.
+// Pure. The executor has no image store: `berth up --image NAME=PATH` names the program to run.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace berth::local::cluster {
 struct LocalProgram {
   enum class Arguments {
     kAsGiven,
-    kDurationInSeconds,  // "1m30s" becomes "90": what the sleep image takes, for /bin/sleep
+    kDurationInSeconds,  // "1m30s" becomes "90": the sleep image's argument, for /bin/sleep
   };
   std::string path;
   Arguments arguments = Arguments::kAsGiven;
@@ -23,11 +23,11 @@ struct LocalProgram {
 
 class ImageMap {
  public:
-  // Built in: gcr.io/k8s-staging-perf-tests/sleep at any tag.
+  // Has one built-in mapping: gcr.io/k8s-staging-perf-tests/sleep at any tag.
   ImageMap();
 
-  // `image` with a tag or digest stands for that one only, without for all of its tags; a later
-  // mapping of the same name wins. kInvalid if a part is empty or `path` is not absolute.
+  // `image` with a tag or digest maps that one, without one all tags; a later mapping of the same
+  // name wins. kInvalid if a part is empty or `path` is not absolute.
   Status Add(const std::string& image, const std::string& path);
 
   std::optional<LocalProgram> Find(const std::string& image) const;
@@ -36,8 +36,8 @@ class ImageMap {
   std::map<std::string, LocalProgram> programs_;  // by name without docker.io/ and library/
 };
 
-// The program and its arguments for a container. `command` replaces the image's program, as in an
-// image; its first word is the mapped program where the file names agree ("sh" and /bin/sh).
+// The program and its arguments for a container. `command` replaces the program, as in an image;
+// its first word becomes the mapped program if the file names agree ("sh" and /bin/sh).
 std::vector<std::string> MakeCommandLine(const LocalProgram& program,
                                          const std::vector<std::string>& command,
                                          const std::vector<std::string>& args);

@@ -1,5 +1,5 @@
-// local/cluster/job_controller.h — the shell around PlanJob: watches Jobs and their pods, performs
-// what the plan says.
+// local/cluster/job_controller.h — watches Jobs and their pods, calls PlanJob, performs the
+// plan.
 //
 // Threads: as ObjectCache.
 #pragma once
@@ -24,7 +24,7 @@ class JobController {
   JobController(const JobController&) = delete;
   JobController& operator=(const JobController&) = delete;
 
-  // Looks at everything there is. Call once the cache is filled.
+  // Reconciles all present Jobs. Call after the cache is filled.
   void Start();
 
  private:
@@ -47,7 +47,7 @@ class JobController {
   Writer writer_;
   ObjectEvents events_;
   FunctionController jobs_;
-  FunctionController orphans_;  // pods whose Job is gone: only their finalizer is left to take
+  FunctionController orphans_;  // pods without a Job: removes the finalizer
   std::map<ObjectKey, CreateBackoff> create_backoffs_;
 };
 

@@ -1,12 +1,12 @@
-// local/cluster/job_plan.h — what to do next about one Job: the whole of the Job controller.
+// local/cluster/job_plan.h — plans one reconcile of a Job: the decisions of the Job controller.
 //
 //     Job + its pods + now  --PlanJob-->  pods to create and delete, the next status, finalizers
 //
-// Counting is in two phases, so that a crash at any point counts no pod twice: a terminal pod's uid
-// goes to status.uncountedTerminatedPods (an index to completedIndexes), then the pod loses its
-// tracking finalizer, then the uid becomes one more in the counter.
+// Counting has two phases, so that a crash at any point counts no pod twice: a terminal pod's uid
+// is added to status.uncountedTerminatedPods (an index to completedIndexes); then the pod loses its
+// tracking finalizer; then the uid is removed and the counter incremented.
 //
-// Pure: same arguments, same answer. Source: Kubernetes "Jobs", KEP-2307, KEP-3329, KEP-3850.
+// Pure. Source: Kubernetes "Jobs", KEP-2307, KEP-3329, KEP-3850.
 #pragma once
 
 #include <optional>
@@ -28,15 +28,15 @@ struct PlannedEvent {
   friend bool operator==(const PlannedEvent&, const PlannedEvent&) = default;
 };
 
-// To be performed in this order.
+// Perform the members in this order.
 struct JobPlan {
-  std::vector<std::size_t> discard;  // pods that lose their finalizer, then are deleted: uncounted
-  std::vector<std::size_t> remove;   // pods that are deleted, and counted
+  std::vector<std::size_t> discard;  // pods to release and delete: not counted
+  std::vector<std::size_t> remove;   // pods to delete, and count
   std::vector<Json> create;
-  std::optional<Json> status;        // null: as it is
-  std::vector<std::size_t> release;  // pods that lose their finalizer, once `status` is written
-  std::vector<PlannedEvent> events;  // once `status` is written
-  bool delete_job = false;           // its time to live is over
+  std::optional<Json> status;        // null: unchanged
+  std::vector<std::size_t> release;  // pods to release once `status` is written
+  std::vector<PlannedEvent> events;  // to record once `status` is written
+  bool delete_job = false;           // ttlSecondsAfterFinished is over
   std::optional<WallTime> look_again;
 };
 

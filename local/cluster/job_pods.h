@@ -1,4 +1,4 @@
-// local/cluster/job_pods.h — the pods that a Job makes, and which of them go first.
+// local/cluster/job_pods.h — makes the pods of a Job, and ranks them for deletion.
 //
 // Pure.
 #pragma once
@@ -13,12 +13,12 @@ namespace berth::local::cluster {
 // A pod of the Job's template; `index` and `index_failures` only for indexed Jobs.
 Json MakeJobPod(const Json& job, std::optional<std::int64_t> index, std::int64_t index_failures);
 
-// Positions in `pods` of all active ones, the first to be deleted first: duplicates of an index and
-// indexes outside [0, completions), then not scheduled before scheduled, pending before running,
-// not ready before ready, more restarts, newer.
+// Positions in `pods` of all active pods, in the order of deletion: duplicates of an index and
+// indexes outside [0, completions), then unscheduled before scheduled, pending before running, not
+// ready before ready, more restarts first, newer first.
 std::vector<std::size_t> RankForDeletion(const std::vector<PodView>& pods, const JobSpec& spec);
 
-// How many active pods stand in RankForDeletion only because of their index.
+// The number of active pods at the head of RankForDeletion for their index alone.
 std::size_t SuperfluousByIndex(const std::vector<PodView>& pods, const JobSpec& spec);
 
 }  // namespace berth::local::cluster

@@ -1,4 +1,4 @@
-// local/cluster/job_policy.h — podFailurePolicy and successPolicy of a Job.
+// local/cluster/job_policy.h — evaluates podFailurePolicy and successPolicy of a Job.
 //
 // Pure. Source: Kubernetes "Jobs" (Pod failure policy, Success policy).
 #pragma once
@@ -18,7 +18,7 @@ struct FailureVerdict {
   std::string message;  // of kFailJob
 };
 
-// The first rule that matches the failed `pod`; without a match, or a policy, its failure counts.
+// The verdict of the first rule that matches the failed `pod`; default: the failure counts.
 FailureVerdict JudgeFailure(const Json& job, const Json& pod);
 
 // "Matched rules at index N" of the first success rule that `succeeded` satisfies.

@@ -1,5 +1,5 @@
-// local/cluster/job_tally.h — the counting half of the Job controller: which pods are over, and how
-// far each has got on its way into the status (job_plan.h tells the two phases).
+// local/cluster/job_tally.h — counts the pods of a Job: finished pods, and the phase of counting
+// that each has reached (job_plan.h describes the phases).
 //
 // Pure.
 #pragma once
@@ -17,36 +17,36 @@ struct JobTally {
   std::int64_t active = 0;
   std::int64_t ready = 0;
   std::int64_t terminating = 0;
-  std::int64_t succeeded = 0;  // with those on their way
+  std::int64_t succeeded = 0;  // including uncounted ones
   std::int64_t failed = 0;
   IndexSet succeeded_indexes;
   IndexSet failed_indexes;  // with backoffLimitPerIndex
   std::map<std::int64_t, std::int64_t> failures_by_index;
-  std::optional<std::string> failing_pod;  // message of a podFailurePolicy rule FailJob
+  std::optional<std::string> failing_pod;  // message of the podFailurePolicy rule FailJob
 };
 
-// What the pods say now, without changing anything.
+// Counts the present pods without changing the status.
 JobTally CountPods(const JobView& view, const JobSpec& spec);
 
 enum class Ending {
   kNo,         // the Job goes on
-  kSucceeded,  // what still runs is deleted, and counts nowhere
-  kFailed,     // what still runs counts as failed
-  kDeleted,    // the Job itself goes away
+  kSucceeded,  // running pods are deleted and not counted
+  kFailed,     // running pods count as failed
+  kDeleted,    // the Job is being deleted
 };
 
-// Moves `status` one step on: uids whose pods have no finalizer any more become counts; newly
-// terminal pods become uids (at most 500) or indexes. The answer: pods whose finalizer may go once
-// `status` is written.
+// Advances `status` by one phase: uids whose pods have lost the finalizer become counts; newly
+// terminal pods become uids (at most 500) or indexes. Returns the pods to release once `status` is
+// written.
 std::vector<std::size_t> AdvanceCounting(const JobView& view, const JobSpec& spec,
                                          const JobTally& tally, Ending ending, Json& status);
 
-// Nothing is on its way into the counters, and no pod is tracked.
+// Whether no uid is uncounted and no pod has the tracking finalizer.
 bool IsCountingDone(const JobView& view, const Json& status);
 
-// How long to wait before the next pod, after failures: 10 s, doubled with each one since the last
-// success, at most 10 min, from the last failure. `index`: of that index only. Pods that were
-// disrupted (DisruptionTarget) do not count: unlike upstream, they are replaced at once.
+// When the next pod may be created after failures: 10 s after the last failure, doubled with each
+// failure since the last success, at most 10 min. `index`: counts that index only. Disrupted pods
+// (DisruptionTarget) do not count: unlike upstream, they are replaced at once.
 std::optional<WallTime> BackoffUntil(const JobView& view, std::optional<std::int64_t> index);
 
 }  // namespace berth::local::cluster

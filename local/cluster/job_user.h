@@ -1,4 +1,4 @@
-// local/cluster/job_user.h — the user as whom programs of jobs run (`berth up --job-user NAME`).
+// local/cluster/job_user.h — the user of the jobs' programs (`berth up --job-user NAME`).
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace berth::local::cluster {
 
-// kInvalid where there is no such user, where it is root, or where we may not become others.
+// kInvalid: no such user, root, or no right to switch users.
 Result<ProcessUser> FindJobUser(const std::string& name);
 
-// Whether every folder on the way to `folder` lets the user through: kInvalid names the one that
-// does not, and the way out.
+// Checks that the user may enter every folder on the path to `folder`: kInvalid names the first
+// that bars the user, and the way out.
 Status CheckReachable(const std::string& folder, const ProcessUser& user);
 
 }  // namespace berth::local::cluster

@@ -1,4 +1,4 @@
-// local/cluster/job_view.h — one Job and its pods, as the Job controller's plan reads them.
+// local/cluster/job_view.h — one Job and its pods, as input of the Job controller's plan.
 //
 // Pure.
 #pragma once
@@ -21,7 +21,7 @@ inline constexpr std::string_view kIndexFailureCountKey =
     "batch.kubernetes.io/job-index-failure-count";
 
 using IndexSet = std::set<std::int64_t>;
-IndexSet ParseIndexes(std::string_view text);  // "0,2-4"; what cannot be read is left out
+IndexSet ParseIndexes(std::string_view text);  // "0,2-4"; skips invalid parts
 std::string FormatIndexes(const IndexSet& indexes);
 
 struct PodView {
@@ -30,15 +30,15 @@ struct PodView {
   std::string uid;
   std::string phase;
   bool is_deleting = false;
-  bool is_tracked = false;  // has the tracking finalizer: not counted for good yet
+  bool is_tracked = false;  // has the tracking finalizer: not finally counted
   bool is_ready = false;
   bool is_scheduled = false;
-  bool is_disrupted = false;  // ended by the machine's fault, not its own
+  bool is_disrupted = false;  // has the condition DisruptionTarget
   std::optional<std::int64_t> index;
-  std::int64_t index_failures = 0;  // of its index before it
+  std::int64_t index_failures = 0;  // earlier failures of its index
   std::int64_t restarts = 0;
   WallTime created_at;
-  WallTime finished_at;  // only of terminal and deleting pods
+  WallTime finished_at;  // of terminal and terminating pods
 
   bool succeeded() const { return phase == "Succeeded"; }
   bool is_terminal() const { return phase == "Succeeded" || phase == "Failed"; }
@@ -49,12 +49,12 @@ PodView ViewPod(Object pod);
 
 struct JobView {
   Object job;
-  std::vector<PodView> pods;  // all that the Job controls, by name
-  // Creating a pod failed lately: none before this time.
+  std::vector<PodView> pods;  // all pods of the Job, by name
+  // Set after a failed pod creation: the earliest next one.
   std::optional<WallTime> create_not_before;
 };
 
-// The parts of a Job's spec, with the API's defaults.
+// Fields of a Job's spec, with the API's defaults.
 struct JobSpec {
   std::int64_t parallelism = 1;
   std::optional<std::int64_t> completions;

@@ -1,5 +1,5 @@
-// local/cluster/looks.h — how the controllers of the local cluster look at objects: one look a task
-// of the Executor, since a look may wait for the disk; an object that takes long rests as long.
+// local/cluster/looks.h — the ControllerOptions of the local cluster: one reconcile per task of the
+// Executor, since it may block on the disk; an object rests as long as its reconcile took.
 #pragma once
 
 #include "kube/runtime/function_controller.h"

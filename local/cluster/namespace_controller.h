@@ -1,5 +1,5 @@
 // local/cluster/namespace_controller.h — empties a namespace that is being deleted, kind by kind,
-// then lets it go.
+// then finalizes it.
 //
 // Threads: as ObjectCache.
 #pragma once
@@ -15,11 +15,11 @@
 
 namespace berth::local::cluster {
 
-// What is left in a namespace after one round of deletions.
+// The content of a namespace after one round of deletions.
 struct NamespaceRemains {
   std::map<std::string, std::int64_t> count_by_resource;  // "jobs.batch" → 2
   std::map<std::string, std::int64_t> count_by_finalizer;
-  std::string failure;  // the first deletion that was refused
+  std::string failure;  // of the first deletion that was refused
 };
 
 // The namespace's conditions, in the words of Kubernetes' controller. Pure.

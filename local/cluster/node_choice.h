@@ -1,5 +1,5 @@
-// local/cluster/node_choice.h — which node a pod goes to, or why to none, in kube-scheduler's
-// words.
+// local/cluster/node_choice.h — chooses the node of a pod, or explains in kube-scheduler's words
+// why none fits.
 //
 // Pure. Source: kube-scheduler's filter plugins (NodeUnschedulable, TaintToleration, NodeAffinity,
 // NodeResourcesFit) and its least-allocated score.
@@ -23,7 +23,7 @@ using NodeRooms = std::map<std::string, NodeRoom>;  // by name
 
 NodeRoom MakeRoom(Object node);
 
-// What `pod` takes on its node, itself included ("pods": 1).
+// The amounts that `pod` takes on its node, itself included ("pods": 1).
 api::ResourceAmounts PodFootprint(const Json& pod);
 
 struct ChosenNode {
@@ -33,7 +33,7 @@ struct NoNode {
   std::string message;
 };
 
-// The feasible node with the smallest share of cpu and memory taken; the first by name among
+// The feasible node with the smallest used share of cpu and memory; the first by name among
 // equals.
 std::variant<ChosenNode, NoNode> ChooseNode(const Json& pod, const NodeRooms& rooms);
 

@@ -1,4 +1,4 @@
-// local/cluster/node_match.h — may this pod run on that node? Selector, required affinity, taints.
+// local/cluster/node_match.h — whether a pod may run on a node: selector, affinity, taints.
 //
 // Pure. Source: Kubernetes "Assigning Pods to Nodes", "Taints and Tolerations".
 #pragma once
@@ -7,10 +7,10 @@
 
 namespace berth::local::cluster {
 
-// spec.nodeSelector and the required node affinity of `pod_spec` against labels and name of `node`.
+// Whether nodeSelector and required node affinity of `pod_spec` match labels and name of `node`.
 bool MatchesNodeSelection(const Json& pod_spec, const Json& node);
 
-// Every NoSchedule and NoExecute taint in `taints` is tolerated.
+// Whether every NoSchedule and NoExecute taint in `taints` is tolerated.
 bool ToleratesTaints(const Json& pod_spec, const Json& taints);
 
 }  // namespace berth::local::cluster

@@ -1,16 +1,16 @@
-// local/cluster/object_cache.h — what the controllers see of the API: the newest known state of
-// each tracked kind, with indexes. The objects stand in the store that informers have
-// (kube/client/object_store.h), as the JSON that the API's own cache has, so they cost nothing.
+// local/cluster/object_cache.h — the controllers' copy of the API: the newest known state of each
+// tracked kind, with indexes. Objects are in the store of informers (kube/client/object_store.h),
+// as the JSON of the API's own cache, so that they take no further memory.
 //
-//     Api ──watch (its thread)──▶ inbox ──(executor)──▶ cache ──▶ listeners, which only queue keys
-//      ▲                                                  ▲
-//      └──────────────── Writer ── what a write returned ─┘
+// Api ──watch (its thread)──▶ inbox ──(executor)──▶ cache ──▶ listeners, which only queue keys
+// ▲                                                  ▲ └──────────────── Writer ───── results
+// of writes ──┘
 //
-// A controller sees its own writes at once: the Writer puts back what the API answered, and older
-// watch events for the same object are dropped. So no controller needs "expectations".
+// A controller reads its own writes at once: the Writer puts the API's answer into the cache, which
+// drops older watch events of the object. So no controller needs "expectations".
 //
-// Threads: everything runs in tasks of one Executor (and before its first task); watch callbacks
-// only fill the inbox. Destroy it when the executor has stopped, or in one of its tasks.
+// Threads: tasks of one Executor (and code before its first task); watch callbacks only fill the
+// inbox. Destroy it when the executor has stopped, or in one of its tasks.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@
 
 namespace berth::local::cluster {
 
-// `previous` is null for a new object, `current` for one that is gone.
+// `previous` is null for a new object, `current` for a deleted one.
 struct ObjectChange {
   const ResourceId& resource;
   Object previous;
@@ -46,14 +46,14 @@ class ObjectCache {
   ObjectCache(const ObjectCache&) = delete;
   ObjectCache& operator=(const ObjectCache&) = delete;
 
-  // Lists and watches `resource`; on return the cache holds all of it. A second call does nothing.
-  // Errors: what the list answered; then nothing is tracked, and the call can be repeated.
+  // Lists and watches `resource`; on return the cache has all its objects. A second call does
+  // nothing. Errors: those of the list; then nothing is tracked, and the call can be repeated.
   ApiResult<bool> Track(const ResourceId& resource);
   bool tracks(const ResourceId& resource) const;
 
-  // `listener` hears every later change. Listeners must not change the cache.
+  // Calls `listener` for every later change. Listeners must not change the cache.
   void Listen(const ResourceId& resource, Listener listener);
-  // `values` says under which values an object is found.
+  // `values` returns the index values of an object.
   void AddIndex(const ResourceId& resource, const std::string& index, IndexFunction values);
 
   Object Get(const ResourceId& resource, const ObjectKey& key) const;  // null if there is none
@@ -62,7 +62,7 @@ class ObjectCache {
   std::vector<Object> ByIndex(const ResourceId& resource, const std::string& index,
                               const std::string& value) const;
 
-  // For the Writer: the state that a write left behind.
+  // For the Writer: stores the result of a write.
   void Put(const ResourceId& resource, Object object);
   void Remove(const ResourceId& resource, const ObjectKey& key, const std::string& uid);
 
@@ -75,8 +75,8 @@ class ObjectCache {
   struct Kind {
     kube::ObjectStore<Cached> store;
     std::vector<Listener> listeners;
-    std::set<std::string> removed_uids;  // deleted by us; their late events are dropped
-    std::int64_t listed_at = 0;          // events up to this resourceVersion are in the list
+    std::set<std::string> removed_uids;  // deleted by the Writer; their late events are dropped
+    std::int64_t listed_at = 0;          // the list has events up to this resourceVersion
     std::unique_ptr<WatchHandle> watch;
   };
   struct Inbox {

@@ -1,11 +1,11 @@
 // local/cluster/object_events.h — core/v1 Events of one component, by kube/runtime/events.h,
 // through the embedded API.
 //
-// Events report, they never decide: their writes wait for nobody, not for the disk either, and an
-// Event that cannot be written is forgotten.
+// Event writes never delay a controller and do not wait for the disk; an Event that cannot be
+// written is dropped.
 //
-// Threads: one Executor; the writes are tasks of another, which may be the same. Destroy it when
-// both have stopped, or in a task of the first.
+// Threads: one Executor; writes are tasks of another one, maybe the same. Destroy it when both have
+// stopped, or in a task of the first.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ class ObjectEvents {
   ObjectEvents(Api& api, const Clock& clock, Executor& executor, Executor& writes,
                const std::string& component);
 
-  // About `object`, which has apiVersion and kind.
+  // Records an event about `object`, which has apiVersion and kind.
   void Record(const Json& object, EventType type, const std::string& reason,
               const std::string& message);
 

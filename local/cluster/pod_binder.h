@@ -1,7 +1,7 @@
-// local/cluster/pod_binder.h — gives waiting pods a node: highest priority first, then the oldest.
+// local/cluster/pod_binder.h — binds pending pods to nodes: highest priority first, then oldest.
 //
-// Looks at all waiting pods again whenever room may have appeared: a node came or changed, a pod
-// ended or went. Pods of other schedulers and gated pods are left alone. It never preempts.
+// Tries all pending pods again whenever room may have appeared: a node came or changed, a pod ended
+// or was deleted. Ignores gated pods and pods of other schedulers. Never preempts.
 //
 // Threads: as ObjectCache.
 #pragma once
@@ -31,7 +31,7 @@ class PodBinder {
   void LookSoon() { LookAfter(last_look_); }
   void LookAfter(Duration delay);
   void LookAtAll();
-  // Whether the pod has its answer; false: an error, to be tried again.
+  // Binds the pod or reports it unschedulable; false: an error, retry.
   bool Place(const Object& pod);
   std::string ShapeOf(const Json& pod) const;
   bool Bind(const Json& pod, const std::string& node);
@@ -44,11 +44,11 @@ class PodBinder {
   Writer writer_;
   ObjectEvents events_;
   NodeRooms rooms_;
-  std::map<std::string, api::ResourceAmounts> used_by_node_;  // nodes that are not there included
-  // What pods of one controller with the same selection were told in this look; a bind ends it.
+  std::map<std::string, api::ResourceAmounts> used_by_node_;  // includes absent nodes
+  // The message given in this pass to pods of one controller with equal selection; reset by a bind.
   std::map<std::string, std::string> refusal_by_shape_;
   bool look_is_posted_ = false;
-  Duration last_look_{};  // how long it took: half of the time is for others
+  Duration last_look_{};  // duration of the last pass; the binder rests as long
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

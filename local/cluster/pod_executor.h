@@ -1,8 +1,8 @@
-// local/cluster/pod_executor.h — kubelet's part: runs bound pods as processes of this machine.
+// local/cluster/pod_executor.h — the kubelet's part: runs bound pods as processes of this machine.
 //
-// One executor serves every node: what a node is (a real machine, an emulated one with GPUs that
-// are only counted) makes no difference to a process. Pods that ran when an earlier life of ours
-// ended are marked Failed, never started again: a pod runs at most once at a time.
+// One executor serves all nodes: a process runs the same on every node, real or emulated (whose
+// GPUs are only counted). Pods that ran at the end of an earlier run of `berth up` are marked
+// Failed and never started again: a pod runs at most once at a time.
 //
 // Threads: as ObjectCache; the ends of processes are posted to the executor.
 #pragma once
@@ -47,12 +47,12 @@ class PodExecutor {
   PodExecutor(const PodExecutor&) = delete;
   PodExecutor& operator=(const PodExecutor&) = delete;
 
-  // Looks at everything there is. Call once the cache is filled.
+  // Reconciles all present pods. Call after the cache is filled.
   void Start();
 
  private:
   struct Live {
-    Object pod;  // as it was when it began; only for its names
+    Object pod;  // state at its start; read for names only
     PodRun run;
     std::map<std::size_t, ProcessId> processes;  // by container
   };

@@ -7,7 +7,7 @@
 
 namespace berth::local::cluster {
 
-// Before the cache tracks pods.
+// Call before the cache tracks pods.
 inline void IndexUnfinishedPods(ObjectCache& cache) {
   cache.AddIndex(kPods, kUnfinishedIndex, [](const Json& pod) -> std::vector<std::string> {
     if (HasEnded(pod)) return {};

@@ -1,9 +1,9 @@
-// local/cluster/pod_lifecycle.h — the life of a pod on its node: what to start, stop and report.
+// local/cluster/pod_lifecycle.h — plans the life of a pod on its node: start, stop, report.
 //
-//     pod + what its containers did + now  --PlanPod-->  start / signal / phase / look again
+//     pod + states of its containers + now  --PlanPod-->  start / signal / phase / next time
 //
-// kubelet's rules: init containers in order, restart policy with back-off, grace on deletion, a
-// terminal phase that never changes, and the terminal status before the final delete.
+// kubelet's rules: init containers in order, restart policy with backoff, grace on deletion, an
+// immutable terminal phase, and the terminal status before the final delete.
 //
 // Pure. Source: Kubernetes "Pod Lifecycle", "Init Containers".
 #pragma once
@@ -23,15 +23,15 @@ struct ContainerRun {
   std::string name;
   std::string image;
   bool is_init = false;
-  std::string restart_policy;  // its own, or the pod's
+  std::string restart_policy;  // the container's, else the pod's
   std::string waiting_reason;  // kWaiting: "ContainerCreating", "ErrImagePull", …
   std::string waiting_message;
-  std::optional<WallTime> not_before;  // kWaiting: back-off; nothing is tried earlier
+  std::optional<WallTime> not_before;  // kWaiting: end of the backoff
   std::optional<WallTime> started_at;
   std::optional<WallTime> ended_at;
   int exit_code = 0;
   int signal = 0;
-  std::string end_reason;  // other than Completed and Error; "ContainerCannotRun"
+  std::string end_reason;  // if neither Completed nor Error: "ContainerCannotRun"
   std::string end_message;
   int restarts = 0;
   std::optional<Json> last_end;  // lastState.terminated
@@ -40,12 +40,12 @@ struct ContainerRun {
   bool has_ended_well() const { return state == State::kEnded && exit_code == 0; }
 };
 
-// What the executor knows of one pod beside the object.
+// The executor's state of one pod.
 struct PodRun {
   std::vector<ContainerRun> containers;  // init containers first, in order
   WallTime started_at;
-  std::optional<WallTime> stop_asked_at;  // SIGTERM was sent
-  std::string stop_reason;                // of a stop that nobody asked for by deletion
+  std::optional<WallTime> stop_asked_at;  // when SIGTERM was sent
+  std::string stop_reason;                // reason of a stop without a deletion
   bool kill_sent = false;
   bool node_is_gone = false;
 };
@@ -54,23 +54,23 @@ PodRun NewRun(const Json& pod, WallTime now);
 
 struct PodStep {
   std::vector<std::size_t> start;    // positions in PodRun::containers
-  bool terminate = false;            // SIGTERM to all that run
-  bool kill = false;                 // SIGKILL to all that run
+  bool terminate = false;            // send SIGTERM to all running containers
+  bool kill = false;                 // send SIGKILL to all running containers
   std::string stop_reason;           // with terminate: "DeadlineExceeded", "" on deletion
-  std::vector<std::size_t> restart;  // ended; wait for their back-off and start again
+  std::vector<std::size_t> restart;  // ended containers to restart after their backoff
   std::string phase;
-  bool is_over = false;  // nothing runs, nothing will
+  bool is_over = false;  // no container runs or will run
   std::optional<WallTime> look_again;
 };
 PodStep PlanPod(const Json& pod, const PodRun& run, WallTime now);
 
-// Turns an ended container into one that waits for its next start.
+// Changes an ended container to one that waits for its restart.
 void PrepareRestart(ContainerRun& container, WallTime now);
 
-// The pod's next status: phase, conditions and container statuses; other fields stay.
+// The pod's next status: phase, conditions, container statuses; other fields do not change.
 Json MakePodStatus(const Json& pod, const PodRun& run, const std::string& phase, WallTime now);
 
-// The status of a pod that was not seen to its end.
+// The status of a pod whose end was not observed.
 Json MakeLostStatus(const Json& pod, const std::string& reason, const std::string& message,
                     WallTime now);
 

@@ -1,10 +1,10 @@
-// local/cluster/pod_logs.h — the logs of pods, read from the files that their processes write
+// local/cluster/pod_logs.h — reads the logs of pods from the files of their processes
 // (pod_folders.h).
 //
-// Knows the files alone, so that it can be made before the API server that asks it. Programs write
-// their logs themselves: the time of a line is not known, and options that need it are refused.
+// Depends on the files alone, so that it can be made before the API server. The time of a log line
+// is unknown: options that need it are refused.
 //
-// Threads: any. One thread of its own looks at followed files ten times a second.
+// Threads: any thread. Its own thread polls followed files ten times a second.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class PodLogs final : public LogSource {
  public:
   // `data_folder` as in ClusterOptions.
   explicit PodLogs(const std::string& data_folder);
-  ~PodLogs() override;  // every LogFollow is gone before
+  ~PodLogs() override;  // every LogFollow must be destroyed earlier
 
   ApiResult<std::string> Read(const LogRequest& request) override;
   ApiResult<std::unique_ptr<LogFollow>> Follow(const LogRequest& request,

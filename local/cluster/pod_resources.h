@@ -1,4 +1,4 @@
-// local/cluster/pod_resources.h — what a pod asks for and what a node offers.
+// local/cluster/pod_resources.h — the requests of a pod and the amounts of a node.
 //
 // Pure. Units: api::Amount (cpu in milli-CPU, everything else in whole items).
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace berth::local::cluster {
 
-// A map of quantities ({"cpu": "100m"}); entries that are no quantity are left out.
+// Converts a map of quantities ({"cpu": "100m"}); skips invalid quantities.
 api::ResourceAmounts AmountsOf(const Json* quantities);
 
 // max(sum of containers and sidecars, each init container with the sidecars before it) + overhead.

@@ -1,4 +1,4 @@
-// local/cluster/process_fork.h — fork, a gate, exec, and the word of the child on how it went.
+// local/cluster/process_fork.h — forks a child behind a gate, executes it, and reports exec errors.
 //
 // Internal to process_host.cc, and the only file of the project that calls fork and exec for
 // programs of users.
@@ -13,8 +13,8 @@
 
 namespace berth::local::cluster {
 
-// A child that waits, in a process group of its own, for the gate to open; if we end before, it
-// ends too, without having run anything.
+// A child in a process group of its own that waits for the gate to open; if this process ends
+// first, the child ends too, without having executed its program.
 class ForkedProcess {
  public:
   ForkedProcess(pid_t pid, int gate, int errors) : pid_(pid), gate_(gate), errors_(errors) {}
@@ -23,9 +23,9 @@ class ForkedProcess {
   ~ForkedProcess();
 
   pid_t pid() const { return pid_; }
-  // Lets it execute its program. kInvalid with the system's reason if that failed.
+  // Lets the child execute its program. kInvalid with the system's reason if exec failed.
   Status OpenGate();
-  // Kills and reaps it.
+  // Kills and reaps the child.
   void Abandon();
 
  private:
@@ -34,12 +34,12 @@ class ForkedProcess {
   int errors_;
 };
 
-// From the thread that outlives the child. Errors: kInvalid if there is no such program,
-// kUnavailable if there are no processes or files to be had. `output` becomes its stdout and
-// stderr, and stays the caller's to close.
+// Call on the thread that outlives the child. Errors: kInvalid: no such program; kUnavailable: no
+// processes or file descriptors. `output` becomes the child's stdout and stderr; the caller closes
+// it.
 Result<ForkedProcess> ForkBehindGate(const ProcessSpec& spec, int output);
 
-// "pid start-time", written beside and renamed; the start time tells a process from a later one
+// Writes "pid start-time" atomically; the start time distinguishes the process from a later one
 // with the same number.
 Status WriteRecord(const std::string& path, pid_t pid);
 

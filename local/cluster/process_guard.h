@@ -1,7 +1,7 @@
-// local/cluster/process_guard.h — the small process that ends our children when we cannot.
+// local/cluster/process_guard.h — a guard process that kills this process' children at its end.
 //
 // Internal to process_host.cc. After its fork the guard uses system calls and static memory only:
-// the locks of the C library may be held by threads that do not exist in it.
+// locks of the C library may be held by threads that the fork did not copy.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ class ProcessGuard {
   static Result<ProcessGuard> Start(const std::string& mark);
   ProcessGuard(ProcessGuard&& other) noexcept;
   ProcessGuard& operator=(ProcessGuard&&) = delete;
-  ~ProcessGuard();  // lets the guard end, and waits for it
+  ~ProcessGuard();  // ends the guard, and waits for it
 
-  // From now on the guard kills `group`, or not any more. Never blocks for long, never fails: a
-  // guard that somebody killed leaves us with the other two nets.
+  // Adds `group` to the groups that the guard kills, or removes it. Never blocks for long, never
+  // fails: without a guard the other two protections of process_host.h remain.
   void Watch(pid_t group);
   void Forget(pid_t group);
 
@@ -31,7 +31,7 @@ class ProcessGuard {
   pid_t pid_;
 };
 
-// SIGKILL to every process whose environment has `BERTH_MARK=mark`, but us. System calls only.
+// SIGKILLs every other process with `BERTH_MARK=mark` in its environment. System calls only.
 int KillMarked(const char* mark);
 
 }  // namespace berth::local::cluster

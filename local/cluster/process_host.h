@@ -1,14 +1,14 @@
-// local/cluster/process_host.h — child processes that never outlive us.
+// local/cluster/process_host.h — child processes that never outlive this process.
 //
 //     Spawn ──▶ keeper thread: fork ─▶ record ─▶ gate opens ─▶ exec      exit ─▶ on_exit
 //                  │ knows every process group                             (keeper thread)
-//                  └──▶ guard process: when our end of its socket closes, however we ended, it
-//                       kills every group it knows and whoever carries our mark
+// └──▶ guard process: when this process ends, in whatever way, its socket closes; the guard kills
+// every group it knows and every process with the mark
 //
-// Three nets hold a child: PR_SET_PDEATHSIG on itself (the keeper thread forks, and outlives its
-// children), the guard for what the child started, and a sweep at the next start for whatever got
-// away. The program is executed only once its record is written, so that
-// a run without a record never happened.
+// Three protections end a child: PR_SET_PDEATHSIG of the child (the keeper thread forks, and
+// outlives its children), the guard for descendants of the child, and a sweep at the next start for
+// processes that escaped. A program is executed only after its record is written, so that no
+// program runs without a record.
 //
 // Threads: Spawn and Signal may be called from any thread. Linux only.
 #pragma once
@@ -27,7 +27,7 @@
 
 namespace berth::local::cluster {
 
-// As whom a program runs; the groups include the first one.
+// The user of a program; the groups include the primary one.
 struct ProcessUser {
   std::string name;
   uid_t user = 0;
@@ -36,40 +36,40 @@ struct ProcessUser {
 };
 
 struct ProcessSpec {
-  std::vector<std::string> argv;       // argv[0]: a path, or a name to be found in PATH
-  std::vector<std::string> env;        // "NAME=value"; the mark is added
+  std::vector<std::string> argv;       // argv[0]: a path, or a name searched in PATH
+  std::vector<std::string> env;        // "NAME=value"; the host adds the mark
   std::string working_folder;          // must exist
-  std::string output_path;             // gets stdout and stderr, appended
-  std::int64_t most_output_bytes = 0;  // the newest are kept (log_pump.h); 0: all
-  std::optional<ProcessUser> user;     // nullopt: ours
-  std::string record_path;             // names the process while it lives; its folder must exist
+  std::string output_path;             // stdout and stderr are appended
+  std::int64_t most_output_bytes = 0;  // newest bytes to keep (log_pump.h); 0: all
+  std::optional<ProcessUser> user;     // nullopt: this process' user
+  std::string record_path;             // identifies the running process; its folder must exist
 };
 
 struct ProcessExit {
-  int exit_code = 0;  // 128 + signal if one ended it
-  int signal = 0;     // 0: it ended by itself
+  int exit_code = 0;  // 128 + signal after a signal
+  int signal = 0;     // 0: no signal
 };
 
-using ProcessId = std::int64_t;  // of this host; never used twice
+using ProcessId = std::int64_t;  // of this host; never reused
 
-// What executors need of it; tests in virtual time have their own.
+// The interface for executors; tests in virtual time implement it too.
 class ProcessRunner {
  public:
   using OnExit = std::function<void(ProcessExit)>;
   virtual ~ProcessRunner() = default;
   // Returns once the program is executed. `on_exit` runs exactly once, on any thread, and must be
-  // quick. Errors: kInvalid if the program cannot be executed, kUnavailable if we cannot fork.
+  // quick. Errors: kInvalid: the program cannot be executed; kUnavailable: fork failed.
   virtual Result<ProcessId> Spawn(const ProcessSpec& spec, OnExit on_exit) = 0;
-  // To the whole process group; nothing happens if it has ended.
+  // Signals the whole process group; no effect if it has ended.
   virtual void Signal(ProcessId id, int signal) = 0;
 };
 
 class ProcessHost final : public ProcessRunner {
  public:
-  // `mark` is unique to the data folder, and does not name it; children carry it in BERTH_MARK.
-  // Starts the guard.
+  // `mark` identifies the data folder without naming it; children have it in BERTH_MARK. Starts the
+  // guard.
   static Result<std::unique_ptr<ProcessHost>> Start(const std::string& mark);
-  // SIGTERM to all, SIGKILL to what is left after two seconds.
+  // Sends SIGTERM to all, and SIGKILL to the rest after two seconds.
   ~ProcessHost() override;
 
   Result<ProcessId> Spawn(const ProcessSpec& spec, OnExit on_exit) override;
@@ -81,9 +81,9 @@ class ProcessHost final : public ProcessRunner {
   std::unique_ptr<Impl> impl_;
 };
 
-// Kills every process that carries `mark`: what an earlier life left behind. Returns how many.
+// Kills every process with `mark`, left by an earlier run. Returns their number.
 int SweepProcesses(const std::string& mark);
-// Kills the process that `record_path` names, if it is still the same one. Whether it was.
+// Kills the process of a record, unless its number was reused; returns whether it killed one.
 bool SweepRecord(const std::string& record_path);
 
 }  // namespace berth::local::cluster

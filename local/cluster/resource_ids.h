@@ -16,7 +16,7 @@ inline const ResourceId kJobs{"batch", "v1", "jobs"};
 inline const ResourceId kProvisioningRequests{"autoscaling.x-k8s.io", "v1", "provisioningrequests"};
 inline const ResourceId kNodePools{"cloud.berth.dev", "v1alpha1", "nodepools"};
 
-// An index of the cluster's cache: pods that have not ended, all under the value "yes".
+// The cache's index of pods that have not ended, all under the value "yes".
 inline constexpr char kUnfinishedIndex[] = "unfinished";
 
 }  // namespace berth::local::cluster

@@ -1,5 +1,5 @@
-// local/cluster/writer.h — writes of one controller: through the public pipeline of the API, with
-// the answer put into the cache.
+// local/cluster/writer.h — writes of one controller, through the API's public pipeline; puts the
+// answers into the cache.
 //
 // Threads: as ObjectCache; every call may block on the disk and on webhooks.
 #pragma once
@@ -15,26 +15,26 @@ namespace berth::local::cluster {
 
 class Writer {
  public:
-  // `field_manager` owns what is written here in managedFields.
+  // `field_manager`: the owner of written fields in managedFields.
   Writer(Api& api, ObjectCache& cache, std::string field_manager);
 
   ApiResult<Object> Create(const ResourceId& resource, const std::string& namespace_name,
                            Json object);
 
-  // Reads, edits, writes; starts from the cache, and again from the newest state on a conflict.
-  // `edit` returns false to leave the object as it is. Nothing is written when it changed nothing.
-  // Preconditions: `uid` is the life that is meant; another one answers NotFound.
+  // Reads, edits, writes; starts from the cache, and on a conflict again from the newest state.
+  // `edit` returns false for no change. Writes nothing if `edit` changed nothing. Precondition:
+  // `uid` is that of the intended object; another uid gives NotFound.
   ApiResult<Object> Edit(const ResourceId& resource, const ObjectKey& key, const std::string& uid,
                          const std::string& subresource, const std::function<bool(Json&)>& edit);
   ApiResult<Object> EditStatus(const ResourceId& resource, const ObjectKey& key,
                                const std::string& uid, const std::function<bool(Json&)>& edit) {
     return Edit(resource, key, uid, "status", edit);
   }
-  // Writes `object` as it is; Conflict if its resourceVersion is stale.
+  // Replaces the object by `object`; Conflict if its resourceVersion is stale.
   ApiResult<Object> Replace(const ResourceId& resource, const std::string& subresource,
                             const Json& object);
 
-  // Gone already counts as done.
+  // Returns OK if the object is gone already.
   Status Delete(const ResourceId& resource, const Json& object, DeleteOptions options = {});
 
   Api& api() { return api_; }
@@ -45,7 +45,7 @@ class Writer {
   std::string field_manager_;
 };
 
-// What a caller of ours can do about it.
+// The Error by which callers of this folder react to `error`.
 Error ToError(const ApiError& error);
 
 }  // namespace berth::local::cluster

@@ -1,5 +1,5 @@
-// local/apiserver/auth/authenticator.h — who makes a request: a bearer token or a client
-// certificate.
+// local/apiserver/auth/authenticator.h — finds the user of a request from its bearer token or
+// client certificate.
 //
 // Threads: immutable; any thread. Source: Kubernetes authentication.
 #pragma once
@@ -17,19 +17,19 @@ class Authenticator {
  public:
   enum class Outcome {
     kUser,
-    kAnonymous,  // no credentials at all: the open paths only
-    kRefused,    // wrong credentials: nothing, not even what is open
+    kAnonymous,  // no credentials: may use open paths only
+    kRefused,    // wrong credentials: may use no path, not even open ones
   };
   struct Answer {
     Outcome outcome = Outcome::kAnonymous;
     UserInfo user;
   };
 
-  // The one token that is known; empty: none is.
+  // `token`: the only valid bearer token; empty: none is valid.
   explicit Authenticator(std::string token) : token_(std::move(token)) {}
 
   Answer Authenticate(const net::Request& request) const;
-  // Whose the bearer token is; nullopt: of nobody who is known.
+  // The user of a bearer token; nullopt: the token is not valid.
   std::optional<UserInfo> UserOf(std::string_view token) const;
 
  private:

@@ -1,8 +1,8 @@
-// local/apiserver/auth/authorizer.h — what a user may do: the rules by which the front serves
-// requests, as the reviews of authorization.k8s.io tell them.
+// local/apiserver/auth/authorizer.h — the rights of a user: the rules by which the front serves
+// requests, and by which reviews of authorization.k8s.io are answered.
 //
-// Every user whom the Authenticator knows is in the group system:authenticated and may do
-// everything but act as another user. Everybody may read the version and the health.
+// Every authenticated user is in the group system:authenticated and may do everything except act as
+// another user. Every client may read version and health.
 //
 // Threads: pure functions.
 #pragma once
@@ -17,7 +17,7 @@ namespace berth::local {
 struct AccessAttributes {
   std::string verb;
   std::string group;     // of a resource
-  std::string resource;  // plural; empty: `path` is asked for
+  std::string resource;  // plural; empty: the question is about `path`
   std::string path;
 };
 
@@ -28,7 +28,7 @@ struct Access {
 
 Access Authorize(const UserInfo& user, const AccessAttributes& attributes);
 
-// Paths that are served without credentials: the version and the health.
+// Whether the path is served without credentials: version and health are.
 bool IsOpenPath(std::string_view path);
 bool IsHealthPath(std::string_view path);
 

@@ -1,5 +1,5 @@
-// local/apiserver/http/bodies.h — request bodies and options in their encodings: JSON, YAML,
-// protobuf; options in the query or, for DELETE, in the body.
+// local/apiserver/http/bodies.h — decodes request bodies (JSON, YAML, protobuf) and options (from
+// the query or, for DELETE, from the body).
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace berth::local {
 
-// The body as JSON. `kind`: what the URL implies where the body does not say.
+// The body as JSON. `kind`: the URL's kind, used where the body names none.
 ApiResult<Body> DecodeBody(const TypeTable& types, const net::Request& request,
                            const std::string& api_version, const std::string& kind);
 
-// The body of a PATCH and which kind of patch it is.
+// The body of a PATCH, with the type of the patch.
 ApiResult<Registry::PatchRequest> DecodePatch(const Exchange& exchange,
                                               const ResourceInfo& resource);
 

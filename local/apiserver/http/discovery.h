@@ -1,5 +1,5 @@
-// local/apiserver/http/discovery.h — which groups, versions and resources there are, in the plain
-// and the aggregated form.
+// local/apiserver/http/discovery.h — the documents of API discovery (groups, versions, resources),
+// in the plain and the aggregated form.
 //
 // Threads: pure functions. Source: Kubernetes API discovery; apidiscovery.k8s.io/v2.
 #pragma once
@@ -12,10 +12,10 @@
 
 namespace berth::local {
 
-// The versions of a group, the preferred one first: GA before beta before alpha, then the higher
-// number.
+// The versions of a group in order of preference: GA, beta, alpha; then the higher number
+// first.
 std::vector<std::string> VersionsOf(const ResourceTable& table, std::string_view group);
-// Groups in order of their first resource; the core group left out.
+// Groups in the order of their first resource, without the core group.
 std::vector<std::string> GroupsOf(const ResourceTable& table);
 
 Json CoreVersions(const std::string& server_address);                // /api
@@ -27,7 +27,7 @@ Json ResourceList(const ResourceTable& table, const std::string& group,
 enum class Root { kCore, kGroups };
 Json AggregatedDiscovery(const ResourceTable& table, Root root, const std::string& api_version);
 
-// Is `a` to be preferred to `b`?
+// Whether version `a` is preferred to `b`.
 bool VersionBefore(std::string_view a, std::string_view b);
 
 }  // namespace berth::local

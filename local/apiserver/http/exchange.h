@@ -1,4 +1,4 @@
-// local/apiserver/http/exchange.h — one HTTP request and the ways to answer it.
+// local/apiserver/http/exchange.h — one HTTP request, and functions that answer it.
 //
 // Threads: none; one thread at a time.
 #pragma once
@@ -24,11 +24,11 @@ struct Exchange : std::enable_shared_from_this<Exchange> {
 
   void SendText(int status, std::string content_type, std::string body,
                 const std::vector<std::string>& warnings = {}) const;
-  // `json` is compact JSON; it is indented for people.
+  // `json` is compact JSON; clients that are people (curl, browsers) get it indented.
   void SendJson(int status, std::string json, const std::vector<std::string>& warnings = {}) const {
     responder->Send(JsonAnswer(status, std::move(json), warnings));
   }
-  // What SendJson sends.
+  // The response that SendJson sends.
   net::Response JsonAnswer(int status, std::string json,
                            const std::vector<std::string>& warnings = {}) const;
   void SendError(const ApiError& error, const std::vector<std::string>& warnings = {}) const;

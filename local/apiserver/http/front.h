@@ -1,11 +1,11 @@
-// local/apiserver/http/front.h — requests to handlers: authentication, routing, discovery, health.
+// local/apiserver/http/front.h — dispatches requests: authentication, routing, discovery, health.
 //
-//   I/O thread ─▶ who is it? ─▶ worker ─▶ discovery │ OpenAPI │ resources ─▶ answer
+//   I/O thread ─▶ authenticate ─▶ worker ─▶ discovery │ OpenAPI │ resources ─▶ answer
 //                     └─ 401
 //
 // Threads: Handle is called on I/O threads and does not block. Reads, writes, and requests that may
-// wait for a webhook are worked on by pools of their own: the last sort cannot stop the others.
-// Writes wait for the disk together.
+// wait for a webhook have worker pools of their own, so that waiting webhooks stop neither reads
+// nor writes. Concurrent writes share one disk transaction.
 #pragma once
 
 #include <atomic>
@@ -33,10 +33,10 @@ class Front {
   Front& operator=(const Front&) = delete;
 
   void Handle(net::Request request, std::shared_ptr<net::Responder> responder);
-  // Ends watches and workers; requests are answered with 503 from now on.
+  // Ends watches and workers; later requests are answered with 503.
   void Stop();
-  void SetServerAddress(std::string address);  // for /api; before the first request
-  // Where POST /debug/berth/backup writes to; before the first request. Without it there is none.
+  void SetServerAddress(std::string address);  // for /api; call before the first request
+  // Enables POST /debug/berth/backup, which writes to `path`. Call before the first request.
   void SetBackupPath(std::string path) { backup_path_ = std::move(path); }
   void SetReady() { ready_.store(true); }
   std::size_t watch_count() const { return watches_.count(); }
@@ -62,7 +62,7 @@ class Front {
   WorkerPool callers_;  // requests that may wait for a webhook
   std::string server_address_ = "127.0.0.1";
   std::string backup_path_;
-  std::mutex backup_mutex_;  // held while one is made
+  std::mutex backup_mutex_;  // held during a backup
   std::atomic<bool> ready_{false};
   std::atomic<std::uint64_t> request_count_{0};
   const std::uint64_t audit_seed_;

@@ -1,5 +1,5 @@
-// local/apiserver/http/list_parameters.h — resourceVersion, resourceVersionMatch and
-// sendInitialEvents of lists and watches: what they mean together.
+// local/apiserver/http/list_parameters.h — resolves resourceVersion, resourceVersionMatch and
+// sendInitialEvents of lists and watches.
 //
 // Source: Kubernetes API concepts, resource versions; KEP-3157.
 #pragma once
@@ -15,9 +15,9 @@ namespace berth::local {
 std::optional<ApiError> CheckListParameters(const Target& target);
 
 struct WatchStart {
-  std::int64_t revision = 0;  // changes after it
-  bool from_now = false;      // changes from now on, without the state
-  bool send_state = false;    // the whole state first
+  std::int64_t revision = 0;  // start of the changes (exclusive)
+  bool from_now = false;      // without state: changes from now on
+  bool send_state = false;    // begin with the whole state
   bool end_of_state_bookmark = false;
   bool bookmarks = false;
 };

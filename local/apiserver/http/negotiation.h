@@ -1,7 +1,7 @@
-// local/apiserver/http/negotiation.h — which form of an answer a client wants.
+// local/apiserver/http/negotiation.h — selects the form of an answer from the Accept header.
 //
-// Clauses are taken in the client's order; what cannot be satisfied is skipped. Protobuf is never
-// written: clients that prefer it name JSON too.
+// Clauses are tried in the client's order; unsupported ones are skipped. Answers are never
+// protobuf: clients that prefer protobuf accept JSON too.
 // Source: Kubernetes API concepts, resource representations.
 #pragma once
 
@@ -33,10 +33,10 @@ struct Negotiated {
   std::string content_type = "application/json";
 };
 
-// What the endpoint can give beside plain JSON.
+// The forms that an endpoint offers beside plain JSON.
 enum class Offer { kPlain, kTransforms, kDiscovery };
 
-// nullopt: 406.
+// nullopt: answer 406.
 std::optional<Negotiated> Negotiate(std::string_view accept, Offer offer);
 
 }  // namespace berth::local

@@ -1,4 +1,4 @@
-// local/apiserver/http/render.h — objects and lists in the form a client asked for.
+// local/apiserver/http/render.h — renders objects and lists in the requested form.
 //
 // Source: Kubernetes API concepts; Table and PartialObjectMetadata of meta.k8s.io/v1.
 #pragma once

@@ -1,7 +1,7 @@
-// local/apiserver/http/resource_handlers.h — the verbs on resources over HTTP: request to registry
-// call, result to answer.
+// local/apiserver/http/resource_handlers.h — handles verbs on resources over HTTP: decodes the
+// request, calls the registry, encodes the result.
 //
-// Threads: Handle from any worker thread; may block.
+// Threads: Handle may be called on any worker thread; it may block.
 #pragma once
 
 #include "local/apiserver/auth/authenticator.h"
@@ -17,7 +17,7 @@ inline constexpr int kCreated = 201;
 
 class ResourceHandlers {
  public:
-  // `logs`: null where nothing runs pods; then …/log answers 503.
+  // `logs`: null where no component runs pods; …/log then answers 503.
   ResourceHandlers(Registry& registry, WatchManager& watches, const Authenticator& authenticator,
                    LogSource* logs)
       : registry_(registry), watches_(watches), authenticator_(authenticator), logs_(logs) {}

@@ -1,5 +1,5 @@
-// local/apiserver/http/reviews.h — reviews: whose token is this, who am I, may I, may this user?
-// They are answered and not stored. The answers are those of the server's own Authenticator and
+// local/apiserver/http/reviews.h — answers TokenReviews, SelfSubjectReviews and access reviews.
+// Reviews are not stored. The answers are those of the server's own Authenticator and
 // Authorize.
 //
 // Errors: 400 (no object, no token), 422 names the field.
@@ -11,11 +11,11 @@
 
 namespace berth::local {
 
-// Of tokens that are for this server; a TokenReview may ask for it in spec.audiences.
+// The audience of this server's tokens, which spec.audiences of a TokenReview may name.
 inline constexpr char kAudience[] = "https://kubernetes.default.svc.cluster.local";
 
 bool IsReview(const ResourceInfo& resource);
-// The review with its status. `context`: of the request, with its user and namespace.
+// Returns the review with its status. `context`: user and namespace of the request.
 ApiResult<Json> AnswerReview(const RequestContext& context, const Authenticator& authenticator,
                              Json review);
 

@@ -1,4 +1,4 @@
-// local/apiserver/http/tables.h — the columns that `kubectl get` shows.
+// local/apiserver/http/tables.h — the Table columns of `kubectl get`.
 //
 // Source: Kubernetes printers (names, order, words), restated; additionalPrinterColumns of CRDs.
 #pragma once

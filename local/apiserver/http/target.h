@@ -1,4 +1,4 @@
-// local/apiserver/http/target.h — request targets taken apart: query parameters, and paths of the
+// local/apiserver/http/target.h — parses request targets: query parameters, and paths of the
 // Kubernetes API.
 #pragma once
 
@@ -14,14 +14,14 @@ struct Target {
   std::string path;  // decoded
   std::multimap<std::string, std::string, std::less<>> query;
 
-  // The first value of `name`; empty where there is none.
+  // The first value of `name`; empty if absent.
   std::string Get(std::string_view name) const;
   bool Has(std::string_view name) const { return query.find(name) != query.end(); }
-  // "true" or "1", as Go parses booleans; a bare name counts.
+  // Whether the value is "true" or "1" (Go's booleans), or the name has no value.
   bool IsTrue(std::string_view name) const;
 };
 
-// nullopt where an escape is damaged.
+// nullopt: an escape is malformed.
 std::optional<Target> ParseTarget(std::string_view target);
 
 // /api/v1/namespaces/NS/pods/NAME/log, /apis/GROUP/VERSION/RESOURCE …
@@ -34,7 +34,7 @@ struct ApiPath {
   std::string subresource;
 };
 
-// nullopt: not a path of a resource.
+// nullopt: the path names no resource.
 std::optional<ApiPath> ParseApiPath(std::string_view path);
 
 }  // namespace berth::local

@@ -1,12 +1,12 @@
 // local/apiserver/http/watch_manager.h — the watches of HTTP clients.
 //
-//   store writer ─"jobs changed"─▶ manager ─▶ pump (a worker): reads the window from the watch's
-//   own
-//                                            position and writes to its stream
+// store writer ─"jobs changed"─▶ manager ─▶ pump (a
+// worker) ─▶ stream reads the window from the watch's own
+// position
 //
-// A watch is a position in the window, so writers never wait for it; one that falls behind the
-// window is ended and resumes by resourceVersion. One whose peer reads slowly is sent as much as
-// the peer takes: a few hundred KiB wait for it.
+// A watch is a position in the window, so writers never wait for it; a watch that falls behind the
+// window is ended, and its client resumes by resourceVersion. A slow reader is sent as much as it
+// reads: at most a few hundred KiB wait for it.
 //
 // Threads: every function may be called from any thread.
 // Source: Kubernetes API concepts, efficient detection of changes; KEP-3157 (initial events).
@@ -32,11 +32,11 @@ struct WatchRequest {
   RequestContext context;
   ReadQuery query;
   RenderOptions render;
-  std::int64_t from_revision = 0;  // changes after it; ignored with send_state
+  std::int64_t from_revision = 0;  // start (exclusive); ignored with send_state
   bool send_state = false;         // begin with the whole state as ADDED
   bool end_of_state_bookmark = false;
   bool bookmarks = false;
-  Duration timeout{};  // the watch ends properly after it
+  Duration timeout{};  // then the watch ends regularly
 };
 
 class WatchManager {
@@ -66,7 +66,7 @@ class WatchManager {
   int listener_ = 0;
   WorkerPool pumps_;
   mutable std::mutex mutex_;
-  // By resource, for kinds that a webhook converts; they stay until the end.
+  // By resource, for kinds that a webhook converts; kept until the manager's end.
   std::map<std::string, std::unique_ptr<WorkerPool>> converting_;
   std::map<std::string, std::map<int, SessionPtr>> sessions_;  // by resource, id
   int next_id_ = 1;

@@ -1,10 +1,10 @@
 // local/apiserver/http/worker_pool.h — threads for work that may block: on webhooks, on the disk.
 //
-// A few threads run at a time, so that work that does not block is not passed from thread to
-// thread; for each one that waits in a BlockingScope another may run. Threads are started when they
-// are needed, up to the limit, and stay. What waits to be run is bounded.
+// Few threads run at a time, which avoids switches for work that does not block; for each thread in
+// a BlockingScope another may run. Threads start on demand, up to the limit, and stay. The queue of
+// waiting work is bounded.
 //
-// Threads: Post from any thread.
+// Threads: Post may be called from any thread.
 #pragma once
 
 #include <condition_variable>
@@ -23,7 +23,7 @@ class WorkerPool final : private BlockingObserver {
  public:
   struct Limits {
     std::size_t threads = 64;
-    std::size_t running = 64;  // at a time, without those that wait in a BlockingScope
+    std::size_t running = 64;  // most at a time, without those in a BlockingScope
     std::size_t waiting = 4096;
   };
   explicit WorkerPool(Limits limits) : limits_(limits) {}
@@ -31,9 +31,9 @@ class WorkerPool final : private BlockingObserver {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // False: too much is waiting, or the pool has stopped; `work` is not run.
+  // False: the queue is full or the pool has stopped; `work` will not run.
   bool Post(std::function<void()> work);
-  // What runs is finished, what waits is dropped.
+  // Finishes running work, drops waiting work.
   void Stop();
 
  private:
@@ -47,9 +47,9 @@ class WorkerPool final : private BlockingObserver {
   std::condition_variable work_;
   std::deque<std::function<void()>> queue_;
   std::vector<std::thread> threads_;
-  std::size_t idle_ = 0;     // wait for work
-  std::size_t running_ = 0;  // have work and do not wait; those just woken count
-  std::size_t woken_ = 0;    // woken for work, not there yet
+  std::size_t idle_ = 0;     // threads that wait for work
+  std::size_t running_ = 0;  // threads with work outside a BlockingScope, woken ones included
+  std::size_t woken_ = 0;    // threads woken for work that have not resumed yet
   bool stopping_ = false;
 };
 

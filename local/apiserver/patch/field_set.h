@@ -1,8 +1,8 @@
-// local/apiserver/patch/field_set.h — a set of fields of an object, as a trie; FieldsV1 on the
-// wire.
+// local/apiserver/patch/field_set.h — a set of an object's fields, as a trie; its wire form is
+// FieldsV1.
 //
 // Path elements: f:name (field or map key), k:{"name":"c"} (list item by its keys), v:"x" (item of
-// a set), i:3 (index). "." says that the node itself is in the set.
+// set), i:3 (index). "." means that the node itself is a member.
 //
 // Threads: a value type. Source: structured-merge-diff fieldpath, restated.
 #pragma once
@@ -32,24 +32,24 @@ std::string PathText(const PathElement& element);  // `.name`, `[name="c"]`, `[=
 
 class FieldSet {
  public:
-  static FieldSet FromFieldsV1(const Json& fields);  // what cannot be read is left out
+  static FieldSet FromFieldsV1(const Json& fields);  // skips unreadable parts
   Json ToFieldsV1() const;
 
   bool member() const { return member_; }  // the root of this set itself
   const std::map<PathElement, FieldSet>& children() const { return children_; }
-  const FieldSet* Child(const PathElement& element) const;  // null if there is none
+  const FieldSet* Child(const PathElement& element) const;  // null if absent
   FieldSet& MutableChild(const PathElement& element) { return children_[element]; }
   void SetMember() { member_ = true; }
   void Insert(std::span<const PathElement> path);
-  void DropEmpty();  // nodes that are no members and hold none
+  void DropEmpty();  // removes nodes without members
   bool empty() const { return !member_ && children_.empty(); }
 
   FieldSet Union(const FieldSet& other) const;
   FieldSet Intersection(const FieldSet& other) const;
   FieldSet Difference(const FieldSet& other) const;           // exact members removed
-  FieldSet RecursiveDifference(const FieldSet& other) const;  // with everything below them
+  FieldSet RecursiveDifference(const FieldSet& other) const;  // with all nodes below
 
-  // The same in place.
+  // In place:
   void Add(FieldSet&& other);            // Union
   void Subtract(const FieldSet& other);  // Difference
 

@@ -1,6 +1,6 @@
-// local/apiserver/patch/json_patch.h — RFC 6902 and RFC 7386 on plain JSON.
+// local/apiserver/patch/json_patch.h — applies RFC 6902 and RFC 7386 patches to plain JSON.
 //
-// Errors: a patch that is not one is 400 BadRequest; one that cannot be applied (failed test,
+// Errors: a malformed patch is 400 BadRequest; a patch that cannot be applied (failed test,
 // missing path) is 422 Invalid "the server rejected our request due to an error in our request".
 #pragma once
 
@@ -17,7 +17,7 @@ ApiResult<Json> ApplyJsonPatch(const Json& original, const Json& patch);
 // JSON merge patch (RFC 7386). `patch` must be an object.
 ApiResult<Json> ApplyMergePatch(const Json& original, const Json& patch);
 
-// The merge patch that turns `from` into `to` (RFC 7386, lists replaced as a whole).
+// The merge patch that turns `from` into `to` (RFC 7386; a changed list is replaced whole).
 Json CreateMergePatch(const Json& from, const Json& to);
 
 }  // namespace berth::local

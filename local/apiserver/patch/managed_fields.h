@@ -1,8 +1,8 @@
-// local/apiserver/patch/managed_fields.h — who owns which field: tracking of updates and
-// server-side apply.
+// local/apiserver/patch/managed_fields.h — field ownership: tracks updates, and does server-side
+// apply.
 //
-// An object carries its managers in metadata.managedFields. Every write goes through one of the two
-// calls below as its last step before validation and storage.
+// An object carries its managers in metadata.managedFields. Every write calls TrackUpdate or Apply
+// as its last step before validation and storage.
 //
 // Threads: pure functions. Source: Kubernetes server-side apply; structured-merge-diff, restated.
 #pragma once
@@ -23,11 +23,11 @@ struct ManagerContext {
   std::string manager;             // fieldManager, or ManagerFromUserAgent()
   std::string subresource;         // "" or "status", …
   WallTime now{};
-  // Fields that this endpoint ignores (status on the main one, all but status on /status).
+  // Fields that the endpoint ignores (status on the main one, all but status on /status).
   FieldSet reset_fields;
-  // The object, and its type, at another apiVersion, for entries written at that one. Empty
-  // functions: such entries are compared as they are. An error means that the version is no longer
-  // served: its entries go.
+  // Converts the object, and its type, to another apiVersion, for entries of that version. Empty
+  // functions: such entries are compared unconverted. An error means that the version is not
+  // served: its entries are dropped.
   std::function<ApiResult<Json>(const Json& object, const std::string& api_version)> convert;
   std::function<const TypeNode*(const std::string& api_version)> type_at;
 };
@@ -35,15 +35,15 @@ struct ManagerContext {
 // "kubectl" of "kubectl/v1.33.0 (linux/amd64) …"; at most 128 bytes.
 std::string ManagerFromUserAgent(std::string_view user_agent);
 
-// POST, PUT and patches other than apply. `live`: the stored object, null on create. Sets
-// `updated.metadata.managedFields`; what the request itself sent there counts as the object's
-// managers (so that clients can edit them). Does nothing on an object whose live managedFields are
-// empty, except on create. An unreadable managedFields in the request keeps the live ones.
+// For POST, PUT and patches other than apply. `live`: the stored object, null on create. Sets
+// `updated.metadata.managedFields`; the managedFields of the request replace the live ones (so that
+// clients can edit them), unless they are unreadable. Except on create, does nothing on an object
+// whose live managedFields are empty.
 void TrackUpdate(const Json* live, Json& updated, const ManagerContext& context);
 
 struct AppliedObject {
   Json object;
-  bool changed = true;  // false: object and managers are as before; do not write
+  bool changed = true;  // false: object and managers are unchanged, skip the write
 };
 
 // Server-side apply of `config` on `live` (null: create). The result carries its managedFields.

@@ -1,4 +1,4 @@
-// local/apiserver/patch/managers.h — metadata.managedFields as data, and back.
+// local/apiserver/patch/managers.h — converts metadata.managedFields to data and back.
 //
 // One entry per (manager, operation, apiVersion for updates, subresource).
 // Threads: a value type. Source: Kubernetes managedFields, restated.
@@ -20,7 +20,7 @@ enum class Operation : std::uint8_t { kApply, kUpdate };
 struct ManagerKey {
   std::string manager;
   Operation operation = Operation::kUpdate;
-  std::string api_version;  // "" for Apply: an applier has one entry whatever it applied with
+  std::string api_version;  // "" for Apply: one entry for all versions
   std::string subresource;
   friend auto operator<=>(const ManagerKey&, const ManagerKey&) = default;
 };
@@ -33,7 +33,7 @@ struct ManagedSet {
 
 using Managers = std::map<ManagerKey, ManagedSet>;
 
-// nullopt when an entry cannot be read.
+// nullopt: an entry is unreadable.
 std::optional<Managers> ReadManagers(const Json& managed_fields);
 
 // In Kubernetes' order: Apply before Update, then by time, then by name. null for no managers.
@@ -42,7 +42,7 @@ Json WriteManagers(const Managers& managers);
 // At most ten updaters; older ones become "ancient-changes", one per apiVersion.
 void CapUpdaters(Managers& managers);
 
-// `"m1" using v1`, `"m1" with subresource "status"`: how conflicts name a manager.
+// `"m1" using v1`, `"m1" with subresource "status"`: a manager's name in conflicts.
 std::string ManagerText(const ManagerKey& key);
 
 }  // namespace berth::local

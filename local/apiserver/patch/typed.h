@@ -1,8 +1,8 @@
-// local/apiserver/patch/typed.h — what apply needs to do with a value and its type: name its
-// fields, compare, merge, cut out.
+// local/apiserver/patch/typed.h — operations of server-side apply on a value and its type: field
+// sets, comparison, merge, removal.
 //
-// A type that is null means "deduced": maps by key, lists as a whole. A value that does not fit its
-// type is treated as a leaf; ValidateTyped says so beforehand.
+// A null type means "deduced": maps by key, lists as a whole. A value that does not fit its type is
+// treated as a leaf; ValidateTyped detects such values.
 //
 // Threads: pure functions. Source: structured-merge-diff typed values, restated.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace berth::local {
 
-// Every leaf and every list item of `value`.
+// The set of every leaf and every list item of `value`.
 FieldSet ToFieldSet(const TypeNode* type, const Json& value);
 
 struct Comparison {
@@ -27,19 +27,19 @@ struct Comparison {
 };
 Comparison Compare(const TypeNode* type, const Json& before, const Json& after);
 
-// `base` with `patch` laid over it: maps and keyed lists merge, the rest is replaced.
+// Merges `patch` into `base`: maps and keyed lists merge, other values are replaced.
 Json MergeTyped(const TypeNode* type, const Json& base, const Json& patch);
 
-// `value` without the fields and items in `removed`. A container that loses all it had is null.
+// Removes the fields and items in `removed`. A container that loses all its content becomes null.
 Json RemoveItems(const TypeNode* type, const Json& value, const FieldSet& removed);
 
-// `set` with every declared field on the way to a member made a member itself.
+// Adds to `set` every declared field on the path to a member.
 FieldSet WithNamedFields(const TypeNode* type, const FieldSet& set);
 
-// Why `value` is not of `type` (undeclared fields, duplicate keys, wrong types); empty: it is.
+// Why `value` is not of `type` (undeclared fields, duplicate keys, wrong types); empty: it fits.
 std::vector<std::string> ValidateTyped(const TypeNode* type, const Json& value);
 
-// How an item of a set or keyed list is named; nullopt when it has no key.
+// The path element of an item of a set or keyed list; nullopt: the item has no key.
 std::optional<PathElement> ItemElement(const TypeNode& list, const Json& item);
 
 }  // namespace berth::local

@@ -1,11 +1,11 @@
-// local/apiserver/registry/admission.h — what may change or refuse a write between decoding and
-// storage: the built-in rules, then the configured webhooks.
+// local/apiserver/registry/admission.h — admission control, between decoding and storage: the
+// built-in rules, then the configured webhooks.
 //
 //   Mutate: namespace life cycle → pod defaults (service account, priority, tolerations)
 //                                → mutating webhooks, in the order of their configurations' names
 //   Validate: validating webhooks, the first refusal wins
 //
-// Threads: any; may block (webhooks). Source: Kubernetes admission control.
+// Threads: any thread; may block (webhooks). Source: Kubernetes admission control.
 #pragma once
 
 #include <functional>
@@ -24,15 +24,15 @@ namespace berth::local {
 struct AdmissionRequest {
   enum class Operation { kCreate, kUpdate, kDelete, kConnect };
   Operation operation = Operation::kCreate;
-  RequestContext* context = nullptr;  // warnings of webhooks are added to it
-  std::string name;                   // empty: to be generated
+  RequestContext* context = nullptr;  // collects the warnings of webhooks
+  std::string name;                   // empty: a name will be generated
   const Json* old_object = nullptr;   // null on create
   Json options;                       // CreateOptions, UpdateOptions, … as JSON
 };
 
 class AdmissionChain {
  public:
-  // Brings an object that a webhook has changed back in shape: types, defaults, pruning.
+  // Normalises an object that a webhook has changed: types, defaults, pruning.
   using Accept = std::function<std::optional<ApiError>(Json& object)>;
 
   AdmissionChain(const Store& store, WebhookCaller* webhooks, const Converter& converter)

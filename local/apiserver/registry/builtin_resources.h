@@ -1,4 +1,4 @@
-// local/apiserver/registry/builtin_resources.h — the kinds that are always there.
+// local/apiserver/registry/builtin_resources.h — the built-in kinds.
 #pragma once
 
 #include <vector>

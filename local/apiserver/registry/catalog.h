@@ -1,5 +1,5 @@
-// local/apiserver/registry/catalog.h — every resource the API serves now: built-in kinds and those
-// of the CRDs in the store.
+// local/apiserver/registry/catalog.h — every resource that the API serves: built-in kinds and those
+// of the stored CRDs.
 //
 // Threads: a ResourceTable is immutable; Catalog may be used from any thread.
 #pragma once
@@ -19,12 +19,12 @@ namespace berth::local {
 
 class ResourceTable {
  public:
-  // Versions that are not served are known by their storage alone.
+  // Versions that are not served are found by FindStored only.
   ResourceTable(const std::vector<ResourcePtr>& resources, std::int64_t generation);
 
   ResourcePtr Find(const ResourceId& id) const;  // null: not served
-  // The version that objects of a stored resource ("jobs.batch") are stored in, or another one
-  // where that is not served; one that is not served where none is.
+  // The storage version of a stored resource ("jobs.batch"); if it is not served, another served
+  // version, if any.
   ResourcePtr FindStored(std::string_view storage) const;
   // The same resource in another version; null where it is not served.
   ResourcePtr FindVersion(const ResourceInfo& resource, std::string_view version) const;
@@ -33,7 +33,7 @@ class ResourceTable {
   bool HasGroup(std::string_view group) const;
   bool HasGroupVersion(std::string_view group, std::string_view version) const;
   const std::vector<ResourcePtr>& all() const { return resources_; }
-  std::int64_t generation() const { return generation_; }  // another table, another number
+  std::int64_t generation() const { return generation_; }  // differs between tables
 
  private:
   std::vector<ResourcePtr> resources_;
@@ -47,16 +47,16 @@ class Catalog {
   explicit Catalog(std::vector<ResourcePtr> builtin);
 
   std::shared_ptr<const ResourceTable> Current() const;
-  // The custom kinds are those of `crds` from now on (CustomResourceDefinition objects as stored).
+  // Replaces the custom kinds by those of `crds` (CustomResourceDefinition objects as stored).
   void SetCustomKinds(const std::vector<StoredPtr>& crds);
-  // What `other` has read of its CRDs need not be read again, for stores with the same beginning.
+  // Shares the CRDs that `other` has parsed, for stores with equal initial content.
   void LearnFrom(const Catalog& other);
 
  private:
   const std::vector<ResourcePtr> builtin_;
   mutable std::mutex mutex_;
   std::shared_ptr<const ResourceTable> current_;
-  // What a CRD revision gave: schemas are read once.
+  // Resources by revision of their CRD: a schema is parsed once.
   std::map<std::int64_t, std::vector<ResourcePtr>> parsed_by_revision_;
   std::int64_t generation_ = 0;
 };

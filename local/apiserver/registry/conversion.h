@@ -1,9 +1,9 @@
-// local/apiserver/registry/conversion.h — objects of custom kinds from one version to another.
+// local/apiserver/registry/conversion.h — converts objects of custom kinds between versions.
 //
-// Strategy None changes apiVersion alone; Webhook asks the CRD's conversion webhook, all objects in
-// one call. Name, namespace and uid come back unchanged, in the same order, or the call has failed.
+// Strategy None changes apiVersion alone; Webhook sends all objects to the CRD's conversion webhook
+// in one call. The webhook must return them in order, with unchanged name, namespace and uid.
 //
-// Threads: any; may block for 30 s. Source: Kubernetes CRD versioning.
+// Threads: any thread; may block for 30 s. Source: Kubernetes CRD versioning.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ class Converter {
  public:
   explicit Converter(WebhookCaller* webhooks) : webhooks_(webhooks) {}
 
-  // Objects that already are in `api_version` are left alone.
+  // Objects that are in `api_version` already are returned unchanged.
   ApiResult<std::vector<Json>> Convert(const ResourceInfo& resource, std::vector<Json> objects,
                                        const std::string& api_version) const;
   ApiResult<Json> ConvertOne(const ResourceInfo& resource, Json object,

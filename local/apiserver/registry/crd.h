@@ -1,5 +1,5 @@
-// local/apiserver/registry/crd.h — CustomResourceDefinition objects: what they must look like, what
-// is filled in, and the resources they make.
+// local/apiserver/registry/crd.h — CustomResourceDefinition objects: validation, defaults, and the
+// resources that they define.
 //
 // Source: apiextensions.k8s.io/v1.
 #pragma once
@@ -14,19 +14,19 @@
 
 namespace berth::local {
 
-// The versions of a stored CRD, served or not; empty where its names were not accepted.
+// The versions of a stored CRD, served or not; empty if its names are not accepted.
 std::vector<ResourcePtr> CrdResources(const Json& crd);
 
-// names.singular, names.listKind, conversion.strategy.
+// Fills in names.singular, names.listKind, conversion.strategy.
 void DefaultCrd(Json& crd);
 std::vector<Cause> ValidateCrd(const Json& crd);
 std::vector<Cause> ValidateCrdUpdate(const Json& crd, const Json& old_crd);
 
-// status of a CRD that has just been created or whose spec has changed: accepted names, stored
+// Sets the status of a CRD after its creation or a change of its spec: accepted names, stored
 // versions, conditions NamesAccepted and Established. `others`: every other CRD.
 void SetCrdStatus(Json& crd, const std::vector<const Json*>& others, WallTime now);
 
-// CEL rules in all versions; they are kept but not evaluated.
+// The number of CEL rules in all versions, which are stored and not evaluated.
 std::size_t CountRules(const ResourceInfo& resource);
 
 }  // namespace berth::local

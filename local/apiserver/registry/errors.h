@@ -2,7 +2,7 @@
 //
 // 404 and 409 name the plural with its group (`jobs.batch "x" not found`), 422 the kind
 // (schema/field_error.h).
-// Source: k8s.io/apimachinery api/errors, restated; the texts are part of the wire contract.
+// Source: k8s.io/apimachinery api/errors, restated; clients compare the texts.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ ApiError NotFoundStatus(const ResourceId& resource, std::string_view name);
 ApiError AlreadyExistsStatus(const ResourceId& resource, std::string_view name);
 ApiError ConflictStatus(const ResourceId& resource, std::string_view name,
                         std::string_view message);
-// The object has been modified since the caller read it.
+// 409: the object has changed since the caller read it.
 ApiError StaleStatus(const ResourceId& resource, std::string_view name);
 // `pods "x" is forbidden: why`; without a name `pods is forbidden: why`.
 ApiError ForbiddenStatus(const ResourceId& resource, std::string_view name, std::string_view why);
@@ -32,12 +32,12 @@ ApiError InternalStatus(std::string_view message);  // "Internal error occurred:
 ApiError UnavailableStatus(std::string_view message);
 ApiError ExpiredStatus(std::string_view message);  // 410
 ApiError UnauthorizedStatus();
-// The path is of no known resource: 404 with empty details.
+// The path names no known resource: 404 with empty details.
 ApiError UnknownPathStatus();
-// A list at a revision that is still to come.
+// A list at a revision above the current one.
 ApiError TooLargeRevisionStatus(std::int64_t asked, std::int64_t current);
-// Why `object` may not be stored: larger than a request body may be (413), or so deep that a client
-// would refuse to read it (422). A patch, a default or a webhook can build both from what is small.
+// Why `object` may not be stored: larger than a request body may be (413), or deeper than clients
+// parse (422). A patch, a default or a webhook can build such an object from small input.
 std::optional<ApiError> CheckStorable(const Json& object);
 ApiError TimeoutStatus(std::string_view message);
 

@@ -1,5 +1,5 @@
-// local/apiserver/registry/in_process_api.h — the registry as berth::local::Api, and the thread
-// that tells in-process watchers of changes.
+// local/apiserver/registry/in_process_api.h — the registry as berth::local::Api, with the thread
+// that delivers changes to in-process watchers.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace berth::local {
 
-// Destroy every WatchHandle before the Api, and the Api before the registry. `deliver_on`, where
-// not null, runs the watch callbacks in its tasks: one thread and virtual time are enough then.
+// Destroy every WatchHandle before the Api, and the Api before the registry. `deliver_on`, if not
+// null, runs the watch callbacks as its tasks, for a single thread and virtual time.
 std::unique_ptr<WholeApi> MakeInProcessApi(Registry& registry, Executor* deliver_on = nullptr);
 
 }  // namespace berth::local

@@ -1,4 +1,4 @@
-// local/apiserver/registry/json_access.h — reading parts of objects that may not be there.
+// local/apiserver/registry/json_access.h — reads members of JSON objects that may be absent.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 
 namespace berth::local {
 
-// The member `key` of an object; null where there is none or `json` is no object. Never dangles
-// longer than `json`.
+// The member `key` of an object; null if it is absent or `json` is no object. Points into
+// `json`.
 const Json* Member(const Json& json, std::string_view key);
-// The value at a path of members; null where one is missing.
+// The value at a path of members; null if one is absent.
 const Json* At(const Json& json, std::initializer_list<std::string_view> path);
-// Text at a path; empty where it is missing or no text.
+// The text at a path; empty if it is absent or no text.
 std::string TextAt(const Json& json, std::initializer_list<std::string_view> path);
-// Number at a path, or `otherwise`.
+// The number at a path, or `otherwise`.
 std::int64_t IntAt(const Json& json, std::initializer_list<std::string_view> path,
                    std::int64_t otherwise);
 bool BoolAt(const Json& json, std::initializer_list<std::string_view> path, bool otherwise);
-// An array at a path; an empty one where it is missing.
+// The array at a path; an empty one if it is absent.
 const Json& ArrayAt(const Json& json, std::initializer_list<std::string_view> path);
-// Are both absent, or both there and equal?
+// Whether the values at a path are equal, or both absent.
 bool SameAt(const Json& a, const Json& b, std::initializer_list<std::string_view> path);
-// Gives `to` the member `key` of `from`; takes the member away where `from` has none.
+// Copies the member `key` from `from` to `to`; erases it if `from` has none.
 void CopyOrErase(Json& to, const Json& from, const char* key);
-// The condition of `type` in status.conditions; null where there is none.
+// The condition of `type` in status.conditions; null if absent.
 const Json* FindCondition(const Json& object, std::string_view type);
 
 inline std::string NameOf(const Json& object) { return TextAt(object, {"metadata", "name"}); }

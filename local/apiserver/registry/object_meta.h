@@ -16,10 +16,10 @@ enum class NameRule { kSubdomain, kLabel, kPathSegment };
 enum class Scope { kNamespaced, kCluster };
 
 std::vector<Cause> ValidateMetadata(const Json& metadata, Scope scope, NameRule rule);
-// What an update may not change.
+// Errors for changes of immutable metadata.
 std::vector<Cause> ValidateMetadataUpdate(const Json& metadata, const Json& old_metadata);
 
-// Adds `more` at the end of `causes`.
+// Appends `more` to `causes`.
 void AppendCauses(std::vector<Cause>& causes, std::vector<Cause> more);
 
 }  // namespace berth::local

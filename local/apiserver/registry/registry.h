@@ -34,7 +34,7 @@ namespace berth::local {
 struct ReadQuery {
   LabelSelector labels;
   FieldSelector fields;
-  std::size_t limit = 0;  // 0: everything
+  std::size_t limit = 0;  // 0: no limit
   std::string continue_token;
   std::string resource_version;
   std::string resource_version_match;  // "", "NotOlderThan", "Exact"
@@ -51,11 +51,11 @@ class Registry;
 
 struct RegistryOptions {
   const Clock* clock = nullptr;
-  std::uint64_t seed = 1;             // of uids and generated names
+  std::uint64_t seed = 1;             // for uids and generated names
   std::string root_ca_pem;            // for kube-root-ca.crt
   WebhookCaller* webhooks = nullptr;  // null: webhooks and webhook conversion answer 500
-  // A registry whose store this one's store began with: shares what it has read of its CRDs. May be
-  // null, may go away later.
+  // A registry whose store had the same initial content: its parsed CRDs are shared. May be null;
+  // needed during construction only.
   const Registry* sibling = nullptr;
 };
 
@@ -63,20 +63,20 @@ class Registry {
  public:
   Registry(Store& store, RegistryOptions options);
 
-  // The resources as they are now.
+  // The present resources.
   std::shared_ptr<const ResourceTable> table() const { return catalog_.Current(); }
   const TypeTable& types() const { return types_; }
   Store& store() { return store_; }
   const Store& store() const { return store_; }
   WallTime Now() const { return options_.clock->Now(); }
 
-  // The namespaces and priority classes every cluster has; idempotent.
+  // Creates the namespaces and priority classes that every cluster has; idempotent.
   Status Bootstrap();
 
-  // The answer to a write that the store has refused.
+  // The answer to a write that the store refused.
   static ApiError FromStore(const Error& error, const RequestContext& context);
 
-  // Removes events that nobody has seen again for an hour; a few hundred a call.
+  // Removes events whose last occurrence is an hour ago; a few hundred per call.
   void ExpireEvents();
 
   ApiResult<StoredPtr> Get(const RequestContext& context);
@@ -92,26 +92,26 @@ class Registry {
   ApiResult<WriteResult> Patch(RequestContext& context, PatchRequest patch);
 
   struct DeleteResult {
-    Object object;      // what is left, or the last state
-    bool gone = false;  // nothing is left
+    Object object;      // the object with its deletion pending, or its last state
+    bool gone = false;  // the object is removed
   };
   ApiResult<DeleteResult> Delete(RequestContext& context, const DeleteOptions& options);
   ApiResult<std::vector<Object>> DeleteCollection(RequestContext& context, const ReadQuery& query,
                                                   const DeleteOptions& options);
 
-  // POST of a subresource: pods/binding, pods/eviction.
+  // POST to a subresource: pods/binding, pods/eviction.
   ApiResult<Json> CreateSubresource(RequestContext& context, Body body);
   // The scale subresource of custom kinds: GET; PUT and PATCH.
   ApiResult<Json> GetScale(const RequestContext& context);
   ApiResult<Json> UpdateScale(RequestContext& context, Body body);
   ApiResult<Json> PatchScale(RequestContext& context, PatchRequest patch);
 
-  // `object` in the version that `context` asks for; the same pointer where it already is.
+  // Converts `object` to the version of `context`; returns the same pointer if it has the version.
   ApiResult<StoredPtr> InRequestVersion(const RequestContext& context, const StoredPtr& object);
 
  private:
   using Change = std::function<ApiResult<Json>(const Json& current)>;
-  enum class Tracking { kUpdate, kDone };  // are managedFields still to be brought up to date?
+  enum class Tracking { kUpdate, kDone };  // kDone: managedFields are up to date
 
   // read.cc
   ApiResult<ListResult> ListInVersion(const RequestContext& context, ListResult result);
@@ -133,7 +133,7 @@ class Registry {
 
   // update.cc
   ApiResult<WriteResult> Modify(RequestContext& context, const Change& change, Tracking tracking);
-  // Nothing where somebody else was quicker: to be tried again on the newer state.
+  // nullopt: another client wrote in between; retry on the newer state.
   std::optional<ApiResult<WriteResult>> ModifyOnce(RequestContext& context, const Change& change,
                                                    Tracking tracking);
   std::optional<ApiResult<WriteResult>> CommitUpdate(RequestContext& context,
@@ -157,7 +157,7 @@ class Registry {
   void FinishCrdDeletion(const std::string& crd_name);
   void DeleteInstances(RequestContext& context, const Json& crd);
 
-  // Waits for `write`, unless the request does not; then what follows from it. Fills `result`.
+  // Waits for `write` if the request waits; then runs AfterCommit. Fills `result`.
   Status Settle(const RequestContext& context, const SubmittedWrite& write, WriteResult& result);
   // The same where nothing is written: waits for the write that made the state which was read.
   Status SettleRead(const RequestContext& context, WriteResult& result);

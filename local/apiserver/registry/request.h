@@ -1,4 +1,4 @@
-// local/apiserver/registry/request.h — who asks for what: the context of one API request.
+// local/apiserver/registry/request.h — the context of one API request: user, resource, options.
 #pragma once
 
 #include <memory>
@@ -18,14 +18,14 @@ struct UserInfo {
   std::vector<std::string> groups = {"system:masters", "system:authenticated"};
 };
 
-// What a write waits for. kSubmitted: nothing; WriteResult::pending tells when the write has
-// happened, and whoever asked must not be answered before. The registry may wait all the same.
+// When a write returns. kSubmitted: before it is durable; WriteResult::pending completes then, and
+// the client must not be answered earlier. The registry may wait all the same.
 enum class WaitFor { kDurable, kSubmitted };
 
 enum class FieldValidation { kIgnore, kWarn, kStrict };
 
 struct RequestContext {
-  std::shared_ptr<const ResourceTable> table;  // one state of the catalog for the whole request
+  std::shared_ptr<const ResourceTable> table;  // one catalog state for the whole request
   ResourcePtr resource;
   std::string namespace_name;
   std::string name;
@@ -35,23 +35,23 @@ struct RequestContext {
   FieldValidation field_validation = FieldValidation::kIgnore;
   bool dry_run = false;
   WaitFor wait_for = WaitFor::kDurable;
-  std::vector<std::string> warnings;  // become Warning headers
+  std::vector<std::string> warnings;  // sent as Warning headers
 
   ObjectKey key() const { return {resource->storage, namespace_name, name}; }
 };
 
-// A request body as JSON, with what decoding found ("duplicate field …").
+// A request body as JSON, with the errors of strict decoding ("duplicate field …").
 struct Body {
   Json object;
   std::vector<std::string> strict_errors;
 };
 
-// What a write gives back.
+// The result of a write.
 struct WriteResult {
   Object object;     // in the version of the request
-  StoredPtr stored;  // the same, where its text can be used; null on dry run and conversion
+  StoredPtr stored;  // the stored text, reusable for the answer; null on dry run and conversion
   bool created = false;
-  std::shared_ptr<PendingWrite> pending;  // null: what there was to do has been done
+  std::shared_ptr<PendingWrite> pending;  // null: the write is complete
 };
 
 }  // namespace berth::local

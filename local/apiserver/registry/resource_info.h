@@ -1,5 +1,5 @@
-// local/apiserver/registry/resource_info.h — what the API knows about one resource in one version:
-// names, verbs, subresources, and how its objects look.
+// local/apiserver/registry/resource_info.h — the description of one resource in one version: names,
+// verbs, subresources, and the type of its objects.
 //
 // Threads: immutable once shared.
 #pragma once
@@ -23,7 +23,7 @@ namespace berth::local {
 struct SubresourceInfo {
   std::string name;
   std::string verbs;
-  // Of the body; empty: the resource's own.
+  // Group of the body; empty: the resource's own.
   std::string group;
   std::string version;
   std::string kind;
@@ -45,30 +45,30 @@ struct CrdVersion {
   bool has_status = false;
   std::shared_ptr<const CrdScale> scale;
   std::shared_ptr<const CrdSchema> schema;
-  Json raw_schema;  // openAPIV3Schema as it was given, for OpenAPI
+  Json raw_schema;  // openAPIV3Schema as written, for OpenAPI
   std::vector<PrinterColumn> columns;
   std::vector<std::string> selectable_fields;  // "spec.queueName"
 };
 
 struct CrdConversion {
   bool webhook = false;
-  std::string url;                // either a URL …
-  std::string service_namespace;  // … or a service
+  std::string url;                // a URL, or
+  std::string service_namespace;  // namespace and name of a service
   std::string service_name;
   std::string service_path;
   int service_port = 443;
   std::string ca_pem;
 };
 
-// A custom kind, all versions.
+// A custom kind with all its versions.
 struct CrdKind {
   std::string crd_name;  // "jobsets.jobset.x-k8s.io"
   std::string storage_version;
   std::map<std::string, CrdVersion> versions;
   CrdConversion conversion;
   std::int64_t revision =
-      0;                     // of the CRD: objects written before it are brought in shape when read
-  bool terminating = false;  // its instances are being deleted: nothing may be created
+      0;                     // revision of the CRD: objects written earlier are normalised on reads
+  bool terminating = false;  // instances are being deleted, creation is refused
 };
 
 struct ResourceInfo {
@@ -82,16 +82,16 @@ struct ResourceInfo {
   std::vector<std::string> categories;
   std::vector<SubresourceInfo> subresources;
   std::string storage;                    // ObjectKey::resource: "jobs.batch"
-  const TypeNode* type = nullptr;         // of the object; null for what has no body of its own
-  std::vector<std::string> field_labels;  // beyond metadata.name and metadata.namespace
+  const TypeNode* type = nullptr;         // of the object; null: the resource has no body
+  std::vector<std::string> field_labels;  // beside metadata.name and metadata.namespace
 
   std::shared_ptr<const CrdKind> crd;  // null: built in
   const CrdVersion* crd_version = nullptr;
 
-  bool has_status = false;  // /status exists, so that the main endpoint ignores status
+  bool has_status = false;  // /status exists, the main endpoint ignores status
   bool tracks_generation = false;
   bool unconditional_update = true;  // PUT without resourceVersion overwrites
-  bool create_on_update = false;     // PUT of what is not there creates it
+  bool create_on_update = false;     // PUT of a missing object creates it
 
   std::string api_version() const {
     return id.group.empty() ? id.version : id.group + "/" + id.version;

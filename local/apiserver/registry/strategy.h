@@ -1,5 +1,5 @@
-// local/apiserver/registry/strategy.h — what is special about one kind: what the server sets and
-// ignores on writes, and what it refuses.
+// local/apiserver/registry/strategy.h — the rules of one kind: fields that the server sets or
+// ignores on writes, and writes that it refuses.
 //
 //   create: PrepareForCreate → Validate
 //   update: PrepareForUpdate → ValidateUpdate    (subresource: "" or "status", "finalize", …)
@@ -37,24 +37,24 @@ class Strategy {
                                             const Json& old_object,
                                             std::string_view subresource) const;
 
-  // How long a deletion waits for whoever runs the object; 0: it goes at once. `requested`: the
-  // caller's gracePeriodSeconds, −1 for none.
+  // How long a deletion waits for the component that runs the object; 0: not at all. `requested`:
+  // the caller's gracePeriodSeconds, −1 for none.
   virtual std::int64_t GraceSeconds(const Json& /*object*/, std::int64_t /*requested*/) const {
     return 0;
   }
-  // Why the object may not be deleted; empty: it may.
+  // Why the object may not be deleted; empty: it may be.
   virtual std::string RefuseDeletion(const Json& /*object*/) const { return ""; }
-  // What deletion changes beside metadata.
+  // Changes that a deletion makes outside of metadata.
   virtual void PrepareForDeletion(Json& /*object*/) const {}
-  // What holds the object beside metadata.finalizers.
+  // False: the object stays, as with metadata.finalizers.
   virtual bool MayVanish(const Json& /*object*/) const { return true; }
-  // Deletion without propagationPolicy leaves dependents alone.
+  // Whether deletion without propagationPolicy orphans dependents.
   virtual bool OrphansByDefault() const { return false; }
-  // Deletion answers with the object, not with a Status.
+  // Whether deletion answers with the object in place of a Status.
   virtual bool AnswersDeletionWithObject() const { return false; }
 };
 
-// Of a resource by its storage name; the plain one for kinds without rules of their own.
+// The strategy of a resource; the default one for kinds without own rules.
 const Strategy& StrategyOf(const ResourceInfo& resource);
 
 }  // namespace berth::local

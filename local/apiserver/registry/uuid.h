@@ -1,7 +1,7 @@
 // local/apiserver/registry/uuid.h — random UUIDs (RFC 9562 version 4), for uids of objects, reviews
 // and audit records. Not for secrets.
 //
-// Threads: `random` has one user.
+// Threads: `random` has one user at a time.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace berth::local {
 
-// "061d2704-5c85-4794-9441-e3ab1616efbf", of the next two numbers of `random`.
+// "061d2704-5c85-4794-9441-e3ab1616efbf", from the next two numbers of `random`.
 std::string MakeUuid(Random& random);
 
 }  // namespace berth::local

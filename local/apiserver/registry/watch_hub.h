@@ -1,12 +1,12 @@
-// local/apiserver/registry/watch_hub.h — changes of the store to in-process callbacks, on one
-// thread, without a gap.
+// local/apiserver/registry/watch_hub.h — delivers changes of the store to in-process callbacks, on
+// one thread, without a gap.
 //
 //   store writer ─▶ queue ─▶ hub thread ─▶ callbacks (each skips what its snapshot already had)
 //                        └─▶ tasks of an Executor, where one is given (virtual time)
 //
-// Threads: Add from any thread; callbacks on the hub's thread or in tasks of the Executor. A
-// watcher's destructor waits for a callback that is running, unless it is called from that
-// callback.
+// Threads: Add may be called from any thread; callbacks run on the hub's thread or as tasks of the
+// Executor. A watcher's destructor waits for a running callback, unless that callback is its
+// caller.
 #pragma once
 
 #include <condition_variable>
@@ -29,14 +29,14 @@ class WatchHub {
  public:
   using Callback = std::function<void(const ObjectKey& key, const WatchEvent& event)>;
 
-  // `deliver_on`: null for a thread of its own. An Executor must outlive the hub, which is then
-  // destroyed outside its tasks or in one of them; writers never wait for watchers.
+  // `deliver_on`: null: a thread of its own. An Executor must outlive the hub, which is destroyed
+  // outside of its tasks or in one of them. Writers never wait for watchers.
   explicit WatchHub(Store& store, Executor* deliver_on = nullptr);
   ~WatchHub();
   WatchHub(const WatchHub&) = delete;
   WatchHub& operator=(const WatchHub&) = delete;
 
-  // The state of `resource` (every resource where it is empty) as kAdded, then its changes.
+  // Delivers the state of `resource` (empty: every resource) as kAdded, then its changes.
   std::unique_ptr<WatchHandle> Add(std::string resource, Callback on_event);
 
  private:

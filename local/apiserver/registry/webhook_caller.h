@@ -1,4 +1,4 @@
-// local/apiserver/registry/webhook_caller.h — how admission and conversion reach a webhook.
+// local/apiserver/registry/webhook_caller.h — calls webhooks, for admission and conversion.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 namespace berth::local {
 
 struct WebhookTarget {
-  std::string url;                // either a URL …
-  std::string service_namespace;  // … or a service, which a configured map turns into an address
+  std::string url;                // a URL, or
+  std::string service_namespace;  // a service, which the caller maps to an address
   std::string service_name;
   std::string service_path;
   int service_port = 443;
   std::string ca_pem;  // empty: the system's roots
 };
 
-// What is asked: an AdmissionReview or a ConversionReview. The objects are borrowed, not copied:
-// they are large, and most callers only write them out.
+// The request: an AdmissionReview or a ConversionReview. Objects are borrowed, not copied: they are
+// large, and most callers serialise them at once.
 struct WebhookQuestion {
   Json envelope;                     // {apiVersion, kind, request: {…}}
   const Json* object = nullptr;      // becomes request.object
@@ -29,11 +29,11 @@ struct WebhookQuestion {
   Json Whole() const;
 };
 
-// Threads: any. Call blocks for `timeout` at most.
+// Threads: any thread. Call blocks for `timeout` at most.
 class WebhookCaller {
  public:
   virtual ~WebhookCaller() = default;
-  // POSTs `question`; the answer is the parsed body of a 200. Errors carry the text that follows
+  // POSTs `question` and returns the parsed body of a 200. An error has the text that follows
   // "failed to call webhook: ".
   virtual Result<Json> Call(const WebhookTarget& target, const WebhookQuestion& question,
                             Duration timeout) = 0;

@@ -1,4 +1,4 @@
-// local/apiserver/schema/crd_internal.h — the parts of crd_schema.cc, for each other only.
+// local/apiserver/schema/crd_internal.h — functions that the sources of crd_schema.h share.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace berth::local {
 
-// Why `schema` is not a structural schema, in the order Kubernetes gives (by text).
+// Why `schema` is no structural schema, in Kubernetes' order (by text).
 std::vector<Cause> StructuralErrors(const Json& schema, std::string_view path);
 
-// Types, bounds, patterns, enums, junctors. `old_value`: what stood there before, or null.
+// Types, bounds, patterns, enums, junctors. `old_value`: the value before the update, or null.
 struct ValueErrors {
   std::vector<Cause> causes;
   std::vector<Cause> ratcheted;
@@ -22,7 +22,7 @@ struct ValueErrors {
 void ValidateValue(const TypeNode& type, const Json& value, const Json* old_value,
                    const std::string& path, ValueErrors& errors);
 
-// Keys of list maps and items of sets that stand twice.
+// Duplicate keys of list maps and items of sets.
 std::vector<Cause> ListTypeErrors(const TypeNode& type, const Json& value, std::string_view path);
 
 // apiVersion and kind of embedded objects (not of the root).

@@ -1,4 +1,4 @@
-// local/apiserver/schema/decode.h — request bodies to JSON, and what of it a kind does not know.
+// local/apiserver/schema/decode.h — parses request bodies to JSON, and finds unknown fields.
 //
 // Limits: 3 MiB (kMaxBodyBytes), depth 200. Both are errors, never truncation.
 // Errors: 400 BadRequest; nothing throws.
@@ -22,10 +22,10 @@ struct DecodedBody {
   std::vector<std::string> strict_errors;  // `duplicate field "data.a"`, in document order
 };
 
-// One JSON value. The last of two equal keys wins and is reported. Integers keep all 64 bits.
+// Parses one JSON value. The last of two equal keys wins and is reported. Integers keep 64 bits.
 ApiResult<DecodedBody> ParseJson(std::string_view text);
 
-// One YAML document (YAML 1.1 as Kubernetes reads it), same report.
+// Parses one YAML document (YAML 1.1 as Kubernetes reads it), with the same report.
 ApiResult<DecodedBody> ParseYamlBody(std::string_view text);
 
 // `unknown field "spec.paralelism"` for every field that `type` does not declare, in key order.
@@ -37,9 +37,9 @@ std::vector<std::string> UnknownFields(const TypeNode& type, const Json& value);
 // null fits everything. `kind` names the root.
 std::string TypeMismatch(const TypeNode& type, std::string_view kind, const Json& value);
 
-// What decoding into Go structs and encoding again does to a built-in object, in place: undeclared
-// fields and nulls vanish, omitted zero values vanish, structs that are always written appear as
-// {}, quantities, times and byte strings take their canonical form. Call after TypeMismatch passed.
+// Does to a built-in object, in place, what decoding into Go structs and encoding again does: drops
+// undeclared fields, nulls and omitted zero values, writes structs without omitempty as {}, and
+// canonicalises quantities, times and byte strings. Precondition: TypeMismatch passed.
 void NormalizeBuiltin(const TypeNode& type, Json& value);
 
 }  // namespace berth::local

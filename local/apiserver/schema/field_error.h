@@ -1,7 +1,7 @@
-// local/apiserver/schema/field_error.h — validation failures in the words of Kubernetes: one Cause
-// per failure, and the 422 Status made of them.
+// local/apiserver/schema/field_error.h — validation failures in Kubernetes' words: one Cause per
+// failure, and the 422 Status with all causes.
 //
-// Source: k8s.io/apimachinery field errors, restated; texts are part of the wire contract.
+// Source: k8s.io/apimachinery field errors, restated; clients compare the texts.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// local/apiserver/schema/formats.h — the string formats that a CRD's schema may name.
+// local/apiserver/schema/formats.h — the string formats of CRD schemas.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// local/apiserver/schema/names.h — what names, labels and annotations may be called. Each function
-// gives the reasons why `text` is not acceptable, in Kubernetes' words; none: it is.
+// local/apiserver/schema/names.h — validates names, labels and annotations. Each function returns
+// the errors of `text`, in Kubernetes' words; none: valid.
 //
 // Source: RFC 1123, RFC 1035; k8s.io/apimachinery validation, restated. Clients and tests quote
 // these texts.

@@ -1,5 +1,5 @@
-// local/apiserver/schema/printer_columns.h — additionalPrinterColumns of a CRD to Table columns and
-// cells, and the JSONPath subset they use.
+// local/apiserver/schema/printer_columns.h — converts additionalPrinterColumns of a CRD to Table
+// columns and cells, with the JSONPath subset that they use.
 //
 // Source: Kubernetes CRD additionalPrinterColumns; kubectl JSONPath.
 #pragma once
@@ -19,9 +19,9 @@ namespace berth::local {
 // `.a.b`, `.a['k.x']`, `.a\.b`, `[n]`, `[*]`, `[?(@.type=="Admitted")].status`.
 class JsonPath {
  public:
-  // nullopt when `text` leaves the subset; `why` then says where.
+  // nullopt: `text` is outside of the subset; `why` gets the position.
   static std::optional<JsonPath> Parse(std::string_view text, std::string* why = nullptr);
-  // Every value the path selects, in document order; missing fields select nothing.
+  // The values that the path selects, in document order; absent fields select none.
   std::vector<const Json*> Select(const Json& object) const;
 
  private:
@@ -30,7 +30,7 @@ class JsonPath {
   };
   struct Index {
     int first = 0;
-    int past = 0;  // first + 1 unless a slice
+    int past = 0;  // first + 1 for a single index
   };
   struct Wildcard {};
   struct Filter {

@@ -1,5 +1,5 @@
-// local/apiserver/schema/quantity_text.h — Kubernetes quantities as text: the canonical form
-// written back on built-in kinds. Exact at any size the API accepts; knows nothing of scheduling.
+// local/apiserver/schema/quantity_text.h — the canonical text of Kubernetes quantities, as written
+// to built-in kinds. Exact for every quantity that the API accepts.
 //
 // Source: k8s.io/apimachinery resource.Quantity (serialization rules), restated.
 #pragma once

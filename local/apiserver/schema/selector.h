@@ -31,7 +31,7 @@ struct LabelRequirement {
   friend bool operator==(const LabelRequirement&, const LabelRequirement&) = default;
 };
 
-// All requirements must hold; none means everything matches.
+// All requirements must hold; an empty list matches everything.
 struct LabelSelector {
   std::vector<LabelRequirement> requirements;  // sorted by key
   bool nothing = false;                        // matches no object (a null metav1.LabelSelector)
@@ -48,7 +48,7 @@ ApiResult<LabelSelector> LabelSelectorFromJson(const Json& selector);
 // `labels`: an object of strings, or null.
 bool Matches(const LabelSelector& selector, const Json& labels);
 
-// The text form, as `kubectl get -o wide` and Scale show it: "a=b,c in (x,y)"; "" when empty.
+// The text form of `kubectl get -o wide` and Scale: "a=b,c in (x,y)"; "" if empty.
 std::string FormatLabelSelector(const LabelSelector& selector);
 
 struct FieldRequirement {
@@ -69,12 +69,12 @@ std::optional<ApiError> CheckFieldSelector(const FieldSelector& selector,
                                            const std::vector<std::string>& supported,
                                            std::string_view kind, KindOrigin origin);
 
-// `value_of` gives the field's text in the object ("" when absent).
+// `value_of` returns the text of a field of the object ("" if absent).
 bool Matches(const FieldSelector& selector,
              const std::function<std::string(std::string_view field)>& value_of);
 
-// The text of a dotted path in `object`: strings as they are, numbers and booleans printed, "" when
-// absent. Enough for every declared field label ("spec.nodeName", "involvedObject.uid").
+// The text of a dotted path in `object`: strings unchanged, numbers and booleans printed, "" if
+// absent. Sufficient for every declared field label ("spec.nodeName", "involvedObject.uid").
 std::string FieldText(const Json& object, std::string_view dotted_path);
 
 }  // namespace berth::local

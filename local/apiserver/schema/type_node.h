@@ -1,9 +1,9 @@
-// local/apiserver/schema/type_node.h — what a value may look like: one tree for built-in kinds
-// (read from the type table) and custom ones (read from a CRD's schema).
+// local/apiserver/schema/type_node.h — the type of a value as a tree: for built-in kinds (from the
+// type table) and custom ones (from a CRD's schema).
 //
-// Decoding, pruning, defaulting, strategic merge patch and server-side apply all walk this tree, so
-// none of them knows whether a kind is built in. Built-in nodes form a graph: a type that contains
-// itself (JSONSchemaProps) points back.
+// Decoding, pruning, defaulting, strategic merge patch and server-side apply walk this tree and do
+// not distinguish built-in from custom kinds. Built-in nodes form a graph: a type that contains
+// itself (JSONSchemaProps) has a cycle.
 //
 // Threads: nodes never change once their arena is handed out; any thread may read them.
 // Source: Kubernetes OpenAPI extensions (x-kubernetes-*), Go struct tags of k8s.io/api.
@@ -34,7 +34,7 @@ enum class TypeKind : std::uint8_t {
   kTime,         // metav1.Time: seconds
   kMicroTime,    // metav1.MicroTime: six decimals
   kDuration,     // metav1.Duration: Go duration text
-  kIntOrString,  // keeps which of the two was given
+  kIntOrString,  // keeps the given one of the two
   kBytes,        // base64 text
 };
 
@@ -68,27 +68,27 @@ struct TypeNode {
   TypeKind kind = TypeKind::kAny;
   std::string name;           // Go type name ("PodSpec"); "" for custom kinds
   std::vector<Field> fields;  // kObject: sorted by name, without duplicates
-  // kObject of the built-in table only: the Go struct as it stands in protobuf, inline fields as
-  // members of their own. Empty when the kind has no protobuf form.
+  // kObject of the built-in table only: the fields of the Go struct in protobuf, where inline
+  // structs are messages. Empty if the kind has no protobuf form.
   std::vector<Field> proto_fields;
   const TypeNode* element = nullptr;  // kMap, kList: never null there
   ListType list_type = ListType::kAtomic;
-  std::vector<std::string> list_map_keys;  // kList with ListType::kMap
-  bool atomic = false;             // kObject, kMap: one owner for the whole (map-type: atomic)
-  bool preserve_unknown = false;   // kObject: undeclared fields are kept as they are
-  bool embedded_resource = false;  // a whole object with apiVersion, kind and metadata
-  bool nullable = false;           // null is a value
-  std::shared_ptr<const Json> default_value;     // null: no default
-  std::shared_ptr<const Validation> validation;  // null: nothing beyond the type
+  std::vector<std::string> list_map_keys;     // kList with ListType::kMap
+  bool atomic = false;                        // kObject, kMap: map-type atomic, one owner for all
+  bool preserve_unknown = false;              // kObject: keeps undeclared fields
+  bool embedded_resource = false;             // a whole object with apiVersion, kind and metadata
+  bool nullable = false;                      // null is a value
+  std::shared_ptr<const Json> default_value;  // null: no default
+  std::shared_ptr<const Validation> validation;  // null: no constraint beyond the type
 };
 
-// The field called `name` of a kObject; null when it is not declared.
+// The field `name` of a kObject; null if undeclared.
 const Field* FindField(const TypeNode& object, std::string_view name);
 
 // The type of `name` in an object or map: the declared field's, the map's element, or null.
 const TypeNode* ChildType(const TypeNode& parent, std::string_view name);
 
-// Owns nodes; pointers between them stay valid as long as it lives, and through moves.
+// Owns nodes; pointers between them are valid for the arena's life, also after a move.
 class TypeArena {
  public:
   TypeNode* New(TypeKind kind) {
@@ -101,7 +101,7 @@ class TypeArena {
   std::deque<std::unique_ptr<TypeNode>> nodes_;
 };
 
-// metadata of every object and of embedded resources and templates: the fields of ObjectMeta.
+// The type of metadata of objects, embedded resources and templates: the fields of ObjectMeta.
 // `arena` must outlive the result.
 const TypeNode* NewObjectMetaType(TypeArena& arena);
 

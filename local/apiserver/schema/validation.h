@@ -1,8 +1,8 @@
-// local/apiserver/schema/validation.h — what a custom kind's schema asks of a value beyond its
-// type; one per schema node that says anything.
+// local/apiserver/schema/validation.h — the constraints of a custom kind's schema beyond types; one
+// Validation per schema node that has any.
 //
-// A node is checked by what the value is, not by what the node is: bounds of numbers are looked at
-// for numbers, lengths for strings, and so on, as OpenAPI has it.
+// A constraint applies by the type of the value, not of the node: bounds apply to numbers, lengths
+// to strings, and so on, as in OpenAPI.
 //
 // Threads: immutable. Source: OpenAPI v3 schema object; x-kubernetes-* extensions.
 #pragma once
@@ -24,7 +24,7 @@ namespace berth::local {
 
 struct Validation {
   std::vector<std::string> types;  // JSON type names; empty: any. int-or-string has two
-  std::string format;              // only what is checked; unknown formats are dropped
+  std::string format;              // a checked format; unknown ones are dropped
   std::optional<double> minimum;
   std::optional<double> maximum;
   std::optional<double> multiple_of;
@@ -38,13 +38,13 @@ struct Validation {
   std::optional<std::int64_t> max_properties;
   std::string pattern_text;
   std::shared_ptr<const re2::RE2> pattern;  // null: none
-  std::vector<Json> allowed;                // enum; empty: anything
+  std::vector<Json> allowed;                // enum; empty: any value
   std::vector<std::string> required;
   std::vector<const TypeNode*> all_of;
   std::vector<const TypeNode*> any_of;
   std::vector<const TypeNode*> one_of;
   const TypeNode* not_of = nullptr;
-  Json rules;  // x-kubernetes-validations, kept as they are; null: none
+  Json rules;  // x-kubernetes-validations, not evaluated; null: none
 };
 
 }  // namespace berth::local

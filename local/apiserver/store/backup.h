@@ -1,13 +1,13 @@
-// local/apiserver/store/backup.h — the state of one revision as a database of its own, while the
-// store goes on.
+// local/apiserver/store/backup.h — writes the state of one revision to a new database, while the
+// store keeps running.
 //
-// What is written is what the watch cache holds: every object, as it is on the disk. The file needs
-// no other beside it. Placed as the database of an empty data directory it is a cluster again:
-// opened for the first time it begins a new epoch above its own revision and the revision that a
-// new database would begin at, without a log. Clients of the store it was taken from, which may
-// have seen later revisions, are told to list again.
+// Writes the objects of the watch cache, all of which are durable. The backup is a single
+// file. As the database of an empty data directory it is a cluster: its first open begins a
+// new epoch above its own revision and above the first revision of a new database, without a
+// log. Clients of the original store, which may have seen later revisions, have to list
+// again.
 //
-// Threads: any; blocks for the disk. One backup to a path at a time.
+// Threads: any thread; blocks for the disk. One backup to a path at a time.
 // Errors: kUnavailable (disk), naming the file.
 #pragma once
 
@@ -25,7 +25,7 @@ struct Backup {
   std::size_t objects = 0;
 };
 
-// Replaces the file at `path` when all of the new one is on the disk.
+// Replaces the file at `path` once the new file is durable.
 Result<Backup> WriteBackup(const WatchCache& cache, const std::string& path);
 
 }  // namespace berth::local

@@ -1,7 +1,7 @@
-// local/apiserver/store/file_lock.h — one process at a time works with a database.
+// local/apiserver/store/file_lock.h — ensures that one process at a time uses a database.
 //
 // The kernel drops the lock when the process ends, also after kill -9: no stale locks. Children
-// that it was just forking may hold it a moment longer; they are waited for, two seconds at most.
+// that the process was forking may hold it a moment longer: Acquire waits two seconds at most.
 // Errors: kUnavailable, naming the file and, where known, the process that holds it.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace berth::local {
 
 class FileLock {
  public:
-  // Creates the file where it does not exist; it stays there afterwards.
+  // Creates the file if it does not exist; the file is never removed.
   static Result<FileLock> Acquire(const std::string& path);
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;

@@ -1,10 +1,10 @@
 // local/apiserver/store/sqlite.h — prepared statements and errors of SQLite, as Results.
 //
-// Checkpoints of the write-ahead log happen where Checkpoint is called, so that their errors are
-// seen.
+// The write-ahead log is checkpointed in Checkpoint only, whose caller gets the
+// errors.
 //
 // Threads: none; SQLite is opened without its own locks (NOMUTEX).
-// Errors: kInvalid (not a database, damaged), kUnavailable (everything else).
+// Errors: kInvalid (no database, damaged), kUnavailable (others).
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ class Statement {
 
   // Runs to the end and resets.
   Status Run();
-  // True: a row is there. False: no more rows, and the statement has been reset.
+  // True: a row is available. False: no more rows; the statement is reset.
   Result<bool> Step();
   void Reset();
 
   std::int64_t Int(int column) const;       // columns count from 0
-  std::string_view Text(int column) const;  // until the next Step
+  std::string_view Text(int column) const;  // valid until the next Step
 
  private:
   struct Finalize {
@@ -46,7 +46,7 @@ class Statement {
 
 class Sqlite {
  public:
-  // Creates the file where it does not exist.
+  // Creates the file if it does not exist.
   static Result<Sqlite> Open(const std::string& path);
 
   Status Execute(const char* sql);
@@ -54,17 +54,17 @@ class Sqlite {
   Result<std::int64_t> QueryInt(const char* sql);
   Result<std::string> QueryText(const char* sql);
   bool IsReadOnly() const;
-  // Of the write-ahead log, after the last commit.
+  // Pages of the write-ahead log after the last commit.
   int wal_pages() const { return *wal_pages_; }
   enum class CheckpointMode { kPassive, kTruncate };
   Status Checkpoint(CheckpointMode mode);
   bool InTransaction() const;
-  // Whether the last failed call leaves open what is on the disk: any failure but a write that the
-  // disk had no room for.
+  // Whether the content of the disk is unknown after the last failed call: true for every failure
+  // but a write to a full disk.
   bool LeftDiskUnknown() const;
   // Whether the last failed call was an fsync.
   bool FailedToSync() const;
-  // What the last failed call said, with its code.
+  // The error of the last failed call, with its code.
   Error LastError(std::string_view doing) const;
 
  private:
@@ -72,7 +72,7 @@ class Sqlite {
     void operator()(sqlite3* handle) const;
   };
   std::string path_;
-  std::unique_ptr<int> wal_pages_ = std::make_unique<int>(0);  // the handle's hook writes it
+  std::unique_ptr<int> wal_pages_ = std::make_unique<int>(0);  // written by a hook of the handle
   std::unique_ptr<sqlite3, Close> handle_;
 };
 

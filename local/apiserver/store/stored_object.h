@@ -1,12 +1,12 @@
 // local/apiserver/store/stored_object.h — one state of one object, shared by lists, watchers and
 // the disk.
 //
-// The JSON text is made once, for a disk at once, else when somebody wants it. It leaves out
-// apiVersion and kind: a list of a built-in kind does not repeat them in its items, everything else
-// gets them put in front (`AppendTyped`).
+// The JSON text is made once: at once for a disk, else on demand. It lacks apiVersion and kind,
+// because items of a list of a built-in kind do not repeat them; AppendTyped puts them in front for
+// other uses.
 //
-// Threads: immutable but for the parsed form, which may be dropped where there is a text, to save
-// memory, and comes back on demand; every function may be called from any thread.
+// Threads: immutable but for the parsed form, which DropParsed frees if there is a text, and which
+// json() restores; every function may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,29 +21,29 @@
 
 namespace berth::local {
 
-// What the store calls an object. `resource` is the plural with its group: "pods", "jobs.batch".
-// All versions of a kind are stored under one resource.
+// An object's name in the store. `resource` is the plural with its group: "pods", "jobs.batch". All
+// versions of a kind are stored under one resource.
 struct ObjectKey {
   std::string resource;
-  std::string namespace_name;  // empty: cluster scoped
+  std::string namespace_name;  // empty: cluster-scoped
   std::string name;
   friend auto operator<=>(const ObjectKey&, const ObjectKey&) = default;
 };
 
 class StoredObject {
  public:
-  // The text of `object` with metadata.resourceVersion left open, so that the costly part of making
-  // a StoredObject happens before its revision is known.
+  // The text of `object` with metadata.resourceVersion open: the expensive part of a StoredObject,
+  // made before its revision is known.
   struct Draft {
     Json object;
     std::string text_after_revision;  // empty: kOnDemand
   };
   enum class Text { kNow, kOnDemand };
-  // `object` has a metadata object with at least a name.
+  // Precondition: `object` has metadata with a name.
   static Draft MakeDraft(Json object, Text text = Text::kNow);
   StoredObject(ObjectKey key, std::int64_t revision, Draft draft);
 
-  // As read from disk.
+  // An object that was read from the disk.
   StoredObject(ObjectKey key, std::int64_t revision, std::string api_version, std::string kind,
                std::string body);
 
@@ -52,13 +52,13 @@ class StoredObject {
   const std::string& api_version() const { return api_version_; }
   const std::string& kind() const { return kind_; }
   const std::string& body() const;  // {"metadata":{…},"spec":…}
-  // Bytes of the body; a guess where there was none in the beginning. Never changes.
+  // Bytes of the body; an estimate if the body is made on demand. Never changes.
   std::size_t size() const { return size_; }
 
-  // The parsed object, with apiVersion and kind. Null only where the text is not JSON (a damaged
+  // The parsed object, with apiVersion and kind. Null only if the text is no JSON (a damaged
   // database).
   Object json() const;
-  // Gives the parsed form back to memory; json() parses again.
+  // Frees the parsed form; json() parses again.
   void DropParsed() const;
 
   // {"kind":"Job","apiVersion":"batch/v1","metadata":…
@@ -72,7 +72,7 @@ class StoredObject {
   std::string kind_;
   std::size_t size_ = 0;
   mutable std::mutex mutex_;
-  mutable std::string body_;  // empty: not yet made; never changes when it is there
+  mutable std::string body_;  // empty: not made yet; immutable afterwards
   mutable Object parsed_;
 };
 

@@ -1,11 +1,11 @@
-// local/apiserver/store/watch_cache.h — every object in memory, and the latest changes of each
+// local/apiserver/store/watch_cache.h — all objects in memory, and the latest changes of each
 // resource.
 //
 //   Publish ─▶ objects (newest state) ─▶ Get, List
 //        └──▶ window per resource ─────▶ EventsAfter (each watcher keeps its own position)
 //
-// A watcher is a position in the window: a slow one costs no memory of its own, and is told that
-// its position has expired when the window has moved past it.
+// A watcher is a position in the window: a slow watcher costs no memory of its own; its position
+// expires when the window moves past it.
 //
 // Threads: every function may be called from any thread; Publish by one thread at a time.
 // Units: revisions are the store's global counter; sizes are bytes of JSON text.
@@ -31,12 +31,12 @@ struct StoreEvent {
   std::int64_t revision = 0;
   WallTime time;       // of the write
   StoredPtr object;    // kDeleted: the last state, with the deletion's revision
-  StoredPtr previous;  // null for kAdded, and where it is no longer known
+  StoredPtr previous;  // null for kAdded, and if unknown
 };
 using EventPtr = std::shared_ptr<const StoreEvent>;
 
-// Of one resource. Changes younger than `keep_for` stay beyond the first two limits, and go beyond
-// kYoungFactor times as much.
+// Limits of one resource. Changes younger than `keep_for` are kept beyond the first two limits, up
+// to kYoungFactor times as much.
 struct WindowLimits {
   static constexpr std::size_t kYoungFactor = 8;
   std::size_t max_events = 10'000;
@@ -48,33 +48,33 @@ class WatchCache {
  public:
   struct Snapshot {
     std::vector<StoredPtr> objects;  // by namespace, then name
-    std::int64_t revision = 0;       // the state is that of this revision
+    std::int64_t revision = 0;       // revision of the state
   };
   struct Changes {
     enum class State { kOk, kExpired };
     State state = State::kOk;
     std::vector<EventPtr> events;
-    std::int64_t through = 0;  // nothing else happened to the resource up to this revision
+    std::int64_t through = 0;  // the resource has no other change up to this revision
   };
 
   explicit WatchCache(WindowLimits limits) : limits_(limits) {}
 
-  // The state at start: `revision` is the newest, and watches below `floor` expire. Of the
-  // resources that are not in `log` at all (`unlogged`), those below `revision` do.
+  // Sets the initial state: `revision` is the newest, watches below `floor` expire. For resources
+  // that are not logged (`unlogged`) watches below `revision` expire.
   void Reset(std::vector<StoredPtr> objects, const std::vector<EventPtr>& log,
              std::int64_t revision, std::int64_t floor,
              const std::vector<std::string>& unlogged = {});
-  // Makes `events`, in order of revision, visible at once.
+  // Makes `events`, in the order of revisions, visible at once.
   void Publish(const std::vector<EventPtr>& events);
 
   StoredPtr Get(const ObjectKey& key) const;
-  // An empty namespace lists all of them.
+  // An empty namespace lists all namespaces.
   Snapshot List(std::string_view resource, std::string_view namespace_name) const;
   // At most `max_events` changes of `resource` after `revision`.
   Changes EventsAfter(std::string_view resource, std::int64_t revision,
                       std::size_t max_events) const;
   std::int64_t revision() const;
-  // Lets every object give its parsed form back to memory.
+  // Frees the parsed form of every object.
   void DropParsed() const;
   // Every object, by resource.
   Snapshot ListEverything() const;
@@ -85,7 +85,7 @@ class WatchCache {
     ObjectMap objects;
     std::deque<EventPtr> window;
     std::size_t window_bytes = 0;
-    std::int64_t floor = 0;  // the window has every change after it
+    std::int64_t floor = 0;  // the window has every change after this revision
   };
 
   void Append(Resource& resource, const EventPtr& event);

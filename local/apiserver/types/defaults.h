@@ -1,8 +1,8 @@
 // local/apiserver/types/defaults.h — the defaults of built-in kinds that depend on the object alone
 // (not on other objects, the clock or the user).
 //
-// Not here: generated selectors and labels of Jobs, service accounts and priority of pods, names,
-// timestamps: the registry's strategies do those.
+// Generated selectors and labels of Jobs, service accounts and priority of pods, names and
+// timestamps are set by the registry's strategies.
 // Source: Kubernetes API defaults (v1, batch/v1, admissionregistration), restated.
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace berth::local {
 
-// Fills defaults into `object`, in place. Kinds without defaults are left alone. Idempotent.
-// Call after NormalizeBuiltin.
+// Fills defaults into `object`, in place. Kinds without defaults do not change. Idempotent. Call
+// after NormalizeBuiltin.
 void ApplyStaticDefaults(std::string_view group, std::string_view version, std::string_view kind,
                          Json& object);
 
-// Parts, for kinds that embed pods.
+// Defaults of parts, for kinds that embed pods.
 void DefaultPodSpec(Json& spec);  // of templates and pods
 void DefaultPodTemplate(Json& pod_template);
 

@@ -1,5 +1,5 @@
-// local/apiserver/types/protobuf.h — protobuf request bodies to JSON, driven by the type table.
-// Replies are always JSON, so there is no encoder.
+// local/apiserver/types/protobuf.h — decodes protobuf request bodies to JSON, by the type table.
+// There is no encoder: replies are JSON.
 //
 // Limits: nesting 100, the body's own size; every length is checked before it is used.
 // Errors: 400 BadRequest. Source: Kubernetes protobuf encoding (magic 6b 38 73 00, Unknown).
@@ -15,8 +15,8 @@ namespace berth::local {
 // True when `body` begins with the magic number.
 bool IsProtobufBody(std::string_view body);
 
-// The object with apiVersion and kind (from the envelope), zero values omitted as JSON would.
-// `default_group_version`/`default_kind`: what the URL implies, used if the envelope names none
+// Returns the object with apiVersion and kind (from the envelope), without zero values, as JSON has
+// none. `default_group_version`/`default_kind`: those of the URL, used if the envelope names none
 // ("v1", "batch/v1").
 ApiResult<Json> DecodeProtobuf(const TypeTable& types, std::string_view body,
                                std::string_view default_group_version = "",

@@ -1,4 +1,4 @@
-// local/apiserver/types/protobuf_internal.h — between the envelope and the message decoder.
+// local/apiserver/types/protobuf_internal.h — the message decoder, for protobuf.cc.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace berth::local {
 
-// One message of the table to JSON, zero values omitted as JSON would omit them.
+// Decodes one message of the table to JSON, without zero values.
 ApiResult<Json> DecodeMessage(const TypeNode& type, std::string_view message);
 
 }  // namespace berth::local

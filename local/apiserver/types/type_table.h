@@ -19,12 +19,12 @@ namespace berth::local {
 
 class TypeTable {
  public:
-  // The compiled-in table. Aborts if it is damaged: that is a broken build.
+  // The compiled-in table. Aborts if it is damaged, which means a broken build.
   static TypeTable Builtin();
   static Result<TypeTable> Load(std::string_view text);
 
-  // "" is the core group. Options and reviews that exist in every group (DeleteOptions,
-  // PatchOptions, WatchEvent, …) are found under any. Null when the kind is not built in.
+  // "" is the core group. Options and reviews that every group has (DeleteOptions, PatchOptions,
+  // WatchEvent, …) are found under any group. Null: the kind is not built in.
   const TypeNode* Find(std::string_view group, std::string_view version,
                        std::string_view kind) const;
 

@@ -1,4 +1,4 @@
-// local/apiserver/types/wire.h — the protobuf wire format, read only: fields of one message.
+// local/apiserver/types/wire.h — reads the protobuf wire format: the fields of one message.
 //
 // Every length is checked before it is used. Nothing is copied: text and messages are views.
 // Source: Protocol Buffers encoding (proto2).
@@ -25,7 +25,7 @@ class WireReader {
   enum class Outcome { kField, kEnd, kBroken };
   Outcome Next(WireField& field);
 
-  // One varint at the start of `text`, which then begins after it; false when it is broken.
+  // Takes one varint from the start of `text`; returns false if it is malformed.
   static bool TakeVarint(std::string_view& text, std::uint64_t& value);
 
  private:

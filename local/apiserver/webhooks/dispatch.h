@@ -1,12 +1,12 @@
-// local/apiserver/webhooks/dispatch.h — calls the admission webhooks that a write concerns.
+// local/apiserver/webhooks/dispatch.h — calls the admission webhooks that match a write.
 //
-//   mutating: one after the other, by the names of their configurations; one more call for those
-//             with reinvocationPolicy IfNeeded if a later one changed the object
-//   validating: at the same time; the first refusal in order wins, all warnings are kept
+// mutating: one after the other, by the names of their configurations; a webhook with
+// reinvocationPolicy IfNeeded is called again if a later one changed the object validating: in
+// parallel; the first refusal in order wins, all warnings are kept
 //
-// Webhook configurations themselves are never sent to webhooks: they cannot lock anybody out.
+// Webhook configurations are never sent to webhooks, so that a webhook cannot block its removal.
 //
-// Threads: any; blocks for the webhooks' timeouts at most.
+// Threads: any thread; blocks for the webhooks' timeouts at most.
 // Errors: refusals with the webhook's own code and reason, failures as 500 InternalError, in
 // Kubernetes' words. Source: Kubernetes dynamic admission control.
 #pragma once
@@ -34,10 +34,10 @@ class WebhookDispatch {
   struct Hook {
     Json webhook;
     std::string name;
-    std::string version;  // to call it with
+    std::string version;  // for the call
   };
   struct Outcome {
-    std::optional<ApiError> error;  // a refusal, or a failure that counts
+    std::optional<ApiError> error;  // a refusal, or a failure with failurePolicy Fail
     Json patch;
     std::vector<std::string> warnings;
   };

@@ -1,10 +1,10 @@
-// local/apiserver/webhooks/http_caller.h — webhooks over HTTPS.
+// local/apiserver/webhooks/http_caller.h — calls webhooks over HTTPS.
 //
 // Service references are looked up in a map "NAME.NAMESPACE.svc" → "https://host:port"; the
 // certificate is checked for NAME.NAMESPACE.svc, as Kubernetes does.
 //
-// Threads: any; Call blocks for its timeout at most. One client with kept connections per address
-// and root certificate.
+// Threads: any thread; Call blocks for its timeout at most. One client with persistent connections
+// per address and root certificate.
 #pragma once
 
 #include <map>
@@ -26,7 +26,7 @@ class HttpWebhookCaller final : public WebhookCaller {
   Result<Json> Call(const WebhookTarget& target, const WebhookQuestion& question,
                     Duration timeout) override;
 
-  // `url` answers for the service from now on.
+  // Maps the service to `url` from now on.
   void SetService(const std::string& name, const std::string& url);
 
  private:

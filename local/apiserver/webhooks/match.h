@@ -1,4 +1,4 @@
-// local/apiserver/webhooks/match.h — does a webhook's configuration concern a request? Pure.
+// local/apiserver/webhooks/match.h — whether a webhook's configuration matches a request. Pure.
 //
 // Source: admissionregistration.k8s.io/v1 (rules, scope, matchPolicy, selectors).
 #pragma once
@@ -18,19 +18,19 @@ struct MatchInput {
   std::string resource;
   std::string subresource;
   bool namespaced = true;
-  // The other versions the object can be shown in (matchPolicy Equivalent), the newest first.
+  // Other versions that the object can be converted to (matchPolicy Equivalent), newest first.
   std::vector<std::string> other_versions;
-  // Labels that namespaceSelector looks at; nullopt: the object is in no namespace, every selector
+  // The labels for namespaceSelector; nullopt: the object has no namespace, and every selector
   // matches.
   std::optional<Json> namespace_labels;
-  Json object_labels;      // null: there is no new object
-  Json old_object_labels;  // null: there is no old object
+  Json object_labels;      // null: no new object
+  Json old_object_labels;  // null: no old object
 };
 
-// Whether a rule of `webhook` names the resource: it may be called, whatever else it asks for.
+// Whether a rule of `webhook` names the resource; other conditions are ignored.
 bool NamesResource(const Json& webhook, const std::string& group, const std::string& resource);
 
-// The version to call the webhook with; nullopt: it is not concerned.
+// The version for the webhook's call; nullopt: the webhook does not match.
 std::optional<std::string> MatchWebhook(const Json& webhook, const MatchInput& input);
 
 }  // namespace berth::local

@@ -1,4 +1,4 @@
-// local/apiserver/webhooks/review.h — AdmissionReview: the question and what the answer means.
+// local/apiserver/webhooks/review.h — builds AdmissionReviews and interprets their answers.
 // Pure.
 //
 // Source: admission.k8s.io/v1.
@@ -15,7 +15,7 @@ namespace berth::local {
 
 struct ReviewQuestion {
   std::string uid;
-  std::string version;               // the one the webhook asked for
+  std::string version;               // the webhook's version
   const Json* object = nullptr;      // in that version; null on delete
   const Json* old_object = nullptr;  // likewise; null on create
 };
@@ -27,10 +27,10 @@ WebhookQuestion MakeReview(const AdmissionRequest& request, const ReviewQuestion
 
 struct ReviewAnswer {
   bool allowed = false;
-  ApiError denial;  // where it is not allowed
+  ApiError denial;  // set if not allowed
   Json patch;       // a JSON patch, or null
   std::vector<std::string> warnings;
-  std::string invalid;  // not empty: the answer is not one, and why
+  std::string invalid;  // not empty: why the answer is no AdmissionReview
 };
 
 ReviewAnswer ReadReview(const Json& review, const std::string& uid, const std::string& webhook);

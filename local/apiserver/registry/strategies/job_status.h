@@ -1,4 +1,4 @@
-// local/apiserver/registry/strategies/job_status.h — what a Job's status may become.
+// local/apiserver/registry/strategies/job_status.h — validates updates of a Job's status.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace berth::local {
 
-// Only what changes is checked: a controller may leave an odd status as it found it.
+// Validates changed fields only: a controller may keep an invalid field that it found.
 std::vector<Cause> ValidateJobStatusUpdate(const Json& job, const Json& old_job);
 
 }  // namespace berth::local

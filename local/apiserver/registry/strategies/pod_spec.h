@@ -1,8 +1,8 @@
-// local/apiserver/registry/strategies/pod_spec.h — what a pod's specification may say; shared by
-// pods and by the templates of Jobs and PodTemplates.
+// local/apiserver/registry/strategies/pod_spec.h — validates pod specifications, for pods and for
+// the templates of Jobs and PodTemplates.
 //
-// A subset of Kubernetes' rules: what a person gets wrong. Types and unknown fields have been
-// checked before.
+// A subset of Kubernetes' rules: the frequent mistakes of people. Types and unknown fields are
+// checked earlier.
 #pragma once
 
 #include <string>

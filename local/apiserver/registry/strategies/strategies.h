@@ -1,4 +1,4 @@
-// local/apiserver/registry/strategies/strategies.h — the kinds with rules of their own.
+// local/apiserver/registry/strategies/strategies.h — the strategies of kinds with own rules.
 #pragma once
 
 #include <map>
