@@ -277,7 +277,7 @@ Catalogue::CohortChange Catalogue::SetCohort(const api::Cohort& object) {
   weights_[static_cast<std::size_t>(node)] = WeightOf(object.spec.fair_weight_nano);
   tree_.SetQuotas(node, QuotasOf(object.spec.resource_groups));
   Join(node, object.spec.parent_name);
-  NoteTreeChange(node);  // what is free of a cycle now is in this tree
+  NoteTreeChange(node);  // queues that left a cycle are in this tree
   if (tree_.InCycle(node)) return change;
   change.wakes = {WakeTarget{-1, cohort_of_node_[static_cast<std::size_t>(tree_.Root(node))]}};
   return change;
@@ -294,7 +294,7 @@ Catalogue::CohortChange Catalogue::RemoveCohort(const std::string& name) {
   tree_.SetQuotas(node, {});
   const bool had_cycles = tree_.has_cycles();
   Join(node, "");
-  NoteTreeChange(node);  // what is free of a cycle now is in this tree
+  NoteTreeChange(node);  // queues that left a cycle are in this tree
   if (had_cycles && !tree_.InCycle(node)) {
     change.wakes.push_back({-1, cohort_of_node_[static_cast<std::size_t>(tree_.Root(node))]});
   }

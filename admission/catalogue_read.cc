@@ -1,4 +1,4 @@
-// The parts of the Catalogue that answer questions.
+// The queries of the Catalogue.
 #include <algorithm>
 #include <iterator>
 #include <unordered_set>  // lookup only

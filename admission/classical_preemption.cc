@@ -66,7 +66,7 @@ void ClassicalPreemption::CollectSubtree(NodeId cohort, NodeId subtree, NodeId s
   while (!open_nodes_.empty()) {
     const NodeId node = open_nodes_.back();
     open_nodes_.pop_back();
-    // Who keeps within its quota has nothing to give back, nor has anybody below.
+    // A node within its quota has nothing to give back, nor has any node below.
     if (node == skip || candidates_.WithinNominal(node)) continue;
     const ClusterQueueId queue = state_.QueueAt(node);
     if (queue < 0) {
@@ -83,7 +83,7 @@ ClassicalPreemption::Stream* ClassicalPreemption::StreamOfCohort() {
   const NodeId cohort = tree.parent(candidates_.queue().node);
   if (candidates_.queue().spec.preemption.reclaim_within_cohort != api::PreemptionPolicy::kAny ||
       candidates_.by_usage() || tree.parent(cohort) != kNoQuotaNode ||
-      state_.reservations().foreign_owner_count() > 0) {  // each head is told whom it may not take
+      state_.reservations().foreign_owner_count() > 0) {  // each head notes spared ones
     return nullptr;
   }
   const auto slot = static_cast<std::size_t>(cohort);
@@ -114,7 +114,7 @@ void ClassicalPreemption::CollectOthers() {
       candidates_.queue().spec.preemption.reclaim_within_cohort == api::PreemptionPolicy::kNever) {
     return;
   }
-  // The preemptor has an advantage over all outside the smallest subtree whose quota it stays in.
+  // The preemptor has an advantage over queues outside the smallest subtree that has quota for it.
   Usage remaining = candidates_.request().usage;
   const auto fits_quota = [&](NodeId node) {
     bool fits = true;
@@ -172,7 +172,7 @@ std::optional<SparedCandidate::Cause> ClassicalPreemption::WhyInvalid(const Cand
   return std::nullopt;
 }
 
-// Takes one candidate where the rules allow it; whether the workload fits now.
+// Takes one candidate if the rules allow it; returns whether the workload fits now.
 bool ClassicalPreemption::TryCandidate(const Candidate& candidate, Variant variant,
                                        Borrowing borrowing) {
   if (const auto cause = WhyInvalid(candidate, variant, borrowing)) {
@@ -198,11 +198,11 @@ bool ClassicalPreemption::TryInOrder(Borrowing borrowing) {
       candidates_.queue().spec.preemption.borrow_within_cohort == api::PreemptionPolicy::kNever;
   for (const bool evicted : {true, false}) {
     for (Source& source : sources) {
-      // Where none of them may be taken, it is enough to name the first.
+      // If no candidate may be taken, it is enough to name the first.
       const bool all_invalid =
           source.stream == others_ && never_borrows && borrowing == Borrowing::kAllowed && !evicted;
       while (const Candidate* candidate = CandidateAt(*source.stream, source.next)) {
-        if (source.stream != &own_ && IsOwn(*candidate)) {  // in the stream of a cohort
+        if (source.stream != &own_ && IsOwn(*candidate)) {  // a cohort's stream has them
           ++source.next;
           continue;
         }

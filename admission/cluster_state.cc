@@ -4,7 +4,7 @@
 
 namespace berth::admission {
 
-// What is reserved in a queue that is not there holds no quota, but nodes.
+// A reservation in a missing queue holds nodes, but no quota.
 void ClusterState::CountIn(const Reservation& reservation) {
   const QueueState& of = queue(reservation.cluster_queue);
   if (of.present) tree().AddUsage(of.node, reservation.usage);
@@ -31,7 +31,7 @@ Wakes ClusterState::SetClusterQueue(const api::ClusterQueue& object) {
 void ClusterState::Reserve(std::unique_ptr<Reservation> reservation) {
   EnsureQueue(reservation->cluster_queue);
   CountIn(*reservation);
-  // Lists of reservations may move; what was kept for a version of the tree refers to them.
+  // Lists of reservations may move; caches for a version of the tree refer to them.
   if (!queue(reservation->cluster_queue).present) tree().NoteChange();
   reservations_.Add(std::move(reservation));
 }

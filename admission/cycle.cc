@@ -11,9 +11,9 @@ namespace berth::admission {
 
 namespace {
 
-constexpr std::size_t kHeadOfQueue = 192;  // bytes of QueueState that every head reads
+constexpr std::size_t kHeadOfQueue = 192;  // bytes of QueueState that each head reads
 
-// Of each pod set as planned; fewer where some pods need no quota any more.
+// The planned count of each pod set; fewer where some pods need no quota any more.
 std::vector<std::int32_t> CountsOf(const PreemptionPlan& plan, const queue::WorkloadInfo& info) {
   std::vector<std::int32_t> counts;
   for (std::size_t i = 0; i < info.pod_sets.size(); ++i) {
@@ -22,7 +22,7 @@ std::vector<std::int32_t> CountsOf(const PreemptionPlan& plan, const queue::Work
   return counts;
 }
 
-// Where not, there is no need to look at the object.
+// False without a look at the object.
 bool MayBeReduced(const queue::WorkloadInfo& workload) {
   return std::any_of(workload.pod_sets.begin(), workload.pod_sets.end(),
                      [](const queue::PodSetInfo& info) { return info.may_shrink; });
@@ -109,7 +109,7 @@ void Cycle::Choose(Entry& entry, const ScanState* scan, const Assignment* nomina
   if (!usable) TryPartially(entry, assigner, oracle);
 }
 
-// With fewer pods, where some number of them can be had; else all stays as it is.
+// Assigns fewer pods, if some counts fit; else changes nothing.
 void Cycle::TryPartially(Entry& entry, FlavorAssigner& assigner, WorkloadOracle& oracle) {
   if (!context_.gates.partial_admission || !MayBeReduced(*entry.input.workload)) return;
   const auto probe = [&](const std::vector<std::int32_t>& counts) {
@@ -137,9 +137,9 @@ bool Cycle::Before(const EntryOrder& a, const EntryOrder& b) const {
   if (a.borrow_height != b.borrow_height) return a.borrow_height < b.borrow_height;
   if (a.priority != b.priority) return a.priority > b.priority;
   if (a.queued_at != b.queued_at) return a.queued_at < b.queued_at;
-  // Kueue leaves the rest to chance. By name: numbers depend on the order of arrival, and a restart
-  // must not decide otherwise.
-  if (!a.holds_quota) return a.entry < b.entry;  // as heads come
+  // Kueue's order of the rest is random. Berth orders by name: numbers depend on the order of
+  // arrival, and a restart must not change decisions.
+  if (!a.holds_quota) return a.entry < b.entry;  // order of the heads
   const HeadInput& first = a.entry->input;
   const HeadInput& second = b.entry->input;
   const ClusterState& state = context_.state;
@@ -160,7 +160,7 @@ Cycle::EntryOrder Cycle::OrderOf(Entry& entry) const {
           .entry = &entry};
 }
 
-// Heads of a thousand queues have nothing in common but that they are looked at once.
+// Heads of a thousand queues lie far apart in memory.
 void Cycle::Expect(const HeadInput& head) const {
   Prefetch(OwnersOf(head.workload->object), 1);
   Prefetch(&context_.state.queue(head.head.cluster_queue), kHeadOfQueue);
@@ -236,7 +236,7 @@ void Cycle::RunClassical() {
   ProcessInOrder();
 }
 
-// Those who have their quota do not compete for it.
+// Entries with quota do not take part in the tournament.
 void Cycle::RunFair() {
   order_.clear();
   for (Entry& entry : entries_) {
@@ -261,8 +261,8 @@ bool Cycle::Overlaps(const Entry& entry) const {
   });
 }
 
-// An earlier entry has taken some of this one's victims: assign it anew as if they had gone, on the
-// flavors it was nominated with. What fits then fits once those preemptions have completed.
+// An earlier entry has taken some of this entry's victims: assigns flavors again as if those had
+// gone, only the nominated ones. An entry that fits then is kDeferredFit.
 void Cycle::RecomputeOverlap(Entry& entry) {
   ClusterState& state = context_.state;
   const ClusterState::WhatIf what_if = state.Begin();
@@ -290,7 +290,7 @@ void Cycle::Skip(Entry& entry, Remark remark) {
 }
 
 void Cycle::Process(Entry& entry) {
-  if (entry.done) return;  // before a plan that it is above
+  if (entry.done) return;  // processed ahead of a plan
   if (entry.input.plan != nullptr) ProcessThoseAbove(entry);
   entry.done = true;
   ProcessNow(entry);
@@ -315,7 +315,7 @@ void Cycle::ProcessNow(Entry& entry) {
   }
   if (decision.assignment.mode == AssignmentMode::kPreempt && entry.targets.empty()) {
     decision.outcome = Outcome::kNoCandidates;
-    // What was taken from it says nothing of others of its shape.
+    // A candidate that the rule withheld says nothing about other workloads of the shape.
     decision.requeue_reason = entry.was_held_back ? queue::RequeueReason::kGeneric
                                                   : queue::RequeueReason::kPreemptionNoCandidates;
     ReserveForPreemptor(entry);
@@ -343,14 +343,14 @@ void Cycle::ProcessNow(Entry& entry) {
   } else if (!decision.second_pass && MustWaitForPods()) {  // its own pods may be the late ones
     Claim(entry);
     Skip(entry, Remark::kWaitingForPodsReady);
-    decision.assignment.scan.positions.clear();  // the flavor was right, only not its time
+    decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
   } else {
     CountIn(entry);
     Admit(entry);
   }
 }
 
-// waitForPodsReady.blockAdmission: whoever holds quota must have its pods ready first.
+// waitForPodsReady.blockAdmission: the pods of every reservation must be ready.
 bool Cycle::MustWaitForPods() const {
   return context_.one_at_a_time &&
          (admitted_ || context_.state.reservations().not_ready_count() > 0);
@@ -358,8 +358,8 @@ bool Cycle::MustWaitForPods() const {
 
 void Cycle::ReserveForPreemptor(const Entry& entry) {
   const QueueState& queue = context_.state.queue(entry.decision.cluster_queue);
-  // A queue that may reclaim from anybody needs nothing held back for it, unless its preemptions
-  // are under way.
+  // A queue that may reclaim from any workload needs no reserved quota, unless its preemptions are
+  // under way.
   if (queue.spec.preemption.reclaim_within_cohort == api::PreemptionPolicy::kAny &&
       !entry.input.waits_for_preemption) {
     return;
@@ -381,7 +381,7 @@ void Cycle::ReserveForPreemptor(const Entry& entry) {
   if (entry.input.reserved != nullptr) reserved.clear();
   tree.AddUsage(queue.node, reserved);
   context_.state.placer().Use(entry.placed);
-  erase_if(reserved, [](const auto& item) { return item.amount <= 0; });  // over its limit
+  erase_if(reserved, [](const auto& item) { return item.amount <= 0; });  // above the limit
   preemptions_.AddClaim({queue.node, std::move(reserved), entry.placed, nullptr});
 }
 
@@ -389,7 +389,7 @@ void Cycle::FillVictims(Entry& entry) {
   entry.decision.victims.clear();
   for (const PreemptionTarget& target : entry.targets) {
     const Reservation& gone = *target.reservation;
-    // One that is on its way out already goes for the reason it was first told.
+    // A victim that is evicted already keeps its first reason.
     const PreemptionReason reason =
         gone.evicted ? FirstReason(*gone.object).value_or(target.reason) : target.reason;
     entry.decision.victims.push_back(

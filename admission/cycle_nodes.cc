@@ -1,5 +1,5 @@
-// The cycle's dealings with nodes: domains for preemptors, domains taken by earlier entries, and
-// the second pass of workloads that have quota and lack nodes.
+// Nodes in the cycle: domains for preemptors, domains that earlier entries took, and the second
+// pass of workloads that have quota and lack nodes.
 #include <algorithm>
 
 #include "admission/cycle.h"
@@ -8,7 +8,7 @@
 namespace berth::admission {
 namespace {
 
-// What `wanted` takes beyond what `held` takes already, domain by domain.
+// The usage of `wanted` that exceeds the usage of `held`, domain by domain.
 std::vector<PlacedPods> Beyond(std::vector<PlacedPods> wanted, std::vector<PlacedPods> held) {
   for (PlacedPods& pods : wanted) {
     for (auto& [key, count] : pods.domains) {
@@ -28,7 +28,7 @@ std::vector<PlacedPods> Beyond(std::vector<PlacedPods> wanted, std::vector<Place
   return wanted;
 }
 
-// The word itself, which does not go with the object.
+// The constant for `word`, which outlives the object.
 std::string_view KnownDelay(std::string_view word) {
   for (const std::string_view known : {"Pending", "Ready"}) {
     if (word == known) return known;
@@ -38,8 +38,8 @@ std::string_view KnownDelay(std::string_view word) {
 
 }  // namespace
 
-// A preemptor's pods get domains too, so that nobody behind it takes them in this cycle: those that
-// its victims leave, or, where nobody can be preempted, those it would have on empty nodes.
+// A preemptor's pods get domains too, so that no later entry of the cycle takes them: the domains
+// of its victims, or, without candidates, the domains that it would get on empty nodes.
 void Cycle::PlacePreemptor(Entry& entry) {
   Assignment& assignment = entry.decision.assignment;
   const api::Workload& workload = *entry.input.workload->object;
@@ -101,8 +101,8 @@ Cycle::Room Cycle::RoomFor(const Entry& entry) {
       !context_.own_rules.quota_until_victims_stop) {
     return room;
   }
-  if (preemptions_.empty()) return room;  // then what is claimed only takes room away
-  // It is admitted now, while the victims of others hold what is theirs.
+  if (preemptions_.empty()) return room;  // then claims only reduce the room
+  // The entry is admitted now, while victims of other entries hold their nodes.
   const ClusterState::WhatIf victims_stay = state.Begin();
   preemptions_.ShowNow(leaf);
   const Room room_now = look();
@@ -110,9 +110,9 @@ Cycle::Room Cycle::RoomFor(const Entry& entry) {
   return room_now;
 }
 
-// Earlier entries have taken its domains: assign it anew, on the flavors it was nominated with.
+// Earlier entries have taken its domains: assigns again, only the nominated flavors.
 void Cycle::RecomputeNodes(Entry& entry) {
-  // Victims of earlier entries are still there.
+  // Victims of earlier entries are in the state.
   context_.search.ExcludeNone();
   if (entry.input.reserved != nullptr) {
     AssignFlavors(entry, nullptr, nullptr);
@@ -123,7 +123,7 @@ void Cycle::RecomputeNodes(Entry& entry) {
   for (const Reservation* gone : preemptions_.preempted()) context_.search.Exclude(*gone);
 }
 
-// The flavors and counts that it has, and domains for the pods that lack them.
+// Takes the flavors and counts of the reservation, and finds domains for pods that lack them.
 void Cycle::AssignAgain(Entry& entry) {
   ClusterState& state = context_.state;
   const api::Workload& workload = *entry.input.workload->object;
@@ -159,7 +159,7 @@ void Cycle::AssignAgain(Entry& entry) {
   entry.targets = context_.search.Find(RequestFor(entry, assignment), &entry.decision.spared);
 }
 
-// Which of the entries with quota already go their own way; whether this one is done with.
+// Processes an entry of the second pass; returns whether the entry is complete.
 bool Cycle::ProcessAgain(Entry& entry) {
   Decision& decision = entry.decision;
   if (!context_.gates.tas_failed_node_replacement_fail_fast ||

@@ -1,5 +1,5 @@
-// What a preemptor has freed is its own, and is not taken back: the rules that let preemption come
-// to an end (OwnRules::preemptor_keeps_what_it_freed, no_preemption_in_return).
+// Freed quota is kept for its preemptor and not taken back: the rules that make preemption
+// terminate (OwnRules::preemptor_keeps_what_it_freed, no_preemption_in_return).
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -8,8 +8,8 @@
 
 namespace berth::admission {
 
-// It has what was planned, or something else that it need not borrow, which nobody may reclaim; or
-// it waits for its own victims alone.
+// Whether the entry has its planned assignment, or another one without borrowing, which no queue
+// may reclaim; or waits for its own victims alone.
 bool Cycle::IsAsPlanned(const Entry& entry) const {
   const Assignment& assignment = entry.decision.assignment;
   const PreemptionPlan& plan = *entry.input.plan;
@@ -26,8 +26,8 @@ bool Cycle::IsAsPlanned(const Entry& entry) const {
   return its_own && SameChoice(assignment, plan.assignment);
 }
 
-// After the entry was nominated like any other: where that is not what its victims have to go for,
-// it is nominated again for just that. What cannot be had any more is given up.
+// After the ordinary nomination: if the result differs from the plan's assignment, nominates again
+// for that assignment alone. A plan that cannot fit any more ends.
 void Cycle::KeepToPlan(Entry& entry) {
   if (IsAsPlanned(entry)) return;
   Assignment other = std::move(entry.decision.assignment);
@@ -47,7 +47,7 @@ void Cycle::KeepToPlan(Entry& entry) {
   entry.input.plan = nullptr;
 }
 
-// Who holds a plan, and who could go before it, is the same until the entries are processed.
+// The holders of plans, and the entries before them, do not change until entries are processed.
 void Cycle::IndexPlans() {
   plans_indexed_ = true;
   const ClusterState& state = context_.state;
@@ -86,8 +86,8 @@ void Cycle::IndexPlans() {
   }
 }
 
-// Inside a what-if: everything is taken that plans below `priority` have freed, and the others have
-// what they wait for.
+// Inside a what-if: counts the quota that plans below `priority` have freed as taken, and gives the
+// other plans their assignments.
 void Cycle::CountPlans(const PlansOfTree& plans, std::int64_t priority) {
   ClusterState& state = context_.state;
   QuotaTree& tree = state.tree();
@@ -119,9 +119,9 @@ bool Cycle::TakesVictimOfPlan(const PlansOfTree& plans, const Entry& head) const
   });
 }
 
-// A plan goes before all others but heads of higher priority that need nothing of it. Heads of one
-// priority are looked at in one what-if, in which all that was preempted has stopped, until one of
-// them is processed: most have no room even then.
+// A plan goes before all entries except heads of higher priority that need none of its quota. Heads
+// of one priority are tested in one what-if, in which all preempted reservations have stopped,
+// until one of the heads is processed: most have no room even then.
 void Cycle::ProcessThoseAbove(const Entry& holder) {
   if (!context_.gates.priority_sorting_within_cohort) return;
   if (!plans_indexed_) IndexPlans();
@@ -132,7 +132,7 @@ void Cycle::ProcessThoseAbove(const Entry& holder) {
   if (plans.above.empty() || plans.highest <= least) return;
   std::erase_if(plans.above, [](const EntryOrder& head) { return head.entry->done; });
   std::optional<ClusterState::WhatIf> what_if;
-  std::int64_t priority = 0;  // of the what-if
+  std::int64_t priority = 0;  // priority of the what-if
   const auto end_what_if = [&] {
     if (what_if) state.RollBack(*std::exchange(what_if, std::nullopt));
   };
@@ -176,8 +176,8 @@ void Cycle::SkipWithoutRoom(Entry& entry) {
   entry.decision.held_for = std::move(keeper);
 }
 
-// Victims that it may not take: they have what was taken from it, or it gained nothing from them
-// the last time. What is its queue's own quota it may take back.
+// Victims that the entry may not take: they took its quota, or an earlier preemption of them was in
+// vain. It may reclaim its queue's nominal quota from queues that took it.
 std::vector<const Reservation*> Cycle::NotToBeTaken(const Entry& entry,
                                                     const std::vector<WorkloadId>& above) const {
   const bool entitled = entry.decision.assignment.borrow_height == 0;
@@ -195,8 +195,8 @@ std::vector<const Reservation*> Cycle::NotToBeTaken(const Entry& entry,
   return spared;
 }
 
-// Victims were found. Where some of them are not to be taken, chooses again as if nobody could
-// preempt those, until all may.
+// The entry has victims. If some of them may not be taken, searches again with those excluded,
+// until all may be taken.
 void Cycle::HoldBack(Entry& entry, const ScanState* scan, const Assignment* nominated) {
   const std::vector<WorkloadId> above = context_.history.Above(entry.decision.workload);
   PreemptionSearch& search = context_.search;

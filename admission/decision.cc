@@ -103,7 +103,7 @@ DecisionList& DecisionList::operator=(const DecisionList& other) {
 
 void DecisionList::Reset(std::size_t count) {
   listed_.clear();
-  // Most objects have been replaced meanwhile: to let go of them means to look at them again.
+  // Most objects have been replaced meanwhile: releasing them touches their memory again.
   for (std::size_t i = 0; i < made_.size(); ++i) {
     if (i + kPrefetchAhead < made_.size()) Prefetch(OwnersOf(made_[i + kPrefetchAhead].object), 1);
     made_[i].object.reset();

@@ -5,8 +5,8 @@
 namespace berth::admission {
 namespace {
 
-// Of two queues with equal shares, whose first candidate goes: one that has been told to stop
-// already; then one of another queue than the preemptor's.
+// Between two queues of equal share: the order of their first candidates: an evicted one first;
+// then one of another queue than the preemptor's.
 template <typename QueueCandidates>
 bool WinsTie(const QueueCandidates& a, const QueueCandidates& b, ClusterQueueId preemptors) {
   const Reservation& first = a.front();
@@ -53,7 +53,7 @@ void FairPreemption::Collect() {
     queue_slots_[static_cast<std::size_t>(queues_[i].leaf)] = -1;
   }
   queue_count_ = 0;
-  ++round_;  // nobody is pruned
+  ++round_;  // no cohort is pruned
   const api::QueuePreemption& preemption = candidates_.queue().spec.preemption;
   if (preemption.within_cluster_queue != api::PreemptionPolicy::kNever) {
     CollectQueue(candidates_.queue(), candidates_.request().queue, preemption.within_cluster_queue);
@@ -102,15 +102,15 @@ bool FairPreemption::OnOwnPath(NodeId cohort) const {
   return false;
 }
 
-// The child of `cohort` with the highest share, or what it finds below; null where an attempt only
-// found out that something is exhausted (pruned), so that the caller asks again.
+// The child of `cohort` with the highest share, or the queue found below that child; null where the
+// walk only found an exhausted child and pruned it: the caller repeats the call.
 FairPreemption::QueueCandidates* FairPreemption::NextQueueBelow(NodeId cohort) {
   QueueCandidates* found = nullptr;
   while (cohort != kNoQuotaNode) cohort = BestChild(cohort, found);
   return found;
 }
 
-// The cohort to go on with, or kNoQuotaNode: then `found` is the result.
+// The cohort to continue with, or kNoQuotaNode: then `found` is the result.
 NodeId FairPreemption::BestChild(NodeId cohort, QueueCandidates*& found) {
   QueueCandidates* best_queue = nullptr;
   DominantShare queue_share = DominantShare::Lowest();
@@ -123,7 +123,7 @@ NodeId FairPreemption::BestChild(NodeId cohort, QueueCandidates*& found) {
       if (candidates == nullptr) continue;
       const DominantShare share = shares_.Of(child);
       if (share.IsZero() && child != candidates_.queue().node) {
-        candidates->pruned = true;  // no longer borrows
+        candidates->pruned = true;  // within its quota
         continue;
       }
       const int order = Compare(share, queue_share);
@@ -140,7 +140,7 @@ NodeId FairPreemption::BestChild(NodeId cohort, QueueCandidates*& found) {
       Prune(child);
       continue;
     }
-    // Of equal ones the last by name; Kueue takes the last of a map.
+    // Between equals the last by name; Kueue takes the last in map order.
     const int order = Compare(share, cohort_share);
     const bool is_later = order == 0 && best_cohort != kNoQuotaNode &&
                           state_.CohortName(child) > state_.CohortName(best_cohort);
@@ -197,10 +197,10 @@ DominantShare FairPreemption::ShareWithout(const QueueCandidates& target,
   return share;
 }
 
-// Takes the candidate out for good (of the what-if); whether the preemptor fits now.
+// Takes the candidate out until the end of the what-if; returns whether the preemptor fits.
 bool FairPreemption::Take(const Reservation& candidate, PreemptionReason reason) {
   trial_.Take(candidate, reason);
-  // Shares count the preemptor in; whether it fits must not count it twice.
+  // The shares include the preemptor; the test whether it fits must not count it twice.
   const QuotaTree::Mark mark = state_.tree().Begin();
   state_.tree().RemoveUsage(candidates_.queue().node, candidates_.request().usage);
   const bool fits = trial_.Fits(Borrowing::kAllowed);
@@ -209,7 +209,7 @@ bool FairPreemption::Take(const Reservation& candidate, PreemptionReason reason)
 }
 
 bool FairPreemption::FirstRule() {
-  // Who stays within its own quota may take whatever others borrowed.
+  // A preemptor within its nominal quota may take any borrowed quota.
   const bool entitled = gates_.fair_sharing_preempt_within_nominal &&
                         candidates_.WithinNominal(candidates_.queue().node);
   const FairSharingRule rule = config_.rules.front();
@@ -235,7 +235,7 @@ bool FairPreemption::FirstRule() {
         continue;
       }
       if (Take(candidate, PreemptionReason::kInCohortFairSharing)) return true;
-      break;  // shares have changed: perhaps another queue is next
+      break;  // shares have changed: another queue may be next
     }
   }
   return false;
@@ -252,7 +252,7 @@ void FairPreemption::SpareRefused() {
 }
 
 bool FairPreemption::SecondRule() {
-  ++round_;  // nobody is pruned
+  ++round_;  // no cohort is pruned
   for (std::size_t i = 0; i < queue_count_; ++i) {
     queues_[i].list = nullptr;
     queues_[i].left.swap(queues_[i].refused);

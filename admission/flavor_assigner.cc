@@ -56,7 +56,7 @@ FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
     const queue::PodSetInfo& info = workload_.pod_sets[i];
     PodSetDecision& decision = assignment.pod_sets.emplace_back();
     decision.name = info.name;
-    // Nothing to reduce where all pods have been given back.
+    // With all pods reclaimed there is no count to reduce.
     decision.count = counts.empty() || info.count == 0 ? info.count : counts[i];
     decision.requests.reserve(info.per_pod.size() + (charge_pods ? 1 : 0));
     bool pods_added = !charge_pods;
@@ -117,7 +117,7 @@ void FlavorAssigner::Assign(const std::vector<std::int32_t>& counts, Assignment&
     for (const std::size_t pod_set : group.pod_sets) assigned[pod_set] = 1;
     if (!AssignGroup(group, assignment)) break;
   }
-  // Pod sets after the first that failed were not looked at.
+  // Pod sets after the first failure were not tried.
   std::size_t kept = 0;
   for (std::size_t i = 0; i < assignment.pod_sets.size(); ++i) {
     if (assigned[i] == 0) continue;
@@ -132,13 +132,13 @@ void FlavorAssigner::Assign(const std::vector<std::int32_t>& counts, Assignment&
   ResolveNoFitReason(assignment);
 }
 
-// Asked of what is here already: the object itself lies elsewhere.
+// Answered from the compiled pod sets; reading the object would miss the cache.
 bool FlavorAssigner::MayBePlaced() const {
   return context_.topologies && (places_everything_ || workload_.HasTopologyRequest());
 }
 
-// Which resource is looked at first shows in the reason where several cannot be had. Kueue's order
-// (pkg/resources, SliceRequests): by the hash of the name.
+// The order of resources decides which reason is reported where several resources do not fit.
+// Kueue's order (pkg/resources, SliceRequests): by the hash of the name.
 FlavorAssigner::ResourceOrder FlavorAssigner::OrderOfResources(
     const queue::Requests& requests) const {
   const queue::Names& names = context_.state.vocabulary().resources;
@@ -181,7 +181,7 @@ bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignmen
       MergeAttempts(attempts, flavor_scan, *resources);
     }
     const bool failed = flavor_scan.best.empty();
-    // A flavor that fits makes the ones passed over uninteresting; a failure makes all others so.
+    // After a flavor that fits, no other flavor's obstacles are reported; after a failure all are.
     const bool silent = flavor_scan.found && flavor_scan.best_mode.rating == Rating::kFit;
     for (Obstacle& obstacle : obstacles) obstacle.in_message = obstacle.in_message && !failed;
     for (Obstacle& obstacle : flavor_scan.obstacles) {
@@ -205,7 +205,7 @@ bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignmen
   for (const std::size_t index : group.pod_sets) {
     const PodSetDecision& decision = assignment.pod_sets[index];
     if (!decision.requests.empty() && decision.flavors.empty()) all_assigned = false;
-    if (index == group.pod_sets.back()) break;  // takes them, below: most groups are of one
+    if (index == group.pod_sets.back()) break;  // most groups have one pod set: moved below
     assignment.pod_sets[index].obstacles = obstacles;
     assignment.pod_sets[index].attempts = attempts;
   }
@@ -215,7 +215,7 @@ bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignmen
   return all_assigned;
 }
 
-// To each pod set of the group the flavors of what it asks for.
+// Gives each pod set of the group the flavors of its requested resources.
 void FlavorAssigner::GiveOut(const PodSetGroup& group, const FlavorChoices& choices,
                              Assignment& assignment) {
   for (const std::size_t index : group.pod_sets) {
@@ -230,7 +230,7 @@ void FlavorAssigner::GiveOut(const PodSetGroup& group, const FlavorChoices& choi
             {static_cast<std::int32_t>(index), choice.resource, choice.tried_index});
       }
     }
-    // A leader that asks for nothing goes where its workers go.
+    // A leader without requests gets its workers' flavors.
     for (const FlavorChoice& choice : choices) {
       if (group.pod_sets.size() == 1 || !decision.requests.empty()) break;
       if (context_.state.placer().HasTopology(choice.flavor)) decision.flavors.push_back(choice);
@@ -301,7 +301,7 @@ FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
   attempt.flavor = flavor;
   for (const ResourceRequest& request : group.requests) {
     const FlavorResourceId fr = resources.Find(index, request.resource);
-    if (fr < 0) continue;  // of another group
+    if (fr < 0) continue;  // of another resource group
     const QuotaAnswer answer =
         AskQuota({fr, request.resource, flavor, AmountOf(assumed, fr), request.amount},
                  flavor_scan.obstacles);

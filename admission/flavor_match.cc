@@ -1,4 +1,4 @@
-// Which pods may run on the nodes that a flavor stands for.
+// Whether pods may run on the nodes of a flavor.
 #include <algorithm>
 
 #include "admission/flavor_assigner.h"
@@ -10,7 +10,7 @@ bool TermMatches(const api::NodeSelectorTerm& term, const api::StringMap& labels
   is_empty = true;
   bool matches = true;
   for (const api::NodeSelectorRequirement& requirement : term.match_expressions) {
-    if (!labels.contains(requirement.key)) continue;  // not this flavor's business
+    if (!labels.contains(requirement.key)) continue;  // no label key of the flavor
     is_empty = false;
     matches = matches && api::Matches(requirement, labels);
   }
@@ -29,7 +29,7 @@ bool MatchesFlavor(const api::PodSpec& spec, const api::ResourceFlavor& flavor) 
   for (const api::NodeSelectorTerm& term : *spec.required_node_affinity) {
     bool is_empty = false;
     const bool term_matches = TermMatches(term, flavor.node_labels, is_empty);
-    if (is_empty) return true;  // terms are alternatives, and this one asks for nothing
+    if (is_empty) return true;  // terms are alternatives; this one has no requirement left
     matches = matches || term_matches;
   }
   return matches;

@@ -1,4 +1,4 @@
-// How a flavor can be had, which of two is better, and what an assignment comes to.
+// The assignment mode of a flavor, the comparison of two flavors, and the mode of an assignment.
 #include <algorithm>
 #include <utility>
 
@@ -58,7 +58,7 @@ FlavorAssigner::QuotaAnswer FlavorAssigner::AskQuota(const Demand& demand, Obsta
 bool FlavorAssigner::Preferred(const Mode& a, const Mode& b) const {
   if (a.rating == Rating::kNoFit) return false;
   if (b.rating == Rating::kNoFit) return true;
-  // What cannot be had in this attempt stands below what can, whatever the preference.
+  // A mode that cannot succeed in this attempt ranks below all others, whatever the preference.
   if ((a.rating == Rating::kNoCandidates) != (b.rating == Rating::kNoCandidates)) {
     return b.rating == Rating::kNoCandidates;
   }
@@ -89,7 +89,7 @@ void FlavorAssigner::MergeAttempts(FlavorAttempts& into, FlavorScan& flavor_scan
     return std::any_of(flavor_scan.attempts.begin(), flavor_scan.attempts.end(),
                        [flavor](const auto& attempt) { return attempt.flavor == flavor; });
   };
-  // A flavor of this group that the scan did not reach does not provide the resource.
+  // A flavor of this group that the scan did not reach lacks the resource.
   for (FlavorAttempt& known : into) {
     if (flavor_scan.attempts.empty() || !group.Has(known.flavor) || is_scanned(known.flavor))
       continue;

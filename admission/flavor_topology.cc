@@ -1,4 +1,4 @@
-// The flavor assigner's dealings with nodes: after the flavors, the domains.
+// Topology in the flavor assigner: chooses domains after the flavors.
 #include <algorithm>
 
 #include "admission/flavor_assigner.h"
@@ -7,7 +7,7 @@
 namespace berth::admission {
 namespace {
 
-// Lowers every flavor of the pod set to `mode`, and the assignment with it.
+// Lowers every flavor of the pod set, and the assignment, to `mode`.
 void Lower(Assignment& assignment, PodSetDecision& pod_set, AssignmentMode mode) {
   for (FlavorChoice& choice : pod_set.flavors) choice.mode = mode;
   assignment.mode = mode;
@@ -29,7 +29,7 @@ bool HasFailedNode(const api::Workload& workload, const api::TopologyAssignment&
       });
 }
 
-// The flavors of the pod set that have topologies, by name.
+// The flavors of the pod set that have topologies, sorted by name.
 std::vector<FlavorId> PlacedFlavors(const ClusterState& state, const PodSetDecision& pod_set) {
   std::vector<FlavorId> flavors;
   for (const FlavorChoice& choice : pod_set.flavors) {
@@ -118,8 +118,8 @@ std::vector<PlacedPods> BookingsOf(ClusterState& state, const api::Workload& wor
   return bookings;
 }
 
-// The flavors' objects may come later than the workload: it is booked on all its flavors, and
-// counts for the one that has a topology.
+// Flavor objects may come after the workload: the booking is made for all its flavors, and counts
+// for the one that has a topology.
 std::vector<PlacedPods> BookingsOf(ClusterState& state, const api::Workload& workload) {
   std::vector<PlacedPods> bookings;
   for (const auto& assigned : workload.status.admission->pod_set_assignments) {
@@ -160,11 +160,11 @@ void PlaceByTopology(ClusterState& state, const QueueState& queue, const api::Wo
     pod_set.obstacles.push_back(std::move(obstacle));
     Lower(assignment, pod_set, AssignmentMode::kPreempt);
   }
-  // Nobody is preempted for the sake of a node that failed.
+  // The replacement of a failed node preempts no workload.
   if (HasUnhealthyAssignment(workload)) return;
   const PlacementResult alone = placer.Place(workload, requests, CountKey::Usage::kEmpty);
   if (!alone.failure) {
-    // The quota may suffice in total and the nodes still be fragmented: others may have to go.
+    // The nodes may be fragmented although the quota suffices: preemption may help.
     for (const PlacementRequest& request : requests) {
       Lower(assignment, assignment.pod_sets[request.pod_set], AssignmentMode::kPreempt);
     }
@@ -189,7 +189,7 @@ std::optional<std::string> FlavorAssigner::TopologyMismatch(const api::PodSet& p
     return "Flavor \"" + names[flavor] + "\" supports only TopologyAwareScheduling";
   }
   if (!placer.HasTopology(flavor)) {
-    // It may still give what the pods do not ask for themselves (transformed resources).
+    // The flavor may serve resources that pods do not request themselves (transformed ones).
     const api::ResourceAmounts requests = api::PodRequests(pod_set.pod_template.spec);
     const queue::Names& resource_names = context_.state.vocabulary().resources;
     const bool asked = std::any_of(resources.resources.begin(), resources.resources.end(),

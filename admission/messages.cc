@@ -139,7 +139,7 @@ std::string TruncateEventMessage(std::string message) {
 
 namespace {
 
-// Of anything with a name and obstacles.
+// `pod_sets`: elements with a name and obstacles.
 template <typename PodSets>
 std::string ObstaclesMessage(const PodSets& pod_sets, const Vocabulary& vocabulary) {
   constexpr std::size_t kUsualSize = 200;
@@ -147,7 +147,7 @@ std::string ObstaclesMessage(const PodSets& pod_sets, const Vocabulary& vocabula
   for (const auto& pod_set : pod_sets) {
     const auto said = std::count_if(pod_set.obstacles.begin(), pod_set.obstacles.end(),
                                     [](const Obstacle& obstacle) { return obstacle.in_message; });
-    std::vector<std::string> texts;  // where there is an order to find
+    std::vector<std::string> texts;  // used where texts are sorted
     for (const Obstacle& obstacle : pod_set.obstacles) {
       if (obstacle.kind == Obstacle::Kind::kTopologyError) {
         return Concat(
@@ -294,7 +294,7 @@ api::Admission AdmissionOf(const Decision& decision, const Vocabulary& vocabular
     assigned.delayed_topology_request = pod_set.delayed_topology;
     for (const FlavorChoice& choice : pod_set.flavors) {
       const std::string& resource = vocabulary.resources[choice.resource];
-      Amount amount = 0;  // of a leader that asks for nothing
+      Amount amount = 0;  // of a leader without requests
       for (const ResourceRequest& request : pod_set.requests) {
         if (request.resource == choice.resource) amount = request.amount;
       }

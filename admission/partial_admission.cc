@@ -19,7 +19,7 @@ bool LargestReducedCounts(const api::Workload& workload,
     }
     return counts;
   };
-  // The smallest cut that fits; larger ones are taken to fit too.
+  // The smallest cut that fits; assumes that all larger ones fit too.
   std::int64_t low = 0;
   std::int64_t high = total + 1;
   bool found = false;

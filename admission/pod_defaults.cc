@@ -25,7 +25,7 @@ void Merge(ResourceAmounts& into, const ResourceAmounts& more, Keep keep) {
   }
 }
 
-// Resources of which `amounts` has more than `most`, where that has a word on them.
+// Resources for which `amounts` exceeds `most`, if `most` has the resource.
 std::vector<std::string> Exceeding(const ResourceAmounts& amounts, const ResourceAmounts& most) {
   std::vector<std::string> names;
   for (const auto& [resource, amount] : amounts) {
@@ -50,7 +50,7 @@ std::string Aggregate(const char* what, const std::vector<std::string>& errors) 
   return std::string(what) + ": " + (errors.size() == 1 ? all : "[" + all + "]");
 }
 
-// Calls `visit(spec, its path)` for each pod set.
+// Calls `visit(spec, path)` for each pod set.
 template <typename Visit>
 void ForEachSpec(const api::Workload& workload, Visit visit) {
   for (std::size_t i = 0; i < workload.spec.pod_sets.size(); ++i) {
@@ -59,7 +59,7 @@ void ForEachSpec(const api::Workload& workload, Visit visit) {
   }
 }
 
-// Calls `visit(container, its path)` for each container of the pod.
+// Calls `visit(container, path)` for each container of the pod.
 template <typename Visit>
 void ForEachContainer(const api::PodSpec& spec, const std::string& path, Visit visit) {
   const auto each = [&](const auto& containers, const std::string& list) {
@@ -93,13 +93,13 @@ bool SomeAskForMoreThanTheirLimit(const api::Workload& workload) {
   });
 }
 
-// Whether some resource of `more` is not in `amounts`.
+// Whether `amounts` lacks some resource of `more`.
 bool Lacks(const ResourceAmounts& amounts, const ResourceAmounts& more) {
   return std::any_of(more.begin(), more.end(),
                      [&](const auto& entry) { return !amounts.contains(entry.first); });
 }
 
-// Whether AddDefaults would change them.
+// Whether AddDefaults would change the containers.
 bool WouldAddDefaults(const std::vector<api::Container>& containers,
                       const api::LimitRangeItem& defaults) {
   return std::any_of(containers.begin(), containers.end(), [&](const api::Container& container) {
@@ -186,7 +186,7 @@ std::shared_ptr<const api::Workload> PodDefaults::Completed(
     if (spec.runtime_class_name.empty() || !spec.overhead.empty()) return overheads_.end();
     return overheads_.find(spec.runtime_class_name);
   };
-  // Looked at before copying: pod sets that workloads share stay shared.
+  // Checked before copying: pod sets that workloads share stay shared.
   const auto& pod_sets = workload->spec.pod_sets;
   const bool changes = std::any_of(pod_sets.begin(), pod_sets.end(), [&](const api::PodSet& pods) {
     const api::PodSpec& spec = pods.pod_template.spec;
@@ -211,7 +211,7 @@ std::shared_ptr<const api::Workload> PodDefaults::Completed(
 
 std::string PodDefaults::Problem(const api::Workload& workload) const {
   const Limits* limits = LimitsOf(workload.meta.namespace_name);
-  if (limits == nullptr && !SomeAskForMoreThanTheirLimit(workload)) return "";  // as nearly always
+  if (limits == nullptr && !SomeAskForMoreThanTheirLimit(workload)) return "";  // the frequent case
   std::vector<std::string> errors;
   const auto check_limits = [&errors](const ResourceAmounts& requests,
                                       const ResourceAmounts& limits_of_them,

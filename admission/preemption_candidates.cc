@@ -49,7 +49,7 @@ std::size_t PreemptionCandidates::Next(const std::vector<ListedReservation>& lis
     const std::int64_t above = held.priority - request_->workload->priority;
     if (policy != api::PreemptionPolicy::kAny &&
         (above > 0 || (above == 0 && policy == api::PreemptionPolicy::kLowerPriority))) {
-      // Priorities rise, once among the evicted ones and once among the others.
+      // Priorities rise, first among the evicted reservations, then among the others.
       if (!held.evicted) return list.size();
       while (from < list.size() && list[from].evicted) ++from;
       continue;

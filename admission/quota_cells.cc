@@ -5,9 +5,9 @@
 namespace berth::admission {
 namespace {
 
-// A window of this size is not worth an index.
+// A window of at most this size is never an index.
 constexpr std::size_t kSmallWindow = 8;
-// New cells before the first one move all cells of a window; those of a larger one stay.
+// Cells in front move all cells of a window; larger windows do not move.
 constexpr std::size_t kMostMoved = 64;
 
 bool IsDense(std::size_t width, std::size_t wanted) { return width <= 2 * wanted + kSmallWindow; }

@@ -13,8 +13,8 @@ using api::SubtractAmounts;
 
 constexpr Amount kMost = INT64_MAX;
 
-// A sum in which one part is another. The parts are not negative; nullopt where the sum had been
-// cut off, so that it does not tell how much there was.
+// `sum` with one part replaced. No part is negative; nullopt where the sum is saturated, so that
+// its true value is unknown.
 std::optional<Amount> Replaced(Amount sum, Amount before, Amount after) {
   if (before == after) return sum;
   if (sum == kMost) return std::nullopt;
@@ -27,7 +27,7 @@ void KeepLocal(QuotaCell& cell) {
   cell.local = std::max<Amount>(0, SubtractAmounts(cell.subtree, cell.lending_limit));
 }
 
-// Of what the node keeps for itself, what is free.
+// The unused part of the node's local quota.
 Amount Kept(const QuotaCell& cell) {
   return std::max<Amount>(0, SubtractAmounts(cell.local, cell.usage));
 }
@@ -80,7 +80,7 @@ void QuotaTree::Detach(NodeId node) {
   if (above == kNoQuotaNode) return;
   std::erase(structure(above).children, node);
   at(node).parent = kNoQuotaNode;
-  if (InCycle(node)) {  // all below it is free now, perhaps the rest of the cycle, too
+  if (InCycle(node)) {  // the nodes below leave the cycle, maybe others too
     MarkCyclic(node, false);
     SumUp(node);
     return;
@@ -90,7 +90,7 @@ void QuotaTree::Detach(NodeId node) {
     Shift(above, fr, PartOf(cell), {});
     if (cell.mentions > 0) NoteQuota(root, fr);
   });
-  NoteAllQuotas(node);  // it is a root now
+  NoteAllQuotas(node);  // the node is a root
   ShiftHeight(above, HeightPart(node), 0);
   HealUsage(above);
 }
@@ -126,14 +126,14 @@ void QuotaTree::MarkCyclic(NodeId node, bool cyclic) {
   while (!open.empty()) {
     Structure& marked = structure(open.back());
     open.pop_back();
-    if (marked.cyclic == cyclic) continue;  // been here
+    if (marked.cyclic == cyclic) continue;  // visited
     marked.cyclic = cyclic;
     cyclic_nodes_ += cyclic ? 1 : -1;
     open.insert(open.end(), marked.children.begin(), marked.children.end());
   }
 }
 
-// --- Quotas and what cohorts sum up.
+// --- Quotas, and their sums in cohorts.
 
 void QuotaTree::SetQuotas(NodeId node, const std::vector<Quota>& quotas) {
   BERTH_ASSERT(open_marks_ == 0);
@@ -178,7 +178,7 @@ void QuotaTree::SetQuota(NodeId node, FlavorResourceId fr, const Quota* quota) {
   Shift(parent(node), fr, before, PartOf(cell));
 }
 
-// The list stays shorter than what reading all quotas of the root anew costs.
+// The list stays shorter than the cost of reading all quotas of the root again.
 void QuotaTree::NoteQuota(NodeId root, FlavorResourceId fr) {
   constexpr std::size_t kAlwaysKept = 64;
   std::vector<FlavorResourceId>& changes = structure(root).quota_changes;
@@ -227,7 +227,7 @@ void QuotaTree::Sum(NodeId node, FlavorResourceId fr, QuotaCell& cell) const {
   }
 }
 
-// All that cohorts say of their children, from the bottom.
+// Recomputes the sums of all cohorts, from the bottom.
 void QuotaTree::SumUp(NodeId root) {
   NoteAllQuotas(root);
   const std::vector<NodeId> nodes = Below(root);
@@ -264,8 +264,8 @@ void QuotaTree::SumUp(NodeId root) {
   }
 }
 
-// Where usage was once cut off, what cohorts say of it may be too little: then trees are summed up
-// as a whole.
+// After a saturated usage the sums in cohorts may be too small: then whole trees are summed up
+// again.
 void QuotaTree::HealUsage(NodeId node) {
   if (usage_cut_off_ && !InCycle(node)) SumUp(Root(node));
 }
@@ -297,7 +297,7 @@ void QuotaTree::ShiftHeight(NodeId node, std::int32_t before, std::int32_t after
   }
 }
 
-// --- What can be had.
+// --- Available and potential.
 
 Amount QuotaTree::LocalAvailable(NodeId node, FlavorResourceId fr) const {
   return Kept(Get(node, fr));
@@ -305,8 +305,8 @@ Amount QuotaTree::LocalAvailable(NodeId node, FlavorResourceId fr) const {
 
 namespace {
 
-// Of what stands at the root of a tree, what gets through to a node: `step` for each node on the
-// way, from the root's child down. The way is kept in a list: trees may be deeper than the stack.
+// Passes an amount from the root of a tree down to a node: applies `step` for each node on the
+// path, from the root's child. The path is a list, since trees may be deeper than the stack.
 template <typename Parent, typename Step>
 Amount ThroughLevels(NodeId node, const Parent& parent, Amount at_root, const Step& step) {
   SmallVector<NodeId, 8> path;
@@ -334,7 +334,7 @@ Amount PotentialThrough(const QuotaCell& cell, Amount from_parent) {
 
 }  // namespace
 
-// Most parents are roots: those levels need no list.
+// Most parents are roots: two levels need no list.
 Amount QuotaTree::AvailableAt(NodeId node, FlavorResourceId fr) const {
   const QuotaCell& cell = Get(node, fr);
   const NodeId above = parent(node);

@@ -18,7 +18,7 @@ void Mix(std::uint64_t& hash, std::string_view text) {
   Mix(hash, -2);
 }
 
-// `number` may be that of no name.
+// `number` may be one without a name.
 void Mix(std::uint64_t& hash, const queue::Names& names, std::int32_t number) {
   if (number < 0) return Mix(hash, number);
   Mix(hash, names[number]);

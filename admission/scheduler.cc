@@ -78,7 +78,7 @@ void Scheduler::ApplyCohort(const api::Cohort& object) {
   const std::optional<WakeTarget> before = TreeOfCohort(object.meta.name);
   const ClusterState::CohortChange change = state_.SetCohort(object);
   Request(change.wakes);
-  if (change.changed) history_.Clear();  // who may preempt whom
+  if (change.changed) history_.Clear();  // other queues may preempt
   RequestLeft(before, TreeOfCohort(object.meta.name));
 }
 void Scheduler::ForgetCohort(const std::string& name) {
@@ -92,7 +92,7 @@ void Scheduler::ApplyClusterQueue(const api::ClusterQueue& object) {
   const std::optional<ClusterQueueId> known = state_.FindQueue(object.meta.name);
   const std::optional<WakeTarget> before = known ? state_.TreeOf(*known) : std::nullopt;
   const Wakes wakes = state_.SetClusterQueue(object);
-  if (!wakes.empty()) history_.Clear();  // its spec, and with it perhaps who may preempt whom
+  if (!wakes.empty()) history_.Clear();  // its new preemption policy may allow other victims
   Request(wakes);
   if (known) RequestLeft(before, state_.TreeOf(*known));
 }
@@ -103,7 +103,7 @@ std::optional<WakeTarget> Scheduler::TreeOfCohort(const std::string& name) const
   return WakeTarget{-1, state_.CohortName(state_.tree().Root(*node))};
 }
 
-// What moved had perhaps borrowed from the tree it was in.
+// A node that moved may have borrowed from the tree that it left.
 void Scheduler::RequestLeft(const std::optional<WakeTarget>& before,
                             const std::optional<WakeTarget>& after) {
   if (config_.own_rules.wake_the_tree_left && before && before != after) wake_ups_.insert(*before);
@@ -112,7 +112,7 @@ void Scheduler::ForgetClusterQueue(const std::string& name) {
   if (state_.FindQueue(name)) history_.Clear();
   Request(state_.RemoveClusterQueue(name));
 }
-// They leave their queue; if they come back, they start anew.
+// The workloads leave their queue; requeued ones start a new scan.
 void Scheduler::ForgetScans(const api::ObjectKey& local_queue) {
   for (const WorkloadId id : queues_.MembersOf(local_queue)) record(id).scan.reset();
 }

@@ -1,4 +1,4 @@
-// What the cluster adds to pods, in the Scheduler.
+// Pod defaults (LimitRanges, RuntimeClasses) in the Scheduler.
 #include <algorithm>
 
 #include "admission/scheduler.h"
@@ -17,13 +17,13 @@ bool SamePods(const api::Workload& a, const api::Workload& b) {
 
 void Scheduler::Reconsider(const std::shared_ptr<const api::Workload>& object, WallTime now) {
   const std::optional<WorkloadId> id = Find(object->meta.key());
-  if (!id) return;  // forgotten on purpose: whoever did so brings it back
+  if (!id) return;  // forgotten by the caller, who applies it again
   const Phase phase = record(*id).phase;
   if (phase == Phase::kAssumed || phase == Phase::kReserved) return;
   const std::shared_ptr<const api::Workload> completed = pod_defaults_.Completed(object);
   const bool queued =
       queue::BelongsInQueue(*completed) && pod_defaults_.Problem(*completed).empty();
-  // Nothing new for it: what it has preempted for and was told stays.
+  // No change for the workload: its plan and its note stay.
   if (queued == (phase == Phase::kPending) && SamePods(*record(*id).info.object, *completed)) {
     return;
   }

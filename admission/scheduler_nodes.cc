@@ -1,4 +1,4 @@
-// The Scheduler's dealings with nodes, pods and the second pass.
+// Nodes, pods and the second pass in the Scheduler.
 #include <algorithm>
 
 #include "admission/scheduler.h"
@@ -7,14 +7,14 @@ namespace berth::admission {
 namespace {
 
 constexpr Duration kFirstWait = std::chrono::seconds(1);
-constexpr int kMaxDoublings = 5;  // 30 s at most
+constexpr int kMaxDoublings = 5;  // at most 30 s
 constexpr Duration kLongestWait = std::chrono::seconds(30);
 
 }  // namespace
 
 void Scheduler::ApplyNode(const api::Node& object) {
   const Wakes wakes = state_.SetNode(object);
-  // It has come, was repaired or has changed: what was in vain without it may not be now.
+  // The node is new, repaired or changed: preemptions that were in vain may succeed now.
   if (!wakes.empty() && CountsForPlacement(object)) history_.Clear();
   Request(wakes);
 }
@@ -52,7 +52,7 @@ void Scheduler::FinishSecondPass(const Decision& decision, WallTime now) {
     state_.Update(id, [&placed](Reservation& held) { held.placed = std::move(placed); });
   }
   if (decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kEvictForNodeFailure) {
-    second_passes_.erase(id);  // what is written will come back
+    second_passes_.erase(id);  // the written object adds it again
     return;
   }
   SecondPass& pass = second_passes_.at(id);

@@ -1,4 +1,4 @@
-// What the scheduler remembers of preemptions from cycle to cycle.
+// Preemption plans, which the scheduler keeps from cycle to cycle.
 #include <algorithm>
 
 #include "admission/scheduler.h"
@@ -15,7 +15,7 @@ std::string_view GroupOf(const std::string& api_version) {
 
 }  // namespace
 
-// A preemptor keeps what it frees until it is admitted or cannot have it: Preempt, wait, Fit.
+// A preemptor keeps the freed quota until it is admitted or the plan cannot fit: Preempt, then Fit.
 void Scheduler::KeepPlan(Record& kept, const Decision& decision, WallTime now) {
   const OwnRules& rules = config_.own_rules;
   switch (decision.outcome) {
@@ -29,7 +29,7 @@ void Scheduler::KeepPlan(Record& kept, const Decision& decision, WallTime now) {
     case Outcome::kDeferred:
     case Outcome::kSkipped: return;
     default:
-      // Others may have been told to wait for what it kept.
+      // Other workloads may wait for the quota of the plan.
       if (kept.plan != nullptr) RequestFor(decision.cluster_queue);
       kept.plan.reset();
   }
@@ -55,7 +55,7 @@ void Scheduler::MakePlan(Record& kept, const Decision& decision, WallTime now) {
   kept.plan = std::move(made);
 }
 
-// Each victim counts one beside its quota: it may hold none of what is counted.
+// Each victim counts one beside its quota, which may be zero.
 Amount Scheduler::HeldByVictims(const PreemptionPlan& plan) const {
   Amount sum = 0;
   for (const PreemptionPlan::Freed& freed : plan.freed) {

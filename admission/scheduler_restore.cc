@@ -1,10 +1,10 @@
-// How the plan of a preemptor outlives the scheduler: in names on its Workload, and back.
+// Writes a preemptor's plan, with names, for its Workload, and restores plans from Workloads.
 //
-// Tenants may write annotations, so what is read back is bounded by what they cannot write. A plan
-// counts only while the workload waits as it did, for as long as a plan may go without progress,
-// and with a victim whose condition Preempted names the workload. Who forges one gets a place in
-// the order until then: for what its spec and its queue allow, with the victims that are stopping
-// already, and with no more held against higher priorities than it asks for itself.
+// Tenants may write annotations, so the restored plan is bounded by facts that tenants cannot
+// write: the workload must wait as when the plan was written, the plan must be younger than the
+// plan timeout, and a victim's condition Preempted must name the workload. A forged plan gains
+// precedence until then, for requests that spec and queue allow, with victims that are stopping
+// already, and keeps no more from higher priorities than its own requests.
 #include <algorithm>
 #include <string_view>
 
@@ -16,7 +16,7 @@
 namespace berth::admission {
 namespace {
 
-constexpr Duration kClockSkew = std::chrono::minutes(1);  // between two replicas
+constexpr Duration kClockSkew = std::chrono::minutes(1);  // between two replicas' clocks
 constexpr int kMostPauses = 16;
 
 bool WaitsSince(const api::Workload& object, WallTime since) {
@@ -26,7 +26,7 @@ bool WaitsSince(const api::Workload& object, WallTime since) {
          reserved->last_transition_time == since;
 }
 
-// What the plan asks for, of all its pod sets.
+// The usage of the plan's assignment, over all its pod sets.
 Usage AskedBy(const Assignment& plan, const queue::WorkloadInfo& info) {
   Usage asked;
   for (std::size_t i = 0; i < plan.pod_sets.size(); ++i) {
@@ -111,7 +111,7 @@ std::optional<KeptPlan> Scheduler::PlanToKeep(const api::Workload& object) const
 void Scheduler::RestorePlans(const std::vector<std::pair<api::ObjectKey, KeptPlan>>& kept,
                              WallTime now) {
   if (!config_.own_rules.preemptor_keeps_what_it_freed || kept.empty()) return;
-  std::map<std::string_view, std::vector<WorkloadId>> victims;  // by the UID of the preemptor
+  std::map<std::string_view, std::vector<WorkloadId>> victims;  // by the preemptor's UID
   for (const auto& [key, plan] : kept) {
     if (const auto id = Find(key)) victims[record(*id).info.object->meta.uid];
   }
@@ -168,7 +168,7 @@ void Scheduler::RestorePlan(WorkloadId id, const KeptPlan& kept,
   queues_.RestorePreemptor({id, *queue});
 }
 
-// The pause that is written, or the one that began when the written plan had gone on for too long.
+// The written pause, or the one that began when the written plan timed out.
 void Scheduler::RestorePause(Record& restored, const KeptPlan& kept, WallTime now) {
   const int pauses = std::clamp(kept.pauses, 0, kMostPauses);
   PlanPause pause{now, std::min(kept.paused_until, now + PauseAfter(kMostPauses)), pauses};
@@ -181,7 +181,7 @@ void Scheduler::RestorePause(Record& restored, const KeptPlan& kept, WallTime no
   restored.pause = std::make_unique<PlanPause>(pause);
 }
 
-// nullopt: not what the Workload may be given.
+// nullopt: the Workload may not get this assignment.
 std::optional<Assignment> Scheduler::AssignmentOf(const KeptPlan& kept,
                                                   const queue::WorkloadInfo& info,
                                                   ClusterQueueId queue) const {
@@ -220,7 +220,7 @@ std::optional<Assignment> Scheduler::AssignmentOf(const KeptPlan& kept,
   return assignment;
 }
 
-// A victim that has stopped: what it had is known from the Workload of the preemptor alone.
+// A victim that has stopped: only the preemptor's Workload records its former usage.
 void Scheduler::RestoreFreed(PreemptionPlan& plan, const KeptPlan& kept, WorkloadId victim,
                              Usage& unproven) const {
   const std::string& uid = records_[static_cast<std::size_t>(victim)]->info.object->meta.uid;

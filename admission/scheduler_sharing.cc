@@ -1,5 +1,5 @@
-// The Scheduler's dealings with shares: those of fair sharing, and, for admission fair sharing, who
-// used how much through which LocalQueue.
+// Shares in the Scheduler: dominant shares for fair sharing, and the usage of LocalQueues for
+// admission fair sharing.
 #include "admission/scheduler.h"
 
 namespace berth::admission {
@@ -34,7 +34,7 @@ void Scheduler::UsageChanged(const api::ObjectKey& local_queue) {
   queues_.SetUsage(local_queue, ledger_->UsageOf(local_queue));
 }
 
-// All queues' usage is kept: one may begin to order by it at any time.
+// The usage of all queues is tracked: any of them may begin to order by usage.
 void Scheduler::CountAdmitted(const Reservation& reservation, int sign) {
   if (!ledger_ || !reservation.admitted) return;
   ledger_->AddAdmitted(LocalQueueOf(*reservation.object), SpendingOf(reservation.usage), sign);

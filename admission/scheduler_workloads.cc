@@ -1,5 +1,5 @@
-// The phases of a workload in the Scheduler: outside, pending, assumed, reserved; what it holds in
-// each, and who may try again when it leaves one.
+// The phases of a workload in the Scheduler: outside, pending, assumed, reserved; its usage in
+// each, and the wake-ups when it leaves one.
 #include <algorithm>
 #include <utility>
 
@@ -16,8 +16,8 @@ bool HoldsQuota(const api::Workload& object, const OwnRules& rules) {
          (object.spec.active || rules.hold_until_stopped);
 }
 
-// Others may take its quota now, or no longer. Kueue (PriorityChanged) asks for priorities of its
-// own classes alone.
+// Whether other workloads may be able to preempt it now, or not any more. Kueue (PriorityChanged)
+// considers priorities of WorkloadPriorityClasses alone.
 bool PriorityChanged(const queue::WorkloadInfo& before, const queue::WorkloadInfo& after) {
   const auto& old_class = before.object->spec.priority_class_ref;
   const auto& new_class = after.object->spec.priority_class_ref;
@@ -47,7 +47,7 @@ void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallT
   const bool lacks_nodes =
       config_.gates.topology_aware_scheduling && holds_quota && NeedsSecondPass(*object);
   const bool belongs = queue::BelongsInQueue(*object);
-  // An assumed workload's object may still be on its way; an older one must not undo the decision.
+  // The written object of an assumed workload may arrive later; an older one must not undo it.
   if (record(id).phase == Phase::kAssumed && belongs) return;
   queue::WorkloadInfo info =
       queue::BuildWorkloadInfo(std::move(object), info_options_, state_.vocabulary().resources);
@@ -70,7 +70,7 @@ void Scheduler::ForgetWorkload(const api::ObjectKey& key) {
   const auto found = numbers_.find(key);
   if (found == numbers_.end()) return;
   const WorkloadId id = *found;
-  numbers_.erase(found);  // while the record has its object
+  numbers_.erase(found);  // before the record loses its object
   MakeOutside(id, queue::WorkloadInfo{});
   record(id) = Record{};
   record(id).forgotten_at = ++forgotten_count_;
@@ -104,7 +104,7 @@ void Scheduler::ReleaseQuota(WorkloadId id) {
 }
 
 void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
-  // Whoever leaves, even a waiting one, makes its queue's tree try again, as in Kueue.
+  // A workload that goes, even a waiting one, wakes its queue's tree, as in Kueue.
   if (record(id).info.object != nullptr) RequestAround(*record(id).info.object);
   queues_.Remove(id);
   TakePenaltyBack(record(id));
@@ -128,7 +128,7 @@ void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime no
   const bool was_changed = known.info.object != nullptr &&
                            known.info.object->meta.generation != info.object->meta.generation;
   if (!was_waiting || was_changed) {
-    if (known.plan != nullptr) RequestAround(*info.object);  // what it kept is free
+    if (known.plan != nullptr) RequestAround(*info.object);  // the plan's quota is free
     ForgetPlan(known);
   }
   if (was_changed) history_.Forget(id);
@@ -241,7 +241,7 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   CountAdmitted(*made, 1);
   state_.Reserve(std::move(made));
   Penalise(admitted, decision);
-  admitted.scan.reset();  // the plan stays until the admission is written
+  admitted.scan.reset();  // the plan ends when the admission is written
   history_.Admitted(decision.workload);
   admitted.phase = Phase::kAssumed;
 }
@@ -249,7 +249,7 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
 void Scheduler::Unassume(const api::ObjectKey& key, WallTime now) {
   const std::optional<WorkloadId> found = Find(key);
   if (!found) return;
-  if (record(*found).phase == Phase::kReserved) {  // new nodes that could not be written
+  if (record(*found).phase == Phase::kReserved) {  // new nodes were not written
     ApplyWorkload(record(*found).info.object, now);
     return;
   }

@@ -91,7 +91,7 @@ void Tournament::ComputeStandings(Slot& slot) {
 }
 
 Tournament::Rank Tournament::RankAt(const Slot& slot, NodeId cohort) {
-  // From the bottom up, the root's last.
+  // Standings are stored from the bottom up, the root's last.
   const Standing& standing = slot.standings[slot.standings.size() - 1 - bracket(cohort).level];
   return {slot.entrant.goes_first, standing.borrows, standing.share, slot.entrant.workload};
 }
@@ -119,7 +119,7 @@ bool Tournament::Before(const Offer& a, const Offer& b) const {
 
 std::int32_t Tournament::BestLeaf(NodeId cohort) {
   Bracket& asked = bracket(cohort);
-  if (!asked.sorted) {  // no cohort has offered anybody yet, so the offers' memory is free
+  if (!asked.sorted) {  // no cohort has offers yet, so their memory is free
     asked.sorted = true;
     std::vector<Offer>& order = asked.offers;
     for (const std::int32_t number : asked.slots) {
@@ -135,7 +135,7 @@ std::int32_t Tournament::BestLeaf(NodeId cohort) {
   return asked.next == asked.slots.size() ? kNobody : asked.slots[asked.next];
 }
 
-// Cohorts below first: from a list, for trees may be deeper than the stack.
+// Cohorts below first: iterative, since trees may be deeper than the stack.
 std::int32_t Tournament::Best(NodeId cohort) {
   open_.assign(1, cohort);
   while (!open_.empty()) {
@@ -153,7 +153,7 @@ std::int32_t Tournament::Best(NodeId cohort) {
   return bracket(cohort).best;
 }
 
-// Those below have been settled.
+// Precondition: the cohorts below are settled.
 void Tournament::SettleCohort(NodeId cohort) {
   Bracket& asked = bracket(cohort);
   asked.settled = true;
@@ -179,11 +179,11 @@ void Tournament::SettleCohort(NodeId cohort) {
       (asked.best == kNobody ||
        Compare(asked.offers.front().rank, RankAt(slot(asked.best), cohort)) <= 0)) {
     asked.best = asked.offers.front().slot;
-    ComputeStandings(slot(asked.best));  // higher up they may have changed
+    ComputeStandings(slot(asked.best));  // shares in higher cohorts may have changed
   }
 }
 
-// All cohorts above the leaf have said who is best.
+// Precondition: all cohorts above the leaf are settled.
 void Tournament::AskAgain(NodeId leaf) {
   NodeId child = leaf;
   for (NodeId cohort = state_.tree().parent(leaf); cohort != kNoQuotaNode;

@@ -7,7 +7,7 @@
 namespace berth::admission {
 namespace {
 
-// Sums of many halves leave dust where everything has been taken back.
+// Rounding leaves small remainders where all usage was subtracted.
 constexpr double kDust = 1e-12;
 
 void Add(Spending& sums, const Spending& amounts, double factor) {
@@ -37,7 +37,7 @@ void UsageLedger::Restore(const api::ObjectKey& queue, UsageHistory history) {
 void UsageLedger::Forget(const api::ObjectKey& queue) {
   const auto found = accounts_.find(queue);
   if (found == accounts_.end()) return;
-  // What its workloads use is taken back by them.
+  // The end of its workloads subtracts their usage.
   found->second.history = {};
   found->second.known = found->second.exists = false;
   found->second.weight = 1.0;

@@ -7,7 +7,7 @@
 namespace berth::api {
 namespace {
 
-// A negative amount would give quota away; a webhook refuses it, where one is asked.
+// A negative amount would release quota; a webhook refuses it, if one is installed.
 Amount Counted(Amount amount) { return std::max<Amount>(amount, 0); }
 
 void AddTo(ResourceAmounts& sum, const ResourceAmounts& more) {
@@ -25,11 +25,11 @@ void RaiseTo(ResourceAmounts& maximum, const ResourceAmounts& other) {
 
 ResourceAmounts RequestsOf(const Container& container) {
   ResourceAmounts requests = container.requests;
-  requests.insert(container.limits.begin(), container.limits.end());  // keeps what is there
+  requests.insert(container.limits.begin(), container.limits.end());  // keeps explicit requests
   return requests;
 }
 
-// Whether the taint's number lies on the side of the toleration's that its operator names.
+// Whether the taint's number satisfies the toleration's operator Gt or Lt.
 bool Compares(const Toleration& toleration, const Taint& taint) {
   const auto bound = ParseInt64(toleration.value);
   const auto have = ParseInt64(taint.value);
@@ -79,7 +79,7 @@ ResourceAmounts PodRequests(const PodSpec& spec) {
   AddTo(running, sidecars);
   RaiseTo(running, highest_init);
   ResourceAmounts of_pod = spec.pod_requests;
-  of_pod.insert(spec.pod_limits.begin(), spec.pod_limits.end());  // keeps what is there
+  of_pod.insert(spec.pod_limits.begin(), spec.pod_limits.end());  // keeps explicit requests
   for (const auto& [resource, amount] : of_pod) running[resource] = Counted(amount);
   AddTo(running, spec.overhead);
   return running;

@@ -16,7 +16,7 @@ constexpr Wide kMaxNano = static_cast<Wide>(INT64_MAX) * kNanoPerUnit;
 
 struct Suffix {
   std::string_view text;
-  int exponent = 0;  // of ten, or of two for binary suffixes
+  int exponent = 0;  // exponent of ten, or of two for binary suffixes
 };
 constexpr std::array<Suffix, 10> kDecimalSuffixes{{{"n", -9},
                                                    {"u", -6},
@@ -31,11 +31,11 @@ constexpr std::array<Suffix, 10> kDecimalSuffixes{{{"n", -9},
 constexpr std::array<Suffix, 6> kBinarySuffixes{
     {{"Ki", 10}, {"Mi", 20}, {"Gi", 30}, {"Ti", 40}, {"Pi", 50}, {"Ei", 60}}};
 
-// What a quantity's text says, before any arithmetic.
+// The parsed parts of a quantity's text, before any arithmetic.
 struct Parts {
   bool negative = false;
   std::string digits;       // without leading zeros and without the point
-  int fraction_digits = 0;  // how many of `digits` stand behind the point
+  int fraction_digits = 0;  // number of `digits` behind the point
   int ten_exponent = 0;
   int two_exponent = 0;
   Quantity::Format format = Quantity::Format::kDecimalSI;
@@ -84,7 +84,7 @@ bool ReadSuffix(std::string_view text, Parts& parts) {
   return true;
 }
 
-// |value| in nano, rounded away from zero, cut at kMaxNano. There are at most 64 digits.
+// |value| in nano, rounded away from zero, limited to kMaxNano. There are at most 64 digits.
 Wide ToNano(const Parts& parts) {
   Wide value = 0;
   const int shift = parts.ten_exponent - parts.fraction_digits + 9;
@@ -108,8 +108,8 @@ Wide ToNano(const Parts& parts) {
   }
   if (parts.two_exponent == 0) return rest && value < kMaxNano ? value + 1 : value;
   const Wide factor = static_cast<Wide>(1) << static_cast<unsigned>(parts.two_exponent);
-  // At least one decimal step down may follow, so the product may pass kMaxNano by far; it must
-  // only stay inside the type: kMaxNano is below 2^94, so factors above 2^32 are cut.
+  // A decimal step down may follow, so the product may exceed kMaxNano; it must stay in the range
+  // of the type: kMaxNano is below 2^94, so factors above 2^32 are limited.
   if (factor > (static_cast<Wide>(1) << 32U) && value > kMaxNano / factor) {
     if (shift >= 0 || value > kMaxNano / factor * kNanoPerUnit) return kMaxNano;
   }
@@ -132,7 +132,7 @@ std::string WideText(Wide value) {
   return negative ? "-" + text : text;
 }
 
-Wide DivideUp(Wide value, Wide divisor) {  // away from zero
+Wide DivideUp(Wide value, Wide divisor) {  // rounds away from zero
   const Wide quotient = value / divisor;
   if (value % divisor == 0) return quotient;
   return value < 0 ? quotient - 1 : quotient + 1;
@@ -225,7 +225,7 @@ Quantity ToQuantity(std::string_view resource, Amount amount) {
 
 std::string FormatAmount(std::string_view resource, Amount amount) {
   if (IsMemoryLike(resource)) return ToQuantity(resource, amount).ToString();
-  // The same without the way through 128 bits of nano: messages are full of these.
+  // As ToQuantity(…).ToString(), without 128-bit arithmetic: messages format many amounts.
   if (amount == 0) return "0";
   std::size_t index = resource == "cpu" ? 2 : 3;  // of kDecimalSuffixes: milli, whole units
   for (; index + 1 < kDecimalSuffixes.size() && amount % 1000 == 0; ++index) amount /= 1000;

@@ -104,7 +104,7 @@ std::optional<WallTime> ParseTime(std::string_view text) {
   if (!date.ok()) return std::nullopt;
   const WallTime time = WallTime(std::chrono::sys_days(date)) + hours(*hour) + minutes(*minute) +
                         seconds(*second) + *fraction - *offset;
-  // An offset or a leap second may lead out of the years that can be written.
+  // An offset or a leap second may lead out of the years that FormatTime can write.
   constexpr WallTime kFirst = std::chrono::sys_days(std::chrono::year(0) / 1 / 1);
   constexpr WallTime kEnd = std::chrono::sys_days(std::chrono::year(10'000) / 1 / 1);
   if (time < kFirst || time >= kEnd) return std::nullopt;

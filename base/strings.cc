@@ -120,7 +120,7 @@ std::string_view TruncateUtf8(std::string_view text, std::size_t max_bytes) {
 
 namespace {
 
-// The length of the UTF-8 sequence at the start of `text`, which is not empty; 0 if there is none.
+// The length of the UTF-8 sequence at the start of `text`, which is not empty; 0: invalid.
 std::size_t Utf8SequenceLength(std::string_view text) {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
@@ -130,7 +130,7 @@ std::size_t Utf8SequenceLength(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0U) != 0x80U) return 0;
   }
-  // Neither overlong forms nor surrogates nor what is past U+10FFFF.
+  // Excludes overlong forms, surrogates and values above U+10FFFF.
   const unsigned second = byte(1);
   if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
       (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F)) {

@@ -37,7 +37,7 @@ void ThreadExecutor::Run() {
     }
     const auto first = tasks_.begin();
     if (first->first.first > std::chrono::steady_clock::now()) {
-      const auto due = first->first.first;  // a copy: `first` may be gone while we wait
+      const auto due = first->first.first;  // a copy: `first` may be invalid after the wait
       wake_.wait_until(lock, due);
       continue;
     }
@@ -45,7 +45,7 @@ void ThreadExecutor::Run() {
     tasks_.erase(first);
     lock.unlock();
     task();
-    task = nullptr;  // what it holds is released outside the lock
+    task = nullptr;  // releases the captures outside the lock
     lock.lock();
   }
 }

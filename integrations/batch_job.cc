@@ -11,8 +11,8 @@
 namespace berth::integrations {
 namespace {
 
-// Labels that the Job controller puts on the template: they belong to one Job, not to its pods'
-// shape.
+// Labels that the Job controller adds to the template: they identify one Job and are not part of
+// the pods' shape.
 constexpr const char* kJobOwnLabels[] = {api::kLegacyControllerUidLabel, api::kLegacyJobNameLabel,
                                          api::kJobControllerUidLabel, api::kJobNameLabel};
 
@@ -33,7 +33,7 @@ std::optional<std::int32_t> MinParallelism(const api::Job& job) {
 
 using Interval = std::pair<std::int64_t, std::int64_t>;  // first, last
 
-// "0,2-4" as intervals below `limit`; what does not parse counts for nothing.
+// "0,2-4" as intervals below `limit`; skips invalid parts.
 void AddIntervals(std::string_view text, std::int64_t limit, std::vector<Interval>& out) {
   for (const std::string_view part : Split(text, ',')) {
     const std::size_t dash = part.find('-');
@@ -44,7 +44,7 @@ void AddIntervals(std::string_view text, std::int64_t limit, std::vector<Interva
   }
 }
 
-// How many of the completions are over, one way or the other.
+// The number of completions that have succeeded or failed.
 std::int64_t TerminalCount(const api::Job& job, std::int64_t completions) {
   if (job.completion_mode != "Indexed") return job.succeeded;
   std::vector<Interval> over;
@@ -52,7 +52,7 @@ std::int64_t TerminalCount(const api::Job& job, std::int64_t completions) {
   AddIntervals(job.failed_indexes, completions, over);
   std::sort(over.begin(), over.end());
   std::int64_t count = 0;
-  std::int64_t next = 0;  // the first index that has not been counted
+  std::int64_t next = 0;  // the first uncounted index
   for (const auto& [first, last] : over) {
     if (last < next) continue;
     count += last - std::max(first, next) + 1;
@@ -71,8 +71,8 @@ std::vector<api::ReclaimablePod> ReclaimablePods(const api::Job& job) {
   return {{"main", static_cast<std::int32_t>(parallelism - remaining)}};
 }
 
-// How long pods that have been told to stop may run on. One on a machine that does not answer must
-// not hold quota for ever; until the Job controller has said since when, there is no end.
+// How long terminating pods may run. A pod on a machine that does not answer must not hold quota
+// for ever; until the Job controller has written the start of the deletion, there is no limit.
 std::optional<WallTime> EndingUntil(const api::Job& job) {
   constexpr Duration kSlack = std::chrono::minutes(1);
   constexpr std::int64_t kLongestGrace = 7 * 24 * 3600;
@@ -135,7 +135,7 @@ BatchJobWrite StartWrite(const api::Job& job, const PodSetChange& change) {
   BatchJobWrite write;
   write.suspend = false;
   write.pod_template = change;
-  // Labels of the Job controller are not in the Workload, and must survive.
+  // The Workload lacks the labels of the Job controller, which must survive.
   for (const char* label : kJobOwnLabels) {
     if (const std::string* value = api::FindValue(job.pod_template.labels, label)) {
       write.pod_template->labels[label] = *value;
@@ -159,7 +159,7 @@ std::vector<BatchJobWrite> StopWrites(const api::Job& job,
     writes.push_back({.suspend = true, .stopping = BatchJobWrite::Stopping::kSet});
   }
   if (job.start_time) writes.push_back({.clear_start_time = true});
-  if (job.active != 0) return writes;  // until its pods are gone the template cannot change
+  if (job.active != 0) return writes;  // the template is immutable while pods exist
   BatchJobWrite restore;
   if (original) {
     restore = StartWrite(job, *original);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr EmitEvent::Type kNormal = EmitEvent::Type::kNormal;
 
-// One pass over the steps of the reconcile order. Each step returns whether it settled the matter.
+// One pass over the steps of the reconcile order. Each step returns whether it ends the pass.
 class Planner {
  public:
   Planner(const JobSituation& situation, WallTime now)
@@ -56,8 +56,8 @@ class Planner {
     if (!job_.stopping) Event("Stopped", message);
   }
 
-  // A job that its owner suspended while it was admitted still shows what its start gave it. It
-  // loses that with its quota, or it would ask for the same flavors, and nothing else, for ever.
+  // A job that its owner suspended while admitted still has the additions of its start. They go
+  // with its quota, else the job would ask for the same flavors for ever.
   void Restore(const api::Workload* workload) {
     if (workload == nullptr || job_.active || IsOriginal(job_, *workload) ||
         !api::IsTrue(workload->status.conditions, api::kAdmitted)) {
@@ -105,7 +105,7 @@ class Planner {
   bool settled_ = false;
 };
 
-// The workload that the job names itself; the job must fit it, not the other way round.
+// The prebuilt workload that the job names; the job must match it, not the reverse.
 const api::Workload* Planner::FindPrebuilt() {
   for (const api::Workload& workload : in_.workloads) {
     if (workload.meta.name != *PrebuiltName()) continue;
@@ -123,7 +123,7 @@ const api::Workload* Planner::FindPrebuilt() {
       settled_ = true;
       return nullptr;
     }
-    if (owner->uid != job_.meta.uid) break;  // another job's: as if it were missing
+    if (owner->uid != job_.meta.uid) break;  // owned by another job: treated as missing
     if (!api::IsTrue(workload.status.conditions, api::kFinished) &&
         !IsEquivalent(job_, workload, flavors())) {
       SetFinished(workload, api::kOutOfSync,
@@ -137,7 +137,7 @@ const api::Workload* Planner::FindPrebuilt() {
   return nullptr;
 }
 
-// The one workload that says what the job says; others are updated, or deleted.
+// Finds the one workload that matches the job; updates or deletes the others.
 const api::Workload* Planner::EnsureOne() {
   const api::Workload* match = nullptr;
   std::vector<const api::Workload*> others;
@@ -151,7 +151,7 @@ const api::Workload* Planner::EnsureOne() {
   const auto reserved = [](const api::Workload& workload) {
     return api::IsTrue(workload.status.conditions, api::kQuotaReserved);
   };
-  // One of an earlier job of this name is no use: it goes with that job.
+  // A workload of an earlier job of this name is not used: it goes with that job.
   const auto is_ours = [this](const api::Workload& workload) {
     const api::OwnerReference* owner = api::ControllerOf(workload.meta);
     return owner != nullptr && owner->uid == job_.meta.uid;
@@ -169,7 +169,7 @@ const api::Workload* Planner::EnsureOne() {
   }
   for (const api::Workload* other : others) {
     settled_ = true;
-    // What runs has the match's quota, or still this one's.
+    // The running pods use the quota of the match, or of this workload.
     if (match == nullptr && is_ours(*other) && reserved(*other) && !IsAtRest()) continue;
     if (other->meta.deletion_timestamp) {
       Add(RemoveWorkloadFinalizer{other->meta.key()});
@@ -181,9 +181,9 @@ const api::Workload* Planner::EnsureOne() {
   return match;
 }
 
-// Whether a waiting job has been edited in what places its pods, or moved to another queue, since
-// the workload was made and got its quota: quota and capacity would be the wrong ones. Once
-// admitted, the job shows what its start changed, and is not compared.
+// Whether the placement fields of a waiting job, or its queue, were edited after its workload was
+// created and got quota: that quota and capacity would be wrong. An admitted job has the changes of
+// its start, and is not compared.
 bool Planner::IsMisplaced(const api::Workload& workload) const {
   const auto& conditions = workload.status.conditions;
   if (!job_.suspended || api::IsTrue(conditions, api::kAdmitted) ||
@@ -202,14 +202,14 @@ bool Planner::Update(const api::Workload& workload) {
     return false;
   }
   api::WorkloadSpec spec = BuildWorkload(job_, *priority, in_.build).spec;
-  spec.active = workload.spec.active;  // a deactivated workload stays so
+  spec.active = workload.spec.active;  // a deactivated workload stays deactivated
   Add(UpdateWorkloadSpec{workload.meta.key(), std::move(spec)});
   Event("UpdatedWorkload",
         "Updated not matching Workload for suspended job: " + workload.meta.key().ToString());
   return true;
 }
 
-// Whether pods run, be it that they have been told to stop: they use what they were given.
+// Whether pods exist, terminating ones included: they use the quota.
 bool Planner::HasPods() {
   if (job_.active) return true;
   if (!job_.ending_until || *job_.ending_until <= now_) return false;
@@ -218,7 +218,7 @@ bool Planner::HasPods() {
 }
 
 void Planner::Create() {
-  if (HasPods()) return;  // of a former life: their quota is not known
+  if (HasPods()) return;  // of an earlier workload with unknown quota
   const Result<JobPriority> priority = Priority();
   if (!priority) {
     plan_.retry = priority.error().message;
@@ -235,7 +235,7 @@ void Planner::Create() {
 void Planner::Drive(const api::Workload* workload) {
   if (workload != nullptr && workload->meta.deletion_timestamp) {
     if (!job_.finished) Stop(workload, "Workload is deleted");
-    // Until its pods are gone it has the quota.
+    // The workload keeps the quota until the pods are gone.
     if (IsAtRest()) Add(RemoveWorkloadFinalizer{workload->meta.key()});
     return;
   }
@@ -254,7 +254,7 @@ void Planner::Drive(const api::Workload* workload) {
   }
   const bool admitted = api::IsTrue(workload->status.conditions, api::kAdmitted);
   if (job_.suspended) return admitted ? Start(*workload) : FollowJob(*workload);
-  // A stop that was interrupted is finished first; what is admitted is started after that.
+  // Completes an interrupted stop first; an admitted job is started afterwards.
   if (!admitted || job_.stopping) Stop(workload, "Not admitted by cluster queue");
 }
 
@@ -271,8 +271,8 @@ void Planner::Finish(const api::Workload* workload) {
 void Planner::ReportPodsReady(const api::Workload& workload) {
   api::Condition condition = PodsReadyCondition(job_, workload);
   const api::Condition* before = api::FindCondition(workload.status.conditions, api::kPodsReady);
-  // While it waits for quota there is nothing to tell: one write less for every workload, and none
-  // in the way of the scheduler's.
+  // A workload that waits for quota gets no PodsReady: one write less for every workload, and none
+  // that conflicts with the scheduler's.
   if (before == nullptr && !api::IsTrue(workload.status.conditions, api::kAdmitted)) return;
   if (before != nullptr && before->status == condition.status &&
       before->reason == condition.reason) {
@@ -287,17 +287,17 @@ void Planner::FollowEviction(const api::Workload& workload, const api::Condition
   Stop(&workload, evicted.message);
   if (HasPods()) return;
   if (!api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
-    // It waits again, as before its first admission: its owner may move it meanwhile.
+    // The workload waits as before its first admission: the owner may change its queue.
     if (job_.suspended) FollowJob(workload);
     return DeleteWhenExpired(workload, evicted);
   }
-  // A job that is only now being stopped may still start pods: look again once it is at rest.
+  // A job that is being stopped may start pods: retries once it is at rest.
   if (!job_.suspended) return;
   Add(ReleaseQuota{workload.meta.key(), StatusAfterRelease(workload, now_)});
 }
 
-// objectRetentionPolicies.workloads.afterDeactivatedByKueue: not for what somebody deactivated by
-// hand, who may want it back.
+// objectRetentionPolicies.workloads.afterDeactivatedByKueue: not for workloads that a user has
+// deactivated, who may reactivate them.
 void Planner::DeleteWhenExpired(const api::Workload& workload, const api::Condition& evicted) {
   constexpr std::string_view kByItself = "DeactivatedDueTo";
   if (!in_.keep_deactivated || workload.spec.active || !evicted.reason.starts_with(kByItself)) {
@@ -313,7 +313,7 @@ void Planner::DeleteWhenExpired(const api::Workload& workload, const api::Condit
 }
 
 void Planner::Start(const api::Workload& workload) {
-  // Suspended by hand: undone at once; but pods that have been told to stop have its quota.
+  // A user has suspended the job: it is resumed at once, unless terminating pods use its quota.
   if (!job_.active && HasPods()) return;
   Result<std::vector<PodSetChange>> changes = StartChanges(workload, flavors());
   if (!changes && changes.error().code == ErrorCode::kInvalid) {
@@ -329,7 +329,7 @@ void Planner::Start(const api::Workload& workload) {
   Event("Started", "Admitted by clusterQueue " + queue);
 }
 
-// The job waits: what its owner changes about its place in the queue is followed.
+// The job waits: copies its owner's changes of queue and priority to the workload.
 void Planner::FollowJob(const api::Workload& workload) {
   if (api::IsTrue(workload.status.conditions, api::kQuotaReserved)) ReportChecks(workload);
   if (const std::string name = QueueNameOf(job_);
@@ -348,7 +348,7 @@ void Planner::FollowJob(const api::Workload& workload) {
   Add(SetPriority{workload.meta.key(), *std::move(priority)});
 }
 
-// This is how an estimate of the capacity's arrival reaches the job's owner.
+// The event passes the estimated arrival of capacity on to the job's owner.
 void Planner::ReportChecks(const api::Workload& workload) {
   std::string message;
   for (const api::AdmissionCheckState& check : workload.status.admission_checks) {

@@ -30,7 +30,7 @@ void AddTolerations(const std::vector<api::Toleration>& from, std::vector<api::T
   }
 }
 
-// Whether `text` may be the value of a label.
+// Whether `text` is a valid label value.
 bool IsLabelValue(std::string_view text) {
   const auto alphanumeric = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -145,7 +145,7 @@ bool IsOriginal(const JobView& job, const api::Workload& workload) {
                       PodSetChange shown = Original(now);
                       const PodSetChange stored = Original(then);
                       if (!stored.count_is_partial)
-                        shown.count = stored.count;  // only its owner changes that
+                        shown.count = stored.count;  // only the owner changes the count
                       return shown == stored;
                     });
 }

@@ -21,8 +21,8 @@ api::Condition NotStarted() {
 }  // namespace
 
 api::Condition PodsReadyCondition(const JobView& job, const api::Workload& workload) {
-  // Of one that is being stopped the next start is told beforehand: it may be admitted again before
-  // anybody looks here, and must not take its own stop for a loss of pods.
+  // For a job that is being stopped this is the state of the next start: it may be admitted again
+  // before the next reconcile, and its own stop must not count as a loss of pods.
   const auto& conditions = workload.status.conditions;
   if (!api::IsTrue(conditions, api::kAdmitted) || api::IsTrue(conditions, api::kEvicted)) {
     return NotStarted();

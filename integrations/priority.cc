@@ -17,7 +17,7 @@ std::string PodPriorityClass(const JobView& job) {
   return "";
 }
 
-// The global default; of several the lowest, by name among equals.
+// The global default; of several the one of lowest value, by name among equals.
 JobPriority DefaultPriority(const PriorityClassesByName& classes) {
   const api::PriorityClass* found = nullptr;
   for (const auto& [name, each] : classes) {

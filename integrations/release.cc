@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kEvictedByPreemption[] = "Preempted";
 
-// Others come back only when what evicted them has passed: a back-off, a restart.
+// Other evictions are requeued when their cause is over: after a backoff or a reactivation.
 bool ComesBackAtOnce(const std::string& eviction_reason) {
   return eviction_reason == kEvictedByPreemption || eviction_reason == api::kNodeFailures;
 }

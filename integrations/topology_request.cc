@@ -12,13 +12,13 @@
 namespace berth::integrations {
 namespace {
 
-// What Go's strconv.ParseBool takes for true.
+// The values that Go's strconv.ParseBool reads as true.
 bool IsTrueWord(std::string_view text) {
   constexpr std::array<std::string_view, 6> kTrue{"1", "t", "T", "true", "TRUE", "True"};
   return std::find(kTrue.begin(), kTrue.end(), text) != kTrue.end();
 }
 
-// True where the annotations ask for slices.
+// Returns true if the annotations request slices.
 bool ReadSlices(const api::StringMap& annotations, api::TopologyRequest& request) {
   bool asked = false;
   if (const std::string* level =

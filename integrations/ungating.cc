@@ -18,8 +18,8 @@ using Domain = api::TopologyAssignment::Domain;
 
 bool HasEnded(const api::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
 
-// The ranks of a pod set's pods: [0, size), after `offset` is taken from the pod's index. Pod sets
-// of a group count on: the smaller one (the leader) comes first.
+// The ranks of a pod set's pods: [0, size), after `offset` is subtracted from the pod's index.
+// Indexes count through the sets of a group; the smaller one (the leader) is first.
 struct RankRange {
   std::int64_t offset = 0;
   std::int64_t size = 0;
@@ -64,7 +64,7 @@ RankRange RanksOf(const api::Workload& workload, const api::PodSetAssignment& as
   return range;
 }
 
-// One pod set's pods and places.
+// The pods and domains of one pod set.
 class PodSetUngating {
  public:
   PodSetUngating(const api::Workload& workload, const api::PodSetAssignment& assigned,
@@ -106,7 +106,7 @@ class PodSetUngating {
     (is_gated ? gated_ : running_).push_back(pod);
   }
 
-  // Where a pod that went already was sent; nullopt: to no domain of the assignment as it is now.
+  // The domain of an ungated pod; nullopt: a domain that the present assignment lacks.
   std::optional<std::size_t> DomainOf(const api::Pod& pod) const {
     std::vector<std::string> values;
     for (const std::string& level : levels_) {
@@ -126,7 +126,7 @@ class PodSetUngating {
       const std::string* text = api::FindValue(pod.meta.labels, label);
       return text == nullptr ? std::nullopt : ParseInt64(*text);
     };
-    // Whoever is placed without having asked has an index all the same.
+    // Pods of an implied request have an index all the same.
     auto index = read(request && request->pod_index_label ? *request->pod_index_label
                                                           : api::kCompletionIndexLabel);
     if (!index || *index < 0 || *index > INT32_MAX) return std::nullopt;
@@ -170,7 +170,7 @@ class PodSetUngating {
     }
   }
 
-  // By index where there is one, else by name.
+  // Sorted by index if there is one, else by name.
   std::vector<PodPtr> InOrder() const {
     const auto place = [](const PodPtr& pod) {
       const std::string* text = api::FindValue(pod->meta.labels, api::kCompletionIndexLabel);
@@ -189,7 +189,7 @@ class PodSetUngating {
            std::find(unhealthy.begin(), unhealthy.end(), domain.values.back()) != unhealthy.end();
   }
 
-  // False: the domain is full, or takes no pods.
+  // Returns false where the domain is full, or unhealthy.
   bool Take(std::size_t domain, const PodPtr& pod, std::vector<Ungating>& out) {
     if (taken_[domain] >= domains_[domain].count || IsUnhealthy(domains_[domain])) return false;
     ++taken_[domain];
@@ -207,10 +207,10 @@ class PodSetUngating {
   const std::vector<Domain>& domains_;
   const std::optional<api::TopologyRequest> no_request_;
   std::map<std::vector<std::string>, std::size_t> by_values_;
-  std::vector<std::int64_t> ranks_below_;  // of each domain: the first rank beyond it
-  std::vector<std::int32_t> taken_;        // places of each domain that are taken
+  std::vector<std::int64_t> ranks_below_;  // by domain: the first rank beyond it
+  std::vector<std::int32_t> taken_;        // by domain: pods that it has
   std::vector<PodPtr> gated_;
-  std::vector<PodPtr> running_;  // let go, and neither ended nor being deleted
+  std::vector<PodPtr> running_;  // ungated, neither ended nor being deleted
 };
 
 bool IsWellFormed(const api::TopologyAssignment& assignment) {

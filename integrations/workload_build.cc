@@ -48,7 +48,7 @@ bool SamePodSets(const std::vector<api::PodSet>& a, const std::vector<api::PodSe
   return true;
 }
 
-// The workload's pod sets as the running job should show them; empty without quota.
+// The pod sets that the running job should have; empty without quota.
 std::vector<api::PodSet> RunningPodSets(const api::Workload& workload,
                                         const FlavorsByName& flavors) {
   if (!api::IsTrue(workload.status.conditions, api::kQuotaReserved)) return {};
@@ -60,7 +60,7 @@ std::vector<api::PodSet> RunningPodSets(const api::Workload& workload,
     if (change.count_is_partial) pod_sets[i].count = change.count;
   }
   if (changes) return pod_sets;
-  // Of a flavor that has gone meanwhile nobody knows the tolerations, but how many pods run.
+  // A flavor is gone: its tolerations are unknown, only the counts can be compared.
   if (!workload.status.admission) return {};
   for (const api::PodSetAssignment& assigned : workload.status.admission->pod_set_assignments) {
     for (api::PodSet& pods : pod_sets) {
@@ -121,7 +121,7 @@ bool IsEquivalent(const JobView& job, const api::Workload& workload, const Flavo
   const std::vector<api::PodSet> running = RunningPodSets(workload, flavors);
   if (!running.empty()) {
     if (SamePodSets(job.pod_sets, running, tolerations)) return true;
-    // Quota is there and the job has not been started yet, or has just been stopped.
+    // The workload has quota and the job is not started yet, or has just been stopped.
     return job.suspended && SamePodSets(job.pod_sets, workload.spec.pod_sets, tolerations);
   }
   return SamePodSets(job.pod_sets, workload.spec.pod_sets, tolerations);

@@ -17,7 +17,7 @@ using api::CheckState;
 using api::ProvisioningRequest;
 
 constexpr std::size_t kMaxEventBytes = 1024;
-// Failures that are our own or the autoscaler's slip are tried again this often without counting.
+// Retries without counting for failures that Berth or the autoscaler caused.
 constexpr std::int32_t kMaxUncounted = 3;
 
 std::string_view StateName(CheckState state) {
@@ -118,7 +118,7 @@ void CheckDecider::FollowConfig() {
     }
     return;
   }
-  // Retry and Rejected are for others to act on: the Workload is about to lose its quota.
+  // The lifecycle acts on Retry and Rejected: the Workload is about to lose its quota.
   if (state_.state == CheckState::kRetry || state_.state == CheckState::kRejected) return;
   if (current_ != nullptr) {
     FollowRequest(*current_);
@@ -127,8 +127,8 @@ void CheckDecider::FollowConfig() {
   }
 }
 
-// The request with the highest attempt counts, if it still is what the config asks for. The others
-// are left over.
+// The request with the highest attempt is current, if it still matches the config. The others are
+// obsolete.
 void CheckDecider::FindRequests() {
   highest_attempt_ = input_.last_attempt;
   std::int32_t best = 0;
@@ -138,7 +138,7 @@ void CheckDecider::FindRequests() {
     if (!attempt) continue;
     highest_attempt_ = std::max(highest_attempt_, *attempt);
     ours.push_back(&request);
-    const bool settled = state_.state != CheckState::kPending;  // what runs keeps its request
+    const bool settled = state_.state != CheckState::kPending;  // a settled check keeps its request
     if (request.meta.deletion_timestamp || *attempt <= best || groups_.empty() ||
         !(settled || (InSync(request) && !IsOld(request, *attempt)))) {
       continue;
@@ -157,7 +157,7 @@ bool CheckDecider::InSync(const ProvisioningRequest& request) const {
   const api::ProvisioningRequestConfig& config = *input_.config;
   if (request.provisioning_class_name != config.provisioning_class_name) return false;
   for (const auto& [key, value] : config.parameters) {
-    // A parameter of the Workload's own comes before the config's.
+    // A parameter of the Workload overrides the config's.
     if (workload_.meta.annotations.count(api::kProvisioningParameterPrefix + key) != 0) continue;
     const std::string* have = api::FindValue(request.parameters, key);
     if (have == nullptr || *have != value) return false;
@@ -173,8 +173,8 @@ bool CheckDecider::InSync(const ProvisioningRequest& request) const {
   return true;
 }
 
-// Whether the request belongs to a failure that was counted already: it was there before the check
-// was reset, and has not been cleaned up yet.
+// Whether the request belongs to a failure that is counted already: it existed before the check was
+// reset, and is not deleted yet.
 bool CheckDecider::IsOld(const ProvisioningRequest& request, std::int32_t attempt) const {
   if (failures() == 0) return false;
   if (attempt <= failures()) return true;
@@ -206,7 +206,7 @@ void CheckDecider::Ask() {
   for (const PodSetGroup& group : groups_) {
     request.pod_sets.push_back({TemplateName(request.meta.name, group.names.front()), group.count});
   }
-  // Templates first: an autoscaler fails a request whose templates it does not find, for good.
+  // Templates first: an autoscaler fails a request with missing templates for good.
   CreateTemplates(request.meta.name, nullptr);
   const std::string name = request.meta.name;
   Add(CreateRequest{std::move(request), input_.name, attempt});
@@ -214,7 +214,7 @@ void CheckDecider::Ask() {
   if (state_.state != CheckState::kPending) Say(CheckState::kPending, "");
 }
 
-// Templates that are missing, and those that still belong to the Workload.
+// Creates missing templates, and moves those that the Workload owns to the request.
 void CheckDecider::CreateTemplates(const std::string& request_name,
                                    const ProvisioningRequest* owner) {
   for (const PodSetGroup& group : groups_) {
@@ -240,7 +240,7 @@ void CheckDecider::FollowRequest(const ProvisioningRequest& request) {
       if (workload_.spec.active) Say(CheckState::kRejected, why->message);
       return;
     case RequestState::kBookingExpired:
-      // The normal end of a booking that is in use.
+      // The regular end of a booking that is in use.
       if (!admitted()) Failure(request, "Retrying after booking expired: ");
       return;
     case RequestState::kProvisioned:
@@ -276,7 +276,7 @@ void CheckDecider::Failure(const ProvisioningRequest& request, const char* prefi
   Say(CheckState::kRetry, prefix + why.message);
 }
 
-// Who can do something about it, and what: the cloud's message names the trouble only.
+// Adds the role that can act and the remedy: the cloud's message names the problem only.
 void CheckDecider::Advise(const std::string& reason) {
   const ReasonInfo& info = Explain(reason);
   if (info.reason_class == ReasonClass::kProgress) return;
@@ -288,7 +288,7 @@ void CheckDecider::Advise(const std::string& reason) {
 void CheckDecider::Wait(const ProvisioningRequest& request) {
   const api::Condition* why = DecidingCondition(request);
   if (why != nullptr) {
-    // What the cloud says it waits for; that the request was not accepted yet says nothing.
+    // The reason that the cloud gives for the wait; "not accepted yet" carries no information.
     const bool telling =
         why->type == kProvisionedCondition ||
         (why->status == api::ConditionStatus::kFalse && why->reason != "NotAccepted");
@@ -305,7 +305,7 @@ void CheckDecider::Wait(const ProvisioningRequest& request) {
 }
 
 void CheckDecider::Record() {
-  // What an earlier life left behind.
+  // Left by an earlier reservation.
   if (state_.state != CheckState::kRetry) state_.requeue_after_seconds.reset();
   if (state_.state != CheckState::kReady) state_.pod_set_updates.clear();
   if (state_ == before_) return;
@@ -320,7 +320,7 @@ void CheckDecider::Record() {
   out_.checks.push_back(state_);
 }
 
-// Nothing may be left that asks for capacity.
+// Deletes everything that asks for capacity.
 Decision CleanUp(const Situation& situation) {
   Decision decision;
   for (const ProvisioningRequest& request : situation.requests) {

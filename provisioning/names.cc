@@ -11,7 +11,7 @@ constexpr std::size_t kHashLength = 5;
 constexpr std::size_t kMaxPlain = kMaxName - kHashLength - 1;
 constexpr std::size_t kMaxAttemptDigits = 10;
 
-// The front of `text`, so that "-" may follow in a DNS subdomain.
+// A prefix of `text` that "-" may follow in a DNS subdomain.
 std::string Front(std::string_view text, std::size_t limit) {
   text = text.substr(0, limit);
   while (!text.empty() && (text.back() == '.' || text.back() == '-')) text.remove_suffix(1);

@@ -31,7 +31,7 @@ const api::PodSetAssignment* AssignmentOf(const api::Workload& workload, const s
   return nullptr;
 }
 
-// Requests that are missing count as their limits, as the API server does for pods.
+// A missing request gets the limit's value, as the API server does for pods.
 void FillRequests(std::vector<api::Container>& containers) {
   for (api::Container& container : containers) {
     container.requests.insert(container.limits.begin(), container.limits.end());

@@ -43,7 +43,7 @@ constexpr std::array kReasons{
     ReasonInfo{"BookingExpired", kProgress, kNobody, "nothing to do while the pods run"},
     ReasonInfo{"CapacityRevoked", kLimit, kUser,
                "ask for a longer run (maxRunDurationSeconds), or save state and start again"},
-    // Before the cloud is asked.
+    // From the autoscaler, before it asks the cloud.
     ReasonInfo{"NoQueuedNodepoolAvailable", kConfig, kAdmin,
                "create a node pool with queued provisioning that the pods' node selector matches"},
     ReasonInfo{"ProvisioningRequestSingleZoneInfeasible", kShape, kUser,

@@ -33,7 +33,7 @@ const api::Condition* DecidingCondition(const api::ProvisioningRequest& request)
     case RequestState::kUnanswered: return nullptr;
     case RequestState::kPending: return find(kAcceptedCondition);
     case RequestState::kAccepted:
-      // Provisioned=False tells what the cloud waits for; without it there is only the acceptance.
+      // Provisioned=False has the cloud's reason to wait; without it only the acceptance is known.
       return find(kProvisionedCondition) != nullptr ? find(kProvisionedCondition)
                                                     : find(kAcceptedCondition);
     case RequestState::kProvisioned: return find(kProvisionedCondition);

@@ -23,7 +23,7 @@ std::int32_t HeadIndex::NewBlock(std::size_t place) {
   return made;
 }
 
-// After a block has come or gone.
+// Call after a block was added or removed.
 void HeadIndex::NumberBlocks() {
   blocks_with_heads_.assign((order_.size() + kBits - 1) / kBits, 0);
   for (std::size_t place = 0; place < order_.size(); ++place) {
@@ -44,8 +44,8 @@ std::int32_t HeadIndex::BlockFor(ClusterQueueId queue) {
     NumberBlocks();
     return made;
   }
-  // The last block whose first name is not behind; all names before that of the second are in the
-  // first one.
+  // The last block whose first name is not greater; the first block has all names below the
+  // second's first name.
   const auto behind =
       std::partition_point(order_.begin() + 1, order_.end(), [this, queue](std::int32_t block) {
         return !ComesBefore(queue, blocks_[static_cast<std::size_t>(block)].first_name);
@@ -73,7 +73,7 @@ void HeadIndex::Sort(Block& block) {
   block.sorted = true;
 }
 
-// The second half of a full block becomes a block of its own.
+// Moves the second half of a full block to a new block.
 void HeadIndex::Divide(std::int32_t full) {
   Sort(blocks_[static_cast<std::size_t>(full)]);
   const std::int32_t made =

@@ -10,7 +10,7 @@
 namespace berth::queue {
 namespace {
 
-// The Evicted condition if it is true for `reason`, else null.
+// The Evicted condition if it is True with `reason`, else null.
 const api::Condition* EvictedBecause(const api::Workload& workload, std::string_view reason) {
   const api::Condition* evicted = api::FindCondition(workload.status.conditions, api::kEvicted);
   if (evicted == nullptr || evicted->status != api::ConditionStatus::kTrue) return nullptr;

@@ -69,7 +69,7 @@ bool PendingQueue::IsNewcomer(NodeIndex node, std::int32_t index) const {
          known.index == index && !known.named;
 }
 
-// Where nothing is ever parked in bulk, the list is thinned out before it grows beyond the group.
+// Bounds the list where no workload is ever parked in bulk: it never grows beyond the group.
 void PendingQueue::AddNewcomer(NodeIndex node, std::int32_t index) {
   constexpr std::size_t kSlack = 16;
   if (listing_ != Listing::kNew || at(node).named) return;
@@ -84,7 +84,7 @@ void PendingQueue::AddNewcomer(NodeIndex node, std::int32_t index) {
 }
 
 void PendingQueue::NameNewcomers(std::int32_t index, std::vector<NodeIndex>& list) {
-  std::vector<NodeIndex> kept;  // those that are parked already, for reasons of their own
+  std::vector<NodeIndex> kept;  // parked already, one by one
   for (const NodeIndex node : std::exchange(group(index).newcomers, {})) {
     if (!IsNewcomer(node, index)) continue;
     if (at(node).bag != group(index).active_bag) {
@@ -259,7 +259,7 @@ void PendingQueue::Take(NodeIndex node) {
 NodeIndex PendingQueue::Head() const {
   if (order_.empty()) return kNoNode;
   if (preemptor_.sticky && preemptor_.node != kNoNode && IsActive(preemptor_.node)) {
-    // Not before a LocalQueue that used less.
+    // A LocalQueue with less usage comes first.
     const std::int32_t first = groups_[static_cast<std::size_t>(order_.front().group)].local_queue;
     const bool behind = by_usage_ && !preemptor_.before_usage &&
                         UsageOf(at(preemptor_.node).local_queue) > UsageOf(first);
@@ -276,7 +276,7 @@ void PendingQueue::MoveAll(std::int32_t index, Side to, std::vector<NodeIndex>* 
     ForEach(access, from.heap, [list](NodeIndex node) { list->push_back(node); });
   }
   const std::int64_t count = from.count;
-  // Everything goes into the fuller bag, which then plays the wanted part.
+  // Moves all nodes to the fuller bag, which takes the wanted role.
   const std::uint8_t target = moved.bags[0].count >= moved.bags[1].count ? 0 : 1;
   Bag& fuller = moved.bags[target];
   Bag& other = moved.bags[1 - target];
@@ -353,7 +353,7 @@ std::int64_t PendingQueue::Wake(WallTime now,
       ++i;
       continue;
     }
-    Take(node);  // puts another one into this slot
+    Take(node);  // moves another node to this slot
     Push(node);
     ++count;
     if (woken != nullptr) woken->push_back(node);

@@ -9,7 +9,7 @@
 namespace berth::queue {
 namespace {
 
-// Whether the change of the object can make it admissible or changes its place in the order.
+// Whether the change of the object can make it admissible or change its order.
 bool Matters(const api::Workload& before, const api::Workload& after) {
   const auto condition_changed = [&](const char* type) {
     const api::Condition* old_one = api::FindCondition(before.status.conditions, type);
@@ -41,7 +41,7 @@ ClusterQueueId QueueSet::NumberFor(const std::string& cluster_queue) {
   return number;
 }
 
-// What only LocalQueues have named was never present, so nothing else has its number.
+// A queue that only LocalQueues name was never present, so no other table has its number.
 void QueueSet::DropClusterQueueNumber(ClusterQueueId queue) {
   if (queue < 0 || entry(queue).pinned || !entry(queue).local_queues.empty()) return;
   present_.names().Release(queue);
@@ -291,7 +291,7 @@ void QueueSet::Leave(WorkloadId workload) {
 void QueueSet::Enqueue(WorkloadId workload) {
   PendingNode& queued = node(workload);
   const LocalQueueEntry& local_queue = local_queues_[static_cast<std::size_t>(queued.local_queue)];
-  if (queued.cluster_queue >= 0) return;  // waits there already
+  if (queued.cluster_queue >= 0) return;  // it waits there already
   if (!local_queue.present || !entry(local_queue.cluster_queue).present) return;
   queued.cluster_queue = local_queue.cluster_queue;
   entry(queued.cluster_queue).pending.Push(workload);
@@ -306,7 +306,7 @@ void QueueSet::Dequeue(WorkloadId workload) {
   if (queue.taken_head == workload) queue.taken_head = kNoNode;
   NoteHead(taken.cluster_queue);
   taken.cluster_queue = -1;
-  taken.named = false;  // what it was told was of this queue
+  taken.named = false;  // its note was of this queue
 }
 
 void QueueSet::EnqueueMembers(std::int32_t local_queue) {
@@ -378,7 +378,7 @@ void QueueSet::Update(WorkloadId workload, const WorkloadInfo* before, const Wor
   const PendingQueue::Preemptor kept = pending.preemptor();
   pending.Remove(workload);
   pending.SetPreemptor(kept);
-  if (known.shape != info.shape) known.named = false;  // what others were told is not for it
+  if (known.shape != info.shape) known.named = false;  // its note is of the old shape
   Fill(known, info);
   if (active) {
     pending.Push(workload);

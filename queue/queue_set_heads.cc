@@ -1,4 +1,4 @@
-// The heads of a QueueSet: which queues have one, who it is, and where a decided one goes.
+// The heads of a QueueSet: taking heads, and requeueing decided ones.
 #include "base/prefetch.h"
 #include "queue/queue_set.h"
 
@@ -70,7 +70,7 @@ QueueSet::RequeueResult QueueSet::Requeue(const Head& head, RequeueReason reason
   const bool woken_since = queue.woken_in_cycle >= cycle_;
   if (may_run && (IsImmediate(reason, queue.settings.strategy) || woken_since ||
                   scan == Scan::kPendingFlavors)) {
-    result.to = Destination::kActive;  // where it still is
+    result.to = Destination::kActive;  // where the head still is
     return result;
   }
   result.to = Destination::kInadmissible;

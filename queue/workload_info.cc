@@ -11,8 +11,8 @@
 namespace berth::queue {
 namespace {
 
-// FNV-1a over length-prefixed parts, then an avalanche; good enough to tell shapes apart, and the
-// same on every machine.
+// FNV-1a over length-prefixed parts, then an avalanche: distinguishes shapes, and gives the same
+// value on every machine.
 class ShapeHash {
  public:
   void Add(std::string_view text) {
@@ -104,12 +104,12 @@ bool HasPrefix(std::string_view text, const std::vector<std::string>& prefixes) 
 
 __extension__ using Wide = __int128;
 
-// Whole units, rounded up: transformations work on these, whatever the resource's own unit is.
+// Whole units, rounded up: transformations use these, whatever the resource's unit is.
 api::Amount WholeUnits(std::string_view resource, api::Amount amount) {
   return resource == "cpu" ? amount / 1000 + (amount % 1000 > 0 ? 1 : 0) : amount;
 }
 
-// In billionths; what does not fit there has no digits behind the milli anyway.
+// In billionths; a larger value has no digits behind the milli anyway.
 Wide InNano(const api::Quantity& factor) {
   constexpr std::int64_t kMostInNano = INT64_MAX / 1'000'000'000;
   const std::int64_t whole = factor.Value();
@@ -124,9 +124,9 @@ api::Amount FromNano(std::string_view resource, Wide nano) {
   return amount > INT64_MAX ? INT64_MAX : static_cast<api::Amount>(amount);
 }
 
-// Source: Kueue pkg/workload (applyResourceTransformations). There what is retained replaces, and
-// is replaced by, what other transformations give of the same resource, as chance has it; here they
-// add up.
+// Source: Kueue pkg/workload (applyResourceTransformations). In Kueue a retained resource replaces,
+// or is replaced by, the output of other transformations of the same resource, in map order; here
+// the two are added.
 api::ResourceAmounts Transformed(const api::ResourceAmounts& requests,
                                  const std::vector<ResourceTransformation>& transformations) {
   api::ResourceAmounts result;

@@ -22,12 +22,12 @@
 namespace berth::admission {
 namespace {
 
-constexpr int kMaxCohortDepth = 64;              // against cycles of parents
+constexpr int kMaxCohortDepth = 64;              // bounds cycles of parents
 constexpr char kByLocalQueue[] = "localQueue";   // "namespace/name"
 constexpr char kByReservation[] = "reservedIn";  // ClusterQueue
 
 SchedulerConfig WithListing(SchedulerConfig config) {
-  config.listing = queue::Listing::kNew;  // parked workloads are told why, each once
+  config.listing = queue::Listing::kNew;  // parked workloads get one note each
   return config;
 }
 
@@ -179,7 +179,7 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
   topology_feed.Connect(gates.topology_aware_scheduling ? TopologyFeed::Mode::kWithNodes
                                                         : TopologyFeed::Mode::kAsIs);
   pod_defaults_feed.Connect();
-  loop.Connect();  // these first: the others ask the scheduler
+  loop.Connect();  // first: later controllers ask the scheduler
   if (gates.topology_aware_scheduling && gates.tas_failed_node_replacement) {
     node_failures.Watch(manager.AddController(node_failures, {}));
   }
@@ -394,7 +394,7 @@ void AdmissionControllers::Impl::WatchClusterQueues() {
            }});
 }
 
-// Kinds that queues name: what becomes of one may make queues active or not.
+// Kinds that queues name: a change of an object may make queues active or inactive.
 template <typename T>
 void AdmissionControllers::Impl::WatchUsed(kube::Controller& controller) {
   const auto touch = [this, &controller](const auto& object) {

@@ -26,7 +26,7 @@ MetricLabels QueueLabels(const api::Workload& workload, const std::string& clust
   return {{"cluster_queue", cluster_queue}, {"priority_class", PriorityClassOf(workload)}};
 }
 
-// The eviction that was counted in `after` and not yet in `before`.
+// The eviction that `after` counts and `before` does not.
 api::EvictionCount NewEviction(const api::WorkloadStatus& before,
                                const api::WorkloadStatus& after) {
   for (const api::EvictionCount& eviction : after.evictions) {
@@ -46,7 +46,7 @@ const char* ToWord(TargetSearch search) {
   return "";
 }
 
-// It had victims, and an earlier head of the cycle needed them, or what they leave.
+// Whether its victims, or the quota that they free, were taken by an earlier head of the cycle.
 bool LostItsVictims(const Decision& decision) {
   if (decision.outcome != Outcome::kSkipped || decision.second_pass) return false;
   return decision.remark == Remark::kOverlappingTargets ||
@@ -121,7 +121,7 @@ void AdmissionMetrics::OnDecisions(const DecisionList& decisions,
     }
     const bool lost = LostItsVictims(decision);
     if (!lost && skipping_.empty()) continue;
-    const std::string queue = name_of(decision.cluster_queue);  // one head of each in a cycle
+    const std::string queue = name_of(decision.cluster_queue);  // a cycle has one head a queue
     const bool is_news = lost ? skipping_.insert(queue).second : skipping_.erase(queue) > 0;
     if (!is_news) continue;
     metrics_.SetGauge("kueue_admission_cycle_preemption_skips", {{"cluster_queue", queue}},

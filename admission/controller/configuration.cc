@@ -17,7 +17,7 @@ namespace {
 using api::Reader;
 using Json = nlohmann::json;
 
-// Read, some of them in part (what is left out of those is noted field by field).
+// Fields that are read, some of them in part (their other fields are noted one by one).
 constexpr std::array<std::string_view, 16> kReadFields{"admissionFairSharing",
                                                        "apiVersion",
                                                        "berth",
@@ -51,7 +51,7 @@ constexpr OtherField kOtherFields[] = {
     {"webhook", "say --webhook-listen"},
 };
 
-// integrations.frameworks that Kueue knows.
+// The values of integrations.frameworks in Kueue.
 constexpr std::array<std::string_view, 18> kFrameworks{"batch/job",
                                                        "kubeflow.org/mpijob",
                                                        "ray.io/rayjob",
@@ -93,7 +93,7 @@ bool Contains(const auto& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// v1beta1 has switches where v1beta2 has the mere presence of a block.
+// v1beta1 has a switch where v1beta2 has the presence of a block.
 bool ReadSwitch(const Reader& in, Version version, bool& enable) {
   const Reader field = in.Field("enable");
   if (field.present() && version == Version::kV1Beta2) {
@@ -104,7 +104,7 @@ bool ReadSwitch(const Reader& in, Version version, bool& enable) {
   return enable;
 }
 
-// What v1beta1 had and v1beta2 does not know.
+// Fields that v1beta1 has and v1beta2 lacks.
 void RefuseGone(const Reader& field, Version version) {
   if (field.present() && version == Version::kV1Beta2) {
     field.Fail("unknown field: it is gone since v1beta2");
@@ -128,9 +128,9 @@ void ReadRequeuing(const Reader& in, Configuration& out) {
   options.backoff_max = std::chrono::seconds(max);
 }
 
-constexpr std::chrono::minutes kOldTimeout{5};  // of v1beta1
+constexpr std::chrono::minutes kOldTimeout{5};  // default of v1beta1
 
-// v1beta1 waits for ever where nothing is said, v1beta2 where 0 is said.
+// Waiting for ever is absence in v1beta1, 0 in v1beta2.
 void ReadRecovery(const Reader& in, Version version, PodsReadyOptions& options) {
   options.recovery_timeout = options.timeout;
   ReadSeconds(in, *options.recovery_timeout);
@@ -157,7 +157,7 @@ void ReadWaitForPodsReady(const Reader& in, Version version, Configuration& out)
   ReadRecovery(in.Field("recoveryTimeout"), version, options);
   const Reader requeuing = in.Field("requeuingStrategy");
   ReadRequeuing(requeuing, out);
-  bool block = enabled && version == Version::kV1Beta1;  // as it was there, where nothing is said
+  bool block = enabled && version == Version::kV1Beta1;  // the default of v1beta1
   in.Field("blockAdmission").Get(block);
   out.admission.scheduler.block_admission = enabled && block;
 }
@@ -277,7 +277,7 @@ void ReadMetrics(const Reader& in, Configuration& out) {
   }
 }
 
-// Who asks for the system's own Jobs to be queued makes a cluster that cannot start.
+// A selector that queues the system's own Jobs makes a cluster that cannot start.
 void ReadManagedNamespaces(const Reader& selector, Configuration& out) {
   if (!selector.present()) return;
   api::LabelSelector& managed = out.managed_jobs_namespace_selector.emplace();
@@ -416,7 +416,7 @@ void ReadAll(const Reader& in, Version version, Configuration& out) {
               out);
   election.Field("leaderElect").Get(out.leader_election);
   const Reader gates = in.Field("featureGates");
-  ReadFeatureGates(gates, out);  // last: a gate takes back what a block switched on
+  ReadFeatureGates(gates, out);  // last: a gate can disable what a block enables
 }
 
 }  // namespace

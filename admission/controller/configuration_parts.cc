@@ -23,7 +23,7 @@ bool IsLabelKey(std::string_view key) {
          std::count(key.begin(), key.end(), '/') <= 1 && std::all_of(key.begin(), key.end(), plain);
 }
 
-// Adds `count` units; false: that is more than Go's durations hold.
+// Adds `count` units; returns false where the sum exceeds the range of Go's durations.
 bool AddTo(std::chrono::nanoseconds& sum, std::chrono::nanoseconds unit, std::int64_t count) {
   if (unit == std::chrono::nanoseconds::zero()) return true;
   if (count > (std::chrono::nanoseconds::max() - sum) / unit) return false;

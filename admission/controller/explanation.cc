@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The flavor-resource of the queue's quota, or -1.
+// The flavor-resource of the queue, or -1.
 FlavorResourceId FindQuota(const QueueState& queue, FlavorId flavor, ResourceId resource) {
   const CompiledGroup* group = queue.GroupOf(resource);
   if (group == nullptr) return -1;
@@ -25,7 +25,7 @@ bool IsAboutAmounts(const Obstacle& obstacle) {
          obstacle.kind == Obstacle::Kind::kInsufficientQuota;
 }
 
-// What a cohort's other members keep for themselves by their lendingLimit, and who most of it.
+// The amounts that a cohort's other members keep by their lendingLimit, with the largest keeper.
 std::string KeptBack(const ClusterState& state, NodeId cohort, NodeId except,
                      FlavorResourceId quota, const std::string& resource) {
   constexpr std::size_t kMostMembers = 64;
@@ -47,8 +47,8 @@ std::string KeptBack(const ClusterState& state, NodeId cohort, NodeId except,
   return name + " keeps " + api::FormatAmount(resource, kept) + " unused by its lendingLimit";
 }
 
-// Which limit binds, in a few words: the first one on the way up that lets less through than what
-// is free above it.
+// The binding limit in a few words: on the way up, the first limit that is lower than the amount
+// available above it.
 std::string BindingLimit(const Obstacle& obstacle, const QueueState& queue,
                          const ClusterState& state, FlavorResourceId quota,
                          const std::string& resource) {
@@ -92,7 +92,7 @@ Json TriedJson(const PodSetDecision& pod_set, const Obstacle& obstacle, const De
   if (quota >= 0 && queue.present) {
     const QuotaTree& tree = scheduler.state().tree();
     tried["nominal"] = tree.Nominal(queue.node, quota);
-    // Of what it can never have the obstacle tells the most that there could be.
+    // For amounts above the potential, the obstacle's limit is the potential.
     if (obstacle.kind == Obstacle::Kind::kExceedsMaximum && !tree.InCycle(queue.node)) {
       tried["available"] = std::max<Amount>(0, tree.Available(queue.node, quota));
     }
@@ -144,7 +144,7 @@ std::string WhyNot(const SparedCandidate& spared, const Decision& decision,
   return SparedByPolicy(preemption.reclaim_within_cohort, "reclaimWithinCohort");
 }
 
-// Where nobody could be preempted: whom the queue may preempt at all.
+// The queue's preemption policies, where there is no candidate.
 Json PolicyJson(const Decision& decision, const ClusterState& state) {
   const QueueState& queue = state.queue(decision.cluster_queue);
   Json policy = {{"withinClusterQueue", Word(queue.spec.preemption.within_cluster_queue)}};
@@ -179,7 +179,7 @@ std::string ExplanationJson(const Decision& decision, const Scheduler& scheduler
     return explanation.dump(-1, ' ', false, Json::error_handler_t::replace);
   };
   std::string json = text();
-  // The first ones tried say most; the later ones go where it gets too long.
+  // The flavors tried first are the most informative; a text that is too long loses the last ones.
   while (json.size() > kMaxExplanationBytes && !explanation["tried"].empty()) {
     explanation["tried"].erase(explanation["tried"].size() - 1);
     json = text();

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxMessageBytes = 240;  // of each reason
+constexpr std::size_t kMaxMessageBytes = 240;  // limit of each reason
 
 std::string Hex(std::uint64_t number) {
   std::string text(16, '0');

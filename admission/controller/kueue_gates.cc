@@ -5,9 +5,9 @@
 namespace berth::admission {
 namespace {
 
-// How Berth behaves, whatever the file says.
-enum class Behaves { kOn, kOff, kEither };  // kEither: the gate is about Kueue's insides
-// What asking for the other value means.
+// Berth's behaviour, with any value of the gate.
+enum class Behaves { kOn, kOff, kEither };  // kEither: the gate concerns Kueue's implementation
+// The reaction to the other value.
 enum class Otherwise { kWarn, kRefuse };
 
 struct Gate {
@@ -75,7 +75,7 @@ constexpr Gate kGates[] = {
     {"WorkloadRequestUseMergePatch", Behaves::kEither, Otherwise::kWarn},
     {"WorkloadValidateResourcesAreNonNegative", Behaves::kOn, Otherwise::kWarn},
     {"WorkloadValidationForPodSetMetadata", Behaves::kOn, Otherwise::kWarn},
-    // No longer gates in Kueue: what they let in is always there.
+    // Gates that Kueue has graduated: their features are always on.
     {"AdmissionCheckValidationRules", Behaves::kOn, Otherwise::kRefuse},
     {"ConfigurableResourceTransformations", Behaves::kOn, Otherwise::kRefuse},
     {"HierarchicalCohorts", Behaves::kOn, Otherwise::kRefuse},

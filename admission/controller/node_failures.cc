@@ -18,10 +18,10 @@ namespace {
 using kube::Json;
 
 constexpr Duration kBatch = std::chrono::milliseconds(100);
-constexpr char kByNode[] = "nodeFailures/node";        // workloads: nodes they were placed on
+constexpr char kByNode[] = "nodeFailures/node";        // workloads: nodes of their assignments
 constexpr char kByBoundNode[] = "nodeFailures/bound";  // pods of placed workloads: spec.nodeName
 constexpr char kBySelector[] =
-    "nodeFailures/selector";  // those let go: the hostname they must have
+    "nodeFailures/selector";  // ungated pods: the hostname in their selector
 constexpr char kFieldManager[] = "kueue";
 
 constexpr char kTerminated[] = "Pod terminated by Kueue NodeController due to node taint";
@@ -34,7 +34,7 @@ std::optional<api::ObjectKey> WorkloadKeyOf(const api::Pod& pod) {
 
 bool IsOver(const api::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
 
-// The node that a pod was let go for and is not bound to; empty: none.
+// The node for which a pod was ungated, while it is not bound; empty: none.
 std::string AwaitedNode(const api::Pod& pod) {
   if (!pod.spec.node_name.empty() || IsOver(pod)) return "";
   const auto& gates = pod.spec.scheduling_gates;
@@ -102,7 +102,7 @@ void NodeFailures::WatchNodes() {
                             }
                           },
                       .on_delete = add});
-  // What failed while nobody looked: the nodes that are named and not there.
+  // Finds nodes that went while the controller was down: assignments name them, the API lacks them.
   nodes_->OnSynced([this] {
     for (const auto& workload : workloads_.objects()) OnWorkload(*workload);
   });
@@ -120,7 +120,7 @@ void NodeFailures::WatchPods() {
   const auto look = [this](const api::Pod& pod, bool is_gone) {
     if (!WorkloadKeyOf(pod)) return;
     const bool ends = is_gone || pod.meta.deletion_timestamp || IsOver(pod);
-    // At once: whoever follows it must not be sent to a node that has failed.
+    // At once: the pod's replacement must not be sent to a node that has failed.
     if (ends && !pod.spec.node_name.empty()) return controller_->Add({"", pod.spec.node_name});
     const std::string node = AwaitedNode(pod);
     if (!ends && !node.empty()) controller_->AddAfter({"", node}, kBatch);
@@ -130,7 +130,7 @@ void NodeFailures::WatchPods() {
                      .on_delete = [look](const auto& pod) { look(*pod, true); }});
 }
 
-// Placed on a node that is not well, or named one that is well again.
+// The workload is on an unhealthy node, or its unhealthyNodes names a healthy one.
 void NodeFailures::OnWorkload(const api::Workload& workload) {
   if (nodes_ == nullptr || !nodes_->has_synced()) return;
   for (const std::string& name : NodesOf(workload)) {
@@ -141,7 +141,7 @@ void NodeFailures::OnWorkload(const api::Workload& workload) {
   }
 }
 
-// Those that were placed there, and those whose pods were sent there.
+// The workloads that have assignments on the node, or ungated pods for the node.
 std::vector<std::shared_ptr<const api::Workload>> NodeFailures::WorkloadsOf(
     const std::string& node) const {
   std::set<api::ObjectKey> keys;
@@ -224,7 +224,7 @@ kube::Step NodeFailures::StatusStep(const std::shared_ptr<const api::Workload>& 
   };
 }
 
-// It will never be bound where it was sent; its job makes another one.
+// The pod can never be bound to its node; its job replaces it.
 kube::Step NodeFailures::FailPodStep(const api::Pod& pod) {
   Json condition = {{"type", "TerminatedByKueue"},
                     {"status", "True"},

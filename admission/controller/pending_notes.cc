@@ -19,14 +19,14 @@ std::int64_t Attempts(const ReasonHistory& history) {
   return count;
 }
 
-// Whether the workload still waits for the scheduler.
+// Whether the workload waits for the scheduler.
 bool Waits(const api::Workload& workload) {
   return workload.spec.active && !workload.meta.deletion_timestamp &&
          !api::IsTrue(workload.status.conditions, api::kFinished) &&
          !api::IsTrue(workload.status.conditions, api::kQuotaReserved);
 }
 
-// As nearly always: nothing to copy, nothing to write.
+// The frequent case: nothing to copy, nothing to write.
 bool Says(const api::Workload& workload, const PendingNote& note, const std::string& message) {
   const api::Condition* told = api::FindCondition(workload.status.conditions, api::kQuotaReserved);
   return told != nullptr && told->status == api::ConditionStatus::kFalse &&
@@ -51,10 +51,10 @@ void PendingNotes::Note(const api::ObjectKey& key, std::shared_ptr<const Pending
   if (is_new) Remember(key, entry);
   if (verdict == Verdict::kItsOwn) entry.tried = true;
   entry.history.Note(note, clock_.Now());
-  // A text may wait for its time, a new reason does not; only after a failure both do.
+  // A new text waits for its interval, a new reason does not; after a failure both wait.
   const bool is_text = entry.note != nullptr && entry.note->reason() == note->reason();
   entry.note = std::move(note);
-  if (entry.waiting || entry.writing) return;  // it will take the latest
+  if (entry.waiting || entry.writing) return;  // the write under way or due takes the latest note
   if (entry.delayed && (is_text || entry.failures > 0)) return;
   entry.delayed = false;
   entry.waiting = true;
@@ -73,7 +73,7 @@ void PendingNotes::Remember(const api::ObjectKey& key, Entry& entry) {
 }
 
 void PendingNotes::Forget(const api::ObjectKey& key) {
-  notes_.erase(key);  // its place in order_ is passed over
+  notes_.erase(key);  // its key in order_ is skipped
 }
 
 void PendingNotes::Pump() {
@@ -143,16 +143,16 @@ void PendingNotes::OnWritten(const api::ObjectKey& key, const Status& status) {
     if (status) Annotate(key, entry);
     entry.failures = status ? 0 : entry.failures + 1;
     if (!status && entry.failures > kMaxFailures) {
-      notes_.erase(found);  // the next attempt of the scheduler brings another
+      notes_.erase(found);  // the scheduler's next attempt makes another note
     } else {
-      // Looks again: the note may be newer than what was written, or the object than what we had.
+      // Checks again: the note, or the object, may be newer than the written one.
       Later(key, entry, status ? Duration::zero() : kRetryWait);
     }
   }
   Pump();
 }
 
-// Beside the condition, for those who want the amounts; its loss would be no loss of a reason.
+// Amounts for readers of the annotation; the condition has the reason even if this write fails.
 void PendingNotes::Annotate(const api::ObjectKey& key, Entry& entry) {
   entry.told = Attempts(entry.history);
   entry.told_at = clock_.SteadyNow();

@@ -16,8 +16,8 @@ using Json = nlohmann::json;
 constexpr api::JsonLimits kPlanLimits{.max_depth = 8, .max_values = 8192};
 constexpr int kMostPauses = 1000;
 
-// Each returns false where `key` is there and says something else, or is missing though it must be
-// there.
+// Each function returns false where `key` has another type, or is missing although it is
+// required.
 bool ReadText(const Json& object, const char* key, std::string& text) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_string()) return false;

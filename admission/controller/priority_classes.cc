@@ -10,7 +10,7 @@ namespace berth::admission {
 namespace {
 
 constexpr char kGroup[] = "kueue.x-k8s.io";
-constexpr std::size_t kAtOnce = 64;  // patches of one look: admissions share the writer
+constexpr std::size_t kAtOnce = 64;  // patches of one reconcile: admissions share the writer
 
 }  // namespace
 
@@ -21,13 +21,13 @@ PriorityClasses::PriorityClasses(kube::Manager& manager, WorkloadWriter& writer)
 
 void PriorityClasses::Watch(kube::Controller& controller) {
   const auto look = [&controller] { controller.Add({"", "all"}); };
-  // Made anew it may have another value than the one that Workloads were made with.
+  // A class that is created again may have another value than its Workloads.
   classes_.AddHandler({.on_add = [look](const auto&) { look(); },
                        .on_update =
                            [look](const auto& old, const auto& now) {
                              if (old->value != now->value) look();
                            }});
-  // Its creation may have been under way when the class changed.
+  // The Workload's creation may have been under way when the class changed.
   workloads_.AddHandler({.on_add = [this, look](const auto& workload) {
     if (NewPriorityOf(*workload)) look();
   }});
@@ -46,8 +46,8 @@ std::optional<std::int32_t> PriorityClasses::NewPriorityOf(const api::Workload& 
 
 void PriorityClasses::Reconcile(const api::ObjectKey& /*key*/, Done done) {
   struct Open {
-    std::size_t writes = 1;  // this look itself
-    bool more = false;       // than one look writes
+    std::size_t writes = 1;  // this reconcile
+    bool more = false;       // Workloads are left for the next reconcile
     Status failed = OkStatus();
   };
   const auto open = std::make_shared<Open>();

@@ -12,12 +12,12 @@ using kube::MetricLabels;
 
 constexpr std::array<const char*, 3> kStatuses{"active", "pending", "terminating"};
 
-// Whole cores; everything else is whole as it is.
+// cpu in cores; other resources in whole items.
 double Value(const std::string& resource, api::Amount amount) {
   return static_cast<double>(amount) * (resource == "cpu" ? 1e-3 : 1.0);
 }
 
-// What `now` no longer has, of what was shown `before`.
+// Calls `gone` for the elements of `before` that `now` lacks.
 template <typename Set, typename Gone>
 void Replace(Set& before, Set now, const Gone& gone) {
   for (const auto& item : before) {
@@ -67,7 +67,7 @@ void QueueMetrics::SetClusterQueue(const api::ClusterQueue& queue, const api::Qu
     metrics_.SetGauge("kueue_pending_workloads", {{"cluster_queue", name}, {"status", word}},
                       static_cast<double>(count));
   };
-  // Those that wait outside the queue (it is stopped, they back off) cannot be admitted either.
+  // Workloads outside the queue (it is stopped, or they back off) cannot be admitted either.
   const std::int64_t competing = active ? place.active : 0;
   pending("active", competing);
   pending("inadmissible", std::max<std::int64_t>(0, status.pending_workloads - competing));
@@ -138,14 +138,14 @@ void QueueMetrics::SetResources(const api::ClusterQueue& queue, const api::Queue
           [&](const FlavorResource& gone) { metrics_.Remove(labels(gone.first, gone.second)); });
 }
 
-// No limit, no series.
+// Without a limit there is no series.
 void QueueMetrics::SetLimit(const char* name, const MetricLabels& of,
                             const std::optional<api::Amount>& limit) {
   if (!limit) return metrics_.RemoveGauge(name, of);
   metrics_.SetGauge(name, of, Value(of.at("resource"), *limit));
 }
 
-// The counts of the cohorts above follow the queue's count, and the queue when it moves.
+// The counts of the cohorts above follow the queue's count, and the queue's move to a cohort.
 void QueueMetrics::MoveAdmitted(Known& known, const std::vector<std::string>& cohorts,
                                 std::int32_t admitted) {
   const auto add = [&](const std::string& cohort, std::int32_t count) {
@@ -213,7 +213,7 @@ void QueueMetrics::SetCohort(const std::string& name, const CohortStanding& stan
                       Value(amounts.resource, amounts.reserved));
   }
   Replace(known.resources, std::move(shown), [&](const FlavorResource& gone) {
-    // Only the cohort's own: a ClusterQueue's series have these labels too.
+    // By name: a ClusterQueue's series have the same labels.
     for (const char* metric :
          {"kueue_cohort_subtree_quota", "kueue_cohort_subtree_resource_reservations"}) {
       metrics_.RemoveGauge(metric, labels(gone.first, gone.second));

@@ -17,7 +17,7 @@ using kube::NextLook;
 constexpr Duration kCounterInterval = std::chrono::seconds(1);
 constexpr char kFieldManager[] = "kueue";
 
-// How long the counters have to wait; nullopt: write now.
+// The time until counters may be written; nullopt: now.
 std::optional<Duration> MustWait(const std::map<api::ObjectKey, SteadyTime>& written_at,
                                  const api::ObjectKey& key, const Clock& clock) {
   const auto found = written_at.find(key);
@@ -93,7 +93,7 @@ void ClusterQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
               done);
 }
 
-// Whoever deletes a queue waits until nobody holds its quota. True: a write is under way.
+// A deleted queue stays until no workload holds its quota. Returns true if a write is under way.
 bool ClusterQueueReconciler::ReconcileFinalizer(const api::ClusterQueue& queue, const Done& done) {
   const bool in_use = parts_.tally.ClusterQueue(queue.meta.name).reserving > 0;
   const auto finalizers = FinalizersAsTheyShouldBe(queue.meta, in_use);
@@ -116,7 +116,7 @@ api::QueueStatus LocalQueueReconciler::StatusOf(const api::LocalQueue& queue) co
   status.admitted_workloads = tally.admitted;
   status.pending_workloads = tally.pending;
   if (auto history = parts_.usage_history(queue.meta.key())) {
-    // A queue that does nothing is not written again and again.
+    // An idle queue's sample is not written repeatedly.
     const bool idle = status.usage_history && status.usage_history->consumed == history->consumed;
     if (!idle) status.usage_history = std::move(history);
   }
@@ -143,7 +143,7 @@ void LocalQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   }
   const api::QueueStatus status = StatusOf(*queue);
   parts_.on_local_queue(*queue, status);
-  // While a history is kept, it is looked at again at its intervals.
+  // A queue with a history is reconciled at each sampling interval.
   const NextLook next{status.usage_history ? std::optional(parts_.sampling_interval)
                                            : std::nullopt};
   if (status == queue->status) return done(next);
@@ -153,7 +153,7 @@ void LocalQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   written_at_[key] = parts_.clock.SteadyNow();
   Json json = api::EncodeLocalQueueStatus(status);
   if (queue->status.usage_history && status.usage_history) {
-    // A merge patch has to name what is no longer there.
+    // A merge patch has to name removed keys.
     for (const auto& [resource, amount] : queue->status.usage_history->consumed) {
       if (status.usage_history->consumed.count(resource) > 0) continue;
       json["fairSharing"]["admissionFairSharingStatus"]["consumedResources"][resource] = nullptr;

@@ -37,7 +37,7 @@ void Write(const AttemptsPtr& attempts, const api::Workload& base) {
 }
 
 void ReadAgain(const AttemptsPtr& attempts, const api::ObjectKey& key) {
-  // A server may need a moment to show what the first reading did not.
+  // The watch may need a moment to deliver the state of the conflict.
   const Duration wait =
       attempts->conflicts == 1 ? Duration::zero() : kConflictWait * (1 << attempts->conflicts);
   attempts->manager.executor().PostAfter(wait, [attempts, key] {

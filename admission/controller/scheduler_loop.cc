@@ -22,9 +22,9 @@ constexpr Duration kWakeUpBatch = std::chrono::seconds(1);
 constexpr std::size_t kMaxOpenWrites = 512;
 constexpr std::size_t kMaxParkedShapes = 10'000;
 
-// Whether it was told so as it is, before a restart. Amounts may have moved since, but they do for
-// those who are parked all the while, too. One whose spec is another by now (what it asks for, its
-// queue) was told of something else.
+// Whether the workload's condition has the note's reason already, from before a restart. Amounts
+// may have changed meanwhile, as for every parked workload. A note on another generation (other
+// requests, another queue) does not count.
 bool WasTold(const api::Workload& workload, const PendingNote& note) {
   const api::Condition* told = api::FindCondition(workload.status.conditions, api::kQuotaReserved);
   return told != nullptr && told->status == api::ConditionStatus::kFalse &&
@@ -63,14 +63,14 @@ void SchedulerLoop::Feed(void (Scheduler::*apply)(const T&),
            }});
 }
 
-// Whether others waited for these pods (blockAdmission).
+// Whether other workloads waited for this workload's pods (blockAdmission).
 bool SchedulerLoop::Unblocks(const api::Workload& before, const api::Workload& after) const {
   return parts_.scheduler.config().block_admission &&
          !api::IsTrue(before.status.conditions, api::kPodsReady) &&
          api::IsTrue(after.status.conditions, api::kPodsReady);
 }
 
-// Said here and not where the condition is written: the workload may be admitted before that.
+// Recorded here, not with the condition: the workload may be admitted before the condition.
 void SchedulerLoop::SayIfGateCleared(const api::Workload& before, const api::Workload& after) {
   if (!running_ || !queue::IsGated(before) || queue::IsGated(after)) return;
   parts_.events.Record(kube::ReferenceTo(after), kube::EventType::kNormal, "AdmissionGateCleared",
@@ -114,7 +114,7 @@ void SchedulerLoop::FeedLocalQueues() {
     parts_.scheduler.ApplyLocalQueue(*object);
     Changed();
   };
-  // Past usage fades for ever: the order of heads follows it, but that is no news to them.
+  // Usage decays continuously: it changes the order of heads, but makes no head admissible.
   const auto update = [this](const auto& before, const auto& object) {
     parts_.scheduler.ApplyLocalQueue(*object);
     if (before->cluster_queue != object->cluster_queue ||
@@ -145,7 +145,7 @@ void SchedulerLoop::Connect() {
   FeedWorkloads();
 }
 
-// Plans of the controller that decided until now.
+// Restores the plans of the earlier leader.
 void SchedulerLoop::RestorePlans() {
   std::vector<std::pair<api::ObjectKey, KeptPlan>> plans;
   for (const auto& workload : workloads_.objects()) {
@@ -200,7 +200,7 @@ void SchedulerLoop::ScheduleWakeUps() {
   });
 }
 
-// Workloads that have quota and lack nodes are heads of a cycle when their time has come.
+// Workloads that have quota and lack nodes become heads when their second pass is due.
 bool SchedulerLoop::HasHeads() const {
   if (parts_.scheduler.HasHeads()) return true;
   const std::optional<WallTime> next = parts_.scheduler.NextSecondPass();
@@ -217,14 +217,14 @@ void SchedulerLoop::ScheduleSecondPass() {
     const auto self = weak.lock();
     if (self == nullptr || (*self)->second_pass_at_ != at) return;
     (*self)->second_pass_at_.reset();
-    if (!(*self)->HasHeads()) return (*self)->ScheduleSecondPass();  // the clock was set back
+    if (!(*self)->HasHeads()) return (*self)->ScheduleSecondPass();  // after the clock was set back
     (*self)->Kick(Duration::zero());
   });
 }
 
 void SchedulerLoop::RunCycle() {
   cycle_posted_ = false;
-  // A finished write kicks again.
+  // The end of a write kicks again.
   if (!running_ || open_writes_ >= kMaxOpenWrites || !HasHeads()) return;
   ++cycle_count_;
   const SteadyTime start = parts_.clock.SteadyNow();
@@ -283,7 +283,7 @@ SchedulerLoop::Progress SchedulerLoop::Perform(const CycleResult& result) {
   return progress;
 }
 
-// Somebody may write to the workload meanwhile, most often that its pods are not ready yet.
+// Other clients may write meanwhile; most often PodsReady=False is written.
 void SchedulerLoop::Reserve(const Decision& decided) {
   parts_.notes.Forget(decided.object->meta.key());
   DropRetry(decided.object->meta.key());
@@ -332,12 +332,12 @@ void SchedulerLoop::OnReserved(const Decision& decision, const api::WorkloadStat
   parts_.metrics.OnAdmitted(workload, queue, waited, 0);
 }
 
-// The scheduler is shown the victim as it will be, so that no later cycle evicts it again.
+// Applies the victim's future state to the scheduler, so that no later cycle evicts it again.
 SchedulerLoop::Progress SchedulerLoop::Evict(const Decision& decision, const Victim& victim) {
   const api::ObjectKey key = victim.object->meta.key();
   const auto current = workloads_.Get(key);
   if (current == nullptr || !api::IsTrue(current->status.conditions, api::kQuotaReserved)) {
-    return Progress::kNone;  // its own reservation is on its way; a later cycle comes back to it
+    return Progress::kNone;  // its reservation is being written; a later cycle retries
   }
   const WallTime now = parts_.clock.Now();
   const std::string reason = ToString(victim.reason);
@@ -388,7 +388,7 @@ void SchedulerLoop::NotePending(const Decision& decision) {
   parts_.notes.Note(decision.object->meta.key(), note, PendingNotes::Verdict::kItsOwn);
 }
 
-// A workload like one that has just been refused does not get a decision of its own.
+// A workload equal to one that was parked gets no decision of its own.
 void SchedulerLoop::NoteParkedOnArrival(const api::Workload& workload) {
   const api::ObjectKey key = workload.meta.key();
   const std::optional<WorkloadId> id = parts_.scheduler.Find(key);
@@ -401,12 +401,12 @@ void SchedulerLoop::NoteParkedOnArrival(const api::Workload& workload) {
   parts_.notes.Note(key, known->second, PendingNotes::Verdict::kOfAnEqual);
 }
 
-// Workloads that were parked because an equal one of their queue got nothing wait for the same.
-// Each is told once, in its turn behind all others (PendingNotes): to tell ten thousand of them
-// after every change of the queue would be a storm of writes that say nothing new.
+// Workloads that were parked in bulk share the note of the equal one that was tried. Each gets the
+// note once, after all others (PendingNotes): writing it to ten thousand workloads after every
+// change of the queue would flood the API with repetitions.
 void SchedulerLoop::NoteParked(const CycleResult& result) {
   std::optional<std::size_t> like;
-  std::shared_ptr<const PendingNote> note;  // of the decision `like`; null: there is none
+  std::shared_ptr<const PendingNote> note;  // of the decision `like`; may be null
   for (const CycleResult::Parked& parked : result.bulk_parked) {
     if (like != parked.like) {
       like = parked.like;

@@ -1,4 +1,4 @@
-// What becomes of a decision of the SchedulerLoop that could not be written.
+// How the SchedulerLoop handles decisions whose write failed.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -25,15 +25,15 @@ void SchedulerLoop::TakeBack(const api::ObjectKey& key, const Error& error) {
        {"error", error.message}});
   parts_.metrics.OnAdmissionFailed();
   switch (error.code) {
-    case ErrorCode::kNotFound: return;  // its deletion is on its way to the informer
+    case ErrorCode::kNotFound: return;  // the informer will deliver the deletion
     case ErrorCode::kUnavailable:
     case ErrorCode::kDeadlineExceeded:
     case ErrorCode::kInternal:
-    case ErrorCode::kConflict:  // our copy was old: read, and decide again
+    case ErrorCode::kConflict:  // the informer's copy is old: read, decide again
       return AfterFailure(key, &SchedulerLoop::ReadBackNow);
     default: break;
   }
-  // Refused for good as it is: out of the queues until it changes, or for a while.
+  // The API refuses the write for good: the workload leaves the queues until it changes, or a time.
   parts_.scheduler.ForgetWorkload(key);
   put_aside_.insert(key);
   parts_.manager.executor().PostAfter(kPutAside, [weak = std::weak_ptr(self_), key] {
@@ -42,27 +42,27 @@ void SchedulerLoop::TakeBack(const api::ObjectKey& key, const Error& error) {
   });
 }
 
-// Its preemptor is decided on again, on what is there by then.
+// The next cycle decides on its preemptor again.
 void SchedulerLoop::OnNotEvicted(const api::ObjectKey& key, const Error& error) {
   LogWarning("preemption not written, will be decided again",
              {{"workload", key.ToString()}, {"error", error.message}});
   switch (error.code) {
-    case ErrorCode::kNotFound: return;  // its deletion is on its way to the informer
-    case ErrorCode::kConflict:          // what is there has just been read
+    case ErrorCode::kNotFound: return;  // the informer will deliver the deletion
+    case ErrorCode::kConflict:          // the present object has just been read
       return AfterFailure(key, &SchedulerLoop::Reapply);
     case ErrorCode::kUnavailable:
     case ErrorCode::kDeadlineExceeded:
     case ErrorCode::kInternal: return AfterFailure(key, &SchedulerLoop::ReadBackNow);
     default: break;
   }
-  // Refused for good as it is. Deciding again at once would only be refused again.
+  // The API refuses the write for good; deciding again at once would repeat the refusal.
   parts_.manager.executor().PostAfter(kPutAside, [weak = std::weak_ptr(self_), key] {
     if (const auto self = weak.lock()) (*self)->Reapply(key);
   });
 }
 
-// The first failure is looked into at once. A server that goes on failing is asked less and less;
-// until then what was decided stays assumed.
+// The first failure is read back at once; repeated failures are read back at growing intervals.
+// Until then the decision stays assumed.
 void SchedulerLoop::AfterFailure(const api::ObjectKey& key,
                                  void (SchedulerLoop::*act)(const api::ObjectKey&)) {
   Failures& failures = failures_[key];
@@ -84,7 +84,7 @@ void SchedulerLoop::DropRetry(const api::ObjectKey& key) {
   if (const auto found = failures_.find(key); found != failures_.end()) found->second.retry = 0;
 }
 
-// Until the answer comes the workload stays assumed: its quota is held, nobody decides on it.
+// Until the answer the workload stays assumed: it holds its quota, and no cycle decides on it.
 void SchedulerLoop::ReadBack(const api::ObjectKey& key, int attempt) {
   parts_.manager.client().Get(
       api::KindOf<api::Workload>(), key,
@@ -97,7 +97,7 @@ void SchedulerLoop::ReadBack(const api::ObjectKey& key, int attempt) {
           return loop.Reapply(key);
         }
         if (answer || answer.error().code == ErrorCode::kNotFound) {
-          loop.failures_.erase(key);  // it is gone
+          loop.failures_.erase(key);  // the Workload is gone
           return;
         }
         const Duration wait = std::min<Duration>(kRetry * (1 << attempt), kLongestRetry);
@@ -109,7 +109,7 @@ void SchedulerLoop::ReadBack(const api::ObjectKey& key, int attempt) {
       });
 }
 
-// Forgets what was assumed; what the informer has is the truth.
+// Drops the assumption and applies the informer's object.
 void SchedulerLoop::Reapply(const api::ObjectKey& key) {
   const WallTime now = parts_.clock.Now();
   parts_.scheduler.Unassume(key, now);

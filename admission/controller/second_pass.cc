@@ -12,7 +12,7 @@
 namespace berth::admission {
 namespace {
 
-// Whether a placement decided on `before` is good for `after` too.
+// Whether a placement decided on `before` holds for `after` too.
 bool IsForTheSameNodes(const api::Workload& before, const api::Workload& after) {
   return before.meta.uid == after.meta.uid && !after.meta.deletion_timestamp &&
          NeedsSecondPass(after) && before.status.admission == after.status.admission &&
@@ -95,7 +95,7 @@ void SecondPass::Evict(const Decision& decision) {
 }
 
 void SecondPass::Fail(const api::ObjectKey& key, const Error& error) {
-  if (error.code == ErrorCode::kNotFound) return;  // its deletion is on its way to the informer
+  if (error.code == ErrorCode::kNotFound) return;  // the informer will deliver the deletion
   LogWarning("second pass not written, will be decided again",
              {{"workload", key.ToString()}, {"error", error.message}});
   parts_.read_back(key);

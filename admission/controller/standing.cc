@@ -62,7 +62,7 @@ std::optional<api::ConsumedUsage> ConsumedUsageOf(Scheduler& scheduler,
   api::ConsumedUsage usage{{}, CutToSeconds(history->last_update)};
   for (const auto& [resource, amount] : history->consumed) {
     std::array<char, 64> text{};
-    // As fine as a quantity goes; of bytes nobody wants to know thousandths of a millionth.
+    // The full precision of a quantity; large amounts, such as bytes, need no fraction.
     std::snprintf(text.data(), text.size(), amount < 1e6 ? "%.9f" : "%.0f", amount);
     const Result<api::Quantity> quantity = api::Quantity::Parse(text.data());
     if (quantity && !quantity->zero()) usage.consumed[resource] = *quantity;

@@ -5,7 +5,7 @@
 namespace berth::admission {
 namespace {
 
-// Whether the node offers something else than before; a kubelet's heartbeat does not.
+// Whether the nodes are equal to the scheduler; they are after a kubelet's heartbeat.
 bool OffersTheSame(const api::Node& a, const api::Node& b) {
   return a.meta.labels == b.meta.labels && a.unschedulable == b.unschedulable &&
          a.taints == b.taints && a.allocatable == b.allocatable &&

@@ -63,7 +63,7 @@ void WorkloadReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   WorkloadPlan plan = PlanWorkload(Observe(*workload), parts_.clock.Now());
   auto written = [this, workload, plan, done](const Status& status) {
     if (!status) {
-      // Deleted meanwhile: nothing is left to do.
+      // The Workload was deleted meanwhile.
       if (status.error().code == ErrorCode::kNotFound) return done(kube::NextLook{});
       return done(status.error());
     }

@@ -11,8 +11,8 @@ namespace {
 using api::Amount;
 using Amounts = std::map<std::pair<std::string, api::ResourceName>, Amount>;
 
-// Pods that are done use nothing. Where fewer were admitted than asked for, the first that count as
-// done are those that never started.
+// Finished pods use nothing. Where fewer pods were admitted than requested, the first ones that
+// count as finished are those that never started.
 Amount WithoutReclaimed(Amount amount, std::int32_t admitted, std::int32_t left) {
   return left >= admitted || admitted <= 0 ? amount : amount / admitted * left;
 }
@@ -44,7 +44,7 @@ void AddRequests(Tally& tally, const api::Workload& workload, std::int32_t sign)
   }
 }
 
-// Queues come and go; of those that have gone nothing is kept.
+// Removes empty tallies, so that deleted queues leave none.
 template <typename Tallies, typename Key>
 void EraseIfEmpty(Tallies& tallies, const Key& key) {
   const auto found = tallies.find(key);

@@ -15,7 +15,7 @@ namespace berth::admission {
 using kube::Json;
 namespace {
 
-// The check states of `base` that `status` has too.
+// The check states of `base` whose checks `status` has too.
 std::vector<api::AdmissionCheckState> ChecksThatStay(const api::Workload& base,
                                                      const api::WorkloadStatus& status) {
   std::vector<api::AdmissionCheckState> kept = base.status.admission_checks;
@@ -43,8 +43,8 @@ void WorkloadWriter::ApplyStatus(const api::Workload& base, const api::WorkloadS
            std::move(done)});
 }
 
-// An apply takes away what its own manager has applied, and controllers of checks own the states
-// that they wrote: what they own would stay, as a piece that the API server refuses.
+// An apply removes only fields of its own manager, and check controllers own the states that they
+// wrote: their fields would remain, as an entry that the API server refuses.
 void WorkloadWriter::DropChecks(const api::Workload& base,
                                 std::vector<api::AdmissionCheckState> kept,
                                 const api::WorkloadStatus& status, Done done) {

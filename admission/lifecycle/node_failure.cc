@@ -33,8 +33,8 @@ bool NamesNode(const api::PodSetAssignment& assigned, const std::string& name) {
   });
 }
 
-// What the pods of one pod set tolerate once they run: as the template, its flavors and the checks
-// say.
+// The tolerations of running pods of one pod set: those of the template, the flavors and the
+// checks.
 std::vector<api::Toleration> TolerationsOf(const api::Workload& workload,
                                            const api::PodSetAssignment& assigned,
                                            const FlavorLookup& flavors) {
@@ -58,7 +58,7 @@ std::vector<api::Toleration> TolerationsOf(const api::Workload& workload,
   return all;
 }
 
-// Whether a taint keeps pods of the workload from the node, now or after a while.
+// Whether a taint of the node evicts pods of the workload, at once or after a delay.
 bool IsTaintedFor(const std::string& name, const api::Node& node, const api::Workload& workload,
                   const FlavorLookup& flavors) {
   for (const api::PodSetAssignment& assigned : workload.status.admission->pod_set_assignments) {
@@ -76,7 +76,7 @@ bool IsTaintedFor(const std::string& name, const api::Node& node, const api::Wor
   return false;
 }
 
-// A node that takes no (further) pods: those that run there may go on.
+// A node that accepts no pods: unhealthy unless pods of the workload run there.
 NodeVerdict UnlessPodsRun(const WorkloadOnNode& on_node) {
   const bool runs = std::any_of(on_node.bound.begin(), on_node.bound.end(), [](const auto& pod) {
     return !pod.meta.deletion_timestamp && !IsOver(pod);
@@ -121,7 +121,7 @@ NodeVerdict JudgeNode(const std::string& name, const api::Node* node, const Work
   const bool is_assigned =
       std::any_of(assignments.begin(), assignments.end(),
                   [&name](const auto& assigned) { return NamesNode(assigned, name); });
-  // Its pods have been moved elsewhere: what still waits for this node waits for nothing.
+  // The workload's pods have moved: pods that wait for this node can never run.
   if (!is_assigned) return {Health::kHealthy, true, std::nullopt};
   const api::Condition* ready =
       node == nullptr ? nullptr : api::FindCondition(node->conditions, kReady);

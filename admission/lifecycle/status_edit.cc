@@ -37,7 +37,7 @@ void CountEviction(api::WorkloadStatus& status, const Eviction& eviction) {
   status.evictions.push_back({eviction.reason, eviction.cause, 1});
 }
 
-// Evicted and Preempted say, once quota is there again, what was before.
+// After a new reservation, Evicted and Preempted become False and keep the past reason.
 void MarkAsPast(api::WorkloadStatus& status, const char* type, std::int64_t generation,
                 WallTime now) {
   const Condition* condition = api::FindCondition(status.conditions, type);
@@ -54,7 +54,7 @@ bool SetStatusCondition(api::WorkloadStatus& status, const char* type, Condition
                         WallTime now) {
   const Condition* known = api::FindCondition(status.conditions, type);
   if (known == nullptr || message.size() > api::kMaxConditionMessageBytes) {
-    // One rarely comes alone.
+    // A first condition is usually followed by others.
     if (status.conditions.empty()) status.conditions.reserve(kConditionsAtOnce);
     return api::SetCondition(status.conditions, {.type = type,
                                                  .status = value,
@@ -63,7 +63,7 @@ bool SetStatusCondition(api::WorkloadStatus& status, const char* type, Condition
                                                  .last_transition_time = CutToSeconds(now),
                                                  .observed_generation = generation});
   }
-  // As SetCondition, into the memory that is there.
+  // As SetCondition, without a new allocation.
   Condition& changed = status.conditions[static_cast<std::size_t>(known - &status.conditions[0])];
   changed.observed_generation = generation;
   const bool new_status = changed.status != value;
@@ -84,7 +84,7 @@ void ResetChecks(api::WorkloadStatus& status, WallTime now) {
         .last_transition_time = CutToSeconds(now),
         .message =
             std::string("Reset to Pending after eviction. Previously: ") + Word(check.state)};
-    // Failures in a row: after a success, or after it was given up, they begin anew.
+    // Counts failures in a row; success or giving up resets the count.
     if (check.state == CheckState::kRetry) reset.retry_count = check.retry_count.value_or(0) + 1;
     check = std::move(reset);
   }
@@ -96,7 +96,7 @@ bool RemoveStatusCondition(api::WorkloadStatus& status, const char* type) {
 
 void GiveReservationBack(api::WorkloadStatus& status, const char* reason,
                          const std::string& message, std::int64_t generation, WallTime now) {
-  ResetChecks(status, now);  // what they found was for this reservation
+  ResetChecks(status, now);  // their results were for the released reservation
   status.admission.reset();
   SetUnadmitted(status, reason, message, generation, now);
 }
@@ -127,7 +127,7 @@ bool SyncAdmittedCondition(api::WorkloadStatus& status, std::int64_t generation,
     const Condition* told = api::FindCondition(status.conditions, api::kAdmitted);
     if (told != nullptr && told->status == value && told->reason == reason &&
         told->message == message && told->observed_generation == generation) {
-      return false;  // as nearly always
+      return false;  // the frequent case
     }
     return SetStatusCondition(status, api::kAdmitted, value, reason, message, generation, now);
   };

@@ -18,7 +18,7 @@ using api::FindCondition;
 using api::IsTrue;
 using api::StopPolicy;
 
-// Steps in Kueue's order. A step returns true where nothing after it may happen in this pass.
+// Steps in Kueue's order. A step returns true to end the pass.
 class Planner {
  public:
   Planner(const WorkloadSituation& situation, WallTime now)
@@ -72,7 +72,7 @@ class Planner {
     Set(api::kDeactivationTarget, api::ConditionStatus::kTrue, cause, message);
   }
 
-  // It was a job's, and that has gone without it.
+  // Whether the workload belonged to a job that is gone.
   bool IsOrphan() const {
     return workload_.meta.owner_references.empty() &&
            api::FindValue(workload_.meta.labels, api::kJobUidLabel) != nullptr;
@@ -102,7 +102,7 @@ class Planner {
   WorkloadPlan plan_;
 };
 
-// Nobody would ever say that it is over, and it would hold its quota for ever.
+// No controller would finish the workload, and it would hold its quota for ever.
 void Planner::Abandoned() {
   plan_.finish = api::Condition{.type = api::kFinished,
                                 .status = api::ConditionStatus::kTrue,
@@ -123,7 +123,7 @@ void Planner::Finished() {
   Say(PlannedEvent::Type::kNormal, "Deleted", "Deleted finished workload due to elapsed retention");
 }
 
-// An eviction that is under way keeps its reason, unless there is a cause to name.
+// A running eviction keeps its reason, unless the deactivation has a cause to report.
 void Planner::Deactivated() {
   const Condition* evicted = FindCondition(status_.conditions, api::kEvicted);
   const bool is_evicted = evicted != nullptr && evicted->status == api::ConditionStatus::kTrue;
@@ -155,7 +155,7 @@ void Planner::Deactivated() {
               Difference::kNone;
 }
 
-// A check may still say no while the job is being stopped for another reason.
+// A check may be rejected while the job is being stopped for another reason.
 void Planner::Reserved() {
   const bool evicted = IsTrue(status_.conditions, api::kEvicted);
   if (evicted && !in_.hear_late_answers) return;
@@ -167,8 +167,8 @@ void Planner::Reserved() {
   LimitPodsReady();
 }
 
-// The check states are those of the required checks. Of an admitted workload nothing more is asked,
-// but what its queue does not ask any more has no say in it either.
+// Makes the check states those of the required checks. An admitted workload gets no new checks, but
+// loses those that its queue does not require any more.
 void Planner::SyncChecks() {
   if (!in_.required_checks) return;
   changed_ |= IsTrue(status_.conditions, api::kAdmitted)
@@ -196,14 +196,14 @@ bool Planner::FollowRetries() {
     if (!status_.requeue_state) status_.requeue_state.emplace();
     const WallTime due = CutToSeconds(now_ + std::chrono::seconds(delay_seconds));
     std::optional<WallTime>& requeue_at = status_.requeue_state->requeue_at;
-    requeue_at = std::max(due, requeue_at.value_or(due));  // a longer wait stays
+    requeue_at = std::max(due, requeue_at.value_or(due));  // the later instant counts
   }
   EvictNow({api::kAdmissionCheckReason, "Evicted due to " + retry, ""});
   return true;
 }
 
-// The reservation that a check wants to have tried again has gone already: nothing has to stop,
-// only the check's delay is left. Then it comes back as after any other retry.
+// The reservation of a check in Retry is released already: no pod has to stop, only the check's
+// delay applies. Then the workload is requeued as after any other retry.
 bool Planner::FollowLateRetries() {
   const std::string retry = ChecksIn(CheckState::kRetry, "Retry");
   if (retry.empty()) return false;
@@ -223,7 +223,7 @@ bool Planner::FollowLateRetries() {
   return true;
 }
 
-// AdmissionChecks in Retry state: "a" (its message); "b". Empty where none is in that state.
+// AdmissionChecks in Retry state: "a" (its message); "b". Empty if no check has the state.
 std::string Planner::ChecksIn(CheckState state, const char* word) const {
   std::vector<std::string> texts;
   for (const AdmissionCheckState& check : status_.admission_checks) {
@@ -237,8 +237,8 @@ std::string Planner::ChecksIn(CheckState state, const char* word) const {
          " state: " + Join(texts, "; ");
 }
 
-// Hold lets admitted workloads run to their end; HoldAndDrain stops them too. Reservations that are
-// not admitted yet go back at once, also where a queue is about to go.
+// Hold lets admitted workloads finish; HoldAndDrain stops them too. Reservations that are not
+// admitted are released at once, also those of a queue that is being deleted.
 bool Planner::FollowStops() {
   const bool admitted = IsTrue(status_.conditions, api::kAdmitted);
   const auto follow = [&](const QueueFacts& queue, const std::string& kind, const char* reason) {
@@ -292,7 +292,7 @@ bool Planner::LimitExecutionTime() {
   return true;
 }
 
-// Pods have `timeout` from admission to be ready, and `recovery_timeout` from the loss of one.
+// Pods have `timeout` from admission to become ready, `recovery_timeout` after the loss of one.
 bool Planner::LimitPodsReady() {
   const PodsReadyOptions& options = in_.pods_ready;
   const Condition* admitted = FindCondition(status_.conditions, api::kAdmitted);
@@ -326,7 +326,7 @@ bool Planner::LimitPodsReady() {
   return true;
 }
 
-// Requeued=False holds a workload back after an eviction; here it is let go.
+// Requeued=False holds a workload back after an eviction; this step sets it to True when due.
 void Planner::ComeBack() {
   const Condition* requeued = FindCondition(status_.conditions, api::kRequeued);
   if (requeued == nullptr || requeued->status != api::ConditionStatus::kFalse) return;
@@ -337,7 +337,7 @@ void Planner::ComeBack() {
   if (reason.starts_with(api::kDeactivated)) {
     release(api::kReactivated, "The workload was reactivated");
     status_.requeue_state.reset();
-    // Whoever lets it run again after its time was over, gives it its time again.
+    // A user who reactivates a workload after its maximum execution time resets that time.
     if (reason == EvictedReason({api::kDeactivated, "", api::kMaximumExecutionTimeExceeded})) {
       status_.accumulated_past_execution_time_seconds = 0;
     }
@@ -365,7 +365,7 @@ void Planner::ComeBack() {
   release(api::kBackoffFinished, "The workload backoff was finished");
 }
 
-// Why it cannot be looked at by the scheduler at all. What the scheduler finds, it says itself.
+// Reports why the scheduler cannot try the workload. The scheduler reports its own reasons.
 void Planner::Pending() {
   const auto because = [&](const char* reason, const std::string& message) {
     changed_ |= SetUnadmitted(status_, reason, message, workload_.meta.generation, now_) !=

@@ -10,7 +10,7 @@ namespace {
 using Domains = std::vector<DomainId>;
 
 struct Greedy {
-  std::int32_t domains = 0;  // used
+  std::int32_t domains = 0;  // number of domains used
   DomainId last_with_leader = kNoDomain;
   DomainId last = kNoDomain;
 };
@@ -48,7 +48,7 @@ class Balancer {
   const ResolvedRequest& request_;
   std::int32_t slices_;
   std::int32_t leaders_;
-  CountOverrides numbers_;  // of the candidates at hand
+  CountOverrides numbers_;  // of the present candidates
 };
 
 Domains Balancer::ChildrenOf(const Domains& domains) const {
@@ -115,11 +115,11 @@ void Balancer::PruneOne(DomainId id, std::int32_t threshold) {
   if (counts.slices < threshold) {
     Clear(id);
   } else if (leaders_ > 0 && counts.leaders > 0 && counts.slices_with_leader < threshold) {
-    ClearLeaders(id);  // it may still take workers
+    ClearLeaders(id);  // it may take workers
   }
 }
 
-// The sums again, without regard to inner layers.
+// Recomputes the sums, without inner layers.
 void Balancer::Recount(DomainId id) {
   const TopologyTree::Domain& domain = tree_.domain(id);
   DomainCounts& counts = at(id);
@@ -168,8 +168,8 @@ std::optional<Greedy> Balancer::EvaluatePruned(const Domains& domains, std::int3
   return Evaluate(domains);
 }
 
-// How evenly the room is spread over the children. Only ever compared; equal inputs give equal
-// bits, because the sum runs in the order of the children.
+// The entropy of the room over the children. Used in comparisons only; equal inputs give equal
+// bits, because the sum follows the order of the children.
 double Balancer::Entropy(DomainId id) {
   double total = 0;
   for (const DomainId child : tree_.domain(id).children) total += at(child).pods;
@@ -182,8 +182,8 @@ double Balancer::Entropy(DomainId id) {
   return entropy;
 }
 
-// As few as the greedy way needs, with the least room in all. Steps through the domains, and keeps
-// for each number of domains used, leaders and pods left to place the first way to get there.
+// As few domains as the greedy search needs, with the least room in total. Dynamic programming: for
+// each number of used domains, leaders and pods left, keeps the first selection.
 Domains Balancer::FewestThatFit(Domains domains, bool by_entropy) {
   const std::optional<Greedy> greedy = Evaluate(domains);
   if (!greedy) return {};
@@ -221,7 +221,7 @@ Domains Balancer::FewestThatFit(Domains domains, bool by_entropy) {
   }
   Domains best;
   for (const auto& [left, way] : ways.back()) {
-    if (left.first == 0 && left.second <= 0) best = way;  // rising: the last has the least room
+    if (left.first == 0 && left.second <= 0) best = way;  // ascending: the last has the least room
   }
   return best;
 }

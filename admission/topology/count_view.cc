@@ -19,7 +19,7 @@ std::int32_t MultipleBelow(std::int32_t count, std::int32_t size) {
   return size > 1 ? count / size * size : count;
 }
 
-// How often `pod` goes into `left`, and which resource is short first: the first of the names.
+// How many `pod` fit `left`, and the scarcest resource: the first by name.
 template <typename Left>
 std::int32_t TimesIn(const std::vector<ResourceRequest>& pod, const Left& left,
                      ResourceId& short_of) {
@@ -93,7 +93,7 @@ void CountView::Refresh() {
   position_ = tree_.position();
 }
 
-// Recounts what is above, level by level, as long as something changes.
+// Recomputes the domains above, level by level, while counts change.
 void CountView::Lift(std::vector<DomainId>& changed) {
   while (!changed.empty()) {
     std::vector<DomainId> parents;

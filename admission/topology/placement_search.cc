@@ -76,7 +76,7 @@ std::int64_t PlacementSearch::SlicesBelow(DomainId id, std::int32_t level,
   return sum;
 }
 
-// With several layers: how many slices of each the best domain of the level would take.
+// With several layers: the number of slices of each layer that the best domain would take.
 std::string PlacementSearch::LayersNotFit(std::int32_t level) const {
   std::string text = "topology \"" + tree_.name() + "\" doesn't allow to fit";
   DomainId best = kNoDomain;
@@ -110,8 +110,8 @@ std::string PlacementSearch::NotFit(std::int32_t level, std::int64_t fitting) co
   return text + view_.Exclusions();
 }
 
-// The domains are sorted, so those that take all stand together (those with a leader come first):
-// at the front with the most first, at the back of the ones with a leader otherwise.
+// The domains are sorted, so that those which take all pods are adjacent (those with a leader
+// first): at the front in order kMostFirst, else at the end of the domains with a leader.
 std::optional<DomainId> PlacementSearch::SmallestThatTakesAll(
     const CountView::Ordering& order) const {
   const auto begin = order.domains.begin();
@@ -155,7 +155,7 @@ PlacementSearch::PickedLevel PlacementSearch::PickLevel(std::int32_t level) {
   return leaders_ > 0 ? PickSeveralWithLeader(level, order) : PickSeveral(level, order);
 }
 
-// Largest first, the last one as tight as possible; or from the smallest on.
+// Largest first with a tight last domain; or smallest first.
 PlacementSearch::PickedLevel PlacementSearch::PickSeveral(std::int32_t level,
                                                           const CountView::Ordering& order) {
   std::int64_t remaining = SliceCount();
@@ -218,7 +218,7 @@ PlacementSearch::PickedLevel PlacementSearch::PickSeveralWithLeader(
   return picked;
 }
 
-// The first of those with the least room that is enough; `from` where none is.
+// The first domain with the least sufficient room; `from` if none is sufficient.
 std::size_t PlacementSearch::BestFit(const PickedDomains& domains, std::size_t from,
                                      std::int32_t needed, std::int32_t leaders, Unit unit) const {
   std::size_t best = from;
@@ -237,7 +237,7 @@ std::size_t PlacementSearch::BestFit(const PickedDomains& domains, std::size_t f
   return best;
 }
 
-// The leader goes first, to a domain where what it costs leaves room for everybody.
+// Moves a domain to the front where the leader leaves enough room for all pods.
 void PlacementSearch::PrioritizeLeader(PickedDomains& domains, std::int32_t count,
                                        std::int32_t leaders, std::int32_t slice_size,
                                        Unit unit) const {
@@ -259,7 +259,7 @@ void PlacementSearch::PrioritizeLeader(PickedDomains& domains, std::int32_t coun
   }
 }
 
-// Deals `count` pods and the leaders to `domains` in their order; what is left over is not used.
+// Distributes `count` pods and the leaders to `domains` in order; unused domains are dropped.
 PickedDomains PlacementSearch::Deal(PickedDomains domains, std::int32_t count, std::int32_t leaders,
                                     std::int32_t slice_size, Unit unit) const {
   PrioritizeLeader(domains, count, leaders, slice_size, unit);
@@ -310,7 +310,7 @@ PickedDomains PlacementSearch::Children(const PickedDomains& domains) const {
 PickedDomains PlacementSearch::Descend(PickedDomains domains, std::int32_t level,
                                        bool greedy) const {
   const std::int32_t lowest = tree_.level_count() - 1;
-  // Above the slices it does not matter which parent a slice was counted for.
+  // Above the slice level the parent of a slice does not matter.
   for (; greedy && level < std::min(lowest, request_.slice_level); ++level) {
     PickedDomains children = Children(domains);
     SortByCapacity(view_, children);

@@ -1,4 +1,4 @@
-// The TopologyPlacer's nodes: which trees they are in, and what is left of them.
+// Nodes of the TopologyPlacer: the trees of each node, and its free amounts.
 #include <algorithm>
 
 #include "admission/topology/node_filter.h"
@@ -9,7 +9,7 @@ namespace berth::admission {
 namespace {
 
 constexpr const char* kPods = "pods";
-// A tree with this many more dead leaves than living ones is made anew.
+// A tree with so many more dead leaves than live ones is rebuilt.
 constexpr std::int32_t kMaxDeadLeaves = 1024;
 
 void AddTo(std::vector<ResourceRequest>& sum, const ResourceRequest& more) {
@@ -124,7 +124,7 @@ void TopologyPlacer::BuildTree(FlavorId flavor) {
   RebookHostnames();
 }
 
-// Which trees share a node has changed: what is booked on it is summed up again.
+// The trees that share a node have changed: sums up its bookings again.
 void TopologyPlacer::RebookHostnames() {
   for (FlavorId id = 0; id < static_cast<FlavorId>(flavors_.size()); ++id) {
     FlavorState* state = State(id);

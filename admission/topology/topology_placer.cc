@@ -8,7 +8,7 @@
 namespace berth::admission {
 namespace {
 
-// Shapes whose numbers are kept up to date, per flavor.
+// The most shapes per flavor whose counts are cached.
 constexpr std::size_t kMaxViews = 32;
 
 std::string KeyOf(const api::TopologyAssignment& assignment,
@@ -41,14 +41,14 @@ const api::PodSetAssignment* AssignedTo(const api::Workload& workload, const std
 
 }  // namespace
 
-// Requests of one flavor that are placed together, and what comes of them.
+// Requests of one flavor that are placed together, with their results.
 struct TopologyPlacer::Group {
   const api::Workload& workload;
   FlavorState& state;
   CountKey::Usage usage;
   std::vector<PlacementRequest> requests;
   std::vector<Placement> placements;
-  std::vector<PlacedPods> assumed;  // what they take that was not booked before
+  std::vector<PlacedPods> assumed;  // their usage that is not booked
   std::string failure;
 
   const api::PodSet& PodSetOf(const PlacementRequest& request) const {
@@ -216,7 +216,7 @@ CountView& TopologyPlacer::ViewOf(FlavorState& state, CountKey shape) {
   return *views.front();
 }
 
-// Selector and tolerations of the pods with what ready checks add to them, and of the flavor.
+// Selector and tolerations of the pods, with the additions of ready checks and of the flavor.
 std::variant<NodeFilter, std::string> TopologyPlacer::FilterOf(const api::Workload& workload,
                                                                const api::PodSet& pod_set,
                                                                const FlavorState& state) const {
@@ -283,7 +283,7 @@ std::string TopologyPlacer::PlaceNew(Group& group) {
   if (!found.failure.empty()) return found.failure;
   for (const PlacementRequest& asked : group.requests) {
     const bool leads = &asked == leader;
-    if (!leads && &asked != workers) continue;  // more than two sets in a group
+    if (!leads && &asked != workers) continue;  // a third pod set of the group
     Placement placement{asked.pod_set, asked.flavor,
                         AssignmentOf(tree, leads ? found.leader : found.workers)};
     group.assumed.push_back(Booking(group.PodSetOf(asked), asked.flavor, placement.assignment));
@@ -296,7 +296,7 @@ namespace {
 
 struct Remains {
   api::TopologyAssignment assignment;  // without the failed node
-  std::int32_t missing = 0;            // pods that were there
+  std::int32_t missing = 0;            // pods on the failed node
 };
 
 Remains Without(const api::TopologyAssignment& assignment, const std::string& node) {
@@ -334,7 +334,7 @@ DomainId DomainOfBrokenSlice(const TopologyTree& tree, const Remains& remains, s
   return kNoDomain;
 }
 
-// Where the replacement has to be, so that slices and required levels stay whole.
+// The domain that must contain the replacement, so that slices and required levels stay whole.
 DomainId RequiredDomain(const TopologyTree& tree, const Remains& remains,
                         const std::optional<api::TopologyRequest>& request, std::int32_t level) {
   if (remains.assignment.domains.empty()) return kNoDomain;
@@ -351,8 +351,8 @@ DomainId RequiredDomain(const TopologyTree& tree, const Remains& remains,
   return leaf == kNoDomain ? kNoDomain : Ancestor(tree, leaf, level);
 }
 
-// Inside the domain of a broken slice: the innermost layer that the missing pods are whole slices
-// of, or none.
+// Inside the domain of a broken slice: keeps the innermost layer whose size divides the missing
+// pods, or none.
 void KeepInnermostLayer(api::TopologyRequest& request, std::int32_t missing) {
   const auto layers = SliceLayers(request);
   request.slice_constraints.clear();

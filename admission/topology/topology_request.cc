@@ -13,7 +13,7 @@ std::optional<std::int32_t> LevelOf(const std::vector<std::string>& levels,
   return static_cast<std::int32_t>(found - levels.begin());
 }
 
-// null: no level was asked for.
+// Null: the request names no level.
 const std::string* LevelAskedFor(const std::vector<std::string>& levels,
                                  const api::TopologyRequest& request) {
   if (request.required) return &*request.required;
@@ -24,7 +24,7 @@ const std::string* LevelAskedFor(const std::vector<std::string>& levels,
   return request.unconstrained ? &levels.back() : nullptr;
 }
 
-// The sizes below the slice level; a text says what is wrong.
+// Adds the sizes below the slice level; returns an error text, or "".
 std::string AddInnerLayers(const std::vector<std::string>& levels, ResolvedRequest& resolved) {
   std::int32_t above = resolved.slice_level;
   std::int32_t size_above = resolved.slice_size;

@@ -28,8 +28,8 @@ std::optional<std::int32_t> TopologyTree::LevelOf(const std::string& label) cons
   return static_cast<std::int32_t>(found - levels_.begin());
 }
 
-// Between its neighbours; without a gap there all ranks of the level are dealt anew, which changes
-// nobody's order.
+// A rank between those of the neighbours; if there is none, assigns new ranks to the whole level,
+// which keeps the order.
 std::int64_t TopologyTree::NewRank(std::int32_t level, const std::vector<std::string>& values) {
   auto& known = by_values_[static_cast<std::size_t>(level)];
   if (known.empty()) return 0;
@@ -123,7 +123,7 @@ DomainId TopologyTree::AddNode(const NodeFacts& node) {
   values.reserve(levels_.size());
   for (const std::string& level : levels_) values.push_back(node.labels.at(level));
   const std::string key = lowest_is_hostname_ ? values.back() : LeafKey(values);
-  // A second node of the same hostname counts where the first one is, as long as that one lives.
+  // A second node of the same hostname joins the first one's leaf, as long as that leaf is live.
   DomainId id = FindLeaf(key);
   if (id == kNoDomain || (domain(id).live == 0 && domain(id).values != values)) {
     id = MakeDomain(values);

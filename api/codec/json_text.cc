@@ -26,11 +26,11 @@ using Kind = JsonNode::Kind;
 constexpr std::string_view kLeftOut = "managedFields";
 constexpr std::string_view kBlanks = " \t\r\n";
 
-// Which part of a Kubernetes object a value is.
+// The part of a Kubernetes object that a value is.
 enum class Part {
-  kRoot,      // of a text: an object, or a watch event with one in it
-  kObject,    // itself
-  kMetadata,  // its own
+  kRoot,      // a whole text: an object, or a watch event with an object
+  kObject,    // the object
+  kMetadata,  // its metadata
   kOther
 };
 
@@ -52,8 +52,8 @@ std::string StringOf(const JsonNode& object, std::string_view name) {
 
 }  // namespace
 
-// Goes over one text, appending nodes. simdjson looks at what is asked for only, so everything is
-// asked for. Every function returns false at the first error, which is then in `error_`.
+// Walks one text and appends nodes. simdjson validates only the values that are read, so every
+// value is read. Every function returns false at the first error, which is in `error_`.
 class JsonText::Parser {
  public:
   bool Whole(std::string_view text) {
@@ -68,7 +68,7 @@ class JsonText::Parser {
       }
     } else {
       nodes_.emplace_back();
-      // simdjson 3.0 looks for the end of a null that stands alone one byte too far behind it.
+      // simdjson 3.0 looks one byte too far for the end of a lone null.
       if (type == ondemand::json_type::null) return LoneNull();
       if (!Scalar(document_, type, 0)) return false;
     }
@@ -88,7 +88,7 @@ class JsonText::Parser {
         return false;
       }
       if (key == "items" && std::exchange(has_items, true)) {
-        // A tree would have the last of them, but those of the first have been handed out.
+        // A tree would have the last list, but items of the first have been delivered.
         return Fail(NextToken(), "a second list of items");
       }
       if (key == "items" && type == ondemand::json_type::array) {
@@ -109,7 +109,7 @@ class JsonText::Parser {
 
  private:
   bool Open(std::string_view text) {
-    // The parser reads beyond the end, though it makes nothing of that.
+    // simdjson reads beyond the end, without using those bytes.
     text_.reserve(text.size() + simdjson::SIMDJSON_PADDING);
     text_.assign(text).append(simdjson::SIMDJSON_PADDING, '\0');
     size_ = text.size();
@@ -186,7 +186,7 @@ class JsonText::Parser {
     return text == "null" || Fail(text_.data(), "not null");
   }
 
-  // The document itself or a value of it.
+  // `Source`: the document or a value.
   template <typename Source>
   bool Scalar(Source& source, ondemand::json_type type, std::size_t index) {
     JsonNode& node = nodes_[index];
@@ -239,7 +239,7 @@ class JsonText::Parser {
   }
 
   std::string text_;
-  std::size_t size_ = 0;  // without what is behind it
+  std::size_t size_ = 0;  // without the padding
   ondemand::parser parser_;
   ondemand::document document_;
   std::vector<JsonNode> nodes_;

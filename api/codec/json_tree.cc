@@ -12,7 +12,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxReportedDuplicates = 64;
 
-// Builds the value as nlohmann's own reader would, and remembers where the value stands.
+// Builds the value as nlohmann's own reader would, and tracks the path of the current value.
 class Builder {
  public:
   using number_integer_t = Json::number_integer_t;
@@ -62,11 +62,11 @@ class Builder {
  private:
   struct Frame {
     Json* value;
-    const std::string* key = nullptr;  // of the member being read
+    const std::string* key = nullptr;  // of the current member
     Json* member = nullptr;
   };
 
-  // Where the member being read stands.
+  // The path of the current member.
   std::string Path() const {
     std::string path;
     for (const Frame& frame : stack_) {

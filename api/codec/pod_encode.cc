@@ -26,7 +26,7 @@ void Replace(Json& object, const char* key, Json value) {
   }
 }
 
-// `containers` stand in `spec[key]`, which was decoded into `old`.
+// `containers` are written to `spec[key]`, which was decoded into `old`.
 void ReplaceContainers(Json& spec, const char* key, const std::vector<Container>& containers,
                        const std::vector<Container>& old) {
   if (containers.empty()) {

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = JsonNode::Kind;
 
-// As nlohmann::json calls them.
+// nlohmann::json's names.
 const char* TypeName(Kind kind) {
   switch (kind) {
     case Kind::kNull: return "null";
@@ -35,7 +35,7 @@ std::optional<T> Number(std::string_view text) {
   return value;
 }
 
-// A number as a tree would write it: 1e3 is 1000.0.
+// A number as a tree would serialise it: 1e3 is 1000.0.
 std::string CanonicalNumber(std::string_view text) {
   const Result<Reader::Json> number = ParseJson(text);
   return number && number->is_number() ? number->dump() : std::string(text);
@@ -112,7 +112,7 @@ void Reader::Get(std::int64_t& out) const {
     } else if (Number<std::uint64_t>(node_->text)) {
       Fail("the integer is too large");
     } else {
-      FailType("an integer");  // so large that a tree makes it a floating-point number
+      FailType("an integer");  // too large for an integer: a tree has a floating-point number
     }
     return;
   }

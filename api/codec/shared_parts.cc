@@ -6,7 +6,7 @@ namespace berth::api {
 namespace {
 
 constexpr std::size_t kRemembered = 512;
-constexpr std::size_t kLongestText = 16 * 1024;  // so that this is 8 MB at most
+constexpr std::size_t kLongestText = 16 * 1024;  // bounds the cache to 8 MB
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Topology assignments: a list of domains in memory; on the wire slices that share what repeats.
+// Topology assignments: in memory a list of domains; in the API slices that share common parts.
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace berth::api {
 namespace {
 
 constexpr std::int32_t kMaxDomains = 100'000;    // of a slice; the CRD's limit
-constexpr std::size_t kMaxAllDomains = 100'000;  // of an assignment: a cluster has fewer nodes
+constexpr std::size_t kMaxAllDomains = 100'000;  // of an assignment; clusters have fewer nodes
 constexpr std::size_t kMaxLevels = 16;           // the CRD's limits
 constexpr std::size_t kMaxNameBytes = 63;
 
@@ -77,7 +77,7 @@ void ReadSlice(const Reader& in, std::size_t level_count, TopologyAssignment& ou
   if (levels.size() != level_count) {
     in.Field("valuesPerLevel").Fail("must have one entry for each level");
   }
-  if (!in.present()) return;  // something was wrong
+  if (!in.present()) return;  // after an error
   for (std::size_t domain = 0; domain < count; ++domain) {
     TopologyAssignment::Domain& added = out.domains.emplace_back();
     added.count = pod_counts[domain];
@@ -95,8 +95,8 @@ std::size_t CommonSuffix(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(end - a.rbegin());
 }
 
-// What all values end with is taken off before what they begin with, as Kueue does it: the two may
-// not overlap in the shortest value.
+// Removes the common suffix before the common prefix, as Kueue does: the two must not overlap in
+// the shortest value.
 Json EncodeLevel(const std::vector<TopologyAssignment::Domain>& domains, std::size_t level) {
   const std::string& first = domains.front().values[level];
   std::size_t prefix = first.size();

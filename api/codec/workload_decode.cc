@@ -45,7 +45,7 @@ void ReadPodSets(const Reader& in, SharedList<PodSet>& out) {
   std::vector<PodSet> pod_sets;
   in.List(pod_sets, ReadPodSet);
   out = std::move(pod_sets);
-  if (parts != nullptr && in.present()) parts->Keep(text, out);  // and without an error so far
+  if (parts != nullptr && in.present()) parts->Keep(text, out);  // decoded without an error
 }
 
 void ReadSpec(const Reader& in, WorkloadSpec& out) {

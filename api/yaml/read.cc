@@ -1,5 +1,5 @@
-// YAML events to JSON. Values are built directly from the parser's events: an alias copies the
-// value of its anchor, and each copy is paid for from the node budget.
+// Converts YAML events to JSON. Builds values directly from the parser's events: an alias copies
+// the value of its anchor, and each copy counts against the node limit.
 #include <array>
 #include <cstdio>
 #include <map>
@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 constexpr std::size_t kMaxReportedDuplicates = 64;
 constexpr std::string_view kTagPrefix = "tag:yaml.org,2002:";
 
-struct Problem {  // thrown within this file only: the parser has no other way to stop
+struct Problem {  // thrown in this file only, to stop the parser
   int line;
   std::string text;
 };
@@ -56,7 +56,7 @@ class Builder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     Count(mark, 1);
-    // The parser makes single bytes of these two.
+    // The parser turns each of these two escapes into a single byte, which is no UTF-8.
     if (!IsValidUtf8(value)) {
       throw Problem{mark.line, "the escapes \\N and \\_ are not read: write \\u0085 and \\u00a0"};
     }
@@ -76,7 +76,7 @@ class Builder : public YAML::EventHandler {
   }
   void OnMapEnd() override { Close(); }
 
-  // Where the last quoted scalar of the stream began; -1 for none.
+  // The position of the last quoted scalar of the stream; -1 for none.
   int last_quoted() const { return last_quoted_; }
 
   YamlDocument Take() {
@@ -161,7 +161,7 @@ class Builder : public YAML::EventHandler {
     mark.line = frame.line;
     const std::size_t nodes = node_count_ - frame.nodes_before;
     if (frame.anchor != 0) {
-      // Anchors inside anchors would keep a copy for each level.
+      // Nested anchors would keep a copy for each level.
       anchored_nodes_ += nodes;
       if (anchored_nodes_ > limits_.max_nodes) {
         throw Problem{frame.line,
@@ -214,7 +214,7 @@ class Builder : public YAML::EventHandler {
     }
   }
 
-  // What is written later wins, whether merged or explicit; of several merged maps, the first.
+  // A later key wins, merged or explicit; of several merged maps the first wins.
   static void MergeInto(const YAML::Mark& mark, Frame& frame, const Json& source) {
     if (source.is_array()) {
       for (std::size_t i = source.size(); i-- > 0;) MergeInto(mark, frame, source[i]);
@@ -246,10 +246,10 @@ class Builder : public YAML::EventHandler {
   std::map<YAML::anchor_t, Anchor> anchors_;
   std::vector<std::string> duplicates_;
   std::size_t node_count_ = 0;
-  std::size_t anchored_nodes_ = 0;  // of containers, each copied for its anchor
+  std::size_t anchored_nodes_ = 0;  // in anchored containers, each of which is copied
 };
 
-// The parser takes the end of the text for a closing quote; only the last quote can be left open.
+// The parser accepts the end of the text as a closing quote; only the last quote can be open.
 bool IsQuoteOpen(std::string_view text, int position) {
   if (position < 0 || static_cast<std::size_t>(position) >= text.size()) return false;
   const auto start = static_cast<std::size_t>(position);
@@ -269,8 +269,8 @@ Error Refuse(int line, const std::string& text) {
   return Error{ErrorCode::kInvalid, "yaml: line " + std::to_string(line + 1) + ": " + text};
 }
 
-// The first character that YAML forbids in a stream; nullopt: there is none. The parser would take
-// such characters for text, and a text with zero bytes for UTF-16 or UTF-32.
+// The first character that YAML forbids in a stream; nullopt: none. The parser would accept such
+// characters as text, and read a text with zero bytes as UTF-16 or UTF-32.
 std::optional<Error> FindForbiddenCharacter(std::string_view text) {
   int line = 0;
   int column = 0;
@@ -307,7 +307,7 @@ Result<std::vector<YamlDocument>> ParseYamlStream(std::string_view text, const Y
     std::istringstream input{std::string(text)};
     YAML::Parser parser(input);
     Builder builder(limits);
-    // The parser finds an empty document before a lone "," again and again: empty ones count.
+    // The parser repeats an empty document before a lone "," for ever: empty documents count.
     for (std::size_t count = 1; parser.HandleNextDocument(builder); ++count) {
       if (count > limits.max_documents) {
         return Error{ErrorCode::kInvalid,

@@ -31,7 +31,7 @@ bool IsOneOf(const Words& words, std::string_view text) {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// 0x1F, 0o17, 017, 0b11, 42, with a sign; "_" already removed.
+// Forms: 0x1F, 0o17, 017, 0b11, 42, with a sign; "_" is removed already.
 std::optional<Json> ReadInteger(std::string_view text) {
   bool negative = false;
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
@@ -88,14 +88,14 @@ bool LooksLikeFloat(std::string_view text) {
   return at == text.size();
 }
 
-// Whole numbers come out as integers: JSON writes 1e3 as 1000.
+// A whole number becomes an integer: JSON writes 1e3 as 1000.
 std::optional<Json> ReadFloat(std::string_view text) {
   if (!LooksLikeFloat(text)) return std::nullopt;
   if (text[0] == '+') text.remove_prefix(1);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range && text.find("e-") != std::string_view::npos) {
-    return Json(0);  // too small to tell from nothing
+    return Json(0);  // underflow
   }
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   constexpr double kExact = 9007199254740992.0;  // 2^53
@@ -125,7 +125,7 @@ bool LooksLikeTime(std::string_view text) {
     ++at;
     return digits(1, 2) && take(':') && digits(1, 2) && take(':') && digits(1, 2);
   }
-  // 190:20:30, and 190:20:30.15: numbers to the base of sixty.
+  // 190:20:30 and 190:20:30.15 are sexagesimal numbers.
   at = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
   if (!digits(1, text.size())) return false;
   std::size_t groups = 0;

@@ -6,10 +6,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A longer key stands behind "? ": readers look for the ":" of a key in 1024 characters.
+// A longer key is written as "? KEY": readers search the ":" of a key in 1024 characters.
 constexpr std::size_t kMaxPlainKey = 128;
 
-// True if `text` has a character that is written as an escape; line ends count as plain here.
+// True if `text` has a character that needs an escape; line ends do not count.
 bool HasEscapes(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const Character character = CharacterAt(text, at);
@@ -19,7 +19,7 @@ bool HasEscapes(std::string_view text) {
   return false;
 }
 
-// True if `text` can stand unquoted in block style and still is the same text when read.
+// True if unquoted `text` in block style is read as the same text.
 bool IsPlainSafe(std::string_view text) {
   if (text.empty() || text.front() == ' ' || text.back() == ' ' || text.back() == ':') return false;
   constexpr std::string_view kIndicators = "-?:,[]{}#&*!|>'\"%@`";
@@ -139,7 +139,7 @@ class Writer {
     }
   }
 
-  // Behind "- " or ": "; the first member or item of a container stands on this line.
+  // Writes behind "- " or ": "; the first member or item of a container is on the same line.
   void InlineValue(const Json& value, std::size_t indent) {
     if (value.is_object() && !value.empty()) {
       Map(value, indent + 2, Start::kInline);
@@ -167,7 +167,7 @@ class Writer {
   }
 
   void Key(const std::string& key) {
-    if (key == "<<") {  // would merge
+    if (key == "<<") {  // a merge key if unquoted
       out_ += SingleQuoted(key);
     } else {
       Text(key);
@@ -180,7 +180,7 @@ class Writer {
       return;
     }
     const bool escapes = HasEscapes(text) || text.find('\n') != std::string::npos;
-    // Words that read as something else are double quoted, as kubectl shows them.
+    // Text that would be read as another value is double quoted, as by kubectl.
     if (escapes || text.empty() || IsPlainSafe(text)) {
       out_ += DoubleQuoted(text);
     } else {
@@ -192,9 +192,9 @@ class Writer {
     std::size_t line_ends = 0;
     while (line_ends < text.size() && text[text.size() - 1 - line_ends] == '\n') ++line_ends;
     out_ += '|';
-    // The reader would take leading blanks for indentation.
+    // Readers would take leading blanks for indentation.
     if (text.front() == ' ' || text.front() == '\n') out_ += '2';
-    // Without a text before it the reader leaves out a single line end too.
+    // Without text before it readers drop a single line end too.
     if (line_ends != 1 || text.size() == 1) out_ += line_ends == 0 ? '-' : '+';
     std::size_t at = 0;
     const std::size_t end = text.size() - (line_ends > 0 ? 1 : 0);

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What turns `now` into `wanted` as a merge patch of a map.
+// The merge patch of a map from `now` to `wanted`.
 Json MapPatch(const api::StringMap& now, const api::StringMap& wanted) {
   Json patch = Json::object();
   for (const auto& [key, value] : now) {

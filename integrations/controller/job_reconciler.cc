@@ -19,13 +19,13 @@ using kube::PatchType;
 using Json = nlohmann::json;
 
 constexpr char kOwnerIndex[] = "owner";
-constexpr char kPrebuiltIndex[] = "prebuilt";  // jobs, by the Workload that they name
+constexpr char kPrebuiltIndex[] = "prebuilt";  // jobs by the Workload that they name
 constexpr Duration kLookAgain = std::chrono::seconds(5);
-// How long our own creation is believed in although the informer does not show it.
+// How long a created Workload is assumed to exist although the informer does not show it.
 constexpr Duration kInformerLag = std::chrono::seconds(30);
 
 constexpr char kCreationLatency[] = "kueue_workload_creation_latency_seconds";
-// A job's creation is known to the second.
+// creationTimestamp has a resolution of one second.
 constexpr double kFirstBucket = 1;
 constexpr double kLastBucket = 1280;
 
@@ -43,14 +43,14 @@ std::optional<api::ObjectKey> OwningJob(const api::Workload& workload) {
   return api::ObjectKey{workload.meta.namespace_name, owner->name};
 }
 
-// "namespace/name" of the Workload that the job names instead of having one made.
+// "namespace/name" of the prebuilt Workload that the job names.
 std::vector<std::string> PrebuiltWorkloadOf(const api::Job& job) {
   const std::string* name = api::FindValue(job.meta.labels, api::kPrebuiltWorkloadLabel);
   if (name == nullptr) return {};
   return {api::ObjectKey{job.meta.namespace_name, *name}.ToString()};
 }
 
-// Another's deletion is what we wanted.
+// A deletion by another client counts as success.
 Status Gone(Status status) {
   if (!status && status.error().code == ErrorCode::kNotFound) return OkStatus();
   return status;
@@ -62,8 +62,8 @@ Error Named(const Error& error, const std::string& what, const api::ObjectKey& k
 
 }  // namespace
 
-// One look at one job. `resource_version` follows our own writes, so that a stop's second write is
-// based on its first.
+// One reconcile of one job. `resource_version` follows the reconcile's writes, so that a stop's
+// second write is based on its first.
 struct JobReconciler::Pass {
   std::shared_ptr<const api::Job> job;
   std::string resource_version;
@@ -95,7 +95,7 @@ JobReconciler::JobReconciler(kube::Manager& manager, const Clock& clock,
   jobs_.AddIndex(kPrebuiltIndex, PrebuiltWorkloadOf);
 }
 
-// What no Job of its own is looked at for: Workloads whose Job has gone.
+// Reconciles the Workloads whose Job is gone.
 kube::Sweep JobReconciler::Orphans() const {
   return {.covers =
               [this](const api::ObjectKey& job) {
@@ -125,7 +125,7 @@ void JobReconciler::Watch(kube::Controller& controller) {
                         }});
   const auto add_owner = [this, &controller](const auto& workload) {
     if (const auto job = OwningJob(*workload)) return controller.Add(*job);
-    // A prebuilt workload without owner: whoever names it.
+    // A prebuilt workload without owner: adds the jobs that name it.
     for (const auto& job : jobs_.ByIndex(kPrebuiltIndex, workload->meta.key().ToString())) {
       controller.Add(job->meta.key());
     }
@@ -175,7 +175,7 @@ void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   });
 }
 
-// Once it is made again at once. Whose job is gone, which we have not heard yet, loses it again.
+// Creates the Workload again at once. If the job is gone (unknown yet), it is removed later.
 void JobReconciler::OnLost(const api::Workload& workload) {
   const auto key = OwningJob(workload);
   const auto job = key ? jobs_.Get(*key) : nullptr;
@@ -249,7 +249,7 @@ std::vector<api::Workload> JobReconciler::WorkloadsOf(const api::ObjectKey& job)
   return result;
 }
 
-// Jobs are not owned by other managed kinds that are known here, except by Jobs themselves.
+// The only owners considered are Jobs: other managed kinds are not known here.
 std::optional<ManagedAncestor> JobReconciler::AncestorOf(const api::Job& job) const {
   const api::OwnerReference* owner = api::ControllerOf(job.meta);
   if (owner == nullptr || !IsJob(*owner)) return std::nullopt;
@@ -263,7 +263,7 @@ std::optional<ManagedAncestor> JobReconciler::AncestorOf(const api::Job& job) co
 
 NamespaceRule JobReconciler::RuleOf(const std::string& namespace_name) const {
   const auto found = namespaces_.Get({"", namespace_name});
-  // The API server labels every namespace with its name; one we have not seen yet too.
+  // The API server labels every namespace with its name; this also serves unseen namespaces.
   api::StringMap labels = found != nullptr ? found->meta.labels : api::StringMap{};
   labels.emplace("kubernetes.io/metadata.name", namespace_name);
   return options_.namespace_selector.Matches(labels) ? NamespaceRule::kManaged
@@ -408,11 +408,11 @@ kube::Step JobReconciler::CreateStep(const std::shared_ptr<Pass>& pass,
     manager_.client().Create(
         api::KindOf<api::Workload>(), key.namespace_name, api::Encode(workload), {},
         [this, pass, key, next = std::move(next)](const Result<kube::JsonPtr>& done) {
-          // Ours by its name, from a look whose answer was lost.
+          // The name exists: an earlier reconcile created it and lost the answer.
           const bool exists = !done && done.error().code == ErrorCode::kAlreadyExists;
           if (!done && !exists) return next(Named(done.error(), "creation", key));
           if (done) OnCreated(*pass->job);
-          // Of a job that has gone meanwhile nothing is kept; the informer may be faster than this.
+          // Records nothing for a job that is gone; the informer may be faster than the answer.
           if (jobs_.Get(pass->job->meta.key()) != nullptr && workloads_.Get(key) == nullptr) {
             created_[pass->job->meta.uid] = clock_.SteadyNow();
           }
@@ -421,7 +421,7 @@ kube::Step JobReconciler::CreateStep(const std::shared_ptr<Pass>& pass,
   };
 }
 
-// Of a job that was edited before, nobody knows since when it could have had one.
+// For a job that was edited, the start of its wait is unknown.
 void JobReconciler::OnCreated(const api::Job& job) {
   if (options_.metrics == nullptr || job.meta.generation > 1) return;
   const Duration latency = std::max(clock_.Now() - job.meta.creation_timestamp, Duration::zero());

@@ -17,14 +17,14 @@ using Json = nlohmann::json;
 constexpr char kByWorkload[] = "ungater/workload";  // "namespace/name"
 constexpr Duration kBatch = std::chrono::milliseconds(100);
 
-// The workload that a pod says it belongs to.
+// The workload that a pod's annotation names.
 std::optional<api::ObjectKey> WorkloadKeyOf(const api::Pod& pod) {
   const std::string* name = api::FindValue(pod.meta.annotations, api::kWorkloadAnnotation);
   if (name == nullptr) return std::nullopt;
   return api::ObjectKey{pod.meta.namespace_name, *name};
 }
 
-// Refused where the pod has changed since: its new state is looked at instead.
+// The API refuses the patch if the pod has changed: the next reconcile reads the new state.
 Json UngatePatch(const Ungating& one) {
   Json gates = Json::array();
   for (const std::string& gate : one.pod->spec.scheduling_gates) {
@@ -48,7 +48,7 @@ struct TopologyUngater::Writes {
   std::vector<Ungating> plan;
   std::size_t next = 0;
   std::size_t in_flight = 0;
-  std::optional<Error> error;  // the first
+  std::optional<Error> error;  // the first error
   Done done;
 };
 
@@ -93,7 +93,7 @@ void TopologyUngater::Reconcile(const api::ObjectKey& key, Done done) {
   ReadBack(key, {unknown->second.begin(), unknown->second.end()}, std::move(done));
 }
 
-// One after the other; what cannot be read makes the queue try again later.
+// Reads one after the other; an error makes the queue retry.
 void TopologyUngater::ReadBack(const api::ObjectKey& key, std::vector<api::ObjectKey> pods,
                                Done done) {
   if (pods.empty()) return LetGo(key, std::move(done));
@@ -153,7 +153,7 @@ void TopologyUngater::OnWritten(const std::shared_ptr<Writes>& writes, const api
   if (writes->next < writes->plan.size()) return Next(writes);
   if (writes->in_flight > 0) return;
   if (!writes->error) return writes->done(kube::NextLook{});
-  // Another writer was faster, or the server was away: again, on what is there then.
+  // A conflict, or no answer: retries on the present state.
   Error error = *writes->error;
   if (error.code == ErrorCode::kConflict) return writes->done(kube::NextLook{kBatch});
   writes->done(std::move(error));

@@ -6,7 +6,7 @@ ProvisioningControllers::ProvisioningControllers(kube::Manager& manager, const C
                                                  kube::EventRecorder& events,
                                                  ProvisioningControllersOptions options)
     : requests_(manager, clock, events, options.decide), checks_(manager, clock) {
-  // Without the CRD of ProvisioningRequests neither starts, so that no check is called active.
+  // Without the CRD of ProvisioningRequests neither controller starts, and no check becomes active.
   const std::vector<const kube::InformerBase*> needs{
       &manager.OptionalInformerFor<api::ProvisioningRequest>()};
   requests_.Watch(manager.AddController(requests_, {.max_concurrent = options.concurrency}, needs));

@@ -19,8 +19,8 @@ using kube::PatchType;
 
 constexpr char kOwnerIndex[] = "owner-uid";
 constexpr char kCheckIndex[] = "check";
-// How long our own creation is believed in, although the informer does not show it, before the API
-// is asked.
+// How long a created request is assumed to exist although the informer does not show it, before the
+// API is asked.
 constexpr Duration kInformerLag = std::chrono::seconds(30);
 
 template <typename T>
@@ -74,7 +74,7 @@ RequestReconciler::RequestReconciler(kube::Manager& manager, const Clock& clock,
   });
 }
 
-// The Workloads that have checks: while the controller does not run, no queue holds their keys.
+// The Workloads with checks: no queue holds their keys while the controller does not run.
 kube::Sweep RequestReconciler::CheckedWorkloads() const {
   return {.covers =
               [this](const api::ObjectKey& key) {
@@ -92,7 +92,7 @@ kube::Sweep RequestReconciler::CheckedWorkloads() const {
 
 void RequestReconciler::Watch(kube::Controller& controller) {
   const auto add = [&controller](const auto& workload) { controller.Add(workload->meta.key()); };
-  // Requests that a workload without checks still owns are told of by their own handler.
+  // The handler of requests adds workloads that have no checks and own requests.
   const auto add_checked = [add](const auto& workload) {
     if (!workload->status.admission_checks.empty()) add(workload);
   };
@@ -114,7 +114,7 @@ void RequestReconciler::Watch(kube::Controller& controller) {
   requests_.AddHandler({.on_add = add_owner,
                         .on_update = [add_owner](const auto&, const auto& now) { add_owner(now); },
                         .on_delete = add_owner});
-  // A new template may have to change owner; one that is gone while its request waits, made again.
+  // A new template may need another owner; a template deleted under its request is created again.
   const auto add_templates_workload = [this, &controller](const auto& object) {
     const api::OwnerReference* owner = api::ControllerOf(object->meta);
     if (owner == nullptr) return;
@@ -155,7 +155,7 @@ void RequestReconciler::Watch(kube::Controller& controller) {
 
 void RequestReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   const WorkloadPtr workload = workloads_.Get(key);
-  if (workload == nullptr) return done(kube::NextLook{});  // its requests go with it
+  if (workload == nullptr) return done(kube::NextLook{});  // its requests are deleted with it
   if (const Created* unheard = LongUnheard(workload->meta.uid)) {
     return ReadBack(workload, unheard->request.meta.key(), std::move(done));
   }
@@ -183,8 +183,8 @@ const RequestReconciler::Created* RequestReconciler::LongUnheard(
   return found == list.end() ? nullptr : &*found;
 }
 
-// The watch may be down, or the request gone before it showed it: to believe in neither would make
-// a second request beside the first.
+// The watch may be down, or the request was deleted before the watch showed it: assuming that the
+// request is missing would create a second one.
 void RequestReconciler::ReadBack(const WorkloadPtr& workload, const api::ObjectKey& request,
                                  Done done) {
   manager_.client().Get(
@@ -218,7 +218,7 @@ Situation RequestReconciler::Observe(const api::Workload& workload) {
     CheckInput input{.name = state.name};
     const auto check = checks_.Get({"", state.name});
     if (const Result<std::string> name = ConfigNameOf(*check)) {
-      // Alive as long as the informer's store does not change, that is, for this call.
+      // Valid while the informer's store does not change: during this call.
       input.config = configs_.Get({"", *name}).get();
     }
     situation.checks.push_back(std::move(input));
@@ -306,7 +306,7 @@ std::vector<kube::Step> RequestReconciler::StepsFor(const WorkloadPtr& workload,
   return steps;
 }
 
-// All checks of ours: what an applied configuration leaves out is taken away.
+// Includes all checks of this controller: an applied configuration removes the ones it leaves out.
 kube::Step RequestReconciler::ChecksStep(const WorkloadPtr& workload,
                                          std::vector<api::AdmissionCheckState> changed) {
   std::vector<api::AdmissionCheckState> checks = OurChecks(*workload);
@@ -378,8 +378,8 @@ kube::Step RequestReconciler::CreateTemplateStep(const WorkloadPtr& workload,
                       : std::move(create);
 }
 
-// A request that waits gets its template again when that has gone. But where the request has gone,
-// too, and its watch has yet to tell, the garbage collector and we would take turns for ever.
+// A waiting request whose template is gone gets a new one. But where the request is gone too, and
+// its watch has not shown that, the garbage collector would delete each new template.
 kube::Step RequestReconciler::IfThere(const std::string& space, const api::OwnerReference& request,
                                       kube::Step step) {
   return [this, key = api::ObjectKey{space, request.name}, uid = request.uid,
@@ -412,7 +412,7 @@ kube::Step RequestReconciler::CreateRequestStep(const WorkloadPtr& workload,
             return next(
                 Annotate(done.error(), "creating ProvisioningRequest " + action.request.meta.name));
           }
-          // Of a workload that has gone meanwhile nothing is kept.
+          // Records nothing for a workload that is gone.
           if (workloads_.Get(workload->meta.key()) == nullptr) return next(OkStatus());
           std::int32_t& last = last_attempt_by_check_[workload->meta.uid][action.check];
           last = std::max(last, action.attempt);
@@ -426,7 +426,7 @@ kube::Step RequestReconciler::CreateRequestStep(const WorkloadPtr& workload,
   };
 }
 
-// The API will not have it (a parameter too long, no rights): somebody has to act.
+// The API refuses the request (a parameter too long, no rights): a person has to act.
 void RequestReconciler::TellRefusal(const WorkloadPtr& workload, const CreateRequest& action,
                                     const Error& error, std::function<void(Status)> next) {
   const std::string message =
@@ -445,7 +445,7 @@ void RequestReconciler::TellRefusal(const WorkloadPtr& workload, const CreateReq
   manager_.client().Patch(api::KindOf<api::Workload>(), workload->meta.key(), PatchType::kApply,
                           ChecksApply(*workload, checks), OurStatusWrite(),
                           [next = std::move(next), failure](const Result<kube::JsonPtr>&) {
-                            // Tried again later: quotas and rights may change.
+                            // Retried later: quotas and rights may change.
                             next(Error{ErrorCode::kUnavailable, failure.message});
                           });
 }
