@@ -94,7 +94,7 @@ Status SetSerialAndTimes(X509* certificate, WallTime not_before, WallTime not_af
   return OkStatus();
 }
 
-// Everything but the signature.
+// Builds the certificate without its signature.
 Result<X509Ptr> Draft(const CertificateRequest& request, EVP_PKEY* key) {
   X509Ptr certificate(X509_new());
   if (!certificate || X509_set_version(certificate.get(), X509_VERSION_3) != 1 ||
@@ -113,7 +113,7 @@ Result<X509Ptr> Draft(const CertificateRequest& request, EVP_PKEY* key) {
 Result<std::string> AlternativeNames(const CertificateRequest& request) {
   std::string names;
   const auto add = [&](std::string_view kind, const std::string& value) -> Status {
-    // A comma would begin another name.
+    // A comma would start another name.
     if (value.empty() || value.find_first_of(", \r\n\t") != std::string::npos) {
       return Error{ErrorCode::kInvalid, "\"" + value + "\" cannot be a certificate's name"};
     }
@@ -174,7 +174,7 @@ Result<std::vector<X509Ptr>> ReadCertificates(std::string_view pem) {
 
 Result<KeyPtr> ReadPrivateKey(std::string_view pem) {
   BERTH_TRY(const BioPtr bio, OpenPem(pem));
-  // An encrypted key must not ask for its password on the terminal.
+  // OpenSSL must not ask for the password of an encrypted key on the terminal.
   const auto no_password = [](char*, int, int, void*) { return -1; };
   KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr));
   if (!key) {

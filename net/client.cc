@@ -12,7 +12,7 @@
 namespace berth::net {
 namespace {
 
-// How long SendAndWait waits beyond the time-out of the request: its callback comes within it,
+// How long SendAndWait waits beyond the request's timeout: the callback comes within the timeout,
 // unless the pool has been stopped.
 constexpr auto kGrace = std::chrono::seconds(5);
 
@@ -70,7 +70,7 @@ Result<std::unique_ptr<HttpClient>> HttpClient::Create(IoPool& pool, ClientOptio
 }
 
 Result<Response> HttpClient::SendAndWait(Request request, Duration timeout) {
-  // Shared: the callback may come after the wait has been given up.
+  // Shared: the callback may come after the wait has ended.
   auto promise = std::make_shared<std::promise<Result<Response>>>();
   auto future = promise->get_future();
   Send(std::move(request), timeout,

@@ -7,8 +7,8 @@
 
 namespace berth::net {
 
-// Programs that wait with select(2) cannot use files above 1024, but have none that high of their
-// own.
+// Child programs inherit the limit. Programs that use select(2) cannot handle descriptors above
+// 1024, and open fewer than that.
 Status RaiseFileLimit() {
   constexpr rlim_t kFiles = 65'536;
   rlimit limit{};

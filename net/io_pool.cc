@@ -18,7 +18,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Beyond this a steady clock's instant would overflow when a delay is added.
+// Adding a longer delay would overflow a steady clock's instant.
 constexpr Duration kLongestDelay = std::chrono::hours(24 * 365);
 
 class StrandExecutor final : public Executor {
@@ -85,7 +85,7 @@ struct Deadline::State : std::enable_shared_from_this<Deadline::State> {
     is_waiting = true;
     armed_for = at;
     timer.expires_at(at);
-    // A wait that has been replaced may already be queued as fired: the generation tells it apart.
+    // A replaced wait may be queued as fired already: the generation identifies it.
     timer.async_wait([self = shared_from_this(), mine = ++generation](const auto& error) {
       if (!error && mine == self->generation) self->OnFired();
     });
@@ -99,7 +99,7 @@ struct Deadline::State : std::enable_shared_from_this<Deadline::State> {
       return;
     }
     at = SteadyInstant::max();
-    const std::function<void()> task = expired;  // it may destroy this deadline
+    const std::function<void()> task = expired;  // a copy: it may destroy this deadline
     task();
   }
 

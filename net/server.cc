@@ -13,7 +13,7 @@
 namespace berth::net {
 namespace {
 
-// How often Stop looks whether the pool has been stopped under it.
+// The interval at which Stop checks whether the pool was stopped.
 constexpr auto kStopPoll = std::chrono::milliseconds(50);
 
 class Server final : public HttpServer {
@@ -31,7 +31,7 @@ class Server final : public HttpServer {
     callbacks.on_connection = [core = core_](Strand strand, std::unique_ptr<Transport> transport) {
       const auto session =
           std::make_shared<ServerSession>(core, std::move(strand), std::move(transport));
-      // Dropped, one too many is closed by its destructor.
+      // A session over the limit is dropped; its destructor closes the connection.
       if (core->Add(session)) session->Start();
     };
     callbacks.on_closed = [core = core_] {
@@ -61,7 +61,7 @@ class Server final : public HttpServer {
     core_->is_stopping = true;
     for (const auto& session : core_->sessions) session->Abort();
     while (core_->is_listening || !core_->sessions.empty()) {
-      // A stopped pool runs nothing any more: what is left cannot run either.
+      // A stopped pool runs no tasks: remaining sessions cannot end.
       if (core_->pool.stopped()) break;
       core_->changed.wait_for(lock, kStopPoll);
     }

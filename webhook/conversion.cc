@@ -11,11 +11,11 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kGroup = "kueue.x-k8s.io/";
 constexpr char kWorkloadClassSource[] = "kueue.x-k8s.io/workloadpriorityclass";
-constexpr std::size_t kMaxDomainsOfSlice = 100'000;  // Kueue's
-constexpr std::size_t kBytesOfValue = 64;            // that a value takes beside its text
+constexpr std::size_t kMaxDomainsOfSlice = 100'000;  // Kueue's limit
+constexpr std::size_t kBytesOfValue = 64;            // of a value beside its text
 constexpr char kPodClassSource[] = "scheduling.k8s.io/priorityclass";
 
-// The object at `key` of `parent`, or null where there is none.
+// The object at `key` of `parent`, or null.
 Json* Child(Json* parent, const char* key) {
   if (parent == nullptr || !parent->is_object()) return nullptr;
   const auto found = parent->find(key);
@@ -49,14 +49,14 @@ void RaiseClusterQueue(Json& object) {
   Json* spec = Child(&object, "spec");
   Rename(spec, "cohort", "cohortName");
   // The list of names replaces the strategy. An object has both where a v1beta1 manifest is applied
-  // to a ClusterQueue that is stored already: the stored one is shown with a strategy.
+  // to a stored ClusterQueue, which is converted to v1beta1 with a strategy.
   if (Json* names = Child(spec, "admissionChecks"); names != nullptr && names->is_array()) {
     Json checks = Json::array();
     for (const Json& name : *names) checks.push_back(Json{{"name", name}});
     if (!checks.empty()) (*spec)["admissionChecksStrategy"] = Json{{"admissionChecks", checks}};
   }
   Drop(spec, "admissionChecks");
-  // An empty strategy was allowed, and says nothing.
+  // An empty strategy is valid and has no effect.
   if (Json* strategy = Child(spec, "admissionChecksStrategy")) {
     Json* listed = Child(strategy, "admissionChecks");
     if (listed == nullptr || listed->empty()) spec->erase("admissionChecksStrategy");
@@ -91,7 +91,7 @@ void LowerLocalQueue(Json& object) {
   Rename(Child(&object, "status"), "flavorsUsage", "flavorUsage");
 }
 
-// Workload: topology. v1beta1 lists domains; v1beta2 has slices that say what they share once.
+// Workload: topology. v1beta1 lists domains; v1beta2 has slices that share common parts.
 
 bool AllEqual(const Json& list) {
   for (const Json& each : list) {
@@ -136,7 +136,7 @@ Result<std::string> DomainName(const Json& level, std::size_t index) {
          individual.value("suffix", "");
 }
 
-// A slice of a few bytes can speak of any number of domains: they are paid for.
+// A slice of a few bytes can expand to any number of domains, which count against the budget.
 Result<std::size_t> CountDomains(const Json& slice, ConversionBudget& budget) {
   const Json& count = slice.at("domainCount");
   const bool is_count = count.is_number_integer() && count >= 1 && count <= kMaxDomainsOfSlice;
@@ -254,7 +254,7 @@ Status LowerWorkload(Json& object, ConversionBudget& budget) {
 
 void RaiseCluster(Json& object) {
   Json* spec = Child(&object, "spec");
-  // Of a cluster with a profile: v1beta1 must have the field.
+  // v1beta1 requires the field, also for a cluster with a profile.
   if (Child(spec, "kubeConfig") != nullptr && Text(Child(spec, "kubeConfig"), "location").empty() &&
       Child(spec, "clusterProfileRef") != nullptr) {
     spec->erase("kubeConfig");

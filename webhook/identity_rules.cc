@@ -16,7 +16,7 @@ bool EndsWithHostname(const std::vector<std::string>& levels) {
 
 FieldErrors ValidateLocalQueue(const api::LocalQueue& queue, const api::LocalQueue* old) {
   FieldErrors errors;
-  // The rule stands on the field: what was empty may be filled in once.
+  // The rule is on the field: an empty value may be set once.
   if (old != nullptr && !old->cluster_queue.empty() && queue.cluster_queue != old->cluster_queue) {
     errors.push_back(Invalid(Path("spec.clusterQueue"), Quoted(queue.cluster_queue), kImmutable));
   }

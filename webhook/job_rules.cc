@@ -95,13 +95,13 @@ void CheckPartialAdmission(const api::Job& job, const api::Job* old, FieldErrors
   const Path path = Annotations().Key(api::kMinParallelismAnnotation);
   if (text != nullptr) {
     const std::optional<std::int64_t> value = ParseInt64(*text);
-    // A start with fewer pods, and the stop after it, change the count that the range is made of.
+    // A start with fewer pods, and the stop after it, change the count that bounds the value.
     const std::string* before =
         old == nullptr ? nullptr
                        : api::FindValue(old->meta.annotations, api::kMinParallelismAnnotation);
     const bool unchanged = before != nullptr && *before == *text;
     if (unchanged) {
-      // It was checked when it was set.
+      // The value was validated when it was set.
     } else if (!value) {
       errors.push_back(Invalid(path, Quoted(*text), "must be a whole number"));
     } else if (*value <= 0 || *value >= PodsCount(job)) {

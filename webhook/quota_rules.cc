@@ -18,7 +18,7 @@ void Append(FieldErrors& errors, FieldErrors more) {
                 std::make_move_iterator(more.end()));
 }
 
-// What limits may be set: those of a queue or cohort that has somebody above it to share with.
+// Which limits are allowed: those of a queue or cohort that has a parent to share with.
 struct SharingRules {
   bool has_parent = false;
   bool lending_at_most_nominal = false;
@@ -180,7 +180,7 @@ void CheckChecks(const api::ClusterQueue& queue, const api::ClusterQueue* old,
   const Path path = Path("spec").Child("admissionChecksStrategy").Child("admissionChecks");
   for (std::size_t i = 0; i < queue.spec.admission_checks.size(); ++i) {
     const api::AdmissionCheckRule& rule = queue.spec.admission_checks[i];
-    if (HadSameCheck(old, rule)) continue;  // was accepted; a flavor may have gone since
+    if (HadSameCheck(old, rule)) continue;  // accepted earlier; a flavor may be gone since
     for (std::size_t j = 0; j < rule.on_flavors.size(); ++j) {
       if (flavors.count(rule.on_flavors[j]) != 0) continue;
       errors.push_back(Unsupported(path.Index(i).Child("onFlavors").Index(j),

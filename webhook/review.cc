@@ -26,7 +26,7 @@ struct Request {
   const ReviewGates& gates;
 };
 
-// Either the changed object, or why the write is refused.
+// The changed object, or the reason for the denial.
 using Mutation = Result<Json> (*)(const Request&);
 using Validation = Result<FieldErrors> (*)(const Request&);
 
@@ -43,7 +43,7 @@ Result<Json> MutateJob(const Request& request) {
   return changed;
 }
 
-// The finalizer keeps the object until nothing holds its quota.
+// The finalizer keeps the object until no workload holds its quota.
 Result<Json> AddFinalizer(const Request& request) {
   const auto metadata = request.object.find("metadata");
   if (metadata != request.object.end() && !metadata->is_null() && !metadata->is_object()) {
@@ -66,11 +66,11 @@ Result<FieldErrors> WithOld(const Request& request, Fn validate) {
   const T* none = nullptr;
   if (request.old.is_null()) return validate(object, none);
   const Result<T> old = api::Decode<T>(request.old);
-  // An old object that cannot be read must not make the new one unwritable.
+  // An old object that cannot be decoded must not block updates.
   return validate(object, old ? &*old : none);
 }
 
-// Without partial admission a workload starts whole.
+// Without partial admission minCount has no effect and is removed.
 Result<Json> MutateWorkload(const Request& request) {
   if (request.gates.partial_admission) return request.object;
   Json changed = request.object;
@@ -127,7 +127,7 @@ struct Route {
   std::string_view path;
   Mutation mutate = nullptr;
   Validation validate = nullptr;
-  std::vector<std::string> (*warn)(const Request& request) = nullptr;  // of what is created
+  std::vector<std::string> (*warn)(const Request& request) = nullptr;  // on create
 };
 
 constexpr std::array kRoutes{
@@ -145,8 +145,8 @@ constexpr std::array kRoutes{
     Route{"/validate-kueue-x-k8s-io-v1beta2-workload", nullptr, CheckWorkload},
 };
 
-// Kinds whose writes Kueue reviews, at /mutate-KIND and /validate-KIND, and that Berth leaves
-// alone: where they are registered, every write of them is allowed.
+// Kinds that Kueue reviews, at /mutate-KIND and /validate-KIND, and that Berth does not handle:
+// every write of them is allowed.
 constexpr std::array<std::string_view, 18> kLeftAlone{
     "-v1-pod",
     "apps-v1-deployment",
@@ -243,7 +243,7 @@ Result<Json> Review(std::string_view path, const Json& review, const JobFactsOf&
   const Json& uid = member(request, "uid");
   if (!uid.is_string()) return Error{ErrorCode::kInvalid, "not an AdmissionReview: no request.uid"};
   const Json& object = member(request, "object");
-  Json response = {{"allowed", true}};  // DELETE, CONNECT: nothing to say
+  Json response = {{"allowed", true}};  // DELETE, CONNECT: always allowed
   if (object.is_object()) {
     response = Answer(*route, {object, member(request, "oldObject"), facts, gates});
   }

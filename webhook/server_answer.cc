@@ -1,4 +1,4 @@
-// One request of an API server to its answer; the network is server.cc.
+// Answers one request of an API server; server.cc has the network.
 #include <utility>
 
 #include <nlohmann/json.hpp>

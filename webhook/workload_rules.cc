@@ -36,7 +36,7 @@ const api::PodSet* PodSetNamed(const api::Workload& workload, const std::string&
   return nullptr;
 }
 
-// Collects what is wrong with one Workload.
+// Collects the errors of one Workload.
 class WorkloadRules {
  public:
   WorkloadRules(const api::Workload& workload, const api::Workload* old, const ReviewGates& gates)
@@ -117,7 +117,7 @@ class WorkloadRules {
     }
   }
 
-  // Limits as well: they count as requests where those are missing.
+  // Limits count too: they are the requests where those are missing.
   void CheckRequests(const api::ResourceAmounts& amounts, const Path& path) {
     CheckAmounts(amounts, path);
     if (amounts.contains("pods")) {
@@ -276,7 +276,7 @@ class WorkloadRules {
     }
   }
 
-  // Set, cleared, or with another topology; nothing else.
+  // Allowed changes: set, clear, another topology assignment.
   void CheckAdmissionChange() {
     const auto plain = [](api::Admission admission) {
       for (api::PodSetAssignment& each : admission.pod_set_assignments) {
@@ -307,7 +307,7 @@ class WorkloadRules {
     }
   }
 
-  // What the pods were promised stays while the check stays Ready.
+  // The updates of a Ready check are immutable while it stays Ready.
   void CheckUpdatesChange() {
     for (std::size_t i = 0; i < new_.status.admission_checks.size(); ++i) {
       const api::AdmissionCheckState& now = new_.status.admission_checks[i];

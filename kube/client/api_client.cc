@@ -11,7 +11,7 @@
 namespace berth::kube {
 namespace {
 
-constexpr int kMaxRepeats = 8;  // of a request that the server put off
+constexpr int kMaxRepeats = 8;  // repetitions after a delay of the server
 constexpr int kGone = 410;
 
 std::string StringAt(const Json& object, const char* outer, const char* inner) {
@@ -38,7 +38,7 @@ const char* ContentType(PatchType type) {
   return "";
 }
 
-// Where a list goes on and at what state it was taken.
+// The continue token and the resourceVersion of a page.
 struct PageHead {
   std::string resource_version;
   std::string continue_token;
@@ -105,7 +105,7 @@ std::string ObjectPath(const api::ResourceKind& kind, const api::ObjectKey& key,
 struct ApiClient::Pending {
   ApiRequest request;
   OnResponse done;
-  int answers_too = 0;  // a status that is no error to the asker
+  int answers_too = 0;  // a status that the caller handles itself
   int repeats = 0;
 };
 
@@ -115,7 +115,7 @@ struct ApiClient::Listing {
   std::string continue_token;
   std::string resource_version;  // of the oldest page
   int restarts = 0;
-  bool went_on = false;  // with another token, and no page has come since
+  bool went_on = false;  // continued with a new token, no page since
   std::shared_ptr<const ObjectReader> reader;
   std::function<void()> on_start;
   std::function<void(const ApiResponse&)> on_page;
@@ -245,14 +245,14 @@ void ApiClient::NextPage(const std::shared_ptr<Listing>& listing) {
     listing->went_on = false;
     if (listing->resource_version.empty()) listing->resource_version = head->resource_version;
     const bool last = head->continue_token.empty();
-    if (!last) NextPage(listing);  // under way while this one is taken in
+    if (!last) NextPage(listing);  // requested while this one is delivered
     listing->on_page(*page);
     if (last) listing->on_end(listing->resource_version);
   };
   SendOnce(pending, options_.list_timeout);
 }
 
-// The state that the list began with has expired.
+// The state at the start of the list has expired.
 void ApiClient::GoOn(const std::shared_ptr<Listing>& listing, const ApiResponse& expired) {
   const std::optional<PageHead> head = HeadOf(expired);
   const bool began = !listing->resource_version.empty();

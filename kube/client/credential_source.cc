@@ -7,11 +7,11 @@
 namespace berth::kube {
 namespace {
 
-// Files rotate long before what they hold expires.
+// Files are rotated long before their content expires.
 constexpr std::chrono::seconds kFilesAreGoodFor{10};
 constexpr std::chrono::seconds kRefreshBefore{60};
 constexpr std::chrono::seconds kPauseAfterRun{1};
-// A credential that the server refuses as soon as it is given is not made better by another run.
+// A new credential that the server refuses at once would be refused after another run too.
 constexpr std::chrono::seconds kTooYoungToBeRefused{10};
 constexpr std::size_t kMaxWaiting = 4096;
 
@@ -28,7 +28,7 @@ CredentialSource::CredentialSource(Executor& executor, const Clock& clock, KubeC
   Publish();
 }
 
-// A credential with the same content keeps its address: connections depend on it.
+// A credential with equal content keeps its address: connections refer to it.
 void CredentialSource::Publish() {
   Credential now{config_.bearer_token, config_.ca_pem, config_.client_certificate_pem,
                  config_.client_key_pem};
@@ -48,7 +48,7 @@ void CredentialSource::ReadFilesIfDue() {
   const SteadyTime now = clock_.SteadyNow();
   if (now - files_read_at_ < kFilesAreGoodFor) return;
   files_read_at_ = now;
-  // A file that is being replaced is read at the next look.
+  // A file that is being replaced is read next time.
   if (const Status read = ReadFilesAgain(config_); !read) {
     LogWarning("a file of the kubeconfig cannot be read", {{"error", read.error().message}});
     return;

@@ -29,7 +29,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMaxOutputBytes = 1024 * 1024;
-constexpr std::chrono::milliseconds kLookInterval{50};  // at whether the plugin has ended
+constexpr std::chrono::milliseconds kLookInterval{50};  // of polling whether the plugin has ended
 constexpr char kInfoVariable[] = "KUBERNETES_EXEC_INFO";
 
 class Fd {
@@ -101,7 +101,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// A plugin under way: its process and its standard output.
+// A running plugin: its process and its standard output.
 class Child {
  public:
   explicit Child(const ExecPlugin& plugin) : plugin_(plugin) {}
@@ -125,7 +125,7 @@ class Child {
     sigset_t none;
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
-    // A process group of its own can be ended as a whole, but may not read from the terminal.
+    // A process group can be ended as a whole, but cannot read from the terminal.
     is_group_ = terminal == Terminal::kNone;
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(
@@ -141,7 +141,7 @@ class Child {
     return StartError(plugin_, error);
   }
 
-  // Takes in what is there; false: too much.
+  // Reads the available output; returns false where it is too long.
   bool Read(std::string& text) {
     std::array<char, 4096> buffer{};
     while (true) {
@@ -155,9 +155,9 @@ class Child {
       text.append(buffer.data(), static_cast<std::size_t>(count));
     }
   }
-  int output() const { return output_.read.get(); }  // -1 when it has ended
+  int output() const { return output_.read.get(); }  // -1 after its end
 
-  // The status of wait(2) once it has ended.
+  // The status of wait(2) after the end; nullopt while the plugin runs.
   std::optional<int> Ended() {
     int status = 0;
     if (pid_ < 0 || waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
@@ -188,7 +188,7 @@ Status CheckEnd(const ExecPlugin& plugin, int status) {
   return Error{ErrorCode::kUnavailable, Quoted(plugin) + " " + how + "; its messages say why"};
 }
 
-// What the plugin printed. `stop` becomes readable when nobody wants that any more.
+// The output of the plugin. `stop` becomes readable when the runner is destroyed.
 Result<std::string> OutputOf(const ExecPlugin& plugin, const std::string& info, Terminal terminal,
                              Duration timeout, int stop) {
   Child child(plugin);
@@ -290,7 +290,7 @@ PluginRunner::~PluginRunner() {
 
 void PluginRunner::Run(const ExecPlugin& plugin, const KubeConfig& config,
                        std::function<void(Result<PluginCredential>)> done) {
-  if (state_->thread.joinable()) state_->thread.join();  // it has called `done`
+  if (state_->thread.joinable()) state_->thread.join();  // the thread has called `done`
   if (state_->stop.read.get() < 0 && !state_->stop.Open()) {
     return done(SystemError(plugin, "no pipe", errno));
   }

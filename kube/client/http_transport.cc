@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kUnauthorized = 401;
 constexpr std::chrono::seconds kPluginTimeout{60};
-// A connection pool with credentials of yesterday ends when its requests have had their time.
+// A connection pool with replaced credentials ends after the longest time of its requests.
 constexpr std::chrono::seconds kRetireAfter{60};
 
 JsonPtr ParseJson(std::string_view text) {
@@ -35,7 +35,7 @@ JsonPtr ParseJson(std::string_view text) {
   return json ? std::make_shared<const Json>(*std::move(json)) : nullptr;
 }
 
-// Nothing where the text is no list: the slow way then says what it is.
+// nullopt where the text is no list: parsing a tree then finds the error.
 std::optional<ReadPage> ReadPageOf(std::string_view text, const ObjectReader& reader) {
   ReadPage page;
   Result<api::JsonListHead> head = api::JsonText().ReadList(
@@ -70,7 +70,7 @@ WatchEvent::Type TypeOf(std::string_view word) {
   return WatchEvent::Type::kAdded;
 }
 
-// The event of a watch line, or the error that it carries or is.
+// The event of a watch line, or the error that the line carries.
 Result<WatchEvent> ParseWatchLine(const std::string& line) {
   Json json = api::ParseJsonOrNull(line);
   if (!json.is_object() || !json.contains("object") || !json["object"].is_object() ||
@@ -91,7 +91,7 @@ Result<WatchEvent> ParseWatchLine(const std::string& line) {
   return event;
 }
 
-// The same without a tree; nothing where the slow way has more to say.
+// As ParseWatchLine, without a tree; nullopt for lines that need the tree.
 std::optional<WatchEvent> ReadWatchLine(const std::string& line, const ObjectReader& reader) {
   api::JsonText text;
   const Result<const api::JsonNode*> root = text.Parse(line);
@@ -124,11 +124,11 @@ class WatchState : public std::enable_shared_from_this<WatchState> {
         reader_(std::move(reader)),
         lines_(max_line_bytes) {}
 
-  // I/O thread.
+  // Called on the I/O thread.
   void OnHead(int status) { status_ = status; }
   void OnData(std::string_view bytes) {
     if (failed_) return;
-    if (status_ >= 300) {  // a Status instead of events
+    if (status_ >= 300) {  // a Status in place of events
       if (refusal_.size() + bytes.size() <= kMaxRefusalBytes) refusal_ += bytes;
       return;
     }
@@ -165,7 +165,7 @@ class WatchState : public std::enable_shared_from_this<WatchState> {
     PostEnd(status);
   }
 
-  // Strand. The stream is this object's until the watch ends.
+  // Called on the strand. This object owns the stream until the watch ends.
   void SetStream(std::unique_ptr<net::StreamHandle> stream) {
     if (!stopped_) stream_ = std::move(stream);
   }
@@ -200,10 +200,10 @@ class WatchState : public std::enable_shared_from_this<WatchState> {
   Executor& strand_;
   WatchCallbacks callbacks_;
   const std::shared_ptr<const ObjectReader> reader_;  // null: events as JSON
-  std::function<void()> on_refused_;                  // these: strand only
+  std::function<void()> on_refused_;                  // used on the strand only
   std::unique_ptr<net::StreamHandle> stream_;
   bool stopped_ = false;
-  LineSplitter lines_;  // these: I/O thread only
+  LineSplitter lines_;  // used on the I/O thread only
   int status_ = 200;
   bool failed_ = false;
   std::string refusal_;
@@ -218,7 +218,7 @@ class HttpWatch final : public WatchHandle {
   std::shared_ptr<WatchState> state_;
 };
 
-// What makes a header's name of any text: all but the characters of a token is percent-encoded.
+// Makes a header name of any text: percent-encodes all but the characters of a token.
 std::string HeaderName(std::string_view text) { return EscapeQuery(ToLower(text)); }
 
 void AddImpersonation(const Impersonation& as, net::Headers& headers) {
@@ -265,7 +265,7 @@ class HttpTransport final : public Transport {
                   runner_.Run(plugin, ours, std::move(done));
                 }) {}
 
-  // Also finds out whether URLs and PEMs can be used.
+  // Also validates URLs and PEMs.
   Status Open(const KubeConfig& config) {
     BERTH_TRY(proxy_url_, ProxyFor(config.server, config.proxy_url, ReadProxyEnvironment()));
     return UseCredential(std::make_shared<const Credential>(Credential{
@@ -279,7 +279,7 @@ class HttpTransport final : public Transport {
     call->done = std::move(done);
     call->end = clock_.SteadyNow() + timeout;
     Start(call);
-    // Where the plugin must run first, its time is the request's, too.
+    // The request's timeout includes a run of the plugin.
     if (call->started) return;
     strand_.PostAfter(timeout, [call] {
       if (call->started) return;
@@ -303,12 +303,12 @@ class HttpTransport final : public Transport {
   }
 
  private:
-  // A request until it is answered.
+  // A request until its answer.
   struct Call {
     ApiRequest request;
     std::function<void(Result<ApiResponse>)> done;
     SteadyTime end;
-    bool started = false;   // it has a credential, or there is none to be had
+    bool started = false;   // has a credential, or needs none
     bool repeated = false;  // with another credential
 
     void Finish(Result<ApiResponse> result) {
@@ -319,7 +319,7 @@ class HttpTransport final : public Transport {
   void Start(const std::shared_ptr<Call>& call) {
     source_.Get([this, call](const Result<CredentialPtr>& credential) {
       call->started = true;
-      if (!call->done) return;  // its time is over
+      if (!call->done) return;  // timed out
       if (credential) return SendWith(call, *credential);
       strand_.Post([call, error = credential.error()] { call->Finish(error); });
     });
@@ -344,7 +344,7 @@ class HttpTransport final : public Transport {
                   });
   }
 
-  // A 401 says that nothing happened; whatever the method, another credential may do.
+  // After a 401 nothing happened: any method may be repeated with another credential.
   bool IsToRepeat(Call& call, const CredentialPtr& used, const Result<ApiResponse>& result) {
     return result && result->status == kUnauthorized && source_.Refused(used) &&
            !std::exchange(call.repeated, true);
@@ -364,7 +364,7 @@ class HttpTransport final : public Transport {
         client_->Open(ToHttp(request, credential->token, as_), silence, std::move(stream)));
   }
 
-  // Files may be read while only one of them has been replaced: then the old ones serve on.
+  // While one of two files is replaced, they do not match: then the old ones stay in use.
   void Adopt(const CredentialPtr& credential) {
     if (const Status used = UseCredential(credential); !used) {
       LogWarning("new certificates of the kubeconfig cannot be used",
@@ -372,13 +372,13 @@ class HttpTransport final : public Transport {
     }
   }
 
-  // Connections belong to the certificates that they were made with.
+  // A connection belongs to the certificates with which it was opened.
   Status UseCredential(const CredentialPtr& credential) {
     if (tls_of_ == credential) return OkStatus();
     const bool same_tls = tls_of_ != nullptr && tls_of_->ca_pem == credential->ca_pem &&
                           tls_of_->certificate_pem == credential->certificate_pem &&
                           tls_of_->key_pem == credential->key_pem;
-    tls_of_ = credential;  // one that cannot be used is not tried with every request
+    tls_of_ = credential;  // an unusable one is tried once only
     if (same_tls) return OkStatus();
     net::ClientOptions options;
     options.base_url = server_;
@@ -414,7 +414,7 @@ class HttpTransport final : public Transport {
   const Impersonation as_;
   std::string proxy_url_;
   std::shared_ptr<HttpTransport*> self_;
-  CredentialPtr tls_of_;  // whose certificates client_ has
+  CredentialPtr tls_of_;  // whose certificates client_ uses
   std::unique_ptr<net::HttpClient> client_;
   std::deque<std::unique_ptr<net::HttpClient>> retired_;
   PluginRunner runner_;

@@ -19,13 +19,13 @@ constexpr std::size_t kMaxFileBytes = 1024 * 1024;
 constexpr char kServiceAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 constexpr char kPluginGroup[] = "client.authentication.k8s.io/";
 
-// A kubeconfig file, and where its relative paths start.
+// A kubeconfig file, with the directory of its relative paths.
 struct Document {
   Json root;
   std::string directory;
 };
 
-// An entry of a list such as "users", and the directory of the file that has it.
+// An entry of a list such as "users", with the directory of its file.
 struct Entry {
   Json value;
   std::string directory;
@@ -72,7 +72,7 @@ Result<std::vector<std::string>> TextsOf(const Json& object, const char* key) {
   return texts;
 }
 
-// The `inner` map of the first entry of `list` that is called `name`.
+// The member `inner` of the first entry of `list` with the name.
 Result<Entry> Find(const std::vector<Document>& documents, const char* list,
                    const std::string& name, const char* inner) {
   for (const Document& document : documents) {
@@ -92,7 +92,7 @@ std::string PathOf(const Entry& entry, const char* field) {
   return path.empty() ? path : (std::filesystem::path(entry.directory) / path).string();
 }
 
-// `field`-data as base64 into `pem`, or else the path that `field` names into `file`.
+// Decodes `field`-data (base64) into `pem`, or else stores the path in `field` in `file`.
 Status Material(const Entry& entry, const std::string& field, std::string& pem, std::string& file) {
   if (const std::string data = ScalarOf(entry.value, (field + "-data").c_str()); !data.empty()) {
     std::optional<std::string> decoded = Base64Decode(data);
@@ -127,7 +127,7 @@ Result<ExecPlugin::Interactive> InteractiveOf(const Json& exec, const ExecPlugin
   return Invalid("exec.interactiveMode must be Never, IfAvailable or Always");
 }
 
-// What the cluster's entry has for plugins.
+// The cluster entry's configuration for plugins.
 std::string PluginConfigOf(const Json& cluster) {
   const Json& extensions = MemberOf(cluster, "extensions");
   if (!extensions.is_array()) return {};
@@ -282,7 +282,7 @@ Result<KubeConfig> InCluster() {
   return config;
 }
 
-// The text of `file` into `text`; as it is where there is no file.
+// Reads `file` into `text`; an empty name leaves `text` unchanged.
 Status ReadInto(const std::string& file, const char* field, std::string& text) {
   if (file.empty()) return OkStatus();
   Result<std::string> read = ReadFile(file);

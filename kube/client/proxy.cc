@@ -79,8 +79,8 @@ bool InRange(const std::string& host, std::string_view range) {
   return true;
 }
 
-// One entry of NO_PROXY: an address, a range, a domain (which covers its subdomains; with a dot or
-// "*." in front these alone), each with a port perhaps.
+// One entry of NO_PROXY: an address, a range, a domain (which covers its subdomains; with "." or
+// "*." in front only these), each optionally with a port.
 bool Covers(std::string_view entry, const HostPort& server) {
   if (entry == "*") return true;
   if (entry.find('/') != std::string_view::npos) return InRange(server.host, entry);

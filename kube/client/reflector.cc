@@ -10,9 +10,9 @@
 namespace berth::kube {
 namespace {
 
-// Watches of one program must not all end at once, so lifetimes spread over [min, 2·min).
+// Watches of one program must not end at the same time: lifetimes are spread over [min, 2·min).
 constexpr std::chrono::seconds kShortestWatch{300};
-// A watch that timed out earlier was not silent: something on the way answered 504.
+// A watch that timed out earlier was not silent: a server or proxy answered 504.
 constexpr std::chrono::seconds kShortestSilence{10};
 
 std::string ResourceVersionOf(const Json& object) {
@@ -83,7 +83,7 @@ void Reflector::List() {
 void Reflector::OnListEnd(const Result<std::string>& resource_version) {
   if (!resource_version) return TryAgain(Step::kList, &resource_version.error());
   resource_version_ = *resource_version;
-  // Where list after list is too old at once, having one more is no success.
+  // If every list expires at once, another list is no success.
   if (list_was_useful_) backoff_ = options_.first_backoff;
   list_was_useful_ = false;
   callbacks_.on_list_end();
@@ -128,18 +128,18 @@ void Reflector::OnWatchEnd(const Status& status) {
   watch_.reset();
   if (status) {
     list_was_useful_ = true;
-    // A watch that ends at once and brings nothing would spin.
+    // A watch that ends at once without an event would be repeated in a tight loop.
     if (watch_was_useful_) return Watch();
     return TryAgain(Step::kWatch, nullptr);
   }
   const Error& error = status.error();
   if (error.code == ErrorCode::kExpired) {
     if (list_was_useful_) return After(Duration::zero(), Step::kList);
-    // In one request the list may be younger when it ends, but too long for one answer.
+    // One request is the fresher list, but may be too long for one answer.
     next_list_ = last_list_ == Paging::kPages ? Paging::kWhole : Paging::kPages;
     return TryAgain(Step::kList, &error);
   }
-  // Silence is no failure: a quiet collection, or a dead peer that only a new request can tell.
+  // Silence is no failure: the collection is quiet, or the peer is dead, which a new request shows.
   if (error.code == ErrorCode::kDeadlineExceeded && *watch_has_stood_) {
     list_was_useful_ = true;
     backoff_ = options_.first_backoff;

@@ -13,7 +13,7 @@ constexpr api::ResourceKind kTokenReview{"authentication.k8s.io", "v1", "TokenRe
 constexpr api::ResourceKind kAccessReview{"authorization.k8s.io", "v1", "SubjectAccessReview",
                                           "subjectaccessreviews", false};
 
-// A member of the review's status; null where there is none.
+// A member of the review's status; null if absent.
 Json StatusMember(const JsonPtr& review, const char* name) {
   if (review == nullptr || !review->is_object()) return {};
   const auto status = review->find("status");
@@ -119,7 +119,7 @@ void AccessReviews::MakeRoom() {
   const SteadyTime now = clock_.SteadyNow();
   std::erase_if(kept_, [now](const auto& entry) { return entry.second.until <= now; });
   if (kept_.size() < options_.max_kept) return;
-  // Of those that are left the refused end first: whoever tries tokens pushes out no allowed one.
+  // Refusals are evicted first, so that a client that tries tokens evicts no allowed answer.
   kept_.erase(std::min_element(kept_.begin(), kept_.end(), [](const auto& a, const auto& b) {
     return a.second.until < b.second.until;
   }));

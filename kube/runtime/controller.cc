@@ -10,12 +10,12 @@ namespace berth::kube {
 
 namespace {
 
-constexpr Duration kShortestRest = std::chrono::milliseconds(2);  // less is not worth a timer
+constexpr Duration kShortestRest = std::chrono::milliseconds(2);  // shorter rests are skipped
 constexpr Duration kLongestRest = std::chrono::seconds(1);
 
 }  // namespace
 
-// One call of Reconcile; reports once, by Complete or else when nobody holds it any more.
+// One call of Reconcile; reports once: by Complete, or when the last reference is dropped.
 class Controller::OpenLook {
  public:
   OpenLook(std::weak_ptr<Controller*> controller, api::ObjectKey key, SteadyTime begin)
@@ -73,7 +73,7 @@ void Controller::Run() {
   woken_ = false;
   for (int turn = 0; running_ && in_flight_ < options_.max_concurrent; ++turn) {
     if (turn == options_.looks_in_a_row) return WakeUp();
-    // Each turn brings one key into the queue and takes one: what is swept and what is added do not
+    // Each turn adds one key of the sweep and takes one key, so that swept and added keys do not
     // starve each other.
     const Left left = SweepOn();
     if (const std::optional<api::ObjectKey> key = queue_.Take()) {
@@ -115,7 +115,7 @@ void Controller::Finish(const api::ObjectKey& key, SteadyTime begin,
   } else {
     const Error& error = result.error();
     const bool refused = error.code == ErrorCode::kInvalid || error.code == ErrorCode::kForbidden;
-    // A conflict is everyday life: somebody wrote between our reading and our writing.
+    // A conflict is frequent and harmless: another client wrote between this read and write.
     const LogLevel level =
         error.code == ErrorCode::kConflict ? LogLevel::kDebug : LogLevel::kWarning;
     Log(level, refused ? "reconcile refused, will retry" : "reconcile failed, will retry",

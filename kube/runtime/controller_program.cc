@@ -44,7 +44,7 @@ struct ControllerProgram::Impl {
   bool metrics_over_tls = false;
   std::unique_ptr<net::HttpServer> metrics_server;
   std::unique_ptr<net::HttpServer> health;
-  std::atomic<bool> running{false};  // controllers have been started
+  std::atomic<bool> running{false};  // controllers are started
   std::atomic<bool> stopped{false};
   std::atomic<bool> synced{false};
   std::atomic<bool> confirmed{options.not_ready_before.empty()};

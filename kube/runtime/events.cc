@@ -90,7 +90,7 @@ void EventRecorder::Record(const ObjectReference& regarding, EventType type,
     ++dropped_;
     return;
   }
-  // Events of cluster-scoped objects live in "default".
+  // Events of cluster-scoped objects are in the namespace "default".
   const std::string& space = regarding.key.namespace_name;
   series = {.event = {space.empty() ? "default" : space,
                       std::string(TruncateUtf8(regarding.key.name, kMaxNameBytes)) + "." +
@@ -215,7 +215,7 @@ void EventRecorder::Pump() {
 void EventRecorder::OnWritten(const Write& write, EventApi through, const Status& written) {
   --in_flight_;
   if (!written) {
-    // A missing namespace is NotFound as well, and says so; then nobody needs the event.
+    // A missing namespace is NotFound too, with a message that says so; the event is dropped then.
     const bool not_served = write.kind == WriteKind::kCreate && through == EventApi::kEvents &&
                             written.error().code == ErrorCode::kNotFound &&
                             written.error().message.find("namespaces") == std::string::npos;

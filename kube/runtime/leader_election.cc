@@ -13,9 +13,9 @@ namespace {
 
 constexpr api::ResourceKind kLease{"coordination.k8s.io", "v1", "Lease", "leases"};
 
-// How often a follower looks, in retry periods: it counts the lease from when it saw the last
-// renewal, so what it sees late it takes over late. Followers spread, or all of them would look at
-// the same instant.
+// The intervals of a follower's reads, in retry periods: a follower counts the lease from its own
+// sight of the last renewal, so a late read delays its takeover. The intervals are random, so that
+// followers do not read at the same instant.
 constexpr double kShortestLook = 0.4;
 constexpr double kLongestLook = 0.8;
 
@@ -80,7 +80,7 @@ void LeaderElector::OnLease(const Result<JsonPtr>& lease) {
       holder_.empty() || gone || clock_.SteadyNow() - observed_at_ >= options_.lease_duration;
   if (!ours && !free) return Next();
   attempted_at_ = clock_.SteadyNow();
-  // Carries the resourceVersion that was read: of two that try, one gets a conflict.
+  // Carries the resourceVersion that was read: of two concurrent claims one gets a conflict.
   client_.Update(kLease, options_.lease, Claim(**lease), options, std::move(written));
 }
 
@@ -91,8 +91,8 @@ void LeaderElector::OnWritten(const Result<JsonPtr>& lease) {
     return Next();
   }
   Observe(**lease);
-  // The others count from when they saw it, which may be long before this answer came: from the
-  // asking on counts who must be the first to give up.
+  // Followers may have seen the renewal long before this answer and count from then, so the leader
+  // counts from its request: it must give up first.
   renewed_at_ = attempted_at_;
   if (clock_.SteadyNow() - renewed_at_ >= options_.renew_deadline) return Next();
   GiveUpUnlessRenewed();
@@ -112,7 +112,7 @@ void LeaderElector::Observe(const Json& lease) {
   observed_at_ = clock_.SteadyNow();
 }
 
-// A request that hangs must not keep a leader in office: the deadline asks no answer.
+// The deadline does not wait for answers: a hanging request must not extend leadership.
 void LeaderElector::GiveUpUnlessRenewed() {
   const Duration left = renewed_at_ + options_.renew_deadline - clock_.SteadyNow();
   client_.executor().PostAfter(left, [weak = std::weak_ptr(self_)] {
@@ -169,8 +169,8 @@ void LeaderElector::Release(std::function<void()> done) {
   stopped_ = true;
   if (!std::exchange(is_leader_, false)) return done();
   Json patch = {{"spec", {{"holderIdentity", ""}, {"leaseDurationSeconds", 1}}}};
-  // Not what another has taken meanwhile. A renewal that is on its way loses against this, or this
-  // against it; then the lease runs out.
+  // The resourceVersion protects another holder's lease. If a renewal is under way, either write
+  // gets a conflict; then the lease expires.
   if (!observed_version_.empty()) patch["metadata"]["resourceVersion"] = observed_version_;
   client_.Patch(kLease, options_.lease, PatchType::kMerge, std::move(patch),
                 {.field_manager = options_.identity},

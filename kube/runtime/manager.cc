@@ -43,7 +43,7 @@ void Manager::StartWhenSynced() {
   for (const auto& synced : std::exchange(on_synced_, {})) synced();
   if (!wanted_) return;
   const bool is_first = !std::exchange(running_, true);
-  // Posted: handlers of the informer that synced last may still be at work.
+  // Posted, because handlers of the informer that synced last may not have finished.
   executor_.Post([weak = std::weak_ptr(self_), is_first] {
     const auto self = weak.lock();
     if (self == nullptr || !(*self)->running_) return;

@@ -34,7 +34,7 @@ net::Response Unauthorized() {
   return response;
 }
 
-// Empty where the request has none.
+// Empty if the request has no token.
 std::string BearerToken(const net::Request& request) {
   constexpr std::string_view kScheme = "bearer ";
   const std::string_view header = TrimSpace(request.headers.Find("Authorization"));

@@ -22,8 +22,8 @@ void WorkQueue::Add(const Key& key) {
 void WorkQueue::AddAfter(const Key& key, Duration delay) {
   if (delay <= Duration::zero()) return Add(key);
   const auto [found, is_first] = due_.try_emplace(key, Delayed{next_ticket_, delay});
-  // The timer of a delay that is not longer and was asked for earlier fires earlier. A shorter
-  // delay gets a timer beside the others: how much of theirs has run out, nobody here can say.
+  // An earlier timer with a delay that is not longer fires earlier. A shorter delay gets another
+  // timer: the queue has no clock to know how much of the earlier delay has passed.
   if (!is_first && found->second.delay <= delay) return;
   if (is_first) ++next_ticket_;
   found->second.delay = delay;

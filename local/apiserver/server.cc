@@ -25,11 +25,11 @@
 namespace berth::local {
 namespace {
 
-// Watches pace themselves far below it; followed logs do not.
+// Watches pause far below this limit; followed logs do not.
 constexpr std::size_t kMaxStreamBacklog = 16 * 1024 * 1024;
-// Above the API's own limit of 3 MiB, so that who exceeds it reads a Status and not a bare 413.
+// Above the API's own limit of 3 MiB, so that the client gets a Status and not a bare 413.
 constexpr std::size_t kMaxRequestBody = 8 * 1024 * 1024;
-// Longer than what a client takes to come back with the revision of its last list.
+// Longer than a client takes to return with the revision of its last list.
 constexpr std::chrono::seconds kKeepChanges{90};
 constexpr std::chrono::seconds kTidyEvery{30};
 constexpr std::chrono::days kWebhookCertificateDays{365};
@@ -92,15 +92,15 @@ Status ApiServerImpl::Open() {
   if (!options_.data_directory.empty()) store.path = options_.data_directory + "/state.db";
   store.window.keep_for = kKeepChanges;
   store.clock = clock;
-  // Above whatever a database that was in the same place has given out: fewer than one write a
-  // microsecond. Virtual time begins where the simulation says.
+  // Above every revision of an earlier database in the same folder, which made fewer than one write
+  // a microsecond. In virtual time the simulation chooses the start.
   if (options_.watch_executor == nullptr) {
     store.first_revision = system_clock_.Now().time_since_epoch().count();
   }
   BERTH_TRY(store_, Store::Open(std::move(store)));
   const std::string folder =
       options_.data_directory.empty() ? "" : options_.data_directory + "/pki";
-  // Certificates are checked against real time by every client.
+  // Clients check certificates against real time.
   BERTH_TRY(credentials_, LoadOrMakeCredentials(folder, system_clock_.Now()));
   io_ = std::make_unique<net::IoPool>(options_.io_threads);
   webhooks_ = std::make_unique<HttpWebhookCaller>(*io_, options_.webhook_services);
@@ -112,7 +112,7 @@ Status ApiServerImpl::Open() {
   registry_ = std::make_unique<Registry>(*store_, std::move(registry));
   api_ = MakeInProcessApi(*registry_, options_.watch_executor);
   BERTH_CHECK_OK(registry_->Bootstrap());
-  // Not in virtual time: it would happen at another instant in each run.
+  // Not in virtual time, where the instant would differ between runs.
   if (options_.watch_executor == nullptr) {
     tidy_ = io_->MakeStrand();
     TidyLater();
@@ -122,7 +122,7 @@ Status ApiServerImpl::Open() {
 
 void ApiServerImpl::TidyLater() {
   tidy_->PostAfter(kTidyEvery, [this] {
-    // Blocks: not on an I/O thread.
+    // Blocks, so it must not run on an I/O thread.
     tidy_workers_.Post([this] {
       Tidy();
       TidyLater();
@@ -187,7 +187,7 @@ std::size_t ApiServerImpl::unevaluated_rules() const {
 void ApiServerImpl::StopAll() {
   if (front_ != nullptr) front_->Stop();
   if (http_ != nullptr) http_->Stop();
-  // Nothing calls back into what follows once the I/O threads are gone.
+  // No callback reaches the members below once the I/O threads have stopped.
   if (io_ != nullptr) io_->Stop();
   tidy_workers_.Stop();
   http_.reset();

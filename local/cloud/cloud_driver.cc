@@ -21,7 +21,7 @@ constexpr Duration kKindsRetry = std::chrono::seconds(1);
 constexpr Duration kErrorRetry = std::chrono::seconds(1);
 constexpr Duration kLongestSleep = std::chrono::minutes(5);  // wall clocks can jump
 
-// Pods change often and in numbers; the cloud need not see each change at once.
+// Pods change often and in batches; one step serves all changes of this interval.
 constexpr Duration kPodBatch = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -81,7 +81,7 @@ void CloudDriver::Step() {
   const CloudStep step = StepCloud(View(), times_, clock_.Now());
   for (const CloudEffect& effect : step.effects) {
     if (Perform(effect)) continue;
-    // What follows may stand on what failed; the next step finds out what is left to do.
+    // Later effects may depend on the failed one; the next step derives the rest again.
     return StepAt(clock_.Now() + kErrorRetry);
   }
   if (step.look_again) StepAt(*step.look_again);
@@ -108,7 +108,7 @@ bool CloudDriver::Perform(const CloudEffect& effect) {
   if (const auto* one = std::get_if<CreateNode>(&effect)) return CreateOneNode(*one);
   if (const auto* one = std::get_if<FinishNode>(&effect)) {
     const auto finish = [&](Json& node) { return FinishBoot(node, clock_.Now()); };
-    // The status first: the taint goes when the machine is ready.
+    // Status first: the taint is removed when the machine is ready.
     return EditNode(one->name, "status", finish) && EditNode(one->name, "", finish);
   }
   if (const auto* one = std::get_if<MarkIdle>(&effect)) {
@@ -156,12 +156,12 @@ bool CloudDriver::Perform(const CloudEffect& effect) {
 bool CloudDriver::CreateOneNode(const CreateNode& effect) {
   const auto created = writer_.Create(kNodes, "", effect.node);
   if (!created) {
-    if (created.error().reason == "AlreadyExists") return true;  // by this step, before a crash
+    if (created.error().reason == "AlreadyExists") return true;  // created before a crash
     LogWarning("node not created",
                {{"node", cluster::NameOf(effect.node)}, {"error", created.error().message}});
     return false;
   }
-  // An API that takes the status only through its own door.
+  // Some APIs take the status through the subresource only.
   return EditNode(cluster::NameOf(effect.node), "status", [&](Json& node) {
     if (cluster::Find(node, {"status", "allocatable"}) != nullptr) return false;
     node["status"] = effect.node["status"];

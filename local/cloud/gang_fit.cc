@@ -14,7 +14,7 @@ namespace {
 struct Demand {
   api::ResourceAmounts amounts;
   std::int64_t count = 0;
-  std::int64_t share = 0;  // of an empty node, in millionths, of the resource it takes most of
+  std::int64_t share = 0;  // of an empty node's scarcest resource, in millionths
 };
 
 Json WithQueuedToleration(Json spec) {
@@ -51,7 +51,7 @@ std::int64_t CountNodes(const api::ResourceAmounts& empty, const std::vector<Dem
                         std::int64_t most) {
   std::vector<api::ResourceAmounts> nodes;
   for (const Demand& demand : demands) {
-    std::size_t first = 0;  // equal pods never fit before where the last one went
+    std::size_t first = 0;  // an equal pod never fits before the last one's node
     for (std::int64_t pod = 0; pod < demand.count; ++pod) {
       while (first < nodes.size() && !Take(nodes[first], demand.amounts)) ++first;
       if (first < nodes.size()) continue;

@@ -27,7 +27,7 @@ constexpr std::array kCatalogue{
     MachineType{"Standard_NC6s_v3", 6000, 112 * kGiB, 3.06, 0.31},
 };
 
-// `amount` cut into the tiers' sizes, each tier reserving its share in tenths of a percent.
+// Splits `amount` into the tiers' sizes, each tier reserving its share in tenths of a percent.
 template <std::size_t kCount>
 std::int64_t Reserved(std::int64_t amount,
                       const std::array<std::pair<std::int64_t, std::int64_t>, kCount>& tiers) {

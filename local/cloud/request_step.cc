@@ -1,4 +1,4 @@
-// The life of ProvisioningRequests: cloud_step.h has the picture, its numbers are used here.
+// The life of ProvisioningRequests; the numbers are those of the figure in cloud_step.h.
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -30,7 +30,7 @@ constexpr char kWaitedTooLong[] =
     "Resize request could not provision queued instances in the allocated time.";
 constexpr char kNodeCountDetail[] = "NodeCount";
 
-constexpr std::int64_t kMostNodes = 100'000;  // of one request: what a status says may be anything
+constexpr std::int64_t kMostNodes = 100'000;  // bound for values from a status
 
 enum class Phase { kNew, kPending, kQueued, kProvisioned, kBookingExpired, kOver };
 
@@ -141,7 +141,7 @@ class RequestStep {
                                pod_sets.size(), missing.size(), Join(missing, ","))};
   }
 
-  // What speaks against every pool, in GKE's order of priority, if none can be had.
+  // The reason against every pool, in GKE's order of priority, if no pool fits.
   std::variant<Chosen, Refused> ChoosePool(const std::vector<GangMember>& members) {
     std::vector<Chosen> possible;
     std::string too_large;
@@ -310,7 +310,7 @@ class RequestStep {
     return StringAt(request_, {"spec", "parameters", name});
   }
 
-  // -1 if the parameter cannot be read.
+  // -1: the parameter is invalid.
   std::int64_t MaxRunSeconds() const {
     const std::string text = Parameter("maxRunDurationSeconds");
     if (text.empty()) {
@@ -371,7 +371,7 @@ BookedRequests AdvanceRequests(StepContext& context) {
     const Phase phase = PhaseOf(*request);
     const std::string name = DetailOf(*request, "ResizeRequestName");
     if (phase == Phase::kQueued) {
-      booked[name] = WallTime::max();  // the gang's first node waits for its last
+      booked[name] = WallTime::max();  // the booking starts with the gang's last node
       const auto ledger = context.ledgers.find(DetailOf(*request, "NodePoolName"));
       if (ledger == context.ledgers.end()) continue;
       const auto existing = std::count_if(

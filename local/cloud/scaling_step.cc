@@ -1,4 +1,4 @@
-// Nodes over time: boot, idleness, the end of their machine; plain autoscaling.
+// Nodes over time: boot, idleness, end of their machine; plain autoscaling.
 #include <set>
 #include <tuple>
 
@@ -37,7 +37,7 @@ class NodeStep {
     }
   }
 
-  // The nodes that go away in this step.
+  // Returns the nodes that this step deletes.
   std::set<std::string> Run() {
     for (const Object& node : context_.view.nodes) {
       if (IsOurs(*node) && !cluster::IsDeleting(*node)) Advance(*node);
@@ -95,7 +95,7 @@ class NodeStep {
   std::set<std::string> gone_;
 };
 
-// cluster-autoscaler for the pools that are not queued.
+// Emulates cluster-autoscaler for pools that are not queued.
 class ScaleUp {
  public:
   ScaleUp(StepContext& context, const std::set<std::string>& gone) : context_(context) {
@@ -103,7 +103,7 @@ class ScaleUp {
       names_.insert(NameOf(*node));
       if (gone.count(NameOf(*node)) != 0) continue;
       Json ready = *node;
-      if (IsOurs(ready)) FinishBoot(ready, context.now);  // it will be, and room is room
+      if (IsOurs(ready)) FinishBoot(ready, context.now);  // its room counts already
       rooms_[NameOf(*node)] = cluster::MakeRoom(std::make_shared<const Json>(std::move(ready)));
     }
   }
@@ -127,7 +127,7 @@ class ScaleUp {
       const bool is_waiting = StringAt(*pod, {"spec", "nodeName"}).empty() &&
                               !cluster::IsDeleting(*pod) && scheduled != nullptr &&
                               StringAt(*scheduled, {"reason"}) == "Unschedulable";
-      // The pods of a request have their nodes, or never will.
+      // Pods of a ProvisioningRequest get no nodes from the autoscaler.
       const bool consumes =
           HasAnnotation(*pod, kConsumeAnnotation) || HasAnnotation(*pod, kLegacyConsumeAnnotation);
       if (is_waiting && !consumes) pending.push_back(pod);
@@ -203,7 +203,7 @@ class ScaleUp {
     ++ledger.booting;
   }
 
-  // Never the name of a node that was there before: its pods may still be ending.
+  // Never the name of an earlier node, whose pods may not have ended yet.
   std::string NewName(const NodePool& pool) {
     const std::string stem = fmt::format("gke-{}-{}", pool.name.substr(0, 40),
                                          HashText(cluster::UidOf(*pool.object)).substr(0, 8));

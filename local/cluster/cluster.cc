@@ -38,7 +38,7 @@ struct Cluster::Parts {
     IndexUnfinishedPods(cache);
   }
 
-  // In a task of the executor. Nodes come before pods: a pod without its node is lost.
+  // Runs in a task of the executor. Tracks nodes before pods: a pod without its node counts lost.
   void Begin() {
     for (const ResourceId* resource : {&kNamespaces, &kNodes, &kJobs, &kPods}) {
       const auto tracked = cache.Track(*resource);
@@ -86,7 +86,7 @@ Result<std::unique_ptr<Cluster>> Cluster::Start(WholeApi& api, const Clock& cloc
   std::unique_ptr<ProcessHost> host;
   if (options.runner == nullptr) {
     folders.SweepRecords();
-    // Programs carry the mark, and are not told where the data lies.
+    // Programs have the mark, which does not reveal the data folder.
     const std::string mark = Sha1Hex(options.data_folder);
     if (const int swept = SweepProcesses(mark); swept > 0) {
       LogWarning("ended processes of an earlier life", {{"count", std::to_string(swept)}});
@@ -101,7 +101,7 @@ Result<std::unique_ptr<Cluster>> Cluster::Start(WholeApi& api, const Clock& cloc
 }
 
 Cluster::Cluster(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-// The processes end first: what they report then is nobody's business any more.
+// Processes end first; their last reports are dropped.
 Cluster::~Cluster() {
   parts_->host.reset();
   if (parts_->event_thread != nullptr) parts_->event_thread->Stop();

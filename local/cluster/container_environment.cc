@@ -41,13 +41,13 @@ std::string FieldValue(const Json& pod, const std::string& path) {
   if (path == "spec.serviceAccountName") {
     return StringAt(pod, {"spec", "serviceAccountName"}, "default");
   }
-  // Processes share the machine's addresses.
+  // Processes have the machine's addresses.
   if (path == "status.podIP" || path == "status.podIPs") return "127.0.0.1";
   if (path == "status.hostIP" || path == "status.hostIPs") return "127.0.0.1";
   return "";
 }
 
-// limits.cpu in whole cores, rounded up, unless a divisor says otherwise.
+// limits.cpu in whole cores, rounded up, unless a divisor is given.
 std::string ResourceValue(const Json& pod, const Json& container, const Json& reference) {
   const std::string resource = StringAt(reference, {"resource"});
   const std::size_t dot = resource.find('.');

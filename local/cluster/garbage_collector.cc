@@ -10,7 +10,7 @@ namespace {
 constexpr char kForeground[] = "foregroundDeletion";
 constexpr char kOrphan[] = "orphan";
 
-// Events have no owners and no dependents, and there are many.
+// Events have neither owners nor dependents, and are many.
 bool IsIgnored(const ResourceId& resource) { return resource.resource == "events"; }
 
 std::string GroupOf(const std::string& api_version) {
@@ -98,7 +98,7 @@ void GarbageCollector::Forget(const std::string& uid) {
     if (dependents == dependents_by_owner_.end()) continue;
     dependents->second.erase(uid);
     if (dependents->second.empty()) dependents_by_owner_.erase(dependents);
-    if (member_by_uid_.count(owner) != 0) members_.Add({"", owner});  // it may have waited for us
+    if (member_by_uid_.count(owner) != 0) members_.Add({"", owner});  // it may wait for this one
   }
   member_by_uid_.erase(member);
 }
@@ -112,7 +112,7 @@ void GarbageCollector::QueueDependents(const std::string& uid) {
 Result<NextLook> GarbageCollector::Look(const std::string& uid) {
   const auto found = member_by_uid_.find(uid);
   if (found == member_by_uid_.end()) return NextLook{};
-  const ResourceId resource = found->second.resource;  // a copy: our writes come back as events
+  const ResourceId resource = found->second.resource;  // a copy: writes change the graph
   const ObjectKey key = found->second.key;
   const auto read = api_.Get(resource, key.namespace_name, key.name);
   if (!read) {
@@ -147,7 +147,7 @@ Result<NextLook> GarbageCollector::LookAtOwners(const ResourceId& resource, cons
   return NextLook{};
 }
 
-// An owner in another namespace is no owner; one of a kind that nobody serves is left in peace.
+// An owner in another namespace does not count; an owner of an unserved kind counts as present.
 Result<OwnerState> GarbageCollector::StateOf(const Json& object, const Json& owner) {
   const std::string uid = StringAt(owner, {"uid"});
   const std::string own_namespace = NamespaceOf(object);
@@ -172,7 +172,7 @@ Result<OwnerState> GarbageCollector::StateOf(const Json& object, const Json& own
   return OwnerState::kThere;
 }
 
-// Its dependents delete themselves, seeing that it waits; those that block it must be gone first.
+// Dependents delete themselves when their owner waits; blocking ones must be gone first.
 Result<NextLook> GarbageCollector::FinishForeground(const ResourceId& resource,
                                                     const Json& object) {
   const std::string uid = UidOf(object);

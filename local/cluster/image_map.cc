@@ -17,7 +17,7 @@ std::string Normalized(std::string_view image) {
   return std::string(image);
 }
 
-// Without ":tag" and "@digest"; a colon before the last slash belongs to a port.
+// Removes ":tag" and "@digest"; a colon before the last slash belongs to a port.
 std::string WithoutTag(const std::string& image) {
   std::string name = image.substr(0, image.find('@'));
   const std::size_t colon = name.rfind(':');

@@ -10,10 +10,10 @@ namespace {
 constexpr char kByController[] = "controller-uid";
 constexpr Duration kFirstCreateBackoff = std::chrono::seconds(1);
 constexpr int kMostCreateDoublings = 8;
-// Pods come and get ready in numbers: one look, and one status, for what happens within this time.
+// Pods are created and become ready in batches: one reconcile and one status per interval.
 constexpr Duration kPodBatch = std::chrono::milliseconds(100);
 
-// The end of a pod, in whatever way, lets the Job go on.
+// The end of a pod lets the Job progress.
 bool IsUrgent(const ObjectChange& change) {
   if (change.current == nullptr) return true;
   const bool was_tracked =
@@ -108,7 +108,7 @@ Result<NextLook> JobController::LookAtJob(const ObjectKey& key) {
 Status JobController::Perform(const ObjectKey& key, const JobView& view, const JobPlan& plan) {
   BERTH_CHECK_OK(RemovePods(view, plan));
   if (!plan.create.empty()) CreatePods(key, view, plan);
-  // The status counts on every pod of the plan; after a failure the next plan counts what is there.
+  // The status counts every pod of the plan; after a failure the next plan counts existing pods.
   const auto backoff = create_backoffs_.find(key);
   const bool some_failed = backoff != create_backoffs_.end() && !plan.create.empty();
   if (some_failed) jobs_.Add(key);

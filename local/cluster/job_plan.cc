@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostPodsAtOnce = 500;
 
-// The end that is decided: an interim condition now, the terminal one once all is counted.
+// The decided end: an interim condition first, the terminal one once all pods are counted.
 struct Verdict {
   bool succeeded = false;
   std::string reason;
@@ -59,7 +59,7 @@ class JobPlanner {
  private:
   static constexpr char kCompletionsReached[] = "Reached expected number of succeeded pods";
 
-  // The time to live, and finalizers that a crash left behind.
+  // Handles the time to live, and finalizers left by a crash.
   JobPlan AfterTheEnd() {
     for (std::size_t at = 0; at < view_.pods.size(); ++at) {
       if (view_.pods[at].is_tracked) plan_.release.push_back(at);
@@ -77,7 +77,7 @@ class JobPlanner {
     return std::move(plan_);
   }
 
-  // In upstream's order: what is decided already, pod failures, limits, indexes, success rules.
+  // Upstream's order: earlier verdict, pod failures, limits, indexes, success rules.
   std::optional<Verdict> Judge() {
     for (const char* type : {"SuccessCriteriaMet", "FailureTarget"}) {
       if (!ConditionIs(job_, type, "True")) continue;
@@ -124,7 +124,7 @@ class JobPlanner {
   bool IsPastDeadline() {
     if (!spec_.active_deadline_seconds || spec_.is_suspended) return false;
     const auto started = TimeAt(status_, {"startTime"});
-    if (!started || IsResuming()) return false;  // a resumed Job starts anew
+    if (!started || IsResuming()) return false;  // startTime is reset on resume
     const WallTime deadline = *started + BoundedSeconds(*spec_.active_deadline_seconds);
     if (deadline <= now_) return true;
     LookAgain(deadline);
@@ -208,7 +208,7 @@ class JobPlanner {
     tally_.active += static_cast<std::int64_t>(plan_.create.size());
   }
 
-  // A Job that was never suspended has no such condition.
+  // A Job that was never suspended has no condition Suspended.
   void FollowSuspension() {
     if (spec_.is_suspended) {
       if (!Set("Suspended", "True", "JobSuspended", "Job suspended")) return;
@@ -223,7 +223,7 @@ class JobPlanner {
 
   void SetStartTime() {
     status_["startTime"] = FormatTime(now_);
-    // Looked at again when it would be late; the next plan knows the time exactly.
+    // Reconciles again at the deadline; the next plan computes it exactly.
     if (spec_.active_deadline_seconds) {
       LookAgain(now_ + BoundedSeconds(*spec_.active_deadline_seconds));
     }
@@ -245,7 +245,7 @@ class JobPlanner {
     if (!plan_.remove.empty() || tally_.terminating > 0) return;
     if (!IsCountingDone(view_, status_)) return;
     Set(verdict.succeeded ? "Complete" : "Failed", "True", verdict.reason, verdict.message);
-    if (!status_.contains("startTime")) status_["startTime"] = FormatTime(now_);  // none was needed
+    if (!status_.contains("startTime")) status_["startTime"] = FormatTime(now_);  // no pod needed
     if (verdict.succeeded) {
       status_["completionTime"] = FormatTime(now_);
       plan_.events.push_back({EventType::kNormal, "Completed", "Job completed"});

@@ -8,7 +8,7 @@
 namespace berth::local::cluster {
 namespace {
 
-// Every container learns its index, as upstream from the label.
+// Every container gets the variable of its index, which upstream takes from the label.
 void AddIndexVariable(Json& containers) {
   for (Json& container : containers) {
     Json& env = container["env"];
@@ -38,7 +38,7 @@ void AddIndex(Json& pod, const Json& job, std::int64_t index, std::int64_t index
   if (!ArrayAt(spec, {"initContainers"}).empty()) AddIndexVariable(spec["initContainers"]);
 }
 
-// Active pods that hold an index which another active pod, or nobody, should hold.
+// Active pods whose index is a duplicate or out of range.
 std::set<std::size_t> WrongByIndex(const std::vector<PodView>& pods, const JobSpec& spec) {
   std::set<std::size_t> wrong;
   if (!spec.is_indexed) return wrong;

@@ -9,7 +9,7 @@
 namespace berth::local::cluster {
 namespace {
 
-// What in the pod matches the rule, in words; nullopt if nothing does.
+// The part of the pod that matches the rule, in words; nullopt: no match.
 std::optional<std::string> MatchExitCodes(const Json& rule, const Json& pod) {
   const std::string only = StringAt(rule, {"containerName"});
   const bool wants_in = StringAt(rule, {"operator"}) == "In";

@@ -20,8 +20,8 @@ std::set<std::string> UidsAt(const Json& status, const char* list) {
   return uids;
 }
 
-// A deleted pod counts as failed even if it never reaches that phase, unless only failed pods are
-// replaced.
+// A deleted pod counts as failed even if it never reaches that phase, unless podReplacementPolicy
+// is Failed.
 bool IsFailed(const PodView& pod, const JobSpec& spec) {
   if (pod.phase == "Failed") return true;
   return !spec.replaces_only_failed && pod.is_deleting && !pod.succeeded();
@@ -54,7 +54,7 @@ struct Uncounted {
   std::size_t size() const { return succeeded.size() + failed.size(); }
 };
 
-// The second phase: pods that have lost their finalizer.
+// The second phase: counts pods that have lost their finalizer.
 void SettleUncounted(const JobView& view, Uncounted& uncounted, Json& status) {
   std::set<std::string> tracked;
   for (const PodView& pod : view.pods) {
@@ -70,7 +70,7 @@ void SettleUncounted(const JobView& view, Uncounted& uncounted, Json& status) {
   settle(uncounted.failed, "failed");
 }
 
-// The first phase, for one tracked pod: whether its finalizer may go.
+// The first phase for one tracked pod; returns whether its finalizer may be removed.
 bool Enter(const JobView& view, const JobSpec& spec, const PodView& pod, Ending ending,
            Uncounted& uncounted, IndexSet& completed) {
   if (pod.succeeded()) {
@@ -113,7 +113,7 @@ JobTally CountPods(const JobView& view, const JobSpec& spec) {
       if (pod.is_tracked && known_succeeded.count(pod.uid) == 0) ++tally.succeeded;
     } else if (IsFailed(pod, spec)) {
       const bool is_new = pod.is_tracked && known_failed.count(pod.uid) == 0;
-      // A pod that was discarded (scaled down, suspended) lost its finalizer without being counted.
+      // A discarded pod (scaled down, suspended) lost its finalizer and is not counted.
       if (pod.is_tracked || pod.phase == "Failed") CountFailure(view, spec, pod, is_new, tally);
     }
   }
@@ -170,7 +170,7 @@ std::optional<WallTime> BackoffUntil(const JobView& view, std::optional<std::int
   std::optional<WallTime> last_failure;
   for (const PodView& pod : view.pods) {
     if (pod.phase != "Failed" || (index && pod.index != index)) continue;
-    if (pod.is_disrupted) continue;  // another try is as good as the first
+    if (pod.is_disrupted) continue;  // disrupted pods are replaced at once
     if (last_success && pod.finished_at <= *last_success) continue;
     ++failures;
     if (!last_failure || *last_failure < pod.finished_at) last_failure = pod.finished_at;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 64 * 1024;
 constexpr std::int64_t kBlockBytes = 4096;  // holes are whole blocks
-constexpr int kChunksATurn = 16;            // then the next program's turn
+constexpr int kChunksATurn = 16;            // then other programs have their turn
 
 Error SystemError(const std::string& what) {
   return Error{ErrorCode::kUnavailable, what + ": " + std::strerror(errno)};
@@ -31,14 +31,14 @@ void Wake(int wake) {
   }
 }
 
-// One log. Not copied: its owner closes the files.
+// One log. A plain struct: its owner closes the files.
 struct OpenLog {
   int pipe = -1;
   int file = -1;
   std::int64_t most_bytes = 0;
-  std::int64_t begin = 0;  // of what is kept
+  std::int64_t begin = 0;  // start of the kept part
   std::int64_t end = 0;
-  bool is_full = false;  // no holes here: the rest is read and dropped
+  bool is_full = false;  // no holes possible: further output is dropped
 };
 
 void KeepNewest(OpenLog& log) {
@@ -57,7 +57,7 @@ void Append(OpenLog& log, const char* data, std::size_t size) {
   while (size > 0 && !log.is_full) {
     const ssize_t written = write(log.file, data, size);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // a full disk: the program goes on without its words
+    if (written <= 0) return;  // full disk: drops the output, the program continues
     data += written;
     size -= static_cast<std::size_t>(written);
     log.end += written;
@@ -65,7 +65,7 @@ void Append(OpenLog& log, const char* data, std::size_t size) {
   }
 }
 
-// Whether more may come later.
+// Returns whether more output may come.
 bool Drain(OpenLog& log, int most_chunks) {
   static thread_local std::array<char, kChunkBytes> chunk;
   for (int round = 0; round < most_chunks; ++round) {
@@ -121,7 +121,7 @@ class LogPump::Impl {
     const std::lock_guard lock(mutex_);
     const auto found = logs_.find(id);
     if (found == logs_.end()) return;
-    // A pipe holds 64 KiB; a descendant that goes on writing gets no further turn.
+    // A pipe holds 64 KiB; later output of a descendant is dropped.
     Drain(found->second, kChunksATurn);
     Close(found->second);
     logs_.erase(found);
@@ -152,7 +152,7 @@ class LogPump::Impl {
       for (std::size_t at = 1; at < files.size(); ++at) {
         const auto log = files[at].revents == 0 ? logs_.end() : logs_.find(ids[at]);
         if (log == logs_.end() || Drain(log->second, kChunksATurn)) continue;
-        close(log->second.pipe);  // every writer has closed it
+        close(log->second.pipe);  // every writer has closed the pipe
         log->second.pipe = -1;
       }
     }

@@ -13,7 +13,7 @@
 namespace berth::local::cluster {
 namespace {
 
-constexpr api::Amount kDefaultPodLimit = 110;  // kubelet's
+constexpr api::Amount kDefaultPodLimit = 110;  // kubelet's default
 constexpr char kPodsResource[] = "pods";
 
 struct Refusal {
@@ -26,7 +26,7 @@ api::Amount AmountOf(const api::ResourceAmounts& amounts, const std::string& res
   return found == amounts.end() ? 0 : found->second;
 }
 
-// The first filter that says no speaks alone, as upstream; resources name every shortage.
+// The first failing filter gives the reason, as upstream; the resource filter names all shortages.
 std::optional<Refusal> Filter(const Json& spec, const api::ResourceAmounts& footprint,
                               const NodeRoom& room) {
   const Json& node = *room.node;
@@ -55,7 +55,7 @@ std::optional<Refusal> Filter(const Json& spec, const api::ResourceAmounts& foot
   return refusal;
 }
 
-// In thousandths of the node, cpu and memory in equal parts, with the pod on it.
+// The used share of the node with the pod, in thousandths; cpu and memory weigh the same.
 std::int64_t TakenShare(const NodeRoom& room, const api::ResourceAmounts& footprint) {
   std::int64_t share = 0;
   for (const char* resource : {"cpu", "memory"}) {

@@ -21,7 +21,7 @@ bool ComparesAs(const std::string& label, const Json& values, bool greater) {
   return greater ? *left > *right : *left < *right;
 }
 
-// `value` is null when the node has no such label or field.
+// `value`: null if the node lacks the label or field.
 bool MatchesRequirement(const Json& requirement, const std::string* value) {
   const std::string op = StringAt(requirement, {"operator"});
   const Json& values = ArrayAt(requirement, {"values"});
@@ -33,7 +33,7 @@ bool MatchesRequirement(const Json& requirement, const std::string* value) {
   return false;
 }
 
-// A term without any requirement matches nothing.
+// A term without requirements matches no node.
 bool MatchesTerm(const Json& term, const Json& node) {
   const Json& expressions = ArrayAt(term, {"matchExpressions"});
   const Json& fields = ArrayAt(term, {"matchFields"});

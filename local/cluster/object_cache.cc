@@ -18,7 +18,7 @@ ObjectCache::~ObjectCache() {
 ApiResult<bool> ObjectCache::Track(const ResourceId& resource) {
   Kind& kind = kinds_[resource];
   if (kind.watch != nullptr) return false;
-  // The watch opens first: what happens between it and the list is in both, never in neither.
+  // The watch opens first: a change between watch and list is in both, never in neither.
   auto watch = api_.Watch(resource, [this, resource, inbox = inbox_,
                                      alive = std::weak_ptr<bool>(alive_)](const WatchEvent& event) {
     {

@@ -13,7 +13,7 @@
 namespace berth::local::cluster {
 namespace {
 
-// The API is in this process, and a Job may have many pods to tell of.
+// A large budget: the API is in this process, and a Job may have many pods to report.
 constexpr double kBudget = 1000;
 constexpr int kMostWaiting = 10'000;
 constexpr std::size_t kMostInFlight = 64;
@@ -40,7 +40,7 @@ class ApiSink final : public kube::EventSink {
   }
 
  private:
-  // Done as soon as the write is handed over: its thread need not wake ours.
+  // Completes as soon as the write is queued, without waking the recorder's thread later.
   template <typename Fn>
   void Write(const std::string& field_manager, Done done, Fn write) {
     if (*waiting_count_ >= kMostWaiting) {
@@ -73,7 +73,7 @@ kube::EventRecorder::Options OptionsOf(const std::string& component, WallTime no
   options.max_in_flight = kMostInFlight;
   options.budget = kBudget;
   options.first_api = kube::EventApi::kCore;
-  // Components begin at the same time, and again after a restart: their names must differ.
+  // Components start at the same time, also after a restart: their event names must differ.
   options.seed = SeedFrom(component + std::to_string(now.time_since_epoch().count()));
   return options;
 }

@@ -21,7 +21,7 @@ bool IsWaiting(const Json& pod) {
          StringAt(pod, {"spec", "schedulerName"}, "default-scheduler") == "default-scheduler";
 }
 
-// Where the pod takes room: a bound pod that has not ended.
+// The node whose room the pod uses: that of a bound pod that has not ended.
 std::string Occupied(const Object& pod) {
   if (pod == nullptr || HasEnded(*pod)) return "";
   return StringAt(*pod, {"spec", "nodeName"});
@@ -115,7 +115,7 @@ bool PodBinder::Place(const Object& pod) {
   return Refuse(*pod, message);
 }
 
-// Pods of one controller come from one template; what may differ is where each must go.
+// Pods of one controller have one template, but may have different node selectors.
 std::string PodBinder::ShapeOf(const Json& pod) const {
   const Json* owner = ControllerRef(pod);
   if (owner == nullptr) return "";

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Duration kRetryDelay = std::chrono::seconds(10);
 constexpr std::size_t kMostLastWords = 2048;  // kubelet's limit
-constexpr int kStartFailed = 128;  // the exit code of a container that could not be started
+constexpr int kStartFailed = 128;             // exit code of a container that did not start
 
 const Json* FindContainer(const Json& pod, const ContainerRun& run) {
   for (const Json& container :
@@ -31,7 +31,7 @@ std::vector<std::string> Expanded(const Json& words, const Environment& environm
   return expanded;
 }
 
-// What a program needs to find its libraries; nothing else of ours is passed on.
+// The variables by which a program finds its libraries; no other variables are passed on.
 Environment InheritedEnvironment() {
   Environment environment;
   for (const char* name : {"PATH", "LANG", "TZ", "LD_LIBRARY_PATH"}) {
@@ -123,7 +123,7 @@ Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
   return LookAt(step.look_again, services_.clock.Now());
 }
 
-// Processes of pods that were deleted without waiting for us, or replaced by one of the same name.
+// Ends processes of pods that were force-deleted, or replaced by a pod of the same name.
 void PodExecutor::EndOthers(const ObjectKey& key, const std::string& uid) {
   const auto known = uids_by_key_.find(key);
   if (known == uids_by_key_.end()) return;
@@ -141,16 +141,16 @@ void PodExecutor::EndOthers(const ObjectKey& key, const std::string& uid) {
   if (known->second.empty()) uids_by_key_.erase(known);
 }
 
-// The terminal status is written; a deleted pod may go now.
+// The terminal status is written; a deleted pod may be removed.
 Result<NextLook> PodExecutor::LookAtEnded(const Json& pod) {
   const std::string uid = UidOf(pod);
   if (const auto live = live_by_uid_.find(uid); live != live_by_uid_.end()) {
     if (!live->second.processes.empty()) {
       SignalAll(live->second, SIGKILL);
-      return NextLook{};  // looks again when they have ended
+      return NextLook{};  // their end reconciles again
     }
     live_by_uid_.erase(live);
-    const auto uids = uids_by_key_.find(KeyOf(pod));  // others of this name may still be ending
+    const auto uids = uids_by_key_.find(KeyOf(pod));  // earlier pods of this name may be ending
     uids->second.erase(uid);
     if (uids->second.empty()) uids_by_key_.erase(uids);
   }
@@ -176,7 +176,7 @@ Status PodExecutor::MarkLost(const Json& pod, const std::string& reason,
   return OkStatus();
 }
 
-// Until nothing is to be done at once.
+// Repeats until no step is due at once.
 PodStep PodExecutor::Advance(const Json& pod, Live& live) {
   for (int round = 0;; ++round) {
     PodStep step = PlanPod(pod, live.run, services_.clock.Now());
@@ -277,7 +277,7 @@ void PodExecutor::Hold(ContainerRun& container, const std::string& reason,
   container.not_before = services_.clock.Now() + kRetryDelay;
 }
 
-// The map does not change while we live: after the second look there is nothing to wait for.
+// The image map is constant during a run: after the second attempt no retry can help.
 void PodExecutor::ReportMissingImage(const Json& pod, ContainerRun& container) {
   const std::string message = fmt::format(
       "no local program stands for image \"{0}\"; map one with: berth up --image {0}=PATH",
@@ -311,7 +311,7 @@ void PodExecutor::OnExit(const std::string& uid, std::size_t at, ProcessExit exi
   pods_.Add(KeyOf(*live.pod));
 }
 
-// terminationMessagePolicy FallbackToLogsOnError: the end of the log.
+// terminationMessagePolicy FallbackToLogsOnError: returns the end of the log.
 std::string PodExecutor::LastWords(const Json& pod, const ContainerRun& container) const {
   const Json* spec = FindContainer(pod, container);
   if (spec == nullptr || StringAt(*spec, {"terminationMessagePolicy"}) != "FallbackToLogsOnError") {
@@ -319,7 +319,7 @@ std::string PodExecutor::LastWords(const Json& pod, const ContainerRun& containe
   }
   const std::string tail =
       services_.folders.LogTail(pod, container.name, container.restarts, kMostLastWords);
-  // Programs write what they like; JSON is UTF-8.
+  // Programs may write any bytes; JSON is UTF-8.
   return ReplaceInvalidUtf8(tail);
 }
 

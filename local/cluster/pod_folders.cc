@@ -32,7 +32,7 @@ std::string NameOfFolder(const Json& pod) {
   return NamespaceOf(pod) + "_" + NameOf(pod) + "_" + UidOf(pod);
 }
 
-// Of the folders in `root` that were made for pods, removes those of others than these.
+// Removes the pods' folders in `root` whose uid is not in `uids`.
 void KeepOnlyIn(const std::string& root, const std::set<std::string>& uids) {
   std::error_code error;
   for (const auto& pod : fs::directory_iterator(root, error)) {
@@ -57,7 +57,7 @@ Status PodFolders::Open() const {
                                           " is not a folder of ours; remove it, or choose another "
                                           "place: --data-dir"};
   }
-  // Another user passes through, and lists nothing.
+  // Another user may enter the folder, but not list it.
   const mode_t mode = user_ ? S_IRWXU | S_IXGRP | S_IXOTH : S_IRWXU;
   if (chmod(work_root_.c_str(), mode) != 0) {
     return Error{ErrorCode::kUnavailable, work_root_ + ": " + std::strerror(errno)};

@@ -73,7 +73,7 @@ class PodPlanner {
     step_.kill = !run_.kill_sent;
   }
 
-  // Everything ended well, or not.
+  // All containers have ended.
   void End() {
     step_.is_over = true;
     const bool stopped = !run_.stop_reason.empty() || !step_.stop_reason.empty();
@@ -84,7 +84,7 @@ class PodPlanner {
     step_.phase = well ? "Succeeded" : "Failed";
   }
 
-  // Whether the main containers may run.
+  // Returns whether the main containers may run.
   bool AdvanceInit() {
     for (std::size_t at = 0; at < run_.containers.size(); ++at) {
       const ContainerRun& container = run_.containers[at];
@@ -168,7 +168,7 @@ PodRun NewRun(const Json& pod, WallTime now) {
       one.name = StringAt(container, {"name"});
       one.image = StringAt(container, {"image"});
       one.is_init = std::string_view(list) == "initContainers";
-      // An ordinary init container of an Always pod is retried until it succeeds, then left.
+      // An ordinary init container of an Always pod is retried until it succeeds.
       const bool retries = one.is_init && policy == "Always";
       one.restart_policy =
           StringAt(container, {"restartPolicy"}, retries ? std::string("OnFailure") : policy);

@@ -25,7 +25,7 @@ constexpr auto kPollInterval = std::chrono::milliseconds(100);
 
 ApiError BadRequest(const std::string& message) { return {400, "BadRequest", message, nullptr}; }
 
-// The newest start's number in a container's folder, or nullopt.
+// The number of the newest start in a container's folder, or nullopt.
 std::optional<std::int64_t> NewestStart(const fs::path& folder) {
   std::optional<std::int64_t> newest;
   std::error_code error;
@@ -37,7 +37,7 @@ std::optional<std::int64_t> NewestStart(const fs::path& folder) {
   return newest;
 }
 
-// Where the last `lines` lines of the file begin; negative: where the kept part begins.
+// The start of the last `lines` lines of the file; for a negative number, of the kept part.
 std::uintmax_t TailStart(std::ifstream& file, std::uintmax_t kept, std::uintmax_t size,
                          std::int64_t lines) {
   if (lines <= 0) return lines == 0 ? size : kept;
@@ -76,7 +76,7 @@ struct PodLogs::Found {
   bool is_newest = true;
 };
 
-// Files that somebody listens to.
+// The files that clients follow.
 class PodLogs::Followers {
  public:
   struct One {
@@ -85,7 +85,7 @@ class PodLogs::Followers {
     std::int64_t bytes_left = -1;
     std::function<bool(std::string_view)> on_text;
     std::function<void()> on_end;
-    std::recursive_mutex mutex;  // held while a callback runs, which may end the following
+    std::recursive_mutex mutex;  // held during a callback, which may end the following
     bool is_over = false;
   };
 
@@ -131,7 +131,7 @@ class PodLogs::Followers {
     const std::lock_guard lock(one.mutex);
     if (one.is_over) return;
     std::error_code error;
-    // First whether it has ended, then what it wrote: nothing is written after its end.
+    // Tests for the end before reading: nothing is written after the end.
     const bool has_ended = !one.found.is_newest || !fs::exists(one.found.record_path, error);
     if (!TellText(one)) {
       one.is_over = true;
@@ -146,7 +146,7 @@ class PodLogs::Followers {
     std::error_code error;
     const std::uintmax_t size = fs::file_size(one.found.path, error);
     std::ifstream file(one.found.path, std::ios::binary);
-    one.at = std::max(one.at, LogBegin(one.found.path));  // a slow reader misses what has gone
+    one.at = std::max(one.at, LogBegin(one.found.path));  // a slow reader misses the removed part
     while (!error && one.at < size && one.bytes_left != 0) {
       std::uintmax_t end = std::min<std::uintmax_t>(size, one.at + kChunkBytes);
       if (one.bytes_left > 0) {
@@ -170,7 +170,7 @@ class PodLogs::Followers {
 
 namespace {
 
-// Ends one following; a callback that runs at the moment is waited for.
+// Ends one following; waits for its running callback.
 template <typename One>
 class Handle final : public LogFollow {
  public:

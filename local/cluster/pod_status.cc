@@ -84,7 +84,7 @@ ConditionValue Ready(const std::string& type, const PodRun& run, bool is_over,
   return {type, "False", "ContainersNotReady", "containers with unready status: [" + waiting + "]"};
 }
 
-// In kubelet's order; conditions of others (PodScheduled, DisruptionTarget) follow.
+// In kubelet's order; conditions of other writers (PodScheduled, DisruptionTarget) follow.
 void SetConditions(Json& status, const PodRun& run, const std::string& phase, WallTime now) {
   const bool is_over = phase == "Succeeded" || phase == "Failed";
   const std::vector<ConditionValue> values = {
@@ -115,7 +115,7 @@ void PrepareRestart(ContainerRun& container, WallTime now) {
   const Duration ran = container.started_at && container.ended_at
                            ? *container.ended_at - *container.started_at
                            : Duration::zero();
-  // The first restart comes at once, as kubelet does it.
+  // The first restart is immediate, as in kubelet.
   const bool is_fresh = container.restarts == 0 || ran >= kBackoffForgotten;
   const int doublings = std::min(container.restarts, 6) - 1;
   const Duration backoff =

@@ -35,7 +35,7 @@ bool IsProgram(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-// As execvp would, but before the fork.
+// Searches PATH as execvp does, before the fork.
 Result<std::string> FindProgram(const std::string& name) {
   if (name.find('/') != std::string::npos) {
     if (IsProgram(name)) return name;
@@ -56,7 +56,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Everything the child needs, made before the fork: after it, system calls only.
+// The child's data, made before the fork: afterwards the child makes system calls only.
 struct ChildPlan {
   const char* program;
   char* const* argv;
@@ -66,7 +66,7 @@ struct ChildPlan {
   int gate;
   int errors;
   pid_t parent;
-  const ProcessUser* user;  // null: ours
+  const ProcessUser* user;  // null: this process' user
 };
 
 [[noreturn]] void Fail(const ChildPlan& plan) {
@@ -77,10 +77,10 @@ struct ChildPlan {
 
 void DieWithParent(const ChildPlan& plan) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != plan.parent) _exit(127);  // our parent ended before it could be promised
+  if (getppid() != plan.parent) _exit(127);  // the parent ended before prctl
 }
 
-// The system calls themselves: the C library's wrappers speak to threads that do not exist here.
+// Raw system calls: the C library's wrappers notify threads that do not exist in the child.
 bool BecomeUser(const ProcessUser& user) {
   return syscall(SYS_setgroups, user.groups.size(), user.groups.data()) == 0 &&
          syscall(SYS_setresgid, user.group, user.group, user.group) == 0 &&
@@ -100,10 +100,10 @@ bool BecomeUser(const ProcessUser& user) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
-  umask(022);  // ours lets nobody in
+  umask(022);  // this process' umask is 077
   if (plan.user != nullptr) {
     if (!BecomeUser(*plan.user)) Fail(plan);
-    DieWithParent(plan);  // another user is another promise
+    DieWithParent(plan);  // setuid clears PR_SET_PDEATHSIG
   }
   if (chdir(plan.working_folder) != 0) Fail(plan);
   const int input = open("/dev/null", O_RDONLY);
@@ -149,7 +149,7 @@ Status ForkedProcess::OpenGate() {
   while ((got = read(errors_, &error, sizeof error)) < 0 && errno == EINTR) {
   }
   CloseFile(errors_);
-  if (got == 0) return OkStatus();  // exec closed it
+  if (got == 0) return OkStatus();  // exec has closed the pipe
   return SystemError(ErrorCode::kInvalid, "cannot execute", error);
 }
 
@@ -179,7 +179,7 @@ Result<ForkedProcess> ForkBehindGate(const ProcessSpec& spec, int output) {
       gate[0],         errors[1],   getpid(),   spec.user ? &*spec.user : nullptr};
   const pid_t pid = fork();
   if (pid == 0) {
-    close(gate[1]);  // else the child would keep its own gate from breaking
+    close(gate[1]);  // else the child's copy would keep the gate open
     ChildMain(plan);
   }
   const int error = errno;

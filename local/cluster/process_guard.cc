@@ -28,7 +28,7 @@ struct Message {
   std::int32_t group;
 };
 
-// What getdents64 fills; the C library does not declare it for use without its own buffering.
+// The record of getdents64, which the C library does not declare.
 struct DirectoryEntry {
   std::uint64_t inode;
   std::int64_t offset;
@@ -46,7 +46,7 @@ pid_t ParsePid(const char* name) {
   return pid;
 }
 
-// The whole environment of `pid` is searched for `entry`, a zero-terminated string between zeros.
+// Searches the whole environment of `pid` for `entry`, a zero-terminated string between zeros.
 bool HasEntry(pid_t pid, const char* entry) {
   static std::array<char, 65536> buffer;
   std::array<char, 32> path{"/proc/"};
@@ -88,13 +88,13 @@ bool HasEntry(pid_t pid, const char* entry) {
     }
   }
   for (std::size_t at = 0; at < count; ++at) kill(-groups[at], SIGKILL);
-  // Children may have children that left their group; two rounds, should one fork meanwhile.
+  // Descendants may have left their group; two rounds, because one may fork meanwhile.
   KillMarked(mark);
   KillMarked(mark);
   _exit(0);
 }
 
-// In the child, right after fork: keeps nothing of ours but the socket.
+// Runs in the child right after the fork: keeps no file but the socket.
 [[noreturn]] void BecomeGuard(int socket, const char* mark) {
   setsid();
   prctl(PR_SET_NAME, "berth-guard");
@@ -112,7 +112,7 @@ bool HasEntry(pid_t pid, const char* entry) {
 }  // namespace
 
 Result<ProcessGuard> ProcessGuard::Start(const std::string& mark) {
-  static std::array<char, kMarkBytes> kept_mark;  // the guard's own copy survives the fork
+  static std::array<char, kMarkBytes> kept_mark;  // the guard's copy of the mark
   if (mark.size() >= kMarkBytes) return Error{ErrorCode::kInvalid, "data folder: path too long"};
   std::memcpy(kept_mark.data(), mark.c_str(), mark.size() + 1);
   std::array<int, 2> ends{};

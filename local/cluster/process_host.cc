@@ -38,7 +38,7 @@ struct SpawnRequest {
 
 struct Child {
   pid_t pid = 0;
-  int pid_file = -1;  // a pidfd: readable when the process has ended
+  int pid_file = -1;  // a pidfd: readable after the process' end
   std::string record_path;
   std::int64_t log = 0;  // of the pump
   ProcessRunner::OnExit on_exit;
@@ -87,7 +87,7 @@ class ProcessHost::Impl {
     }
   }
 
-  // The one thread that forks: its end would be the end of the children (PR_SET_PDEATHSIG).
+  // The only thread that forks: PR_SET_PDEATHSIG ends the children with this thread.
   void Keep() {
     std::optional<std::chrono::steady_clock::time_point> kill_at;
     std::unique_lock lock(mutex_);
@@ -135,7 +135,7 @@ class ProcessHost::Impl {
     return ended;
   }
 
-  // While the leader is a zombie its number is not used again, so its group can be killed safely.
+  // While the leader is a zombie its number is not reused, so its group can be killed safely.
   void Reap(std::unique_lock<std::mutex>& lock, ProcessId id) {
     auto node = children_.extract(id);
     Child& child = node.mapped();
@@ -145,7 +145,7 @@ class ProcessHost::Impl {
     while (waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED) < 0 && errno == EINTR) {
     }
     close(child.pid_file);
-    pump_->Finish(child.log);  // readers take a log without a record for complete
+    pump_->Finish(child.log);  // a log without a record counts as complete
     unlink(child.record_path.c_str());
     ProcessExit exit;
     exit.signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
@@ -225,7 +225,7 @@ void ProcessHost::Signal(ProcessId id, int signal) { impl_->Signal(id, signal); 
 
 int SweepProcesses(const std::string& mark) {
   int killed = 0;
-  // Until none is left: one may fork while we look at another.
+  // Repeats until none is left: a process may fork during the scan.
   for (int round = 0; round < 200; ++round) {
     const int found = KillMarked(mark.c_str());
     if (found == 0) return killed;

@@ -31,7 +31,7 @@ ApiResult<Object> Writer::Replace(const ResourceId& resource, const std::string&
   const ObjectKey key = KeyOf(object);
   auto written = api_.Update(resource, key.namespace_name, key.name, object, options);
   if (!written) return written;
-  // An update that takes the last finalizer of a deleted object is also its end.
+  // An update that removes the last finalizer of a deleted object deletes it.
   const Json& left = **written;
   if (IsDeleting(left) && ArrayAt(left, {"metadata", "finalizers"}).empty() &&
       !api_.Get(resource, key.namespace_name, key.name)) {

@@ -7,7 +7,7 @@
 
 namespace {
 
-// The path of the header is of the machine that compiled it.
+// Drops the path: it is of the machine that compiled the header.
 [[noreturn]] void Throw(const char* expression, std::string_view file, long line) {
   file.remove_prefix(file.rfind('/') + 1);
   throw berth::net::BoostAssertion(std::string(file) + ":" + std::to_string(line) +

@@ -8,7 +8,7 @@ namespace berth::net {
 namespace {
 
 constexpr int kMaxInterimAnswers = 10;
-// How long a complete answer waits for the news that the request has been sent completely.
+// How long a complete answer waits for the event that the request is completely sent.
 constexpr auto kSettleTime = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -60,7 +60,7 @@ void ClientConnection::OnReady(const IoOutcome& outcome) {
 void ClientConnection::Begin() {
   BeginAnswer();
   WriteMore();
-  // At once: the peer may answer, or leave, before it has read everything.
+  // Reads at once: the peer may answer, or close, before it has read the whole request.
   ReadMore();
 }
 
@@ -90,7 +90,7 @@ void ClientConnection::OnWritten(const IoOutcome& outcome, std::size_t byte_coun
   } else if (outcome.ok()) {
     WriteMore();
   } else {
-    // The peer may have answered before it stopped to read: the pending read will tell.
+    // The peer may have answered before it stopped reading: the pending read decides.
     write_failure_ = outcome.reason;
   }
 }
@@ -100,7 +100,7 @@ void ClientConnection::ReadMore() {
                                ? InputBuffer::kLargeSize
                                : std::max(InputBuffer::kSmallSize, input_.view().size() * 2);
   const auto [data, room] = input_.Prepare(size);
-  if (room == 0) {  // a chunk's header; the limit on headers is the parser's
+  if (room == 0) {  // a chunk's header; the parser limits headers
     End(Error{ErrorCode::kUnavailable, "malformed answer: a line that does not end"});
     return;
   }
@@ -182,8 +182,8 @@ Error ClientConnection::ToError(const ParseFailure& failure) const {
   return {ErrorCode::kUnavailable, "the answer is malformed: " + failure.reason};
 }
 
-// The answer may be here before the news that the request has gone out: both come from different
-// threads. Such a connection is sound. One whose peer has answered and reads no more is not.
+// The answer may arrive before the event that the request is sent: both come from different
+// threads, and such a connection is reusable. If the peer has stopped reading, it is not.
 void ClientConnection::EndWithAnswer() {
   if (IsAllSent() || !write_failure_.empty()) {
     End(std::nullopt);
@@ -200,7 +200,7 @@ void ClientConnection::End(std::optional<Error> error) {
   end.error = std::move(error);
   end.has_answer_begun = has_answer_begun_;
   end.was_sent = has_begun_sending_;
-  // Bytes behind the answer would be taken for the next one: such a connection is not kept.
+  // Bytes behind the answer would be read as the next answer: such a connection is closed.
   end.is_reusable =
       !end.error && parser_->done() && parser_->keep_alive() && input_.empty() && IsAllSent();
   const auto self = shared_from_this();

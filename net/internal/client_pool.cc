@@ -11,7 +11,7 @@
 namespace berth::net {
 namespace {
 
-// Less than the idle time after which servers usually close.
+// Below the idle time after which servers usually close.
 constexpr auto kMaxIdle = std::chrono::seconds(60);
 constexpr auto kStopPoll = std::chrono::milliseconds(50);
 constexpr std::size_t kMaxNameBytes = 300;
@@ -91,7 +91,7 @@ Result<std::shared_ptr<const WireRequest>> ClientPool::ToWire(Request request,
                            {url_.host_header(), options_.user_agent, options_.bearer_token});
   if (request.method == "HEAD") wire->answer_body = ResponseParser::BodyKind::kNone;
   wire->limits = {options_.max_header_bytes, max_body};
-  // A small body goes out in one piece with its head.
+  // A small body is sent in one piece with its head.
   if (request.body.size() <= kJoinBytes) {
     wire->head += request.body;
   } else {
@@ -131,7 +131,7 @@ void ClientPool::Begin(const std::shared_ptr<PooledCall>& call, SteadyInstant de
     return;
   }
   call->deadline_.Set(deadline);
-  // Nobody overtakes those who wait.
+  // New calls queue behind waiting ones.
   if (waiting_.empty() && RunOnIdle(call)) return;
   if (waiting_.empty() && open_count_ < options_.max_connections) {
     RunFresh(call);
@@ -273,7 +273,7 @@ void ClientPool::Shutdown() {
   }
   for (const auto& stream : streams) stream->Stop(std::string(kClosing));
   if (io_pool_.RunsHere()) return;
-  // A stopped pool calls nobody any more.
+  // A stopped pool runs no callbacks.
   while ((!is_closed_ || !streams_.empty()) && !io_pool_.stopped()) {
     changed_.wait_for(lock, kStopPoll);
   }

@@ -17,7 +17,7 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr int kBacklog = 1024;
-// Out of file descriptors, for example: somebody must leave before the next can come.
+// Accept failed, for example for lack of file descriptors: waits for connections to close.
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
 class AsioListener final : public Listener, public std::enable_shared_from_this<AsioListener> {
@@ -33,7 +33,7 @@ class AsioListener final : public Listener, public std::enable_shared_from_this<
     acceptor_.open(endpoint.protocol(), error);
     if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
     if (!error && endpoint.protocol() == tcp::v6()) {
-      error_code ignored;  // "::" means IPv4 as well, where the machine allows it
+      error_code ignored;  // "::" includes IPv4 where the machine allows it
       acceptor_.set_option(asio::ip::v6_only(false), ignored);
     }
     if (!error) acceptor_.bind(endpoint, error);

@@ -30,23 +30,23 @@ ParseFailure ToFailure(const error_code& error) {
   return {ParseFailure::Kind::kMalformed, "malformed HTTP message: " + error.message()};
 }
 
-// Beast counts the header only as far as one buffer holds it, so a header that comes line by line
-// has no end there: every field is counted here.
+// Beast limits a header only within one buffer, so that a header sent line by line is unlimited
+// there: every field is counted here.
 template <bool kIsRequest>
 class CollectingParser : public http::basic_parser<kIsRequest> {
  public:
   explicit CollectingParser(const ParseLimits& limits) : header_left_(limits.header_bytes) {
-    // Beast reads "no limit" as "nothing is allowed".
+    // Beast takes "no limit" as zero.
     this->body_limit(
         std::min<std::uint64_t>(limits.body_bytes, std::numeric_limits<std::int64_t>::max()));
     this->header_limit(static_cast<std::uint32_t>(
         std::min<std::size_t>(limits.header_bytes, std::numeric_limits<std::int32_t>::max())));
-    // Not eager: Beast 1.74 forgets an error of the header when it goes on to the body by itself.
+    // Not eager: Beast 1.74 loses a header's error when an eager parser continues to the body.
     this->eager(false);
   }
 
-  // Beast 1.74 asserts that what stands between chunks comes in five bytes or more, the least that
-  // ends a message ("0\r\n\r\n"): fewer wait for the next.
+  // Beast 1.74 asserts that at least five bytes follow a chunk, the shortest end of a message
+  // ("0\r\n\r\n"): fewer bytes wait for more.
   bool MustWait(std::size_t byte_count) const {
     constexpr std::size_t kLeastBetweenChunks = 5;
     return byte_count < kLeastBetweenChunks && this->is_header_done() && this->chunked() &&
@@ -112,7 +112,7 @@ void FeedPieces(Parser& parser, std::string_view bytes, ParseProgress& progress)
   }
 }
 
-// After a failure nothing more is asked of the parser.
+// After a failure the parser is not called again.
 template <typename Parser>
 ParseProgress FeedParser(Parser& parser, std::string_view bytes) {
   ParseProgress progress;

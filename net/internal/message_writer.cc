@@ -99,7 +99,7 @@ std::string ResponseHead(int status, const Headers& headers, const ResponseFrami
   out.append(ReasonPhrase(status)).append("\r\n");
   bool has_date = false;
   for (const Header& header : headers) {
-    // Length of a body that is not sent (HEAD) may come from the caller.
+    // The caller may give the length of a body that is not sent (HEAD).
     if (IsFraming(header.name) &&
         !(framing.body == Body::kNone && EqualsIgnoreCase(header.name, "Content-Length"))) {
       continue;

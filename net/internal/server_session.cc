@@ -36,7 +36,7 @@ void ServerSession::Abort() {
 
 void ServerSession::Close() {
   if (phase_ == Phase::kClosed) return;
-  const auto self = shared_from_this();  // the core's may be the last
+  const auto self = shared_from_this();  // the core may drop its reference
   phase_ = Phase::kClosed;
   deadline_.Clear();
   transport_->Abort();
@@ -57,7 +57,7 @@ void ServerSession::OnDeadline() {
   if (phase_ == Phase::kRequest && has_request_begun_) {
     Refuse(408, "the request took too long");
   } else {
-    Close();  // nothing asked yet, or the peer does not take its answer
+    Close();  // idle, or the peer does not read the answer
   }
 }
 
@@ -135,7 +135,7 @@ void ServerSession::RunHandler() {
   try {
     core_->handler(std::move(request), responder);
   } catch (...) {
-    // One broken request must not end the process; its responder answers 500 when it is dropped.
+    // An exception must not end the process; the dropped responder answers 500.
   }
   responder.reset();
   if (phase_ == Phase::kAnswering || phase_ == Phase::kStreaming) ReadMore();
@@ -155,7 +155,7 @@ void ServerSession::Answer(Response response) {
   ResponseFraming framing = Framing();
   framing.length = response.body.size();
   const bool has_body = HasBody(response.status) && !is_head_;
-  // The answer to HEAD has the length that GET would have.
+  // The answer to HEAD has the length of GET's.
   const bool has_own_length = is_head_ && response.body.empty();
   if (!HasBody(response.status) || has_own_length) framing.body = ResponseFraming::Body::kNone;
   std::string head = ResponseHead(response.status, response.headers, framing);
@@ -225,7 +225,7 @@ void ServerSession::ReadMore() {
     const auto left = parser_->body_left().value_or(InputBuffer::kLargeSize);
     size = std::clamp<std::uint64_t>(left, InputBuffer::kSmallSize, InputBuffer::kLargeSize);
   }
-  // A header, or a chunk's, must fit; the parser refuses it before the buffer is full.
+  // A header, or a chunk's header, must fit; the parser refuses it before the buffer is full.
   if (phase_ == Phase::kRequest && input_.view().size() * 2 > size) {
     size = std::min(input_.view().size() * 4,
                     std::max(core_->options.max_header_bytes, InputBuffer::kLargeSize) +
@@ -234,7 +234,7 @@ void ServerSession::ReadMore() {
   const auto [data, room] = input_.Prepare(size);
   if (room == 0) {
     if (phase_ == Phase::kRequest) Refuse(431, "a line of the request is longer than the limit");
-    if (phase_ == Phase::kStreaming) Close();  // nobody sends this much behind a watch
+    if (phase_ == Phase::kStreaming) Close();  // no client pipelines this much behind a watch
     return;
   }
   is_reading_ = true;
@@ -249,7 +249,7 @@ void ServerSession::OnRead(const IoOutcome& outcome, std::size_t byte_count) {
   }
   if (!outcome.ok()) {
     has_peer_ended_ = true;
-    // It may have ended its side only, and still wait for its answer; a stream has no such end.
+    // The peer may have ended only its own side and wait for the answer; for a stream it has left.
     if (phase_ == Phase::kStreaming) {
       Close();
     } else if (phase_ == Phase::kRequest) {

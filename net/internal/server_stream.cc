@@ -9,7 +9,7 @@
 namespace berth::net {
 namespace {
 
-// What the program holds; the session holds the stream itself.
+// The handler's handle; the session holds the stream itself.
 class OpenStream final : public Stream {
  public:
   explicit OpenStream(std::shared_ptr<ServerStream> stream) : stream_(std::move(stream)) {}
@@ -41,7 +41,7 @@ bool ServerStream::Write(std::string_view bytes) {
   const std::lock_guard lock(mutex_);
   if (is_gone_ || is_closing_) return false;
   if (bytes.empty()) return true;  // an empty chunk would end the response
-  // Looked at before the bytes are added: one message larger than the limit passes, a second not.
+  // Tested before the bytes are added: one message above the limit passes, a second does not.
   const std::size_t waiting = Waiting();
   const bool too_much_in_all = waiting > 0 && *limits_.total > limits_.max_total_bytes;
   if (waiting > limits_.max_backlog_bytes || too_much_in_all) {
@@ -82,7 +82,7 @@ void ServerStream::WhenBelow(std::size_t bytes, std::function<void()> below) {
     return;
   }
   below_ = bytes;
-  on_below_.swap(below);  // the one before is destroyed by the caller
+  on_below_.swap(below);  // the caller destroys the replaced one
 }
 
 void ServerStream::Close() {
@@ -134,7 +134,7 @@ void ServerStream::Sent(std::size_t byte_count) {
 
 void ServerStream::MarkGone() {
   std::function<void()> gone;
-  std::function<void()> below;  // is destroyed outside the lock, as it may hold the last reference
+  std::function<void()> below;  // destroyed outside the lock: it may hold the last reference
   {
     const std::lock_guard lock(mutex_);
     is_gone_ = true;

@@ -54,8 +54,8 @@ Status UseIdentity(SSL_CTX* context, const TlsIdentity& identity) {
   return OkStatus();
 }
 
-// Adds the certificates of the PEM to what `context` trusts; with `announce`, also to the list that
-// a server sends along when it asks for a client certificate.
+// Adds the certificates of the PEM to the trusted ones of `context`; with `announce`, also to the
+// list that a server sends with its request for a client certificate.
 enum class Announce { kNo, kYes };
 Status Trust(SSL_CTX* context, std::string_view ca_pem, Announce announce) {
   BERTH_TRY(const std::vector<X509Ptr> roots, ReadCertificates(ca_pem));
@@ -100,7 +100,7 @@ bool IsIpAddress(const std::string& host) {
 class ClientTls final : public TlsContext {
  public:
   explicit ClientTls(SslContextPtr context) : context_(std::move(context)) {
-    // Not index 0, which Asio takes for its own.
+    // Not index 0, which Asio uses.
     SSL_CTX_set_ex_data(context_.get(), ExIndex(), this);
     SSL_CTX_set_session_cache_mode(context_.get(),
                                    SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
@@ -108,7 +108,7 @@ class ClientTls final : public TlsContext {
       auto* self = static_cast<ClientTls*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), ExIndex()));
       const std::lock_guard lock(self->mutex_);
       self->session_.reset(session);
-      return 1;  // the session is ours now
+      return 1;  // takes the reference
     });
   }
 
@@ -139,7 +139,7 @@ class ClientTls final : public TlsContext {
   }
 
   std::mutex mutex_;
-  SessionPtr session_;  // the newest
+  SessionPtr session_;  // newest session
   SslContextPtr context_;
 };
 

@@ -26,9 +26,9 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr auto kLinger = std::chrono::seconds(2);
-// A client that sends a body over the limit reads the refusal only when it has sent it all.
+// A client that sends a body over the limit reads the refusal only after sending it all.
 constexpr std::size_t kLingerBytes = 16 * 1024 * 1024;
-// One address that swallows packets must not use up the whole time of a name with several.
+// An address that drops packets must not use up the time of a name with several addresses.
 constexpr auto kConnectAttempt = std::chrono::seconds(5);
 constexpr std::size_t kProxyAnswerBytes = 16 * 1024;
 constexpr std::string_view kPlainHttpOnTls =
@@ -44,7 +44,7 @@ IoOutcome ToOutcome(const error_code& error) {
   return {IoOutcome::Kind::kFailed, error.message()};
 }
 
-// Finds peers that have vanished without a word, which a quiet watch would never notice.
+// Keepalive finds peers that vanished without closing, which a quiet watch would never notice.
 void SetOptions(tcp::socket& socket) {
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
@@ -159,7 +159,7 @@ class AsioTransport final : public Transport {
   void Abort() override {
     if (closed_) return;
     closed_ = true;
-    // Else SSL_free takes the session for broken and it cannot be resumed.
+    // Else SSL_free treats the session as broken, and it cannot be resumed.
     if (tls_) SSL_set_shutdown(tls_->native_handle(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     timer_.cancel();
     resolver_.cancel();
@@ -170,7 +170,7 @@ class AsioTransport final : public Transport {
   bool IsQuiet() override {
     if (closed_ || !socket_.is_open()) return false;
     char byte = 0;
-    if (tls_) {  // what has been received already, close_notify perhaps
+    if (tls_) {  // received bytes, maybe close_notify
       ERR_clear_error();
       const int count = SSL_peek(tls_->native_handle(), &byte, 1);
       const int error = SSL_get_error(tls_->native_handle(), count);
@@ -196,11 +196,11 @@ class AsioTransport final : public Transport {
 
   void UseTls(const TlsContext& tls) {
     SSL_CTX_up_ref(tls.handle());
-    asio::ssl::context context(tls.handle());  // takes over that reference; the stream has its own
+    asio::ssl::context context(tls.handle());  // owns this reference; the stream has its own
     tls_.emplace(socket_, context);
   }
 
-  // Each address in turn; `last` says why the one before failed.
+  // Tries each address in turn; `last` is the error of the previous one.
   void ConnectNext(const Owner& owner, const error_code& last) {
     if (next_endpoint_ == endpoints_.size()) {
       owner->OnReady({IoOutcome::Kind::kFailed,
@@ -254,7 +254,7 @@ class AsioTransport final : public Transport {
                       });
   }
 
-  // No byte of the tunnel can come with the head: in it, the client speaks first.
+  // No byte of the tunnel can follow the head: in the tunnel the client speaks first.
   void ReadProxyAnswer(const Owner& owner) {
     dropped_.resize(kProxyAnswerBytes);
     socket_.async_read_some(
@@ -351,7 +351,7 @@ class AsioTransport final : public Transport {
   }
 
   tcp::socket socket_;
-  std::optional<TlsStream> tls_;  // after the socket it refers to
+  std::optional<TlsStream> tls_;  // declared after the socket it refers to
   tcp::resolver resolver_;
   asio::steady_timer timer_;  // of one connect attempt, of Finish
   ConnectTarget target_;
@@ -361,7 +361,7 @@ class AsioTransport final : public Transport {
   std::string_view stage_ = "connecting";
   bool closed_ = false;
   bool finishing_ = false;
-  std::string proxy_text_;  // CONNECT, then its answer
+  std::string proxy_text_;  // the CONNECT request, then its answer
   std::vector<char> dropped_;
   std::size_t dropped_bytes_ = 0;
 };

@@ -58,7 +58,7 @@ std::string BaseUrl::host_header() const {
 std::string BaseUrl::origin() const { return (is_tls ? "https://" : "http://") + host_header(); }
 
 Result<ProxyUrl> ParseProxyUrl(std::string_view text) {
-  // Neither the password nor the user's name belongs into a message.
+  // Messages must contain neither the password nor the user's name.
   const std::string_view kHttp = "http://";
   if (!text.starts_with(kHttp)) {
     return Error{ErrorCode::kInvalid,

@@ -24,7 +24,7 @@ constexpr api::ResourceKind kValidating{kRegistration, "v1", "ValidatingWebhookC
 constexpr api::ResourceKind kCrd{"apiextensions.k8s.io", "v1", "CustomResourceDefinition",
                                  "customresourcedefinitions", false};
 
-// The certificates of a bundle, each without blanks around it.
+// The certificates of a bundle, without surrounding blanks.
 std::vector<std::string_view> CertificatesOf(std::string_view pem) {
   constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
   std::vector<std::string_view> certificates;
@@ -37,7 +37,7 @@ std::vector<std::string_view> CertificatesOf(std::string_view pem) {
   return certificates;
 }
 
-// Whether `bundle` (both in base64) trusts all that `ours` does.
+// Whether `bundle` has all certificates of `ours` (both in base64).
 bool Covers(const std::string& bundle, const std::string& ours) {
   if (bundle == ours) return true;
   const std::string there = Base64Decode(bundle).value_or("");
@@ -54,7 +54,7 @@ Json Based(const Json& object, const char* member, Json value) {
           {member, std::move(value)}};
 }
 
-// The merge patch that brings `bundle` into a webhook configuration; null: it is there.
+// The merge patch that writes `bundle` to a webhook configuration; null: it has the bundle.
 Json ConfigurationPatch(const Json& object, const std::string& bundle) {
   Json hooks = object.value("webhooks", Json::array());
   bool changed = false;
@@ -82,15 +82,15 @@ struct CaInjector::State : std::enable_shared_from_this<State> {
 
   using MakePatch = Json (*)(const Json&, const std::string&);
 
-  // One look at every registration.
+  // One pass over all registrations.
   struct Pass {
     std::string bundle;
-    bool complete = true;  // all are there and have the bundle
-    bool trusted = true;   // those that are there have it
+    bool complete = true;  // all exist and have the bundle
+    bool trusted = true;   // existing ones have the bundle
 
     void Miss(const std::string& name, const Error& error) {
       complete = false;
-      if (error.code == ErrorCode::kNotFound) return;  // installed later
+      if (error.code == ErrorCode::kNotFound) return;  // not installed yet
       trusted = false;
       LogWarning("CA bundle not written", {{"object", name}, {"error", error.message}});
     }

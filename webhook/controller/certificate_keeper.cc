@@ -58,8 +58,8 @@ struct CertificateKeeper::State : std::enable_shared_from_this<State> {
   kube::ApiClient& client;
   const Clock& clock;
   const CertificateKeeperOptions options;
-  ServingCertificate known;  // as the Secret had it last
-  std::string served_key;    // which certificate is served
+  ServingCertificate known;  // last read from the Secret
+  std::string served_key;    // key of the served certificate
   std::function<void(const net::TlsIdentity&)> serve;
   CaInjector injector;
   bool stopped = false;

@@ -29,7 +29,7 @@ std::string DataOf(const Json& secret, const char* key) {
   return Base64Decode(value->get<std::string>()).value_or("");
 }
 
-// What the Secret holds, unless it is incomplete, ends soon or lacks one of the names.
+// Decodes the Secret; an error if it is incomplete, ends soon or lacks one of the names.
 Result<ServingCertificate> Read(const Json& secret, const std::vector<std::string>& dns_names,
                                 WallTime now) {
   ServingCertificate result;
@@ -52,7 +52,7 @@ Result<ServingCertificate> Read(const Json& secret, const std::vector<std::strin
   return result;
 }
 
-// The certificates of `bundles`, each once, without those that have ended, at most kMaxCas.
+// The certificates of `bundles`, without repetitions and expired ones, at most kMaxCas.
 std::string JoinCas(const std::vector<std::string>& bundles, WallTime now) {
   constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
   std::vector<std::string> kept;
@@ -96,7 +96,7 @@ struct Obtaining : std::enable_shared_from_this<Obtaining> {
     Make(&secret);
   }
 
-  // Another replica may be doing the same: then its certificate is ours.
+  // If another replica creates the Secret at the same time, this replica takes that certificate.
   void Make(const Json* old) {
     if (++attempts > 3) {
       return done(Error{ErrorCode::kConflict, "secret " + options.secret.ToString() +

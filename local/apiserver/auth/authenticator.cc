@@ -5,7 +5,7 @@
 namespace berth::local {
 namespace {
 
-// Takes the same time wherever the difference is.
+// Takes the same time for every position of the first difference.
 bool SameSecret(std::string_view a, std::string_view b) {
   unsigned difference = a.size() == b.size() ? 0U : 1U;
   for (std::size_t i = 0; i < a.size(); ++i) {

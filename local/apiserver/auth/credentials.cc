@@ -36,7 +36,7 @@ Error FileError(const std::string& path, const char* doing) {
                std::string("cannot ") + doing + " " + path + ": " + std::strerror(errno)};
 }
 
-// Never readable by others, not even for an instant; the old content or the new, never half.
+// The file is never readable by other users, and has the old or the new content, never a part.
 Status WriteSecret(const std::string& path, const std::string& text) {
   const std::string draft = path + ".new";
   ::unlink(draft.c_str());

@@ -143,7 +143,7 @@ ApiResult<ReadQuery> ReadListQuery(const Exchange& exchange, const ResourceInfo&
 
 namespace {
 
-// Kubernetes takes a negative grace period for one second.
+// Kubernetes takes a negative grace period as one second.
 std::int64_t GraceAsked(std::int64_t seconds) { return seconds < 0 ? 1 : seconds; }
 
 std::optional<ApiError> OptionsFromBody(const TypeTable& types, const Exchange& exchange,

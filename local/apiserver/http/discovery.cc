@@ -25,7 +25,7 @@ Json VerbNames(std::string_view verbs) {
   return names;
 }
 
-// v1 → (2, 1, 0), v1beta2 → (1, 1, 2), v1alpha1 → (0, 1, 1); others sort behind, by name.
+// v1 → (2, 1, 0), v1beta2 → (1, 1, 2), v1alpha1 → (0, 1, 1); other names sort last, by name.
 std::tuple<int, std::int64_t, std::int64_t> VersionRank(std::string_view version) {
   if (version.size() < 2 || version[0] != 'v') return {-1, 0, 0};
   std::size_t i = 1;

@@ -55,7 +55,7 @@ void Exchange::SendText(int status, std::string content_type, std::string body,
 net::Response Exchange::JsonAnswer(int status, std::string json,
                                    const std::vector<std::string>& warnings) const {
   if (WantsIndent()) {
-    // allow json-parse: this server wrote the text; the order of its members is kept
+    // allow json-parse: this server wrote the text, and the order of members must be kept
     const nlohmann::ordered_json parsed = nlohmann::ordered_json::parse(json, nullptr, false);
     if (!parsed.is_discarded()) {
       json = parsed.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

@@ -19,9 +19,9 @@
 namespace berth::local {
 namespace {
 
-// Requests that are worked on at a time; those that wait for webhooks do not count.
+// Most requests handled at a time, without those that wait for webhooks.
 constexpr std::size_t kRunningWorkers = 4;
-constexpr std::size_t kMostRequestThreads = 64;  // of each sort of requests
+constexpr std::size_t kMostRequestThreads = 64;  // of each pool
 constexpr std::size_t kMostRequestsWaiting = 4096;
 constexpr WorkerPool::Limits kLimits{kMostRequestThreads, kRunningWorkers, kMostRequestsWaiting};
 
@@ -33,9 +33,9 @@ constexpr std::string_view kCrds = "customresourcedefinitions.apiextensions.k8s.
 
 constexpr const char* kVersion = "v1.36.3+berth";
 
-// What clients ask when the v3 index does not know a kind: a document in which no kind is known
-// either ({swagger: "2.0", info: {title, version}} in protobuf), so that they say that, and not
-// that the server is broken.
+// Clients request this document when the v3 index lacks a kind. It has no kinds ({swagger: "2.0",
+// info: {title, version}} in protobuf), so that clients report an unknown kind and not a broken
+// server.
 constexpr const char* kOpenApiV2Type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 constexpr std::string_view kEmptyOpenApiV2 =
     "\x0a\x03"
@@ -60,7 +60,7 @@ std::string Etag(const std::string& body) {
   return "\"" + std::to_string(std::hash<std::string>()(body)) + "\"";
 }
 
-// The first header that asks to act as somebody else; empty where there is none.
+// The first impersonation header; empty: none.
 std::string ImpersonationIn(const net::Request& request) {
   constexpr std::string_view kPrefix = "Impersonate-";
   for (const net::Header& header : request.headers) {
@@ -144,7 +144,7 @@ bool Front::MayCallWebhooks(const Exchange& exchange) const {
   if (resource == nullptr) return false;
   if (resource->crd != nullptr && resource->crd->conversion.webhook) return true;
   if (exchange.request.method == "GET") return false;
-  if (resource->storage == kCrds) return true;  // its instances may be deleted with it
+  if (resource->storage == kCrds) return true;  // instances may be deleted with the CRD
   for (const char* configurations : kWebhookConfigurations) {
     for (const StoredPtr& stored : registry_.store().cache().List(configurations, "").objects) {
       const Object configuration = stored->json();
@@ -173,7 +173,7 @@ bool Front::RouteHealth(Exchange& exchange) const {
     exchange.SendText(500, "text/plain; charset=utf-8", "not ready");
     return true;
   }
-  // As etcd's: not alive's, so that nobody starts the server again before somebody has looked.
+  // In /readyz as etcd does; not in /livez, which would restart the server before anybody can look.
   const Status store = registry_.store().Health();
   if (!store && !StartsWith(path, "/livez")) {
     exchange.SendText(500, "text/plain; charset=utf-8",
@@ -244,7 +244,7 @@ bool Front::RouteDiscovery(Exchange& exchange) {
   return true;
 }
 
-// Its hashes need every document: made once for each state of the catalogue.
+// The index has hashes of all documents: built once per state of the catalogue.
 std::string Front::OpenApiIndexText(const ResourceTable& table) {
   const std::lock_guard lock(openapi_mutex_);
   if (openapi_generation_ != table.generation()) {
@@ -276,7 +276,7 @@ bool Front::RouteOpenApi(Exchange& exchange) {
   return true;
 }
 
-// Into the data directory alone: whoever asks chooses no path on this machine.
+// Writes to the data directory only: a client must not choose a path on this machine.
 void Front::MakeBackup(Exchange& exchange) {
   if (backup_path_.empty()) {
     return exchange.SendError(UnavailableStatus("nothing is kept on a disk here"));
@@ -312,7 +312,7 @@ void Front::Route(Exchange& exchange) {
     }
     exchange.SendText(404, "text/plain; charset=utf-8", "404 page not found\n");
   } catch (const std::exception& error) {
-    // Mostly a value of an unexpected type that slipped through the checks: a bug, but not a crash.
+    // Usually a value of an unexpected type that the checks missed: a bug, but no reason to crash.
     LogError("request failed", {{"path", exchange.target.path}, {"error", error.what()}});
     exchange.SendError(InternalStatus(error.what()));
   }

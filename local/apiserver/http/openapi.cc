@@ -80,7 +80,7 @@ void AddPaths(Json& paths, const ResourceInfo& resource) {
   paths[path] = std::move(item);
 }
 
-// The CRD's schema with what every object has.
+// The CRD's schema with the members of every object added.
 Json ComponentSchema(const ResourceInfo& resource) {
   Json schema = resource.crd_version->raw_schema;
   Json& properties = schema["properties"];

@@ -82,7 +82,7 @@ std::string RenderList(const ResourceInfo& resource, const ListResult& list,
       out += EncodeObject(
           PartialMetadata(json == nullptr ? Json::object() : *json, options.form.api_version));
     } else if (resource.crd == nullptr) {
-      out += item->body();  // built-in items carry no kind
+      out += item->body();  // built-in items have no kind
     } else {
       item->AppendTyped(out);
     }

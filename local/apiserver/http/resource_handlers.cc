@@ -155,8 +155,8 @@ void ResourceHandlers::SendWritten(Exchange& exchange, const RequestContext& con
   }
   net::Response answer = exchange.JsonAnswer(status, std::move(text), context.warnings);
   if (result.pending == nullptr) return exchange.responder->Send(std::move(answer));
-  // The answer is ready, and goes out by itself as soon as the write is on the disk: no thread
-  // waits for it.
+  // The answer is ready and is sent by a callback once the write is on the disk: no thread waits
+  // for the write.
   const auto held = std::make_shared<net::Response>(std::move(answer));
   result.pending->OnDone([kept = exchange.shared_from_this(), context, held](const Status& done) {
     if (done) return kept->responder->Send(std::move(*held));
@@ -176,7 +176,7 @@ void ResourceHandlers::Create(Exchange& exchange, RequestContext& context) {
     return exchange.SendJson(kCreated, EncodeObject(*answer), context.warnings);
   }
   if (resource.storage == "bindings") {
-    // The old way to bind: POST …/bindings with the pod's name in the body.
+    // The legacy binding request: POST …/bindings with the pod's name in the body.
     context.name = NameOf(body->object);
     context.resource = context.table->Find({"", "v1", "pods"});
     context.subresource = "binding";

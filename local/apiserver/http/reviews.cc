@@ -36,7 +36,7 @@ ApiResult<Json> TokenStatus(const Authenticator& authenticator, const Json& spec
       {"authenticated", true}, {"user", UserJson(*user)}, {"audiences", Json::array({kAudience})}};
 }
 
-// Exactly one of the two attributes of a SubjectAccessReview or SelfSubjectAccessReview.
+// Reads exactly one of the two attributes of a SubjectAccessReview or SelfSubjectAccessReview.
 ApiResult<AccessAttributes> AttributesOf(const RequestContext& context, const Json& spec) {
   const Json* resource = Member(spec, "resourceAttributes");
   const Json* path = Member(spec, "nonResourceAttributes");

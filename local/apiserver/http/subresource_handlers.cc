@@ -1,4 +1,4 @@
-// Scale, binding, eviction, logs; watches.
+// Handlers of scale, binding, eviction and logs; watches.
 #include <chrono>
 #include <random>
 
@@ -19,7 +19,7 @@ std::int64_t Number(const Target& target, std::string_view name, std::int64_t ot
   return number && *number >= 0 ? *number : otherwise;
 }
 
-// Clients that ask for no timeout come back at different times.
+// Random, so that clients without a timeout do not all return at the same time.
 Duration WatchTimeout(const Target& target) {
   const std::int64_t seconds = Number(target, "timeoutSeconds", 0);
   if (seconds > 0) return std::chrono::seconds(std::min(seconds, kLongestWatchSeconds));
@@ -109,9 +109,9 @@ void ResourceHandlers::ReadLog(Exchange& exchange, RequestContext& context) {
   FollowLog(exchange, request);
 }
 
-// The stream owns the following: it ends when the peer goes or the container has ended.
+// The stream owns the LogFollow, which ends with the connection or the container.
 void ResourceHandlers::FollowLog(Exchange& exchange, const LogRequest& request) {
-  // What is told before the stream has begun is kept until then.
+  // Keeps text that arrives before the stream has begun.
   struct Relay {
     std::mutex mutex;
     std::shared_ptr<net::Stream> stream;

@@ -47,7 +47,7 @@ std::size_t CountOf(const Json& object, std::string_view field) {
   return value == nullptr ? 0 : value->size();
 }
 
-// What a waiting or ended container says about the whole pod.
+// The reason of the pod that a waiting or ended container gives.
 std::string ContainerReason(const Json& status) {
   std::string waiting = TextAt(status, {"state", "waiting", "reason"});
   if (!waiting.empty()) return waiting;

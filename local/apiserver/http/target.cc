@@ -84,7 +84,7 @@ std::optional<ApiPath> ParseApiPath(std::string_view path) {
   } else {
     return std::nullopt;
   }
-  // namespaces/NS/RESOURCE…, but namespaces/NAME/status is the namespace's own.
+  // namespaces/NS/RESOURCE…, but namespaces/NAME/status is the namespace's subresource.
   if (parts.size() >= at + 3 && parts[at] == "namespaces" && parts[at + 2] != "status" &&
       parts[at + 2] != "finalize") {
     parsed.namespace_name = parts[at + 1];

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kBatch = 256;
 constexpr std::size_t kChunkBytes = 64 * 1024;
-// Of one watch: a peer that reads slowly is sent no more than it takes.
+// Backlog limit of one watch: a slow reader is sent no more than it reads.
 constexpr std::size_t kPauseBytes = 256 * 1024;
 constexpr std::size_t kGoOnBytes = 64 * 1024;
 constexpr std::size_t kConversionThreads = 4;
@@ -49,12 +49,12 @@ class WatchManager::Session {
   const std::string& resource() const { return request_.context.resource->storage; }
 
   WorkerPool& pumps() const { return pumps_; }
-  // Called once in a while when the peer has read what waited for it.
+  // `go_on` is called after a pause, when the peer has read its backlog.
   void SetGoOn(std::function<void()> go_on) { go_on_ = std::move(go_on); }
 
-  // True: the caller must run Pump; false: a running one sees what there is.
+  // True: the caller must run Pump; false: a running Pump will see the change.
   bool Claim() { return wanted_.fetch_add(1) == 0; }
-  // Sends what there is. Returns when nothing more is wanted.
+  // Sends pending events. Returns when no Claim is open.
   void Pump();
   void MarkTick() { tick_.store(true); }
   bool WantsTick(SteadyInstant now) const {
@@ -67,7 +67,7 @@ class WatchManager::Session {
   }
 
  private:
-  // For the pump: what has been written goes out first.
+  // Called by the pump: sends the written lines first.
   void Finish() {
     Flush();
     End();
@@ -75,7 +75,7 @@ class WatchManager::Session {
   void PumpOnce();
   void BeginState();
   void SendState();
-  // True: the peer must read first; the pump is called again then.
+  // True: the peer must read first; the pump runs again afterwards.
   bool IsPaused();
   void SendChanges();
   void SendEvent(const StoreEvent& event);
@@ -83,7 +83,7 @@ class WatchManager::Session {
   void SendError(const ApiError& error);
   void Expire(std::int64_t revision);
   void HandleTick();
-  // Lines are sent together, a chunk at a time.
+  // Joins lines to chunks.
   void Write(std::string_view line) {
     chunk_ += line;
     if (chunk_.size() >= kChunkBytes) Flush();
@@ -106,7 +106,7 @@ class WatchManager::Session {
   Registry& registry_;
   WatchRequest request_;
   std::function<void()> go_on_;
-  WatchCache::Snapshot state_;  // what is sent of it first, and how much has been
+  WatchCache::Snapshot state_;  // the initial state, sent up to state_sent_
   std::size_t state_sent_ = 0;
   const std::shared_ptr<net::Stream> stream_;
   std::string chunk_;
@@ -122,7 +122,7 @@ void WatchManager::Session::Pump() {
   int handled = wanted_.load();
   while (true) {
     if (!over_.load()) PumpOnce();
-    // What was wanted meanwhile is done in another round.
+    // Claims made meanwhile need another round.
     if (wanted_.fetch_sub(handled) == handled) return;
     handled = wanted_.load();
   }
@@ -131,7 +131,7 @@ void WatchManager::Session::Pump() {
 void WatchManager::Session::PumpOnce() {
   if (std::exchange(request_.send_state, false)) BeginState();
   if (state_sent_ < state_.objects.size()) SendState();
-  // Bookmarks and the end wait for the state.
+  // Bookmarks and the end come after the initial state.
   if (state_sent_ < state_.objects.size()) return;
   SendChanges();
   if (tick_.exchange(false)) HandleTick();
@@ -195,13 +195,13 @@ void WatchManager::Session::SendEvent(const StoreEvent& event) {
   }
   if (event.type == Type::kModified &&
       (event.previous == nullptr || event.previous->json() == nullptr)) {
-    // Without the state before it is unknown whether the object has left the selection.
+    // Without the previous state it is unknown whether the object has left the selection.
     return Expire(event.revision);
   }
   const bool matched = event.type != Type::kAdded && Matches(event.previous);
   const bool matches = event.type != Type::kDeleted && Matches(event.object);
   if (event.type == Type::kDeleted) {
-    // Where the state before is no longer known, the last one tells.
+    // If the previous state is unknown, the last state decides.
     if (matched || (event.previous == nullptr && Matches(event.object))) {
       SendObject("DELETED", event.object);
     }
@@ -212,7 +212,7 @@ void WatchManager::Session::SendEvent(const StoreEvent& event) {
     return;
   }
   if (!matched) return;
-  // It has left the selection: gone, as it was, with the revision of the change.
+  // It has left the selection: DELETED with the previous state and the revision of the change.
   SendObject("DELETED", std::make_shared<const StoredObject>(
                             event.object->key(), event.revision,
                             StoredObject::MakeDraft(*event.previous->json())));
@@ -230,7 +230,7 @@ void WatchManager::Session::SendObject(const char* type, const StoredPtr& object
   line += R"(","object":)";
   line += RenderObject(*request_.context.resource, *shown, request_.render);
   line += "}\n";
-  request_.render.with_columns = false;  // of a Table: in the first event only
+  request_.render.with_columns = false;  // a Table has columns in its first event only
   Write(line);
 }
 
@@ -310,12 +310,12 @@ void WatchManager::Start(WatchRequest request, std::shared_ptr<net::Stream> stre
     id = next_id_++;
     sessions_[session->resource()][id] = session;
   }
-  // The stream outlives the callback, and the manager the stream's I/O threads.
+  // The stream outlives the callback, and the manager outlives the stream's I/O threads.
   session->SetGoOn([this, weak = std::weak_ptr<Session>(session)] {
     if (const auto slow = weak.lock()) Schedule(slow);
   });
   const std::string resource = session->resource();
-  // The stream may outlive the manager; Stop closes it, and Close calls this back.
+  // The stream may outlive the manager; Stop closes it, and Close triggers this callback.
   stream->OnGone([this, id, weak = std::weak_ptr<Session>(session)] {
     if (const auto gone = weak.lock()) {
       gone->End();
@@ -325,7 +325,7 @@ void WatchManager::Start(WatchRequest request, std::shared_ptr<net::Stream> stre
   Schedule(session);
 }
 
-// Conversion may wait for its webhook: a dead one stops the watches of its own kind and no others.
+// Conversion may wait for its webhook: a dead webhook stops only the watches of its own kind.
 WorkerPool& WatchManager::PumpsOfLocked(const ResourceInfo& resource) {
   if (resource.crd == nullptr || !resource.crd->conversion.webhook) return pumps_;
   std::unique_ptr<WorkerPool>& pool = converting_[resource.storage];

@@ -12,8 +12,8 @@ bool WorkerPool::Post(std::function<void()> work) {
   return true;
 }
 
-// One more thread for what waits, where one more may run. Every thread looks for more work before
-// it rests: whoever is running takes what no thread is woken for.
+// Wakes or starts one thread if work waits and another thread may run. Every thread takes more work
+// before it rests, so work for which no thread is woken is taken by a running one.
 void WorkerPool::WakeLocked() {
   if (stopping_ || woken_ >= queue_.size() || running_ >= limits_.running) return;
   if (idle_ > woken_) {
@@ -41,9 +41,9 @@ void WorkerPool::Run() {
       queue_.pop_front();
       lock.unlock();
       work();
-      work = nullptr;  // what it holds is let go of outside the lock
+      work = nullptr;  // releases the captures outside the lock
       lock.lock();
-      if (running_ > limits_.running) break;  // one has come back from waiting
+      if (running_ > limits_.running) break;  // another thread has left its BlockingScope
     }
     --running_;
   }

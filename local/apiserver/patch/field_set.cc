@@ -6,7 +6,7 @@
 namespace berth::local {
 namespace {
 
-// "f:name", "k:{…}", "v:…", "i:…"; nullopt for anything else.
+// Parses "f:name", "k:{…}", "v:…", "i:…"; nullopt for other texts.
 std::optional<PathElement> ReadElement(std::string_view text) {
   if (text.size() < 2 || text[1] != ':') return std::nullopt;
   const std::string_view body = text.substr(2);
@@ -71,7 +71,7 @@ FieldSet FieldSet::FromFieldsV1(const Json& fields) {
     const std::optional<PathElement> element = ReadElement(key);
     if (!element) continue;
     FieldSet child = FromFieldsV1(value);
-    // {} without "." is a leaf: the field itself is meant.
+    // {} without "." is a leaf: the field itself is a member.
     if (child.empty()) child.member_ = true;
     set.children_[*element] = std::move(child);
   }
@@ -163,7 +163,7 @@ void FieldSet::DropEmpty() {
 
 std::vector<std::string> FieldSet::Paths() const {
   std::vector<std::string> paths;
-  // Members of one level come before what is below them.
+  // Members of one level precede those of the levels below.
   for (const auto& [element, child] : children_) {
     if (child.member_) paths.push_back(PathText(element));
   }

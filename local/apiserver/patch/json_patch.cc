@@ -14,14 +14,14 @@ namespace berth::local {
 namespace {
 
 ApiError NotApplicable(std::string_view why) {
-  // Kubernetes hides the reason; it stands in the cause, where a person can find it.
+  // Kubernetes' message has no reason; the cause has it, for people.
   return ApiError{422,
                   "Invalid",
                   "the server rejected our request due to an error in our request",
                   {{"causes", {{{"message", why}}}}}};
 }
 
-// "/a~1b/0" → {"a/b", "0"}; nullopt when it is no JSON pointer.
+// "/a~1b/0" → {"a/b", "0"}; nullopt for an invalid JSON pointer.
 std::optional<std::vector<std::string>> ParsePointer(std::string_view text) {
   std::vector<std::string> parts;
   if (text.empty()) return parts;
@@ -41,7 +41,7 @@ std::optional<std::vector<std::string>> ParsePointer(std::string_view text) {
   return parts;
 }
 
-// An index into a list of `size` items. Negative ones count from the end, as Kubernetes allows.
+// An index into a list of `size` items. Negative indexes count from the end, as in Kubernetes.
 std::optional<std::size_t> ParseIndex(std::string_view text, std::size_t size) {
   if (text.size() > 1 && text[0] == '0') return std::nullopt;
   const auto number = ParseInt64(text);
@@ -52,14 +52,14 @@ std::optional<std::size_t> ParseIndex(std::string_view text, std::size_t size) {
   return size - back;
 }
 
-// Holds one document and what the operations may make of it: bounded in depth, size and work after
-// each of them.
+// Applies operations to one document, whose depth and size, and the work, are bounded after each
+// operation.
 class Patcher {
  public:
   explicit Patcher(Json document)
       : document_(std::move(document)), bytes_(api::MeasureJson(document_).bytes) {}
 
-  // "" on success.
+  // Returns "" on success, else the reason.
   std::string Apply(const Json& operation) {
     const std::string op = operation.value("op", "");
     const auto path = ParsePointer(operation.value("path", ""));
@@ -73,7 +73,7 @@ class Patcher {
     if (op == "move") return Move(*from, *path);
     return Copy(*from, *path);
   }
-  // Why the document may not stay as it is; "" where it may.
+  // The exceeded limit; "" if none.
   std::string_view Excess() const {
     if (depth_ > kMaxDepth) return "the object would be nested too deeply";
     if (bytes_ > kMaxPatchedBytes) return "the object would be too large";
@@ -84,9 +84,9 @@ class Patcher {
  private:
   using Path = std::vector<std::string>;
 
-  // Values that the operations together may look at, copy or shift.
+  // Limit of the values that all operations together read, copy or shift.
   static constexpr std::size_t kMaxWork = 50'000'000;
-  // What is stored may be smaller; a patch may take away later what it has added.
+  // Above the limit of stored objects, since a later operation may remove what was added.
   static constexpr std::size_t kMaxPatchedBytes = 2 * kMaxBodyBytes;
 
   api::JsonMeasure Measure(const Json& value) {
@@ -95,7 +95,7 @@ class Patcher {
     return measure;
   }
 
-  // Add, of a value that has not been measured.
+  // Adds a value that is not measured yet.
   std::string Put(const Path& path, Json value) {
     const api::JsonMeasure measure = Measure(value);
     depth_ = std::max(depth_, path.size() + measure.depth);
@@ -183,7 +183,7 @@ class Patcher {
     const auto want = operation.find("value");
     const Json none;
     const Json& expected = want == operation.end() ? none : *want;
-    // As in Kubernetes, a missing member passes a test for null.
+    // As in Kubernetes, a missing member equals null in a test.
     if (place == nullptr) return expected.is_null() ? "" : Missing(path);
     work_ += api::MeasureJson(expected).values;
     return *place == expected ? "" : "test failed: /" + Join(path, "/");
@@ -211,13 +211,13 @@ class Patcher {
   }
 
   Json document_;
-  std::size_t depth_ = 0;  // of what was added; the document itself was bounded when it was read
-  std::size_t bytes_;      // of the document; keys of members that come and go are not counted
+  std::size_t depth_ = 0;  // of added values; the document was bounded when read
+  std::size_t bytes_;      // of the document, without keys of added members
   std::size_t work_ = 0;
   std::size_t copied_bytes_ = 0;
 };
 
-// "" if `operation` has the members its op needs.
+// Returns "" if `operation` has the members that its op requires.
 std::string CheckShape(const Json& operation) {
   if (!operation.is_object()) return "a JSON patch operation must be an object";
   const auto op = operation.find("op");

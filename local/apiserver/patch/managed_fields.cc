@@ -20,7 +20,7 @@ constexpr const char* kBeforeFirstApply = "before-first-apply";
 
 PathElement FieldNamed(const char* name) { return {PathElement::Kind::kField, name}; }
 
-// What is never anybody's: identity and bookkeeping.
+// Fields that no manager owns: identity and bookkeeping.
 const FieldSet& NeverTracked() {
   static const FieldSet kSet = [] {
     FieldSet set;
@@ -60,7 +60,7 @@ Json WithoutManagedFields(Json object) {
   return object;
 }
 
-// `managedFields: []` and `[{}]` ask for a fresh start.
+// `managedFields: []` and `[{}]` reset all managers.
 bool IsReset(const Json& managed_fields) {
   if (!managed_fields.is_array()) return false;
   return managed_fields.empty() ||
@@ -75,7 +75,7 @@ Comparison Without(Comparison comparison, const FieldSet& ignored) {
   return comparison;
 }
 
-// The same change seen at each apiVersion that some manager used.
+// One change, converted to each apiVersion of the managers.
 class Versions {
  public:
   explicit Versions(const ManagerContext& context) : context_(context) {}
@@ -86,7 +86,7 @@ class Versions {
     return type == nullptr ? context_.type : type;
   }
 
-  // nullopt when the version is no longer served.
+  // nullopt: the version is not served.
   std::optional<Json> At(const Json& object, const std::string& from,
                          const std::string& api_version) const {
     if (from == api_version || !context_.convert) return object;
@@ -101,8 +101,8 @@ class Versions {
 
 using Conflicts = std::map<ManagerKey, FieldSet>;
 
-// Takes from every manager but `self` what changed between `before` and `after`. Returns what it
-// would have to take against their will; with ConflictPolicy::kFail nothing is taken then.
+// Removes the fields that changed between `before` and `after` from every manager but `self`.
+// Returns the conflicts with appliers; with ConflictPolicy::kFail removes nothing if there are any.
 Conflicts TakeChanges(const Json& before, const Json& after, const ManagerContext& context,
                       const ManagerKey& self, ConflictPolicy policy, Managers& managers,
                       Comparison& own) {
@@ -150,8 +150,8 @@ Conflicts TakeChanges(const Json& before, const Json& after, const ManagerContex
 
 void Update(const Json& live, const Json& updated, const ManagerContext& context,
             const std::string& manager, Managers& managers) {
-  // While the change is worked out the writer is nobody, so that its own older entry gives up what
-  // it no longer sets.
+  // During the computation the writer has a name of its own, so that its older entry loses the
+  // fields that it does not set any more.
   const ManagerKey self{.manager = "\x01", .subresource = context.subresource};
   Comparison change;
   TakeChanges(live, updated, context, self, ConflictPolicy::kForce, managers, change);
@@ -169,7 +169,7 @@ void Update(const Json& live, const Json& updated, const ManagerContext& context
   set.time = FormatTime(context.now);
 }
 
-// Every manager's fields at each version, for what must not be pruned.
+// The union of all managers' fields at each version: these must not be pruned.
 std::map<std::string, FieldSet> OwnedByVersion(const Managers& managers) {
   std::map<std::string, FieldSet> owned;
   for (const auto& [key, set] : managers) {
@@ -178,8 +178,8 @@ std::map<std::string, FieldSet> OwnedByVersion(const Managers& managers) {
   return owned;
 }
 
-// Removes from `merged` what the manager applied last time, does not apply now, and nobody else
-// owns. `managers` already holds its new set.
+// Removes from `merged` the fields that the manager applied last time, does not apply now, and no
+// other manager owns. `managers` has its new set already.
 Json Prune(Json merged, const ManagedSet& last, const ManagerContext& context,
            const Managers& managers) {
   if (last.fields.empty()) return merged;
@@ -192,7 +192,7 @@ Json Prune(Json merged, const ManagedSet& last, const ManagerContext& context,
   Json pruned = RemoveItems(type, *base, last_fields);
 
   std::map<std::string, FieldSet> owned = OwnedByVersion(managers);
-  std::vector<std::string> order{version};  // this one first: others may need its fields to convert
+  std::vector<std::string> order{version};  // first: others may need its fields for conversion
   for (const auto& [other, fields] : owned) {
     if (other != version) order.push_back(other);
   }
@@ -212,7 +212,7 @@ Json Prune(Json merged, const ManagedSet& last, const ManagerContext& context,
     at = other;
   }
 
-  // What was not the manager's before must not go with what was.
+  // Fields that the manager did not own must not be removed with those that it owned.
   const auto pruned_again = versions.At(pruned, at, version);
   if (!pruned_again) return merged;
   const FieldSet left_over = WithNamedFields(type, ToFieldSet(type, *pruned_again));
@@ -243,7 +243,7 @@ ApiError ConflictError(const Conflicts& conflicts) {
   return ApiError{409, "Conflict", message, {{"causes", std::move(causes)}}};
 }
 
-// "ns/name; batch/v1, Kind=Job", as Kubernetes names an object in such errors.
+// "ns/name; batch/v1, Kind=Job": Kubernetes' notation in such errors.
 std::string ObjectText(const Json& object, const std::string& api_version) {
   const auto text = [](const Json& value) {
     return value.is_string() ? value.get<std::string>() : std::string();
@@ -274,8 +274,8 @@ std::optional<ApiError> CheckConfiguration(const Json& config, const ManagerCont
                   nullptr};
 }
 
-// Fields that kubectl's client-side apply set and that nobody changed since: its server-side apply
-// may take them over.
+// Fields that kubectl's client-side apply set and that have not changed since: kubectl's
+// server-side apply may take them over.
 FieldSet LastAppliedFields(const Json& live, const ManagerContext& context) {
   const Json& annotations = MetaMember(live, "annotations");
   const Json text = annotations.is_object() ? annotations.value(kLastApplied, Json()) : Json();
@@ -289,7 +289,7 @@ FieldSet LastAppliedFields(const Json& live, const ManagerContext& context) {
       .Difference(change.removed);
 }
 
-// kubectl keeps its annotation in step with what it applies on the server.
+// Updates kubectl's last-applied annotation to the configuration of a server-side apply.
 void SyncLastApplied(const Json& live, Json config, Json& result) {
   const Json& annotations = MetaMember(live, "annotations");
   if (!annotations.is_object()) return;
@@ -322,7 +322,7 @@ void DropNulls(Json& value) {
   }
 }
 
-// Apply proper; `managers` is changed only on success.
+// Merges and prunes; changes `managers` on success only.
 std::variant<Json, Conflicts> Merge(const Json& live, const Json& config,
                                     const ManagerContext& context, ConflictPolicy policy,
                                     const ManagerKey& self, Managers& managers) {
@@ -343,7 +343,7 @@ std::variant<Json, Conflicts> Merge(const Json& live, const Json& config,
     if (mine->second.fields.empty()) changed.erase(mine);
   }
   managers = std::move(changed);
-  // Containers that pruning emptied are null here; nobody asked for that null.
+  // Pruning turns emptied containers into null, which must not stay.
   if (!had_nulls) DropNulls(merged);
   return merged;
 }
@@ -373,9 +373,9 @@ void TrackUpdate(const Json* live, Json& updated, const ManagerContext& context)
     if (!managers) managers = Managers{};
   }
   SetManagedFields(updated, nullptr);
-  // An object that nobody tracks stays so until the first apply.
+  // An object without managers stays without until the first apply.
   if (managers->empty() && live != nullptr) return;
-  // Both sides without the bookkeeping itself, which nobody owns.
+  // Both sides without managedFields, which no manager owns.
   Update(live == nullptr ? Json::object() : WithoutManagedFields(*live), updated, context,
          context.manager, *managers);
   CapUpdaters(*managers);
@@ -424,7 +424,7 @@ ApiResult<AppliedObject> ApplyConfiguration(const Json* live, const Json& config
   out.object = std::get<Json>(std::move(merged));
   const bool same_object = out.object == base;
   const auto mine = managers->find(self);
-  // As in Kubernetes, an apply that changes nothing leaves no time, not even a first one.
+  // As in Kubernetes, an apply that changes nothing writes no time, not even a first one.
   if (mine != managers->end() && !same_object) mine->second.time = FormatTime(context.now);
   if (context.manager == "kubectl") SyncLastApplied(base, config, out.object);
   SetManagedFields(out.object, WriteManagers(*managers));

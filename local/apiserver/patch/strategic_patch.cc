@@ -22,7 +22,7 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-// Go's %v of a value, as its error texts carry it: map[a:1 b:x].
+// Go's %v of a value, as in its error texts: map[a:1 b:x].
 std::string GoText(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_null()) return "<nil>";
@@ -38,9 +38,9 @@ std::string GoText(const Json& value) {
   return text + "]";
 }
 
-// What a list's field says about merging it.
+// The merge strategy of a list's field.
 struct ListMeta {
-  const TypeNode* element = nullptr;  // null: not declared
+  const TypeNode* element = nullptr;  // null: undeclared
   std::string key;
   bool merges = false;
 };
@@ -86,7 +86,7 @@ void DropNulls(Json& value) {
   }
 }
 
-// The value without directives; nullopt when it is one itself.
+// Removes directives from the value; nullopt if the value itself is one.
 std::optional<Json> WithoutDirectives(Json value) {
   if (value.is_object()) {
     if (value.contains(kDirective)) return std::nullopt;
@@ -126,7 +126,7 @@ std::ptrdiff_t IndexOf(const Json& list, const Json& item, const std::string& ke
   return -1;
 }
 
-// Items in the order of `order` where both of a pair stand in it.
+// Sorts items by `order`, for pairs that are both in it.
 void SortBy(std::vector<Json>& items, const Json& order, const std::string& key) {
   std::stable_sort(items.begin(), items.end(), [&](const Json& a, const Json& b) {
     const std::ptrdiff_t left = IndexOf(order, a, key);
@@ -135,7 +135,7 @@ void SortBy(std::vector<Json>& items, const Json& order, const std::string& key)
   });
 }
 
-// Items of the patch in the patch's order, the server's own between them where they stood.
+// Items of the patch in the patch's order, items of the server between them at their positions.
 Json Ordered(const Json& merged, const Json& patch_order, const Json& server_order,
              const std::string& key) {
   std::vector<Json> patched;
@@ -161,7 +161,7 @@ Json Ordered(const Json& merged, const Json& patch_order, const Json& server_ord
 
 class Merger {
  public:
-  // Both report through error(): the first failure ends the merge.
+  // Both set error(); the first failure ends the merge.
   Json MergeMap(Json original, Json patch, const TypeNode* type) {
     if (patch.contains(kDirective)) return WholeMap(std::move(patch));
     if (!original.is_object()) original = Json::object();
@@ -318,7 +318,7 @@ class Merger {
     return Ordered(merged, patch, original, meta.key);
   }
 
-  // Deletes and replacements that list items ask for; what is left of `patch` is to be merged.
+  // Applies the $patch directives of list items; the rest of `patch` is to be merged.
   bool ApplySpecialItems(Json& original, Json& patch, const std::string& key) {
     Json plain = Json::array();
     bool replaces = false;
@@ -360,7 +360,7 @@ class Merger {
     return true;
   }
 
-  // $setElementOrder/<f> together with <f>: merged, then put in that order. Both leave the patch.
+  // Merges <f>, sorts it by $setElementOrder/<f>, and removes both from the patch.
   void MergeOrderedLists(Json& original, Json& patch, const TypeNode* type) {
     std::vector<std::string> directives;
     for (const auto& [key, value] : patch.items()) {
@@ -408,7 +408,7 @@ class Merger {
     patch.erase(name);
   }
 
-  // As in Kubernetes, new items take the places of deleted ones at the end of the server's order.
+  // As in Kubernetes, new items take the positions of items deleted at the end of server_order.
   static void FillFreedPlaces(Json& server_order, const Json& patch, const std::string& key) {
     const std::size_t places = server_order.size();
     Json order = Json::array();
@@ -430,7 +430,7 @@ class Merger {
     server_order = std::move(order);
   }
 
-  // Items of the patch (but deletions) must stand in `order`, in the same sequence.
+  // Whether the items of the patch, without deletions, follow the sequence of `order`.
   bool FollowsOrder(const Json& patch, const Json& order, const std::string& key) {
     if (patch.empty() || order.empty()) return true;
     std::size_t at = 0;

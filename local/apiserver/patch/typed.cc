@@ -16,7 +16,7 @@ struct View {
   bool atomic = true;
 };
 
-// How `value` is walked. null is taken for what its type is, and for a map if that is not known.
+// The view of `value` for a walk. null counts as its type, and as a map if the type is unknown.
 View ViewOf(const TypeNode* type, const Json& value) {
   const bool deduced = type == nullptr || type->kind == TypeKind::kAny;
   if (deduced) {
@@ -117,14 +117,14 @@ class Comparer {
     return true;
   }
 
-  // True when the pair was compared as a whole.
+  // Returns true if the pair was compared as a whole.
   bool Handle(const View& view, const TypeNode* type, const Json* before, const Json* after) {
     if (view.atomic) return Leaf(before, after);
     const auto fits = [&](const Json* value) {
       return value != nullptr && !value->empty() &&
              (view.kind == ValueKind::kMap ? value->is_object() : value->is_array());
     };
-    // Empty and absent containers differ, but have nothing inside to tell them by.
+    // Empty and absent containers differ, but have no members to compare.
     if (!fits(before) && !fits(after)) return Leaf(before, after);
     if (view.kind == ValueKind::kMap) {
       Maps(type, fits(before) ? before : nullptr, fits(after) ? after : nullptr);
@@ -134,7 +134,7 @@ class Comparer {
     return false;
   }
 
-  // Members of both sides by name, in one walk: objects are sorted.
+  // Compares members by name in one pass: both objects are sorted.
   void Maps(const TypeNode* type, const Json* before, const Json* after) {
     static const Json kEmpty = Json::object();
     const Json& lefts = before == nullptr ? kEmpty : *before;
@@ -181,7 +181,7 @@ class Comparer {
     }
   }
 
-  // Items that stand several times are compared as one.
+  // Repeated items are compared together.
   void Item(const TypeNode* type, const std::vector<const Json*>& before,
             const std::vector<const Json*>& after) {
     if (before.size() <= 1 && after.size() <= 1) {
@@ -309,7 +309,7 @@ std::optional<PathElement> ItemElement(const TypeNode& list, const Json& item) {
       keys[name] = *at;
       continue;
     }
-    // A default that is part of the key belongs to the item's name, though nobody wrote it.
+    // A default value of a key field is part of the item's key, also if the field is absent.
     const TypeNode* type = list.element == nullptr ? nullptr : ChildType(*list.element, name);
     if (type != nullptr && type->default_value != nullptr) keys[name] = *type->default_value;
   }

@@ -1,5 +1,5 @@
-// MergeTyped, and the order of list items: the base's, with the patch's own items where the patch
-// has them.
+// MergeTyped, and the order of list items: the base's order, with the items of the patch in the
+// patch's order.
 #include <map>
 
 #include "local/apiserver/patch/typed.h"
@@ -18,13 +18,13 @@ bool IsKeyedList(const TypeNode* type) {
   return type != nullptr && type->kind == TypeKind::kList && type->list_type != ListType::kAtomic;
 }
 
-// Null pointers are absent sides; one is always there. nullopt: nothing to write.
+// A null pointer is an absent side; at least one side is present. nullopt: no value.
 std::optional<Json> Merge(const TypeNode* type, const Json* base, const Json* patch);
 
 struct Keyed {
   std::vector<PathElement> elements;
   std::vector<const Json*> items;
-  std::map<PathElement, const Json*> by_element;  // null: stands several times
+  std::map<PathElement, const Json*> by_element;  // null: repeated
 };
 
 Keyed Index(const TypeNode& type, const Json* list) {
@@ -65,7 +65,7 @@ class ListMerger {
           NextShared();
           continue;
         }
-        // A shared item whose turn has not come: the patch places it.
+        // A shared item that is not next in the patch: the patch determines its position.
         if (InPatch(element) && next_ != nullptr && *next_ != element) {
           ++b;
           continue;
@@ -110,7 +110,7 @@ class ListMerger {
   Keyed patch_;
   std::vector<PathElement> shared_;  // in both, in the order of the patch
   std::size_t shared_at_ = 0;
-  const PathElement* next_ = nullptr;  // of shared_: whose turn it is
+  const PathElement* next_ = nullptr;  // the next element of shared_
   std::map<PathElement, bool> merged_;
   Json out_ = Json::array();
 };

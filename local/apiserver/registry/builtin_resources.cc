@@ -53,7 +53,7 @@ constexpr Row kRows[] = {
     {"batch", "v1", "jobs", "job", "Job", "NSG", kStandard, "", "all", "status:gpu",
      "status.successful"},
     {"coordination.k8s.io", "v1", "leases", "lease", "Lease", "NRC", kStandard},
-    // The same objects as the core group's, with other names for some fields.
+    // The objects of the core group's events, with other names for some fields.
     {"events.k8s.io", "v1", "events", "event", "Event", "NC", kStandard, "ev", "", "",
      "regarding.kind regarding.namespace regarding.name regarding.uid regarding.apiVersion "
      "regarding.resourceVersion regarding.fieldPath reason reportingController type"},

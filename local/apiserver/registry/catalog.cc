@@ -10,7 +10,7 @@ bool IsServed(const ResourceInfo& resource) {
   return resource.crd_version == nullptr || resource.crd_version->served;
 }
 
-// The more the better, to work with all objects of a resource.
+// The fitness of a version for work on all objects of a resource; higher is better.
 int Rank(const ResourceInfo& resource) {
   const bool stored_in =
       resource.crd != nullptr && resource.crd->storage_version == resource.id.version;

@@ -19,7 +19,7 @@ ApiError Failed(const ResourceInfo& resource, std::string_view from, std::string
           Json()};
 }
 
-// The two faces of an event: {core/v1, events.k8s.io/v1}.
+// The two forms of an event: {core/v1, events.k8s.io/v1}.
 constexpr std::pair<const char*, const char*> kEventFields[] = {
     {"involvedObject", "regarding"},
     {"message", "note"},
@@ -64,7 +64,7 @@ std::string WebhookQuestion::Text() const {
   const auto dump = [](const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   };
-  // Members are sorted: the text ends with the two braces of the request and of the whole.
+  // Members are sorted: the text ends with the closing braces of the request and the review.
   std::string text = dump(envelope);
   if (object == nullptr && old_object == nullptr) return text;
   text.resize(text.size() - 2);

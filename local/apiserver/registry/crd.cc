@@ -35,7 +35,7 @@ CrdConversion ReadConversion(const Json& crd) {
 
 CrdVersion ReadVersion(const Json& version, const std::string& path, const std::string& group,
                        const std::string& kind) {
-  std::vector<Cause> ignored;  // refused when the CRD was written
+  std::vector<Cause> ignored;  // validated when the CRD was written
   CrdVersion read;
   read.name = TextAt(version, {"name"});
   read.served = BoolAt(version, {"served"}, false);

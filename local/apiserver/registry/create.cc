@@ -1,4 +1,4 @@
-// POST, and the creating half of apply.
+// POST, and apply of missing objects.
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "local/apiserver/registry/crd.h"
@@ -52,7 +52,7 @@ void Registry::FillSystemMetadata(RequestContext& context, Json& object) {
   context.name = TextAt(metadata, {"name"});
 }
 
-// A namespace comes with what pods in it need.
+// A new namespace gets the objects that its pods need.
 std::vector<Write> Registry::Companions(const RequestContext& context, const Json& object) {
   std::vector<Write> writes;
   if (context.resource->storage != "namespaces") return writes;

@@ -1,4 +1,4 @@
-// Bodies to objects: identity, types, unknown fields, defaults.
+// Decodes bodies to objects: identity, types, unknown fields, defaults.
 #include "local/apiserver/schema/decode.h"
 
 #include "local/apiserver/registry/crd.h"

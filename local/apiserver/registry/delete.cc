@@ -1,4 +1,4 @@
-// DELETE, of one object and of many.
+// DELETE of one object and of collections.
 #include <chrono>
 
 #include "base/rfc3339.h"
@@ -68,7 +68,7 @@ void SetFinalizer(Json& object, const char* finalizer, bool wanted) {
   }
 }
 
-// The finalizers that make the collector keep, or first remove, what the object owns.
+// Sets the finalizers by which the garbage collector orphans dependents, or deletes them first.
 void SetPropagation(Json& object, std::string_view policy) {
   if (policy.empty()) return;
   SetFinalizer(object, kOrphan, policy == "Orphan");
@@ -77,7 +77,7 @@ void SetPropagation(Json& object, std::string_view policy) {
 
 constexpr std::int64_t kLongestGrace = 100LL * 365 * 24 * 3600;  // of a deletion, in seconds
 
-// Marks `object` as being deleted; the second time the grace period can only shrink.
+// Marks `object` as being deleted; a repeated deletion can only shorten the grace period.
 void MarkDeleted(Json& object, std::int64_t grace_seconds, WallTime now) {
   Json& metadata = object["metadata"];
   const bool again = IsBeingDeleted(object);
@@ -200,7 +200,7 @@ void Registry::DeleteInstances(RequestContext& context, const Json& crd) {
   one.name.clear();
   DeleteOptions options;
   options.propagation_policy = "Background";
-  // What cannot be deleted now keeps the CRD alive; its finalizers end later.
+  // Instances with finalizers keep the CRD; the last finalizer's end deletes it.
   if (auto done = DeleteCollection(one, {}, options); !done) {
     context.warnings.push_back("some instances could not be deleted yet: " + done.error().message);
   }
@@ -223,7 +223,7 @@ void Registry::FinishCrdDeletion(const std::string& crd_name) {
     SetFinalizer(next, kCrdCleanup, false);
     return next;
   };
-  // A failure leaves the finalizer; the next deletion of an instance, or of the CRD, tries again.
+  // After a failure the finalizer stays; the next deletion of an instance, or of the CRD, retries.
   if (auto done = Modify(context, without_finalizer, Tracking::kDone); !done) return;
 }
 

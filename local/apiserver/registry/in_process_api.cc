@@ -137,7 +137,7 @@ ApiResult<Object> InProcessApi::Delete(const ResourceId& resource,
 std::unique_ptr<WatchHandle> InProcessApi::Watch(const ResourceId& resource,
                                                  std::function<void(const WatchEvent&)> on_event) {
   const ResourcePtr known = registry_.table()->Find(resource);
-  // A custom kind may be installed later: its storage name follows from the group.
+  // The custom kind may be installed later: its storage name is derived from the group.
   const std::string storage = known == nullptr ? QualifiedResource(resource) : known->storage;
   return hub_.Add(
       storage, [on_event = std::move(on_event)](const ObjectKey& /*key*/, const WatchEvent& event) {

@@ -21,7 +21,7 @@ std::vector<std::string> NameErrors(std::string_view name, NameRule rule) {
 void ValidateName(const Json& metadata, NameRule rule, std::vector<Cause>& causes) {
   const std::string generate_name = TextAt(metadata, {"generateName"});
   if (!generate_name.empty()) {
-    // As if the random end were there.
+    // Validates the name as with its random suffix.
     std::string stem = generate_name;
     if (stem.back() == '-' || stem.back() == '.') stem.back() = 'a';
     for (const std::string& why : NameErrors(stem, rule)) {

@@ -27,7 +27,7 @@ ApiResult<Json> ApplyPatch(const ResourceInfo& resource, PatchType type, const J
       Json()};
 }
 
-// kubectl, once it applies on the server, takes over what it had applied from the client.
+// kubectl's server-side apply takes over the fields of kubectl's client-side apply.
 bool OnlyConflictsWithOwnClientSideApply(const ApiError& error, const Json& live,
                                          const std::string& manager) {
   constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
@@ -55,7 +55,7 @@ ApiResult<WriteResult> Registry::Patch(RequestContext& context, PatchRequest pat
     auto next = ApplyPatch(resource, patch.type, current, patch.body.object);
     if (!next) return next.error();
     Body body{std::move(*next), patch.body.strict_errors};
-    // A second try must not warn twice.
+    // A retry must not repeat warnings.
     std::vector<std::string> warnings = context.warnings;
     if (auto error = CheckBody(context, body)) return *error;
     if (reported) context.warnings = std::move(warnings);
@@ -80,7 +80,7 @@ ApiResult<WriteResult> Registry::Apply(RequestContext& context, Body body, bool 
                       ") do not match those of the request (" + resource.api_version() + ", " +
                       resource.kind + ")");
   }
-  // Unknown fields of custom kinds are pruned and reported; those of built-in kinds fail below.
+  // Unknown fields of custom kinds are pruned and reported; those of built-in kinds fail later.
   if (resource.crd != nullptr) {
     std::vector<std::string> strict_errors = std::move(body.strict_errors);
     for (std::string& path : resource.crd_version->schema->Prune(body.object)) {
@@ -93,7 +93,7 @@ ApiResult<WriteResult> Registry::Apply(RequestContext& context, Body body, bool 
   if (store_.GetLatest(context.key()) == nullptr) {
     if (!context.subresource.empty()) return NotFoundStatus(resource.id, context.name);
     auto created = CreateByApply(context, body.object, manager, policy);
-    // Somebody else was quicker: apply to what is there now.
+    // Another client has created the object: applies to it.
     if (created || created.error().reason != "AlreadyExists") return created;
   }
   const Change change = [&](const Json& current) -> ApiResult<Json> {

@@ -14,7 +14,7 @@ constexpr std::string_view kContinueVersion = "meta.k8s.io/v1";
 
 struct Position {
   std::int64_t revision = 0;
-  std::string after;  // "namespace/name" of the last object that was given out
+  std::string after;  // "namespace/name" of the last listed object
 };
 
 std::string PlaceOf(const StoredObject& object) {
@@ -55,7 +55,7 @@ std::optional<ApiError> CheckRevision(const ReadQuery& query, std::int64_t curre
   return std::nullopt;
 }
 
-// Another version than the request's, or written under an older schema.
+// Whether the object has another version than the request's, or an older schema's form.
 bool NeedsShaping(const ResourceInfo& resource, const StoredObject& object) {
   if (object.api_version() != resource.api_version()) return true;
   return resource.crd != nullptr && object.revision() < resource.crd->revision;
@@ -107,7 +107,7 @@ ApiResult<ListResult> Registry::List(const RequestContext& context, const ReadQu
   result.revision = snapshot.revision;
   std::size_t i = 0;
   if (!position.after.empty()) {
-    // By namespace, then name, as the snapshot is ordered.
+    // Ordered by namespace, then name, as the snapshot is.
     const std::size_t slash = position.after.find('/');
     const std::pair<std::string, std::string> after{position.after.substr(0, slash),
                                                     position.after.substr(slash + 1)};
@@ -133,7 +133,7 @@ ApiResult<ListResult> Registry::List(const RequestContext& context, const ReadQu
   return ListInVersion(context, std::move(result));
 }
 
-// One call of the conversion webhook for the whole list.
+// Converts the whole list with one call of the webhook.
 ApiResult<ListResult> Registry::ListInVersion(const RequestContext& context, ListResult result) {
   const ResourceInfo& resource = *context.resource;
   const std::string api_version = resource.api_version();

@@ -49,7 +49,7 @@ void Registry::AfterCommit(const ObjectKey& key, bool deleted) {
 Status Registry::Settle(const RequestContext& context, const SubmittedWrite& write,
                         WriteResult& result) {
   const ObjectKey key = context.key();
-  // The served kinds change with a CRD: whoever has its answer may use them.
+  // The served kinds change with a CRD: a client that has the answer may use them.
   if (context.wait_for == WaitFor::kSubmitted && key.resource != kCrds) {
     result.pending = write.pending;
     return OkStatus();
@@ -106,7 +106,7 @@ AdmissionRequest Registry::MakeAdmission(RequestContext& context,
   return request;
 }
 
-// Does ToStorageVersion leave objects alone?
+// Whether ToStorageVersion returns objects unchanged.
 bool Registry::IsStorageVersion(const RequestContext& context) {
   const ResourceInfo& resource = *context.resource;
   if (resource.storage == "events" && !resource.id.group.empty()) return false;
@@ -151,13 +151,13 @@ void Registry::ExpireEvents() {
     }
   }
   if (writes.empty()) return;
-  // Somebody may just be counting one of them: the next round takes the rest.
+  // A client may be writing one of them: the next round retries.
   for (Write& write : writes) {
     if (auto done = store_.Commit({std::move(write)}); !done) continue;
   }
 }
 
-// Namespaces are made through the front door, so that they get their service account.
+// Namespaces are created by Create, which adds their service account.
 Status Registry::Bootstrap() {
   const auto create = [&](const ResourceId& id, Json object) -> Status {
     RequestContext context;

@@ -9,7 +9,7 @@
 namespace berth::local {
 namespace {
 
-// Does anything differ that counts as the object's specification?
+// Whether the objects differ in their specification.
 bool SpecDiffers(const ResourceInfo& resource, const Json& a, const Json& b) {
   const auto counts = [&](const std::string& key) {
     if (key == "metadata" || key == "apiVersion" || key == "kind") return false;

@@ -1,4 +1,4 @@
-// PUT, and the loop that every change of an existing object goes through.
+// PUT, and the retry loop of every change of an existing object.
 #include "local/apiserver/registry/crd.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
@@ -11,7 +11,7 @@ constexpr int kTries = 5;
 
 using Operation = AdmissionRequest::Operation;
 
-// What only the server sets.
+// Fields that only the server sets.
 constexpr const char* kServerOwned[] = {
     "uid",        "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
     "generation", "selfLink"};
@@ -56,7 +56,7 @@ ManagerContext Registry::MakeManagerContext(const RequestContext& context) const
   return manager;
 }
 
-// The URL says what the body leaves out, and both must agree.
+// The URL supplies fields that the body lacks; both must agree.
 std::optional<ApiError> Registry::CheckPlace(const RequestContext& context, Json& object) {
   const ResourceInfo& resource = *context.resource;
   Json& metadata = object["metadata"];
@@ -159,7 +159,7 @@ std::optional<ApiResult<WriteResult>> Registry::ModifyOnce(RequestContext& conte
   if (*next == current) {
     result.object = std::make_shared<const Json>(std::move(*next));
     if (resource.api_version() == stored->api_version()) result.stored = stored;
-    // The answer promises a state that another write may still be bringing to the disk.
+    // The answer contains a state whose write may not be durable yet.
     if (const Status settled = SettleRead(context, result); !settled) {
       return FromStore(settled.error(), context);
     }
@@ -176,7 +176,7 @@ std::optional<ApiResult<WriteResult>> Registry::CommitUpdate(RequestContext& con
                                                              const StoredObject& stored,
                                                              Json next) {
   const ResourceInfo& resource = *context.resource;
-  // The last finalizer has gone: so does the object.
+  // An object whose last finalizer is removed is deleted.
   const bool vanishes = IsBeingDeleted(next) && ArrayAt(next, {"metadata", "finalizers"}).empty() &&
                         IntAt(next, {"metadata", "deletionGracePeriodSeconds"}, 0) == 0 &&
                         StrategyOf(resource).MayVanish(next);
@@ -220,7 +220,7 @@ ApiResult<WriteResult> Registry::Update(RequestContext& context, Body body) {
     return CreateTracked(context, std::move(body.object), Tracking::kUpdate);
   }
   if (exists && !has_revision && !resource.unconditional_update) {
-    // The one 422 that names the plural.
+    // This 422 names the plural, others the kind.
     return InvalidStatus(
         resource.id.group, resource.id.resource, context.name,
         {InvalidError("metadata.resourceVersion", 0, "must be specified for an update")});

@@ -6,7 +6,7 @@ namespace berth::local {
 
 namespace {
 
-constexpr std::size_t kMaxQueued = 65'536;  // the writers wait for the watchers beyond that
+constexpr std::size_t kMaxQueued = 65'536;  // then writers wait for watchers
 
 }  // namespace
 
@@ -58,7 +58,7 @@ std::unique_ptr<WatchHandle> WatchHub::Add(std::string resource, Callback on_eve
   watcher->on_event = std::move(on_event);
   int id = 0;
   {
-    // What has been delivered before is in the snapshot; what comes after it cannot pass the lock.
+    // Delivered events are in the snapshot; later events wait for the lock.
     const std::lock_guard lock(delivery_mutex_);
     const WatchCache::Snapshot snapshot =
         resource.empty() ? store_.cache().ListEverything() : store_.cache().List(resource, "");

@@ -1,4 +1,4 @@
-// Sets and list maps must not hold an item twice; embedded objects must say what they are.
+// Checks that sets and list maps have no duplicates, and that embedded objects name their type.
 #include <map>
 
 #include "base/strings.h"
@@ -8,7 +8,7 @@
 namespace berth::local {
 namespace {
 
-// Indexes of the second of each equal pair; a third one is not reported again.
+// Indexes of the second item of each equal pair; further copies are not reported.
 std::vector<std::size_t> Repeated(const std::vector<Json>& items) {
   std::map<std::string, int> seen;
   std::vector<std::size_t> out;

@@ -1,4 +1,4 @@
-// Prune and Default: what is not declared goes, what is missing comes.
+// Prune removes undeclared fields; Default adds missing ones.
 #include <algorithm>
 #include <cstddef>
 
@@ -8,11 +8,11 @@
 namespace berth::local {
 namespace {
 
-// What a value is decides how it is pruned, not what it should be: an object where a number belongs
-// loses its fields too, before validation refuses what is left.
+// Pruning follows the type of the value, not of the schema: an object in place of a number loses
+// its fields too, before validation refuses the rest.
 class Pruner {
  public:
-  // A null `type` declares nothing.
+  // A null `type` declares no field.
   void Prune(const TypeNode* type, Json& value, const std::string& path) {
     const bool preserve = type != nullptr && type->preserve_unknown;
     if (value.is_array()) {

@@ -1,4 +1,4 @@
-// openAPIV3Schema to TypeNode and Validation.
+// Converts openAPIV3Schema to TypeNode and Validation.
 #include "local/apiserver/schema/crd_schema.h"
 
 #include <algorithm>
@@ -95,7 +95,7 @@ class Reader {
         if (key.is_string()) node.list_map_keys.push_back(key.get<std::string>());
       }
     }
-    // Kubernetes writes the keys of an item in order of name.
+    // Kubernetes writes the keys of an item sorted by name.
     std::sort(node.list_map_keys.begin(), node.list_map_keys.end());
   }
 
@@ -125,11 +125,11 @@ class Reader {
       node.element = Read(*additional, Position::kInside);
     } else if (additional->is_boolean() && additional->get<bool>()) {
       node.kind = TypeKind::kMap;
-      node.element = arena_.New(TypeKind::kObject);  // what is inside is not declared
+      node.element = arena_.New(TypeKind::kObject);  // items without declared fields
     }
   }
 
-  // metadata is always ObjectMeta; a schema may only narrow name and generateName.
+  // metadata is always ObjectMeta; a schema may only restrict name and generateName.
   void AddTypeAndMeta(const Json* properties, TypeNode& node) {
     for (const char* name : {"apiVersion", "kind"}) {
       const bool declared = std::any_of(node.fields.begin(), node.fields.end(),
@@ -218,7 +218,7 @@ class Reader {
   std::size_t rule_count_ = 0;
 };
 
-// Every default must satisfy its own schema. `path` is in terms of the schema.
+// Every default must satisfy its own schema. `path`: the path in the schema.
 void CheckDefaults(const Json& schema, const TypeNode& node, const std::string& path,
                    std::vector<Cause>& causes) {
   if (node.default_value != nullptr) {

@@ -1,4 +1,4 @@
-// StructuralErrors: a schema must say for each value which type it has, outside of junctors.
+// StructuralErrors: a schema must declare the type of each value, outside of junctors.
 #include <algorithm>
 #include <array>
 
@@ -66,7 +66,7 @@ class StructuralChecker {
     if (properties != nullptr && properties->is_object()) {
       for (const auto& [name, property] : properties->items()) {
         const std::string at = KeyPath(ChildPath(path, "properties"), name);
-        // metadata at the root is ObjectMeta whatever the schema says.
+        // metadata of the root is ObjectMeta, whatever the schema declares.
         if (level == Level::kRoot && name == "metadata") {
           CheckMetadata(property, at);
           continue;
@@ -290,7 +290,7 @@ class StructuralChecker {
     }
   }
 
-  // Inside junctors a schema only narrows: it may not say types or defaults.
+  // Inside junctors a schema only restricts: types and defaults are forbidden there.
   enum class AnyOf { kChecked, kIsThePair };
   void CheckNested(const Json& schema, const std::string& path, AnyOf any_of) {
     if (!schema.is_object()) return;

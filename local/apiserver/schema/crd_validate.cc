@@ -1,5 +1,5 @@
-// ValidateValue: one value against one schema node, in the words of the OpenAPI validator that
-// Kubernetes uses ("… in body should be at least 1 chars long").
+// ValidateValue: validates one value by one schema node, in the words of Kubernetes' OpenAPI
+// validator ("… in body should be at least 1 chars long").
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -50,7 +50,7 @@ bool FitsInteger(double number, const std::string& format) {
   return number >= -9223372036854775808.0 && number <= 9223372036854775807.0;
 }
 
-// Prints a bound as Go does: whole numbers without a fraction.
+// Formats a bound as Go does: whole numbers without a fraction.
 std::string BoundText(double bound) {
   if (IsWhole(bound) && std::abs(bound) < 9e15) {
     return std::to_string(static_cast<std::int64_t>(bound));
@@ -149,7 +149,7 @@ class ValueChecker {
       errors_.causes.push_back(
           InvalidError("", "", "Checked value must be of type integer " + format + " in " + path_));
     }
-    // Bounds of an integer are cut to integers, as Kubernetes cuts them.
+    // Bounds of an integer are truncated to integers, as in Kubernetes.
     const auto bound = [this](double value) {
       return value_.is_number_integer() ? std::trunc(value) : value;
     };
@@ -184,7 +184,7 @@ class ValueChecker {
                                       BoundText(maximum)));
   }
 
-  // Items of list maps are found again by their keys; items of other lists only as a whole list.
+  // Items of list maps have old items with equal keys; items of other lists have none.
   const Json* OldItem(const Json& item) const {
     if (old_ == nullptr || !old_->is_array() || node_.kind != TypeKind::kList ||
         node_.list_type != ListType::kMap || !item.is_object()) {
@@ -232,7 +232,7 @@ class ValueChecker {
       const TypeNode* child = ChildType(node_, key);
       if (child == nullptr) continue;
       const Json* old_member = nullptr;
-      // The type of an object is not compared: both sides were converted to the same one.
+      // apiVersion is not compared: both sides were converted to one version.
       const bool type_meta = path_.empty() && (key == "apiVersion" || key == "kind");
       if (old_ != nullptr && old_->is_object() && !type_meta) {
         const auto at = old_->find(key);
@@ -247,8 +247,8 @@ class ValueChecker {
     }
   }
 
-  // A fraction is compared with integers as if it were cut: 2.5 is taken for 2 here, and refused
-  // for its type.
+  // A fraction is compared with integers after truncation: 2.5 equals 2 here, and the type check
+  // refuses it.
   bool IsCutTo(const Json& allowed) const {
     return value_.is_number_float() && allowed.is_number_integer() &&
            std::trunc(value_.get<double>()) == allowed.get<double>();

@@ -1,4 +1,4 @@
-// What a kind does not know of a value, and what does not fit it.
+// Unknown fields of a value, and values that do not fit their type.
 #include "local/apiserver/schema/decode.h"
 
 #include <cstdint>
@@ -92,7 +92,7 @@ bool FitsScalar(const TypeNode& type, const Json& value) {
   }
 }
 
-// Text that has the right JSON type but not the right form.
+// Text of the right JSON type in the wrong form.
 std::string BadForm(const TypeNode& type, const Json& value) {
   if (type.kind == TypeKind::kQuantity) {
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
@@ -116,7 +116,7 @@ std::string BadForm(const TypeNode& type, const Json& value) {
 
 struct FieldLocation {
   std::string_view owner;  // the innermost struct's name
-  std::string path;        // from the root, without indexes, as Go prints it
+  std::string path;        // from the root, without indexes, in Go's notation
 };
 
 std::string Misfit(const TypeNode& type, const Json& value, const FieldLocation& place) {

@@ -6,7 +6,7 @@
 namespace berth::local {
 namespace {
 
-// Terms end at commas that no backslash escapes.
+// Terms are separated by commas that have no backslash in front.
 std::vector<std::string_view> Terms(std::string_view text) {
   std::vector<std::string_view> terms;
   std::size_t start = 0;

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 26> kStringFormats{
     "isbn13",       "creditcard", "ssn",      "hexcolor",     "rgbcolor",   "byte", "password",
     "date",         "duration",   "datetime", "k8sshortname", "k8slongname"};
 
-// "date-time" and "datetime" are one.
+// "date-time" and "datetime" are the same format.
 std::string WithoutDashes(std::string_view text) {
   std::string out;
   for (const char c : text) {

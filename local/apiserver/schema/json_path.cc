@@ -1,4 +1,4 @@
-// JsonPath: the part of kubectl's JSONPath that printer columns use.
+// JsonPath: the subset of kubectl's JSONPath that printer columns use.
 #include <algorithm>
 #include <functional>
 
@@ -54,7 +54,7 @@ class JsonPathParser {
     path.steps_.emplace_back(JsonPath::Field{Name(".[")});
   }
 
-  // Up to one of `ends`; a backslash takes the next character as it is.
+  // Reads up to one of `ends`; a backslash escapes the next character.
   std::string Name(std::string_view ends) {
     std::string name;
     while (at_ < text_.size() && ends.find(text_[at_]) == std::string_view::npos) {
@@ -88,7 +88,7 @@ class JsonPathParser {
     }
   }
 
-  // The bracket that closes the one at `at_`, quotes respected.
+  // The bracket that closes the one at `at_`, outside of quotes.
   std::size_t Close() const {
     char quote = 0;
     int depth = 0;
@@ -108,7 +108,7 @@ class JsonPathParser {
     return std::string_view::npos;
   }
 
-  // @.type=="Admitted", @.ready
+  // Parses @.type=="Admitted", @.ready.
   void Filter(std::string_view text, JsonPath& path) {
     JsonPath::Filter filter;
     std::size_t at = text.find("==");
@@ -159,7 +159,7 @@ const Json* Walk(const Json& value, const std::vector<std::string>& path) {
 }  // namespace
 
 std::optional<JsonPath> JsonPath::Parse(std::string_view text, std::string* why) {
-  // kubectl's spelling with braces is accepted too.
+  // kubectl's form with braces is accepted too.
   if (text.size() >= 2 && text.front() == '{' && text.back() == '}') {
     text = text.substr(1, text.size() - 2);
   }

@@ -1,4 +1,4 @@
-// The text form is parsed in two steps, tokens then requirements; error texts follow Kubernetes.
+// Parses the text form in two steps, tokens then requirements; error texts are Kubernetes'.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -76,7 +76,7 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : tokens_(Tokens(text)) {}
 
-  // "" on success, else why not.
+  // Returns "" on success, else the error.
   std::string Parse(std::vector<LabelRequirement>& out) {
     while (true) {
       const Token& token = Peek();
@@ -101,7 +101,7 @@ class Parser {
   }
 
  private:
-  // `in` and `notin` are words where no operator can stand.
+  // `in` and `notin` are ordinary words where no operator is allowed.
   static bool IsWord(const Token& token) {
     return token.kind == Kind::kWord || token.kind == Kind::kIn || token.kind == Kind::kNotIn;
   }
@@ -190,7 +190,7 @@ class Parser {
     return "";
   }
 
-  // "(a,,b)": an empty place between commas is the empty value.
+  // "(a,,b)": nothing between two commas is the empty value.
   std::string ValueSet(std::set<std::string>& values) {
     const Token open = Take();
     if (open.kind != Kind::kOpen) return "found '" + open.text + "' expected: '('";
@@ -220,7 +220,7 @@ void SortByKey(std::vector<LabelRequirement>& requirements) {
       [](const LabelRequirement& a, const LabelRequirement& b) { return a.key < b.key; });
 }
 
-// One matchExpressions item; "" on success.
+// Reads one matchExpressions item; returns "" on success.
 std::string ReadExpression(const Json& item, LabelRequirement& out) {
   static const std::map<std::string, Operator, std::less<>> kOperators{
       {"In", Operator::kIn},

@@ -176,7 +176,7 @@ std::vector<Cause> ValidateAnnotations(const Json& annotations, std::string_view
   if (!annotations.is_object()) return causes;
   std::size_t bytes = 0;
   for (const auto& [key, value] : annotations.items()) {
-    // Annotation keys may use upper case in the prefix: kept for compatibility by Kubernetes.
+    // Annotation keys may have upper case in the prefix, as in Kubernetes.
     for (const std::string& error : LabelKeyErrors(ToLower(key))) {
       causes.push_back(InvalidError(std::string(path), key, error));
     }

@@ -1,4 +1,4 @@
-// NormalizeBuiltin: a built-in object as Go's structs would write it.
+// NormalizeBuiltin: writes a built-in object as Go's structs would.
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "local/apiserver/schema/decode.h"
@@ -35,7 +35,7 @@ void NormalizeScalar(const TypeNode& type, Json& value) {
   }
 }
 
-// What Go puts in place of a null in a map or list.
+// The value that Go writes for a null in a map or list.
 Json ZeroElement(const TypeNode& type) {
   switch (type.kind) {
     case TypeKind::kString:
@@ -74,7 +74,7 @@ bool IsZero(const Json& value) {
   return value.empty();
 }
 
-// True when Go would not write the field at all.
+// Whether Go omits the field.
 bool IsOmitted(const Field& field, const Json& value) {
   const TypeKind kind = field.type->kind;
   const bool by_value = kind == TypeKind::kObject || kind == TypeKind::kTime ||
@@ -85,7 +85,7 @@ bool IsOmitted(const Field& field, const Json& value) {
   return field.Has(kFieldOmitEmpty) && IsZero(value);
 }
 
-// Structs held by value are written even when nobody set them: resources: {}, status: {}.
+// Structs held by value are always written: resources: {}, status: {}.
 bool IsAlwaysWritten(const Field& field) {
   return field.type->kind == TypeKind::kObject && !field.Has(kFieldPointer) &&
          !field.Has(kFieldOmitZero);

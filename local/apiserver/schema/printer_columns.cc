@@ -21,7 +21,7 @@ constexpr std::string_view kAgeDescription =
     "system. Read-only. Null for lists. More info: "
     "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
-// JSONPath prints strings bare and everything else as JSON.
+// JSONPath prints strings without quotes and other values as JSON.
 std::string PlainText(const Json& value) {
   return value.is_string() ? value.get<std::string>() : GoJson(value);
 }

@@ -156,8 +156,8 @@ bool EndsInThousand(std::string_view digits) {
   return digits.size() >= 3 && digits.substr(digits.size() - 3) == "000";
 }
 
-// Kubernetes keeps the text itself when a quick look finds nothing to shorten; that look is part of
-// what clients see ("1.500" stays).
+// Kubernetes keeps the text unchanged where a shallow check finds nothing to shorten; clients
+// depend on that ("1.500" stays).
 bool IsKept(const Parts& parts) {
   const std::string digits = parts.whole + parts.fraction;
   if (parts.format == Format::kBinary) {
@@ -171,7 +171,7 @@ bool IsKept(const Parts& parts) {
          digits[0] != '0';
 }
 
-// `value` × 10^exponent in decimal form, exponent a multiple of three.
+// `value` × 10^exponent in decimal form; exponent is a multiple of three.
 std::string DecimalText(BigNumber value, std::int64_t exponent, Format format) {
   while (value.Remainder(10) == 0) {
     value.Divide(10);
@@ -238,7 +238,7 @@ std::string Canonical(const Parts& parts) {
 }  // namespace
 
 std::optional<std::string> CanonicalQuantity(std::string_view text) {
-  // What is taken can be read again as it is written.
+  // Longer input is refused, so that every canonical text can be parsed again.
   constexpr std::size_t kMaxText = 256;
   const std::optional<Parts> parts = text.size() > kMaxText ? std::nullopt : Read(text);
   if (!parts) return std::nullopt;

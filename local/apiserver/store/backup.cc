@@ -18,7 +18,7 @@ Error FileError(const std::string& path, const std::error_code& error) {
   return {ErrorCode::kUnavailable, "writing " + path + ": " + error.message()};
 }
 
-// Without a log: nobody resumes a watch on a copy.
+// Without a log: watches do not resume on a copy.
 Status WriteObjects(const std::vector<StoredPtr>& objects, std::int64_t revision,
                     const std::string& path) {
   std::set<std::string> resources;
@@ -45,7 +45,7 @@ Status Finish(std::int64_t revision, const std::string& path) {
       "INSERT INTO meta VALUES('backup_revision', " + std::to_string(revision) + ")";
   BERTH_CHECK_OK(sqlite.Execute("PRAGMA synchronous=FULL"));
   BERTH_CHECK_OK(sqlite.Execute(mark.c_str()));
-  // Folds the write-ahead log in and removes it.
+  // Merges and removes the write-ahead log.
   return sqlite.Execute("PRAGMA journal_mode=DELETE");
 }
 

@@ -22,7 +22,7 @@ constexpr int kTrimSlice = 500;
 constexpr int kCheckpointPages = 2000;
 
 constexpr const char* kPragmas =
-    "PRAGMA locking_mode=EXCLUSIVE;"  // the lock file says the same; spares the shared memory file
+    "PRAGMA locking_mode=EXCLUSIVE;"  // the lock file excludes others; avoids shared memory
     "PRAGMA journal_mode=WAL;"
     "PRAGMA synchronous=FULL;"
     "PRAGMA temp_store=MEMORY;"
@@ -35,8 +35,8 @@ constexpr const char* kSchema =
     "  resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL,"
     "  rev INTEGER NOT NULL, api_version TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,"
     "  UNIQUE(resource, namespace, name));"
-    // The state that a change made is the object's, or what the object's next change replaced.
-    // Only a deletion's has no other place.
+    // The state after a change is the object's present state, or the `previous` of its next change.
+    // Only a deletion's state needs a column of its own.
     "CREATE TABLE IF NOT EXISTS change("
     "  rev INTEGER PRIMARY KEY, time INTEGER NOT NULL, type INTEGER NOT NULL,"
     "  resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL,"
@@ -47,7 +47,7 @@ constexpr const char* kSchema =
     "PRAGMA user_version=2;"
     "COMMIT;";
 
-// Version 1 had a log without the states that were replaced: watches begin anew.
+// The log of version 1 lacks previous states: watches have to start again.
 constexpr const char* kFromVersion1 =
     "BEGIN IMMEDIATE;"
     "DROP TABLE event;"
@@ -199,7 +199,7 @@ Result<std::vector<StoredPtr>> SqliteDatabase::LoadObjects() {
   }
 }
 
-// From the newest change to the oldest: what a change replaced is what the one before it made.
+// From the newest change back: the previous state of one change is the state of the one before it.
 Status SqliteDatabase::LoadLog(Content& content) {
   std::map<ObjectKey, StoredPtr> made;
   for (const StoredPtr& object : content.objects) made[object->key()] = object;
@@ -225,7 +225,7 @@ Status SqliteDatabase::LoadLog(Content& content) {
     event->object =
         event->type == WatchEvent::Type::kDeleted ? state(key, event->revision, 6) : after;
     if (event->object == nullptr || event->object->revision() != event->revision) {
-      // A log that does not fit its objects: what is older is not told.
+      // The log contradicts the objects: older changes are dropped.
       content.log_floor = event->revision;
       rows.Reset();
       break;
@@ -301,7 +301,7 @@ Status SqliteDatabase::WriteRow(const StoreEvent& event) {
 }
 
 Result<bool> SqliteDatabase::TrimLog(const LogLimits& limits) {
-  // Half as many again before trimming starts, so that it does not run after every write.
+  // Trimming starts at one and a half times the limit, so that it does not run after every write.
   const std::int64_t most = limits.rows + limits.rows / 2 + kTrimSlice;
   if (log_rows_ <= most) return false;
   BERTH_TRY(Statement nth,

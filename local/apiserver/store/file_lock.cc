@@ -20,7 +20,7 @@ namespace {
 constexpr auto kLookAgain = std::chrono::milliseconds(5);
 constexpr auto kLongestEnd = std::chrono::seconds(2);
 
-// Who wrote itself into the file last.
+// The process that last wrote its number to the file.
 std::optional<pid_t> HolderOf(int descriptor) {
   char text[32] = {};
   const ssize_t size = ::pread(descriptor, text, sizeof text - 1, 0);
@@ -34,8 +34,8 @@ bool IsGone(std::optional<pid_t> process) {
   return process && ::kill(*process, 0) != 0 && errno == ESRCH;
 }
 
-// A process that was killed between a fork and what follows it leaves the lock to its child, which
-// the kernel ends a moment later.
+// A process killed right after a fork leaves the lock to its child for a moment, until the kernel
+// ends the child.
 bool LockWhenChildrenAreGone(int descriptor) {
   const auto give_up = std::chrono::steady_clock::now() + kLongestEnd;
   while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {

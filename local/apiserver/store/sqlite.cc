@@ -15,7 +15,7 @@ ErrorCode CodeOf(int result) {
   }
 }
 
-// The way out, where there is one.
+// The way out of an error, if known.
 std::string_view Hint(int result) {
   switch (result & 0xFF) {
     case SQLITE_FULL: return "; free some space on the disk";
@@ -153,7 +153,7 @@ bool Sqlite::LeftDiskUnknown() const {
   const int code = sqlite3_extended_errcode(handle_.get());
   if (code == SQLITE_FULL) return false;
   if (code != SQLITE_IOERR_WRITE) return true;
-  // The write-ahead log remembers why; sqlite3_system_errno has been overwritten by the clean-up.
+  // The file handle of the log has the cause; the clean-up has overwritten sqlite3_system_errno.
   sqlite3_file* log = nullptr;
   int reason = 0;
   sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_JOURNAL_POINTER,

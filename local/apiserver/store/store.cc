@@ -17,8 +17,8 @@
 namespace berth::local {
 namespace {
 
-// How many objects keep the parsed form they were written with: whoever changes one soon after it
-// was made need not parse it again.
+// How many written objects keep their parsed form, so that a change soon after a write need not
+// parse again.
 constexpr std::size_t kKeepParsed = 1024;
 
 class Ticket final : public PendingWrite {
@@ -43,7 +43,7 @@ class Ticket final : public PendingWrite {
     return *outcome_;
   }
 
-  // By the store, once.
+  // Called once, by the store.
   void Finish(const Status& outcome) {
     std::vector<std::function<void(const Status&)>> done;
     {
@@ -59,7 +59,7 @@ class Ticket final : public PendingWrite {
   std::mutex mutex_;
   std::condition_variable finished_;
   std::vector<std::function<void(const Status&)>> done_;
-  std::optional<Status> outcome_;  // never changed once it is there
+  std::optional<Status> outcome_;  // immutable once set
 };
 
 std::string Describe(const ObjectKey& key) {
@@ -118,12 +118,12 @@ class StoreImpl final : public Store {
   mutable std::mutex mutex_;
   std::condition_variable work_;
   std::deque<std::shared_ptr<Ticket>> queue_;
-  std::map<ObjectKey, Pending> pending_;  // queued, not yet in the cache
-  std::int64_t revision_ = 1;             // the last one given out
+  std::map<ObjectKey, Pending> pending_;  // queued writes that are not in the cache yet
+  std::int64_t revision_ = 1;             // last assigned revision
   bool stopping_ = false;
-  std::optional<Error> failure_;  // no writes are taken any more
+  std::optional<Error> failure_;  // set: the store takes no writes
 
-  std::deque<EventPtr> parsed_;  // the writer's: events whose objects keep their parsed form
+  std::deque<EventPtr> parsed_;  // writer thread: events with parsed objects
 
   std::mutex listeners_mutex_;  // held while listeners run
   std::map<int, Listener> listeners_;
@@ -243,7 +243,7 @@ void StoreImpl::EnqueueLocked(Write& write, StoredObject::Draft draft, StoredPtr
   ticket->events.push_back(std::move(event));
 }
 
-// Without a disk there is nothing to wait for: the write happens inside the call.
+// Without a disk the write completes inside the call.
 void StoreImpl::PublishLocked(const Ticket& ticket) {
   cache_.Publish(ticket.events);
   for (const EventPtr& event : ticket.events) pending_.erase(event->object->key());
@@ -295,7 +295,7 @@ void StoreImpl::WriteOnce(std::unique_lock<std::mutex>& lock) {
   NoteFailureLocked();
 }
 
-// The writes are on the disk, whatever becomes of this.
+// A failure here is harmless: the writes are on the disk.
 void StoreImpl::TidyDatabase(WallTime now) {
   const Database::LogLimits limits{options_.keep_log_rows, now - options_.window.keep_for};
   if (const auto more = database_->TrimLog(limits); !more) {
@@ -317,7 +317,7 @@ Status StoreImpl::Health() const {
   return failure_ ? Status(*failure_) : OkStatus();
 }
 
-// What is in the cache now is pending no more.
+// Removes the events, which are in the cache, from the pending ones.
 void StoreImpl::ForgetLocked(const std::vector<EventPtr>& events) {
   for (const EventPtr& event : events) {
     const auto it = pending_.find(event->object->key());
@@ -325,7 +325,7 @@ void StoreImpl::ForgetLocked(const std::vector<EventPtr>& events) {
   }
 }
 
-// What is queued was checked against the states that have just been lost: it is lost with them.
+// Queued writes were checked against the lost states and are lost too.
 std::vector<std::shared_ptr<Ticket>> StoreImpl::TakeLostLocked(
     std::vector<std::shared_ptr<Ticket>> batch) {
   batch.insert(batch.end(), queue_.begin(), queue_.end());
@@ -334,8 +334,8 @@ std::vector<std::shared_ptr<Ticket>> StoreImpl::TakeLostLocked(
   return batch;
 }
 
-// The states that were replaced live on in the window as text only, and so do the older ones of
-// those that stand.
+// Previous states in the window keep their text only; so do older ones of the present
+// states.
 void StoreImpl::DropOldParsed(const std::vector<EventPtr>& events) {
   for (const EventPtr& event : events) {
     if (event->previous != nullptr) event->previous->DropParsed();

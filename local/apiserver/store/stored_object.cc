@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::size_t kGuessedSize = 2048;
 
-// Every write is bounded to kMaxDepth levels; managedFields and what a server adds stand above
-// that.
+// Every write is bounded to kMaxDepth levels; managedFields and members that a server adds come on
+// top.
 constexpr std::size_t kMaxStoredDepth = 1024;
 
 std::string Dump(const Json& json) {
@@ -35,7 +35,7 @@ void AppendHead(std::string& out, std::string_view kind, std::string_view api_ve
   out.push_back('"');
 }
 
-// What follows `{"metadata":{"resourceVersion":"…"`.
+// The text behind `{"metadata":{"resourceVersion":"…"`.
 std::string TextAfterRevision(const Json& object) {
   std::string text;
   const Json& metadata = object.at("metadata");
@@ -72,7 +72,7 @@ std::string BodyOf(std::int64_t revision, const std::string& text_after_revision
 
 StoredObject::Draft StoredObject::MakeDraft(Json object, Text text) {
   Draft draft;
-  static_cast<void>(object["metadata"]);  // there must be one
+  static_cast<void>(object["metadata"]);  // makes metadata if absent
   if (text == Text::kNow) draft.text_after_revision = TextAfterRevision(object);
   draft.object = std::move(object);
   return draft;

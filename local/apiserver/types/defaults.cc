@@ -40,7 +40,7 @@ bool IsEmptyText(const Json& object, const char* name) {
          (at->is_string() && at->get_ref<const std::string&>().empty());
 }
 
-// "registry:5000/a/b:tag@sha256:…": the tag is after the last colon of the last path part.
+// "registry:5000/a/b:tag@sha256:…": the tag follows the last colon of the last path part.
 std::string PullPolicyFor(const std::string& image) {
   if (image.find('@') != std::string::npos) return "IfNotPresent";
   const std::size_t slash = image.rfind('/');
@@ -107,7 +107,7 @@ void DefaultFieldRefs(Json& volume) {
 }
 
 void DefaultVolume(Json& volume) {
-  if (volume.size() <= 1) volume["emptyDir"] = Json::object();  // a name and no source
+  if (volume.size() <= 1) volume["emptyDir"] = Json::object();  // a name without a source
   for (const char* source : {"secret", "configMap", "downwardAPI", "projected"}) {
     if (Json* body = Inner(volume, source)) SetDefault(*body, "defaultMode", 420);
   }
@@ -128,7 +128,7 @@ void DefaultVolume(Json& volume) {
   }
 }
 
-// Requests that are not set take the limits; pods only, never templates.
+// Missing requests get the limits; in pods, not in templates.
 void DefaultRequests(Json& container) {
   Json* resources = Inner(container, "resources");
   Json* limits = resources == nullptr ? nullptr : Inner(*resources, "limits");
@@ -148,7 +148,7 @@ void DefaultPod(Json& pod) {
   for (const char* list : {"containers", "initContainers"}) {
     ForEach(*spec, list, [](Json& container) { DefaultRequests(container); });
   }
-  // Ports of the host network are the containers' own.
+  // With the host network, host ports equal container ports.
   if (spec->value("hostNetwork", Json()) == true) {
     for (const char* list : {"containers", "initContainers"}) {
       ForEach(*spec, list, [](Json& container) {
@@ -202,7 +202,7 @@ void DefaultCronJob(Json& cron_job) {
   SetDefault(*spec, "suspend", false);
   SetDefault(*spec, "successfulJobsHistoryLimit", 3);
   SetDefault(*spec, "failedJobsHistoryLimit", 1);
-  // The Job inside is defaulted when it is made; its pods already here.
+  // A Job in a CronJob is defaulted at its creation, but its pod template is defaulted here.
   if (Json* job = Inner(*spec, "jobTemplate")) {
     if (Json* job_spec = Inner(*job, "spec")) {
       if (Json* pod_template = Inner(*job_spec, "template")) DefaultPodTemplate(*pod_template);
@@ -324,7 +324,7 @@ void DefaultPodSpec(Json& spec) {
   if (IsEmptyText(spec, "schedulerName")) spec["schedulerName"] = "default-scheduler";
   SetDefault(spec, "terminationGracePeriodSeconds", 30);
   SetDefault(spec, "securityContext", Json::object());
-  // The older name of the service account follows the newer one.
+  // The deprecated serviceAccount gets the value of serviceAccountName.
   if (!IsEmptyText(spec, "serviceAccountName")) {
     spec["serviceAccount"] = spec["serviceAccountName"];
   } else if (!IsEmptyText(spec, "serviceAccount")) {

@@ -1,5 +1,5 @@
-// One message after the other into JSON, as the table says; then the object is brought into the
-// form that its JSON would have had.
+// Decodes messages to JSON by the type table, then normalises the object to the form that its JSON
+// would have.
 #include "local/apiserver/types/protobuf.h"
 
 #include <bit>
@@ -83,7 +83,7 @@ Json TimeValue(TypeKind kind, const SmallMessage& message, bool empty) {
 
 class Decoder {
  public:
-  // "" on success. Members are added to `out`, which is an object.
+  // Returns "" on success. Adds members to `out`, which is an object.
   std::string Message(const TypeNode& type, std::string_view message, Json& out, int depth) {
     if (depth > kMaxNesting) return "nested deeper than 100 messages";
     WireReader reader(message);
@@ -93,7 +93,7 @@ class Decoder {
       if (outcome == WireReader::Outcome::kEnd) return "";
       if (outcome == WireReader::Outcome::kBroken) return "broken " + type.name;
       const Field* field = ByNumber(type, wire.number);
-      if (field == nullptr) continue;  // of a later version
+      if (field == nullptr) continue;  // field of a later version
       std::string why = Member(*field, wire, out, depth);
       if (!why.empty()) return why;
     }
@@ -161,7 +161,7 @@ class Decoder {
       std::string why = Value(type, part, value, depth);
       if (!why.empty()) return why;
     }
-    if (!has_value) {  // an empty value is not written
+    if (!has_value) {  // empty values are not encoded
       std::string why = Value(type, {.number = 2, .type = WireType::kBytes}, value, depth);
       if (!why.empty()) return why;
     }
@@ -197,7 +197,7 @@ class Decoder {
   }
 
   std::string Small(const TypeNode& type, std::string_view bytes, Json& out, int depth) {
-    if (type.kind == TypeKind::kList) {  // a list that is a message: {1: repeated items}
+    if (type.kind == TypeKind::kList) {  // a list encoded as message {1: repeated items}
       out = Json::array();
       WireReader reader(bytes);
       WireField item;
@@ -231,7 +231,7 @@ class Decoder {
     }
   }
 
-  // RawExtension, JSON and FieldsV1 carry JSON text; unions are structs of which one member is set.
+  // RawExtension, JSON and FieldsV1 contain JSON text; unions are structs with one set member.
   std::string Any(const TypeNode& type, std::string_view bytes, Json& out, int depth) {
     if (type.proto_fields.empty()) {
       const SmallMessage message = ReadSmall(bytes);

@@ -103,7 +103,7 @@ WireReader::Outcome WireReader::Next(WireField& field) {
       rest_.remove_prefix(static_cast<std::size_t>(length));
       break;
     }
-    default: break;  // groups are not used by Kubernetes
+    default: break;  // Kubernetes does not use groups
   }
   return read ? Outcome::kField : Outcome::kBroken;
 }

@@ -11,8 +11,8 @@
 namespace berth::local {
 namespace {
 
-// A struct's fields can be read once every struct has its node; inline fields can be spread once
-// every struct has its fields.
+// Fields of structs are read after every struct has its node; inline fields are spread after every
+// struct has its fields.
 struct PendingClone {  // a field that makes its struct atomic
   TypeNode* owner;
   std::size_t field;
@@ -24,7 +24,7 @@ class Loader {
          std::map<std::string, const TypeNode*, std::less<>>& types)
       : arena_(arena), kinds_(kinds), types_(types) {}
 
-  // "" on success, else what is wrong and where.
+  // Returns "" on success, else the error with its position.
   std::string Load(std::string_view text) {
     for (const std::string_view line : Split(text, '\n')) {
       if (line.substr(0, 5) == "type ") Declare(line.substr(5));
@@ -99,7 +99,7 @@ class Loader {
     for (std::size_t i = 3; i < words.size(); ++i) {
       if (!Mark(words[i], field, marks)) return "unknown mark " + std::string(words[i]);
     }
-    // What Go always writes has its zero as default: keys of list items count on it.
+    // A field that Go always writes has the zero value as default: keys of list items need that.
     const bool always = !field.Has(kFieldOmitEmpty) && !field.Has(kFieldPointer);
     if (always && marks.default_json.empty()) {
       if (words[2] == "s") marks.default_json = R"("")";
@@ -156,14 +156,14 @@ class Loader {
     return true;
   }
 
-  // Null when the expression cannot be read.
+  // Returns null for an invalid expression.
   const TypeNode* TypeOf(std::string_view text, const Marks& marks) {
     if (text.empty()) return nullptr;
     if (text[0] == '@') {
       const auto at = structs_.find(std::string(text.substr(1)));
       return at == structs_.end() ? nullptr : at->second;
     }
-    // Equal expressions share a node: there are far fewer of them than fields.
+    // Equal expressions share a node: expressions are far fewer than fields.
     std::string key(text);
     key += ' ';
     if (marks.set) key += "set";
@@ -203,10 +203,10 @@ class Loader {
     const auto scalar = kScalars.find(text);
     if (scalar == kScalars.end()) return nullptr;
     TypeNode* node = arena_.New(scalar->second);
-    // Embedded JSON of built-in kinds has one owner as a whole.
+    // Embedded JSON of built-in kinds has one owner.
     node->atomic = scalar->second == TypeKind::kAny;
     if (text == "w") {
-      node->name = "Values";  // in protobuf a message of its own
+      node->name = "Values";  // a message in protobuf
       node->element = TypeOf("s", {});
     }
     if (!marks.default_json.empty()) {
@@ -215,7 +215,7 @@ class Loader {
     return node;
   }
 
-  // Fills `fields` from `proto_fields`, inline structs spread out.
+  // Fills `fields` from `proto_fields`, with inline structs spread out.
   void Spread(TypeNode& node) {
     if (!node.fields.empty() || node.kind != TypeKind::kObject) return;
     for (const Field& field : node.proto_fields) {
@@ -272,7 +272,7 @@ const TypeNode* TypeTable::Find(std::string_view group, std::string_view version
     return at == kinds_.end() ? nullptr : at->second;
   };
   if (const TypeNode* node = find(group, version)) return node;
-  return find("meta.k8s.io", "v1");  // DeleteOptions and its like are served in every group
+  return find("meta.k8s.io", "v1");  // every group serves DeleteOptions and the like
 }
 
 const TypeNode* TypeTable::FindType(std::string_view name) const {

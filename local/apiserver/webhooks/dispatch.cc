@@ -27,7 +27,7 @@ Json LabelsOf(const Json* object) {
   return labels == nullptr ? Json::object() : *labels;
 }
 
-// Unique within this process; webhooks only send it back.
+// Unique in this process; webhooks only echo it.
 std::string NewReviewUid() {
   static std::atomic<std::uint64_t> count{0};
   Random random(count.fetch_add(1));
@@ -164,7 +164,7 @@ std::optional<ApiError> WebhookDispatch::MutateOnce(const Hook& hook,
 std::optional<ApiError> WebhookDispatch::Mutate(const AdmissionRequest& request, Json& object,
                                                 const AdmissionChain::Accept& accept) const {
   const std::vector<Hook> hooks = Concerned(kMutating, request, &object);
-  // After which call each hook that wants to be asked again saw the object.
+  // The object as last seen by each hook that may be called again.
   std::vector<std::pair<const Hook*, Json>> again;
   for (const Hook& hook : hooks) {
     if (auto error = MutateOnce(hook, request, object, accept)) return error;

@@ -52,7 +52,7 @@ bool AnyRuleMatches(const Json& webhook, const MatchInput& input, const std::str
   return false;
 }
 
-// A missing selector matches everything; one that cannot be read matches nothing.
+// A missing selector matches everything; an invalid one nothing.
 bool SelectorMatches(const Json* selector, const Json& labels) {
   if (selector == nullptr) return true;
   const auto parsed = LabelSelectorFromJson(*selector);

@@ -18,7 +18,7 @@ void SetIfMissing(Json& labels, const char* key, const std::string& value) {
   if (!labels.contains(key)) labels[key] = value;
 }
 
-// The labels that tie the pods to this one Job.
+// Sets the selector and labels that identify the pods of this Job.
 void GenerateSelector(Json& job) {
   if (BoolAt(job, {"spec", "manualSelector"}, false)) return;
   const std::string uid = UidOf(job);
@@ -110,8 +110,8 @@ std::vector<Cause> ValidateSpec(const Json& job) {
   return causes;
 }
 
-// May the template's scheduling directives change? The rule of 1.36.3: a Job that is suspended and
-// has no pods.
+// Whether the template's scheduling directives may change. The rule of 1.36.3: the Job is suspended
+// and has no pods.
 bool TemplateIsOpen(const Json& old_job) {
   if (!BoolAt(old_job, {"spec", "suspend"}, false)) return false;
   if (IntAt(old_job, {"status", "active"}, 0) != 0) return false;
@@ -120,7 +120,7 @@ bool TemplateIsOpen(const Json& old_job) {
   return suspended != nullptr && TextAt(*suspended, {"status"}) == "True";
 }
 
-// `old_template` with what an open template may change taken from `next`.
+// `old_template` with the mutable scheduling directives of `next`.
 Json WithOpenFields(Json old_template, const Json& next) {
   const Json none = Json::object();
   const Json* next_spec = Member(next, "spec");
@@ -179,7 +179,7 @@ bool IsElastic(const Json& job) {
          IntAt(job, {"spec", "completions"}, 0) == IntAt(job, {"spec", "parallelism"}, 1);
 }
 
-// Whoever replaces a Job from its manifest has left out what the server generated.
+// A PUT of a Job's manifest lacks the labels that the server generated.
 void CheckSelectorMatches(const Json& job, std::vector<Cause>& causes) {
   const Json* selector = At(job, {"spec", "selector"});
   if (selector == nullptr) causes.push_back(RequiredError("spec.selector"));

@@ -52,7 +52,7 @@ void CheckGates(const Json& pod, const Json& old_pod, std::vector<Cause>& causes
   }
 }
 
-// Labels may be added to the node selector of a gated pod, not changed or removed.
+// Whether the update of a gated pod only adds labels to its node selector.
 bool NarrowsSelector(const Json& pod, const Json& old_pod) {
   const Json* old_selector = At(old_pod, {"spec", "nodeSelector"});
   if (old_selector == nullptr) return true;
@@ -70,7 +70,7 @@ void CheckSpecUpdate(const Json& pod, const Json& old_pod, std::vector<Cause>& c
                                     "existing toleration can not be modified except its "
                                     "tolerationSeconds"));
   }
-  // What may change is made equal; the rest must be.
+  // Mutable fields are copied; the rest must be equal.
   Json allowed = old_pod.at("spec");
   const Json& spec = pod.at("spec");
   CopyImages(allowed, spec, "containers");
@@ -121,7 +121,7 @@ class PodStrategy final : public Strategy {
 
   void PrepareForUpdate(const ResourceInfo& resource, Json& object, const Json& old_object,
                         std::string_view subresource, WallTime now) const override {
-    if (subresource == "binding") return;  // the registry itself has set what a binding sets
+    if (subresource == "binding") return;  // the registry sets the fields of a binding
     Strategy::PrepareForUpdate(resource, object, old_object, subresource, now);
     if (subresource != "status") return;
     CopyOrErase(object["metadata"], old_object.at("metadata"), "ownerReferences");
@@ -147,7 +147,7 @@ class PodStrategy final : public Strategy {
     if (requested >= 0) return requested;
     const std::int64_t own =
         IntAt(object, {"spec", "terminationGracePeriodSeconds"}, kDefaultGraceSeconds);
-    return own < 0 ? 1 : own;  // as Kubernetes takes it
+    return own < 0 ? 1 : own;  // Kubernetes' rule
   }
 };
 

@@ -10,8 +10,8 @@
 namespace berth::local {
 namespace {
 
-// Enough to compare two quantities of one resource; exactness beyond 15 digits does not matter
-// here.
+// Approximates a quantity, for comparisons of two amounts of one resource; 15 digits
+// suffice.
 double QuantityValue(const std::string& text) {
   static const std::pair<std::string_view, double> kSuffixes[] = {
       {"Ki", 1024.0}, {"Mi", 1048576.0}, {"Gi", 1073741824.0}, {"Ti", 1099511627776.0},
@@ -31,7 +31,7 @@ void CheckQuantities(const Json* quantities, const std::string& path, std::vecto
   if (quantities == nullptr || !quantities->is_object()) return;
   for (const auto& [name, value] : quantities->items()) {
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-    if (!CanonicalQuantity(text)) continue;  // refused by the type already
+    if (!CanonicalQuantity(text)) continue;  // the type check refuses it
     if (QuantityValue(text) < 0) {
       causes.push_back(
           InvalidError(KeyPath(path, name), text, "must be greater than or equal to 0"));

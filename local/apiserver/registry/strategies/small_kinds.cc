@@ -33,7 +33,7 @@ class NamespaceStrategy final : public Strategy {
       if (object["spec"]["finalizers"].empty()) object["spec"].erase("finalizers");
       return;
     }
-    // Only …/finalize takes the content's finalizer away.
+    // Only …/finalize removes spec.finalizers.
     if (subresource.empty()) object["spec"] = old_object.value("spec", Json::object());
     object["metadata"]["labels"]["kubernetes.io/metadata.name"] = NameOf(old_object);
   }
@@ -52,7 +52,7 @@ class NamespaceStrategy final : public Strategy {
 
 class NodeStrategy final : public Strategy {
  public:
-  // A node registers itself with its status.
+  // A kubelet creates its Node with status.
   void PrepareForCreate(const ResourceInfo& resource, Json& object, WallTime now) const override {
     const Json status = object.value("status", Json::object());
     Strategy::PrepareForCreate(resource, object, now);
@@ -91,7 +91,7 @@ void CheckDataKeys(const Json& object, const std::string& field, std::vector<Cau
   }
 }
 
-// ConfigMap and Secret: data of bounded size, never changed once immutable.
+// ConfigMap and Secret: data is bounded in size, and never changes once immutable.
 class DataStrategy : public Strategy {
  public:
   std::vector<Cause> Validate(const ResourceInfo& resource, const Json& object) const override {
@@ -188,7 +188,7 @@ class CrdStrategy final : public Strategy {
                                     const Json& old_object,
                                     std::string_view subresource) const override {
     std::vector<Cause> causes = Strategy::ValidateUpdate(resource, object, old_object, subresource);
-    // A CRD on its way out is not held up by what it says.
+    // An invalid spec must not block the deletion of a CRD.
     if (!IsBeingDeleted(old_object)) AppendCauses(causes, ValidateCrdUpdate(object, old_object));
     return causes;
   }
