@@ -5,8 +5,8 @@
 namespace berth::cli {
 namespace {
 
-// How many words the option in front of `words` has, with its value; 0 where it is none of
-// `command`'s.
+// The number of words of the option at the start of `words`, its value included; 0: no option of
+// `command`.
 std::size_t WordsOfOption(const Command& command, const std::vector<std::string>& words,
                           std::size_t at) {
   const std::size_t equals = words[at].find('=');

@@ -1,5 +1,5 @@
-// berth backup: the running server writes the copy into its data directory, and the copy is moved
-// to where it was asked for.
+// berth backup: the running server writes the copy to its data directory; the command moves the
+// file to the requested path.
 #include <cstdio>
 #include <filesystem>
 
@@ -12,12 +12,12 @@
 namespace berth::cli {
 namespace {
 
-// The name appears when the whole file is there.
+// The target name appears when the whole file exists.
 Status MoveTo(const std::string& from, const std::string& to) {
   std::error_code failed;
   std::filesystem::rename(from, to, failed);
   if (!failed) return OkStatus();
-  // Another file system, or not ours to move.
+  // The target is on another file system, or the move is not permitted.
   const std::string part = to + ".part";
   std::filesystem::copy_file(from, part, std::filesystem::copy_options::overwrite_existing, failed);
   if (!failed) std::filesystem::rename(part, to, failed);

@@ -1,4 +1,4 @@
-// berth cloud: the emulated cloud of `berth up` on any Kubernetes.
+// berth cloud: runs the emulated cloud of `berth up` on any Kubernetes.
 #include <nlohmann/json.hpp>
 
 #include "api/yaml/yaml.h"
@@ -20,7 +20,7 @@ namespace {
 constexpr char kFieldManager[] = "berth-cloud";
 const local::ResourceId kDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions"};
 
-// The kind NodePool, which no other program brings.
+// Installs the CRD of NodePool, which no other program installs.
 Status InstallNodePools(local::Api& api) {
   BERTH_TRY(const auto documents, api::ParseYamlStream(CloudManifests()));
   for (const api::YamlDocument& document : documents) {

@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::seconds kRedrawEvery{1};
 constexpr std::chrono::seconds kRedrawAtLeastEvery{15};
 
-// -A reads every namespace, as far as the rights go; then the own one is left.
+// -A reads all namespaces if the rights suffice, else the own namespace.
 ReadScope ScopeOf(const ClientFlags& flags, const Session& session, bool own_by_default) {
   const std::string own =
       flags.namespace_name.empty() ? session.default_namespace() : flags.namespace_name;
@@ -31,7 +31,7 @@ ReadScope ScopeOf(const ClientFlags& flags, const Session& session, bool own_by_
 
 Result<std::string> StatusText(Session& session, const ClientFlags& client,
                                const StatusFlags& flags) {
-  // Queues are shared by namespaces, so the screen is whole unless -n or the rights narrow it.
+  // Queues are shared by namespaces: the screen shows all of them unless -n or rights narrow it.
   BERTH_TRY(const ClusterView view,
             ReadCluster(session, ScopeOf(client, session, false), SystemClock().Now()));
   if (!flags.options.only.empty() && !IsKnownQueue(view, flags.options.only)) {
@@ -45,7 +45,7 @@ Result<std::string> StatusText(Session& session, const ClientFlags& client,
   return client.output == OutputFormat::kYaml ? api::FormatYaml(out) : out.dump(2) + "\n";
 }
 
-// Whether the next try may succeed without anybody's doing.
+// Whether a retry may succeed without a change by the user.
 bool MayPass(ErrorCode code) {
   switch (code) {
     case ErrorCode::kUnavailable:
@@ -57,7 +57,7 @@ bool MayPass(ErrorCode code) {
   }
 }
 
-// The last screen stays while the API cannot be reached, with a line that says so.
+// While the API is unreachable the last screen stays, with a line that says so.
 int WatchStatus(Session& session, const ClientFlags& client, const StatusFlags& flags) {
   constexpr char kClearScreen[] = "\x1b[H\x1b[2J";
   const SystemClock clock;
@@ -71,7 +71,7 @@ int WatchStatus(Session& session, const ClientFlags& client, const StatusFlags& 
       last = *screen;
       last_at = clock.Now();
       Print(kClearScreen + last);
-      // A large cluster is read less often: at most a quarter of the time is spent on it.
+      // A large cluster is read less often: reading takes at most a quarter of the time.
       const auto taken = std::chrono::ceil<std::chrono::seconds>(clock.SteadyNow() - begun);
       wait = std::max(kRedrawEvery, std::min(kRedrawAtLeastEvery, 3 * (taken - kRedrawEvery)));
     } else if (last.empty() || !MayPass(screen.error().code)) {

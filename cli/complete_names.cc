@@ -1,4 +1,4 @@
-// berth __complete: what may stand at the cursor, names of the cluster included.
+// berth __complete: completes words, with the names of the cluster's objects.
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A person waits at the prompt: no answer is better than a late one.
+// A user waits at the prompt: no answer is better than a late one.
 constexpr std::chrono::seconds kPatience{2};
 constexpr std::size_t kMostNames = 1000;
 
@@ -26,7 +26,7 @@ ClientFlags FlagsOf(const Completion& completion) {
   return flags;
 }
 
-// Where names of this kind are listed, each with what stands before the name.
+// The API paths that list names of this kind, each with the prefix of its names.
 std::vector<std::pair<std::string, std::string>> ListsOf(const std::string& kind,
                                                          const std::string& namespace_name) {
   const std::string kueue = "/apis/kueue.x-k8s.io/v1beta2/";

@@ -93,11 +93,11 @@ std::string LongestName(const CommandOption& option) {
                            [](const auto& a, const auto& b) { return a.size() < b.size(); });
 }
 
-// Where the cursor stands: in which command, after which words of it.
+// The position of the cursor: its command, and the words of the command before it.
 struct Position {
   const Command* command = nullptr;
-  std::size_t positionals = 0;          // that stand before the cursor
-  const CommandOption* open = nullptr;  // the word at the cursor is its value
+  std::size_t positionals = 0;          // before the cursor
+  const CommandOption* open = nullptr;  // the cursor is at its value
   bool only_positionals = false;        // after "--"
 };
 
@@ -130,7 +130,7 @@ Position Walk(const Command& program, const std::vector<std::string>& words,
   return at;
 }
 
-// What an option or a positional takes. `start` stands before the value in the word.
+// Suggests values of an option or a positional. `start` precedes the value in the word.
 void SuggestValue(const std::string& value, const std::string& start, const std::string& typed,
                   Completion& completion) {
   if (value == kFileValue || value == kDirectoryValue) {

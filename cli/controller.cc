@@ -1,4 +1,4 @@
-// berth controller: the controllers against any Kubernetes.
+// berth controller: runs the controllers on any Kubernetes.
 #include <csignal>
 
 #include <unistd.h>
@@ -22,7 +22,7 @@ Result<std::optional<ListenAddress>> MaybeAddress(const std::string& flag,
   return std::optional(std::move(address));
 }
 
-// The flag, else the file's field, else Kueue's default; an error names which it was.
+// The flag's address, else the file's, else Kueue's default; an error names the source.
 Result<std::optional<ListenAddress>> ChosenAddress(const char* flag,
                                                    const std::optional<std::string>& given,
                                                    const char* field, const std::string& in_file,

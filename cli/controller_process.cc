@@ -23,7 +23,7 @@ namespace {
 constexpr std::chrono::seconds kCertificateTimeout{30};
 constexpr std::chrono::seconds kAskTimeout{10};
 
-// Host name and something random: two replicas on one machine differ.
+// Host name and a random suffix: two replicas on one machine differ.
 std::string MakeIdentity(const std::string& prefix) {
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
@@ -118,7 +118,7 @@ void Process::MakeControllers() {
   metrics.SetGauge("kueue_build_info",
                    {{"git_version", std::string("berth-") + kVersion}, {"compiler", __VERSION__}},
                    1);
-  // One that does not lead runs no controllers, and has nothing to show.
+  // A replica that does not lead runs no controllers and has no series.
   metrics.SetCommonLabels({{"replica_role", options_.leader_election ? "leader" : "standalone"}});
   controllers_ = std::make_unique<ControllerSet>(program_->manager(), clock_, program_->events(),
                                                  metrics, options_.configuration);
@@ -163,8 +163,8 @@ Status Process::OpenWebhooks(const webhook::ServingCertificate& certificate) {
 void Process::KeepCertificate(const webhook::ServingCertificate& certificate) {
   webhook::CertificateKeeperOptions options;
   options.secret = certificate_;
-  // The CA is written where API servers look for that of webhooks; the metrics' readers find it in
-  // the Secret.
+  // The CA is written to the webhook registrations; clients of the metrics read it from the
+  // Secret.
   if (!options_.webhook) options.registrations = {.mutating = "", .validating = "", .crds = {}};
   auto injected = std::make_shared<std::promise<bool>>();
   program_->RunOnStrand([&] {
@@ -173,7 +173,7 @@ void Process::KeepCertificate(const webhook::ServingCertificate& certificate) {
         [this](const net::TlsIdentity& identity) { ServeWith(identity); });
     certificate_keeper_->Start([injected](bool complete) { injected->set_value(complete); });
   });
-  // What is missing is looked for again later; it only must not hold up the start.
+  // Missing registrations are looked up again later and must not delay the start.
   injected->get_future().wait_for(kCertificateTimeout);
 }
 
@@ -186,7 +186,7 @@ void Process::ServeWith(const net::TlsIdentity& identity) {
   if (!served) LogWarning("the new certificate of webhooks", {{"error", served.error().message}});
 }
 
-// As an API server does: over TLS, by the service's name.
+// Calls the webhooks as an API server does: over TLS, by the service's name.
 Status Process::AskWebhooks(const webhook::ServingCertificate& certificate) {
   std::string host = options_.webhook->host;
   if (host == "0.0.0.0") host = "127.0.0.1";

@@ -29,7 +29,7 @@ Error SystemError(const std::string& path) {
           "data directory " + path + ": " + std::strerror(errno) + " (choose another: --data-dir)"};
 }
 
-// What is open as `file` belongs to us and is a folder or a file, and gets its mode.
+// Checks that the open `file` is a folder or a file of this user, and sets its mode.
 Status CloseToOthers(int file, const std::string& path, bool is_folder) {
   struct stat info {};
   if (fstat(file, &info) != 0) return SystemError(path);
@@ -43,7 +43,7 @@ Status CloseToOthers(int file, const std::string& path, bool is_folder) {
   return SystemError(path);
 }
 
-// Takes group's and others' rights away. Nothing is followed on the way.
+// Removes the rights of group and others. Follows no symbolic link.
 Status MakePrivate(const std::string& path, bool is_folder) {
   const int kind = is_folder ? O_DIRECTORY : O_NONBLOCK;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the POSIX call
@@ -61,7 +61,7 @@ Status MakePrivate(const std::string& path, bool is_folder) {
   return closed;
 }
 
-// A folder that others may use is only made private where it is a cluster's, or empty.
+// A folder that others may use becomes private only if it is a cluster's, or empty.
 Status CheckMayBeOurs(const std::string& path) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return OkStatus();

@@ -1,4 +1,4 @@
-// cli/main.cc — the command line of berth; the only file that knows CLI11.
+// cli/main.cc — the command line of berth; the only file that uses CLI11.
 
 #include <algorithm>
 #include <cstdio>
@@ -17,7 +17,7 @@
 namespace berth::cli {
 namespace {
 
-// Only these words are taken; they are the option's value in the help and in completion.
+// Accepts only `words`, which help and completion show as the option's value.
 void Choices(CLI::Option& option, const std::vector<std::string>& words) {
   std::string joined;
   for (const std::string& word : words) joined += (joined.empty() ? "" : "|") + word;
@@ -203,7 +203,7 @@ CommandOption OptionOf(const CLI::Option& option) {
   return out;
 }
 
-// What completion knows of the command line: what CLI11 parses.
+// The command tree for completion, from the parser of CLI11.
 Command CommandOf(const CLI::App& app) {
   Command command{.name = app.get_name(), .help = app.get_description()};
   for (const CLI::Option* option : app.get_options()) {
@@ -283,13 +283,13 @@ int Run(int argc, char** argv) {
   AddCloud(app, client, exit_code);
   AddBackup(app, client, backup_file, exit_code);
   AddVersionAndCompletion(app, client, version_config, shell, exit_code);
-  // The shells hand over words that may be anything, so none of them is parsed.
+  // The shells pass words that need not be valid, so they are not parsed.
   if (argc > 1 && std::string_view(argv[1]) == kCompleteCommand) {
     return RunComplete(CommandOf(app), {argv + 2, argv + argc});
   }
   try {
     std::vector<std::string> words = CommandFirst(CommandOf(app), {argv + 1, argv + argc});
-    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    std::reverse(words.begin(), words.end());  // CLI11's order
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);

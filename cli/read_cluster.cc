@@ -1,4 +1,4 @@
-// What `berth status` and `berth list` show: one list for each kind that the screen needs.
+// Reads the view of `berth status` and `berth list`: one list per kind that the screen needs.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -30,7 +30,7 @@ std::vector<Want> WantsOf(const ReadScope& scope) {
   return wants;
 }
 
-// Nodes, the largest lists with pods, are shown where there are pools; `berth list` has its pods.
+// Nodes, the largest lists beside pods, are read only if there are pools; `berth list` reads pods.
 Status ReadPools(Session& session, const ReadScope& scope, ClusterView& view) {
   if (view.node_pools.empty()) return OkStatus();
   std::vector<Want> wants{{.kind = ViewKind::kNodes}};
@@ -40,8 +40,8 @@ Status ReadPools(Session& session, const ReadScope& scope, ClusterView& view) {
   return OkStatus();
 }
 
-// "age 3d" as kubectl says it, of the namespace that every cluster has; who may not see it does
-// without.
+// The age of the cluster ("age 3d"): that of the namespace default; nullopt if the caller may not
+// read it.
 std::optional<WallTime> ReadAge(Session& session) {
   const auto answer = session.GetAll({"/api/v1/namespaces/default"}).front();
   if (!answer) return std::nullopt;

@@ -1,4 +1,4 @@
-// What `berth why` needs, in rounds: the object itself, what belongs to it, and what it waits for.
+// Reads the view of `berth why` in rounds: the object, its dependents, the objects it waits for.
 #include <algorithm>
 #include <set>
 
@@ -18,7 +18,7 @@ std::string Labelled(const std::string& label, const std::string& value) {
   return "labelSelector=" + label + "%3D" + value;
 }
 
-// A name that can stand in a path; others name nothing.
+// Whether `name` is valid in a path; an invalid name names no object.
 bool IsName(const std::string& name) {
   return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
@@ -123,7 +123,7 @@ class StoryReader {
     return {.kind = kind, .namespace_name = scope_.namespace_name, .query = std::move(query)};
   }
 
-  // Of the Job: its Workload, its Pods; and the LocalQueues among which it could choose.
+  // Reads a Job's Workload and Pods, and the LocalQueues of its namespace.
   Status ReadBelongings() {
     std::vector<Want> wants{Here(ViewKind::kLocalQueues)};
     std::string job_name;
@@ -144,7 +144,7 @@ class StoryReader {
     if (view_.jobs.empty() || FindWorkloadOf(view_, view_.jobs.front()) != nullptr) {
       return OkStatus();
     }
-    // Other controllers may set no label.
+    // Other controllers may set no label: reads all Workloads of the namespace.
     return ReadLists(session_, {Here(ViewKind::kWorkloads)}, "", view_);
   }
 
@@ -186,7 +186,7 @@ class StoryReader {
     return OkStatus();
   }
 
-  // Who else stands in its queue may be in any namespace.
+  // Reads the other Workloads of its queue, which may be in any namespace.
   Status ReadNeighbours() {
     view_.workloads.clear();
     view_.local_queues.clear();

@@ -30,7 +30,7 @@ std::string GroupVersionPath(const ResourceId& resource) {
   return (resource.group.empty() ? "/api/" : "/apis/" + resource.group + "/") + resource.version;
 }
 
-// Refers to `resource` and `kind`.
+// The result refers to `resource` and `kind`.
 api::ResourceKind KindOf(const ResourceId& resource, const std::string& kind) {
   return {resource.group, resource.version, kind, resource.resource};
 }
@@ -59,7 +59,7 @@ std::string ContentTypeOf(local::PatchType type) {
 
 ApiError NoAnswer(const Error& error) { return {503, "ServiceUnavailable", error.message, Json()}; }
 
-// The Status of an answer that refuses.
+// The Status of a refusal.
 ApiError ErrorOf(const kube::ApiResponse& response) {
   ApiError error{response.status, "InternalError", "HTTP " + std::to_string(response.status),
                  Json()};
@@ -71,7 +71,7 @@ ApiError ErrorOf(const kube::ApiResponse& response) {
   return error;
 }
 
-// What a resource is called: items of a list say neither kind nor version.
+// The kind of a resource: items of a list contain neither kind nor version.
 struct Named {
   std::string api_version;
   std::string kind;
@@ -84,7 +84,7 @@ Object WithType(const Json& item, const Named& named) {
   return std::make_shared<const Json>(std::move(object));
 }
 
-// Objects as JSON trees, where their transport answers with those.
+// Converts objects from JSON trees, where the transport answers with trees.
 class TreeReader final : public kube::ObjectReader {
  public:
   explicit TreeReader(Named named) : named_(std::move(named)) {}
@@ -99,7 +99,7 @@ class TreeReader final : public kube::ObjectReader {
   const Named named_;
 };
 
-// Asks for trees: it leaves the reader to its caller.
+// A transport that answers with trees: does not pass the reader on.
 class TreeTransport final : public kube::Transport {
  public:
   explicit TreeTransport(std::unique_ptr<kube::Transport> inner) : inner_(std::move(inner)) {}
@@ -118,7 +118,7 @@ class TreeTransport final : public kube::Transport {
   std::unique_ptr<kube::Transport> inner_;
 };
 
-// One watch: a reflector, and the state that its events told so far. Lives on the strand.
+// One watch: a reflector, and the last known states of its objects. Lives on the strand.
 class RemoteWatch {
  public:
   using OnEvent = std::function<void(const local::WatchEvent&)>;
@@ -198,10 +198,10 @@ class RemoteWatch {
 
   const ResourceId resource_;
   const Named named_;
-  const api::ResourceKind kind_;  // its views are of the two above
+  const api::ResourceKind kind_;  // refers to the two members above
   const OnEvent on_event_;
   std::map<Key, Object> known_;
-  std::map<Key, Object> listed_;  // by the list under way
+  std::map<Key, Object> listed_;  // keys in the running list
   kube::Reflector reflector_;
 };
 
@@ -211,7 +211,7 @@ class RemoteApi final : public local::Api {
       : config_(std::move(config)), pool_(kThreads), strand_(pool_.MakeStrand()) {}
 
   ~RemoteApi() override {
-    pool_.Stop();  // no callback runs any more
+    pool_.Stop();  // ends all callbacks
     client_.reset();
     transport_.reset();
   }
@@ -288,7 +288,7 @@ class RemoteApi final : public local::Api {
   std::unique_ptr<Executor> strand_;
   std::unique_ptr<kube::Transport> transport_;
   std::unique_ptr<kube::ApiClient> client_;
-  std::mutex mutex_;  // of names_
+  std::mutex mutex_;  // guards names_
   std::map<ResourceId, Named> names_;
 };
 
@@ -373,7 +373,7 @@ ApiResult<Object> RemoteApi::Delete(const ResourceId& resource, const std::strin
   if (!options.precondition_resource_version.empty()) {
     body["preconditions"]["resourceVersion"] = options.precondition_resource_version;
   }
-  // A Status where the object is gone, the object where it waits for its finalizers.
+  // The answer is a Status if the object is gone, the object if it has finalizers.
   const ApiResult<Json> answer =
       Ask({"DELETE", PathOf(resource, namespace_name, name), "application/json",
            std::make_shared<const Json>(std::move(body))});
@@ -383,7 +383,7 @@ ApiResult<Object> RemoteApi::Delete(const ResourceId& resource, const std::strin
 
 std::unique_ptr<local::WatchHandle> RemoteApi::Watch(const ResourceId& resource,
                                                      RemoteWatch::OnEvent on_event) {
-  // A resource that is not served yet has no kind to tell; the reflector asks again until it is.
+  // A resource that is not served yet has no known kind; the reflector retries until it has.
   const ApiResult<Named> named = NameOf(resource);
   std::unique_ptr<RemoteWatch> watch;
   OnStrand([&] {

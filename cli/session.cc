@@ -24,7 +24,7 @@ class HttpSession final : public Session {
       : config_(std::move(config)), timeout_(timeout), pool_(1), strand_(pool_.MakeStrand()) {}
 
   ~HttpSession() override {
-    pool_.Stop();  // no callback runs any more, so what they refer to may go
+    pool_.Stop();  // ends callbacks, which refer to members
     transport_.reset();
   }
 
@@ -65,7 +65,7 @@ class HttpSession final : public Session {
   }
 
  private:
-  // Reads one page of `path`, adds it to `so_far`, and goes on while the server has more.
+  // Reads one page of `path`, appends it to `so_far`, and continues while the server has more.
   void Fetch(const std::string& path, const std::string& token, Json so_far, Result<Json>& answer) {
     std::string page = path + (path.find('?') == std::string::npos ? "?" : "&") +
                        "limit=" + std::to_string(kPageSize);
@@ -115,7 +115,7 @@ class HttpSession final : public Session {
 
   kube::KubeConfig config_;
   Duration timeout_;
-  // The context that `berth up` writes is called after the program, not after the place.
+  // The context that `berth up` writes is named after the program, not after the cluster.
   std::string name_ = config_.context == "berth" ? "local cluster" : config_.context;
   net::IoPool pool_;
   std::unique_ptr<Executor> strand_;

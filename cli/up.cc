@@ -1,5 +1,5 @@
-// berth up: API server, cluster, cloud and controllers in one process. They meet through the API
-// alone; this file only starts them in order and stops them in reverse.
+// berth up: runs API server, cluster, cloud and controllers in one process, which communicate
+// through the API. This file starts them in order and stops them in reverse.
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -66,7 +66,7 @@ Result<Programs> ParseImages(const std::vector<std::string>& images) {
   return programs;
 }
 
-// The sample jobs' images, where their programs lie beside ours.
+// Maps the sample jobs' images to their programs, if those are beside this program.
 void AddBuiltInPrograms(Programs& programs) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -87,14 +87,14 @@ Result<std::int64_t> ParseLogLimit(const std::string& text) {
   return Refuse("--log-limit \"" + text + "\": write 0 (none), or 64Ki or more, such as 64Mi");
 }
 
-// Absolute, without a slash at its end, which would follow a link.
+// The absolute path without a trailing slash, which would follow a symbolic link.
 std::string PlaceOf(const std::string& flag) {
   std::filesystem::path path =
       std::filesystem::absolute(flag.empty() ? DefaultDataDirectory() : flag).lexically_normal();
   return (path.has_filename() ? path : path.parent_path()).string();
 }
 
-// Beyond loopback other machines reach the API, so it takes a word to mean it.
+// An address beyond loopback opens the API to other machines and needs --allow-remote.
 Status CheckListen(const ListenAddress& listen, const UpFlags& flags) {
   if (IsLoopback(listen.host) || flags.allow_remote) return OkStatus();
   return Refuse("--listen " + flags.listen +
@@ -103,7 +103,7 @@ Status CheckListen(const ListenAddress& listen, const UpFlags& flags) {
                 "Say --allow-remote as well, or listen on 127.0.0.1");
 }
 
-// Of the lease and of the certificate.
+// The namespace of the lease and of the certificate.
 std::string NamespaceManifest(const admission::Configuration& configuration) {
   return "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: \"" + configuration.namespace_name +
          "\"\n";
@@ -120,7 +120,7 @@ void WarnOfAddresses(const admission::Configuration& configuration) {
   }
 }
 
-// Everything that runs, started in order and stopped in reverse.
+// All parts of the process, started in order and stopped in reverse.
 class Up {
  public:
   Status Start(const UpFlags& flags);
@@ -193,8 +193,8 @@ Status Up::StartCluster(const UpFlags& flags) {
   return OkStatus();
 }
 
-// A `berth controller` beside this one follows: they hold the same lease. An earlier run of this
-// program cannot be alive, for the data directory is locked.
+// A `berth controller` beside this process is a follower: both use the same lease. No earlier run
+// of this program is alive, since the data directory is locked.
 Status Up::StartControllers(const UpFlags& flags) {
   if (!flags.controllers) return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
   ControllerProcessOptions options;
@@ -219,7 +219,7 @@ Status Up::StartControllers(const UpFlags& flags) {
     error.message += " (a `berth controller` beside this one? Stop it, or say --no-controllers)";
     return error;
   }
-  // Written last: who waits for the file finds everything ready.
+  // Written last: a process that waits for the file finds everything ready.
   return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
 }
 
@@ -235,12 +235,12 @@ void Up::Stop() {
 
 int RunUp(const UpFlags& flags) {
   HoldStopSignals();
-  umask(077);  // what we write is ours alone; programs get the usual one
+  umask(077);  // files are private; programs get umask 022
   Up up;
   if (const Status started = up.Start(flags); !started) {
     up.Stop();
     Complain(started.error());
-    return kExitRefused;  // 4 would say that an API elsewhere cannot be reached
+    return kExitRefused;  // 4 would mean an unreachable API
   }
   Print("berth is up at " + up.server().url() + "\n\n  export KUBECONFIG=" + up.kubeconfig_path() +
         "\n  kubectl get nodes\n  berth status\n\n");

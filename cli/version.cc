@@ -1,4 +1,4 @@
-// berth version: what this program is, and how its controllers decide.
+// berth version: the program's version, and its decision rules.
 #include "cli/version.h"
 
 #include <nlohmann/json.hpp>

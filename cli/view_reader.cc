@@ -48,7 +48,7 @@ NodePoolView ReadNodePool(const Json& object) {
   pool.queued_provisioning = FlagAt(object, "/spec/queuedProvisioning");
   pool.spot = FlagAt(object, "/spec/spot");
   pool.max_nodes = NumberAt(object, "/spec/maxNodes");
-  // What the cloud could still give; before its controller has looked: what it has in all.
+  // The machines left in stock; until the cloud has written status, the whole stock.
   pool.stock = NumberAt(object, "/status/stock");
   if (!pool.stock) pool.stock = NumberAt(object, "/spec/stock");
   return pool;
@@ -97,7 +97,7 @@ PodView ReadPod(const Json& object) {
 
 struct KindPath {
   const char* plural;
-  const char* group;  // its path
+  const char* group;  // path of the group
   bool is_namespaced;
 };
 

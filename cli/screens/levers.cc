@@ -39,7 +39,7 @@ QueueTrouble NoLocalQueue(const ClusterView& view, const api::ObjectKey& key) {
   return trouble;
 }
 
-// What makes a ClusterQueue's flavors and checks unusable.
+// The missing flavors and checks of a ClusterQueue.
 std::vector<std::string> MissingParts(const ClusterView& view, const api::ClusterQueue& queue) {
   std::vector<std::string> levers;
   for (const api::ResourceGroup& group : queue.spec.resource_groups) {
@@ -88,7 +88,7 @@ std::string Pairs(const api::StringMap& map) {
   return Join(pairs, ", ");
 }
 
-// What a flavor that was refused as a whole, or a resource that no flavor has, would take.
+// Adds the change that a refused flavor, or a resource without a flavor, needs.
 void AddFlavorLevers(const ClusterView& view, const api::Workload& workload,
                      const TriedFlavor& tried, std::vector<std::string>& levers) {
   if (tried.flavor.empty()) {
@@ -133,7 +133,7 @@ void AddQuotaLevers(const ClusterView& view, const api::Workload& workload,
   }
 }
 
-// Whose pods hold everybody up (waitForPodsReady.blockAdmission).
+// Names the workload whose pods block all admissions (waitForPodsReady.blockAdmission).
 void AddReadinessLevers(const ClusterView& view, std::vector<std::string>& levers) {
   constexpr std::size_t kShown = 3;
   for (const api::Workload& other : view.workloads) {
@@ -227,7 +227,7 @@ std::vector<std::string> Levers(const ClusterView& view, const api::Workload& wo
   for (const QueueTrouble& trouble : QueueTroubles(view, workload)) {
     levers.insert(levers.end(), trouble.levers.begin(), trouble.levers.end());
   }
-  // While its queue is closed, amounts of an earlier decision would mislead.
+  // While the queue is closed, amounts of an earlier decision would mislead.
   if (!levers.empty()) return levers;
   const Reason reason = WaitingReason(view, workload, style);
   if (reason.kind == "pods not ready") AddReadinessLevers(view, levers);

@@ -56,7 +56,7 @@ bool Wanted(const ClusterView& view, const api::Workload& workload, const ListOp
   });
 }
 
-// Waiting ones first, in the order in which they are next; then what runs; then what is over.
+// Waiting workloads in queue order, then running ones, then finished ones.
 std::vector<const api::Workload*> Selected(const ClusterView& view, const ListOptions& options) {
   std::vector<const api::Workload*> chosen = InQueueOrder(view);
   for (const api::Workload& workload : view.workloads) {
@@ -83,7 +83,7 @@ std::string NameWithoutNamespace(const api::Workload& workload) {
   return DisplayName(workload).substr(workload.meta.namespace_name.size() + 1);
 }
 
-// What all its pods ask for: as admitted, or as the Workload says.
+// The requests of all its pods: as admitted, or as in the spec.
 nlohmann::json RequestsJson(const api::Workload& workload) {
   api::ResourceAmounts sums;
   const auto add = [&sums](const api::ResourceAmounts& amounts, std::int64_t times) {

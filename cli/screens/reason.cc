@@ -52,7 +52,7 @@ std::string TextOf(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// What the controller recorded beside Kueue's condition; absent with any other controller.
+// Reads Berth's annotation; other controllers write none.
 void ReadExplanation(const api::Workload& workload, Reason& reason) {
   const std::string* text = api::FindValue(workload.meta.annotations, api::kExplanationAnnotation);
   if (text == nullptr) return;
@@ -120,7 +120,7 @@ std::string PoolState(const NodePoolView& pool) {
   return text + " nodes";
 }
 
-// What a provisioning request's conditions say, newest state first.
+// Describes a ProvisioningRequest's conditions, latest state first.
 std::string RequestState(const api::ProvisioningRequest& request, const ClusterView& view) {
   const std::string age = HumanDuration(view.now - request.meta.creation_timestamp);
   std::string text = "asked " + age + " ago";
@@ -135,7 +135,7 @@ std::string RequestState(const api::ProvisioningRequest& request, const ClusterV
          " yet";
 }
 
-// The second pass of scheduling has not placed its pods yet.
+// Whether the second pass of scheduling has not placed its pods yet.
 bool IsWaitingForNodes(const api::Workload& workload) {
   if (!workload.status.admission) return false;
   const auto& assignments = workload.status.admission->pod_set_assignments;
@@ -187,12 +187,12 @@ Reason MissingQueueReason(const ClusterView& view, const api::Workload& workload
   return {.kind = "queued", .summary = "not looked at yet"};
 }
 
-// Where the pods of a workload's job are.
+// The nodes and states of a workload's pods.
 struct PodLocations {
   std::vector<std::string> nodes;  // of running pods
-  std::size_t starting = 0;        // have a node, do not run yet
+  std::size_t starting = 0;        // bound, not running yet
   std::size_t without_node = 0;
-  std::string obstacle;  // why one of them does not get on: an image, no node
+  std::string obstacle;  // why a pod makes no progress: an image, no node
 };
 
 PodLocations PlacesOf(const ClusterView& view, const api::Workload& workload) {
@@ -370,7 +370,7 @@ std::vector<const api::Workload*> InQueueOrder(const ClusterView& view) {
   }
   std::sort(waiting.begin(), waiting.end(), [&](const api::Workload* a, const api::Workload* b) {
     const auto rank = [&](const api::Workload& w) {
-      // What holds quota already only waits for its checks and stands in nobody's way.
+      // Workloads with quota wait for their checks alone and block no other workload.
       return std::make_tuple(
           queue_of.at(&w), !api::IsTrue(w.status.conditions, api::kQuotaReserved),
           -static_cast<std::int64_t>(PriorityOf(w)), WaitingSince(w), w.meta.uid);

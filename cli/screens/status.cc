@@ -15,13 +15,13 @@
 namespace berth::cli {
 namespace {
 
-// Whether `name` is the LocalQueue, or the ClusterQueue to which it points.
+// Whether `name` is the LocalQueue, or its ClusterQueue.
 bool Feeds(const api::LocalQueue& local, const std::string& name) {
   return local.meta.name == name || local.meta.key().ToString() == name ||
          local.cluster_queue == name;
 }
 
-// Whether `queue` is shown: named itself, by its cohort tree, or by a LocalQueue that feeds it.
+// Whether `queue` is selected: by its name, its cohort tree, or one of its LocalQueues.
 bool IsShown(const ClusterView& view, const api::ClusterQueue& queue, const std::string& only) {
   if (only.empty() || queue.meta.name == only || queue.spec.cohort_name == only) return true;
   if (!queue.spec.cohort_name.empty() && RootCohort(view, queue.spec.cohort_name) == only) {
@@ -48,8 +48,8 @@ bool IsShown(const ClusterView& view, const api::Workload& workload, const std::
   return queue != nullptr && !names_local_queue && IsShown(view, *queue, only);
 }
 
-// The resources that get a column: all that some shown queue has quota for, cpu and memory first,
-// at most four.
+// The resources with a column: those that a shown queue has quota for, cpu and memory first, at
+// most four.
 std::vector<std::string> ShownResources(const std::map<std::string, QueueUse>& use_by_queue) {
   std::set<std::string> present;
   for (const auto& [name, use] : use_by_queue) {
@@ -98,7 +98,7 @@ std::string QueueName(const api::ClusterQueue& queue, const TextStyle& style) {
   return name;
 }
 
-// Where the caller sees no ClusterQueues: what the status of each LocalQueue says of itself.
+// For callers who may not read ClusterQueues: renders the status of each LocalQueue.
 std::string RenderLocalQueues(const ClusterView& view, const StatusOptions& options,
                               const TextStyle& style) {
   TextTable table({{"LOCAL QUEUE"},
@@ -176,7 +176,7 @@ std::string RenderQueues(const ClusterView& view, const StatusOptions& options,
   return table.empty() ? "no ClusterQueues yet: kubectl apply one to begin\n" : table.Render(style);
 }
 
-// Where a waiting workload stands in its ClusterQueue: 1 is next. Those with quota have no place.
+// The position of each waiting workload in its ClusterQueue: 1 is next. None for those with quota.
 std::map<const api::Workload*, int> Places(const ClusterView& view) {
   std::map<const api::Workload*, int> places;
   std::map<std::string, int> last;
@@ -201,7 +201,7 @@ std::string RenderWaiting(const ClusterView& view, const StatusOptions& options,
     if (!IsShown(view, *workload, options.only)) continue;
     const auto place = places.find(workload);
     std::string reason = WaitingReason(view, *workload, style).Line();
-    // The same words behind each other in one queue say less than who stands before.
+    // Of equal reasons in one queue, the first is shown; the others name the workload before them.
     if (place != places.end()) {
       const auto [first, inserted] =
           first_by_reason.try_emplace(ClusterQueueOf(view, *workload) + "\n" + reason, workload);
@@ -294,7 +294,7 @@ std::string RenderHead(const ClusterView& view, const TextStyle& style) {
   const std::string dot = style.ascii ? " - " : " · ";
   std::string head = view.cluster_name;
   if (!view.namespace_name.empty()) head += ", namespace " + view.namespace_name;
-  if (view.cluster_since) {  // of a clock that may be ahead of ours
+  if (view.cluster_since) {  // its clock may be ahead of this machine's
     head += ", age " + HumanDuration(std::max(Duration::zero(), view.now - *view.cluster_since));
   }
   head += dot + std::to_string(waiting) + " waiting, " + std::to_string(running) + " running";

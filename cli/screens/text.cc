@@ -121,7 +121,7 @@ bool IsInfinite(std::string_view resource, api::Amount amount) {
   constexpr api::Amount kItems = 1'000'000'000;
   if (resource == "cpu") return amount >= kItems * 1000;
   if (api::ToQuantity(resource, 1).format() == api::Quantity::Format::kBinarySI) {
-    return amount >= kItems * 1024 * 1024;  // a pebibyte and up
+    return amount >= kItems * 1024 * 1024;  // a pebibyte or more
   }
   return amount >= kItems;
 }

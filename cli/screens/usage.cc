@@ -21,7 +21,7 @@ void AddQuota(const api::ClusterQueue& queue, QueueUse& use) {
   }
 }
 
-// As the controller last wrote it.
+// Adds the usage that the controller last wrote to status.
 void AddStatus(const api::QueueStatus& status, QueueUse& use) {
   use.waiting = status.pending_workloads;
   use.running = status.admitted_workloads;
@@ -37,7 +37,7 @@ void AddStatus(const api::QueueStatus& status, QueueUse& use) {
 // {flavor, resource} → amount.
 using FlavorAmounts = std::map<std::pair<std::string, std::string>, api::Amount>;
 
-// The quota that the Workload holds; what its finished pods gave back is not counted.
+// Adds the quota that the Workload holds, without that of reclaimable pods.
 void AddHeld(const api::Workload& workload, FlavorAmounts& held) {
   if (IsFinished(workload) || !workload.status.admission ||
       !api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
@@ -124,7 +124,7 @@ class TreeDrawer {
     for (const std::string& cohort : cohorts_) {
       if (!has_parent_.contains(cohort)) DrawCohort(cohort, "", "");
     }
-    for (const std::string& cohort : cohorts_) DrawCohort(cohort, "", "");  // what cycles hide
+    for (const std::string& cohort : cohorts_) DrawCohort(cohort, "", "");  // cohorts in cycles
     for (const api::ClusterQueue* queue : queues_[""]) lines_.push_back({"", "", queue});
     return std::move(lines_);
   }

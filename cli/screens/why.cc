@@ -57,7 +57,7 @@ void AddEviction(const ClusterView& view, const api::Workload& workload, Step& s
   step.lines.push_back("was stopped " + FormatTime(evicted->last_transition_time) + " (" +
                        evicted->reason + "): " + evicted->message);
   if (evicted->reason != api::kPreempted) return;
-  // The condition names the preemptor by its UID alone.
+  // The condition has the preemptor's UID alone.
   for (const api::Workload& other : view.workloads) {
     if (other.meta.uid.empty() || &other == &workload) continue;
     if (evicted->message.find("UID: " + other.meta.uid) == std::string::npos) continue;
@@ -67,7 +67,7 @@ void AddEviction(const ClusterView& view, const api::Workload& workload, Step& s
   }
 }
 
-// How often it was found, and what stood in the way before.
+// Adds the number of occurrences, and earlier reasons.
 void AddHistory(const api::Workload& workload, const Reason& reason, Step& step) {
   constexpr std::size_t kMostEarlier = 3;
   const api::Condition* now = Find(workload, api::kQuotaReserved);
@@ -209,7 +209,7 @@ std::vector<Step> CheckSteps(const ClusterView& view, const api::Workload& workl
   return steps;
 }
 
-// Nodes are chosen once the capacity has come: the second pass of scheduling.
+// Nodes are chosen once capacity exists: the second pass of scheduling.
 std::vector<Step> TopologySteps(const api::Workload& workload) {
   if (!workload.status.admission) return {};
   Step step{.name = "topology"};
@@ -293,7 +293,7 @@ Story StoryOf(const ClusterView& view, const api::Workload& workload, const Text
   return story;
 }
 
-// "did you mean train?" among `names`, where one is near enough.
+// "did you mean train?" with the nearest of `names`; empty if none is near enough.
 std::string Suggestion(const std::string& name, const std::vector<std::string>& names) {
   const std::string* nearest = nullptr;
   std::size_t best = name.size() / 3 + 2;

@@ -6,7 +6,7 @@
 namespace berth::haversine {
 namespace {
 
-// Four columns in, one out: 320 KiB, so that the summary reads what is still in the cache.
+// Four columns in, one out: 320 KiB, so that the summary reads distances from the cache.
 constexpr std::size_t kBlockRows = 8192;
 
 class CpuDevice : public Device {

@@ -46,7 +46,7 @@ class CsvSource : public Source {
       rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
       ++batch.lines;
       if (line.ends_with('\r')) line.remove_suffix(1);
-      if (line.empty()) continue;  // as many editors leave at the end
+      if (line.empty()) continue;  // editors often leave one at the end
       DecodeLine(line, batch);
     }
     const RowCounts malformed = batch.counts;
@@ -74,7 +74,7 @@ class CsvSource : public Source {
     if (batch.first_bad.line == 0) batch.first_bad = {batch.lines, trip.error().message};
   }
 
-  // What follows, up to a line's end near the end of a piece; the rest is kept for the next call.
+  // The next lines, up to a line's end near the end of a piece; keeps the rest for the next call.
   Result<std::optional<std::string>> NextLines() {
     std::string lines = std::move(carried_);
     carried_.clear();
@@ -101,8 +101,8 @@ class CsvSource : public Source {
 
   std::string name_;
   CsvLayout layout_;
-  std::string first_;    // what followed the header in the first piece
-  std::string carried_;  // the beginning of a line whose rest is in the next piece
+  std::string first_;    // bytes behind the header in the first piece
+  std::string carried_;  // start of a line that the next piece completes
   ReadAhead input_;
 };
 

@@ -36,8 +36,8 @@ Error BadField(std::size_t column, const std::string& what) {
   return Error{ErrorCode::kInvalid, "column " + std::string(kColumnNames[column]) + ": " + what};
 }
 
-// The common case: an optional sign, at most 15 digits, one point. Exact, since both the digits and
-// the power of ten are doubles without rounding. nullopt: let the library decide.
+// The common case: an optional sign, at most 15 digits, one point. Exact, because digits and power
+// of ten are exact doubles. nullopt: the library has to parse.
 std::optional<double> ParseShortDecimal(std::string_view text) {
   static constexpr std::array<double, 16> kPowersOfTen = {
       1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};

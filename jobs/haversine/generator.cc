@@ -5,7 +5,7 @@
 namespace berth::haversine {
 namespace {
 
-// SplitMix64: a good mix of a counter, so that every row can be made by itself.
+// SplitMix64 of a counter, so that each row can be generated alone.
 std::uint64_t Mix(std::uint64_t value) {
   value += 0x9E3779B97F4A7C15U;
   value = (value ^ (value >> 30U)) * 0xBF58476D1CE4E5B9U;
@@ -13,8 +13,8 @@ std::uint64_t Mix(std::uint64_t value) {
   return value ^ (value >> 31U);
 }
 
-// Short trips are many, long ones few: a product of two uniform numbers, with a random sign.
-// Millionths of a degree, at most 131,071 either way (about 14 km).
+// Many short trips, few long ones: a product of two uniform numbers, with a random sign. Millionths
+// of a degree, at most 131,071 either way (about 14 km).
 std::int64_t Offset(std::uint64_t bits) {
   const std::uint64_t product = (bits & 0xFFFFU) * ((bits >> 16U) & 0xFFFFU);
   const auto size = static_cast<std::int64_t>(product >> 15U);

@@ -1,4 +1,4 @@
-// In place of gpu_device.cu where there was no nvcc.
+// Compiled in place of gpu_device.cu without nvcc.
 #include "jobs/haversine/device.h"
 
 namespace berth::haversine {

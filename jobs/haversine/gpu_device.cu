@@ -1,5 +1,5 @@
-// The distances on every GPU of the machine: each worker has a stream and buffers of its own, so
-// that copies and computations of different workers overlap.
+// Computes distances on every GPU of the machine: each worker has its own stream and buffers, so
+// that copies and computations of several workers overlap.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 constexpr int kThreadsPerBlock = 256;
 constexpr int kBlocks = 512;  // fixed, so that sums are the same on every GPU
 
-// What one block found; the host adds them in the order of the blocks.
+// The summary of one block; the host adds them in the order of blocks.
 struct Partial {
   double sum_km;
   double max_km;
@@ -109,13 +109,13 @@ class GpuDevice : public Device {
     km.resize(count);
     Summary summary;
     if (count == 0) return summary;
-    // The current device belongs to the thread, and the worker's thread is not the one of Open.
+    // The current device is a property of the thread, and the worker's thread is not Open's.
     BERTH_CHECK_OK(Check(cudaSetDevice(ordinal_), "selecting it"));
     BERTH_CHECK_OK(Reserve(count));
     const std::size_t bytes = count * sizeof(double);
     DeviceColumns columns{};
     for (std::size_t column = 0; column < 4; ++column) {
-      // Only pinned memory is copied while the CPU and the GPU go on.
+      // Only pinned memory is copied asynchronously.
       std::memcpy(host_ + column * capacity_, trips.values[column].data(), bytes);
       double* target = device_ + column * capacity_;
       columns.values[column] = target;
@@ -154,7 +154,7 @@ class GpuDevice : public Device {
   Status Reserve(std::size_t count) {
     if (count <= capacity_) return OkStatus();
     Free();
-    const std::size_t rows = count + count / 4;  // CSV batches differ a little
+    const std::size_t rows = count + count / 4;  // CSV batches differ in size
     BERTH_CHECK_OK(Check(cudaMalloc(&device_, 5 * rows * sizeof(double)), "allocating"));
     BERTH_CHECK_OK(Check(cudaMallocHost(&host_, 5 * rows * sizeof(double)), "allocating"));
     capacity_ = rows;
@@ -171,7 +171,7 @@ class GpuDevice : public Device {
 
   int ordinal_;
   cudaStream_t stream_ = nullptr;
-  std::size_t capacity_ = 0;  // rows; the four columns and the distances follow one another
+  std::size_t capacity_ = 0;  // rows; four columns, then the distances
   double* device_ = nullptr;
   double* host_ = nullptr;  // pinned
   Partial* partials_ = nullptr;
@@ -183,7 +183,7 @@ class GpuDevice : public Device {
 Result<DeviceSet> MakeGpuDevices(int workers) {
   int count = 0;
   const cudaError_t found = cudaGetDeviceCount(&count);
-  // A machine without a driver says "insufficient driver", one without a card "no device".
+  // "insufficient driver" means no driver, "no device" no card.
   if (found == cudaErrorInsufficientDriver || found == cudaErrorNoDevice ||
       (found == cudaSuccess && count == 0)) {
     return Error{ErrorCode::kNotFound, std::string("no GPU: ") + cudaGetErrorString(found)};
@@ -200,7 +200,7 @@ Result<DeviceSet> MakeGpuDevices(int workers) {
     BERTH_CHECK_OK(device->Open());
     set.devices.push_back(std::move(device));
   }
-  return Result<DeviceSet>(std::move(set));  // nvcc does not move by itself
+  return Result<DeviceSet>(std::move(set));  // nvcc needs the explicit move
 }
 
 }  // namespace berth::haversine

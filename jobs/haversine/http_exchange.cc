@@ -15,23 +15,23 @@ namespace {
 
 using web::http::http_response;
 
-constexpr std::chrono::seconds kSilence{30};  // without a byte; the deadline comes on top
+constexpr std::chrono::seconds kSilence{30};  // longest gap between bytes
 constexpr std::chrono::seconds kCancelGrace{2};
 
-// Shared with the library's threads, which may still be at it when a deadline has sent us away.
+// Shared with the library's threads, which may run beyond the caller's deadline.
 struct Exchange {
   explicit Exchange(std::size_t most_bytes)
       : bytes(std::make_shared<std::vector<std::uint8_t>>(std::max<std::size_t>(1, most_bytes))),
         sink(bytes->data(), bytes->size(), std::ios_base::out) {}
 
-  // Called as the body comes. A full sink makes the library try for ever: it is stopped here.
+  // Called as the body arrives. The library retries a full sink for ever: Count stops it.
   void Count(std::uint64_t total, const pplx::cancellation_token_source& stop) {
     received = total;
     if (total >= bytes->size() && ++calls_when_full > 2) stop.cancel();
   }
 
   std::shared_ptr<std::vector<std::uint8_t>> bytes;
-  // Of fixed size: a body that is longer than asked for fails instead of growing.
+  // Fixed size: a body longer than requested fails.
   concurrency::streams::rawptr_buffer<std::uint8_t> sink;
   std::atomic<std::uint64_t> received{0};
   int calls_when_full = 0;  // of Count, in the library's thread
@@ -57,13 +57,13 @@ void ReadHead(const http_response& response, Answer& answer) {
   }
 }
 
-// What an exception of the library says, in one line that is never empty.
+// The text of an exception of the library, in one line that is never empty.
 std::string WordsOf(const std::exception& error) {
   const std::string words(TrimSpace(error.what()));
   return words.empty() ? "the connection failed" : words;
 }
 
-// Two threads move all bytes; the library would start forty.
+// Two threads do all I/O; the library's default is forty.
 void InitializeThreads() {
   static const bool kDone = [] {
     crossplat::threadpool::initialize_with_threads(2);
@@ -136,7 +136,7 @@ Answer HttpExchanger::Get(const std::optional<ByteRange>& range, std::size_t mos
       lost.failure = "the deadline passed";
       if (finished.wait_for(kCancelGrace) != std::future_status::ready) return lost;
     }
-    stop.cancel();  // what is still to come of a body that is too long
+    stop.cancel();  // drops the rest of a body that is too long
   } catch (const std::exception& error) {
     lost.failure = WordsOf(error);
     return lost;

@@ -17,14 +17,14 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestBackoff{5000};
 
-// How long one call goes on trying.
+// The retry state of one call.
 struct Patience {
   explicit Patience(const HttpOptions& options)
       : deadline(Clock::now() + options.deadline), backoff(options.first_backoff) {}
   Clock::time_point deadline;
   milliseconds backoff;
-  milliseconds server_delay{0};  // the last answer's Retry-After
-  int failures = 0;              // since there was progress
+  milliseconds server_delay{0};  // Retry-After of the last answer
+  int failures = 0;              // failures since the last progress
 };
 
 bool IsWorthRetrying(const Error& error) {
@@ -39,7 +39,7 @@ class HttpReader : public RangeReader {
   const std::string& name() const override { return url_; }
   std::uint64_t size() const override { return size_; }
 
-  // Finds out the size and whether there are ranges; once, before all else.
+  // Determines size and range support; call once, before other functions.
   Status Open() {
     Patience patience(options_);
     while (true) {
@@ -114,7 +114,7 @@ class HttpReader : public RangeReader {
     return OkStatus();
   }
 
-  // At least one byte, or why not.
+  // Reads at least one byte, or returns an error.
   Result<std::size_t> ReadSome(std::uint64_t offset, std::span<char> bytes, Patience& patience) {
     const std::uint64_t last = offset + bytes.size() - 1;
     const Answer answer = exchanger_->Get(ByteRange{offset, last}, bytes.size(), patience.deadline);
@@ -147,7 +147,7 @@ class HttpReader : public RangeReader {
                   answer.content_range + "\"");
   }
 
-  // Why an answer is not the one hoped for.
+  // The error of an unexpected answer.
   Status Explain(const Answer& answer, Patience& patience) const {
     const int status = answer.status;
     const std::string words = "the server answered status " + std::to_string(status);
@@ -168,7 +168,7 @@ class HttpReader : public RangeReader {
     return Refuse(words, status >= 500 ? ErrorCode::kUnavailable : ErrorCode::kInvalid);
   }
 
-  // Waits where another try makes sense; else gives back the reason to give up.
+  // Waits before a retry that makes sense; else returns the error.
   Status WaitAfter(const Error& error, Patience& patience) {
     std::unique_lock lock(mutex_);
     if (cancelled_) return Refuse("cancelled", ErrorCode::kUnavailable);
@@ -193,7 +193,7 @@ class HttpReader : public RangeReader {
   const std::unique_ptr<HttpExchanger> exchanger_;
   const HttpOptions options_;
 
-  std::uint64_t size_ = 0;  // written by Open, then constant, as the two below
+  std::uint64_t size_ = 0;  // set by Open, then constant, as the two below
   std::string etag_;
   std::shared_ptr<const std::vector<std::uint8_t>> whole_;  // of a server without ranges
 

@@ -9,7 +9,7 @@ namespace berth::haversine {
 
 void BERTH_KERNEL_VARIANT(const double* const* columns, std::size_t count, double* km) {
   constexpr double kRadians = std::numbers::pi / 180.0;
-  // Without __restrict every store might change the next load.
+  // Without __restrict the compiler assumes that stores change later loads.
   const double* __restrict pickup_longitude = columns[0];
   const double* __restrict pickup_latitude = columns[1];
   const double* __restrict dropoff_longitude = columns[2];
@@ -23,7 +23,7 @@ void BERTH_KERNEL_VARIANT(const double* const* columns, std::size_t count, doubl
     double h = sin_dlat * sin_dlat + std::cos(pickup_latitude[row] * kRadians) *
                                          std::cos(dropoff_latitude[row] * kRadians) * sin_dlon *
                                          sin_dlon;
-    h = h < 0.0 ? 0.0 : h;  // rounding may leave [0,1], where asin is not
+    h = h < 0.0 ? 0.0 : h;  // rounding may leave [0,1], the domain of asin
     h = h > 1.0 ? 1.0 : h;
     result[row] = 2 * kEarthRadiusKm * std::asin(std::sqrt(h));
   }

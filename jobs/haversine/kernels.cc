@@ -29,8 +29,8 @@ std::vector<Kernel> UsableKernels() {
 }
 
 Summary Summarise(std::span<const double> km) {
-  // Several sums at once: one would wait for each addition. Always the same ones, so that the
-  // answer does not depend on the processor.
+  // Several partial sums: with one sum each addition waits for the last. Always the same number, so
+  // that the result does not depend on the processor.
   constexpr std::size_t kLanes = 8;
   std::array<double, kLanes> sums{};
   std::array<double, kLanes> maxima{};

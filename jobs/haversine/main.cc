@@ -25,7 +25,7 @@ enum ExitStatus : int {
   kExitFailed = 1,
   kExitUsage = 2,
   kExitCheckFailed = 3,
-  kExitNoGpu = 77,  // what test runners take for "skipped"
+  kExitNoGpu = 77,  // test runners take this status for "skipped"
 };
 
 int Fail(const Error& error, ExitStatus status) {

@@ -36,7 +36,7 @@ Result<Enum> Choice(std::string_view name, std::string_view text,
                std::string(text) + "\"");
 }
 
-// Options that stand alone. False: not one of them.
+// Sets an option without a value. Returns false for other options.
 bool SetFlag(std::string_view name, Options& options) {
   if (name == "--help" || name == "-h") {
     options.help = true;

@@ -59,7 +59,7 @@ Status OutputFile::WriteAt(std::uint64_t offset, std::span<const char> bytes) {
 
 Status OutputFile::Finish() {
   const int descriptor = std::exchange(descriptor_, -1);
-  // Some file systems report a full disk only here.
+  // Some file systems report a full disk in fsync only.
   const bool whole = ::fsync(descriptor) == 0 || errno == EINVAL;
   if (::close(descriptor) != 0 || !whole) {
     const Error error = Failed(path_, "cannot be written");

@@ -13,7 +13,7 @@ class Pipeline {
  public:
   Pipeline(Source& source, const PipelineOptions& options) : source_(source), options_(options) {
     const std::uint64_t batches = std::max<std::uint64_t>(1, source.batch_count());
-    // The last batch may be a short one: the others must do without it.
+    // The last batch may be short: the full batches alone have to reach the number.
     const std::uint64_t full = std::max<std::uint64_t>(1, batches - 1);
     check_rows_per_batch_ = static_cast<std::size_t>((options.check_rows + full - 1) / full);
   }
@@ -56,7 +56,7 @@ class Pipeline {
     return device.Compute(batch.trips, km);
   }
 
-  // Waits for this batch's turn. False: stop, an earlier batch or this one has failed.
+  // Waits for this batch's turn. False: stop, because this batch or an earlier one failed.
   bool Deliver(std::uint64_t turn, const Batch& batch, const std::vector<double>& km,
                const Result<Summary>& summary, const CheckReport& check) {
     std::unique_lock lock(add_mutex_);
@@ -94,11 +94,11 @@ class Pipeline {
   const PipelineOptions& options_;
   std::size_t check_rows_per_batch_ = 0;
 
-  std::mutex take_mutex_;  // the source, and the two below
+  std::mutex take_mutex_;  // guards the source and the two members below
   bool exhausted_ = false;
   std::uint64_t next_turn_ = 0;
 
-  std::mutex add_mutex_;  // all below; taken before take_mutex_ where both are
+  std::mutex add_mutex_;  // guards all below; locked before take_mutex_
   std::condition_variable turn_changed_;
   std::uint64_t current_turn_ = 0;
   std::uint64_t lines_ = 0;

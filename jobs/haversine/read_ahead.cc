@@ -29,7 +29,7 @@ Result<std::optional<std::string>> ReadAhead::Next() {
   if (next_to_give_ == piece_count_) return std::optional<std::string>();
   changed_.wait(lock, [this] { return ready_.contains(next_to_give_); });
   const auto found = ready_.find(next_to_give_);
-  if (!found->second) return found->second.error();  // stays: so does every later call
+  if (!found->second) return found->second.error();  // all later calls return it too
   std::string piece = *std::move(found->second);
   ready_.erase(found);
   ++next_to_give_;

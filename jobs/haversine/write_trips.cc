@@ -15,7 +15,7 @@ constexpr std::string_view kHeader =
     "dropoff_latitude,payment_type,fare_amount,extra,mta_tax,tip_amount,tolls_amount,"
     "improvement_surcharge,total_amount\n";
 
-// Six decimals, without the cost of printf: a year of trips is half a billion numbers.
+// Six decimals without printf: a year of trips has half a billion numbers.
 void AppendDegrees(double degrees, std::string& text) {
   std::int64_t millionths = std::llround(degrees * 1e6);
   if (millionths < 0) {

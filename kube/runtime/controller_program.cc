@@ -38,7 +38,7 @@ struct ControllerProgram::Impl {
   std::unique_ptr<Manager> manager;
   std::unique_ptr<LeaderElector> elector;
   Metrics metrics;
-  // Of /metrics: a client of its own, for a scrape does not wait as long as a controller.
+  // The client for reviews of /metrics; its own, because a scrape waits less than a controller.
   std::unique_ptr<ApiClient> review_client;
   std::unique_ptr<AccessReviews> reviews;
   bool metrics_over_tls = false;
