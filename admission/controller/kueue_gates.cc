@@ -16,7 +16,7 @@ struct Gate {
   Otherwise otherwise;
 };
 
-constexpr Gate kGates[] = {
+constexpr Gate kKueueGates[] = {
     {"AdmissionGatedBy", Behaves::kOn, Otherwise::kRefuse},
     {"AssignQueueLabelsForPods", Behaves::kOn, Otherwise::kWarn},
     {"CleanupProvisioningRequestsOnEviction", Behaves::kOn, Otherwise::kWarn},
@@ -116,9 +116,9 @@ GateVerdict JudgeGate(std::string_view name, bool enabled) {
   if (name == "AllAlpha" || name == "AllBeta") {
     return {GateVerdict::Kind::kRefuse, "Berth takes gates one by one: name those that are meant"};
   }
-  const auto* found = std::find_if(std::begin(kGates), std::end(kGates),
+  const auto* found = std::find_if(std::begin(kKueueGates), std::end(kKueueGates),
                                    [&](const Gate& gate) { return gate.name == name; });
-  if (found == std::end(kGates)) {
+  if (found == std::end(kKueueGates)) {
     return {GateVerdict::Kind::kUnknown, "Kueue has no feature gate of this name"};
   }
   if (found->behaves == Behaves::kEither) return {};

@@ -16,11 +16,11 @@ namespace {
 
 using support::Below;
 
-constexpr int kCohorts = 4;
+constexpr int kShareCohorts = 4;
 constexpr int kQueues = 4;
 constexpr int kFlavors = 3;
 
-struct Step {
+struct ShareStep {
   int kind = 0;
   int object = 0;
   int parent = 0;
@@ -28,27 +28,27 @@ struct Step {
   int quota = 0;
   int limit = 0;
 };
-std::ostream& operator<<(std::ostream& out, const Step& step) {
+std::ostream& operator<<(std::ostream& out, const ShareStep& step) {
   constexpr const char* kNames[] = {"cohort", "cohort goes", "queue", "queue goes", "usage"};
   return out << kNames[step.kind] << ' ' << step.object << " parent " << step.parent << " flavor "
              << step.flavor << " quota " << step.quota << " limit " << step.limit;
 }
 
-rc::Gen<Step> AnyStep() {
-  return rc::gen::build<Step>(
-      rc::gen::set(&Step::kind, Below(5)), rc::gen::set(&Step::object, Below(kQueues)),
-      rc::gen::set(&Step::parent, Below(kCohorts + 1)),
-      rc::gen::set(&Step::flavor, Below(kFlavors)), rc::gen::set(&Step::quota, Below(6)),
-      rc::gen::set(&Step::limit, Below(4)));
+rc::Gen<ShareStep> AnyStep() {
+  return rc::gen::build<ShareStep>(
+      rc::gen::set(&ShareStep::kind, Below(5)), rc::gen::set(&ShareStep::object, Below(kQueues)),
+      rc::gen::set(&ShareStep::parent, Below(kShareCohorts + 1)),
+      rc::gen::set(&ShareStep::flavor, Below(kFlavors)), rc::gen::set(&ShareStep::quota, Below(6)),
+      rc::gen::set(&ShareStep::limit, Below(4)));
 }
 
 std::string CohortName(int number) {
-  return number == kCohorts ? "" : "c" + std::to_string(number);
+  return number == kShareCohorts ? "" : "c" + std::to_string(number);
 }
 
 // One or two flavors with two resources, sometimes with limits, sometimes more than an Amount can
 // add up.
-std::vector<api::ResourceGroup> Groups(const Step& step) {
+std::vector<api::ResourceGroup> Groups(const ShareStep& step) {
   api::ResourceGroup group;
   group.covered_resources = {"cpu", "gpu"};
   for (int i = 0; i <= step.limit % 2; ++i) {
@@ -67,18 +67,18 @@ std::vector<api::ResourceGroup> Groups(const Step& step) {
   return {group};
 }
 
-void Play(const Step& step, queue::QueueSet& queues, ClusterState& state) {
+void Play(const ShareStep& step, queue::QueueSet& queues, ClusterState& state) {
   const std::string queue = "q" + std::to_string(step.object);
   switch (step.kind) {
     case 0: {
       api::Cohort cohort;
-      cohort.meta.name = CohortName(step.object % kCohorts);
+      cohort.meta.name = CohortName(step.object % kShareCohorts);
       cohort.spec.parent_name = CohortName(step.parent);
       if (step.limit > 0) cohort.spec.resource_groups = Groups(step);
       state.SetCohort(cohort);
       return;
     }
-    case 1: state.RemoveCohort(CohortName(step.object % kCohorts)); return;
+    case 1: state.RemoveCohort(CohortName(step.object % kShareCohorts)); return;
     case 2: {
       api::ClusterQueue object;
       object.meta.name = queue;
@@ -113,11 +113,11 @@ void ExpectSame(DominantShares& kept, const ClusterState& state) {
 
 TEST(DominantShareProperty, WhatIsKeptIsWhatWouldBeComputed) {
   support::CheckProperty(1500, [] {
-    const auto steps = *rc::gen::container<std::vector<Step>>(AnyStep());
+    const auto steps = *rc::gen::container<std::vector<ShareStep>>(AnyStep());
     queue::QueueSet queues(true);
     ClusterState state(queues);
     DominantShares kept(state);
-    for (const Step& step : steps) {
+    for (const ShareStep& step : steps) {
       Play(step, queues, state);
       ExpectSame(kept, state);
     }

@@ -18,24 +18,24 @@ using support::TableWorld;
 constexpr auto kFinal = FairSharingRule::kLessThanOrEqualToFinalShare;
 constexpr auto kInitial = FairSharingRule::kLessThanInitialShare;
 
-struct Running {
+struct FairlyRunning {
   const char* name;
   const char* queue;
   Amount gpus;
   std::int32_t priority = 0;
 };
 
-struct Row {
+struct FairRow {
   const char* name;
   std::vector<FairSharingRule> rules;
   Amount nominal_a;
-  std::vector<Running> running;
+  std::vector<FairlyRunning> running;
   Amount gpus;  // asked by "p" in queue a, priority 0
   const char* victims;
 };
 
 // Queue a with its nominal quota; b and d have none; the lender has the rest of 12.
-void Check(const Row& row) {
+void Check(const FairRow& row) {
   SCOPED_TRACE(row.name);
   SchedulerConfig config;
   config.fair_sharing.emplace();
@@ -48,7 +48,7 @@ void Check(const Row& row) {
       {a, MakeQueue("b", "c", {{"f", {{"gpu", 0}}}}), MakeQueue("d", "c", {{"f", {{"gpu", 0}}}}),
        MakeQueue("lender", "c", {{"f", {{"gpu", 12 - row.nominal_a}}}})},
       config);
-  for (const Running& running : row.running) {
+  for (const FairlyRunning& running : row.running) {
     world.Apply(MakeJob(running.name, running.queue, 1, {{"gpu", running.gpus}}, running.priority));
     ASSERT_EQ(world.AdmitAll(), running.name);
   }
@@ -58,7 +58,7 @@ void Check(const Row& row) {
 }
 
 TEST(FairPreemptionTest, Rules) {
-  const Row rows[] = {
+  const FairRow rows[] = {
       {"a within nominal takes whatever others borrowed, be it of high priority",
        {kFinal, kInitial},
        4,
@@ -114,7 +114,7 @@ TEST(FairPreemptionTest, Rules) {
        2,
        ""},
   };
-  for (const Row& row : rows) Check(row);
+  for (const FairRow& row : rows) Check(row);
 }
 
 TEST(FairPreemptionTest, WeightsCount) {

@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 using api::PreemptionPolicy;
 using support::KeyOf;
 using support::MakeJob;
+using support::MakeOrgQueue;
 using support::MakeQueue;
 using support::TableWorld;
 
@@ -24,16 +25,10 @@ SchedulerConfig Config(bool own) {
   return config;
 }
 
-api::ClusterQueue Queue(const std::string& name, api::Amount nominal,
-                        PreemptionPolicy reclaim = PreemptionPolicy::kNever) {
-  api::ClusterQueue queue = MakeQueue(name, "org", {{"f", {{"gpu", nominal}}}});
-  queue.spec.preemption.reclaim_within_cohort = reclaim;
-  return queue;
-}
-
 TEST(PreemptionEnd, ThePreemptorGetsTheCountThatItPreemptedFor) {
   for (const bool own : {true, false}) {
-    TableWorld world({"f"}, {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 2)}, Config(own));
+    TableWorld world({"f"}, {MakeOrgQueue("a", 2, PreemptionPolicy::kAny), MakeOrgQueue("b", 2)},
+                     Config(own));
     world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}, 5));
     EXPECT_EQ(world.Cycle(), "v Admitted");
     api::Workload wide = MakeJob("p", "a", 4, {{"gpu", 1}});
@@ -47,7 +42,8 @@ TEST(PreemptionEnd, ThePreemptorGetsTheCountThatItPreemptedFor) {
 }
 
 TEST(PreemptionEnd, MoreIsWelcomeWhereNobodyHasToLendIt) {
-  TableWorld world({"f"}, {Queue("a", 4, PreemptionPolicy::kAny), Queue("b", 2)}, Config(true));
+  TableWorld world({"f"}, {MakeOrgQueue("a", 4, PreemptionPolicy::kAny), MakeOrgQueue("b", 2)},
+                   Config(true));
   world.Apply(MakeJob("own", "a", 2, {{"gpu", 1}}, 9));
   world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}));
   world.AdmitAll();
@@ -63,7 +59,8 @@ TEST(PreemptionEnd, MoreIsWelcomeWhereNobodyHasToLendIt) {
 }
 
 TEST(PreemptionEnd, OthersAreToldForWhomQuotaIsHeld) {
-  TableWorld world({"f"}, {Queue("a", 5, PreemptionPolicy::kAny), Queue("b", 3)}, Config(true));
+  TableWorld world({"f"}, {MakeOrgQueue("a", 5, PreemptionPolicy::kAny), MakeOrgQueue("b", 3)},
+                   Config(true));
   world.Apply(MakeJob("x", "b", 3, {{"gpu", 1}}, 5));
   world.Apply(MakeJob("v", "b", 3, {{"gpu", 1}}));
   world.AdmitAll();
@@ -80,7 +77,8 @@ TEST(PreemptionEnd, OthersAreToldForWhomQuotaIsHeld) {
 }
 
 TEST(PreemptionEnd, WhatCannotBeHadAnyMoreIsGivenUp) {
-  TableWorld world({"f"}, {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 2)}, Config(true));
+  TableWorld world({"f"}, {MakeOrgQueue("a", 2, PreemptionPolicy::kAny), MakeOrgQueue("b", 2)},
+                   Config(true));
   world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}));
   world.AdmitAll();
   world.Apply(MakeJob("p", "a", 2, {{"gpu", 1}}));
@@ -88,7 +86,7 @@ TEST(PreemptionEnd, WhatCannotBeHadAnyMoreIsGivenUp) {
   api::ClusterQueue smaller = MakeQueue("a", "org", {{"f", {{"gpu", 1, 0}}}});
   smaller.spec.preemption.reclaim_within_cohort = PreemptionPolicy::kAny;
   world.Apply(smaller);  // it may not even borrow what it asks for
-  world.Apply(Queue("b", 3));
+  world.Apply(MakeOrgQueue("b", 3));
   world.ReleaseEvicted();
   world.Cycle();
   EXPECT_EQ(world.Of("v").outcome, Outcome::kAdmitted);
@@ -101,9 +99,9 @@ TEST(PreemptionEnd, NobodyPreemptsInReturn) {
     SchedulerConfig config = Config(own);
     config.own_rules.preemptor_keeps_what_it_freed = true;
     config.fair_sharing.emplace();
-    api::ClusterQueue a = Queue("a", 2, PreemptionPolicy::kAny);
+    api::ClusterQueue a = MakeOrgQueue("a", 2, PreemptionPolicy::kAny);
     a.spec.preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
-    TableWorld world({"f"}, {a, Queue("b", 2, PreemptionPolicy::kAny)}, config);
+    TableWorld world({"f"}, {a, MakeOrgQueue("b", 2, PreemptionPolicy::kAny)}, config);
     world.Apply(MakeJob("large", "a", 1, {{"gpu", 4}}, 1));
     world.AdmitAll();
     world.Apply(MakeJob("other", "b", 1, {{"gpu", 3}}));
@@ -140,9 +138,9 @@ api::Node NodeWithRoom(const std::string& name, bool ready) {
 TEST(PreemptionEnd, ANodeThatIsRepairedLiftsWhatMayNotBeDoneInReturn) {
   SchedulerConfig config = Config(true);
   config.fair_sharing.emplace();
-  api::ClusterQueue a = Queue("a", 2, PreemptionPolicy::kAny);
+  api::ClusterQueue a = MakeOrgQueue("a", 2, PreemptionPolicy::kAny);
   a.spec.preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
-  TableWorld world({}, {a, Queue("b", 2, PreemptionPolicy::kAny)}, config);
+  TableWorld world({}, {a, MakeOrgQueue("b", 2, PreemptionPolicy::kAny)}, config);
   api::Topology topology;
   topology.meta.name = "dc";
   topology.levels = {api::kHostnameLabel};
@@ -181,7 +179,7 @@ TEST(PreemptionEnd, ThePreemptorStandsBeforeWhoUsedLess) {
   for (const bool own : {true, false}) {
     SchedulerConfig config = Config(own);
     config.admission_fair_sharing = AdmissionFairSharing{.half_life = 10min};
-    api::ClusterQueue queue = Queue("team", 2);
+    api::ClusterQueue queue = MakeOrgQueue("team", 2);
     queue.spec.usage_based_admission_fair_sharing = true;
     queue.spec.preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
     TableWorld world({"f"}, {queue}, config);
@@ -204,7 +202,8 @@ TEST(PreemptionEnd, ThePreemptorStandsBeforeWhoUsedLess) {
 TEST(PreemptionEnd, APlanWithoutProgressEnds) {
   SchedulerConfig config = Config(true);
   config.plan_timeout = 5min;
-  TableWorld world({"f"}, {Queue("a", 6, PreemptionPolicy::kAny), Queue("b", 2)}, config);
+  TableWorld world({"f"}, {MakeOrgQueue("a", 6, PreemptionPolicy::kAny), MakeOrgQueue("b", 2)},
+                   config);
   world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}));
   world.Apply(MakeJob("w", "b", 4, {{"gpu", 1}}));
   world.AdmitAll();
@@ -242,7 +241,8 @@ TEST(PreemptionEnd, NobodyIsTakenWhoseOwnerNothingHereWouldStop) {
   for (const bool own : {true, false}) {
     SchedulerConfig config = Config(own);
     config.managed_owners.emplace().push_back({"batch", "Job"});
-    TableWorld world({"f"}, {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 2)}, config);
+    TableWorld world({"f"}, {MakeOrgQueue("a", 2, PreemptionPolicy::kAny), MakeOrgQueue("b", 2)},
+                     config);
     api::Workload foreign = MakeJob("ray", "b", 2, {{"gpu", 1}});
     foreign.meta.owner_references = {{"ray.io/v1", "RayJob", "ray", "u1", true, false}};
     world.Apply(foreign);
@@ -264,8 +264,8 @@ TEST(PreemptionEnd, AHeadIsToldOfThoseThatNothingWouldStop) {
     config.managed_owners.emplace().push_back({"batch", "Job"});
     if (named) config.managed_owners->push_back({"ray.io", "RayJob"});
     TableWorld world({"f"},
-                     {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 0),
-                      Queue("c", 2, PreemptionPolicy::kAny)},
+                     {MakeOrgQueue("a", 2, PreemptionPolicy::kAny), MakeOrgQueue("b", 0),
+                      MakeOrgQueue("c", 2, PreemptionPolicy::kAny)},
                      config);
     api::Workload foreign = MakeJob("ray", "b", 4, {{"gpu", 1}});
     foreign.meta.owner_references = {{"ray.io/v1", "RayJob", "ray", "u1", true, false}};
@@ -298,7 +298,8 @@ TEST(PrioritizePreemptorWorkloads, APreemptorGoesFirst) {
     SchedulerConfig config;
     config.own_rules = OwnRules::None();
     config.gates.prioritize_preemptor_workloads = gate;
-    TableWorld world({"f"}, {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 2)}, config);
+    TableWorld world({"f"}, {MakeOrgQueue("a", 2, PreemptionPolicy::kAny), MakeOrgQueue("b", 2)},
+                     config);
     world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}, 5));
     world.AdmitAll();
     api::Workload wide = MakeJob("p", "a", 4, {{"gpu", 1}});
@@ -319,8 +320,10 @@ TEST(PrioritizePreemptorWorkloads, QuotaIsHeldForAPreemptor) {
     SchedulerConfig config;
     config.own_rules = OwnRules::None();
     config.gates.prioritize_preemptor_workloads = gate;
-    TableWorld world({"f"}, {Queue("a", 4, PreemptionPolicy::kAny), Queue("b", 0), Queue("c", 0)},
-                     config);
+    TableWorld world(
+        {"f"},
+        {MakeOrgQueue("a", 4, PreemptionPolicy::kAny), MakeOrgQueue("b", 0), MakeOrgQueue("c", 0)},
+        config);
     world.Apply(MakeJob("v", "b", 2, {{"gpu", 1}}));
     world.AdmitAll();
     world.Apply(MakeJob("p", "a", 4, {{"gpu", 1}}));
@@ -341,7 +344,8 @@ TEST(PrioritizePreemptorWorkloads, QuotaIsHeldForAPreemptor) {
 }
 
 TEST(PreemptionEnd, AnAdmissionThatIsNotWrittenDoesNotEndThePlan) {
-  TableWorld world({"f"}, {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 2)}, Config(true));
+  TableWorld world({"f"}, {MakeOrgQueue("a", 2, PreemptionPolicy::kAny), MakeOrgQueue("b", 2)},
+                   Config(true));
   world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}, 5));
   world.AdmitAll();
   api::Workload wide = MakeJob("p", "a", 4, {{"gpu", 1}});
@@ -366,7 +370,9 @@ TEST(PreemptionEnd, AHigherPriorityThatNeedsNothingOfThePlanGoesFirst) {
     for (const api::Amount asked : {1, 2}) {
       SchedulerConfig config = Config(true);
       if (fair) config.fair_sharing.emplace();
-      TableWorld world({"f"}, {Queue("a", 5, PreemptionPolicy::kAny), Queue("b", 0), Queue("c", 0)},
+      TableWorld world({"f"},
+                       {MakeOrgQueue("a", 5, PreemptionPolicy::kAny), MakeOrgQueue("b", 0),
+                        MakeOrgQueue("c", 0)},
                        config);
       world.Apply(MakeJob("v", "b", 1, {{"gpu", 2}}));
       world.Apply(MakeJob("w", "b", 1, {{"gpu", 2}}));
@@ -384,7 +390,8 @@ TEST(PreemptionEnd, AHigherPriorityThatNeedsNothingOfThePlanGoesFirst) {
 }
 
 TEST(PreemptionEnd, AVictimWhoseQueueWasDeletedByForceIsPassedOver) {
-  TableWorld world({"f"}, {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 2)}, Config(true));
+  TableWorld world({"f"}, {MakeOrgQueue("a", 2, PreemptionPolicy::kAny), MakeOrgQueue("b", 2)},
+                   Config(true));
   world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}));
   world.AdmitAll();
   world.Apply(MakeJob("p", "a", 2, {{"gpu", 1}}));

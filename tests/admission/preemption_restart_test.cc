@@ -18,15 +18,8 @@ using namespace std::chrono_literals;
 using api::PreemptionPolicy;
 using support::KeyOf;
 using support::MakeJob;
-using support::MakeQueue;
+using support::MakeOrgQueue;
 using support::TableWorld;
-
-api::ClusterQueue Queue(const std::string& name, api::Amount nominal,
-                        PreemptionPolicy reclaim = PreemptionPolicy::kNever) {
-  api::ClusterQueue queue = MakeQueue(name, "org", {{"f", {{"gpu", nominal}}}});
-  queue.spec.preemption.reclaim_within_cohort = reclaim;
-  return queue;
-}
 
 std::string TextOf(const CycleResult& result) {
   std::string text;
@@ -49,7 +42,8 @@ std::string AfterRestart(const TableWorld& world, const std::optional<KeptPlan>&
 // p (queue a) asks for four, or two: two are its queue's own. v (queue b, priority 5) has all four.
 class PreemptionRestart : public testing::Test {
  protected:
-  PreemptionRestart() : world_({"f"}, {Queue("a", 2, PreemptionPolicy::kAny), Queue("b", 2)}) {
+  PreemptionRestart()
+      : world_({"f"}, {MakeOrgQueue("a", 2, PreemptionPolicy::kAny), MakeOrgQueue("b", 2)}) {
     world_.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}, 5));
     world_.AdmitAll();
     api::Workload wide = MakeJob("p", "a", 4, {{"gpu", 1}});
@@ -205,7 +199,8 @@ TEST_F(PreemptionRestart, ARestartIsNoProgress) {
 // Five in all: v and w (queue b) have two each, p asks for five. v has stopped, w has not.
 TEST(PreemptionRestartAbove, AHigherPriorityTakesNothingOfWhatWasFreed) {
   for (const api::Amount asked : {1, 2}) {
-    TableWorld world({"f"}, {Queue("a", 5, PreemptionPolicy::kAny), Queue("b", 0), Queue("c", 0)});
+    TableWorld world({"f"}, {MakeOrgQueue("a", 5, PreemptionPolicy::kAny), MakeOrgQueue("b", 0),
+                             MakeOrgQueue("c", 0)});
     world.Apply(MakeJob("v", "b", 1, {{"gpu", 2}}));
     world.Apply(MakeJob("w", "b", 1, {{"gpu", 2}}));
     world.AdmitAll();
@@ -221,7 +216,7 @@ TEST(PreemptionRestartAbove, AHigherPriorityTakesNothingOfWhatWasFreed) {
     const std::string held = AfterRestart(world, forged);
     EXPECT_EQ(held.substr(0, held.find(',')), "p Preempting")
         << "no more than p asks for is held, whatever is written";
-    world.Apply(Queue("d", 1));
+    world.Apply(MakeOrgQueue("d", 1));
     const std::string room = AfterRestart(world, forged);
     EXPECT_EQ(room.substr(0, room.find(',')), asked == 1 ? "high Admitted" : "p Preempting")
         << "what is beyond that is free";

@@ -27,7 +27,7 @@ struct QueueOf {
 };
 
 // Preemptor "p" in queue a, whose policies count; the others never preempt.
-struct Row {
+struct PreemptionRow {
   const char* name;
   std::vector<QueueOf> queues;  // all in one cohort
   api::QueuePreemption policies;
@@ -37,7 +37,7 @@ struct Row {
   const char* victims;  // "" with the outcome NoCandidates or NoFit
 };
 
-void Check(const Row& row) {
+void Check(const PreemptionRow& row) {
   SCOPED_TRACE(row.name);
   std::vector<api::ClusterQueue> queues;
   for (const QueueOf& queue : row.queues) {
@@ -68,7 +68,7 @@ constexpr api::QueuePreemption kBoth{.reclaim_within_cohort = PreemptionPolicy::
                                      .within_cluster_queue = PreemptionPolicy::kLowerPriority};
 
 TEST(PreemptionTest, WithinTheQueue) {
-  const Row rows[] = {
+  const PreemptionRow rows[] = {
       {"Never", {{"a", 4}}, {}, {{"x", "a", 0, 4}}, 9, 1, ""},
       {"lower priority goes", {{"a", 4}}, kLower, {{"x", "a", 0, 4}}, 1, 1, "x(InClusterQueue)"},
       {"equal priority stays", {{"a", 4}}, kLower, {{"x", "a", 1, 4}}, 1, 1, ""},
@@ -123,7 +123,7 @@ TEST(PreemptionTest, WithinTheQueue) {
        3,
        ""},
   };
-  for (const Row& row : rows) Check(row);
+  for (const PreemptionRow& row : rows) Check(row);
 }
 
 TEST(PreemptionTest, AnEqualOneThatIsNewerGoesWhereThePolicySaysSo) {
@@ -140,7 +140,7 @@ TEST(PreemptionTest, AnEqualOneThatIsNewerGoesWhereThePolicySaysSo) {
 }
 
 TEST(PreemptionTest, ReclaimInTheCohort) {
-  const Row rows[] = {
+  const PreemptionRow rows[] = {
       {"a takes its own back from whoever borrowed it, of any priority",
        {{"a", 4}, {"b", 0}},
        kReclaimAny,
@@ -205,7 +205,7 @@ TEST(PreemptionTest, ReclaimInTheCohort) {
        3,
        ""},
   };
-  for (const Row& row : rows) Check(row);
+  for (const PreemptionRow& row : rows) Check(row);
 }
 
 TEST(PreemptionTest, ReclaimWhileBorrowing) {
@@ -217,16 +217,16 @@ TEST(PreemptionTest, ReclaimWhileBorrowing) {
   // 2 + 4 in the cohort; x uses 5 of it, so b borrows 1. p wants 4, which is 2 beyond its own.
   const auto row = [&](const char* name, std::optional<std::int32_t> threshold, std::int32_t of_x,
                        std::int32_t of_p, const char* victims) {
-    return Row{name,   {{"a", 2}, {"b", 4}}, borrow(threshold), {{"x", "b", of_x, 5}}, of_p, 4,
-               victims};
+    return PreemptionRow{
+        name, {{"a", 2}, {"b", 4}}, borrow(threshold), {{"x", "b", of_x, 5}}, of_p, 4, victims};
   };
-  const Row rows[] = {
+  const PreemptionRow rows[] = {
       row("lower priority", {}, 0, 1, "x(InCohortReclaimWhileBorrowing)"),
       row("equal priority", {}, 1, 1, ""),
       row("up to the threshold", 3, 3, 9, "x(InCohortReclaimWhileBorrowing)"),
       row("above the threshold", 3, 4, 9, ""),
   };
-  for (const Row& each : rows) Check(each);
+  for (const PreemptionRow& each : rows) Check(each);
 }
 
 TEST(PreemptionTest, AboveTheThresholdItIsStillReclaimedByOneThatDoesNotBorrow) {

@@ -18,12 +18,12 @@ namespace {
 using api::AddAmounts;
 using api::SubtractAmounts;
 
-constexpr int kCohorts = 5;
+constexpr int kTreeCohorts = 5;
 constexpr int kNodes = 10;  // the rest are leaves
 // Near each other and far apart, so that nodes keep their cells in a window and by an index.
 constexpr FlavorResourceId kNumbers[] = {0, 1, 2, 3, 40, 90, 200, 1000, 3000, 70000};
 
-struct Step {
+struct TreeStep {
   int kind = 0;
   int node = 0;
   int other = 0;
@@ -31,7 +31,7 @@ struct Step {
   int amount = 0;
   int limits = 0;
 };
-std::ostream& operator<<(std::ostream& out, const Step& step) {
+std::ostream& operator<<(std::ostream& out, const TreeStep& step) {
   return out << step.kind << " node " << step.node << " other " << step.other << " number "
              << step.number << " amount " << step.amount << " limits " << step.limits;
 }
@@ -118,20 +118,20 @@ class TreeAndModel {
  public:
   TreeAndModel() {
     for (int node = 0; node < kNodes; ++node) {
-      const bool leaf = node >= kCohorts;
+      const bool leaf = node >= kTreeCohorts;
       model_.nodes.push_back({.leaf = leaf});
       numbers_.push_back(Make(leaf));
     }
   }
 
-  void Do(const Step& step) {
+  void Do(const TreeStep& step) {
     ModelNode& node = model_.nodes[static_cast<std::size_t>(step.node)];
     const NodeId number = numbers_[static_cast<std::size_t>(step.node)];
     const FlavorResourceId fr = kNumbers[step.number];
     switch (step.kind) {
       case 0:
       case 1:
-        node.parent = step.other < kCohorts ? step.other : -1;
+        node.parent = step.other < kTreeCohorts ? step.other : -1;
         tree_.SetParent(number, node.parent < 0 ? kNoQuotaNode
                                                 : numbers_[static_cast<std::size_t>(node.parent)]);
         break;
@@ -194,7 +194,7 @@ class TreeAndModel {
   NodeId Make(bool leaf) {
     return tree_.AddNode(leaf ? QuotaTree::Kind::kLeaf : QuotaTree::Kind::kCohort);
   }
-  void SetQuota(ModelNode& node, NodeId number, FlavorResourceId fr, const Step& step) {
+  void SetQuota(ModelNode& node, NodeId number, FlavorResourceId fr, const TreeStep& step) {
     Quota quota{fr, step.amount, {}, {}};
     if (step.limits == 7) quota.nominal = INT64_MAX;
     if (step.limits == 6) quota.nominal = INT64_MAX / 2 + 1;
@@ -216,15 +216,15 @@ class TreeAndModel {
 
 TEST(QuotaTreeProperty, EveryChangeLeavesWhatTheFormulaeSay) {
   support::CheckProperty(3000, [] {
-    const auto step = rc::gen::build<Step>(
-        rc::gen::set(&Step::kind, support::Below(10)),
-        rc::gen::set(&Step::node, support::Below(kNodes)),
-        rc::gen::set(&Step::other, support::Below(kCohorts + 2)),
-        rc::gen::set(&Step::number, support::Below(static_cast<int>(std::size(kNumbers)))),
-        rc::gen::set(&Step::amount, support::Below(20)),
-        rc::gen::set(&Step::limits, support::Below(8)));
+    const auto step = rc::gen::build<TreeStep>(
+        rc::gen::set(&TreeStep::kind, support::Below(10)),
+        rc::gen::set(&TreeStep::node, support::Below(kNodes)),
+        rc::gen::set(&TreeStep::other, support::Below(kTreeCohorts + 2)),
+        rc::gen::set(&TreeStep::number, support::Below(static_cast<int>(std::size(kNumbers)))),
+        rc::gen::set(&TreeStep::amount, support::Below(20)),
+        rc::gen::set(&TreeStep::limits, support::Below(8)));
     TreeAndModel both;
-    for (const Step& each : *rc::gen::container<std::vector<Step>>(step)) {
+    for (const TreeStep& each : *rc::gen::container<std::vector<TreeStep>>(step)) {
       both.Do(each);
       both.Compare();
     }

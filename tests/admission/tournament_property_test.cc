@@ -17,10 +17,10 @@
 namespace berth::admission {
 namespace {
 
-constexpr int kCohorts = 5;
+constexpr int kTournamentCohorts = 5;
 
 struct QueuePlan {
-  int cohort = 0;  // kCohorts: none
+  int cohort = 0;  // kTournamentCohorts: none
   int nominal = 0;
   int weight = 0;
   int asks = 0;
@@ -42,7 +42,7 @@ class Game {
       : plans_(plans) {
     gates_.fair_sharing_prioritize_non_borrowing = by_borrowing;
     state_.SetFlavor(support::MakeFlavor("f"));
-    for (int i = 0; i < kCohorts; ++i) {
+    for (int i = 0; i < kTournamentCohorts; ++i) {
       // Only earlier ones are named as parents: no cycles.
       const int parent = parents[static_cast<std::size_t>(i)];
       state_.SetCohort(support::MakeCohort(Cohort(i), parent < i ? Cohort(parent) : ""));
@@ -51,7 +51,7 @@ class Game {
     usages_.resize(plans.size());
     for (std::size_t i = 0; i < plans.size(); ++i) {
       const QueuePlan& plan = plans[i];
-      const std::string cohort = plan.cohort == kCohorts ? "" : Cohort(plan.cohort);
+      const std::string cohort = plan.cohort == kTournamentCohorts ? "" : Cohort(plan.cohort);
       api::ClusterQueue queue = support::MakeQueue("q" + std::to_string(i), cohort,
                                                    {{"f", {{"gpu", plan.nominal, {}, {}}}}});
       queue.spec.fair_weight_nano = plan.weight * 500'000'000LL;
@@ -159,7 +159,7 @@ class Game {
 TEST(TournamentProperty, EveryTurnIsThatOfTheRuleAppliedAnew) {
   support::CheckProperty(2000, [] {
     const auto plan = rc::gen::build<QueuePlan>(
-        rc::gen::set(&QueuePlan::cohort, support::Below(kCohorts + 1)),
+        rc::gen::set(&QueuePlan::cohort, support::Below(kTournamentCohorts + 1)),
         rc::gen::set(&QueuePlan::nominal, support::Below(6)),
         rc::gen::set(&QueuePlan::weight, support::Below(4)),
         rc::gen::set(&QueuePlan::asks, support::Below(6)),
@@ -169,7 +169,8 @@ TEST(TournamentProperty, EveryTurnIsThatOfTheRuleAppliedAnew) {
                      rc::gen::map(support::Below(8), [](int one) { return one == 7; })),
         rc::gen::set(&QueuePlan::admitted,
                      rc::gen::map(support::Below(4), [](int one) { return one != 0; })));
-    const auto parents = *rc::gen::container<std::vector<int>>(kCohorts, support::Below(kCohorts));
+    const auto parents = *rc::gen::container<std::vector<int>>(kTournamentCohorts,
+                                                               support::Below(kTournamentCohorts));
     Game(parents, *rc::gen::container<std::vector<QueuePlan>>(plan), *rc::gen::arbitrary<bool>())
         .Play();
   });

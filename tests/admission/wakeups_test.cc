@@ -48,13 +48,13 @@ std::string Woken(const TableWorld& world) {
   return names;
 }
 
-struct Row {
+struct WakeUpRow {
   const char* name;
   std::function<void(TableWorld&)> event;
   const char* woken;
 };
 
-void Check(const Row& row) {
+void Check(const WakeUpRow& row) {
   SCOPED_TRACE(row.name);
   Parked world;
   ASSERT_EQ(Woken(world), "");
@@ -68,7 +68,7 @@ api::ClusterQueue Quota(const char* queue, const char* cohort, const char* flavo
 }
 
 TEST(WakeUpsTest, WhatWorkloadsDo) {
-  const Row rows[] = {
+  const WakeUpRow rows[] = {
       {"nothing", [](TableWorld&) {}, ""},
       {"a running one finishes: its whole tree",
        [](TableWorld& w) { w.Finish(KeyOf("running-b")); }, "pa pb"},
@@ -92,7 +92,7 @@ TEST(WakeUpsTest, WhatWorkloadsDo) {
       {"a running one's priority wakes nobody",
        [](TableWorld& w) { w.SetPriority(KeyOf("running-a"), 7); }, ""},
   };
-  for (const Row& row : rows) Check(row);
+  for (const WakeUpRow& row : rows) Check(row);
 }
 
 // Kueue's PriorityChanged: of its own classes, not of any other priority.
@@ -153,7 +153,7 @@ TEST(WakeUpsTest, WhoComesBackThroughItsLocalQueueStartsAtTheFirstFlavor) {
 }
 
 TEST(WakeUpsTest, WhatBecomesOfOtherObjects) {
-  const Row rows[] = {
+  const WakeUpRow rows[] = {
       {"more quota", [](TableWorld& w) { w.Apply(Quota("a", "c", "f", 5)); }, "pa pb"},
       {"less quota too: any change of the spec",
        [](TableWorld& w) { w.Apply(Quota("a", "c", "f", 3)); }, "pa pb"},
@@ -199,7 +199,7 @@ TEST(WakeUpsTest, WhatBecomesOfOtherObjects) {
        },
        "palone"},
   };
-  for (const Row& row : rows) Check(row);
+  for (const WakeUpRow& row : rows) Check(row);
 }
 
 TEST(WakeUpsTest, QuotaThatComesFreeWakesThoughTheLocalQueueHasGone) {

@@ -49,14 +49,14 @@ void Deactivate(ClusterView& view, const std::string& reason) {
       FalseCondition(api::kActive, reason, "Can't admit new workloads: …", SecondsAgo(9))};
 }
 
-struct Row {
+struct LeverRow {
   std::string name;
   std::function<void(ClusterView&)> change;
   std::string fact;  // empty: nothing is closed
   std::vector<std::string> levers;
 };
 
-std::vector<Row> ClosedQueues() {
+std::vector<LeverRow> ClosedQueues() {
   return {{"open", [](ClusterView&) {}, "", {}},
           {"no LocalQueue",
            [](ClusterView& view) { view.workloads[0].spec.queue_name = "nope"; },
@@ -79,7 +79,7 @@ std::vector<Row> ClosedQueues() {
            {"ClusterQueue team had stopPolicy None"}}};
 }
 
-std::vector<Row> ClosedByWhatItNames() {
+std::vector<LeverRow> ClosedByWhatItNames() {
   return {
       {"no flavor",
        [](ClusterView& view) {
@@ -124,9 +124,9 @@ std::vector<Row> ClosedByWhatItNames() {
 }
 
 TEST(Levers, NameWhatClosesTheQueue) {
-  std::vector<Row> rows = ClosedQueues();
-  for (Row& row : ClosedByWhatItNames()) rows.push_back(std::move(row));
-  for (const Row& row : rows) {
+  std::vector<LeverRow> rows = ClosedQueues();
+  for (LeverRow& row : ClosedByWhatItNames()) rows.push_back(std::move(row));
+  for (const LeverRow& row : rows) {
     SCOPED_TRACE(row.name);
     ClusterView view = OpenView();
     row.change(view);

@@ -13,13 +13,13 @@ namespace {
 
 using api::TopologyRequest;
 
-struct Row {
+struct RequestRow {
   const char* name;
   api::StringMap annotations;
   std::function<void(TopologyRequest&)> expected;  // null: nothing is asked for
 };
 
-class TopologyRequestTest : public ::testing::TestWithParam<Row> {};
+class TopologyRequestTest : public ::testing::TestWithParam<RequestRow> {};
 
 TEST_P(TopologyRequestTest, SaysWhatTheAnnotationsSay) {
   const auto request = TopologyRequestOf(GetParam().annotations);
@@ -35,7 +35,7 @@ TEST_P(TopologyRequestTest, SaysWhatTheAnnotationsSay) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, TopologyRequestTest,
-    ::testing::ValuesIn(std::vector<Row>{
+    ::testing::ValuesIn(std::vector<RequestRow>{
         {"Nothing", {{"other", "rack"}}, nullptr},
         {"Required",
          {{api::kRequiredTopologyAnnotation, "rack"}},

@@ -13,14 +13,14 @@
 namespace berth::integrations {
 namespace {
 
-constexpr char kRack[] = "rack";
+constexpr char kRackLevel[] = "rack";
 
 class World {
  public:
   explicit World(std::uint64_t seed) : random_(seed) {
     const int domains = 1 + Below(4);
     indexed_ = Below(2) == 0;
-    api::TopologyAssignment assignment{{kRack}, {}};
+    api::TopologyAssignment assignment{{kRackLevel}, {}};
     for (int i = 0; i < domains; ++i) {
       const int count = 1 + Below(4);
       assignment.domains.push_back({{"r" + std::to_string(next_domain_++)}, count});
@@ -57,7 +57,7 @@ class World {
     std::map<std::string, int> used;
     for (const auto& [name, pod] : pods_) {
       if (pod->phase != "Failed" && !IsTopologyGated(*pod))
-        ++used[pod->spec.node_selector.at(kRack)];
+        ++used[pod->spec.node_selector.at(kRackLevel)];
     }
     for (const auto& domain : Assigned().domains) {
       EXPECT_LE(used[domain.values[0]], domain.count) << domain.values[0];
@@ -126,7 +126,7 @@ class World {
     auto& domains = Assigned().domains;
     auto& domain = domains[static_cast<std::size_t>(Below(static_cast<int>(domains.size())))];
     for (auto& [name, pod] : pods_) {
-      const std::string* rack = api::FindValue(pod->spec.node_selector, kRack);
+      const std::string* rack = api::FindValue(pod->spec.node_selector, kRackLevel);
       if (rack == nullptr || *rack != domain.values[0]) continue;
       auto ended = std::make_shared<api::Pod>(*pod);
       ended->phase = "Failed";

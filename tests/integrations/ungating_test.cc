@@ -65,7 +65,7 @@ std::string Told(const std::vector<Ungating>& plan) {
   return Join(parts, " ");
 }
 
-struct Row {
+struct UngatingRow {
   const char* name;
   const char* assignment;
   std::int32_t count;
@@ -73,10 +73,10 @@ struct Row {
   const char* expected;
 };
 
-class UngatingTest : public ::testing::TestWithParam<Row> {};
+class UngatingTest : public ::testing::TestWithParam<UngatingRow> {};
 
 TEST_P(UngatingTest, SendsPodsToTheirDomains) {
-  const Row& row = GetParam();
+  const UngatingRow& row = GetParam();
   std::vector<PodPtr> pods;
   for (const std::string& text : row.pods) pods.push_back(PodOf(text, pods.size()));
   EXPECT_EQ(Told(PlanUngating(Placed(row.assignment, row.count), pods)), row.expected);
@@ -84,7 +84,7 @@ TEST_P(UngatingTest, SendsPodsToTheirDomains) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, UngatingTest,
-    ::testing::ValuesIn(std::vector<Row>{
+    ::testing::ValuesIn(std::vector<UngatingRow>{
         {"ByRank", "r1:2 r2:1", 3, {"2", "0", "1"}, "p1>r1 p2>r1 p0>r2"},
         {"OnlyThoseThatAreThere", "r1:2 r2:2", 4, {"3", "1"}, "p1>r1 p0>r2"},
         {"GreedyWithoutIndexes", "r1:2 r2:1", 3, {"-", "-", "-"}, "p0>r1 p1>r1 p2>r2"},

@@ -17,7 +17,7 @@ class FlavorsTest : public ClientTest<Api> {
  protected:
   const api::ResourceKind& flavors_ = api::KindOf<api::ResourceFlavor>();
 };
-class ApiClientTest : public FlavorsTest<FakeTransport> {};
+class ApiClientTest : public FlavorsTest<RegistryTransport> {};
 class ListsTest : public FlavorsTest<ScriptedTransport> {};
 
 TEST_F(ApiClientTest, PathsAreEscapedAndScoped) {

@@ -255,7 +255,7 @@ TEST_F(InformerTest, IngestedWriteIsSeenAtOnceAndOnce) {
 
 TEST_F(InformerTest, RandomFaultsNeverLoseAnything) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    FakeTransport api(executor_, clock_);
+    RegistryTransport api(executor_, clock_);
     ApiClient client(api, executor_);
     Informer<api::ResourceFlavor> informer(client, {.seed = seed});
     informer.Start();

@@ -10,7 +10,7 @@
 
 #include "kube/client/api_client.h"
 #include "tests/kube/scripted_transport.h"
-#include "tests/support/fake_transport.h"
+#include "tests/support/registry_transport.h"
 #include "tests/support/sim_executor.h"
 
 namespace berth::kube {
@@ -37,7 +37,7 @@ class ClientTest : public ::testing::Test {
   Api api_{executor_, clock_};
   ApiClient client_{api_, executor_};
 };
-using KubeTest = ClientTest<FakeTransport>;
+using KubeTest = ClientTest<RegistryTransport>;
 using ScriptedTest = ClientTest<ScriptedTransport>;
 
 }  // namespace berth::kube

@@ -65,7 +65,7 @@ contexts: [{name: x, context: {cluster: c, user: u}}])",
   std::filesystem::remove_all(directory);
 }
 
-struct Row {
+struct KubeconfigRow {
   const char* name;
   const char* text;
   const char* message;
@@ -73,7 +73,7 @@ struct Row {
 
 TEST(KubeConfig, WhatIsWrongIsSaid) {
   const std::string tail = "contexts: [{name: x, context: {cluster: c, user: u}}]\n";
-  const std::vector<Row> rows = {
+  const std::vector<KubeconfigRow> rows = {
       {"NotYaml", "a: [", "yaml"},
       {"NotAMap", "- a", "YAML map"},
       {"Deep", "current-context: x\nx: &a [*a]", "contains itself"},
@@ -115,7 +115,7 @@ TEST(KubeConfig, WhatIsWrongIsSaid) {
        "users: [{name: u, user: {client-key-data: S0VZ}}]",
        "must come together"},
   };
-  for (const Row& row : rows) {
+  for (const KubeconfigRow& row : rows) {
     const std::string text = std::string(row.text) + "\n" + tail;
     const auto config = ParseKubeConfig(text, "", "");
     ASSERT_FALSE(config) << row.name;

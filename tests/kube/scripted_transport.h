@@ -4,7 +4,7 @@
 //
 // For tests of what reads: each page shows the present, a token is the name that it goes on behind,
 // watches have a history. A write is recorded, answered with its body, and changes nothing; tests
-// of what writes do have tests/support/fake_transport.h.
+// of what writes do have tests/support/registry_transport.h.
 //
 // Threads: one, that of the SimExecutor.
 #pragma once

@@ -1,15 +1,20 @@
 // tests/net/client_fixture.h — a client against a peer that the test plays by hand.
 #pragma once
 
+#include <chrono>
 #include <future>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "net/client.h"
 #include "tests/net/server_fixture.h"
 
 namespace berth::net {
+
+inline constexpr auto kLong = std::chrono::seconds(10);
+inline constexpr std::string_view kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 class ClientFixture : public ServerFixture {
  protected:

@@ -8,8 +8,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr auto kLong = std::chrono::seconds(10);
-
 class ClientProxy : public ClientFixture {
  protected:
   ClientOptions Through(const std::string& user_info = "") {

@@ -11,7 +11,7 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 
-constexpr auto kLong = std::chrono::seconds(60);
+constexpr auto kMinute = std::chrono::seconds(60);
 constexpr std::string_view kHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 class ClientStream : public ClientFixture {
@@ -28,7 +28,7 @@ TEST_F(ClientStream, BringsPiecesAsTheyCome) {
   StartServer();
   const auto client = MakeClient(port());
   StreamLog log(waiter_);
-  const auto handle = client->Open(Make("GET", "/stream"), kLong, log.Callbacks());
+  const auto handle = client->Open(Make("GET", "/stream"), kMinute, log.Callbacks());
   const auto stream = WaitForStreams(1)[0];
   EXPECT_TRUE(waiter_.WaitFor([&] { return log.status == 200; }));  // before the first piece
   EXPECT_TRUE(stream->Write("one"));
@@ -47,7 +47,7 @@ TEST_F(ClientStream, HasNoLimitOnItsLength) {
   options.max_body_bytes = 10;
   const auto client = MakeClient(options);
   StreamLog log(waiter_);
-  const auto handle = client->Open(Make("GET", "/"), kLong, log.Callbacks());
+  const auto handle = client->Open(Make("GET", "/"), kMinute, log.Callbacks());
   AcceptAndAnswer(std::string(kHead) + "14\r\n01234567890123456789\r\n0\r\n\r\n");
   EXPECT_TRUE(log.WaitForEnd());
   EXPECT_TRUE(log.ends[0].has_value());
@@ -58,7 +58,7 @@ TEST_F(ClientStream, ACutOneEndsWithAnError) {
   for (const std::string_view rest : {"5\r\nhello\r\n", "5\r\nhel", "", "-1\r\nx"}) {
     const auto client = MakeClient(listener_.port());
     StreamLog log(waiter_);
-    const auto handle = client->Open(Make("GET", "/"), kLong, log.Callbacks());
+    const auto handle = client->Open(Make("GET", "/"), kMinute, log.Callbacks());
     AcceptAndAnswer(std::string(kHead) + std::string(rest));
     ASSERT_TRUE(log.WaitForEnd());
     ASSERT_FALSE(log.ends[0]);
@@ -103,14 +103,14 @@ TEST_F(ClientStream, NothingComesAfterCancel) {
   const auto client = MakeClient(listener_.port());
   StreamLog log(waiter_);
   {
-    const auto handle = client->Open(Make("GET", "/"), kLong, log.Callbacks());
+    const auto handle = client->Open(Make("GET", "/"), kMinute, log.Callbacks());
     RawPeer peer = AcceptAndAnswer(std::string(kHead) + "1\r\na\r\n");
     EXPECT_TRUE(log.WaitForData("a"));
     handle->Cancel();
     handle->Cancel();
     EXPECT_TRUE(peer.IsEnded());
   }
-  auto early = client->Open(Make("GET", "/"), kLong, log.Callbacks());
+  auto early = client->Open(Make("GET", "/"), kMinute, log.Callbacks());
   early.reset();
   client->SendAndWait(Make("GET", ""), std::chrono::seconds(1)).has_value();  // a full turn
   EXPECT_TRUE(log.ends.empty());
@@ -128,7 +128,7 @@ TEST_F(ClientStream, MayBeCancelledInItsOwnCallback) {
     handle.reset();
     waiter_.Notify([&] { log.data += piece; });
   };
-  handle = client->Open(Make("GET", "/"), kLong, callbacks);
+  handle = client->Open(Make("GET", "/"), kMinute, callbacks);
   opened.set_value();
   RawPeer peer = AcceptAndAnswer(std::string(kHead) + "1\r\na\r\n1\r\nb\r\n0\r\n\r\n");
   EXPECT_TRUE(log.WaitForData("a"));
@@ -141,7 +141,7 @@ TEST_F(ClientStream, CancelledAtRandomInstants) {
   const auto client = MakeClient(port());
   StreamLog log(waiter_);
   for (int round = 0; round < 300; ++round) {
-    auto handle = client->Open(Make("GET", "/stream"), kLong, log.Callbacks());
+    auto handle = client->Open(Make("GET", "/stream"), kMinute, log.Callbacks());
     if (round % 3 == 0) request_count();  // a moment of another length
     if (round % 2 == 0) handle->Cancel();
   }
@@ -156,7 +156,7 @@ TEST_F(ClientStream, FanOutFromManyThreadsWhileWatchersLeave) {
   std::vector<std::unique_ptr<StreamHandle>> handles;
   for (std::size_t count = 0; count < kWatchers; ++count) {
     logs.push_back(std::make_unique<StreamLog>(waiter_));
-    handles.push_back(client->Open(Make("GET", "/stream"), kLong, logs.back()->Callbacks()));
+    handles.push_back(client->Open(Make("GET", "/stream"), kMinute, logs.back()->Callbacks()));
   }
   const auto streams = WaitForStreams(kWatchers);
   std::vector<std::future<void>> writers;
@@ -183,7 +183,7 @@ TEST_F(ClientStream, FanOutFromManyThreadsWhileWatchersLeave) {
 TEST_F(ClientStream, AnErrorAnswerIsAHeadAndABody) {
   const auto client = MakeClient(listener_.port());
   StreamLog log(waiter_);
-  const auto handle = client->Open(Make("GET", "/"), kLong, log.Callbacks());
+  const auto handle = client->Open(Make("GET", "/"), kMinute, log.Callbacks());
   AcceptAndAnswer("HTTP/1.1 410 Gone\r\nContent-Length: 4\r\n\r\ngone");
   EXPECT_TRUE(log.WaitForEnd());
   EXPECT_EQ(log.status, 410);
@@ -202,7 +202,7 @@ TEST_F(ClientStream, ASlowReaderHoldsThePeerBack) {
     waiter_.Notify([&] { received += piece.size(); });
   };
   callbacks.on_end = [&](const Status&) { waiter_.Notify([&] { ended = true; }); };
-  const auto handle = client->Open(Make("GET", "/"), kLong, callbacks);
+  const auto handle = client->Open(Make("GET", "/"), kMinute, callbacks);
   RawPeer peer = AcceptAndAnswer(kHead);
   const timeval brief{0, 200'000};
   setsockopt(peer.socket(), SOL_SOCKET, SO_SNDTIMEO, &brief, sizeof(brief));

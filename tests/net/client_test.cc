@@ -11,8 +11,6 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr std::string_view kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-
 class Client : public ClientFixture {};
 
 TEST_F(Client, AsksAndWaits) {

@@ -8,9 +8,6 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 
-constexpr auto kLong = std::chrono::seconds(10);
-constexpr std::string_view kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-
 class ClientTls : public ClientFixture {
  protected:
   void StartTlsServer(std::string client_ca_pem = {}) {

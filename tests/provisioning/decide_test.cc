@@ -14,10 +14,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kTrue;
 using ::testing::SizeIs;
 using testing::World;
 
-constexpr auto kTrue = api::ConditionStatus::kTrue;
 constexpr auto kFalse = api::ConditionStatus::kFalse;
 const char kPr[] = "job-sample-job-e80e2-dws-prov-1";
 

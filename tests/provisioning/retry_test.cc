@@ -9,9 +9,9 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::kTrue;
 using testing::World;
 
-constexpr auto kTrue = api::ConditionStatus::kTrue;
 const char kStem[] = "job-sample-job-e80e2-dws-prov-";
 std::string Pr(int attempt) { return kStem + std::to_string(attempt); }
 

@@ -14,6 +14,8 @@
 
 namespace berth::provisioning::testing {
 
+inline constexpr auto kTrue = api::ConditionStatus::kTrue;
+
 class World {
  public:
   World() {

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kHereMark = "<<EOF";
 constexpr std::string_view kHereEnd = "EOF";
 
-Error At(int line, const std::string& message) {
+Error AtLine(int line, const std::string& message) {
   return {ErrorCode::kInvalid, "line " + std::to_string(line) + ": " + message};
 }
 
@@ -27,7 +27,7 @@ Result<Word> ReadWord(std::string_view text, std::size_t& at, int line) {
       continue;
     }
     const std::size_t end = text.find('"', at + 1);
-    if (end == std::string_view::npos) return At(line, "a quote is not closed");
+    if (end == std::string_view::npos) return AtLine(line, "a quote is not closed");
     word.text += text.substr(at + 1, end - at - 1);
     at = end + 1;
   }
@@ -119,13 +119,13 @@ Result<Script> ParseScript(std::string_view text) {
         step.body += std::string(lines[end]) + "\n";
         ++end;
       }
-      if (end == lines.size()) return At(number, "there is no EOF that ends <<EOF");
+      if (end == lines.size()) return AtLine(number, "there is no EOF that ends <<EOF");
       i = end;
     }
-    if (step.words.empty()) return At(number, "a command is missing before <<EOF");
+    if (step.words.empty()) return AtLine(number, "a command is missing before <<EOF");
     script.steps.push_back(std::move(step));
   }
-  if (script.name.empty()) return At(1, "the first lines need \"# name: …\"");
+  if (script.name.empty()) return AtLine(1, "the first lines need \"# name: …\"");
   return script;
 }
 

@@ -57,6 +57,15 @@ inline api::ClusterQueue MakeQueue(const std::string& name, const std::string& c
   return queue;
 }
 
+// Of the cohort "org", with GPUs in the flavor "f".
+inline api::ClusterQueue MakeOrgQueue(
+    const std::string& name, api::Amount nominal,
+    api::PreemptionPolicy reclaim = api::PreemptionPolicy::kNever) {
+  api::ClusterQueue queue = MakeQueue(name, "org", {{"f", {{"gpu", nominal}}}});
+  queue.spec.preemption.reclaim_within_cohort = reclaim;
+  return queue;
+}
+
 inline api::Cohort MakeCohort(const std::string& name, const std::string& parent,
                               const std::vector<FlavorOf>& flavors = {}) {
   api::Cohort cohort;

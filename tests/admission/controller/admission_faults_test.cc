@@ -7,7 +7,7 @@
 namespace berth::admission {
 namespace {
 
-using kube::FakeTransport;
+using kube::RegistryTransport;
 
 class AdmissionFaultsTest : public AdmissionFixture {
  protected:
@@ -65,7 +65,7 @@ TEST_F(AdmissionFaultsTest, ConflictWithANewSpecIsDecidedAgain) {
 
 TEST_F(AdmissionFaultsTest, LostAnswerOfAWriteThatHappened) {
   PutQueues(1);
-  api_.FailNext("workloads/a/status", 0, FakeTransport::Effect::kDone,
+  api_.FailNext("workloads/a/status", 0, RegistryTransport::Effect::kDone,
                 ErrorCode::kDeadlineExceeded);
   PutWorkload("a", 1);
   executor_.RunFor(2s);
@@ -163,10 +163,10 @@ TEST_F(AdmissionFaultsTest, RandomFaultsKeepTheQuotaAndLoseNothing) {
         SetConditionOf(name, api::kFinished, true, "Succeeded");
       }
     } else if (choice < 13) {
-      const auto effect =
-          random.Below(2) == 0 ? FakeTransport::Effect::kNone : FakeTransport::Effect::kDone;
+      const auto effect = random.Below(2) == 0 ? RegistryTransport::Effect::kNone
+                                               : RegistryTransport::Effect::kDone;
       const int status = std::array{0, 409, 429, 500, 503}[random.Below(5)];
-      api_.FailNext("PATCH", status, status == 409 ? FakeTransport::Effect::kNone : effect);
+      api_.FailNext("PATCH", status, status == 409 ? RegistryTransport::Effect::kNone : effect);
     } else if (choice < 14) {
       api_.DropWatches(Error{ErrorCode::kUnavailable, "lost"});
     } else if (choice < 15) {

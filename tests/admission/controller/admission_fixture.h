@@ -16,7 +16,7 @@
 #include "api/reasons.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
-#include "tests/support/fake_transport.h"
+#include "tests/support/registry_transport.h"
 #include "tests/support/sim_executor.h"
 
 namespace berth::admission {
@@ -166,7 +166,7 @@ class AdmissionFixture : public ::testing::Test {
   AdmissionControllersOptions options_;
   FakeClock clock_;
   SimExecutor executor_{clock_};
-  kube::FakeTransport api_{executor_, clock_};
+  kube::RegistryTransport api_{executor_, clock_};
   std::unique_ptr<kube::ApiClient> client_;
   std::unique_ptr<kube::Manager> manager_;
   std::unique_ptr<kube::EventRecorder> events_;

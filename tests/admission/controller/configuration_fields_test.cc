@@ -11,13 +11,13 @@ namespace berth::admission {
 namespace {
 
 enum class Fate { kRead, kWarned, kRefused };
-struct Row {
+struct FieldRow {
   const char* fields;  // of a Configuration, with one field that is not its default
   Fate fate;
   const char* path = "";  // named in the warning or refusal
 };
 
-constexpr Row kRows[] = {
+constexpr FieldRow kRows[] = {
     {R"({"namespace": "queues"})", Fate::kRead},
     {R"({"manageJobsWithoutQueueName": true})", Fate::kRead},
     {R"({"managedJobsNamespaceSelector": {"matchLabels": {"a": "b"}}})", Fate::kRead},
@@ -91,12 +91,12 @@ constexpr Row kRows[] = {
 };
 
 // Only v1beta1 knows them.
-constexpr Row kOldRows[] = {
+constexpr FieldRow kOldRows[] = {
     {R"({"integrations": {"podOptions": {}}})", Fate::kWarned, "integrations.podOptions"},
     {R"({"queueVisibility": {}})", Fate::kWarned, "queueVisibility"},
 };
 
-void ExpectFate(const Row& row, const std::string& version, Fate fate) {
+void ExpectFate(const FieldRow& row, const std::string& version, Fate fate) {
   SCOPED_TRACE(version + " " + row.fields);
   nlohmann::json document = nlohmann::json::parse(row.fields);
   document["apiVersion"] = "config.kueue.x-k8s.io/" + version;
@@ -116,9 +116,9 @@ void ExpectFate(const Row& row, const std::string& version, Fate fate) {
 
 TEST(ConfigurationFields, AreReadWarnedOfOrRefused) {
   for (const char* version : {"v1beta1", "v1beta2"}) {
-    for (const Row& row : kRows) ExpectFate(row, version, row.fate);
+    for (const FieldRow& row : kRows) ExpectFate(row, version, row.fate);
   }
-  for (const Row& row : kOldRows) {
+  for (const FieldRow& row : kOldRows) {
     ExpectFate(row, "v1beta1", row.fate);
     ExpectFate(row, "v1beta2", Fate::kRefused);
   }

@@ -15,7 +15,7 @@ using Health = NodeVerdict::Health;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const WallTime kNow{std::chrono::seconds(1'700'000'000)};
+const WallTime kSeenAt{std::chrono::seconds(1'700'000'000)};
 
 // Admitted on flavor "spot", two pods on n1 and one on n2.
 api::Workload Placed() {
@@ -25,7 +25,7 @@ api::Workload Placed() {
   api::PodSetAssignment assigned{.flavors = {{"cpu", "spot"}}, .count = 3};
   assigned.topology_assignment =
       api::TopologyAssignment{{api::kHostnameLabel}, {{{"n1"}, 2}, {{"n2"}, 1}}};
-  ReserveQuota(workload.status, {"cq", {assigned}}, {}, 1, kNow);
+  ReserveQuota(workload.status, {"cq", {assigned}}, {}, 1, kSeenAt);
   return workload;
 }
 
@@ -33,7 +33,7 @@ api::Workload Placed() {
 api::Pod PodOf(const std::string& state) {
   api::Pod pod;
   pod.phase = state == "over" ? "Failed" : state == "wait" ? "Pending" : "Running";
-  if (state == "end") pod.meta.deletion_timestamp = kNow;
+  if (state == "end") pod.meta.deletion_timestamp = kSeenAt;
   return pod;
 }
 
@@ -47,11 +47,11 @@ api::Node NodeOf(const std::string& ready, std::chrono::seconds since,
                       .status = ready == "True"    ? api::ConditionStatus::kTrue
                                 : ready == "False" ? api::ConditionStatus::kFalse
                                                    : api::ConditionStatus::kUnknown,
-                      .last_transition_time = kNow - since}};
+                      .last_transition_time = kSeenAt - since}};
   return node;
 }
 
-struct Row {
+struct NodeRow {
   const char* name;
   const char* ready;  // null: the node is gone; empty: no condition
   std::chrono::seconds since;
@@ -63,10 +63,10 @@ struct Row {
   std::optional<Duration> look_again;
 };
 
-class NodeFailureTest : public ::testing::TestWithParam<Row> {};
+class NodeFailureTest : public ::testing::TestWithParam<NodeRow> {};
 
 TEST_P(NodeFailureTest, Judges) {
-  const Row& row = GetParam();
+  const NodeRow& row = GetParam();
   const api::Workload workload = Placed();
   WorkloadOnNode on_node{&workload, {}, {PodOf("wait")}};
   for (const std::string& state : row.bound) on_node.bound.push_back(PodOf(state));
@@ -79,7 +79,7 @@ TEST_P(NodeFailureTest, Judges) {
   std::optional<api::Node> node;
   if (row.ready != nullptr) node = NodeOf(row.ready, row.since, row.taints);
   const NodeVerdict verdict =
-      JudgeNode("n1", node ? &*node : nullptr, on_node, flavors, row.options, kNow);
+      JudgeNode("n1", node ? &*node : nullptr, on_node, flavors, row.options, kSeenAt);
   EXPECT_EQ(verdict.health, row.health);
   EXPECT_EQ(verdict.fail_waiting, row.fail_waiting);
   EXPECT_EQ(verdict.look_again, row.look_again);
@@ -93,7 +93,7 @@ constexpr NodeFailureOptions kNoTaints{.replace_on_taints = false};
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, NodeFailureTest,
-    ::testing::ValuesIn(std::vector<Row>{
+    ::testing::ValuesIn(std::vector<NodeRow>{
         {"Well", "True", 0s, {}, {"run"}, {}, kHealthy, false, {}},
         {"Gone", nullptr, 0s, {}, {"run"}, {}, kUnhealthy, true, {}},
         {"WithoutCondition", "", 0s, {}, {"run"}, {}, kUnhealthy, true, {}},
@@ -159,7 +159,7 @@ TEST(NodeFailureStandingTest, AStrayWaitsForNothing) {
   const api::Workload workload = Placed();
   const NodeVerdict verdict = JudgeNode(
       "n3", nullptr, {&workload, {}, {PodOf("wait")}}, [](const std::string&) { return nullptr; },
-      {}, kNow);
+      {}, kSeenAt);
   EXPECT_EQ(verdict.health, kHealthy);
   EXPECT_TRUE(verdict.fail_waiting);
 }
@@ -170,20 +170,20 @@ TEST(NodeFailureStandingTest, NodesAreThoseOfAdmittedWorkloads) {
   workload.status.admission->pod_set_assignments[0].topology_assignment->levels = {"rack"};
   EXPECT_THAT(NodesOf(workload), IsEmpty());
   workload = Placed();
-  Evict(workload.status, {"Preempted", "", ""}, 1, kNow);
+  Evict(workload.status, {"Preempted", "", ""}, 1, kSeenAt);
   EXPECT_THAT(NodesOf(workload), IsEmpty());
 }
 
 TEST(NodeHealthPlanTest, OneNodeIsNamedAndForgivenAgain) {
   api::Workload workload = Placed();
-  EXPECT_FALSE(PlanNodeHealth(workload, "n1", kHealthy, kNow).status);
-  WorkloadPlan plan = PlanNodeHealth(workload, "n1", kUnhealthy, kNow);
+  EXPECT_FALSE(PlanNodeHealth(workload, "n1", kHealthy, kSeenAt).status);
+  WorkloadPlan plan = PlanNodeHealth(workload, "n1", kUnhealthy, kSeenAt);
   ASSERT_TRUE(plan.status);
   EXPECT_THAT(plan.status->unhealthy_nodes, ElementsAre("n1"));
   EXPECT_THAT(plan.events, IsEmpty());
   workload.status = *plan.status;
-  EXPECT_FALSE(PlanNodeHealth(workload, "n1", kUnhealthy, kNow).status);
-  plan = PlanNodeHealth(workload, "n1", kHealthy, kNow);
+  EXPECT_FALSE(PlanNodeHealth(workload, "n1", kUnhealthy, kSeenAt).status);
+  plan = PlanNodeHealth(workload, "n1", kHealthy, kSeenAt);
   ASSERT_TRUE(plan.status);
   EXPECT_THAT(plan.status->unhealthy_nodes, IsEmpty());
 }
@@ -191,7 +191,7 @@ TEST(NodeHealthPlanTest, OneNodeIsNamedAndForgivenAgain) {
 TEST(NodeHealthPlanTest, ASecondNodeEvicts) {
   api::Workload workload = Placed();
   workload.status.unhealthy_nodes = {"n1"};
-  const WorkloadPlan plan = PlanNodeHealth(workload, "n2", kUnhealthy, kNow);
+  const WorkloadPlan plan = PlanNodeHealth(workload, "n2", kUnhealthy, kSeenAt);
   ASSERT_TRUE(plan.status);
   const api::Condition* evicted = api::FindCondition(plan.status->conditions, api::kEvicted);
   ASSERT_NE(evicted, nullptr);

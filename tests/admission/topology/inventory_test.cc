@@ -8,7 +8,7 @@
 namespace berth::admission {
 namespace {
 
-constexpr const char* kLevels = "rack host";
+constexpr const char* kInventoryLevels = "rack host";
 constexpr const char* kOne = "main 1 cpu=1 required=host";
 constexpr const char* kNoRoom =
     "main fails: topology \"dc\" doesn't allow to fit any of 1 pod(s). Total nodes: 1; excluded: "
@@ -27,7 +27,7 @@ api::Pod PodOn(const std::string& node, const std::string& name, std::int64_t cp
 }
 
 TEST(Inventory, ANodeThatIsNotReadyLeavesAndComesBack) {
-  PlacementCase given(kLevels);
+  PlacementCase given(kInventoryLevels);
   given.AddNode("r1/n1 cpu=2");
   given.AddUsed("n1 1 cpu=1");
   given.AddNode("r1/n1 cpu=2 notready");
@@ -40,7 +40,7 @@ TEST(Inventory, ANodeThatIsNotReadyLeavesAndComesBack) {
 }
 
 TEST(Inventory, ANodeMayMoveToAnotherRack) {
-  PlacementCase given(kLevels);
+  PlacementCase given(kInventoryLevels);
   given.AddNode("r1/n1 cpu=2");
   given.AddNode("r2/n2 cpu=2");
   EXPECT_EQ(given.Place({"main 4 cpu=1 required=rack"}),
@@ -50,7 +50,7 @@ TEST(Inventory, ANodeMayMoveToAnotherRack) {
 }
 
 TEST(Inventory, PodsOutsideAssignmentsTakeRoom) {
-  PlacementCase given(kLevels);
+  PlacementCase given(kInventoryLevels);
   given.AddNode("r1/n1 cpu=2");
   EXPECT_TRUE(given.placer().SetPod(PodOn("n1", "daemon", 2)).empty()) << "less room wakes nobody";
   EXPECT_EQ(given.Place({kOne}), kNoRoom);
@@ -59,7 +59,7 @@ TEST(Inventory, PodsOutsideAssignmentsTakeRoom) {
 }
 
 TEST(Inventory, PodsThatCameBeforeTheirNodeCount) {
-  PlacementCase given(kLevels);
+  PlacementCase given(kInventoryLevels);
   given.placer().SetPod(PodOn("n1", "daemon", 2));
   given.AddNode("r1/n1 cpu=2");
   EXPECT_EQ(given.Place({kOne}), kNoRoom);
@@ -86,16 +86,16 @@ TEST(Inventory, WhichPodsCountOutsideAssignments) {
 }
 
 TEST(Inventory, NothingNewIsNoChange) {
-  PlacementCase given(kLevels);
-  EXPECT_EQ(given.placer().SetNode(NodeFrom(kLevels, "r1/n1 cpu=2")).size(), 1U);
-  EXPECT_TRUE(given.placer().SetNode(NodeFrom(kLevels, "r1/n1 cpu=2")).empty());
-  EXPECT_EQ(given.placer().SetNode(NodeFrom(kLevels, "r1/n1 cpu=3")).size(), 1U);
+  PlacementCase given(kInventoryLevels);
+  EXPECT_EQ(given.placer().SetNode(NodeFrom(kInventoryLevels, "r1/n1 cpu=2")).size(), 1U);
+  EXPECT_TRUE(given.placer().SetNode(NodeFrom(kInventoryLevels, "r1/n1 cpu=2")).empty());
+  EXPECT_EQ(given.placer().SetNode(NodeFrom(kInventoryLevels, "r1/n1 cpu=3")).size(), 1U);
   EXPECT_EQ(given.placer().RemoveNode("n1").size(), 1U);
   EXPECT_TRUE(given.placer().RemoveNode("n1").empty());
 }
 
 TEST(Inventory, FlavorsThatShareANodeShareItsRoom) {
-  PlacementCase given(kLevels);
+  PlacementCase given(kInventoryLevels);
   given.AddNode("r1/n1 cpu=2");
   api::ResourceFlavor other;
   other.meta.name = "other";
@@ -117,7 +117,7 @@ TEST(Inventory, BookingsMayComeBeforeTopologies) {
   const std::vector<PlacedPods> booked = {
       placer.Booking(PodSetFrom("main 2 cpu=1"), flavor, {{api::kHostnameLabel}, {{{"n1"}, 2}}})};
   placer.Use(booked);
-  placer.SetNode(NodeFrom(kLevels, "r1/n1 cpu=2"));
+  placer.SetNode(NodeFrom(kInventoryLevels, "r1/n1 cpu=2"));
   api::ResourceFlavor object;
   object.topology_name = "dc";
   placer.SetFlavor(flavor, object);
@@ -133,7 +133,7 @@ TEST(Inventory, BookingsMayComeBeforeTopologies) {
 }
 
 TEST(Inventory, WhatIfsLeaveNothingBehind) {
-  PlacementCase given(kLevels);
+  PlacementCase given(kInventoryLevels);
   given.AddNode("r1/n1 cpu=2");
   const std::vector<PlacedPods> pods = {given.placer().Booking(
       PodSetFrom("main 2 cpu=1"), given.flavor(), {{api::kHostnameLabel}, {{{"n1"}, 2}}})};
@@ -153,7 +153,7 @@ TEST(Inventory, WhatIfsLeaveNothingBehind) {
 }
 
 TEST(Inventory, PodSetsInOneDomainAreCountedTogether) {
-  PlacementCase given(kLevels);
+  PlacementCase given(kInventoryLevels);
   given.AddNode("r1/n1 cpu=3 pods=3");
   const auto booking = [&given](std::int32_t count) {
     return given.placer().Booking(PodSetFrom("main 1 cpu=1"), given.flavor(),
@@ -170,7 +170,7 @@ TEST(Inventory, PodSetsInOneDomainAreCountedTogether) {
 }
 
 TEST(Inventory, ManyNodesThatCameAndWentLeaveTheTreeSmall) {
-  PlacementCase given(kLevels);
+  PlacementCase given(kInventoryLevels);
   given.AddNode("r1/stays cpu=1");
   for (int i = 0; i < 3000; ++i) {
     const std::string name = "spot" + std::to_string(i);

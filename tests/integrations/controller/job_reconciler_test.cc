@@ -8,7 +8,7 @@
 
 #include "integrations/controller/job_controllers.h"
 #include "kube/runtime/manager.h"
-#include "tests/support/fake_transport.h"
+#include "tests/support/registry_transport.h"
 #include "tests/support/sim_executor.h"
 
 namespace berth::integrations {
@@ -102,7 +102,7 @@ class JobReconcilerTest : public ::testing::Test {
 
   FakeClock clock_;
   SimExecutor executor_{clock_};
-  kube::FakeTransport api_{executor_, clock_};
+  kube::RegistryTransport api_{executor_, clock_};
   kube::ApiClient client_{api_, executor_};
   kube::EventRecorder events_{
       client_, clock_, {.controller = "kueue-job", .first_api = kube::EventApi::kCore}};
@@ -246,7 +246,7 @@ TEST_F(JobReconcilerTest, ACrashBetweenTheWritesOfAStopLosesNothing) {
   Json workload = Workload();
   Condition(workload, "Evicted", "True", "Preempted");
   Condition(workload, "Admitted", "False", "NoReservation");
-  api_.FailNext(std::string("PATCH ") + kJob, 500, kube::FakeTransport::Effect::kDone);
+  api_.FailNext(std::string("PATCH ") + kJob, 500, kube::RegistryTransport::Effect::kDone);
   api_.Put(kWorkloads, workload);
   Settle();
   EXPECT_EQ(Job()["spec"]["suspend"], true);
@@ -263,7 +263,7 @@ TEST_F(JobReconcilerTest, AConflictIsPlannedAgain) {
 }
 
 TEST_F(JobReconcilerTest, ACreationWhoseAnswerIsLostIsFound) {
-  api_.FailNext(std::string("POST ") + kWorkloads, 0, kube::FakeTransport::Effect::kDone);
+  api_.FailNext(std::string("POST ") + kWorkloads, 0, kube::RegistryTransport::Effect::kDone);
   Submit();
   EXPECT_FALSE(Workload().is_null());
   Admit();

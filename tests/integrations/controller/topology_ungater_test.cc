@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/fake_transport.h"
+#include "tests/support/registry_transport.h"
 #include "tests/support/sim_executor.h"
 
 namespace berth::integrations {
@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 
 constexpr char kPods[] = "/api/v1/namespaces/team/pods";
-constexpr char kWorkloads[] = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team/workloads";
+constexpr char kTeamWorkloads[] = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team/workloads";
 
 class TopologyUngaterTest : public ::testing::Test {
  protected:
@@ -43,7 +43,7 @@ class TopologyUngaterTest : public ::testing::Test {
             {"domainCount": 2, "podCounts": {"individual": [2, 1]},
              "valuesPerLevel": [{"individual": {"roots": ["r1", "r2"]}}]}]}}]}}})");
     workload["status"]["conditions"][0]["status"] = admitted;
-    api_.Put(kWorkloads, workload);
+    api_.Put(kTeamWorkloads, workload);
   }
   void PutPod(const std::string& name, int index) {
     api_.Put(kPods,
@@ -69,7 +69,7 @@ class TopologyUngaterTest : public ::testing::Test {
 
   FakeClock clock_;
   SimExecutor executor_{clock_};
-  kube::FakeTransport api_{executor_, clock_};
+  kube::RegistryTransport api_{executor_, clock_};
   kube::ApiClient client_{api_, executor_};
   kube::Manager manager_{client_, executor_};
   TopologyUngater ungater_{manager_, 2};
@@ -110,7 +110,7 @@ TEST_F(TopologyUngaterTest, PodsThatWereKnownBeforeItNeedsThemAreLetGo) {
 
 TEST_F(TopologyUngaterTest, ALostAnswerGivesNoPlaceTwice) {
   PutAll();
-  api_.FailNext("PATCH /api/v1/namespaces/team/pods/p0", 0, kube::FakeTransport::Effect::kDone);
+  api_.FailNext("PATCH /api/v1/namespaces/team/pods/p0", 0, kube::RegistryTransport::Effect::kDone);
   executor_.RunFor(10s);
   EXPECT_THAT(Racks(), ElementsAre("r1", "r1", "r2"));
 }
@@ -139,13 +139,13 @@ TEST_F(TopologyUngaterTest, AFailedPodsPlaceIsUsedAgain) {
 TEST_F(TopologyUngaterTest, ManyPodsAreWrittenAFewAtATime) {
   Json workload = *[this] {
     PutWorkload("True");
-    return api_.Find(std::string(kWorkloads) + "/w");
+    return api_.Find(std::string(kTeamWorkloads) + "/w");
   }();
   Json& slice =
       workload["status"]["admission"]["podSetAssignments"][0]["topologyAssignment"]["slices"][0];
   slice["podCounts"] = {{"individual", {50, 50}}};
   workload["status"]["admission"]["podSetAssignments"][0]["count"] = 100;
-  api_.Put(kWorkloads, workload);
+  api_.Put(kTeamWorkloads, workload);
   for (int i = 0; i < 100; ++i) PutPod("q" + std::to_string(i), i);
   executor_.RunFor(5s);
   int in_first = 0;

@@ -20,15 +20,15 @@ namespace {
 
 constexpr double kHalfCircumferenceKm = kEarthRadiusKm * std::numbers::pi;
 
-struct Row {
+struct KernelRow {
   std::string_view name;
   std::array<double, 4> trip;
   double km;
   double tolerance_km;
 };
 
-const std::vector<Row>& KnownDistances() {
-  static const std::vector<Row> rows = {
+const std::vector<KernelRow>& KnownDistances() {
+  static const std::vector<KernelRow> rows = {
       {"nowhere", {-73.9, 40.7, -73.9, 40.7}, 0.0, 0.0},
       {"a degree of a meridian", {10, 20, 10, 21}, kHalfCircumferenceKm / 180, 1e-9},
       {"a degree of the equator", {10, 0.0, 11, 0.0}, kHalfCircumferenceKm / 180, 1e-9},
@@ -44,7 +44,7 @@ const std::vector<Row>& KnownDistances() {
 
 TEST(Kernel, KnownDistances) {
   for (const Kernel& kernel : UsableKernels()) {
-    for (const Row& row : KnownDistances()) {
+    for (const KernelRow& row : KnownDistances()) {
       const std::array<const double*, 4> columns = {&row.trip[0], &row.trip[1], &row.trip[2],
                                                     &row.trip[3]};
       double km = -1.0;

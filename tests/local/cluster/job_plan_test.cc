@@ -69,7 +69,7 @@ JobView MakeView(Json job, const std::vector<Object>& pods) {
   return view;
 }
 
-std::string Status(const JobPlan& plan, const std::string& type) {
+std::string StatusOf(const JobPlan& plan, const std::string& type) {
   if (!plan.status) return "no status";
   const Json job = {{"status", *plan.status}};
   const Json* condition = FindCondition(job, type);
@@ -92,7 +92,7 @@ TEST(JobPlanTest, FirstSyncStartsAndCreates) {
 TEST(JobPlanTest, SuspendedJobGetsConditionAndNoStartTime) {
   const JobPlan plan = PlanJob(MakeView(MakeJob({{"suspend", true}}), {}), kNow);
   EXPECT_THAT(plan.create, IsEmpty());
-  EXPECT_EQ(Status(plan, "Suspended"), "True/JobSuspended");
+  EXPECT_EQ(StatusOf(plan, "Suspended"), "True/JobSuspended");
   EXPECT_FALSE(plan.status->contains("startTime"));
   EXPECT_THAT(plan.events,
               ElementsAre(PlannedEvent{EventType::kNormal, "Suspended", "Job suspended"}));
@@ -113,7 +113,7 @@ TEST(JobPlanTest, ResumingStartsTheClockAnew) {
   Json job = MakeJob({{"activeDeadlineSeconds", 10}});
   SetCondition(job["status"], {"Suspended", "True", "JobSuspended", "Job suspended"}, kNow);
   const JobPlan plan = PlanJob(MakeView(job, {}), kNow);
-  EXPECT_EQ(Status(plan, "Suspended"), "False/JobResumed");
+  EXPECT_EQ(StatusOf(plan, "Suspended"), "False/JobResumed");
   EXPECT_EQ((*plan.status)["startTime"], "2026-11-20T08:00:00Z");
   EXPECT_THAT(plan.create, SizeIs(1));
   EXPECT_EQ(plan.look_again, kNow + std::chrono::seconds(10));
@@ -124,8 +124,8 @@ TEST(JobPlanTest, SuccessIsCountedInTwoPhases) {
   job["status"]["startTime"] = "2026-11-20T07:00:00Z";
   JobPlan plan = PlanJob(MakeView(job, {MakePod("a", {.phase = "Succeeded"})}), kNow);
   EXPECT_EQ((*plan.status)["uncountedTerminatedPods"]["succeeded"], Json::array({"a-uid"}));
-  EXPECT_EQ(Status(plan, "SuccessCriteriaMet"), "True/CompletionsReached");
-  EXPECT_EQ(Status(plan, "Complete"), "none");
+  EXPECT_EQ(StatusOf(plan, "SuccessCriteriaMet"), "True/CompletionsReached");
+  EXPECT_EQ(StatusOf(plan, "Complete"), "none");
   EXPECT_THAT(plan.release, ElementsAre(0));
   // A crash before the finalizer went: the same plan, without counting again.
   job["status"] = *plan.status;
@@ -135,7 +135,7 @@ TEST(JobPlanTest, SuccessIsCountedInTwoPhases) {
   plan = PlanJob(MakeView(job, {MakePod("a", {.phase = "Succeeded", .tracked = false})}), kNow);
   EXPECT_EQ((*plan.status)["succeeded"], 1);
   EXPECT_EQ((*plan.status)["uncountedTerminatedPods"], Json::object());
-  EXPECT_EQ(Status(plan, "Complete"), "True/CompletionsReached");
+  EXPECT_EQ(StatusOf(plan, "Complete"), "True/CompletionsReached");
   EXPECT_EQ((*plan.status)["completionTime"], "2026-11-20T08:00:00Z");
   EXPECT_THAT(plan.events,
               ElementsAre(PlannedEvent{EventType::kNormal, "Completed", "Job completed"}));
@@ -169,12 +169,12 @@ TEST(JobPlanTest, BackoffLimitEndsTheJob) {
   job["status"]["startTime"] = "2026-11-20T07:00:00Z";
   JobPlan plan =
       PlanJob(MakeView(job, {MakePod("a", {.phase = "Failed"}), MakePod("b", {})}), kNow);
-  EXPECT_EQ(Status(plan, "FailureTarget"), "True/BackoffLimitExceeded");
-  EXPECT_EQ(Status(plan, "Failed"), "none");
+  EXPECT_EQ(StatusOf(plan, "FailureTarget"), "True/BackoffLimitExceeded");
+  EXPECT_EQ(StatusOf(plan, "Failed"), "none");
   EXPECT_THAT(plan.remove, ElementsAre(1));
   job["status"] = *plan.status;
   plan = PlanJob(MakeView(job, {MakePod("a", {.phase = "Failed", .tracked = false})}), kNow);
-  EXPECT_EQ(Status(plan, "Failed"), "True/BackoffLimitExceeded");
+  EXPECT_EQ(StatusOf(plan, "Failed"), "True/BackoffLimitExceeded");
   EXPECT_EQ((*plan.status)["failed"], 2) << "what was still running counts as failed";
   EXPECT_THAT(plan.events,
               ElementsAre(PlannedEvent{EventType::kWarning, "BackoffLimitExceeded",
@@ -187,7 +187,7 @@ TEST(JobPlanTest, TerminalConditionWaitsForTerminatingPods) {
   SetCondition(job["status"], {"FailureTarget", "True", "BackoffLimitExceeded", "m"}, kNow);
   const JobPlan plan =
       PlanJob(MakeView(job, {MakePod("a", {.tracked = false, .deleting = true})}), kNow);
-  EXPECT_EQ(Status(plan, "Failed"), "none");
+  EXPECT_EQ(StatusOf(plan, "Failed"), "none");
   EXPECT_EQ((*plan.status)["terminating"], 1);
 }
 
@@ -195,7 +195,7 @@ TEST(JobPlanTest, DeadlineEndsTheJob) {
   Json job = MakeJob({{"activeDeadlineSeconds", 60}});
   job["status"]["startTime"] = "2026-11-20T07:59:00Z";
   const JobPlan plan = PlanJob(MakeView(job, {MakePod("a", {})}), kNow);
-  EXPECT_EQ(Status(plan, "FailureTarget"), "True/DeadlineExceeded");
+  EXPECT_EQ(StatusOf(plan, "FailureTarget"), "True/DeadlineExceeded");
   EXPECT_THAT(plan.remove, ElementsAre(0));
 }
 
@@ -205,7 +205,7 @@ TEST(JobPlanTest, AnEndlessDeadlineDoesNotEndTheJob) {
     Json job = MakeJob({{"activeDeadlineSeconds", seconds}});
     job["status"]["startTime"] = "2026-11-20T07:59:00Z";
     const JobPlan plan = PlanJob(MakeView(job, {MakePod("a", {})}), kNow);
-    EXPECT_EQ(Status(plan, "FailureTarget"), "none") << seconds;
+    EXPECT_EQ(StatusOf(plan, "FailureTarget"), "none") << seconds;
     EXPECT_THAT(plan.remove, ElementsAre()) << seconds;
   }
 }
@@ -214,7 +214,7 @@ TEST(JobPlanTest, RestartsInPlaceCountAgainstTheLimit) {
   Json job = MakeJob({{"backoffLimit", 2}});
   job["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure";
   job["status"]["startTime"] = "2026-11-20T07:59:00Z";
-  EXPECT_EQ(Status(PlanJob(MakeView(job, {MakePod("a", {.restarts = 2})}), kNow), "FailureTarget"),
+  EXPECT_EQ(StatusOf(PlanJob(MakeView(job, {MakePod("a", {.restarts = 2})}), kNow), "FailureTarget"),
             "True/BackoffLimitExceeded");
 }
 
@@ -226,7 +226,7 @@ TEST(JobPlanTest, WithoutCompletionsTheFirstSuccessEndsCreation) {
   const JobPlan plan =
       PlanJob(MakeView(job, {MakePod("a", {.phase = "Succeeded"}), MakePod("b", {})}), kNow);
   EXPECT_THAT(plan.create, IsEmpty());
-  EXPECT_EQ(Status(plan, "SuccessCriteriaMet"), "none") << "one pod still runs";
+  EXPECT_EQ(StatusOf(plan, "SuccessCriteriaMet"), "none") << "one pod still runs";
 }
 
 TEST(JobPlanTest, IndexedJobFillsTheGapsAndRecordsIndexes) {
@@ -263,7 +263,7 @@ TEST(JobPlanTest, IndexThatFailedTooOftenEndsTheJobWhenTheOthersAreDone) {
   const JobPlan plan = PlanJob(MakeView(job, {MakePod("a", {.phase = "Failed", .index = 0}),
                                               MakePod("b", {.phase = "Succeeded", .index = 1})}),
                                kNow);
-  EXPECT_EQ(Status(plan, "FailureTarget"), "True/FailedIndexes");
+  EXPECT_EQ(StatusOf(plan, "FailureTarget"), "True/FailedIndexes");
   EXPECT_EQ((*plan.status)["failedIndexes"], "0");
 }
 
@@ -297,7 +297,7 @@ TEST(JobPlanTest, SuccessPolicyEndsTheJobEarly) {
   const JobPlan plan = PlanJob(
       MakeView(job, {MakePod("a", {.phase = "Succeeded", .index = 0}), MakePod("b", {.index = 1})}),
       kNow);
-  EXPECT_EQ(Status(plan, "SuccessCriteriaMet"), "True/SuccessPolicy");
+  EXPECT_EQ(StatusOf(plan, "SuccessCriteriaMet"), "True/SuccessPolicy");
   EXPECT_THAT(plan.remove, ElementsAre(1));
 }
 

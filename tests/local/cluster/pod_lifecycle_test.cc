@@ -15,9 +15,9 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const WallTime kNow = *ParseTime("2026-11-20T08:00:00Z");
+const WallTime kLookedAt = *ParseTime("2026-11-20T08:00:00Z");
 
-Json MakePod(const std::string& policy) {
+Json PodWithPolicy(const std::string& policy) {
   Json pod = Json::parse(R"({"metadata": {"name": "p", "uid": "u"},
       "spec": {"containers": [{"name": "main", "image": "i"}]}})");
   pod["spec"]["restartPolicy"] = policy;
@@ -26,155 +26,155 @@ Json MakePod(const std::string& policy) {
 
 void Begin(ContainerRun& container) {
   container.state = ContainerRun::State::kRunning;
-  container.started_at = kNow;
+  container.started_at = kLookedAt;
 }
 
 void End(ContainerRun& container, int exit_code) {
   container.state = ContainerRun::State::kEnded;
-  container.ended_at = kNow + seconds(1);
+  container.ended_at = kLookedAt + seconds(1);
   container.exit_code = exit_code;
 }
 
 TEST(PodLifecycleTest, StartsRunsAndSucceeds) {
-  const Json pod = MakePod("Never");
-  PodRun run = NewRun(pod, kNow);
-  PodStep step = PlanPod(pod, run, kNow);
+  const Json pod = PodWithPolicy("Never");
+  PodRun run = NewRun(pod, kLookedAt);
+  PodStep step = PlanPod(pod, run, kLookedAt);
   EXPECT_THAT(step.start, ElementsAre(0));
   EXPECT_EQ(step.phase, "Pending");
   Begin(run.containers[0]);
-  EXPECT_EQ(PlanPod(pod, run, kNow).phase, "Running");
+  EXPECT_EQ(PlanPod(pod, run, kLookedAt).phase, "Running");
   End(run.containers[0], 0);
-  step = PlanPod(pod, run, kNow);
+  step = PlanPod(pod, run, kLookedAt);
   EXPECT_EQ(step.phase, "Succeeded");
   EXPECT_TRUE(step.is_over);
 }
 
 TEST(PodLifecycleTest, NeverMeansFailed) {
-  const Json pod = MakePod("Never");
-  PodRun run = NewRun(pod, kNow);
+  const Json pod = PodWithPolicy("Never");
+  PodRun run = NewRun(pod, kLookedAt);
   End(run.containers[0], 3);
-  EXPECT_EQ(PlanPod(pod, run, kNow).phase, "Failed");
+  EXPECT_EQ(PlanPod(pod, run, kLookedAt).phase, "Failed");
 }
 
 TEST(PodLifecycleTest, RestartsWithGrowingBackoff) {
-  const Json pod = MakePod("OnFailure");
-  PodRun run = NewRun(pod, kNow);
+  const Json pod = PodWithPolicy("OnFailure");
+  PodRun run = NewRun(pod, kLookedAt);
   for (const int backoff : {0, 10, 20, 40, 80, 160, 300, 300}) {
     Begin(run.containers[0]);
     End(run.containers[0], 1);
-    const PodStep step = PlanPod(pod, run, kNow);
+    const PodStep step = PlanPod(pod, run, kLookedAt);
     EXPECT_THAT(step.restart, ElementsAre(0));
     EXPECT_EQ(step.phase, "Running");
-    PrepareRestart(run.containers[0], kNow);
-    EXPECT_EQ(*run.containers[0].not_before, kNow + seconds(1 + backoff));
+    PrepareRestart(run.containers[0], kLookedAt);
+    EXPECT_EQ(*run.containers[0].not_before, kLookedAt + seconds(1 + backoff));
   }
-  const PodStep step = PlanPod(pod, run, kNow);
+  const PodStep step = PlanPod(pod, run, kLookedAt);
   EXPECT_THAT(step.start, IsEmpty());
-  EXPECT_EQ(step.look_again, kNow + seconds(301));
+  EXPECT_EQ(step.look_again, kLookedAt + seconds(301));
   EXPECT_EQ(run.containers[0].restarts, 8);
   EXPECT_EQ(run.containers[0].waiting_reason, "CrashLoopBackOff");
   End(run.containers[0], 0);
-  EXPECT_EQ(PlanPod(pod, run, kNow).phase, "Succeeded");
+  EXPECT_EQ(PlanPod(pod, run, kLookedAt).phase, "Succeeded");
 }
 
 TEST(PodLifecycleTest, InitContainersRunInOrder) {
-  Json pod = MakePod("Never");
+  Json pod = PodWithPolicy("Never");
   pod["spec"]["initContainers"] = Json::parse(R"([{"name": "a"}, {"name": "b"}])");
-  PodRun run = NewRun(pod, kNow);
-  EXPECT_THAT(PlanPod(pod, run, kNow).start, ElementsAre(0));
+  PodRun run = NewRun(pod, kLookedAt);
+  EXPECT_THAT(PlanPod(pod, run, kLookedAt).start, ElementsAre(0));
   Begin(run.containers[0]);
-  EXPECT_THAT(PlanPod(pod, run, kNow).start, IsEmpty());
+  EXPECT_THAT(PlanPod(pod, run, kLookedAt).start, IsEmpty());
   End(run.containers[0], 0);
-  EXPECT_THAT(PlanPod(pod, run, kNow).start, ElementsAre(1));
+  EXPECT_THAT(PlanPod(pod, run, kLookedAt).start, ElementsAre(1));
   End(run.containers[1], 1);
-  const PodStep step = PlanPod(pod, run, kNow);
+  const PodStep step = PlanPod(pod, run, kLookedAt);
   EXPECT_EQ(step.phase, "Failed");
   EXPECT_THAT(step.start, IsEmpty()) << "the main container never starts";
 }
 
 TEST(PodLifecycleTest, SidecarsStartFirstAndEndLast) {
-  Json pod = MakePod("Never");
+  Json pod = PodWithPolicy("Never");
   pod["spec"]["initContainers"] = Json::parse(R"([{"name": "s", "restartPolicy": "Always"}])");
-  PodRun run = NewRun(pod, kNow);
-  EXPECT_THAT(PlanPod(pod, run, kNow).start, ElementsAre(0));
+  PodRun run = NewRun(pod, kLookedAt);
+  EXPECT_THAT(PlanPod(pod, run, kLookedAt).start, ElementsAre(0));
   Begin(run.containers[0]);
-  EXPECT_THAT(PlanPod(pod, run, kNow).start, ElementsAre(1));
+  EXPECT_THAT(PlanPod(pod, run, kLookedAt).start, ElementsAre(1));
   End(run.containers[1], 0);
-  PodStep step = PlanPod(pod, run, kNow);
+  PodStep step = PlanPod(pod, run, kLookedAt);
   EXPECT_TRUE(step.kill);
   EXPECT_FALSE(step.is_over);
   End(run.containers[0], 137);
-  step = PlanPod(pod, run, kNow);
+  step = PlanPod(pod, run, kLookedAt);
   EXPECT_EQ(step.phase, "Succeeded");
 }
 
 TEST(PodLifecycleTest, DeletionAsksWaitsAndKills) {
-  Json pod = MakePod("Always");
-  PodRun run = NewRun(pod, kNow);
+  Json pod = PodWithPolicy("Always");
+  PodRun run = NewRun(pod, kLookedAt);
   Begin(run.containers[0]);
   pod["metadata"]["deletionTimestamp"] = "2026-11-20T08:00:05Z";
   pod["metadata"]["deletionGracePeriodSeconds"] = 5;
-  PodStep step = PlanPod(pod, run, kNow);
+  PodStep step = PlanPod(pod, run, kLookedAt);
   EXPECT_TRUE(step.terminate);
-  run.stop_asked_at = kNow;
-  step = PlanPod(pod, run, kNow + seconds(4));
+  run.stop_asked_at = kLookedAt;
+  step = PlanPod(pod, run, kLookedAt + seconds(4));
   EXPECT_FALSE(step.terminate);
   EXPECT_FALSE(step.kill);
-  EXPECT_EQ(step.look_again, kNow + seconds(5));
-  EXPECT_TRUE(PlanPod(pod, run, kNow + seconds(5)).kill);
+  EXPECT_EQ(step.look_again, kLookedAt + seconds(5));
+  EXPECT_TRUE(PlanPod(pod, run, kLookedAt + seconds(5)).kill);
   End(run.containers[0], 143);
-  step = PlanPod(pod, run, kNow + seconds(5));
+  step = PlanPod(pod, run, kLookedAt + seconds(5));
   EXPECT_TRUE(step.is_over);
   EXPECT_EQ(step.phase, "Failed");
 }
 
 TEST(PodLifecycleTest, DeletedBeforeItBegan) {
-  Json pod = MakePod("Never");
+  Json pod = PodWithPolicy("Never");
   pod["metadata"]["deletionTimestamp"] = "2026-11-20T08:00:05Z";
-  const PodStep step = PlanPod(pod, NewRun(pod, kNow), kNow);
+  const PodStep step = PlanPod(pod, NewRun(pod, kLookedAt), kLookedAt);
   EXPECT_THAT(step.start, IsEmpty());
   EXPECT_TRUE(step.is_over);
   EXPECT_EQ(step.phase, "Failed");
 }
 
 TEST(PodLifecycleTest, AnEndlessDeadlineDoesNotStopThePod) {
-  Json pod = MakePod("Never");
+  Json pod = PodWithPolicy("Never");
   pod["spec"]["activeDeadlineSeconds"] = INT64_MAX;
-  PodRun run = NewRun(pod, kNow);
+  PodRun run = NewRun(pod, kLookedAt);
   Begin(run.containers[0]);
-  EXPECT_EQ(PlanPod(pod, run, kNow + seconds(60)).stop_reason, "");
+  EXPECT_EQ(PlanPod(pod, run, kLookedAt + seconds(60)).stop_reason, "");
 }
 
 TEST(PodLifecycleTest, DeadlineOfThePod) {
-  Json pod = MakePod("Never");
+  Json pod = PodWithPolicy("Never");
   pod["spec"]["activeDeadlineSeconds"] = 60;
-  PodRun run = NewRun(pod, kNow);
+  PodRun run = NewRun(pod, kLookedAt);
   Begin(run.containers[0]);
-  EXPECT_EQ(PlanPod(pod, run, kNow).look_again, kNow + seconds(60));
-  PodStep step = PlanPod(pod, run, kNow + seconds(60));
+  EXPECT_EQ(PlanPod(pod, run, kLookedAt).look_again, kLookedAt + seconds(60));
+  PodStep step = PlanPod(pod, run, kLookedAt + seconds(60));
   EXPECT_TRUE(step.terminate);
   EXPECT_EQ(step.stop_reason, "DeadlineExceeded");
-  run.stop_asked_at = kNow + seconds(60);
+  run.stop_asked_at = kLookedAt + seconds(60);
   run.stop_reason = step.stop_reason;
   End(run.containers[0], 0);
-  step = PlanPod(pod, run, kNow + seconds(61));
+  step = PlanPod(pod, run, kLookedAt + seconds(61));
   EXPECT_EQ(step.phase, "Failed");
-  EXPECT_EQ(MakePodStatus(pod, run, step.phase, kNow)["reason"], "DeadlineExceeded");
+  EXPECT_EQ(MakePodStatus(pod, run, step.phase, kLookedAt)["reason"], "DeadlineExceeded");
 }
 
 TEST(PodLifecycleTest, GoneNodeKillsAtOnce) {
-  const Json pod = MakePod("Never");
-  PodRun run = NewRun(pod, kNow);
+  const Json pod = PodWithPolicy("Never");
+  PodRun run = NewRun(pod, kLookedAt);
   Begin(run.containers[0]);
   run.node_is_gone = true;
-  EXPECT_TRUE(PlanPod(pod, run, kNow).kill);
+  EXPECT_TRUE(PlanPod(pod, run, kLookedAt).kill);
 }
 
 TEST(PodLifecycleTest, StatusInKubeletsShape) {
-  const Json pod = MakePod("Never");
-  PodRun run = NewRun(pod, kNow);
+  const Json pod = PodWithPolicy("Never");
+  PodRun run = NewRun(pod, kLookedAt);
   Begin(run.containers[0]);
-  Json status = MakePodStatus(pod, run, "Running", kNow);
+  Json status = MakePodStatus(pod, run, "Running", kLookedAt);
   EXPECT_EQ(status["containerStatuses"][0]["state"]["running"]["startedAt"],
             "2026-11-20T08:00:00Z");
   std::vector<std::string> types;
@@ -186,7 +186,7 @@ TEST(PodLifecycleTest, StatusInKubeletsShape) {
               ElementsAre("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"));
   End(run.containers[0], 137);
   run.containers[0].signal = 9;
-  status = MakePodStatus({{"status", status}}, run, "Failed", kNow);
+  status = MakePodStatus({{"status", status}}, run, "Failed", kLookedAt);
   const Json& end = status["containerStatuses"][0]["state"]["terminated"];
   EXPECT_EQ(end["exitCode"], 137);
   EXPECT_EQ(end["signal"], 9);
@@ -194,11 +194,11 @@ TEST(PodLifecycleTest, StatusInKubeletsShape) {
 }
 
 TEST(PodLifecycleTest, LostPodsAreFailed) {
-  Json pod = MakePod("Never");
-  PodRun run = NewRun(pod, kNow);
+  Json pod = PodWithPolicy("Never");
+  PodRun run = NewRun(pod, kLookedAt);
   Begin(run.containers[0]);
-  pod["status"] = MakePodStatus(pod, run, "Running", kNow);
-  pod["status"] = MakeLostStatus(pod, "NodeLost", "m", kNow);
+  pod["status"] = MakePodStatus(pod, run, "Running", kLookedAt);
+  pod["status"] = MakeLostStatus(pod, "NodeLost", "m", kLookedAt);
   EXPECT_EQ(pod["status"]["phase"], "Failed");
   EXPECT_TRUE(ConditionIs(pod, "DisruptionTarget", "True"));
   EXPECT_EQ(pod["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"], 137);

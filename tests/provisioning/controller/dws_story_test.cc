@@ -10,7 +10,7 @@
 #include "base/rfc3339.h"
 #include "integrations/controller/job_controllers.h"
 #include "provisioning/controller/provisioning_controllers.h"
-#include "tests/support/fake_transport.h"
+#include "tests/support/registry_transport.h"
 #include "tests/support/sim_executor.h"
 
 namespace berth {
@@ -111,7 +111,7 @@ class DwsStoryTest : public ::testing::Test {
 
   FakeClock clock_;
   SimExecutor executor_{clock_};
-  kube::FakeTransport api_{executor_, clock_};
+  kube::RegistryTransport api_{executor_, clock_};
   kube::ApiClient client_{api_, executor_};
   kube::EventRecorder events_{
       client_, clock_, {.controller = "kueue", .first_api = kube::EventApi::kCore}};

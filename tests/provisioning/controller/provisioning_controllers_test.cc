@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/fake_transport.h"
+#include "tests/support/registry_transport.h"
 #include "tests/support/sim_executor.h"
 
 namespace berth::provisioning {
@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
-using Effect = kube::FakeTransport::Effect;
+using Effect = kube::RegistryTransport::Effect;
 
 constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta2/";
 constexpr char kWorkloads[] = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
@@ -97,7 +97,7 @@ class ProvisioningControllersTest : public ::testing::Test {
 
   FakeClock clock_;
   SimExecutor executor_{clock_};
-  kube::FakeTransport api_{executor_, clock_};
+  kube::RegistryTransport api_{executor_, clock_};
   kube::ApiClient client_{api_, executor_};
   kube::EventRecorder events_{
       client_, clock_, {.controller = "kueue-provisioning", .first_api = kube::EventApi::kCore}};

@@ -24,7 +24,7 @@ std::uint64_t Milliseconds(Duration span) {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<milliseconds>(span).count());
 }
 
-Duration Moment(const Story& story, Random& random) {
+Duration MomentWithin(const Story& story, Random& random) {
   return milliseconds(random.Below(Milliseconds(story.length)));
 }
 
@@ -71,8 +71,8 @@ void EditTemplates(Story& story, Random& random) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const StoryEvent& made = story.events[jobs[random.Below(jobs.size())]];
     // Soon after the job comes it still waits, or is just being started.
-    const Duration at =
-        random.Below(2) == 0 ? made.at + milliseconds(random.Below(2'000)) : Moment(story, random);
+    const Duration at = random.Below(2) == 0 ? made.at + milliseconds(random.Below(2'000))
+                                             : MomentWithin(story, random);
     const std::string job = "job " + NameOf(made.line);
     const std::string edit = kEdits[random.Below(kEdits.size())];
     const std::string patch = "patch " + job + " <<EOF\nspec: {template: " + edit + "}\nEOF";
@@ -134,14 +134,14 @@ void AddZones(Story& story, Random& random) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::string wish = kWishes[random.Below(kWishes.size())];
     story.events.push_back(
-        {Moment(story, random),
+        {MomentWithin(story, random),
          "job z" + std::to_string(i) + " queue=qz cpu=" + std::to_string(1 + random.Below(2)) +
              " parallelism=" + std::to_string(1 + random.Below(2)) + " backoff-limit=1000" + wish +
              " runs=" + std::to_string(2 + random.Below(40)) + "s"});
   }
   if (random.Below(2) == 0) return;
   const std::string node = "z" + std::to_string(random.Below(kZoneNodes));
-  const Duration at = Moment(story, random);
+  const Duration at = MomentWithin(story, random);
   story.events.push_back({at, "delete node " + node});
   const auto line = std::find_if(zones.begin(), zones.end(), [&](const std::string& each) {
     return each.rfind("node " + node + " ", 0) == 0;

@@ -30,7 +30,7 @@ FlavorAmounts AmountsOf(const Json& status, const char* field) {
   return amounts;
 }
 
-std::string Show(const FlavorAmounts& amounts) {
+std::string ShowOrNothing(const FlavorAmounts& amounts) {
   std::string text;
   for (const auto& [what, amount] : amounts) {
     text += " " + what.first + "/" + what.second + "=" + std::to_string(amount);
@@ -307,7 +307,8 @@ void Standing::LookAtCounts() {
       const FlavorAmounts said = AmountsOf(status, field);
       const FlavorAmounts wanted = Shown(truth_says, queue);
       if (said == wanted) return;
-      Wrong("wrong-count", name + " " + field, "says" + Show(said) + ", truth is" + Show(wanted));
+      Wrong("wrong-count", name + " " + field,
+            "says" + ShowOrNothing(said) + ", truth is" + ShowOrNothing(wanted));
     };
     number("pendingWorkloads", counts.pending);
     number("reservingWorkloads", counts.reserving);
@@ -346,7 +347,7 @@ void Standing::LookAtCore(const admission::Scheduler& core) {
     std::erase_if(truly, [](const auto& each) { return each.second == 0; });
     if (held != truly) {
       Wrong("core-differs", "ClusterQueue " + queue.name,
-            "the core holds" + Show(held) + ", the objects say" + Show(truly));
+            "the core holds" + ShowOrNothing(held) + ", the objects say" + ShowOrNothing(truly));
     }
   }
 }

@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
-#include "tests/support/fake_transport.h"
+#include "tests/support/registry_transport.h"
 #include "tests/support/sim_executor.h"
+#include "tests/webhook/controller/configurations.h"
 
 namespace berth::webhook {
 namespace {
@@ -16,14 +17,13 @@ namespace {
 using Json = nlohmann::json;
 using namespace std::chrono_literals;
 
-constexpr char kMutating[] = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 constexpr char kCrds[] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-constexpr char kName[] = "kueue-mutating-webhook-configuration";
 
 class CaInjectorTest : public ::testing::Test {
  protected:
   void PutConfiguration() {
-    api_.Put(kMutating, {{"metadata", {{"name", kName}}}, {"webhooks", {Hook("a"), Hook("b")}}});
+    api_.Put(kMutating,
+             {{"metadata", {{"name", kMutatingName}}}, {"webhooks", {Hook("a"), Hook("b")}}});
   }
   static Json Hook(const std::string& name) {
     return {
@@ -32,11 +32,11 @@ class CaInjectorTest : public ::testing::Test {
         {"sideEffects", "None"},
         {"admissionReviewVersions", {"v1"}}};
   }
-  Json Configuration() { return *api_.Find(std::string(kMutating) + "/" + kName); }
+  Json Configuration() { return *api_.Find(std::string(kMutating) + "/" + kMutatingName); }
 
   FakeClock clock_;
   SimExecutor executor_{clock_};
-  kube::FakeTransport api_{executor_, clock_};
+  kube::RegistryTransport api_{executor_, clock_};
   kube::ApiClient client_{api_, executor_};
   CaInjector injector_{client_, executor_, "PEM", {.crds = {"queues.example"}}};
 };

@@ -10,8 +10,9 @@
 
 #include "base/strings.h"
 #include "net/certificates.h"
-#include "tests/support/fake_transport.h"
+#include "tests/support/registry_transport.h"
 #include "tests/support/sim_executor.h"
+#include "tests/webhook/controller/configurations.h"
 
 namespace berth::webhook {
 namespace {
@@ -20,11 +21,6 @@ using Json = nlohmann::json;
 using namespace std::chrono_literals;
 
 constexpr char kSecret[] = "/api/v1/namespaces/kueue-system/secrets/kueue-webhook-server-cert";
-constexpr char kMutating[] = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
-constexpr char kValidating[] =
-    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-constexpr char kValidatingName[] = "kueue-validating-webhook-configuration";
-constexpr char kName[] = "kueue-mutating-webhook-configuration";
 
 class CertificateKeeperTest : public ::testing::Test {
  protected:
@@ -39,7 +35,7 @@ class CertificateKeeperTest : public ::testing::Test {
     const Json hooks = Json::parse(R"([{"name": "a.example.com", "sideEffects": "None",
         "admissionReviewVersions": ["v1"],
         "clientConfig": {"service": {"namespace": "n", "name": "s"}}}])");
-    api_.Put(kMutating, {{"metadata", {{"name", kName}}}, {"webhooks", hooks}});
+    api_.Put(kMutating, {{"metadata", {{"name", kMutatingName}}}, {"webhooks", hooks}});
     api_.Put(kValidating, {{"metadata", {{"name", kValidatingName}}}, {"webhooks", hooks}});
   }
 
@@ -70,7 +66,7 @@ class CertificateKeeperTest : public ::testing::Test {
     return *Base64Decode((*api_.Find(kSecret))["data"][key].get<std::string>());
   }
   std::string Bundle() {
-    const Json hook = (*api_.Find(std::string(kMutating) + "/" + kName))["webhooks"][0];
+    const Json hook = (*api_.Find(std::string(kMutating) + "/" + kMutatingName))["webhooks"][0];
     return *Base64Decode(hook["clientConfig"]["caBundle"].get<std::string>());
   }
   bool Trusts(const Replica& replica) { return Bundle().find(replica.ca) != std::string::npos; }
@@ -80,7 +76,7 @@ class CertificateKeeperTest : public ::testing::Test {
 
   FakeClock clock_;
   SimExecutor executor_{clock_};
-  kube::FakeTransport api_{executor_, clock_};
+  kube::RegistryTransport api_{executor_, clock_};
   kube::ApiClient client_{api_, executor_};
   Replica one_;
   Replica two_;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/fake_transport.h"
+#include "tests/support/registry_transport.h"
 #include "tests/support/sim_executor.h"
 
 namespace berth::webhook {
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 TEST(FactsMirrorTest, FollowsTheCluster) {
   FakeClock clock;
   SimExecutor executor(clock);
-  kube::FakeTransport api(executor, clock);
+  kube::RegistryTransport api(executor, clock);
   kube::ApiClient client(api, executor);
   kube::Manager manager(client, executor);
   FactsMirror mirror(

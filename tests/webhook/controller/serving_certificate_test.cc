@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "net/certificates.h"
-#include "tests/support/fake_transport.h"
+#include "tests/support/registry_transport.h"
 #include "tests/support/sim_executor.h"
 
 namespace berth::webhook {
@@ -34,7 +34,7 @@ class ServingCertificateTest : public ::testing::Test {
 
   FakeClock clock_;
   SimExecutor executor_{clock_};
-  kube::FakeTransport api_{executor_, clock_};
+  kube::RegistryTransport api_{executor_, clock_};
   kube::ApiClient client_{api_, executor_};
 };
 
@@ -49,7 +49,7 @@ TEST_F(ServingCertificateTest, MadeOnceAndShared) {
 }
 
 TEST_F(ServingCertificateTest, ALostRaceReadsTheWinners) {
-  api_.FailNext(std::string("POST ") + kSecrets, 409, kube::FakeTransport::Effect::kDone);
+  api_.FailNext(std::string("POST ") + kSecrets, 409, kube::RegistryTransport::Effect::kDone);
   const ServingCertificate first = Obtain();
   EXPECT_EQ(Obtain().ca_pem, first.ca_pem);
 }

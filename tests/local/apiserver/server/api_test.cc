@@ -9,8 +9,8 @@
 namespace berth::local {
 namespace {
 
-const ResourceId kMaps{"", "v1", "configmaps"};
-const ResourceId kPods{"", "v1", "pods"};
+const ResourceId kMapResource{"", "v1", "configmaps"};
+const ResourceId kPodResource{"", "v1", "pods"};
 
 class ApiTest : public ServerTest {};
 
@@ -37,26 +37,27 @@ class Collector {
 
 TEST_F(ApiTest, TheSameObjectsAsOverHttp) {
   Api& api = server_->api();
-  auto created = api.Create(kMaps, "default", ConfigMapJson("a", {{"k", "v"}}), {});
+  auto created = api.Create(kMapResource, "default", ConfigMapJson("a", {{"k", "v"}}), {});
   ASSERT_TRUE(created) << created.error().message;
   EXPECT_EQ(Get("/api/v1/namespaces/default/configmaps/a").json, **created);
-  auto patched = api.Patch(kMaps, "default", "a", PatchType::kMerge, {{"data", {{"k", "w"}}}}, {});
+  auto patched =
+      api.Patch(kMapResource, "default", "a", PatchType::kMerge, {{"data", {{"k", "w"}}}}, {});
   ASSERT_TRUE(patched);
-  EXPECT_EQ((**api.Get(kMaps, "default", "a"))["data"]["k"], "w");
-  EXPECT_EQ(api.List(kMaps, "default", {})->items.size(), 2U);
-  EXPECT_EQ(api.Get(kMaps, "default", "none").error().reason, "NotFound");
-  ASSERT_TRUE(api.Delete(kMaps, "default", "a", {}));
+  EXPECT_EQ((**api.Get(kMapResource, "default", "a"))["data"]["k"], "w");
+  EXPECT_EQ(api.List(kMapResource, "default", {})->items.size(), 2U);
+  EXPECT_EQ(api.Get(kMapResource, "default", "none").error().reason, "NotFound");
+  ASSERT_TRUE(api.Delete(kMapResource, "default", "a", {}));
   EXPECT_EQ(api.Get({"x.io", "v1", "xs"}, "", "a").error().code, 404);
 }
 
 TEST_F(ApiTest, PodsAreBoundThroughTheirSubresource) {
   Api& api = server_->api();
-  ASSERT_TRUE(api.Create(kPods, "default", PodJson("p"), {}));
+  ASSERT_TRUE(api.Create(kPodResource, "default", PodJson("p"), {}));
   WriteOptions options;
   options.subresource = "binding";
   const Json binding{{"metadata", {{"name", "p"}}}, {"target", {{"kind", "Node"}, {"name", "n"}}}};
-  ASSERT_TRUE(api.Create(kPods, "default", binding, options));
-  const Json pod = **api.Get(kPods, "default", "p");
+  ASSERT_TRUE(api.Create(kPodResource, "default", binding, options));
+  const Json pod = **api.Get(kPodResource, "default", "p");
   EXPECT_EQ(pod["spec"]["nodeName"], "n");
   EXPECT_EQ(pod["status"]["conditions"][0]["type"], "PodScheduled");
   EXPECT_EQ(pod["status"]["conditions"][0]["status"], "True");
@@ -64,15 +65,17 @@ TEST_F(ApiTest, PodsAreBoundThroughTheirSubresource) {
 
 TEST_F(ApiTest, WatchesTellTheStateThenEveryChange) {
   WholeApi& api = server_->api();
-  ASSERT_TRUE(api.Create(kMaps, "default", ConfigMapJson("a"), {}));
+  ASSERT_TRUE(api.Create(kMapResource, "default", ConfigMapJson("a"), {}));
   Collector pods;
-  const auto none = api.Watch(kPods, [&](const WatchEvent& event) { pods.Add(event); });
+  const auto none = api.Watch(kPodResource, [&](const WatchEvent& event) { pods.Add(event); });
   Collector everything;
   const auto all = api.WatchAll([&](const ResourceId& id, const WatchEvent& event) {
-    if (id == kMaps && (*event.object)["metadata"]["namespace"] == "default") everything.Add(event);
+    if (id == kMapResource && (*event.object)["metadata"]["namespace"] == "default")
+      everything.Add(event);
   });
-  ASSERT_TRUE(api.Patch(kMaps, "default", "a", PatchType::kMerge, {{"data", {{"x", "y"}}}}, {}));
-  ASSERT_TRUE(api.Delete(kMaps, "default", "a", {}));
+  ASSERT_TRUE(
+      api.Patch(kMapResource, "default", "a", PatchType::kMerge, {{"data", {{"x", "y"}}}}, {}));
+  ASSERT_TRUE(api.Delete(kMapResource, "default", "a", {}));
   EXPECT_THAT(everything.Wait(4), ::testing::ElementsAre("added a", "added kube-root-ca.crt",
                                                          "modified a", "deleted a"));
   EXPECT_TRUE(pods.Wait(0).empty());

@@ -9,7 +9,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-constexpr const char* kCrds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 constexpr const char* kWidgets = "/apis/example.com/v1/namespaces/default/widgets";
 const std::string kOne = std::string(kWidgets) + "/w";
 

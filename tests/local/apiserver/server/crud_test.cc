@@ -10,9 +10,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
-constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
-
 class CrudTest : public ServerTest {};
 
 TEST_F(CrudTest, CreateFillsMetadataAndAnswers201) {

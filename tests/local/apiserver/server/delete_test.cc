@@ -9,10 +9,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
-constexpr const char* kPods = "/api/v1/namespaces/default/pods";
-constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
-
 class DeleteTest : public ServerTest {};
 
 TEST_F(DeleteTest, AnswersWithTheUid) {

@@ -11,8 +11,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::StartsWith;
 
-constexpr const char* kCrds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-
 class DiscoveryTest : public ServerTest {};
 
 const Json* Named(const Json& list, const char* field, const std::string& name) {

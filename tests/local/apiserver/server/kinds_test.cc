@@ -8,9 +8,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
-constexpr const char* kPods = "/api/v1/namespaces/default/pods";
-const std::string kJob = std::string(kJobs) + "/j";
+const std::string kJobPath = std::string(kJobs) + "/j";
 
 class KindsTest : public ServerTest {
  protected:
@@ -48,7 +46,7 @@ TEST_F(KindsTest, AnEmptyJobHasThreeCauses) {
 
 TEST_F(KindsTest, ReplacingAJobFromItsManifestIsRefused) {
   CreateJob();
-  const Answer refused = Put(kJob, JobJson("j"));
+  const Answer refused = Put(kJobPath, JobJson("j"));
   EXPECT_EQ(refused.status, 422);
   EXPECT_EQ(
       refused.message(),
@@ -98,21 +96,21 @@ TEST_F(KindsTest, TheTemplateIsOpenOnlyWhileSuspendedWithoutPods) {
 
 TEST_F(KindsTest, GenerationCountsSpecChangesOnly) {
   CreateJob();
-  EXPECT_EQ(Patch(kJob, "merge", {{"spec", {{"parallelism", 2}}}}).json["metadata"]["generation"],
-            2);
-  EXPECT_EQ(Patch(kJob, "merge", {{"metadata", {{"labels", {{"a", "b"}}}}}})
+  EXPECT_EQ(
+      Patch(kJobPath, "merge", {{"spec", {{"parallelism", 2}}}}).json["metadata"]["generation"], 2);
+  EXPECT_EQ(Patch(kJobPath, "merge", {{"metadata", {{"labels", {{"a", "b"}}}}}})
                 .json["metadata"]["generation"],
             2);
-  EXPECT_EQ(
-      Patch(kJob + "/status", "merge", {{"status", {{"ready", 0}}}}).json["metadata"]["generation"],
-      2);
+  EXPECT_EQ(Patch(kJobPath + "/status", "merge", {{"status", {{"ready", 0}}}})
+                .json["metadata"]["generation"],
+            2);
 }
 
 TEST_F(KindsTest, AJobEndsInOrder) {
   CreateJob();
   const Json complete{{"type", "Complete"}, {"status", "True"}};
   const Answer early =
-      Patch(kJob + "/status", "merge", {{"status", {{"conditions", Json::array({complete})}}}});
+      Patch(kJobPath + "/status", "merge", {{"status", {{"conditions", Json::array({complete})}}}});
   EXPECT_EQ(early.status, 422);
   EXPECT_THAT(early.message(), HasSubstr("without the SuccessCriteriaMet"));
 }

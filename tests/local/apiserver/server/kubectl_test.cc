@@ -47,7 +47,7 @@ class KubectlTest : public ServerTest {
   int code_ = 0;
 };
 
-constexpr const char* kJob = R"(
+constexpr const char* kJobManifest = R"(
 apiVersion: batch/v1
 kind: Job
 metadata: {name: j}
@@ -74,11 +74,11 @@ TEST_F(KubectlTest, TheEverydayCommands) {
 }
 
 TEST_F(KubectlTest, ApplyFromTheClient) {
-  EXPECT_EQ(Kubectl("apply -f -", kJob), "job.batch/j created\n");
-  EXPECT_EQ(Kubectl("apply -f -", kJob), "job.batch/j unchanged\n");
-  EXPECT_EQ(Kubectl("diff -f -", kJob), "");
+  EXPECT_EQ(Kubectl("apply -f -", kJobManifest), "job.batch/j created\n");
+  EXPECT_EQ(Kubectl("apply -f -", kJobManifest), "job.batch/j unchanged\n");
+  EXPECT_EQ(Kubectl("diff -f -", kJobManifest), "");
   EXPECT_EQ(code_, 0);
-  std::string changed = kJob;
+  std::string changed = kJobManifest;
   changed.replace(changed.find("suspend: true"), 13, "suspend: false");
   EXPECT_THAT(Kubectl("diff -f -", changed), HasSubstr("+  suspend: false"));
   EXPECT_EQ(code_, 1);
@@ -92,8 +92,8 @@ TEST_F(KubectlTest, ApplyFromTheClient) {
 }
 
 TEST_F(KubectlTest, ApplyOnTheServer) {
-  EXPECT_EQ(Kubectl("apply --server-side -f -", kJob), "job.batch/j serverside-applied\n");
-  std::string other = kJob;
+  EXPECT_EQ(Kubectl("apply --server-side -f -", kJobManifest), "job.batch/j serverside-applied\n");
+  std::string other = kJobManifest;
   other.replace(other.find("suspend: true"), 13, "suspend: false");
   const std::string conflict = Kubectl("apply --server-side --field-manager=other -f -", other);
   EXPECT_THAT(conflict, HasSubstr("Apply failed with 1 conflict: conflict with \"kubectl\": "
@@ -101,7 +101,7 @@ TEST_F(KubectlTest, ApplyOnTheServer) {
   EXPECT_EQ(Kubectl("apply --server-side --field-manager=other --force-conflicts -f -", other),
             "job.batch/j serverside-applied\n");
   // What was applied from the client is taken over, also where the text of a value differs.
-  std::string moved = kJob;
+  std::string moved = kJobManifest;
   moved.replace(moved.find("name: j"), 7, "name: k");
   moved.replace(moved.find("image: busybox"), 14,
                 "image: busybox, resources: {requests: {cpu: 1}}");
@@ -111,7 +111,7 @@ TEST_F(KubectlTest, ApplyOnTheServer) {
 }
 
 TEST_F(KubectlTest, MistakesAreNamed) {
-  std::string typo = kJob;
+  std::string typo = kJobManifest;
   typo.replace(typo.find("suspend"), 7, "suspendd");
   EXPECT_THAT(Kubectl("create -f -", typo), HasSubstr("unknown field \"spec.suspendd\""));
   EXPECT_THAT(Kubectl("create -f -", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: A_B}\n"),

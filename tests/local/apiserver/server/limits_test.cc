@@ -16,7 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
 constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 
 class DeadWebhookTest : public ServerTest {

@@ -14,8 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
-
 Json Labelled(const std::string& name, const std::string& app) {
   Json map = ConfigMapJson(name);
   map["metadata"]["labels"] = {{"app", app}};

@@ -17,6 +17,11 @@
 
 namespace berth::local {
 
+inline constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+inline constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+inline constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
+inline constexpr const char* kCrds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
 struct Answer {
   int status = 0;
   Json json;  // null where the body is not JSON

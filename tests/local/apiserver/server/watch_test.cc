@@ -6,8 +6,6 @@
 namespace berth::local {
 namespace {
 
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
-
 class WatchTest : public ServerTest {
  protected:
   std::string Revision() { return Get(kMaps).json["metadata"]["resourceVersion"]; }

@@ -14,7 +14,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
 constexpr const char* kMutating =
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 constexpr const char* kValidating =

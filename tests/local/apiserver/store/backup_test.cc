@@ -11,18 +11,10 @@
 
 #include "local/apiserver/store/store.h"
 #include "tests/local/apiserver/store/temp_folder.h"
+#include "tests/local/apiserver/store/writes.h"
 
 namespace berth::local {
 namespace {
-
-Write CreateMap(const std::string& name) {
-  return {Write::Kind::kCreate,
-          {"configmaps", "default", name},
-          {{"apiVersion", "v1"},
-           {"kind", "ConfigMap"},
-           {"metadata", {{"name", name}, {"namespace", "default"}}}},
-          0};
-}
 
 class BackupTest : public ::testing::Test {
  protected:

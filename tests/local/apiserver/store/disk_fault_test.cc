@@ -11,23 +11,12 @@
 #include "local/apiserver/store/store.h"
 #include "tests/local/apiserver/store/fault_vfs.h"
 #include "tests/local/apiserver/store/temp_folder.h"
+#include "tests/local/apiserver/store/writes.h"
 
 namespace berth::local {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr std::size_t kSmall = 300;
-
-Write CreateMap(const std::string& name, std::size_t bytes = kSmall) {
-  return {Write::Kind::kCreate,
-          {"configmaps", "default", name},
-          {{"apiVersion", "v1"},
-           {"kind", "ConfigMap"},
-           {"metadata", {{"name", name}, {"namespace", "default"}}},
-           {"data", {{"filler", std::string(bytes, 'x')}}}},
-          0};
-}
 
 class DiskFaultTest : public ::testing::Test {
  protected:
@@ -40,7 +29,7 @@ class DiskFaultTest : public ::testing::Test {
   }
   // Creates objects until one fails, `most` of them; the names that were acknowledged.
   static std::set<std::string> WriteUntilFailure(Store& store, int most,
-                                                 std::size_t bytes = kSmall) {
+                                                 std::size_t bytes = kSmallMap) {
     std::set<std::string> acknowledged;
     for (int i = 0; i < most; ++i) {
       const std::string name = "m" + std::to_string(i);

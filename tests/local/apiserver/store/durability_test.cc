@@ -17,21 +17,14 @@
 
 #include "local/apiserver/store/store.h"
 #include "tests/local/apiserver/store/temp_folder.h"
+#include "tests/local/apiserver/store/writes.h"
 
 namespace berth::local {
 namespace {
 
 using ::testing::HasSubstr;
 
-Write CreateMap(const std::string& name) {
-  return {Write::Kind::kCreate,
-          {"configmaps", "default", name},
-          {{"apiVersion", "v1"},
-           {"kind", "ConfigMap"},
-           {"metadata", {{"name", name}, {"namespace", "default"}}},
-           {"data", {{"filler", std::string(2000, 'x')}}}},
-          0};
-}
+Write CreateLargeMap(const std::string& name) { return CreateMap(name, 2000); }
 
 // Writes until killed; one line per acknowledged object.
 [[noreturn]] void WriteForever(const std::string& path, const std::string& prefix, int output) {
@@ -44,7 +37,7 @@ Write CreateMap(const std::string& name) {
     threads.emplace_back([&, t] {
       for (int i = 0;; ++i) {
         const std::string name = prefix + std::to_string(t) + "-" + std::to_string(i);
-        if (!(*store)->Commit({CreateMap(name)})) ::_exit(4);
+        if (!(*store)->Commit({CreateLargeMap(name)})) ::_exit(4);
         const std::string line = name + "\n";
         if (::write(output, line.data(), line.size()) < 0) ::_exit(5);
       }
@@ -118,7 +111,7 @@ class RefusalTest : public ::testing::Test {
     auto store = Store::Open(options);
     ASSERT_TRUE(store) << store.error().message;
     for (int i = 0; i < 50; ++i)
-      ASSERT_TRUE((*store)->Commit({CreateMap("m" + std::to_string(i))}));
+      ASSERT_TRUE((*store)->Commit({CreateLargeMap("m" + std::to_string(i))}));
   }
   void Run(const char* sql) {
     sqlite3* handle = nullptr;
@@ -170,7 +163,7 @@ TEST_F(RefusalTest, AFullDiskFailsTheWriteAndNothingElse) {
   options.path = path_;
   auto store = Store::Open(options);
   ASSERT_TRUE(store) << store.error().message;
-  ASSERT_TRUE((*store)->Commit({CreateMap("before")}));
+  ASSERT_TRUE((*store)->Commit({CreateLargeMap("before")}));
   ::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -179,7 +172,7 @@ TEST_F(RefusalTest, AFullDiskFailsTheWriteAndNothingElse) {
   int written = 0;
   std::string error;
   for (int i = 0; i < 200 && error.empty(); ++i) {
-    auto done = (*store)->Commit({CreateMap("m" + std::to_string(i))});
+    auto done = (*store)->Commit({CreateLargeMap("m" + std::to_string(i))});
     if (done) {
       ++written;
     } else {
@@ -190,7 +183,7 @@ TEST_F(RefusalTest, AFullDiskFailsTheWriteAndNothingElse) {
   EXPECT_NE(error, "");
   EXPECT_EQ((*store)->cache().List("configmaps", "").objects.size(),
             static_cast<std::size_t>(written) + 1);
-  EXPECT_TRUE((*store)->Commit({CreateMap("after")}));
+  EXPECT_TRUE((*store)->Commit({CreateLargeMap("after")}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// tests/support/fake_transport.h — the real API server in memory (tests/support/embedded_api.h)
+// tests/support/registry_transport.h — the real API server in memory (tests/support/embedded_api.h)
 // behind kube::Transport in virtual time, with faults that a test orders and a record of the
 // requests.
 //
@@ -32,7 +32,7 @@ class SimTransport;
 
 namespace berth::kube {
 
-class FakeTransport final : public Transport {
+class RegistryTransport final : public Transport {
  public:
   struct Recorded {
     std::string method;
@@ -41,8 +41,8 @@ class FakeTransport final : public Transport {
     Json body;
   };
 
-  FakeTransport(SimExecutor& executor, FakeClock& clock);
-  ~FakeTransport() override;
+  RegistryTransport(SimExecutor& executor, FakeClock& clock);
+  ~RegistryTransport() override;
 
   void Send(ApiRequest request, Duration timeout,
             std::function<void(Result<ApiResponse>)> done) override;

@@ -1,4 +1,4 @@
-#include "tests/support/fake_transport.h"
+#include "tests/support/registry_transport.h"
 
 #include <algorithm>
 #include <utility>
@@ -41,7 +41,7 @@ bool InCollection(const std::string& path, const std::string& collection) {
 }  // namespace
 
 // The transport's own end of a watch that the API never saw.
-class FakeTransport::EndedWatch final : public WatchHandle {
+class RegistryTransport::EndedWatch final : public WatchHandle {
  public:
   explicit EndedWatch(std::shared_ptr<bool> alive) : alive_(std::move(alive)) {}
 
@@ -49,7 +49,8 @@ class FakeTransport::EndedWatch final : public WatchHandle {
   std::shared_ptr<bool> alive_;
 };
 
-FakeTransport::FakeTransport(SimExecutor& executor, FakeClock& clock) : executor_(executor) {
+RegistryTransport::RegistryTransport(SimExecutor& executor, FakeClock& clock)
+    : executor_(executor) {
   auto started = EmbeddedApi::Start(clock, {.deliver_on = &executor});
   BERTH_ASSERT(started.has_value());
   embedded_ = *std::move(started);
@@ -57,15 +58,15 @@ FakeTransport::FakeTransport(SimExecutor& executor, FakeClock& clock) : executor
                                                sim::SimTransportOptions{.latency = latency_});
 }
 
-FakeTransport::~FakeTransport() = default;
+RegistryTransport::~RegistryTransport() = default;
 
-ApiResponse FakeTransport::Answer(const std::string& method, const std::string& path, JsonPtr body,
-                                  const std::string& content_type) const {
+ApiResponse RegistryTransport::Answer(const std::string& method, const std::string& path,
+                                      JsonPtr body, const std::string& content_type) const {
   return sim::Answer(embedded_->registry(), {method, path, content_type, std::move(body)});
 }
 
-Json FakeTransport::Demand(const std::string& method, const std::string& path, Json body,
-                           const std::string& content_type) {
+Json RegistryTransport::Demand(const std::string& method, const std::string& path, Json body,
+                               const std::string& content_type) {
   const ApiResponse response =
       Answer(method, path, std::make_shared<const Json>(std::move(body)), content_type);
   const Json answer = response.body == nullptr ? Json() : *response.body;
@@ -75,8 +76,8 @@ Json FakeTransport::Demand(const std::string& method, const std::string& path, J
   return answer;
 }
 
-void FakeTransport::Send(ApiRequest request, Duration timeout,
-                         std::function<void(Result<ApiResponse>)> done) {
+void RegistryTransport::Send(ApiRequest request, Duration timeout,
+                             std::function<void(Result<ApiResponse>)> done) {
   const Duration wait = std::min(latency_, timeout);
   const bool late = latency_ > timeout;
   executor_.PostAfter(wait, [this, late, request = std::move(request), done = std::move(done)] {
@@ -99,7 +100,7 @@ void FakeTransport::Send(ApiRequest request, Duration timeout,
   });
 }
 
-ApiResponse FakeTransport::Respond(const ApiRequest& request) {
+ApiResponse RegistryTransport::Respond(const ApiRequest& request) {
   const std::size_t mark = request.path.find('?');
   const std::string path = request.path.substr(0, mark);
   const std::string query = mark == std::string::npos ? "" : request.path.substr(mark + 1);
@@ -112,14 +113,14 @@ ApiResponse FakeTransport::Respond(const ApiRequest& request) {
   return sim::Answer(embedded_->registry(), request);
 }
 
-void FakeTransport::EnsureNamespace(const std::string& name) {
+void RegistryTransport::EnsureNamespace(const std::string& name) {
   const std::string path = "/api/v1/namespaces";
   if (name.empty() || Answer("GET", path + "/" + name).status == 200) return;
   Demand("POST", path,
          {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}});
 }
 
-Json FakeTransport::Put(const std::string& collection, Json object) {
+Json RegistryTransport::Put(const std::string& collection, Json object) {
   const auto target = local::ParseTarget(collection);
   BERTH_ASSERT(target.has_value());
   const auto context = sim::ContextOf(embedded_->registry(), *target);
@@ -148,7 +149,7 @@ Json FakeTransport::Put(const std::string& collection, Json object) {
   return Demand("PUT", path + "/status", std::move(object));
 }
 
-const Json* FakeTransport::Find(const std::string& path) const {
+const Json* RegistryTransport::Find(const std::string& path) const {
   const ApiResponse response = Answer("GET", path);
   if (response.status != 200) return nullptr;
   JsonPtr& found = found_[path];
@@ -156,7 +157,7 @@ const Json* FakeTransport::Find(const std::string& path) const {
   return found.get();
 }
 
-void FakeTransport::Remove(const std::string& path) {
+void RegistryTransport::Remove(const std::string& path) {
   const Json* object = Find(path);
   if (object == nullptr) return;
   if ((*object)["metadata"].contains("finalizers")) {
@@ -170,8 +171,8 @@ void FakeTransport::Remove(const std::string& path) {
           {"propagationPolicy", "Background"}});
 }
 
-std::unique_ptr<WatchHandle> FakeTransport::EndAtOnce(const Error& error,
-                                                      WatchCallbacks callbacks) {
+std::unique_ptr<WatchHandle> RegistryTransport::EndAtOnce(const Error& error,
+                                                          WatchCallbacks callbacks) {
   auto alive = std::make_shared<bool>(true);
   executor_.PostAfter(latency_,
                       [error, callbacks = std::move(callbacks), open = std::weak_ptr<bool>(alive)] {
@@ -180,8 +181,8 @@ std::unique_ptr<WatchHandle> FakeTransport::EndAtOnce(const Error& error,
   return std::make_unique<EndedWatch>(std::move(alive));
 }
 
-std::unique_ptr<WatchHandle> FakeTransport::Watch(ApiRequest request, Duration silence,
-                                                  WatchCallbacks callbacks) {
+std::unique_ptr<WatchHandle> RegistryTransport::Watch(ApiRequest request, Duration silence,
+                                                      WatchCallbacks callbacks) {
   ++watches_begun_;
   if (watch_refusal_) return EndAtOnce(*watch_refusal_, std::move(callbacks));
   const auto target = local::ParseTarget(request.path);
@@ -192,7 +193,7 @@ std::unique_ptr<WatchHandle> FakeTransport::Watch(ApiRequest request, Duration s
   return inner_->Watch(std::move(request), silence, std::move(callbacks));
 }
 
-void FakeTransport::SetMissing(const std::string& collection, bool is_missing) {
+void RegistryTransport::SetMissing(const std::string& collection, bool is_missing) {
   if (is_missing) {
     missing_.insert(collection);
   } else {
@@ -200,22 +201,23 @@ void FakeTransport::SetMissing(const std::string& collection, bool is_missing) {
   }
 }
 
-void FakeTransport::FailNext(const std::string& what, int status, Effect effect, ErrorCode code) {
+void RegistryTransport::FailNext(const std::string& what, int status, Effect effect,
+                                 ErrorCode code) {
   failures_.push_back({what, status, effect, code});
 }
 
-void FakeTransport::DropWatches(const Status& status) { inner_->EndWatches(status); }
+void RegistryTransport::DropWatches(const Status& status) { inner_->EndWatches(status); }
 
-void FakeTransport::CompactHistory() { compacted_ = embedded_->store().cache().revision(); }
+void RegistryTransport::CompactHistory() { compacted_ = embedded_->store().cache().revision(); }
 
-void FakeTransport::set_latency(Duration latency) {
+void RegistryTransport::set_latency(Duration latency) {
   latency_ = latency;
   inner_->set_latency(latency);
 }
 
-std::size_t FakeTransport::watch_count() const { return inner_->watch_count(); }
+std::size_t RegistryTransport::watch_count() const { return inner_->watch_count(); }
 
-std::size_t FakeTransport::CountWrites() const {
+std::size_t RegistryTransport::CountWrites() const {
   return static_cast<std::size_t>(
       std::count_if(requests_.begin(), requests_.end(),
                     [](const Recorded& request) { return request.method != "GET"; }));
