@@ -13,13 +13,13 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-struct TopologyRow {
+struct AnnotationRow {
   const char* name;
   api::StringMap annotations;
   const char* wanted;  // null: nothing is wrong
 };
 
-class TopologyRulesTest : public ::testing::TestWithParam<TopologyRow> {};
+class TopologyRulesTest : public ::testing::TestWithParam<AnnotationRow> {};
 
 TEST_P(TopologyRulesTest, Finds) {
   const FieldErrors errors =
@@ -41,7 +41,7 @@ constexpr char kGroup[] = "kueue.x-k8s.io/podset-group-name";
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, TopologyRulesTest,
-    ::testing::ValuesIn(std::vector<TopologyRow>{
+    ::testing::ValuesIn(std::vector<AnnotationRow>{
         {"Nothing", {}, nullptr},
         {"Required", {{kRequired, "cloud.com/rack"}}, nullptr},
         {"Unconstrained", {{kUnconstrained, "true"}}, nullptr},
