@@ -214,8 +214,9 @@ TEST(JobPlanTest, RestartsInPlaceCountAgainstTheLimit) {
   Json job = MakeJob({{"backoffLimit", 2}});
   job["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure";
   job["status"]["startTime"] = "2026-11-20T07:59:00Z";
-  EXPECT_EQ(StatusOf(PlanJob(MakeView(job, {MakePod("a", {.restarts = 2})}), kNow), "FailureTarget"),
-            "True/BackoffLimitExceeded");
+  EXPECT_EQ(
+      StatusOf(PlanJob(MakeView(job, {MakePod("a", {.restarts = 2})}), kNow), "FailureTarget"),
+      "True/BackoffLimitExceeded");
 }
 
 TEST(JobPlanTest, WithoutCompletionsTheFirstSuccessEndsCreation) {
