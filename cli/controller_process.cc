@@ -127,7 +127,7 @@ void Process::MakeControllers() {
 Result<webhook::ServingCertificate> Process::ObtainCertificate() {
   auto obtained = std::make_shared<std::promise<Result<webhook::ServingCertificate>>>();
   program_->RunOnStrand([&] {
-    webhook::ObtainServingCertificate(program_->manager().client(), clock_, certificate_,
+    webhook::ObtainServingCertificate(program_->client(), clock_, certificate_,
                                       [obtained](Result<webhook::ServingCertificate> result) {
                                         obtained->set_value(std::move(result));
                                       });
@@ -169,7 +169,7 @@ void Process::KeepCertificate(const webhook::ServingCertificate& certificate) {
   auto injected = std::make_shared<std::promise<bool>>();
   program_->RunOnStrand([&] {
     certificate_keeper_ = std::make_unique<webhook::CertificateKeeper>(
-        program_->manager().client(), clock_, std::move(options), certificate,
+        program_->client(), clock_, std::move(options), certificate,
         [this](const net::TlsIdentity& identity) { ServeWith(identity); });
     certificate_keeper_->Start([injected](bool complete) { injected->set_value(complete); });
   });

@@ -34,6 +34,9 @@ struct ControllerProgram::Impl {
   std::unique_ptr<Executor> strand = pool.MakeStrand();
   std::unique_ptr<Transport> transport;
   std::unique_ptr<ApiClient> client;
+  // With leader election: of the controllers.
+  std::unique_ptr<LeaderFence> fence;
+  std::unique_ptr<ApiClient> fenced_client;
   std::unique_ptr<EventRecorder> events;
   std::unique_ptr<Manager> manager;
   std::unique_ptr<LeaderElector> elector;
@@ -98,7 +101,15 @@ Result<std::unique_ptr<ControllerProgram>> ControllerProgram::Create(
   impl->review_client = std::make_unique<ApiClient>(
       *impl->transport, *impl->strand, ApiClient::Options{.request_timeout = kReviewTimeout});
   impl->reviews = std::make_unique<AccessReviews>(*impl->review_client, clock);
-  impl->manager = std::make_unique<Manager>(*impl->client, *impl->strand);
+  if (made.leader_election) {
+    impl->fence = std::make_unique<LeaderFence>(
+        *impl->transport, *impl->strand, clock, [program = impl.get()] {
+          return program->elector == nullptr ? WriteWindow{} : program->elector->write_window();
+        });
+    impl->fenced_client = std::make_unique<ApiClient>(*impl->fence, *impl->strand);
+  }
+  impl->manager = std::make_unique<Manager>(
+      impl->fenced_client ? *impl->fenced_client : *impl->client, *impl->strand);
   if (made.health) {
     BERTH_TRY(impl->health, StartHealthServer(impl->pool, *made.health, [program = impl.get()] {
                 return program->Missing();
@@ -108,6 +119,7 @@ Result<std::unique_ptr<ControllerProgram>> ControllerProgram::Create(
 }
 
 Manager& ControllerProgram::manager() { return *impl_->manager; }
+ApiClient& ControllerProgram::client() { return *impl_->client; }
 EventRecorder& ControllerProgram::events() { return *impl_->events; }
 Metrics& ControllerProgram::metrics() { return impl_->metrics; }
 std::uint16_t ControllerProgram::health_port() const {
@@ -179,7 +191,8 @@ void ControllerProgram::Stop() {
   impl_->strand->Post([impl = impl_.get(), released] {
     impl->manager->Stop();
     if (impl->elector == nullptr) return released->set_value();
-    impl->elector->Release([released] { released->set_value(); });
+    impl->fence->Close(
+        [impl, released] { impl->elector->Release([released] { released->set_value(); }); });
   });
   released->get_future().wait_for(kReleaseTimeout);
   if (impl_->metrics_server != nullptr) impl_->metrics_server->Stop();

@@ -9,6 +9,9 @@
 //
 // Threads: every function is called by the owner's thread; between Start and Stop everything that
 // manager() returns belongs to the strand (RunOnStrand runs code there).
+// With leader election, what goes through manager() is written only while this replica holds the
+// lease (leader_fence.h); client() writes at any time.
+//
 // Errors of Create: kInvalid (URL, PEM), kUnavailable (the health port).
 #pragma once
 
@@ -53,6 +56,7 @@ class ControllerProgram {
   ControllerProgram& operator=(const ControllerProgram&) = delete;
 
   Manager& manager();
+  ApiClient& client();  // for what every replica writes: certificates
   EventRecorder& events();
   Metrics& metrics();
   std::uint16_t health_port() const;   // 0: not served
@@ -72,7 +76,8 @@ class ControllerProgram {
   Status WaitUntilRunning(Duration timeout);
   // Runs `task` on the strand and waits for its end; false where the program has stopped.
   bool RunOnStrand(const std::function<void()>& task);
-  // Stops controllers, gives the lease back (two seconds at most), ends all threads. Idempotent.
+  // Stops controllers, waits for their open writes, gives the lease back (two seconds at most for
+  // both; a lease that was not given back runs out), ends all threads. Idempotent.
   void Stop();
 
  private:

@@ -56,23 +56,13 @@ void LeaderElector::Try() {
 
 void LeaderElector::OnLease(const Result<JsonPtr>& lease) {
   if (stopped_) return;
-  auto written = [weak = std::weak_ptr(self_)](const Result<JsonPtr>& answer) {
-    if (const auto self = weak.lock()) (*self)->OnWritten(answer);
-  };
-  const WriteOptions options{.field_manager = options_.identity};
-  if (!lease && lease.error().code == ErrorCode::kNotFound) {
-    const Json fresh = {{"apiVersion", kLease.api_version()},
-                        {"kind", kLease.kind},
-                        {"metadata", {{"name", options_.lease.name}}}};
-    attempted_at_ = clock_.SteadyNow();
-    return client_.Create(kLease, options_.lease.namespace_name, Claim(fresh), options,
-                          std::move(written));
-  }
+  if (!lease && lease.error().code == ErrorCode::kNotFound) return OnMissing();
   if (!lease) {
     LogWarning("reading the lease failed", {{"error", lease.error().message}});
     return Next();
   }
   Observe(**lease);
+  if (StopIfLost()) return;
   const bool ours = holder_ == options_.identity;
   const bool gone = !options_.predecessors.empty() &&
                     holder_.compare(0, options_.predecessors.size(), options_.predecessors) == 0;
@@ -81,7 +71,33 @@ void LeaderElector::OnLease(const Result<JsonPtr>& lease) {
   if (!ours && !free) return Next();
   attempted_at_ = clock_.SteadyNow();
   // Carries the resourceVersion that was read: of two concurrent claims one gets a conflict.
-  client_.Update(kLease, options_.lease, Claim(**lease), options, std::move(written));
+  client_.Update(kLease, options_.lease, Claim(**lease), {.field_manager = options_.identity},
+                 [weak = std::weak_ptr(self_)](const Result<JsonPtr>& answer) {
+                   if (const auto self = weak.lock()) (*self)->OnWritten(answer);
+                 });
+}
+
+// The holder of a lease that was deleted writes until the holder's own time runs out.
+void LeaderElector::OnMissing() {
+  const bool held = !is_leader_ && !observed_record_.empty() && !holder_.empty() &&
+                    clock_.SteadyNow() - observed_at_ < options_.lease_duration;
+  if (StopIfLost()) return;
+  if (held) return Next();
+  const Json fresh = {{"apiVersion", kLease.api_version()},
+                      {"kind", kLease.kind},
+                      {"metadata", {{"name", options_.lease.name}}}};
+  attempted_at_ = clock_.SteadyNow();
+  client_.Create(kLease, options_.lease.namespace_name, Claim(fresh),
+                 {.field_manager = options_.identity},
+                 [weak = std::weak_ptr(self_)](const Result<JsonPtr>& answer) {
+                   if (const auto self = weak.lock()) (*self)->OnWritten(answer);
+                 });
+}
+
+WriteWindow LeaderElector::write_window() const {
+  if (!is_leader_) return {};
+  return {.begin_before = renewed_at_ + options_.renew_deadline,
+          .end_before = renewed_at_ + options_.lease_duration};
 }
 
 void LeaderElector::OnWritten(const Result<JsonPtr>& lease) {

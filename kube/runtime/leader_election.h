@@ -6,6 +6,10 @@
 // successful renewal, whether or not a later request is unanswered. Clocks of two machines are
 // never compared.
 //
+// A lease that is deleted is free when its last record has run out; only its leader makes the lease
+// again at once. A leader that finds another holder, or none, stops for good: a later leadership is
+// another generation (leaseTransitions) and starts with fresh caches.
+//
 // on_stopped_leading means: stop writing at once; programs usually exit.
 //
 // Threads: one Executor.
@@ -20,6 +24,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "kube/client/api_client.h"
+#include "kube/runtime/leader_fence.h"
 
 namespace berth::kube {
 
@@ -48,10 +53,13 @@ class LeaderElector {
 
   bool is_leader() const { return is_leader_; }
   const std::string& holder() const { return holder_; }  // holder of the last seen record
+  // When this replica may write what it decides, see leader_fence.h.
+  WriteWindow write_window() const;
 
  private:
   void Try();
   void OnLease(const Result<JsonPtr>& lease);
+  void OnMissing();
   void OnWritten(const Result<JsonPtr>& lease);
   void Observe(const Json& lease);
   void GiveUpUnlessRenewed();

@@ -29,6 +29,8 @@ ADMIN_TOKEN = "admin"  # of a server that only loopback reaches and that holds n
 SERVICE_ISSUER = "https://kubernetes.default.svc.cluster.local"
 START_SECONDS = 120  # how long a program may take to be ready on a busy machine
 
+NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30")
+
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -163,18 +165,24 @@ class ControlPlane:
         subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=self.folder,
                        timeout=60)
 
+    def make_authority(self, name):
+        self.openssl("req", "-x509", *NEW_KEY, "-subj", "/CN=" + name, "-keyout", name + ".key",
+                     "-out", name + ".crt")
+
+    def make_certificate(self, name, subject, usage, authority="ca"):
+        names = "subjectAltName=IP:127.0.0.1,IP:10.0.0.1,DNS:localhost,DNS:kubernetes.default.svc"
+        self.openssl("req", "-x509", *NEW_KEY, "-subj", subject, "-CA", authority + ".crt",
+                     "-CAkey", authority + ".key", "-addext", names,
+                     "-addext", "extendedKeyUsage=" + usage, "-keyout", name + ".key",
+                     "-out", name + ".crt")
+
     def make_certificates(self):
         """One authority; a certificate for the server, one for its proxy; keys of tokens."""
         if os.path.exists(self.file("proxy.crt")):
             return
-        key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30"]
-        self.openssl("req", "-x509", *key, "-subj", "/CN=test-ca", "-keyout", "ca.key", "-out", "ca.crt")
-        names = "subjectAltName=IP:127.0.0.1,IP:10.0.0.1,DNS:localhost,DNS:kubernetes.default.svc"
-        for name, subject, usage in (("server", "/CN=kube-apiserver", "serverAuth"),
-                                     ("proxy", "/CN=front-proxy-client", "clientAuth")):
-            self.openssl("req", "-x509", *key, "-subj", subject, "-CA", "ca.crt", "-CAkey", "ca.key",
-                         "-addext", names, "-addext", "extendedKeyUsage=" + usage,
-                         "-keyout", name + ".key", "-out", name + ".crt")
+        self.make_authority("ca")
+        self.make_certificate("server", "/CN=kube-apiserver", "serverAuth")
+        self.make_certificate("proxy", "/CN=front-proxy-client", "clientAuth")
         self.openssl("genrsa", "-out", "tokens.key", "2048")
         self.write("tokens.csv", f'{ADMIN_TOKEN},admin,admin,"system:masters"\n')
 
@@ -191,14 +199,16 @@ class ControlPlane:
         self.server = f"https://127.0.0.1:{self.ports['kube-apiserver']}"
         self.write_kubeconfig(self.kubeconfig, ADMIN_TOKEN)
 
-    def write_kubeconfig(self, path, token, namespace="default"):
-        """A kubeconfig of the holder of `token`."""
+    def write_kubeconfig(self, path, token, namespace="default", **cluster):
+        """A kubeconfig of the holder of `token`, a file if it is an absolute path; `cluster` such as
+        server="https://127.0.0.1:1"."""
+        user = {"tokenFile": token} if os.path.isabs(token) else {"token": token}
         with open(path, "w", encoding="utf-8") as file:
             json.dump({
                 "apiVersion": "v1", "kind": "Config", "current-context": "test",
                 "clusters": [{"name": "test", "cluster": {
-                    "server": self.server, "certificate-authority": self.file("ca.crt")}}],
-                "users": [{"name": "user", "user": {"token": token}}],
+                    "server": self.server, "certificate-authority": self.file("ca.crt"), **cluster}}],
+                "users": [{"name": "user", "user": user}],
                 "contexts": [{"name": "test", "context": {
                     "cluster": "test", "user": "user", "namespace": namespace}}]}, file)
         os.chmod(path, 0o600)

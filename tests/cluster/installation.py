@@ -6,6 +6,7 @@ pod (kwok runs no containers); the Services lead to it by name (ExternalName loc
 webhooks name its port, since there is no network of pods.
 """
 
+import base64
 import json
 import os
 import re
@@ -27,15 +28,14 @@ SERVICES = ("kueue-webhook-service", "kueue-controller-manager-metrics-service")
 class Controller:
     """One `berth controller`, a replica."""
 
-    def __init__(self, plane, name, token, flags=()):
-        self.plane, self.name = plane, name
-        self.kubeconfig = plane.write_kubeconfig(plane.file(name + ".kubeconfig"), token)
+    def __init__(self, plane, name, kubeconfig, flags=()):
+        self.plane, self.name, self.kubeconfig = plane, name, kubeconfig
         self.flags = list(flags)
         self.log_path = plane.file(name + ".log")
         self.process = None
 
     def start(self):
-        with open(self.log_path, "a", encoding="utf-8") as log:
+        with open(self.log_path, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 [BERTH, "controller", "--kubeconfig", self.kubeconfig, "--metrics-listen",
                  "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--webhook-listen", "127.0.0.1:0",
@@ -107,11 +107,35 @@ class Installation:
     def patch(self, kind, name, style, patch, *flags):
         self.plane.kubectl("patch", kind, name, "--type", style, "-p", json.dumps(patch), *flags)
 
-    def start(self, name="controller", flags=()):
+    def token(self, *flags):
+        return self.plane.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE, "--duration=1h",
+                                  *flags).stdout.strip()
+
+    def write_inline_kubeconfig(self, name):
+        """A kubeconfig of the ServiceAccount that names no other file."""
+        with open(self.plane.file("ca.crt"), "rb") as file:
+            authority = base64.b64encode(file.read()).decode()
+        return self.plane.write(name, f"""apiVersion: v1
+kind: Config
+current-context: test
+clusters:
+- name: test
+  cluster:
+    server: {self.plane.server}
+    certificate-authority-data: {authority}
+contexts:
+- name: test
+  context: {{cluster: test, user: user}}
+users:
+- name: user
+  user: {{token: {self.token()}}}
+""")
+
+    def start(self, name="controller", flags=(), kubeconfig=None):
         """Starts a replica and leads the webhooks to it."""
-        token = self.plane.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE,
-                                   "--duration=1h").stdout.strip()
-        controller = Controller(self.plane, name, token, flags).start()
+        kubeconfig = kubeconfig or self.plane.write_kubeconfig(
+            self.plane.file(name + ".kubeconfig"), self.token())
+        controller = Controller(self.plane, name, kubeconfig, flags).start()
         self.controllers[name] = controller
         self.lead_webhooks_to(controller.port("webhook"))
         return controller
@@ -161,7 +185,13 @@ class ClusterTest(unittest.TestCase):
 
     def apply_when_accepted(self, text, *flags):
         """Applies once the reviews answer: the CA has reached their configurations by then."""
-        self.plane.wait_until(
-            lambda: self.plane.kubectl("apply", *flags, "-f", "-", stdin=text,
-                                       check=False).returncode == 0,
-            "the objects are accepted:\n" + self.controller.log()[-2000:])
+        done = None
+
+        def accepted():
+            nonlocal done
+            done = self.plane.kubectl("apply", *flags, "-f", "-", stdin=text, check=False)
+            return done.returncode == 0
+        try:
+            self.plane.wait_until(accepted, "the objects are accepted")
+        except AssertionError as late:
+            raise AssertionError(f"{late}\n{done.stderr}\n{self.controller.log()[-2000:]}") from None

@@ -1,42 +1,133 @@
-"""Goal: of several replicas on a real Kubernetes one decides; after kill -9 of it another one decides
-soon after the lease has run out, and nothing is admitted twice. How soon is exact in
-tests/kube/leader_election_test.cc; here the time is told, not judged.
+"""Goal: of several replicas on a real Kubernetes one decides. When that one is killed, frozen, or robbed of
+its lease, another decides soon after the lease has run out, nothing is admitted twice, and the first
+writes nothing more. How soon is exact in tests/kube/leader_election_test.cc; here the time is told,
+not judged. That no write leaves outside the lease, in whatever order things happen, is shown by
+tests/kube/leader_fence_test.cc.
 
-Method: three replicas, the leader killed while jobs come."""
+Method: three replicas; the leader comes to harm while jobs come. One leader's requests go through a
+proxy that writes them down."""
 
+import datetime
+import json
+import os
 import signal
 import sys
 import time
 import unittest
 
+from control_plane import ROOT
 from installation import LEASE, NAMESPACE, ClusterTest
 from test_queueing import JOB, QUEUES
 
+sys.path.insert(0, os.path.join(ROOT, "tests", "local", "e2e"))
+from api_proxy import ApiProxy  # noqa: E402 (the folder is known only now)
+
+
+class Witness(ApiProxy):
+    """Writes down what the client behind it writes: not its lease, events or reviews."""
+
+    def __init__(self, kubeconfig):
+        self.writes = []
+        super().__init__(kubeconfig)
+
+    def note(self, client, body, status):
+        path = client.path.partition("?")[0]
+        if client.command != "GET" and not path.endswith("reviews") and "/events" not in path \
+                and "/leases" not in path:
+            self.writes.append(f"{client.command} {path} -> {status}")
+
 
 class ReplicasTest(ClusterTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.controller.end()
+        cls.numbers = iter(range(1000))
+
+    def setUp(self):
+        for controller in self.berth.controllers.values():
+            controller.end()
+        self.berth.controllers.clear()
+        self.plane.kubectl("delete", "jobs", "--all")
+
+    def start(self, count, **first):
+        """Replicas; the first one leads, the webhooks lead to the last one."""
+        names = [f"replica-{next(self.numbers)}" for _ in range(count)]
+        replicas = [self.berth.start(names[0], **first)]
+        self.controller = replicas[0]
+        self.apply_when_accepted(QUEUES, "--server-side")
+        self.plane.wait_until(lambda: self.leads(replicas[0]), "the first replica leads")
+        replicas += [self.berth.start(name) for name in names[1:]]
+        return replicas
+
+    @staticmethod
+    def leads(replica):
+        return " leading lease=" in replica.log()
+
     def holder(self):
         lease = self.plane.get("lease", LEASE, "-n", NAMESPACE) or {}
         return lease.get("spec", {}).get("holderIdentity", "")
+
+    def send(self, name):
+        self.apply_when_accepted(JOB.replace("NAME", name), "--server-side")
 
     def admitted(self, name):
         job = self.plane.get("job", name)
         return job is not None and job["spec"]["suspend"] is False
 
+    def wait_for_another(self, replicas, leader):
+        started = time.monotonic()
+        self.plane.wait_until(lambda: any(self.leads(replica) for replica in replicas[1:])
+                              and self.holder() != leader, "another replica holds the lease")
+        print(f"taken over after {time.monotonic() - started:.1f} s", file=sys.stderr)
+
     def test_a_killed_leader_is_replaced(self):
-        self.apply_when_accepted(QUEUES, "--server-side")
-        self.plane.apply(JOB.replace("NAME", "before"))
-        self.plane.wait_until(lambda: self.admitted("before"), "the leader decides")
-        # Webhooks lead to the last one started, which lives on.
-        for name in ("second", "third"):
-            self.berth.start(name)
+        replicas = self.start(3)
+        self.send("before-kill")
+        self.plane.wait_until(lambda: self.admitted("before-kill"), "the leader decides")
         leader = self.holder()
-        self.controller.end(signal.SIGKILL)
-        killed = time.monotonic()
-        self.plane.apply(JOB.replace("NAME", "after"))
-        self.plane.wait_until(lambda: self.holder() != leader, "another replica holds the lease")
-        print(f"taken over after {time.monotonic() - killed:.1f} s", file=sys.stderr)
-        self.plane.wait_until(lambda: self.admitted("after"), "another replica decides")
+        replicas[0].end(signal.SIGKILL)
+        self.send("after-kill")
+        self.wait_for_another(replicas, leader)
+        self.plane.wait_until(lambda: self.admitted("after-kill"), "another replica decides")
         self.assertEqual(len(self.plane.items("workloads")), 2)
+
+    def test_a_frozen_leader_writes_nothing_when_it_goes_on(self):
+        witness = Witness(self.berth.write_inline_kubeconfig("frozen.kubeconfig"))
+        self.addCleanup(witness.close)
+        replicas = self.start(2, kubeconfig=witness.kubeconfig)
+        self.send("before-freeze")
+        self.plane.wait_until(lambda: self.admitted("before-freeze"), "the leader decides")
+        self.assertTrue(any("/workloads" in write for write in witness.writes), witness.writes)
+        leader = self.holder()
+        replicas[0].process.send_signal(signal.SIGSTOP)
+        # What the frozen one finds in its watches when it goes on.
+        for number in range(3):
+            self.send(f"during-freeze-{number}")
+        self.wait_for_another(replicas, leader)
+        self.plane.wait_until(lambda: self.admitted("during-freeze-0"), "another replica decides")
+        del witness.writes[:]
+        replicas[0].process.send_signal(signal.SIGCONT)
+        replicas[0].process.wait(timeout=30)
+        self.assertEqual(witness.writes, [])
+        self.assertIn("lost the lease", replicas[0].log())
+        self.plane.wait_until(lambda: self.admitted("during-freeze-2"), "all jobs have their turn")
+        self.assertEqual(len(self.plane.items("workloads")), 4)
+
+    def test_a_robbed_leader_stops_and_wins_the_lease_back(self):
+        """The robber's clock is an hour ahead, and the robber is gone at once."""
+        replicas = self.start(1)
+        renewed = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)
+        self.plane.kubectl("patch", "lease", LEASE, "-n", NAMESPACE, "--type=merge", "-p", json.dumps(
+            {"spec": {"holderIdentity": "robber",
+                      "renewTime": renewed.strftime("%Y-%m-%dT%H:%M:%S.000000Z")}}))
+        replicas[0].process.wait(timeout=30)
+        self.assertIn("holder=robber", replicas[0].log())
+        again = self.berth.start(f"replica-{next(self.numbers)}")
+        self.controller = again
+        self.send("after-robbery")
+        self.plane.wait_until(lambda: self.leads(again), "the lease is won back")
+        self.plane.wait_until(lambda: self.admitted("after-robbery"), "jobs are admitted")
 
 
 if __name__ == "__main__":

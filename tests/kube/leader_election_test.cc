@@ -146,6 +146,40 @@ TEST_F(LeaderElectionTest, ReleaseLeavesAloneWhatAnotherHasTaken) {
   EXPECT_EQ(api_.Find(kLeasePath)->at("spec").at("holderIdentity"), "bb");
 }
 
+TEST_F(LeaderElectionTest, ADeletedLeaseIsTakenWhenItsRecordHasRunOut) {
+  auto a = Make("a");
+  auto bb = Make("bb");
+  a->Start();
+  executor_.RunFor(1s);
+  bb->Start();
+  executor_.RunFor(10s);
+  api_.Remove(kLeasePath);
+  executor_.RunFor(30s);
+  EXPECT_TRUE(a->is_leader());
+  EXPECT_FALSE(bb->is_leader());
+
+  a.reset();  // as kill -9
+  api_.Remove(kLeasePath);
+  executor_.RunFor(11s);
+  EXPECT_FALSE(bb->is_leader());
+  executor_.RunFor(6s);
+  EXPECT_TRUE(bb->is_leader());
+}
+
+TEST_F(LeaderElectionTest, ALeaderThatWasFrozenWhileAnotherLedStopsForGood) {
+  auto a = Make("a");
+  a->Start();
+  executor_.RunFor(1500ms);
+  Json lease = *api_.Find(kLeasePath);
+  lease["spec"]["holderIdentity"] = "";  // another led, and gave the lease back
+  lease["spec"]["leaseTransitions"] = 2;
+  const std::string path = kLeasePath;
+  api_.Put(path.substr(0, path.rfind('/')), lease);
+  executor_.RunFor(60s);
+  EXPECT_FALSE(a->is_leader());
+  EXPECT_EQ(log_, (std::vector<std::string>{"a leads", "a stopped"}));
+}
+
 TEST_F(LeaderElectionTest, JumpingWallClockChangesNothing) {
   auto a = Make("a");
   auto bb = Make("bb");
