@@ -1,11 +1,13 @@
-// kube/runtime/leader_fence.h — a Transport that sends writes only while this replica holds the lease.
+// kube/runtime/leader_fence.h — a Transport that sends writes only while this replica holds the
+// lease.
 //
 // Every write of a controller is checked when the write is sent, also when the client repeats the
 // write after a 429. So a process that was frozen longer than its lease writes nothing when the
 // process goes on, although its controllers have not heard of the loss yet.
 //
 //     write begins      before WriteWindow::begin_before
-//     write is given up at     WriteWindow::end_before, when another replica may lead at the earliest
+//     write is given up at     WriteWindow::end_before, when another replica may lead at the
+//     earliest
 //
 // Kubernetes offers no fence on the server's side: a write that the network delivers after it was
 // given up is held back only by the resourceVersion that the write carries.

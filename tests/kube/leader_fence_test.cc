@@ -69,15 +69,15 @@ TEST_F(LeaderFenceTest, ARepeatedWriteIsCheckedAgain) {
                    EXPECT_FALSE(answer);
                  });
   executor_.RunFor(500ms);  // the client repeats after a second
-  window_ = {};  // another replica leads
+  window_ = {};             // another replica leads
   executor_.RunUntil([&] { return repeated; });
   EXPECT_FALSE(Exists("a"));
 }
 
 TEST_F(LeaderFenceTest, ReadsAndReviewsPass) {
   window_ = {};
-  EXPECT_TRUE(Await<ObjectList>(
-      [&](auto done) { fenced_.List(kFlavorKind, "", {}, std::move(done)); }));
+  EXPECT_TRUE(
+      Await<ObjectList>([&](auto done) { fenced_.List(kFlavorKind, "", {}, std::move(done)); }));
   const api::ResourceKind reviews{"authentication.k8s.io", "v1", "TokenReview", "tokenreviews",
                                   false};
   const Result<JsonPtr> review = Await<JsonPtr>([&](auto done) {
