@@ -5,14 +5,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <sstream>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,11 +27,6 @@ namespace {
 
 Error SystemError(ErrorCode code, const std::string& what, int error) {
   return Error{code, what + ": " + std::strerror(error)};
-}
-
-void CloseFile(int& file) {
-  if (file >= 0) close(file);
-  file = -1;
 }
 
 bool IsProgram(const std::string& path) {
@@ -56,22 +55,52 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// The child's data, made before the fork: afterwards the child makes system calls only.
+enum class Step { kRecord, kExecute };
+
+// What the child did not do, in memory that both processes see.
+struct Failure {
+  Step step;
+  int error;  // 0: it has executed the program
+};
+
+// The child's stack, with the Failure at its low end. It is shared, so that a child with a copy of
+// this process' memory can answer too.
+class ChildMemory {
+ public:
+  ChildMemory()
+      : start_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {}
+  ChildMemory(const ChildMemory&) = delete;
+  ChildMemory& operator=(const ChildMemory&) = delete;
+  ~ChildMemory() {
+    if (is_there()) munmap(start_, kBytes);
+  }
+
+  bool is_there() const { return start_ != MAP_FAILED; }
+  Failure* failure() const { return static_cast<Failure*>(start_); }
+  void* stack() const { return static_cast<char*>(start_) + kBytes; }  // it grows downwards
+
+ private:
+  static constexpr std::size_t kBytes = 256 * 1024;
+  void* const start_;
+};
+
+// The child's data, made before the clone: afterwards the child makes system calls only.
 struct ChildPlan {
   const char* program;
   char* const* argv;
   char* const* env;
   const char* working_folder;
+  const char* record;
+  const char* record_beside;
   int output;
-  int gate;
-  int errors;
   pid_t parent;
   const ProcessUser* user;  // null: this process' user
+  ProcessGuard* guard;
+  Failure* failure;
 };
 
-[[noreturn]] void Fail(const ChildPlan& plan) {
-  const int error = errno;
-  if (write(plan.errors, &error, sizeof error) < 0) _exit(126);
+[[noreturn]] void Fail(const ChildPlan& plan, Step step) {
+  *plan.failure = {step, errno};
   _exit(127);
 }
 
@@ -88,119 +117,143 @@ bool BecomeUser(const ProcessUser& user) {
          prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
-[[noreturn]] void ChildMain(const ChildPlan& plan) {
-  setsid();
-  DieWithParent(plan);
-  char go = 0;
-  ssize_t got = 0;
-  while ((got = read(plan.gate, &go, 1)) < 0 && errno == EINTR) {
+// Field 22 of what /proc/PID/stat says; the name before it may hold blanks and brackets.
+std::string_view StartTimeIn(std::string_view stat) {
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos || name_end + 2 > stat.size()) return {};
+  stat.remove_prefix(name_end + 2);
+  for (int field = 3; field < 22; ++field) {
+    const std::size_t blank = stat.find(' ');
+    if (blank == std::string_view::npos) return {};
+    stat.remove_prefix(blank + 1);
   }
-  if (got != 1) _exit(127);
+  return stat.substr(0, stat.find(' '));
+}
+
+// Writes "PID START-TIME" of the process that calls it, atomically; the start time distinguishes
+// the process from a later one with the same number. System calls only.
+bool WriteRecord(const char* path, const char* path_beside) {
+  std::array<char, 1024> buffer;
+  const int stat_file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (stat_file < 0) return false;
+  const ssize_t got = read(stat_file, buffer.data(), buffer.size());
+  close(stat_file);
+  if (got <= 0) return false;
+  const std::string_view stat(buffer.data(), static_cast<std::size_t>(got));
+  const auto part = [](std::string_view text) {
+    return iovec{const_cast<char*>(text.data()), text.size()};
+  };
+  const std::array<iovec, 4> parts{part(stat.substr(0, stat.find(' '))), part(" "),
+                                   part(StartTimeIn(stat)), part("\n")};
+  std::size_t bytes = 0;
+  for (const iovec& one : parts) bytes += one.iov_len;
+  const int file = open(path_beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return false;
+  const ssize_t written = writev(file, parts.data(), parts.size());
+  if (written >= 0 && static_cast<std::size_t>(written) != bytes) errno = ENOSPC;
+  close(file);
+  return written >= 0 && static_cast<std::size_t>(written) == bytes &&
+         rename(path_beside, path) == 0;
+}
+
+// Handlers of this process must not run in the child, which may have this process' memory.
+void ResetSignals() {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number) sigaction(number, &action, nullptr);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
-  umask(022);  // this process' umask is 077
-  if (plan.user != nullptr) {
-    if (!BecomeUser(*plan.user)) Fail(plan);
-    DieWithParent(plan);  // setuid clears PR_SET_PDEATHSIG
-  }
-  if (chdir(plan.working_folder) != 0) Fail(plan);
-  const int input = open("/dev/null", O_RDONLY);
-  if (input < 0 || dup2(input, 0) < 0) Fail(plan);
-  if (dup2(plan.output, 1) < 0 || dup2(plan.output, 2) < 0) Fail(plan);
-  close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-  execve(plan.program, plan.argv, plan.env);
-  Fail(plan);
 }
 
-// Field 22 of /proc/PID/stat; the name before it may hold blanks and brackets.
+[[noreturn]] void ChildMain(const ChildPlan& plan) {
+  setsid();
+  DieWithParent(plan);
+  plan.guard->Watch(getpid());
+  if (!WriteRecord(plan.record, plan.record_beside)) Fail(plan, Step::kRecord);
+  ResetSignals();
+  umask(022);  // this process' umask is 077
+  if (plan.user != nullptr) {
+    if (!BecomeUser(*plan.user)) Fail(plan, Step::kExecute);
+    DieWithParent(plan);  // setuid clears PR_SET_PDEATHSIG
+  }
+  if (chdir(plan.working_folder) != 0) Fail(plan, Step::kExecute);
+  const int input = open("/dev/null", O_RDONLY);
+  if (input < 0 || dup2(input, 0) < 0) Fail(plan, Step::kExecute);
+  if (dup2(plan.output, 1) < 0 || dup2(plan.output, 2) < 0) Fail(plan, Step::kExecute);
+  close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  execve(plan.program, plan.argv, plan.env);
+  Fail(plan, Step::kExecute);
+}
+
+int ChildEntry(void* plan) { ChildMain(*static_cast<const ChildPlan*>(plan)); }
+
+// Ends when the child has executed its program or has ended. With this process' own user the child
+// has this process' memory until then: a copy would make each page that this process writes next a
+// page fault. A child that becomes another user gets a copy, since that user may not see the
+// memory.
+pid_t Clone(ChildPlan& plan, const ChildMemory& memory) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int shares = plan.user == nullptr ? CLONE_VM : 0;
+  const pid_t pid = clone(ChildEntry, memory.stack(), shares | CLONE_VFORK | SIGCHLD, &plan);
+  const int error = errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return pid;
+}
+
 std::string StartTime(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   std::getline(file, text);
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return "";
-  std::istringstream rest(text.substr(name_end + 1));
-  std::string field;
-  for (int at = 3; at <= 22; ++at) rest >> field;
-  return field;
+  return std::string(StartTimeIn(text));
 }
 
 }  // namespace
 
-ForkedProcess::ForkedProcess(ForkedProcess&& other) noexcept
-    : pid_(other.pid_), gate_(other.gate_), errors_(other.errors_) {
-  other.gate_ = -1;
-  other.errors_ = -1;
-}
-
-ForkedProcess::~ForkedProcess() {
-  CloseFile(gate_);
-  CloseFile(errors_);
-}
-
-Status ForkedProcess::OpenGate() {
-  const char go = 1;
-  if (write(gate_, &go, 1) != 1) return SystemError(ErrorCode::kUnavailable, "gate", errno);
-  CloseFile(gate_);
-  int error = 0;
-  ssize_t got = 0;
-  while ((got = read(errors_, &error, sizeof error)) < 0 && errno == EINTR) {
-  }
-  CloseFile(errors_);
-  if (got == 0) return OkStatus();  // exec has closed the pipe
-  return SystemError(ErrorCode::kInvalid, "cannot execute", error);
-}
-
-void ForkedProcess::Abandon() {
-  kill(pid_, SIGKILL);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-}
-
-Result<ForkedProcess> ForkBehindGate(const ProcessSpec& spec, int output) {
+Result<pid_t> ExecuteInChild(const ProcessSpec& spec, int output, ProcessGuard& guard) {
   if (spec.argv.empty()) return Error{ErrorCode::kInvalid, "no command"};
   BERTH_TRY(const std::string program, FindProgram(spec.argv[0]));
   if (spec.user && fchown(output, spec.user->user, spec.user->group) != 0) {
     return SystemError(ErrorCode::kUnavailable, "output of " + spec.user->name, errno);
   }
-  std::array<int, 2> gate{-1, -1};
-  std::array<int, 2> errors{-1, -1};
-  if (pipe2(gate.data(), O_CLOEXEC) != 0 || pipe2(errors.data(), O_CLOEXEC) != 0) {
-    const int error = errno;
-    for (int& file : gate) CloseFile(file);
-    return SystemError(ErrorCode::kUnavailable, "pipe", error);
-  }
+  const ChildMemory memory;
+  if (!memory.is_there()) return SystemError(ErrorCode::kUnavailable, "mmap", errno);
   const std::vector<char*> argv = Pointers(spec.argv);
   const std::vector<char*> env = Pointers(spec.env);
-  const ChildPlan plan{
-      program.c_str(), argv.data(), env.data(), spec.working_folder.c_str(),      output,
-      gate[0],         errors[1],   getpid(),   spec.user ? &*spec.user : nullptr};
-  const pid_t pid = fork();
-  if (pid == 0) {
-    close(gate[1]);  // else the child's copy would keep the gate open
-    ChildMain(plan);
+  const std::string record_beside = spec.record_path + ".new";
+  ChildPlan plan{.program = program.c_str(),
+                 .argv = argv.data(),
+                 .env = env.data(),
+                 .working_folder = spec.working_folder.c_str(),
+                 .record = spec.record_path.c_str(),
+                 .record_beside = record_beside.c_str(),
+                 .output = output,
+                 .parent = getpid(),
+                 .user = spec.user ? &*spec.user : nullptr,
+                 .guard = &guard,
+                 .failure = memory.failure()};
+  const pid_t pid = Clone(plan, memory);
+  if (pid < 0) return SystemError(ErrorCode::kUnavailable, "clone", errno);
+  const Failure failure = *memory.failure();
+  if (failure.error == 0) return pid;
+  Abandon(pid, spec, guard);
+  if (failure.step == Step::kRecord) {
+    return SystemError(ErrorCode::kUnavailable, record_beside, failure.error);
   }
-  const int error = errno;
-  CloseFile(gate[0]);
-  CloseFile(errors[1]);
-  ForkedProcess forked(pid, gate[1], errors[0]);
-  if (pid < 0) return SystemError(ErrorCode::kUnavailable, "fork", error);
-  return forked;
+  return SystemError(ErrorCode::kInvalid, "cannot execute", failure.error);
 }
 
-Status WriteRecord(const std::string& path, pid_t pid) {
-  const std::string beside = path + ".new";
-  {
-    std::ofstream file(beside, std::ios::trunc);
-    file << pid << ' ' << StartTime(pid) << '\n';
-    if (!file.flush()) return SystemError(ErrorCode::kUnavailable, beside, errno);
+void Abandon(pid_t pid, const ProcessSpec& spec, ProcessGuard& guard) {
+  kill(-pid, SIGKILL);
+  kill(pid, SIGKILL);
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
-  if (rename(beside.c_str(), path.c_str()) != 0) {
-    return SystemError(ErrorCode::kUnavailable, path, errno);
-  }
-  return OkStatus();
+  guard.Forget(pid);
+  unlink(spec.record_path.c_str());
 }
 
 bool SweepRecord(const std::string& record_path) {

@@ -87,7 +87,7 @@ class ProcessHost::Impl {
     }
   }
 
-  // The only thread that forks: PR_SET_PDEATHSIG ends the children with this thread.
+  // The only thread that makes children: PR_SET_PDEATHSIG ends the children with this thread.
   void Keep() {
     std::optional<std::chrono::steady_clock::time_point> kill_at;
     std::unique_lock lock(mutex_);
@@ -167,26 +167,15 @@ class ProcessHost::Impl {
 
   Result<ProcessId> StartLogged(SpawnRequest& request, const ProcessSpec& spec,
                                 const LogPump::Log& log) {
-    BERTH_TRY(ForkedProcess forked, ForkBehindGate(spec, log.write_end));
-    guard_.Watch(forked.pid());
-    const Status recorded = WriteRecord(spec.record_path, forked.pid());
-    const Status started = recorded ? forked.OpenGate() : recorded;
-    if (!started) {
-      forked.Abandon();
-      guard_.Forget(forked.pid());
-      unlink(spec.record_path.c_str());
-      return started.error();
-    }
-    const int pid_file = static_cast<int>(syscall(SYS_pidfd_open, forked.pid(), 0));
+    BERTH_TRY(const pid_t pid, ExecuteInChild(spec, log.write_end, guard_));
+    const int pid_file = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
     if (pid_file < 0) {
       const int error = errno;
-      forked.Abandon();
-      guard_.Forget(forked.pid());
+      Abandon(pid, spec, guard_);
       return Error{ErrorCode::kUnavailable, std::string("pidfd_open: ") + std::strerror(error)};
     }
     const ProcessId id = next_id_++;
-    children_[id] =
-        Child{forked.pid(), pid_file, spec.record_path, log.id, std::move(request.on_exit)};
+    children_[id] = Child{pid, pid_file, spec.record_path, log.id, std::move(request.on_exit)};
     return id;
   }
 

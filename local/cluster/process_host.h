@@ -1,14 +1,14 @@
 // local/cluster/process_host.h — child processes that never outlive this process.
 //
-//     Spawn ──▶ keeper thread: fork ─▶ record ─▶ gate opens ─▶ exec      exit ─▶ on_exit
+//     Spawn ──▶ keeper thread: clone; the child: record ─▶ exec          exit ─▶ on_exit
 //                  │ knows every process group                             (keeper thread)
-// └──▶ guard process: when this process ends, in whatever way, its socket closes; the guard kills
-// every group it knows and every process with the mark
+//                  └──▶ guard process: when this process ends, in whatever way, its socket closes;
+//                       the guard kills every group it knows and every process with the mark
 //
-// Three protections end a child: PR_SET_PDEATHSIG of the child (the keeper thread forks, and
-// outlives its children), the guard for descendants of the child, and a sweep at the next start for
-// processes that escaped. A program is executed only after its record is written, so that no
-// program runs without a record.
+// Three protections end a child: PR_SET_PDEATHSIG of the child (the keeper thread makes the
+// children, and outlives them), the guard for descendants of the child, and a sweep at the next
+// start for processes that escaped. A program is executed only after its record is written, so that
+// no program runs without a record.
 //
 // Threads: Spawn and Signal may be called from any thread. Linux only.
 #pragma once
@@ -58,7 +58,7 @@ class ProcessRunner {
   using OnExit = std::function<void(ProcessExit)>;
   virtual ~ProcessRunner() = default;
   // Returns once the program is executed. `on_exit` runs exactly once, on any thread, and must be
-  // quick. Errors: kInvalid: the program cannot be executed; kUnavailable: fork failed.
+  // quick. Errors: kInvalid: the program cannot be executed; kUnavailable: no process, no record.
   virtual Result<ProcessId> Spawn(const ProcessSpec& spec, OnExit on_exit) = 0;
   // Signals the whole process group; no effect if it has ended.
   virtual void Signal(ProcessId id, int signal) = 0;

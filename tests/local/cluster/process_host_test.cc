@@ -9,9 +9,12 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <sstream>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -199,6 +202,83 @@ TEST_F(ProcessHostTest, ProgramsGetTheirOwnUmaskAndNoFileOfOurs) {
   EXPECT_EQ(Output().find(folder_), std::string::npos) << Output();
   EXPECT_TRUE(Output().starts_with("0022\npipe:[")) << Output();
   EXPECT_TRUE(Output().ends_with("]\nmark\n")) << Output();
+}
+
+TEST_F(ProcessHostTest, TheRecordIsThereBeforeTheProgramRuns) {
+  auto host = ProcessHost::Start(folder_);
+  ASSERT_TRUE(host);
+  Ending run;
+  ASSERT_TRUE((*host)->Spawn(
+      Shell(
+          "read pid start <process; read -r stat </proc/$$/stat; echo $pid $$ $start; echo $stat"),
+      run.callback()));
+  EXPECT_EQ(run.exit.get().exit_code, 0);
+  std::istringstream output(Output());
+  std::string recorded;
+  std::string own;
+  std::string start;
+  output >> recorded >> own >> start;
+  EXPECT_EQ(recorded, own);
+  EXPECT_NE(Output().find(" " + start + " "), std::string::npos) << Output();
+}
+
+TEST_F(ProcessHostTest, NoProgramRunsWithoutARecord) {
+  auto host = ProcessHost::Start(folder_);
+  ASSERT_TRUE(host);
+  ProcessSpec spec = Shell("touch ran");
+  spec.record_path = folder_ + "/missing/process";
+  const auto spawned = (*host)->Spawn(spec, [](ProcessExit) { FAIL(); });
+  ASSERT_FALSE(spawned);
+  EXPECT_EQ(spawned.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(spawned.error().message, spec.record_path + ".new: No such file or directory");
+  EXPECT_FALSE(fs::exists(folder_ + "/ran"));
+}
+
+TEST_F(ProcessHostTest, AProgramOfAnotherUser) {
+  auto host = ProcessHost::Start(folder_);
+  ASSERT_TRUE(host);
+  Ending run;
+  ProcessSpec spec = Shell("id -u; id -g; id -G");
+  spec.working_folder = "/";
+  spec.user = ProcessUser{"nobody", 65534, 65534, {65534}};
+  const auto spawned = (*host)->Spawn(spec, run.callback());
+  if (geteuid() != 0) {  // an ordinary user cannot become another
+    ASSERT_FALSE(spawned);
+    EXPECT_EQ(spawned.error().message, "output of nobody: Operation not permitted");
+    return;
+  }
+  ASSERT_TRUE(spawned) << spawned.error().message;
+  EXPECT_EQ(run.exit.get().exit_code, 0);
+  EXPECT_EQ(Output(), "65534\n65534\n65534\n");
+  spec.working_folder = folder_;  // which is not that user's
+  const auto refused = (*host)->Spawn(spec, [](ProcessExit) { FAIL(); });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "cannot execute: Permission denied");
+}
+
+TEST_F(ProcessHostTest, AChildCostsTheHostNoPageFaults) {
+  constexpr std::size_t kPages = 8192;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const memory =
+      mmap(nullptr, kPages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  madvise(memory, kPages * page, MADV_NOHUGEPAGE);
+  const auto write_to_each_page = [&] {
+    for (std::size_t i = 0; i < kPages; ++i) static_cast<volatile char*>(memory)[i * page] = 'x';
+  };
+  auto host = ProcessHost::Start(folder_);  // forks the guard
+  ASSERT_TRUE(host);
+  write_to_each_page();
+  Ending run;
+  ASSERT_TRUE((*host)->Spawn(Shell("exit 0"), run.callback()));
+  rusage before{};
+  getrusage(RUSAGE_SELF, &before);
+  write_to_each_page();
+  rusage after{};
+  getrusage(RUSAGE_SELF, &after);
+  run.exit.get();
+  munmap(memory, kPages * page);
+  EXPECT_LT(after.ru_minflt - before.ru_minflt, static_cast<long>(kPages / 4));
 }
 
 TEST_F(ProcessHostTest, ManyAtOnce) {
