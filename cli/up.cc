@@ -88,7 +88,7 @@ Result<std::int64_t> ParseLogLimit(const std::string& text) {
 }
 
 // The absolute path without a trailing slash, which would follow a symbolic link.
-std::string PlaceOf(const std::string& flag) {
+std::string AbsolutePath(const std::string& flag) {
   std::filesystem::path path =
       std::filesystem::absolute(flag.empty() ? DefaultDataDirectory() : flag).lexically_normal();
   return (path.has_filename() ? path : path.parent_path()).string();
@@ -145,7 +145,7 @@ class Up {
 };
 
 Status Up::Start(const UpFlags& flags) {
-  data_directory_ = PlaceOf(flags.data_dir);
+  data_directory_ = AbsolutePath(flags.data_dir);
   BERTH_CHECK_OK(PrepareDataDirectory(data_directory_, flags.reset));
   BERTH_CHECK_OK(StartServer(flags));
   BERTH_CHECK_OK(StartCluster(flags));

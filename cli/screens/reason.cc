@@ -195,28 +195,28 @@ struct PodLocations {
   std::string obstacle;  // why a pod makes no progress: an image, no node
 };
 
-PodLocations PlacesOf(const ClusterView& view, const api::Workload& workload) {
-  PodLocations places;
+PodLocations LocationsOf(const ClusterView& view, const api::Workload& workload) {
+  PodLocations locations;
   const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-  if (owner == nullptr) return places;
+  if (owner == nullptr) return locations;
   for (const PodView& pod : view.pods) {
     if (pod.namespace_name != workload.meta.namespace_name || pod.job_name != owner->name) continue;
     if (pod.phase == "Succeeded" || pod.phase == "Failed") continue;
     const bool is_stuck = !pod.waiting_reason.empty() && pod.waiting_reason != "ContainerCreating";
-    if (is_stuck && places.obstacle.empty()) {
-      places.obstacle = pod.waiting_reason + ": " + pod.waiting_message;
+    if (is_stuck && locations.obstacle.empty()) {
+      locations.obstacle = pod.waiting_reason + ": " + pod.waiting_message;
     }
     if (pod.node_name.empty()) {
-      ++places.without_node;
-      if (places.obstacle.empty()) places.obstacle = pod.unschedulable_message;
+      ++locations.without_node;
+      if (locations.obstacle.empty()) locations.obstacle = pod.unschedulable_message;
     } else if (pod.phase != "Running") {
-      ++places.starting;
-    } else if (std::find(places.nodes.begin(), places.nodes.end(), pod.node_name) ==
-               places.nodes.end()) {
-      places.nodes.push_back(pod.node_name);
+      ++locations.starting;
+    } else if (std::find(locations.nodes.begin(), locations.nodes.end(), pod.node_name) ==
+               locations.nodes.end()) {
+      locations.nodes.push_back(pod.node_name);
     }
   }
-  return places;
+  return locations;
 }
 
 Json OrNull(const std::optional<api::Amount>& amount) { return amount ? Json(*amount) : Json(); }
@@ -305,21 +305,21 @@ std::string RunningPlace(const ClusterView& view, const api::Workload& workload)
       }
     }
   }
-  PodLocations places = PlacesOf(view, workload);
+  PodLocations locations = LocationsOf(view, workload);
   std::vector<std::string> parts;
-  if (!places.nodes.empty()) {
+  if (!locations.nodes.empty()) {
     constexpr std::size_t kShown = 3;
-    const std::size_t more = places.nodes.size() > kShown ? places.nodes.size() - kShown : 0;
-    places.nodes.resize(places.nodes.size() - more);
-    parts.push_back(Join(places.nodes, ", ") +
+    const std::size_t more = locations.nodes.size() > kShown ? locations.nodes.size() - kShown : 0;
+    locations.nodes.resize(locations.nodes.size() - more);
+    parts.push_back(Join(locations.nodes, ", ") +
                     (more > 0 ? " and " + std::to_string(more) + " more" : ""));
   }
   const auto pods = [](std::size_t count) {
     return std::to_string(count) + (count == 1 ? " pod" : " pods");
   };
-  if (places.starting > 0) parts.push_back(pods(places.starting) + " starting");
-  if (places.without_node > 0) parts.push_back(pods(places.without_node) + " without a node");
-  if (!places.obstacle.empty()) parts.push_back(places.obstacle);
+  if (locations.starting > 0) parts.push_back(pods(locations.starting) + " starting");
+  if (locations.without_node > 0) parts.push_back(pods(locations.without_node) + " without a node");
+  if (!locations.obstacle.empty()) parts.push_back(locations.obstacle);
   if (!workload.status.unhealthy_nodes.empty()) {
     parts.push_back("lost " + Join(workload.status.unhealthy_nodes, ", ") +
                     "; another node is being looked for");

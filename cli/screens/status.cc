@@ -177,14 +177,14 @@ std::string RenderQueues(const ClusterView& view, const StatusOptions& options,
 }
 
 // The position of each waiting workload in its ClusterQueue: 1 is next. None for those with quota.
-std::map<const api::Workload*, int> Places(const ClusterView& view) {
-  std::map<const api::Workload*, int> places;
+std::map<const api::Workload*, int> Positions(const ClusterView& view) {
+  std::map<const api::Workload*, int> positions;
   std::map<std::string, int> last;
   for (const api::Workload* workload : InQueueOrder(view)) {
     if (api::IsTrue(workload->status.conditions, api::kQuotaReserved)) continue;
-    places[workload] = ++last[ClusterQueueOf(view, *workload)];
+    positions[workload] = ++last[ClusterQueueOf(view, *workload)];
   }
-  return places;
+  return positions;
 }
 
 std::string RenderWaiting(const ClusterView& view, const StatusOptions& options,
@@ -195,21 +195,21 @@ std::string RenderWaiting(const ClusterView& view, const StatusOptions& options,
                    {"NEXT", Align::kRight},
                    {"AGE", Align::kRight},
                    {"REASON"}});
-  const auto places = Places(view);
+  const auto positions = Positions(view);
   std::map<std::string, const api::Workload*> first_by_reason;
   for (const api::Workload* workload : InQueueOrder(view)) {
     if (!IsShown(view, *workload, options.only)) continue;
-    const auto place = places.find(workload);
+    const auto position = positions.find(workload);
     std::string reason = WaitingReason(view, *workload, style).Line();
     // Of equal reasons in one queue, the first is shown; the others name the workload before them.
-    if (place != places.end()) {
+    if (position != positions.end()) {
       const auto [first, inserted] =
           first_by_reason.try_emplace(ClusterQueueOf(view, *workload) + "\n" + reason, workload);
       if (!inserted) reason = "behind " + DisplayName(*first->second) + " (same request)";
     }
     table.AddRow({DisplayName(*workload), workload->spec.queue_name,
                   std::to_string(PriorityOf(*workload)),
-                  place == places.end() ? "-" : std::to_string(place->second),
+                  position == positions.end() ? "-" : std::to_string(position->second),
                   HumanDuration(view.now - WaitingSince(*workload)), std::move(reason)});
   }
   return table.empty() ? "" : "\n" + table.Render(style);
@@ -352,21 +352,22 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
                                     {"running", use.running},
                                     {"resources", std::move(resources)}});
   }
-  const auto places = Places(view);
+  const auto positions = Positions(view);
   for (const api::Workload* workload : InQueueOrder(view)) {
     if (!IsShown(view, *workload, options.only)) continue;
     const Reason reason = WaitingReason(view, *workload, {});
-    const auto place = places.find(workload);
-    out["waiting"].push_back({{"namespace", workload->meta.namespace_name},
-                              {"workload", workload->meta.name},
-                              {"name", DisplayName(*workload)},
-                              {"localQueue", workload->spec.queue_name},
-                              {"clusterQueue", ClusterQueueOf(view, *workload)},
-                              {"priority", PriorityOf(*workload)},
-                              {"position", place == places.end() ? Json() : Json(place->second)},
-                              {"waitingSince", FormatTime(WaitingSince(*workload))},
-                              {"waitSeconds", seconds(WaitingSince(*workload))},
-                              {"reason", ReasonJson(reason)}});
+    const auto position = positions.find(workload);
+    out["waiting"].push_back(
+        {{"namespace", workload->meta.namespace_name},
+         {"workload", workload->meta.name},
+         {"name", DisplayName(*workload)},
+         {"localQueue", workload->spec.queue_name},
+         {"clusterQueue", ClusterQueueOf(view, *workload)},
+         {"priority", PriorityOf(*workload)},
+         {"position", position == positions.end() ? Json() : Json(position->second)},
+         {"waitingSince", FormatTime(WaitingSince(*workload))},
+         {"waitSeconds", seconds(WaitingSince(*workload))},
+         {"reason", ReasonJson(reason)}});
   }
   for (const api::ProvisioningRequest& request : view.provisioning_requests) {
     out["capacityRequests"].push_back({{"namespace", request.meta.namespace_name},

@@ -38,7 +38,7 @@ void AddStatus(const api::QueueStatus& status, QueueUse& use) {
 using FlavorAmounts = std::map<std::pair<std::string, std::string>, api::Amount>;
 
 // Adds the quota that the Workload holds, without that of reclaimable pods.
-void AddHeld(const api::Workload& workload, FlavorAmounts& held) {
+void AddReserved(const api::Workload& workload, FlavorAmounts& reserved) {
   if (IsFinished(workload) || !workload.status.admission ||
       !api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
     return;
@@ -52,7 +52,7 @@ void AddHeld(const api::Workload& workload, FlavorAmounts& held) {
     for (const auto& [resource, amount] : assigned.resource_usage) {
       const auto flavor = assigned.flavors.find(resource);
       if (flavor == assigned.flavors.end()) continue;
-      api::Amount& sum = held[{flavor->second, resource}];
+      api::Amount& sum = reserved[{flavor->second, resource}];
       sum = api::AddAmounts(sum, left < assigned.count && assigned.count > 0
                                      ? amount / assigned.count * left
                                      : amount);
@@ -60,7 +60,7 @@ void AddHeld(const api::Workload& workload, FlavorAmounts& held) {
   }
 }
 
-void AddUsed(const FlavorAmounts& held, QueueUse& use) {
+void AddUsed(const FlavorAmounts& reserved, QueueUse& use) {
   FlavorAmounts nominal;
   for (const api::ResourceGroup& group : use.queue->spec.resource_groups) {
     for (const api::FlavorQuotas& flavor : group.flavors) {
@@ -69,7 +69,7 @@ void AddUsed(const FlavorAmounts& held, QueueUse& use) {
       }
     }
   }
-  for (const auto& [where, amount] : held) {
+  for (const auto& [where, amount] : reserved) {
     ResourceUse& resource = use.resources[where.second];
     resource.used = api::AddAmounts(resource.used, amount);
     if (use.queue->spec.cohort_name.empty()) continue;
@@ -189,18 +189,18 @@ std::map<std::string, QueueUse> SumUse(const ClusterView& view) {
     if (!has_all_workloads) AddStatus(queue.status, use);
   }
   if (has_all_workloads) {
-    std::map<std::string, FlavorAmounts> held_by_queue;
+    std::map<std::string, FlavorAmounts> reserved_by_queue;
     for (const api::Workload& workload : view.workloads) {
       const auto found = use_by_queue.find(ClusterQueueOf(view, workload));
       if (found == use_by_queue.end()) continue;
-      AddHeld(workload, held_by_queue[found->first]);
+      AddReserved(workload, reserved_by_queue[found->first]);
       if (IsRunning(workload)) ++found->second.running;
       if (!IsWaiting(workload)) continue;
       ++found->second.waiting;
       const api::Workload*& oldest = found->second.oldest;
       if (oldest == nullptr || WaitingSince(workload) < WaitingSince(*oldest)) oldest = &workload;
     }
-    for (const auto& [name, held] : held_by_queue) AddUsed(held, use_by_queue.at(name));
+    for (const auto& [name, reserved] : reserved_by_queue) AddUsed(reserved, use_by_queue.at(name));
   }
   AddLent(view, use_by_queue);
   return use_by_queue;

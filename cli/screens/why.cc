@@ -250,8 +250,8 @@ std::vector<Step> RunSteps(const ClusterView& view, const api::Workload& workloa
   }
   if (IsRunning(workload)) {
     running.state = StepState::kNow;
-    const std::string place = RunningPlace(view, workload);
-    if (!place.empty()) running.lines.push_back(place);
+    const std::string location = RunningPlace(view, workload);
+    if (!location.empty()) running.lines.push_back(location);
   }
   return {running};
 }

@@ -213,8 +213,8 @@ TEST(PreemptionRestartAbove, AHigherPriorityTakesNothingOfWhatWasFreed) {
     EXPECT_EQ(first.substr(0, first.find(',')), asked == 1 ? "high Admitted" : "p Preempting");
     KeptPlan forged = *plan;
     for (KeptPlan::Victim& victim : forged.victims) victim.usage = {{"f", {{"gpu", 1000}}}};
-    const std::string held = AfterRestart(world, forged);
-    EXPECT_EQ(held.substr(0, held.find(',')), "p Preempting")
+    const std::string outcome = AfterRestart(world, forged);
+    EXPECT_EQ(outcome.substr(0, outcome.find(',')), "p Preempting")
         << "no more than p asks for is held, whatever is written";
     world.Apply(MakeOrgQueue("d", 1));
     const std::string room = AfterRestart(world, forged);

@@ -164,9 +164,9 @@ TEST(UngatingGroupTest, SubGroupsOfEqualSize) {
   request.sub_group_index_label = "job-index";
   request.sub_group_count = 2;
   std::vector<PodPtr> pods;
-  for (const char* place : {"1 0", "0 1", "1 1", "0 0"}) {  // job, pod
-    auto pod = std::make_shared<api::Pod>(*PodOf(std::string(place).substr(2), pods.size()));
-    pod->meta.labels["job-index"] = std::string(place).substr(0, 1);
+  for (const char* indexes : {"1 0", "0 1", "1 1", "0 0"}) {  // job, pod
+    auto pod = std::make_shared<api::Pod>(*PodOf(std::string(indexes).substr(2), pods.size()));
+    pod->meta.labels["job-index"] = std::string(indexes).substr(0, 1);
     pods.push_back(pod);
   }
   EXPECT_EQ(Told(PlanUngating(workload, pods)), "p3>r1 p1>r1 p0>r2 p2>r2");

@@ -149,7 +149,7 @@ TEST(IoPool, StrandsRunInOrderAndOneAtATime) {
 }
 
 TEST(IoPool, StopDropsWhatHasNotBegun) {
-  auto held = std::make_shared<int>(0);
+  auto captured = std::make_shared<int>(0);
   {
     IoPool pool(1);
     const auto strand = pool.MakeStrand();
@@ -157,14 +157,14 @@ TEST(IoPool, StopDropsWhatHasNotBegun) {
     std::promise<bool> here;
     strand->Post([&] { here.set_value(pool.RunsHere()); });
     EXPECT_TRUE(here.get_future().get());
-    strand->PostAfter(std::chrono::hours(1000000), [held] { ++*held; });
+    strand->PostAfter(std::chrono::hours(1000000), [captured] { ++*captured; });
     pool.Stop();
     EXPECT_TRUE(pool.stopped());
-    strand->Post([held] { ++*held; });
+    strand->Post([captured] { ++*captured; });
     pool.Stop();
   }
-  EXPECT_EQ(*held, 0);
-  EXPECT_EQ(held.use_count(), 1);
+  EXPECT_EQ(*captured, 0);
+  EXPECT_EQ(captured.use_count(), 1);
 }
 
 }  // namespace

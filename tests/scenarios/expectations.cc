@@ -176,12 +176,12 @@ Result<Finding> NodeCount(sim::SimWorld& world, const Chronicle&, const Step& st
 
 // pods of JOB N [phase=P] [node=N] [path=value]
 Result<Finding> PodCount(sim::SimWorld& world, const Chronicle&, const Step& step) {
-  const ObjectName place = ObjectNameOf(step.plain(2));
+  const ObjectName named = ObjectNameOf(step.plain(2));
   std::size_t count = 0;
   std::string seen;
   for (const Object& pod : AllOf(world, "pod")) {
-    if (NamespaceOf(*pod) != place.namespace_name ||
-        local::cluster::LabelOf(*pod, "batch.kubernetes.io/job-name") != place.name) {
+    if (NamespaceOf(*pod) != named.namespace_name ||
+        local::cluster::LabelOf(*pod, "batch.kubernetes.io/job-name") != named.name) {
       continue;
     }
     bool fits = true;
@@ -214,10 +214,10 @@ Result<Finding> ObjectCount(sim::SimWorld& world, const Chronicle&, const Step& 
 
 // event of NAME REASON "text" [count=N]
 Result<Finding> EventIs(sim::SimWorld& world, const Chronicle&, const Step& step) {
-  const ObjectName place = ObjectNameOf(step.plain(2));
+  const ObjectName named = ObjectNameOf(step.plain(2));
   std::size_t count = 0;
   std::string others;
-  std::set<std::string> names{place.name};
+  std::set<std::string> names{named.name};
   if (const Object workload = WorkloadOf(world, step.plain(2))) names.insert(NameOf(*workload));
   for (const Object& event : AllOf(world, "event")) {
     const char* about = event->contains("regarding") ? "regarding" : "involvedObject";
@@ -305,8 +305,8 @@ Result<Finding> OrderIs(sim::SimWorld&, const Chronicle& chronicle, const Step& 
   for (const std::string& name : chronicle.reservations()) {
     found += " " + name;
     if (at >= words.size()) continue;
-    const ObjectName place = ObjectNameOf(words[at]);
-    if (name == place.namespace_name + "/" + place.name) ++at;
+    const ObjectName named = ObjectNameOf(words[at]);
+    if (name == named.namespace_name + "/" + named.name) ++at;
   }
   return Finding{at == words.size(), "quota was given to" + found};
 }

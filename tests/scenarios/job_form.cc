@@ -76,8 +76,8 @@ Json TolerationOf(const std::string& text) {
 }
 
 Result<std::vector<Json>> MakeJob(const Step& step) {
-  const ObjectName place = ObjectNameOf(step.plain(1));
-  Json metadata{{"name", place.name}, {"namespace", place.namespace_name}};
+  const ObjectName named = ObjectNameOf(step.plain(1));
+  Json metadata{{"name", named.name}, {"namespace", named.namespace_name}};
   std::vector<Json> objects;
   if (const auto queue = step.Find("queue")) {
     metadata["labels"]["kueue.x-k8s.io/queue-name"] = *queue;

@@ -21,9 +21,9 @@ std::int64_t AttemptOf(const std::string& name) {
 }
 
 Object GetObject(sim::SimWorld& world, const local::WholeApi::KindInfo& kind,
-                 const ObjectName& place) {
+                 const ObjectName& named) {
   const auto got =
-      world.api().Get(kind.id, kind.namespaced ? place.namespace_name : "", place.name);
+      world.api().Get(kind.id, kind.namespaced ? named.namespace_name : "", named.name);
   return got ? *got : nullptr;
 }
 
@@ -66,25 +66,25 @@ std::vector<Object> AllOf(sim::SimWorld& world, std::string_view kind) {
 }
 
 Object WorkloadOf(sim::SimWorld& world, const std::string& text) {
-  const ObjectName place = ObjectNameOf(text);
+  const ObjectName named = ObjectNameOf(text);
   for (const Object& workload : AllOf(world, "workload")) {
-    if (NamespaceOf(*workload) != place.namespace_name) continue;
-    if (NameOf(*workload) == place.name) return workload;
+    if (NamespaceOf(*workload) != named.namespace_name) continue;
+    if (NameOf(*workload) == named.name) return workload;
     const local::Json* owner = local::cluster::ControllerRef(*workload);
-    if (owner != nullptr && StringAt(*owner, {"name"}) == place.name) return workload;
+    if (owner != nullptr && StringAt(*owner, {"name"}) == named.name) return workload;
   }
   return nullptr;
 }
 
 std::vector<Object> RequestsOf(sim::SimWorld& world, const std::string& text) {
-  const ObjectName place = ObjectNameOf(text);
+  const ObjectName named = ObjectNameOf(text);
   const Object workload = WorkloadOf(world, text);
   // Where the Workload is gone, its name can still be told from the job's.
   const std::string prefix =
-      workload == nullptr ? "job-" + place.name + "-" : NameOf(*workload) + "-";
+      workload == nullptr ? "job-" + named.name + "-" : NameOf(*workload) + "-";
   std::vector<Object> requests;
   for (const Object& request : AllOf(world, "provisioningrequest")) {
-    if (NamespaceOf(*request) != place.namespace_name) continue;
+    if (NamespaceOf(*request) != named.namespace_name) continue;
     bool owned = NameOf(*request).substr(0, prefix.size()) == prefix;
     if (const local::Json* owner = local::cluster::ControllerRef(*request); owner != nullptr) {
       owned = owned || (workload != nullptr && StringAt(*owner, {"name"}) == NameOf(*workload));
@@ -115,9 +115,9 @@ Result<Found> FindNamed(sim::SimWorld& world, const Step& step, std::size_t at, 
     return Error{ErrorCode::kInvalid, "\"of\" goes with workload, provreq and podtemplate"};
   }
   next = at + 2;
-  const ObjectName place = ObjectNameOf(words[at + 1]);
-  return Found{*kind, kind->namespaced ? place.namespace_name : "", place.name,
-               GetObject(world, *kind, place)};
+  const ObjectName named = ObjectNameOf(words[at + 1]);
+  return Found{*kind, kind->namespaced ? named.namespace_name : "", named.name,
+               GetObject(world, *kind, named)};
 }
 
 const local::Json* At(const local::Json& object, const std::string& path) {

@@ -184,9 +184,9 @@ Objects MakeCohort(const Step& step) {
 // local-queue [NAMESPACE/]NAME -> CLUSTERQUEUE
 Objects MakeLocalQueue(const Step& step) {
   if (step.plain(2) != "->") return Bad("local-queue: write NAME -> CLUSTERQUEUE");
-  const ObjectName place = ObjectNameOf(step.plain(1));
-  Json object = NewObject(kKueue, "LocalQueue", place.name);
-  object["metadata"]["namespace"] = place.namespace_name;
+  const ObjectName named = ObjectNameOf(step.plain(1));
+  Json object = NewObject(kKueue, "LocalQueue", named.name);
+  object["metadata"]["namespace"] = named.namespace_name;
   object["spec"] = {{"clusterQueue", step.plain(3)}};
   Copy(step, "stop", object["spec"], "stopPolicy");
   return std::vector<Json>{object};

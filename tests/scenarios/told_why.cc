@@ -41,13 +41,13 @@ class SimSession final : public cli::Session {
 }  // namespace
 
 Result<std::string> TellWhy(sim::SimWorld& world, const std::string& job) {
-  const ObjectName place = ObjectNameOf(job);
+  const ObjectName named = ObjectNameOf(job);
   SimSession session(world);
-  const cli::StoryScope scope{.namespace_name = place.namespace_name, .reference = place.name};
+  const cli::StoryScope scope{.namespace_name = named.namespace_name, .reference = named.name};
   BERTH_TRY(const cli::StoryView read, cli::ReadStory(session, scope, world.clock().Now()));
   const cli::TextStyle style;
   BERTH_TRY(const cli::Story story,
-            cli::TellStory(read.view, read.namespace_name, place.name, style));
+            cli::TellStory(read.view, read.namespace_name, named.name, style));
   return cli::RenderStory(read.view, story, style);
 }
 

@@ -54,7 +54,7 @@ Result<std::vector<Json>> MakeTopology(const Step& step) {
 }
 
 Result<std::vector<Json>> MakePod(const Step& step) {
-  const ObjectName place = ObjectNameOf(step.plain(1));
+  const ObjectName named = ObjectNameOf(step.plain(1));
   Json requests = Json::object();
   for (const char* resource : {"cpu", "memory"}) {
     if (const auto amount = step.Find(resource)) requests[resource] = *amount;
@@ -68,19 +68,19 @@ Result<std::vector<Json>> MakePod(const Step& step) {
   return std::vector<Json>{
       {{"apiVersion", "v1"},
        {"kind", "Pod"},
-       {"metadata", {{"name", place.name}, {"namespace", place.namespace_name}}},
+       {"metadata", {{"name", named.name}, {"namespace", named.namespace_name}}},
        {"spec", std::move(spec)}}};
 }
 
 Status KillPods(sim::SimWorld& world, const Step& step) {
   if (step.plain(1) != "pods" || step.plain(2) != "of") return Bad("kill: write pods of JOB");
-  const ObjectName place = ObjectNameOf(step.plain(3));
+  const ObjectName named = ObjectNameOf(step.plain(3));
   const auto node = step.Find("node");
   const auto kind = world.FindKind("pod");
   bool found = false;
   for (const Object& pod : AllOf(world, "pod")) {
-    if (local::cluster::NamespaceOf(*pod) != place.namespace_name ||
-        local::cluster::LabelOf(*pod, "batch.kubernetes.io/job-name") != place.name ||
+    if (local::cluster::NamespaceOf(*pod) != named.namespace_name ||
+        local::cluster::LabelOf(*pod, "batch.kubernetes.io/job-name") != named.name ||
         (node && StringAt(*pod, {"spec", "nodeName"}) != *node)) {
       continue;
     }
@@ -88,7 +88,7 @@ Status KillPods(sim::SimWorld& world, const Step& step) {
     local::DeleteOptions options;
     options.grace_period_seconds = 0;
     const auto done =
-        world.api().Delete(kind->id, place.namespace_name, local::cluster::NameOf(*pod), options);
+        world.api().Delete(kind->id, named.namespace_name, local::cluster::NameOf(*pod), options);
     if (!done) return Bad("refused: " + done.error().message);
   }
   return found ? OkStatus() : Status(Bad("there is no such pod"));

@@ -55,13 +55,13 @@ std::string DigestOfState(const admission::Scheduler& scheduler) {
     out << "queue " << queue.name << " " << queue.ActiveMessage();
     AddNode(scheduler, queue.node, out);
     for (const admission::ListedReservation& listed : state.reservations().Of(id)) {
-      const admission::Reservation* held = listed.reservation;
-      out << "  " << held->object->meta.name << " priority " << held->priority << " queued "
-          << held->queued_at.time_since_epoch().count() << " reserved "
-          << held->reserved_at.time_since_epoch().count() << (held->evicted ? " evicted" : "")
-          << (held->admitted ? " admitted" : "");
+      const admission::Reservation* reservation = listed.reservation;
+      out << "  " << reservation->object->meta.name << " priority " << reservation->priority
+          << " queued " << reservation->queued_at.time_since_epoch().count() << " reserved "
+          << reservation->reserved_at.time_since_epoch().count()
+          << (reservation->evicted ? " evicted" : "") << (reservation->admitted ? " admitted" : "");
       std::map<std::string, api::Amount> usage;
-      for (const admission::FlavorResourceAmount& item : held->usage) {
+      for (const admission::FlavorResourceAmount& item : reservation->usage) {
         usage[names.flavors[state.FlavorOf(item.flavor_resource)] + "." +
               names.resources[state.ResourceOf(item.flavor_resource)]] = item.amount;
       }

@@ -25,8 +25,8 @@ Quotas QuotasOf(const std::vector<api::ResourceGroup>& groups) {
 }  // namespace
 
 Amounts HeldBy(const api::Workload& workload) {
-  Amounts held;
-  if (!workload.status.admission) return held;
+  Amounts amounts;
+  if (!workload.status.admission) return amounts;
   for (const api::PodSetAssignment& assigned : workload.status.admission->pod_set_assignments) {
     std::int32_t count = assigned.count;
     for (const api::PodSet& pod_set : workload.spec.pod_sets) {
@@ -40,10 +40,10 @@ Amounts HeldBy(const api::Workload& workload) {
     for (const auto& [resource, amount] : assigned.resource_usage) {
       const api::Amount used =
           assigned.count == 0 ? amount : amount / assigned.count * static_cast<api::Amount>(count);
-      held[{assigned.flavors.at(resource), resource}] += used;
+      amounts[{assigned.flavors.at(resource), resource}] += used;
     }
   }
-  return held;
+  return amounts;
 }
 
 Amounts AskedBy(const admission::Decision& decision, const admission::Vocabulary& names) {

@@ -87,7 +87,7 @@ TEST_F(HistoryTest, AQueueTakesFromANamespaceThatItDoesNotSelect) {
 
 TEST_F(HistoryTest, ANodeIsPromisedTwice) {
   Put("nodes", "", "n", {{"status", {{"allocatable", {{"cpu", "2"}}}}}});
-  const auto place = [this](const std::string& name) {
+  const auto promise = [this](const std::string& name) {
     PutWorkload(name, "job-" + name, "1", true);
     Json placed = *store_->GetLatest({kWorkloads, "default", name})->json();
     placed["apiVersion"] = "kueue.x-k8s.io/v1beta2";
@@ -100,10 +100,10 @@ TEST_F(HistoryTest, ANodeIsPromisedTwice) {
            {"valuesPerLevel", {{{"universal", "n"}}}}}}}};
     Put(kWorkloads, "default", name, placed);
   };
-  place("a");
-  place("b");
+  promise("a");
+  promise("b");
   EXPECT_EQ(Broken(), "");
-  place("c");
+  promise("c");
   EXPECT_EQ(Broken(), "node-promised-twice");
 }
 

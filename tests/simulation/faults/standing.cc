@@ -333,21 +333,21 @@ void Standing::LookAtCore(const admission::Scheduler& core) {
   const admission::ClusterState& state = core.state();
   for (const admission::ClusterQueueId id : state.PresentQueues()) {
     const admission::QueueState& queue = state.queue(id);
-    FlavorAmounts held;
+    FlavorAmounts counted;
     for (const admission::ListedReservation& entry : state.reservations().Of(id)) {
       for (const admission::FlavorResourceAmount& each : entry.reservation->usage) {
         const admission::Vocabulary& words = core.vocabulary();
-        held[{words.flavors[state.FlavorOf(each.flavor_resource)],
-              words.resources[state.ResourceOf(each.flavor_resource)]}] += each.amount;
+        counted[{words.flavors[state.FlavorOf(each.flavor_resource)],
+                 words.resources[state.ResourceOf(each.flavor_resource)]}] += each.amount;
       }
     }
     FlavorAmounts truly;
     if (const auto own = usage.find(queue.name); own != usage.end()) truly = own->second;
-    std::erase_if(held, [](const auto& each) { return each.second == 0; });
+    std::erase_if(counted, [](const auto& each) { return each.second == 0; });
     std::erase_if(truly, [](const auto& each) { return each.second == 0; });
-    if (held != truly) {
+    if (counted != truly) {
       Wrong("core-differs", "ClusterQueue " + queue.name,
-            "the core holds" + ShowOrNothing(held) + ", the objects say" + ShowOrNothing(truly));
+            "the core holds" + ShowOrNothing(counted) + ", the objects say" + ShowOrNothing(truly));
     }
   }
 }

@@ -28,7 +28,7 @@ struct MadeQueue {
 };
 
 struct MadeLocalQueue {
-  std::string place;  // "ns/name"; in namespace default the name
+  std::string path;  // "ns/name"; in namespace default the name
   std::string name;
   std::string space;  // "ns/", or nothing
   std::string line;
@@ -277,9 +277,9 @@ void StoryMaker::MakeLocalQueues() {
       MadeLocalQueue made;
       made.space = space;
       made.name = queues_[i].local_queue;
-      made.place = space + made.name;
+      made.path = space + made.name;
       made.queue = *space != '\0' && Chance(30) ? random_.Below(queues_.size()) : i;
-      made.line = "local-queue " + made.place + " -> " + queues_[made.queue].name;
+      made.line = "local-queue " + made.path + " -> " + queues_[made.queue].name;
       story_.setup.push_back(made.line);
       local_queues_.push_back(std::move(made));
     }
@@ -376,11 +376,11 @@ void StoryMaker::EditLocalQueue() {
   const Duration at = Moment();
   const MadeLocalQueue& queue = OneOf(local_queues_);
   if (Chance(30)) {
-    At(at, "delete localqueue " + queue.place);
+    At(at, "delete localqueue " + queue.path);
     return At(at + seconds(Between(1, 40)), queue.line);
   }
-  At(at, "set localqueue " + queue.place + " stopPolicy=" + Word({"Hold", "HoldAndDrain"}));
-  At(at + seconds(Between(1, 40)), "set localqueue " + queue.place + " stopPolicy=None");
+  At(at, "set localqueue " + queue.path + " stopPolicy=" + Word({"Hold", "HoldAndDrain"}));
+  At(at + seconds(Between(1, 40)), "set localqueue " + queue.path + " stopPolicy=None");
 }
 
 void StoryMaker::EditJob() {

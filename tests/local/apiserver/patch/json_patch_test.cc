@@ -88,10 +88,10 @@ TEST(JsonPatchTest, BoundsDepthAfterEachOperation) {
             "the object would be nested too deeply");
   for (const char* op : {"add", "replace"}) {
     Json deep = Json::array();
-    std::string place = "/a";
+    std::string pointer = "/a";
     for (int i = 0; i < 300; ++i) {
-      deep.push_back({{"op", op}, {"path", place}, {"value", {{"a", 1}}}});
-      place += "/a";
+      deep.push_back({{"op", op}, {"path", pointer}, {"value", {{"a", 1}}}});
+      pointer += "/a";
     }
     EXPECT_EQ(ApplyJsonPatch(Json::parse(R"({"a":1})"), deep).error().code, 422) << op;
   }

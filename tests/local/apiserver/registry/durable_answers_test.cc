@@ -46,10 +46,10 @@ class DurableAnswersTest : public ::testing::Test {
 
   // From here on nothing that is submitted gets to the disk.
   void HoldWriter() {
-    std::promise<void> held;
-    listener_ = store_->AddListener([this, &held, first = true](const auto& /*events*/) mutable {
+    std::promise<void> stopped;
+    listener_ = store_->AddListener([this, &stopped, first = true](const auto& /*events*/) mutable {
       if (!std::exchange(first, false)) return;
-      held.set_value();
+      stopped.set_value();
       let_go_.get_future().wait();
     });
     RequestContext context = At("");
@@ -57,7 +57,7 @@ class DurableAnswersTest : public ::testing::Test {
     other["metadata"]["name"] = "other";
     context.wait_for = WaitFor::kSubmitted;
     ASSERT_TRUE(registry_->Create(context, {std::move(other), {}}));
-    held.get_future().wait();
+    stopped.get_future().wait();
   }
   void LetGo() {
     if (listener_ == 0 || std::exchange(gone_on_, true)) return;

@@ -41,20 +41,20 @@ TEST_F(BadInputTest, BodiesOfEveryWrongShape) {
       "{\"metadata\":{\"name\":\"../x\"}}",
       "{\"metadata\":{\"name\":\"\xc3\x28\"}}",
   };
-  const char* places[] = {"/api/v1/namespaces/default/configmaps",
-                          "/api/v1/namespaces/default/pods",
-                          "/apis/batch/v1/namespaces/default/jobs",
-                          "/api/v1/namespaces",
-                          "/api/v1/nodes",
-                          "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-                          "/apis/example.com/v1/namespaces/default/widgets",
-                          "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
-                          "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-                          "/apis/scheduling.k8s.io/v1/priorityclasses"};
-  for (const char* place : places) {
+  const char* paths[] = {"/api/v1/namespaces/default/configmaps",
+                         "/api/v1/namespaces/default/pods",
+                         "/apis/batch/v1/namespaces/default/jobs",
+                         "/api/v1/namespaces",
+                         "/api/v1/nodes",
+                         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                         "/apis/example.com/v1/namespaces/default/widgets",
+                         "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+                         "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                         "/apis/scheduling.k8s.io/v1/priorityclasses"};
+  for (const char* path : paths) {
     for (const char* body : bodies) {
-      const Answer answer = Send("POST", place, body);
-      EXPECT_TRUE(answer.status < 500) << place << " " << body << ": " << answer.text;
+      const Answer answer = Send("POST", path, body);
+      EXPECT_TRUE(answer.status < 500) << path << " " << body << ": " << answer.text;
     }
   }
   EXPECT_EQ(Get("/readyz").status, 200);

@@ -47,7 +47,7 @@ const sqlite3_io_methods kMethods = {
     },
     [](sqlite3_file* f, int level) { return Real(f)->pMethods->xLock(Real(f), level); },
     [](sqlite3_file* f, int level) { return Real(f)->pMethods->xUnlock(Real(f), level); },
-    [](sqlite3_file* f, int* held) { return Real(f)->pMethods->xCheckReservedLock(Real(f), held); },
+    [](sqlite3_file* f, int* out) { return Real(f)->pMethods->xCheckReservedLock(Real(f), out); },
     [](sqlite3_file* f, int op, void* argument) {
       // A size hint would change the file past Truncate.
       if (op == SQLITE_FCNTL_SIZE_HINT) return SQLITE_OK;
