@@ -1,8 +1,8 @@
-// Goal: a chain of cohorts may be as deep as somebody makes it; nothing that asks along the chain
-// uses the stack for it. (Kueue walks its tree by recursion on Go's growing stacks, without a bound
-// of depth: pkg/cache/scheduler/resource_node.go, pkg/scheduler/fair_sharing_iterator.go.)
-// Method: a chain of cohorts, a queue below the last and one beside the first; what the queues get,
-// classical and fair. The decisions run on a stack that has no 40 bytes for each level.
+// Goal: a chain of cohorts may have any depth; no walk along the chain uses the stack. (Kueue walks
+// its tree by recursion on Go's growing stacks, without a bound of depth:
+// pkg/cache/scheduler/resource_node.go, pkg/scheduler/fair_sharing_iterator.go.) Method: a chain of
+// cohorts, a queue below the last and one beside the first; their admissions, classical and fair,
+// on a stack with less than 40 bytes per level.
 #include <cstddef>
 #include <functional>
 

@@ -1,6 +1,6 @@
-// Goal: what shares keep of the tree never makes them other than shares that are computed anew.
-// Method: queues and cohorts come, go, move (into cycles, too) and change their quotas at random;
-// after each step every share is what an object says that has kept nothing.
+// Goal: cached shares equal shares computed from scratch. Method: queues and cohorts come, go, move
+// (into cycles, too) and change their quotas at random; after each step every share equals that of
+// an object without a cache.
 #include <ostream>
 #include <string>
 #include <vector>
@@ -46,8 +46,8 @@ std::string CohortName(int number) {
   return number == kShareCohorts ? "" : "c" + std::to_string(number);
 }
 
-// One or two flavors with two resources, sometimes with limits, sometimes more than an Amount can
-// add up.
+// One or two flavors with two resources, sometimes with limits, sometimes with sums above the range
+// of Amount.
 std::vector<api::ResourceGroup> Groups(const ShareStep& step) {
   api::ResourceGroup group;
   group.covered_resources = {"cpu", "gpu"};

@@ -1,6 +1,6 @@
-// Goal: the share of a queue or cohort, and the order of shares. Method: usage made by running
-// workloads; shares worked out by hand: what is used above the subtree's quota, summed over
-// flavors, ×1000 ÷ what the parent's tree could lend of the resource, the largest of these ÷ the
+// Goal: the share of a queue or cohort, and the order of shares. Method: usage by running
+// workloads; shares computed by hand: the usage above the subtree quota, summed over flavors, ×1000
+// ÷ the amount that the parent's tree could lend of the resource, the largest of these ÷ the
 // weight.
 #include "admission/dominant_share.h"
 
@@ -107,7 +107,7 @@ TEST(DominantShareTest, OrderOfShares) {
   }
 }
 
-// Whose turn it is: the one whose share is lowest with the head counted in.
+// The next head is the one with the lowest share, counted with the head's usage.
 TEST(DominantShareTest, TheTournamentAmongHeads) {
   struct Row {
     const char* name;

@@ -1,5 +1,5 @@
-// Goal: the numbers and states around an eviction: backoff, limits, check states, who comes back at
-// once. Method: one plan a row (admission/lifecycle); the stories of whole lives are in lifecycle/.
+// Goal: numbers and states of an eviction: backoff, limits, check states, immediate requeueing.
+// Method: one plan per row (admission/lifecycle); whole lives are in lifecycle/.
 #include <gtest/gtest.h>
 
 #include "admission/lifecycle/workload_lifecycle.h"
@@ -38,7 +38,7 @@ std::string ReasonOf(const api::WorkloadStatus& status, const char* type) {
   return (condition->status == api::ConditionStatus::kTrue ? "" : "not ") + condition->reason;
 }
 
-// min(base × 2^(n-1), max) for the n-th time.
+// The n-th backoff is min(base × 2^(n-1), max).
 TEST(EvictionTest, BackoffOfPodsThatWereNotReady) {
   struct Row {
     std::int32_t before;

@@ -1,5 +1,5 @@
-// Goal: who has to go under fair sharing. Method: what runs, one preemptor, one cycle. Shares are
-// given in units above nominal quota (all queues have weight 1 unless said, one resource, one
+// Goal: the victims under fair sharing. Method: running workloads, one preemptor, one cycle. Shares
+// are given in units above nominal quota (all queues have weight 1 unless stated, one resource, one
 // lendable total, so that units compare like shares). Rules of KEP-1714:
 //
 //     LessThanOrEqualToFinalShare: preemptor's share with its request <= victim's without it
@@ -30,7 +30,7 @@ struct FairRow {
   std::vector<FairSharingRule> rules;
   Amount nominal_a;
   std::vector<FairlyRunning> running;
-  Amount gpus;  // asked by "p" in queue a, priority 0
+  Amount gpus;  // requests of "p" in queue a, priority 0
   const char* victims;
 };
 
@@ -143,9 +143,9 @@ TEST(FairPreemptionTest, WeightsCount) {
   }
 }
 
-// Kueue's nextTarget orders queues of equal shares as it orders candidates: who has been told to
-// stop goes first, even of the preemptor's own queue. With p, a uses 4 of 8 memory and b 4 of 8
-// GPUs; of GPUs a stays within its own, so that it may take anything of b's.
+// Kueue's nextTarget orders queues of equal shares by their candidates: an evicted one goes first,
+// even of the preemptor's own queue. With p, a uses 4 of 8 memory and b 4 of 8 GPUs; of GPUs a
+// stays within its own quota, so it may take any workload of b.
 TEST(FairPreemptionTest, BetweenEqualSharesWhoStopsAlreadyGoesFirst) {
   for (const bool stops : {false, true}) {
     SchedulerConfig config;

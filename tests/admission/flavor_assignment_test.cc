@@ -1,6 +1,6 @@
-// Goal: which flavor a workload gets, and why not. Method: one queue, one workload, one cycle a
-// row; expectations by the rules of KEP-582 and KEP-993 (fungibility), with the numbers in the
-// row's name.
+// Goal: the flavor of a workload, or the reason for none. Method: one queue, one workload, one
+// cycle per row; expectations by the rules of KEP-582 and KEP-993 (fungibility), with the numbers
+// in the row's name.
 #include <gtest/gtest.h>
 
 #include "tests/support/core_fixture.h"
@@ -132,7 +132,7 @@ TEST(FlavorAssignmentTest, SelectorsAndAffinity) {
   for (const Match& row : rows) Check(row);
 }
 
-// Flavors f0 and f1 of queue a in a cohort with b. What a workload of 3 finds in each flavor:
+// Flavors f0 and f1 of queue a in a cohort with b. The state of each flavor for a workload of 3:
 //   fit      4 of its own, free
 //   borrow   1 of its own, the rest from b
 //   preempt  4 of its own, 4 of them used by one of lower priority in the queue

@@ -1,5 +1,5 @@
-// Goal: Kueue's words, to the letter: reasons and messages of QuotaReserved=False, of preemption
-// and of the QuotaReserved event. Method: one situation a row, the text whole.
+// Goal: Kueue's exact words: reasons and messages of QuotaReserved=False, of preemption and of the
+// QuotaReserved event. Method: one situation per row, the whole text.
 #include "admission/messages.h"
 
 #include <gtest/gtest.h>
@@ -178,7 +178,7 @@ TEST(MessagesTest, FlavorsThatWereConsidered) {
   EXPECT_EQ(QuotaReservedMessage("a"), "Quota reserved in ClusterQueue a");
 }
 
-// Kueue's SliceRequests are walked by the hash of the name: memory, then GPUs, then cpu.
+// Kueue's SliceRequests orders by the hash of the name: memory, then GPUs, then cpu.
 TEST(MessagesTest, TheFirstResourceThatCannotBeHadIsTheOneToldOf) {
   TableWorld world({"f", "g"}, {MakeQueue("a", "", {{"f", {{"cpu", 1}}}})});
   api::ClusterQueue queue = MakeQueue("a", "", {{"f", {{"cpu", 1}}}});
@@ -192,7 +192,7 @@ TEST(MessagesTest, TheFirstResourceThatCannotBeHadIsTheOneToldOf) {
                 "requests (0) + current podset request (2) > maximum capacity (1)");
 }
 
-// Kueue's toAPI gives every resource that has a flavor a number.
+// Kueue's toAPI writes an amount for every resource with a flavor.
 TEST(MessagesTest, ALeaderThatAsksForNothingUsesNothing) {
   Vocabulary vocabulary;
   Decision decision;

@@ -1,5 +1,5 @@
-// Goal: how many pods a workload has to do with (KEP-420). Method: the search alone with a limit on
-// the total, then whole cycles; counts by hand: pod set i has count - slack × cut ÷ total slack.
+// Goal: the pod counts of partial admission (KEP-420). Method: the search alone with a limit on the
+// total, then whole cycles; counts by hand: pod set i has count - slack × cut ÷ total slack.
 #include "admission/partial_admission.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(PartialAdmissionTest, TheLargestCountsThatFit) {
   struct Row {
     const char* name;
     std::vector<PodSet> pod_sets;
-    std::int32_t most;  // pods that fit in all
+    std::int32_t most;  // total of pods that fit
     std::vector<std::int32_t> counts;
   };
   const Row rows[] = {
@@ -75,7 +75,7 @@ TEST(PartialAdmissionTest, AdmittedWithFewerPods) {
   EXPECT_EQ(world.Cycle(), "v NoFit");
 }
 
-// Kueue's ScaledTo leaves a pod set alone that has no pods left to count: only the other shrinks.
+// Kueue's ScaledTo ignores a pod set without pods to count: only the other one shrinks.
 TEST(PartialAdmissionTest, PodsGivenBackAreNotAskedForAgain) {
   TableWorld world({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 4}}}})});
   api::Workload job = Shrinkable("w", 8, 3);

@@ -1,5 +1,5 @@
-// Goal: quota counts what pods will ask for once the cluster has completed them, and pods that it
-// would refuse are told. Method: tables of LimitRanges and one workload.
+// Goal: quota counts the requests of pods with the cluster's defaults, and pods that the cluster
+// would refuse are reported. Method: tables of LimitRanges and one workload.
 #include "admission/pod_defaults.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// Goal: who preempts gets what that frees, as planned, and nobody takes it back; Kueue's way goes
-// round in circles (docs/differences.md).
-// Method: worlds of two or three queues, cycle by cycle, with the rule and without it.
+// Goal: a preemptor gets the quota that it frees, as planned, and no workload takes it back;
+// Kueue's rules can loop (docs/differences.md). Method: worlds of two or three queues, cycle by
+// cycle, with the rule and without it.
 #include <gtest/gtest.h>
 
 #include "api/labels.h"
@@ -85,7 +85,7 @@ TEST(PreemptionEnd, WhatCannotBeHadAnyMoreIsGivenUp) {
   EXPECT_EQ(world.Cycle(), "p Preempting");
   api::ClusterQueue smaller = MakeQueue("a", "org", {{"f", {{"gpu", 1, 0}}}});
   smaller.spec.preemption.reclaim_within_cohort = PreemptionPolicy::kAny;
-  world.Apply(smaller);  // it may not even borrow what it asks for
+  world.Apply(smaller);  // above its borrowing limit
   world.Apply(MakeOrgQueue("b", 3));
   world.ReleaseEvicted();
   world.Cycle();
@@ -134,7 +134,7 @@ api::Node NodeWithRoom(const std::string& name, bool ready) {
   return node;
 }
 
-// As above, on nodes: once a node is repaired it all goes round once more.
+// As above, on nodes: the repair of a node allows one more round.
 TEST(PreemptionEnd, ANodeThatIsRepairedLiftsWhatMayNotBeDoneInReturn) {
   SchedulerConfig config = Config(true);
   config.fair_sharing.emplace();
@@ -174,7 +174,7 @@ TEST(PreemptionEnd, ANodeThatIsRepairedLiftsWhatMayNotBeDoneInReturn) {
   EXPECT_EQ(play(), 0) << "and that comes to rest too";
 }
 
-// The victim's LocalQueue has used less, and would stand before the preemptor's.
+// The victim's LocalQueue has less usage, and would precede the preemptor's.
 TEST(PreemptionEnd, ThePreemptorStandsBeforeWhoUsedLess) {
   for (const bool own : {true, false}) {
     SchedulerConfig config = Config(own);
@@ -198,7 +198,7 @@ TEST(PreemptionEnd, ThePreemptorStandsBeforeWhoUsedLess) {
   }
 }
 
-// v does not stop. Of what w has left, x gets nothing while p's plan holds it.
+// v does not stop. While p's plan exists, x gets none of the quota that w has released.
 TEST(PreemptionEnd, APlanWithoutProgressEnds) {
   SchedulerConfig config = Config(true);
   config.plan_timeout = 5min;
@@ -312,9 +312,9 @@ TEST(PrioritizePreemptorWorkloads, APreemptorGoesFirst) {
   }
 }
 
-// While p waits for v, somebody gives two of p's queue's four to u; of the others two are free when
-// v has stopped, and there is nobody to preempt. That quota is held for p though its queue may
-// reclaim from anybody is this project's reading of the gate: no recorded story decides it.
+// While p waits for v, u gets two of the four of p's queue; two more are free when v has stopped,
+// and there is no candidate to preempt. Holding that quota for p although its queue may reclaim
+// from any workload is this project's reading of the gate: no recorded story decides it.
 TEST(PrioritizePreemptorWorkloads, QuotaIsHeldForAPreemptor) {
   for (const bool gate : {false, true}) {
     SchedulerConfig config;
@@ -363,8 +363,8 @@ TEST(PreemptionEnd, AnAdmissionThatIsNotWrittenDoesNotEndThePlan) {
   EXPECT_EQ(world.Of("p").assignment.pod_sets[0].count, 2);
 }
 
-// p waits for two victims of b, of which one has gone; high (priority 9) of c needs what was free
-// before.
+// p waits for two victims of b, one of which has stopped; high (priority 9) of c needs quota that
+// was free before the preemption.
 TEST(PreemptionEnd, AHigherPriorityThatNeedsNothingOfThePlanGoesFirst) {
   for (const bool fair : {false, true}) {
     for (const api::Amount asked : {1, 2}) {

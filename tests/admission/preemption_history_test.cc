@@ -1,5 +1,5 @@
-// Goal: who was preempted for whom is known as long as both live, along chains too.
-// Method: histories in a few words against the list above a workload.
+// Goal: preemptions are known as long as both workloads live, also along chains. Method: histories
+// in words, compared with the list above a workload.
 #include "admission/preemption_history.h"
 
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ TEST(PreemptionHistory, RemembersTheLastPreemptorsOfAVictim) {
   PreemptionHistory history;
   const auto most = static_cast<WorkloadId>(PreemptionHistory::kMostPerVictim);
   for (WorkloadId preemptor = 1; preemptor <= most + 2; ++preemptor) history.Note(preemptor, 0);
-  history.Note(most, 0);  // again: it is the latest now, not a second one
+  history.Note(most, 0);  // a repetition becomes the latest entry
   const std::vector<WorkloadId> above = history.Above(0);
   EXPECT_EQ(above.size(), PreemptionHistory::kMostPerVictim);
   EXPECT_EQ(above.front(), 3);

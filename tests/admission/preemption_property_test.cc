@@ -1,5 +1,5 @@
-// Goal: nobody is stopped for nothing, and preemption comes to an end. Method: random stories; the
-// victims of each decision are judged by a model of the quota tree (tests/support/quota_model.h).
+// Goal: no preemption is useless, and preemption terminates. Method: random stories; a model of the
+// quota tree (tests/support/quota_model.h) judges the victims of each decision.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -14,7 +14,7 @@ using support::Amounts;
 using support::CoreWorld;
 using support::QuotaModel;
 
-// Takes what cannot matter out: usage of what the decision does not ask.
+// Removes usage of flavor-resources that the decision does not request.
 bool FitsWithout(const QuotaModel& start, const CoreWorld& world, const Decision& decision,
                  const Victim* kept, bool borrowing) {
   QuotaModel model = start;
@@ -28,8 +28,8 @@ bool FitsWithout(const QuotaModel& start, const CoreWorld& world, const Decision
   return model.Fits(queue, asked) && (borrowing || !model.Borrows(queue, asked));
 }
 
-// The victims of `decision` make room, and no smaller set of them does. `start`: the quota as the
-// search found it.
+// Whether the victims of `decision` make room, and no smaller set of them does. `start`: the quota
+// at the time of the search.
 bool Minimal(const QuotaModel& start, const CoreWorld& world, const Decision& decision) {
   if (!FitsWithout(start, world, decision, nullptr, true)) return false;
   // Some victims may go only for a preemptor that keeps within its own quota; then "fits" means
@@ -47,7 +47,7 @@ TEST(PreemptionProperty, NoNeedlessVictim) {
     const auto story = *support::AnyStory({.edits = false});
     const auto check = [&judged](const CoreWorld& world, const CycleResult& result) {
       QuotaModel at_start(world, QuotaModel::Evicted::kCount);
-      QuotaModel so_far = at_start;  // as an entry finds it that is assigned anew in its turn
+      QuotaModel so_far = at_start;  // for entries that are assigned again
       for (const Decision& decision : result.decisions) {
         const std::string& queue = world.scheduler().state().queue(decision.cluster_queue).name;
         if (decision.outcome == Outcome::kPreempting) {
@@ -72,8 +72,8 @@ TEST(PreemptionProperty, NoNeedlessVictim) {
   EXPECT_GT(judged, 100) << "the stories do not preempt enough to tell anything";
 }
 
-// Whatever the policies, shares, flavors, pod sets and minimum counts are: Kueue's own loops need
-// several of them (docs/differences.md).
+// With any policies, shares, flavors, pod sets and minimum counts: Kueue's loops need several of
+// them (docs/differences.md).
 TEST(PreemptionProperty, NoTwoWorkloadsPreemptEachOtherForEver) {
   std::int64_t preemptions = 0;
   support::CheckProperty(2000, [&preemptions] {

@@ -1,8 +1,8 @@
-// Goal: a preemptor has what it freed after a restart too, and what stands on its Workload does no
-// harm where it is not, or no more, what the scheduler wrote (docs/differences.md,
-// preemptor-keeps-what-it-freed).
-// Method: a scheduler preempts, another one hears of the objects and of the written plan; tables of
-// plans that are to be believed or not.
+// Goal: a preemptor keeps the quota that it freed across a restart, and an annotation
+// that the scheduler did not write, or that is outdated, does no harm
+// (docs/differences.md, preemptor-keeps-what-it-freed). Method: one scheduler preempts,
+// another one gets the objects and the written plan; tables of plans that are believed or
+// not.
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::string TextOf(const CycleResult& result) {
   return text;
 }
 
-// What another scheduler decides first, that hears of the objects of `world` and of `plan`.
+// The first decision of another scheduler that gets the objects of `world` and `plan`.
 std::string AfterRestart(const TableWorld& world, const std::optional<KeptPlan>& plan,
                          const SchedulerConfig& config = {}) {
   Scheduler next(config);
@@ -165,7 +165,7 @@ TEST_F(PreemptionRestart, NothingIsBelievedOfAWorkloadThatHadQuotaMeanwhile) {
   EXPECT_EQ(AfterRestart(world_, stale), "v Admitted, p Skipped");
 }
 
-// The plan ends where it would have ended, and so does the pause after it.
+// The plan and its pause end when they would have ended without the restart.
 TEST_F(PreemptionRestart, ARestartIsNoProgress) {
   world_.Advance(4min);
   Scheduler next({});

@@ -1,4 +1,4 @@
-// Goal: who has to go, in classical preemption. Method: what runs, one preemptor, one cycle; the
+// Goal: the victims of classical preemption. Method: running workloads, one preemptor, one cycle;
 // expected victims by hand from KEP-83 and KEP-1337, as each row's name explains.
 #include <gtest/gtest.h>
 
@@ -294,7 +294,7 @@ TEST(PreemptionTest, SparedCandidatesSayWhy) {
   EXPECT_EQ(world.Of("p").spared[0].cause, SparedCandidate::Cause::kNotNeeded);
 }
 
-// What a blocked preemptor may hold back from those behind it in the cycle.
+// The quota that a blocked preemptor keeps from later entries of the cycle.
 TEST(PreemptionTest, ABlockedPreemptorHoldsItsQuotaUnlessItCanAlwaysReclaim) {
   for (const bool may_reclaim : {false, true}) {
     SCOPED_TRACE(may_reclaim);

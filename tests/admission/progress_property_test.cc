@@ -1,5 +1,5 @@
-// Goal: order and progress: nobody is overtaken in a StrictFIFO queue, the order in which news of
-// one instant arrives does not matter, nothing that fits is left waiting. Method: random stories.
+// Goal: order and progress: no workload overtakes in a StrictFIFO queue, the order of events of one
+// instant does not matter, no workload that fits keeps waiting. Method: random stories.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -17,7 +17,7 @@ using support::Amounts;
 using support::CoreWorld;
 using support::QuotaModel;
 
-// May be admitted now, as far as its object says.
+// Whether the object may be admitted.
 bool Waits(const CoreWorld& world, const api::Workload& workload) {
   const auto& conditions = workload.status.conditions;
   const auto local =
@@ -28,7 +28,7 @@ bool Waits(const CoreWorld& world, const api::Workload& workload) {
          local->second.stop_policy == api::StopPolicy::kNone;
 }
 
-// KEP: priority, then the instant it waits since (nothing here waits since its eviction), then UID.
+// KEP: priority, then queue-order instant (here never an eviction's), then UID.
 bool StandsBefore(const api::Workload& a, const api::Workload& b) {
   const auto priority = [](const api::Workload& w) { return w.spec.priority.value_or(0); };
   if (priority(a) != priority(b)) return priority(a) > priority(b);
@@ -108,9 +108,9 @@ std::int32_t CountOf(const api::Workload& workload) {
   return std::max(count, 0);
 }
 
-// Some flavor has room for all its pods; all resources are in one group. (Fewer pods, where those
-// will do, are not asked for here: a scan that has moved on to the next flavor does not come back
-// for them until something changes, as in Kueue.)
+// Whether some flavor has room for all its pods; all resources are in one group. (Partial counts
+// are not tested: a scan that has moved to the next flavor does not return for them until a change,
+// as in Kueue.)
 template <typename HasRoom>
 bool SomeFlavorHas(const CoreWorld& world, const api::Workload& workload, HasRoom has_room) {
   const auto& queue = world.cluster_queues().at(world.ClusterQueueOf(workload));
@@ -174,7 +174,7 @@ TEST(ProgressProperty, WhatCanBeAdmittedIsAdmittedInTheEnd) {
         });
       };
       if (!could(workload)) continue;
-      // It may stand behind one that never can, in a StrictFIFO queue.
+      // In a StrictFIFO queue it may wait behind a workload that never fits.
       const bool behind =
           std::any_of(world.workloads().begin(), world.workloads().end(), [&](const auto& other) {
             return Waits(world, other.second) &&

@@ -1,5 +1,5 @@
-// Goal: quota holds, whatever comes. Method: random clusters and stories (tests/support/story.h)
-// against a model that works every number out anew from the objects (tests/support/quota_model.h).
+// Goal: quota holds in every story. Method: random clusters and stories (tests/support/story.h),
+// with a model that recomputes all numbers from the objects (tests/support/quota_model.h).
 #include <algorithm>
 #include <ostream>
 #include <vector>
@@ -23,8 +23,8 @@ bool TookQuota(const Decision& decision) {
   return decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kQuotaReserved;
 }
 
-// Each admission in turn fits what the tree has left, with all counted that still hold quota, be
-// they told to stop or not.
+// Each admission in turn fits the free quota of the tree, counting all workloads that hold quota,
+// evicted ones too.
 void CheckAdmissions(const CoreWorld& world, const CycleResult& result) {
   QuotaModel model(world, QuotaModel::Evicted::kCount);
   for (const Decision& decision : result.decisions) {
@@ -94,7 +94,7 @@ TEST(QuotaProperty, StateRebuiltFromTheObjectsIsTheStateKept) {
   });
 }
 
-// A cycle looks for flavors and victims by trying things out on the one state there is.
+// A cycle searches flavors and victims by what-ifs on the one state.
 TEST(QuotaProperty, ACycleThatAdmitsNobodyLeavesTheStateBitByBit) {
   support::CheckProperty(1500, [] {
     const auto story = *support::AnyStory({});

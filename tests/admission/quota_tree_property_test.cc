@@ -1,6 +1,6 @@
-// Goal: what the quota tree keeps up to date is what its formulae say of the nodes as they stand.
-// Method: random changes of parents (cycles too), quotas, activity, usage and nodes, against a
-// model that works every number out anew from the formulae in admission/quota_tree.h.
+// Goal: the quota tree's incremental numbers equal its formulae on the present nodes. Method:
+// random changes of parents (cycles too), quotas, activity, usage and nodes, compared with a model
+// that recomputes every number by the formulae in admission/quota_tree.h.
 #include <algorithm>
 #include <map>
 #include <ostream>
@@ -20,7 +20,7 @@ using api::SubtractAmounts;
 
 constexpr int kTreeCohorts = 5;
 constexpr int kNodes = 10;  // the rest are leaves
-// Near each other and far apart, so that nodes keep their cells in a window and by an index.
+// Close numbers and distant ones, so that nodes use both a window and an index.
 constexpr FlavorResourceId kNumbers[] = {0, 1, 2, 3, 40, 90, 200, 1000, 3000, 70000};
 
 struct TreeStep {

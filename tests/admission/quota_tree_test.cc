@@ -1,5 +1,5 @@
-// Goal: the formulae of the quota tree, row by row. Method: small trees; what is expected is worked
-// out by hand from the formulae in admission/quota_tree.h, which each row repeats with its numbers.
+// Goal: the formulae of the quota tree, row by row. Method: small trees; expectations by hand from
+// the formulae in admission/quota_tree.h, which each row repeats with its numbers.
 #include "admission/quota_tree.h"
 
 #include <gtest/gtest.h>
@@ -219,7 +219,7 @@ TEST_F(ThreeLevels, CyclesAreReportedAndHeal) {
   tree.AddUsage(a, {{kGpu, 1}});
   tree.SetParent(root, middle);
   for (const NodeId node : {root, middle, a, b}) EXPECT_TRUE(tree.InCycle(node)) << node;
-  tree.AddUsage(a, {{kGpu, 1}});  // its own usage counts on
+  tree.AddUsage(a, {{kGpu, 1}});  // its own usage counts
   tree.SetParent(root, kNoQuotaNode);
   for (const NodeId node : {root, middle, a, b}) EXPECT_FALSE(tree.InCycle(node)) << node;
   EXPECT_EQ(tree.UsageOf(middle, kGpu), 2);
@@ -244,7 +244,7 @@ TEST(QuotaTreeTest, HugeQuotasSaturate) {
   EXPECT_EQ(tree.Available(a, kGpu), 0);
 }
 
-// A sum that was cut off does not tell what remains; the next change of quota finds it again.
+// A saturated sum has lost the remainder; the next change of quota recomputes it.
 TEST(QuotaTreeTest, UsageThatWasCutOffIsSummedUpAnew) {
   QuotaTree tree;
   const NodeId cohort = tree.AddNode(QuotaTree::Kind::kCohort);
@@ -257,7 +257,7 @@ TEST(QuotaTreeTest, UsageThatWasCutOffIsSummedUpAnew) {
   EXPECT_EQ(tree.UsageOf(cohort, kGpu), 5);
 }
 
-// A node keeps cells for what it is asked to keep, wherever the numbers lie, and forgets the rest.
+// A node has cells for the numbers in use, close or distant, and drops the others.
 TEST(QuotaTreeTest, CellsComeAndGo) {
   QuotaCells cells;
   constexpr FlavorResourceId kCount = 1000;
@@ -276,8 +276,8 @@ TEST(QuotaTreeTest, CellsComeAndGo) {
   EXPECT_EQ(cells.Find(100 * kCount), nullptr);
 }
 
-// Cohorts come into being when somebody names them, and go when nobody does and they are no
-// objects.
+// A cohort exists as soon as an object names it, and goes when no object names it and it has no
+// object.
 TEST(QuotaTreeTest, ImplicitCohorts) {
   support::TableWorld world({"f"}, {support::MakeQueue("a", "team", {{"f", {{"gpu", 4}}}}),
                                     support::MakeQueue("b", "team", {{"f", {{"gpu", 2}}}})});

@@ -1,4 +1,4 @@
-// Goal: reasons are told apart by what stands in the way, counted, and forgotten in order.
+// Goal: reasons are distinguished by their obstacles, counted, and dropped in order.
 
 #include "admission/reason_history.h"
 
@@ -63,7 +63,7 @@ Vocabulary NamesInOrder(const std::vector<std::string>& order) {
   return names;
 }
 
-// Numbers are given in the order in which names come, and that is another after a restart.
+// Numbers follow the order in which names come, which differs after a restart.
 TEST(CauseOf, DoesNotDependOnTheOrderInWhichNamesCame) {
   const auto cause = [](const Vocabulary& names) {
     Decision decision;

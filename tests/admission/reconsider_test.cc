@@ -1,4 +1,4 @@
-// Goal: a LimitRange that changes reaches those it concerns, and takes nothing from the others.
+// Goal: a changed LimitRange reaches the workloads that it concerns, and no others.
 // Method: one queue; a workload that is assumed, parked or forgotten when the LimitRange comes.
 #include <memory>
 
@@ -54,7 +54,7 @@ TEST_F(ReconsiderTest, AnAssumedWorkloadKeepsItsQuota) {
   LimitTo("Pod", 1);
   Reconsider("w");
   EXPECT_TRUE(HasQuota("w"));
-  world_.scheduler().ApplyWorkload(Object("w"), world_.now());  // an event from before
+  world_.scheduler().ApplyWorkload(Object("w"), world_.now());  // an old event
   EXPECT_TRUE(HasQuota("w"));
 }
 

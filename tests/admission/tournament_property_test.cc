@@ -1,6 +1,6 @@
-// Goal: a tournament's turns are those of its rule, applied anew in each turn to all that are left.
-// Method: random trees of cohorts, quotas, weights and entrants; winners take their usage or leave
-// without; against a model that asks every queue and cohort in each turn.
+// Goal: the turns of a tournament equal those of its rule, applied in each turn to all remaining
+// entrants. Method: random trees of cohorts, quotas, weights and entrants; winners take their usage
+// or leave; compared with a model that asks every queue and cohort in each turn.
 #include <algorithm>
 #include <optional>
 #include <ostream>
@@ -89,7 +89,7 @@ class Game {
   static std::string Cohort(int number) { return "c" + std::to_string(number); }
   NodeId LeafOf(std::size_t entrant) const { return state_.queue(queues_of_[entrant]).node; }
 
-  // Whose turn it is in the tree of the first that is left.
+  // The next entrant in the tree of the first remaining one.
   std::optional<std::size_t> Expected() {
     const auto first = std::find(left_.begin(), left_.end(), true);
     if (first == left_.end()) return std::nullopt;

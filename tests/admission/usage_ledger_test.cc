@@ -1,5 +1,5 @@
-// Goal: consumption decays and grows as the half-life says; penalties count at once and end.
-// Method: tables over time, with numbers from the formula in the header.
+// Goal: consumption follows the half-life; penalties count at once and end. Method: tables over
+// time, with numbers from the formula in the header.
 
 #include "admission/usage_ledger.h"
 

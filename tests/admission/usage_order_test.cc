@@ -1,6 +1,6 @@
-// Goal: in a ClusterQueue that orders by usage the LocalQueue that used least stands first, before
-// priority, age and the sticky preemptor; elsewhere usage does not matter.
-// Method: tables of waiting workloads and usages against the order of the queue's view and heads.
+// Goal: in a ClusterQueue that orders by usage the LocalQueue with the least usage comes first,
+// before priority, age and the sticky preemptor; in other queues usage does not matter. Method:
+// tables of waiting workloads and usages, compared with the order of the queue's view and heads.
 
 #include <map>
 
@@ -33,7 +33,7 @@ class UsageOrderTest : public ::testing::Test {
         cluster_queue_,
         {.namespace_selector = api::LabelSelector{}, .active = true, .by_usage = by_usage});
   }
-  // `shape`: workloads of one shape are of one kind, whoever they belong to.
+  // `shape`: equal for workloads of one shape, in any LocalQueue.
   void Add(const std::string& name, const std::string& queue, std::int64_t priority,
            std::uint64_t shape = 1) {
     auto object = std::make_shared<api::Workload>();

@@ -1,5 +1,5 @@
-// Goal: which change wakes which parked workloads. Method: one world with two trees: queues a and b
-// in cohort c, and one queue alone; a parked workload in each; one event a row.
+// Goal: the parked workloads that each change wakes. Method: one world with two trees: queues a and
+// b in cohort c, and one queue alone; a parked workload in each; one event per row.
 #include <gtest/gtest.h>
 
 #include "api/condition.h"
@@ -32,7 +32,7 @@ class Parked : public TableWorld {
     Apply(MakeJob("pb", "b", 1, {{"gpu", 9}}));
     Apply(MakeJob("palone", "alone", 1, {{"gpu", 9}}));
     while (HasHeads()) Cycle();
-    WakeUp();  // what building the world has asked for
+    WakeUp();  // carries out the wake-ups of the setup
     while (HasHeads()) Cycle();
   }
 };
@@ -95,7 +95,7 @@ TEST(WakeUpsTest, WhatWorkloadsDo) {
   for (const WakeUpRow& row : rows) Check(row);
 }
 
-// Kueue's PriorityChanged: of its own classes, not of any other priority.
+// Kueue's PriorityChanged considers Kueue's own classes alone.
 TEST(WakeUpsTest, AClassThatGetsAnotherPriorityWakes) {
   for (const char* kind : {"WorkloadPriorityClass", "PriorityClass"}) {
     TableWorld world({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 4}}}})});
@@ -135,8 +135,8 @@ TEST(WakeUpsTest, AHeadThatMayNotBeTriedIsParkedWhereverItsScanStopped) {
   }
 }
 
-// The same story; the LocalQueue is stopped for a while. Kueue's AddLocalQueue makes everything
-// anew: nothing is known of earlier attempts.
+// The same story, and the LocalQueue is stopped for a while. Kueue's AddLocalQueue makes new
+// entries: earlier attempts are unknown.
 TEST(WakeUpsTest, WhoComesBackThroughItsLocalQueueStartsAtTheFirstFlavor) {
   TableWorld world({"f", "g"}, {MakeQueue("a", "", {{"f", {{"gpu", 4}}}, {"g", {{"gpu", 4}}}})});
   api::Workload job = MakeJob("w", "a", 1, {{"gpu", 1}});
@@ -252,7 +252,7 @@ TEST(WakeUpsTest, AnInactiveCheckClosesItsQueue) {
   EXPECT_EQ(world.Cycle(), "pa QuotaReserved") << "the check is open";
 }
 
-// Hold: nothing new; HoldAndDrain: what runs stops too.
+// Hold: no new admissions; HoldAndDrain: running workloads stop too.
 TEST(WakeUpsTest, StopPolicies) {
   struct Stop {
     const char* name;

@@ -1,4 +1,4 @@
-// Goal: what a pod asks and where it may go, at the corners of Kubernetes' rules.
+// Goal: a pod's requests and node constraints, at the edges of Kubernetes' rules.
 #include "api/pod.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ TEST(PodRequests, LimitsOfThePodCountWhereItsRequestsAreMissing) {
   EXPECT_THAT(PodRequests(spec), ElementsAre(Pair("cpu", 200), Pair("memory", 9)));
 }
 
-// Each would lower what the others ask for.
+// Each negative amount would lower the sum of the others.
 TEST(PodRequests, NegativeAmountsCountAsNone) {
   PodSpec spec;
   spec.containers = {{.name = "a", .requests = {{"cpu", 100}}},

@@ -1,5 +1,5 @@
-// Goal: quantities mean and print what Kubernetes makes of them. Method: rows of text, value in
-// thousandths, canonical text; the values come from k8s.io/apimachinery.
+// Goal: quantities have Kubernetes' values and texts. Method: rows of text, value in thousandths,
+// canonical text; the values come from k8s.io/apimachinery.
 #include "api/quantity.h"
 
 #include <gtest/gtest.h>

@@ -64,8 +64,8 @@ TEST(SharedList, EmptyOnesAreOrdinary) {
   EXPECT_EQ(list.size(), 1U);
 }
 
-// Each thread has a copy of its own, reads it and lets go; the last owner writes in place. The
-// thread sanitizer sees a write that does not know of the others' reads.
+// Each thread has its own copy, reads it and drops it; the last owner writes in place. The thread
+// sanitizer reports a write that is not ordered after the others' reads.
 TEST(SharedList, CopiesOfOtherThreadsAreReadBeforeTheLastOwnerWrites) {
   for (int round = 0; round < 200; ++round) {
     List list = {"x", "y"};

@@ -1,5 +1,5 @@
-// Goal: options may stand before the command, as with kubectl; what is no option of the command
-// stays where the user wrote it, for the parser to complain of.
+// Goal: options may precede the command, as with kubectl; a word that is no option of the command
+// keeps its position, for the parser's error.
 #include "cli/argument_order.h"
 
 #include <gtest/gtest.h>

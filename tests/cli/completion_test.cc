@@ -1,4 +1,4 @@
-// Goal: what completion offers follows from the tree of commands and the words on the line.
+// Goal: completion follows from the command tree and the words on the line.
 // Method: a small tree; the words after the program, the last one at the cursor.
 #include "cli/completion.h"
 

@@ -1,4 +1,4 @@
-// Goal: nobody but its owner reads a data directory, and nobody else can have laid it there.
+// Goal: only its owner can read a data directory, and one planted by another user is refused.
 // Method: folders as they may be found, in a folder of the test's own.
 #include "cli/data_directory.h"
 
@@ -86,7 +86,7 @@ TEST_F(DataDirectoryTest, FoldersWithOtherThingsStayAsTheyAre) {
   EXPECT_EQ(ModeOf(data_ + "/thesis.tex"), 0644U);
 }
 
-// Only root can give a folder away; anybody else finds one that is not theirs: root's.
+// Only root can give a folder away; other users test with a folder of root.
 TEST_F(DataDirectoryTest, FoldersOfOthersAreRefused) {
   if (geteuid() == 0) {
     fs::create_directory(data_);

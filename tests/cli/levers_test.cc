@@ -1,5 +1,5 @@
-// Goal: whatever closes a queue is named, with the object to change; pods that do not get on say
-// why.
+// Goal: every obstacle of a queue is named, with the object to change; pods without progress name
+// the cause.
 #include "cli/screens/levers.h"
 
 #include <functional>
@@ -142,7 +142,7 @@ TEST(Levers, NameWhatClosesTheQueue) {
   }
 }
 
-// A job that was looked at: `reason` and `explanation` as the controllers write them.
+// A job with a decision: `reason` and `explanation` as the controllers write them.
 void Refuse(ClusterView& view, const char* reason, const std::string& message,
             const std::string& explanation) {
   view.workloads[0].status.conditions = {

@@ -138,7 +138,7 @@ TEST(Status, PodsThatAreDoneHoldNoQuota) {
   EXPECT_EQ(out["clusterQueues"][0]["resources"][1]["used"], 1);
 }
 
-// Of one namespace's Workloads a ClusterQueue's usage cannot be summed: its status is taken whole.
+// Usage cannot be summed from one namespace's Workloads: the ClusterQueue's status is shown.
 TEST(Status, OneNamespaceShowsTheStatusOfClusterQueues) {
   ClusterView view = TwoTeams();
   view.namespace_name = "team-a";

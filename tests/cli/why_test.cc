@@ -1,5 +1,5 @@
-// Goal: `berth why` goes from the Job to the missing thing, says what would change it, and points
-// the way where the name is wrong.
+// Goal: `berth why` goes from the Job to the missing object, names the change that would help, and
+// suggests the right name for a wrong one.
 #include "cli/screens/why.h"
 
 #include <gmock/gmock.h>

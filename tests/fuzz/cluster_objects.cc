@@ -1,4 +1,4 @@
-// What the embedded API server does with bodies: protobuf, patches, apply, selectors, CRD schemas.
+// Targets of the embedded API server's bodies: protobuf, patches, apply, selectors, CRD schemas.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"

@@ -1,4 +1,4 @@
-// What the controller is asked and told: webhooks, its Configuration, kubeconfigs.
+// Targets of the controller's inputs: webhooks, its Configuration, kubeconfigs.
 #include <array>
 
 #include <nlohmann/json.hpp>
@@ -60,7 +60,7 @@ void Configurations(std::string_view text) {
 }
 
 void KubeConfigs(std::string_view text) {
-  // Files that a kubeconfig names are looked for where there are none.
+  // Files that a kubeconfig names do not exist.
   const auto config = kube::ParseKubeConfig(text, "/nowhere", "");
   if (config) Require(!config->server.empty(), "a kubeconfig names a server");
 }

@@ -1,4 +1,4 @@
-// Goal: what the fuzzers found once stays mended, in every build.
+// Goal: inputs that the fuzzers have found stay fixed, in every build.
 // Method: each target reads the texts of corpus/TARGET/ and found/TARGET/.
 #include <algorithm>
 #include <filesystem>

@@ -1,8 +1,8 @@
-// tests/fuzz/targets.h — the functions that take outside bytes, each as a function of one text.
+// tests/fuzz/targets.h — the parsers of outside bytes, each as a function of one text.
 //
-// A target aborts where the code under it breaks a promise; what it reads may be refused. The
-// libFuzzer program (fuzz_main.cc) makes up texts, the test fuzz_corpus (corpus_test.cc) plays the
-// texts of corpus/TARGET/ and found/TARGET/ again.
+// A target aborts where the code violates a promise; the text may be invalid. The libFuzzer program
+// (fuzz_main.cc) generates texts, the test fuzz_corpus (corpus_test.cc) replays the texts of
+// corpus/TARGET/ and found/TARGET/.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Texts to trees and objects: JSON by both readers, YAML, the codec of every kind.
+// Targets of texts: JSON by both readers, YAML, the codec of every kind.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"

@@ -1,4 +1,4 @@
-// Small words with a meaning of their own: quantities, times, durations.
+// Targets of scalars: quantities, times, durations.
 #include "api/quantity.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"

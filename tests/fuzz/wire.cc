@@ -1,4 +1,4 @@
-// What comes over a connection before anybody knows what is meant: HTTP, request targets, URLs.
+// Targets of a connection's bytes: HTTP, request targets, URLs.
 #include "local/apiserver/http/target.h"
 #include "net/internal/message_parser.h"
 #include "net/internal/url.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr net::ParseLimits kLimits{.header_bytes = 4096, .body_bytes = 8192};
 
-// Feeds as a connection does: what the parser leaves is offered again with `step` bytes more.
+// Feeds as a connection does: unconsumed bytes are offered again with `step` more bytes.
 template <typename Parser>
 bool FeedInSteps(Parser& parser, std::string_view text, std::size_t step) {
   std::size_t begin = 0;

@@ -1,4 +1,4 @@
-// What happened, in the form of the recorded stories.
+// Writes results in the form of the recorded stories.
 #include <algorithm>
 
 #include "admission/messages.h"

@@ -8,11 +8,11 @@
 // agree at each strength. Exit status 1 if any story differs at C or cannot be read, or a file ends
 // in the middle of one; 2 for a bad command line.
 //
-// --explain: of each story that differs with the own rules, which rule the first difference is due
-// to: the rule alone differs there too, or all others without it do not. Status 1 if there is a
-// story that no rule explains.
-// --settle: plays each story on its own (tests/golden/settle.h) and counts those that come to rest,
-// and how many workloads were told to stop. Status 1 if one does not.
+// --explain: names, for each story that differs with the own rules, the rule of the first
+// difference: the rule alone makes that difference, or all others without it do not. Status 1 if no
+// rule explains a story.
+// --settle: plays each story on its own (tests/golden/settle.h) and counts the stories that come to
+// rest, and the workloads evicted. Status 1 if one does not come to rest.
 // --outcomes FOLDER: with all own rules, each story is decided as Kueue does, or as its row in
 // FOLDER says (tests/golden/own_outcomes.h), by the rules that the row names. Status 1 if not.
 // --record FOLDER: writes those rows.
@@ -181,7 +181,7 @@ class Runner {
     if (!error.empty() || result.c) failures_[line] = {result, error};
   }
 
-  // Which rules the story's first difference is due to.
+  // The rules that cause the story's first difference.
   std::vector<std::string> CausesOf(const Json& story, const ReplayResult& result) const {
     const auto differs_there = [&](const admission::OwnRules& rules) {
       const ReplayResult other = Replay(story, rules);
@@ -241,7 +241,7 @@ class Runner {
     }
   }
 
-  // What Berth makes of a story in which it differs from Kueue.
+  // The row of a story in which Berth's decisions differ from Kueue's.
   Json RowOf(const Json& story, const ReplayResult& result, std::string& error) const {
     Json steps = Json::array();
     error = Settle(story, options_.own_rules, &steps).error;

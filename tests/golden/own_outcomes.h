@@ -1,5 +1,5 @@
-// tests/golden/own_outcomes.h — the second column of the golden stories: what Berth decides, by all
-// of its own rules, in the stories in which that is not what Kueue decides.
+// tests/golden/own_outcomes.h — the second column of the golden stories: Berth's decisions, with
+// all of its own rules, in the stories where they differ from Kueue's.
 //
 // A folder of *.jsonl.gz, one row a line: {"id": the story's, "rules": [names of the rules that the
 // first difference is due to], "steps": [...] as Settle tells them}.

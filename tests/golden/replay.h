@@ -1,7 +1,7 @@
-// tests/golden/replay.h — one recorded story against the core.
+// tests/golden/replay.h — replays one recorded story on the core.
 //
-// Strengths: A, who gets quota and who is preempted; B, also in which order, how far borrowed, what
-// is waited for and where it is put; C, also reasons and messages in Kueue's words.
+// Strengths: A, quota and victims; B, also order, borrowing height, the requeue reason and
+// destination; C, also reasons and messages in Kueue's words.
 //
 // Threads: any; each call has its own world.
 #pragma once
@@ -40,8 +40,8 @@ struct ReplayResult {
 // `own_rules`: where Berth's own rules count instead of Kueue's.
 ReplayResult Replay(const Json& story, const admission::OwnRules& own_rules);
 
-// `story` with what is not needed for its first difference removed: later steps, and workloads
-// without which the same decision still differs in the same way and nothing else does before it.
+// Removes from `story` what its first difference does not need: later steps, and workloads without
+// which the same decision differs in the same way, and no earlier one does.
 Json Shrink(const Json& story, const admission::OwnRules& own_rules);
 
 }  // namespace berth::golden

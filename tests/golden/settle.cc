@@ -10,8 +10,8 @@
 namespace berth::golden {
 namespace {
 
-// A blocked StrictFIFO head is looked at again and again: so many cycles for each workload without
-// anything happening, and the heads have been through all their flavors.
+// A blocked StrictFIFO head is tried repeatedly: after so many cycles per workload without a change
+// the heads have tried all their flavors.
 constexpr std::size_t kIdleCyclesPerWorkload = 4;
 
 std::size_t NewVictims(const Json& cycle) {
@@ -100,7 +100,7 @@ class Player {
     for (auto& [name, left] : due_) --left;
     const bool moved = new_victims > 0 || Admits(cycle);
     if (moved) idle_cycles_.clear();
-    // A head that is blocked is looked at again and again: each such cycle is told once.
+    // A blocked head is tried repeatedly: each such cycle is recorded once.
     if (steps_ != nullptr && (moved || idle_cycles_.insert(cycle.dump()).second)) {
       trace_.push_back(cycle);
     }

@@ -1,6 +1,6 @@
-// tests/golden/settle.h — one recorded story played on its own: its objects and events, and from
-// there on whatever the core decides, by the stories' rules for when victims stop and when those
-// who wait are woken. What was recorded is not looked at.
+// tests/golden/settle.h — plays one recorded story without its recorded decisions: its objects and
+// events, then the core's decisions, by the stories' rules for when victims stop and when waiting
+// workloads are woken.
 //
 // Threads: any; each call has its own world.
 #pragma once

@@ -34,7 +34,7 @@ class World {
   Status ApplyEvent(const Json& event);
 
   bool HasHeads() const { return core_.HasHeads(); }
-  // Runs a cycle and makes its decisions true. The recorded form of a cycle.
+  // Runs a cycle and carries its decisions out. Returns the recorded form of the cycle.
   Json RunCycle();
   // Names of the woken, sorted.
   std::vector<std::string> RunWakeUps();

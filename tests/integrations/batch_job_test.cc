@@ -1,4 +1,4 @@
-// Goal: a batch Job seen as queueing sees it, and the writes that start and stop it.
+// Goal: the JobView of a batch Job, and the writes that start and stop the Job.
 #include "integrations/batch_job.h"
 
 #include <gmock/gmock.h>
@@ -123,7 +123,7 @@ TEST(BatchJobTest, AStopIsThreeWrites) {
   // After the second: only the third is left.
   job.start_time.reset();
   EXPECT_THAT(StopWrites(job, original), ElementsAre(restore));
-  // Suspended by its owner: there is nothing to stop, only a template to give back.
+  // Suspended by its owner: no stop is needed, only the template is restored.
   job.meta.annotations.clear();
   EXPECT_THAT(StopWrites(job, std::nullopt), IsEmpty());
   EXPECT_THAT(StopWrites(job, original), ElementsAre(restore));

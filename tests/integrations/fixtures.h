@@ -1,4 +1,4 @@
-// What the tests of integrations/ start from: a GPU Job in a queue, and its Workload.
+// Fixtures of integrations/: a GPU Job in a queue, and its Workload.
 #pragma once
 
 #include <optional>

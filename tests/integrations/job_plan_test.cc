@@ -1,5 +1,5 @@
 // Goal: each step of the reconcile order, by its actions.
-// Method: a situation in, the actions' names out; where content matters it is looked at.
+// Method: a situation in, the actions' names out; contents are compared where they matter.
 #include "integrations/job_plan.h"
 
 #include <gmock/gmock.h>
@@ -133,8 +133,8 @@ TEST_F(JobPlanTest, RunningButNotAdmittedIsStopped) {
   EXPECT_EQ(Get<EmitEvent>(1).message, "Not admitted by cluster queue");
 }
 
-// Simulation, template-changed, seed 5450: admitted between two writes of its stop, it was neither
-// stopped nor started.
+// Simulation, template-changed, seed 5450: a Job admitted between two writes of its stop was
+// neither stopped nor started.
 TEST_F(JobPlanTest, AStopIsFinishedThoughItsWorkloadHasBeenAdmittedMeanwhile) {
   testing::Admit(AddWorkload());
   job_.meta.annotations[api::kStoppingAnnotation] = "true";
@@ -143,8 +143,8 @@ TEST_F(JobPlanTest, AStopIsFinishedThoughItsWorkloadHasBeenAdmittedMeanwhile) {
   EXPECT_THAT(Plan(), ElementsAre("start", "event Started"));
 }
 
-// Simulation, released-while-running, seed 5343: the Workload that does not match any more went
-// while its job's pods still ended.
+// Simulation, released-while-running, seed 5343: a Workload that no longer matched was deleted
+// while its job's pods were ending.
 TEST_F(JobPlanTest, ANotMatchingWorkloadHoldsItsQuotaUntilThePodsAreGone) {
   api::Workload& workload = AddWorkload();
   testing::Admit(workload);
@@ -173,8 +173,8 @@ TEST_F(JobPlanTest, EvictionStopsThenReleases) {
   EXPECT_FALSE(Get<ReleaseQuota>(0).status.admission.has_value());
 }
 
-// Simulation, template-changed, seed 20164: it was released with the node selector of its flavor,
-// and asked for no other ever after.
+// Simulation, template-changed, seed 20164: a Job was released with the node selector of its
+// flavor, and asked for no other flavor afterwards.
 TEST_F(JobPlanTest, SuspendedByItsOwnerItLosesWhatItsStartGaveItWithItsQuota) {
   api::Workload& workload = AddWorkload();
   testing::Admit(workload);
@@ -209,7 +209,7 @@ TEST_F(JobPlanTest, ItIsNotStartedAgainBesidePodsThatAreEnding) {
   EXPECT_THAT(Plan(), ElementsAre("start", "event Started"));
 }
 
-// What has been told to stop uses what it was given until it has; but not for ever.
+// Terminating pods use their quota until they have ended; but not for ever.
 TEST_F(JobPlanTest, PodsThatAreEndingHoldTheirQuota) {
   api::Workload& workload = AddWorkload();
   testing::Admit(workload);
@@ -357,7 +357,7 @@ TEST_F(JobPlanTest, DuplicatesAreDeleted) {
   EXPECT_EQ(Get<DeleteWorkload>(0).key.name, "job-train-other");
 }
 
-// Simulation, released-while-running, seed 3634: it was let go while the pods still ran.
+// Simulation, released-while-running, seed 3634: the Workload was released while the pods ran.
 TEST_F(JobPlanTest, ADeletedWorkloadStopsItsJobAndIsLetGoWhenThePodsAreGone) {
   api::Workload& workload = AddWorkload();
   testing::Admit(workload);

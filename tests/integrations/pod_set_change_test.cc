@@ -1,4 +1,4 @@
-// Goal: what an admitted workload's pods get, and that a conflict is found.
+// Goal: the changes of an admitted workload's pods, and the detection of conflicts.
 #include "integrations/pod_set_change.h"
 
 #include <gmock/gmock.h>

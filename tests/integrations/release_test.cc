@@ -1,4 +1,4 @@
-// Goal: the status after an eviction: quota gone, run time added up, Requeued as the reason wants.
+// Goal: the status after an eviction: quota released, run time added, Requeued by the reason.
 #include "integrations/release.h"
 
 #include <gtest/gtest.h>

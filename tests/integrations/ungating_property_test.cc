@@ -1,7 +1,7 @@
-// Goal: whatever happens to the pods of a placed job, no domain ever holds more of them than it was
-// assigned, and in the end every pod has a place.
-// Method: random jobs; pods are made, let go, fail, are deleted and made again; domains are
-// replaced. 300 seeds, each replays exactly.
+// Goal: in every story no domain has more pods of a placed job than it was assigned, and
+// in the end every pod has a domain. Method: random jobs; pods are created, ungated,
+// fail, are deleted and created again; domains are replaced. 300 seeds, each replays
+// exactly.
 #include <map>
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class World {
     }
   }
 
-  // Nothing fails any more: what is being deleted ends, what is missing is made.
+  // No more faults: terminating pods end, missing pods are created.
   void Calm() {
     for (auto& [name, pod] : pods_) {
       if (!pod->meta.deletion_timestamp) continue;
@@ -101,7 +101,7 @@ class World {
       pods_[pod->meta.name] = pod;
     }
   }
-  // The first few writes of a plan happen, then something else does.
+  // Performs the first `writes` writes of a plan only.
   void LetGo(int writes) {
     std::vector<PodPtr> pods;
     for (const auto& [name, pod] : pods_) pods.push_back(pod);
@@ -121,7 +121,7 @@ class World {
     change(*changed);
     at->second = changed;
   }
-  // A node fails: its pods end, its place in the assignment is another's.
+  // A node fails: its pods end, another domain replaces it in the assignment.
   void ReplaceDomain() {
     auto& domains = Assigned().domains;
     auto& domain = domains[static_cast<std::size_t>(Below(static_cast<int>(domains.size())))];

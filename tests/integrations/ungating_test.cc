@@ -1,4 +1,4 @@
-// Goal: each gated pod goes where the assignment says, and no domain gets a pod too many.
+// Goal: each gated pod goes to its assigned domain, and no domain gets too many pods.
 #include "integrations/ungating.h"
 
 #include <gmock/gmock.h>
@@ -96,9 +96,9 @@ INSTANTIATE_TEST_SUITE_P(
         {"APodThatHasEndedLeavesItsPlace", "r1:1 r2:1", 2, {"0@r1.", "1@r2", "0"}, "p2>r1"},
         {"APodThatIsBeingDeletedKeepsIt", "r1:1 r2:1", 2, {"0@r1!", "1@r2", "0"}, ""},
         {"AGatedPodThatIsBeingDeletedIsLeftAlone", "r1:1", 1, {"0!"}, ""},
-        // The node of pod 0 was replaced: what runs stays, the new pod takes what is free.
+        // The node of pod 0 was replaced: running pods stay, the new pod takes the free domain.
         {"ReplacedDomain", "r2:1 r3:1", 2, {"0@r1.", "1@r2", "0"}, "p2>r3"},
-        // Strays of a domain that is no longer assigned do not count.
+        // Pods of a domain that is not assigned do not count.
         {"StrayInAnotherDomain", "r2:1", 1, {"0@r1!", "0"}, "p1>r2"},
         {"IndexBeyondTheCount", "r1:1 r2:1", 2, {"5", "7"}, "p0>r1 p1>r2"},
         {"EmptyAssignment", "r1:0", 1, {"0"}, ""},
@@ -132,7 +132,7 @@ TEST(UngatingStandingTest, PodsOfOtherPodSetsAreLeftAlone) {
   EXPECT_TRUE(PlanUngating(Placed("r1:1", 1), {pod}).empty());
 }
 
-// Its node is being replaced: the pod would only be lost.
+// The node is being replaced: the pod would be lost.
 TEST(UngatingStandingTest, NoPodGoesToAnUnhealthyNode) {
   api::Workload workload = Placed("n1:1 n2:1", 2);
   workload.status.admission->pod_set_assignments[0].topology_assignment->levels = {

@@ -1,5 +1,5 @@
-// Goal: Workloads live their whole life through the API alone. Method: all admission controllers
-// on the real API in memory, in virtual time; the test plays users, job controller and check
+// Goal: a Workload's whole life works through the API alone. Method: all admission controllers on
+// the real API in memory, in virtual time; the test plays users, job controller and check
 // controllers.
 
 #include "tests/admission/controller/admission_fixture.h"

@@ -11,7 +11,7 @@ using kube::RegistryTransport;
 
 class AdmissionFaultsTest : public AdmissionFixture {
  protected:
-  // The quota that is given away, as the API tells it.
+  // The reserved quota, read from the API.
   int ReservedCpu() const {
     int sum = 0;
     for (const std::string& name : names_) sum += ReservedCpuOf(name);
@@ -57,7 +57,7 @@ TEST_F(AdmissionFaultsTest, ConflictWithANewSpecIsDecidedAgain) {
   api_.set_latency(50ms);
   PutWorkload("a", 1);
   executor_.RunUntil([&] { return admission_->cycle_count() > 0; }, 5s);
-  PutWorkload("a", 2);  // while the admission of the old one is on its way
+  PutWorkload("a", 2);  // during the admission of the old one
   executor_.RunFor(5s);
   ASSERT_TRUE(Is("a", api::kAdmitted));
   EXPECT_EQ(ReservedCpuOf("a"), 2);
@@ -178,7 +178,7 @@ TEST_F(AdmissionFaultsTest, RandomFaultsKeepTheQuotaAndLoseNothing) {
     executor_.RunFor(Duration(random.Below(400'000)));
     ASSERT_LE(ReservedCpu(), kCpu) << "step " << step;
   }
-  // Everything that waits gets its turn once the rest has finished.
+  // Every waiting workload gets quota after the others have finished.
   for (int round = 0; round < 200 && finished.size() < names_.size(); ++round) {
     for (const std::string& name : names_) {
       if (Is(name, api::kAdmitted) && finished.insert(name).second) {

@@ -1,5 +1,5 @@
 // tests/admission/controller/admission_fixture.h — all admission controllers on the real API in
-// memory, in virtual time, and short words for queues and workloads.
+// memory, in virtual time, with short functions for queues and workloads.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class AdmissionFixture : public ::testing::Test {
  protected:
   AdmissionFixture() { Boot(); }
 
-  // A controller process: what it knew is gone, the API is not.
+  // A new controller process: the old one's memory is gone, the API's objects stay.
   void Boot() {
     client_ = std::make_unique<kube::ApiClient>(api_, executor_);
     manager_ = std::make_unique<kube::Manager>(*client_, executor_);
@@ -57,7 +57,7 @@ class AdmissionFixture : public ::testing::Test {
   void Put(const std::string& plural, const std::string& name, Json spec) {
     api_.Put(kKueueRoot + plural, {{"metadata", {{"name", name}}}, {"spec", std::move(spec)}});
   }
-  // As its controller does.
+  // Plays the check's controller.
   void ActivateCheck(const std::string& name) {
     Json check = Object("admissionchecks/" + name);
     check["status"]["conditions"] = {{{"type", "Active"},
@@ -124,7 +124,7 @@ class AdmissionFixture : public ::testing::Test {
     const auto* condition = api::FindCondition(workload.status.conditions, type);
     return condition == nullptr ? "" : condition->message;
   }
-  // What another controller would write to the status.
+  // Plays another controller that writes the status.
   void Edit(const std::string& name, const std::function<void(Json&)>& change) {
     Json object = *api_.Find(PathOf(name));
     change(object);
@@ -144,7 +144,7 @@ class AdmissionFixture : public ::testing::Test {
       object["status"]["conditions"] = api::Encode(workload.status.conditions);
     });
   }
-  // The job has stopped: as integrations/release.h does it.
+  // The job has stopped: writes what integrations/release.h writes.
   void Release(const std::string& name) {
     const std::string reason = ReasonOf(name, api::kEvicted);
     SetConditionOf(name, api::kRequeued, reason == "Preempted", reason);

@@ -1,4 +1,4 @@
-// Goal: metrics count what happened, under Kueue's names, and nothing is shown that has gone.
+// Goal: metrics count under Kueue's names, and series of deleted objects disappear.
 // Method: small stories over all controllers on the real API, and decisions made by hand.
 
 #include "admission/controller/admission_metrics.h"
@@ -24,14 +24,14 @@ using ::testing::Not;
 
 class AdmissionMetricsTest : public AdmissionFixture {
  protected:
-  // Boots again with the finer metrics.
+  // Boots again with all optional metrics.
   void BootWithAll() {
     Crash();
     options_.metrics.cluster_queue_resources = true;
     options_.metrics.local_queues = true;
     Boot();
   }
-  // With "a" on all the quota and "b" behind it.
+  // "a" has all the quota, and "b" waits.
   void BootWithOneThatWaits() {
     BootWithAll();
     PutQueues(1);
@@ -79,7 +79,7 @@ TEST_F(AdmissionMetricsTest, LocalQueuesHaveTheirOwn) {
   EXPECT_EQ(ValueOf(waits), "0");
   EXPECT_EQ(ValueOf(finished), "1");
 
-  // A restart counts what is there.
+  // A restart counts the existing objects.
   BootWithAll();
   executor_.RunFor(3s);
   EXPECT_EQ(ValueOf(finished), "1");
@@ -146,7 +146,7 @@ TEST_F(AdmissionMetricsTest, HeadsThatLoseTheirVictims) {
   deferred.cluster_queue = 2;
   deferred.outcome = Outcome::kDeferred;
   deferred.target_search = TargetSearch::kDeferredFit;
-  Decision no_room;  // it had no victims to lose
+  Decision no_room;  // it had no victims
   no_room.cluster_queue = 3;
   no_room.outcome = Outcome::kSkipped;
   no_room.remark = Remark::kNoLongerFits;

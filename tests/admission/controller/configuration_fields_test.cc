@@ -1,5 +1,5 @@
-// Goal: no field of Kueue's Configuration is passed over in silence: each is read, named in a
-// warning with the reason, or refused with its path. Method: one row a field, as
+// Goal: no field of Kueue's Configuration is silently ignored: each field is read, named in a
+// warning with the reason, or refused with its path. Method: one row per field, as
 // docs/configuration.md lists them.
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 enum class Fate { kRead, kWarned, kRefused };
 struct FieldRow {
-  const char* fields;  // of a Configuration, with one field that is not its default
+  const char* fields;  // of a Configuration with one field that is no default
   Fate fate;
   const char* path = "";  // named in the warning or refusal
 };
@@ -90,7 +90,7 @@ constexpr FieldRow kRows[] = {
     {R"({"visibilityServer": {"bindPort": 1}})", Fate::kWarned, "visibilityServer"},
 };
 
-// Only v1beta1 knows them.
+// Fields of v1beta1 only.
 constexpr FieldRow kOldRows[] = {
     {R"({"integrations": {"podOptions": {}}})", Fate::kWarned, "integrations.podOptions"},
     {R"({"queueVisibility": {}})", Fate::kWarned, "queueVisibility"},
@@ -124,7 +124,7 @@ TEST(ConfigurationFields, AreReadWarnedOfOrRefused) {
   }
 }
 
-// One that is unknown is refused at every depth.
+// An unknown field is refused at every depth.
 TEST(ConfigurationFields, UnknownOnesAreRefusedWhereverTheyStand) {
   for (const char* pointer :
        {"/x", "/waitForPodsReady/x", "/waitForPodsReady/requeuingStrategy/x", "/fairSharing/x",

@@ -1,4 +1,4 @@
-// Goal: a Kueue Configuration file means the same here, and what is not read is said.
+// Goal: a Kueue Configuration file has its meaning in Kueue, and ignored fields are reported.
 
 #include "admission/controller/configuration.h"
 

@@ -1,5 +1,5 @@
-// Goal: a note says later what its decision said, and names nobody who has gone. Method: one queue,
-// one preemptor that is refused, notes read after the decisions have gone.
+// Goal: a note has the text of its decision, without workloads that are gone. Method: one queue,
+// one refused preemptor, notes read after the decisions are destroyed.
 #include "admission/controller/decision_note.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ TEST_F(DecisionNoteTest, NamesThoseWhoWereSparedButNobodyInTheirPlace) {
   const auto note = NoteOfRefused();
   EXPECT_THAT(note->explanation(), HasSubstr("default/holder"));
   world_.DeleteWorkload(KeyOf("holder"));
-  world_.Apply(MakeJob("stranger", "a", 1, {{"gpu", 1}}));  // gets the number that is free
+  world_.Apply(MakeJob("stranger", "a", 1, {{"gpu", 1}}));  // reuses the free number
   EXPECT_THAT(note->explanation(), Not(HasSubstr("holder")));
   EXPECT_THAT(note->explanation(), Not(HasSubstr("stranger")));
 }

@@ -1,6 +1,6 @@
-// Goal: workloads hear of their failed nodes, pods that wait for such a node are failed, and a
-// cluster without topologies is not asked for nodes and pods.
-// Method: all admission controllers on the real API in memory; the test plays kubelet and Job
+// Goal: workloads are marked for their failed nodes, pods that wait for such a node are
+// failed, and a cluster without topologies is not asked for nodes and pods. Method: all
+// admission controllers on the real API in memory; the test plays kubelet and Job
 // controller.
 #include <algorithm>
 
@@ -86,7 +86,7 @@ TEST_F(NodeFailuresTest, WithoutTopologyNobodyAsksForPods) {
   EXPECT_TRUE(Asked("/api/v1/nodes"));
 }
 
-// Looked at before the second pass, a second later, replaces the node or gives up.
+// Observed before the second pass, which a second later replaces the node or gives up.
 class NamedNodesTest : public NodeFailuresTest {
  protected:
   NamedNodesTest() {

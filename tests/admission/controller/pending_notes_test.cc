@@ -1,5 +1,5 @@
-// Goal: reasons are written at once, texts seldom, and only the last one. Method: the writes that
-// the API received, in virtual time.
+// Goal: reasons are written at once, texts seldom, and only the latest. Method: the writes that the
+// API received, in virtual time.
 
 #include "admission/controller/pending_notes.h"
 
@@ -36,7 +36,7 @@ class PendingNotesTest : public AdmissionFixture {
   static constexpr Verdict kItsOwn = Verdict::kItsOwn;
 
   void SetUp() override {
-    manager_->Stop();  // only the informers go on
+    manager_->Stop();  // only the informers keep running
     PutWorkload("w", 1);
     executor_.RunFor(1s);
     api_.ClearRequests();

@@ -1,5 +1,5 @@
-// Goal: a plan comes back as it was written; whatever else stands in the annotation means nothing.
-// Method: a round trip of plans, and a table of texts that each break one promise of the format.
+// Goal: a plan is read back as written; any other text of the annotation is ignored. Method: a
+// round trip of plans, and a table of texts that each violate the format once.
 #include "admission/controller/plan_json.h"
 
 #include <gtest/gtest.h>

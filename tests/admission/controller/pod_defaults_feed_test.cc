@@ -1,6 +1,6 @@
-// Goal: LimitRanges and RuntimeClasses that change in what counts reach the workloads that they
-// concern; what does not count moves nobody. Method: a feed of its own on the real API, who it
-// tells of, and what the scheduler then takes the pods to ask for.
+// Goal: relevant changes of LimitRanges and RuntimeClasses reach the workloads that they concern;
+// other changes reach no workload. Method: a feed on the real API, the workloads that it reports,
+// and the scheduler's requests for their pods.
 
 #include "admission/controller/pod_defaults_feed.h"
 
@@ -39,7 +39,7 @@ class PodDefaultsFeedTest : public AdmissionFixture {
               {"handler", "vm"},
               {"overhead", {{"podFixed", {{"memory", memory}}}}}});
   }
-  // Who was looked at anew since the last call.
+  // The workloads reported since the last call.
   std::vector<std::string> Told() {
     executor_.RunFor(1s);
     EXPECT_EQ(std::exchange(scheduler_told_, 0), told_.empty() ? 0 : 1);

@@ -1,5 +1,5 @@
-// Goal: conditions, counters and finalizers of queues, flavors and checks; and how often they are
-// written. Method: what the API holds and received.
+// Goal: conditions, counters and finalizers of queues, flavors and checks, and the rate of their
+// writes. Method: the objects and the requests of the API.
 
 #include "tests/admission/controller/admission_fixture.h"
 

@@ -1,5 +1,5 @@
-// Goal: tallies follow every change of a workload and end at zero. Method: states one after the
-// other, whole-value comparisons.
+// Goal: tallies follow every change of a workload and end at zero. Method: a sequence of states,
+// whole-value comparisons.
 
 #include "admission/controller/workload_tally.h"
 

@@ -1,4 +1,4 @@
-// Goal: what Admitted says before it is true, gates, and how long finished Workloads are kept.
+// Goal: the message of Admitted=False, gates, and the retention of finished Workloads.
 // Method: tables of status and situation; the plan's condition, events and times.
 
 #include <gmock/gmock.h>
@@ -172,7 +172,7 @@ TEST(Orphans, AreFinishedAndLetGo) {
   plan = PlanWorkload(situation, now);
   EXPECT_FALSE(plan.finish || plan.remove_finalizer);
 
-  // One that was made by hand has no owner to lose; one that has an owner has not lost it.
+  // A Workload without an owner never loses one; a Workload with its owner has not lost it.
   workload.status = {};
   workload.meta.labels.clear();
   EXPECT_FALSE(PlanWorkload(situation, now).finish);

@@ -1,4 +1,4 @@
-// Goal: which nodes count as failed for which workload, and what follows from it.
+// Goal: which nodes count as failed for a workload, with the consequences.
 #include "admission/lifecycle/node_failure.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Goal: every step of a Workload's life beside the cycle. Method: a story per test: plan, take the
-// planned status over, let time pass; in the end the plan must be at rest.
+// Goal: every step of a Workload's life outside the cycle. Method: a story per test: plan, apply
+// the planned status, advance the time; in the end the plan must be empty.
 
 #include "admission/lifecycle/workload_lifecycle.h"
 
@@ -48,7 +48,7 @@ class LifecycleTest : public ::testing::Test {
     const WorkloadPlan plan = PlanWorkload(situation_, now_);
     return !plan.status && !plan.deactivate && plan.events.empty();
   }
-  // What integrations/release.h does once the pods are gone.
+  // Plays integrations/release.h after the pods are gone.
   void Release() {
     auto& conditions = workload_.status.conditions;
     const api::Condition evicted = *FindCondition(conditions, api::kEvicted);
@@ -164,7 +164,7 @@ TEST_F(LifecycleTest, RejectedDeactivatesEvenWhatRuns) {
   EXPECT_TRUE(AtRest());
 }
 
-// The answer to a reservation that is on its way out, and to one that has gone.
+// A check's answer to a reservation that is being released, and to a released one.
 TEST_F(LifecycleTest, RejectedIsHeardAfterAnEvictionToo) {
   for (const bool released : {false, true}) {
     SCOPED_TRACE(released);
@@ -219,7 +219,7 @@ TEST_F(LifecycleTest, DeactivatedAndReactivatedByHand) {
   EXPECT_TRUE(AtRest());
 }
 
-// Kueue's WorkloadReconciler evicts nobody twice.
+// Kueue's WorkloadReconciler evicts no workload twice.
 TEST_F(LifecycleTest, DeactivatedWhileItStopsForAnotherReason) {
   Reserve();
   situation_.cluster_queue.stop_policy = api::StopPolicy::kHoldAndDrain;
@@ -310,7 +310,7 @@ TEST_F(LifecycleTest, ExecutionTimeAddsUpOverAdmissions) {
   EXPECT_THAT(workload_.status.evictions,
               ElementsAre(api::EvictionCount{"Deactivated", "MaximumExecutionTimeExceeded", 1}));
 
-  // Whoever lets it run again gives it its time again; a mere pause does not.
+  // Reactivation resets the maximum execution time; a pause does not.
   Release();
   workload_.status.accumulated_past_execution_time_seconds = 100;
   workload_.spec.active = true;

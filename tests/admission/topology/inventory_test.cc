@@ -1,5 +1,5 @@
-// Goal: what is known of nodes follows them: readiness, labels, pods outside assignments, bookings
-// that outlive nodes, flavors that share nodes.
+// Goal: the inventory follows nodes: readiness, labels, pods outside assignments, bookings that
+// outlive nodes, flavors that share nodes.
 #include <gtest/gtest.h>
 
 #include "api/labels.h"

@@ -1,5 +1,5 @@
-// Goal: where pods go, rule by rule. Method: rows of nodes, what runs there, pod sets, and the
-// answer in words (tests/admission/topology/placement_case.h).
+// Goal: the placement of pods, rule by rule. Method: rows of nodes, existing usage, pod sets, and
+// the answer in words (tests/admission/topology/placement_case.h).
 #include <gtest/gtest.h>
 
 #include "tests/admission/topology/placement_case.h"
@@ -25,7 +25,7 @@ TEST_P(PlacementRule, GoesWhereTheRuleSays) {
   for (const std::string& node : GetParam().nodes) given.AddNode(node);
   for (const std::string& used : GetParam().used) given.AddUsed(used);
   EXPECT_EQ(given.Place(GetParam().pod_sets), GetParam().answer);
-  // What-ifs and assumptions of the first calculation left nothing behind.
+  // The first calculation's what-ifs and assumptions are gone.
   EXPECT_EQ(given.Place(GetParam().pod_sets), GetParam().answer);
 }
 

@@ -1,4 +1,4 @@
-// Goal: topology in the cycle: overlaps, preemption for the sake of nodes, the second pass.
+// Goal: topology in the cycle: overlaps, preemption for nodes, the second pass.
 // Method: one Scheduler in a small cluster; decisions are told in words.
 #include <gtest/gtest.h>
 
@@ -273,8 +273,8 @@ TEST(SecondPass, TriesAgainWithLongerPauses) {
   EXPECT_EQ(cluster.Cycle(), "job Admitted again Ready n1=2");
 }
 
-// Two wait for one node; numbers of workloads, which a restart deals anew, must not say who gets
-// it.
+// Two workloads wait for one node; their numbers, which a restart assigns again, must not decide
+// which gets it.
 TEST(SecondPass, GoesByAgeAndThenByName) {
   struct Row {
     std::int64_t a_waits_since;

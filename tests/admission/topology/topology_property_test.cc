@@ -1,7 +1,7 @@
-// Goal: whatever comes, no domain gets more than it has, a required level is one domain, slices
-// stay together, and numbers kept incrementally are those counted anew. Method: random nodes,
-// changes and requests on one PlacementCase; after each step the answer is checked against the
-// nodes, and every count against a view that was just built.
+// Goal: in every story no domain gets more than it has, a required level is one domain, slices stay
+// in one domain, and incremental counts equal recomputed ones. Method: random nodes, changes and
+// requests on one PlacementCase; after each step the answer is checked against the nodes, and every
+// count against a new view.
 #include <cstdlib>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Goal: decoding gives the CRD's defaults where fields are missing, says the path where one is
-// wrong, and reads every field of the kinds. Method: small JSON texts, whole-value comparisons.
+// Goal: decoding gives the CRD's defaults for missing fields, names the path of a wrong field, and
+// reads every field of the kinds. Method: small JSON texts, whole-value comparisons.
 
 #include "api/codec/codec.h"
 
@@ -199,7 +199,7 @@ TEST(OtherKindsCodec, NodesNamespacesAndClasses) {
   EXPECT_EQ(priority->value, -7);
 }
 
-// By both readers: watches read without a tree.
+// With both readers: watches read without a tree.
 TEST(PodCodec, ResourceClaimsAreSeen) {
   for (const auto& [claims, seen] : {std::pair{R"([{"name":"gpu"}])", true}, {"[]", false}}) {
     const std::string text =

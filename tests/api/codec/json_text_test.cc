@@ -1,6 +1,6 @@
-// Goal: JSON read as nodes of its text says what the tree of it says, word for word, and accepts
-// nothing that a tree does not.
-// Method: rows, and texts that are broken at random, read both ways.
+// Goal: the nodes of a JSON text have the content of its tree, and a text is
+// accepted only if its tree is. Method: rows, and randomly broken texts, read both
+// ways.
 
 #include "api/codec/json_text.h"
 
@@ -36,7 +36,7 @@ Json ToTree(const JsonNode& node) {
   }
 }
 
-// What both say of `text`: the same, or that it is no JSON.
+// Expects equal results of both readers for `text`.
 void ExpectAlike(const std::string& text) {
   JsonText read;
   const Result<const JsonNode*> root = read.Parse(text);
@@ -134,7 +134,7 @@ TEST(JsonText, BrokenTextsAreRefusedWhereATreeRefusesThem) {
   }
 }
 
-// What a tree takes for the end.
+// The tree's parser takes NUL as the end.
 TEST(JsonText, ANulByteIsNoEnd) {
   JsonText text;
   EXPECT_FALSE(text.Parse(std::string("{}\0", 3)));
@@ -162,7 +162,7 @@ TEST(JsonText, DepthIsLimited) {
   EXPECT_FALSE(text.Parse(std::string(1'000'000, '[')));
 }
 
-// An object that has managedFields in every place; those of its own metadata are `managed`.
+// An object with managedFields at every level; those of its own metadata are `managed`.
 std::string WithManagedFields(const std::string& managed) {
   return R"({"managedFields":1,"metadata":{"name":"n",)" + managed +
          R"("labels":{"managedFields":"l"},"annotations":{"metadata":{"managedFields":2}}},)"
@@ -287,13 +287,13 @@ TEST(SharedParts, EqualPodSetsAreDecodedOnce) {
   ASSERT_TRUE(first && second);
   const SharedList<PodSet>& mine = first->spec.pod_sets;
   EXPECT_EQ(mine.begin(), std::as_const(second->spec.pod_sets).begin());
-  second->spec.pod_sets[0].count = 3;  // has its own from now
+  second->spec.pod_sets[0].count = 3;  // copies the shared elements
   EXPECT_EQ(mine[0].count, 2);
   EXPECT_EQ(std::as_const(decode(two)->spec.pod_sets)[0].count, 2);
   const auto other = decode(R"([{"name":"b"}])");
   ASSERT_TRUE(other);
   EXPECT_EQ(std::as_const(other->spec.pod_sets)[0].name, "b");
-  // What is wrong is wrong each time.
+  // Errors are not cached.
   for (int i = 0; i < 2; ++i) {
     const auto wrong = decode(R"([{"name":"a"},{"count":"two"}])");
     ASSERT_FALSE(wrong);

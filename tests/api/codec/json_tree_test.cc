@@ -1,4 +1,4 @@
-// Goal: whatever the text, the reader gives a tree that recursion is safe on, or an error.
+// Goal: every text gives an error, or a tree that is safe for recursion.
 #include "api/codec/json_tree.h"
 
 #include <gmock/gmock.h>

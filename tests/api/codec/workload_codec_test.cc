@@ -1,4 +1,4 @@
-// Goal: a Workload goes out and comes back unchanged, topology assignments included.
+// Goal: a Workload survives encoding and decoding unchanged, topology assignments included.
 // Method: round trips through JSON, and literal wire forms.
 
 #include <gmock/gmock.h>

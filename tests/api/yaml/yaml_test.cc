@@ -1,4 +1,4 @@
-// Goal: YAML means what Kubernetes' reader makes of it, and nothing makes the reader grow or fall.
+// Goal: YAML has the meaning of Kubernetes' reader, and no text makes the reader grow or crash.
 // Method: rows of text and JSON, limits, and a round trip through FormatYaml.
 #include "api/yaml/yaml.h"
 
@@ -125,7 +125,7 @@ TEST(YamlTest, BoundsDepthSizeAndAliases) {
   EXPECT_EQ(ParseYaml(twice)->duplicate_keys.size(), 64U);
 }
 
-// What Kubernetes' reader (sigs.k8s.io/yaml) makes of the same texts, by tools/vectors.
+// The results of Kubernetes' reader (sigs.k8s.io/yaml) for the same texts, by tools/vectors.
 // One difference is wanted and left out there: \\/ in quotes, which JSON allows, is accepted here.
 std::vector<Json> Vectors() {
   std::vector<Json> vectors;

@@ -30,8 +30,8 @@ struct BenchWorkload {
 
 std::vector<BenchWorkload> MakeWorkloads(const InputSize& size);
 
-// Queues of their own cohorts, ten in each, in which nothing will change any more: every other one
-// is empty; the rest are full and have one more workload, which was refused. For before all else.
+// Queues in cohorts of their own, ten in each, without changes afterwards: every other one is
+// empty; the rest are full, with one more workload that was refused. Apply first.
 void ApplyUnchangedQueues(const InputSize& size, admission::Scheduler& scheduler, WallTime now);
 
 // Namespace, flavor, ClusterQueues (nominal 20 cores, borrowing limit 100) and LocalQueues.

@@ -1,6 +1,6 @@
-// container_bench — the tree's own containers against those of the standard library and Boost, each
-// with what the deciding parts do with it; nanoseconds of CPU per operation, median of nine rounds
-// that take turns.
+// container_bench — the tree's own containers compared with those of the standard library and
+// Boost, each in the access pattern of the deciding parts; nanoseconds of CPU per operation, median
+// of nine alternating rounds.
 //
 //     SmallVector   lists of one or two elements, made, copied and read (usage, flavors, victims)
 //     pairing heap  pending workloads: they come in order, the first is decided and comes back,

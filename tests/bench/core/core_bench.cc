@@ -1,19 +1,19 @@
-// core_bench PENDING QUEUES COHORTS classical|fair [CPU_SECONDS [CYCLES [PARKED [UNCHANGED]]]] —
-// how many heads the core decides per CPU second. After every cycle: admitted workloads start and
-// run for their 10, 25 or 50 cycles, victims stop at once, what ends gives its quota back; a
-// wake-up batch every 20 cycles. A cycle takes one second of the story, which is what the API's
-// timestamps can tell apart; where nobody has a head the story goes on to the next wake-up, and
-// nothing is counted. Runs until all have finished, or the CPU seconds or the cycles are used.
-// PARKED more workloads, of eight shapes, ask for more than there can ever be: each wake-up tries
-// one of a shape in a queue and parks all. UNCHANGED more queues, there from before, change in
-// nothing: every other one is empty, the rest are full, each with one more workload that has been
-// refused.
-//
-// CPU is that of RunCycle. Counted beside it: noting why each head that got nothing did not, as the
-// controller does (admission/controller/decision_note.h, with each workload's history); writing the
-// decisions into the objects (status and messages); and the reaction: victims stop, caches and
-// queues hear of the changed objects. What berth.dev/explanation costs is tried on the last cycle.
-// To ask for the time takes time, too: that is measured first and taken off.
+// core_bench PENDING QUEUES COHORTS classical|fair [CPU_SECONDS [CYCLES [PARKED
+// [UNCHANGED]]]] — heads decided per CPU second. After every cycle: admitted workloads
+// start and run for their 10, 25 or 50 cycles, victims stop at once, finished workloads
+// release their quota; a wake-up batch every 20 cycles. A cycle takes one second of the
+// story, the resolution of the API's timestamps; while no queue has a head the story
+// advances to the next wake-up, uncounted. Runs until all workloads have finished, or the
+// CPU seconds or the cycles are used. PARKED more workloads, of eight shapes, request
+// more than any quota: each wake-up tries one of a shape in a queue and parks all.
+// UNCHANGED more queues exist from the start without changes: every other one is empty,
+// the rest are full, each with one more workload that was refused. CPU is that of
+// RunCycle. Measured beside it: noting why each head without quota waits, as the
+// controller does (admission/controller/decision_note.h, with each workload's history);
+// writing the decisions into the objects (status and messages); and the reaction: victims
+// stop, caches and queues get the changed objects. The cost of berth.dev/explanation is
+// measured on the last cycle. Reading the clock costs time too, which is measured first
+// and subtracted.
 #include <algorithm>
 #include <charconv>
 #include <climits>

@@ -1,4 +1,4 @@
-// load_bench WORKLOADS QUEUES — what a start costs: Workloads as the API lists them (pages of 500,
+// load_bench WORKLOADS QUEUES — the cost of a start: Workloads as the API lists them (pages of 500,
 // JSON text) are parsed, decoded and given to the scheduler. CPU microseconds per workload of each
 // part.
 #include <cstdio>

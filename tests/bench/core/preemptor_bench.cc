@@ -1,8 +1,8 @@
-// preemptor_bench QUEUES [ABOVE] — what a cycle costs in which many heads keep what they have
-// preempted for: QUEUES queues in one cohort, in each of which the head has preempted two
-// workloads, one that has stopped and one that has not. ABOVE more queues have no quota and a head
-// of higher priority, which would fit into what the stopped ones have freed. CPU milliseconds of a
-// cycle, with classical preemption and with fair sharing.
+// preemptor_bench QUEUES [ABOVE] — the cost of a cycle in which many heads have preemption plans:
+// QUEUES queues in one cohort, in each of which the head has preempted two workloads, one stopped
+// and one not. ABOVE more queues have no quota and a head of higher priority, which would fit the
+// quota that the stopped ones have freed. CPU milliseconds of a cycle, with classical preemption
+// and with fair sharing.
 #include <charconv>
 #include <cstdio>
 #include <memory>

@@ -1,9 +1,9 @@
-// queue_bench QUEUES [FLAVORS] — what ClusterQueues and ResourceFlavors cost when they come and
-// change: QUEUES in one cohort, all with one flavor, or, with FLAVORS above 0, each with so many
-// flavors of its own. CPU milliseconds of: the flavors and queues coming, in both orders; one
-// flavor gone and back; one queue with another quota, and with another cohort; and the wake-up that
-// each of these asks for; a queue gone and back, and the cycle after that; and, with the queues in
-// 100 cohorts below one root, the shares of all cohorts after one queue got another quota.
+// queue_bench QUEUES [FLAVORS] — the cost of adding and changing ClusterQueues and ResourceFlavors:
+// QUEUES in one cohort, all with one flavor, or, with FLAVORS above 0, each with so many flavors of
+// its own. CPU milliseconds of: adding the flavors and queues, in both orders; removing and adding
+// one flavor; changing one queue's quota, and its cohort; the wake-up of each change; removing and
+// adding a queue, with the next cycle; and, with the queues in 100 cohorts below one root, the
+// shares of all cohorts after a change of one queue's quota.
 #include <charconv>
 #include <cstdio>
 #include <functional>

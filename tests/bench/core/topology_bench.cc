@@ -1,5 +1,5 @@
-// topology_bench BLOCKS RACKS NODES [CPU_SECONDS] — what topology-aware scheduling costs on BLOCKS
-// blocks of RACKS racks of NODES nodes (96 cores each), as full as it gets.
+// topology_bench BLOCKS RACKS NODES [CPU_SECONDS] — the cost of topology-aware scheduling on BLOCKS
+// blocks of RACKS racks of NODES nodes (96 cores each), filled.
 //
 // Four kinds of workloads, in turn: 4 pods of 8 cores anywhere, 16 of 16 in one rack, 64 of 24
 // preferably in one block, 32 of 8 in one block in slices of 8 per rack.

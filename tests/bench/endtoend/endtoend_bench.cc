@@ -1,5 +1,5 @@
-// What a user of `berth up` waits for, from outside, over HTTPS: start, memory at rest, a Job's way
-// to admission with kubectl and with a plain client, Jobs per second through the whole system.
+// Latencies and rates of `berth up` from outside, over HTTPS: start, memory at rest, a Job until
+// its admission with kubectl and with a plain client, Jobs per second through the whole system.
 //
 //   berth_bench_endtoend BERTH [--kubectl PATH] [--jobs N] [--churn N] [--only PART]
 //

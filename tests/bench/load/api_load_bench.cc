@@ -1,8 +1,8 @@
 // berth_bench_load BERTH WORKLOADS QUEUES [--admitted PERCENT] [--shared-templates]
 //                  [--wait SECONDS]
-// What a start of `berth controller` costs where many Workloads wait: its own processor time and
+// The cost of a start of `berth controller` with many waiting Workloads: its processor time and
 // memory until every Workload is in its store and its queue, and until it writes its first
-// admission. The API server is a process of its own that lists generated objects over HTTPS.
+// admission. The API server is a separate process that lists generated objects over HTTPS.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// tests/bench/load/list_server.h — as much of an API server as a controller needs to start: lists
-// (with limit and continue) of generated objects and watches that stay silent, over HTTPS.
+// tests/bench/load/list_server.h — the part of an API server that a controller's start needs: lists
+// (with limit and continue) of generated objects, and silent watches, over HTTPS.
 //
 // Writes are held unanswered. What happens is told through a pipe, a byte each:
 //     'w'  the Workloads have been listed and their watch is open

@@ -1,5 +1,5 @@
-// tests/bench/load/workload_text.h — objects as an API server lists them, made fast enough that the
-// server is never what a client waits for: text with holes.
+// tests/bench/load/workload_text.h — objects as an API server lists them, generated fast enough
+// that no client waits for the server: text with holes.
 //
 // The Workloads are those that Kueue makes of a Job: whole pod template, owner, labels, managed
 // fields, and a status that says why it waits or where it runs; about 4.5 kB each. They come in the

@@ -1,5 +1,5 @@
-// tests/bench/support/process.h — the program under measurement runs in a process of its own, so
-// that its processor time and memory are its own and not those of the client that drives it.
+// tests/bench/support/process.h — runs the measured program in a process of its own, so that its
+// processor time and memory exclude those of its client.
 #pragma once
 
 #include <functional>

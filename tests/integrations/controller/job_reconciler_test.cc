@@ -1,7 +1,7 @@
-// Goal: the life of a Job against an API: Workload made, started with what admission gives, stopped
-// and restored, finished; and that lost answers and conflicts end the same way.
-// Method: the reconciler on the real API in memory, in virtual time; the test plays scheduler and
-// Job controller.
+// Goal: the life of a Job on an API: Workload created, Job started with its admission,
+// stopped and restored, finished; lost answers and conflicts end the same way. Method: the
+// reconciler on the real API in memory, in virtual time; the test plays scheduler and Job
+// controller.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -70,7 +70,7 @@ class JobReconcilerTest : public ::testing::Test {
     }
     workload["status"]["conditions"].push_back(condition);
   }
-  // As the scheduler writes it: applied, so that who applies without it takes it away.
+  // Applies as the scheduler does, so that a later apply without the field removes it.
   void Admit() {
     Json workload = Workload();
     workload.erase("spec");
@@ -132,7 +132,7 @@ TEST_F(JobReconcilerTest, AJobGetsItsWorkload) {
   EXPECT_EQ(api_.CountWrites(), 2U) << "the Workload and its event";
 }
 
-// A Workload that nobody owns is found by the job that names it, of all jobs, at once.
+// A Workload without owner is found by the job that names it, at once.
 TEST_F(JobReconcilerTest, AJobTakesThePrebuiltWorkloadWhenItComes) {
   const Json pod = {{"metadata", Json::object()},
                     {"spec",
@@ -166,8 +166,8 @@ TEST_F(JobReconcilerTest, AJobTakesThePrebuiltWorkloadWhenItComes) {
   EXPECT_EQ(workload["metadata"]["ownerReferences"][0]["name"], "train") << workload.dump(2);
 }
 
-// Simulation, hot-loop, seed 5134: the job had gone, which its watch was late to tell, and the
-// garbage collector took its Workload as often as it was made again.
+// Simulation, hot-loop, seed 5134: the job was gone, its watch was late, and the garbage collector
+// deleted its Workload as often as it was created again.
 TEST_F(JobReconcilerTest, ALostWorkloadIsMadeAgainAtOnceButNotInALoop) {
   Submit();
   const std::string path = WorkloadPath();

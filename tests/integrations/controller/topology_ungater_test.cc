@@ -1,6 +1,6 @@
-// Goal: gated pods of a placed workload are let go once each, whatever happens to the writes; and a
-// cluster without topologies is not asked for its pods.
-// Method: the ungater on the real API in memory, in virtual time; the test plays scheduler and Job
+// Goal: each gated pod of a placed workload is ungated once, whatever faults the
+// writes have; a cluster without topologies is not asked for its pods. Method: the
+// ungater on the real API in memory, in virtual time; the test plays scheduler and Job
 // controller.
 #include "integrations/controller/topology_ungater.h"
 
@@ -32,7 +32,7 @@ class TopologyUngaterTest : public ::testing::Test {
     executor_.RunFor(1s);
   }
 
-  // Two places in rack r1, one in r2.
+  // The assignment: two pods in rack r1, one in r2.
   void PutWorkload(const char* admitted) {
     Json workload = Json::parse(R"({"metadata": {"name": "w"}, "spec": {"podSets": [
         {"name": "main", "count": 3, "template": {"spec": {"containers": [{"name": "c"}]}}}]},
@@ -97,8 +97,8 @@ TEST_F(TopologyUngaterTest, NothingHappensBeforeAdmission) {
   EXPECT_EQ(RackOf("p0"), "r1");
 }
 
-// Simulation, never-finishes, seed 20706: the pods that somebody else's use of the informer had
-// brought stayed gated for ever.
+// Simulation, never-finishes, seed 20706: pods that the informer knew before the ungater used it
+// stayed gated for ever.
 TEST_F(TopologyUngaterTest, PodsThatWereKnownBeforeItNeedsThemAreLetGo) {
   manager_.InformerFor<api::Pod>();
   PutPod("p0", 0);

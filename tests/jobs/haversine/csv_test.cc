@@ -1,5 +1,5 @@
-// Goal: the taxi files of 2015 and their neighbours are read right, and what cannot be read is
-// counted, with its line and column.
+// Goal: the taxi files of 2015 and similar files are read correctly, and unreadable rows are
+// counted, with line and column.
 #include <cmath>
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
-// Goal: connections that break, stall or say too much do no harm: what has come is kept, time and
-// memory are bounded.
-// Method: a peer on raw sockets that says exactly what the test wants.
+// Goal: connections that break, stall or send too much do no harm: received bytes are
+// kept, time and memory are bounded. Method: a peer on raw sockets that sends exact
+// bytes.
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ std::size_t FirstOf(const std::string& request) {
   return range == std::string::npos ? 0 : std::stoul(request.substr(range + 6));
 }
 
-// Answers the request that finds out the size, then does what the test wants with each connection.
+// Answers the request for the size, then serves each connection as the test says.
 class Peer {
  public:
   explicit Peer(std::function<void(RawListener&)> then)
@@ -80,7 +80,7 @@ TEST(HttpFaults, WhatCameBeforeTheConnectionBrokeIsKept) {
   EXPECT_LE(firsts[1], 150'000U);
 }
 
-// The ranges are the right ones, the bodies go on and on: nothing hangs, nothing grows.
+// The ranges are right, the bodies are endless: the reader neither hangs nor grows.
 TEST(HttpFaults, ABodyThatIsTooLongIsCut) {
   const std::string lump(64 * 1024, 'x');
   for (const bool chunked : {false, true}) {

@@ -1,5 +1,5 @@
-// Goal: objects of a store are read right, and every answer that is not the one asked for ends in a
-// clear error or a retry.
+// Goal: objects of a store are read correctly, and every unexpected answer ends in a clear error or
+// a retry.
 // Method: a server on loopback that changes some of its answers.
 #include "jobs/haversine/http_reader.h"
 
