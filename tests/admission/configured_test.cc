@@ -1,5 +1,5 @@
-// Goal: what Kueue's configuration changes in decisions: one admission at a time until pods are
-// are ready, resources that a queue does not declare, recent usage of LocalQueues.
+// Goal: settings of Kueue's configuration change decisions: one admission at a time until pods are
+// ready, resources that a queue does not declare, recent usage of LocalQueues.
 // Method: the same small world with and without the setting.
 
 #include <gtest/gtest.h>

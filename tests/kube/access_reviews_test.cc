@@ -1,5 +1,5 @@
-// Goal: who may read a path is what the API server says, asked no more often than needed, with a
-// bound on what is kept and on what is under way. Method: a transport that plays the API server.
+// Goal: the API server decides which users may read a path, and is asked seldom; cached answers and
+// running reviews are bounded. Method: a transport that plays the API server.
 #include "kube/runtime/access_reviews.h"
 
 #include <map>
@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using Outcome = AccessAnswer::Outcome;
 
-// Knows users by their token; `mays` of them may read.
+// Knows users by their token; the user `mays` may read.
 class Reviewer final : public Transport {
  public:
   explicit Reviewer(SimExecutor& executor) : executor_(executor) {}
@@ -115,7 +115,7 @@ TEST_F(AccessReviewsTest, AnswersAreKeptForAShortTime) {
   EXPECT_EQ(Ask("t-prom").outcome, Outcome::kAllowed);
   EXPECT_EQ(Ask("t-jane").outcome, Outcome::kDenied);
   EXPECT_EQ(api_.token_reviews, asked);
-  // A right that is given counts soon, one that is taken away within a minute.
+  // A granted right counts soon, a revoked one within a minute.
   api_.mays = "jane";
   clock_.Advance(11s);
   EXPECT_EQ(Ask("t-jane").outcome, Outcome::kAllowed);

@@ -78,7 +78,7 @@ TEST_F(ListsTest, AnExpiredListStartsOverAndTheSecondTimeUnpaged) {
 
 class PagesTest : public ListsTest {
  protected:
-  // What the callbacks heard of five objects in pages of two, and the version at the end.
+  // The callbacks for five objects in pages of two, and the version at the end.
   std::string Pages(const std::function<void()>& after_the_first = [] {}) {
     for (int i = 0; i < 5; ++i) api_.Put(kFlavors, Named("f" + std::to_string(i)));
     std::string log;

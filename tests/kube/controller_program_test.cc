@@ -1,5 +1,5 @@
-// Goal: /readyz is true when the caches have synced and what else was asked for is there, and not
-// before. Method: the test plays the API server; it answers a list when it is told to.
+// Goal: /readyz is true when the caches have synced and the other conditions hold, not earlier.
+// Method: the test plays the API server, and answers a list on command.
 
 #include "kube/runtime/controller_program.h"
 
@@ -69,7 +69,7 @@ class ControllerProgramTest : public ::testing::Test {
     const auto answer = (*client)->SendAndWait(std::move(request), 10s);
     return answer ? std::to_string(answer->status) + " " + answer->body : answer.error().message;
   }
-  // Asks until the answer has `text`, for 20 seconds at most.
+  // Requests repeatedly until the answer has `text`, for 20 seconds at most.
   std::string ReadyWith(const std::string& text) {
     const SteadyTime end = clock_.SteadyNow() + 20s;
     std::string answer = Ready();

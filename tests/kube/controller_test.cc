@@ -1,5 +1,5 @@
-// Goal: each key is looked at once at a time, again when it changed meanwhile, later after errors.
-// Method: a reconciler whose answers the test gives by hand, in virtual time.
+// Goal: each key is reconciled once at a time, again when it changed meanwhile, later after errors.
+// Method: a reconciler whose results the test gives, in virtual time.
 
 #include "kube/runtime/controller.h"
 
@@ -55,7 +55,7 @@ TEST_F(ControllerTest, BoundedAndNeverTwiceTheSameKey) {
   controller_.Start();
   for (const char* name : {"a", "b", "c", "a", "a"}) controller_.Add(Key(name));
   EXPECT_THAT(Started(), ElementsAre("a", "b"));
-  controller_.Add(Key("a"));  // changed while it is looked at
+  controller_.Add(Key("a"));  // changed during its reconcile
   reconciler_.Answer("a");
   EXPECT_THAT(Started(), ElementsAre("c"));
   reconciler_.Answer("b");
@@ -109,7 +109,7 @@ TEST_F(ControllerTest, TheEarliestOfSeveralDueTimesCounts) {
   controller_.Start();
   controller_.AddAfter(Key("a"), 600s);
   executor_.RunFor(599s);
-  controller_.AddAfter(Key("a"), 300s);  // due later, though it was shorter to wait for
+  controller_.AddAfter(Key("a"), 300s);  // due later in spite of the shorter delay
   EXPECT_THAT(Started(), IsEmpty());
   executor_.RunFor(1s);
   EXPECT_THAT(Started(), ElementsAre("a"));
@@ -148,7 +148,7 @@ TEST_F(ControllerTest, NextLookAndAnEarlierChange) {
   EXPECT_THAT(Started(), IsEmpty()) << "the change made the delayed look needless";
 }
 
-// Keys that are somewhere else; a key in capitals has nothing to be looked at.
+// A sweep over names; a name in capitals has no key to reconcile.
 class Elsewhere {
  public:
   explicit Elsewhere(std::set<std::string> names) : names_(std::move(names)) {}
@@ -188,9 +188,9 @@ TEST_F(ControllerTest, ASweepIsLookedAtFromTheStartOn) {
 TEST_F(ControllerTest, WhatASweepCoversDoesNotWaitForTheStart) {
   Elsewhere there({"a", "b"});
   controller_.AddSweep(there.Get());
-  controller_.Add(Key("b"));     // comes by itself
-  controller_.Add(Key("x"));     // is nowhere: its turn is its own
-  controller_.Add(Key("gone"));  // was there, and its handler tells that it has gone
+  controller_.Add(Key("b"));     // the sweep reaches it
+  controller_.Add(Key("x"));     // not in the sweep: takes its own turn
+  controller_.Add(Key("gone"));  // deleted; its handler adds the key
   there.names().erase("b");
   controller_.Add(Key("b"));
   controller_.Start();
@@ -205,8 +205,8 @@ TEST_F(ControllerTest, ASweepGoesOnWhereObjectsComeAndGo) {
   controller_.AddSweep(there.Get());
   controller_.Start();
   EXPECT_THAT(Started(), ElementsAre("a", "b"));
-  there.names() = {"a", "d", "e"};  // the place it was at has gone
-  controller_.Add(Key("a"));        // changed while it is looked at
+  there.names() = {"a", "d", "e"};  // the sweep's position is gone
+  controller_.Add(Key("a"));        // changed during its reconcile
   reconciler_.Answer("a");
   reconciler_.Answer("b");
   EXPECT_THAT(Started(), ElementsAre("a", "d"));
@@ -225,7 +225,7 @@ TEST_F(ControllerTest, ASweepDoesNotLookTwiceAtOnce) {
   EXPECT_THAT(Started(), ElementsAre("b")) << "again, since the sweep came to it meanwhile";
 }
 
-// Answers inside the call.
+// Completes inside the call.
 class PromptReconciler final : public Reconciler {
  public:
   std::string_view name() const override { return "prompt"; }

@@ -1,5 +1,5 @@
-// Goal: a plugin runs when a credential is missing, ends soon or was refused, and else never; files
-// are read again. Method: virtual time, and a plugin that the test plays.
+// Goal: a plugin runs only when a credential is missing, ends soon or was refused; files are read
+// again. Method: virtual time, and a plugin that the test plays.
 
 #include "kube/client/credential_source.h"
 

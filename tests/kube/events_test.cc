@@ -1,5 +1,5 @@
-// Goal: events are written, joined, bounded. Method: what a server of events.k8s.io is asked, and
-// what the real API in memory has afterwards.
+// Goal: events are written, joined, bounded. Method: the requests to a server of events.k8s.io, and
+// the objects of the real API in memory.
 
 #include "kube/runtime/events.h"
 

@@ -1,4 +1,4 @@
-// Goal: a plugin's credential, or a sentence that says what is wrong with the plugin. Method: shell
+// Goal: a plugin gives a credential, or an error that names the fault of the plugin. Method: shell
 // commands as plugins.
 
 #include "kube/client/exec_plugin.h"

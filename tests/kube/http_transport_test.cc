@@ -26,7 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 
-// What callbacks on other threads said, in order.
+// The callbacks' reports from other threads, in order.
 class Mailbox {
  public:
   void Put(std::string text) {

@@ -101,7 +101,7 @@ TEST_F(InformerTest, ExpiredWatchListsAgainAndFindsWhatWasMissed) {
   EXPECT_THAT(TakeLog(), ElementsAre("~a:>x", "+c", "-b"));
 }
 
-// Pages that are newer than the watch: what it tells of their past is not news.
+// Pages that are newer than the watch: events older than a page are ignored.
 TEST_F(InformerTest, AListThatWentOnWithNewerPagesEndsWhereTheStateIs) {
   for (int i = 0; i < 502; ++i) Put("f" + std::to_string(1000 + i));
   bool changed = false;

@@ -1,4 +1,4 @@
-// Goal: a kubeconfig gives the right server and credentials, or a sentence that says why not.
+// Goal: a kubeconfig gives the right server and credentials, or an error with the reason.
 
 #include "kube/client/kubeconfig.h"
 
@@ -167,7 +167,7 @@ contexts: [{name: x, context: {cluster: c, user: u}}])",
   EXPECT_THAT(config->as.extra.at("reason"), testing::ElementsAre("r"));
 }
 
-// As kubectl: whichever file names a thing first has named it.
+// As in kubectl: the first file with an entry of a name wins.
 TEST(KubeConfig, FilesOfTheVariableAreMerged) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / "berth_kubeconfig_merge";

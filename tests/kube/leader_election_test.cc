@@ -1,5 +1,5 @@
-// Goal: at most one replica leads at any instant, and somebody leads again soon after a leader is
-// gone. Method: two electors on one API in virtual time.
+// Goal: at most one replica leads at any instant, and another leads soon after a leader is gone.
+// Method: two electors on one API in virtual time.
 
 #include "kube/runtime/leader_election.h"
 

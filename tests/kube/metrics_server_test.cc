@@ -1,5 +1,5 @@
-// Goal: each answer of the gate is the status that a scraper expects, and nobody gets in beside the
-// gate. Method: a gate that answers by the token, real HTTP.
+// Goal: each answer of the gate gives the status that a scraper expects, and no request bypasses
+// the gate. Method: a gate that answers by the token, real HTTP.
 #include "kube/runtime/metrics_server.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
-// Goal: the store and its indexes say what a plain map of the same objects says.
-// Method: random puts and removes beside a model, all answers compared after each; once more with
-// values whose hashes meet.
+// Goal: the store and its indexes agree with a plain map of the same objects. Method: random puts
+// and removes beside a model, all answers compared after each; once more with values whose hashes
+// collide.
 
 #include "kube/client/object_store.h"
 

@@ -1,5 +1,5 @@
-// Goal: the proxy that Go's clients would take. Source: the tests of golang.org/x/net's httpproxy
-// say the same of these rows.
+// Goal: the proxy that Go's clients choose. Source: the tests of golang.org/x/net's httpproxy have
+// the same rows.
 
 #include "kube/client/proxy.h"
 

@@ -1,6 +1,6 @@
-// Goal: a list that is too old as soon as it ends is not repeated in a loop, and nothing else waits
-// for that. Method: an API whose history goes while a list is under way; the requests and when
-// each list began are compared.
+// Goal: a list that has expired when it ends is not repeated in a tight loop, and other errors do
+// not wait for that. Method: an API whose history expires during a list; the requests and the start
+// of each list are compared.
 
 #include "kube/client/reflector.h"
 
@@ -25,7 +25,7 @@ class ReflectorTest : public ScriptedTest {
     for (int i = 1000; i < 1501; ++i) api_.Put(kFlavors, Named("f" + std::to_string(i)));
   }
 
-  // What happened before a page that is being taken in; of a whole list's only where it says so.
+  // The part of history that expires before a page is delivered; kAll: after the list.
   enum class Forgets { kNothing, kFirstPages, kAll };
 
   ReflectorCallbacks Callbacks() {
@@ -123,7 +123,7 @@ TEST_F(ReflectorTest, AWholeListThatFailsIsFollowedByPages) {
   EXPECT_THAT(TakeQueries(), ElementsAre(kWhole, kFirstPage, kSecondPage));
 }
 
-// However a watch showed that the list was young enough: what expires later is another matter.
+// A watch has shown that the list was fresh: a later expiry is not the list's fault.
 TEST_F(ReflectorTest, AWatchThatExpiresLaterListsAgainAtOnceAndInPages) {
   reflector_.Start();
   executor_.RunFor(1s);

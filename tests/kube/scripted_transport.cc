@@ -93,7 +93,7 @@ void ScriptedTransport::Send(ApiRequest request, Duration /*timeout*/,
     const bool fails = failure != failures_.end();
     const Failure fault = fails ? *failure : Failure{};
     if (fails) failures_.erase(failure);
-    // What the server had to say is lost, but it was asked.
+    // The answer is lost, but the request counts.
     if (!fails || fault.status == 0) {
       ApiResponse response = Respond(request);
       if (fails) return done(Error{fault.code, "fault ordered by the test"});

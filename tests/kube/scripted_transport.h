@@ -1,10 +1,10 @@
-// tests/kube/scripted_transport.h — lists and watches as a test scripts them, behind
-// kube::Transport: what an API server with a schema never stores, pages that expire, versions that
-// count from 1.
+// tests/kube/scripted_transport.h — lists and watches that a test scripts, behind kube::Transport:
+// objects that an API server with schemas never stores, pages that expire, versions that count from
+// 1.
 //
-// For tests of what reads: each page shows the present, a token is the name that it goes on behind,
-// watches have a history. A write is recorded, answered with its body, and changes nothing; tests
-// of what writes do have tests/support/registry_transport.h.
+// For tests of readers: each page shows the present state, a continue token is the name behind
+// which the list continues, watches have a history. A write is recorded, answered with its body,
+// and changes nothing; tests of writers use tests/support/fake_transport.h.
 //
 // Threads: one, that of the SimExecutor.
 #pragma once
@@ -40,20 +40,20 @@ class ScriptedTransport final : public Transport {
   std::unique_ptr<WatchHandle> Watch(ApiRequest request, Duration silence,
                                      WatchCallbacks callbacks) override;
 
-  // What there is to be listed and watched; not recorded. `collection` is
+  // The listed and watched objects; not recorded. `collection` is
   // "/apis/batch/v1/namespaces/a/jobs".
   void Put(const std::string& collection, Json object);  // creates or replaces
   const Json* Find(const std::string& path) const;       // null where there is none
   void Remove(const std::string& path);
 
-  // The next request whose "METHOD path" contains `what` fails so: a response of `status`, or for
-  // status 0 the error `code`.
+  // Fails the next request whose "METHOD path" contains `what`: with a response of `status`, or for
+  // status 0 with the error `code`.
   void FailNext(const std::string& what, int status, ErrorCode code = ErrorCode::kUnavailable);
   // The next request for the page behind `continue_token`, a name, is answered with 410 and
   // `go_on`, a token with which the list goes on at newer pages.
   void ExpireNextPage(const std::string& continue_token, const std::string& go_on);
   void DropWatches(const Status& status = OkStatus());
-  // Every watch that begins from now on ends so, at once; nullopt: none does.
+  // Ends every later watch at once with the error; nullopt: none.
   void RefuseWatches(std::optional<Error> error) { watch_refusal_ = std::move(error); }
   void set_latency(Duration latency) { latency_ = latency; }
   void CompactHistory() { history_.clear(), compacted_ = version_; }

@@ -1,6 +1,6 @@
-// Goal: what manifests/ installs is what an API server accepts: CRDs are structural, samples fit
-// them without an unknown field, v1beta1 samples still fit after conversion, webhook and role files
-// name what exists.
+// Goal: an API server accepts manifests/: CRDs are structural, samples fit them without an
+// unknown field, v1beta1 samples fit after conversion, webhook and role files name existing
+// resources.
 // Method: the embedded API server's own schema engine and YAML reader.
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
-// Goal: an assertion of Boost that does not hold is an exception, in release builds too. Method:
-// the handlers that Boost calls are called, through their declarations in Boost's headers.
+// Goal: a failed assertion of Boost is an exception, in release builds too. Method: calls Boost's
+// handlers through their declarations in Boost's headers.
 #include "net/internal/boost_assert.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// Goal: what the authority issues is what was asked for; what cannot be read is refused.
+// Goal: issued certificates have the requested content; unreadable PEM is refused.
 #include "net/certificates.h"
 
 #include <gmock/gmock.h>

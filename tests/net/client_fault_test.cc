@@ -1,5 +1,5 @@
-// Goal: no peer makes the client crash, hang, grow without bound, repeat a write or take one answer
-// for another. Method: the test plays the peer, byte by byte.
+// Goal: no peer makes the client crash, hang, grow without bound, repeat a write or confuse
+// answers. Method: the test plays the peer, byte by byte.
 #include <poll.h>
 
 #include "net/client.h"

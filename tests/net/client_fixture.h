@@ -61,7 +61,7 @@ class ClientFixture : public ServerFixture {
   RawListener listener_;
 };
 
-// What a stream has told.
+// The callbacks of a stream.
 struct StreamLog {
   explicit StreamLog(Waiter& w) : waiter(w) {}
   StreamCallbacks Callbacks() {

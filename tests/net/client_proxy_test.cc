@@ -16,7 +16,7 @@ class ClientProxy : public ClientFixture {
         .ca_pem = TestAuthority().certificate_chain_pem,
         .proxy_url = "http://" + user_info + "127.0.0.1:" + std::to_string(listener_.port())};
   }
-  // What the client says where the proxy answers CONNECT with `answer`.
+  // The client's error after the proxy answered CONNECT with `answer`.
   std::string FailureAfter(std::string_view answer) {
     const auto client = MakeClient(Through());
     Answer pending = Send(*client, Make("GET", "/"), kLong);

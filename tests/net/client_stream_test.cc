@@ -1,4 +1,4 @@
-// Goal: streams bring their bytes as they come and end exactly once, or never after Cancel.
+// Goal: streams deliver their bytes at once and end exactly once, or never after Cancel.
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -87,7 +87,7 @@ TEST_F(ClientStream, ABusyOneOutlivesItsSilence) {
   const auto handle = client->Open(Make("GET", "/"), silence, log.Callbacks());
   RawPeer peer = AcceptAndAnswer(kHead);
   std::size_t count = 0;
-  // Each piece waits for the one before: a conversation twice as long as the silence.
+  // Each piece waits for the previous one: a conversation twice as long as the silence.
   while (std::chrono::steady_clock::now() - start < silence * 2) {
     ASSERT_TRUE(peer.Send("1\r\nx\r\n"));
     ++count;

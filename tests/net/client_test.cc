@@ -1,4 +1,4 @@
-// Goal: the client does what docs/decisions/0003-http.md asks of it where the peer behaves.
+// Goal: the client meets docs/decisions/0003-http.md with a peer that behaves.
 #include "net/client.h"
 
 #include "tests/net/client_fixture.h"

@@ -1,4 +1,4 @@
-// Goal: the client trusts whom it is told to, says who it is, and resumes its sessions.
+// Goal: the client trusts the configured roots, presents its certificate, and resumes its sessions.
 #include "net/client.h"
 #include "tests/net/client_fixture.h"
 

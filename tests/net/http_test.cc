@@ -31,7 +31,7 @@ TEST(Headers, CompareWithoutCase) {
                           Header{"new", "n"}));
 }
 
-// Feeds a parser as a session does: what it leaves is offered again with more behind it.
+// Feeds a parser as a session does: unconsumed bytes are offered again with more appended.
 class Feeder {
  public:
   explicit Feeder(RequestParser& parser) : parser_(parser) {}
@@ -100,7 +100,7 @@ TEST(RequestParser, CountsHeadersThatComeLineByLine) {
   ASSERT_FALSE(feeder.Feed("GET / HTTP/1.1\r\nHost: x\r\nX"));
   std::optional<ParseFailure> failure;
   int lines = 0;
-  // One byte of the next line comes along: so little is left that Beast counts from zero again.
+  // One byte of the next line comes along: the rest is so short that Beast counts from zero again.
   for (; lines < 1000 && !failure; ++lines) failure = feeder.Feed(": y\r\nX");
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->kind, ParseFailure::Kind::kHeaderTooLarge);
@@ -117,7 +117,7 @@ TEST(RequestParser, CountsTrailers) {
 }
 
 TEST(RequestParser, LimitsTheBodyInOnePieceToo) {
-  // Header and too large a body in the same bytes: Beast 1.74, left to itself, reads on.
+  // Header and an oversized body in the same bytes: Beast 1.74 alone would read on.
   RequestParser parser({1000, 10});
   const auto failure = FeedInPieces(
       parser, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\nhello world", 4000);

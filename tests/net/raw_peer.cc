@@ -50,8 +50,8 @@ void UseIdentity(SSL_CTX* context, const TlsIdentity& identity) {
   EVP_PKEY_free(key);
 }
 
-// OpenSSL writes without MSG_NOSIGNAL. The signal is kept from this thread only, and only for the
-// moment: on the threads of the code under test it would end the program.
+// OpenSSL writes without MSG_NOSIGNAL. SIGPIPE is blocked for this thread and this moment only: on
+// the threads of the tested code it would end the program.
 class NoSigpipe {
  public:
   NoSigpipe() {

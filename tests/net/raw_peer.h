@@ -1,5 +1,5 @@
-// tests/net/raw_peer.h — the other end of a connection, byte by byte, on blocking sockets: what a
-// well-behaved HTTP library would never send or say.
+// tests/net/raw_peer.h — the other end of a connection, byte by byte, on blocking sockets: sends
+// bytes that no well-behaved HTTP library sends.
 //
 // Threads: one. Reads give up after ten seconds, so a test that waits in vain fails and ends.
 #pragma once
@@ -39,18 +39,18 @@ class RawPeer {
   bool was_resumed() const;  // the TLS session
   std::shared_ptr<SSL_CTX> context() const { return context_; }
 
-  // False where the peer does not take it any more.
+  // False: the peer does not accept more bytes.
   bool Send(std::string_view bytes);
   void ShutdownSend();
   void Reset();  // closes with RST
 
-  // Until `marker` is in what has been read since the last call, or the peer has ended; everything
-  // that came. Bytes behind the marker are kept for the next call.
+  // Reads until `marker` is in the bytes read since the last call, or the peer has ended; returns
+  // all of them. Bytes behind the marker are kept for the next call.
   std::string ReadUntil(std::string_view marker);
   // Header and body by Content-Length or chunks (as on the wire).
   std::string ReadResponse();
   std::string ReadToEnd();
-  // Whether the peer ends the connection, or resets it, with nothing more than what it has sent.
+  // Whether the peer ends or resets the connection without sending more.
   bool IsEnded();
 
   int socket() const { return socket_; }

@@ -1,5 +1,5 @@
-// Goal: no stranger makes the server crash, hang, grow without bound or misread where a request
-// ends. Method: raw bytes on a real socket; the server must still answer others afterwards.
+// Goal: no client makes the server crash, hang, grow without bound or misread the end of a request.
+// Method: raw bytes on a real socket; the server must answer other requests afterwards.
 #include <chrono>
 #include <future>
 
@@ -32,7 +32,7 @@ class ServerFault : public ServerFixture {
     EXPECT_THAT(peer.ReadResponse(), EndsWith("GET /alive "));
   }
 
-  // The server answers `request` with `status`, closes, and the handler has seen nothing.
+  // The server answers `request` with `status`, closes, and never calls the handler.
   void ExpectRefused(const std::string& request, std::string_view status) {
     const int before = request_count();
     RawPeer peer = Connect();
@@ -107,7 +107,7 @@ TEST_F(ServerFault, BodiesHaveALimit) {
   ServerOptions options;
   options.max_body_bytes = 1000;
   StartServer(options);
-  // Answered before the body has come, and although the body comes all the same.
+  // Answered before the body has arrived, although the body arrives later.
   ExpectRefused("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n", "413");
   ExpectRefused("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 500000\r\n\r\n" +
                     std::string(500'000, 'x'),
@@ -146,7 +146,7 @@ TEST_F(ServerFault, WhoDoesNotTakeTheAnswerIsCut) {
   RawPeer peer = Connect();
   peer.Send(kStream);
   const auto stream = WaitForStreams(1)[0];
-  // More than the kernel buffers, in one message: the limit on what waits is not at work here.
+  // More than the kernel buffers, in one message: the backlog limit does not apply.
   // NOLINTNEXTLINE(bugprone-string-constructor): so much is the point
   EXPECT_TRUE(stream->Write(std::string(100'000'000, 'x')));
   EXPECT_TRUE(WaitForGone(1));
@@ -198,7 +198,7 @@ TEST_F(ServerFault, AllStreamsTogetherHaveALimit) {
     for (const auto& stream : streams) backlog += stream->Backlog();
     EXPECT_LT(backlog, 22'000'000U);
   }
-  // Those that are gone have made room for a new one.
+  // The closed connections have made room for a new one.
   ASSERT_TRUE(WaitForGone(1));
   RawPeer quick = Connect();
   quick.Send(kStream);
@@ -229,7 +229,7 @@ TEST_F(ServerFault, AWriterThatPacesItselfIsNotCut) {
     EXPECT_LE(stream->Backlog(), 100'000U);
   }
   EXPECT_GT(written, 100);
-  // A callback that would never come is let go of with the peer.
+  // A callback that would never run is destroyed with the connection.
   const auto alive = std::make_shared<int>(0);
   while (stream->Backlog() < 900'000) ASSERT_TRUE(stream->Write(event));
   stream->WhenBelow(0, [alive] {});

@@ -20,7 +20,7 @@
 
 namespace berth::net {
 
-// Waits for a condition that other threads bring about, ten seconds at most.
+// Waits for a condition that other threads change, ten seconds at most.
 class Waiter {
  public:
   void Notify(const std::function<void()>& change) {
@@ -43,7 +43,7 @@ const TlsIdentity& TestAuthority();
 TlsIdentity IssueForTest(const TlsIdentity& authority, CertificateRequest request);
 std::shared_ptr<const TlsIdentity> TestServerIdentity();  // for localhost, 127.0.0.1 and ::1
 
-// What the handler answers:
+// Answers of the handler:
 //   /echo      200, method, target and body
 //   /big?N     200, N bytes
 //   /who       200, the client certificate's CN and O

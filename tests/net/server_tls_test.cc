@@ -1,4 +1,4 @@
-// Goal: TLS on the server: ALPN, client certificates, new identities, what is no TLS.
+// Goal: TLS on the server: ALPN, client certificates, new identities, clients without TLS.
 // Method: OpenSSL by hand on the other side.
 #include "base/system_clock.h"
 #include "net/server.h"
@@ -94,7 +94,7 @@ TEST_F(ServerTls, RefusesClientsOfAnotherAuthority) {
     RawPeer peer = Connect();
     RawTlsOptions options = Trusting();
     options.identity = identity;
-    // In TLS 1.3 the client has finished before the server has looked at its certificate.
+    // In TLS 1.3 the client finishes before the server has verified its certificate.
     peer.StartTlsAsClient(options);
     peer.Send(kWho);
     EXPECT_EQ(peer.ReadToEnd(), "");

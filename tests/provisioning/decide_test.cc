@@ -1,4 +1,4 @@
-// Goal: the happy paths of a provisioning check, and what it says while it waits.
+// Goal: the regular course of a provisioning check, and its messages during the wait.
 // Method: a small world in which the decisions are performed; the test plays the cloud.
 #include "provisioning/decide.h"
 
@@ -202,7 +202,7 @@ TEST(DecideTest, OneChecksTroubleDoesNotHoldUpTheOther) {
 }
 
 TEST(DecideTest, RestartedAfterEachStepItEndsTheSame) {
-  // Killed after every single action: what was done is found again, and only the rest is done.
+  // Killed after every single action: done actions are recognised, and only the rest is performed.
   for (std::size_t done = 0; done <= 2; ++done) {
     World world;
     const Decision decision = Decide(world.Observe(), world.options, world.now);

@@ -1,4 +1,4 @@
-// Goal: names stay within the API's limit and attempts are read back at every length.
+// Goal: names stay within the API's limit, and attempts can be parsed at every length.
 #include "provisioning/names.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Goal: which pod sets are asked for, merged or not, and that each of them gets its updates.
+// Goal: the requested pod sets, merged or not, and the updates of each.
 #include "provisioning/pod_sets.h"
 
 #include <gmock/gmock.h>

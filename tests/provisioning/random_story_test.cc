@@ -1,5 +1,5 @@
-// Goal: whatever cloud, queue and administrator do, the rules hold: one request at a time, attempts
-// only grow, nothing is left without quota, retries are bounded, and every decision comes to rest.
+// Goal: the rules hold for any cloud, queue and administrator: one request at a time, attempts
+// grow, nothing remains without quota, retries are bounded, decisions reach a fixed point.
 // Method: 400 random stories of 60 steps; a failing seed is named and replays exactly.
 #include <map>
 #include <set>
@@ -18,7 +18,7 @@ using testing::World;
 
 class Story {
  public:
-  // How often each state of the check was come to, so that the stories are known to tell something.
+  // How often the check had each state, to show that the stories reach all states.
   using Tally = std::map<api::CheckState, int>;
 
   Story(std::uint64_t seed, Tally& tally) : tally_(tally), random_(seed) {
@@ -59,7 +59,7 @@ class Story {
 
   bool reserved() const { return world_.workload.status.admission.has_value(); }
 
-  // What the queue does: evicts on Retry, deactivates on Rejected, admits, preempts, gives quota.
+  // Plays the queue: evicts on Retry, deactivates on Rejected, admits, preempts, reserves quota.
   void Queue() {
     const api::CheckState state = world_.check().state;
     const bool admitted = api::IsTrue(world_.workload.status.conditions, api::kAdmitted);

@@ -1,4 +1,4 @@
-// Goal: every reason that is known of autoscalers has a class and a way out; unknown ones too.
+// Goal: every known reason of autoscalers has a class and a remedy; unknown ones too.
 #include "provisioning/reasons.h"
 
 #include <set>

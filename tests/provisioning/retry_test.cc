@@ -1,4 +1,4 @@
-// Goal: the failure paths: retries with back-off, their limit, revocation, changes under way.
+// Goal: the failure paths: retries with backoff, their limit, revocation, changes meanwhile.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

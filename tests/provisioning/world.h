@@ -1,5 +1,5 @@
-// A world small enough for tests of provisioning/: one Workload, its requests and templates. What
-// Decide says is done to it; the cloud is played by the test.
+// A small world for tests of provisioning/: one Workload, its requests and templates. It performs
+// Decide's actions; the test plays the cloud.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class World {
     }
   }
 
-  // What the queue does with a check that says Retry: eviction, checks reset, quota given back.
+  // Plays the queue on Retry: eviction, checks reset, quota released.
   void Evict() {
     SetCondition(api::kEvicted, api::ConditionStatus::kTrue, "AdmissionCheck");
     if (check().state == api::CheckState::kRetry) {
@@ -87,7 +87,7 @@ class World {
     return situation;
   }
 
-  // Decides and performs until nothing is left to do; returns how many rounds that took.
+  // Decides and performs until there is no action; returns the number of rounds.
   int Settle() {
     for (int round = 0; round < 10; ++round) {
       last = Decide(Observe(), options, now);

@@ -1,6 +1,6 @@
-// Goal: the heads come in the order of the queues' names, whatever queues have come and gone.
-// Method: random steps on a HeadIndex and on a plain map; after each both say the same. Queues come
-// in falling, rising and random order, so that blocks are divided and emptied at either end.
+// Goal: heads come in the order of their queues' names, after any additions and removals. Method:
+// random steps on a HeadIndex and on a plain map; after each step both agree. Queues come in
+// falling, rising and random order, so that blocks are divided and emptied at either end.
 #include "queue/head_index.h"
 
 #include <map>

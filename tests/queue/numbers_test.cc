@@ -1,6 +1,6 @@
-// Goal: the numbers of LocalQueues, namespaces and ClusterQueues follow what exists, not what has
-// ever existed, and one that is given again says nothing of the name that had it before.
-// Method: many objects of ever new names that come and go in random order, beside a plain list.
+// Goal: the number tables of LocalQueues, namespaces and ClusterQueues are bounded by the existing
+// objects, and a reused number has no state of its earlier name. Method: many objects of new names
+// that come and go in random order, beside a plain list.
 #include <map>
 #include <memory>
 #include <string>

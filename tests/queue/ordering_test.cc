@@ -1,5 +1,5 @@
-// Goal: who stands before whom in a ClusterQueue. Method: rows for the instant a workload waits
-// since, for its priority, and for pairs.
+// Goal: the order of workloads in a ClusterQueue. Method: rows for the queue-order instant, for the
+// priority, and for pairs.
 #include "queue/ordering.h"
 
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 namespace berth::queue {
 namespace {
 
-// Nodes whose order is their number; counts how often it is asked for.
+// Nodes in the order of their numbers; counts comparisons.
 struct Nodes {
   explicit Nodes(int count) : all(static_cast<std::size_t>(count)) {}
   HeapLinks& links(NodeIndex node) { return all[static_cast<std::size_t>(node)]; }
@@ -57,7 +57,7 @@ TEST(PairingHeap, GivesWhatASetGivesInAnyOrderOfOperations) {
   }
 }
 
-// The first pop after a long time of arrivals must not pay for all of them.
+// The first pop after many insertions must not pay for all of them.
 TEST(PairingHeap, NoPopCostsWhatHasArrived) {
   constexpr int kNodes = 1 << 16;
   Nodes nodes(kNodes);

@@ -1,6 +1,6 @@
-// Goal: the order between workloads of different shapes, the counts, and the routes stay right
-// through what comes, parks, wakes and leaves.
-// Method: a QueueSet with one or two ClusterQueues; after each step the lists and counts are
+// Goal: the order between workloads of different shapes, the counts, and the
+// routes are right after additions, parking, waking and removals. Method: a
+// QueueSet with one or two ClusterQueues; after each step the lists and counts are
 // compared.
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-// Goal: the heaps, groups and marks of a ClusterQueue's waiting workloads never say anything else
-// than the plainest possible list would, nor do they name others of those parked in bulk.
-// Method: random operations on a QueueSet with one queue and on a list that is sorted anew each
-// time; after each operation both show the same.
+// Goal: the heaps, groups and marks of a ClusterQueue's waiting workloads agree with a plain
+// list, also in the returned workloads of bulk parking. Method: random operations on a
+// QueueSet with one queue and on a list that is sorted after each; after each operation both
+// agree.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -71,7 +71,7 @@ class Plain {
     items_.at(active.front()).at = At::kInFlight;
     return active.front();
   }
-  // Returns who is parked with it and named.
+  // Returns the workloads that are parked in bulk and listed.
   std::vector<WorkloadId> Requeue(WorkloadId id, RequeueReason reason) {
     Item& item = items_.at(id);
     if (reason == RequeueReason::kPendingPreemption) preemptor_ = id;
@@ -219,7 +219,7 @@ class Both {
     object.meta.uid = "u" + std::to_string(op.workload);
     object.meta.generation = 1;
     object.spec.queue_name = "lq";
-    // Some come with an instant before which they may not run.
+    // Some have an instant before which they may not be requeued.
     if (op.value == 7) object.status.requeue_state = {1, now_ + std::chrono::seconds(5)};
     WorkloadInfo info;
     info.priority = op.value % 4;

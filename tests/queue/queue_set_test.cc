@@ -1,6 +1,6 @@
-// Goal: where a decided head goes, what parks and what wakes, and what keeps a workload out.
-// Method: a QueueSet with one ClusterQueue and a handful of workloads; rows where there are many
-// cases.
+// Goal: the destination of a decided head, the workloads that park and wake, and the reasons that
+// keep a workload out. Method: a QueueSet with one ClusterQueue and a few workloads; rows where
+// there are many cases.
 #include <gtest/gtest.h>
 
 #include "api/condition.h"

@@ -1,5 +1,5 @@
-// Goal: a workload as the decisions read it: what counts, what is left out, which ones look the
-// same. Method: rows over one object that is changed.
+// Goal: WorkloadInfo: counted and ignored parts of a workload, and equal shapes. Method: rows over
+// one object that is changed.
 #include "queue/workload_info.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// tests/scenarios/actions.h — what a story does to objects that exist: set, patch, delete, answer a
-// check, set a condition.
+// tests/scenarios/actions.h — the steps of a story on existing objects: set, patch, delete, answer
+// a check, set a condition.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace berth::scenarios {
 
-// nullopt: the step's verb is none of these.
+// nullopt: the step has another verb.
 std::optional<Status> Act(sim::SimWorld& world, const Step& step);
 
 }  // namespace berth::scenarios

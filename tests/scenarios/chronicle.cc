@@ -18,7 +18,7 @@ using local::cluster::StringAt;
 
 using Type = local::WatchEvent::Type;
 
-// Kinds whose coming and going is part of a story.
+// Kinds whose creations and deletions are part of the chronicle.
 bool ComesAndGoes(const std::string& resource) {
   static const std::set<std::string> kResources{"jobs",         "workloads", "provisioningrequests",
                                                 "podtemplates", "nodes",     "pods"};

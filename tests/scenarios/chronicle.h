@@ -1,5 +1,5 @@
-// tests/scenarios/chronicle.h — what happened, one line each, with its time: what a failed story
-// prints, and what its hash is made of.
+// tests/scenarios/chronicle.h — a log of a story, one line per event with its time: printed for a
+// failed story, and hashed.
 //
 // Threads: one. The world must outlive it.
 #pragma once
@@ -20,7 +20,7 @@ class Chronicle {
   const std::vector<std::string>& lines() const { return lines_; }
   // The newest `limit` lines.
   std::string Text(std::size_t limit) const;
-  // Jobs and Workloads without one in the order in which they were given quota, "ns/name".
+  // Jobs (and Workloads without one) in the order of their reservations, "ns/name".
   const std::vector<std::string>& reservations() const { return reservations_; }
 
  private:

@@ -1,4 +1,4 @@
-// tests/scenarios/expectations.h — is what a story expects so? README.md has every form.
+// tests/scenarios/expectations.h — checks a story's expectations. README.md has every form.
 //
 // Reads only. Errors: kInvalid where the line makes no sense.
 #pragma once
@@ -14,7 +14,7 @@ namespace berth::scenarios {
 
 struct Finding {
   bool holds = false;
-  std::string found;  // what there is, for people
+  std::string found;  // the actual state, for people
 };
 
 // `step` begins with the subject: "job x running".

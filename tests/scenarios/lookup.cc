@@ -79,7 +79,7 @@ Object WorkloadOf(sim::SimWorld& world, const std::string& text) {
 std::vector<Object> RequestsOf(sim::SimWorld& world, const std::string& text) {
   const ObjectName named = ObjectNameOf(text);
   const Object workload = WorkloadOf(world, text);
-  // Where the Workload is gone, its name can still be told from the job's.
+  // If the Workload is gone, its name is derived from the job's.
   const std::string prefix =
       workload == nullptr ? "job-" + named.name + "-" : NameOf(*workload) + "-";
   std::vector<Object> requests;

@@ -1,4 +1,4 @@
-// tests/scenarios/lookup.h — finding objects as a story names them.
+// tests/scenarios/lookup.h — finds the objects that a story names.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace berth::scenarios {
 
-// An object and where it is.
+// An object with its kind and key.
 struct Found {
   local::WholeApi::KindInfo kind;
   std::string namespace_name;
   std::string name;
-  local::Object object;  // null: there is none
+  local::Object object;  // null: no such object
 };
 
 // "job x", "workload of x", "provreq of x" (the newest; attempt=2 another), "nodepool x",

@@ -1,7 +1,7 @@
-// Goal: whatever goes wrong, no node is promised to more than it holds, no place is taken twice,
-// and in the end every job has run. Method: random stories of jobs that ask for racks, on machines
-// that die and come back, with writes that fail, watches that end and controllers that restart;
-// told in virtual time. A failing seed prints its story; BERTH_SEED=N tells that one alone.
+// Goal: with any faults no node is promised to more than it has, no domain is assigned twice, and
+// in the end every job has run. Method: random stories of jobs that request racks, on machines that
+// die and return, with writes that fail, watches that end and controllers that restart; in virtual
+// time. A failing seed prints its story; BERTH_SEED=N plays that one alone.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -109,7 +109,7 @@ class RacksInTrouble {
   void BringBack() {
     for (const std::string& node : std::exchange(lost_, {})) TellNode(node[1] - '0');
   }
-  // Where there is nobody to kill, nothing happens.
+  // No effect without a running pod.
   void Kill(const std::string& line) {
     const auto script = ParseScript("# name: x\n# description: x\n" + line + "\n");
     ASSERT_TRUE(script) << script.error().message;
@@ -124,7 +124,7 @@ class RacksInTrouble {
     }
   }
 
-  // What workloads that hold quota were promised on each node, and who was let go for it.
+  // The nodes promised to workloads that hold quota, and their ungated pods.
   void CheckNodes() {
     std::map<std::string, api::Amount> promised;
     for (const local::Object& object : AllOf(*world_, "workload")) {

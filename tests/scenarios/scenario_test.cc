@@ -1,5 +1,5 @@
-// Goal: every SUBJECT/*.scenario of this folder goes as it is written, and the same way each time.
-// Method: a fresh world in virtual time for each; files are found when the program starts.
+// Goal: every SUBJECT/*.scenario of this folder passes, and runs the same way each time. Method: a
+// new world in virtual time for each; files are found at the start of the program.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -62,7 +62,7 @@ std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Stories, ScenarioTest, ::testing::ValuesIn(FindStories()), TestName);
 
-// Everything that happened, told twice.
+// Compares the chronicles of two runs.
 TEST(ScenarioDeterminism, SameStorySameTrace) {
   const auto script = ReadScript("provisioning/s01-t4");
   ASSERT_TRUE(script) << script.error().message;
@@ -84,7 +84,7 @@ TEST(ScenarioDeterminism, SameStorySameTrace) {
 }  // namespace berth::scenarios
 
 int main(int argc, char** argv) {
-  // What goes wrong is in the stories; the log would drown it.
+  // Stories contain faults, whose log lines would hide the result.
   berth::ConfigureLog(std::getenv("BERTH_LOG") != nullptr ? berth::LogLevel::kDebug
                                                           : berth::LogLevel::kError);
   ::testing::InitGoogleTest(&argc, argv);

@@ -1,4 +1,4 @@
-// tests/scenarios/script.h — the text of a story, taken apart; README.md here is its grammar.
+// tests/scenarios/script.h — parses the text of a story; README.md here has the grammar.
 //
 // Pure. Errors: kInvalid with the line.
 #pragma once

@@ -1,5 +1,5 @@
-// Goal: no subject without a story, and no difference from Kueue without one either. Method: the
-// names in subjects.md and docs/differences.md against the lines "# shows:" of the stories.
+// Goal: every subject, and every difference from Kueue, has a story. Method: the names in
+// subjects.md and docs/differences.md, compared with the lines "# shows:" of the stories.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -65,7 +65,7 @@ Subjects ReadSubjects() {
   return subjects;
 }
 
-// What the stories show, with the story that does.
+// The names that stories show, with the story of each.
 std::map<std::string, std::string> Shown() {
   std::map<std::string, std::string> shown;
   for (const auto& entry : fs::recursive_directory_iterator(BERTH_SCENARIO_FOLDER)) {

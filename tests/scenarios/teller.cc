@@ -21,7 +21,7 @@ Result<Duration> SpanOf(const std::string& text) {
   return *span;
 }
 
-// Runs on until something was written, but not past `end`.
+// Runs until the next write, at most until `end`.
 void RunToNextWrite(sim::SimWorld& world, WallTime end) {
   const std::int64_t before = world.revision();
   const Duration left = end - world.clock().Now();
@@ -82,7 +82,7 @@ Status Teller::ApplyObjects(const std::vector<Json>& objects) {
     const auto info = world_.FindKind(kind);
     Json status;
     if (kind == "Node" && object.contains("status")) status = object["status"];
-    // Nobody else runs the controller of a story's own check.
+    // The story plays the controller of its own check.
     if (kind == "AdmissionCheck" && object["spec"]["controllerName"] == "example.com/story") {
       status = {{"conditions", Json::array({{{"type", "Active"},
                                              {"status", "True"},
@@ -184,7 +184,7 @@ Status Teller::Expect(const Step& step) {
   if (negated) take();
   if (inner.words.empty()) return Bad("what is expected?");
   const WallTime end = world_.clock().Now() + within;
-  // What must not be so gets the time to come true.
+  // A negated expectation waits, so that the state has time to come true.
   if (negated && !lasting) world_.RunFor(within);
   while (true) {
     BERTH_TRY(const Finding finding, Examine(world_, chronicle_, inner));

@@ -1,5 +1,5 @@
-// tests/scenarios/teller.h — tells a story: runs its steps against a world and checks what it
-// expects.
+// tests/scenarios/teller.h — plays a story: runs its steps in a world and checks its
+// expectations.
 //
 //     Teller teller(*world);
 //     const std::optional<Failure> failure = teller.Tell(script);
@@ -19,15 +19,15 @@ namespace berth::scenarios {
 struct Failure {
   int line = 0;
   std::string source;  // the step as written
-  std::string found;   // what was found instead
-  std::string story;   // what happened until then
+  std::string found;   // the actual state
+  std::string story;   // the chronicle until then
 };
 
 class Teller {
  public:
   explicit Teller(sim::SimWorld& world);
 
-  // nullopt: the story went as it was written.
+  // nullopt: the story passed.
   std::optional<Failure> Tell(const Script& script);
   const Chronicle& chronicle() const { return chronicle_; }
 

@@ -1,4 +1,4 @@
-// tests/scenarios/told_why.h — what `berth why` answers in a world.
+// tests/scenarios/told_why.h — the answer of `berth why` in a world.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// tests/scenarios/topology_words.h — what stories say about topologies: objects, losses, and where
-// a job was placed. README.md has the words with examples.
+// tests/scenarios/topology_words.h — the steps of stories about topologies: objects, losses, and
+// placements of jobs. README.md has the words with examples.
 //
 // Errors: kInvalid saying what is wrong with the line.
 #pragma once
@@ -20,7 +20,7 @@ Result<std::vector<Json>> MakeTopology(const Step& step);
 // pod [NS/]NAME node=N cpu=4 runs=1h: a pod of no queue.
 Result<std::vector<Json>> MakePod(const Step& step);
 
-// kill pods of JOB [node=N]: they are gone at once, as from a machine that died.
+// kill pods of JOB [node=N]: deletes the pods at once, as if their machine had died.
 Status KillPods(sim::SimWorld& world, const Step& step);
 
 // placed JOB DOMAIN=COUNT … [podset=main]: the whole assignment; a domain of several levels is

@@ -2,9 +2,9 @@
 //
 //     SimTransport ◀─ ApiClient ◀─ LeaderElector ─▶ Manager ◀─ all controllers
 //
-// Destroying it is kill -9: what it has sent still happens, and nobody hears of it.
+// Destruction is kill -9: sent requests still happen, without answers.
 //
-// Threads: one. What it is given must outlive it.
+// Threads: one. All arguments must outlive it.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ namespace berth::sim {
 
 struct SimReplicaOptions {
   std::string identity;
-  // Null: it is the only one and acts without a lease.
+  // Null: the only replica, which acts without a lease.
   const kube::LeaderElectionOptions* election = nullptr;
   SimTransportOptions transport;
   admission::Configuration configuration;

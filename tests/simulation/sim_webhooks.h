@@ -1,4 +1,4 @@
-// tests/simulation/sim_webhooks.h — the controllers' webhooks without a server between.
+// tests/simulation/sim_webhooks.h — calls the controllers' webhooks without a server.
 #pragma once
 
 #include <map>
@@ -9,12 +9,12 @@
 
 namespace berth::sim {
 
-// Replicas answer in turn, as behind a Service; where there is none nobody does.
+// Replicas answer in turn, as behind a Service; without a replica calls fail.
 //
 // Threads: one.
 class SimWebhooks final : public local::WebhookCaller {
  public:
-  // Until Withdraw of what it returns.
+  // Serves until Withdraw of the returned number.
   int Serve(webhook::JobFactsOf facts) {
     servers_.emplace(next_, std::move(facts));
     return next_++;

@@ -26,7 +26,7 @@ constexpr Duration kProcessStart = std::chrono::seconds(3);  // of one that has 
 constexpr Duration kQuiet = std::chrono::seconds(1);
 constexpr Duration kSettleLimit = std::chrono::minutes(1);
 
-// Pods keep their files there; memory where there is some, for files are made by the thousand.
+// The folder of pods' files; in memory if possible, since stories create thousands.
 fs::path TemporaryFolder() {
   std::error_code error;
   const fs::path memory = "/dev/shm";
@@ -102,7 +102,7 @@ Status SimWorld::Open() {
                  "controllers wait for " + Join(parts.replicas[0]->NotSynced(), ", ")};
   }
   Settle();
-  // Stories count from a whole second: the API cuts times to seconds.
+  // Stories begin at a whole second: the API cuts times to seconds.
   RunFor(std::chrono::ceil<std::chrono::seconds>(clock_.Now()) - clock_.Now());
   started_at_ = clock_.Now();
   return OkStatus();
@@ -138,7 +138,7 @@ SimReplicaOptions SimWorld::ReplicaOptions(int number) {
   return options;
 }
 
-// The process exits, and is started again.
+// The process exits, and is restarted.
 void SimWorld::OnLeaseLost(int number) {
   const std::string lost = identity(number);
   executor_.Post([this, number, lost] {

@@ -50,12 +50,12 @@ class SimWorld {
 
   FakeClock& clock() { return clock_; }
   SimExecutor& executor() { return executor_; }
-  // Asked for every request of the controllers from now on, asking() says whose it is; null:
-  // nothing goes wrong.
+  // Calls `fault` for every later request of the controllers; asking() returns the requesting
+  // replica. Null: no faults.
   void SetFault(std::function<Fault(const kube::ApiRequest& request)> fault) {
     fault_ = std::move(fault);
   }
-  // Told of every answer that reaches the controllers.
+  // Calls the hook with every answer that reaches the controllers.
   void SetAnswerHook(
       std::function<void(const kube::ApiRequest& request, const kube::ApiResponse& response)>
           hook) {
@@ -64,7 +64,7 @@ class SimWorld {
   local::WholeApi& api();
   local::Store& store();
   SimTransport& transport();  // of the leader
-  // Of every replica that is there.
+  // For every running replica.
   void ForEachTransport(const std::function<void(SimTransport& transport)>& act);
   WallTime started_at() const { return started_at_; }  // when the controllers ran
 
@@ -77,30 +77,30 @@ class SimWorld {
   // Lets virtual time pass.
   void RunFor(Duration span) { executor_.RunFor(span); }
   bool RunUntil(const std::function<bool()>& holds, Duration limit);
-  // Until nothing has been written for a second, at most a minute.
+  // Runs until nothing has been written for a second, at most a minute.
   void Settle();
 
-  // For the controllers that are started from now on.
+  // Applies to controllers that start later.
   void Configure(admission::Configuration configuration);
-  // As kill -9 of the controller, and its start. False: it did not come up again.
+  // kill -9 of the controllers, and their restart. False: they did not start.
   void StopControllers();
   bool StartControllers();
-  // The same without waiting until they run.
+  // Starts the controllers without waiting until they run.
   void LaunchControllers();
   bool has_controllers() const;
   bool controllers_running() const;
-  // One replica alone, by its number from 0.
+  // Kills one replica, by its number from 0.
   void KillReplica(int number);
   void LaunchReplica(int number);
-  // The number of the one whose controllers run; -1: none.
+  // The number of the replica whose controllers run; -1: none.
   int leader() const;
   int asking() const { return asking_; }
-  // Of the process that runs as this replica now; empty: none does.
+  // The identity of the replica's present process; empty: none runs.
   std::string identity(int number) const;
-  // What the deciding core holds; there must be controllers.
+  // The leader's scheduler; there must be a leader.
   const admission::Scheduler& scheduler() const;
 
-  // GET of a path, as any client sees it.
+  // GET of a path, as any client's.
   kube::ApiResponse Get(const std::string& path);
 
   std::int64_t revision() const;

@@ -31,7 +31,7 @@ void AddNode(const admission::Scheduler& scheduler, admission::NodeId node, std:
       << (parent == admission::kNoQuotaNode ? "" : scheduler.state().CohortName(parent))
       << "' height " << tree.Height(node) << " weight " << scheduler.state().FairWeight(node);
   for (const auto& [name, fr] : FlavorResources(scheduler)) {
-    // What never had quota or usage anywhere is 0 everywhere.
+    // A flavor-resource without quota and usage anywhere is 0 everywhere.
     out << " " << name << " " << tree.Nominal(node, fr) << "/" << tree.SubtreeQuota(node, fr) << "/"
         << tree.UsageOf(node, fr) << "/" << tree.Potential(node, fr) << "/"
         << tree.LocalAvailable(node, fr) << "/" << tree.Available(node, fr) << "/"

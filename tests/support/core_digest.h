@@ -1,5 +1,5 @@
-// tests/support/core_digest.h — all that the decisions read, as text by name: equal texts, equal
-// states.
+// tests/support/core_digest.h — the whole input of decisions as text, by name: equal texts mean
+// equal states.
 //
 // Threads: one. Errors: none.
 #pragma once
@@ -10,12 +10,12 @@
 
 namespace berth::support {
 
-// Quota, usage, limits, potentials and heights of every node; who holds what, in the order
-// candidates are taken; which queues take heads and why not.
+// Quota, usage, limits, potentials and heights of every node; reservations in the order of
+// preemption; active and inactive queues with reasons.
 std::string DigestOfState(const admission::Scheduler& scheduler);
 
-// Who waits where; kMembers: only which workloads each queue has, in their order, without saying
-// who is parked.
+// The waiting workloads of each queue; kMembers: only their names in order, without telling which
+// are parked.
 enum class Waiting { kMembers, kPlaces };
 std::string DigestOfQueues(const admission::Scheduler& scheduler, Waiting waiting);
 

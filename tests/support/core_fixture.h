@@ -1,11 +1,11 @@
-// tests/support/core_fixture.h — tables about decisions: objects in a few words, one cycle at a
+// tests/support/core_fixture.h — tables about decisions: objects in short form, one cycle at a
 // time, decisions by the workload's name.
 //
 //     world.Apply(MakeQueue("a", "cohort", {{"f", {{"gpu", 4}}}}));     and its LocalQueue "a"
 //     world.Apply(MakeJob("w", "a", 2, {{"gpu", 1}}));                  two pods of one GPU
 //     EXPECT_EQ(Cycle(world), "w Admitted");
 //
-// Threads: one. Errors: none; a name that is not there throws.
+// Threads: one. Errors: none; an unknown name throws.
 #pragma once
 
 #include <algorithm>
@@ -135,8 +135,8 @@ class TableWorld : public CoreWorld {
     }
   }
 
-  // Decides and performs; the decisions stay readable until the next cycle.
-  // "w Admitted, v NoFit": in processing order.
+  // Decides and performs; the decisions are valid until the next cycle. Returns "w Admitted, v
+  // NoFit", in processing order.
   std::string Cycle() {
     Advance(std::chrono::milliseconds(1));
     last_ = Decide();
@@ -177,7 +177,7 @@ class TableWorld : public CoreWorld {
     for (const std::string& victim : victims) text += (text.empty() ? "" : " ") + victim;
     return text;
   }
-  // Whom each cycle admits, until nobody is: "a, b".
+  // The workloads admitted by cycles until none is: "a, b".
   std::string AdmitAll() {
     std::string admitted;
     while (HasHeads()) {

@@ -150,7 +150,7 @@ void CoreWorld::SetCheck(const api::ObjectKey& key, const std::string& check,
     known.state = state;
     known.last_transition_time = Stamp();
   }
-  if (!changed) return;  // nothing is written, nobody hears of it
+  if (!changed) return;  // no write, no event
   Store(found->second);
   React();
 }

@@ -1,10 +1,10 @@
-// tests/support/core_world.h — a cluster in miniature around one Scheduler, in virtual time:
+// tests/support/core_world.h — a small cluster around one Scheduler, in virtual time:
 // objects in memory, every write delivered at once, times cut to whole seconds, the workload
-// reconciler (admission/lifecycle) at work after each change, and a job controller that stops
-// evicted workloads when told. The golden stories read their JSON into the same world
+// reconciler (admission/lifecycle) after each change, and a job controller that stops
+// evicted workloads on command. The golden stories run in the same world
 // (tests/golden/world.h).
 //
-// Threads: one. Errors: none; events on workloads that are not there do nothing.
+// Threads: one. Errors: none; events on unknown workloads have no effect.
 #pragma once
 
 #include <map>
@@ -34,7 +34,7 @@ class CoreWorld {
   void Apply(const api::Cohort& object);
   void Apply(const api::ClusterQueue& object);
   void Apply(const api::LocalQueue& object);
-  // Its generation becomes 1, its creation now, its UID its name where they are not set.
+  // Defaults: generation 1, creation now, UID equal to the name.
   void Apply(api::Workload object);
 
   void DeleteWorkload(const api::ObjectKey& key);
@@ -44,18 +44,18 @@ class CoreWorld {
   void SetPriority(const api::ObjectKey& key, std::int32_t priority);
   void SetActive(const api::ObjectKey& key, bool active);
   void Reclaim(const api::ObjectKey& key, const std::string& pod_set, std::int32_t count);
-  // Nothing happens where it does not have the check.
+  // No effect where the workload lacks the check.
   void SetCheck(const api::ObjectKey& key, const std::string& check, api::CheckState state);
 
   bool HasHeads() const { return scheduler_.HasHeads(); }
-  // Decides only: what the caller sees in between is the world as it was decided on.
+  // Decides without performing: the world stays as decided on.
   admission::CycleResult Decide() { return scheduler_.RunCycle(now_); }
   void Perform(const admission::CycleResult& result);
   admission::Scheduler::WokenWorkloads RunWakeUps() { return scheduler_.RunWakeUps(now_); }
 
-  // Told to stop, still holding quota; by key.
+  // Evicted workloads that hold quota; by key.
   std::vector<api::ObjectKey> Evicted() const;
-  // Its job has stopped; the reason of its eviction, empty if it was not evicted.
+  // The job has stopped. Returns the eviction's reason, empty if it was not evicted.
   std::string Release(const api::ObjectKey& key);
 
   const admission::Scheduler& scheduler() const { return scheduler_; }
@@ -65,11 +65,11 @@ class CoreWorld {
   const std::map<std::string, api::ClusterQueue>& cluster_queues() const { return cluster_queues_; }
   const std::map<std::string, api::Cohort>& cohorts() const { return cohorts_; }
   const std::map<api::ObjectKey, api::LocalQueue>& local_queues() const { return local_queues_; }
-  // The ClusterQueue it waits for or holds quota in; empty: none.
+  // The ClusterQueue in which it waits or holds quota; empty: none.
   std::string ClusterQueueOf(const api::Workload& workload) const;
 
-  // A scheduler that hears of all objects but topologies and nodes now, for the first time, in the
-  // order of their names.
+  // Applies all objects except topologies and nodes to a new scheduler, in the order of their
+  // names.
   void Replay(admission::Scheduler& scheduler) const;
 
  private:

@@ -17,7 +17,7 @@ using local::Json;
 
 std::string SourceFolder() { return BERTH_SOURCE_FOLDER; }
 
-// What `berth up` applies by itself.
+// The manifests that `berth up` applies.
 Result<std::vector<Json>> OwnManifests() {
   std::vector<std::string> paths;
   for (const char* folder : {"manifests/crds", "manifests/cloud"}) {
@@ -67,11 +67,11 @@ local::ApiResult<local::Object> ApplyTo(local::Registry& registry, local::Api& a
                    local::PatchType::kApply, complete, {.field_manager = "kubectl", .force = true});
 }
 
-// An API server as `berth up` leaves it before anything runs. Every other one begins as a copy: to
-// read and install the kinds costs more than a short story.
+// An API server after the setup of `berth up`. Every other one begins as a copy, since parsing and
+// installing the kinds costs more than a short story.
 class Ground {
  public:
-  // Made by whoever asks first, for the whole process; nobody changes it afterwards.
+  // Made on first use, for the whole process; constant afterwards.
   static const Result<std::unique_ptr<Ground>>& Get() {
     static const Result<std::unique_ptr<Ground>> ground = Make();
     return ground;

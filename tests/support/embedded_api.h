@@ -1,8 +1,8 @@
-// tests/support/embedded_api.h — the API server of `berth up` without its wire, for tests: the real
+// tests/support/embedded_api.h — the API server of `berth up` without HTTP, for tests: the real
 // registry with its schemas, defaults, validation and patches, on a store in memory.
 //
-// It begins with what `berth up` applies by itself: the namespaces of every cluster, all CRDs, the
-// webhook configurations where somebody answers them.
+// It begins with the manifests of `berth up`: the namespaces of every cluster, all CRDs, and the
+// webhook configurations if `webhooks` is set.
 //
 // Threads: one, with an Executor in virtual time; else as local/apiserver/api.h.
 #pragma once
@@ -29,7 +29,7 @@ struct EmbeddedApiOptions {
 
 class EmbeddedApi {
  public:
-  // Everything given outlives it.
+  // All arguments must outlive it.
   static Result<std::unique_ptr<EmbeddedApi>> Start(const Clock& clock, EmbeddedApiOptions options);
   ~EmbeddedApi();
   EmbeddedApi(const EmbeddedApi&) = delete;

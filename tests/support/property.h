@@ -1,14 +1,14 @@
-// tests/support/property.h — a RapidCheck property inside a GoogleTest, with a number of cases of
-// its own and a seed that is the same in every run.
+// tests/support/property.h — a RapidCheck property inside a GoogleTest, with its own number of
+// cases and a fixed seed.
 //
-// RC_PARAMS (RapidCheck's own variable) makes runs longer or other:
+// RC_PARAMS (RapidCheck's own variable) changes the cases of a run:
 //
-//     RC_PARAMS="max_success=1000" build/release/…/test_admission_properties     ten times the
-//     cases RC_PARAMS="seed=42 max_success=500" …     other cases, five times as many
-//     RC_PARAMS="reproduce=…" …                 the case that a failure printed
+//     RC_PARAMS="max_success=1000" build/release/…/test_admission_properties   ten times the cases
+//     RC_PARAMS="seed=42 max_success=500" …   other cases, five times as many
+//     RC_PARAMS="reproduce=…" …               the case that a failure printed
 //
-// max_success is in percent of what each property has by default. A failure prints its seed, the
-// shrunk case, and the reproduce line.
+// max_success is a percentage of each property's default. A failure prints its seed, the shrunk
+// case, and the reproduce line.
 //
 // Threads: one. Errors: GoogleTest failures.
 #pragma once
@@ -32,8 +32,8 @@ inline std::uint64_t SeedOf(std::string_view name) {
   return hash;
 }
 
-// `property` takes what RapidCheck can generate, or draws with *gen; it fails with RC_ASSERT,
-// RC_FAIL or an exception.
+// `property` takes arguments that RapidCheck can generate, or draws with *gen; it fails with
+// RC_ASSERT, RC_FAIL or an exception.
 template <typename Property>
 void CheckProperty(int cases, Property&& property) {
   const ::testing::TestInfo* test = ::testing::UnitTest::GetInstance()->current_test_info();

@@ -1,6 +1,6 @@
 // tests/support/quota_formulae.h — the quota of ClusterQueues and cohorts by the formulae of
-// Kueue's KEP-79, as plainly as they can be written: the one model that the core (quota_model.h)
-// and the whole controller (tests/simulation/faults/quota_law.h) are compared with.
+// Kueue's KEP-79, in their plainest form: the one model for tests of the core (quota_model.h) and
+// of the whole controller (tests/simulation/faults/quota_law.h).
 //
 //     local(n)     = lending limit ? max(0, subtree(n) - lending limit) : 0
 //     subtree(n)   = nominal + sum over children (subtree - local)
@@ -46,19 +46,19 @@ class QuotaFormulae {
   void AddCohort(const std::string& name, const std::string& parent, Quotas quotas);
 
   bool HasQueue(const std::string& queue) const { return nodes_.contains("queue/" + queue); }
-  // What ClusterQueue `queue` could still take; negative where its quota was cut below its usage.
+  // The amount that `queue` could take; negative where its quota was cut below its usage.
   std::int64_t Available(const std::string& queue, const FlavorResource& fr,
                          const UsageByQueue& usage) const;
-  // The most that it could take with nothing in use.
+  // The amount that it could take with nothing in use.
   std::int64_t Potential(const std::string& queue, const FlavorResource& fr) const;
   std::int64_t PotentialOf(const std::string& node, const FlavorResource& fr) const;
   const std::string& ParentOf(const std::string& node) const;  // empty: a root
   std::int64_t Subtree(const std::string& node, const FlavorResource& fr) const;
   std::int64_t Usage(const std::string& node, const FlavorResource& fr,
                      const UsageByQueue& usage) const;
-  // Whether two ClusterQueues share a cohort, however far above.
+  // Whether two ClusterQueues have a common ancestor.
   bool SameTree(const std::string& queue, const std::string& other) const;
-  // Whether `queue`, or a cohort between it and the tree's root, uses more than its own quota.
+  // Whether `queue`, or a cohort above it, uses more than its own quota.
   bool BorrowsSomewhere(const std::string& queue, const FlavorResource& fr,
                         const UsageByQueue& usage) const;
 

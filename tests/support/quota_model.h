@@ -1,5 +1,5 @@
-// tests/support/quota_model.h — quota and usage of a CoreWorld, worked out anew from its objects by
-// the formulae of quota_formulae.h: what QuotaTree is compared with.
+// tests/support/quota_model.h — quota and usage of a CoreWorld, recomputed from its objects by the
+// formulae of quota_formulae.h, to compare with QuotaTree.
 //
 // Units: amounts of the resource's smallest unit; small ones, nothing saturates here.
 // Threads: one. Errors: none. No cycles of cohorts.
@@ -26,7 +26,7 @@ class QuotaModel {
   api::Amount Available(const std::string& queue, const FlavorResource& fr) const;
   api::Amount Potential(const std::string& queue, const FlavorResource& fr) const;
   bool Fits(const std::string& queue, const Amounts& usage) const;
-  // With `usage` the queue would use more than its own quota.
+  // Whether the queue would exceed its own quota with `usage`.
   bool Borrows(const std::string& queue, const Amounts& usage) const;
 
   // By name of the node: "queue/NAME" or "cohort/NAME".
@@ -44,9 +44,9 @@ class QuotaModel {
   UsageByQueue usage_;
 };
 
-// What the workload holds by its status: all pods of its admission but the reclaimable ones.
+// The quota that the workload holds by its status: all pods of its admission but reclaimable ones.
 Amounts HeldBy(const api::Workload& workload);
-// What a decision asks.
+// The usage of a decision's assignment.
 Amounts AskedBy(const admission::Decision& decision, const admission::Vocabulary& names);
 
 }  // namespace berth::support

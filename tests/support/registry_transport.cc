@@ -40,7 +40,7 @@ bool InCollection(const std::string& path, const std::string& collection) {
 
 }  // namespace
 
-// The transport's own end of a watch that the API never saw.
+// Ends a watch that never reached the API.
 class RegistryTransport::EndedWatch final : public WatchHandle {
  public:
   explicit EndedWatch(std::shared_ptr<bool> alive) : alive_(std::move(alive)) {}

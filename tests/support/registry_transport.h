@@ -1,11 +1,11 @@
-// tests/support/registry_transport.h — the real API server in memory (tests/support/embedded_api.h)
-// behind kube::Transport in virtual time, with faults that a test orders and a record of the
+// tests/support/fake_transport.h — the real API server in memory (tests/support/embedded_api.h)
+// behind kube::Transport in virtual time, with faults on a test's command and a record of the
 // requests.
 //
-// Objects must be what the API accepts: schemas, defaults, validation, managedFields are real. No
-// webhook is registered, and nothing runs beside it: no garbage collector, no Job controller.
+// Objects must be valid: schemas, defaults, validation, managedFields are real. No webhook is
+// registered, and no other component runs: no garbage collector, no Job controller.
 //
-// Faults are ordered: FailNext, DropWatches, CompactHistory, latency.
+// Faults: FailNext, DropWatches, CompactHistory, latency.
 //
 // Threads: one, that of the SimExecutor.
 #pragma once
@@ -49,28 +49,28 @@ class RegistryTransport final : public Transport {
   std::unique_ptr<WatchHandle> Watch(ApiRequest request, Duration silence,
                                      WatchCallbacks callbacks) override;
 
-  // Direct access, as another client would have: no latency, no faults, not recorded; a refusal
-  // fails the test. `collection` is "/apis/batch/v1/namespaces/a/jobs".
+  // Direct access, as by another client: no latency, no faults, not recorded; a refusal fails the
+  // test. `collection` is "/apis/batch/v1/namespaces/a/jobs".
   //
-  // Creates or replaces, status included, and returns the state that is left. apiVersion and kind
-  // need not be said, and a namespace that is missing is made.
+  // Creates or replaces, status included, and returns the stored state. apiVersion and kind are
+  // optional, and a missing namespace is created.
   Json Put(const std::string& collection, Json object);
-  // The present state, until this is called again for the path; null where there is none.
+  // The present state, valid until the next call for the path; null: no such object.
   const Json* Find(const std::string& path) const;
   void Remove(const std::string& path);  // finalizers and periods of grace do not count
 
-  // The next request whose "METHOD path" contains `what` fails so: a response of `status`, or for
-  // status 0 the error `code`. `effect`: whether the write happens all the same.
+  // Fails the next request whose "METHOD path" contains `what`: with a response of `status`, or for
+  // status 0 with the error `code`. `effect`: whether the write happens all the same.
   enum class Effect { kNone, kDone };
   void FailNext(const std::string& what, int status, Effect effect = Effect::kNone,
                 ErrorCode code = ErrorCode::kUnavailable);
   void set_retry_after(Duration delay) { retry_after_ = delay; }
   void DropWatches(const Status& status = OkStatus());
-  // Every watch that begins from now on ends so, at once; nullopt: none does.
+  // Ends every later watch at once with the error; nullopt: none.
   void RefuseWatches(std::optional<Error> error) { watch_refusal_ = std::move(error); }
-  // Lists, reads and writes below `collection` are answered with 404, as where its CRD is missing.
+  // Answers requests below `collection` with 404, as if its CRD were missing.
   void SetMissing(const std::string& collection, bool is_missing);
-  // A watch that begins at an earlier version than the present one is too old.
+  // Expires all versions before the present one for new watches.
   void CompactHistory();
   void set_latency(Duration latency);
 
@@ -91,7 +91,7 @@ class RegistryTransport final : public Transport {
 
   ApiResponse Answer(const std::string& method, const std::string& path, JsonPtr body = nullptr,
                      const std::string& content_type = "application/json") const;
-  // Fails the test where the answer is a refusal.
+  // Fails the test if the answer is a refusal.
   Json Demand(const std::string& method, const std::string& path, Json body,
               const std::string& content_type = "application/json");
   ApiResponse Respond(const ApiRequest& request);

@@ -1,12 +1,12 @@
-// tests/support/sim_executor.h — an Executor in virtual time, and the clock that it turns.
+// tests/support/sim_executor.h — an Executor in virtual time, and the clock that it advances.
 //
 //     FakeClock clock;
 //     SimExecutor executor(clock);
 //     … things under test post to `executor` and read `clock` …
 //     executor.RunFor(std::chrono::seconds(5));
 //
-// Tasks run in the order of (due, posted): a total order, so the same test takes the same way every
-// time; trace_hash() tells whether two runs did. Time passes only between tasks.
+// Tasks run in the order of (due, posted): a total order, so a test runs the same way every time;
+// trace_hash() shows whether two runs did. Time passes only between tasks.
 //
 // Threads: one.
 #pragma once
@@ -34,7 +34,7 @@ class FakeClock final : public Clock {
     wall_ += by;
     steady_ += by;
   }
-  // What an administrator or NTP does: wall time jumps, steady time does not.
+  // Plays an administrator or NTP: wall time jumps, steady time does not.
   void JumpWall(Duration by) { wall_ += by; }
 
  private:
@@ -51,7 +51,7 @@ class SimExecutor final : public Executor {
     tasks_.emplace(std::pair(clock_.SteadyNow() + delay, next_sequence_++), std::move(task));
   }
 
-  // Runs the next task, moving the clock to when it is due. False: there is none.
+  // Runs the next task, after advancing the clock to its due time. False: there is none.
   bool RunOne() {
     if (tasks_.empty()) return false;
     auto node = tasks_.extract(tasks_.begin());
@@ -62,8 +62,8 @@ class SimExecutor final : public Executor {
     return true;
   }
 
-  // Runs what is due now, and what that posts for now. At most `limit` tasks, against loops.
-  // Returns how many ran.
+  // Runs due tasks, and tasks that they post for the same instant. At most `limit` tasks, against
+  // loops. Returns their number.
   std::size_t RunReady(std::size_t limit = 1'000'000) {
     std::size_t count = 0;
     while (count < limit && !tasks_.empty() && tasks_.begin()->first.first <= clock_.SteadyNow()) {
@@ -73,7 +73,7 @@ class SimExecutor final : public Executor {
     return count;
   }
 
-  // Lets `span` of virtual time pass, running everything that falls due in it.
+  // Advances virtual time by `span`, running all tasks that fall due.
   void RunFor(Duration span) {
     const SteadyTime end = clock_.SteadyNow() + span;
     while (!tasks_.empty() && tasks_.begin()->first.first <= end) RunOne();

@@ -1,4 +1,4 @@
-// tests/support/sim_request.h — one API request to one registry call.
+// tests/support/sim_request.h — answers an API request by a call of the registry.
 #pragma once
 
 #include "kube/client/transport.h"
@@ -7,10 +7,10 @@
 
 namespace berth::sim {
 
-// The answer a server gives. Not for watches.
+// The server's answer. Not for watches.
 kube::ApiResponse Answer(local::Registry& registry, const kube::ApiRequest& request);
 
-// What a path names; an ApiError where the API does not serve it.
+// The context of a path; an ApiError if the API does not serve it.
 local::ApiResult<local::RequestContext> ContextOf(local::Registry& registry,
                                                   const local::Target& target);
 

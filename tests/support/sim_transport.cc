@@ -41,7 +41,7 @@ bool IsSwallowed(Fault fault) {
   return fault == Fault::kSwallow || fault == Fault::kDoneThenSwallow;
 }
 
-// What the client hears when `response` is what the server said.
+// The client's result if the server answered `response`.
 Result<kube::ApiResponse> Heard(Fault fault, kube::ApiResponse response) {
   switch (fault) {
     case Fault::kConflict: return Failure(409, "Conflict", "the object has been modified");
@@ -59,7 +59,7 @@ Result<kube::ApiResponse> Heard(Fault fault, kube::ApiResponse response) {
   }
 }
 
-// An object as if it had been written, at a revision that there never was.
+// An object as if written, at a revision that does not exist.
 kube::ApiResponse FalseAnswer(local::Registry& registry, const kube::ApiRequest& request) {
   const std::string path = request.path.substr(0, request.path.find('?'));
   const std::size_t status = path.rfind("/status");
@@ -110,20 +110,20 @@ class SimTransport::OneWatch {
   OneWatch(local::Registry& registry, kube::WatchCallbacks callbacks)
       : registry_(registry), callbacks_(std::move(callbacks)) {}
 
-  // What `path` asks for; on an error the watch ends with it.
+  // Opens the watch of `path`; an error ends it.
   void Open(const std::string& path);
   void Refuse(Status error) { broken_ = std::move(error); }
   bool concerns(const std::string& resource) const {
     return context_.resource != nullptr && context_.resource->storage == resource;
   }
-  // True: a task has to be posted that calls Drain.
+  // True: the caller must post a task that calls Drain.
   bool Wake() { return !over_ && !std::exchange(drain_is_posted_, true); }
   void Drain();
   void Forget() { over_ = true; }
   void End(const Status& status) {
     if (!std::exchange(over_, true)) callbacks_.on_end(status);
   }
-  // Goes back by as many events as it remembers of `count`; returns how many.
+  // Goes back by up to `count` remembered events; returns how many.
   std::size_t GoBack(std::size_t count);
   Duration lifetime() const { return lifetime_; }
   bool is_over() const { return over_; }
@@ -275,7 +275,7 @@ SimTransport::~SimTransport() {
 void SimTransport::Send(kube::ApiRequest request, Duration timeout,
                         std::function<void(Result<kube::ApiResponse>)> done) {
   const Fault fault = options_.fault ? options_.fault(request) : Fault::kNone;
-  // The server goes on without its client: the first half needs no transport that is alive.
+  // The server continues without its client: the first half works after the transport's end.
   auto task = [this, fault, timeout, request = std::move(request), done = std::move(done),
                &registry = registry_, &executor = executor_, latency = options_.latency,
                slow = options_.slow, alive = std::weak_ptr<bool>(alive_)] {
@@ -322,7 +322,7 @@ std::unique_ptr<kube::WatchHandle> SimTransport::Watch(kube::ApiRequest request,
 void SimTransport::PostDrain(const std::shared_ptr<OneWatch>& watch, Duration wait) {
   executor_.PostAfter(wait, [this, weak = std::weak_ptr<OneWatch>(watch)] {
     const auto open = weak.lock();
-    // The end of the stall drains all of them. An open watch means that we are alive.
+    // The end of the stall drains all watches. An open watch means that the transport is alive.
     if (open != nullptr && !open->is_over() && stalls_ == 0) open->Drain();
   });
 }

@@ -4,11 +4,11 @@
 //     ApiClient ─Send─▶ latency ─▶ Registry ─▶ latency ─▶ done
 //     Reflector ─Watch▶ position in the store's window ─▶ on_event, one task a batch
 //
-// The wire (HTTP, TLS, text) is left out; paths, parameters, defaulting, webhooks, validation,
-// conversion and managedFields are the real ones.
+// HTTP, TLS and text are left out; paths, parameters, defaulting, webhooks, validation, conversion
+// and managedFields are real.
 //
-// Threads: one. The registry and the executor must outlive it; requests under way when it is
-// destroyed still happen, as on a real network, but are not answered.
+// Threads: one. The registry and the executor must outlive it; requests under way at its
+// destruction still happen, as on a real network, without an answer.
 #pragma once
 
 #include <functional>
@@ -21,14 +21,14 @@
 
 namespace berth::sim {
 
-// What goes wrong with one request.
+// The fault of one request.
 enum class Fault {
   kNone,
   kConflict,     // 409, nothing written
   kUnavailable,  // no answer; nothing happened
   kLostAnswer,   // it happened, but the answer is lost
   kSlow,         // it happened; answered after `slow`
-  // Happens only after `slow`, when later requests have overtaken it.
+  // Happens after `slow`, when later requests have overtaken it.
   kOvertaken,
   kTooMany,          // 429, try again in a second; nothing happened
   kServerError,      // 500, nothing happened
@@ -39,15 +39,15 @@ enum class Fault {
   kFalseAnswer,      // a server that lies: success, but nothing was written
 };
 
-// "lost-answer"; for what people read.
+// "lost-answer", for people.
 const char* FaultName(Fault fault);
 
 struct SimTransportOptions {
   Duration latency = std::chrono::milliseconds(1);  // each way
   Duration slow = std::chrono::seconds(5);
-  // Asked for every request, and for the opening of every watch. Null: nothing goes wrong.
+  // Called for every request, and for the opening of every watch. Null: no faults.
   std::function<Fault(const kube::ApiRequest& request)> fault;
-  // Told of every answer that reaches the client, before the client is.
+  // Called with every answer, before the client's callback.
   std::function<void(const kube::ApiRequest& request, const kube::ApiResponse& response)> on_answer;
 };
 
@@ -63,15 +63,15 @@ class SimTransport final : public kube::Transport {
   std::unique_ptr<kube::WatchHandle> Watch(kube::ApiRequest request, Duration silence,
                                            kube::WatchCallbacks callbacks) override;
 
-  // Ends every open watch as a dying connection does.
+  // Ends every open watch as a lost connection does.
   void BreakWatches();
-  // Ends them with 410: what happened since is known from the next list alone.
+  // Ends every open watch with 410: only the next list shows later changes.
   void ExpireWatches();
-  // Says nothing for `span`, then everything.
+  // Delivers nothing for `span`, then everything.
   void StallWatches(Duration span);
-  // Every open watch says its newest `count` events again. Returns how many that are.
+  // Repeats the newest `count` events of every open watch. Returns their number.
   std::size_t RepeatEvents(std::size_t count);
-  // Ends them properly, or with an error.
+  // Ends every open watch, regularly or with an error.
   void EndWatches(const Status& status);
   void set_latency(Duration latency) { options_.latency = latency; }
   std::size_t watch_count() const { return watches_.size(); }

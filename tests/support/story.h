@@ -1,8 +1,8 @@
-// tests/support/story.h — a random cluster and what happens to it, as plain numbers: RapidCheck
-// makes them and shrinks them (fewer events, smaller amounts, features off).
+// tests/support/story.h — a random cluster and its events, as plain numbers: RapidCheck generates
+// and shrinks them (fewer events, smaller amounts, features off).
 //
-// Every number is meant so that 0 is the plainest: no limit, no cohort, policy Never, nothing
-// special. What a number names (a queue, a workload) is taken modulo what there is.
+// 0 is the plainest value of every number: no limit, no cohort, policy Never, nothing special. A
+// number that names an object (a queue, a workload) counts modulo the number of objects.
 //
 // Threads: one. Errors: none.
 #pragma once
@@ -86,7 +86,7 @@ struct Story {
 };
 std::ostream& operator<<(std::ostream& out, const Story& story);
 
-// What stories are made of.
+// The parts of generated stories.
 struct StoryOptions {
   int max_cohorts = 3;
   bool nested_cohorts = true;

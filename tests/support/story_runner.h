@@ -1,10 +1,10 @@
 // tests/support/story_runner.h — plays a story (tests/support/story.h) in a CoreWorld: after the
-// events of each instant it runs cycles, stops victims and wakes the parked until all is at rest,
-// and calls the property's hooks in between.
+// events of each instant it runs cycles, stops victims and wakes parked workloads until a fixed
+// point, and calls the property's hooks in between.
 //
-// An instant is a run of events without time between them. Events name workloads of earlier
-// instants only, and of two on one object the second is dropped, so that the events of an instant
-// may come in any order; the same order of the same story gives the same run.
+// An instant is a sequence of events without time between them. Events name workloads of earlier
+// instants only, and of two events on one object the second is dropped, so that the events of an
+// instant may come in any order; the same order of the same story gives the same run.
 //
 // Threads: one. Errors: none; what a hook throws (RC_ASSERT) passes through.
 #pragma once
@@ -23,21 +23,21 @@ namespace berth::support {
 
 struct StoryHooks {
   std::function<void(const CoreWorld&)> before_cycle;
-  // Before the decisions are performed: the objects are those that were decided on.
+  // Called before the decisions are performed: the objects are those decided on.
   std::function<void(const CoreWorld&, const admission::CycleResult&)> decided;
   std::function<void(const CoreWorld&)> at_rest;  // after each instant
 };
 
 class StoryRun {
  public:
-  // `shuffle`: objects and the events of each instant come in another order, by this seed.
+  // `shuffle`: seed of another order of objects, and of the events of each instant.
   StoryRun(const Story& story, StoryHooks hooks, std::optional<std::uint64_t> shuffle = {});
   // `config` instead of the story's own.
   StoryRun(const Story& story, StoryHooks hooks, const admission::SchedulerConfig& config);
 
-  // Plays all instants. False: one of them does not come to rest within kMaxCycles.
+  // Plays all instants. False: one does not reach a fixed point within kMaxCycles.
   bool Play();
-  // Finishes what runs, settles, and again until nothing runs. False as above.
+  // Finishes running workloads, settles, and repeats until none runs. False as above.
   bool FinishAll();
 
   CoreWorld& world() { return world_; }
@@ -77,7 +77,7 @@ class StoryRun {
   Tally tally_;
 };
 
-// What was decided, without numbers that depend on the order of arrival: one line a head, in
+// The decisions, without numbers that depend on the order of arrival: one line per head, in
 // processing order.
 std::vector<std::string> Describe(const CoreWorld& world, const admission::CycleResult& result);
 

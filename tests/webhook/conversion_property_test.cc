@@ -1,8 +1,8 @@
-// Goal: a v1beta1 object of any kind comes back from v1beta2 with the same meaning, and applying
-// its manifest to the stored object changes nothing, however often.
+// Goal: a v1beta1 object of any kind survives conversion to v1beta2 and back with its meaning, and
+// applying its manifest to the stored object changes nothing, however often.
 //
-// Method: random v1beta1 objects with the fields that the versions spell differently, beside fields
-// that they do not. Apply is a merge patch onto the stored object as v1beta1 shows it.
+// Method: random v1beta1 objects with fields that differ between the versions, and others. Apply is
+// a merge patch on the stored object in v1beta1.
 #include <nlohmann/json.hpp>
 
 #include "tests/support/property.h"

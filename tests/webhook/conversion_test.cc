@@ -1,4 +1,4 @@
-// Goal: every field that differs between v1beta1 and v1beta2, both ways; nonsense is refused.
+// Goal: every field that differs between v1beta1 and v1beta2, both ways; invalid ones are refused.
 #include "webhook/conversion.h"
 
 #include <gtest/gtest.h>
@@ -132,7 +132,7 @@ TEST(ConversionEdgeTest, NonsenseIsRefusedByName) {
       Convert(Json{{"apiVersion", "kueue.x-k8s.io/v1alpha1"}, {"kind", "Cohort"}}, kV2);
   ASSERT_FALSE(version);
   EXPECT_NE(version.error().message.find("v1alpha1"), std::string::npos);
-  // Counts and values that do not fit together.
+  // Inconsistent counts and values.
   const Json broken = Object(kV2, "Workload", R"({"status":{"admission":{"podSetAssignments":[{
       "topologyAssignment":{"levels":["host"],"slices":[{"domainCount":2,
       "podCounts":{"individual":[1]},"valuesPerLevel":[{"universal":"x"}]}]}}]}}})");

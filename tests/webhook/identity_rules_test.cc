@@ -1,4 +1,4 @@
-// Goal: what stays as it was made cannot be changed; everything else of these kinds can.
+// Goal: immutable fields cannot be changed; all other fields of these kinds can.
 // Method: one row for each change.
 #include "webhook/identity_rules.h"
 
@@ -22,7 +22,7 @@ TEST(LocalQueueRulesTest, TheClusterQueueIsForLife) {
   changed.cluster_queue = "team-b";
   EXPECT_THAT(ValidateLocalQueue(changed, &queue),
               ElementsAre("spec.clusterQueue: Invalid value: \"team-b\": field is immutable"));
-  // A queue without one may still get it.
+  // A LocalQueue without a ClusterQueue may get one.
   api::LocalQueue empty;
   EXPECT_THAT(ValidateLocalQueue(queue, &empty), IsEmpty());
 }

@@ -1,4 +1,4 @@
-// Goal: defaults of new Jobs, and what their labels may say and when they may change.
+// Goal: defaults of new Jobs, and the allowed values and changes of their labels.
 #include "webhook/job_rules.h"
 
 #include <gmock/gmock.h>

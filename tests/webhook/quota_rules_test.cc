@@ -1,4 +1,4 @@
-// Goal: what ClusterQueues, Cohorts and ResourceFlavors may say, with the errors' places.
+// Goal: validation of ClusterQueues, Cohorts and ResourceFlavors, with the fields of errors.
 #include "webhook/quota_rules.h"
 
 #include <functional>

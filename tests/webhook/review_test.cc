@@ -1,5 +1,5 @@
-// Goal: reviews as the API server sends them: patches, refusals, odd input; and that the paths are
-// those that manifests/webhook registers.
+// Goal: reviews as the API server sends them: patches, denials, odd input; and the paths that
+// manifests/webhook registers.
 #include "webhook/review.h"
 
 #include <fstream>

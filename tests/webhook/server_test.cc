@@ -1,4 +1,4 @@
-// Goal: what the webhook server answers to requests, good and bad; the network itself is net/'s.
+// Goal: the webhook server's answers to valid and invalid requests; net/ tests the network.
 #include "webhook/server.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(WebhookServerTest, NestingEndsTheRequestNotTheProcess) {
     EXPECT_EQ(Ask("POST", path, closed(254)).status, 200) << path;
   }
 }
-// As deep as may be, where the answer carries the object back.
+// The deepest allowed object, where the answer contains the object.
 TEST(WebhookServerTest, TheDeepestObjectIsConvertedAndPatched) {
   const std::string deep = std::string(240, '[') + std::string(240, ']');
   const net::Response converted = Ask("POST", "/convert",
@@ -78,7 +78,7 @@ TEST(WebhookServerTest, TheDeepestObjectIsConvertedAndPatched) {
   EXPECT_EQ(Json::parse(patched.body)["response"]["patchType"], "JSONPatch");
 }
 
-// 200 bytes that speak of a hundred thousand domains each.
+// 200 bytes that expand to a hundred thousand domains each.
 TEST(WebhookServerTest, ConversionDoesNotGrowWithoutBound) {
   const std::string slice = R"({"domainCount": 100000, "podCounts": {"universal": 1},
       "valuesPerLevel": [{"universal": "x"}]})";

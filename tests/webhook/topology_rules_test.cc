@@ -1,4 +1,4 @@
-// Goal: topology annotations that contradict each other are refused, each with the way out.
+// Goal: contradictory topology annotations are refused, with the way out.
 #include "webhook/topology_rules.h"
 
 #include <gmock/gmock.h>

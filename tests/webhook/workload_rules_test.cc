@@ -1,4 +1,4 @@
-// Goal: what a Workload may say, and what is frozen while it holds quota.
+// Goal: validation of a Workload, and its immutable fields while it holds quota.
 #include "webhook/workload_rules.h"
 
 #include <functional>

@@ -20,8 +20,8 @@ class ObjectStore {
   ObjectStore(const ObjectStore&) = delete;
   ObjectStore& operator=(const ObjectStore&) = delete;
 
-  // Takes the place of the right answer; `nth` counts requests from 1. It may change that answer
-  // and give it back. Set before the first request.
+  // Replaces the right answer; `nth` counts requests from 1. It may change that answer and return
+  // it. Set before the first request.
   using Fault = std::function<net::Response(int nth, const net::Request&, net::Response right)>;
   void set_fault(Fault fault) { fault_ = std::move(fault); }
 
@@ -40,7 +40,7 @@ class ObjectStore {
   std::unique_ptr<net::HttpServer> server_;
 };
 
-// Retries at once, so that tests do not wait.
+// Options that retry at once, so that tests do not wait.
 HttpOptions FastOptions();
 
 // "0123456789…" of `size` bytes that differ from place to place.

@@ -1,4 +1,4 @@
-// Goal: the command line means what --help says, and mistakes are named.
+// Goal: the command line has the meaning of --help, and errors name the option.
 #include "jobs/haversine/options.h"
 
 #include <gmock/gmock.h>

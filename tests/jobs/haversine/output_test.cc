@@ -1,4 +1,4 @@
-// Goal: an output file is whole or absent; reports say what was counted.
+// Goal: an output file is complete or absent; reports state the counts.
 #include <filesystem>
 
 #include <gmock/gmock.h>

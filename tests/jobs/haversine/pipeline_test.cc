@@ -1,4 +1,4 @@
-// Goal: the answer depends on the input alone, errors come in input order, and every row asked for
+// Goal: the result depends on the input alone, errors come in input order, and every requested row
 // is checked.
 #include "jobs/haversine/pipeline.h"
 

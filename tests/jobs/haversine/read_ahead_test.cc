@@ -1,4 +1,4 @@
-// Goal: pieces come in order, a bounded number is held, and stopping early does not hang.
+// Goal: pieces come in order, their number is bounded, and stopping early does not hang.
 #include "jobs/haversine/read_ahead.h"
 
 #include <atomic>
@@ -35,7 +35,7 @@ TEST(ReadAhead, GivesThePiecesInOrder) {
   }
 }
 
-// Counts the pieces that are asked for, and holds reads back until Cancel.
+// Counts the requested pieces, and blocks reads until Cancel.
 class StuckReader : public RangeReader {
  public:
   StuckReader(std::atomic<int>& reads, std::latch& all_reading)

@@ -1,4 +1,4 @@
-// Goal: generated and raw trips, and the files that hold them, are the same trips.
+// Goal: generated trips, raw trips and their files have the same trips.
 #include "jobs/haversine/source.h"
 
 #include <cstring>

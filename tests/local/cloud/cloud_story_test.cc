@@ -1,5 +1,5 @@
-// Goal: the stories of queued provisioning as GKE tells them: the same conditions, reasons and
-// texts in the same order, nodes that come and go, stock-outs that end.
+// Goal: GKE's stories of queued provisioning: the same conditions, reasons and texts in the same
+// order, nodes that come and go, stock-outs that end.
 // Method: the whole cluster and cloud in virtual time on the embedded API in memory; the test plays
 // the queue: it makes requests, and pods once they are provisioned.
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Goal: kill -9 at any instant loses no Job, runs no index twice at once, leaves no process behind.
-// Method: the whole local cluster in a child of this program, killed after a random time, started
-// again, until the Job is complete; every pod holds a lock that only its own life can hold.
+// Goal: kill -9 at any instant loses no Job, runs no index twice at once, leaves no process.
+// Method: the whole local cluster in a child process, killed after a random time and started again,
+// until the Job is complete; every pod holds a lock that only one run can hold.
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -47,7 +47,7 @@ spec:
 )";
 }
 
-// One life of the cluster: makes the Job if it is not there, and lives until it is killed.
+// One run of the cluster: creates the Job if missing, and runs until it is killed.
 [[noreturn]] void Live(const std::string& folder) {
   WholeLocal local(folder);
   local.Start();
@@ -99,7 +99,7 @@ TEST_F(CrashTest, KilledAtRandomInstants) {
     return cluster::ConditionIs(local.Read(cluster::kJobs, "crashing"), "Complete", "True");
   })) << local.Read(cluster::kJobs, "crashing").dump(1);
   EXPECT_EQ(local.Read(cluster::kJobs, "crashing")["status"]["completedIndexes"], "0-5");
-  // flock -n answers 1 when another life of the index still holds the lock.
+  // flock -n exits with 1 while an earlier run of the index holds the lock.
   const auto pods = local.api().List(cluster::kPods, "default", {});
   for (const Object& pod : pods->items) {
     for (const Json& status : cluster::ArrayAt(*pod, {"status", "containerStatuses"})) {

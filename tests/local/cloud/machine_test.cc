@@ -1,4 +1,4 @@
-// Goal: what machines offer, and how many a gang needs.
+// Goal: the amounts of machines, and the number of machines for a gang.
 // Method: rows with GKE's published figures; gangs by hand.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Goal: objects go when their owners do, in the order that was asked for; namespaces empty
-// themselves.
+// Goal: objects are deleted after their owners, in the requested order; namespaces are
+// emptied.
 // Method: the collector and the namespace controller on the embedded API in memory in virtual time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

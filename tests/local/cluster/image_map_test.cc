@@ -1,4 +1,4 @@
-// Goal: which program stands for an image, and how it is called.
+// Goal: the program of an image, and its command line.
 // Method: rows.
 #include "local/cluster/image_map.h"
 

@@ -1,5 +1,5 @@
-// Goal: Job controller and binder together bring Jobs to their end on an API, whatever gets in the
-// way.
+// Goal: Job controller and binder bring Jobs to their end on an API, in spite of
+// faults.
 // Method: virtual time on the embedded API in memory; the test plays the part of the executor.
 #include "local/cluster/job_controller.h"
 

@@ -199,7 +199,7 @@ TEST(JobPlanTest, DeadlineEndsTheJob) {
   EXPECT_THAT(plan.remove, ElementsAre(0));
 }
 
-// Added to a time, so many seconds would be a time long ago.
+// Added to a time, so many seconds would overflow into the past.
 TEST(JobPlanTest, AnEndlessDeadlineDoesNotEndTheJob) {
   for (const std::int64_t seconds : {INT64_MAX, INT64_MAX / 1'000'000, INT64_MAX - 1}) {
     Json job = MakeJob({{"activeDeadlineSeconds", seconds}});
@@ -329,7 +329,7 @@ TEST(JobPlanTest, IndexesReadAndWrite) {
   EXPECT_EQ(FormatIndexes(ParseIndexes("0,2-4,6,7")), "0,2-4,6,7");
   EXPECT_EQ(FormatIndexes(ParseIndexes("")), "");
   EXPECT_EQ(FormatIndexes(ParseIndexes("x,1,-3")), "1");
-  // What no Job can have would be counted to for ever.
+  // An index above every Job's would take for ever to count to.
   EXPECT_EQ(FormatIndexes(ParseIndexes("2,9223372036854775807,5--9223372036854775808,"
                                        "9223372036854775800-9223372036854775807,4-3")),
             "2");

@@ -1,4 +1,4 @@
-// Goal: which node a pod gets, and kube-scheduler's words when it gets none.
+// Goal: the node of a pod, and kube-scheduler's words if there is none.
 // Method: rows of one pod against a few nodes.
 #include "local/cluster/node_choice.h"
 

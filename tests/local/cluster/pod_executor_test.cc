@@ -1,4 +1,4 @@
-// Goal: pods run as real processes, and their objects say what happened.
+// Goal: pods run as real processes, and their objects report the results.
 // Method: the whole Cluster on the embedded API in memory, in real time, with /bin/sh as an image.
 #include <csignal>
 #include <cstdlib>
@@ -115,7 +115,7 @@ TEST_F(PodExecutorTest, ProgramsGetNoPathToTheData) {
   EXPECT_EQ(Log("p").find(folder_), std::string::npos) << Log("p");
 }
 
-// Only root becomes others; for anybody else the refusal is what there is to see.
+// Only root can switch users; other users test the refusal.
 TEST_F(PodExecutorTest, AnotherUserRunsThePrograms) {
   const auto user = FindJobUser("nobody");
   if (geteuid() != 0) {
@@ -211,8 +211,8 @@ TEST_F(PodExecutorTest, DeletionAsksFirst) {
   EXPECT_TRUE(Eventually([&] { return !fs::exists(log); })) << "its folder goes with it";
 }
 
-// `exec`: what is looked for afterwards is the pod's one process. A child of it is killed in the
-// same moment, but nobody waits for its end.
+// `exec`: the test looks for the pod's one process. A child of it would be killed at the same time,
+// but no process waits for that child's end.
 TEST_F(PodExecutorTest, DeletionKillsWhoDoesNotListen) {
   CreatePod("p", "trap '' TERM; echo up; exec sleep 100");
   ASSERT_TRUE(Eventually([&] { return Log("p") == "up\n"; }));

@@ -1,6 +1,6 @@
-// Goal: processes start, report their end, take signals, and never outlive their host, not even
-// when it is killed.
-// Method: real processes of /bin/sh; the host that is killed lives in a forked child of the test.
+// Goal: processes start, report their end, take signals, and never outlive their host, not even a
+// killed one. Method: real processes of /bin/sh; the killed host runs in a forked child of the
+// test.
 #include "local/cluster/process_host.h"
 
 #include <atomic>

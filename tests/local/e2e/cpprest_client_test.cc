@@ -1,7 +1,7 @@
-// Goal: an HTTP client that shares no code with ours can live with a whole `berth up`: trust,
-// token, every verb, lists in pages, watches, connections that are kept. Method: cpprestsdk's
-// client and its own JSON over real HTTPS, contained as in tests/net (two threads, no redirects;
-// docs/decisions/0003-http.md says why it has no place in the product). Environment: BERTH, the
+// Goal: an HTTP client without shared code can use a whole `berth up`: trust, token, every verb,
+// lists in pages, watches, persistent connections. Method: cpprestsdk's client and its own JSON
+// over real HTTPS, contained as in tests/net (two threads, no redirects;
+// docs/decisions/0003-http.md says why the product does not use it). Environment: BERTH, the
 // program.
 #include <array>
 #include <chrono>
@@ -78,7 +78,7 @@ class Up {
     _exit(127);
   }
 
-  // It says so when the kubeconfig is there. What it says later fits into the pipe.
+  // `berth up` prints a line when the kubeconfig exists. Its later output fits the pipe.
   static void WaitUntilReady(int output) {
     std::string text;
     std::array<char, 512> piece{};
@@ -246,7 +246,7 @@ TEST_F(CpprestClient, ReadsWritesPatchesAndDeletes) {
             "apiVersion: v1\nkind: ConfigMap\ndata:\n  d: \"4\"\n");
   EXPECT_EQ(applied.body.at("data").at("d").as_string(), "4");
 
-  // What was read before somebody else wrote is stale.
+  // A state read before another client's write is stale.
   const Answer stale =
       Ask(client, MakeRequest(http::methods::PUT, target, created.body.serialize()));
   EXPECT_EQ(stale.status, 409);

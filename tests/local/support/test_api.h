@@ -1,5 +1,5 @@
 // tests/local/support/test_api.h — the real embedded API (tests/support/embedded_api.h) for tests
-// of what lives beside it: writes can be refused, and objects need not say their kind.
+// of in-process components: writes can be refused, and objects need no kind.
 //
 // Threads: as EmbeddedApi; set_refusal before others write.
 #pragma once
@@ -42,11 +42,11 @@ class TestApi final : public WholeApi {
   std::unique_ptr<WatchHandle> WatchAll(
       std::function<void(const ResourceId&, const WatchEvent&)> on_event) override;
 
-  // Creates `object`, then writes its status: the API takes that through its own door alone.
+  // Creates `object`, then writes its status, which the API takes through the subresource only.
   ApiResult<Object> CreateWithStatus(const ResourceId& resource, const std::string& namespace_name,
                                      const Json& object);
 
-  // Called before each write; an error is the answer, and nothing is written.
+  // Called before each write; an error is returned, and the write does not happen.
   using Refusal = std::function<const ApiError*(const std::string& verb, const ResourceId&)>;
   void set_refusal(Refusal refusal) { refusal_ = std::move(refusal); }
 

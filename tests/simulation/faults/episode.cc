@@ -22,18 +22,18 @@ using local::Json;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr Duration kStride = seconds(2);      // between looks
+constexpr Duration kStride = seconds(2);      // between checks
 constexpr Duration kPatience = seconds(120);  // for what is wrong but heals
 constexpr Duration kStill = minutes(25);      // without a write: nothing will come
 constexpr Duration kLongest = std::chrono::hours(4);
 constexpr Duration kStalenessWithFaults = seconds(75);
 
-// What makes an episode's world differ from the next one's.
+// The options in which the worlds of two episodes differ.
 Result<SimWorldOptions> OptionsOf(const Story& story) {
   SimWorldOptions options;
   options.seed = story.seed;
   options.replicas = story.replicas;
-  // In the proportions of the real ones, but slower: hours pass here.
+  // Real proportions, but slower: an episode has hours.
   options.election.lease_duration = seconds(30);
   options.election.renew_deadline = seconds(20);
   options.election.retry_period = seconds(4);
@@ -45,7 +45,7 @@ Result<SimWorldOptions> OptionsOf(const Story& story) {
   return options;
 }
 
-// How far clocks are set back in all.
+// The sum of all backward jumps of the clock.
 Duration SetBack(const Story& story) {
   Duration sum{};
   for (const Blow& blow : story.blows) {
@@ -60,7 +60,7 @@ bool TimeLeaps(const Story& story) {
   });
 }
 
-// Without a list both are tried.
+// The default: both strategies.
 FairStrategies StrategiesOf(const Story& story) {
   if (story.config.find("preemptionStrategies") == std::string::npos) return {};
   const auto names = [&](const char* name) { return story.config.find(name) != std::string::npos; };
@@ -115,7 +115,7 @@ class Episode {
   }
   void See(const local::StoreEvent& event);
   Status Do(const std::string& line);
-  // What cannot be done any more is not done.
+  // Lines that cannot be executed any more are skipped.
   void DoAll(const std::vector<std::string>& lines) {
     for (const std::string& line : lines) static_cast<void>(Do(line));
   }
@@ -149,7 +149,7 @@ class Episode {
   const bool keeps_usage_ = story_.config.find("admissionFairSharing") != std::string::npos;
   std::uint64_t hash_ = 0xCBF29CE484222325U;
   std::string last_written_;
-  // Writes that mean that something goes on: leases are renewed and past usage fades for ever.
+  // Writes that show progress: without lease renewals and decaying usage.
   std::int64_t moves_ = 0;
   std::int64_t looked_at_ = -1;  // writes
   bool was_changed_ = true;
@@ -219,7 +219,7 @@ Status Episode::DoStep(const scenarios::Step& step) {
     const auto applied = world_.ApplyOne(object);
     if (!applied) return Error{ErrorCode::kInvalid, "refused: " + applied.error().message};
     Json status = object.value("status", Json());
-    // Nobody else runs the controller of a story's own check.
+    // The episode plays the controller of a story's own check.
     if (object["kind"] == "AdmissionCheck" &&
         object["spec"]["controllerName"] == "example.com/story") {
       status = {{"conditions",
@@ -247,7 +247,7 @@ void Episode::Pass(Duration span) {
     world_.RunFor(std::min(kStride, end - before));
     const bool healthy = before >= saboteur_.trouble_until() && ran && world_.controllers_running();
     const Duration well = healthy ? world_.clock().SteadyNow() - before : Duration::zero();
-    // Twice after each change: the core may still be on its way to what was written last.
+    // Twice after each change: the core may not have processed the last write.
     const bool changed = std::exchange(looked_at_, world_.writes()) != world_.writes();
     if (changed || was_changed_) {
       standing_.Look(well, core());
@@ -280,7 +280,7 @@ void Episode::TellStory() {
   }
 }
 
-// As an admin would after a bad night: all queues open, all machines and flavors there.
+// Plays an administrator: all queues open, all machines and flavors present.
 void Episode::PutRight() {
   Note("! everything is put right");
   gatekeeper_.BecomeKind();
@@ -316,7 +316,7 @@ void Episode::DropWhatNeverFits() {
   DoAll(lines);
 }
 
-// Whether nothing more is to be expected of the job.
+// Whether no further progress of the job is expected.
 bool Episode::IsOver(const JobFacts& job) const {
   if (job.finished || job.queue.empty()) return true;
   if (!job.prebuilt.empty()) {

@@ -1,10 +1,10 @@
-// tests/simulation/faults/episode.h — plays a story in a world of its own and says what was wrong.
+// tests/simulation/faults/episode.h — plays a story in a world and returns the first violation.
 //
-//     setup ─▶ events and faults ─▶ all is put right ─▶ until nothing moves ─▶ a restart, which
-//     must change nothing ─▶ everything is deleted, and nothing may be left
+// setup ─▶ events and faults ─▶ repairs ─▶ until nothing moves ─▶ a restart, which must change
+// nothing ─▶ everything is deleted, and nothing may be left
 //
-// Invariants are looked at with every write, what only time can put right every few seconds. The
-// first violation ends it.
+// Invariants are checked with every write, transient rules every few seconds. The first violation
+// ends the episode.
 //
 // Rules at the end, beside those of invariants.h and standing.h:
 //   never-finishes  a job that could run has not finished

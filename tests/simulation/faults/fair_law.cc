@@ -90,7 +90,7 @@ std::optional<std::string> FairLaw::Unfair(const FairStrategies& strategies,
   std::vector<std::string> own = PathOf(quota, claim.queue);
   std::vector<std::string> others = PathOf(quota, victim.cluster_queue);
   if (own.back() != others.back()) return "it is in another cohort";
-  // Down from the root as long as both go the same way.
+  // Down from the root while both paths are equal.
   while (own.size() > 1 && others.size() > 1 && own[own.size() - 2] == others[others.size() - 2]) {
     own.pop_back();
     others.pop_back();
@@ -98,7 +98,7 @@ std::optional<std::string> FairLaw::Unfair(const FairStrategies& strategies,
   if (own.size() < 2 || others.size() < 2) return "it is in the same ClusterQueue";
   const std::string& here = own[own.size() - 2];
   const std::string& there = others[others.size() - 2];
-  // What a cohort has for itself may take what its ClusterQueue asks for more.
+  // A ClusterQueue may take what its cohort has for itself.
   const bool is_queue = own.size() == 2;
   const double claimed = ShareOf(quota, here, {{claim.queue, claim.used}},
                                  is_queue ? claim.asked : std::map<std::string, std::int64_t>());

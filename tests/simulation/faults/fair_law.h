@@ -1,4 +1,4 @@
-// tests/simulation/faults/fair_law.h — whom fair sharing allows to preempt.
+// tests/simulation/faults/fair_law.h — the victims that fair sharing allows.
 //
 //     share(n) = the largest, over resources, of what n uses above its subtree quota, in
 //     thousandths
@@ -9,8 +9,8 @@
 //   LessThanOrEqualToFinalShare  it is at most the victim's share without the victim
 //   LessThanInitialShare         it is less than the victim's share
 //
-// Which flavors the preemptor was to get and which victims of its own queue went first nobody
-// writes down: the preemptor's share is taken as low as it can have been, the victim's as high.
+// No object records the flavors that the preemptor was to get, nor the victims of its own queue:
+// the law assumes the lowest possible share of the preemptor and the highest of the victim.
 //
 // Pure. Source: Kueue KEP-1714.
 #pragma once
@@ -31,7 +31,7 @@ struct FairStrategies {
   bool initial_share = true;
 };
 
-// What a preemptor uses and asks for, at the least.
+// The minimal usage and requests of a preemptor.
 struct FairClaim {
   using Usages = std::deque<std::pair<SteadyTime, support::UsageByQueue>>;
   // `recent`: usage in recent states.

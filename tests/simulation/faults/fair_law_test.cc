@@ -1,4 +1,4 @@
-// Goal: a victim of fair sharing is lawful by its share and the preemptor's, and found out else.
+// Goal: a victim of fair sharing is lawful by its share and the preemptor's, else it is reported.
 // Method: a history by hand for each row. cq and cq2 have 4 CPUs each in one cohort; the victim's
 // CPUs are those of cq2, the preemptor waits in cq.
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// tests/simulation/faults/fault_maker.h — what goes wrong in a story. A third of the stories go
-// without.
+// tests/simulation/faults/fault_maker.h — adds faults to a story. A third of the stories have
+// none.
 //
 // Pure.
 #pragma once
@@ -13,7 +13,7 @@ namespace berth::sim {
 void AddFaults(Story& story, Random& random);
 
 // Watches end, and for a while those of one kind cannot be opened again, nor the kind listed: the
-// controllers see a part of the world as it was. Needs story.length.
+// controllers see an outdated part of the world. Needs story.length.
 void AddBlindness(Story& story, Random& random);
 
 }  // namespace berth::sim

@@ -1,6 +1,6 @@
-// Goal: the simulation can fail. Every rule is shown a history that breaks it; a server that lies
-// is found out; a seed is the same story and the same history each time.
-// Method: histories are written into a store by hand; whole episodes run with a saboteur.
+// Goal: the simulation can fail. Every rule has a history that breaks it; a server with false
+// answers is detected; a seed gives the same story and the same history each time. Method:
+// histories are written into a store by hand; whole episodes run with a saboteur.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Goal: what the simulation has found stays found: each story here, cut down from a seed, once
-// broke the rule that it names.
+// Goal: faults that the simulation found stay fixed: each story here, shrunk from a seed, has
+// broken the rule that it names.
 #include <gtest/gtest.h>
 
 #include "base/log/log.h"
@@ -28,7 +28,7 @@ void EndsWell(const Story& story) {
   ADD_FAILURE() << outcome.violation->rule << ": " << outcome.violation->text << "\n" << text;
 }
 
-// quota-exceeded, seed 2: the quota of a deactivated job was given away while its pods still ran.
+// quota-exceeded, seed 2: the quota of a deactivated job was released while its pods ran.
 TEST(FoundTest, ADeactivatedJobHoldsItsQuotaUntilItHasStopped) {
   EndsWell(Told(
       {"cluster-queue cq f/cpu=4", "local-queue q -> cq"},
@@ -36,8 +36,8 @@ TEST(FoundTest, ADeactivatedJobHoldsItsQuotaUntilItHasStopped) {
        {seconds(2), "job b queue=q cpu=2 runs=5s"}}));
 }
 
-// restless, seed 6: a job that was granted the fewest pods it accepts could not be started, for the
-// webhook compared that number with the smaller parallelism of the start.
+// restless, seed 6: a job admitted with its minimum of pods could not be started, because the
+// webhook compared that number with the reduced parallelism.
 TEST(FoundTest, AJobStartsWithTheFewestPodsItAccepts) {
   EndsWell(Told({"cluster-queue cq f/cpu=1", "local-queue q -> cq", "cluster-queue other f/cpu=9",
                  "local-queue p -> other"},
@@ -49,8 +49,8 @@ TEST(FoundTest, AJobStartsWithTheFewestPodsItAccepts) {
                  {seconds(15), "set workload of a active=true"}}));
 }
 
-// request-twice, seed 526: where the answer to a creation was lost, the attempt was not remembered,
-// and after the request had gone the next one got the same name.
+// request-twice, seed 526: if the answer to a creation was lost, the attempt was not counted, and
+// after the request's deletion the next one got the same name.
 TEST(FoundTest, AnAttemptCountsThoughTheAnswerToItWasLost) {
   Story story =
       Told({"pool p machine=n1-standard-8 gpu=nvidia-tesla-t4*1 queued max=2 idle=20 grant=20",
@@ -68,8 +68,8 @@ TEST(FoundTest, AnAttemptCountsThoughTheAnswerToItWasLost) {
   EndsWell(story);
 }
 
-// waits-for-nothing, seed 443: what a check said about a reservation that was being given back was
-// not heard; with that answer the job waited for ever.
+// waits-for-nothing, seed 443: a check's answer to a reservation that was being released was
+// ignored, and the job waited for ever.
 TEST(FoundTest, ACheckIsHeardWhileTheJobIsBeingStopped) {
   for (const std::string answer : {"Rejected", "Retry", "Retry retry-after=40"}) {
     SCOPED_TRACE(answer);
@@ -89,8 +89,8 @@ TEST(FoundTest, ACheckIsHeardWhileTheJobIsBeingStopped) {
   }
 }
 
-// waits-for-nothing, seed 1088: a job that fitted into its first flavor, but had to wait until the
-// pods of others were ready, went on from the second one, where it did not fit.
+// waits-for-nothing, seed 1088: a job that fitted its first flavor, but had to wait for other
+// workloads' pods to be ready, continued its scan at the second one, where it did not fit.
 TEST(FoundTest, WhoWaitsForThePodsOfOthersKeepsHisFlavor) {
   Story story =
       Told({"node m cpu=64 label=pool=g", "flavor g label=pool=g",
@@ -104,8 +104,8 @@ TEST(FoundTest, WhoWaitsForThePodsOfOthersKeepsHisFlavor) {
   EndsWell(story);
 }
 
-// hot-loop, seed 22681: a request had gone unheard; its template was made again as often as the
-// garbage collector took it away.
+// hot-loop, seed 22681: the deletion of a request was not seen; its template was created again as
+// often as the garbage collector deleted it.
 TEST(FoundTest, ARequestThatHasGoneUnheardGetsNoTemplate) {
   Story story = Told(
       {"pool p machine=n1-standard-8 gpu=nvidia-tesla-t4*1 queued max=2 boot=6 idle=25 grant=17",
@@ -126,8 +126,8 @@ TEST(FoundTest, ARequestThatHasGoneUnheardGetsNoTemplate) {
   EndsWell(story);
 }
 
-// request-twice, seed 32101: a request that the watch did not show for half a minute was taken for
-// one that had never been, and another was made beside it.
+// request-twice, seed 32101: a request that the watch did not show for half a minute was taken as
+// never created, and a second one was created.
 TEST(FoundTest, ARequestThatTheWatchDoesNotShowIsAskedFor) {
   Story story = Told(
       {"pool p machine=n1-standard-8 gpu=nvidia-tesla-t4*1 queued max=2 boot=6 idle=25 grant=60",
@@ -148,7 +148,7 @@ TEST(FoundTest, ARequestThatTheWatchDoesNotShowIsAskedFor) {
   EXPECT_FALSE(outcome.violation) << outcome.violation->rule << ": " << outcome.violation->text;
 }
 
-// restless, seed 22399: the clock went back, so an idle node was there for longer than it looked.
+// restless, seed 22399: the clock was set back, so an idle node stayed longer than its idle time.
 TEST(FoundTest, AClockThatGoesBackMakesNodesStayLonger) {
   Story story = Told(
       {"pool p machine=n1-standard-8 gpu=nvidia-tesla-t4*1 queued max=2 boot=6 idle=50 grant=5",

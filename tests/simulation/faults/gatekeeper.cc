@@ -45,7 +45,7 @@ void Gatekeeper::Answer(const Question& question) {
                                              workload + " " + answer + "\n");
   if (!script) return;
   const auto done = scenarios::Act(world_, script->steps.front());
-  // While the controllers are away their webhooks refuse every write.
+  // While the controllers are down their webhooks refuse every write.
   if (done && !*done && asked_.insert({question.uid, question.check}).second) {
     AnswerLater(kAgain, question);
   }

@@ -1,5 +1,5 @@
-// tests/simulation/faults/gatekeeper.h — the controller of the admission checks called "gate…":
-// answers after a while, now and then with Retry or Rejected.
+// tests/simulation/faults/gatekeeper.h — the controller of admission checks named "gate…": answers
+// after a delay, sometimes with Retry or Rejected.
 //
 // Threads: one. The world must outlive it.
 #pragma once
@@ -22,7 +22,7 @@ class Gatekeeper {
   Gatekeeper& operator=(const Gatekeeper&) = delete;
 
   void See(const WorkloadFacts& workload);
-  // From now on everything passes.
+  // From now on answers Ready only.
   void BecomeKind() { is_kind_ = true; }
 
  private:

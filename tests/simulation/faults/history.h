@@ -20,7 +20,7 @@ using local::Json;
 
 inline constexpr char kWorkloads[] = "workloads.kueue.x-k8s.io";
 
-// Objects written by hand, with the invariants looking on.
+// Writes objects by hand, and checks the invariants with each write.
 class HistoryTest : public ::testing::Test {
  protected:
   HistoryTest() : HistoryTest({.staleness = std::chrono::seconds(2), .writes_per_minute = 20}) {}
@@ -110,7 +110,7 @@ class HistoryTest : public ::testing::Test {
     Put(kWorkloads, "default", name, std::move(object));
   }
 
-  // An object as it is now, with one field changed.
+  // Changes one field of the present object.
   void Change(const std::string& resource, const std::string& space, const std::string& name,
               const std::string& pointer, const Json& value) {
     Json object = *store_->GetLatest({resource, space, name})->json();

@@ -11,7 +11,7 @@ namespace {
 
 using local::Json;
 
-// Stories make no wider jobs, and people change how wide they are while they run.
+// No story has a wider job, and users change parallelism while jobs run.
 constexpr std::int64_t kMostPods = 4;
 
 // "job-x-3f2a1-prov-2" → "job-x-3f2a1-prov"
@@ -32,7 +32,7 @@ std::optional<T> Copy(const std::map<Key, T>& all, const Key& key) {
   return found == all.end() ? std::nullopt : std::optional<T>(found->second);
 }
 
-// Kinds that programs other than the controllers write as often as they like.
+// Kinds that other programs may write at any rate.
 bool IsNoisy(const std::string& resource) {
   return resource.compare(0, 6, "events") == 0 || resource.compare(0, 6, "leases") == 0;
 }
@@ -127,7 +127,7 @@ void Invariants::SeeJob(const JobFacts* before, const JobFacts& now) {
   }
   const WorkloadFacts* workload = truth_.WorkloadOfJob(now.uid);
   if (workload == nullptr) {
-    // Somebody else deleted it, and the news is on its way.
+    // Another client deleted the Workload; the event is under way.
     const auto gone = workload_gone_.find(now.key);
     if (gone != workload_gone_.end() && gone->second + options_.staleness >= now_) return;
     return Report("job-without-admission",
@@ -217,12 +217,12 @@ void Invariants::CheckOrder(const WorkloadFacts& workload) {
 
 void Invariants::NoteUsage() {
   usages_.emplace_back(now_, truth_.Usage());
-  // The last one before the window still held when it began.
+  // Keeps the last usage from before the window: it was valid at the window's start.
   while (usages_.size() > 1 && usages_[1].first + options_.staleness < now_) usages_.pop_front();
 }
 
-// Lawful if some recent state of the queues and of their usage allows it. Of a preemptor that is
-// gone nothing is known.
+// Lawful if some recent state of the queues and of their usage allows it. A deleted preemptor
+// cannot be judged.
 void Invariants::CheckVictim(const WorkloadFacts& victim) {
   order_.OnPreemptor(victim.preempted_for);
   const WorkloadFacts* preemptor = truth_.Workload(victim.preempted_for);
@@ -258,7 +258,7 @@ std::optional<std::string> Invariants::WhyUnlawful(const WorkloadFacts& preempto
   return why;
 }
 
-// Before the change that is on its way: what holds until now may be what they knew.
+// Called before the change is applied: the controllers may have decided on the present state.
 void Invariants::NoteSelections() {
   for (const auto& [name, queue] : truth_.cluster_queues()) {
     for (const auto& [space, labels] : truth_.namespaces()) {
@@ -284,7 +284,7 @@ void Invariants::CheckNodes(const WorkloadFacts& workload) {
   }
 }
 
-// Fits if some recent state of the queues allows it.
+// Lawful if some recent state of the queues has the quota.
 void Invariants::CheckReservation(const WorkloadFacts& workload) {
   const auto its_queue = truth_.cluster_queues().find(workload.cluster_queue);
   if (its_queue != truth_.cluster_queues().end() &&
@@ -353,7 +353,7 @@ void Invariants::SeePod(const PodFacts& pod) {
     if (other.job_uid == pod.job_uid && !other.over && !other.deleting) ++at_work;
   }
   const WorkloadFacts* workload = truth_.WorkloadOfJob(pod.job_uid);
-  // A job that people have changed is stopped if need be, which takes a while.
+  // A job that users changed is stopped if necessary, which takes a while.
   const bool is_bound =
       workload != nullptr && workload->reserved && edited_.find(job->uid) == edited_.end();
   const std::int64_t most =

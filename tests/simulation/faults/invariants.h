@@ -1,4 +1,4 @@
-// tests/simulation/faults/invariants.h — what must never be, looked at with every write.
+// tests/simulation/faults/invariants.h — the invariants, checked with every write.
 //
 //     store's event ─See─▶ Truth, rules ─▶ violation()
 //     transport's answer ─OnAnswer─▶ every acknowledged write must be in the store
@@ -30,7 +30,7 @@
 //
 // Usage is requests × granted counts (truth.h), whatever the controllers have written.
 //
-// "Recent": what the controllers knew when they decided may be `staleness` old.
+// "Recent": decisions may rest on facts up to `staleness` old.
 //
 // Threads: one.
 #pragma once
@@ -59,12 +59,12 @@ struct Violation {
 struct InvariantsOptions {
   Duration staleness = std::chrono::seconds(2);
   int writes_per_minute = 90;  // of one object
-  // The clock jumps ahead: whoever waits for pods to stop may think that he has waited for too
-  // long.
+  // The clock jumps forward: a controller that waits for pods to stop may give up
+  // early.
   bool time_leaps = false;
-  // How long a workload must have waited, and nothing gone wrong, before its turn is looked at.
+  // How long a workload must have waited without faults before order rules apply.
   Duration order_window = std::chrono::seconds(5);
-  // Until when something goes wrong; null: nothing does.
+  // The end of the present fault; null: no faults.
   std::function<SteadyTime()> trouble_until;
   FairStrategies fair_strategies;
 };
@@ -78,16 +78,16 @@ class Invariants {
 
   void See(const local::StoreEvent& event, Actor actor, SteadyTime now);
   void OnAnswer(const kube::ApiRequest& request, const kube::ApiResponse& response);
-  // A replica sends this; where there are several, it has to hold the lease.
+  // A request of a replica, which must hold the lease if there are several.
   void OnRequest(const kube::ApiRequest& request, const std::string& identity);
 
   const Truth& truth() const { return truth_; }
   const QuotaLaw& law() const { return laws_.back().law; }
-  // The first one; nullopt: none.
+  // The first violation; nullopt: none.
   const std::optional<Violation>& violation() const { return violation_; }
   void Report(const std::string& rule, const std::string& text);
   std::int64_t leader_changes() const { return leader_changes_; }
-  // What is known of requests that are gone dies with the controllers.
+  // The controllers forget deleted requests in a crash.
   void OnCrash() { requests_of_.clear(); }
 
  private:

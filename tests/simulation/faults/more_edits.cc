@@ -39,7 +39,7 @@ std::vector<std::size_t> JobsOf(const Story& story) {
 // "job NS/NAME …" → "NS/NAME"
 std::string NameOf(const std::string& line) { return line.substr(4, line.find(' ', 4) - 4); }
 
-// The Workload that says what the Job says.
+// A Workload that matches the Job.
 Json WorkloadFor(const Json& job, const std::string& name) {
   const Json& spec = job.at("spec");
   const std::int64_t parallelism = spec.value("parallelism", std::int64_t{1});
@@ -70,7 +70,7 @@ void EditTemplates(Story& story, Random& random) {
   const std::uint64_t count = 1 + random.Below(4);
   for (std::uint64_t i = 0; i < count; ++i) {
     const StoryEvent& made = story.events[jobs[random.Below(jobs.size())]];
-    // Soon after the job comes it still waits, or is just being started.
+    // Soon after its creation the job waits, or is just being started.
     const Duration at = random.Below(2) == 0 ? made.at + milliseconds(random.Below(2'000))
                                              : MomentWithin(story, random);
     const std::string job = "job " + NameOf(made.line);
@@ -91,7 +91,7 @@ void AddPrebuilt(Story& story, Random& random) {
     const std::vector<std::size_t> jobs = JobsOf(story);
     if (jobs.empty()) return;
     StoryEvent& made = story.events[jobs[random.Below(jobs.size())]];
-    // Fewer pods than were asked for would make another Workload of it.
+    // Partial admission would need another Workload.
     if (made.line.find("prebuilt") != std::string::npos ||
         made.line.find("job-min-parallelism") != std::string::npos) {
       continue;

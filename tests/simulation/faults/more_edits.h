@@ -1,7 +1,7 @@
-// tests/simulation/faults/more_edits.h — what only some stories have: pod templates that people
-// change, Workloads that stand ready for their Jobs, and a second topology.
+// tests/simulation/faults/more_edits.h — parts that only some stories have: edits of pod templates,
+// prebuilt Workloads, and a second topology.
 //
-// Pure: the same dice give the same story.
+// Pure: equal random numbers give equal stories.
 #pragma once
 
 #include "base/random.h"

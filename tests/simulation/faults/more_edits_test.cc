@@ -1,6 +1,6 @@
-// Goal: stories edit pod templates, bring their own Workloads and use two topologies; what people
-// change in a template of a suspended job is what the job is from then on.
-// Method: the lines of many seeds are counted; small stories and histories for the rest.
+// Goal: stories edit pod templates, have prebuilt Workloads and use two topologies; a user's edit
+// of a suspended job's template is the job's template from then on. Method: the lines of many seeds
+// are counted; small stories and histories for the rest.
 #include "tests/simulation/faults/more_edits.h"
 
 #include <gmock/gmock.h>

@@ -18,7 +18,7 @@ std::int64_t PodsOf(const WorkloadFacts& workload) {
   return pods;
 }
 
-// Whether all of `workload` fits into the flavors and amounts that `given` has been given.
+// Whether all of `workload` fits the flavors and amounts of `given`.
 bool WouldDoFor(const Truth& truth, const WorkloadFacts& given, const WorkloadFacts& workload) {
   if (truth.IsAskedForMore(workload)) return false;
   FlavorAmounts needed;

@@ -1,15 +1,15 @@
-// tests/simulation/faults/order_law.h — whose turn it is in a ClusterQueue.
+// tests/simulation/faults/order_law.h — the rules of order in a ClusterQueue.
 //
-// A workload that has waited for `window` while nothing went wrong goes before those of lower
-// priority and, of equal priority, before younger ones:
-//   strict-order    a StrictFIFO queue gives quota to one behind it
-//   priority-order  a BestEffortFIFO queue gives one behind it what would have been enough for it
+// A workload that has waited for `window` without faults goes before those of lower priority and,
+// of equal priority, before younger ones:
+//   strict-order    a StrictFIFO queue gives quota to a workload behind it
+//   priority-order  a BestEffortFIFO queue gives a workload behind it quota that it fits
 //
-// Wake-ups are batched over a second, as in Kueue: for `kWakeUp` after quota has come free a parked
-// workload may not have been tried, and priority-order is not judged.
+// Wake-ups are batched over a second, as in Kueue: for `kWakeUp` after a release of quota a parked
+// workload may not have been tried, and priority-order does not apply.
 //
-// Not judged: queues ordered by past usage; preemptors, which have what they freed before all
-// others; workloads of a topology, whose place alone says whether they fit; those that wait as
+// Exceptions: queues ordered by usage; preemptors, which get the quota that they freed first;
+// workloads with a topology, which only placement can judge; workloads that wait as
 // Misconfigured.
 //
 // Threads: one.
@@ -34,15 +34,15 @@ class OrderLaw {
 
   explicit OrderLaw(Duration window) : window_(window) {}
 
-  // One workload has changed; `before` is null where it is new, `workload` where it is gone.
+  // One workload has changed; `before` is null for a new one, `workload` for a deleted one.
   void NoteWorkload(const Truth& truth, const WorkloadFacts* before, const WorkloadFacts* workload,
                     SteadyTime now);
-  // Queues or namespaces have changed: who waits where may be another.
+  // Queues or namespaces have changed: the waiting workloads of each queue may be others.
   void NoteQueues(const Truth& truth, SteadyTime now);
-  // Who waits begins to wait anew: what could be had has changed.
+  // Restarts all waits: the available quota has changed.
   void Restart() { waits_.clear(); }
   void OnPreemptor(const std::string& uid) { preemptors_.insert(uid); }
-  // `workload` has just been given quota.
+  // `workload` has just reserved quota.
   std::optional<Breach> Judge(const Truth& truth, const WorkloadFacts& workload,
                               SteadyTime now) const;
 

@@ -1,7 +1,7 @@
-// Goal: a preemptor gets what it freed wherever its preemption is cut off: the victim is stopped
-// once, and the preemptor runs with the count that it has preempted for.
-// Method: one story; the controllers die at each of the writes around the victim's end, with and
-// without the last of them, and come back.
+// Goal: a preemptor gets its freed quota wherever its preemption is interrupted: the victim is
+// stopped once, and the preemptor runs with the count of its preemption. Method: one story; the
+// controllers die at each of the writes around the victim's end, with and without the last of them,
+// and restart.
 #include <algorithm>
 #include <string>
 

@@ -1,5 +1,5 @@
-// tests/simulation/faults/quota_law.h — what the ClusterQueues and cohorts of a Truth allow, by the
-// formulae of tests/support/quota_formulae.h, and which victims their policies allow.
+// tests/simulation/faults/quota_law.h — the quota of ClusterQueues and cohorts of a Truth, by the
+// formulae of tests/support/quota_formulae.h, and the victims that their policies allow.
 //
 // Pure. Source: Kueue KEP-79 (quota), ClusterQueuePreemption in Kueue's API (victims).
 #pragma once

@@ -1,4 +1,4 @@
-// Goal: the second writing of the quota rule gives the numbers of KEP-79's examples.
+// Goal: the simulation's quota rule gives the numbers of KEP-79's examples.
 #include "tests/simulation/faults/quota_law.h"
 
 #include <gtest/gtest.h>

@@ -39,7 +39,7 @@ class RuleTest : public HistoryTest {
                                              {"controller", true}}})}}},
          {"status", {{"phase", "Running"}}}});
   }
-  // Waits for `cpu`; of that priority, and made at that minute.
+  // A workload that requests `cpu`, of the priority, created at the minute.
   void PutWaiting(const std::string& name, const std::string& cpu, int priority, int minute) {
     PutWorkload(name, "job-" + name, "", false);
     Change(kWorkloads, "default", name, "/spec/podSets", PodSets(cpu));
@@ -51,7 +51,7 @@ class RuleTest : public HistoryTest {
     Change(kWorkloads, "default", name, "/status",
            {{"conditions", {Condition("QuotaReserved", true)}}, {"admission", AdmissionOf(cpu)}});
   }
-  // What is wrong for longer than anybody needs to put it right.
+  // Lets a violation last longer than the patience of the rules.
   void LookForLong(const admission::Scheduler* core = nullptr) {
     standing_.Look(seconds(1), core);
     EXPECT_EQ(Broken(), "");
@@ -192,7 +192,7 @@ TEST_F(RuleTest, OneThatIsMisconfiguredIsNotInTheWay) {
   EXPECT_EQ(Broken(), "");
 }
 
-// ---- Victims. The preemptor waits in cq, which has 4 CPUs as cq2 has.
+// ---- Victims. The preemptor waits in cq; cq and cq2 have 4 CPUs each.
 
 struct VictimRow {
   const char* name;
@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
                   kUnlawful}),
     [](const auto& row) { return row.param.name; });
 
-// ---- What must not stay so.
+// ---- Transient states.
 
 TEST_F(RuleTest, AJobRunsWithoutAdmission) {
   PutJob("j", false, 1);
@@ -344,7 +344,7 @@ std::string RuleBrokenIn(const Story& story,
   return outcome.violation ? outcome.violation->rule : "";
 }
 
-// The finalizer of cq2 is never taken away.
+// Prevents the removal of cq2's finalizer.
 Fault KeepTheFinalizer(const kube::ApiRequest& request) {
   const bool concerned = request.method != "GET" &&
                          request.path.find("/clusterqueues/cq2") != std::string::npos &&
@@ -372,7 +372,7 @@ TEST(EpisodeRuleTest, SomethingHappensInTheQuiet) {
   EXPECT_EQ(RuleBrokenIn(story), "restless");
 }
 
-// The status of cq2 is refused until the controllers start again: their first list came before.
+// The status of cq2 is refused until the controllers restart: their first list came before.
 TEST(EpisodeRuleTest, ARestartFindsSomethingToWrite) {
   const auto lists = std::make_shared<int>(0);
   const auto refuse = [lists](const kube::ApiRequest& request) {

@@ -113,7 +113,7 @@ void Saboteur::CutOff(const Blow& blow) {
   });
 }
 
-// Nothing that the dying do from here on gets out.
+// No later request of the dying replica reaches the API.
 void Saboteur::Crash(Duration away) {
   const int dying = std::max(0, world_.leader());
   dying_ = dying;

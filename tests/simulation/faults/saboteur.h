@@ -15,24 +15,24 @@
 
 namespace berth::sim {
 
-// Names of all that a story can do, as counts() has them.
+// The names of all faults of stories, as in counts().
 const std::vector<std::string>& FaultKinds();
 
 class Saboteur {
  public:
-  // `more`: asked for requests that the story leaves alone; may be null.
+  // `more`: called for requests without a fault of the story; may be null.
   Saboteur(const Story& story, SimWorld& world,
            std::function<Fault(const kube::ApiRequest& request)> more);
   Saboteur(const Saboteur&) = delete;
   Saboteur& operator=(const Saboteur&) = delete;
 
   void Begin();
-  // From now on nothing goes wrong. Controllers that are away stay so until their time.
+  // Ends all faults. Controllers that are down stay down until their time.
   void End();
-  // Until when somebody who waits for things to be put right has to wait in vain.
+  // The end of the last fault: until then repairs cannot be expected.
   SteadyTime trouble_until() const { return trouble_until_; }
 
-  // How often each kind of fault has truly happened.
+  // How often each kind of fault happened.
   const std::map<std::string, std::int64_t>& counts() const { return counts_; }
 
   std::function<void(const std::string& what)> on_blow;

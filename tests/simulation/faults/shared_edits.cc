@@ -21,7 +21,7 @@ Duration Span(Random& random, std::uint64_t limit_ms) {
   return milliseconds(random.Below(limit_ms));
 }
 
-// The line without what it says of `flavor`; empty if nothing would be left.
+// The line without `flavor`; empty if nothing would remain.
 std::string Without(const std::string& line, std::string_view flavor) {
   std::string text;
   bool has_others = false;
@@ -61,7 +61,7 @@ void EditShared(Story& story, Random& random) {
     return;
   }
   if (words[0] == "flavor" && random.Below(3) != 0) {
-    // Its queues let it go first, as far as they have others.
+    // Its queues drop it first, if they have other flavors.
     for (const std::string& made : story.setup) {
       if (made.rfind("cluster-queue ", 0) != 0) continue;
       const std::string without = Without(made, name);

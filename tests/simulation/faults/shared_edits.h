@@ -1,7 +1,7 @@
-// tests/simulation/faults/shared_edits.h — what happens to objects that others name: a flavor,
-// check, topology or cohort is deleted while it is in use and made again, a queue does without one
-// of its flavors for a while, a cohort gets another parent; or to what jobs get from their
-// namespace and classes.
+// tests/simulation/faults/shared_edits.h — edits of objects that other objects name: a flavor,
+// check, topology or cohort is deleted while in use and created again, a queue loses one of its
+// flavors for a while, a cohort gets another parent; and edits of namespace defaults and classes of
+// jobs.
 //
 // Pure.
 #pragma once
@@ -11,15 +11,15 @@
 
 namespace berth::sim {
 
-// The kinds whose lines in a story's setup stand for shared objects.
+// Whether the setup line creates a shared object.
 bool IsShared(const std::string& line);
 
 // Adds one such edit; needs story.setup and story.length.
 void EditShared(Story& story, Random& random);
 
-// Adds one edit of what jobs are given: for a while a LimitRange asks for a resource that no queue
-// has, or forbids pods that some jobs have; a WorkloadPriorityClass gets another value, and another
-// one again. Needs story.length.
+// Adds one edit of the defaults of jobs: for a while a LimitRange requests a resource that no queue
+// has, or forbids pods of some jobs; or a WorkloadPriorityClass gets another value, and then a
+// third. Needs story.length.
 void EditDefaults(Story& story, Random& random);
 
 }  // namespace berth::sim

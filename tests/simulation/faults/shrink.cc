@@ -7,7 +7,7 @@
 namespace berth::sim {
 namespace {
 
-// Tries to leave out pieces of `member`, halving them down to single ones.
+// Tries to remove pieces of `member`, halving them down to single elements.
 template <typename T>
 bool ShrinkPart(Story& story, std::vector<T> Story::*member,
                 const std::function<bool(const Story&)>& fails, int& limit) {

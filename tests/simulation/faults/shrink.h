@@ -1,5 +1,5 @@
-// tests/simulation/faults/shrink.h — a failing story with everything left out that it does not
-// need to fail.
+// tests/simulation/faults/shrink.h — shrinks a failing story to the parts that it needs to
+// fail.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace berth::sim {
 
-// Leaves out events, faults and blows, first in large pieces, as long as `fails`, which is asked at
+// Removes events, faults and blows, large pieces first, as long as `fails` is true; calls it at
 // most `limit` times.
 Story Shrink(Story story, const std::function<bool(const Story&)>& fails, int limit);
 

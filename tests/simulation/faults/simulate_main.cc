@@ -73,7 +73,7 @@ std::string Describe(const Outcome& outcome) {
          outcome.violation->text;
 }
 
-// One piece of text, so that threads do not mix theirs.
+// One string, so that threads do not interleave their reports.
 std::string Report(const Story& story, const Outcome& outcome, const Options& options) {
   const std::string seed = std::to_string(story.seed);
   std::string text = "seed " + seed + " fails " + Describe(outcome) +
@@ -125,7 +125,7 @@ void PlayOne(std::int64_t seed, const Options& options, Totals& totals, std::mut
   std::fflush(stdout);
 }
 
-// How often each kind of fault happened. False: one never did, in as many stories as must have it.
+// Prints how often each kind of fault happened. False: one never did, in enough stories.
 bool PrintFaults(const Totals& totals) {
   constexpr std::int64_t kEnough = 500;
   std::string text = "faults:";
@@ -185,7 +185,7 @@ int main(int argc, char** argv) {
         stderr);
     return 2;
   }
-  // What goes wrong is meant to; the log would drown what counts.
+  // Faults are intended; their log lines would hide the results.
   berth::ConfigureLog(options.log ? berth::LogLevel::kDebug : berth::LogLevel::kError);
   return berth::sim::Run(options);
 }

@@ -38,7 +38,7 @@ std::string ShowOrNothing(const FlavorAmounts& amounts) {
   return text.empty() ? " nothing" : text;
 }
 
-// Without zeros, and without flavors that the queue has no quota for: its status cannot show them.
+// Without zeros, and without flavors that the queue has no quota for: status cannot show them.
 FlavorAmounts Shown(const FlavorAmounts& amounts, const QueueFacts& queue) {
   FlavorAmounts shown;
   for (const auto& [what, amount] : amounts) {
@@ -79,13 +79,13 @@ void Standing::OnJobEdited(const JobFacts& before, const JobFacts& now) {
   if (original == originals_.end()) return;
   for (const char* field : kShapeFields) {
     if (before.shape[field] == now.shape[field]) continue;
-    // A Workload does not tell labels and annotations that came later, and gives back what it
-    // tells.
+    // A Workload does not store labels and annotations that were added later; a stop restores the
+    // stored ones.
     const bool is_told =
         truth().WorkloadOfJob(now.uid) == nullptr ||
         (field != std::string_view("labels") && field != std::string_view("annotations"));
-    // Of a job that runs it is not said whether that counts for the next start too; nor of one
-    // whose template has not been put right since it was stopped.
+    // For a running job it is undefined whether an edit counts for the next start too; also for a
+    // job whose template is not restored since its stop.
     const bool counts = before.suspended && (before.shape[field] == original->second[field] ||
                                              field == std::string_view("parallelism") ||
                                              field == std::string_view("completions"));
@@ -146,7 +146,7 @@ void Standing::LookAtJobs() {
     }
     const auto original = originals_.find(job.uid);
     if (!job.suspended || job.finished || original == originals_.end()) continue;
-    // What its own Workload said of it is gone with that Workload.
+    // The record of its prebuilt Workload is gone with that Workload.
     if (workload == nullptr && !job.prebuilt.empty()) continue;
     Json shape = job.shape;
     for (const char* field : kShapeFields) {
@@ -182,7 +182,7 @@ bool Standing::IsWaiting(const WorkloadFacts& workload) const {
          !workload.held_back;
 }
 
-// Whether some flavor of the queue has room for all of it.
+// Whether some flavor of the queue has room for all pods.
 bool Standing::Fits(const WorkloadFacts& workload, const Usage& usage) const {
   const QueueFacts* queue = truth().OpenQueueOf(workload);
   if (queue == nullptr || queue->groups.empty()) return false;
@@ -213,8 +213,8 @@ bool Standing::FitsInto(const std::string& flavor, const QueueFacts& queue,
   return fits;
 }
 
-// With a topology: whether it fits while nobody else is there; beside others only the placement
-// knows.
+// With a topology: whether the workload fits empty nodes; beside other workloads only placement can
+// judge.
 bool Standing::FitsOnNodes(const std::string& flavor, const WorkloadFacts& workload,
                            const Usage& usage) const {
   if (truth().topology_flavors().count(flavor) == 0) {
@@ -252,8 +252,8 @@ bool Standing::FitsOnNodes(const std::string& flavor, const WorkloadFacts& workl
 
 bool Standing::CouldEverRun(const WorkloadFacts& workload) const { return Fits(workload, {}); }
 
-// Strict queues let nobody past their head, and heads that wait for victims hold what they need:
-// there only a queue in which everybody fits must not stand still.
+// Strict queues never pass their head, and heads that wait for victims keep quota: there the rule
+// applies only if every workload of the queue fits.
 void Standing::LookAtWaiting() {
   const Usage usage = truth().Usage();
   for (const auto& [key, workload] : truth().workloads()) {

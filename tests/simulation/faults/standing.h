@@ -1,10 +1,10 @@
-// tests/simulation/faults/standing.h — what may be so for a moment, but must not stay so while
-// nothing goes wrong; and what must be so in the end.
+// tests/simulation/faults/standing.h — states that may exist for a moment, but must not persist
+// without faults; and states that must hold in the end.
 //
 //     every few seconds: standing.Look(…);  at rest: AtRest(…)
 //
-// Rules of Look, each with the object it is about; `patience` of healthy time is what the
-// controllers have to put it right:
+// Rules of Look, each about one object; the controllers have `patience` of time without faults to
+// repair a violation:
 //   runs-unadmitted   a job runs whose workload is not admitted
 //   template-changed  a suspended job is not what it was
 //   not-finished      a job is finished, its workload is not
@@ -36,16 +36,16 @@ class Standing {
   Standing(Invariants& invariants, StandingOptions options)
       : invariants_(invariants), options_(options) {}
 
-  // What the job is when nobody has started it: as it was made, and as people changed it since.
+  // Records the job's template without a start: as created, and as users edited it since.
   void OnJobMade(const JobFacts& job);
   void OnJobEdited(const JobFacts& before, const JobFacts& now);
-  // `healthy`: how much of the time since the last look nothing went wrong. `core` may be null.
+  // `healthy`: the time without faults since the last Look. `core` may be null.
   void Look(Duration healthy, const admission::Scheduler* core);
-  // Nothing has been written since the last look: time alone has passed.
+  // As Look, where nothing has been written since the last one.
   void LookAgain(Duration healthy);
-  // The same when nothing moves any more: nothing may be wrong.
+  // As Look, when nothing moves any more: no violation may exist.
   void LookAtRest(const admission::Scheduler& core);
-  // Whether `workload` could be given quota if nobody else had any.
+  // Whether `workload` could get quota if no other workload had any.
   bool CouldEverRun(const WorkloadFacts& workload) const;
 
  private:

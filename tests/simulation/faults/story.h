@@ -1,10 +1,10 @@
-// tests/simulation/faults/story.h — what a seed stands for: objects, what people do to them, and
-// what goes wrong meanwhile, all of it fixed before the story begins.
+// tests/simulation/faults/story.h — the story of a seed: objects, users' edits, and faults, all
+// fixed before the story begins.
 //
 //     Story story = MakeStory(42);  std::puts(Tell(story).c_str());
 //
-// Lines are commands of tests/scenarios/README.md. Every event and fault stands for itself, so that
-// a failing story can be told again without some of them.
+// Lines are commands of tests/scenarios/README.md. Every event and fault is independent, so that a
+// failing story can be played without some of them.
 //
 // Pure: the same seed gives the same story on every machine.
 #pragma once
@@ -23,7 +23,7 @@ struct StoryEvent {
   std::string line;
 };
 
-// For a while some requests of the controllers go wrong.
+// A span in which some requests of the controllers fail.
 struct FaultSpan {
   enum class Requests { kWrites, kReads };
   Duration at{};
@@ -35,7 +35,7 @@ struct FaultSpan {
   std::uint64_t seed = 0;  // of its own dice
 };
 
-// Something that happens once.
+// A single fault.
 struct Blow {
   enum class Kind {
     kCrash,   // the controllers die at their count-th write from then on, away for `span`; of
@@ -62,12 +62,12 @@ struct Story {
   std::vector<StoryEvent> events;  // in order of time
   std::vector<FaultSpan> faults;
   std::vector<Blow> blows;
-  Duration length{};  // then nothing goes wrong any more
+  Duration length{};  // no faults afterwards
 };
 
 Story MakeStory(std::uint64_t seed);
 
-// What people read: one line each, in order of time.
+// The story for people: one line per event, in order of time.
 std::string Tell(const Story& story);
 
 }  // namespace berth::sim

@@ -1,4 +1,4 @@
-// How a seed becomes a story: a cluster, jobs, what people do meanwhile. Faults: fault_maker.cc.
+// Makes the story of a seed: a cluster, jobs, users' edits. Faults: fault_maker.cc.
 #include <algorithm>
 #include <utility>
 
@@ -57,7 +57,7 @@ class StoryMaker {
     MakeJobs();
     const int edits = Chance(20) ? 0 : static_cast<int>(Between(1, 7));
     for (int i = 0; i < edits; ++i) MakeEdit();
-    // Dice of its own: they change nothing else of a seed's story.
+    // A separate generator, so that the rest of a seed's story does not change.
     Random other(story_.seed * 0x9E3779B97F4A7C15U + 7);
     if (other.Below(4) == 0) EditDefaults(story_, other);
     Random third(story_.seed * 0xD1B54A32D192ED03U + 11);
@@ -269,7 +269,7 @@ MadeQueue StoryMaker::MakeQueue(std::int64_t number) {
   return queue;
 }
 
-// In the other namespace the same names may lead elsewhere.
+// In the other namespace a name may belong to another ClusterQueue.
 void StoryMaker::MakeLocalQueues() {
   for (std::size_t i = 0; i < queues_.size(); ++i) {
     for (const char* space : {"", "team/"}) {
@@ -291,7 +291,7 @@ void StoryMaker::MakeJobs() {
   for (int i = 0; i < count; ++i) MakeJob(i);
 }
 
-// What fits into one rack when nobody else is there.
+// The number of pods that fit one empty rack.
 std::string StoryMaker::PodsInRacks() {
   const std::string wish =
       Word({"required-topology=rack", "required-topology=kubernetes.io/hostname",
@@ -332,7 +332,7 @@ void StoryMaker::MakeJob(int number) {
   if (Chance(10)) line += " deadline=" + std::to_string(Between(20, 90));
   if (Chance(20)) line += " stops=" + std::to_string(Between(1, 40)) + "s";
   if (Chance(15)) line += " suspend=false";  // the webhook suspends it
-  // Many come at once, as from a pipeline.
+  // Many jobs come at once, as from a pipeline.
   At(Chance(40) ? Duration(seconds(1)) : Moment(), line);
 }
 

@@ -35,7 +35,7 @@ std::map<std::string, std::string> StringsAt(const Json& object, local::cluster:
   return strings;
 }
 
-// What a pod asks for: requests, and limits where there is no request.
+// The requests of a pod, with limits where requests are missing.
 std::map<std::string, std::int64_t> RequestsOf(const Json& pod_spec) {
   std::map<std::string, std::int64_t> requests;
   for (const Json& container : ArrayAt(pod_spec, {"containers"})) {
@@ -50,7 +50,7 @@ std::map<std::string, std::int64_t> RequestsOf(const Json& pod_spec) {
   return requests;
 }
 
-// How many pods of the pod set need no quota any more.
+// The number of pods of the pod set that need no quota.
 std::int64_t Reclaimable(const Json& workload, const std::string& pod_set) {
   for (const Json& each : ArrayAt(workload, {"status", "reclaimablePods"})) {
     if (StringAt(each, {"name"}) == pod_set) return IntAt(each, {"count"});
@@ -67,7 +67,7 @@ void ReadAdmission(const Json& workload, WorkloadFacts& facts) {
     const auto flavor_of = StringsAt(set, {"flavors"});
     for (const PodSetFacts& asked : facts.pod_sets) {
       if (asked.name != StringAt(set, {"name"})) continue;
-      // Of fewer pods than were asked for as many stay until fewer than that are left to run.
+      // Where fewer pods were admitted than requested, all count until fewer are left to run.
       const std::int64_t left = std::min(count, asked.count);
       for (const auto& [resource, flavor] : flavor_of) {
         const auto each = asked.requests.find(resource);
@@ -189,7 +189,7 @@ JobFacts ReadJob(const Key& key, const Json& object) {
       {"labels", StringsAt(object, {"spec", "template", "metadata", "labels"})},
       {"annotations", StringsAt(object, {"spec", "template", "metadata", "annotations"})},
       {"spec", spec == nullptr ? Json() : *spec}};
-  // An empty field is as good as none.
+  // An empty field equals an absent one.
   for (const char* field : {"nodeSelector", "tolerations", "schedulingGates"}) {
     Json& pod = facts.shape["spec"];
     if (pod.is_object() && pod.contains(field) && pod[field].empty()) pod.erase(field);
@@ -287,7 +287,7 @@ PodFacts ReadPod(const Key& key, const Json& object) {
           .running = phase == "Running"};
 }
 
-// Of a LimitRange: what its containers request where they say nothing.
+// The resources of a LimitRange's default requests for containers.
 std::set<std::string> ReadDefaultRequests(const Json& object) {
   std::set<std::string> resources;
   for (const Json& limit : ArrayAt(object, {"spec", "limits"})) {

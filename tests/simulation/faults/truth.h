@@ -1,10 +1,10 @@
-// tests/simulation/faults/truth.h — what the API's objects say, kept from every write: the facts
-// that the invariants are made of.
+// tests/simulation/faults/truth.h — the facts of the API's objects, updated with every write: the
+// input of the invariants.
 //
 //     Truth truth;  truth.See(event);  … truth.workloads() …
 //
-// Read from plain JSON, with no code of the controllers: a slip of theirs must not be repeated
-// here. Only the packed form of topology assignments is unpacked by api/codec.
+// Decoded from plain JSON without code of the controllers, so that their errors are not repeated
+// here. Only the packed form of topology assignments is decoded by api/codec.
 //
 // Threads: one.
 #pragma once
@@ -61,8 +61,8 @@ struct WorkloadFacts {
   bool misconfigured = false;  // QuotaReserved=False for that reason
   std::vector<PodSetFacts> pod_sets;
   std::string cluster_queue;  // of the admission
-  // Requests of the spec × counts of the admission, in the admission's flavors: `usage` without
-  // the reclaimable pods, `granted` with them. `stated` is what the admission itself says.
+  // Requests of the spec × counts of the admission, in the admission's flavors: `usage` without the
+  // reclaimable pods, `granted` with them. `stated`: the amounts in the admission.
   FlavorAmounts usage;
   FlavorAmounts granted;
   FlavorAmounts stated;
@@ -173,18 +173,18 @@ class Truth {
   const std::map<std::string, std::map<std::string, std::string>>& namespaces() const {
     return namespaces_;  // → labels
   }
-  // Whether a LimitRange gives containers of `workload` requests that its pods do not make.
+  // Whether a LimitRange adds requests to containers of `workload`.
   bool IsAskedForMore(const WorkloadFacts& workload) const;
-  // Whether the queue takes workloads of the namespace.
+  // Whether the queue's selector matches the namespace.
   bool Selects(const QueueFacts& queue, const std::string& namespace_name) const;
 
-  // The ClusterQueue that it waits in, if that gives quota and takes the namespace.
+  // The ClusterQueue that the workload waits in, if it is open and matches the namespace.
   const QueueFacts* OpenQueueOf(const WorkloadFacts& workload) const;
 
   const WorkloadFacts* WorkloadOfJob(const std::string& job_uid) const;  // not deleting
   const WorkloadFacts* Workload(const std::string& uid) const;
   const JobFacts* Job(const std::string& uid) const;
-  // What admitted and reserving workloads hold, by ClusterQueue.
+  // The usage of reserving and admitted workloads, by ClusterQueue.
   std::map<std::string, FlavorAmounts> Usage() const;
 
  private:

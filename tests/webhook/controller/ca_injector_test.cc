@@ -1,4 +1,4 @@
-// Goal: the CA is in every registration, also in those that come later or are overwritten.
+// Goal: the CA is in every registration, also in later and overwritten ones.
 #include "webhook/controller/ca_injector.h"
 
 #include <optional>
@@ -84,7 +84,7 @@ TEST_F(CaInjectorTest, WhatComesLaterIsFound) {
   PutConfiguration();
   executor_.RunFor(10s);
   EXPECT_TRUE(Configuration()["webhooks"][1]["clientConfig"].contains("caBundle"));
-  PutConfiguration();  // somebody applies the manifest again
+  PutConfiguration();  // a user applies the manifest again
   executor_.RunFor(10min);
   EXPECT_TRUE(Configuration()["webhooks"][1]["clientConfig"].contains("caBundle"));
 }

@@ -1,5 +1,5 @@
-// Goal: a certificate is renewed while replicas run, and at no time does one serve what the
-// registrations do not trust. Method: two replicas on one API, a year and more of virtual
+// Goal: a certificate is renewed while replicas run, and no replica ever serves one that the
+// registrations do not trust. Method: two replicas on one API, more than a year of virtual
 // time.
 #include "webhook/controller/certificate_keeper.h"
 

@@ -1,5 +1,5 @@
-// Goal: the pool runs a few at a time, everything in the end, and more where some only wait.
-// Method: work that stands at gates which the test opens.
+// Goal: the pool runs a few works at a time, all in the end, and more while some wait. Method:
+// works wait at gates that the test opens.
 #include "local/apiserver/http/worker_pool.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{20};
 
-// Counts who has come, and holds them until it is opened.
+// Counts arrivals, and blocks them until it is opened.
 class Gate {
  public:
   void Pass() {
@@ -88,7 +88,7 @@ TEST(WorkerPoolTest, WhatWaitsForTheWorkOfTheSamePoolGetsIt) {
   WorkerPool pool({.threads = 8, .running = 1, .waiting = 100});
   std::function<void(int)> descend = [&](int depth) {
     if (depth == 0) return;
-    // Shared: it is being told while the one who waits may already go.
+    // Shared: the waiting thread may go on before the promise is done.
     const auto done = std::make_shared<std::promise<void>>();
     ASSERT_TRUE(pool.Post([&descend, done, depth] {
       descend(depth - 1);

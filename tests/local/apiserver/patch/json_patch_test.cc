@@ -73,7 +73,7 @@ TEST(JsonPatchTest, BoundsOperationsAndCopies) {
   EXPECT_EQ(ApplyJsonPatch(Json::parse(R"({"x":1})"), doubling).error().code, 422);
 }
 
-// Copying the whole into its own deepest member doubles the depth each time.
+// Copying the whole document into its deepest member doubles the depth each time.
 TEST(JsonPatchTest, BoundsDepthAfterEachOperation) {
   Json patch = Json::array();
   std::string path;

@@ -1,5 +1,5 @@
-// Goal: server-side apply and managedFields are what Kubernetes' own field manager makes of the
-// same sequence of writes.
+// Goal: server-side apply and managedFields equal the results of Kubernetes' own field manager for
+// the same writes.
 // Method: 166 sequences (160 of them random on a custom kind with every list type) played by both;
 // after each step the object, its managers and their fields, or the conflict's text, must agree.
 #include "local/apiserver/patch/managed_fields.h"

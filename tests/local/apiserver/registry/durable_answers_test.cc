@@ -1,6 +1,6 @@
-// Goal: no answer tells of a state that a crash could still take back, also where the request
-// itself has nothing to write. Method: a listener holds the store's writer after its first batch;
-// what is submitted then stays on its way until the test lets the writer go.
+// Goal: no answer contains a state that a crash could lose, also where the request writes nothing.
+// Method: a listener blocks the store's writer after its first batch; later writes stay pending
+// until the test releases the writer.
 #include <future>
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ class DurableAnswersTest : public ::testing::Test {
     return context;
   }
 
-  // From here on nothing that is submitted gets to the disk.
+  // From here on no submitted write reaches the disk.
   void HoldWriter() {
     std::promise<void> stopped;
     listener_ = store_->AddListener([this, &stopped, first = true](const auto& /*events*/) mutable {
@@ -69,7 +69,7 @@ class DurableAnswersTest : public ::testing::Test {
     context.wait_for = WaitFor::kSubmitted;
     return registry_->Update(context, {Map(text), {}});
   }
-  // Whether `ask` waits for the writer, and what it says then.
+  // Whether `ask` waits for the writer, and its result.
   template <typename T>
   void ExpectWaits(const std::function<ApiResult<T>()>& ask,
                    const std::function<void(const ApiResult<T>&)>& check) {

@@ -1,6 +1,6 @@
-// Goal: pruning, defaulting and validation give what Kubernetes' own libraries give, texts
-// included. Method: 1,100 pairs of a field's schema and a value, some with the value before; what
-// is compared is the object after pruning and defaulting, the pruned paths, and every cause.
+// Goal: pruning, defaulting and validation give the results of Kubernetes' own libraries, texts
+// included. Method: 1,100 pairs of a field's schema and a value, some with an old value; compared
+// are the object after pruning and defaulting, the pruned paths, and every cause.
 #include <algorithm>
 
 #include <gmock/gmock.h>

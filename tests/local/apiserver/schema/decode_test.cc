@@ -1,4 +1,4 @@
-// Goal: bodies are read as Kubernetes reads them, and what a kind does not know is named.
+// Goal: bodies are read as Kubernetes reads them, and unknown fields are named.
 // Method: rows of text in, report out.
 #include "local/apiserver/schema/decode.h"
 

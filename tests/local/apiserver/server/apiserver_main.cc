@@ -1,4 +1,4 @@
-// An API server alone, for trying things by hand: berth_test_apiserver DIRECTORY [PORT].
+// An API server alone, for manual tests: berth_test_apiserver DIRECTORY [PORT].
 // Writes DIRECTORY/kubeconfig, prints its URL, ends at the end of standard input.
 #include <cstdio>
 #include <cstdlib>

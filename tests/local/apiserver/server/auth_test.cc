@@ -1,4 +1,4 @@
-// Goal: who gets in, and what the files on disk look like.
+// Goal: access of users, and the modes of files on disk.
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -138,7 +138,7 @@ TEST_F(AuthTest, TokenReviewsTellWhoseATokenIs) {
   EXPECT_EQ(Post(kTokenReviews, Json::object()).status, 400);
 }
 
-// What a review says is what the server does.
+// A review's answer equals the server's behaviour.
 TEST_F(AuthTest, AccessReviewsTellWhatTheServerWouldDo) {
   struct Row {
     Json spec;

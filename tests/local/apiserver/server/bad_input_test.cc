@@ -1,4 +1,4 @@
-// Goal: whatever is sent, the answer is an error of the client's kind, and the server goes on.
+// Goal: every invalid request gets a client error, and the server keeps running.
 #include <gmock/gmock.h>
 
 #include "tests/local/apiserver/server/server_fixture.h"
@@ -60,7 +60,7 @@ TEST_F(BadInputTest, BodiesOfEveryWrongShape) {
   EXPECT_EQ(Get("/readyz").status, 200);
 }
 
-// Each write is small; together they would make what no client could write back.
+// Each write is small; together they would make an object that no client could write back.
 TEST_F(BadInputTest, ObjectsDoNotGrowBeyondWhatABodyMayBe) {
   ASSERT_EQ(Post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WidgetCrd()).status,
             201);

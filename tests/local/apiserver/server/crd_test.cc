@@ -160,7 +160,7 @@ TEST_F(CrdTest, DeletingItDeletesItsObjects) {
   const std::string crd = std::string(kCrds) + "/widgets.example.com";
   EXPECT_EQ(Delete(crd).status, 200);
   EXPECT_EQ(Get(kOne).status, 404);
-  EXPECT_EQ(Get(crd).status, 200);  // one object is held
+  EXPECT_EQ(Get(crd).status, 200);  // one object has a finalizer
   EXPECT_EQ(Post(kWidgets, WidgetJson("late", 1)).status, 405);
   Patch(std::string(kWidgets) + "/kept", "merge", {{"metadata", {{"finalizers", nullptr}}}});
   EXPECT_EQ(Get(crd).status, 404);
@@ -174,8 +174,8 @@ TEST_F(CrdTest, KindsAreStillThereAfterARestart) {
   EXPECT_EQ(Get(kOne).json["spec"]["size"], 1);
 }
 
-// A version that is not served is not there, for clients; what is stored in it can be read in
-// others.
+// A version that is not served does not exist for clients; its stored objects can be read in other
+// versions.
 TEST_F(CrdTest, AVersionThatIsNotServedIsNotThere) {
   Json crd = WidgetCrd();
   Json next = crd["spec"]["versions"][0];
@@ -200,7 +200,7 @@ TEST_F(CrdTest, AVersionThatIsNotServedIsNotThere) {
   Json widget = WidgetJson("y", 2);
   widget["apiVersion"] = "example.com/v2";
   EXPECT_EQ(Post("/apis/example.com/v2/namespaces/default/widgets", widget).status, 201);
-  // With none served the kind is gone, and comes back with its objects.
+  // With no served version the kind disappears, and returns with its objects.
   crd = Get(path).json;
   crd["spec"]["versions"][1]["served"] = false;
   ASSERT_EQ(Put(path, crd).status, 200);
@@ -209,7 +209,7 @@ TEST_F(CrdTest, AVersionThatIsNotServedIsNotThere) {
   crd["spec"]["versions"][0]["served"] = true;
   ASSERT_EQ(Put(path, crd).status, 200);
   EXPECT_EQ(Get(kWidgets).json["items"].size(), 2U);
-  // The deletion of the CRD takes them along, served or not.
+  // The deletion of the CRD deletes them, served or not.
   crd = Get(path).json;
   crd["spec"]["versions"][0]["served"] = false;
   ASSERT_EQ(Put(path, crd).status, 200);

@@ -91,7 +91,7 @@ TEST_F(DeleteTest, PodsHaveAGracePeriodOnceTheyHaveANode) {
   EXPECT_EQ(Get(b).status, 404);
 }
 
-// Added to a time, so many seconds would be a time long ago.
+// Added to a time, so many seconds would overflow into the past.
 TEST_F(DeleteTest, AnEndlessGracePeriodEndsInTheFuture) {
   Post(kPods, PodJson("c"));
   const std::string c = std::string(kPods) + "/c";

@@ -1,4 +1,4 @@
-// Goal: what is special about Jobs, Pods and the small kinds.
+// Goal: the special rules of Jobs, Pods and the small kinds.
 #include <gmock/gmock.h>
 
 #include "tests/local/apiserver/server/server_fixture.h"
@@ -57,7 +57,7 @@ TEST_F(KindsTest, ReplacingAJobFromItsManifestIsRefused) {
 
 struct TemplateCase {
   const char* name;
-  Json status;  // set before
+  Json status;  // written first
   bool suspended;
   Json template_spec;
   int want;

@@ -100,7 +100,7 @@ TEST_F(KubectlTest, ApplyOnTheServer) {
                                   ".spec.suspend"));
   EXPECT_EQ(Kubectl("apply --server-side --field-manager=other --force-conflicts -f -", other),
             "job.batch/j serverside-applied\n");
-  // What was applied from the client is taken over, also where the text of a value differs.
+  // Fields of client-side apply are taken over, also where the text of a value differs.
   std::string moved = kJobManifest;
   moved.replace(moved.find("name: j"), 7, "name: k");
   moved.replace(moved.find("image: busybox"), 14,

@@ -1,5 +1,5 @@
-// Goal: neither a dead webhook nor a peer that does not read stops anybody else.
-// Method: a webhook that keeps its answers back; a TLS peer that reads when it is told to.
+// Goal: neither a dead webhook nor a peer that does not read stops other requests. Method: a
+// webhook that delays its answers; a TLS peer that reads on command.
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -156,7 +156,7 @@ TEST_F(DeadWebhookTest, WatchesThatWaitForConversionStopNoOtherWatch) {
 
 class SlowReaderTest : public ServerTest {};
 
-// 24 MB wait for a peer that reads nothing at first: far beyond what a stream may keep.
+// 24 MB wait for a peer that reads nothing at first: far above a stream's backlog limit.
 TEST_F(SlowReaderTest, IsSentALargeStateAtItsOwnPace) {
   constexpr int kMapCount = 24;
   const std::string filler(1'000'000, 'x');
@@ -172,7 +172,7 @@ TEST_F(SlowReaderTest, IsSentALargeStateAtItsOwnPace) {
             "&allowWatchBookmarks=true HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " +
             server_->token() + "\r\n\r\n");
   EXPECT_THAT(slow.ReadUntil("\r\n\r\n"), HasSubstr("200 OK"));
-  // Meanwhile others are served, and changes come behind the state.
+  // Meanwhile other requests are served, and changes follow the state.
   ASSERT_EQ(Post(kMaps, ConfigMapJson("late")).status, 201);
   const auto quick = Watch(std::string(kMaps) + "?watch=true");
   for (int i = 0; i < kMapCount; ++i) ASSERT_TRUE(quick->Next().is_object());

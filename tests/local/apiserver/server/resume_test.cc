@@ -1,7 +1,7 @@
-// Goal: what a client holds from the server before (a revision, a watch) means the same to the next
-// one, or is refused; a server whose disk fails says so.
-// Method: the whole server is stopped and started on the same folder, on an emptied one, and on a
-// file system that fails.
+// Goal: a revision or a watch of an earlier server has the same meaning for the next one,
+// or is refused; a server whose disk fails reports it. Method: the whole server is
+// stopped and started on the same folder, on an emptied one, and on a file system that
+// fails.
 #include <filesystem>
 
 #include <gmock/gmock.h>

@@ -124,7 +124,7 @@ std::unique_ptr<WatchReader> ServerTest::Watch(const std::string& target) {
     state->changed.notify_all();
   };
   reader->handle_ = client_->Open(std::move(request), kTimeout, std::move(callbacks));
-  // The head comes before any event: from here on the watch sees everything.
+  // The head comes before any event: from here on the watch gets all events.
   std::unique_lock lock(state->mutex);
   state->changed.wait_for(lock, kPatience, [&] { return state->status != 0 || state->ended; });
   return reader;

@@ -86,7 +86,7 @@ TEST_F(WatchTest, OneObjectByItsName) {
   EXPECT_EQ(Shown(watch->Next()), "ADDED b");
 }
 
-// Changes of leases are not logged on disk: after a restart nobody can go on from before it.
+// Changes of leases are not logged on disk: after a restart no watch can resume from before it.
 TEST_F(WatchTest, AnExpiredRevisionIs410) {
   constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/leases?watch=true&resourceVersion=";
   StartServer({});

@@ -1,5 +1,5 @@
-// Goal: admission and conversion webhooks are called when they should be, and their answers and
-// failures mean what they should.
+// Goal: admission and conversion webhooks are called for matching requests, and their answers and
+// failures have Kubernetes' effects.
 #include <atomic>
 
 #include <gmock/gmock.h>
@@ -138,7 +138,7 @@ TEST_F(WebhookTest, ARefusalWithoutWordsIs400) {
 }
 
 TEST_F(WebhookTest, FailuresFollowTheFailurePolicy) {
-  Json hook = Hook("configmaps");  // nobody serves it
+  Json hook = Hook("configmaps");  // not served
   Register(kValidating, hook);
   const Answer failed = Post(kMaps, ConfigMapJson("a"));
   EXPECT_EQ(failed.status, 500);
@@ -247,7 +247,7 @@ TEST_F(WebhookTest, VersionsAreConvertedByTheirWebhook) {
   widget["spec"]["length"] = 9;
   EXPECT_EQ(Put(v1beta1 + "/w1", widget).status, 200);
   EXPECT_EQ(Get(v1 + "/w1").json["spec"]["size"], 9);
-  // A rule for v1 concerns a write in v1beta1, and sees it in v1.
+  // A rule for v1 matches a write in v1beta1, and gets it in v1.
   Register(kValidating, Hook("widgets"));
   widget = Get(v1beta1 + "/w2").json;
   widget["spec"]["length"] = 8;

@@ -1,5 +1,5 @@
-// Goal: a backup taken while others write is one revision's state; what is made of it serves, and
-// lets no client of the store before take it for that store.
+// Goal: a backup taken during writes is one revision's state; a server on the backup works, and no
+// client of the original store mistakes it for that store.
 #include "local/apiserver/store/backup.h"
 
 #include <atomic>
@@ -61,13 +61,13 @@ TEST_F(BackupTest, WhatIsMadeOfItBeginsAboveWhatClientsMayHaveSeen) {
   ASSERT_TRUE(WriteBackup(store->cache(), copy_));
   const StoredPtr later = store->Commit({CreateMap("b")})->front();
   {
-    auto copy = Open(copy_, 5'000);  // the time has gone on
+    auto copy = Open(copy_, 5'000);  // the clock has advanced
     EXPECT_NE(copy->epoch(), store->epoch());
     EXPECT_EQ(copy->cache().EventsAfter("configmaps", later->revision(), 1).state,
               WatchCache::Changes::State::kExpired);
     EXPECT_EQ(copy->Commit({CreateMap("c")})->front()->revision(), 5'001);
   }
-  // Once only: afterwards it is a database as any other.
+  // Only the first open begins anew: afterwards it is an ordinary database.
   auto again = Open(copy_, 9'000);
   EXPECT_EQ(again->Commit({CreateMap("d")})->front()->revision(), 5'002);
   EXPECT_EQ(again->cache().EventsAfter("configmaps", 5'000, 1).state,

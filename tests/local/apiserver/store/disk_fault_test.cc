@@ -1,7 +1,7 @@
-// Goal: on a disk that fails, or loses what was not synced, an acknowledged write stays, a refused
-// one has not happened, and where that is unknown the store takes no more writes.
-// Method: the store over FaultVfs; every place of the fault in turn; the database is opened again
-// after each, on what the disk kept.
+// Goal: on a disk that fails, or loses unsynced writes, an acknowledged write stays, a refused one
+// has not happened, and after an unknown outcome the store takes no writes. Method: the store over
+// FaultVfs, with the fault at every position; after each the database is opened again, on the kept
+// bytes.
 #include <map>
 #include <set>
 
@@ -27,7 +27,7 @@ class DiskFaultTest : public ::testing::Test {
     EXPECT_TRUE(store) << store.error().message;
     return store ? *std::move(store) : nullptr;
   }
-  // Creates objects until one fails, `most` of them; the names that were acknowledged.
+  // Creates up to `most` objects until one fails; returns the acknowledged names.
   static std::set<std::string> WriteUntilFailure(Store& store, int most,
                                                  std::size_t bytes = kSmallMap) {
     std::set<std::string> acknowledged;
@@ -54,7 +54,7 @@ class DiskFaultTest : public ::testing::Test {
     }
     return missing;
   }
-  // How many of the acknowledged writes are gone after the power went at write `nth`.
+  // The number of acknowledged writes lost by a power failure at write `nth`.
   std::size_t LostAt(int nth, std::uint64_t seed, bool ignore_syncs) {
     const TempFolder folder;
     StoreOptions options;
@@ -66,7 +66,7 @@ class DiskFaultTest : public ::testing::Test {
       EXPECT_TRUE((*store)->Commit({CreateMap("first")}));
       if (ignore_syncs) vfs_.IgnoreSyncs();
       vfs_.FailWrite(nth, FaultVfs::WriteFault::kPowerOff);
-      // Larger objects, so that the write-ahead log is folded into the file on the way.
+      // Larger objects, so that the write-ahead log is checkpointed meanwhile.
       acknowledged = WriteUntilFailure(**store, 120, 100'000);
     }
     acknowledged.insert("first");
@@ -91,7 +91,7 @@ TEST_F(DiskFaultTest, APowerFailureTakesNothingThatWasAcknowledged) {
   }
 }
 
-// The test above sees a database that does not sync (synchronous=OFF, a disk that lies).
+// The test above detects a database that does not sync (synchronous=OFF, a lying disk).
 TEST_F(DiskFaultTest, WithoutSyncsAPowerFailureTakesAcknowledgedWrites) {
   std::size_t lost = 0;
   for (std::uint64_t seed = 0; seed < 5; ++seed) lost += LostAt(100, seed, true);
@@ -164,7 +164,7 @@ TEST_F(DiskFaultTest, AfterAFailedSyncNothingIsWritten) {
     vfs_.FailSync(0, "-wal");
     EXPECT_FALSE(store->Commit({CreateMap("unknown")}));
     EXPECT_FALSE(store->Health());
-    // The disk syncs again, and would lose what it could not sync the first time.
+    // The disk syncs again, and would lose the writes of the failed sync.
     EXPECT_FALSE(store->Commit({CreateMap("later")}));
   }
   vfs_.Lose(0);

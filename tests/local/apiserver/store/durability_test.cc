@@ -1,4 +1,4 @@
-// Goal: what Commit acknowledged survives kill -9; databases that cannot be used are refused with a
+// Goal: acknowledged commits survive kill -9; unusable databases are refused with a
 // sentence.
 // Method: a child process writes from several threads and reports each acknowledged name through a
 // pipe until it is killed; the parent opens the same file and looks for every reported name.

@@ -1,13 +1,13 @@
 // tests/local/apiserver/store/fault_vfs.h — a file system for SQLite that fails on demand and loses
-// what was not synced.
+// unsynced writes.
 //
 //   SQLite ─▶ FaultVfs (the default one while it lives) ─▶ the file system that was the default
 //
-// A file is what stood in it at its last sync, and a list of writes since. Lose() keeps of those
-// writes whatever a seed says: all, none, some, halves. A failed sync dooms the writes before it:
+// A file is its content at the last sync, and a list of writes since. Lose() keeps of those writes
+// a selection by seed: all, none, some, halves. After a failed sync the writes before it are lost:
 // no later sync makes them durable.
 //
-// Threads: any; one instance at a time. Arm faults, and call Lose, while no database is written.
+// Threads: any thread; one instance at a time. Arm faults, and call Lose, between writes.
 #pragma once
 
 #include <cstdint>
@@ -35,17 +35,17 @@ class FaultVfs {
     kFalseError,  // EIO, though everything is written
     kPowerOff,    // nothing is written, now or later
   };
-  // The `nth` write, sync (from 0, from now on) of a file whose name ends with `suffix`. Once.
+  // Fails the `nth` write or sync (from 0, from now on) of a file with the `suffix`, once.
   void FailWrite(int nth, WriteFault fault, std::string suffix = "");
   void FailSync(int nth, std::string suffix = "");
   // Syncs succeed and make nothing durable.
   void IgnoreSyncs() { ignore_syncs_ = true; }
   bool has_failed() const { return has_failed_; }
 
-  // What a machine finds after it has lost its power. Every database must be closed.
+  // Leaves the state after a power failure. Every database must be closed.
   void Lose(std::uint64_t seed);
 
-  // The rest is for the functions that SQLite calls.
+  // The functions below are called by SQLite.
   int Open(const char* name, sqlite3_file* file, int flags, int* out_flags);
   int Delete(const char* name, int sync_folder);
   int Write(const std::string& name, sqlite3_file* real, const void* data, int size,

@@ -1,4 +1,4 @@
-// Goal: one process at a time has the lock, and one that was killed while it forked leaves it to
+// Goal: one process at a time has the lock, and a process that is killed during a fork leaves it to
 // the next.
 #include "local/apiserver/store/file_lock.h"
 
@@ -31,7 +31,7 @@ TEST(FileLockTest, TheSecondIsToldWhoHasIt) {
   EXPECT_TRUE(FileLock::Acquire(path));
 }
 
-// Takes the lock and ends without giving it back; its child has it until `gate` is closed.
+// Takes the lock and ends without releasing it; its child has it until `gate` is closed.
 [[noreturn]] void LeaveTheLockToAChild(const std::string& path, const int (&gate)[2]) {
   const auto lock = FileLock::Acquire(path);
   if (!lock) ::_exit(3);

@@ -1,4 +1,4 @@
-// Goal: preconditions, revisions, transactions, listeners, and what survives a restart.
+// Goal: preconditions, revisions, transactions, listeners, and the state after a restart.
 // Method: the same table of rules runs in memory and on disk.
 #include "local/apiserver/store/store.h"
 
@@ -94,7 +94,7 @@ TEST_P(StoreTest, ASubmittedWriteTellsOnceItHasHappened) {
   ASSERT_TRUE(submitted);
   EXPECT_EQ(ValueOf(submitted->objects.front()), "1");
   EXPECT_EQ(store_->GetLatest(Key("a")), submitted->objects.front());
-  // Preconditions see it at once, whether or not it is on the disk yet.
+  // Preconditions see the write at once, before it is on the disk.
   const auto again = store_->Submit({Create("a", "2")});
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, ErrorCode::kAlreadyExists);
@@ -104,7 +104,7 @@ TEST_P(StoreTest, ASubmittedWriteTellsOnceItHasHappened) {
   });
   EXPECT_TRUE(visible.get_future().get());
   EXPECT_TRUE(submitted->pending->Wait());
-  // Who asks afterwards is told at once, and a ticket may outlive its store.
+  // A later OnDone is called at once, and a ticket may outlive its store.
   store_.reset();
   bool told = false;
   submitted->pending->OnDone([&](const Status& done) { told = done.has_value(); });
@@ -146,7 +146,7 @@ TEST_P(StoreTest, ListenersSeeEventsInOrderAfterTheCache) {
   CommitOne(Create("a", "1"));
   CommitOne(Create("b", "1"));
   {
-    // A commit returns when it is on disk; listeners hear of it a moment later.
+    // A commit returns when it is on disk; listeners are called a moment later.
     std::unique_lock lock(mutex);
     ASSERT_TRUE(heard.wait_for(lock, std::chrono::seconds(10), [&] { return seen.size() >= 2; }));
   }
@@ -205,7 +205,7 @@ TEST_F(StoreOnDiskTest, ARestartKeepsObjectsRevisionEpochAndTheLog) {
   }
   auto store = Open();
   EXPECT_EQ(store->epoch(), epoch);
-  EXPECT_EQ(store->cache().revision(), 5);  // the deletion's, though no object has it
+  EXPECT_EQ(store->cache().revision(), 5);  // the deletion's revision
   const StoredPtr a = store->cache().Get(Key("a"));
   EXPECT_EQ(ValueOf(a), "2");
   EXPECT_EQ((*a->json())["kind"], "ConfigMap");
@@ -237,8 +237,8 @@ TEST_F(StoreOnDiskTest, TheLogIsBoundedAndOldPositionsExpire) {
             WatchCache::Changes::State::kOk);
 }
 
-// A selector watch that resumes must see that an object has left its selection, also where the
-// change before the one it resumes at is not in the log any more.
+// A selector watch that resumes must see that an object has left its selection, also if the log
+// lacks the change before the resumed one.
 TEST_F(StoreOnDiskTest, AReplayedChangeKnowsTheStateThatItReplaced) {
   StoreOptions options;
   options.keep_log_rows = 0;

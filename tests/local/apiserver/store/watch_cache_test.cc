@@ -1,5 +1,5 @@
-// Goal: windows are exclusive of their position, bounded in events and bytes, and say when a
-// position has expired.
+// Goal: windows exclude their position, are bounded in events and bytes, and report expired
+// positions.
 #include "local/apiserver/store/watch_cache.h"
 
 #include <gmock/gmock.h>
@@ -68,7 +68,7 @@ TEST(WatchCacheTest, YoungChangesStayUntilThereAreFarTooMany) {
     cache.Publish({AddedAt("p" + std::to_string(r), r, std::chrono::seconds(r))});
   }
   EXPECT_EQ(cache.EventsAfter("pods", 1, 10).state, WatchCache::Changes::State::kOk);
-  // Old ones go, down to the usual number or the first that is young.
+  // Old events go, down to the usual number or the first young one.
   cache.Publish({AddedAt("late", 12, std::chrono::seconds(82))});
   EXPECT_EQ(cache.EventsAfter("pods", 6, 10).state, WatchCache::Changes::State::kExpired);
   EXPECT_EQ(cache.EventsAfter("pods", 7, 10).state, WatchCache::Changes::State::kOk);

@@ -1,4 +1,4 @@
-// Goal: defaults as a real server fills them in. Method: objects before and after, whole.
+// Goal: the defaults of a real server. Method: objects before and after, whole.
 #include "local/apiserver/types/defaults.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // Goal: a protobuf body means the same object as its JSON.
-// Method: bodies written by Kubernetes' own serializer for empty and filled objects; then bodies
-// that are cut or bent, which must be refused and never crash.
+// Method: bodies written by Kubernetes' own serializer for empty and filled objects; then truncated
+// or altered bodies, which must be refused and never crash.
 #include "local/apiserver/types/protobuf.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ TEST(ProtobufTest, MeansWhatItsJsonMeans) {
   }
 }
 
-// Nothing that Go writes may be lost on the way through NormalizeBuiltin but nulls.
+// NormalizeBuiltin must drop nothing that Go writes, except nulls.
 TEST(ProtobufTest, NormalizingKeepsWhatGoWrites) {
   const TypeTable types = TypeTable::Builtin();
   for (const Json& vector : ReadVectors("protobuf.jsonl")) {
@@ -91,7 +91,7 @@ TEST(ProtobufTest, SurvivesCutAndBentBodies) {
       if (i % 2 == 0 && bent.size() > 5) bent[4 + state % (bent.size() - 4)] ^= 0x55;
       const auto decoded = DecodeProtobuf(types, bent);
       if (!decoded) ++refused;
-      // What is accepted must be text that can be written again.
+      // An accepted text must be serialisable again.
       EXPECT_TRUE(!decoded || !decoded->dump().empty());
     }
   }

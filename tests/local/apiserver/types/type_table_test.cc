@@ -1,5 +1,5 @@
-// Goal: the table says of each field what Kubernetes says of it. Method: the rows that differ
-// between server-side apply and strategic patches, and the shapes that are easily lost.
+// Goal: the table has Kubernetes' facts of each field. Method: the rows that differ between
+// server-side apply and strategic patches, and forms that are easily lost.
 #include "local/apiserver/types/type_table.h"
 
 #include <gmock/gmock.h>
