@@ -1,11 +1,11 @@
-"""Words that may not appear. A line that needs one says why, or the one
+"""Words that may not appear. An exception is marked on its line, or on the line
 before or after it: `// allow NAME: reason`."""
 
 import re
 
 from tree import blank_comments_and_strings
 
-# name, where (a pattern of paths), what (a pattern of code without comments), what to do instead
+# name, pattern of paths, pattern of code without comments, replacement
 RULES = [
     ("std-regex", r".", r"\bstd::(?:regex|wregex|regex_\w+|smatch)\b|#\s*include\s*<regex>",
      "slow to compile and to run: use RE2 or a scanner of your own"),

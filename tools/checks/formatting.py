@@ -1,4 +1,4 @@
-"""clang-format 14 with the project's .clang-format would change nothing."""
+"""Checks that clang-format 14 with the project's .clang-format changes nothing."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""What is generated and committed is what its source says."""
+"""Checks that committed generated files match their source."""
 
 import subprocess
 import sys

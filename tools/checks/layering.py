@@ -1,4 +1,4 @@
-"""A folder includes only what stands before it. The table below is the rule; the picture is
+"""A folder includes only earlier folders. The table below is the rule; the picture is
 
     base > api > {queue, admission, provisioning, integrations, webhook} > net > kube
          > */controller > local > cli
@@ -7,7 +7,7 @@
 import re
 
 # Unit (a path prefix; the longest that fits counts) -> the units it may include beside itself.
-# "pure" units decide and never act: tools/checks/purity.py proves the same on their archives.
+# "pure" units decide and never act: tools/checks/purity.py checks that on their archives.
 SHELL = "base base/log api api/codec api/yaml net kube"
 MAY_INCLUDE = {
     "base": "",
@@ -28,10 +28,10 @@ MAY_INCLUDE = {
     "integrations/controller": f"{SHELL} integrations",
     "webhook/controller": f"{SHELL} webhook",
     "local": "base base/log api api/codec api/yaml net",
-    # Controllers like others: they stand on the queue, the store and the events of kube/.
+    # Controllers like others, on the queue, the store and the events of kube/.
     "local/cluster": f"{SHELL} local",
     "local/cloud": f"{SHELL} local local/cluster",
-    # cli joins everything; the jobs are ordinary users and know nothing of Berth but base/.
+    # cli joins all folders; the jobs are ordinary users and include only base/.
     "cli": f"{SHELL} local local/cluster local/cloud queue admission provisioning integrations webhook queue/controller"
            " admission/controller provisioning/controller integrations/controller"
            " webhook/controller",
@@ -39,11 +39,11 @@ MAY_INCLUDE = {
     "tests": "*",
 }
 PURE = {"queue", "admission", "provisioning", "integrations", "webhook"}
-# The threads of webhook/: they serve the pure rules.
+# The units of webhook/ with threads, which serve the pure rules.
 SHELL_FILES = {r"webhook/(server|certificates)\w*\.(h|cc)": "webhook/controller"}
 
-# Library (the start of an include's path) -> the units that may name it. fmt and the standard
-# library are free; whatever is not listed here needs a line, and with it a reason.
+# Library (the start of an include's path) -> the units that may include it. fmt and the standard
+# library are free; any other library needs a line here, with a reason.
 LIBRARIES = {
     "nlohmann/": "api api/codec api/yaml integrations webhook kube local cli tests"
                  " queue/controller admission/controller provisioning/controller"
@@ -67,7 +67,7 @@ LIBRARIES = {
     "rapidcheck": "tests",
     "fmt/": "*",
 }
-# In pure units: their containers and numbers are fine, what reaches the world is not.
+# Forbidden in pure units: standard headers that reach the outside world.
 IMPURE_HEADERS = {
     "atomic", "condition_variable", "ctime", "filesystem", "fstream", "future", "iostream",
     "mutex", "random", "regex", "semaphore", "shared_mutex", "stop_token", "thread", "time.h",

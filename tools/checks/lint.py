@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 import tree
 
 TIDY = "clang-tidy-14"
-NEWEST_STAMPS = 4000  # older ones are forgotten
-# The path analysis goes less far: a third of the time, most of the findings.
+NEWEST_STAMPS = 4000  # older ones are deleted
+# A shorter path analysis: a third of the time, most of the findings.
 SHALLOW = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang",
                                               "mode=shallow")]
 
@@ -72,7 +72,7 @@ class Lint:
         return self.state / "clean" / digest.hexdigest()
 
     def run(self, path):
-        """(path, seconds, findings); no findings: clean, and remembered."""
+        """(path, seconds, findings); without findings it stores a stamp."""
         started = time.monotonic()
         run = subprocess.run([TIDY, "--quiet", "-p", str(self.state), *self.depth,
                               str(self.root / path)], capture_output=True, text=True,
@@ -129,7 +129,7 @@ def main():
     for path in sources:
         stamp = lint.stamp(path)
         if stamp.exists():
-            stamp.touch()  # in use: not among the forgotten
+            stamp.touch()  # in use: not to be deleted
         else:
             todo.append(path)
 
@@ -143,7 +143,7 @@ def main():
             verdict = "FINDINGS" if findings else "ok"
             print(f"[{done}/{len(todo)}] {path}: {verdict} ({seconds:.1f} s)", flush=True)
     forget_old(state / "clean")
-    for path, findings in failed.items():  # once more: whoever keeps only the end of a log sees them
+    for path, findings in failed.items():  # repeated for readers of the log's end
         print(f"in {path}:\n" + "\n".join(
             line for line in findings.split("\n") if ": warning:" in line or ": error:" in line))
     print(f"lint: {len(sources)} source(s), {len(todo)} run, {len(failed)} with findings, "

@@ -1,4 +1,4 @@
-"""Runs the checks over the tracked files of a tree and prints what is wrong, one line a finding."""
+"""Runs the checks over the tracked files of a tree and prints the findings, one per line."""
 
 import argparse
 import pathlib

@@ -1,5 +1,5 @@
 """The archives of the pure folders call no clock, file, socket, thread, random number or library
-that does: nm lists what they leave undefined. stderr and abort stay allowed: BERTH_ASSERT."""
+that does: nm lists their undefined symbols. stderr and abort stay allowed: BERTH_ASSERT."""
 
 import re
 import subprocess

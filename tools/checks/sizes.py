@@ -18,7 +18,7 @@ def long_functions(text):
     text = blank_comments_and_strings(text)
     text = re.sub(r"(?m)^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", lambda m: re.sub(r"[^\n]", " ", m[0]), text)
     statement_start, line, opened = 0, 1, None
-    braces = []  # of each open brace, what it opens: "function", "initializer" or "other"
+    braces = []  # kind of each open brace: "function", "initializer" or "other"
     for position, character in enumerate(text):
         if character == "\n":
             line += 1

@@ -1,4 +1,4 @@
-"""The files that the checks look at: what git tracks or would track, read once."""
+"""The files of the checks: those that git tracks or would track, read once."""
 
 import functools
 import pathlib
@@ -31,7 +31,7 @@ class Tree:
         return (self.root / path).read_text(encoding="utf-8", errors="replace")
 
     def includes(self, path):
-        """(line number, "<" or '"', what is included, rest of the line) of each #include."""
+        """(line number, "<" or '"', the included path, rest of the line) of each #include."""
         text = self.text(path)
         for match in INCLUDE.finditer(text):
             line = text.count("\n", 0, match.start(2)) + 1
@@ -39,8 +39,8 @@ class Tree:
 
     @property
     def build(self):
-        """The build folder: the one given, else of those that have every pure library the one
-        configured last; None where none is."""
+        """The build folder: the given one, else the last configured one of those that have every
+        pure library; None if there is none."""
         if self._build:
             return self._build
         lists = self.root.glob("build/*/pure_archives.txt")

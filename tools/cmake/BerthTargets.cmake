@@ -21,7 +21,7 @@ target_link_libraries(berth_options INTERFACE Threads::Threads)
 if(BERTH_SANITIZE)
   target_compile_options(berth_options INTERFACE -fsanitize=${BERTH_SANITIZE}
                          -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  # GCC's own manual: with sanitizers this warning is often wrong (here in Boost.Beast's headers).
+  # GCC's manual: with sanitizers this warning is often wrong (here in Boost.Beast's headers).
   target_compile_options(berth_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(berth_options INTERFACE -fsanitize=${BERTH_SANITIZE})
 endif()
@@ -31,7 +31,7 @@ target_compile_options(berth_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor
   -Wold-style-cast -Woverloaded-virtual -Wno-missing-field-initializers -Werror>)
 
-# A unit is some sources of one target, compiled together: headers are read once for all of them.
+# A unit is several sources of one target, compiled together: headers are parsed once for all of them.
 # Names of one unit share a scope, anonymous namespaces too. A build of single sources (0) recompiles less.
 set(BERTH_UNIT_SOURCES 0 CACHE STRING "how many sources a translation unit has, at most; 0: one each")
 
@@ -82,7 +82,7 @@ function(berth_units variable target)
 endfunction()
 
 # berth_library(<name> [PURE] [SOURCES …] [DEPS …]) -> target berth_<name>, alias berth::<name>.
-# Without sources: headers only. PURE: tools/check proves with nm that the archive decides only.
+# Without sources: headers only. PURE: tools/check verifies with nm that the archive is pure.
 function(berth_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "PURE" "" "SOURCES;DEPS")
   if(arg_SOURCES)
@@ -99,8 +99,8 @@ function(berth_library name)
   endif()
 endfunction()
 
-# berth_program(<name> SOURCES … [DEPS …]) -> program <name> at the top of the build folder, one of
-# the target `programs`, which is what tools/build builds.
+# berth_program(<name> SOURCES … [DEPS …]) -> program <name> at the top of the build folder, part of
+# the target `programs`, which tools/build builds.
 add_custom_target(programs)
 function(berth_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
@@ -111,7 +111,7 @@ function(berth_program name)
   add_dependencies(programs ${name})
 endfunction()
 
-# Leaves <build>/pure_archives.txt for tools/check: one line a PURE target, name and archive.
+# Writes <build>/pure_archives.txt for tools/check: one line per PURE target, name and archive.
 function(berth_write_pure_archives)
   get_property(targets GLOBAL PROPERTY BERTH_PURE_TARGETS)
   set(lines "")
@@ -127,8 +127,8 @@ endfunction()
 # berth_test(<name> SOURCES … [DEPS …] [LABEL unit] [TIMEOUT 60] [ENVIRONMENT A=B …] [NO_MAIN] [WHOLE]
 #            [NO_CASES]) -> program test_<name>.
 # ctest sees every case as NAME.SUITE.CASE, in a process of its own. WHOLE: one case for the program,
-# where its tests share something that is expensive to make. NO_CASES: the caller adds the cases.
-# TIMEOUT is for one case of ctest. A skipped test is told as skipped (tools/test).
+# where its tests share an expensive setup. NO_CASES: the caller adds the cases.
+# TIMEOUT is for one case of ctest. A skipped test is reported as skipped (tools/test).
 include(GoogleTest)
 # Skipped tests and no failed ones: GoogleTest lists failures last. The same for Python's unittest.
 set(BERTH_GTEST_SKIPPED "SKIPPED \\] [0-9]+ tests?, listed below:\n([^\n]*SKIPPED[^\n]*\n)+\n*$")
@@ -146,7 +146,7 @@ function(berth_test name)
   add_executable(test_${name} ${files})
   target_link_libraries(test_${name} PRIVATE berth_options berth_warnings ${arg_DEPS} GTest::gmock)
   if(arg_LABEL STREQUAL unit)
-    # A third of the time to compile; what it tests is optimised as ever.
+    # A third of the time to compile; the tested libraries are optimised as usual.
     target_compile_options(test_${name} PRIVATE -O0)
   endif()
   if(NOT arg_NO_MAIN)

@@ -1,4 +1,4 @@
-// kubectl, built from its own module for the tests: the command is exactly what the release ships.
+// kubectl, built from its own module for the tests: the command equals that of the release.
 package main
 
 import (

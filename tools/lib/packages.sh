@@ -1,4 +1,4 @@
-# packages.sh — which Debian packages Berth needs, and getting those that are missing. Sourced.
+# packages.sh — the Debian packages that Berth needs, and a function that installs missing ones. Sourced.
 
 # To compile and link everything, tests included.
 berth_build_packages=(
@@ -7,16 +7,16 @@ berth_build_packages=(
   libfmt-dev libyaml-cpp-dev libcli11-dev prometheus-cpp-dev libre2-dev libzstd-dev zlib1g-dev
   libcpprest-dev libgtest-dev libgmock-dev librapidcheck-dev
 )
-# To run the tests: the shells whose completion is tried; certificates of the control plane.
+# To run the tests: the shells with completion; certificates of the control plane.
 berth_test_packages=(bash zsh fish openssl)
 # For tools/check and tools/lint.
 berth_check_packages=(git python3 binutils clang-format-14)
 berth_lint_packages=(git python3 clang-tidy-14)
-# For tools/fuzz: clang with libFuzzer, and what names functions in its reports.
+# For tools/fuzz: clang with libFuzzer, and the symbolizer for its reports.
 berth_fuzz_packages=("${berth_build_packages[@]}" clang-14 libclang-rt-14-dev llvm-14)
 
-# berth_need_packages NAME… installs those that are not there, and says which. Works as root or
-# with sudo. Where there is no dpkg it says what is needed and goes on.
+# berth_need_packages NAME… installs missing packages, and lists them. Works as root or
+# with sudo. Without dpkg it lists the needed packages and continues.
 berth_need_packages() {
   if ! command -v dpkg-query >/dev/null; then
     echo "not a Debian system: make sure that these are installed: $*" >&2
@@ -38,12 +38,12 @@ berth_need_packages() {
     as_root=(sudo)
   fi
   echo "installing Debian packages: ${missing[*]}" >&2
-  # The package lists of a fresh machine are empty or old; they are fetched only then.
+  # The package lists of a new machine are empty or old; only then they are fetched.
   if ! apt-get install --simulate --no-install-recommends -qq "${missing[@]}" >/dev/null 2>&1; then
     "${as_root[@]}" apt-get update -qq
   fi
   berth_apt_install "${missing[@]}" && return 0
-  "${as_root[@]}" apt-get update -qq  # lists that name files the mirror has replaced
+  "${as_root[@]}" apt-get update -qq  # the lists name files that the mirror has replaced
   berth_apt_install "${missing[@]}"
 }
 

@@ -32,7 +32,7 @@ import (
 	"strings"
 )
 
-// A package that is read: where it is, how its types are called, which kinds it declares.
+// A parsed package: its path, the prefix of its types, the kinds that it declares.
 type source struct {
 	module, dir, name, group, version string
 }
@@ -64,7 +64,7 @@ var packageByImport = map[string]string{
 	"k8s.io/apimachinery/pkg/util/intstr":  "intstr",
 }
 
-// Types whose JSON is not what their Go fields say.
+// Types whose JSON differs from their Go fields.
 var leaves = map[string]string{
 	"resource.Quantity": "q", "intstr.IntOrString": "o",
 	"meta/v1.Time": "t", "meta/v1.MicroTime": "m", "meta/v1.Duration": "d", "meta/v1.FieldsV1": "a",
@@ -72,7 +72,7 @@ var leaves = map[string]string{
 	"meta/v1.Verbs": "w", "authentication/v1.ExtraValue": "w", "authorization/v1.ExtraValue": "w",
 }
 
-// Types that are one of several things in JSON, and a struct in protobuf.
+// Types that are a union in JSON, and a struct in protobuf.
 var unions = map[string]bool{
 	"apiextensions/v1.JSONSchemaPropsOrBool":        true,
 	"apiextensions/v1.JSONSchemaPropsOrArray":       true,

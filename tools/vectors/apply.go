@@ -76,7 +76,7 @@ func parse(text string) *unstructured.Unstructured {
 	return u
 }
 
-// play runs the steps on one object and emits what it and its managers are after each.
+// play runs the steps on one object and emits the object and its managers after each.
 func play(emit func(line), name string, converter managedfields.TypeConverter, kind schema.GroupVersionKind, steps []step) {
 	var live *unstructured.Unstructured
 	var out []line
@@ -119,7 +119,7 @@ func play(emit func(line), name string, converter managedfields.TypeConverter, k
 // Step number i happens i seconds after this.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// fixTimes gives what was just written its step's time: the library uses the clock.
+// fixTimes replaces the times that the library took from the clock by the step's time.
 func fixTimes(u *unstructured.Unstructured, i int) {
 	entries := u.GetManagedFields()
 	for k := range entries {
@@ -132,7 +132,7 @@ func fixTimes(u *unstructured.Unstructured, i int) {
 	}
 }
 
-// dropNulls removes what apply leaves where it emptied a container; a server prunes it on the way in.
+// dropNulls removes the nulls that apply leaves for emptied containers; a server prunes them.
 func dropNulls(value any) {
 	switch value := value.(type) {
 	case map[string]any:

@@ -1,5 +1,5 @@
-// vectors writes test data for the embedded API server's engines: what Kubernetes' own libraries
-// make of the same input. One JSON object a line.
+// vectors writes test data for the embedded API server's engines: inputs, with the results of
+// Kubernetes' own libraries. One JSON object per line.
 //
 //	cd tools/vectors && go run . protobuf  > ../../tests/local/apiserver/testdata/protobuf.jsonl
 //	                    go run . strategic > ../../tests/local/apiserver/testdata/strategic.jsonl

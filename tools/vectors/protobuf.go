@@ -96,7 +96,7 @@ func setKind(object runtime.Object, gvk metav1.GroupVersionKind) {
 
 var instant = time.Date(2026, 11, 20, 7, 3, 22, 589518000, time.UTC)
 
-// fill sets every field to something that is not its zero value; the same for the same type.
+// fill sets every field to a value other than zero, equal for equal types.
 func fill(v reflect.Value, name string, depth int) {
 	switch leaf := v.Addr().Interface().(type) {
 	case *resource.Quantity:

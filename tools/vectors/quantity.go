@@ -26,10 +26,10 @@ func quantityVectors(emit func(line)) {
 					emit(line{"text": text, "want": nil})
 					continue
 				}
-				// As it stands after one trip through JSON.
+				// The text after one trip through JSON.
 				bytes := must(quantity.MarshalJSON())
 				want := string(bytes[1 : len(bytes)-1])
-				// The library loses suffixes it has no letter for (1000E becomes "1"): not a model.
+				// The library loses suffixes without a letter (1000E becomes "1"): excluded.
 				if again, err := resource.ParseQuantity(want); err != nil || again.Cmp(quantity) != 0 {
 					continue
 				}

@@ -46,7 +46,7 @@ var yamlObjects = []string{
 	`{"l":[{"a":1,"` + strings.Repeat("k", 129) + `":[1,[2],{"b":3,"c":"l1\nl2\n"}]},{"` + strings.Repeat("k", 130) + `":"l1\nl2"}],"k1\nk2":1,"k\n":[],"k\n\u0001":{}," k\nl":null}`,
 }
 
-// yamlVectors: text and its JSON, or null where the reader refuses; and JSON and its text.
+// yamlVectors: text and its JSON, or null if the reader refuses it; and JSON and its text.
 func yamlVectors(emit func(line)) {
 	read := func(text string) {
 		out, err := yaml.YAMLToJSON([]byte(text))

@@ -1,4 +1,4 @@
-// crd writes what Kubernetes' own libraries make of custom objects: pruned, defaulted, validated.
+// crd writes custom objects as pruned, defaulted and validated by Kubernetes' own libraries.
 //
 //	cd tools/vectors && go run ./crd > ../../tests/local/apiserver/testdata/crd.jsonl
 package main
@@ -107,7 +107,7 @@ func spec(a string) string {
 	return `{"type":"object","properties":{"spec":{"type":"object","properties":{"a":` + a + `}}}}`
 }
 
-// Schemas of one field, and values it is tried with.
+// Schemas of one field, with the values to test.
 var fields = []string{
 	`{"type":"string"}`, `{"type":"string","nullable":true}`, `{"type":"string","default":"d"}`,
 	`{"type":"string","nullable":true,"default":"d"}`, `{"type":"integer"}`, `{"type":"number"}`, `{"type":"boolean"}`,
@@ -160,7 +160,7 @@ func main() {
 	random := rand.New(rand.NewSource(3))
 	for _, a := range fields {
 		for _, value := range values {
-			// All pairs are many; each schema meets its likely values and a third of the rest.
+			// All pairs are too many; each schema gets its likely values and a third of the rest.
 			if random.Intn(4) != 0 && len(value) > 3 {
 				continue
 			}
