@@ -1,7 +1,7 @@
 """A small Kubernetes API for the `berth` program: objects from a table, rights per namespace.
 
-Objects are listed and read by path. `rights` decides on each request; what it refuses gets 403, as
-from RBAC. `asked` keeps the paths in the order in which they came.
+Objects are listed and read by path. `rights` decides on each request; a refused one gets 403, as
+from RBAC. `asked` has the requested paths in order.
 """
 
 import http.server

@@ -1,8 +1,8 @@
 """Goal: the tab key completes in bash, zsh and fish.
 
-Method: each shell runs on a terminal of its own, sources what `berth completion SHELL` prints, and
-gets what a person types. The command line that it then runs is a program that notes its arguments;
-`__complete` goes to the real one. A shell that is not installed fails the test.
+Method: each shell runs on its own terminal, sources the output of `berth completion SHELL`, and
+gets typed keys. The `berth` on its command line is a program that records its arguments;
+`__complete` goes to the real program. A shell that is not installed fails the test.
 """
 
 import os
@@ -29,7 +29,7 @@ START = {
 
 
 class Terminal:
-    """A shell on a pseudo-terminal; `folder` holds the program `berth` and what it noted."""
+    """A shell on a pseudo-terminal; `folder` has the program `berth` and its recorded arguments."""
 
     def __init__(self, shell, folder, kubeconfig):
         self.notes = os.path.join(folder, "notes")
@@ -47,7 +47,7 @@ class Terminal:
     def type(self, text):
         os.write(self.file, text.encode())
 
-    # Reads what the shell writes, so that it can go on, until `line` has been noted.
+    # Reads the shell's output, so that it does not block, until `line` is recorded.
     def noted(self, line):
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
@@ -58,7 +58,7 @@ class Terminal:
                     break
             if os.path.exists(self.notes):
                 with open(self.notes, encoding="utf-8") as file:
-                    # zsh takes the slash of a folder away again where the line ends.
+                    # zsh removes the slash of a folder at the end of the line.
                     if line in [one.rstrip("/") for one in file.read().splitlines()]:
                         return
         raise AssertionError(f"not run: {line!r}; the terminal shows:\n" +

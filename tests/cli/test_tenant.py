@@ -1,7 +1,7 @@
-"""Goal: status, list and why serve a person with the rights of one namespace, ask for no more than
-they need, and outlive a lost connection.
+"""Goal: status, list and why work with the rights of one namespace, request only the objects that
+they need, and survive a lost connection.
 
-Method: the program against a small API of the test's own, which refuses and drops as it is told.
+Method: the program with a small API of the test, which refuses requests and drops connections on command.
 """
 
 import json
@@ -183,7 +183,7 @@ class TenantTest(unittest.TestCase):
         queue = json.loads(self.berth(api, "status", "-o", "json"))["clusterQueues"][0]
         self.assertEqual((queue["running"], queue["resources"][0]["used"]), (0, 0))
 
-    # Reads what `watching` shows until `words` stand there.
+    # Reads the output of `watching` until it contains `words`.
     def shown(self, watching, words):
         deadline = time.monotonic() + PATIENCE_SECONDS
         seen = ""

@@ -1,14 +1,14 @@
 """A Kubernetes control plane on loopback: etcd, kube-apiserver, kube-controller-manager,
-kube-scheduler, and kwok in the place of kubelets.
+kube-scheduler, and kwok in place of kubelets.
 
     plane = ControlPlane(folder, parent_ends_all=True).start()
     plane.kubeconfig                  # of a member of system:masters
     plane.add_node("n1", cpu="8", memory="32Gi")
     plane.stop()
 
-Everything that it writes is below `folder`; several stand side by side, each on free ports. The
-programs are those that tools/kubernetes builds. With `parent_ends_all` the kernel ends them when
-the thread that started them ends, by whatever end.
+All its files are below `folder`; several control planes can run at the same time, on free ports.
+tools/kubernetes builds the programs. With `parent_ends_all` the kernel ends them when
+the thread that started them ends, in whatever way.
 """
 
 import ctypes
@@ -40,7 +40,7 @@ def die_with_parent():
 
 
 def free_ports(count):
-    """Ports of loopback that nobody listens on now."""
+    """Free ports of loopback."""
     sockets = []
     for _ in range(count):
         probe = socket.socket()
@@ -57,7 +57,7 @@ class StartError(RuntimeError):
 
 
 class Program:
-    """One program of the control plane: started, asked whether it is ready, ended by its pid."""
+    """One program of the control plane: started, checked for readiness, ended by its pid."""
 
     def __init__(self, plane, name, port, path, arguments):
         self.plane, self.name, self.port, self.path = plane, name, port, path
@@ -117,7 +117,7 @@ class ControlPlane:
 
     # Life -----------------------------------------------------------------------------------------
     def start(self, attempts=3):
-        """Starts everything. A port that another program took meanwhile costs an attempt."""
+        """Starts all programs. A port that another program took meanwhile costs an attempt."""
         os.makedirs(self.folder, exist_ok=True)
         self.make_certificates()
         for attempt in range(attempts):
@@ -188,7 +188,7 @@ class ControlPlane:
 
     def trust(self):
         context = ssl.create_default_context(cafile=self.file("ca.crt"))
-        context.check_hostname = False  # controllers make certificates of their own
+        context.check_hostname = False  # controllers make their own certificates
         context.verify_mode = ssl.CERT_NONE
         return context
 
@@ -220,7 +220,7 @@ class ControlPlane:
         peer = f"http://127.0.0.1:{port['peer']}"
         client = ["--kubeconfig", self.kubeconfig, "--leader-elect=false", "--bind-address=127.0.0.1",
                   "--authorization-always-allow-paths=/healthz,/readyz,/metrics",
-                  # Limits that would hide what is tested.
+                  # Limits that would hide the tested behaviour.
                   "--kube-api-qps=500", "--kube-api-burst=1000"]
         programs = [
             Program(self, "etcd", port["etcd"], etcd + "/readyz", [
@@ -274,7 +274,7 @@ class ControlPlane:
         return done
 
     def get(self, *arguments):
-        """The object, or None where there is none."""
+        """The object, or None."""
         done = self.kubectl("get", *arguments, "-o", "json", check=False)
         return json.loads(done.stdout) if done.returncode == 0 else None
 

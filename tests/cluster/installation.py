@@ -1,8 +1,8 @@
 """Berth on a control plane, installed as manifests/README.md says: `kubectl apply --server-side -k
 manifests`, the controller with the token of its ServiceAccount.
 
-What differs from a cluster with nodes, and why: the controller is a process of this machine, not a
-pod (kwok runs no containers); the Services lead to it by name (ExternalName localhost) and the
+Differences from a cluster with nodes: the controller is a process of this machine, not a
+pod (kwok runs no containers); the Services point to it by name (ExternalName localhost) and the
 webhooks name its port, since there is no network of pods.
 """
 
@@ -90,7 +90,7 @@ class Installation:
         self.controllers = {}
 
     def apply_manifests(self):
-        # A CRD may be named by an object before the server serves its kind: kubectl says "no matches".
+        # Before the server serves the kind of a new CRD, kubectl says "no matches".
         for _ in range(2):
             done = self.plane.kubectl("apply", "--server-side", "-k", os.path.join(ROOT, "manifests"),
                                       check=False)
@@ -132,7 +132,7 @@ users:
 """)
 
     def start(self, name="controller", flags=(), kubeconfig=None):
-        """Starts a replica and leads the webhooks to it."""
+        """Starts a replica and points the webhooks to it."""
         kubeconfig = kubeconfig or self.plane.write_kubeconfig(
             self.plane.file(name + ".kubeconfig"), self.token())
         controller = Controller(self.plane, name, kubeconfig, flags).start()
@@ -184,7 +184,7 @@ class ClusterTest(unittest.TestCase):
         cls.berth.apply_manifests()
 
     def apply_when_accepted(self, text, *flags):
-        """Applies once the reviews answer: the CA has reached their configurations by then."""
+        """Applies once the webhooks answer: their configurations have the CA then."""
         done = None
 
         def accepted():

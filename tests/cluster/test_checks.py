@@ -1,7 +1,7 @@
-"""Goal: a workload whose admission check is not asked for by its next flavor is admitted there: no
-piece of the check's state stays behind, which the API server would refuse.
+"""Goal: a workload whose next flavor does not require its admission check is admitted there: no
+part of the check's state remains, which the API server would refuse.
 
-Method: a check for one flavor of two; the capacity request is answered by hand; the first flavor
+Method: a check for one flavor of two; the test answers the capacity request; the first flavor
 loses its quota while the workload is inactive."""
 
 import json

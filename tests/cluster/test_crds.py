@@ -1,8 +1,8 @@
-"""Goal: the CRDs let through what Kueue's let through, and refuse what they refuse, in both versions;
+"""Goal: the CRDs accept and refuse the same objects as Kueue's, in both versions;
 maps that have one owner are replaced as a whole.
 
 Method: a real API server with the CRDs alone: no webhooks, no conversion, so that a verdict is that
-of the schema and of the rules in CEL. One row an object, with what becomes of it."""
+of the schema and of the rules in CEL. One row per object, with the verdict."""
 
 import json
 import os
@@ -86,7 +86,7 @@ def flavors_status(flavors, resources=1, **more):
 SECRET = {"location": "s"}
 PLACES = {"individual": {"roots": ["a", "b"]}}
 OLD, NEW = "v1beta1", "v1beta2"
-# (name, the object, what a later write makes of it or None, what the refusal says; "": it is let in)
+# (name, the object, a later write or None, part of the refusal; "": accepted)
 ROWS = [
     ("queueName goes under reservation", workload(NEW, queueName="q", status=reserved()),
      workload(NEW, status=reserved()), "queueName is immutable"),

@@ -1,7 +1,7 @@
 """Goal: the DWS story on a real Kubernetes: jobs for a T4, an A100 and an H100 that is not in stock,
 provisioning requests, machines that boot, pods, pools back at zero.
 
-Method: the samples as they are but for shorter times; `berth cloud` plays the cloud, kwok the
+Method: the samples with shorter times; `berth cloud` plays the cloud, kwok the
 kubelets."""
 
 import os

@@ -1,9 +1,9 @@
-"""Goal: whatever happens to the API server and to the way there, every job of a queue completes, the
-queue never has more than its quota, and the controller needs no help but a restart after it has lost
+"""Goal: with any fault of the API server and of the connection to it, every job of a queue completes, the
+queue never exceeds its quota, and the controller needs at most a restart after it has lost
 its lease.
 
-Method: the controller speaks to a real control plane through a proxy that misbehaves. Quota lets two
-jobs run at a time; each test sends jobs, does its harm meanwhile, and waits for all of them."""
+Method: the controller talks to a real control plane through a proxy with faults. The quota admits two
+jobs at a time; each test creates jobs, injects its fault meanwhile, and waits for all jobs."""
 
 import itertools
 import json

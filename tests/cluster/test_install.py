@@ -1,7 +1,7 @@
-"""Goal: what manifests/README.md says installs Berth, twice is as once, v1beta1 manifests can be
-applied again and again, and the program speaks to the cluster as kubectl does.
+"""Goal: the commands of manifests/README.md install Berth, also when repeated, v1beta1 manifests can be
+applied repeatedly, and the program talks to the cluster as kubectl does.
 
-Method: kubectl's own server-side apply before any other hand has touched the objects."""
+Method: kubectl's own server-side apply before any other client has written the objects."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 """Goal: on a real Kubernetes the controller's metrics are for the ServiceAccounts to which the
-ClusterRole kueue-metrics-reader is bound, and for nobody else.
+ClusterRole kueue-metrics-reader is bound, and for no other user.
 
 Method: tokens of ServiceAccounts, reviewed by a real API server; TLS with the CA that the controller's
 Secret has, for the name of the metrics' Service."""
@@ -50,7 +50,7 @@ class MetricsTest(ClusterTest):
                          (403, "Authorization denied for user "
                                "system:serviceaccount:default:stranger\n"))
         token = self.token_of("prometheus")
-        # RBAC reads its bindings from a cache of the API server's.
+        # RBAC reads its bindings from a cache of the API server.
         self.plane.wait_until(lambda: self.scrape(token)[0] == 200, "the reader is let in")
         self.assertIn("kueue_build_info{", self.scrape(token)[1])
 

@@ -1,7 +1,7 @@
-"""Goal: a Job that names a queue goes its whole way on a real Kubernetes: review, Workload, quota,
-start, pods, end; and what a review refuses is refused.
+"""Goal: a Job that names a queue passes all steps on a real Kubernetes: review, Workload, quota,
+start, pods, end; and a review's denial is effective.
 
-Method: a control plane of its own with kwok's nodes, Berth installed by the manifests."""
+Method: a separate control plane with kwok's nodes, Berth installed by the manifests."""
 
 import unittest
 

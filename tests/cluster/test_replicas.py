@@ -1,11 +1,11 @@
-"""Goal: of several replicas on a real Kubernetes one decides. When that one is killed, frozen, or robbed of
-its lease, another decides soon after the lease has run out, nothing is admitted twice, and the first
-writes nothing more. How soon is exact in tests/kube/leader_election_test.cc; here the time is told,
-not judged. That no write leaves outside the lease, in whatever order things happen, is shown by
-tests/kube/leader_fence_test.cc.
+"""Goal: of several replicas on a real Kubernetes one decides. When that one is killed, frozen, or loses
+its lease, another decides soon after the lease has expired, no workload is admitted twice, and the first
+writes nothing more. tests/kube/leader_election_test.cc checks the exact time; this test only prints
+it. tests/kube/leader_fence_test.cc checks that no write leaves outside the lease, in any order of
+events.
 
-Method: three replicas; the leader comes to harm while jobs come. One leader's requests go through a
-proxy that writes them down."""
+Method: three replicas; the leader fails while jobs are created. One leader's requests go through a
+proxy that records them."""
 
 import datetime
 import json

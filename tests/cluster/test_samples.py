@@ -1,7 +1,7 @@
-"""Goal: the samples of manifests/samples do on a real Kubernetes what their first lines say: a team
-borrows and gives back, and the pods of a job stand in one rack.
+"""Goal: the samples of manifests/samples have the effects on a real Kubernetes that their first lines
+describe: a team borrows and returns quota, and the pods of a job are in one rack.
 
-Method: the files as they are, but jobs that run as long as the test needs. test_dws.py plays those of
+Method: the files, with jobs that run as long as the test needs. test_dws.py plays those of
 dws/."""
 
 import json

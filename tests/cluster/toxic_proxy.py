@@ -1,12 +1,12 @@
-"""A TCP proxy on loopback that misbehaves as networks do.
+"""A TCP proxy on loopback with the faults of networks.
 
     proxy = ToxicProxy(port)     # of the server
-    proxy.port                   # to be connected to
-    proxy.latency = 0.2          # seconds that each piece of bytes takes, in each direction
-    proxy.stall()                # half-open: connections stand, no byte arrives
+    proxy.port                   # port for the client
+    proxy.latency = 0.2          # seconds of delay for each piece of bytes, in each direction
+    proxy.stall()                # half-open: connections stay open, no byte arrives
     proxy.reset()                # ends every connection with RST
-    proxy.cut()                  # resets, and ends what connects from now on
-    proxy.heal()                 # all of this is over; bytes that were held back arrive
+    proxy.cut()                  # resets, and ends later connections
+    proxy.heal()                 # ends all faults; delayed bytes arrive
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Goal: the runner of golden stories says what is wrong with a file, and shows where decisions
+"""Goal: the runner of golden stories names the error in a file, and shows where decisions
 differ. Method: stories of the selection, cut, damaged or altered, given to the program.
 
 Usage: runner_test.py GOLDEN STORIES.jsonl.gz

@@ -4,7 +4,7 @@
 //
 // For tests of readers: each page shows the present state, a continue token is the name behind
 // which the list continues, watches have a history. A write is recorded, answered with its body,
-// and changes nothing; tests of writers use tests/support/fake_transport.h.
+// and changes nothing; tests of writers use tests/support/registry_transport.h.
 //
 // Threads: one, that of the SimExecutor.
 #pragma once

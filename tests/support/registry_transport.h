@@ -1,6 +1,6 @@
-// tests/support/fake_transport.h — the real API server in memory (tests/support/embedded_api.h)
-// behind kube::Transport in virtual time, with faults on a test's command and a record of the
-// requests.
+// tests/support/registry_transport.h — the real API server in memory
+// (tests/support/embedded_api.h) behind kube::Transport in virtual time, with faults on a test's
+// command and a record of the requests.
 //
 // Objects must be valid: schemas, defaults, validation, managedFields are real. No webhook is
 // registered, and no other component runs: no garbage collector, no Job controller.

@@ -1,4 +1,4 @@
-"""Goal: tools/check finds what it is for, and nothing in clean code.
+"""Goal: tools/check reports every violation, and nothing in clean code.
 Method: a scratch git tree per case holds one planted violation; the findings are compared."""
 
 import pathlib

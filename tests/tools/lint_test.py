@@ -1,4 +1,4 @@
-"""Goal: the rules of .clang-tidy are on, and tools/lint reports what breaks them, once per change.
+"""Goal: the rules of .clang-tidy are on, and tools/lint reports violations, once per change.
 Method: --list-checks on the project's own file, and a scratch tree with a planted bad name."""
 
 import json

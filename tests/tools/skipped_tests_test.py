@@ -1,4 +1,4 @@
-"""Goal: in CI no test counts as passed that did not run.
+"""Goal: in CI a test that did not run does not count as passed.
 Method: ctest itself, on a scratch folder of tests that pass, fail, are skipped, disabled, not built."""
 
 import pathlib

@@ -7,7 +7,7 @@ berth_cuda_packages=(
   nvidia-cuda-runtime==13.0.96
 )
 
-# berth_need_nvcc prints the path of nvcc, after installing it where it is missing (289 MB).
+# berth_need_nvcc prints the path of nvcc, after installing it if missing (289 MB).
 berth_need_nvcc() {
   local environment=$PWD/build/cuda stamp
   stamp="${berth_cuda_packages[*]}"

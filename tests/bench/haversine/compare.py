@@ -41,7 +41,7 @@ def main():
         "haversine, all cores, generated": [],
         "haversine, all cores, CSV": [],
     }
-    # In turn, so that whatever else the machine does falls on all of them.
+    # In turn, so that other load of the machine affects all of them.
     for _ in range(arguments.rounds):
         numpy, _ = run_json([sys.executable, HERE / "numpy_haversine.py", trips])
         runs["NumPy, in memory"].append(numpy["rows"] / numpy["computeSeconds"])

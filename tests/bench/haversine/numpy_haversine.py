@@ -1,4 +1,4 @@
-"""The same computation with NumPy, for comparison: reads a raw file, prints what it found as JSON."""
+"""The same computation with NumPy, for comparison: reads a raw file, prints the results as JSON."""
 
 import json
 import sys

@@ -1,8 +1,8 @@
-"""An HTTP proxy between `berth controller` and a cluster: it counts what is asked and by which right.
+"""An HTTP proxy between `berth controller` and a cluster: it counts requests by the right that allows them.
 
 Every request goes to the API server unchanged and its answer back, watches included. On the way the
-proxy asks `rights` (rbac.py) which right allows the request, and performs the faults that were
-ordered: an answer of the proxy's own, or none although the request has been performed.
+proxy asks `rights` (rbac.py) which right allows the request, and performs the requested
+faults: an answer of the proxy, or none although the request has been performed.
 """
 
 import http.client
@@ -20,7 +20,7 @@ import rbac
 
 
 class ApiProxy:
-    """`counted`: another proxy, whose counts this one goes on with."""
+    """`counted`: another proxy, whose counts this one continues."""
 
     def __init__(self, kubeconfig, rights=None, counted=None):
         with open(kubeconfig, encoding="utf-8") as file:
@@ -34,7 +34,7 @@ class ApiProxy:
         self.rights = rights
         self.lock = counted.lock if counted else threading.Lock()
         self.used = counted.used if counted else {}  # right -> the first request that it allowed
-        # What no right allows -> the first request.
+        # Need that no right covers -> the first request.
         self.forbidden = counted.forbidden if counted else {}
         self.faults = []      # [method, pattern of the path, status or None, times]
         self.reviews = None   # body -> answer: instead of the API server's
@@ -64,7 +64,7 @@ class ApiProxy:
 
             def handle_error(self, *request):
                 if not isinstance(sys.exc_info()[1], (OSError, http.client.HTTPException)):
-                    super().handle_error(*request)  # an error here; the others are sides that go away
+                    super().handle_error(*request)  # an error of the proxy; others are closed connections
 
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True

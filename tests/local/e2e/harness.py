@@ -1,7 +1,7 @@
-"""A real `berth up` in a folder of its own, and kubectl pointed at it.
+"""A real `berth up` in its own folder, with kubectl configured for it.
 
 Environment: BERTH (the program), KUBECTL (one or more clients, separated by ':'; the first is used
-where a test needs just one). Everything is bound to loopback on free ports; nothing is left behind.
+where a test needs just one). All ports are free ports of loopback; no files or processes remain.
 """
 
 import json
@@ -17,11 +17,11 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "..")
 SAMPLES = os.path.join(ROOT, "manifests", "samples")
 BERTH = os.environ.get("BERTH", os.path.join(ROOT, "build", "release", "berth"))
 KUBECTLS = [path for path in os.environ.get("KUBECTL", "").split(":") if path and os.path.exists(path)]
-PATIENCE_SECONDS = 60  # how long anything that must happen may take on a busy machine
+PATIENCE_SECONDS = 60  # longest wait for a state on a busy machine
 
 
 def wait_until(condition, what, seconds=PATIENCE_SECONDS):
-    """Polls another process's state until it is as wanted; returns what `condition` returned."""
+    """Polls another process's state until `condition` is true; returns its value."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
@@ -47,7 +47,7 @@ class Cluster:
     # Life -----------------------------------------------------------------------------------------
     def start(self):
         if os.path.exists(self.kubeconfig):
-            os.remove(self.kubeconfig)  # written last, so its presence says "ready"
+            os.remove(self.kubeconfig)  # written last: its presence means "ready"
         command = [BERTH, "up", "--data-dir", os.path.join(self.folder, "data"),
                    "--kubeconfig", self.kubeconfig]
         if "--listen" not in self.flags:
@@ -117,7 +117,7 @@ class Cluster:
         return self.run(BERTH, *arguments, **options)
 
     def get(self, *arguments):
-        """The object, or None where there is none."""
+        """The object, or None."""
         done = self.kubectl("get", *arguments, "-o", "json", check=False)
         return json.loads(done.stdout) if done.returncode == 0 else None
 

@@ -1,7 +1,7 @@
 """Roles of manifests/rbac as sets of single rights, and the rights that an HTTP request needs.
 
 The rules are those of Kubernetes: verbs from method and path, subresources as "resource/sub", names
-for what names one object, a Role in its namespace alone; and with OwnerReferencesPermissionEnforcement
+for requests of one object, a Role in its namespace alone; and with OwnerReferencesPermissionEnforcement
 (an admission plugin that many clusters have on) `update` of the owner's `finalizers` for a reference
 with blockOwnerDeletion, and `delete` of an object whose references are changed.
 """
@@ -19,12 +19,12 @@ Need = collections.namedtuple("Need", "namespace group resource name path verb")
 
 
 def text_of(right):
-    """Of a right or a need, as a person would say it."""
+    """The text of a right or a need."""
     resource = right.path or ".".join(part for part in (right.resource, right.group) if part)
     return " ".join(part for part in (right.verb, resource, right.name) if part)
 
 
-# What RBAC gives to everybody (system:public-info-viewer, system:discovery).
+# Rights that RBAC gives to every user (system:public-info-viewer, system:discovery).
 OPEN_PATHS = re.compile(r"/(version|healthz|livez|readyz|api(/[^/]+)?|apis(/[^/]+){0,2})")
 # Owners of the objects that controllers make: kind -> group and plural.
 OWNERS = {"Job": ("batch", "jobs"), "Workload": ("kueue.x-k8s.io", "workloads"),
@@ -43,7 +43,7 @@ class Rights:
             self.by_object[right.group, right.resource, right.path, right.verb].append(right)
 
     def find(self, need):
-        """The first right that allows it, or None: one that only repeats another is never found."""
+        """The first right that allows it, or None: a redundant right is never found."""
         for right in self.by_object[need.group, need.resource, need.path, need.verb]:
             if right.namespace in ("", need.namespace) and right.name in ("", need.name):
                 return right
@@ -59,7 +59,7 @@ def documents(path):
 
 
 def read_roles(path):
-    """name -> rights of every Role and ClusterRole in the file. Any line it does not know fails."""
+    """name -> rights of every Role and ClusterRole in the file. An unknown line fails."""
     roles = {}
     for lines in documents(path):
         top = dict(line.split(": ", 1) for line in lines if re.match(r"\w+: ", line))
@@ -107,7 +107,7 @@ def expand(role, namespace, rule):
 
 
 def needs(method, target, body, status):
-    """What the sender of a request must be allowed; `status` is that of the answer."""
+    """The rights that a request needs; `status` is that of the answer."""
     url = urllib.parse.urlsplit(target)
     query = urllib.parse.parse_qs(url.query)
     match = re.fullmatch(r"/(?:api|apis/([^/]+))/[^/]+(?:/namespaces/([^/]+)(?=/))?/([^/]+)"

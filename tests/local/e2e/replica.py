@@ -1,4 +1,4 @@
-"""One `berth controller` beside a cluster of harness.py: its log, its ports, what they answer."""
+"""One `berth controller` beside a cluster of harness.py: its log, its ports, and their answers."""
 
 import base64
 import http.client

@@ -1,4 +1,4 @@
-"""Goal: bad input gets a clear answer that names the field or the way out; nothing crashes."""
+"""Goal: bad input gets an answer that names the field or the way out; no process crashes."""
 
 import os
 import socket
@@ -151,7 +151,7 @@ class WireTest(ClusterTest):
 
 
 class StartTest(unittest.TestCase):
-    """`berth up` that cannot start says why, names the thing and exits with 1."""
+    """`berth up` that cannot start names the reason and the object, and exits with 1."""
 
     def refused(self, *flags, words=()):
         done = subprocess.run([harness.BERTH, "up", *flags], capture_output=True, text=True,

@@ -1,6 +1,6 @@
-"""Goal: `berth controller` runs beside an API as it would on a cluster: from a kubeconfig and Kueue's
-Configuration file, one replica at a time by the lease, with metrics and webhooks of its own; and
-beside `berth up`, which decides already, it only follows.
+"""Goal: `berth controller` runs with an API as on a cluster: from a kubeconfig and Kueue's
+Configuration file, one leading replica by the lease, with its own metrics and webhooks; and
+beside `berth up`, which holds the lease, it only follows.
 
 Method: real processes on free ports; a replica is killed with SIGKILL."""
 
@@ -100,7 +100,7 @@ class ControllerTest(ClusterTest):
         leader = self.holder(cluster)
         first.kill()
         cluster.apply(JOB.format(name="two"))
-        # An own lease lasts 15 s; who waits for it asks every two to four.
+        # A lease lasts 15 s; followers read it every two to four seconds.
         self.wait_admitted(cluster, "two")
         self.assertNotEqual(self.holder(cluster), leader)
 
@@ -112,9 +112,9 @@ class ControllerTest(ClusterTest):
         return text
 
     def check_webhook(self, cluster, replica):
-        """It answers a review over TLS, with the certificate that the API keeps."""
+        """The webhook answers a review over TLS, with the certificate in the Secret."""
         context = ssl.create_default_context(cadata=replica.authority())
-        context.check_hostname = False  # it is for the Service's name; here there is none
+        context.check_hostname = False  # the certificate is for the Service's name, which does not exist here
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
                   "request": {"uid": "u-1", "operation": "CREATE",
                               "kind": {"group": "kueue.x-k8s.io", "version": "v1beta2",
@@ -151,11 +151,11 @@ class ControllerTest(ClusterTest):
         for kind, name in (("lease", LEASE[1]), ("secret", "kueue-webhook-server-cert")):
             self.assertIsNotNone(cluster.get(kind, name, "-n", "queues"), kind)
             self.assertIsNone(cluster.get(kind, name, "-n", "kueue-system"), kind)
-        # Reviews are asked for by the name of the Service in kueue-system.
+        # The API server calls the Service in kueue-system by name.
         refused = cluster.apply(QUEUES.replace("namespaceSelector: {}", "cohortName: 'no name!'"),
                                 check=False)
         self.assertIn("cohortName", refused.stderr)
-        self.assertIn("metrics.bindAddress", cluster.log())  # berth up serves none, and says so
+        self.assertIn("metrics.bindAddress", cluster.log())  # berth up serves no metrics, and warns
 
     def test_beside_berth_up_it_follows(self):
         cluster = self.start_cluster()
@@ -169,7 +169,7 @@ class ControllerTest(ClusterTest):
         self.assertEqual(self.holder(cluster), leader)
         self.assertNotIn("kueue_admitted_workloads_total{", self.metrics(cluster, beside))
         beside.kill()
-        # What a killed run left in the lease does not hold up the next.
+        # The lease of a killed run does not delay the next run.
         cluster.kill()
         begun = time.monotonic()
         cluster.start()

@@ -1,9 +1,9 @@
 """Goal: `kill -9` of berth up at any instant loses no acknowledged write, runs no Job twice at once,
-and leaves no process behind; after a restart the story ends right.
+and leaves no process; after a restart the story ends correctly.
 
-Method: the DWS story is told again and again; at a random instant (seeded, printed) the process is
-killed and started anew. Every write that kubectl was told of must still be there. BERTH_CRASHES sets
-how many instants (20), BERTH_CRASH_SEED the seed."""
+Method: the DWS story runs repeatedly; at a random instant (seeded, printed) the process is
+killed and restarted. Every write that kubectl saw acknowledged must exist. BERTH_CRASHES sets
+the number of instants (20), BERTH_CRASH_SEED the seed."""
 
 import os
 import random
@@ -16,7 +16,7 @@ from harness import ClusterTest, read_sample, wait_until
 CRASHES = int(os.environ.get("BERTH_CRASHES", "20"))
 SEED = int(os.environ.get("BERTH_CRASH_SEED", str(random.SystemRandom().randrange(1 << 30))))
 
-# Refuses to run beside itself: the lock is a folder in the job's own name.
+# Refuses to run twice at once: the lock is a folder with the job's name.
 ONE_AT_A_TIME = """
 mkdir "{lock}" || {{ echo "two at once" >> "{twice}"; exit 1; }}
 sleep 1
@@ -42,7 +42,7 @@ class Writer(threading.Thread):
             if done.returncode == 0:
                 self.acknowledged.append(name)
             elif "AlreadyExists" not in done.stderr:
-                time.sleep(0.05)  # the server is down: it is started again soon
+                time.sleep(0.05)  # the server is down and will be restarted soon
 
 
 class CrashTest(ClusterTest):
@@ -65,7 +65,7 @@ class CrashTest(ClusterTest):
             time.sleep(chance.uniform(0.0, 1.5))
             cluster.kill()
             wait_until(lambda: not cluster.left_over(), "no process outlives berth")
-            for name in jobs:  # a lock that a killed run left behind is not "at once"
+            for name in jobs:  # the lock of a killed run does not count as "at once"
                 lock = os.path.join(cluster.folder, name)
                 if os.path.isdir(lock):
                     os.rmdir(lock)
@@ -88,7 +88,7 @@ class CrashTest(ClusterTest):
     def job(name, script):
         text = read_sample("dws", "job-t4.yaml").replace("name: sample-job", f"name: {name}")
         text = text.replace("gcr.io/k8s-staging-perf-tests/sleep:v0.0.3", "once:1")
-        # A run that a crash cut off counts as a failure, and there are many.
+        # A run that a crash interrupted counts as a failure, and there are many.
         text = text.replace("completions: 1", "completions: 1\n  backoffLimit: 1000")
         quoted = script.strip().replace("\n", "; ").replace("\\", "\\\\").replace('"', '\\"')
         return text.replace('["120s"]', f'["-c", "{quoted}"]')

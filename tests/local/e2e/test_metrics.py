@@ -1,9 +1,9 @@
 """Goal: /metrics of `berth controller` is for tokens that may get /metrics, over TLS with a
-certificate that its Secret vouches for; health needs no token; plain only where a flag says so.
+certificate of its Secret's CA; health needs no token; plain HTTP needs a flag.
 
-Method: real processes, real TLS. A proxy stands for an API server with several users: it answers
+Method: real processes, real TLS. A proxy plays an API server with several users: it answers
 the reviews by a table, as RBAC would with the ClusterRole kueue-metrics-reader bound to one of them.
-`berth up` answers them by itself as well."""
+Another test uses the answers of `berth up`."""
 
 import json
 import os
@@ -69,16 +69,16 @@ class MetricsTest(ClusterTest):
         self.assertEqual(status, 200, body)
         self.assertIn("kueue_build_info{", body)
         self.assertEqual(replica.metrics("token-without-answer"), (500, "Authentication failed\n"))
-        # The next scrape asks nobody.
+        # The next scrape needs no review.
         asked = len(self.asked)
         self.assertEqual(replica.metrics("token-of-reader")[0], 200)
         self.assertEqual(len(self.asked), asked)
 
-        # Probes have no token, and see nothing else.
+        # Probes have no token, and their port serves no other path.
         self.assertEqual(replica.ask("health", "/healthz"), (200, "ok\n"))
         wait_until(lambda: replica.ask("health", "/readyz") == (200, "ok\n"), "ready")
         self.assertEqual(replica.ask("health", "/metrics")[0], 404)
-        # The certificate is for the Service, and the port speaks TLS alone.
+        # The certificate is for the Service, and the port accepts TLS only.
         with self.assertRaises(ssl.SSLCertVerificationError):
             replica.ask("metrics", "/metrics", tls="elsewhere.svc")
         status, body = replica.ask("metrics", "/metrics", token="token-of-reader")

@@ -1,10 +1,10 @@
-"""Goal: manifests/rbac gives `berth controller` the rights that it uses, each of them, and no other.
+"""Goal: manifests/rbac gives `berth controller` exactly the rights that it uses.
 
 Method: a proxy that knows the roles (api_proxy.py, rbac.py) stands between the controller and
-`berth up --no-controllers`. Stories make the controller do everything that it can: queued
+`berth up --no-controllers`. Stories make the controller send every kind of request: queued
 provisioning, preemption, topology with failed nodes, retention, finalizers, both event APIs,
-certificates, two replicas and their lease, scrapes of its metrics; and the answers that are lost or
-refused make it read back. In the end no request lacked a right, and no right was without a request."""
+certificates, two replicas and their lease, scrapes of its metrics; lost and refused
+answers make it read back. In the end no request lacked a right, and every right had a request."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from rbac import Right, Rights, needs, read_roles, roles_of, text_of
 from replica import Replica
 
 RBAC = os.path.join(ROOT, "manifests", "rbac")
-# Rights that no story reaches: (group, resource, verb) -> why the controller needs it all the same.
+# Rights that no story uses: (group, resource, verb) -> why the controller needs them.
 NOT_REACHED = {}
 ACCOUNT = "kueue-controller-manager"
 SERIES_SECONDS = 61  # a repeated event is written at most once a minute
@@ -193,7 +193,7 @@ class RbacTest(ClusterTest):
         for name in ("n1", "n2", "n3", "n4", "n5"):
             self.add_node(cluster, name, NODE.format(name=name), cpus=2)
         cluster.apply(read_sample("racks", "queues.yaml"))
-        proxy.fail("PATCH", r"/pods/[^/]+\?", None)  # let go, but the answer is lost
+        proxy.fail("PATCH", r"/pods/[^/]+\?", None)  # ungated, but the answer is lost
         self.submit_close(cluster, "close", 4)
         wait_until(lambda: len(self.running(cluster, "close")) == 4, "four pods run")
         wait_until(proxy.failed, "an answer was lost")
@@ -202,7 +202,7 @@ class RbacTest(ClusterTest):
         wait_until(lambda: len(self.running(cluster, "close")) == 4 and
                    lost not in self.running(cluster, "close"), "the lost node's pods run elsewhere")
 
-        # Nobody binds these pods: they wait for a node that goes.
+        # These pods are never bound: they wait for a node that is deleted.
         self.submit_close(cluster, "waits", 2, scheduler="nobody")
 
         def sent_to():
@@ -256,7 +256,7 @@ class RbacTest(ClusterTest):
     def tell(self, cluster, proxy, other, other_proxy):
         with open(os.path.join(ROOT, "manifests", "webhook", "webhooks.yaml"),
                   encoding="utf-8") as file:
-            # Their Service is not reached from here; the certificate is written all the same.
+            # Their Service is unreachable here; the certificate is written all the same.
             cluster.apply(file.read().replace("failurePolicy: Fail", "failurePolicy: Ignore"))
         first = self.start_replica(cluster, proxy, "first", FAIR)
         other_proxy.fail("POST", "^/apis/events.k8s.io/", 404, times=1)
@@ -294,7 +294,7 @@ class RbacTest(ClusterTest):
 
 
 class RolesTest(unittest.TestCase):
-    """The judge itself, and how it reads roles and requests."""
+    """Tests of rbac.py: reading roles and requests."""
 
     def test_the_judge_sees_a_right_too_many_and_one_too_few(self):
         rights = Rights([Right("role", "", "batch", "jobs", "", "", verb)

@@ -1,5 +1,5 @@
-"""Goal: the DWS story goes through all layers with real clients: kubectl of the newest version and
-Debian's. Method: unmodified samples (shorter sleeps), every object looked at as a user would."""
+"""Goal: the DWS story works through all layers with real clients: kubectl of the newest version and
+Debian's. Method: unmodified samples (shorter sleeps), every object checked with kubectl."""
 
 import os
 import unittest
@@ -54,7 +54,7 @@ class StoryTest(ClusterTest):
 
 
 class DailyUseTest(ClusterTest):
-    """What a user does with kubectl all day, against one cluster."""
+    """A user's everyday commands of kubectl on one cluster."""
 
     def test_commands(self):
         cluster = self.start_cluster()

@@ -1,5 +1,5 @@
-"""Goal: pods that must be close together are, with real kubectl and real processes: gated, let go to
-the nodes of one rack, moved when a node is lost, and remembered after kill -9."""
+"""Goal: topology-aware scheduling works with real kubectl and real processes: pods are gated, ungated
+for the nodes of one rack, moved when a node is lost, and kept after kill -9."""
 
 import unittest
 
@@ -75,7 +75,7 @@ class TopologyTest(ClusterTest):
                    "the lost node's pods on the third one")
         self.assertEqual(self.place(cluster, "close"), {"n2": 2, "n3": 2})
 
-        # Half of rack r2 would do, but nobody may be put on what is taken.
+        # Half of rack r2 would suffice, but used room must not be assigned.
         cluster.kill()
         cluster.start()
         self.submit(cluster, "next", 3)
