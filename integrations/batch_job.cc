@@ -120,7 +120,9 @@ JobView ViewOf(const api::Job& job) {
 
   api::PodSet pods;
   pods.pod_template = job.pod_template;
-  for (const char* label : kJobOwnLabels) pods.pod_template.labels.erase(label);
+  for (const char* label : kJobOwnLabels) {
+    if (label != std::string_view(api::kJobNameLabel)) pods.pod_template.labels.erase(label);
+  }
   pods.count = PodsCount(job);
   pods.min_count = MinParallelism(job);
   pods.topology_request = TopologyRequestOf(job.pod_template.annotations);

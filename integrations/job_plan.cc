@@ -81,10 +81,18 @@ class Planner {
   void Start(const api::Workload& workload);
   void FollowJob(const api::Workload& workload);
   void ReportChecks(const api::Workload& workload);
-  Result<JobPriority> Priority() const {
-    return PriorityOf(job_,
-                      in_.workload_priority_classes ? *in_.workload_priority_classes : no_classes_,
-                      in_.priority_classes ? *in_.priority_classes : no_classes_);
+  void FollowPriorityClass(const api::Workload& workload);
+  // nullopt: its class does not exist, which the job's owner is told; it is looked at again.
+  std::optional<JobPriority> KnownPriority() {
+    const auto& classes =
+        in_.workload_priority_classes ? *in_.workload_priority_classes : no_classes_;
+    Result<JobPriority> priority =
+        PriorityOf(job_, classes, in_.priority_classes ? *in_.priority_classes : no_classes_);
+    if (priority) return *std::move(priority);
+    plan_.retry = priority.error().message;
+    Add(EmitEvent{EmitEvent::Type::kWarning, "WorkloadPriorityClassNotFound",
+                  priority.error().message});
+    return std::nullopt;
   }
   void SetFinished(const api::Workload& workload, const char* reason, std::string message) {
     Add(SetWorkloadCondition{workload.meta.key(),
@@ -196,11 +204,8 @@ bool Planner::IsMisplaced(const api::Workload& workload) const {
 }
 
 bool Planner::Update(const api::Workload& workload) {
-  const Result<JobPriority> priority = Priority();
-  if (!priority) {
-    plan_.retry = priority.error().message;
-    return false;
-  }
+  const std::optional<JobPriority> priority = KnownPriority();
+  if (!priority) return false;
   api::WorkloadSpec spec = BuildWorkload(job_, *priority, in_.build).spec;
   spec.active = workload.spec.active;  // a deactivated workload stays deactivated
   Add(UpdateWorkloadSpec{workload.meta.key(), std::move(spec)});
@@ -219,13 +224,8 @@ bool Planner::HasPods() {
 
 void Planner::Create() {
   if (HasPods()) return;  // of an earlier workload with unknown quota
-  const Result<JobPriority> priority = Priority();
-  if (!priority) {
-    plan_.retry = priority.error().message;
-    Add(EmitEvent{EmitEvent::Type::kWarning, "WorkloadPriorityClassNotFound",
-                  priority.error().message});
-    return;
-  }
+  const std::optional<JobPriority> priority = KnownPriority();
+  if (!priority) return;
   api::Workload workload = BuildWorkload(job_, *priority, in_.build);
   const std::string key = workload.meta.key().ToString();
   Add(CreateWorkload{std::move(workload)});
@@ -239,8 +239,12 @@ void Planner::Drive(const api::Workload* workload) {
     if (IsAtRest()) Add(RemoveWorkloadFinalizer{workload->meta.key()});
     return;
   }
-  const bool over = workload != nullptr && api::IsTrue(workload->status.conditions, api::kFinished);
-  if (over) return;
+  if (workload != nullptr && api::IsTrue(workload->status.conditions, api::kFinished)) {
+    if (api::HasFinalizer(workload->meta, api::kResourceInUseFinalizer)) {
+      Add(RemoveWorkloadFinalizer{workload->meta.key()});
+    }
+    return;
+  }
   if (job_.meta.deletion_timestamp) return Stop(workload, "Job is deleted");
   if (job_.finished) return Finish(workload);
   if (workload == nullptr) return Create();
@@ -253,7 +257,9 @@ void Planner::Drive(const api::Workload* workload) {
     return FollowEviction(*workload, *evicted);
   }
   const bool admitted = api::IsTrue(workload->status.conditions, api::kAdmitted);
-  if (job_.suspended) return admitted ? Start(*workload) : FollowJob(*workload);
+  if (job_.suspended && !admitted) return FollowJob(*workload);
+  FollowPriorityClass(*workload);
+  if (job_.suspended) return Start(*workload);
   // Completes an interrupted stop first; an admitted job is started afterwards.
   if (!admitted || job_.stopping) Stop(workload, "Not admitted by cluster queue");
 }
@@ -336,16 +342,21 @@ void Planner::FollowJob(const api::Workload& workload) {
       name != workload.spec.queue_name && PrebuiltName() == nullptr) {
     Add(SetQueueName{workload.meta.key(), name});
   }
+  FollowPriorityClass(workload);
+}
+
+// Where it holds quota one class may take another's place, and nothing else: the API refuses it.
+void Planner::FollowPriorityClass(const api::Workload& workload) {
   const std::string* label = api::FindValue(job_.meta.labels, api::kPriorityClassLabel);
   if (label == nullptr) return;
   const auto& ref = workload.spec.priority_class_ref;
-  if (ref && ref->group == "kueue.x-k8s.io" && ref->name == *label) return;
-  Result<JobPriority> priority = Priority();
-  if (!priority) {
-    plan_.retry = priority.error().message;
-    return;
-  }
+  const bool of_workloads = ref && ref->group == "kueue.x-k8s.io";
+  if (of_workloads && ref->name == *label) return;
+  if (!of_workloads && api::IsTrue(workload.status.conditions, api::kQuotaReserved)) return;
+  std::optional<JobPriority> priority = KnownPriority();
+  if (!priority) return;
   Add(SetPriority{workload.meta.key(), *std::move(priority)});
+  Event("UpdatedWorkload", "Updated workload priority class: " + workload.meta.key().ToString());
 }
 
 // The event passes the estimated arrival of capacity on to the job's owner.

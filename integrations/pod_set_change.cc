@@ -108,21 +108,31 @@ void AddTopology(const api::Workload& workload, const api::PodSetAssignment& ass
   }
 }
 
+// The one of its name. Whoever else admitted the workload may have named it otherwise: then, as in
+// Kueue, the one in the pod set's place; its name is what the pods are labelled with.
+const api::PodSetAssignment* AssignmentOf(const api::Admission& admission,
+                                          const PodSetChange& change, std::size_t place) {
+  const auto& assignments = admission.pod_set_assignments;
+  for (const api::PodSetAssignment& assignment : assignments) {
+    if (assignment.name == change.name) return &assignment;
+  }
+  return place < assignments.size() ? &assignments[place] : nullptr;
+}
+
 }  // namespace
 
 Result<std::vector<PodSetChange>> StartChanges(const api::Workload& workload,
                                                const FlavorsByName& flavors) {
   std::vector<PodSetChange> changes = OriginalPodSets(workload);
   if (!workload.status.admission) return changes;
-  for (PodSetChange& change : changes) {
-    const auto& assignments = workload.status.admission->pod_set_assignments;
-    const auto assignment =
-        std::find_if(assignments.begin(), assignments.end(),
-                     [&change](const auto& each) { return each.name == change.name; });
-    if (assignment == assignments.end()) {
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    PodSetChange& change = changes[i];
+    const api::PodSetAssignment* assignment = AssignmentOf(*workload.status.admission, change, i);
+    if (assignment == nullptr) {
       return Error{ErrorCode::kInvalid,
                    "invalid podset infos: pod set " + change.name + " has no assignment"};
     }
+    change.name = assignment->name;
     change.count = assignment->count;
     BERTH_CHECK_OK(AddFlavors(*assignment, flavors, change));
     BERTH_CHECK_OK(AddChecks(workload, change));

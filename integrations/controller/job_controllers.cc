@@ -10,7 +10,8 @@ api::LabelSelector DefaultManagedNamespaces(const std::string& own_namespace) {
 
 JobControllers::JobControllers(kube::Manager& manager, const Clock& clock,
                                kube::EventRecorder& events, JobControllersOptions options)
-    : batch_jobs_(manager, clock, events, std::move(options.job)), topology_ungater_(manager) {
+    : batch_jobs_(manager, clock, events, options.job),
+      topology_ungater_(manager, clock, options.job.metrics) {
   if (options.batch_jobs == JobControllersOptions::BatchJobs::kManaged) {
     batch_jobs_.Watch(manager.AddController(batch_jobs_, {.max_concurrent = options.concurrency}));
   }

@@ -21,6 +21,7 @@ using Json = nlohmann::json;
 constexpr char kOwnerIndex[] = "owner";
 constexpr char kPrebuiltIndex[] = "prebuilt";  // jobs by the Workload that they name
 constexpr Duration kLookAgain = std::chrono::seconds(5);
+constexpr int kMaxAncestors = 10;
 // How long a created Workload is assumed to exist although the informer does not show it.
 constexpr Duration kInformerLag = std::chrono::seconds(30);
 
@@ -249,13 +250,23 @@ std::vector<api::Workload> JobReconciler::WorkloadsOf(const api::ObjectKey& job)
   return result;
 }
 
-// The only owners considered are Jobs: other managed kinds are not known here.
+// The topmost managed owner: an owner with a queue, or any owner where jobs are managed without
+// one. The only owners considered are Jobs: other managed kinds are not known here.
 std::optional<ManagedAncestor> JobReconciler::AncestorOf(const api::Job& job) const {
+  std::shared_ptr<const api::Job> managed;
   const api::OwnerReference* owner = api::ControllerOf(job.meta);
-  if (owner == nullptr || !IsJob(*owner)) return std::nullopt;
-  const auto parent = jobs_.Get({job.meta.namespace_name, owner->name});
-  if (parent == nullptr || parent->meta.labels.count(api::kQueueLabel) == 0) return std::nullopt;
-  const std::vector<api::Workload> workloads = WorkloadsOf(parent->meta.key());
+  for (int depth = 0; depth < kMaxAncestors && owner != nullptr && IsJob(*owner); ++depth) {
+    const auto parent = jobs_.Get({job.meta.namespace_name, owner->name});
+    if (parent == nullptr || parent->meta.uid != owner->uid) break;
+    if (parent->meta.uid == job.meta.uid) break;  // they own each other
+    if (options_.queue_name_rule == QueueNameRule::kManageWithoutName ||
+        parent->meta.labels.count(api::kQueueLabel) > 0) {
+      managed = parent;
+    }
+    owner = api::ControllerOf(parent->meta);
+  }
+  if (managed == nullptr) return std::nullopt;
+  const std::vector<api::Workload> workloads = WorkloadsOf(managed->meta.key());
   const bool admitted =
       !workloads.empty() && api::IsTrue(workloads.front().status.conditions, api::kAdmitted);
   return ManagedAncestor{admitted};
@@ -384,9 +395,9 @@ kube::Step JobReconciler::FinalizerStep(const api::ObjectKey& key) {
     for (const std::string& finalizer : workload->meta.finalizers) {
       if (finalizer != api::kResourceInUseFinalizer) rest.push_back(finalizer);
     }
-    const Json patch = {
-        {"metadata",
-         {{"finalizers", std::move(rest)}, {"resourceVersion", workload->meta.resource_version}}}};
+    const Json patch = {{"metadata",
+                         {{"finalizers", rest.empty() ? Json() : std::move(rest)},
+                          {"resourceVersion", workload->meta.resource_version}}}};
     manager_.client().Patch(
         api::KindOf<api::Workload>(), key, PatchType::kMerge, patch, {},
         [this, key, next = std::move(next)](Result<kube::JsonPtr> done) {

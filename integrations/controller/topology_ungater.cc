@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
+#include "api/reasons.h"
 #include "base/log/log.h"
 
 namespace berth::integrations {
@@ -16,6 +17,8 @@ using Json = nlohmann::json;
 
 constexpr char kByWorkload[] = "ungater/workload";  // "namespace/name"
 constexpr Duration kBatch = std::chrono::milliseconds(100);
+constexpr char kGateRemoval[] = "kueue_pod_scheduling_gate_removal_seconds";
+constexpr double kLongestBucket = 10240;
 
 // The workload that a pod's annotation names.
 std::optional<api::ObjectKey> WorkloadKeyOf(const api::Pod& pod) {
@@ -52,10 +55,35 @@ struct TopologyUngater::Writes {
   Done done;
 };
 
-TopologyUngater::TopologyUngater(kube::Manager& manager, std::size_t max_in_flight)
+TopologyUngater::TopologyUngater(kube::Manager& manager, const Clock& clock, kube::Metrics* metrics,
+                                 std::size_t max_in_flight)
     : manager_(manager),
+      clock_(clock),
+      metrics_(metrics),
       max_in_flight_(std::max<std::size_t>(max_in_flight, 1)),
-      workloads_(manager.InformerFor<api::Workload>()) {}
+      workloads_(manager.InformerFor<api::Workload>()) {
+  if (metrics_ == nullptr) return;
+  std::vector<double> buckets{1};
+  for (double bound = 2.5; bound <= kLongestBucket; bound *= 2) buckets.push_back(bound);
+  metrics_->DeclareHistogram(kGateRemoval,
+                             "Time from a workload's admission to the removal of a pod's gate",
+                             std::move(buckets));
+}
+
+// Admission is known to the second, and by another clock perhaps.
+void TopologyUngater::Observe(const api::ObjectKey& key) const {
+  const auto workload = workloads_.Get(key);
+  if (metrics_ == nullptr || workload == nullptr || !workload->status.admission) return;
+  const api::Condition* admitted = api::FindCondition(workload->status.conditions, api::kAdmitted);
+  if (admitted == nullptr || admitted->status != api::ConditionStatus::kTrue) return;
+  const Duration since =
+      std::max<Duration>(clock_.Now() - admitted->last_transition_time, Duration::zero());
+  metrics_->Observe(kGateRemoval,
+                    {{"name", api::kTopologyGate},
+                     {"cluster_queue", workload->status.admission->cluster_queue},
+                     {"is_group", "false"}},
+                    std::chrono::duration<double>(since).count());
+}
 
 void TopologyUngater::Watch(kube::Controller& controller) {
   controller_ = &controller;
@@ -144,6 +172,7 @@ void TopologyUngater::OnWritten(const std::shared_ptr<Writes>& writes, const api
   --writes->in_flight;
   if (answer) {
     if (*answer != nullptr) pods_->Ingest(**answer);
+    Observe(writes->workload);
   } else if (answer.error().code != ErrorCode::kNotFound) {
     if (IsOutcomeUnknown(answer.error())) unknown_[writes->workload].insert(pod);
     if (!writes->error) {

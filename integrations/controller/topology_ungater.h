@@ -19,8 +19,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "integrations/ungating.h"
 #include "kube/runtime/manager.h"
+#include "kube/runtime/metrics.h"
 #include "kube/runtime/reconciler.h"
 
 namespace berth::integrations {
@@ -28,7 +30,9 @@ namespace berth::integrations {
 class TopologyUngater final : public kube::Reconciler {
  public:
   // `max_in_flight`: most pod writes at once for one workload.
-  explicit TopologyUngater(kube::Manager& manager, std::size_t max_in_flight = 16);
+  // `metrics`: null, or told how long after its admission a pod is let go.
+  TopologyUngater(kube::Manager& manager, const Clock& clock, kube::Metrics* metrics,
+                  std::size_t max_in_flight = 16);
   TopologyUngater(const TopologyUngater&) = delete;
   TopologyUngater& operator=(const TopologyUngater&) = delete;
 
@@ -49,7 +53,11 @@ class TopologyUngater final : public kube::Reconciler {
   void OnWritten(const std::shared_ptr<Writes>& writes, const api::ObjectKey& pod,
                  const Result<kube::JsonPtr>& answer);
 
+  void Observe(const api::ObjectKey& workload) const;
+
   kube::Manager& manager_;
+  const Clock& clock_;
+  kube::Metrics* metrics_;
   std::size_t max_in_flight_;
   kube::Informer<api::Workload>& workloads_;
   kube::Informer<api::Pod>* pods_ = nullptr;  // null: not started yet

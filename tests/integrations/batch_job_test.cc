@@ -71,9 +71,14 @@ TEST(BatchJobTest, StoppingCountsAsNotSuspended) {
 
 TEST(BatchJobTest, LabelsOfTheJobControllerAreNotThePodSets) {
   api::Job job = GpuJob();
-  job.pod_template.labels = {
-      {"app", "x"}, {"controller-uid", "u"}, {"batch.kubernetes.io/job-name", "train"}};
-  EXPECT_EQ(ViewOf(job).pod_sets.front().pod_template.labels, (api::StringMap{{"app", "x"}}));
+  job.pod_template.labels = {{"app", "x"},
+                             {"controller-uid", "u"},
+                             {"job-name", "train"},
+                             {"batch.kubernetes.io/controller-uid", "u"},
+                             {"batch.kubernetes.io/job-name", "train"}};
+  EXPECT_EQ(ViewOf(job).pod_sets.front().pod_template.labels,
+            (api::StringMap{{"app", "x"}, {"batch.kubernetes.io/job-name", "train"}}))
+      << "the name is the same for a job that is made again, and Kueue keeps it";
 }
 
 TEST(BatchJobTest, PodsReadyCountsWhatIsDoneToo) {

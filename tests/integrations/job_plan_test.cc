@@ -308,6 +308,8 @@ TEST_F(JobPlanTest, FinishedIsToldOnce) {
   EXPECT_THAT(Plan(), ElementsAre("Finished=Succeeded", "event FinishedWorkload"));
   EXPECT_EQ(Get<SetWorkloadCondition>(0).condition.message, "Job finished successfully");
   SetTrue(situation_.workloads[0], api::kFinished);
+  EXPECT_THAT(Plan(), ElementsAre("finalizer")) << "nothing of it is in use any more";
+  situation_.workloads[0].meta.finalizers.clear();
   EXPECT_THAT(Plan(), IsEmpty());
 }
 
@@ -380,8 +382,28 @@ TEST_F(JobPlanTest, QueueAndPriorityAreFollowedWhileWaiting) {
   situation_.workload_priority_classes = &classes;
   job_.meta.labels[api::kQueueLabel] = "other";
   job_.meta.labels[api::kPriorityClassLabel] = "high";
-  EXPECT_THAT(Plan(), ElementsAre("queue other", "priority"));
+  EXPECT_THAT(Plan(), ElementsAre("queue other", "priority", "event UpdatedWorkload"));
   EXPECT_EQ(Get<SetPriority>(1).priority.value, 10);
+}
+
+TEST_F(JobPlanTest, ThePriorityClassOfARunningJobIsFollowed) {
+  api::Workload& workload = AddWorkload();
+  testing::Admit(workload);
+  job_.suspend = false;
+  api::PriorityClass high;
+  high.meta.name = "high";
+  high.value = 10;
+  const PriorityClassesByName classes{{"high", high}};
+  situation_.workload_priority_classes = &classes;
+  job_.meta.labels[api::kPriorityClassLabel] = "high";
+  EXPECT_THAT(Plan(), IsEmpty()) << "the API refuses a class where there was none";
+  situation_.workloads[0].spec.priority_class_ref =
+      api::PriorityClassRef{"kueue.x-k8s.io", "WorkloadPriorityClass", "low"};
+  EXPECT_THAT(Plan(), ElementsAre("priority", "event UpdatedWorkload"));
+  EXPECT_EQ(Get<SetPriority>(0).priority.value, 10);
+  job_.meta.labels[api::kPriorityClassLabel] = "gone";
+  EXPECT_THAT(Plan(), ElementsAre("event WorkloadPriorityClassNotFound"));
+  EXPECT_TRUE(plan_.retry.has_value());
 }
 
 TEST_F(JobPlanTest, ReclaimablePodsAndReadinessAreReported) {

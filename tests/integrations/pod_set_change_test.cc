@@ -43,6 +43,19 @@ TEST(PodSetChangeTest, FlavorChecksAndQueueLabelsAddUp) {
   EXPECT_THAT(change.scheduling_gates, ElementsAre());
 }
 
+TEST(PodSetChangeTest, AnAssignmentOfAnotherNameIsTheOneInItsPlace) {
+  api::Workload workload = AdmittedWorkload();
+  workload.status.admission->pod_set_assignments[0].name = "driver";
+  workload.status.admission_checks[0].pod_set_updates[0].name = "driver";
+  const auto changes = StartChanges(workload, SpotFlavor());
+  ASSERT_TRUE(changes) << changes.error().message;
+  EXPECT_EQ(changes->front().node_selector, (api::StringMap{{"capacity", "spot"}, {"pool", "t4"}}));
+  EXPECT_EQ(changes->front().labels.at(api::kPodSetLabel), "driver");
+  EXPECT_EQ(changes->front().annotations, (api::StringMap{{"consume", "pr-1"}}));
+  workload.status.admission->pod_set_assignments.clear();
+  EXPECT_EQ(StartChanges(workload, SpotFlavor()).error().code, ErrorCode::kInvalid);
+}
+
 TEST(PodSetChangeTest, ATolerationIsAddedOnce) {
   api::Workload workload = AdmittedWorkload();
   workload.spec.pod_sets[0].pod_template.spec.tolerations.push_back(

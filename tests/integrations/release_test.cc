@@ -23,6 +23,8 @@ TEST(ReleaseTest, GivesTheQuotaBack) {
   const api::WorkloadStatus status = StatusAfterRelease(workload, At(90));
   EXPECT_FALSE(status.admission.has_value());
   EXPECT_TRUE(api::IsFalse(status.conditions, api::kQuotaReserved));
+  EXPECT_EQ(api::FindCondition(status.conditions, api::kQuotaReserved)->reason,
+            "PendingEvaluation");
   EXPECT_EQ(api::FindCondition(status.conditions, api::kQuotaReserved)->message, "because");
   EXPECT_TRUE(api::IsFalse(status.conditions, api::kAdmitted));
   EXPECT_EQ(api::FindCondition(status.conditions, api::kAdmitted)->reason, "NoReservation");

@@ -41,7 +41,8 @@ FactsMirror::FactsMirror(kube::Manager& manager, FactsMirrorOptions options)
              labels_by_namespace_.erase(each->meta.name);
            }});
   const auto job = [this](const auto& each, bool present) {
-    Set(managed_job_uids_, each->meta.uid, present && IsManagedJob(*each));
+    const bool managed = IsManagedJob(*each) || options_.manage_without_queue_name;
+    Set(managed_job_uids_, each->meta.uid, present && managed);
   };
   manager.InformerFor<api::Job>().AddHandler(
       {.on_add = [job](const auto& each) { job(each, true); },

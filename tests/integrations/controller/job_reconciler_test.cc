@@ -24,7 +24,13 @@ constexpr char kFlavors[] = "/apis/kueue.x-k8s.io/v1beta2/resourceflavors";
 
 class JobReconcilerTest : public ::testing::Test {
  protected:
-  JobReconcilerTest() {
+  virtual JobReconcilerOptions Options() const {
+    return {.namespace_selector = DefaultManagedNamespaces("kueue-system")};
+  }
+  void SetUp() override {
+    JobReconcilerOptions options = Options();
+    options.metrics = &metrics_;
+    controllers_.emplace(manager_, clock_, events_, JobControllersOptions{.job = options});
     api_.Put(kFlavors, {{"metadata", {{"name", "spot"}}},
                         {"spec", {{"nodeLabels", {{"capacity", "spot"}}}}}});
     manager_.StartInformers();
@@ -33,14 +39,15 @@ class JobReconcilerTest : public ::testing::Test {
 
   void Settle() { executor_.RunFor(10s); }
 
-  void Submit() {
-    api_.Put(kJobs, Json::parse(R"({"apiVersion": "batch/v1", "kind": "Job",
-      "metadata": {"name": "train", "namespace": "default",
-                   "labels": {"kueue.x-k8s.io/queue-name": "lq"}},
+  void Submit(const std::string& queue = "lq") {
+    Json job = Json::parse(R"({"apiVersion": "batch/v1", "kind": "Job",
+      "metadata": {"name": "train", "namespace": "default"},
       "spec": {"suspend": true, "parallelism": 1, "completions": 1, "template": {
         "spec": {"nodeSelector": {"pool": "t4"}, "setHostnameAsFQDN": true, "restartPolicy": "Never",
                  "containers": [{"name": "c", "image": "i", "args": ["120s"],
-                   "resources": {"requests": {"nvidia.com/gpu": 1}}}]}}}})"));
+                   "resources": {"requests": {"nvidia.com/gpu": 1}}}]}}}})");
+    if (!queue.empty()) job["metadata"]["labels"] = {{"kueue.x-k8s.io/queue-name", queue}};
+    api_.Put(kJobs, job);
     Settle();
   }
 
@@ -108,12 +115,7 @@ class JobReconcilerTest : public ::testing::Test {
       client_, clock_, {.controller = "kueue-job", .first_api = kube::EventApi::kCore}};
   kube::Manager manager_{client_, executor_};
   kube::Metrics metrics_;
-  JobControllers controllers_{
-      manager_,
-      clock_,
-      events_,
-      {.job = {.namespace_selector = DefaultManagedNamespaces("kueue-system"),
-               .metrics = &metrics_}}};
+  std::optional<JobControllers> controllers_;
 };
 
 TEST_F(JobReconcilerTest, AJobGetsItsWorkload) {
@@ -201,6 +203,39 @@ TEST_F(JobReconcilerTest, OtherJobsAreLeftAlone) {
   EXPECT_EQ(api_.CountWrites(), 0U);
 }
 
+class JobsWithoutQueuesTest : public JobReconcilerTest {
+ protected:
+  JobReconcilerOptions Options() const override {
+    JobReconcilerOptions options = JobReconcilerTest::Options();
+    options.queue_name_rule = QueueNameRule::kManageWithoutName;
+    return options;
+  }
+};
+
+TEST_F(JobsWithoutQueuesTest, AChildOfAManagedJobGetsNoWorkload) {
+  Submit("");
+  const Json parent = Job();
+  Json child = parent;
+  child["metadata"] = {{"name", "child"},
+                       {"namespace", "default"},
+                       {"ownerReferences",
+                        {{{"apiVersion", "batch/v1"},
+                          {"kind", "Job"},
+                          {"name", "train"},
+                          {"uid", parent["metadata"]["uid"]},
+                          {"controller", true}}}}};
+  child["spec"].erase("selector");
+  child["spec"]["template"].erase("metadata");
+  child["status"] = Json::object();
+  api_.Put(kJobs, child);
+  Settle();
+  int workloads = 0;
+  for (const auto& request : api_.requests()) {
+    workloads += request.method == "POST" && request.path == kWorkloads ? 1 : 0;
+  }
+  EXPECT_EQ(workloads, 1) << "the parent's";
+}
+
 TEST_F(JobReconcilerTest, AdmittedStartsWithWhatAdmissionGives) {
   Submit();
   Admit();
@@ -234,7 +269,7 @@ TEST_F(JobReconcilerTest, EvictionRestoresTheTemplateAndGivesTheQuotaBack) {
   EXPECT_EQ(Job()["spec"]["template"]["spec"]["nodeSelector"], (Json{{"pool", "t4"}}));
   EXPECT_FALSE(
       Job()["metadata"].value("annotations", Json::object()).contains("kueue.x-k8s.io/stopping"));
-  EXPECT_EQ(StatusOf("QuotaReserved"), "False Preempted");
+  EXPECT_EQ(StatusOf("QuotaReserved"), "False PendingEvaluation");
   EXPECT_EQ(StatusOf("Admitted"), "False NoReservation");
   EXPECT_EQ(StatusOf("Requeued"), "True Preempted");
   EXPECT_FALSE(Workload()["status"].contains("admission"));

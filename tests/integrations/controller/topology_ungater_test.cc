@@ -72,7 +72,8 @@ class TopologyUngaterTest : public ::testing::Test {
   kube::RegistryTransport api_{executor_, clock_};
   kube::ApiClient client_{api_, executor_};
   kube::Manager manager_{client_, executor_};
-  TopologyUngater ungater_{manager_, 2};
+  kube::Metrics metrics_;
+  TopologyUngater ungater_{manager_, clock_, &metrics_, 2};
 };
 
 TEST_F(TopologyUngaterTest, EachPodGoesToItsRack) {
@@ -81,6 +82,10 @@ TEST_F(TopologyUngaterTest, EachPodGoesToItsRack) {
   EXPECT_THAT(Racks(), ElementsAre("r1", "r1", "r2"));
   EXPECT_EQ(Spec("p0")["nodeSelector"]["pool"], "a");
   EXPECT_EQ(Spec("p0")["schedulingGates"], Json::array({{{"name", "mine"}}})) << "others stay";
+  EXPECT_THAT(metrics_.Text(),
+              ::testing::HasSubstr("kueue_pod_scheduling_gate_removal_seconds_count{"
+                                   "cluster_queue=\"cq\",is_group=\"false\","
+                                   "name=\"kueue.x-k8s.io/topology\"} 3"));
   EXPECT_EQ(api_.CountWrites(), 3U);
 }
 
