@@ -185,11 +185,11 @@ std::vector<InactiveReason> Catalogue::WhyInactive(const QueueState& queue) cons
       inactive_checks.push_back(rule.check);
     }
   }
+  std::sort(missing_checks.begin(), missing_checks.end());
+  std::sort(inactive_checks.begin(), inactive_checks.end());
   const auto add = [&reasons](const char* reason, const char* text,
-                              std::vector<std::string>& names) {
-    if (names.empty()) return;
-    std::sort(names.begin(), names.end());
-    reasons.push_back({reason, text + berth::Join(names, ",")});
+                              const std::vector<std::string>& names) {
+    if (!names.empty()) reasons.push_back({reason, text + berth::Join(names, ",")});
   };
   add("FlavorNotFound", "references missing ResourceFlavor(s): ", missing_flavors);
   add("AdmissionCheckNotFound", "references missing AdmissionCheck(s): ", missing_checks);

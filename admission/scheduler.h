@@ -158,6 +158,8 @@ class Scheduler {
   }
   // The share of a queue or cohort, as in status.
   std::int64_t WeightedShareOf(NodeId node);
+  // Not rounded; NaN where the share is infinite, as in metrics.
+  double ExactShareOf(NodeId node);
   // The usage history of a LocalQueue whose ClusterQueue orders by usage, sampled if a sample is
   // due; nullopt: no history is kept.
   std::optional<UsageHistory> SampleUsage(const api::ObjectKey& local_queue, WallTime now);

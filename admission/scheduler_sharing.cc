@@ -1,5 +1,7 @@
 // Shares in the Scheduler: dominant shares for fair sharing, and the usage of LocalQueues for
 // admission fair sharing.
+#include <limits>
+
 #include "admission/scheduler.h"
 
 namespace berth::admission {
@@ -13,6 +15,12 @@ api::ObjectKey LocalQueueOf(const api::Workload& object) {
 
 std::int64_t Scheduler::WeightedShareOf(NodeId node) {
   return WeightedShare(search_.shares().Of(node));
+}
+
+double Scheduler::ExactShareOf(NodeId node) {
+  const DominantShare share = search_.shares().Of(node);
+  if (share.IsInfinite()) return std::numeric_limits<double>::quiet_NaN();
+  return share.IsZero() ? 0.0 : share.unweighted / share.weight;
 }
 
 bool Scheduler::KeepsHistory(ClusterQueueId queue) const {

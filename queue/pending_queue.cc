@@ -1,6 +1,7 @@
 #include "queue/pending_queue.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/assert.h"
@@ -359,6 +360,25 @@ std::int64_t PendingQueue::Wake(WallTime now,
     if (woken != nullptr) woken->push_back(node);
   }
   return count;
+}
+
+PendingQueue::ShapeCounts PendingQueue::CountShapes() const {
+  ShapeCounts counts;
+  std::set<std::uint64_t> in_backoff;
+  for (const NodeIndex node : in_backoff_) in_backoff.insert(at(node).shape);
+  for (const ShapeGroups& shape : shapes_) {
+    bool active = false;
+    bool waiting = in_backoff.erase(shape.hash) > 0;
+    for (const std::int32_t index : shape.groups) {
+      const Group& of_shape = groups_[static_cast<std::size_t>(index)];
+      active |= of_shape.bags[of_shape.active_bag].count > 0;
+      waiting |= of_shape.bags[1 - of_shape.active_bag].count > 0;
+    }
+    counts.active += active ? 1 : 0;
+    counts.waiting += waiting ? 1 : 0;
+  }
+  counts.waiting += static_cast<std::int64_t>(in_backoff.size());
+  return counts;
 }
 
 void PendingQueue::SetPreemptor(const Preemptor& preemptor) { preemptor_ = preemptor; }

@@ -108,6 +108,13 @@ class PendingQueue {
   std::int64_t active_count() const { return active_count_; }
   std::int64_t waiting_count() const { return parked_count_ + backoff_count(); }
 
+  // Numbers of shapes among the active and among the waiting workloads; O(number of shapes).
+  struct ShapeCounts {
+    std::int64_t active = 0;
+    std::int64_t waiting = 0;
+  };
+  ShapeCounts CountShapes() const;
+
   // Sorted; O(n log n).
   std::vector<NodeIndex> Active() const;
   std::vector<NodeIndex> Inadmissible() const;  // parked and in backoff

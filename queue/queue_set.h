@@ -141,8 +141,11 @@ class QueueSet {
     std::vector<WorkloadId> active;        // in order
     std::vector<WorkloadId> inadmissible;  // in the order that they would have if active
   };
-  QueueView View(ClusterQueueId queue) const;             // without taken heads
-  std::int64_t ActiveCount(ClusterQueueId queue) const;   // workloads that compete for the head
+  QueueView View(ClusterQueueId queue) const;            // without taken heads
+  std::int64_t ActiveCount(ClusterQueueId queue) const;  // workloads that compete for the head
+  PendingQueue::ShapeCounts CountShapes(ClusterQueueId queue) const {
+    return entry(queue).pending.CountShapes();
+  }
   std::int64_t PendingCount(ClusterQueueId queue) const;  // without taken heads too
   bool IsQueued(WorkloadId workload) const;
   bool IsInadmissible(WorkloadId workload) const;  // queued and not active

@@ -6,11 +6,13 @@
 
 #include "admission/controller/admission_metrics.h"
 #include "admission/controller/finalizers.h"
+#include "admission/controller/in_use.h"
 #include "admission/controller/node_failures.h"
 #include "admission/controller/pending_notes.h"
 #include "admission/controller/pod_defaults_feed.h"
 #include "admission/controller/priority_classes.h"
 #include "admission/controller/queue_reconcilers.h"
+#include "admission/controller/refusal_event.h"
 #include "admission/controller/scheduler_loop.h"
 #include "admission/controller/standing.h"
 #include "admission/controller/topology_feed.h"
@@ -22,7 +24,8 @@
 namespace berth::admission {
 namespace {
 
-constexpr int kMaxCohortDepth = 64;              // bounds cycles of parents
+constexpr int kMaxCohortDepth = 64;  // bounds cycles of parents
+constexpr Duration kShapesInterval = std::chrono::seconds(1);
 constexpr char kByLocalQueue[] = "localQueue";   // "namespace/name"
 constexpr char kByReservation[] = "reservedIn";  // ClusterQueue
 
@@ -37,15 +40,6 @@ NodeFailureOptions NodeOptions(const FeatureGates& gates) {
           .replace_after_delay = gates.tas_replace_node_due_to_not_ready_over_fixed_time};
 }
 
-bool Uses(const std::vector<api::ResourceGroup>& groups, const std::string& flavor) {
-  for (const api::ResourceGroup& group : groups) {
-    for (const api::FlavorQuotas& quotas : group.flavors) {
-      if (quotas.flavor == flavor) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 struct AdmissionControllers::Impl {
@@ -58,6 +52,7 @@ struct AdmissionControllers::Impl {
   std::optional<std::int64_t> CohortShare(const std::string& name);
   void ShowClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status);
   void ShowCohort(const std::string& name);
+  void ShowShapesLater(const std::string& cluster_queue);
   void AddIndexes();
   void WatchWorkloads();
   void WatchLocalQueues();
@@ -71,12 +66,10 @@ struct AdmissionControllers::Impl {
   void AddAllClusterQueues();
   void AddCohortsOf(const std::string& cluster_queue);
   void AddDeletedUsed();
-  bool FlavorInUse(const std::string& name) const;
-  bool CheckInUse(const std::string& name) const;
-  bool TopologyInUse(const std::string& name) const;
 
   kube::Manager& manager;
   const Clock& clock;
+  kube::EventRecorder& events;
   kube::Informer<api::Workload>& workloads;
   kube::Informer<api::LocalQueue>& local_queues;
   kube::Informer<api::ClusterQueue>& cluster_queues;
@@ -114,6 +107,10 @@ struct AdmissionControllers::Impl {
   kube::Controller& flavor_controller;
   kube::Controller& check_controller;
   kube::Controller& topology_controller;
+
+  std::set<std::string> shapes_due;  // ClusterQueues
+  bool shapes_posted = false;
+  std::shared_ptr<Impl*> self = std::make_shared<Impl*>(this);
 };
 
 AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_clock,
@@ -121,6 +118,7 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
                                  const AdmissionControllersOptions& options)
     : manager(the_manager),
       clock(the_clock),
+      events(the_events),
       workloads(manager.InformerFor<api::Workload>()),
       local_queues(manager.InformerFor<api::LocalQueue>()),
       cluster_queues(manager.InformerFor<api::ClusterQueue>()),
@@ -136,20 +134,20 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
       scheduler(WithListing(options.scheduler)),
       tally(keeps_resources ? WorkloadTally::Requests::kKept : WorkloadTally::Requests::kNotKept),
       writer(manager.client(), workloads),
-      notes(workloads, writer, the_events, clock, manager.executor()),
-      loop({manager, scheduler, writer, notes, the_events, clock, metrics}),
+      notes(workloads, writer, events, clock, manager.executor()),
+      loop({manager, scheduler, writer, notes, events, clock, metrics}),
       topology_feed(manager, scheduler,
                     [this](TopologyFeed::Change change) { OnTopologyFeed(change); }),
       pod_defaults_feed(
           manager, scheduler, clock,
           {.workload = [this](const api::ObjectKey& key) { workload_controller.Add(key); },
            .scheduler = [this] { loop.OnChange(); }}),
-      node_failures(manager, writer, the_events, clock, NodeOptions(options.scheduler.gates),
+      node_failures(manager, writer, events, clock, NodeOptions(options.scheduler.gates),
                     [this](const api::Workload& before, const WorkloadPlan& plan) {
                       metrics.OnPlan(before, plan, clock.Now());
                     }),
       priority_classes(manager, writer),
-      workload_reconciler({workloads, local_queues, cluster_queues, writer, the_events, clock},
+      workload_reconciler({workloads, local_queues, cluster_queues, writer, events, clock},
                           MakeLookup(), {options.pods_ready, options.keep_finished},
                           [this](const api::Workload& before, const WorkloadPlan& plan) {
                             metrics.OnPlan(before, plan, clock.Now());
@@ -158,12 +156,14 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
       local_queue_reconciler(MakeQueueParts()),
       cohort_reconciler(manager.client(), cohorts, clock,
                         [this](const std::string& name) { return CohortShare(name); }),
-      flavor_reconciler(manager.client(), flavors,
-                        [this](const std::string& name) { return FlavorInUse(name); }),
-      check_reconciler(manager.client(), checks,
-                       [this](const std::string& name) { return CheckInUse(name); }),
+      flavor_reconciler(
+          manager.client(), flavors,
+          [this](const std::string& name) { return FlavorInUse(cluster_queues, name); }),
+      check_reconciler(
+          manager.client(), checks,
+          [this](const std::string& name) { return CheckInUse(cluster_queues, name); }),
       topology_reconciler(manager.client(), topologies,
-                          [this](const std::string& name) { return TopologyInUse(name); }),
+                          [this](const std::string& name) { return TopologyInUse(flavors, name); }),
       workload_controller(manager.AddController(workload_reconciler,
                                                 {.max_concurrent = options.workload_concurrency})),
       cluster_queue_controller(manager.AddController(
@@ -174,6 +174,10 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
       flavor_controller(manager.AddController(flavor_reconciler, {})),
       check_controller(manager.AddController(check_reconciler, {})),
       topology_controller(manager.AddController(topology_reconciler, {})) {
+  writer.OnRefused([this](const api::ObjectKey& key, const Error& error) {
+    metrics.OnWriteRefused();
+    if (const auto workload = workloads.Get(key)) RecordRefusal(events, *workload, error);
+  });
   AddIndexes();
   const FeatureGates& gates = options.scheduler.gates;
   topology_feed.Connect(gates.topology_aware_scheduling ? TopologyFeed::Mode::kWithNodes
@@ -252,7 +256,10 @@ void AdmissionControllers::Impl::ShowClusterQueue(const api::ClusterQueue& queue
                                                   const api::QueueStatus& status) {
   const std::string& name = queue.meta.name;
   std::vector<std::string> touched = queue_metrics.CohortsOf(name);
-  const PendingPosition place = PlaceOf(scheduler, name);
+  PendingPosition place = PlaceOf(scheduler, name);
+  if (const auto id = scheduler.state().FindQueue(name); id && status.weighted_share) {
+    place.share = scheduler.ExactShareOf(scheduler.state().queue(*id).node);
+  }
   queue_metrics.SetClusterQueue(queue, status, place);
   if (keeps_resources) {
     api::ResourceAmounts pending;
@@ -261,8 +268,9 @@ void AdmissionControllers::Impl::ShowClusterQueue(const api::ClusterQueue& queue
         pending[resource] = api::AddAmounts(pending[resource], amount);
       }
     }
-    queue_metrics.SetPending(name, pending);
+    queue_metrics.SetPending(queue, pending);
   }
+  ShowShapesLater(name);
   touched.insert(touched.end(), place.cohorts.begin(), place.cohorts.end());
   std::sort(touched.begin(), touched.end());
   touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
@@ -272,8 +280,28 @@ void AdmissionControllers::Impl::ShowClusterQueue(const api::ClusterQueue& queue
 void AdmissionControllers::Impl::ShowCohort(const std::string& name) {
   std::optional<CohortStanding> standing = StandingOfCohort(scheduler, name);
   if (!standing) return queue_metrics.RemoveCohort(name);
-  standing->weighted_share = CohortShare(name);
+  if (CohortShare(name)) {
+    standing->share = scheduler.ExactShareOf(*scheduler.state().CohortNode(name));
+  }
   queue_metrics.SetCohort(name, *standing);
+}
+
+// Counting them costs what kinds wait: once a second, for the queues that something happened to.
+void AdmissionControllers::Impl::ShowShapesLater(const std::string& cluster_queue) {
+  shapes_due.insert(cluster_queue);
+  if (std::exchange(shapes_posted, true)) return;
+  manager.executor().PostAfter(kShapesInterval, [weak = std::weak_ptr(self)] {
+    const auto alive = weak.lock();
+    if (alive == nullptr) return;
+    Impl& impl = **alive;
+    impl.shapes_posted = false;
+    for (const std::string& name : std::exchange(impl.shapes_due, {})) {
+      const auto id = impl.scheduler.state().FindQueue(name);
+      if (!id) continue;
+      const auto counts = impl.scheduler.queues().CountShapes(*id);
+      impl.queue_metrics.SetShapes(name, counts.active, counts.waiting);
+    }
+  });
 }
 
 std::optional<std::int64_t> AdmissionControllers::Impl::CohortShare(const std::string& name) {
@@ -370,6 +398,7 @@ void AdmissionControllers::Impl::WatchClusterQueues() {
   cluster_queues.AddHandler(
       {.on_add =
            [this](const auto& queue) {
+             metrics.ShowClusterQueue(queue->meta.name);
              cluster_queue_controller.Add(queue->meta.key());
              AddWorkloadsOf(*queue);
            },
@@ -451,32 +480,6 @@ void AdmissionControllers::Impl::AddDeletedUsed() {
   add(flavors, flavor_controller);
   add(checks, check_controller);
   add(topologies, topology_controller);
-}
-
-bool AdmissionControllers::Impl::FlavorInUse(const std::string& name) const {
-  for (const auto& queue : cluster_queues.objects()) {
-    if (Uses(queue->spec.resource_groups, name)) return true;
-  }
-  for (const auto& cohort : cohorts.objects()) {
-    if (Uses(cohort->spec.resource_groups, name)) return true;
-  }
-  return false;
-}
-
-bool AdmissionControllers::Impl::CheckInUse(const std::string& name) const {
-  for (const auto& queue : cluster_queues.objects()) {
-    for (const api::AdmissionCheckRule& rule : queue->spec.admission_checks) {
-      if (rule.check == name) return true;
-    }
-  }
-  return false;
-}
-
-bool AdmissionControllers::Impl::TopologyInUse(const std::string& name) const {
-  for (const auto& flavor : flavors.objects()) {
-    if (flavor->topology_name == name) return true;
-  }
-  return false;
 }
 
 AdmissionControllers::AdmissionControllers(kube::Manager& manager, const Clock& clock,

@@ -92,12 +92,14 @@ AdmissionMetrics::AdmissionMetrics(kube::Metrics& metrics, const QueueMetrics& q
         "kueue_local_queue_admitted_until_ready_wait_time_seconds"}) {
     metrics_.DeclareHistogram(name, "Time of workloads, per LocalQueue", WaitBuckets());
   }
-  metrics_.DeclareGauge("kueue_unadmitted_workloads", "Workloads without quota, by reason");
+  metrics_.DeclareGauge("kueue_unadmitted_workloads", "Workloads that are not admitted, by reason");
   metrics_.DeclareGauge("kueue_local_queue_unadmitted_workloads",
-                        "Workloads without quota, by reason, per LocalQueue");
+                        "Workloads that are not admitted, by reason, per LocalQueue");
   metrics_.DeclareGauge("kueue_finished_workloads", "Finished workloads that still exist");
   metrics_.DeclareGauge("kueue_local_queue_finished_workloads",
                         "Finished workloads that still exist, per LocalQueue");
+  metrics_.DeclareCounter("berth_refused_workload_writes_total",
+                          "Writes to Workloads that the API server refused; events name them");
   metrics_.DeclareGauge("kueue_admission_cycle_preemption_skips",
                         "Heads of the last cycle that had victims, and lost them to another head");
   metrics_.DeclareCounter("kueue_preemption_target_recomputations_total",
@@ -127,6 +129,10 @@ void AdmissionMetrics::OnDecisions(const DecisionList& decisions,
     metrics_.SetGauge("kueue_admission_cycle_preemption_skips", {{"cluster_queue", queue}},
                       lost ? 1 : 0);
   }
+}
+
+void AdmissionMetrics::OnWriteRefused() {
+  metrics_.Increment("berth_refused_workload_writes_total", {});
 }
 
 void AdmissionMetrics::OnAdmissionFailed() {
@@ -207,7 +213,7 @@ void AdmissionMetrics::CountEviction(const api::Workload& before, const std::str
 void AdmissionMetrics::OnPreempted(const api::Workload& before, const std::string& preempting_queue,
                                    const std::string& reason, WallTime now) {
   const std::string queue = before.status.admission ? before.status.admission->cluster_queue : "";
-  CountEviction(before, queue, "Preempted", reason, now);
+  CountEviction(before, queue, "Preempted", "", now);
   metrics_.Increment("kueue_preempted_workloads_total",
                      {{"preempting_cluster_queue", preempting_queue}, {"reason", reason}});
 }
@@ -261,45 +267,72 @@ void AdmissionMetrics::OnPodsReady(const api::Workload& workload) {
                since_admission);
 }
 
-void AdmissionMetrics::AddUnadmitted(const std::string& cluster_queue, const std::string& reason,
-                                     std::int64_t more) {
-  if (cluster_queue.empty() || more == 0) return;
-  const auto found = unadmitted_.try_emplace({cluster_queue, reason}).first;
-  found->second += more;
-  metrics_.SetGauge(
-      "kueue_unadmitted_workloads",
-      {{"cluster_queue", cluster_queue}, {"reason", reason}, {"underlying_cause", ""}},
-      static_cast<double>(found->second));
-  if (found->second == 0) unadmitted_.erase(found);
+// As Kueue's KEP-10852 has it: what has no condition yet waits to be looked at.
+std::optional<AdmissionMetrics::WhyNot> AdmissionMetrics::WhyNotAdmitted(
+    const api::Workload& workload) {
+  const auto& conditions = workload.status.conditions;
+  if (api::IsTrue(conditions, api::kAdmitted) || api::IsTrue(conditions, api::kFinished)) {
+    return std::nullopt;
+  }
+  const api::Condition* reserved = api::FindCondition(conditions, api::kQuotaReserved);
+  if (reserved == nullptr) return WhyNot{api::kNoReservation, api::kPendingEvaluation};
+  if (reserved->status != api::ConditionStatus::kTrue) {
+    return WhyNot{api::kNoReservation, reserved->reason};
+  }
+  const api::Condition* admitted = api::FindCondition(conditions, api::kAdmitted);
+  if (admitted != nullptr && admitted->reason == api::kPendingDelayedTopologyRequests) {
+    return WhyNot{admitted->reason, "PendingTopology"};
+  }
+  return WhyNot{api::kUnsatisfiedAdmissionChecks, "ChecksNotReady"};
 }
 
-void AdmissionMetrics::ShowUnadmitted(const Routes::value_type& route, const std::string& reason) {
+// No workload, no series.
+void AdmissionMetrics::ShowUnadmitted(const std::string& cluster_queue, const WhyNot& why,
+                                      std::int64_t count) {
+  const MetricLabels labels{
+      {"cluster_queue", cluster_queue}, {"reason", why.first}, {"underlying_cause", why.second}};
+  if (count == 0) return metrics_.RemoveGauge("kueue_unadmitted_workloads", labels);
+  if (!shown_.contains(cluster_queue)) return;
+  metrics_.SetGauge("kueue_unadmitted_workloads", labels, static_cast<double>(count));
+}
+
+void AdmissionMetrics::AddUnadmitted(const std::string& cluster_queue, const WhyNot& why,
+                                     std::int64_t more) {
+  if (cluster_queue.empty() || more == 0) return;
+  const auto of_queue = unadmitted_.try_emplace(cluster_queue).first;
+  const auto found = of_queue->second.try_emplace(why).first;
+  found->second += more;
+  ShowUnadmitted(cluster_queue, why, found->second);
+  if (found->second == 0) of_queue->second.erase(found);
+  if (of_queue->second.empty()) unadmitted_.erase(of_queue);
+}
+
+void AdmissionMetrics::ShowUnadmittedOf(const Routes::value_type& route, const WhyNot& why) {
   const auto& [key, counts] = route;
   if (!queues_.Exposes(key)) return;
-  const auto count = counts.unadmitted.find(reason);
-  metrics_.SetGauge("kueue_local_queue_unadmitted_workloads",
-                    {{"name", key.name},
-                     {"namespace", key.namespace_name},
-                     {"cluster_queue", counts.cluster_queue},
-                     {"reason", reason},
-                     {"underlying_cause", ""}},
-                    count == counts.unadmitted.end() ? 0 : static_cast<double>(count->second));
+  const MetricLabels labels{{"name", key.name},
+                            {"namespace", key.namespace_name},
+                            {"cluster_queue", counts.cluster_queue},
+                            {"reason", why.first},
+                            {"underlying_cause", why.second}};
+  const auto count = counts.unadmitted.find(why);
+  if (count == counts.unadmitted.end() || count->second == 0) {
+    return metrics_.RemoveGauge("kueue_local_queue_unadmitted_workloads", labels);
+  }
+  metrics_.SetGauge("kueue_local_queue_unadmitted_workloads", labels,
+                    static_cast<double>(count->second));
 }
 
 void AdmissionMetrics::CountUnadmitted(const api::Workload& workload, int sign) {
-  const auto& conditions = workload.status.conditions;
-  const api::Condition* reserved = api::FindCondition(conditions, api::kQuotaReserved);
-  if (reserved == nullptr || reserved->status == api::ConditionStatus::kTrue ||
-      api::IsTrue(conditions, api::kFinished)) {
-    return;
-  }
+  const std::optional<WhyNot> why = WhyNotAdmitted(workload);
+  if (!why) return;
   const api::ObjectKey key{workload.meta.namespace_name, workload.spec.queue_name};
   const auto route = routes_.try_emplace(key).first;
-  std::int64_t& count = route->second.unadmitted[reserved->reason];
+  std::int64_t& count = route->second.unadmitted[*why];
   count += sign;
-  AddUnadmitted(route->second.cluster_queue, reserved->reason, sign);
-  ShowUnadmitted(*route, reserved->reason);
-  if (count == 0) route->second.unadmitted.erase(reserved->reason);
+  AddUnadmitted(route->second.cluster_queue, *why, sign);
+  ShowUnadmittedOf(*route, *why);
+  if (count == 0) route->second.unadmitted.erase(*why);
   ForgetIfEmpty(key);
 }
 
@@ -307,13 +340,31 @@ void AdmissionMetrics::SetRoute(const api::ObjectKey& local_queue,
                                 const std::string& cluster_queue) {
   Route& route = routes_[local_queue];
   if (route.cluster_queue != cluster_queue) {
-    for (const auto& [reason, count] : route.unadmitted) {
-      AddUnadmitted(route.cluster_queue, reason, -count);
-      AddUnadmitted(cluster_queue, reason, count);
+    for (const auto& [why, count] : route.unadmitted) {
+      AddUnadmitted(route.cluster_queue, why, -count);
+      AddUnadmitted(cluster_queue, why, count);
     }
     route.cluster_queue = cluster_queue;
   }
   ForgetIfEmpty(local_queue);
+}
+
+void AdmissionMetrics::ShowClusterQueue(const std::string& name) {
+  if (!shown_.insert(name).second) return;
+  if (const auto found = unadmitted_.find(name); found != unadmitted_.end()) {
+    for (const auto& [why, count] : found->second) ShowUnadmitted(name, why, count);
+  }
+  if (const auto found = finished_.find(name); found != finished_.end()) {
+    metrics_.SetGauge("kueue_finished_workloads", {{"cluster_queue", name}},
+                      static_cast<double>(found->second));
+  }
+}
+
+void AdmissionMetrics::ForgetClusterQueue(const std::string& name) {
+  shown_.erase(name);
+  skipping_.erase(name);
+  metrics_.Remove({{"cluster_queue", name}});
+  metrics_.Remove({{"preempting_cluster_queue", name}});
 }
 
 void AdmissionMetrics::ForgetIfEmpty(const api::ObjectKey& local_queue) {
@@ -328,7 +379,7 @@ void AdmissionMetrics::ForgetIfEmpty(const api::ObjectKey& local_queue) {
 void AdmissionMetrics::ShowLocalQueue(const api::ObjectKey& local_queue) {
   const auto route = routes_.find(local_queue);
   if (route == routes_.end() || !queues_.Exposes(local_queue)) return;
-  for (const auto& [reason, count] : route->second.unadmitted) ShowUnadmitted(*route, reason);
+  for (const auto& [why, count] : route->second.unadmitted) ShowUnadmittedOf(*route, why);
   metrics_.SetGauge("kueue_local_queue_finished_workloads",
                     {{"name", local_queue.name}, {"namespace", local_queue.namespace_name}},
                     static_cast<double>(route->second.finished));
@@ -341,8 +392,10 @@ void AdmissionMetrics::CountFinished(const api::Workload& workload, int sign) {
   const std::string& queue = workload.status.admission->cluster_queue;
   const auto found = finished_.try_emplace(queue).first;
   found->second += sign;
-  metrics_.SetGauge("kueue_finished_workloads", {{"cluster_queue", queue}},
-                    static_cast<double>(found->second));
+  if (shown_.contains(queue)) {
+    metrics_.SetGauge("kueue_finished_workloads", {{"cluster_queue", queue}},
+                      static_cast<double>(found->second));
+  }
   if (found->second == 0) finished_.erase(found);
   const api::ObjectKey key{workload.meta.namespace_name, workload.spec.queue_name};
   Route& route = routes_[key];

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -34,6 +35,7 @@ class AdmissionMetrics {
   void OnDecisions(const DecisionList& decisions,
                    const std::function<std::string(ClusterQueueId)>& name_of);
   void OnAdmissionFailed();
+  void OnWriteRefused();  // a write to a Workload, by the API server
   void OnQuotaReserved(const api::Workload& workload, const std::string& cluster_queue,
                        std::int64_t waited_seconds);
   void OnAdmitted(const api::Workload& workload, const std::string& cluster_queue,
@@ -48,14 +50,18 @@ class AdmissionMetrics {
   void SetRoute(const api::ObjectKey& local_queue, const std::string& cluster_queue);
   // Begins the metrics of the LocalQueue, with the counts collected so far.
   void ShowLocalQueue(const api::ObjectKey& local_queue);
-  // The ClusterQueue is gone. The series that count its workloads go with the last workload.
-  void ForgetClusterQueue(const std::string& name) { skipping_.erase(name); }
+  // The ClusterQueue has come: what was counted of it before is shown.
+  void ShowClusterQueue(const std::string& name);
+  // It has gone, and its series with it; its workloads are counted all the same.
+  void ForgetClusterQueue(const std::string& name);
 
  private:
-  // The workloads of one LocalQueue: those without quota by reason, and the finished ones.
+  // Why a workload is not admitted: the reason of the condition Admitted, and what lies beneath.
+  using WhyNot = std::pair<std::string, std::string>;
+  // Workloads of one LocalQueue: not admitted, by reason; finished.
   struct Route {
-    std::string cluster_queue;  // empty: no such LocalQueue
-    std::map<std::string, std::int64_t> unadmitted;
+    std::string cluster_queue;  // empty: there is no such LocalQueue
+    std::map<WhyNot, std::int64_t> unadmitted;
     std::int64_t finished = 0;
   };
   using Routes = std::map<api::ObjectKey, Route>;
@@ -63,9 +69,10 @@ class AdmissionMetrics {
   void CountEviction(const api::Workload& before, const std::string& cluster_queue,
                      const std::string& reason, const std::string& cause, WallTime now);
   void CountUnadmitted(const api::Workload& workload, int sign);
-  void AddUnadmitted(const std::string& cluster_queue, const std::string& reason,
-                     std::int64_t more);
-  void ShowUnadmitted(const Routes::value_type& route, const std::string& reason);
+  static std::optional<WhyNot> WhyNotAdmitted(const api::Workload& workload);
+  void AddUnadmitted(const std::string& cluster_queue, const WhyNot& why, std::int64_t more);
+  void ShowUnadmitted(const std::string& cluster_queue, const WhyNot& why, std::int64_t count);
+  void ShowUnadmittedOf(const Routes::value_type& route, const WhyNot& why);
   void CountFinished(const api::Workload& workload, int sign);
   void ForgetIfEmpty(const api::ObjectKey& local_queue);
   void OnFinished(const api::Workload& workload);
@@ -78,10 +85,10 @@ class AdmissionMetrics {
   const QueueMetrics& queues_;
   CohortsOf cohorts_of_;
   Routes routes_;
-  // The gauge by ClusterQueue and reason; a series that would show 0 is absent.
-  std::map<std::pair<std::string, std::string>, std::int64_t> unadmitted_;
-  std::map<std::string, std::int64_t> finished_;  // by ClusterQueue
-  std::set<std::string> skipping_;                // ClusterQueues with a preemption_skips above 0
+  std::map<std::string, std::map<WhyNot, std::int64_t>> unadmitted_;  // by ClusterQueue; none is 0
+  std::map<std::string, std::int64_t> finished_;                      // by ClusterQueue
+  std::set<std::string> shown_;                                       // ClusterQueues that exist
+  std::set<std::string> skipping_;  // ClusterQueues whose preemption_skips is not 0
 };
 
 }  // namespace berth::admission

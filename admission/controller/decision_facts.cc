@@ -12,6 +12,11 @@ bool Matters(const api::Workload& before, const api::Workload& after) {
   if (before.meta.generation != after.meta.generation) return true;
   if (before.status.reclaimable_pods != after.status.reclaimable_pods) return true;
   if (queue::IsGated(before) != queue::IsGated(after)) return true;
+  const auto not_before = [](const api::Workload& workload) {
+    const auto& state = workload.status.requeue_state;
+    return state ? state->requeue_at : std::nullopt;
+  };
+  if (not_before(before) != not_before(after)) return true;
   for (const char* type :
        {api::kQuotaReserved, api::kAdmitted, api::kEvicted, api::kFinished, api::kRequeued}) {
     if (api::IsTrue(before.status.conditions, type) != api::IsTrue(after.status.conditions, type)) {

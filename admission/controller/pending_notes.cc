@@ -1,5 +1,7 @@
 #include "admission/controller/pending_notes.h"
 
+#include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "admission/controller/history_json.h"
@@ -10,6 +12,9 @@ namespace berth::admission {
 namespace {
 
 constexpr int kMaxFailures = 5;
+// Kueue's words for a workload that was parked because an equal workload got nothing.
+constexpr char kBypassed[] =
+    "Bypassed scheduling evaluation because an equivalent workload recently failed";
 constexpr Duration kBusyWait = std::chrono::milliseconds(50);
 constexpr Duration kRetryWait = std::chrono::seconds(1);
 
@@ -31,6 +36,19 @@ bool Says(const api::Workload& workload, const PendingNote& note, const std::str
   const api::Condition* told = api::FindCondition(workload.status.conditions, api::kQuotaReserved);
   return told != nullptr && told->status == api::ConditionStatus::kFalse &&
          told->reason == note.reason() && told->message == message;
+}
+
+// Whether the scheduler has said about this generation what the workload lacks.
+bool HasVerdict(const api::Workload& workload) {
+  const api::Condition* told = api::FindCondition(workload.status.conditions, api::kQuotaReserved);
+  if (told == nullptr || told->observed_generation != workload.meta.generation) return false;
+  const std::initializer_list<const char*> verdicts = {api::kWaitingForQuota,
+                                                       api::kNoMatchingFlavor,
+                                                       api::kExceedsMaxQuota,
+                                                       api::kTopologyPlacementFailed,
+                                                       api::kWaitingForPreemptedWorkloads,
+                                                       api::kWaitingForPodsReady};
+  return std::find(verdicts.begin(), verdicts.end(), told->reason) != verdicts.end();
 }
 
 }  // namespace
@@ -102,7 +120,11 @@ void PendingNotes::Write(const api::ObjectKey& key, Entry& entry) {
     notes_.erase(key);
     return;
   }
-  const std::string message = entry.note->message();
+  if (!entry.tried && HasVerdict(*workload)) {
+    notes_.erase(key);
+    return;
+  }
+  const std::string message = entry.tried ? entry.note->message() : kBypassed;
   const auto settle = [&] {
     if (entry.event_due) RecordEvent(*workload, entry, message);
     if (HistoryIsOld(entry)) Annotate(key, entry);

@@ -43,6 +43,8 @@ QueueMetrics::QueueMetrics(kube::Metrics& metrics, const MetricsOptions& options
       {"kueue_cluster_queue_borrowing_limit", "The most that may be borrowed, where there is one"},
       {"kueue_cluster_queue_lending_limit", "The most that may be lent, where there is one"},
       {"kueue_cluster_queue_resource_pending", "What waiting workloads ask"},
+      {"kueue_pending_scheduling_hashes",
+       "Kinds of waiting workloads, by whether they compete for the head"},
       {"kueue_cohort_weighted_share", "Share of borrowed quota, over the weight"},
       {"kueue_cohort_info", "Where the cohort stands among the cohorts"},
       {"kueue_cohort_subtree_quota", "Quota of the cohort and everything below it"},
@@ -85,10 +87,9 @@ void QueueMetrics::SetClusterQueue(const api::ClusterQueue& queue, const api::Qu
     known.cohort = queue.spec.cohort_name;
     known.resources.clear();
   }
-  if (status.weighted_share) {
+  if (place.share) {
     metrics_.SetGauge("kueue_cluster_queue_weighted_share",
-                      {{"cluster_queue", name}, {"cohort", known.cohort}},
-                      static_cast<double>(*status.weighted_share));
+                      {{"cluster_queue", name}, {"cohort", known.cohort}}, *place.share);
   }
   const MetricLabels info{{"cluster_queue", name},
                           {"parent_cohort", place.cohorts.empty() ? "" : place.cohorts.front()},
@@ -99,7 +100,13 @@ void QueueMetrics::SetClusterQueue(const api::ClusterQueue& queue, const api::Qu
     metrics_.SetGauge("kueue_cluster_queue_info", info, 1);
   }
   if (options_.cluster_queue_resources) SetResources(queue, status, known);
-  MoveAdmitted(known, place.cohorts, status.admitted_workloads);
+  Reserved reserved;
+  for (const api::FlavorUsage& usage : status.flavors_reservation) {
+    for (const api::FlavorUsage::Resource& resource : usage.resources) {
+      if (resource.total != 0) reserved[{usage.flavor, resource.resource}] = resource.total;
+    }
+  }
+  Move(known, place.cohorts, status.admitted_workloads, reserved);
 }
 
 void QueueMetrics::SetResources(const api::ClusterQueue& queue, const api::QueueStatus& status,
@@ -145,20 +152,45 @@ void QueueMetrics::SetLimit(const char* name, const MetricLabels& of,
   metrics_.SetGauge(name, of, Value(of.at("resource"), *limit));
 }
 
-// The counts of the cohorts above follow the queue's count, and the queue's move to a cohort.
-void QueueMetrics::MoveAdmitted(Known& known, const std::vector<std::string>& cohorts,
-                                std::int32_t admitted) {
+// The sums of the cohorts above follow the queue's, and the queue when it moves.
+void QueueMetrics::Move(Known& known, const std::vector<std::string>& cohorts,
+                        std::int32_t admitted, const Reserved& reserved) {
   const auto add = [&](const std::string& cohort, std::int32_t count) {
     std::int64_t& sum = admitted_below_[cohort];
     sum += count;
     metrics_.SetGauge("kueue_cohort_subtree_admitted_active_workloads", {{"cohort", cohort}},
                       static_cast<double>(sum));
   };
-  if (known.cohorts == cohorts && known.admitted == admitted) return;
-  for (const std::string& cohort : known.cohorts) add(cohort, -known.admitted);
-  for (const std::string& cohort : cohorts) add(cohort, admitted);
+  const bool moved = known.cohorts != cohorts;
+  if (moved || known.reserved != reserved) {
+    for (const std::string& cohort : known.cohorts) AddReserved(cohort, known.reserved, -1);
+    for (const std::string& cohort : cohorts) AddReserved(cohort, reserved, 1);
+    known.reserved = reserved;
+  }
+  if (moved || known.admitted != admitted) {
+    for (const std::string& cohort : known.cohorts) add(cohort, -known.admitted);
+    for (const std::string& cohort : cohorts) add(cohort, admitted);
+    known.admitted = admitted;
+  }
   known.cohorts = cohorts;
-  known.admitted = admitted;
+}
+
+// What nobody has reserved is not shown.
+void QueueMetrics::AddReserved(const std::string& cohort, const Reserved& amounts, int sign) {
+  constexpr char kGauge[] = "kueue_cohort_subtree_resource_reservations";
+  Reserved& sums = reserved_below_[cohort];
+  for (const auto& [of, amount] : amounts) {
+    const MetricLabels labels{{"cohort", cohort}, {"flavor", of.first}, {"resource", of.second}};
+    api::Amount& sum = sums[of];
+    sum = api::AddAmounts(sum, sign * amount);
+    if (sum > 0) {
+      metrics_.SetGauge(kGauge, labels, Value(of.second, sum));
+    } else {
+      metrics_.RemoveGauge(kGauge, labels);
+      sums.erase(of);
+    }
+  }
+  if (sums.empty()) reserved_below_.erase(cohort);
 }
 
 const std::vector<std::string>& QueueMetrics::CohortsOf(const std::string& cluster_queue) const {
@@ -169,23 +201,45 @@ const std::vector<std::string>& QueueMetrics::CohortsOf(const std::string& clust
 void QueueMetrics::RemoveClusterQueue(const std::string& name) {
   const auto found = queues_.find(name);
   if (found != queues_.end()) {
-    MoveAdmitted(found->second, {}, 0);
+    Move(found->second, {}, 0, {});
     queues_.erase(found);
   }
   metrics_.Remove({{"cluster_queue", name}});
 }
 
-void QueueMetrics::SetPending(const std::string& cluster_queue,
+void QueueMetrics::SetPending(const api::ClusterQueue& queue,
                               const api::ResourceAmounts& requests) {
-  std::set<std::string>& shown = queues_[cluster_queue].pending;
+  std::set<std::string> shown;
+  for (const api::ResourceGroup& group : queue.spec.resource_groups) {
+    for (const api::FlavorQuotas& flavor : group.flavors) {
+      for (const api::ResourceQuota& quota : flavor.resources) shown.insert(quota.resource);
+    }
+  }
   for (const auto& [resource, amount] : requests) shown.insert(resource);
+  const auto labels = [&queue](const std::string& resource) {
+    return MetricLabels{{"cluster_queue", queue.meta.name}, {"resource", resource}};
+  };
   for (const std::string& resource : shown) {
     const auto found = requests.find(resource);
     const api::Amount amount = found == requests.end() ? 0 : found->second;
-    metrics_.SetGauge("kueue_cluster_queue_resource_pending",
-                      {{"cluster_queue", cluster_queue}, {"resource", resource}},
+    metrics_.SetGauge("kueue_cluster_queue_resource_pending", labels(resource),
                       Value(resource, amount));
   }
+  Replace(queues_[queue.meta.name].pending, std::move(shown), [&](const std::string& gone) {
+    metrics_.RemoveGauge("kueue_cluster_queue_resource_pending", labels(gone));
+  });
+}
+
+void QueueMetrics::SetShapes(const std::string& cluster_queue, std::int64_t active,
+                             std::int64_t inadmissible) {
+  if (!queues_.contains(cluster_queue)) return;  // it has gone meanwhile
+  const auto set = [&](const char* status, std::int64_t count) {
+    metrics_.SetGauge("kueue_pending_scheduling_hashes",
+                      {{"cluster_queue", cluster_queue}, {"status", status}},
+                      static_cast<double>(count));
+  };
+  set("active", active);
+  set("inadmissible", inadmissible);
 }
 
 void QueueMetrics::SetCohort(const std::string& name, const CohortStanding& standing) {
@@ -197,27 +251,22 @@ void QueueMetrics::SetCohort(const std::string& name, const CohortStanding& stan
     known.info = info;
     metrics_.SetGauge("kueue_cohort_info", info, 1);
   }
-  if (standing.weighted_share) {
-    metrics_.SetGauge("kueue_cohort_weighted_share", {{"cohort", name}},
-                      static_cast<double>(*standing.weighted_share));
+  if (standing.share) {
+    metrics_.SetGauge("kueue_cohort_weighted_share", {{"cohort", name}}, *standing.share);
   }
   const auto labels = [&](const std::string& flavor, const std::string& resource) {
     return MetricLabels{{"cohort", name}, {"flavor", flavor}, {"resource", resource}};
   };
   std::set<FlavorResource> shown;
   for (const CohortStanding::Amounts& amounts : standing.amounts) {
-    const MetricLabels of = labels(amounts.flavor, amounts.resource);
+    if (amounts.quota <= 0) continue;
     shown.insert({amounts.flavor, amounts.resource});
-    metrics_.SetGauge("kueue_cohort_subtree_quota", of, Value(amounts.resource, amounts.quota));
-    metrics_.SetGauge("kueue_cohort_subtree_resource_reservations", of,
-                      Value(amounts.resource, amounts.reserved));
+    metrics_.SetGauge("kueue_cohort_subtree_quota", labels(amounts.flavor, amounts.resource),
+                      Value(amounts.resource, amounts.quota));
   }
   Replace(known.resources, std::move(shown), [&](const FlavorResource& gone) {
-    // By name: a ClusterQueue's series have the same labels.
-    for (const char* metric :
-         {"kueue_cohort_subtree_quota", "kueue_cohort_subtree_resource_reservations"}) {
-      metrics_.RemoveGauge(metric, labels(gone.first, gone.second));
-    }
+    // Only the cohort's own: a ClusterQueue's series have these labels too.
+    metrics_.RemoveGauge("kueue_cohort_subtree_quota", labels(gone.first, gone.second));
   });
 }
 
@@ -226,6 +275,7 @@ void QueueMetrics::RemoveCohort(const std::string& name) {
   if (found == cohorts_.end()) return;
   metrics_.Remove({{"cohort", name}});
   admitted_below_.erase(name);
+  reserved_below_.erase(name);
   cohorts_.erase(found);
 }
 

@@ -23,7 +23,7 @@ namespace berth::admission {
 struct PendingPosition {
   std::vector<std::string> cohorts;  // from the queue's own cohort up to the root
   std::int64_t active = 0;           // waiting workloads that compete for the head
-  std::int64_t inadmissible = 0;     // waiting workloads that are parked or in backoff
+  std::optional<double> share;       // fair sharing only
 };
 
 // The quotas and usage of a cohort with all nodes below.
@@ -32,11 +32,10 @@ struct CohortStanding {
     std::string flavor;
     std::string resource;
     api::Amount quota = 0;
-    api::Amount reserved = 0;
   };
   std::string parent;
   std::string root;
-  std::optional<std::int64_t> weighted_share;
+  std::optional<double> share;  // fair sharing only
   std::vector<Amounts> amounts;
 };
 
@@ -51,8 +50,10 @@ class QueueMetrics {
   void RemoveLocalQueue(const api::ObjectKey& key);
   void SetCohort(const std::string& name, const CohortStanding& standing);
   void RemoveCohort(const std::string& name);
-  // Sets the requests of the queue's waiting workloads, by resource.
-  void SetPending(const std::string& cluster_queue, const api::ResourceAmounts& requests);
+  // What waiting workloads of the queue ask: of the resources that it has quota for, and others.
+  void SetPending(const api::ClusterQueue& queue, const api::ResourceAmounts& requests);
+  // How many kinds of workloads wait: competing for the head, and not.
+  void SetShapes(const std::string& cluster_queue, std::int64_t active, std::int64_t inadmissible);
 
   // The cohorts last seen above the ClusterQueue, from its own cohort up to the root.
   const std::vector<std::string>& CohortsOf(const std::string& cluster_queue) const;
@@ -61,25 +62,30 @@ class QueueMetrics {
 
  private:
   using FlavorResource = std::pair<std::string, std::string>;
+  using Reserved = std::map<FlavorResource, api::Amount>;  // none that is 0
   struct Known {
     std::string cohort;
     kube::MetricLabels info;
     std::set<FlavorResource> resources;
-    std::set<std::string> pending;  // resources that have a pending gauge
+    std::set<std::string> pending;  // resources that are shown
     std::vector<std::string> cohorts;
     std::int32_t admitted = 0;
+    Reserved reserved;
   };
 
   void SetResources(const api::ClusterQueue& queue, const api::QueueStatus& status, Known& known);
   void SetLimit(const char* name, const kube::MetricLabels& of,
                 const std::optional<api::Amount>& limit);
-  void MoveAdmitted(Known& known, const std::vector<std::string>& cohorts, std::int32_t admitted);
+  void Move(Known& known, const std::vector<std::string>& cohorts, std::int32_t admitted,
+            const Reserved& reserved);
+  void AddReserved(const std::string& cohort, const Reserved& amounts, int sign);
 
   kube::Metrics& metrics_;
   const MetricsOptions options_;
   std::map<std::string, Known> queues_;
   std::map<std::string, Known> cohorts_;
   std::map<std::string, std::int64_t> admitted_below_;  // by cohort
+  std::map<std::string, Reserved> reserved_below_;      // likewise
   std::set<api::ObjectKey> exposed_;
   const std::vector<std::string> none_;
 };

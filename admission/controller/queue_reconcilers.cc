@@ -111,6 +111,9 @@ api::QueueStatus LocalQueueReconciler::StatusOf(const api::LocalQueue& queue) co
     const auto& groups = cluster_queue->spec.resource_groups;
     status.flavors_reservation = UsageList(groups, InCohort::kNo, tally.reservation);
     status.flavors_usage = UsageList(groups, InCohort::kNo, tally.usage);
+  } else {
+    status.flavors_reservation.clear();
+    status.flavors_usage.clear();
   }
   status.reserving_workloads = tally.reserving;
   status.admitted_workloads = tally.admitted;

@@ -32,9 +32,9 @@ std::optional<CohortStanding> StandingOfCohort(const Scheduler& scheduler,
   if (tree.parent(*node) != kNoQuotaNode) standing.parent = state.CohortName(tree.parent(*node));
   standing.root = state.CohortName(tree.Root(*node));
   const Vocabulary& vocabulary = scheduler.vocabulary();
-  tree.ForEachDeclared(*node, [&](FlavorResourceId fr, Amount usage, Amount subtree) {
+  tree.ForEachDeclared(*node, [&](FlavorResourceId fr, Amount /*usage*/, Amount subtree) {
     standing.amounts.push_back({vocabulary.flavors[state.FlavorOf(fr)],
-                                vocabulary.resources[state.ResourceOf(fr)], subtree, usage});
+                                vocabulary.resources[state.ResourceOf(fr)], subtree});
   });
   return standing;
 }

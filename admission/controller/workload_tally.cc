@@ -35,10 +35,12 @@ void AddUsage(Amounts& amounts, const api::Workload& workload, std::int32_t sign
 }
 
 void AddRequests(Tally& tally, const api::Workload& workload, std::int32_t sign) {
-  for (const api::PodSet& pod_set : workload.spec.pod_sets) {
+  const std::vector<std::int32_t> counts = queue::CountsAfterReclaim(workload);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const api::PodSet& pod_set = workload.spec.pod_sets[i];
     for (const auto& [resource, amount] : api::PodRequests(pod_set.pod_template.spec)) {
       Amount& sum = tally.pending_requests[resource];
-      sum = api::AddAmounts(sum, sign * api::MultiplyAmounts(amount, pod_set.count));
+      sum = api::AddAmounts(sum, sign * api::MultiplyAmounts(amount, counts[i]));
       if (sum == 0) tally.pending_requests.erase(resource);
     }
   }

@@ -26,6 +26,11 @@ std::vector<api::AdmissionCheckState> ChecksThatStay(const api::Workload& base,
   return kept;
 }
 
+// The same write would be refused again.
+bool IsRefusal(const Error& error) {
+  return error.code == ErrorCode::kInvalid || error.code == ErrorCode::kForbidden;
+}
+
 }  // namespace
 
 void WorkloadWriter::ApplyStatus(const api::Workload& base, const api::WorkloadStatus& status,
@@ -40,7 +45,29 @@ void WorkloadWriter::ApplyStatus(const api::Workload& base, const api::WorkloadS
            {.field_manager = api::kAdmissionManager,
             .force = kube::Force::kYes,
             .subresource = "status"},
-           std::move(done)});
+           ClearsRequeueState(base, status, std::move(done))});
+}
+
+// A backoff that somebody else has set stays where only an apply takes it away.
+WorkloadWriter::Done WorkloadWriter::ClearsRequeueState(const api::Workload& base,
+                                                        const api::WorkloadStatus& status,
+                                                        Done done) {
+  if (!base.status.requeue_state || status.requeue_state == base.status.requeue_state) return done;
+  return [this, key = base.meta.key(), wanted = status.requeue_state,
+          done = std::move(done)](const Status& written) {
+    const auto stored = workloads_.Get(key);
+    if (!written || stored == nullptr || !stored->status.requeue_state) return done(written);
+    const bool has_no_time = !stored->status.requeue_state->requeue_at;
+    if (wanted ? has_no_time || wanted->requeue_at.has_value() : false) return done(written);
+    Json patch = {{"metadata",
+                   {{"uid", stored->meta.uid}, {"resourceVersion", stored->meta.resource_version}}},
+                  {"status", {{"requeueState", wanted ? Json{{"requeueAt", nullptr}} : Json()}}}};
+    Enqueue({key,
+             kube::PatchType::kMerge,
+             std::make_shared<const Json>(std::move(patch)),
+             {.field_manager = api::kAdmissionManager, .subresource = "status"},
+             done});
+  };
 }
 
 // An apply removes only fields of its own manager, and check controllers own the states that they
@@ -118,7 +145,7 @@ void WorkloadWriter::RemoveFinalizer(const api::Workload& workload, Done done) {
   Json patch = {{"metadata",
                  {{"uid", workload.meta.uid},
                   {"resourceVersion", workload.meta.resource_version},
-                  {"finalizers", std::move(finalizers)}}}};
+                  {"finalizers", finalizers.empty() ? Json() : Json(finalizers)}}}};
   Enqueue({workload.meta.key(),
            kube::PatchType::kMerge,
            std::make_shared<const Json>(std::move(patch)),
@@ -139,6 +166,24 @@ void WorkloadWriter::Remove(const api::Workload& workload, Done done) {
   RemoveFinalizer(workload, std::move(remove));
 }
 
+void WorkloadWriter::End(const Done& done, const Status& status) {
+  --in_flight_;
+  done(status);
+  Pump();
+}
+
+void WorkloadWriter::ReadRefused(const api::ObjectKey& key, const Error& error, Done done) {
+  if (refused_) refused_(key, error);
+  client_.Get(api::KindOf<api::Workload>(), key,
+              [weak = std::weak_ptr(self_), error,
+               done = std::move(done)](const Result<kube::JsonPtr>& answer) {
+                const auto self = weak.lock();
+                if (self == nullptr) return;
+                if (answer && *answer != nullptr) (*self)->workloads_.Ingest(**answer);
+                (*self)->End(done, error);
+              });
+}
+
 void WorkloadWriter::Enqueue(Write write) {
   queue_.push_back(std::move(write));
   Pump();
@@ -150,15 +195,16 @@ void WorkloadWriter::Pump() {
     queue_.pop_front();
     ++in_flight_;
     client_.Patch(api::KindOf<api::Workload>(), write.key, write.type, *write.body, write.options,
-                  [weak = std::weak_ptr(self_),
+                  [weak = std::weak_ptr(self_), key = write.key,
                    done = std::move(write.done)](const Result<kube::JsonPtr>& answer) {
                     const auto self = weak.lock();
                     if (self == nullptr) return;
                     WorkloadWriter& writer = **self;
-                    --writer.in_flight_;
+                    if (!answer && IsRefusal(answer.error())) {
+                      return writer.ReadRefused(key, answer.error(), done);
+                    }
                     if (answer && *answer != nullptr) writer.workloads_.Ingest(**answer);
-                    done(answer ? OkStatus() : Status(answer.error()));
-                    writer.Pump();
+                    writer.End(done, answer ? OkStatus() : Status(answer.error()));
                   });
   }
 }

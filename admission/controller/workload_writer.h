@@ -29,7 +29,8 @@ class WorkloadWriter {
       : client_(client), workloads_(workloads), max_in_flight_(max_in_flight) {}
 
   // Applies api::AdmissionStatusPatch (api/codec/admission_status.h). Check states that `status`
-  // drops are removed in an earlier write: check controllers own them too.
+  // drops are removed in an earlier write: check controllers own them too. A backoff that
+  // another writer has set and that `status` drops is removed in a later write.
   void ApplyStatus(const api::Workload& base, const api::WorkloadStatus& status, Done done);
   void Deactivate(const api::Workload& workload, Done done);  // spec.active=false
   // Refused where the Workload has changed since it was read.
@@ -42,10 +43,16 @@ class WorkloadWriter {
   void RemoveFinalizer(const api::Workload& workload, Done done);
   void Remove(const api::Workload& workload, Done done);  // removes finalizer, then object
 
+  // Called with each write that the API server refuses for its content or its sender. The writer
+  // reads the Workload again before it calls `done`, so that the next attempt has a fresh base.
+  using Refused = std::function<void(const api::ObjectKey& workload, const Error& error)>;
+  void OnRefused(Refused refused) { refused_ = std::move(refused); }
+
   // Writes under way and waiting. A caller that can defer writes should do so above a few hundred.
   std::size_t backlog() const { return in_flight_ + queue_.size(); }
 
  private:
+  Done ClearsRequeueState(const api::Workload& base, const api::WorkloadStatus& status, Done done);
   void DropChecks(const api::Workload& base, std::vector<api::AdmissionCheckState> kept,
                   const api::WorkloadStatus& status, Done done);
 
@@ -58,6 +65,8 @@ class WorkloadWriter {
   };
 
   void Enqueue(Write write);
+  void End(const Done& done, const Status& status);
+  void ReadRefused(const api::ObjectKey& key, const Error& error, Done done);
   void Pump();
 
   kube::ApiClient& client_;
@@ -65,6 +74,7 @@ class WorkloadWriter {
   std::size_t max_in_flight_;
   std::size_t in_flight_ = 0;
   std::deque<Write> queue_;
+  Refused refused_;
   std::shared_ptr<WorkloadWriter*> self_ = std::make_shared<WorkloadWriter*>(this);
 };
 

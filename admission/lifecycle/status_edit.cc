@@ -174,7 +174,7 @@ void Evict(api::WorkloadStatus& status, const Eviction& eviction, std::int64_t g
 
 void Preempt(api::WorkloadStatus& status, const std::string& reason, const std::string& message,
              std::int64_t generation, WallTime now) {
-  Evict(status, {kPreemptedReason, message, reason}, generation, now);
+  Evict(status, {kPreemptedReason, message, ""}, generation, now);
   SetStatusCondition(status, api::kPreempted, ConditionStatus::kTrue, reason, message, generation,
                      now);
 }

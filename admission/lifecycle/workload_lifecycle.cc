@@ -47,7 +47,7 @@ class Planner {
     if (IsTrue(status_.conditions, api::kQuotaReserved)) return Reserved();
     SyncChecks();
     if (in_.hear_late_answers && (FollowRejections() || FollowLateRetries())) return;
-    ComeBack();
+    if (!BackOff()) ComeBack();
     Pending();
   }
 
@@ -91,6 +91,7 @@ class Planner {
   void SyncAdmitted();
   bool LimitExecutionTime();
   bool LimitPodsReady();
+  bool BackOff();
   void ComeBack();
   void Pending();
 
@@ -161,9 +162,10 @@ void Planner::Reserved() {
   if (evicted && !in_.hear_late_answers) return;
   SyncChecks();
   if (FollowRejections() || evicted) return;
-  if (FollowRetries() || FollowStops()) return;
+  if (FollowRetries()) return;
+  // Checks that are Ready admit it first: an admitted workload runs on in a queue that holds.
   SyncAdmitted();
-  if (LimitExecutionTime()) return;
+  if (FollowStops() || LimitExecutionTime()) return;
   LimitPodsReady();
 }
 
@@ -356,13 +358,22 @@ void Planner::ComeBack() {
     return;
   }
   if (reason != api::kAdmissionCheckReason && reason != api::kPodsReadyTimeout) return;
-  if (status_.requeue_state && status_.requeue_state->requeue_at) {
-    const Duration left = *status_.requeue_state->requeue_at - now_;
-    if (left > Duration::zero()) return LookAgainIn(left);
-    status_.requeue_state->requeue_at.reset();
-    if (status_.requeue_state->count == 0) status_.requeue_state.reset();
-  }
   release(api::kBackoffFinished, "The workload backoff was finished");
+}
+
+// requeueAt counts on its own, whatever the condition Requeued says. Due, it is cleared: the
+// scheduler looks at the workload from then on. True: the workload still backs off.
+bool Planner::BackOff() {
+  if (!status_.requeue_state || !status_.requeue_state->requeue_at) return false;
+  const Duration left = *status_.requeue_state->requeue_at - now_;
+  if (left > Duration::zero()) {
+    LookAgainIn(left);
+    return true;
+  }
+  status_.requeue_state->requeue_at.reset();
+  if (status_.requeue_state->count == 0) status_.requeue_state.reset();
+  changed_ = true;
+  return false;
 }
 
 // Reports why the scheduler cannot try the workload. The scheduler reports its own reasons.

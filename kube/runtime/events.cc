@@ -29,6 +29,17 @@ Json EncodeReference(const ObjectReference& object) {
   return json;
 }
 
+std::string WithoutNumbers(std::string_view text) {
+  std::string shape;
+  bool in_number = false;
+  for (const char c : text) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit || !in_number) shape += digit ? '0' : c;
+    in_number = digit;
+  }
+  return shape;
+}
+
 class ClientSink final : public EventSink {
  public:
   explicit ClientSink(ApiClient& client) : client_(client) {}
@@ -75,7 +86,9 @@ void EventRecorder::Record(const ObjectReference& regarding, EventType type,
   const std::string object =
       regarding.uid.empty() ? regarding.kind + "/" + regarding.key.ToString() : regarding.uid;
   const std::string text(TruncateUtf8(note, kMaxNoteBytes));
-  const auto [found, is_new] = series_.try_emplace({object, type, reason, text});
+  // The same warning with other amounts is a repetition.
+  const std::string shape = type == EventType::kWarning ? WithoutNumbers(text) : text;
+  const auto [found, is_new] = series_.try_emplace({object, type, reason, shape});
   Series& series = found->second;
   if (!is_new) {
     oldest_first_.splice(oldest_first_.end(), oldest_first_, series.age);

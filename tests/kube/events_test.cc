@@ -43,6 +43,21 @@ TEST_F(EventsTest, RepeatsBecomeASeriesWrittenOnceAMinute) {
   EXPECT_EQ(api_.requests()[1].body["series"]["count"], 6);
 }
 
+TEST_F(EventsTest, AWarningWithOtherAmountsIsARepetition) {
+  const auto warn = [this](const std::string& note) {
+    recorder_.Record({"kueue.x-k8s.io/v1beta2", "Workload", {"team", "w"}, "uid-w", "1"},
+                     EventType::kWarning, "WaitingForQuota", "", note);
+    executor_.RunFor(61s);
+  };
+  warn("2 more needed");
+  warn("13 more needed");
+  ASSERT_EQ(api_.requests().size(), 2U);
+  EXPECT_EQ(api_.requests()[1].method, "PATCH");
+  EXPECT_EQ(api_.requests()[1].body["series"]["count"], 2);
+  warn("none needed");
+  EXPECT_EQ(api_.requests()[2].method, "POST");
+}
+
 TEST_F(EventsTest, OneObjectCannotFlood) {
   for (int i = 0; i < 40; ++i) Record("note " + std::to_string(i));
   EXPECT_EQ(api_.requests().size(), 25U);

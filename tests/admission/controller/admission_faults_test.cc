@@ -83,6 +83,8 @@ TEST_F(AdmissionFaultsTest, RefusedForGoodIsPutAsideAndOthersGoOn) {
   executor_.RunFor(5s);
   EXPECT_TRUE(Is("b", api::kAdmitted));
   EXPECT_FALSE(Is("a", api::kQuotaReserved));
+  EXPECT_THAT(EventReasons("a"), ::testing::Contains("WriteRefused")) << "it is seen";
+  EXPECT_THAT(metrics_->Text(), ::testing::HasSubstr("berth_refused_workload_writes_total 1"));
   SetConditionOf("b", api::kFinished, true, "Succeeded");
   executor_.RunFor(60s);
   EXPECT_TRUE(Is("a", api::kAdmitted));

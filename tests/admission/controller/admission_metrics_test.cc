@@ -70,13 +70,13 @@ TEST_F(AdmissionMetricsTest, LocalQueuesHaveTheirOwn) {
   BootWithOneThatWaits();
   const std::string waits =
       "kueue_local_queue_unadmitted_workloads{cluster_queue=\"cq\",name=\"lq\",namespace=\"team\","
-      "reason=\"WaitingForQuota\",underlying_cause=\"\"}";
+      "reason=\"NoReservation\",underlying_cause=\"WaitingForQuota\"}";
   const std::string finished =
       "kueue_local_queue_finished_workloads{name=\"lq\",namespace=\"team\"}";
   EXPECT_EQ(ValueOf(waits), "1");
   SetConditionOf("a", api::kFinished, true, "Succeeded");
   executor_.RunFor(3s);
-  EXPECT_EQ(ValueOf(waits), "0");
+  EXPECT_EQ(ValueOf(waits), "none") << "no workload, no series";
   EXPECT_EQ(ValueOf(finished), "1");
 
   // A restart counts the existing objects.
@@ -129,6 +129,84 @@ TEST_F(AdmissionMetricsTest, PendingRequestsGoBackToZero) {
   client_->Delete(api::KindOf<api::LocalQueue>(), {"team", "lq"}, {}, [](const Status&) {});
   executor_.RunFor(3s);
   EXPECT_EQ(ValueOf(asked), "0");
+}
+
+TEST_F(AdmissionMetricsTest, PendingRequestsAreThoseOfPodsThatAreLeft) {
+  BootWithAll();
+  PutQueues(0);
+  executor_.RunFor(1s);
+  const std::string asked =
+      "kueue_cluster_queue_resource_pending{cluster_queue=\"cq\",resource=\"cpu\"}";
+  EXPECT_EQ(ValueOf(asked), "0") << "a resource of the queue is shown though nobody waits";
+  PutWorkload("w", 1);
+  Edit("w", [](Json& object) { object["spec"]["podSets"][0]["count"] = 3; });
+  executor_.RunFor(2s);
+  EXPECT_EQ(ValueOf(asked), "3");
+  Edit("w", [](Json& object) {
+    object["status"]["reclaimablePods"] = {{{"name", "main"}, {"count", 2}}};
+  });
+  executor_.RunFor(3s);
+  EXPECT_EQ(ValueOf(asked), "1");
+}
+
+TEST_F(AdmissionMetricsTest, WhyAReservedWorkloadIsNotAdmitted) {
+  BootWithAll();
+  Put("admissionchecks", "slow", {{"controllerName", "test"}});
+  PutQueues(1, {{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "slow"}}}}}}});
+  ActivateCheck("slow");
+  PutWorkload("w", 1);
+  executor_.RunFor(3s);
+  EXPECT_EQ(ValueOf("kueue_unadmitted_workloads{cluster_queue=\"cq\",reason="
+                    "\"UnsatisfiedAdmissionChecks\",underlying_cause=\"ChecksNotReady\"}"),
+            "1");
+}
+
+TEST_F(AdmissionMetricsTest, OfAQueueThatHasGoneNothingIsShownAgain) {
+  BootWithOneThatWaits();
+  SetConditionOf("a", api::kFinished, true, "Succeeded");
+  SetConditionOf("b", api::kFinished, true, "Succeeded");
+  executor_.RunFor(3s);
+  EXPECT_THAT(metrics_->Text(), HasSubstr("kueue_finished_workloads{cluster_queue=\"cq\"} "));
+  client_->Delete(api::KindOf<api::ClusterQueue>(), {"", "cq"}, {}, [](const Status&) {});
+  executor_.RunFor(3s);
+  client_->Delete(api::KindOf<api::Workload>(), {"team", "b"}, {}, [](const Status&) {});
+  PutWorkload("c", 1);
+  executor_.RunFor(3s);
+  for (const char* name :
+       {"kueue_finished_workloads{", "kueue_unadmitted_workloads{", "kueue_pending_workloads{",
+        "kueue_pending_scheduling_hashes{", "kueue_quota_reserved_workloads_total{"}) {
+    EXPECT_THAT(metrics_->Text(), Not(HasSubstr(std::string("\n") + name))) << name;
+  }
+}
+
+TEST_F(AdmissionMetricsTest, SharesAreNotRoundedAndSumsAreWhole) {
+  Crash();
+  options_.scheduler.fair_sharing.emplace();
+  Boot();
+  api_.Put("/api/v1/namespaces", {{"metadata", {{"name", "team"}}}});
+  Put("resourceflavors", "default", Json::object());
+  Put("cohorts", "lab", Json::object());
+  PutClusterQueue("cq", 1, {{"cohortName", "lab"}});
+  PutClusterQueue("other", 2, {{"cohortName", "lab"}});
+  PutLocalQueue("lq", "cq");
+  PutWorkload("a", 3);
+  executor_.RunFor(5s);
+  const std::string share =
+      "kueue_cluster_queue_weighted_share{cluster_queue=\"cq\",cohort=\"lab\"}";
+  EXPECT_EQ(ValueOf(share).substr(0, 7), "666.666") << "it borrows 2 of 3";
+  EXPECT_EQ(Object("clusterqueues/cq")["status"]["fairSharing"]["weightedShare"], 667);
+  EXPECT_EQ(ValueOf("kueue_cohort_weighted_share{cohort=\"lab\"}"), "0");
+  const std::string reserved =
+      "kueue_cohort_subtree_resource_reservations{cohort=\"lab\",flavor=\"default\","
+      "resource=\"cpu\"}";
+  EXPECT_EQ(ValueOf(reserved), "3") << "with what is within the queue's own quota";
+  PutClusterQueue("cq", 1, {{"cohortName", "lab"}, {"fairSharing", {{"weight", "0"}}}});
+  executor_.RunFor(3s);
+  EXPECT_EQ(ValueOf(share), "Nan");
+  SetConditionOf("a", api::kFinished, true, "Succeeded");
+  executor_.RunFor(3s);
+  EXPECT_EQ(ValueOf(share), "0");
+  EXPECT_EQ(ValueOf(reserved), "none");
 }
 
 TEST_F(AdmissionMetricsTest, HeadsThatLoseTheirVictims) {

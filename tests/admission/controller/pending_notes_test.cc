@@ -117,6 +117,8 @@ TEST_F(PendingNotesTest, WhatIsThereAlreadyIsNotWritten) {
 TEST_F(PendingNotesTest, WhoWasNotTriedItselfGetsNoEventUntilItIs) {
   Note("WaitingForQuota", "x", Verdict::kOfAnEqual);
   EXPECT_EQ(ReasonOf("w", api::kQuotaReserved), "WaitingForQuota");
+  EXPECT_EQ(MessageOf("w", api::kQuotaReserved),
+            "Bypassed scheduling evaluation because an equivalent workload recently failed");
   executor_.RunFor(5min);
   EXPECT_THAT(EventReasons("w"), IsEmpty());
   Note("WaitingForQuota", "x", Verdict::kOfAnEqual);
@@ -124,13 +126,25 @@ TEST_F(PendingNotesTest, WhoWasNotTriedItselfGetsNoEventUntilItIs) {
   Note("WaitingForQuota", "x");
   executor_.RunFor(1s);
   EXPECT_THAT(EventReasons("w"), ElementsAre("WaitingForQuota"));
-  EXPECT_EQ(Writes(), 1U) << "its condition said so already";
+  EXPECT_EQ(MessageOf("w", api::kQuotaReserved), "x");
+  EXPECT_EQ(Writes(), 2U) << "its condition said that it had not been tried";
   Note("WaitingForQuota", "x");
   executor_.RunFor(1s);
   EXPECT_THAT(EventReasons("w"), ElementsAre("WaitingForQuota")) << "one is enough";
   Note("ExceedsMaxQuota", "y");
   executor_.RunFor(1s);
   EXPECT_THAT(EventReasons("w"), ElementsAre("WaitingForQuota", "ExceedsMaxQuota"));
+}
+
+TEST_F(PendingNotesTest, WhatItWasToldItselfStaysWhenItIsBypassed) {
+  Note("ExceedsMaxQuota", "x");
+  Note("WaitingForQuota", "y", Verdict::kOfAnEqual);
+  executor_.RunFor(5min);
+  EXPECT_EQ(ReasonOf("w", api::kQuotaReserved), "WaitingForQuota") << "it has been tried";
+  notes_.Forget({"team", "w"});
+  Note("ExceedsMaxQuota", "z", Verdict::kOfAnEqual);
+  executor_.RunFor(5min);
+  EXPECT_EQ(MessageOf("w", api::kQuotaReserved), "y");
 }
 
 TEST_F(PendingNotesTest, HowOftenIsToldNowAndThenAndOutlivesARestart) {

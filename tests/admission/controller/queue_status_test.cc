@@ -171,7 +171,14 @@ TEST_F(QueueStatusTest, FinerMetricsWhereTheyAreAskedFor) {
       {false, "kueue_cohort_subtree_quota{cohort=\"lab\",flavor="},
       {false, "kueue_cohort_subtree_admitted_active_workloads{cohort=\"lab\"} 1"},
       {false, "kueue_cohort_subtree_admitted_workloads_total{cohort=\"lab\""},
-      {false, "kueue_unadmitted_workloads{cluster_queue=\"cq\",reason=\"WaitingForQuota\""},
+      {false,
+       "kueue_unadmitted_workloads{cluster_queue=\"cq\",reason=\"NoReservation\","
+       "underlying_cause=\"WaitingForQuota\"} 1"},
+      {false, "kueue_pending_scheduling_hashes{cluster_queue=\"cq\",status=\"active\"} 0"},
+      {false, "kueue_pending_scheduling_hashes{cluster_queue=\"cq\",status=\"inadmissible\"} 1"},
+      {false,
+       "kueue_cohort_subtree_resource_reservations{cohort=\"lab\",flavor=\"default\","
+       "resource=\"cpu\"} 1"},
   };
   for (const bool asked : {false, true}) {
     Crash();
@@ -196,8 +203,10 @@ TEST_F(QueueStatusTest, FinerMetricsWhereTheyAreAskedFor) {
 
 TEST_F(QueueStatusTest, UnadmittedWorkloadsAreCountedWhereTheyWait) {
   const auto count = [&](const std::string& reason) {
-    const std::string series = "kueue_unadmitted_workloads{cluster_queue=\"cq\",reason=\"" +
-                               reason + "\",underlying_cause=\"\"} ";
+    const std::string series =
+        "kueue_unadmitted_workloads{cluster_queue=\"cq\",reason=\"NoReservation\","
+        "underlying_cause=\"" +
+        reason + "\"} ";
     const std::string text = metrics_->Text();
     const std::size_t at = text.find(series);
     return at == std::string::npos ? std::string("none") : text.substr(at + series.size(), 1);
@@ -213,13 +222,13 @@ TEST_F(QueueStatusTest, UnadmittedWorkloadsAreCountedWhereTheyWait) {
   PutLocalQueue("later", "cq");
   executor_.RunFor(1s);
   EXPECT_TRUE(Is("early", api::kQuotaReserved));
-  EXPECT_EQ(count("Suspended"), "0");
+  EXPECT_EQ(count("Suspended"), "none");
   PutWorkload("b", 1);
   executor_.RunFor(1s);
   EXPECT_EQ(count("WaitingForQuota"), "1");
   api_.Remove(PathOf("b"));
   executor_.RunFor(1s);
-  EXPECT_EQ(count("WaitingForQuota"), "0");
+  EXPECT_EQ(count("WaitingForQuota"), "none");
 }
 
 }  // namespace

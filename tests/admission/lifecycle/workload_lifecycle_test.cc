@@ -255,6 +255,30 @@ TEST_F(LifecycleTest, HoldDropsReservationsAndSparesWhatRuns) {
   EXPECT_EQ(ReasonOf(api::kRequeued), "ClusterQueueRestarted");
 }
 
+TEST_F(LifecycleTest, ReadyChecksAdmitBeforeAHoldIsFollowed) {
+  for (QueueFacts* stopped : {&situation_.cluster_queue, &situation_.local_queue}) {
+    workload_.status = {};
+    Reserve({"a"});
+    Check(0).state = CheckState::kReady;
+    stopped->stop_policy = api::StopPolicy::kHold;
+    EXPECT_THAT(Step(), ElementsAre("Admitted"));
+    EXPECT_TRUE(workload_.status.admission.has_value());
+    stopped->stop_policy = api::StopPolicy::kNone;
+  }
+}
+
+TEST_F(LifecycleTest, RequeueAtCountsOnItsOwnAndIsCleared) {
+  workload_.status.requeue_state = api::RequeueState{1, now_ + 60s};
+  Step();
+  EXPECT_EQ(plan_.look_again, Duration(60s));
+  EXPECT_EQ(workload_.status.requeue_state, (api::RequeueState{1, now_ + 60s}));
+  now_ += 60s;
+  Step();
+  EXPECT_EQ(workload_.status.requeue_state, (api::RequeueState{1, std::nullopt}));
+  EXPECT_EQ(FindCondition(workload_.status.conditions, api::kRequeued), nullptr);
+  EXPECT_TRUE(AtRest());
+}
+
 TEST_F(LifecycleTest, HoldOfALocalQueueDropsAReservation) {
   Reserve({"a"});
   situation_.local_queue.stop_policy = api::StopPolicy::kHold;
