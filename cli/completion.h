@@ -47,8 +47,8 @@ struct Completion {
   std::vector<Suggestion> suggestions;
   Paths paths = Paths::kNone;  // the shell completes paths itself
   std::string names_of;        // kNamespaceValue, kReferenceValue, kQueueValue: ask the cluster
-  std::string prefix;          // what those names must begin with
-  std::string word_start;      // what stands before the name in the word: "--namespace="
+  std::string prefix;          // the start of those names
+  std::string word_start;      // the word before the name: "--namespace="
   // The values of options on the line so far, by the option's longest name.
   std::vector<std::pair<std::string, std::string>> given;
 };

@@ -2,7 +2,7 @@
 //
 //     webhook server ─▶ its CA into the API ─▶ informers ─▶ (lease) ─▶ scheduler and reconcilers
 //
-// It reaches the API through a kubeconfig, also when the API runs in the same process.
+// The controllers reach the API through a kubeconfig, also when the API runs in the same process.
 //
 // Threads: one owner thread calls all functions. Errors of Start: kUnavailable (API,
 // ports), kInvalid (configuration), kDeadlineExceeded (with the kinds that cannot be

@@ -303,7 +303,7 @@ void Planner::FollowEviction(const api::Workload& workload, const api::Condition
 }
 
 // objectRetentionPolicies.workloads.afterDeactivatedByKueue: not for workloads that a user has
-// deactivated, who may reactivate them.
+// deactivated, since the user may reactivate them.
 void Planner::DeleteWhenExpired(const api::Workload& workload, const api::Condition& evicted) {
   constexpr std::string_view kByItself = "DeactivatedDueTo";
   if (!in_.keep_deactivated || workload.spec.active || !evicted.reason.starts_with(kByItself)) {

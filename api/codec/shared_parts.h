@@ -1,7 +1,7 @@
 // api/codec/shared_parts.h — a cache of decoded pod sets by JSON text, for the last few hundred
 // decoded to, so that Workloads of equal Jobs have them in memory, and decode them, once.
 //
-// For whoever keeps many objects; what it forgets is decoded again. Threads: any. Errors: none.
+// For owners of many objects; a forgotten part is decoded again. Threads: any. Errors: none.
 #pragma once
 
 #include <mutex>

@@ -71,7 +71,7 @@ struct ClusterView {
 
 // Whether the view has the objects of `kind` ("clusterqueues"); if not, an absence says nothing.
 bool IsKnown(const ClusterView& view, const char* kind);
-// Names what the view lacks for want of rights, a line each; empty: nothing is lacking.
+// One line for each kind that the user may not read; empty: the view is complete.
 std::vector<std::string> NotSeen(const ClusterView& view);
 
 const api::ClusterQueue* FindClusterQueue(const ClusterView& view, const std::string& name);

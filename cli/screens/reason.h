@@ -47,7 +47,7 @@ struct Reason {
   std::string summary;  // the line without the kind
   std::vector<TriedFlavor> tried;
   std::vector<ConsideredVictim> victims;
-  std::string may_preempt;          // what the queue may preempt, if there is no candidate
+  std::string may_preempt;          // the preemption policy, if there is no candidate
   std::vector<PastReason> history;  // the latest last; empty: found once
 
   std::string Line() const { return kind.empty() ? summary : kind + ": " + summary; }

@@ -38,7 +38,7 @@ struct Options {
   int http_deadline_seconds = 120;
 };
 
-// `arguments` without the program's name. kInvalid: what is wrong, and with which option.
+// `arguments` without the program's name. kInvalid: the message names the option and the error.
 Result<Options> ParseOptions(const std::vector<std::string_view>& arguments);
 
 std::string HelpText(std::string_view program);

@@ -18,7 +18,7 @@ namespace berth::haversine {
 Result<std::uint64_t> WriteCsv(Source& source, const std::string& path,
                                const std::function<void(const Progress&)>& on_progress);
 
-// `rows` must be what `source` yields.
+// `rows` must be the number of rows that `source` yields.
 Result<std::uint64_t> WriteRaw(Source& source, std::uint64_t rows, const std::string& path,
                                const std::function<void(const Progress&)>& on_progress);
 

@@ -9,7 +9,7 @@
 //
 // Threads: every function is called by the owner's thread; between Start and Stop everything that
 // manager() returns belongs to the strand (RunOnStrand runs code there).
-// With leader election, what goes through manager() is written only while this replica holds the
+// With leader election, writes through manager() are sent only while this replica holds the
 // lease (leader_fence.h); client() writes at any time.
 //
 // Errors of Create: kInvalid (URL, PEM), kUnavailable (the health port).
@@ -56,7 +56,7 @@ class ControllerProgram {
   ControllerProgram& operator=(const ControllerProgram&) = delete;
 
   Manager& manager();
-  ApiClient& client();  // for what every replica writes: certificates
+  ApiClient& client();  // for writes of every replica: certificates
   EventRecorder& events();
   Metrics& metrics();
   std::uint16_t health_port() const;   // 0: not served

@@ -53,7 +53,7 @@ class LeaderElector {
 
   bool is_leader() const { return is_leader_; }
   const std::string& holder() const { return holder_; }  // holder of the last seen record
-  // When this replica may write what it decides, see leader_fence.h.
+  // The time in which this replica may write its decisions, see leader_fence.h.
   WriteWindow write_window() const;
 
  private:

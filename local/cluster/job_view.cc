@@ -8,7 +8,7 @@
 namespace berth::local::cluster {
 namespace {
 
-constexpr std::int64_t kMostIndexes = 100'000;  // what the API accepts for indexed Jobs
+constexpr std::int64_t kMostIndexes = 100'000;  // the API's limit for indexed Jobs
 
 WallTime FinishedAt(const Json& pod) {
   std::optional<WallTime> last;

@@ -57,10 +57,10 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 
 enum class Step { kRecord, kExecute };
 
-// What the child did not do, in memory that both processes see.
+// The failed step of the child, in memory shared by both processes.
 struct Failure {
   Step step;
-  int error;  // 0: it has executed the program
+  int error;  // 0: the child has executed the program
 };
 
 // The child's stack, with the Failure at its low end. It is shared, so that a child with a copy of
@@ -117,7 +117,7 @@ bool BecomeUser(const ProcessUser& user) {
          prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
-// Field 22 of what /proc/PID/stat says; the name before it may hold blanks and brackets.
+// Field 22 of /proc/PID/stat; the program's name in field 2 may have blanks and brackets.
 std::string_view StartTimeIn(std::string_view stat) {
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string_view::npos || name_end + 2 > stat.size()) return {};

@@ -26,7 +26,7 @@ struct QueueOf {
   std::optional<Amount> borrowing = {};
 };
 
-// Preemptor "p" in queue a, whose policies count; the others never preempt.
+// Preemptor "p" in queue a, which has the policies of the row; the other queues never preempt.
 struct PreemptionRow {
   const char* name;
   std::vector<QueueOf> queues;  // all in one cohort
@@ -303,7 +303,7 @@ TEST(PreemptionTest, ABlockedPreemptorHoldsItsQuotaUnlessItCanAlwaysReclaim) {
     TableWorld world({"f"}, {a, MakeQueue("b", "c", {{"f", {{"gpu", 0}}}})});
     world.Apply(MakeJob("x", "a", 1, {{"gpu", 2}}, 9));
     ASSERT_EQ(world.AdmitAll(), "x");
-    world.Apply(MakeJob("p", "a", 1, {{"gpu", 3}}, 9));  // fits a's quota, not what is left of it
+    world.Apply(MakeJob("p", "a", 1, {{"gpu", 3}}, 9));  // fits a's quota, but not its rest
     world.Apply(MakeJob("y", "b", 1, {{"gpu", 2}}, 0));
     EXPECT_EQ(world.Cycle(),
               may_reclaim ? "p NoCandidates, y Admitted" : "p NoCandidates, y Skipped");

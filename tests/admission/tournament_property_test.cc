@@ -131,7 +131,7 @@ class Game {
     return left.waits_since - right.waits_since;
   }
 
-  // Of the child of `cohort` above the entrant, with what the entrant asks.
+  // The share of the child of `cohort` above the entrant, with the entrant's request added.
   std::pair<DominantShare, bool> With(std::size_t entrant, NodeId cohort) {
     QuotaTree& tree = state_.tree();
     NodeId node = LeafOf(entrant);

@@ -1,6 +1,6 @@
 // tests/fuzz/targets.h — the parsers of outside bytes, each as a function of one text.
 //
-// A target aborts where the code violates a promise; the text may be invalid. The libFuzzer program
+// A target aborts if the code violates a promise; the text may be invalid. The libFuzzer program
 // (fuzz_main.cc) generates texts, the test fuzz_corpus (corpus_test.cc) replays the texts of
 // corpus/TARGET/ and found/TARGET/.
 #pragma once
@@ -17,10 +17,10 @@ struct Target {
 std::span<const Target> Targets();
 const Target* FindTarget(std::string_view name);
 
-// Aborts with the words where `holds` is not true.
+// Aborts with the message `words` unless `holds`.
 void Require(bool holds, const char* words);
 
-// `text` up to the first line "--", and what stands behind it.
+// `text` before the first line "--", and the text after that line.
 struct Parts {
   std::string_view first;
   std::string_view second;

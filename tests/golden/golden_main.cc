@@ -1,6 +1,6 @@
 // golden FILE... [--jobs N] [--show N] [--shrink] [--story ID] [--own-rules[=NAME,NAME]]
-// [--explain | --settle]: replays recorded stories. Kueue's way counts everywhere, unless
-// --own-rules asks for Berth's: all of its rules, or those named (docs/differences.md).
+// [--explain | --settle]: replays recorded stories. Kueue's rules hold everywhere, unless
+// --own-rules selects Berth's: all of its own rules, or the named ones (docs/differences.md).
 //
 // Files are *.jsonl or *.jsonl.gz, one story a line. Prints counts per family, the first story that
 // differs (--show: the first N, at the strength where they differ first) with a shrunk version of
@@ -340,7 +340,7 @@ class Runner {
     std::string example;
   };
   std::map<std::string, Due> due_;     // by rule
-  std::set<std::string> unexplained_;  // ids; with --settle and --outcomes what is wrong
+  std::set<std::string> unexplained_;  // ids; with --settle and --outcomes the errors
   std::size_t victims_ = 0;
   OwnOutcomes outcomes_;
 };

@@ -4,7 +4,7 @@
 // A folder of *.jsonl.gz, one row a line: {"id": the story's, "rules": [names of the rules that the
 // first difference is due to], "steps": [...] as Settle tells them}.
 //
-// Threads: data. Errors: text that is not empty says what is wrong.
+// Threads: data. Errors: as text; empty: no error.
 #pragma once
 
 #include <map>
@@ -15,17 +15,17 @@
 
 namespace berth::golden {
 
-// Lines of a file, plain or gzip. Empty: read to its end; else what went wrong.
+// Reads the lines of a file, plain or gzip. Returns the error; empty: none.
 std::string ReadLines(const std::string& path, std::vector<std::string>& lines);
 
 class OwnOutcomes {
  public:
   std::string Read(const std::string& folder);
-  // A file for each family; those that are there for other families stay.
+  // Writes a file for each family; files of other families stay.
   std::string Write(const std::string& folder) const;
 
   void Set(const std::string& family, Json row);
-  const Json* Find(const std::string& id) const;  // null: Berth decides as Kueue
+  const Json* Find(const std::string& id) const;  // null: Berth decides as Kueue does
   std::size_t size() const { return rows_.size(); }
 
  private:
@@ -33,7 +33,7 @@ class OwnOutcomes {
   std::map<std::string, std::string> families_;
 };
 
-// Where two rows of the same story part, in words; empty: nowhere.
+// The first difference of two rows of one story, in words; empty: none.
 std::string WhereRowsDiffer(const Json& expected, const Json& actual);
 
 }  // namespace berth::golden

@@ -10,7 +10,7 @@
 namespace berth::golden {
 namespace {
 
-// Removes from a recorded decision what a weaker strength does not compare.
+// Removes from a recorded decision the fields that a weaker strength does not compare.
 Json Project(Json decision, Strength strength) {
   if (strength == Strength::kC) return decision;
   decision.erase("reason");
@@ -187,7 +187,7 @@ class Replayer {
   const admission::OwnRules own_rules_;
   int lag_;
   std::unique_ptr<World> world_;
-  std::map<std::string, int> due_;  // evicted, and after how many more cycles they stop
+  std::map<std::string, int> due_;  // evicted → the number of cycles until they stop
   std::size_t step_ = 0;
   std::size_t item_ = 0;
   ReplayResult result_;

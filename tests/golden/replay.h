@@ -40,8 +40,8 @@ struct ReplayResult {
 // `own_rules`: where Berth's own rules count instead of Kueue's.
 ReplayResult Replay(const Json& story, const admission::OwnRules& own_rules);
 
-// Removes from `story` what its first difference does not need: later steps, and workloads without
-// which the same decision differs in the same way, and no earlier one does.
+// Removes the parts of `story` that its first difference does not need: later steps, and workloads
+// without which the same decision differs in the same way, and no earlier one does.
 Json Shrink(const Json& story, const admission::OwnRules& own_rules);
 
 }  // namespace berth::golden

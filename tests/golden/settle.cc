@@ -39,7 +39,7 @@ bool Admits(const Json& cycle) {
 
 class Player {
  public:
-  // Into `steps`, if it is not null, goes what happens, in the recorded form.
+  // Records the cycles in `steps`, unless null, in the recorded form.
   Player(const Json& story, const admission::SchedulerConfig& config, Json* steps)
       : story_(story),
         world_(config),
@@ -107,7 +107,7 @@ class Player {
     return ReleaseDue(0) || moved;
   }
 
-  // Those stop that have at most `left` cycles to go.
+  // Stops the evicted workloads that have at most `left` cycles left.
   bool ReleaseDue(int left) {
     bool any = false;
     std::map<std::string, int> still;
@@ -134,7 +134,7 @@ class Player {
   World world_;
   Json* steps_;
   Json trace_;                         // of the step under way
-  std::set<std::string> idle_cycles_;  // since something moved
+  std::set<std::string> idle_cycles_;  // since the last progress
   int lag_;
   std::size_t limit_;
   std::map<std::string, int> due_;  // evicted: cycles until they stop

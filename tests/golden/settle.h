@@ -15,12 +15,12 @@ namespace berth::golden {
 
 struct SettleResult {
   std::size_t cut_off = 0;  // steps that did not come to rest within the story's limit of cycles
-  std::size_t victims = 0;  // workloads told to stop for others, in the steps that did
+  std::size_t victims = 0;  // preempted workloads, in the steps that came to rest
   std::string error;        // the story could not be read
 };
 
-// `steps`, if it is not null, gets what happened: a list of {"trace": [...], "state": {...}}, as
-// the stories have it, cycles alike but once while nothing moves.
+// `steps`, unless null, gets a list of {"trace": [...], "state": {...}} in the form of the recorded
+// stories; of equal cycles without progress it gets one.
 SettleResult Settle(const nlohmann::json& story, const admission::OwnRules& own_rules,
                     nlohmann::json* steps = nullptr);
 

@@ -1,5 +1,5 @@
 // tests/golden/world.h — a CoreWorld (tests/support/core_world.h) for stories in their recorded
-// form: objects and events are read from JSON, cycles and states are told in it.
+// form: objects and events are read from JSON, cycles and states are written as JSON.
 //
 // Threads: one. Errors: kInvalid for an object or event it cannot read.
 #pragma once
@@ -36,7 +36,7 @@ class World {
   bool HasHeads() const { return core_.HasHeads(); }
   // Runs a cycle and carries its decisions out. Returns the recorded form of the cycle.
   Json RunCycle();
-  // Names of the woken, sorted.
+  // The names of the woken workloads, sorted.
   std::vector<std::string> RunWakeUps();
   // The job of an evicted workload has stopped; the reason of its eviction, empty if it was not
   // evicted.
@@ -56,7 +56,7 @@ class World {
   Status Delete(const Json& event);
 
   support::CoreWorld core_;
-  std::map<std::string, Json> raw_;  // last spec by kind and name: an equal update is none
+  std::map<std::string, Json> raw_;  // last spec by kind and name: an equal update has no effect
 };
 
 std::string NameOf(const api::ObjectMeta& meta);  // name, or namespace/name outside default

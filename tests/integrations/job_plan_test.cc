@@ -143,7 +143,7 @@ TEST_F(JobPlanTest, AStopIsFinishedThoughItsWorkloadHasBeenAdmittedMeanwhile) {
   EXPECT_THAT(Plan(), ElementsAre("start", "event Started"));
 }
 
-// Simulation, released-while-running, seed 5343: a Workload that no longer matched was deleted
+// Simulation, released-while-running, seed 5343: a Workload that did not match was deleted
 // while its job's pods were ending.
 TEST_F(JobPlanTest, ANotMatchingWorkloadHoldsItsQuotaUntilThePodsAreGone) {
   api::Workload& workload = AddWorkload();
@@ -251,9 +251,9 @@ TEST_F(JobPlanTest, WhatWasGivenUpIsDeletedWhenItsTimeIsOver) {
       {limit.c_str(), std::nullopt, false, false, std::nullopt},
       {limit.c_str(), seconds(100), false, false, seconds(40)},
       {limit.c_str(), seconds(60), false, true, std::nullopt},
-      {limit.c_str(), seconds(60), true, false, std::nullopt},       // somebody took it up again
+      {limit.c_str(), seconds(60), true, false, std::nullopt},       // a user reactivated it
       {"Deactivated", seconds(60), false, false, std::nullopt},      // by hand
-      {"PodsReadyTimeout", seconds(60), false, false, std::nullopt}  // it comes back
+      {"PodsReadyTimeout", seconds(60), false, false, std::nullopt}  // requeued later
   };
   for (const Row& row : rows) {
     situation_.workloads.clear();

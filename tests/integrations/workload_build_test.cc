@@ -1,4 +1,4 @@
-// Goal: names, priority and content of Workloads, and when one no longer fits its job.
+// Goal: names, priority and content of Workloads, and when a Workload does not match its job.
 #include "integrations/workload_build.h"
 
 #include <gmock/gmock.h>

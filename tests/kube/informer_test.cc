@@ -1,4 +1,4 @@
-// Goal: the informer's copy equals the API's state whatever happens to its watch.
+// Goal: the informer's copy equals the API's state after every fault of its watch.
 // Method: scripted lists and watches with ordered faults; the log of handler calls and the store
 // are compared.
 

@@ -22,7 +22,7 @@ inline Json Named(const std::string& name) { return {{"metadata", {{"name", name
 template <typename Api>
 class ClientTest : public ::testing::Test {
  protected:
-  // What `start` gave to its callback.
+  // The result that `start` passes to its callback.
   template <typename T, typename Fn>
   Result<T> Await(Fn start) {
     std::optional<Result<T>> result;

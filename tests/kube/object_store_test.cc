@@ -33,7 +33,7 @@ std::vector<std::string> TeamOf(const api::Namespace& object) {
   return team == nullptr ? std::vector<std::string>{} : std::vector<std::string>{*team, "any"};
 }
 
-struct MeetingHash {  // of "red" and "any", and of "blue" and "nobody", too
+struct MeetingHash {  // collisions: "red" and "any", "blue" and "nobody"
   std::size_t operator()(const std::string& value) const { return value.size() % 2; }
 };
 

@@ -29,8 +29,8 @@ bool InCollection(const std::string& path, const std::string& collection) {
              std::count(collection.begin(), collection.end(), '/') + 2;
 }
 
-// The name of an object of `collection`, or where that spans namespaces the rest of its path, in
-// characters that a query need not escape. Behind it a list goes on, whatever has gone before it.
+// The name of an object of `collection` (if that spans namespaces: the rest of the path), in
+// characters that a query need not escape. A list continues after this name, even a deleted one.
 std::string ContinueToken(const std::string& path, const std::string& collection) {
   if (path.starts_with(collection + "/")) return path.substr(collection.size() + 1);
   std::string rest = path.substr(collection.rfind('/') + 1);

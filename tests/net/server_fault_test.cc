@@ -162,7 +162,7 @@ TEST_F(ServerFault, ASlowReaderOfAStreamIsCutAtTheLimit) {
   RawPeer quick = Connect();
   quick.Send(kStream);
   const auto streams = WaitForStreams(2);
-  // Which stream is whose: the quick one answers.
+  // The order of `streams` is unknown: the quick one gets all events.
   std::size_t written[2] = {0, 0};
   const std::string event(10'000, 'e');
   for (int round = 0; round < 5000; ++round) {
@@ -408,7 +408,7 @@ TEST_F(ServerFault, OutlivesItsPoolsEnd) {
   ASSERT_TRUE(started);
   RawPeer peer = RawPeer::Connect((*started)->port());
   pool.Stop();
-  (*started)->Stop();  // returns, though nothing runs any more
+  (*started)->Stop();  // returns, although the pool has stopped
 }
 
 }  // namespace

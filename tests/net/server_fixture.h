@@ -38,7 +38,7 @@ class Waiter {
   std::condition_variable changed_;
 };
 
-// A CA made once for the program, and what it issues.
+// A CA made once for the program, and the certificates that it issues.
 const TlsIdentity& TestAuthority();
 TlsIdentity IssueForTest(const TlsIdentity& authority, CertificateRequest request);
 std::shared_ptr<const TlsIdentity> TestServerIdentity();  // for localhost, 127.0.0.1 and ::1
@@ -76,7 +76,7 @@ class ServerFixture : public testing::Test {
   std::vector<std::shared_ptr<Responder>> responders_;
   int gone_count_ = 0;
   int request_count_ = 0;
-  std::unique_ptr<HttpServer> server_;  // last: its handler uses what stands above
+  std::unique_ptr<HttpServer> server_;  // last: its handler uses the members above
 
  private:
   void Handle(const Request& request, std::shared_ptr<Responder> responder);

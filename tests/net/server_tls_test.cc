@@ -116,7 +116,7 @@ TEST_F(ServerTls, NewConnectionsGetTheReplacedIdentity) {
   ASSERT_TRUE(server_->ReplaceTls(std::make_shared<TlsIdentity>(IssueForTest(*other, request))));
 
   RawPeer after = Connect();
-  EXPECT_FALSE(after.StartTlsAsClient(Trusting()));  // no longer signed by whom it trusts
+  EXPECT_FALSE(after.StartTlsAsClient(Trusting()));  // signed by a CA that `after` does not trust
   RawPeer trusting = Connect();
   RawTlsOptions options;
   options.ca_pem = other->certificate_chain_pem;

@@ -137,7 +137,7 @@ class World {
   std::vector<api::ProvisioningRequest> requests;
   std::vector<TemplateSeen> templates;
   std::vector<std::string> events;
-  std::vector<std::string> log;  // what was done, in order
+  std::vector<std::string> log;  // the actions, in order
   WallTime now{std::chrono::seconds(1'700'000'000)};
   DecideOptions options;
   Decision last;

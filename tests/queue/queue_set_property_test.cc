@@ -42,7 +42,7 @@ enum class At { kActive, kParked, kHeld, kInFlight };
 struct Item {
   WorkloadInfo info;
   At at = At::kActive;
-  bool named = false;  // since it came, or became what it is
+  bool named = false;  // listed since its arrival or change of shape
 };
 
 class Plain {
@@ -92,7 +92,7 @@ class Plain {
       return {};
     }
     marked_.insert(item.info.shape);
-    if (item.at == At::kParked) item.named = true;  // the verdict is its own
+    if (item.at == At::kParked) item.named = true;  // parked by a decision on itself
     return ParkAll(item.info.shape);
   }
   std::int64_t Wake(WallTime now) {

@@ -138,7 +138,7 @@ Status AnswerCheck(sim::SimWorld& world, const Step& step) {
 }
 
 // fault conflict|unavailable|lost-answer|slow every=2 path=/status: every second write of the
-// controllers whose path has that part goes wrong so. fault none ends it.
+// controllers whose path has that part gets the fault. `fault none` ends the fault.
 Status SetFault(sim::SimWorld& world, const Step& step) {
   static const std::map<std::string, sim::Fault> kFaults{
       {"conflict", sim::Fault::kConflict},

@@ -1,7 +1,7 @@
 // tests/scenarios/short_forms.h — the short ways of a story to write objects; README.md has them
 // with examples.
 //
-// Pure. Errors: kInvalid saying what is wrong with the line.
+// Pure. Errors: kInvalid with the error of the line.
 #pragma once
 
 #include <optional>

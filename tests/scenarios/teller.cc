@@ -101,7 +101,7 @@ Status Teller::ApplyObjects(const std::vector<Json>& objects) {
 
 namespace {
 
-// What follows `apply`: a block, or a file of manifests/.
+// The objects of `apply`: a block, or a file of manifests/.
 Result<std::vector<Json>> ManifestsOf(const Step& step, std::size_t at) {
   if (step.body.empty()) return ReadManifests("manifests/" + step.plain(at));
   BERTH_TRY(std::vector<api::YamlDocument> documents, api::ParseYamlStream(step.body));
@@ -117,7 +117,7 @@ Status Teller::Apply(const Step& step) {
   return ApplyObjects(objects);
 }
 
-// config <<EOF … EOF: what stands in Kueue's Configuration file; the controllers restart with it.
+// config <<EOF … EOF: fields of Kueue's Configuration file; the controllers restart with them.
 Status Teller::Configure(const Step& step) {
   BERTH_TRY(api::YamlDocument document, api::ParseYaml(step.body));
   document.value["apiVersion"] = "config.kueue.x-k8s.io/v1beta2";

@@ -1,7 +1,7 @@
 // tests/scenarios/topology_words.h — the steps of stories about topologies: objects, losses, and
 // placements of jobs. README.md has the words with examples.
 //
-// Errors: kInvalid saying what is wrong with the line.
+// Errors: kInvalid with the error of the line.
 #pragma once
 
 #include <vector>

@@ -24,11 +24,11 @@ namespace berth::sim {
 
 struct SimReplicaOptions {
   std::string identity;
-  // Null: the only replica, which acts without a lease.
+  // Null: a single replica without leader election.
   const kube::LeaderElectionOptions* election = nullptr;
   SimTransportOptions transport;
   admission::Configuration configuration;
-  std::function<void()> on_lease_lost;  // it has stopped acting, and is to be destroyed
+  std::function<void()> on_lease_lost;  // the replica has stopped writing, and is to be destroyed
 };
 
 class SimReplica {

@@ -2,7 +2,7 @@
 //
 //     /bin/sleep N        ends well after N seconds
 //     /sim/run 30s exit=3 ends after 30 s with exit code 3; without a time it ends at once
-//     /sim/run 1h stops=9s  needs nine seconds to stop, as one that saves its work
+//     /sim/run 1h stops=9s  needs nine seconds to stop, as a program that saves its work
 //
 // SIGTERM and SIGKILL end a program with 128 + signal, SIGKILL at once.
 //
@@ -34,7 +34,7 @@ class SimRunner final : public local::cluster::ProcessRunner {
  private:
   struct Program {
     OnExit on_exit;
-    Duration stops{};  // how long it takes from SIGTERM to its end
+    Duration stops{};  // the time from SIGTERM to its end
   };
 
   void End(local::cluster::ProcessId id, local::cluster::ProcessExit exit);

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using local::Json;
 
 constexpr Duration kStartLimit = std::chrono::minutes(2);
-constexpr Duration kProcessStart = std::chrono::seconds(3);  // of one that has ended by itself
+constexpr Duration kProcessStart = std::chrono::seconds(3);  // after a replica has ended by itself
 constexpr Duration kQuiet = std::chrono::seconds(1);
 constexpr Duration kSettleLimit = std::chrono::minutes(1);
 
@@ -38,13 +38,13 @@ fs::path TemporaryFolder() {
 }  // namespace
 
 struct SimWorld::Parts {
-  std::string folder;  // pods keep their files here
+  std::string folder;  // for the pods' files
   SimWebhooks webhooks;
   std::unique_ptr<EmbeddedApi> embedded;
   std::unique_ptr<SimRunner> runner;
   std::unique_ptr<local::cluster::Cluster> cluster;
   std::unique_ptr<local::cloud::CloudDriver> cloud;
-  std::vector<std::unique_ptr<SimReplica>> replicas;  // null: is not there
+  std::vector<std::unique_ptr<SimReplica>> replicas;  // null: not running
 
   ~Parts() {
     replicas.clear();

@@ -64,11 +64,11 @@ class SimWorld {
   local::WholeApi& api();
   local::Store& store();
   SimTransport& transport();  // of the leader
-  // For every running replica.
+  // Calls `act` for every running replica.
   void ForEachTransport(const std::function<void(SimTransport& transport)>& act);
-  WallTime started_at() const { return started_at_; }  // when the controllers ran
+  WallTime started_at() const { return started_at_; }  // when the controllers had started
 
-  // kubectl apply --server-side. The first refusal ends it.
+  // As kubectl apply --server-side. Stops at the first refusal.
   local::ApiResult<std::vector<local::Object>> Apply(const std::vector<local::Json>& objects);
   local::ApiResult<local::Object> ApplyOne(const local::Json& object);
   // nullopt: no such kind. `word`: a kind, plural, singular or short name, in any case.
@@ -80,9 +80,9 @@ class SimWorld {
   // Runs until nothing has been written for a second, at most a minute.
   void Settle();
 
-  // Applies to controllers that start later.
+  // Sets the configuration of controllers that start later.
   void Configure(admission::Configuration configuration);
-  // kill -9 of the controllers, and their restart. False: they did not start.
+  // kill -9 of the controllers, and their restart. False: the start failed.
   void StopControllers();
   bool StartControllers();
   // Starts the controllers without waiting until they run.
@@ -92,7 +92,7 @@ class SimWorld {
   // Kills one replica, by its number from 0.
   void KillReplica(int number);
   void LaunchReplica(int number);
-  // The number of the replica whose controllers run; -1: none.
+  // The number of the leading replica; -1: none.
   int leader() const;
   int asking() const { return asking_; }
   // The identity of the replica's present process; empty: none runs.
@@ -104,7 +104,7 @@ class SimWorld {
   kube::ApiResponse Get(const std::string& path);
 
   std::int64_t revision() const;
-  std::int64_t writes() const { return writes_; }  // not those that renew a lease
+  std::int64_t writes() const { return writes_; }  // without lease renewals
   std::uint64_t trace_hash() const;
 
  private:

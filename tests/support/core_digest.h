@@ -14,7 +14,7 @@ namespace berth::support {
 // preemption; active and inactive queues with reasons.
 std::string DigestOfState(const admission::Scheduler& scheduler);
 
-// The waiting workloads of each queue; kMembers: only their names in order, without telling which
+// The waiting workloads of each queue; kMembers: only their names in order, without showing which
 // are parked.
 enum class Waiting { kMembers, kPlaces };
 std::string DigestOfQueues(const admission::Scheduler& scheduler, Waiting waiting);

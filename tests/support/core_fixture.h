@@ -30,7 +30,7 @@ struct FlavorOf {
   std::vector<QuotaOf> quotas;
 };
 
-// One resource group that covers what its first flavor has quota for.
+// One resource group that covers the resources of its first flavor.
 inline api::ResourceGroup MakeGroup(const std::vector<FlavorOf>& flavors) {
   api::ResourceGroup group;
   for (const QuotaOf& quota : flavors.at(0).quotas) {
@@ -46,7 +46,7 @@ inline api::ResourceGroup MakeGroup(const std::vector<FlavorOf>& flavors) {
   return group;
 }
 
-// Open to all namespaces.
+// A ClusterQueue open to all namespaces.
 inline api::ClusterQueue MakeQueue(const std::string& name, const std::string& cohort,
                                    const std::vector<FlavorOf>& flavors) {
   api::ClusterQueue queue;
@@ -57,7 +57,7 @@ inline api::ClusterQueue MakeQueue(const std::string& name, const std::string& c
   return queue;
 }
 
-// Of the cohort "org", with GPUs in the flavor "f".
+// A ClusterQueue of the cohort "org", with GPUs in the flavor "f".
 inline api::ClusterQueue MakeOrgQueue(
     const std::string& name, api::Amount nominal,
     api::PreemptionPolicy reclaim = api::PreemptionPolicy::kNever) {
@@ -103,7 +103,7 @@ inline api::PodSet MakePodSet(const std::string& name, std::int32_t count,
   return pod_set;
 }
 
-// In LocalQueue `queue` of namespace default.
+// A Workload in LocalQueue `queue` of namespace default.
 inline api::Workload MakeJob(const std::string& name, const std::string& queue, std::int32_t count,
                              const api::ResourceAmounts& per_pod, std::int32_t priority = 0) {
   api::Workload workload;
@@ -192,7 +192,7 @@ class TableWorld : public CoreWorld {
     }
     return admitted;
   }
-  // All victims stop.
+  // Stops all victims.
   void ReleaseEvicted() {
     for (const api::ObjectKey& key : Evicted()) Release(key);
   }

@@ -44,18 +44,18 @@ class CoreWorld {
   void SetPriority(const api::ObjectKey& key, std::int32_t priority);
   void SetActive(const api::ObjectKey& key, bool active);
   void Reclaim(const api::ObjectKey& key, const std::string& pod_set, std::int32_t count);
-  // No effect where the workload lacks the check.
+  // No effect if the workload lacks the check.
   void SetCheck(const api::ObjectKey& key, const std::string& check, api::CheckState state);
 
   bool HasHeads() const { return scheduler_.HasHeads(); }
-  // Decides without performing: the world stays as decided on.
+  // Runs a cycle without performing its decisions: the objects stay unchanged.
   admission::CycleResult Decide() { return scheduler_.RunCycle(now_); }
   void Perform(const admission::CycleResult& result);
   admission::Scheduler::WokenWorkloads RunWakeUps() { return scheduler_.RunWakeUps(now_); }
 
   // Evicted workloads that hold quota; by key.
   std::vector<api::ObjectKey> Evicted() const;
-  // The job has stopped. Returns the eviction's reason, empty if it was not evicted.
+  // Stops the job. Returns the eviction's reason; empty: not evicted.
   std::string Release(const api::ObjectKey& key);
 
   const admission::Scheduler& scheduler() const { return scheduler_; }
@@ -65,7 +65,7 @@ class CoreWorld {
   const std::map<std::string, api::ClusterQueue>& cluster_queues() const { return cluster_queues_; }
   const std::map<std::string, api::Cohort>& cohorts() const { return cohorts_; }
   const std::map<api::ObjectKey, api::LocalQueue>& local_queues() const { return local_queues_; }
-  // The ClusterQueue in which it waits or holds quota; empty: none.
+  // The ClusterQueue in which `workload` waits or holds quota; empty: none.
   std::string ClusterQueueOf(const api::Workload& workload) const;
 
   // Applies all objects except topologies and nodes to a new scheduler, in the order of their

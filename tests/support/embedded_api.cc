@@ -67,7 +67,7 @@ local::ApiResult<local::Object> ApplyTo(local::Registry& registry, local::Api& a
                    local::PatchType::kApply, complete, {.field_manager = "kubectl", .force = true});
 }
 
-// An API server after the setup of `berth up`. Every other one begins as a copy, since parsing and
+// An API server after the setup of `berth up`. All others begin as a copy of it, since parsing and
 // installing the kinds costs more than a short story.
 class Ground {
  public:
@@ -80,7 +80,7 @@ class Ground {
   const local::Registry& registry() const { return *registry_; }
 
  private:
-  static constexpr std::uint64_t kSeed = 0x61201D;  // no copy's
+  static constexpr std::uint64_t kSeed = 0x61201D;  // used by no copy
 
   static Result<std::unique_ptr<Ground>> Make() {
     auto ground = std::make_unique<Ground>();

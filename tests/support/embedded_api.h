@@ -1,8 +1,8 @@
 // tests/support/embedded_api.h — the API server of `berth up` without HTTP, for tests: the real
 // registry with its schemas, defaults, validation and patches, on a store in memory.
 //
-// It begins with the manifests of `berth up`: the namespaces of every cluster, all CRDs, and the
-// webhook configurations if `webhooks` is set.
+// The registry begins with the manifests of `berth up`: the namespaces of every cluster, all CRDs,
+// and the webhook configurations if `webhooks` is set.
 //
 // Threads: one, with an Executor in virtual time; else as local/apiserver/api.h.
 #pragma once
@@ -39,7 +39,7 @@ class EmbeddedApi {
   local::Registry& registry() { return *registry_; }
   local::WholeApi& api() { return *api_; }
 
-  // kubectl apply --server-side.
+  // As kubectl apply --server-side.
   local::ApiResult<local::Object> Apply(const local::Json& object);
 
  private:

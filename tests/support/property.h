@@ -25,7 +25,7 @@
 
 namespace berth::support {
 
-// FNV-1a of the test's name: the seed where RC_PARAMS names none.
+// FNV-1a of the test's name: the seed unless RC_PARAMS names one.
 inline std::uint64_t SeedOf(std::string_view name) {
   std::uint64_t hash = 0xCBF29CE484222325U;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
@@ -56,7 +56,7 @@ void CheckProperty(int cases, Property&& property) {
   }
 }
 
-// A number from 0 to below `bound`, all equally likely whatever RapidCheck's size; shrinks to 0.
+// A number from 0 to below `bound`, all equally likely at every RapidCheck size; shrinks to 0.
 inline rc::Gen<int> Below(int bound) {
   return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound));
 }

@@ -4,7 +4,7 @@
 //
 //     local(n)     = lending limit ? max(0, subtree(n) - lending limit) : 0
 //     subtree(n)   = nominal + sum over children (subtree - local)
-//     usage(n)     = sum over children max(0, usage - local); of a ClusterQueue, what is in use
+//     usage(n)     = sum over children max(0, usage - local); of a ClusterQueue, its usage
 //     available(n) = at the root subtree - usage; else max(0, local - usage) + P, where
 //                    P = available(parent), with a borrowing limit at most
 //                    (subtree - local) - max(0, usage - local) + limit
@@ -46,10 +46,10 @@ class QuotaFormulae {
   void AddCohort(const std::string& name, const std::string& parent, Quotas quotas);
 
   bool HasQueue(const std::string& queue) const { return nodes_.contains("queue/" + queue); }
-  // The amount that `queue` could take; negative where its quota was cut below its usage.
+  // The amount available to `queue`; negative if its quota was cut below its usage.
   std::int64_t Available(const std::string& queue, const FlavorResource& fr,
                          const UsageByQueue& usage) const;
-  // The amount that it could take with nothing in use.
+  // The amount available to `queue` if nothing were in use.
   std::int64_t Potential(const std::string& queue, const FlavorResource& fr) const;
   std::int64_t PotentialOf(const std::string& node, const FlavorResource& fr) const;
   const std::string& ParentOf(const std::string& node) const;  // empty: a root

@@ -16,7 +16,7 @@ namespace berth::support {
 
 class QuotaModel {
  public:
-  enum class Evicted { kCount, kLeaveOut };  // those that were told to stop and have not stopped
+  enum class Evicted { kCount, kLeaveOut };  // evicted workloads that have not stopped
 
   QuotaModel(const CoreWorld& world, Evicted evicted);
 

@@ -57,7 +57,7 @@ class RegistryTransport final : public Transport {
   Json Put(const std::string& collection, Json object);
   // The present state, valid until the next call for the path; null: no such object.
   const Json* Find(const std::string& path) const;
-  void Remove(const std::string& path);  // finalizers and periods of grace do not count
+  void Remove(const std::string& path);  // regardless of finalizers and grace periods
 
   // Fails the next request whose "METHOD path" contains `what`: with a response of `status`, or for
   // status 0 with the error `code`. `effect`: whether the write happens all the same.
@@ -106,7 +106,7 @@ class RegistryTransport final : public Transport {
   std::int64_t compacted_ = 0;
   std::vector<Failure> failures_;
   std::vector<Recorded> requests_;
-  mutable std::map<std::string, JsonPtr> found_;  // what Find has given away
+  mutable std::map<std::string, JsonPtr> found_;  // objects returned by Find
   std::size_t watches_begun_ = 0;
   std::optional<Error> watch_refusal_;
   std::set<std::string> missing_;  // collections

@@ -6,7 +6,7 @@
 //     executor.RunFor(std::chrono::seconds(5));
 //
 // Tasks run in the order of (due, posted): a total order, so a test runs the same way every time;
-// trace_hash() shows whether two runs did. Time passes only between tasks.
+// trace_hash() shows whether two runs were equal. Time passes only between tasks.
 //
 // Threads: one.
 #pragma once
@@ -51,7 +51,7 @@ class SimExecutor final : public Executor {
     tasks_.emplace(std::pair(clock_.SteadyNow() + delay, next_sequence_++), std::move(task));
   }
 
-  // Runs the next task, after advancing the clock to its due time. False: there is none.
+  // Runs the next task, after advancing the clock to its due time. False: no task.
   bool RunOne() {
     if (tasks_.empty()) return false;
     auto node = tasks_.extract(tasks_.begin());
@@ -80,7 +80,7 @@ class SimExecutor final : public Executor {
     if (clock_.SteadyNow() < end) clock_.Advance(end - clock_.SteadyNow());
   }
 
-  // Runs until `holds`, for at most `limit` of virtual time. Returns whether it does.
+  // Runs until `holds`, for at most `limit` of virtual time. Returns `holds()`.
   bool RunUntil(const std::function<bool()>& holds, Duration limit = std::chrono::hours(1)) {
     const SteadyTime end = clock_.SteadyNow() + limit;
     while (!holds()) {

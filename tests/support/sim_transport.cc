@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kBatch = 256;  // events of one task
 constexpr std::int64_t kDefaultLifetimeSeconds = 1800;
-constexpr std::size_t kRemembered = 16;  // events that can be said again
+constexpr std::size_t kRemembered = 16;  // events that can be repeated
 
 Error ToError(const local::ApiError& error) {
   const local::Json status = local::StatusOf(error);
@@ -230,7 +230,7 @@ void SimTransport::OneWatch::SendChange(const local::StoreEvent& event) {
   } else if (matches) {
     Tell(matched ? Type::kModified : Type::kAdded, event.object);
   } else if (matched) {
-    Tell(Type::kDeleted, event.object);  // it has left the selection
+    Tell(Type::kDeleted, event.object);  // left the selection
   }
 }
 

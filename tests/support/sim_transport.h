@@ -25,21 +25,21 @@ namespace berth::sim {
 enum class Fault {
   kNone,
   kConflict,     // 409, nothing written
-  kUnavailable,  // no answer; nothing happened
-  kLostAnswer,   // it happened, but the answer is lost
-  kSlow,         // it happened; answered after `slow`
+  kUnavailable,  // no answer; the request did not happen
+  kLostAnswer,   // the request happened, but the answer is lost
+  kSlow,         // the request happened; answered after `slow`
   // Happens after `slow`, when later requests have overtaken it.
   kOvertaken,
-  kTooMany,          // 429, try again in a second; nothing happened
-  kServerError,      // 500, nothing happened
-  kTimeoutBefore,    // nothing happened, and nobody says so until the client's timeout
-  kTimeoutAfter,     // it happened, and nobody says so until the client's timeout
-  kSwallow,          // nothing happened, never answered: for a client that has just died
-  kDoneThenSwallow,  // it happened, never answered
-  kFalseAnswer,      // a server that lies: success, but nothing was written
+  kTooMany,          // 429, try again in a second; did not happen
+  kServerError,      // 500, did not happen
+  kTimeoutBefore,    // did not happen; no answer until the client's timeout
+  kTimeoutAfter,     // happened; no answer until the client's timeout
+  kSwallow,          // did not happen, never answered: for a client that has just died
+  kDoneThenSwallow,  // happened, never answered
+  kFalseAnswer,      // a false success: nothing was written
 };
 
-// "lost-answer", for people.
+// The name in reports: "lost-answer".
 const char* FaultName(Fault fault);
 
 struct SimTransportOptions {
@@ -91,7 +91,7 @@ class SimTransport final : public kube::Transport {
   std::map<int, std::shared_ptr<OneWatch>> watches_;
   int next_watch_ = 1;
   std::uint64_t write_count_ = 0;
-  int stalls_ = 0;  // that are not over
+  int stalls_ = 0;  // unfinished ones
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

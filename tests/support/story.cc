@@ -66,7 +66,7 @@ rc::Gen<EventKind> AnyKind(const StoryOptions& options) {
   add(options.edits, 1, EventKind::kStopQueue);
   add(options.edits, 1, EventKind::kStopLocalQueue);
   add(options.edits, 1, EventKind::kMoveQueue);
-  // Shrinks to kSubmit, which needs nothing before it.
+  // Shrinks to kSubmit, which needs no earlier event.
   return rc::gen::mapcat(Below(static_cast<int>([&] {
                            std::size_t sum = 0;
                            for (const auto& [weight, kind] : kinds) sum += weight;
@@ -223,7 +223,7 @@ api::Cohort MakeCohort(const Story& story, int index) {
   cohort.spec.fair_weight_nano = kWeights[plan.weight];
   if (plan.quotas_used != 0) {
     cohort.spec.resource_groups = {MakeGroup(story, plan.quotas, false)};
-    if (cohort.spec.parent_name.empty()) {  // a root has nobody to borrow from or lend to
+    if (cohort.spec.parent_name.empty()) {  // a root has no node to borrow from or lend to
       for (api::FlavorQuotas& flavor : cohort.spec.resource_groups[0].flavors) {
         for (api::ResourceQuota& quota : flavor.resources) {
           quota.borrowing_limit.reset();

@@ -69,9 +69,9 @@ struct Event {
   int target = 0;
   int value = 0;
   std::vector<int> amounts;  // per pod, or quotas
-  int pods = 0;              // one more than that
-  int min_pods = 0;          // fewer that will do; 0: none
-  int more_pods = 0;         // of a second pod set, which asks the amounts the other way round
+  int pods = 0;              // the number of pods - 1
+  int min_pods = 0;          // minCount is so many below the count; 0: no minCount
+  int more_pods = 0;         // of a second pod set, with the amounts in reverse order
   int later = 0;             // seconds since the event before; 0: the same instant
 };
 
@@ -102,7 +102,7 @@ struct StoryOptions {
   bool fungibility = true;
   bool partial = true;  // minCount
   bool more_pod_sets = false;
-  bool edits = true;       // quotas, cohorts, stops change while things run
+  bool edits = true;       // quotas, cohorts, stop policies change while workloads run
   bool departures = true;  // workloads finish, are deleted, toggled, reclaimed
   bool reprioritise = true;
 };

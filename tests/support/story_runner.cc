@@ -177,7 +177,7 @@ bool StoryRun::FinishAll() {
   }
 }
 
-// How many cycles without progress it takes until every head has tried each flavor.
+// The number of cycles without progress until every head has tried each flavor.
 int StoryRun::IdleLimit() const {
   std::int64_t active = 1;
   for (const auto& [name, queue] : world_.cluster_queues()) {

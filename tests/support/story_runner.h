@@ -6,7 +6,7 @@
 // instants only, and of two events on one object the second is dropped, so that the events of an
 // instant may come in any order; the same order of the same story gives the same run.
 //
-// Threads: one. Errors: none; what a hook throws (RC_ASSERT) passes through.
+// Threads: one. Errors: none; exceptions of a hook (RC_ASSERT) pass through.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace berth::support {
 
 struct StoryHooks {
   std::function<void(const CoreWorld&)> before_cycle;
-  // Called before the decisions are performed: the objects are those decided on.
+  // Called before the decisions are performed: the objects are the input of the cycle.
   std::function<void(const CoreWorld&, const admission::CycleResult&)> decided;
   std::function<void(const CoreWorld&)> at_rest;  // after each instant
 };
@@ -46,7 +46,7 @@ class StoryRun {
   struct Tally {
     std::int64_t cycles = 0;
     std::int64_t admissions = 0;
-    std::int64_t preemptions = 0;  // victims told to stop
+    std::int64_t preemptions = 0;  // preempted workloads
   };
   const Tally& tally() const { return tally_; }
 
@@ -55,8 +55,8 @@ class StoryRun {
  private:
   struct Named {
     Event event;
-    std::string object;  // what it changes
-    int workload = 0;    // number of the workload it submits or changes
+    std::string object;  // the object that the event changes
+    int workload = 0;    // number of the submitted or changed workload
   };
   void MakeObjects(const Story& story, std::optional<std::uint64_t> shuffle);
   std::vector<std::vector<Named>> Instants() const;
@@ -65,11 +65,11 @@ class StoryRun {
   void EditCohort(const Event& event);
   void StopLocalQueue(const Event& event);
   bool Settle();
-  bool RunCycle();    // true: something moved
+  bool RunCycle();    // true: progress
   bool ReleaseDue();  // likewise
   int IdleLimit() const;
 
-  Story story_;  // as the edits have left it
+  Story story_;  // with the edits applied so far
   StoryHooks hooks_;
   std::optional<std::uint64_t> shuffle_;
   CoreWorld world_;

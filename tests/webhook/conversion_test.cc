@@ -15,8 +15,8 @@ struct ConversionCase {
   std::string name;
   std::string kind;
   std::string v1;        // without apiVersion and kind
-  std::string v2;        // what v1 becomes
-  std::string v1_again;  // what v2 becomes; empty: v1
+  std::string v2;        // v1 converted
+  std::string v1_again;  // v2 converted; empty: v1
 };
 void PrintTo(const ConversionCase& c, std::ostream* out) { *out << c.name; }
 

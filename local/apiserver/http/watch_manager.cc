@@ -212,7 +212,7 @@ void WatchManager::Session::SendEvent(const StoreEvent& event) {
     return;
   }
   if (!matched) return;
-  // It has left the selection: DELETED with the previous state and the revision of the change.
+  // The object left the selection: DELETED, the previous state, the revision of the change.
   SendObject("DELETED", std::make_shared<const StoredObject>(
                             event.object->key(), event.revision,
                             StoredObject::MakeDraft(*event.previous->json())));

@@ -164,7 +164,7 @@ class Registry {
   Status WaitForDisk(const ObjectKey& key);
   // 404, once that would also be true after a crash.
   ApiError Missing(const RequestContext& context);
-  // What follows from a change of `key`: served kinds, CRD clean-up.
+  // Performs the effects of a change of `key`: served kinds, CRD clean-up.
   void AfterCommit(const ObjectKey& key, bool deleted);
   void RefreshCatalog();
   static bool IsStorageVersion(const RequestContext& context);

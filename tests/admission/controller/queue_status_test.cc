@@ -130,7 +130,7 @@ TEST_F(QueueStatusTest, SharesAreShownWithFairSharingOnly) {
   options_.scheduler.fair_sharing.emplace();
   Boot();
   executor_.RunFor(5s);
-  // It borrows 2 of the 10 that the cohort can lend.
+  // cq borrows 2 of the 10 that the cohort can lend.
   EXPECT_EQ(Object("clusterqueues/cq")["status"]["fairSharing"]["weightedShare"], 200);
   EXPECT_EQ(Object("cohorts/lab")["status"]["fairSharing"]["weightedShare"], 0);
 }

@@ -55,7 +55,7 @@ struct Address {
   double start_seconds = 0;
 };
 
-// The child: serves until it is told to stop.
+// The child process: serves until SIGTERM.
 int Serve(const std::string& folder, int report) {
   sigset_t stop;
   sigemptyset(&stop);
@@ -156,7 +156,7 @@ void Bench::Reads(int readers) {
               (bench::CpuSeconds(server_) - server_before) / load.done * 1e6);
 }
 
-// From the request of the write to the arrival at each watcher.
+// Measures the time from the request of a write to the event at each watcher.
 void Bench::Watches(int watchers) {
   constexpr const char* kMaps = "/api/v1/namespaces/kube-public/configmaps";
   constexpr int kWrites = 100;

@@ -47,7 +47,7 @@ class PythonRandom {
     return (static_cast<double>(high) * 67108864.0 + static_cast<double>(low)) / 9007199254740992.0;
   }
 
-  // In [low, high].
+  // A number in [low, high].
   int Between(int low, int high) {
     const auto count = static_cast<std::uint32_t>(high - low + 1);
     int bits = 0;

@@ -2,8 +2,8 @@
 // QUEUES queues in COHORTS cohorts, one flavor, all waiting from the start.
 //
 // 70 % small (1-2 cores, priority 50, run for 10 cycles), 20 % medium (4-6 cores, 100, 25 cycles),
-// 10 % large (12-20 cores, 200, 50 cycles). The same numbers give the same input everywhere; it is
-// the one that Kueue was measured with, so its random generator is that of CPython.
+// 10 % large (12-20 cores, 200, 50 cycles). The same numbers give the same input everywhere. Kueue
+// was measured with this input, so its random generator is that of CPython.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct InputSize {
   int queues = 30;
   int cohorts = 5;
   std::uint32_t seed = 1;
-  int parked = 0;     // more, of priority 1000, that nothing can ever hold
-  int unchanged = 0;  // queues beside them in which nothing changes
+  int parked = 0;     // more, of priority 1000, above every quota
+  int unchanged = 0;  // more queues, without changes
 };
 
 struct BenchWorkload {

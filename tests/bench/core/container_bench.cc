@@ -3,8 +3,8 @@
 // of nine alternating rounds.
 //
 //     SmallVector   lists of one or two elements, made, copied and read (usage, flavors, victims)
-//     pairing heap  pending workloads: they come in order, the first is decided and comes back,
-//                   some in the middle leave, a parked half is joined
+//     pairing heap  pending workloads: pushed in order, the first is decided and pushed again,
+//                   some in the middle are erased, a parked half is joined
 //     SharedList    a Workload that is copied because its status changes: 2 pod sets
 //     QuotaCells    usage of a flavor-resource on the path of a ClusterQueue, three of its own of
 //                   30,000 in the cohort
@@ -40,7 +40,7 @@ namespace {
 
 constexpr int kRounds = 9;
 
-std::uint64_t sink = 0;  // printed, so that nothing is optimised away
+std::uint64_t sink = 0;  // printed, so that the compiler keeps the loops
 
 struct Rival {
   const char* name;
@@ -123,7 +123,7 @@ void UseQueue(const std::vector<Pending>& pending) {
   Queue queue(pending);
   Queue parked(pending);
   for (int i = 0; i < kPending; ++i) (i % 2 == 0 ? queue : parked).Push(i);
-  for (int i = 0; i < kPending / 2; ++i) {  // decided, and back
+  for (int i = 0; i < kPending / 2; ++i) {  // decided, and pushed again
     const int first = queue.First();
     sink += static_cast<std::uint64_t>(first);
     queue.Erase(first);

@@ -101,7 +101,7 @@ class Bench {
     }
   }
 
-  // Microseconds for the JSON of one note.
+  // The microseconds for the JSON of one note.
   double ExplainingTakes() const {
     std::size_t bytes = 0;
     std::size_t count = 0;
@@ -123,14 +123,14 @@ class Bench {
     int ends_at = 0;
   };
 
-  // Nothing is decided of a workload in one of the queues in which nothing changes.
+  // The cycle must decide no workload of the unchanged queues.
   std::size_t IndexOf(admission::WorkloadId number) const {
     const std::size_t index = index_by_number_.at(static_cast<std::size_t>(number));
     if (index == kNotOurs) std::abort();
     return index;
   }
 
-  // To the next wake-up.
+  // Advances the time to the next wake-up.
   void LetTimePass() {
     do {
       ++time_;
@@ -199,7 +199,7 @@ class Bench {
       if (note == nullptr) return;
       const std::string_view reason = note->reason();
       const std::string message = note->message();
-      // What says nothing new is not written.
+      // An unchanged condition is not written.
       const api::Condition* told = api::FindCondition(known.status.conditions, api::kQuotaReserved);
       if (told != nullptr && told->status == api::ConditionStatus::kFalse &&
           told->reason == reason && told->message == message) {
@@ -227,7 +227,7 @@ class Bench {
     changed_.push_back(std::move(next));
   }
 
-  // What the job's controller does once its pods have gone, which is at once.
+  // Plays the job's controller, whose pods stop at once.
   void Release(api::Workload& written) const {
     if (written.status.admission && api::IsTrue(written.status.conditions, api::kEvicted)) {
       written.status = integrations::StatusAfterRelease(written, now_);
@@ -238,7 +238,7 @@ class Bench {
     const auto due = ends_.find(time_);
     if (due == ends_.end()) return;
     for (const std::size_t index : due->second) {
-      if (!running_[index].runs || running_[index].ends_at != time_) continue;  // it was stopped
+      if (!running_[index].runs || running_[index].ends_at != time_) continue;  // preempted
       running_[index].runs = false;
       ++totals_.finished;
       auto next = std::make_shared<api::Workload>(*workloads_[index].object);
@@ -259,7 +259,7 @@ class Bench {
   std::map<int, std::vector<std::size_t>> ends_;  // by time
   admission::Scheduler scheduler_;
   WallTime now_ = WallTime(std::chrono::seconds(1767700000));
-  int time_ = 0;  // in cycles, with those in which nobody had a head
+  int time_ = 0;  // in cycles, with those without any head
   double clock_takes_ = 0;
   Totals totals_;
   double bytes_per_workload_ = 0;
@@ -272,7 +272,7 @@ struct Arguments {
   int cycles = INT_MAX;
 };
 
-// All of `word`, and at least `least`.
+// Parses all of `word`; a number below `least` is an error.
 template <typename Number>
 bool Read(std::string_view word, Number least, Number& number) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);

@@ -88,7 +88,7 @@ class PreemptorBench {
     api::ResourceQuota quota;
     quota.resource = "cpu";
     quota.nominal_quota = nominal;
-    if (nominal > 0) quota.borrowing_limit = 0;  // preemptors have nothing but what they free
+    if (nominal > 0) quota.borrowing_limit = 0;  // preemptors have only the quota that they free
     queue.spec.resource_groups.push_back({{"cpu"}, {{"default", {quota}}}});
     scheduler_.ApplyClusterQueue(queue);
     api::LocalQueue local;

@@ -4,9 +4,9 @@
 // Four kinds of workloads, in turn: 4 pods of 8 cores anywhere, 16 of 16 in one rack, 64 of 24
 // preferably in one block, 32 of 8 in one block in slices of 8 per rack.
 //
-//   cycle      the Scheduler with 10 queues: each head is placed; who does not fit waits until the
-//              workloads that have run longest end. CPU of RunCycle per head.
-//   placement  one workload's place on the full nodes, with the booking and with another one's
+//   cycle      the Scheduler with 10 queues: each head is placed; an unplaced head waits until
+//              the workloads that have run longest end. CPU of RunCycle per head.
+//   placement  the placement of one workload on the full nodes, with the booking and another's
 //              release before it, so that each placement finds changed nodes. CPU per placement.
 #include <algorithm>
 #include <cstdio>
@@ -223,7 +223,7 @@ class Bench {
   double placement_us_[4] = {0, 0, 0, 0};
 };
 
-// A placer of its own, filled by the same kinds of workloads.
+// Fills a separate placer with the same kinds of workloads, and measures it.
 void Bench::RunPlacements() {
   admission::Vocabulary vocabulary;
   admission::TopologyPlacer placer(vocabulary);
@@ -249,7 +249,7 @@ void Bench::RunPlacements() {
           {placer.Booking(workload.spec.pod_sets[0], flavor, result.placements[0].assignment)});
       placer.Use(running.back());
     }
-    // Full: the oldest go.
+    // If the nodes are full, the oldest workloads end.
     for (int ends = 0; ends < (result.failure ? 2 : 0) && !running.empty(); ++ends) {
       placer.Free(running.front());
       running.pop_front();

@@ -1,6 +1,6 @@
-// tests/bench/endtoend/cluster.h — a `berth up` of its own, and a client that speaks to it.
+// tests/bench/endtoend/cluster.h — a `berth up` of its own, and a client of its API.
 //
-// Errors: what cannot go on ends the program with a sentence.
+// Errors: every error ends the program with a message.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 
 class Cluster {
  public:
-  // Starts `berth up` and waits until its kubeconfig is there.
+  // Starts `berth up` and waits until its kubeconfig exists.
   Cluster(const std::string& berth, const std::vector<std::string>& flags);
 
   double start_seconds() const { return start_seconds_; }
@@ -30,7 +30,7 @@ class Cluster {
   const std::string& folder() const { return folder_.path(); }
   net::HttpClient& client() { return *client_; }
 
-  // Ends it and starts it again on the same data.
+  // Stops `berth up` and starts it again with the same data.
   void Restart();
 
   Json Get(const std::string& path);

@@ -94,7 +94,7 @@ bool IsTrue(const Json& object, const char* type) {
   return false;
 }
 
-// A workload that is admitted, by its job's name.
+// The job's name, if the workload is admitted.
 std::optional<std::string> Admitted(const Json& workload) {
   if (!IsTrue(workload, "Admitted")) return std::nullopt;
   return workload["metadata"]["ownerReferences"][0]["name"].get<std::string>();
@@ -145,7 +145,7 @@ void MeasureKubectl(const Options& options) {
   std::vector<double> whole;
   std::vector<double> alone;
   std::vector<double> behind;
-  for (int i = -1; i < kRounds; ++i) {  // the first one fills kubectl's cache of what there is
+  for (int i = -1; i < kRounds; ++i) {  // the first fills kubectl's discovery cache
     const std::string name = "k" + std::to_string(i + 1);
     const std::string file = cluster.folder() + "/job.json";
     std::ofstream(file) << Job(name, "none").dump();

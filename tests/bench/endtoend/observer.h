@@ -1,4 +1,4 @@
-// tests/bench/endtoend/observer.h — when each object first was in a state, as a watch tells it.
+// tests/bench/endtoend/observer.h — the time when a watch first showed each object in a state.
 //
 // Threads: WaitFor and TimeOf from any thread.
 #pragma once
@@ -20,18 +20,18 @@ using Instant = std::chrono::steady_clock::time_point;
 
 class Observer {
  public:
-  // Of an object: the name under which its instant is kept, or nothing where it is not there yet.
+  // The name under which the instant of `object` is kept; nullopt: not yet in the state.
   using Reached = std::function<std::optional<std::string>(const Json& object)>;
 
-  // Watches a collection from now on; returns when the watch stands.
+  // Starts to watch a collection; returns when the watch is open.
   Observer(Cluster& cluster, const std::string& path, Reached reached);
   ~Observer() { handle_->Cancel(); }
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;
 
-  // When it was seen; ends the program where that does not happen within two minutes.
+  // The instant of `name`; ends the program if it is unknown for two minutes.
   Instant TimeOf(const std::string& name);
-  // Returns when `count` objects have been there.
+  // Returns when `count` objects have been in the state.
   Instant WaitFor(std::size_t count);
   std::size_t count();
 
@@ -41,7 +41,7 @@ class Observer {
   const Reached reached_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string rest_;  // of a line that has not ended
+  std::string rest_;  // of an unfinished line
   std::map<std::string, Instant> seen_;
   Instant last_;
   bool open_ = false;

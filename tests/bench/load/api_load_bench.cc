@@ -44,7 +44,7 @@ struct Figures {
   std::exit(1);  // NOLINT(concurrency-mt-unsafe)
 }
 
-// Resident bytes of one decoded Workload, all that belongs to it included.
+// The resident bytes of one decoded Workload with all its parts.
 double BytesPerObject(const LoadSize& size) {
   constexpr std::size_t kSample = 20'000;
   const WorkloadText text(size);
@@ -80,7 +80,7 @@ Figures Look(pid_t process, std::chrono::steady_clock::time_point start) {
   return figures;
 }
 
-// The next news, or 0 when the time is up or the controller has gone.
+// The next byte of `news`; 0: the time is up, or the controller has ended.
 char Hear(int news, Child& controller, std::chrono::steady_clock::time_point end) {
   while (controller.IsRunning() && std::chrono::steady_clock::now() < end) {
     pollfd wanted{news, POLLIN, 0};
@@ -148,7 +148,7 @@ int Main(int argc, char** argv) {
                  log);
   Figures loaded;
   Figures decided;
-  while (loaded.cpu == 0 || decided.cpu == 0) {  // either may be first
+  while (loaded.cpu == 0 || decided.cpu == 0) {  // in either order
     const char what = Hear(news[0], controller, end);
     if (what == 0) break;
     (what == 'w' ? loaded : decided) = Look(controller.process(), start);

@@ -11,7 +11,7 @@ constexpr std::size_t kCoresPerWorkload = 4;
 constexpr std::size_t kSpareCores = 20;
 
 // 0 name, 1 namespace, 2 number (of uids and versions), 3 Job, 4 creation, 5 priority,
-// 6 what the Job's arguments differ in, 7 status.
+// 6 the varying part of the Job's arguments, 7 status.
 constexpr std::string_view kWorkload =
     R"({"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"creationTimestamp":"${4}",)"
     R"("finalizers":["kueue.x-k8s.io/resource-in-use"],"generation":1,"labels":{)"
@@ -111,7 +111,7 @@ std::string Padded(std::size_t number, int width) {
 
 std::string QueueName(std::size_t queue) { return "team-" + Padded(queue, 4); }
 
-// Created over ten days, in no order of the names.
+// The creation time: spread over ten days, not in order of the names.
 std::string CreationOf(std::size_t number) {
   const std::size_t second = number * 7919 % 864000;
   std::array<char, 40> text{};

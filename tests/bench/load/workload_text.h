@@ -2,7 +2,7 @@
 // that no client waits for the server: text with holes.
 //
 // The Workloads are those that Kueue makes of a Job: whole pod template, owner, labels, managed
-// fields, and a status that says why it waits or where it runs; about 4.5 kB each. They come in the
+// fields, and a status with the reason to wait or the nodes; about 4.5 kB each. They come in the
 // order of an API server, by namespace and name; each queue has a namespace of its own.
 //
 // Threads: const after construction.
@@ -15,7 +15,7 @@
 
 namespace berth::bench {
 
-// Text with ${0} … ${9} in it.
+// A text with holes ${0} … ${9}.
 class TextWithHoles {
  public:
   explicit TextWithHoles(std::string_view text);
@@ -24,7 +24,7 @@ class TextWithHoles {
  private:
   struct Piece {
     std::string text;  // before the hole
-    int hole = -1;     // which value follows; -1: none
+    int hole = -1;     // the number of the next value; -1: none
   };
   std::vector<Piece> pieces_;
 };
@@ -50,7 +50,7 @@ class WorkloadText {
   void AppendWorkload(std::string& out, std::size_t number) const;
   // A page of a list: `limit` Workloads from `from` on; the continue token is the next number.
   std::string WorkloadPage(std::size_t from, std::size_t limit) const;
-  // The other kinds, whole lists by plural; an empty list for what there is none of.
+  // The whole list of another kind, by plural; an empty list for kinds without objects.
   std::string OtherList(const std::string& plural) const;
 
  private:

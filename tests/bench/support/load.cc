@@ -35,7 +35,7 @@ class Load {
   }
 
  private:
-  // Under the lock: may one more request be sent?
+  // Whether one more request may be sent. The caller holds the lock.
   bool Claim() {
     if (options_.seconds > 0 && Since(start_) >= options_.seconds) return false;
     if (options_.requests > 0 && sent_ >= options_.requests) return false;

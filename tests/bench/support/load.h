@@ -12,7 +12,7 @@
 
 namespace berth::bench {
 
-// The value below which `share` of them lie; sorts them.
+// The value below which `share` of `values` lie; sorts `values`.
 double Percentile(std::vector<double>& values, double share);
 
 struct LoadOptions {
@@ -23,7 +23,7 @@ struct LoadOptions {
 
 struct LoadResult {
   int done = 0;
-  int failed = 0;  // anything but 200 and 201
+  int failed = 0;  // every status but 200 and 201
   double seconds = 0;
   std::vector<double> milliseconds;  // of each request
   std::string first_failure;

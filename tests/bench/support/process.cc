@@ -21,7 +21,7 @@ std::string ProcFile(pid_t process, const char* name) {
   return "/proc/" + std::to_string(process) + "/" + name;
 }
 
-// The number behind `label` in a file of "Label: number" lines.
+// The number after `label` in a file of "Label: number" lines.
 double LabelledNumber(const std::string& path, const std::string& label) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -45,7 +45,7 @@ double CpuSeconds(pid_t process) {
   std::ifstream file(ProcFile(process, "stat"));
   std::string line;
   std::getline(file, line);
-  // Behind the name in parentheses: state is the 3rd field, utime the 14th, stime the 15th.
+  // After the name in parentheses: state is the 3rd field, utime the 14th, stime the 15th.
   const std::size_t name_end = line.rfind(')');
   if (name_end == std::string::npos) return 0;
   std::istringstream rest(line.substr(name_end + 2));

@@ -10,18 +10,18 @@
 
 namespace berth::bench {
 
-// User and system time of a running process so far, in seconds; 0 where it is gone.
+// The user and system time of a process so far, in seconds; 0: the process has ended.
 double CpuSeconds(pid_t process);
 double OwnCpuSeconds();
-// What one question to OwnCpuSeconds takes, in seconds.
+// The cost of one call of OwnCpuSeconds, in seconds.
 double OwnClockTakes();
-// Resident size in MB.
+// The resident size in MB.
 double ResidentMegabytes(pid_t process);
 double PeakResidentMegabytes(pid_t process);
-// Calls of fsync and fdatasync are not counted by the kernel; bytes sent to the disk are.
+// The MB sent to the disk. The kernel counts these bytes, but no calls of fsync.
 double WrittenMegabytes(pid_t process);
 
-// A folder that goes with its owner.
+// A folder that the destructor removes.
 class ScratchFolder {
  public:
   ScratchFolder();
@@ -34,13 +34,13 @@ class ScratchFolder {
   std::string path_;
 };
 
-// A child process. It is asked to end with SIGTERM, and waited for.
+// A child process. The destructor sends SIGTERM and waits for its end.
 class Child {
  public:
-  // Runs `body` in a fork of this process, which must have no other threads yet. What it returns
-  // is the exit status.
+  // Runs `body` in a fork of this process, which must have no other threads yet. Its result is
+  // the exit status.
   static Child Fork(const std::function<int()>& body);
-  // Output goes to `output_path`. Exits the program where it cannot be started.
+  // Output goes to `output_path`. Exits the program if the command cannot be started.
   static Child Run(const std::vector<std::string>& command, const std::string& output_path);
 
   explicit Child(pid_t process) : process_(process) {}
@@ -50,7 +50,7 @@ class Child {
 
   pid_t process() const { return process_; }
   bool IsRunning();
-  // Exit status; 128 + signal where a signal ended it.
+  // Ends the child; its exit status, or 128 + the signal that ended it.
   int Stop();
   int Wait();
 

@@ -1,4 +1,4 @@
-// Goal: merge patches carry only what changes, and take keys away.
+// Goal: merge patches carry only the changed fields, and remove keys.
 #include "integrations/controller/job_patches.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Goal: each gated pod of a placed workload is ungated once, whatever faults the
-// writes have; a cluster without topologies is not asked for its pods. Method: the
+// Goal: each gated pod of a placed workload is ungated once, under all faults of
+// writes; in a cluster without topologies no pods are listed. Method: the
 // ungater on the real API in memory, in virtual time; the test plays scheduler and Job
 // controller.
 #include "integrations/controller/topology_ungater.h"

@@ -30,7 +30,7 @@ class MemoryReader : public RangeReader {
   std::optional<std::uint64_t> bad_byte_;
 };
 
-// Every trip of a source, in input order, with what else its batches counted.
+// Every trip of a source, in input order, with the counters of its batches.
 struct AllTrips {
   std::vector<std::array<double, 4>> trips;
   RowCounts counts;

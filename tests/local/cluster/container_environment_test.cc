@@ -1,5 +1,5 @@
 // Goal: the environment of a container, from every source.
-// Method: one pod with everything, and rows for what is missing.
+// Method: one pod with every source, and rows with one source missing each.
 #include "local/cluster/container_environment.h"
 
 #include <gmock/gmock.h>

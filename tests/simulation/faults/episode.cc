@@ -23,8 +23,8 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr Duration kStride = seconds(2);      // between checks
-constexpr Duration kPatience = seconds(120);  // for what is wrong but heals
-constexpr Duration kStill = minutes(25);      // without a write: nothing will come
+constexpr Duration kPatience = seconds(120);  // for a violation that may pass
+constexpr Duration kStill = minutes(25);      // without a write: at rest
 constexpr Duration kLongest = std::chrono::hours(4);
 constexpr Duration kStalenessWithFaults = seconds(75);
 
@@ -115,12 +115,12 @@ class Episode {
   }
   void See(const local::StoreEvent& event);
   Status Do(const std::string& line);
-  // Lines that cannot be executed any more are skipped.
+  // Skips lines that cannot be executed, such as those about deleted objects.
   void DoAll(const std::vector<std::string>& lines) {
     for (const std::string& line : lines) static_cast<void>(Do(line));
   }
   Status DoStep(const scenarios::Step& step);
-  // What the line makes; a line of no command is a mistake of the story's maker.
+  // The objects of the line; a line without a command is an error of MakeStory.
   Result<std::vector<Json>> ObjectsOf(const scenarios::Step& step);
   void Pass(Duration span);
   const admission::Scheduler* core() const {
@@ -320,14 +320,14 @@ void Episode::DropWhatNeverFits() {
 bool Episode::IsOver(const JobFacts& job) const {
   if (job.finished || job.queue.empty()) return true;
   if (!job.prebuilt.empty()) {
-    // A job whose own Workload is gone, is another's, or was not what the job says, never runs.
+    // A job whose own Workload is gone, is another's, or differs from the job, never runs.
     const auto own = truth().workloads().find({job.key.first, job.prebuilt});
     const bool is_mine = own != truth().workloads().end() && !own->second.finished &&
                          (own->second.job_uid.empty() || own->second.job_uid == job.uid);
     if (!is_mine) return job.suspended;
   }
   const WorkloadFacts* workload = truth().WorkloadOfJob(job.uid);
-  // Deactivated: by people, by a check, or after too many attempts.
+  // Deactivated: by users, by a check, or after too many attempts.
   return workload != nullptr && (!workload->active || !standing_.CouldEverRun(*workload)) &&
          !workload->reserved;
 }
@@ -342,7 +342,7 @@ void Episode::UntilNothingMoves() {
     revision = moves_;
     const bool over = std::all_of(truth().jobs().begin(), truth().jobs().end(),
                                   [this](const auto& job) { return IsOver(job.second); });
-    // Nodes that nobody uses go minutes later, by the clock on the wall.
+    // Idle nodes are removed minutes later, by the wall clock.
     const Duration still = over ? minutes(5) + SetBack(story_) : kStill;
     if (world_.clock().SteadyNow() - written > still) return;
   }

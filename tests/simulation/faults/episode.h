@@ -9,9 +9,9 @@
 // Rules at the end, beside those of invariants.h and standing.h:
 //   never-finishes  a job that could run has not finished
 //   stuck           an object is being deleted for ever
-//   restless        something is written though nothing happens
-//   restart-writes  controllers that start anew find something to write
-//   left-over       something outlives what it belongs to
+//   restless        an object is written although nothing changes
+//   restart-writes  restarted controllers write an object
+//   left-over       an object outlives its owner
 //
 // Threads: one; several episodes may run in threads of their own.
 #pragma once
@@ -28,8 +28,8 @@
 namespace berth::sim {
 
 struct EpisodeOptions {
-  bool chronicle = false;  // keep what happened, for people
-  // Spoils requests beyond what the story does, to show that this is seen.
+  bool chronicle = false;  // keep a readable list of all events
+  // Adds faults to those of the story; tests show with them that rules report violations.
   std::function<Fault(const kube::ApiRequest& request)> saboteur;
 };
 

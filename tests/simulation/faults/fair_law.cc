@@ -98,7 +98,7 @@ std::optional<std::string> FairLaw::Unfair(const FairStrategies& strategies,
   if (own.size() < 2 || others.size() < 2) return "it is in the same ClusterQueue";
   const std::string& here = own[own.size() - 2];
   const std::string& there = others[others.size() - 2];
-  // A ClusterQueue may take what its cohort has for itself.
+  // Below a child cohort the request may fit the cohort's own quota: it does not count.
   const bool is_queue = own.size() == 2;
   const double claimed = ShareOf(quota, here, {{claim.queue, claim.used}},
                                  is_queue ? claim.asked : std::map<std::string, std::int64_t>());

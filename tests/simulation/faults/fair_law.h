@@ -1,8 +1,8 @@
 // tests/simulation/faults/fair_law.h — the victims that fair sharing allows.
 //
-//     share(n) = the largest, over resources, of what n uses above its subtree quota, in
+//     share(n) = the largest, over resources, of n's usage above its subtree quota, in
 //     thousandths
-//                of what its parent could have if nothing were in use; divided by n's weight
+//                of its parent's quota if nothing were in use; divided by n's weight
 //
 // Shares are compared at the children of the lowest cohort that preemptor and victim have in
 // common. The preemptor's share counts its workload in. By a strategy of the Configuration
@@ -53,7 +53,7 @@ class FairLaw {
                                     const support::QuotaFormulae& quota, const FairClaim& claim,
                                     const WorkloadFacts& victim,
                                     const support::UsageByQueue& usage) const;
-  // Of a node of `quota`, with `more` of resources whose flavors are not known.
+  // The share of a node of `quota`, with `more` usage of unknown flavors added.
   double ShareOf(const support::QuotaFormulae& quota, const std::string& node,
                  const support::UsageByQueue& usage,
                  const std::map<std::string, std::int64_t>& more) const;

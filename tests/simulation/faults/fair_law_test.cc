@@ -42,7 +42,7 @@ TEST_P(FairVictimTest, IsLawfulOrFoundOut) {
   spec["fairSharing"]["weight"] = row.weight;
   Put(kQueues, "", "cq", {{"spec", spec}});
   Put("localqueues.kueue.x-k8s.io", "default", "q", {{"spec", {{"clusterQueue", "cq"}}}});
-  PutHolder("victim", "cq", "1");  // given quota where there is some, then moved
+  PutHolder("victim", "cq", "1");  // admitted in a queue with quota, then moved
   Change(kWorkloads, "default", "victim", "/status/admission/clusterQueue", "cq2");
   PutHolder("wide", "cq", "4");
   Change(kWorkloads, "default", "wide", "/status/admission/clusterQueue", "cq2");

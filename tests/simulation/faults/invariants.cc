@@ -80,7 +80,7 @@ void Invariants::See(const local::StoreEvent& event, Actor actor, SteadyTime now
     if (resource == "clusterqueues.kueue.x-k8s.io" || resource == "cohorts.kueue.x-k8s.io") {
       SeeQueues(now);
     }
-    if (resource == "limitranges") order_.Restart();  // who is misconfigured is seen a moment later
+    if (resource == "limitranges") order_.Restart();  // Misconfigured follows a moment later
     if (resource == "limitranges" || resource == "namespaces" ||
         resource == "clusterqueues.kueue.x-k8s.io" || resource == "cohorts.kueue.x-k8s.io" ||
         resource == "localqueues.kueue.x-k8s.io") {
@@ -95,7 +95,7 @@ void Invariants::SeeLease(const local::StoreEvent& event) {
   if (holder == lease_holder_) return;
   lease_holder_ = holder;
   ++leader_changes_;
-  OnCrash();  // the new leader knows what the objects tell
+  OnCrash();  // the new leader reads its state from the objects
 }
 
 void Invariants::OnRequest(const kube::ApiRequest& request, const std::string& identity) {

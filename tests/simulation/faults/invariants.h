@@ -4,8 +4,8 @@
 //     transport's answer ─OnAnswer─▶ every acknowledged write must be in the store
 //
 // Rules (their names stand in reports):
-//   job-without-admission  a job is let run whose workload is not admitted
-//   wrong-place            … or without the node labels of the flavors it was given
+//   job-without-admission  a job is started although its workload is not admitted
+//   wrong-place            … or without the node labels of its assigned flavors
 //   quota-exceeded         quota is reserved that no recent state of the queues allows
 //   wrong-namespace        quota is reserved in a queue that does not take the namespace
 //   node-promised-twice    a node is promised to more pods than it has room for
@@ -14,21 +14,21 @@
 //   flavors-changed        an admitted workload gets other flavors or another queue
 //   released-while-running quota is given back while pods of the job still run
 //   two-workloads          a job has two workloads
-//   finished-undone        a finished workload is not finished any more
-//   request-twice          a ProvisioningRequest of a name that its workload had already, or two
+//   finished-undone        a finished workload loses its condition Finished
+//   request-twice          a ProvisioningRequest with the name of an earlier one, or two
 //                          live ones for one check
-//   too-many-pods          more pods are at work than the job wants, or than quota was given for
-//   started-too-wide       a job is started with more parallelism than quota was given for
+//   too-many-pods          more pods run than the job requests, or than quota is reserved for
+//   started-too-wide       a job is started with more parallelism than quota is reserved for
 //   wrong-usage            an admission states other amounts than requests × counts
 //   unlawful-victim        a workload is preempted that the preemptor's policies protect, or for
 //                          fair shares that its queue does not exceed (fair_law.h)
 //   lost-write             an acknowledged write is not in the store
 //   write-without-lease    a replica writes while another holds the lease
-//   hot-loop               an object is written more often than anybody could need
+//   hot-loop               an object is written more often than any user needs
 //
 // and strict-order, priority-order of order_law.h.
 //
-// Usage is requests × granted counts (truth.h), whatever the controllers have written.
+// Usage is requests × granted counts (truth.h); amounts in status fields do not count.
 //
 // "Recent": decisions may rest on facts up to `staleness` old.
 //
@@ -122,7 +122,7 @@ class Invariants {
   std::deque<Dated> laws_{Dated{}};
   OrderLaw order_;
   std::deque<std::pair<SteadyTime, support::UsageByQueue>> usages_;  // recent ones
-  std::map<std::string, SteadyTime> edited_;         // UIDs of jobs that people changed → when
+  std::map<std::string, SteadyTime> edited_;         // UIDs of jobs that users changed → when
   std::map<std::string, SteadyTime> reprioritised_;  // UIDs of workloads → when
   std::map<std::string, std::set<std::string>> requests_of_;  // workload UID → names ever used
   std::map<Key, SteadyTime> workload_gone_;                   // job "ns/name" → when

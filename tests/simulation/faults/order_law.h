@@ -59,7 +59,7 @@ class OrderLaw {
   static constexpr Duration kWakeUp = std::chrono::seconds(2);
 
   const Duration window_;
-  std::optional<SteadyTime> released_;    // when one of them gave it back last
+  std::optional<SteadyTime> released_;    // the last release of quota by one of them
   std::map<std::string, Waiting> waits_;  // by UID
   std::set<std::string> preemptors_;      // UIDs
 };

@@ -17,7 +17,7 @@ QuotaLaw::QuotaLaw(const Truth& truth) {
   }
 }
 
-// Of a victim in another ClusterQueue.
+// As Unlawful, for a victim in another ClusterQueue.
 std::optional<std::string> QuotaLaw::UnlawfulAcross(const std::string& reason,
                                                     const PreemptionFacts& policy,
                                                     const WorkloadFacts& preemptor,

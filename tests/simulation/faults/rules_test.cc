@@ -368,7 +368,7 @@ TEST(EpisodeRuleTest, SomethingOutlivesTheEnd) {
 
 TEST(EpisodeRuleTest, SomethingHappensInTheQuiet) {
   Story story = ShortStory();
-  story.events[0].line += " ttl=600";  // it is deleted ten minutes after its end
+  story.events[0].line += " ttl=600";  // the Job is deleted ten minutes after its end
   EXPECT_EQ(RuleBrokenIn(story), "restless");
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr Duration kCrashAnyway = seconds(20);     // where the writes do not come
+constexpr Duration kCrashAnyway = seconds(20);     // if the writes do not come
 constexpr Duration kRequestTimeout = seconds(30);  // of the API client
 constexpr Duration kAfterwards = seconds(5);
 

@@ -27,7 +27,7 @@ class Saboteur {
   Saboteur& operator=(const Saboteur&) = delete;
 
   void Begin();
-  // Ends all faults. Controllers that are down stay down until their time.
+  // Ends all faults. Stopped controllers stay stopped until the end of their span.
   void End();
   // The end of the last fault: until then repairs cannot be expected.
   SteadyTime trouble_until() const { return trouble_until_; }
@@ -57,7 +57,7 @@ class Saboteur {
   SteadyTime trouble_until_{};
   bool over_ = false;
   std::vector<Random> dice_;  // one for each span
-  int dying_ = kNobody;       // the replica whose requests get nowhere any more
+  int dying_ = kNobody;       // the replica whose requests are all lost
   int cut_off_ = kNobody;
   SteadyTime cut_off_until_{};
   bool cut_off_writes_happen_ = false;

@@ -1,10 +1,10 @@
 // simulate_faults [--first N] [--seeds M] [--jobs K] [--verbose] [--shrink] [--twice] [--log]:
 // plays the stories of seeds N … N+M-1, each in a world of its own.
 //
-// Prints one line for each seed that fails, with how to play it again, how often each kind of fault
+// Prints one line for each seed that fails, with its command line, how often each kind of fault
 // happened (in 500 stories each must), and ends with one line
-// "simulate-faults: M seeds, F failed, …". --verbose prints the story and what happened; --shrink
-// leaves out of a failing story what it does not need; --twice plays every seed twice and compares
+// "simulate-faults: M seeds, F failed, …". --verbose prints the story and all events; --shrink
+// removes needless lines from a failing story; --twice plays every seed twice and compares
 // the traces; --log shows the controllers' log. Exit status 1 if a seed fails, 2 for a bad command
 // line.
 #include <atomic>

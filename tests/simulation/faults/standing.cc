@@ -38,7 +38,7 @@ std::string ShowOrNothing(const FlavorAmounts& amounts) {
   return text.empty() ? " nothing" : text;
 }
 
-// Without zeros, and without flavors that the queue has no quota for: status cannot show them.
+// Without zeros, and without flavors outside the queue's quota: status cannot show them.
 FlavorAmounts Shown(const FlavorAmounts& amounts, const QueueFacts& queue) {
   FlavorAmounts shown;
   for (const auto& [what, amount] : amounts) {

@@ -5,12 +5,12 @@
 //
 // Rules of Look, each about one object; the controllers have `patience` of time without faults to
 // repair a violation:
-//   runs-unadmitted   a job runs whose workload is not admitted
-//   template-changed  a suspended job is not what it was
+//   runs-unadmitted   a job runs although its workload is not admitted
+//   template-changed  a suspended job differs from its original template
 //   not-finished      a job is finished, its workload is not
 //   leaked            a request or template of a workload that needs none
 //   waits-for-nothing a workload waits although its quota is free
-//   wrong-count       the status of a queue is not the truth
+//   wrong-count       the status of a queue differs from its workloads
 //   core-differs      the core holds other reservations than the API's objects say
 //
 // Threads: one.
@@ -41,9 +41,9 @@ class Standing {
   void OnJobEdited(const JobFacts& before, const JobFacts& now);
   // `healthy`: the time without faults since the last Look. `core` may be null.
   void Look(Duration healthy, const admission::Scheduler* core);
-  // As Look, where nothing has been written since the last one.
+  // As Look, but only if nothing has been written since the last Look.
   void LookAgain(Duration healthy);
-  // As Look, when nothing moves any more: no violation may exist.
+  // As Look, at rest: no violation may exist.
   void LookAtRest(const admission::Scheduler& core);
   // Whether `workload` could get quota if no other workload had any.
   bool CouldEverRun(const WorkloadFacts& workload) const;

@@ -38,8 +38,8 @@ struct FaultSpan {
 // A single fault.
 struct Blow {
   enum class Kind {
-    kCrash,   // the controllers die at their count-th write from then on, away for `span`; of
-              // several replicas the one that leads
+    kCrash,   // the controllers end at their count-th write from `at`, for `span`; of
+              // several replicas, the leader
     kCutOff,  // the leader does not reach the API for `span`, or does not hear its answers
     kBreakWatches,
     kExpireWatches,

@@ -68,7 +68,7 @@ struct WorkloadFacts {
   FlavorAmounts stated;
   std::int64_t granted_pods = 0;
   NodeCounts nodes;                              // of its topology assignments
-  std::map<std::string, std::int64_t> node_cpu;  // what it was promised there
+  std::map<std::string, std::int64_t> node_cpu;  // the amount assigned on that node
   std::vector<std::string> flavors;
   std::map<std::string, std::string> checks;  // name → state
   std::set<std::string> required_checks;
@@ -83,7 +83,7 @@ struct JobFacts {
   Key key;
   std::string uid;
   std::string queue;
-  std::string prebuilt;  // the Workload that it names itself; empty: none
+  std::string prebuilt;  // the prebuilt Workload in its label; empty: none
   bool suspended = false;
   bool stopping = false;
   bool deleting = false;
@@ -91,7 +91,7 @@ struct JobFacts {
   std::int64_t active = 0;
   std::int64_t parallelism = 1;
   std::int64_t most_pods = 1;  // at a time: the parallelism, or fewer completions that are left
-  local::Json shape;           // what starting changes and stopping has to restore
+  local::Json shape;           // the fields that a start changes and a stop restores
   std::map<std::string, std::string> node_selector;
 };
 

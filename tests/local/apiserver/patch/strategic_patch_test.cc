@@ -1,4 +1,4 @@
-// Goal: strategic merge patches give what Kubernetes' own library gives.
+// Goal: strategic merge patches give the results of Kubernetes' own library.
 // Method: 50 patches applied by both; the result or the error must agree.
 #include "local/apiserver/patch/strategic_patch.h"
 

@@ -1,4 +1,4 @@
-// Goal: columns of custom kinds show what kubectl shows. Method: rows of path, object, cell.
+// Goal: columns of custom kinds show the same cells as kubectl. Method: rows of path, object, cell.
 #include "local/apiserver/schema/printer_columns.h"
 
 #include <gmock/gmock.h>

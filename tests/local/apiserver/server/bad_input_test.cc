@@ -111,7 +111,7 @@ TEST_F(BadInputTest, PatchesOfEveryWrongShape) {
                                       : "application/" + std::string(type) + "-patch+json";
       const Answer answer = Send("PATCH", "/apis/batch/v1/namespaces/default/jobs/j?fieldManager=m",
                                  patch, {{"Content-Type", content}});
-      // Apply answers 500 for what does not fit the type, as Kubernetes does.
+      // Apply answers 500 for values of a wrong type, as Kubernetes does.
       EXPECT_TRUE(answer.status < 500 || std::string(type) == "apply")
           << type << " " << patch << ": " << answer.text;
     }

@@ -1,4 +1,4 @@
-// Goal: …/log reads and follows what the log source tells, and ends with it.
+// Goal: …/log returns and follows the text of the log source, and ends with the source.
 #include <mutex>
 
 #include <gmock/gmock.h>
