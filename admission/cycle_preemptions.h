@@ -76,7 +76,7 @@ class CyclePreemptions {
   std::vector<std::size_t> claims_of_nodes_;  // indices in claims_
   std::vector<OfRoot> of_root_;               // by node
   std::vector<NodeId> used_roots_;
-  // By root and flavor-resource: the first claim in claims_ that a preemptor keeps.
+  // The first claim in claims_ that a preemptor keeps, by root and flavor-resource.
   std::map<std::pair<NodeId, FlavorResourceId>, std::size_t> kept_;
 };
 

@@ -38,7 +38,7 @@ struct Vocabulary {
   queue::Names flavors;
 };
 
-// How an assignment, or one flavor of an assignment, fits. From worst to best.
+// The degrees to which an assignment, or one flavor of it, fits, from worst to best.
 enum class AssignmentMode : std::uint8_t {
   kNoFit,
   kPreempt,      // fits the nominal quota after preemptions; candidates may be missing
@@ -49,7 +49,7 @@ enum class AssignmentMode : std::uint8_t {
 // The answer of the preemption search about one flavor.
 enum class PreemptionPossibility : std::uint8_t { kNoCandidates, kPreempt, kReclaim };
 
-// Why no flavor fits, from the mildest to the most severe reason.
+// The reasons why no flavor fits, from the mildest to the most severe.
 enum class NoFitReason : std::uint8_t {
   kNone,
   kTopologyPlacementFailed,
@@ -153,7 +153,7 @@ struct Assignment {
   void Clear();
 };
 
-// Why a victim may be preempted: the reasons of the condition Preempted.
+// The reasons to preempt a victim, as in the condition Preempted.
 enum class PreemptionReason : std::uint8_t {
   kInClusterQueue,
   kInCohortReclamation,

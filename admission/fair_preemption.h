@@ -98,7 +98,7 @@ class FairPreemption {
   std::vector<QueueCandidates> queues_;  // the first queue_count_ elements are in use
   std::size_t queue_count_ = 0;
   std::vector<std::int32_t> queue_slots_;  // by node: index in queues_, -1 none
-  // By node: the last round of the search that found no candidate left below the cohort.
+  // The last round of the search that found no candidate left below the cohort, by node.
   std::vector<std::uint64_t> pruned_in_;
   std::uint64_t round_ = 0;
   std::vector<NodeId> open_nodes_;  // scratch

@@ -29,7 +29,7 @@ class PodDefaults {
   std::shared_ptr<const api::Workload> Completed(
       std::shared_ptr<const api::Workload> workload) const;
 
-  // Why pods of the workload would be refused, in Kueue's words; empty: they would be accepted.
+  // The reason to refuse pods of the workload, in Kueue's words; empty: the pods are accepted.
   std::string Problem(const api::Workload& workload) const;
 
  private:

@@ -75,7 +75,7 @@ class QuotaTree {
   }
 
   NodeId parent(NodeId node) const { return at(node).parent; }
-  // In the order of insertion.
+  // The children in the order of insertion.
   const std::vector<NodeId>& children(NodeId node) const { return structure(node).children; }
   NodeId Root(NodeId node) const;
   bool InCycle(NodeId node) const { return cyclic_nodes_ > 0 && structure(node).cyclic; }

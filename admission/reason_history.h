@@ -71,7 +71,7 @@ class ReasonHistory {
   // Adds a reason read from the annotation.
   void Restore(PastReason past);
 
-  // In the order of their last times.
+  // The reasons in the order of their last times.
   const SmallVector<PastReason, 1>& reasons() const { return reasons_; }
   // Whether the history tells more than the condition: two reasons, or a count above one.
   bool IsStory() const {

@@ -61,7 +61,7 @@ class Reservations {
     const auto slot = static_cast<std::size_t>(workload);
     return slot < by_workload_.size() ? by_workload_[slot].get() : nullptr;
   }
-  // In the order of preemption.
+  // The reservations in the order of preemption.
   const std::vector<ListedReservation>& Of(ClusterQueueId queue) const;
 
   void Add(std::unique_ptr<Reservation> reservation);  // its workload must have none

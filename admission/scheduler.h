@@ -105,7 +105,7 @@ class Scheduler {
   // Applies a waiting workload as new, if the pod defaults now give other requests; ignores
   // workloads that hold quota and forgotten ones.
   void Reconsider(const std::shared_ptr<const api::Workload>& object, WallTime now);
-  // Why the cluster would refuse the pods; empty: it would not. A refused workload is not queued.
+  // The API's reason to refuse the pods; empty: none. A refused workload is not queued.
   std::string PodProblem(const api::Workload& object) const;
   // Nodes, and the pods on them; admission/topology/node_inventory.h says which pods count.
   void ApplyNode(const api::Node& object);
@@ -158,7 +158,7 @@ class Scheduler {
   }
   // The share of a queue or cohort, as in status.
   std::int64_t WeightedShareOf(NodeId node);
-  // Not rounded; NaN where the share is infinite, as in metrics.
+  // The share is not rounded; NaN: infinite, as in metrics.
   double ExactShareOf(NodeId node);
   // The usage history of a LocalQueue whose ClusterQueue orders by usage, sampled if a sample is
   // due; nullopt: no history is kept.

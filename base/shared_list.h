@@ -71,7 +71,7 @@ class SharedList {
   T& emplace_back(Args&&... args) {
     return Own().emplace_back(std::forward<Args>(args)...);
   }
-  // By value: it may be an element of this list.
+  // Takes the value by copy: it may be an element of this list.
   void push_back(T item) { Own().push_back(std::move(item)); }
   void clear() { LetGo(); }
 

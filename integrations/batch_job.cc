@@ -71,8 +71,8 @@ std::vector<api::ReclaimablePod> ReclaimablePods(const api::Job& job) {
   return {{"main", static_cast<std::int32_t>(parallelism - remaining)}};
 }
 
-// How long terminating pods may run. A pod on a machine that does not answer must not hold quota
-// for ever; until the Job controller has written the start of the deletion, there is no limit.
+// The end of the time for terminating pods. A pod on a dead machine must not hold quota for ever;
+// until the Job controller has written the start of the deletion, there is no limit.
 std::optional<WallTime> EndingUntil(const api::Job& job) {
   constexpr Duration kSlack = std::chrono::minutes(1);
   constexpr std::int64_t kLongestGrace = 7 * 24 * 3600;

@@ -345,7 +345,7 @@ void Planner::FollowJob(const api::Workload& workload) {
   FollowPriorityClass(workload);
 }
 
-// Where it holds quota one class may take another's place, and nothing else: the API refuses it.
+// While a Workload holds quota, the API allows a class to replace another, and nothing else.
 void Planner::FollowPriorityClass(const api::Workload& workload) {
   const std::string* label = api::FindValue(job_.meta.labels, api::kPriorityClassLabel);
   if (label == nullptr) return;

@@ -36,7 +36,7 @@ api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime n
   set(api::kRequeued,
       ComesBackAtOnce(reason) ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse, reason,
       message);
-  // Why it does not have quota now is the scheduler's to say, once it has looked at it.
+  // The scheduler writes the reason why the Workload has no quota, after its next attempt.
   set(api::kQuotaReserved, api::ConditionStatus::kFalse, api::kPendingEvaluation, message);
   if (api::IsTrue(workload.status.conditions, api::kAdmitted)) {
     const api::Condition* admitted = api::FindCondition(workload.status.conditions, api::kAdmitted);

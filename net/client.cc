@@ -12,7 +12,7 @@
 namespace berth::net {
 namespace {
 
-// How long SendAndWait waits beyond the request's timeout: the callback comes within the timeout,
+// The time SendAndWait waits beyond the request's timeout: the callback comes within the timeout,
 // unless the pool has been stopped.
 constexpr auto kGrace = std::chrono::seconds(5);
 

@@ -13,7 +13,7 @@ struct Header {
   friend bool operator==(const Header&, const Header&) = default;
 };
 
-// In the order of transmission; names compare without case.
+// The headers in the order of transmission; names compare without case.
 class Headers {
  public:
   Headers() = default;

@@ -14,7 +14,7 @@
 
 namespace berth::provisioning {
 
-// At most 253 bytes, a DNS subdomain if workload and check are.
+// The name has at most 253 bytes; a DNS subdomain if workload and check are.
 std::string RequestName(std::string_view workload, std::string_view check, std::int32_t attempt);
 
 // The attempt of a request of `workload` and `check`; nullopt: a request of another one.

@@ -43,7 +43,7 @@ constexpr std::array kReasons{
     ReasonInfo{"BookingExpired", kProgress, kNobody, "nothing to do while the pods run"},
     ReasonInfo{"CapacityRevoked", kLimit, kUser,
                "ask for a longer run (maxRunDurationSeconds), or save state and start again"},
-    // From the autoscaler, before it asks the cloud.
+    // Reasons of the autoscaler, before it asks the cloud.
     ReasonInfo{"NoQueuedNodepoolAvailable", kConfig, kAdmin,
                "create a node pool with queued provisioning that the pods' node selector matches"},
     ReasonInfo{"ProvisioningRequestSingleZoneInfeasible", kShape, kUser,
@@ -65,7 +65,7 @@ constexpr std::array kReasons{
     ReasonInfo{"InvalidArgumentMaxRunDurationParseError", kConfig, kUser,
                "write maxRunDurationSeconds as whole seconds"},
     ReasonInfo{"MissingPodTemplates", kInternal, kNobody, kAgain},
-    // From the cloud.
+    // Reasons of the cloud.
     ReasonInfo{"ResourcePoolExhausted", kStockout, kCloud, kWait},
     ReasonInfo{"QueuingInfeasibleNoCapacity", kStockout, kUser, kOther},
     ReasonInfo{"ZoneNotSupported", kConfig, kAdmin,

@@ -33,7 +33,7 @@ namespace berth::queue {
 
 using WorkloadId = NodeIndex;
 
-// Why a head is requeued. Source: Kueue's RequeueReason, with the words of Kueue's log.
+// The reasons to requeue a head. Source: Kueue's RequeueReason, with the words of Kueue's log.
 enum class RequeueReason : std::uint8_t {
   kGeneric,
   kFailedAfterNomination,

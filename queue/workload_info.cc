@@ -117,7 +117,7 @@ Wide InNano(const api::Quantity& factor) {
   return static_cast<Wide>(factor.MilliValue()) * 1'000'000;
 }
 
-// In the unit of `resource`, rounded up, never below 0.
+// The amount in the unit of `resource`, rounded up, never below 0.
 api::Amount FromNano(std::string_view resource, Wide nano) {
   const Wide unit = resource == "cpu" ? 1'000'000 : 1'000'000'000;
   const Wide amount = nano <= 0 ? 0 : nano / unit + (nano % unit > 0 ? 1 : 0);

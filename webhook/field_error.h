@@ -44,7 +44,7 @@ std::string Aggregate(const FieldErrors& errors);
 inline constexpr char kImmutable[] = "field is immutable";
 inline constexpr char kNegative[] = "must be greater than or equal to 0";
 
-// Why `text` is no DNS subdomain, label value, qualified name; empty: it is valid.
+// The error of `text` as a DNS subdomain, label value, qualified name; empty: it is valid.
 std::string DnsSubdomainProblem(std::string_view text);
 std::string DnsLabelProblem(std::string_view text);
 std::string LabelValueProblem(std::string_view text);

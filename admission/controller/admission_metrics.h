@@ -56,7 +56,7 @@ class AdmissionMetrics {
   void ForgetClusterQueue(const std::string& name);
 
  private:
-  // Why a workload is not admitted: the reason of the condition Admitted, and what lies beneath.
+  // The reason of the condition Admitted of a waiting workload, and the underlying cause.
   using WhyNot = std::pair<std::string, std::string>;
   // Workloads of one LocalQueue: not admitted, by reason; finished.
   struct Route {

@@ -21,7 +21,7 @@
 
 namespace berth::admission {
 
-// At most kMaxExplanationBytes; empty where the decision has no obstacles.
+// At most kMaxExplanationBytes long; empty if the decision has no obstacles.
 std::string ExplanationJson(const Decision& decision, const Scheduler& scheduler);
 inline constexpr std::size_t kMaxExplanationBytes = 4096;
 

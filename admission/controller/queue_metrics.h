@@ -52,7 +52,7 @@ class QueueMetrics {
   void RemoveCohort(const std::string& name);
   // What waiting workloads of the queue ask: of the resources that it has quota for, and others.
   void SetPending(const api::ClusterQueue& queue, const api::ResourceAmounts& requests);
-  // How many kinds of workloads wait: competing for the head, and not.
+  // The numbers of shapes of waiting workloads: those that compete for the head, and the others.
   void SetShapes(const std::string& cluster_queue, std::int64_t active, std::int64_t inadmissible);
 
   // The cohorts last seen above the ClusterQueue, from its own cohort up to the root.

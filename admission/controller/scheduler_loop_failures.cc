@@ -1,4 +1,4 @@
-// How the SchedulerLoop handles decisions whose write failed.
+// The SchedulerLoop's reactions to decisions whose write failed.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>

@@ -27,7 +27,7 @@ struct QueueLookup {
   std::function<std::optional<std::vector<std::string>>(const std::string& cluster_queue,
                                                         const std::vector<std::string>& flavors)>
       required_checks;
-  // Why the cluster would refuse the workload's pods; empty: it would accept them.
+  // The reason why the API would refuse the workload's pods; empty: it would accept them.
   std::function<std::string(const api::Workload& workload)> pod_problem;
 };
 

@@ -19,7 +19,7 @@ std::int32_t MultipleBelow(std::int32_t count, std::int32_t size) {
   return size > 1 ? count / size * size : count;
 }
 
-// How many `pod` fit `left`, and the scarcest resource: the first by name.
+// The number of `pod` that fit `left`, and the scarcest resource: the first by name.
 template <typename Left>
 std::int32_t TimesIn(const std::vector<ResourceRequest>& pod, const Left& left,
                      ResourceId& short_of) {

@@ -91,7 +91,7 @@ class TopologyPlacer {
   }
   const TopologyTree* TreeOf(FlavorId flavor) const;
 
-  // Why the flavor cannot serve a pod set that asks for a topology, in Kueue's words.
+  // The reason why the flavor cannot serve a pod set with a topology, in Kueue's words.
   std::optional<std::string> Mismatch(const api::TopologyRequest& request, FlavorId flavor) const;
 
   // Domains for the pods of one workload. With nodes to replace (HasUnhealthyAssignment): new

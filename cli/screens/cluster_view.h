@@ -62,7 +62,7 @@ struct ClusterView {
   std::vector<NodePoolView> node_pools;
   std::vector<NodeView> nodes;
   std::vector<PodView> pods;
-  // Of the Workloads, LocalQueues, Jobs, Pods and ProvisioningRequests; empty: all namespaces.
+  // The namespace of Workloads, LocalQueues, Jobs, Pods, ProvisioningRequests; empty: all.
   std::string namespace_name;
   std::vector<std::string> hidden;    // kinds that the caller may not list
   std::vector<std::string> narrowed;  // kinds that the caller may list in `namespace_name` only

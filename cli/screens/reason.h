@@ -61,7 +61,7 @@ nlohmann::json ReasonJson(const Reason& reason);
 Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
                      const TextStyle& style);
 
-// Where a running workload runs ("t4: gke-dws-t4-…-0"), or the reason for which its pods wait.
+// The nodes of a running workload ("t4: gke-dws-t4-…-0"), or the reason why its pods wait.
 std::string RunningPlace(const ClusterView& view, const api::Workload& workload);
 
 // The result of a finished workload: "ok in 42s", "failed: …".

@@ -22,7 +22,7 @@ constexpr char kOwnerIndex[] = "owner";
 constexpr char kPrebuiltIndex[] = "prebuilt";  // jobs by the Workload that they name
 constexpr Duration kLookAgain = std::chrono::seconds(5);
 constexpr int kMaxAncestors = 10;
-// How long a created Workload is assumed to exist although the informer does not show it.
+// The time in which a created Workload is assumed to exist, unseen by the informer.
 constexpr Duration kInformerLag = std::chrono::seconds(30);
 
 constexpr char kCreationLatency[] = "kueue_workload_creation_latency_seconds";

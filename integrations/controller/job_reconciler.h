@@ -81,7 +81,7 @@ class JobReconciler final : public kube::Reconciler {
   kube::Informer<api::ResourceFlavor>& flavors_;
   kube::Informer<api::PriorityClass>& priority_classes_;
   kube::Informer<api::WorkloadPriorityClass>& workload_priority_classes_;
-  // By job uid: the creation time of a Workload that the informer does not show yet.
+  // The creation time of a Workload that the informer does not show yet, by job uid.
   std::map<std::string, SteadyTime> created_;
   // By job uid: deletions of its Workload by other clients: time of the last, and recent number.
   struct Lost {
@@ -89,7 +89,7 @@ class JobReconciler final : public kube::Reconciler {
     int count = 0;
   };
   std::map<std::string, Lost> lost_;
-  // By job uid: the message of the last event UpdatedAdmissionCheck, which is not repeated.
+  // The message of the last event UpdatedAdmissionCheck, which is not repeated, by job uid.
   std::map<std::string, std::string> last_check_message_;
   // Typed tables for planning, rebuilt when their informers change.
   mutable bool tables_stale_ = true;

@@ -62,7 +62,7 @@ class TopologyUngater final : public kube::Reconciler {
   kube::Informer<api::Workload>& workloads_;
   kube::Informer<api::Pod>* pods_ = nullptr;  // null: not started yet
   kube::Controller* controller_ = nullptr;
-  // By workload: pods whose write has an unknown outcome.
+  // The pods whose write has an unknown outcome, by workload.
   std::map<api::ObjectKey, std::set<api::ObjectKey>> unknown_;
 };
 

@@ -97,7 +97,7 @@ class Informer final : public InformerBase {
   Ptr Get(const api::ObjectKey& key) const { return store_.Get(key); }
   Ptr After(const api::ObjectKey& key) const { return store_.After(key); }  // the next behind it
   const Objects& objects() const { return store_.objects(); }               // in the order of keys
-  // In the order of keys.
+  // The objects in the order of keys.
   std::vector<Ptr> ByIndex(const std::string& name, const std::string& value) const {
     return store_.ByIndex(name, value);
   }

@@ -76,7 +76,7 @@ class ObjectStore {
     return found == objects_.end() ? nullptr : *found;
   }
 
-  // In the order of keys.
+  // The objects in the order of keys.
   std::vector<Ptr> ByIndex(const std::string& name, const std::string& value) const {
     std::vector<Ptr> found;
     EachIn(name, value, [&found](const Ptr& object) {

@@ -69,7 +69,7 @@ struct WatchEvent {
   enum class Type { kAdded, kModified, kDeleted, kBookmark };
   Type type = Type::kAdded;
   JsonPtr object;
-  // In place of `object`, if the request has a reader. A bookmark has the version alone.
+  // Replaces `object` if the request has a reader. A bookmark has the version alone.
   ReadObject read = {};
   std::string resource_version = {};
 };

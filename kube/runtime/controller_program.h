@@ -41,7 +41,7 @@ struct ControllerProgramOptions {
   // nullopt: this is the only replica. ControllerProgram fills the identity in.
   std::optional<LeaderElectionOptions> leader_election;
   std::optional<HealthServerOptions> health;  // nullopt: not served
-  // Not empty: the reason in /readyz until ConfirmReady. /readyz waits for the caches, too.
+  // If not empty: the reason in /readyz until ConfirmReady. /readyz waits for the caches, too.
   std::string not_ready_before;
   HttpTransportOptions transport;
   int io_threads = 2;

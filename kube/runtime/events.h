@@ -6,7 +6,7 @@
 // budget (25 at once, then one in 10 s), so that one object cannot flood the API. The memory of
 // events and objects is bounded: a forgotten event starts a new series.
 //
-// Where the server does not serve events.k8s.io (Berth's own does not), core/v1 Events are written.
+// For servers without events.k8s.io (such as `berth up`) the recorder writes core/v1 Events.
 //
 // Threads: one Executor.
 // Source: Kubernetes KEP-383; client-go tools/events.

@@ -57,7 +57,7 @@ class ObjectCache {
   void AddIndex(const ResourceId& resource, const std::string& index, IndexFunction values);
 
   Object Get(const ResourceId& resource, const ObjectKey& key) const;  // null if there is none
-  // In the order of keys.
+  // The objects in the order of keys.
   std::vector<Object> All(const ResourceId& resource) const;
   std::vector<Object> ByIndex(const ResourceId& resource, const std::string& index,
                               const std::string& value) const;

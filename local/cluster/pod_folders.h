@@ -37,7 +37,7 @@ class PodFolders {
   std::string LogPath(const Json& pod, const std::string& container, int restart) const;
   std::string RecordPath(const Json& pod, const std::string& container) const;
 
-  // At most the last `most_bytes` of a log, from the beginning of a line; "" without a log.
+  // The last `most_bytes` or fewer of a log, from the beginning of a line; "": no log.
   std::string LogTail(const Json& pod, const std::string& container, int restart,
                       std::size_t most_bytes) const;
 

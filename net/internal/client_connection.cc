@@ -8,7 +8,7 @@ namespace berth::net {
 namespace {
 
 constexpr int kMaxInterimAnswers = 10;
-// How long a complete answer waits for the event that the request is completely sent.
+// The time a complete answer waits for the event that the request is completely sent.
 constexpr auto kSettleTime = std::chrono::milliseconds(50);
 
 }  // namespace

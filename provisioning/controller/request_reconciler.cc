@@ -19,7 +19,7 @@ using kube::PatchType;
 
 constexpr char kOwnerIndex[] = "owner-uid";
 constexpr char kCheckIndex[] = "check";
-// How long a created request is assumed to exist although the informer does not show it, before the
+// The time a created request is assumed to exist although the informer does not show it, before the
 // API is asked.
 constexpr Duration kInformerLag = std::chrono::seconds(30);
 

@@ -25,7 +25,7 @@ class ClientFixture : public ServerFixture {
     EXPECT_TRUE(made) << made.error().message;
     return *std::move(made);
   }
-  // To 127.0.0.1, plain.
+  // A client of plain HTTP on 127.0.0.1.
   std::unique_ptr<HttpClient> MakeClient(std::uint16_t port) {
     return MakeClient(ClientOptions{.base_url = "http://127.0.0.1:" + std::to_string(port)});
   }

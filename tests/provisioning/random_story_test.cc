@@ -18,7 +18,7 @@ using testing::World;
 
 class Story {
  public:
-  // How often the check had each state, to show that the stories reach all states.
+  // The number of times the check had each state: the stories must reach all states.
   using Tally = std::map<api::CheckState, int>;
 
   Story(std::uint64_t seed, Tally& tally) : tally_(tally), random_(seed) {

@@ -53,7 +53,7 @@ class Plain {
     items_[id] = {info, At::kActive};
     PushOrPark(items_[id]);
   }
-  // To another priority or shape.
+  // Changes a workload to another priority or shape.
   void Change(WorkloadId id, const WorkloadInfo& info) {
     Item& item = items_.at(id);
     if (item.info.shape != info.shape) item.named = false;

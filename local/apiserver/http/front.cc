@@ -173,7 +173,7 @@ bool Front::RouteHealth(Exchange& exchange) const {
     exchange.SendText(500, "text/plain; charset=utf-8", "not ready");
     return true;
   }
-  // In /readyz as etcd does; not in /livez, which would restart the server before anybody can look.
+  // Reported in /readyz as etcd does; not in /livez, which would cause a restart.
   const Status store = registry_.store().Health();
   if (!store && !StartsWith(path, "/livez")) {
     exchange.SendText(500, "text/plain; charset=utf-8",

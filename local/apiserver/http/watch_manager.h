@@ -66,7 +66,7 @@ class WatchManager {
   int listener_ = 0;
   WorkerPool pumps_;
   mutable std::mutex mutex_;
-  // By resource, for kinds that a webhook converts; kept until the manager's end.
+  // For kinds that a webhook converts, by resource; kept until the manager's end.
   std::map<std::string, std::unique_ptr<WorkerPool>> converting_;
   std::map<std::string, std::map<int, SessionPtr>> sessions_;  // by resource, id
   int next_id_ = 1;

@@ -36,10 +36,10 @@ using Managers = std::map<ManagerKey, ManagedSet>;
 // nullopt: an entry is unreadable.
 std::optional<Managers> ReadManagers(const Json& managed_fields);
 
-// In Kubernetes' order: Apply before Update, then by time, then by name. null for no managers.
+// Writes in Kubernetes' order: Apply before Update, then time, then name. null: no managers.
 Json WriteManagers(const Managers& managers);
 
-// At most ten updaters; older ones become "ancient-changes", one per apiVersion.
+// Keeps at most ten updaters; older ones become "ancient-changes", one per apiVersion.
 void CapUpdaters(Managers& managers);
 
 // `"m1" using v1`, `"m1" with subresource "status"`: a manager's name in conflicts.

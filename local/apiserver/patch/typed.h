@@ -36,7 +36,7 @@ Json RemoveItems(const TypeNode* type, const Json& value, const FieldSet& remove
 // Adds to `set` every declared field on the path to a member.
 FieldSet WithNamedFields(const TypeNode* type, const FieldSet& set);
 
-// Why `value` is not of `type` (undeclared fields, duplicate keys, wrong types); empty: it fits.
+// The reasons why `value` is not of `type` (undeclared fields, duplicate keys, wrong types).
 std::vector<std::string> ValidateTyped(const TypeNode* type, const Json& value);
 
 // The path element of an item of a set or keyed list; nullopt: the item has no key.

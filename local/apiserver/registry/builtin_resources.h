@@ -8,7 +8,7 @@
 
 namespace berth::local {
 
-// In discovery order. `types` must outlive the result.
+// The built-in resources in discovery order. `types` must outlive the result.
 std::vector<ResourcePtr> BuiltinResources(const TypeTable& types);
 
 }  // namespace berth::local

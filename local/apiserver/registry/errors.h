@@ -36,8 +36,8 @@ ApiError UnauthorizedStatus();
 ApiError UnknownPathStatus();
 // A list at a revision above the current one.
 ApiError TooLargeRevisionStatus(std::int64_t asked, std::int64_t current);
-// Why `object` may not be stored: larger than a request body may be (413), or deeper than clients
-// parse (422). A patch, a default or a webhook can build such an object from small input.
+// The error if `object` may not be stored: larger than a request body may be (413), or deeper than
+// clients parse (422). A patch, a default or a webhook can build such an object from small input.
 std::optional<ApiError> CheckStorable(const Json& object);
 ApiError TimeoutStatus(std::string_view message);
 

@@ -37,12 +37,12 @@ class Strategy {
                                             const Json& old_object,
                                             std::string_view subresource) const;
 
-  // How long a deletion waits for the component that runs the object; 0: not at all. `requested`:
+  // The time a deletion waits for the component that runs the object; 0: none. `requested`:
   // the caller's gracePeriodSeconds, −1 for none.
   virtual std::int64_t GraceSeconds(const Json& /*object*/, std::int64_t /*requested*/) const {
     return 0;
   }
-  // Why the object may not be deleted; empty: it may be.
+  // The reason why the object may not be deleted; empty: it may be.
   virtual std::string RefuseDeletion(const Json& /*object*/) const { return ""; }
   // Changes that a deletion makes outside of metadata.
   virtual void PrepareForDeletion(Json& /*object*/) const {}

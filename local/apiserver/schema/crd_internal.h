@@ -11,7 +11,7 @@
 
 namespace berth::local {
 
-// Why `schema` is no structural schema, in Kubernetes' order (by text).
+// The reasons why `schema` is not structural, in Kubernetes' order (by text).
 std::vector<Cause> StructuralErrors(const Json& schema, std::string_view path);
 
 // Types, bounds, patterns, enums, junctors. `old_value`: the value before the update, or null.

@@ -199,7 +199,7 @@ Result<std::vector<StoredPtr>> SqliteDatabase::LoadObjects() {
   }
 }
 
-// From the newest change back: the previous state of one change is the state of the one before it.
+// Goes back from the newest change: a change's previous state is the state of the change before.
 Status SqliteDatabase::LoadLog(Content& content) {
   std::map<ObjectKey, StoredPtr> made;
   for (const StoredPtr& object : content.objects) made[object->key()] = object;

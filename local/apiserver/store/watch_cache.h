@@ -70,7 +70,7 @@ class WatchCache {
   StoredPtr Get(const ObjectKey& key) const;
   // An empty namespace lists all namespaces.
   Snapshot List(std::string_view resource, std::string_view namespace_name) const;
-  // At most `max_events` changes of `resource` after `revision`.
+  // Returns at most `max_events` changes of `resource` after `revision`.
   Changes EventsAfter(std::string_view resource, std::int64_t revision,
                       std::size_t max_events) const;
   std::int64_t revision() const;

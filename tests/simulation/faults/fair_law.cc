@@ -10,7 +10,7 @@ namespace {
 constexpr int kDeepest = 16;
 constexpr double kRounding = 1e-6;
 
-// From the ClusterQueue to its root.
+// The nodes from the ClusterQueue to its root.
 std::vector<std::string> PathOf(const support::QuotaFormulae& quota, const std::string& queue) {
   std::vector<std::string> path;
   std::string node = "queue/" + queue;

@@ -48,7 +48,7 @@ class FairLaw {
   FairLaw() = default;
   explicit FairLaw(const Truth& truth);
 
-  // Why `victim` may not be preempted for fair shares; nullopt: it may.
+  // The reason why `victim` may not be preempted for fair shares; nullopt: it may.
   std::optional<std::string> Unfair(const FairStrategies& strategies,
                                     const support::QuotaFormulae& quota, const FairClaim& claim,
                                     const WorkloadFacts& victim,

@@ -22,7 +22,7 @@ class Gatekeeper {
   Gatekeeper& operator=(const Gatekeeper&) = delete;
 
   void See(const WorkloadFacts& workload);
-  // From now on answers Ready only.
+  // Answers only Ready after this call.
   void BecomeKind() { is_kind_ = true; }
 
  private:

@@ -89,7 +89,7 @@ class HistoryTest : public ::testing::Test {
                                                 {"resourceUsage", {{"cpu", cpu}}}}})}};
   }
 
-  // Of job `job`, with `cpu` of quota where it is not empty.
+  // Writes a Workload of job `job`, with `cpu` of quota unless empty.
   void PutWorkload(const std::string& name, const std::string& job, const std::string& cpu,
                    bool admitted, const std::string& check = "") {
     Json object{{"metadata",

@@ -62,7 +62,7 @@ struct InvariantsOptions {
   // The clock jumps forward: a controller that waits for pods to stop may give up
   // early.
   bool time_leaps = false;
-  // How long a workload must have waited without faults before order rules apply.
+  // The time a workload must have waited without faults before order rules apply.
   Duration order_window = std::chrono::seconds(5);
   // The end of the present fault; null: no faults.
   std::function<SteadyTime()> trouble_until;

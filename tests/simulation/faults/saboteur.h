@@ -32,7 +32,7 @@ class Saboteur {
   // The end of the last fault: until then repairs cannot be expected.
   SteadyTime trouble_until() const { return trouble_until_; }
 
-  // How often each kind of fault happened.
+  // The number of faults of each kind so far.
   const std::map<std::string, std::int64_t>& counts() const { return counts_; }
 
   std::function<void(const std::string& what)> on_blow;

@@ -19,7 +19,7 @@ std::unique_ptr<const Strategy> MakePriorityClassStrategy();
 std::unique_ptr<const Strategy> MakeCrdStrategy();
 std::unique_ptr<const Strategy> MakeWebhookStrategy();  // webhook_configuration.cc
 
-// By storage name ("jobs.batch").
+// The strategies of all kinds, by storage name ("jobs.batch").
 std::map<std::string, std::unique_ptr<const Strategy>> MakeStrategies();
 
 }  // namespace berth::local
