@@ -120,7 +120,7 @@ JobView ViewOf(const api::Job& job) {
 
   api::PodSet pods;
   pods.pod_template = job.pod_template;
-  // Kueue keeps the name, which a Job that is made again has too.
+  // Kueue keeps the job's name: a recreated Job has the same name.
   for (const char* label : kJobOwnLabels) {
     if (label != std::string_view(api::kJobNameLabel)) pods.pod_template.labels.erase(label);
   }

@@ -82,7 +82,7 @@ class Planner {
   void FollowJob(const api::Workload& workload);
   void ReportChecks(const api::Workload& workload);
   void FollowPriorityClass(const api::Workload& workload);
-  // nullopt: its class does not exist, which the job's owner is told; it is looked at again.
+  // nullopt: its class does not exist. An event of the job says so, and the plan is retried.
   std::optional<JobPriority> KnownPriority() {
     const auto& classes =
         in_.workload_priority_classes ? *in_.workload_priority_classes : no_classes_;

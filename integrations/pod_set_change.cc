@@ -108,8 +108,8 @@ void AddTopology(const api::Workload& workload, const api::PodSetAssignment& ass
   }
 }
 
-// The one of its name. Whoever else admitted the workload may have named it otherwise: then, as in
-// Kueue, the one in the pod set's place; its name is what the pods are labelled with.
+// The assignment with the pod set's name. If another writer has used other names: as in Kueue, the
+// assignment at the pod set's position, whose name becomes the label of the pods.
 const api::PodSetAssignment* AssignmentOf(const api::Admission& admission,
                                           const PodSetChange& change, std::size_t place) {
   const auto& assignments = admission.pod_set_assignments;

@@ -286,7 +286,7 @@ void AdmissionControllers::Impl::ShowCohort(const std::string& name) {
   queue_metrics.SetCohort(name, *standing);
 }
 
-// Counting them costs what kinds wait: once a second, for the queues that something happened to.
+// Counts the shapes once a second, for changed queues: a count costs the number of shapes.
 void AdmissionControllers::Impl::ShowShapesLater(const std::string& cluster_queue) {
   shapes_due.insert(cluster_queue);
   if (std::exchange(shapes_posted, true)) return;

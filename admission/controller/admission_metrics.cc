@@ -267,7 +267,7 @@ void AdmissionMetrics::OnPodsReady(const api::Workload& workload) {
                since_admission);
 }
 
-// As Kueue's KEP-10852 has it: what has no condition yet waits to be looked at.
+// Source: Kueue KEP-10852. A workload without conditions waits for its first evaluation.
 std::optional<AdmissionMetrics::WhyNot> AdmissionMetrics::WhyNotAdmitted(
     const api::Workload& workload) {
   const auto& conditions = workload.status.conditions;
@@ -286,7 +286,7 @@ std::optional<AdmissionMetrics::WhyNot> AdmissionMetrics::WhyNotAdmitted(
   return WhyNot{api::kUnsatisfiedAdmissionChecks, "ChecksNotReady"};
 }
 
-// No workload, no series.
+// A count of 0 removes the series.
 void AdmissionMetrics::ShowUnadmitted(const std::string& cluster_queue, const WhyNot& why,
                                       std::int64_t count) {
   const MetricLabels labels{

@@ -50,9 +50,9 @@ class AdmissionMetrics {
   void SetRoute(const api::ObjectKey& local_queue, const std::string& cluster_queue);
   // Begins the metrics of the LocalQueue, with the counts collected so far.
   void ShowLocalQueue(const api::ObjectKey& local_queue);
-  // The ClusterQueue has come: what was counted of it before is shown.
+  // For a new ClusterQueue: shows its counts, also those from before its creation.
   void ShowClusterQueue(const std::string& name);
-  // It has gone, and its series with it; its workloads are counted all the same.
+  // For a deleted ClusterQueue: removes its series; its workloads stay counted.
   void ForgetClusterQueue(const std::string& name);
 
  private:

@@ -1,5 +1,5 @@
-// admission/controller/in_use.h — who still names a flavor, a check or a topology: while somebody
-// does, the object stays.
+// admission/controller/in_use.h — whether an object names a flavor, a check or a topology. An
+// object in use keeps its finalizer.
 //
 // Threads: one Executor.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace berth::admission {
 
-// A cohort's quota needs no flavor, and nobody is admitted by it alone: cohorts do not count.
+// Flavors in cohorts do not count: no workload is admitted by a cohort's quota alone.
 bool FlavorInUse(const kube::Informer<api::ClusterQueue>& queues, const std::string& flavor);
 bool CheckInUse(const kube::Informer<api::ClusterQueue>& queues, const std::string& check);
 bool TopologyInUse(const kube::Informer<api::ResourceFlavor>& flavors, const std::string& topology);

@@ -38,7 +38,7 @@ bool Says(const api::Workload& workload, const PendingNote& note, const std::str
          told->reason == note.reason() && told->message == message;
 }
 
-// Whether the scheduler has said about this generation what the workload lacks.
+// Whether the scheduler has written its verdict on this generation.
 bool HasVerdict(const api::Workload& workload) {
   const api::Condition* told = api::FindCondition(workload.status.conditions, api::kQuotaReserved);
   if (told == nullptr || told->observed_generation != workload.meta.generation) return false;

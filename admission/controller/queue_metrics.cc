@@ -152,7 +152,7 @@ void QueueMetrics::SetLimit(const char* name, const MetricLabels& of,
   metrics_.SetGauge(name, of, Value(of.at("resource"), *limit));
 }
 
-// The sums of the cohorts above follow the queue's, and the queue when it moves.
+// Updates the sums of the cohorts above the queue; also when the queue changes its cohort.
 void QueueMetrics::Move(Known& known, const std::vector<std::string>& cohorts,
                         std::int32_t admitted, const Reserved& reserved) {
   const auto add = [&](const std::string& cohort, std::int32_t count) {
@@ -175,7 +175,7 @@ void QueueMetrics::Move(Known& known, const std::vector<std::string>& cohorts,
   known.cohorts = cohorts;
 }
 
-// What nobody has reserved is not shown.
+// A sum of 0 has no series.
 void QueueMetrics::AddReserved(const std::string& cohort, const Reserved& amounts, int sign) {
   constexpr char kGauge[] = "kueue_cohort_subtree_resource_reservations";
   Reserved& sums = reserved_below_[cohort];
@@ -232,7 +232,7 @@ void QueueMetrics::SetPending(const api::ClusterQueue& queue,
 
 void QueueMetrics::SetShapes(const std::string& cluster_queue, std::int64_t active,
                              std::int64_t inadmissible) {
-  if (!queues_.contains(cluster_queue)) return;  // it has gone meanwhile
+  if (!queues_.contains(cluster_queue)) return;  // deleted meanwhile
   const auto set = [&](const char* status, std::int64_t count) {
     metrics_.SetGauge("kueue_pending_scheduling_hashes",
                       {{"cluster_queue", cluster_queue}, {"status", status}},
@@ -265,7 +265,7 @@ void QueueMetrics::SetCohort(const std::string& name, const CohortStanding& stan
                       Value(amounts.resource, amounts.quota));
   }
   Replace(known.resources, std::move(shown), [&](const FlavorResource& gone) {
-    // Only the cohort's own: a ClusterQueue's series have these labels too.
+    // Removes only the cohort's series: those of a ClusterQueue have these labels too.
     metrics_.RemoveGauge("kueue_cohort_subtree_quota", labels(gone.first, gone.second));
   });
 }

@@ -50,7 +50,7 @@ class QueueMetrics {
   void RemoveLocalQueue(const api::ObjectKey& key);
   void SetCohort(const std::string& name, const CohortStanding& standing);
   void RemoveCohort(const std::string& name);
-  // What waiting workloads of the queue ask: of the resources that it has quota for, and others.
+  // The requests of the queue's waiting workloads, for resources with quota and others.
   void SetPending(const api::ClusterQueue& queue, const api::ResourceAmounts& requests);
   // The numbers of shapes of waiting workloads: those that compete for the head, and the others.
   void SetShapes(const std::string& cluster_queue, std::int64_t active, std::int64_t inadmissible);

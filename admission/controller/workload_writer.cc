@@ -48,7 +48,7 @@ void WorkloadWriter::ApplyStatus(const api::Workload& base, const api::WorkloadS
            ClearsRequeueState(base, status, std::move(done))});
 }
 
-// A backoff that somebody else has set stays where only an apply takes it away.
+// An apply alone does not remove a requeueState that another field manager owns.
 WorkloadWriter::Done WorkloadWriter::ClearsRequeueState(const api::Workload& base,
                                                         const api::WorkloadStatus& status,
                                                         Done done) {

@@ -163,7 +163,7 @@ void Planner::Reserved() {
   SyncChecks();
   if (FollowRejections() || evicted) return;
   if (FollowRetries()) return;
-  // Checks that are Ready admit it first: an admitted workload runs on in a queue that holds.
+  // Ready checks come first: an admitted workload keeps running in a queue with stopPolicy Hold.
   SyncAdmitted();
   if (FollowStops() || LimitExecutionTime()) return;
   LimitPodsReady();
@@ -361,8 +361,8 @@ void Planner::ComeBack() {
   release(api::kBackoffFinished, "The workload backoff was finished");
 }
 
-// requeueAt counts on its own, whatever the condition Requeued says. Due, it is cleared: the
-// scheduler looks at the workload from then on. True: the workload still backs off.
+// requeueAt counts regardless of the condition Requeued. A due requeueAt is cleared, and the
+// scheduler processes the workload again. True: the backoff has not ended.
 bool Planner::BackOff() {
   if (!status_.requeue_state || !status_.requeue_state->requeue_at) return false;
   const Duration left = *status_.requeue_state->requeue_at - now_;

@@ -251,7 +251,7 @@ std::vector<api::Workload> JobReconciler::WorkloadsOf(const api::ObjectKey& job)
 }
 
 // The topmost managed owner: an owner with a queue, or any owner where jobs are managed without
-// one. The only owners considered are Jobs: other managed kinds are not known here.
+// one. Only Jobs count as owners: this reconciler knows no other managed kinds.
 std::optional<ManagedAncestor> JobReconciler::AncestorOf(const api::Job& job) const {
   std::shared_ptr<const api::Job> managed;
   const api::OwnerReference* owner = api::ControllerOf(job.meta);

@@ -70,7 +70,7 @@ TopologyUngater::TopologyUngater(kube::Manager& manager, const Clock& clock, kub
                              std::move(buckets));
 }
 
-// Admission is known to the second, and by another clock perhaps.
+// The admission's time has whole seconds, and may be of another clock: never below 0.
 void TopologyUngater::Observe(const api::ObjectKey& key) const {
   const auto workload = workloads_.Get(key);
   if (metrics_ == nullptr || workload == nullptr || !workload->status.admission) return;

@@ -30,7 +30,7 @@ namespace berth::integrations {
 class TopologyUngater final : public kube::Reconciler {
  public:
   // `max_in_flight`: most pod writes at once for one workload.
-  // `metrics`: null, or told how long after its admission a pod is let go.
+  // `metrics` gets the time from admission to ungating of each pod; may be null.
   TopologyUngater(kube::Manager& manager, const Clock& clock, kube::Metrics* metrics,
                   std::size_t max_in_flight = 16);
   TopologyUngater(const TopologyUngater&) = delete;

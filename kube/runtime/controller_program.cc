@@ -34,7 +34,7 @@ struct ControllerProgram::Impl {
   std::unique_ptr<Executor> strand = pool.MakeStrand();
   std::unique_ptr<Transport> transport;
   std::unique_ptr<ApiClient> client;
-  // With leader election: of the controllers.
+  // With leader election: the fence of the controllers' writes.
   std::unique_ptr<LeaderFence> fence;
   std::unique_ptr<ApiClient> fenced_client;
   std::unique_ptr<EventRecorder> events;

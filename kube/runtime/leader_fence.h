@@ -3,11 +3,11 @@
 //
 // Every write of a controller is checked when the write is sent, also when the client repeats the
 // write after a 429. So a process that was frozen longer than its lease writes nothing when the
-// process goes on, although its controllers have not heard of the loss yet.
+// process continues, although its controllers do not know of the loss yet.
 //
-//     write begins      before WriteWindow::begin_before
-//     write is given up at     WriteWindow::end_before, when another replica may lead at the
-//     earliest
+//     a write begins before     WriteWindow::begin_before
+//     a write is given up at    WriteWindow::end_before: from then on another replica may
+//                               lead
 //
 // Kubernetes offers no fence on the server's side: a write that the network delivers after it was
 // given up is held back only by the resourceVersion that the write carries.
@@ -15,7 +15,7 @@
 // Reads, watches and reviews (POST of …reviews) pass at any time.
 //
 // Threads: as Transport, on `executor`.
-// Errors: kUnavailable where a write was not sent.
+// Errors: kUnavailable: the write was not sent.
 #pragma once
 
 #include <functional>
@@ -34,7 +34,7 @@ struct WriteWindow {
 
 class LeaderFence final : public Transport {
  public:
-  // `window` is asked at every write. `inner`, `executor` and `clock` must outlive the fence.
+  // `window` is called for every write. `inner`, `executor` and `clock` must outlive the fence.
   LeaderFence(Transport& inner, Executor& executor, const Clock& clock,
               std::function<WriteWindow()> window);
 

@@ -112,7 +112,7 @@ class Installation:
                                   *flags).stdout.strip()
 
     def write_inline_kubeconfig(self, name):
-        """A kubeconfig of the ServiceAccount that names no other file."""
+        """A kubeconfig of the ServiceAccount, with all certificates inline."""
         with open(self.plane.file("ca.crt"), "rb") as file:
             authority = base64.b64encode(file.read()).decode()
         return self.plane.write(name, f"""apiVersion: v1
@@ -184,7 +184,7 @@ class ClusterTest(unittest.TestCase):
         cls.berth.apply_manifests()
 
     def apply_when_accepted(self, text, *flags):
-        """Applies once the webhooks answer: their configurations have the CA then."""
+        """Applies when the webhooks answer: then their configurations have the CA."""
         done = None
 
         def accepted():

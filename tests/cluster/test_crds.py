@@ -54,7 +54,7 @@ def reserved(**admission):
 
 
 def placed(domains, counts, *levels):
-    """Reserved, with a topology assignment of one slice."""
+    """A workload with quota and a topology assignment of one slice."""
     return reserved(topologyAssignment={
         "levels": [f"level-{number}" for number in range(len(levels))],
         "slices": [{"domainCount": domains, "podCounts": counts, "valuesPerLevel": list(levels)}]})
@@ -210,7 +210,7 @@ class CrdsTest(unittest.TestCase):
         return f"/apis/{item['apiVersion']}{namespace}/{PLURALS[item['kind']]}"
 
     def write(self, item, name, version=""):
-        """Creates it, or replaces the one of that version; the verdict of the first refusal, or ""."""
+        """Creates or replaces the object; returns the verdict of the first refusal, or ""."""
         body = {**item, "metadata": {"name": name}}
         path = self.place(item)
         if version:

@@ -64,14 +64,14 @@ class FaultsTest(ClusterTest):
             self.apply_when_accepted(JOB.replace("NAME", name), "--server-side")
 
     def revive(self):
-        """As a kubelet does: a controller that has ended is started again."""
+        """Restarts a controller that has ended, as a kubelet does."""
         code = self.controller.process.poll()
         if code is not None:
             print(f"the controller ended with {code} and is started again", file=sys.stderr)
             self.start_controller(self.controller.kubeconfig)
 
     def complete(self):
-        """How many of the jobs are complete; looks at the quota on the way."""
+        """The number of complete jobs; checks the quota each time."""
         self.revive()
         workloads = self.plane.items("workloads")
         using = [workload["metadata"]["name"] for workload in workloads
@@ -101,7 +101,7 @@ class FaultsTest(ClusterTest):
         self.plane.wait_until(lambda: self.plane.get("namespace", "default"), "the API server answers")
 
     def compact(self):
-        """Forgets the history of everything up to now, as etcd's own compaction does."""
+        """Removes the history of all objects, as etcd's own compaction does."""
         def call(path, body):
             request = urllib.request.Request(
                 f"http://127.0.0.1:{self.plane.ports['etcd']}/v3/{path}", json.dumps(body).encode())
@@ -129,7 +129,7 @@ class FaultsTest(ClusterTest):
         self.wait_for_jobs()
 
     def test_history_compacted(self):
-        """Jobs come and go while the controller hears nothing, and the history is lost."""
+        """Jobs are created and deleted while the controller gets no events, and the history is lost."""
         self.send(2)
         self.wait_for_jobs()
         self.proxy.cut()
@@ -163,7 +163,7 @@ class FaultsTest(ClusterTest):
         self.assertIs(self.controller.process, process)
 
     def test_stall_longer_than_the_lease(self):
-        """The leader ends, since it cannot know that it still leads; what comes after it goes on."""
+        """The leader ends, since it cannot renew its lease; its successor continues the work."""
         self.send(4)
         self.proxy.stall()
         code = self.controller.process.wait(timeout=40)
@@ -174,7 +174,7 @@ class FaultsTest(ClusterTest):
         self.wait_for_jobs()
 
     def test_server_refuses(self):
-        """429 and 503 for what decides, and answers that never come although the write was made."""
+        """429 and 503 for writes of decisions, and lost answers of writes that happened."""
         proxy = ApiProxy(self.berth.write_inline_kubeconfig("refusals.kubeconfig"))
         self.addCleanup(proxy.close)
         self.restart_controller(proxy.kubeconfig)
@@ -188,7 +188,7 @@ class FaultsTest(ClusterTest):
         self.restart_controller()
 
     def test_token_rotates(self):
-        """The API server takes the old token back; the new one is in the file."""
+        """The API server revokes the old token; the token file has the new token."""
         file = self.plane.file("token")
         bound = []
         for number in range(2):

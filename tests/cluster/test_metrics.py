@@ -20,7 +20,7 @@ class MetricsTest(ClusterTest):
     NODES = 0
 
     def scrape(self, token=None):
-        """Status and body."""
+        """GET /metrics; returns status and body."""
         secret = json.loads(self.plane.kubectl("get", "secret", "kueue-webhook-server-cert", "-n",
                                                NAMESPACE, "-o", "json").stdout)
         trusted = ssl.create_default_context(

@@ -24,7 +24,7 @@ from api_proxy import ApiProxy  # noqa: E402 (the folder is known only now)
 
 
 class Witness(ApiProxy):
-    """Writes down what the client behind it writes: not its lease, events or reviews."""
+    """Records the writes of its client, except leases, events and reviews."""
 
     def __init__(self, kubeconfig):
         self.writes = []
@@ -51,7 +51,7 @@ class ReplicasTest(ClusterTest):
         self.plane.kubectl("delete", "jobs", "--all")
 
     def start(self, count, **first):
-        """Replicas; the first one leads, the webhooks lead to the last one."""
+        """Starts replicas; the first leads, the last serves the webhooks."""
         names = [f"replica-{next(self.numbers)}" for _ in range(count)]
         replicas = [self.berth.start(names[0], **first)]
         self.controller = replicas[0]
@@ -115,7 +115,7 @@ class ReplicasTest(ClusterTest):
         self.assertEqual(len(self.plane.items("workloads")), 4)
 
     def test_a_robbed_leader_stops_and_wins_the_lease_back(self):
-        """The robber's clock is an hour ahead, and the robber is gone at once."""
+        """The robber's clock is an hour ahead, and the robber never renews the lease."""
         replicas = self.start(1)
         renewed = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)
         self.plane.kubectl("patch", "lease", LEASE, "-n", NAMESPACE, "--type=merge", "-p", json.dumps(

@@ -23,7 +23,7 @@ class SamplesTest(ClusterTest):
     NODES = 0
 
     def create(self, text):
-        """`kubectl create -f`; the name that the server gave."""
+        """Runs `kubectl create -f`; returns the generated name."""
         done = self.plane.kubectl("create", "-o", "json", "-f", "-", stdin=text)
         return json.loads(done.stdout)["metadata"]["name"]
 

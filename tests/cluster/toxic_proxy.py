@@ -94,7 +94,7 @@ class ToxicProxy:
         server.close()
 
     def pump(self, source, target):
-        """Passes on what comes until the source ends; then the target hears of the end."""
+        """Forwards bytes until the source ends; then closes the target's direction."""
         try:
             while data := source.recv(PIECE):
                 if self.latency:
