@@ -1,0 +1,115 @@
+#include "tests/bench/cluster/job_player.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "api/condition.h"
+#include "integrations/release.h"
+
+namespace berth::bench {
+namespace {
+
+constexpr std::chrono::milliseconds kRetryDelay{100};
+
+double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+WallTime TransitionOf(const api::Workload& workload, const char* type) {
+  const api::Condition* condition = api::FindCondition(workload.status.conditions, type);
+  return condition == nullptr ? WallTime{} : condition->last_transition_time;
+}
+
+bool Is(const api::Workload& workload, const char* type) {
+  return api::IsTrue(workload.status.conditions, type);
+}
+
+}  // namespace
+
+JobPlayer::JobPlayer(kube::Manager& manager, const Clock& clock,
+                     std::map<std::string, Duration> run_times)
+    : manager_(manager),
+      clock_(clock),
+      run_times_(std::move(run_times)),
+      workloads_(manager.InformerFor<api::Workload>()),
+      writer_(manager.client(), workloads_) {
+  workloads_.AddHandler(
+      {.on_add = [this](const auto& workload) { OnWorkload(*workload); },
+       .on_update = [this](const auto&, const auto& workload) { OnWorkload(*workload); },
+       .on_delete = {}});
+}
+
+void JobPlayer::OnWorkload(const api::Workload& workload) {
+  const api::ObjectKey key = workload.meta.key();
+  Played& played = played_[key];
+  Count(workload, played);
+  if (played.finished || played.writing) return;
+  if (Is(workload, "Evicted")) {
+    if (Is(workload, "QuotaReserved")) Release(key);
+    return;
+  }
+  if (!Is(workload, "Admitted")) return;
+  const WallTime admitted_at = TransitionOf(workload, "Admitted");
+  if (std::exchange(played.admitted_at, admitted_at) == admitted_at) return;
+  FinishAfter(key, run_times_.at(workload.meta.labels.at(kClassLabel)), admitted_at);
+}
+
+void JobPlayer::Count(const api::Workload& workload, Played& played) {
+  ClassResult& result = results_[workload.meta.labels.at(kClassLabel)];
+  if (Is(workload, "Finished") && !std::exchange(played.finished, true)) {
+    ++finished_;
+    ++result.finished;
+    result.admission_seconds.push_back(
+        Seconds(TransitionOf(workload, "Admitted") - workload.meta.creation_timestamp));
+  }
+  if (!Is(workload, "Evicted")) return;
+  const WallTime evicted_at = TransitionOf(workload, "Evicted");
+  if (std::exchange(played.evicted_at, evicted_at) == evicted_at) return;
+  ++result.evictions;
+  result.most_evictions = std::max(result.most_evictions, ++played.evictions);
+  result.held_seconds.push_back(Seconds(evicted_at - TransitionOf(workload, "QuotaReserved")));
+}
+
+void JobPlayer::Release(const api::ObjectKey& key) {
+  const auto workload = workloads_.Get(key);
+  if (workload == nullptr) return;
+  played_[key].writing = true;
+  played_[key].admitted_at = {};
+  writer_.ApplyStatus(*workload, integrations::StatusAfterRelease(*workload, clock_.Now()),
+                      [this, key](const Status& written) { AfterWrite(key, written); });
+}
+
+void JobPlayer::FinishAfter(const api::ObjectKey& key, Duration delay, WallTime admitted_at) {
+  manager_.client().executor().PostAfter(delay,
+                                         [this, key, admitted_at] { Finish(key, admitted_at); });
+}
+
+void JobPlayer::Finish(const api::ObjectKey& key, WallTime admitted_at) {
+  Played& played = played_[key];
+  if (played.admitted_at != admitted_at || played.finished) return;  // evicted meanwhile
+  if (played.writing) return FinishAfter(key, kRetryDelay, admitted_at);
+  const auto workload = workloads_.Get(key);
+  if (workload == nullptr) return;
+  played.writing = true;
+  api::Condition finished;
+  finished.type = "Finished";
+  finished.status = api::ConditionStatus::kTrue;
+  finished.reason = "ByTest";
+  finished.message = "Finished by the test runner";
+  finished.last_transition_time = clock_.Now();
+  writer_.Finish(*workload, finished, [this, key, admitted_at](const Status& written) {
+    if (!written) FinishAfter(key, kRetryDelay, admitted_at);
+    AfterWrite(key, written);
+  });
+}
+
+void JobPlayer::AfterWrite(const api::ObjectKey& key, const Status& written) {
+  played_[key].writing = false;
+  const auto workload = workloads_.Get(key);
+  if (workload == nullptr) return;
+  if (written) return OnWorkload(*workload);
+  manager_.client().executor().PostAfter(kRetryDelay, [this, key] {
+    if (const auto again = workloads_.Get(key); again != nullptr) OnWorkload(*again);
+  });
+}
+
+}  // namespace berth::bench
