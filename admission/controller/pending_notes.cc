@@ -60,7 +60,12 @@ PendingNotes::PendingNotes(kube::Informer<api::Workload>& workloads, WorkloadWri
       events_(events),
       clock_(clock),
       executor_(executor),
-      self_(std::make_shared<PendingNotes*>(this)) {}
+      self_(std::make_shared<PendingNotes*>(this)) {
+  writer_.OnAnswer(clock_, [weak = std::weak_ptr(self_)](Duration latency) {
+    const auto self = weak.lock();
+    if (self != nullptr) (*self)->pace_.OnAnswer((*self)->clock_.SteadyNow(), latency);
+  });
+}
 
 void PendingNotes::Note(const api::ObjectKey& key, std::shared_ptr<const PendingNote> note,
                         Verdict verdict) {
@@ -72,12 +77,10 @@ void PendingNotes::Note(const api::ObjectKey& key, std::shared_ptr<const Pending
   // A new text waits for its interval, a new reason does not; after a failure both wait.
   const bool is_text = entry.note != nullptr && entry.note->reason() == note->reason();
   entry.note = std::move(note);
-  if (entry.waiting || entry.writing) return;  // the write under way or due takes the latest note
+  if (entry.writing) return;  // the end of the write looks at the latest note
   if (entry.delayed && (is_text || entry.failures > 0)) return;
   entry.delayed = false;
-  entry.waiting = true;
-  order_.push_back(key);
-  Pump();
+  Queue(key, entry);
 }
 
 void PendingNotes::Remember(const api::ObjectKey& key, Entry& entry) {
@@ -91,43 +94,85 @@ void PendingNotes::Remember(const api::ObjectKey& key, Entry& entry) {
 }
 
 void PendingNotes::Forget(const api::ObjectKey& key) {
-  notes_.erase(key);  // its key in order_ is skipped
+  notes_.erase(key);  // its keys in the queues are skipped
+}
+
+// The reason of a workload that was parked in bulk is known from the equal one that was tried.
+WritePace::Rank PendingNotes::RankOf(const api::Workload& workload, const Entry& entry) const {
+  if (entry.annotation_due && plan_text_ && plan_text_(workload)) return WritePace::Rank::kFact;
+  const api::Condition* told = api::FindCondition(workload.status.conditions, api::kQuotaReserved);
+  const bool is_first = told == nullptr || told->status != api::ConditionStatus::kFalse;
+  return entry.tried && is_first ? WritePace::Rank::kFact : WritePace::Rank::kCommentary;
+}
+
+void PendingNotes::Queue(const api::ObjectKey& key, Entry& entry) {
+  const auto workload = workloads_.Get(key);
+  const WritePace::Rank rank =
+      workload == nullptr ? WritePace::Rank::kCommentary : RankOf(*workload, entry);
+  if (entry.waiting == rank || entry.waiting == WritePace::Rank::kFact) return;
+  entry.waiting = rank;
+  (rank == WritePace::Rank::kFact ? facts_ : commentary_).push_back(key);
+  Pump();
+}
+
+PendingNotes::Notes::iterator PendingNotes::First(std::deque<api::ObjectKey>& queue,
+                                                  WritePace::Rank rank) {
+  for (; !queue.empty(); queue.pop_front()) {
+    const auto found = notes_.find(queue.front());
+    if (found != notes_.end() && found->second.waiting == rank) return found;
+  }
+  return notes_.end();
 }
 
 void PendingNotes::Pump() {
-  while (!order_.empty() && in_flight_ < kMaxInFlight) {
-    if (writer_.backlog() >= kBusyBacklog) {
-      if (std::exchange(pump_posted_, true)) return;
-      executor_.PostAfter(kBusyWait, [weak = std::weak_ptr(self_)] {
-        const auto self = weak.lock();
-        if (self == nullptr) return;
-        (*self)->pump_posted_ = false;
-        (*self)->Pump();
-      });
-      return;
+  while (in_flight_ < kMaxInFlight) {
+    const SteadyTime now = clock_.SteadyNow();
+    WritePace::Rank rank = WritePace::Rank::kFact;
+    auto next = First(facts_, rank);
+    const auto comment = First(commentary_, WritePace::Rank::kCommentary);
+    if (comment != notes_.end() && (next == notes_.end() || pace_.CommentaryIsDue(now))) {
+      rank = WritePace::Rank::kCommentary;
+      next = comment;
     }
-    const api::ObjectKey key = std::move(order_.front());
-    order_.pop_front();
-    const auto found = notes_.find(key);
-    if (found == notes_.end() || !std::exchange(found->second.waiting, false)) continue;
-    Write(key, found->second);
+    if (next == notes_.end()) return;
+    if (writer_.backlog() >= kBusyBacklog) return PumpAfter(kBusyWait);
+    if (const Duration wait = pace_.Take(now, rank); wait > Duration::zero()) {
+      return PumpAfter(wait);
+    }
+    (rank == WritePace::Rank::kFact ? facts_ : commentary_).pop_front();
+    next->second.waiting.reset();
+    const api::ObjectKey key = next->first;
+    if (!Write(key, next->second)) pace_.GiveBack();
   }
 }
 
-void PendingNotes::Write(const api::ObjectKey& key, Entry& entry) {
+void PendingNotes::PumpAfter(Duration wait) {
+  if (std::exchange(pump_posted_, true)) return;
+  executor_.PostAfter(wait, [weak = std::weak_ptr(self_)] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    (*self)->pump_posted_ = false;
+    (*self)->Pump();
+  });
+}
+
+bool PendingNotes::Write(const api::ObjectKey& key, Entry& entry) {
   const auto workload = workloads_.Get(key);
   if (workload == nullptr || !Waits(*workload)) {
     notes_.erase(key);
-    return;
+    return false;
   }
   if (!entry.tried && HasVerdict(*workload)) {
     notes_.erase(key);
-    return;
+    return false;
   }
   const std::string message = entry.tried ? entry.note->message() : kBypassed;
+  const auto annotate = [&] {
+    return (entry.annotation_due || HistoryIsOld(entry)) && Annotate(*workload, entry);
+  };
   const auto settle = [&] {
     if (entry.event_due) RecordEvent(*workload, entry, message);
-    if (HistoryIsOld(entry)) Annotate(key, entry);
+    return annotate();
   };
   if (Says(*workload, *entry.note, message)) return settle();
   api::WorkloadStatus status = workload->status;
@@ -136,7 +181,8 @@ void PendingNotes::Write(const api::ObjectKey& key, Entry& entry) {
   if (difference == Difference::kNone) return settle();
   const Duration since = clock_.SteadyNow() - entry.written_at;
   if (difference == Difference::kMessage && entry.written && since < kMessageInterval) {
-    return Later(key, entry, kMessageInterval - since);
+    Later(key, entry, kMessageInterval - since);
+    return annotate();
   }
   status.resource_requests = entry.note->resource_requests();
   entry.writing = true;
@@ -147,6 +193,7 @@ void PendingNotes::Write(const api::ObjectKey& key, Entry& entry) {
   writer_.ApplyStatus(*workload, status, [weak = std::weak_ptr(self_), key](const Status& done) {
     if (const auto self = weak.lock()) (*self)->OnWritten(key, done);
   });
+  return true;
 }
 
 void PendingNotes::RecordEvent(const api::Workload& workload, Entry& entry,
@@ -162,7 +209,7 @@ void PendingNotes::OnWritten(const api::ObjectKey& key, const Status& status) {
   if (const auto found = notes_.find(key); found != notes_.end()) {
     Entry& entry = found->second;
     entry.writing = false;
-    if (status) Annotate(key, entry);
+    if (status) entry.annotation_due = true;
     entry.failures = status ? 0 : entry.failures + 1;
     if (!status && entry.failures > kMaxFailures) {
       notes_.erase(found);  // the scheduler's next attempt makes another note
@@ -175,29 +222,29 @@ void PendingNotes::OnWritten(const api::ObjectKey& key, const Status& status) {
 }
 
 // Amounts for readers of the annotation; the condition has the reason even if this write fails.
-void PendingNotes::Annotate(const api::ObjectKey& key, Entry& entry) {
+bool PendingNotes::Annotate(const api::Workload& workload, Entry& entry) {
+  entry.annotation_due = false;
   entry.told = Attempts(entry.history);
   entry.told_at = clock_.SteadyNow();
   const std::string explanation = WithHistory(entry.note->explanation(), entry.history);
-  const auto workload = workloads_.Get(key);
-  if (workload == nullptr) return;
   const auto stands = [&workload](const char* annotation, const std::string& text) {
-    const std::string* known = api::FindValue(workload->meta.annotations, annotation);
+    const std::string* known = api::FindValue(workload.meta.annotations, annotation);
     return known != nullptr && *known == text;
   };
   WorkloadWriter::Annotations changes;
   if (!explanation.empty() && !stands(api::kExplanationAnnotation, explanation)) {
     changes[api::kExplanationAnnotation] = explanation;
   }
-  const std::optional<std::string> plan = plan_text_ ? plan_text_(*workload) : std::nullopt;
+  const std::optional<std::string> plan = plan_text_ ? plan_text_(workload) : std::nullopt;
   if (plan && !stands(api::kPreemptionPlanAnnotation, *plan)) {
     changes[api::kPreemptionPlanAnnotation] = plan;
   }
-  if (changes.empty()) return;
-  if (!plan && workload->meta.annotations.contains(api::kPreemptionPlanAnnotation)) {
+  if (changes.empty()) return false;
+  if (!plan && workload.meta.annotations.contains(api::kPreemptionPlanAnnotation)) {
     changes[api::kPreemptionPlanAnnotation] = std::nullopt;
   }
-  writer_.Annotate(*workload, changes, [](const Status&) {});
+  writer_.Annotate(workload, changes, [](const Status&) {});
+  return true;
 }
 
 bool PendingNotes::HistoryIsOld(const Entry& entry) const {
@@ -212,10 +259,7 @@ void PendingNotes::Later(const api::ObjectKey& key, Entry& entry, Duration delay
     if (self == nullptr) return;
     const auto found = (*self)->notes_.find(key);
     if (found == (*self)->notes_.end() || !std::exchange(found->second.delayed, false)) return;
-    if (found->second.waiting || found->second.writing) return;
-    found->second.waiting = true;
-    (*self)->order_.push_back(key);
-    (*self)->Pump();
+    if (!found->second.writing) (*self)->Queue(key, found->second);
   });
 }
 

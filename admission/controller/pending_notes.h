@@ -1,8 +1,9 @@
 // admission/controller/pending_notes.h — writes why Workloads wait, at a bounded rate.
 //
 // A new reason is written soon; a new text of the same reason at most every kMessageInterval per
-// workload. Only a workload's latest note is written. Notes give way to admissions: few writes at
-// once, and none while the writer is busy.
+// workload. Only a workload's latest note is written. Notes give way to decisions: few writes at
+// once, none while the writer is busy, and no more than WritePace lets through. The first reason of
+// a workload that was tried, and a plan, are facts; everything else is commentary.
 //
 // An event goes with the condition, as in Kueue, for workloads that were tried. A workload that was
 // parked in bulk with an equal one gets its event when it is tried.
@@ -25,6 +26,7 @@
 
 #include "admission/controller/pending_note.h"
 #include "admission/controller/workload_writer.h"
+#include "admission/controller/write_pace.h"
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "admission/reason_history.h"
 #include "base/clock.h"
@@ -56,7 +58,7 @@ class PendingNotes {
   void Forget(const api::ObjectKey& key);
 
   std::size_t size() const { return notes_.size(); }
-  bool idle() const { return order_.empty() && in_flight_ == 0; }
+  bool idle() const { return facts_.empty() && commentary_.empty() && in_flight_ == 0; }
 
  private:
   struct Entry {
@@ -64,9 +66,10 @@ class PendingNotes {
     ReasonHistory history;
     std::int64_t told = 0;  // attempts counted in the annotation
     SteadyTime told_at{};
-    bool waiting = false;  // true: in order_
+    std::optional<WritePace::Rank> waiting;  // in facts_ or commentary_
     bool writing = false;
-    bool delayed = false;  // a timer will put it into order_
+    bool delayed = false;  // a timer will put it into a queue
+    bool annotation_due = false;
     bool written = false;
     bool tried = false;      // false: parked in bulk
     bool event_due = false;  // condition was written without its event
@@ -74,13 +77,21 @@ class PendingNotes {
     int failures = 0;
   };
 
+  using Notes = std::map<api::ObjectKey, Entry>;
+
   void Remember(const api::ObjectKey& key, Entry& entry);  // reads the history from the annotation
+  WritePace::Rank RankOf(const api::Workload& workload, const Entry& entry) const;
+  void Queue(const api::ObjectKey& key, Entry& entry);
+  // The entry of the first key of `queue` that waits with `rank`; skips the keys before it.
+  Notes::iterator First(std::deque<api::ObjectKey>& queue, WritePace::Rank rank);
   void Pump();
-  void Write(const api::ObjectKey& key, Entry& entry);
+  void PumpAfter(Duration wait);
+  // True: a write has begun.
+  bool Write(const api::ObjectKey& key, Entry& entry);
   void RecordEvent(const api::Workload& workload, Entry& entry, const std::string& message);
   void Later(const api::ObjectKey& key, Entry& entry, Duration delay);
   void OnWritten(const api::ObjectKey& key, const Status& status);
-  void Annotate(const api::ObjectKey& key, Entry& entry);
+  bool Annotate(const api::Workload& workload, Entry& entry);
   bool HistoryIsOld(const Entry& entry) const;
 
   kube::Informer<api::Workload>& workloads_;
@@ -88,8 +99,11 @@ class PendingNotes {
   kube::EventRecorder& events_;
   const Clock& clock_;
   Executor& executor_;
-  std::map<api::ObjectKey, Entry> notes_;
-  std::deque<api::ObjectKey> order_;  // keys to write; without `waiting`: skipped
+  Notes notes_;
+  // Keys to write, oldest first; a key whose entry does not wait with this rank is skipped.
+  std::deque<api::ObjectKey> facts_;
+  std::deque<api::ObjectKey> commentary_;
+  WritePace pace_;
   PlanText plan_text_;
   std::size_t in_flight_ = 0;
   bool pump_posted_ = false;

@@ -194,12 +194,14 @@ void WorkloadWriter::Pump() {
     Write write = std::move(queue_.front());
     queue_.pop_front();
     ++in_flight_;
+    const SteadyTime begun = clock_ == nullptr ? SteadyTime{} : clock_->SteadyNow();
     client_.Patch(api::KindOf<api::Workload>(), write.key, write.type, *write.body, write.options,
-                  [weak = std::weak_ptr(self_), key = write.key,
+                  [weak = std::weak_ptr(self_), key = write.key, begun,
                    done = std::move(write.done)](const Result<kube::JsonPtr>& answer) {
                     const auto self = weak.lock();
                     if (self == nullptr) return;
                     WorkloadWriter& writer = **self;
+                    if (writer.answered_) writer.answered_(writer.clock_->SteadyNow() - begun);
                     if (!answer && IsRefusal(answer.error())) {
                       return writer.ReadRefused(key, answer.error(), done);
                     }

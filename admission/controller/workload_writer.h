@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "api/workload.h"
+#include "base/clock.h"
 #include "base/result.h"
 #include "kube/client/api_client.h"
 #include "kube/client/informer.h"
@@ -51,6 +52,12 @@ class WorkloadWriter {
   // Writes under way and waiting. A caller that can defer writes should do so above a few hundred.
   std::size_t backlog() const { return in_flight_ + queue_.size(); }
 
+  // `answered` is called with the latency of each answer. Call before the first write.
+  void OnAnswer(const Clock& clock, std::function<void(Duration latency)> answered) {
+    clock_ = &clock;
+    answered_ = std::move(answered);
+  }
+
  private:
   Done ClearsRequeueState(const api::Workload& base, const api::WorkloadStatus& status, Done done);
   void DropChecks(const api::Workload& base, std::vector<api::AdmissionCheckState> kept,
@@ -75,6 +82,8 @@ class WorkloadWriter {
   std::size_t in_flight_ = 0;
   std::deque<Write> queue_;
   Refused refused_;
+  const Clock* clock_ = nullptr;
+  std::function<void(Duration)> answered_;
   std::shared_ptr<WorkloadWriter*> self_ = std::make_shared<WorkloadWriter*>(this);
 };
 

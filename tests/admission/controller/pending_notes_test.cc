@@ -107,6 +107,40 @@ TEST_F(PendingNotesTest, ForgottenAndNotedAgainIsWrittenOnce) {
   EXPECT_TRUE(notes_.idle());
 }
 
+TEST_F(PendingNotesTest, FactsGoBeforeCommentaryWhereTheApiIsSlow) {
+  for (int i = 0; i < 200; ++i) PutWorkload("equal-" + std::to_string(i), 1);
+  executor_.RunFor(1s);
+  const auto annotate = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      writer_.Annotate(*workloads_.Get({"team", "w"}), {{"n", std::to_string(i)}},
+                       [](const Status&) {});
+      executor_.RunFor(1s);
+    }
+  };
+  annotate(20);  // fast answers
+  api_.set_latency(400ms);
+  annotate(60);
+  const auto note = std::make_shared<const FixedNote>("WaitingForQuota", "x", 1, "");
+  for (int i = 0; i < 200; ++i) {
+    notes_.Note({"team", "equal-" + std::to_string(i)}, note, Verdict::kOfAnEqual);
+  }
+  executor_.RunFor(1s);
+  notes_.Note({"team", "w"}, note, kItsOwn);
+  executor_.RunFor(2s);
+  EXPECT_EQ(ReasonOf("w", api::kQuotaReserved), "WaitingForQuota");
+  const auto told = [&] {
+    int count = 0;
+    for (int i = 0; i < 200; ++i) {
+      const std::string name = "equal-" + std::to_string(i);
+      count += ReasonOf(name, api::kQuotaReserved) == "WaitingForQuota" ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_LT(told(), 100) << "slow answers leave room for decisions";
+  executor_.RunFor(60s);
+  EXPECT_EQ(told(), 200) << "late, and not never";
+}
+
 TEST_F(PendingNotesTest, WhatIsThereAlreadyIsNotWritten) {
   Note("WaitingForQuota", "x");
   executor_.RunFor(5min);

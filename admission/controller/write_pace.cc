@@ -1,0 +1,55 @@
+#include "admission/controller/write_pace.h"
+
+#include <algorithm>
+
+namespace berth::admission {
+namespace {
+
+constexpr Duration kWindow = std::chrono::minutes(5);
+constexpr Duration kChangeInterval = std::chrono::milliseconds(100);  // at least, of the rate
+// Answers are slow above kSlowFactor times the fastest, and kSlack: a busy core alone is no sign.
+constexpr int kSlowFactor = 3;
+constexpr Duration kSlack = std::chrono::milliseconds(10);
+constexpr int kMeanOf = 16;      // answers that the mean remembers
+constexpr double kIncrease = 5;  // writes per second, at each change
+constexpr double kDecrease = 2.0 / 3;
+constexpr double kLeftForFacts = WritePace::kBurst / 2;
+
+double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+void WritePace::OnAnswer(SteadyTime now, Duration latency) {
+  if (now - window_at_ >= kWindow) {
+    window_at_ = now;
+    fastest_before_ = fastest_;
+    fastest_ = Duration::max();
+  }
+  fastest_ = std::min(fastest_, latency);
+  mean_ += (latency - mean_) / kMeanOf;
+  if (now - changed_at_ < std::max(kChangeInterval, mean_)) return;
+  changed_at_ = now;
+  const bool slow = mean_ > std::min(fastest_, fastest_before_) * kSlowFactor + kSlack;
+  rate_ = std::clamp(slow ? rate_ * kDecrease : rate_ + kIncrease, kSlowest, kFastest);
+}
+
+void WritePace::Refill(SteadyTime now) {
+  if (now > refilled_at_) tokens_ = std::min(kBurst, tokens_ + Seconds(now - refilled_at_) * rate_);
+  refilled_at_ = now;
+}
+
+Duration WritePace::Take(SteadyTime now, Rank rank) {
+  Refill(now);
+  const bool patient = rank == Rank::kCommentary && now - commentary_at_ < kPatience;
+  const double needed = patient ? kLeftForFacts : 1;
+  if (tokens_ < needed) {
+    const Duration wait = std::chrono::duration_cast<Duration>(
+        std::chrono::duration<double>((needed - tokens_) / rate_));
+    return std::max<Duration>(wait, std::chrono::milliseconds(1));
+  }
+  tokens_ -= 1;
+  if (rank == Rank::kCommentary) commentary_at_ = now;
+  return Duration::zero();
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,62 @@
+// admission/controller/write_pace.h — decides when a write that no decision waits for may begin.
+//
+// Writes have three ranks:
+//
+//   decisions     admission, eviction, start, stop: begin at once, this class is not asked
+//   facts         somebody waits for the write: the first reason of a waiting workload, a plan
+//   commentary    changed reasons and texts, explanations, reasons of workloads parked in bulk
+//
+// The rate of facts and commentary together follows the latency of the API server, measured over
+// writes of all ranks: the rate grows steadily while answers take about as long as the fastest ones
+// of the last ten minutes, and shrinks by a third while they take longer (additive increase,
+// multiplicative decrease, as TCP). Commentary takes only what facts leave, and at least every
+// kPatience a write of its own.
+//
+// Pure: the instant is an argument. Threads: one.
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.h"
+
+namespace berth::admission {
+
+class WritePace {
+ public:
+  enum class Rank : std::uint8_t { kFact, kCommentary };
+
+  static constexpr double kSlowest = 10;    // writes per second
+  static constexpr double kFastest = 1000;  // writes per second
+  static constexpr double kBurst = 32;      // writes that may begin at one instant
+  static constexpr Duration kPatience = std::chrono::seconds(1);
+
+  // A write of any rank was answered.
+  void OnAnswer(SteadyTime now, Duration latency);
+
+  // Zero: the write may begin, and is counted. Else: how long to wait until the next question.
+  Duration Take(SteadyTime now, Rank rank);
+
+  // Returns a write that Take counted and that was not needed.
+  void GiveBack() { tokens_ += 1; }
+
+  // Whether commentary has waited for kPatience: its turn comes before that of facts.
+  bool CommentaryIsDue(SteadyTime now) const { return now - commentary_at_ >= kPatience; }
+
+  double rate() const { return rate_; }  // writes per second
+
+ private:
+  void Refill(SteadyTime now);
+
+  double rate_ = kFastest / 4;
+  double tokens_ = kBurst;
+  SteadyTime refilled_at_{};
+  SteadyTime changed_at_{};     // of the rate
+  SteadyTime commentary_at_{};  // the newest write of commentary
+  // The fastest answer of the window that runs, and of the one before; the mean of late.
+  Duration fastest_{Duration::max()};
+  Duration fastest_before_{Duration::max()};
+  SteadyTime window_at_{};
+  Duration mean_{};
+};
+
+}  // namespace berth::admission
