@@ -100,6 +100,8 @@ AdmissionMetrics::AdmissionMetrics(kube::Metrics& metrics, const QueueMetrics& q
                         "Finished workloads that still exist, per LocalQueue");
   metrics_.DeclareCounter("berth_refused_workload_writes_total",
                           "Writes to Workloads that the API server refused; events name them");
+  // The series exists from the start: increase() does not see a counter that begins at 1.
+  metrics_.Increment("berth_refused_workload_writes_total", {}, 0);
   metrics_.DeclareGauge("kueue_admission_cycle_preemption_skips",
                         "Heads of the last cycle that had victims, and lost them to another head");
   metrics_.DeclareCounter("kueue_preemption_target_recomputations_total",

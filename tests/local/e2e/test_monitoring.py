@@ -1,0 +1,230 @@
+"""Goal: the board and the alerts of manifests/monitoring use metrics and labels that the controller serves,
+and the ServiceMonitor selects the Service and the port of the metrics.
+
+Method: a `berth controller` with all metrics enabled plays one story in which a cohort's queues admit,
+refuse, preempt and finish; every expression is split into metrics with their labels, and each has to be
+among the series that were scraped."""
+
+import json
+import os
+import re
+import unittest
+
+import yaml
+
+from harness import ROOT, ClusterTest, wait_until
+from replica import Replica
+
+MONITORING = os.path.join(ROOT, "manifests", "monitoring")
+CONFIG = """
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+metrics: {enableClusterQueueResources: true, localQueueMetrics: {enable: true}}
+fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}
+featureGates: {LocalQueueMetrics: true}
+"""
+QUEUES = """
+apiVersion: cloud.berth.dev/v1alpha1
+kind: NodePool
+metadata: {name: machines}
+spec: {machineType: n1-standard-2, zones: [z], minNodes: 1, maxNodes: 1, bootSeconds: 0, stock: 1}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: plain}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: research}
+spec:
+  cohortName: org
+  namespaceSelector: {}
+  preemption: {withinClusterQueue: LowerPriority}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors:
+    - {name: plain, resources: [{name: cpu, nominalQuota: 200m}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {namespace: default, name: lab}
+spec: {clusterQueue: research}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: WorkloadPriorityClass
+metadata: {name: high}
+value: 1000
+"""
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: %s
+  labels: {kueue.x-k8s.io/queue-name: lab%s}
+spec:
+  suspend: true
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: c, image: gcr.io/k8s-staging-perf-tests/sleep:v0.0.3, args: ["%s"],
+         resources: {requests: {cpu: %s}}}
+"""
+HIGH = ", kueue.x-k8s.io/priority-class: high"
+
+# PromQL. Labels that Prometheus itself adds are not among the controller's.
+WORDS = {"by", "without", "on", "ignoring", "group_left", "group_right", "and", "or", "unless", "bool",
+         "offset", "le", "inf", "nan"}
+TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|\$?[A-Za-z_:][A-Za-z0-9_:]*|=~|!~|!=|[{}(),=]|\S')
+GROUPING = {"by", "without", "on", "ignoring", "group_left", "group_right"}
+
+
+def names_until(tokens, position, end):
+    """The label names of a list that begins at `position`, and the position behind it."""
+    names = set()
+    while tokens[position] != end:
+        if re.match(r"[A-Za-z_]", tokens[position]) and tokens[position - 1] in "{(,":
+            names.add(tokens[position])
+        position += 1
+    return names, position + 1
+
+
+def used_by(expression):
+    """(metrics with their matchers' labels, labels of all groupings) of a PromQL expression."""
+    tokens = TOKEN.findall(expression)
+    metrics, grouping, position = [], set(), 0
+    while position < len(tokens):
+        token = tokens[position]
+        following = tokens[position + 1] if position + 1 < len(tokens) else ""
+        position += 1
+        if token in GROUPING and following == "(":
+            names, position = names_until(tokens, position + 1, ")")
+            grouping |= names
+        elif re.match(r"[A-Za-z_:]", token) and (
+                token not in WORDS and following not in ("(", "by", "without")):
+            labels = set()
+            if following == "{":
+                labels, position = names_until(tokens, position + 1, "}")
+            metrics.append((token, labels))
+    return metrics, grouping
+
+
+def board_expressions():
+    with open(os.path.join(MONITORING, "board.json"), encoding="utf-8") as file:
+        board = json.load(file)
+    for panel in board["panels"]:
+        for target in panel.get("targets", []):
+            shown = set(re.findall(r"\{\{\s*(\w+)\s*\}\}", target["legendFormat"]))
+            yield panel["title"], target["expr"], shown
+    for variable in board["templating"]["list"]:
+        if variable["type"] == "query":
+            metric, label = re.fullmatch(r"label_values\((\w+), (\w+)\)",
+                                         variable["query"]["query"]).groups()
+            yield variable["name"], f"{metric}{{{label}=~\".*\"}}", set()
+
+
+def alert_rules():
+    with open(os.path.join(MONITORING, "alerts.yaml"), encoding="utf-8") as file:
+        groups = yaml.safe_load(file)["spec"]["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def alert_expressions():
+    for rule in alert_rules():
+        shown = set(re.findall(r"\$labels\.(\w+)", json.dumps(rule["annotations"])))
+        yield rule["alert"], rule["expr"], shown
+
+
+class ExpressionTest(unittest.TestCase):
+    def test_an_expression_is_split(self):
+        self.assertEqual(
+            used_by('histogram_quantile(0.5, sum by (le, q) (rate(a_bucket{q=~"$q", r!="x"}[5m]))) > 1'),
+            ([("a_bucket", {"q", "r"})], {"le", "q"}))
+        self.assertEqual(used_by("a unless on (b) c > 2 or vector(0)"),
+                         ([("a", set()), ("c", set())], {"b"}))
+
+    def test_every_alert_says_what_to_do(self):
+        for rule in alert_rules():
+            self.assertEqual(set(rule["annotations"]), {"summary", "remedy"}, rule["alert"])
+            self.assertIn(rule["labels"]["severity"], ("info", "warning", "critical"))
+
+    def test_the_monitor_selects_the_service(self):
+        with open(os.path.join(MONITORING, "service_monitor.yaml"), encoding="utf-8") as file:
+            spec = yaml.safe_load(file)["spec"]
+        with open(os.path.join(ROOT, "manifests", "controller", "services.yaml"),
+                  encoding="utf-8") as file:
+            service = next(item for item in yaml.safe_load_all(file)
+                           if "metrics" in item["metadata"]["name"])
+        self.assertLessEqual(spec["selector"]["matchLabels"].items(),
+                             service["metadata"]["labels"].items())
+        self.assertEqual([end["port"] for end in spec["endpoints"]],
+                         [port["name"] for port in service["spec"]["ports"]])
+        self.assertEqual(spec["endpoints"][0]["tlsConfig"]["serverName"],
+                         "kueue-controller-manager-metrics-service.kueue-system.svc")
+
+
+class SeriesTest(ClusterTest):
+    maxDiff = None
+
+    def scrape(self):
+        """Adds the series of this instant to self.series: name -> set of labels' names."""
+        status, body = self.replica.ask("metrics", "/metrics")
+        self.assertEqual(status, 200, body)
+        for line in body.splitlines():
+            found = re.match(r"(\w+)(?:\{(.*)\})? ", line)
+            if found and not line.startswith("#"):
+                labels = re.findall(r'(\w+)="(?:\\.|[^"\\])*"', found.group(2) or "")
+                self.series.setdefault(found.group(1), set()).update(labels)
+
+    def scrape_until(self, names):
+        def there():
+            self.scrape()
+            return names <= set(self.series)
+        wait_until(there, f"the metrics have {sorted(names)}")
+
+    def play(self):
+        cluster = self.start_cluster(flags=["--no-controllers"])
+        path = os.path.join(cluster.folder, "config.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(CONFIG)
+        self.replica = Replica(cluster, "controller", "--no-metrics-secure", "--config", path)
+        self.addCleanup(self.replica.kill)
+        self.series = {}
+        wait_until(lambda: cluster.kubectl("apply", "-f", "-", stdin=QUEUES, check=False).returncode == 0,
+                   "the queues are accepted")
+
+        def admitted(job):
+            return any(condition["type"] == "Admitted" and condition["status"] == "True"
+                       for item in cluster.items("workloads")
+                       if item["metadata"]["ownerReferences"][0]["name"] == job
+                       for condition in item["status"].get("conditions", []))
+        cluster.apply(JOB % ("low", "", "600s", "200m"))
+        wait_until(lambda: admitted("low"), "the first job is admitted")
+        self.scrape_until({"kueue_cohort_subtree_resource_reservations"})
+        cluster.apply(JOB % ("too-large", "", "1s", "300m"))
+        cluster.apply(JOB % ("high", HIGH, "1s", "200m"))
+        cluster.wait_complete("high")
+        self.scrape_until({"kueue_finished_workloads_total", "kueue_evicted_workloads_total",
+                           "kueue_cluster_queue_resource_pending"})
+
+    def test_every_expression_uses_what_is_served(self):
+        self.play()
+        wrong = []
+        for where, expression, shown in [*board_expressions(), *alert_expressions()]:
+            metrics, grouping = used_by(expression)
+            self.assertTrue(metrics, expression)
+            known = set()
+            for metric, labels in metrics:
+                if metric not in self.series:
+                    wrong.append(f"{where}: no series {metric}")
+                    continue
+                known |= self.series[metric]
+                wrong += [f"{where}: {metric} has no label {label}"
+                          for label in labels - self.series[metric]]
+            wrong += [f"{where}: no metric of the expression has the label {label}"
+                      for label in (grouping | shown) - known]
+        self.assertEqual(wrong, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
