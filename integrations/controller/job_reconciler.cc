@@ -378,7 +378,7 @@ kube::Step JobReconciler::WorkloadStep(const std::string& what, const api::Objec
           options = std::move(options)](std::function<void(Status)> next) {
     manager_.client().Patch(api::KindOf<api::Workload>(), key, type, patch, options,
                             [this, what, key, next = std::move(next)](Result<kube::JsonPtr> done) {
-                              if (!done) return next(Named(done.error(), what, key));
+                              if (!done) return EndFailed(key, done.error(), what, next);
                               workloads_.Ingest(**done);
                               next(OkStatus());
                             });

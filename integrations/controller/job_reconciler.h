@@ -61,6 +61,8 @@ class JobReconciler final : public kube::Reconciler {
   api::Workload Stored(const api::ObjectKey& key) const;
   kube::Step WorkloadStep(const std::string& what, const api::ObjectKey& key, kube::PatchType type,
                           kube::Json patch, kube::WriteOptions options);
+  void EndFailed(const api::ObjectKey& key, const Error& error, const std::string& what,
+                 std::function<void(Status)> next);
   kube::Step FinalizerStep(const api::ObjectKey& key);
   kube::Step CreateStep(const std::shared_ptr<Pass>& pass, const api::Workload& workload);
   void OnCreated(const api::Job& job);

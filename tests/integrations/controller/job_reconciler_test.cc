@@ -2,6 +2,8 @@
 // stopped and restored, finished; lost answers and conflicts end the same way. Method: the
 // reconciler on the real API in memory, in virtual time; the test plays scheduler and Job
 // controller.
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -288,6 +290,26 @@ TEST_F(JobReconcilerTest, ACrashBetweenTheWritesOfAStopLosesNothing) {
   EXPECT_EQ(Job()["spec"]["template"]["spec"]["nodeSelector"], (Json{{"pool", "t4"}}));
   EXPECT_FALSE(
       Job()["metadata"].value("annotations", Json::object()).contains("kueue.x-k8s.io/stopping"));
+}
+
+TEST_F(JobReconcilerTest, ARefusedStatusIsSeenAndTriedAgain) {
+  Submit();
+  Admit();
+  Json workload = Workload();
+  Condition(workload, "Evicted", "True", "Preempted");
+  for (int i = 0; i < 2; ++i) api_.FailNext("PATCH " + WorkloadPath() + "/status", 422);
+  api_.Put(kWorkloads, workload);
+  executor_.RunFor(60s);
+  std::set<std::string> notes;
+  for (const auto& request : api_.requests()) {
+    if (request.method == "POST" && request.path.ends_with("/events") &&
+        request.body.value("reason", "") == "WriteRefused") {
+      notes.insert(request.body.value("message", ""));
+    }
+  }
+  ASSERT_EQ(notes.size(), 1U) << "a repetition is a series";
+  EXPECT_THAT(*notes.begin(), ::testing::HasSubstr("The API server refused a write"));
+  EXPECT_EQ(StatusOf("QuotaReserved"), "False PendingEvaluation");
 }
 
 TEST_F(JobReconcilerTest, AConflictIsPlannedAgain) {
