@@ -28,7 +28,7 @@ Result<std::vector<Json>> OwnManifests() {
     }
   }
   std::sort(paths.begin(), paths.end());
-  paths.emplace_back("manifests/controller/namespace.yaml");
+  paths.emplace_back("manifests/namespace/namespace.yaml");
   paths.emplace_back("manifests/webhook/webhooks.yaml");
   std::vector<Json> all;
   for (const std::string& path : paths) {

@@ -1,5 +1,6 @@
 //go:build tools
 
-package helm
+// The helm that tools/helm builds from this module.
+package tools
 
 import _ "helm.sh/helm/v4/cmd/helm"

@@ -1,0 +1,154 @@
+"""Goal: every kustomization that people install is accepted by a real API server, also when it is applied again,
+and changes what its name says and nothing else.
+
+Method: kubectl's own kustomize and server-side apply. The kinds of cert-manager and of the Prometheus operator
+are CRDs without rules."""
+
+import json
+import os
+import unittest
+
+import yaml
+
+from control_plane import ROOT
+from installation import NAMESPACE, ClusterTest
+
+MANIFESTS = os.path.join(ROOT, "manifests")
+DEPLOYMENT = ("Deployment", "kueue-controller-manager")
+CONFIG = ("ConfigMap", "kueue-manager-config")
+FOREIGN = {"cert-manager.io": {"Issuer": "v1", "Certificate": "v1"},
+           "monitoring.coreos.com": {"PrometheusRule": "v1", "ServiceMonitor": "v1"}}
+
+
+def foreign_crds():
+    """CRDs that accept everything, of kinds that other programs install."""
+    for group, kinds in FOREIGN.items():
+        for kind, version in kinds.items():
+            plural = kind.lower() + "s"
+            yield {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                   "metadata": {"name": f"{plural}.{group}"},
+                   "spec": {"group": group, "scope": "Namespaced",
+                            "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
+                            "versions": [{"name": version, "served": True, "storage": True, "schema": {
+                                "openAPIV3Schema": {
+                                    "type": "object",
+                                    "x-kubernetes-preserve-unknown-fields": True}}}]}}
+
+
+def apply_foreign_crds(plane):
+    plane.apply(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(foreign_crds())}))
+    for group, kinds in FOREIGN.items():
+        for kind in kinds:
+            plane.kubectl("wait", "--for=condition=Established", "crd", f"{kind.lower()}s.{group}")
+
+
+def by_name(text):
+    """(kind, name) -> object, of a stream of YAML documents."""
+    return {(item["kind"], item["metadata"]["name"]): item
+            for item in yaml.safe_load_all(text) if item}
+
+
+class OverlaysTest(ClusterTest):
+    @classmethod
+    def apply_manifests(cls):
+        apply_foreign_crds(cls.plane)
+        super().apply_manifests()
+
+    def kustomize(self, *path):
+        return self.plane.kubectl("kustomize", os.path.join(MANIFESTS, *path)).stdout
+
+    def install_twice(self, *path):
+        """Returns the objects of the kustomization."""
+        text = self.kustomize(*path)
+        objects = by_name(text)
+        flags = ("apply", "--server-side", "--force-conflicts", "-k", os.path.join(MANIFESTS, *path))
+        self.plane.kubectl(*flags)
+        first = self.versions(text)
+        again = self.plane.kubectl(*flags)
+        self.assertEqual(again.stderr, "")
+        self.assertEqual(len(again.stdout.splitlines()), len(objects))
+        self.assertEqual(self.versions(text), first)
+        return objects
+
+    def versions(self, text):
+        """What the API server counts of each object's changes; of status it does not where there is a
+        generation."""
+        stored = json.loads(self.plane.kubectl("get", "-f", "-", "-o", "json", stdin=text).stdout)
+        # Roles that aggregate others are filled by a controller, webhooks by Berth.
+        return {(item["kind"], item["metadata"]["name"]):
+                item["metadata"].get("generation", item["metadata"]["resourceVersion"])
+                for item in stored["items"] if "aggregationRule" not in item
+                and not item["kind"].endswith("WebhookConfiguration")
+                and item["kind"] not in ("CustomResourceDefinition", "Namespace")}
+
+    def changed(self, objects):
+        """Names of the objects that differ from the default's, and of those that are new."""
+        plain = by_name(self.kustomize())
+        self.assertLessEqual(set(plain), set(objects))
+        return ({name for name in plain if objects[name] != plain[name]}, set(objects) - set(plain))
+
+    def pod_of(self, objects):
+        return objects[DEPLOYMENT]["spec"]["template"]["spec"]
+
+    def test_default(self):
+        objects = self.install_twice()
+        self.assertEqual(self.changed(objects), (set(), set()))
+        # The strictest of Kubernetes' profiles admits the pod.
+        done = self.plane.kubectl("label", "--dry-run=server", "namespace", NAMESPACE,
+                                  "pod-security.kubernetes.io/enforce=restricted")
+        self.assertNotIn("Warning", done.stderr)
+
+    def test_ha(self):
+        objects = self.install_twice("overlays", "ha")
+        self.assertEqual(self.changed(objects),
+                         ({DEPLOYMENT}, {("PodDisruptionBudget", "kueue-controller-manager")}))
+        self.assertEqual(objects[DEPLOYMENT]["spec"]["replicas"], 2)
+
+        def covered():
+            budget = self.plane.get("pdb", "kueue-controller-manager", "-n", NAMESPACE)
+            return budget["status"].get("expectedPods") == 2
+        self.plane.wait_until(covered, "the budget counts both replicas")
+
+    def test_cert_manager(self):
+        objects = self.install_twice("overlays", "cert-manager")
+        changed, new = self.changed(objects)
+        self.assertEqual(new, {("Issuer", "kueue-selfsigned-issuer"),
+                               ("Certificate", "kueue-serving-cert")})
+        converted = {name for name, item in objects.items()
+                     if item["kind"] == "CustomResourceDefinition" and "conversion" in item["spec"]}
+        webhooks = {name for name in objects if name[0].endswith("WebhookConfiguration")}
+        self.assertEqual(changed, converted | webhooks | {DEPLOYMENT, CONFIG})
+        for name in converted | webhooks:
+            self.assertEqual(objects[name]["metadata"]["annotations"]["cert-manager.io/inject-ca-from"],
+                             f"{NAMESPACE}/kueue-serving-cert")
+        mounts = {mount["mountPath"] for mount in self.pod_of(objects)["containers"][0]["volumeMounts"]}
+        self.assertEqual(mounts, {"/etc/berth", "/tmp/k8s-webhook-server/serving-certs"})
+        # Its text repeats the default's with one field more.
+        key = "controller_manager_config.yaml"
+        plain = yaml.safe_load(by_name(self.kustomize())[CONFIG]["data"][key])
+        self.assertEqual(yaml.safe_load(objects[CONFIG]["data"][key]),
+                         {**plain, "internalCertManagement": {"enable": False}})
+
+    def test_network_policy(self):
+        objects = self.install_twice("overlays", "network-policy")
+        policy = ("NetworkPolicy", "kueue-controller-manager")
+        self.assertEqual(self.changed(objects), (set(), {policy}))
+        opened = {port["port"] for port in objects[policy]["spec"]["ingress"][0]["ports"]}
+        listening = {port["containerPort"] for port in self.pod_of(objects)["containers"][0]["ports"]}
+        self.assertEqual(opened, listening)
+
+    def test_production_combines_them(self):
+        combined = self.install_twice("overlays", "production")
+        names = set()
+        for overlay in ("ha", "cert-manager", "network-policy"):
+            names |= set(by_name(self.kustomize("overlays", overlay)))
+        self.assertEqual(set(combined), names)
+
+    def test_monitoring(self):
+        objects = self.install_twice("monitoring")
+        self.assertEqual({kind for kind, _ in objects},
+                         {"PrometheusRule", "ServiceMonitor", "ConfigMap", "ClusterRoleBinding"})
+
+
+if __name__ == "__main__":
+    unittest.main()
