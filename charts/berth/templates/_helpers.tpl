@@ -1,0 +1,52 @@
+{{/* Refuses what the chart cannot do. */}}
+{{- define "berth.check" -}}
+{{- range $name := list .Values.nameOverride .Values.fullnameOverride -}}
+{{- if and $name (ne $name "kueue") -}}
+{{- fail (printf "nameOverride and fullnameOverride: %q is not possible: the controller finds its webhooks and its Secret by names that begin with kueue" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.enableKueueViz -}}
+{{- fail "enableKueueViz: Berth does not have KueueViz; set it to false" -}}
+{{- end -}}
+{{- if .Values.enableVisibilityAPF -}}
+{{- fail "enableVisibilityAPF: the chart has no FlowSchema for the visibility API; set it to false" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The Configuration: the text of the value, or with other fields where other values require it. */}}
+{{- define "berth.configuration" -}}
+{{- $text := .Values.managerConfig.controllerManagerConfigYaml -}}
+{{- $gates := .Values.controllerManager.featureGates -}}
+{{- if or $gates .Values.enableCertManager (ne .Release.Namespace "kueue-system") -}}
+{{- $configuration := fromYaml $text -}}
+{{- with index $configuration "Error" -}}
+{{- fail (printf "managerConfig.controllerManagerConfigYaml: %s" .) -}}
+{{- end -}}
+{{- if ne .Release.Namespace "kueue-system" -}}
+{{- $_ := set $configuration "namespace" .Release.Namespace -}}
+{{- end -}}
+{{- if .Values.enableCertManager -}}
+{{- $_ := set $configuration "internalCertManagement" (dict "enable" false) -}}
+{{- end -}}
+{{- if $gates -}}
+{{- $all := default dict $configuration.featureGates -}}
+{{- range $gates }}{{ $_ := set $all .name .enabled }}{{ end -}}
+{{- $_ := set $configuration "featureGates" $all -}}
+{{- end -}}
+{{- toYaml $configuration -}}
+{{- else -}}
+{{- $text | trim -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A file of manifests/ for the release's namespace. */}}
+{{- define "berth.file" -}}
+{{- .root.Files.Get .path | replace "kueue-system" .root.Release.Namespace -}}
+{{- end -}}
+
+{{/* Sets cert-manager's annotation in .object, which gets its CA. */}}
+{{- define "berth.injectCa" -}}
+{{- $annotations := default dict .object.metadata.annotations -}}
+{{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/kueue-serving-cert" .root.Release.Namespace) -}}
+{{- $_ := set .object.metadata "annotations" $annotations -}}
+{{- end -}}
