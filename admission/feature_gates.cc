@@ -18,6 +18,7 @@ constexpr NamedGate kGates[] = {
     {"PrioritizePreemptorWorkloads", &FeatureGates::prioritize_preemptor_workloads},
     {"PriorityBoost", &FeatureGates::priority_boost},
     {"PrioritySortingWithinCohort", &FeatureGates::priority_sorting_within_cohort},
+    {"ReclaimablePods", &FeatureGates::reclaimable_pods},
     {"RecomputeAssignmentUponPreemptionTargetsOverlap",
      &FeatureGates::recompute_assignment_upon_preemption_targets_overlap},
     {"SchedulingEquivalenceHashing", &FeatureGates::scheduling_equivalence_hashing},

@@ -18,6 +18,7 @@ struct FeatureGates {
   bool prioritize_preemptor_workloads = false;
   bool priority_boost = false;
   bool priority_sorting_within_cohort = true;
+  bool reclaimable_pods = true;
   bool recompute_assignment_upon_preemption_targets_overlap = true;
   bool scheduling_equivalence_hashing = true;
   bool tas_balanced_placement = false;

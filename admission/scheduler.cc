@@ -28,6 +28,7 @@ Scheduler::Scheduler(const SchedulerConfig& config)
   info_options_.ordering.priority_sorting_within_cohort =
       config.gates.priority_sorting_within_cohort;
   info_options_.ordering.priority_boost = config.gates.priority_boost;
+  if (!config.gates.reclaimable_pods) info_options_.reclaim = queue::ReclaimRule::kIgnored;
   info_options_.equivalence_hashing = config.gates.scheduling_equivalence_hashing;
   info_options_.excluded_resource_prefixes = config.excluded_resource_prefixes;
   info_options_.transformations = config.transformations;

@@ -138,7 +138,7 @@ void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime no
 
 Usage Scheduler::UsageOf(const api::Workload& object) {
   Usage usage;
-  const std::vector<std::int32_t> counts = queue::CountsAfterReclaim(object);
+  const std::vector<std::int32_t> counts = queue::CountsAfterReclaim(object, info_options_.reclaim);
   for (const api::PodSetAssignment& assigned : object.status.admission->pod_set_assignments) {
     std::int32_t count = assigned.count;
     for (std::size_t i = 0; i < counts.size(); ++i) {

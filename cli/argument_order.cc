@@ -1,6 +1,7 @@
 #include "cli/argument_order.h"
 
 #include <cstddef>
+#include <utility>
 
 namespace berth::cli {
 namespace {
@@ -32,6 +33,24 @@ std::vector<std::string> CommandFirst(const Command& program,
     ordered.insert(ordered.end(), words.begin(), command_at);
     ordered.insert(ordered.end(), command_at + 1, words.end());
     return ordered;
+  }
+  return words;
+}
+
+std::vector<std::string> SplitEmptyValues(const Command& program, std::vector<std::string> words) {
+  for (const Command& command : program.commands) {
+    if (words.empty() || words.front() != command.name) continue;
+    std::vector<std::string> split;
+    for (std::string& word : words) {
+      const bool is_empty = word.ends_with('=') && word.find('=') + 1 == word.size();
+      const CommandOption* option =
+          is_empty ? FindOption(command, word.substr(0, word.size() - 1)) : nullptr;
+      const bool splits = option != nullptr && !option->value.empty();
+      if (splits) word.pop_back();
+      split.push_back(std::move(word));
+      if (splits) split.emplace_back();
+    }
+    return split;
   }
   return words;
 }

@@ -1,6 +1,7 @@
 // cli/argument_order.h — accepts options in front of the command, as kubectl does.
 //
 //     berth --kubeconfig f -A status demo     is     berth status --kubeconfig f -A demo
+//     --controllers=                          is     --controllers ""
 #pragma once
 
 #include <string>
@@ -14,5 +15,9 @@ namespace berth::cli {
 // command to its end; other words stay in place.
 std::vector<std::string> CommandFirst(const Command& program,
                                       const std::vector<std::string>& words);
+
+// `words`, the command first, with an empty value as a word of its own: the parser takes
+// `--option=` for an option whose value is missing.
+std::vector<std::string> SplitEmptyValues(const Command& program, std::vector<std::string> words);
 
 }  // namespace berth::cli

@@ -1,5 +1,10 @@
 // berth controller: runs the controllers on any Kubernetes.
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
 
 #include <unistd.h>
 
@@ -31,28 +36,106 @@ Result<std::optional<ListenAddress>> ChosenAddress(const char* flag,
   return MaybeAddress(field, in_file.empty() ? otherwise : in_file);
 }
 
+Result<std::optional<ListenAddress>> WebhookAddress(
+    const ControllerFlags& flags, const admission::WebhookListenOptions& in_file) {
+  if (flags.webhook_listen) return MaybeAddress("--webhook-listen", *flags.webhook_listen);
+  constexpr std::uint16_t kUsualPort = 9443;
+  ListenAddress address;
+  address.host = in_file.host.empty() ? "0.0.0.0" : in_file.host;
+  address.port = in_file.port.value_or(kUsualPort);
+  return std::optional(std::move(address));
+}
+
 Result<ControllerProcessOptions> OptionsOf(const ControllerFlags& flags) {
   ControllerProcessOptions options;
   BERTH_TRY(options.configuration, ReadConfigurationFile(flags.config));
   TakeDecisions(flags.decisions, options.configuration);
+  const admission::ProgramOptions& program = options.configuration.program;
   BERTH_TRY(options.api, kube::FindKubeConfig(
                              {.path = flags.client.kubeconfig, .context = flags.client.context}));
   BERTH_TRY(options.metrics,
             ChosenAddress("--metrics-listen", flags.metrics_listen, "metrics.bindAddress",
-                          options.configuration.metrics_address, ":8443"));
+                          program.endpoints.metrics_address, ":8443"));
   BERTH_TRY(options.health,
             ChosenAddress("--health-listen", flags.health_listen, "health.healthProbeBindAddress",
-                          options.configuration.health_address, ":8081"));
+                          program.endpoints.health_address, ":8081"));
   options.metrics_secure = flags.metrics_secure;
-  BERTH_TRY(options.webhook, MaybeAddress("--webhook-listen", flags.webhook_listen));
-  options.leader_election =
-      flags.leader_election && options.configuration.leader_election.value_or(true);
-  options.on_lease_lost = [] {
-    LogError("another replica has the lease now: stopping");
-    kill(getpid(), SIGTERM);
-  };
+  BERTH_TRY(options.webhook, WebhookAddress(flags, program.webhook));
+  options.leader_election = flags.leader_election && program.leader.enabled.value_or(true);
+  BERTH_TRY(options.controllers, ParseControllers(flags.controllers));
+  if (flags.requeue_interval) {
+    const std::optional<Duration> interval = admission::ParseGoDuration(*flags.requeue_interval);
+    if (!interval || *interval <= Duration::zero()) {
+      return Error{ErrorCode::kInvalid, "--requeue-interval \"" + *flags.requeue_interval +
+                                            "\": write a duration above zero, such as 1s"};
+    }
+    options.configuration.admission.wake_up_batch = *interval;
+  }
   return options;
 }
+
+// Ends the program when a signal asks for that, however far the start or the stop has come.
+class StopWatch {
+ public:
+  StopWatch() : thread_([this] { Watch(); }) {}
+  ~StopWatch() {
+    Change([this] { phase_ = Phase::kStopped; });
+    pthread_kill(thread_.native_handle(), SIGTERM);  // where no signal has come
+    thread_.join();
+  }
+  StopWatch(const StopWatch&) = delete;
+  StopWatch& operator=(const StopWatch&) = delete;
+
+  // From now on a signal ends WaitForSignal; until now it ends the program at once, since nothing
+  // is held yet.
+  void OnStarted() {
+    Change([this] { phase_ = Phase::kRuns; });
+  }
+  // Asks for the end with this exit code. Any thread.
+  void Fail(int code) {
+    Change([this, code] { exit_code_ = code; });
+    kill(getpid(), SIGTERM);
+  }
+  // Returns the exit code.
+  int WaitForSignal() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return signalled_; });
+    return exit_code_;
+  }
+
+ private:
+  enum class Phase { kStarts, kRuns, kStopped };
+  static constexpr std::chrono::milliseconds kLongestStop{4500};
+
+  template <typename Fn>
+  void Change(Fn change) {
+    const std::lock_guard lock(mutex_);
+    change();
+    changed_.notify_all();
+  }
+
+  void Watch() {
+    WaitForStopSignal();
+    std::unique_lock lock(mutex_);
+    signalled_ = true;
+    changed_.notify_all();
+    if (phase_ == Phase::kStarts) {
+      LogInfo("stopped while starting");
+      std::_Exit(exit_code_);
+    }
+    const auto stopped = [this] { return phase_ == Phase::kStopped; };
+    if (changed_.wait_for(lock, kLongestStop, stopped)) return;
+    LogWarning("the end takes too long: requests that are under way are left");
+    std::_Exit(exit_code_);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Phase phase_ = Phase::kStarts;
+  bool signalled_ = false;
+  int exit_code_ = kExitAnswered;
+  std::thread thread_;  // last: it uses the rest
+};
 
 }  // namespace
 
@@ -61,15 +144,21 @@ int RunController(const ControllerFlags& flags) {
   if (const Status raised = net::RaiseFileLimit(); !raised) LogWarning(raised.error().message);
   Result<ControllerProcessOptions> options = OptionsOf(flags);
   if (!options) return Complain(options.error());
+  StopWatch stop;
+  options->on_lease_lost = [&stop](const std::string& what) {
+    LogError("stopping: " + what);
+    stop.Fail(kExitRefused);
+  };
   const SystemClock clock;
   auto process = ControllerProcess::Start(clock, *std::move(options));
   if (!process) return Complain(process.error());
   LogInfo("controller started", {{"metrics_port", std::to_string((*process)->metrics_port())},
                                  {"health_port", std::to_string((*process)->health_port())},
                                  {"webhook_port", std::to_string((*process)->webhook_port())}});
-  WaitForStopSignal();
+  stop.OnStarted();
+  const int code = stop.WaitForSignal();
   (*process)->Stop();
-  return kExitAnswered;
+  return code;
 }
 
 }  // namespace berth::cli

@@ -13,6 +13,7 @@
 #include "kube/runtime/controller_program.h"
 #include "net/client.h"
 #include "net/io_pool.h"
+#include "webhook/controller/certificate_files.h"
 #include "webhook/controller/certificate_keeper.h"
 #include "webhook/controller/serving_certificate.h"
 #include "webhook/server.h"
@@ -39,7 +40,10 @@ class Process final : public ControllerProcess {
   Process(const Clock& clock, ControllerProcessOptions options)
       : clock_(clock),
         options_(std::move(options)),
-        certificate_(webhook::CertificateIn(options_.configuration.namespace_name)) {}
+        program_options_(options_.configuration.program),
+        certificate_(webhook::CertificateIn(options_.configuration.namespace_name,
+                                            program_options_.certificate.service,
+                                            program_options_.certificate.secret)) {}
   ~Process() override { StopAll(); }
 
   Status Open();
@@ -53,60 +57,115 @@ class Process final : public ControllerProcess {
 
  private:
   Status OpenProgram();
+  kube::LeaderElectionOptions ElectionOptions(const std::string& predecessors) const;
+  Status ServeOverTls();
+  Status ServeGivenCertificate();
+  void OnLeaseLost(const std::string& holder) const;
   Result<webhook::ServingCertificate> ObtainCertificate();
   Status OpenMetrics(std::shared_ptr<const net::TlsIdentity> tls);
-  Status OpenWebhooks(const webhook::ServingCertificate& certificate);
+  Status OpenWebhooks(const net::TlsIdentity& identity);
   void KeepCertificate(const webhook::ServingCertificate& certificate);
   Status AskWebhooks(const webhook::ServingCertificate& certificate);
-  void ServeWith(const net::TlsIdentity& identity);
+  Status ServeWith(const net::TlsIdentity& identity);
   void MakeControllers();
   void StopAll();
 
   const Clock& clock_;
   ControllerProcessOptions options_;
+  const admission::ProgramOptions program_options_;
+  std::string identity_;
   const webhook::ServingCertificateOptions certificate_;
   std::unique_ptr<kube::ControllerProgram> program_;
   std::unique_ptr<net::IoPool> webhook_pool_;
   std::unique_ptr<net::HttpServer> webhook_server_;
   std::unique_ptr<webhook::CertificateKeeper> certificate_keeper_;
+  std::unique_ptr<webhook::CertificateFiles> certificate_files_;
   std::unique_ptr<ControllerSet> controllers_;
 };
 
 Status Process::Open() {
   BERTH_CHECK_OK(OpenProgram());
   program_->RunOnStrand([this] { MakeControllers(); });
+  program_->StartInformers();  // they list while the ports open
   const bool secure_metrics = options_.metrics && options_.metrics_secure;
   if (options_.metrics && !secure_metrics) BERTH_CHECK_OK(OpenMetrics(nullptr));
-  if (secure_metrics || options_.webhook) {
-    BERTH_TRY(const webhook::ServingCertificate certificate, ObtainCertificate());
-    if (secure_metrics) {
-      BERTH_CHECK_OK(OpenMetrics(std::make_shared<const net::TlsIdentity>(certificate.identity)));
-    }
-    if (options_.webhook) BERTH_CHECK_OK(OpenWebhooks(certificate));
-    KeepCertificate(certificate);
-    if (options_.webhook) {
-      BERTH_CHECK_OK(AskWebhooks(certificate));
-      program_->ConfirmReady();
-    }
-  }
-  program_->Start(options_.on_lease_lost ? options_.on_lease_lost : [] {});
+  if (secure_metrics || options_.webhook) BERTH_CHECK_OK(ServeOverTls());
+  program_->Start([this](const std::string& holder) { OnLeaseLost(holder); });
   return OkStatus();
+}
+
+Status Process::ServeOverTls() {
+  if (!program_options_.certificate.internal) return ServeGivenCertificate();
+  BERTH_TRY(const webhook::ServingCertificate certificate, ObtainCertificate());
+  if (options_.metrics && options_.metrics_secure) {
+    BERTH_CHECK_OK(OpenMetrics(std::make_shared<const net::TlsIdentity>(certificate.identity)));
+  }
+  if (options_.webhook) BERTH_CHECK_OK(OpenWebhooks(certificate.identity));
+  KeepCertificate(certificate);
+  if (!options_.webhook) return OkStatus();
+  BERTH_CHECK_OK(AskWebhooks(certificate));
+  program_->ConfirmReady();
+  return OkStatus();
+}
+
+// Another program maintains the files, and tells API servers the CA.
+Status Process::ServeGivenCertificate() {
+  const std::string& folder = program_options_.webhook.certificate_folder;
+  Result<net::TlsIdentity> identity = webhook::ReadCertificateFiles(folder);
+  if (!identity) return Annotate(identity.error(), "internalCertManagement is off");
+  if (options_.metrics && options_.metrics_secure) {
+    BERTH_CHECK_OK(OpenMetrics(std::make_shared<const net::TlsIdentity>(*identity)));
+  }
+  if (options_.webhook) BERTH_CHECK_OK(OpenWebhooks(*identity));
+  program_->RunOnStrand([&] {
+    certificate_files_ = std::make_unique<webhook::CertificateFiles>(
+        program_->manager().executor(), webhook::CertificateFiles::Options{.folder = folder},
+        *identity, [this](const net::TlsIdentity& now) { return ServeWith(now); });
+  });
+  program_->ConfirmReady();
+  return OkStatus();
+}
+
+void Process::OnLeaseLost(const std::string& holder) const {
+  if (!options_.on_lease_lost) return;
+  const std::string lease = "the lease " + ElectionOptions("").lease.ToString() + " is lost: ";
+  options_.on_lease_lost(holder == identity_
+                             ? lease + "it could not be renewed, and nobody was seen to take it"
+                             : lease + holder + " has it");
+}
+
+kube::LeaderElectionOptions Process::ElectionOptions(const std::string& predecessors) const {
+  const admission::LeaderOptions& leader = program_options_.leader;
+  kube::LeaderElectionOptions election;
+  election.lease = {leader.resource_namespace.empty() ? options_.configuration.namespace_name
+                                                      : leader.resource_namespace,
+                    leader.resource_name};
+  election.predecessors = predecessors;
+  election.lease_duration = leader.lease_duration;
+  election.renew_deadline = leader.renew_deadline;
+  election.retry_period = leader.retry_period;
+  return election;
 }
 
 Status Process::OpenProgram() {
   kube::ControllerProgramOptions options;
   options.config = options_.api;
   const std::string prefix = options_.role.empty() ? "" : options_.role + "_";
-  options.identity = MakeIdentity(prefix);
+  identity_ = MakeIdentity(prefix);
+  options.identity = identity_;
   if (options_.webhook) options.not_ready_before = "the webhook port does not answer";
-  if (options_.leader_election) {
-    options.leader_election.emplace();
-    options.leader_election->lease.namespace_name = options_.configuration.namespace_name;
-    options.leader_election->predecessors = prefix;
+  if (options_.leader_election && options_.controllers.any()) {
+    options.leader_election = ElectionOptions(prefix);
   }
   if (options_.health) {
     options.health =
-        kube::HealthServerOptions{.address = options_.health->host, .port = options_.health->port};
+        kube::HealthServerOptions{.address = options_.health->host,
+                                  .port = options_.health->port,
+                                  .liveness = program_options_.endpoints.liveness_endpoint,
+                                  .readiness = program_options_.endpoints.readiness_endpoint};
+  }
+  if (const auto& limit = program_options_.request_limit) {
+    options.request_limit = kube::RequestLimit{limit->per_second, limit->burst};
   }
   BERTH_TRY(program_, kube::ControllerProgram::Create(clock_, std::move(options)));
   return OkStatus();
@@ -120,8 +179,9 @@ void Process::MakeControllers() {
                    1);
   // A replica that does not lead runs no controllers and has no series.
   metrics.SetCommonLabels({{"replica_role", options_.leader_election ? "leader" : "standalone"}});
-  controllers_ = std::make_unique<ControllerSet>(program_->manager(), clock_, program_->events(),
-                                                 metrics, options_.configuration);
+  controllers_ =
+      std::make_unique<ControllerSet>(program_->manager(), clock_, program_->events(), metrics,
+                                      options_.configuration, options_.controllers);
 }
 
 Result<webhook::ServingCertificate> Process::ObtainCertificate() {
@@ -145,13 +205,15 @@ Status Process::OpenMetrics(std::shared_ptr<const net::TlsIdentity> tls) {
       {.address = options_.metrics->host, .port = options_.metrics->port, .tls = std::move(tls)});
 }
 
-Status Process::OpenWebhooks(const webhook::ServingCertificate& certificate) {
+Status Process::OpenWebhooks(const net::TlsIdentity& identity) {
   webhook_pool_ = std::make_unique<net::IoPool>(1);
   webhook::WebhookServerOptions server;
   server.address = options_.webhook->host;
   server.port = options_.webhook->port;
-  server.gates.priority_boost = options_.configuration.admission.scheduler.gates.priority_boost;
-  server.tls = std::make_shared<const net::TlsIdentity>(certificate.identity);
+  const admission::FeatureGates& gates = options_.configuration.admission.scheduler.gates;
+  server.gates.priority_boost = gates.priority_boost;
+  server.gates.partial_admission = gates.partial_admission;
+  server.tls = std::make_shared<const net::TlsIdentity>(identity);
   BERTH_TRY(webhook_server_,
             webhook::StartWebhookServer(
                 *webhook_pool_, std::move(server),
@@ -170,20 +232,21 @@ void Process::KeepCertificate(const webhook::ServingCertificate& certificate) {
   program_->RunOnStrand([&] {
     certificate_keeper_ = std::make_unique<webhook::CertificateKeeper>(
         program_->client(), clock_, std::move(options), certificate,
-        [this](const net::TlsIdentity& identity) { ServeWith(identity); });
+        [this](const net::TlsIdentity& identity) {
+          if (const Status served = ServeWith(identity); !served) {
+            LogWarning("the new certificate", {{"error", served.error().message}});
+          }
+        });
     certificate_keeper_->Start([injected](bool complete) { injected->set_value(complete); });
   });
   // Missing registrations are looked up again later and must not delay the start.
   injected->get_future().wait_for(kCertificateTimeout);
 }
 
-void Process::ServeWith(const net::TlsIdentity& identity) {
+Status Process::ServeWith(const net::TlsIdentity& identity) {
   const auto tls = std::make_shared<const net::TlsIdentity>(identity);
-  Status served = program_->ReplaceMetricsTls(tls);
-  if (!served) LogWarning("the new certificate of metrics", {{"error", served.error().message}});
-  if (webhook_server_ == nullptr) return;
-  served = webhook_server_->ReplaceTls(tls);
-  if (!served) LogWarning("the new certificate of webhooks", {{"error", served.error().message}});
+  BERTH_CHECK_OK(program_->ReplaceMetricsTls(tls));
+  return webhook_server_ == nullptr ? OkStatus() : webhook_server_->ReplaceTls(tls);
 }
 
 // Calls the webhooks as an API server does: over TLS, by the service's name.
@@ -207,7 +270,10 @@ Status Process::AskWebhooks(const webhook::ServingCertificate& certificate) {
 
 void Process::StopAll() {
   if (program_ == nullptr) return;
-  program_->RunOnStrand([this] { certificate_keeper_.reset(); });
+  program_->RunOnStrand([this] {
+    certificate_keeper_.reset();
+    certificate_files_.reset();
+  });
   program_->Stop();
   if (webhook_server_ != nullptr) webhook_server_->Stop();
   if (webhook_pool_ != nullptr) webhook_pool_->Stop();

@@ -18,6 +18,7 @@
 #include "admission/controller/configuration.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "cli/controller_selection.h"
 #include "cli/listen_address.h"
 #include "kube/client/kubeconfig.h"
 
@@ -35,10 +36,12 @@ struct ControllerProcessOptions {
   // run of this program, which has ended.
   std::string role;
   admission::Configuration configuration;
+  ControllerSelection controllers;  // none: no leader election
   // Called with the port of the webhook server before the webhooks are registered.
   std::function<void(std::uint16_t port)> on_webhook_port;
-  // Called on any thread when another replica has taken the lease: the program must exit.
-  std::function<void()> on_lease_lost;
+  // Called on any thread when the lease is lost, with the lease and its holder: the program must
+  // exit.
+  std::function<void(const std::string& what)> on_lease_lost;
 };
 
 class ControllerProcess {

@@ -1,6 +1,7 @@
 #include "cli/controller_set.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "admission/controller/admission_controllers.h"
 #include "integrations/controller/job_controllers.h"
@@ -23,17 +24,31 @@ bool ManagesJobs(const admission::Configuration& configuration) {
 webhook::FactsMirrorOptions FactsOptions(const admission::Configuration& configuration) {
   return {.namespace_selector = ManagedNamespaces(configuration),
           .manage_without_queue_name = configuration.manage_jobs_without_queue_name,
-          .jobs_managed = ManagesJobs(configuration)};
+          .jobs_managed = ManagesJobs(configuration),
+          .default_priority_class = configuration.default_priority_class};
+}
+
+// Takes the file's number for the kind, where the file has one.
+void TakeConcurrency(const admission::Configuration& configuration, const char* kind,
+                     std::size_t& out) {
+  const auto& given = configuration.program.concurrency;
+  if (const auto found = given.find(kind); found != given.end()) out = found->second;
 }
 
 integrations::JobControllersOptions JobOptions(const admission::Configuration& configuration,
-                                               kube::Metrics& metrics) {
+                                               kube::Metrics& metrics,
+                                               const ControllerSelection& selection) {
   integrations::JobControllersOptions options;
-  if (!ManagesJobs(configuration)) {
+  const bool runs = selection.jobs.contains(std::string(integrations::kBatchJob.framework));
+  if (!ManagesJobs(configuration) || !runs) {
     options.batch_jobs = integrations::JobControllersOptions::BatchJobs::kLeftAlone;
   }
+  options.ungate_topology = selection.tas;
+  TakeConcurrency(configuration, "Job.batch", options.concurrency);
+  TakeConcurrency(configuration, "Pod", options.ungater_concurrency);
   options.job.namespace_selector = ManagedNamespaces(configuration);
   options.job.metrics = &metrics;
+  options.job.report_reclaimable_pods = configuration.admission.scheduler.gates.reclaimable_pods;
   options.job.keep_deactivated = configuration.keep_deactivated;
   options.job.build.label_keys_to_copy = configuration.label_keys_to_copy;
   if (configuration.manage_jobs_without_queue_name) {
@@ -46,8 +61,17 @@ integrations::JobControllersOptions JobOptions(const admission::Configuration& c
 }
 
 admission::AdmissionControllersOptions AdmissionOptions(
-    const admission::Configuration& configuration) {
+    const admission::Configuration& configuration, const ControllerSelection& selection) {
   admission::AdmissionControllersOptions options = configuration.admission;
+  options.run = {
+      .scheduler = selection.scheduler, .core = selection.core, .topology = selection.tas};
+  TakeConcurrency(configuration, "Workload.kueue.x-k8s.io", options.concurrency.workload);
+  TakeConcurrency(configuration, "ClusterQueue.kueue.x-k8s.io", options.concurrency.cluster_queue);
+  TakeConcurrency(configuration, "LocalQueue.kueue.x-k8s.io", options.concurrency.local_queue);
+  TakeConcurrency(configuration, "Cohort.kueue.x-k8s.io", options.concurrency.cohort);
+  TakeConcurrency(configuration, "ResourceFlavor.kueue.x-k8s.io", options.concurrency.flavor);
+  TakeConcurrency(configuration, "AdmissionCheck.kueue.x-k8s.io", options.concurrency.check);
+  TakeConcurrency(configuration, "Topology.kueue.x-k8s.io", options.concurrency.topology);
   options.scheduler.managed_owners = admission::ManagedOwners(configuration);
   return options;
 }
@@ -56,22 +80,27 @@ admission::AdmissionControllersOptions AdmissionOptions(
 
 struct ControllerSet::Parts {
   Parts(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
-        kube::Metrics& metrics, const admission::Configuration& configuration)
+        kube::Metrics& metrics, const admission::Configuration& configuration,
+        const ControllerSelection& selection)
       : facts(manager, FactsOptions(configuration)),
-        admission(manager, clock, events, metrics, AdmissionOptions(configuration)),
-        jobs(manager, clock, events, JobOptions(configuration, metrics)),
-        provisioning(manager, clock, events, {}) {}
+        admission(manager, clock, events, metrics, AdmissionOptions(configuration, selection)),
+        jobs(manager, clock, events, JobOptions(configuration, metrics, selection)) {
+    if (selection.provisioning) {
+      provisioning.emplace(manager, clock, events, provisioning::ProvisioningControllersOptions{});
+    }
+  }
 
   webhook::FactsMirror facts;
   admission::AdmissionControllers admission;
   integrations::JobControllers jobs;
-  provisioning::ProvisioningControllers provisioning;
+  std::optional<provisioning::ProvisioningControllers> provisioning;
 };
 
 ControllerSet::ControllerSet(kube::Manager& manager, const Clock& clock,
                              kube::EventRecorder& events, kube::Metrics& metrics,
-                             const admission::Configuration& configuration)
-    : parts_(std::make_unique<Parts>(manager, clock, events, metrics, configuration)) {}
+                             const admission::Configuration& configuration,
+                             const ControllerSelection& selection)
+    : parts_(std::make_unique<Parts>(manager, clock, events, metrics, configuration, selection)) {}
 
 ControllerSet::~ControllerSet() = default;
 

@@ -12,6 +12,7 @@
 #include "admission/controller/configuration.h"
 #include "admission/scheduler.h"
 #include "base/clock.h"
+#include "cli/controller_selection.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/metrics.h"
@@ -22,7 +23,8 @@ namespace berth::cli {
 class ControllerSet {
  public:
   ControllerSet(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
-                kube::Metrics& metrics, const admission::Configuration& configuration);
+                kube::Metrics& metrics, const admission::Configuration& configuration,
+                const ControllerSelection& selection = {});
   ~ControllerSet();
   ControllerSet(const ControllerSet&) = delete;
   ControllerSet& operator=(const ControllerSet&) = delete;

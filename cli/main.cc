@@ -174,8 +174,22 @@ void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
                    "health.healthProbeBindAddress of the Configuration file, else :8081)")
       ->type_name("ADDRESS:PORT");
   command
-      ->add_option("--webhook-listen", flags.webhook_listen, "of the webhooks; empty serves none")
+      ->add_option("--webhook-listen", flags.webhook_listen,
+                   "of the webhooks; empty serves none (default: webhook.host and webhook.port of "
+                   "the Configuration file, else :9443)")
       ->type_name("ADDRESS:PORT");
+  command
+      ->add_option("--controllers", flags.controllers,
+                   "run these alone: core, scheduler, tas, provisioning, elasticjobs, "
+                   "jobs/batch/job, * (all), -NAME (but for one); empty: webhooks alone")
+      ->type_name("LIST")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--requeue-interval", flags.requeue_interval,
+          "how long workloads that may fit again wait for others before they are looked at "
+          "(default 1s)")
+      ->type_name("DURATION");
   command->add_flag("--leader-elect,!--no-leader-elect", flags.leader_election,
                     "take part in leader election");
   command->footer("Example:\n  berth controller --kubeconfig ~/.kube/config --no-leader-elect");
@@ -288,7 +302,9 @@ int Run(int argc, char** argv) {
     return RunComplete(CommandOf(app), {argv + 2, argv + argc});
   }
   try {
-    std::vector<std::string> words = CommandFirst(CommandOf(app), {argv + 1, argv + argc});
+    const Command program = CommandOf(app);
+    std::vector<std::string> words =
+        SplitEmptyValues(program, CommandFirst(program, {argv + 1, argv + argc}));
     std::reverse(words.begin(), words.end());  // CLI11's order
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {

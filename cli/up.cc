@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -109,10 +110,20 @@ std::string NamespaceManifest(const admission::Configuration& configuration) {
          "\"\n";
 }
 
+// What concerns the program is `berth up`'s own business, but for the lease.
+void DropProgramOptions(admission::Configuration& configuration) {
+  const admission::ProgramOptions given = std::exchange(configuration.program, {});
+  configuration.program.leader = given.leader;
+  if (given.certificate.internal) return;
+  LogWarning("field of the configuration has no effect",
+             {{"field", "internalCertManagement.enable"},
+              {"because", "berth up makes the certificate of its webhooks itself"}});
+}
+
 void WarnOfAddresses(const admission::Configuration& configuration) {
   const std::pair<const char*, const std::string&> fields[] = {
-      {"metrics.bindAddress", configuration.metrics_address},
-      {"health.healthProbeBindAddress", configuration.health_address}};
+      {"metrics.bindAddress", configuration.program.endpoints.metrics_address},
+      {"health.healthProbeBindAddress", configuration.program.endpoints.health_address}};
   for (const auto& [field, address] : fields) {
     if (address.empty()) continue;
     LogWarning("field of the configuration has no effect",
@@ -200,13 +211,14 @@ Status Up::StartControllers(const UpFlags& flags) {
   ControllerProcessOptions options;
   BERTH_TRY(options.configuration, ReadConfigurationFile(flags.config));
   WarnOfAddresses(options.configuration);
+  DropProgramOptions(options.configuration);
   BERTH_CHECK_OK(ApplyManifests(server_->api(), NamespaceManifest(options.configuration)));
   TakeDecisions(flags.decisions, options.configuration);
   BERTH_TRY(options.api, kube::ParseKubeConfig(server_->kubeconfig(), data_directory_, ""));
   options.webhook = ListenAddress{.host = "127.0.0.1", .port = 0};
   options.role = kRole;
-  options.on_lease_lost = [] {
-    LogError("another replica of the controllers has the lease now: stopping");
+  options.on_lease_lost = [](const std::string& what) {
+    LogError("stopping: " + what);
     kill(getpid(), SIGTERM);
   };
   options.on_webhook_port = [this](std::uint16_t port) {

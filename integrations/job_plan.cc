@@ -248,7 +248,7 @@ void Planner::Drive(const api::Workload* workload) {
   if (job_.meta.deletion_timestamp) return Stop(workload, "Job is deleted");
   if (job_.finished) return Finish(workload);
   if (workload == nullptr) return Create();
-  if (job_.reclaimable_pods != workload->status.reclaimable_pods) {
+  if (in_.report_reclaimable_pods && job_.reclaimable_pods != workload->status.reclaimable_pods) {
     Add(SetReclaimablePods{workload->meta.key(), job_.reclaimable_pods});
   }
   if (in_.pods_ready_rule == PodsReadyRule::kReport) ReportPodsReady(*workload);

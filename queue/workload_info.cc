@@ -170,13 +170,14 @@ api::ResourceAmounts EffectiveRequests(const api::PodSet& pod_set, const InfoOpt
   return Transformed(requests, options.transformations);
 }
 
-std::vector<std::int32_t> CountsAfterReclaim(const api::Workload& workload) {
+std::vector<std::int32_t> CountsAfterReclaim(const api::Workload& workload, ReclaimRule rule) {
   std::vector<std::int32_t> counts;
   counts.reserve(workload.spec.pod_sets.size());
   for (const api::PodSet& pod_set : workload.spec.pod_sets) {
     std::int32_t count = pod_set.count;
     for (const api::ReclaimablePod& reclaimable : workload.status.reclaimable_pods) {
-      if (reclaimable.pod_set == pod_set.name) count -= reclaimable.count;
+      const bool frees = rule == ReclaimRule::kFrees && reclaimable.pod_set == pod_set.name;
+      if (frees) count -= reclaimable.count;
     }
     counts.push_back(std::max(count, 0));
   }
@@ -193,7 +194,7 @@ WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,
       [](const api::AdmissionCheckState& check) {
         return check.state == api::CheckState::kRetry || check.state == api::CheckState::kRejected;
       });
-  const std::vector<std::int32_t> counts = CountsAfterReclaim(*object);
+  const std::vector<std::int32_t> counts = CountsAfterReclaim(*object, options.reclaim);
   info.pod_sets.reserve(counts.size());
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const api::PodSet& spec = object->spec.pod_sets[i];

@@ -49,8 +49,12 @@ struct ResourceTransformation {
   std::map<std::string, api::Quantity> outputs;
 };
 
+// Whether status.reclaimablePods frees quota (Kueue's gate ReclaimablePods).
+enum class ReclaimRule : std::uint8_t { kFrees, kIgnored };
+
 struct InfoOptions {
   OrderingOptions ordering;
+  ReclaimRule reclaim = ReclaimRule::kFrees;
   bool equivalence_hashing = true;
   std::vector<std::string> excluded_resource_prefixes;
   std::vector<ResourceTransformation> transformations;
@@ -76,7 +80,8 @@ WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,
                                const InfoOptions& options, Names& resources);
 
 // The number of pods of each pod set that need quota.
-std::vector<std::int32_t> CountsAfterReclaim(const api::Workload& workload);
+std::vector<std::int32_t> CountsAfterReclaim(const api::Workload& workload,
+                                             ReclaimRule rule = ReclaimRule::kFrees);
 
 // The requests of one pod of `pod_set`, after exclusions and transformations.
 api::ResourceAmounts EffectiveRequests(const api::PodSet& pod_set, const InfoOptions& options);

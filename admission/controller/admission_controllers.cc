@@ -46,7 +46,9 @@ struct AdmissionControllers::Impl {
   Impl(kube::Manager& the_manager, const Clock& the_clock, kube::EventRecorder& the_events,
        kube::Metrics& the_metrics, const AdmissionControllersOptions& options);
 
-  QueueLookup MakeLookup() const;
+  kube::Controller& Add(kube::Reconciler& reconciler, bool enabled, std::size_t at_once) {
+    return manager.AddController(reconciler, {.enabled = enabled, .max_concurrent = at_once});
+  }
   QueueReconcilerParts MakeQueueParts();
   QueueStanding StandingOf(const std::string& name);
   std::optional<std::int64_t> CohortShare(const std::string& name);
@@ -135,7 +137,7 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
       tally(keeps_resources ? WorkloadTally::Requests::kKept : WorkloadTally::Requests::kNotKept),
       writer(manager.client(), workloads),
       notes(workloads, writer, events, clock, manager.executor()),
-      loop({manager, scheduler, writer, notes, events, clock, metrics}),
+      loop({manager, scheduler, writer, notes, events, clock, metrics, options.wake_up_batch}),
       topology_feed(manager, scheduler,
                     [this](TopologyFeed::Change change) { OnTopologyFeed(change); }),
       pod_defaults_feed(
@@ -148,7 +150,7 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
                     }),
       priority_classes(manager, writer),
       workload_reconciler({workloads, local_queues, cluster_queues, writer, events, clock},
-                          MakeLookup(), {options.pods_ready, options.keep_finished},
+                          LookupIn(scheduler), {options.pods_ready, options.keep_finished},
                           [this](const api::Workload& before, const WorkloadPlan& plan) {
                             metrics.OnPlan(before, plan, clock.Now());
                           }),
@@ -164,16 +166,16 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
           [this](const std::string& name) { return CheckInUse(cluster_queues, name); }),
       topology_reconciler(manager.client(), topologies,
                           [this](const std::string& name) { return TopologyInUse(flavors, name); }),
-      workload_controller(manager.AddController(workload_reconciler,
-                                                {.max_concurrent = options.workload_concurrency})),
-      cluster_queue_controller(manager.AddController(
-          cluster_queue_reconciler, {.max_concurrent = options.queue_concurrency})),
-      local_queue_controller(manager.AddController(local_queue_reconciler,
-                                                   {.max_concurrent = options.queue_concurrency})),
-      cohort_controller(manager.AddController(cohort_reconciler, {})),
-      flavor_controller(manager.AddController(flavor_reconciler, {})),
-      check_controller(manager.AddController(check_reconciler, {})),
-      topology_controller(manager.AddController(topology_reconciler, {})) {
+      workload_controller(Add(workload_reconciler, options.run.core, options.concurrency.workload)),
+      cluster_queue_controller(
+          Add(cluster_queue_reconciler, options.run.core, options.concurrency.cluster_queue)),
+      local_queue_controller(
+          Add(local_queue_reconciler, options.run.core, options.concurrency.local_queue)),
+      cohort_controller(Add(cohort_reconciler, options.run.core, options.concurrency.cohort)),
+      flavor_controller(Add(flavor_reconciler, options.run.core, options.concurrency.flavor)),
+      check_controller(Add(check_reconciler, options.run.core, options.concurrency.check)),
+      topology_controller(
+          Add(topology_reconciler, options.run.topology, options.concurrency.topology)) {
   writer.OnRefused([this](const api::ObjectKey& key, const Error& error) {
     metrics.OnWriteRefused();
     if (const auto workload = workloads.Get(key)) RecordRefusal(events, *workload, error);
@@ -185,9 +187,9 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
   pod_defaults_feed.Connect();
   loop.Connect();  // first: later controllers ask the scheduler
   if (gates.topology_aware_scheduling && gates.tas_failed_node_replacement) {
-    node_failures.Watch(manager.AddController(node_failures, {}));
+    node_failures.Watch(Add(node_failures, options.run.topology, 1));
   }
-  priority_classes.Watch(manager.AddController(priority_classes, {}));
+  priority_classes.Watch(Add(priority_classes, options.run.core, 1));
   WatchWorkloads();
   WatchLocalQueues();
   WatchClusterQueues();
@@ -195,24 +197,8 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
   WatchUsed<api::AdmissionCheck>(check_controller);
   WatchUsed<api::Topology>(topology_controller);
   WatchCohorts();
-  manager.OnLeaderStart([this] { loop.Start(); });
+  if (options.run.scheduler) manager.OnLeaderStart([this] { loop.Start(); });
   manager.OnLeaderStop([this] { loop.Stop(); });
-}
-
-QueueLookup AdmissionControllers::Impl::MakeLookup() const {
-  return {.is_active =
-              [this](const std::string& name) {
-                const auto id = scheduler.state().FindQueue(name);
-                return id && scheduler.state().queue(*id).active();
-              },
-          .required_checks = [this](const std::string& name,
-                                    const std::vector<std::string>& used_flavors)
-              -> std::optional<std::vector<std::string>> {
-            const auto id = scheduler.state().FindQueue(name);
-            if (!id) return std::nullopt;
-            return scheduler.state().RequiredChecks(*id, used_flavors);
-          },
-          .pod_problem = [this](const api::Workload& w) { return scheduler.PodProblem(w); }};
 }
 
 QueueReconcilerParts AdmissionControllers::Impl::MakeQueueParts() {

@@ -29,9 +29,24 @@ struct AdmissionControllersOptions {
   PodsReadyOptions pods_ready;
   std::optional<Duration> keep_finished;  // time to keep finished Workloads; nullopt: for ever
   MetricsOptions metrics;
-  // Workload reconciles under way at once; Kueue's default.
-  std::size_t workload_concurrency = 32;
-  std::size_t queue_concurrency = 5;
+  Duration wake_up_batch = std::chrono::seconds(1);  // how long parked workloads wait for company
+  // Which controllers run here; the state of the others is kept as well, for webhooks and metrics.
+  struct Run {
+    bool scheduler = true;
+    bool core = true;      // Workloads, queues, cohorts, flavors, checks
+    bool topology = true;  // Topologies, failing nodes
+  };
+  Run run;
+  struct Concurrency {  // looks under way at once
+    std::size_t workload = 32;
+    std::size_t cluster_queue = 5;
+    std::size_t local_queue = 5;
+    std::size_t cohort = 1;
+    std::size_t flavor = 1;
+    std::size_t check = 1;
+    std::size_t topology = 1;
+  };
+  Concurrency concurrency;
 };
 
 class AdmissionControllers {

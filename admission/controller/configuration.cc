@@ -18,13 +18,16 @@ using api::Reader;
 using Json = nlohmann::json;
 
 // Fields that are read, some of them in part (their other fields are noted one by one).
-constexpr std::array<std::string_view, 16> kReadFields{"admissionFairSharing",
+constexpr std::array<std::string_view, 20> kReadFields{"admissionFairSharing",
                                                        "apiVersion",
                                                        "berth",
+                                                       "clientConnection",
+                                                       "controller",
                                                        "fairSharing",
                                                        "featureGates",
                                                        "health",
                                                        "integrations",
+                                                       "internalCertManagement",
                                                        "kind",
                                                        "leaderElection",
                                                        "managedJobsNamespaceSelector",
@@ -33,22 +36,19 @@ constexpr std::array<std::string_view, 16> kReadFields{"admissionFairSharing",
                                                        "namespace",
                                                        "objectRetentionPolicies",
                                                        "resources",
-                                                       "waitForPodsReady"};
+                                                       "waitForPodsReady",
+                                                       "webhook"};
 
 struct OtherField {
   std::string_view name;
   const char* why;
 };
 constexpr OtherField kOtherFields[] = {
-    {"clientConnection", "Berth paces its requests by what the server answers"},
-    {"controller", "Berth's controllers share one queue of writes"},
-    {"internalCertManagement", "Berth makes the certificate of its webhooks and metrics itself"},
     {"multiKueue", "Berth has no MultiKueue"},
     {"pprofBindAddress", "Berth is no Go program"},
     {"queueVisibility", "gone in Kueue; `berth status` shows what waits"},
     {"tls", "Berth serves TLS 1.2 and later"},
     {"visibilityServer", "Berth has none; `berth list` shows what waits"},
-    {"webhook", "say --webhook-listen"},
 };
 
 // The values of integrations.frameworks in Kueue.
@@ -129,14 +129,14 @@ void ReadRequeuing(const Reader& in, Configuration& out) {
 }
 
 constexpr std::chrono::minutes kOldTimeout{5};  // default of v1beta1
+constexpr std::chrono::seconds kLongRequeueInterval{10};
 
 // Waiting for ever is absence in v1beta1, 0 in v1beta2.
 void ReadRecovery(const Reader& in, Version version, PodsReadyOptions& options) {
   options.recovery_timeout = options.timeout;
-  ReadSeconds(in, *options.recovery_timeout);
-  const bool unlimited = version == Version::kV1Beta1
-                             ? !in.present()
-                             : *options.recovery_timeout == std::chrono::seconds::zero();
+  ReadDuration(in, *options.recovery_timeout);
+  const bool unlimited =
+      version == Version::kV1Beta1 ? !in.present() : *options.recovery_timeout == Duration::zero();
   if (unlimited) options.recovery_timeout.reset();
 }
 
@@ -150,8 +150,8 @@ void ReadWaitForPodsReady(const Reader& in, Version version, Configuration& out)
   const bool enabled = ReadSwitch(in, version, options.enabled);
   const Reader timeout = in.Field("timeout");
   if (version == Version::kV1Beta1) options.timeout = kOldTimeout;
-  ReadSeconds(timeout, options.timeout);
-  if (timeout.present() && options.timeout == std::chrono::seconds::zero()) {
+  ReadDuration(timeout, options.timeout);
+  if (timeout.present() && options.timeout == Duration::zero()) {
     timeout.Fail("must be greater than 0");
   }
   ReadRecovery(in.Field("recoveryTimeout"), version, options);
@@ -238,9 +238,6 @@ void ReadResources(const Reader& in, Configuration& out) {
   });
   const Reader strategy = in.Field("quotaCheckStrategy");
   strategy.Get(scheduler.ignore_undeclared_resources, kQuotaCheckWords);
-  if (scheduler.ignore_undeclared_resources && !scheduler.excluded_resource_prefixes.empty()) {
-    strategy.Fail("excludeResourcePrefixes is not allowed with IgnoreUndeclared");
-  }
   const Reader mappings = in.Field("deviceClassMappings");
   if (mappings.present() && !mappings.json().empty()) {
     mappings.Fail(
@@ -259,9 +256,12 @@ void ReadRetention(const Reader& in, Configuration& out) {
 }
 
 void ReadMetrics(const Reader& in, Configuration& out) {
-  CheckFields(in, "metrics", {"bindAddress", "enableClusterQueueResources", "localQueueMetrics"},
-              {"customLabels"}, out);
-  in.Field("bindAddress").Get(out.metrics_address);
+  CheckFields(in, "metrics",
+              {"bindAddress", "customLabels", "enableClusterQueueResources", "localQueueMetrics"},
+              {}, out);
+  in.Field("bindAddress").Get(out.program.endpoints.metrics_address);
+  const Reader labels = in.Field("customLabels");
+  ReadCustomLabels(labels, out);
   MetricsOptions& metrics = out.admission.metrics;
   in.Field("enableClusterQueueResources").Get(metrics.cluster_queue_resources);
   const Reader local = in.Field("localQueueMetrics");
@@ -290,20 +290,31 @@ void ReadManagedNamespaces(const Reader& selector, Configuration& out) {
 }
 
 void ReadFeatureGates(const Reader& in, Configuration& out) {
-  if (!in.present()) return;
-  if (!in.json().is_object()) return in.Fail("expected a map of gate to true or false");
   AdmissionControllersOptions& admission = out.admission;
-  for (const auto& [name, value] : in.json().items()) {
+  bool custom_labels = false;
+  if (in.present() && !in.json().is_object()) {
+    return in.Fail("expected a map of gate to true or false");
+  }
+  const Json gates = in.present() ? in.json() : Json::object();
+  for (const auto& [name, value] : gates.items()) {
     const Reader gate = in.Field(name.c_str());
     bool enabled = false;
     gate.Get(enabled);
     const std::string_view needed = NeededGate(name);
-    if (enabled && !needed.empty() && in.json().value(needed, Json()) == false) {
+    if (enabled && !needed.empty() && gates.value(needed, Json()) == false) {
       return gate.Fail("does nothing while " + std::string(needed) + " is off");
     }
     if (admission.scheduler.gates.Set(name, enabled)) continue;
     if (name == "AdmissionFairSharing") {
       if (!enabled) admission.scheduler.admission_fair_sharing.reset();
+    } else if (name == "QuotaCheckStrategy") {
+      if (!enabled) admission.scheduler.ignore_undeclared_resources = false;
+    } else if (name == "WorkloadPriorityClassDefaulting") {
+      out.default_priority_class = enabled;
+    } else if (name == "SchedulerLongRequeueInterval") {
+      if (enabled) admission.wake_up_batch = kLongRequeueInterval;
+    } else if (name == "CustomMetricLabels") {
+      custom_labels = enabled;
     } else if (name == "LocalQueueMetrics") {
       if (!enabled) admission.metrics.local_queues = false;
     } else if (name == "DisableWaitForPodsReady") {
@@ -320,6 +331,11 @@ void ReadFeatureGates(const Reader& in, Configuration& out) {
       }
     }
   }
+  if (admission.metrics.custom_labels.empty()) return;
+  out.ignored.push_back({"metrics.customLabels", custom_labels
+                                                     ? "Berth's series do not have them yet"
+                                                     : "the gate CustomMetricLabels is off"});
+  if (!custom_labels) admission.metrics.custom_labels.clear();
 }
 
 void ReadIntegrations(const Reader& in, Version version, Configuration& out) {
@@ -402,21 +418,28 @@ void ReadAll(const Reader& in, Version version, Configuration& out) {
   const Reader metrics = in.Field("metrics");
   ReadMetrics(metrics, out);
   const Reader health = in.Field("health");
-  CheckFields(health, "health", {"healthProbeBindAddress"},
-              {"livenessEndpointName", "readinessEndpointName"}, out);
-  health.Field("healthProbeBindAddress").Get(out.health_address);
+  ReadHealth(health, out);
+  const Reader webhook = in.Field("webhook");
+  ReadWebhook(webhook, out);
+  const Reader certificates = in.Field("internalCertManagement");
+  ReadInternalCertManagement(certificates, webhook, out);
+  const Reader connection = in.Field("clientConnection");
+  ReadClientConnection(connection, out);
+  const Reader controller = in.Field("controller");
+  ReadController(controller, out);
   const Reader integrations = in.Field("integrations");
   ReadIntegrations(integrations, version, out);
   const Reader own_fields = in.Field("berth");
   ReadOwnFields(own_fields, out);
   const Reader election = in.Field("leaderElection");
-  CheckFields(election, "leaderElection", {"leaderElect"},
-              {"leaseDuration", "renewDeadline", "retryPeriod", "resourceLock", "resourceName",
-               "resourceNamespace"},
-              out);
-  election.Field("leaderElect").Get(out.leader_election);
+  ReadLeaderElection(election, out);
   const Reader gates = in.Field("featureGates");
   ReadFeatureGates(gates, out);  // last: a gate can disable what a block enables
+  const SchedulerConfig& scheduler = out.admission.scheduler;
+  if (scheduler.ignore_undeclared_resources && !scheduler.excluded_resource_prefixes.empty()) {
+    const Reader strategy = resources.Field("quotaCheckStrategy");
+    strategy.Fail("excludeResourcePrefixes is not allowed with IgnoreUndeclared");
+  }
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "admission/controller/admission_controllers.h"
+#include "admission/controller/program_options.h"
 #include "api/object_meta.h"
 #include "base/result.h"
 
@@ -38,11 +39,9 @@ struct Configuration {
   std::vector<std::string> frameworks = {"batch/job"};  // kinds of jobs that are managed
   std::vector<std::string> external_frameworks;         // "Kind.version.group", foreign job kinds
   std::vector<std::string> label_keys_to_copy;
-  std::optional<bool> leader_election;  // nullopt: the file does not say
-  // metrics.bindAddress and health.healthProbeBindAddress, "ADDRESS:PORT"; "0": not served; empty:
-  // absent from the file. `berth up` serves neither.
-  std::string metrics_address;
-  std::string health_address;
+  ProgramOptions program;
+  // The WorkloadPriorityClass "default" is that of jobs without one.
+  bool default_priority_class = true;
   // objectRetentionPolicies.workloads.afterDeactivatedByKueue, for jobs; nullopt: for ever.
   std::optional<Duration> keep_deactivated;
 

@@ -12,8 +12,6 @@ namespace berth::admission {
 
 using api::Reader;
 
-namespace {
-
 bool IsLabelKey(std::string_view key) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -22,6 +20,22 @@ bool IsLabelKey(std::string_view key) {
   return !key.empty() && key.front() != '/' && key.back() != '/' &&
          std::count(key.begin(), key.end(), '/') <= 1 && std::all_of(key.begin(), key.end(), plain);
 }
+
+bool IsDnsName(std::string_view name) {
+  constexpr std::size_t kLongest = 253;
+  const auto is_edge = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  if (name.empty() || name.size() > kLongest) return false;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool inside = i > 0 && i + 1 < name.size();
+    const bool may_be_dot = inside && is_edge(name[i - 1]) && is_edge(name[i + 1]);
+    const bool fits =
+        is_edge(name[i]) || (inside && name[i] == '-') || (may_be_dot && name[i] == '.');
+    if (!fits) return false;
+  }
+  return true;
+}
+
+namespace {
 
 // Adds `count` units; returns false where the sum exceeds the range of Go's durations.
 bool AddTo(std::chrono::nanoseconds& sum, std::chrono::nanoseconds unit, std::int64_t count) {
@@ -59,14 +73,6 @@ void ReadDuration(const Reader& in, Duration& out) {
 
 void ReadDuration(const Reader& in, std::optional<Duration>& out) {
   if (in.present()) ReadDuration(in, out.emplace());
-}
-
-void ReadSeconds(const Reader& in, std::chrono::seconds& out) {
-  Duration span = out;
-  ReadDuration(in, span);
-  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(span);
-  if (whole != span) return in.Fail("must be whole seconds");
-  out = whole;
 }
 
 void ReadCount(const Reader& in, std::int32_t& out) {

@@ -16,7 +16,6 @@ namespace berth::admission {
 // Reads a metav1.Duration that is not negative. An absent value leaves `out` unchanged.
 void ReadDuration(const api::Reader& in, Duration& out);
 void ReadDuration(const api::Reader& in, std::optional<Duration>& out);
-void ReadSeconds(const api::Reader& in, std::chrono::seconds& out);
 void ReadCount(const api::Reader& in, std::int32_t& out);  // not negative
 
 // Reads and validates a label selector: known fields, keys, operators, and the operators' values.
@@ -26,5 +25,19 @@ void ReadSelector(const api::Reader& in, api::LabelSelector& out);
 void CheckFields(const api::Reader& in, const std::string& path,
                  std::initializer_list<std::string_view> known,
                  std::initializer_list<std::string_view> others, Configuration& out);
+
+bool IsLabelKey(std::string_view key);
+bool IsDnsName(std::string_view name);  // a DNS subdomain, as names of objects
+
+// Parts of Configuration::program, and metrics.customLabels (configuration_program.cc).
+void ReadCustomLabels(const api::Reader& in, Configuration& out);
+void ReadWebhook(const api::Reader& in, Configuration& out);
+// `webhook`: the block beside it.
+void ReadInternalCertManagement(const api::Reader& in, const api::Reader& webhook,
+                                Configuration& out);
+void ReadHealth(const api::Reader& in, Configuration& out);
+void ReadClientConnection(const api::Reader& in, Configuration& out);
+void ReadController(const api::Reader& in, Configuration& out);
+void ReadLeaderElection(const api::Reader& in, Configuration& out);
 
 }  // namespace berth::admission

@@ -18,7 +18,6 @@ namespace {
 
 constexpr Duration kShortestPause = std::chrono::milliseconds(1);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
-constexpr Duration kWakeUpBatch = std::chrono::seconds(1);
 constexpr std::size_t kMaxOpenWrites = 512;
 constexpr std::size_t kMaxParkedShapes = 10'000;
 
@@ -188,7 +187,7 @@ void SchedulerLoop::Kick(Duration delay) {
 
 void SchedulerLoop::ScheduleWakeUps() {
   if (!parts_.scheduler.HasWakeUps() || std::exchange(wake_up_posted_, true)) return;
-  parts_.manager.executor().PostAfter(kWakeUpBatch, [weak = std::weak_ptr(self_)] {
+  parts_.manager.executor().PostAfter(parts_.wake_up_batch, [weak = std::weak_ptr(self_)] {
     const auto self = weak.lock();
     if (self == nullptr) return;
     SchedulerLoop& loop = **self;

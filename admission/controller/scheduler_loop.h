@@ -44,6 +44,7 @@ struct SchedulerLoopParts {
   kube::EventRecorder& events;
   const Clock& clock;
   AdmissionMetrics& metrics;
+  Duration wake_up_batch = std::chrono::seconds(1);  // wake-ups within it are one
 };
 
 class SchedulerLoop {

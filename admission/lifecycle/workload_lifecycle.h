@@ -35,9 +35,9 @@ namespace berth::admission {
 // waitForPodsReady of the configuration.
 struct PodsReadyOptions {
   bool enabled = true;
-  std::chrono::seconds timeout{30 * 60};
-  std::optional<std::chrono::seconds> recovery_timeout{30 * 60};  // nullopt: no timeout
-  std::optional<std::int32_t> backoff_limit_count;                // nullopt: no limit
+  Duration timeout = std::chrono::minutes(30);
+  std::optional<Duration> recovery_timeout = std::chrono::minutes(30);  // nullopt: no timeout
+  std::optional<std::int32_t> backoff_limit_count;                      // nullopt: no limit
   std::chrono::seconds backoff_base{60};
   std::chrono::seconds backoff_max{3600};
 };

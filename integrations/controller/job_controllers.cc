@@ -15,8 +15,9 @@ JobControllers::JobControllers(kube::Manager& manager, const Clock& clock,
   if (options.batch_jobs == JobControllersOptions::BatchJobs::kManaged) {
     batch_jobs_.Watch(manager.AddController(batch_jobs_, {.max_concurrent = options.concurrency}));
   }
+  if (!options.ungate_topology) return;
   topology_ungater_.Watch(
-      manager.AddController(topology_ungater_, {.max_concurrent = options.concurrency}));
+      manager.AddController(topology_ungater_, {.max_concurrent = options.ungater_concurrency}));
 }
 
 }  // namespace berth::integrations

@@ -17,7 +17,9 @@ struct JobControllersOptions {
   enum class BatchJobs { kManaged, kLeftAlone };  // integrations.frameworks
   BatchJobs batch_jobs = BatchJobs::kManaged;
   JobReconcilerOptions job;
-  std::size_t concurrency = 32;  // writes under way at once
+  std::size_t concurrency = 32;          // writes under way at once, for jobs
+  std::size_t ungater_concurrency = 32;  // the same, for pods that wait for their topology
+  bool ungate_topology = true;
 };
 
 // Selects every namespace but kube-system and the controller's own (Kueue's default).

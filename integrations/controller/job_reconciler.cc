@@ -219,6 +219,7 @@ JobSituation JobReconciler::Observe(const api::Job& job) const {
   situation.namespace_rule = RuleOf(job.meta.namespace_name);
   situation.queue_name_rule = options_.queue_name_rule;
   situation.pods_ready_rule = options_.pods_ready_rule;
+  situation.report_reclaimable_pods = options_.report_reclaimable_pods;
   situation.build = options_.build;
   situation.keep_deactivated = options_.keep_deactivated;
   situation.workload_priority_classes = &workload_priority_class_table_;

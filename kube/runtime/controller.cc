@@ -49,6 +49,7 @@ void Controller::AddSweep(Sweep sweep) {
 }
 
 void Controller::Add(const api::ObjectKey& key) {
+  if (!options_.enabled) return;
   const bool comes_by_itself =
       !running_ && std::any_of(sweeps_.begin(), sweeps_.end(),
                                [&key](const Sweep& sweep) { return sweep.covers(key); });
@@ -56,6 +57,7 @@ void Controller::Add(const api::ObjectKey& key) {
 }
 
 void Controller::Start() {
+  if (!options_.enabled) return;
   running_ = true;
   sweeps_done_ = 0;
   place_ = {};

@@ -14,6 +14,7 @@
 namespace berth::kube {
 
 struct ControllerOptions {
+  bool enabled = true;  // false: it never starts, and takes no key
   std::size_t max_concurrent = 1;
   // The longest backoff after a refusal (kInvalid, kForbidden): its cause, such as a missing right,
   // an expired token or another program's webhook, may go without an event.

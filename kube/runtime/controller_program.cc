@@ -24,7 +24,9 @@ struct ControllerProgram::Impl {
   Impl(const Clock& the_clock, ControllerProgramOptions the_options)
       : clock(the_clock), options(std::move(the_options)), pool(options.io_threads) {}
 
-  void Start(std::function<void()> on_lost);
+  // Returns `inner` with the limit of requests, which `limited_transport` then owns; else `inner`.
+  Transport& Limited(Transport& inner, std::unique_ptr<Transport>& limited_transport);
+  void Start(std::function<void(const std::string& holder)> on_lost);
   std::string Missing() const;                                     // for /readyz; any thread
   void Review(AccessQuestion question, AccessReviews::Done done);  // any thread
 
@@ -33,12 +35,18 @@ struct ControllerProgram::Impl {
   net::IoPool pool;
   std::unique_ptr<Executor> strand = pool.MakeStrand();
   std::unique_ptr<Transport> transport;
+  // Of requests; null: no limit. The lease and reviews of /metrics are outside it: a lease that
+  // waits for its turn is lost.
+  std::shared_ptr<TokenBucket> bucket;
+  std::unique_ptr<Transport> limited;
   std::unique_ptr<ApiClient> client;
   // With leader election: the fence of the controllers' writes.
   std::unique_ptr<LeaderFence> fence;
+  std::unique_ptr<Transport> limited_fence;  // the limit is outside: the fence looks when it sends
   std::unique_ptr<ApiClient> fenced_client;
   std::unique_ptr<EventRecorder> events;
   std::unique_ptr<Manager> manager;
+  std::unique_ptr<ApiClient> lease_client;
   std::unique_ptr<LeaderElector> elector;
   Metrics metrics;
   // The client for reviews of /metrics; its own, because a scrape waits less than a controller.
@@ -53,6 +61,13 @@ struct ControllerProgram::Impl {
   std::atomic<bool> confirmed{options.not_ready_before.empty()};
 };
 
+Transport& ControllerProgram::Impl::Limited(Transport& inner,
+                                            std::unique_ptr<Transport>& limited_transport) {
+  if (bucket == nullptr) return inner;
+  limited_transport = LimitRequests(inner, *strand, clock, bucket);
+  return *limited_transport;
+}
+
 std::string ControllerProgram::Impl::Missing() const {
   if (stopped) return "stopping";
   if (!synced) return "the caches have not synced";
@@ -65,18 +80,17 @@ void ControllerProgram::Impl::Review(AccessQuestion question, AccessReviews::Don
   });
 }
 
-void ControllerProgram::Impl::Start(std::function<void()> on_lost) {
+void ControllerProgram::Impl::Start(std::function<void(const std::string& holder)> on_lost) {
   manager->OnLeaderStart([this] { running = true; });
   manager->OnLeaderStop([this] { running = false; });
-  manager->OnSynced([this] { synced = true; });
   manager->StartInformers();
   if (!options.leader_election) return manager->StartControllers();
   options.leader_election->identity = options.identity;
   elector = std::make_unique<LeaderElector>(
-      *client, clock, *options.leader_election, [this] { manager->StartControllers(); },
+      *lease_client, clock, *options.leader_election, [this] { manager->StartControllers(); },
       [this, lost = std::move(on_lost)] {
         manager->Stop();
-        lost();
+        lost(elector->holder());
       });
   elector->Start();
 }
@@ -90,7 +104,12 @@ Result<std::unique_ptr<ControllerProgram>> ControllerProgram::Create(
   const ControllerProgramOptions& made = impl->options;
   BERTH_TRY(impl->transport,
             MakeHttpTransport(impl->pool, *impl->strand, made.config, made.transport));
-  impl->client = std::make_unique<ApiClient>(*impl->transport, *impl->strand);
+  if (made.request_limit) {
+    impl->bucket = std::make_shared<TokenBucket>(*made.request_limit, clock.SteadyNow());
+  }
+  impl->client =
+      std::make_unique<ApiClient>(impl->Limited(*impl->transport, impl->limited), *impl->strand);
+  impl->lease_client = std::make_unique<ApiClient>(*impl->transport, *impl->strand);
   impl->events = std::make_unique<EventRecorder>(
       *impl->client, clock,
       EventRecorder::Options{
@@ -106,10 +125,12 @@ Result<std::unique_ptr<ControllerProgram>> ControllerProgram::Create(
         *impl->transport, *impl->strand, clock, [program = impl.get()] {
           return program->elector == nullptr ? WriteWindow{} : program->elector->write_window();
         });
-    impl->fenced_client = std::make_unique<ApiClient>(*impl->fence, *impl->strand);
+    impl->fenced_client = std::make_unique<ApiClient>(
+        impl->Limited(*impl->fence, impl->limited_fence), *impl->strand);
   }
   impl->manager = std::make_unique<Manager>(
       impl->fenced_client ? *impl->fenced_client : *impl->client, *impl->strand);
+  impl->manager->OnSynced([program = impl.get()] { program->synced = true; });
   if (made.health) {
     BERTH_TRY(impl->health, StartHealthServer(impl->pool, *made.health, [program = impl.get()] {
                 return program->Missing();
@@ -150,7 +171,11 @@ Status ControllerProgram::ReplaceMetricsTls(std::shared_ptr<const net::TlsIdenti
 
 void ControllerProgram::ConfirmReady() { impl_->confirmed = true; }
 
-void ControllerProgram::Start(std::function<void()> on_lost) {
+void ControllerProgram::StartInformers() {
+  impl_->strand->Post([impl = impl_.get()] { impl->manager->StartInformers(); });
+}
+
+void ControllerProgram::Start(std::function<void(const std::string& holder)> on_lost) {
   impl_->strand->Post(
       [impl = impl_.get(), lost = std::move(on_lost)]() mutable { impl->Start(std::move(lost)); });
 }

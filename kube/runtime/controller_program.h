@@ -25,6 +25,7 @@
 #include "base/result.h"
 #include "kube/client/http_transport.h"
 #include "kube/client/kubeconfig.h"
+#include "kube/client/rate_limited_transport.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/health_server.h"
 #include "kube/runtime/leader_election.h"
@@ -44,6 +45,8 @@ struct ControllerProgramOptions {
   // If not empty: the reason in /readyz until ConfirmReady. /readyz waits for the caches, too.
   std::string not_ready_before;
   HttpTransportOptions transport;
+  // nullopt: none. Requests for the lease and reviews of /metrics are outside it.
+  std::optional<RequestLimit> request_limit;
   int io_threads = 2;
 };
 
@@ -68,8 +71,11 @@ class ControllerProgram {
   // Replaces the certificate of /metrics; no effect where /metrics is not served over TLS.
   Status ReplaceMetricsTls(std::shared_ptr<const net::TlsIdentity> tls);
 
-  // Starts informers at once, controllers when this replica leads. `on_lost` runs on an I/O thread.
-  void Start(std::function<void()> on_lost);
+  // Starts informers only; Start starts the rest.
+  void StartInformers();
+  // Starts informers at once, controllers when this replica leads. `on_lost` runs on an I/O thread
+  // with the holder of the lease: this replica where the lease could not be renewed.
+  void Start(std::function<void(const std::string& holder)> on_lost);
   // The condition of not_ready_before holds. May be called on any thread.
   void ConfirmReady();
   // Waits until controllers run; kDeadlineExceeded names the kinds that have not synced.

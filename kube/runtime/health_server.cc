@@ -16,18 +16,24 @@ net::Response Text(int status, std::string body) {
   return response;
 }
 
-net::Response Answer(const net::Request& request, const std::function<std::string()>& ready) {
+struct Paths {
+  std::string liveness;
+  std::string readiness;
+};
+
+net::Response Answer(const net::Request& request, const Paths& paths,
+                     const std::function<std::string()>& ready) {
   const std::string_view path =
       std::string_view(request.target).substr(0, request.target.find('?'));
   if (request.method != "GET" && request.method != "HEAD") {
     return Text(405, "only GET is allowed here\n");
   }
-  if (path == "/healthz") return Text(200, "ok\n");
-  if (path == "/readyz") {
+  if (path == paths.liveness) return Text(200, "ok\n");
+  if (path == paths.readiness) {
     const std::string missing = ready();
     return missing.empty() ? Text(200, "ok\n") : Text(503, missing + "\n");
   }
-  return Text(404, "try /healthz or /readyz\n");
+  return Text(404, "try " + paths.liveness + " or " + paths.readiness + "\n");
 }
 
 }  // namespace
@@ -41,9 +47,9 @@ Result<std::unique_ptr<net::HttpServer>> StartHealthServer(net::IoPool& pool,
   server_options.max_connections = 64;
   return net::HttpServer::Start(
       pool, server_options,
-      [ready = std::move(ready)](const net::Request& request,
-                                 const std::shared_ptr<net::Responder>& responder) {
-        responder->Send(Answer(request, ready));
+      [ready = std::move(ready), paths = Paths{"/" + options.liveness, "/" + options.readiness}](
+          const net::Request& request, const std::shared_ptr<net::Responder>& responder) {
+        responder->Send(Answer(request, paths, ready));
       });
 }
 

@@ -20,6 +20,9 @@ namespace berth::kube {
 struct HealthServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  // 0: any free port
+  // Names of the paths, without their slash.
+  std::string liveness = "healthz";
+  std::string readiness = "readyz";
 };
 
 // `ready` returns the missing condition; empty: ready.

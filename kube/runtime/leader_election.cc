@@ -149,7 +149,7 @@ bool LeaderElector::StopIfLost() {
 
 Duration LeaderElector::UntilNextTry() {
   if (is_leader_) return options_.retry_period;
-  const auto period = static_cast<double>(Duration(options_.retry_period).count());
+  const auto period = static_cast<double>(options_.retry_period.count());
   const Duration look(static_cast<std::int64_t>(
       (kShortestLook + (kLongestLook - kShortestLook) * random_.Unit()) * period));
   const Duration until_free = observed_at_ + options_.lease_duration - clock_.SteadyNow();
@@ -176,7 +176,9 @@ Json LeaderElector::Claim(Json lease) const {
     spec["acquireTime"] = now;
   }
   spec["holderIdentity"] = options_.identity;
-  spec["leaseDurationSeconds"] = options_.lease_duration.count();
+  // A Lease has whole seconds; another replica must not count fewer.
+  spec["leaseDurationSeconds"] =
+      std::chrono::ceil<std::chrono::seconds>(options_.lease_duration).count();
   spec["renewTime"] = now;
   return lease;
 }

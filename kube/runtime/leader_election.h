@@ -33,9 +33,9 @@ struct LeaderElectionOptions {
   std::string identity;  // unique per replica
   // A holder whose identity has this prefix is gone: its lease is free. Empty: no such holder.
   std::string predecessors;
-  std::chrono::seconds lease_duration{15};
-  std::chrono::seconds renew_deadline{10};
-  std::chrono::seconds retry_period{2};
+  Duration lease_duration = std::chrono::seconds(15);
+  Duration renew_deadline = std::chrono::seconds(10);
+  Duration retry_period = std::chrono::seconds(2);
   std::uint64_t seed = 1;
 };
 

@@ -48,5 +48,16 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& row) { return row.param.name; });
 
+TEST(ArgumentOrder, AnEmptyValueIsAWordOfItsOwn) {
+  const auto split = [](const Words& words) { return SplitEmptyValues(Program(), words); };
+  EXPECT_EQ(split({"status", "--kubeconfig=", "q"}), (Words{"status", "--kubeconfig", "", "q"}));
+  EXPECT_EQ(split({"status", "--kubeconfig=f"}), (Words{"status", "--kubeconfig=f"}));
+  EXPECT_EQ(split({"status", "--kubeconfig=a="}), (Words{"status", "--kubeconfig=a="}));
+  EXPECT_EQ(split({"status", "-A="}), (Words{"status", "-A="})) << "it takes no value";
+  EXPECT_EQ(split({"status", "--other="}), (Words{"status", "--other="}));
+  EXPECT_EQ(split({"nonsense", "--kubeconfig="}), (Words{"nonsense", "--kubeconfig="}));
+  EXPECT_EQ(split({}), Words{});
+}
+
 }  // namespace
 }  // namespace berth::cli

@@ -414,6 +414,9 @@ TEST_F(JobPlanTest, ReclaimablePodsAndReadinessAreReported) {
   job_.suspend = false;
   job_.succeeded = 3;
   EXPECT_THAT(Plan(), ElementsAre("reclaimable", "PodsReady=Started"));
+  situation_.report_reclaimable_pods = false;
+  EXPECT_THAT(Plan(), ElementsAre("PodsReady=Started")) << "the gate ReclaimablePods is off";
+  situation_.report_reclaimable_pods = true;
   situation_.workloads[0].status.reclaimable_pods = {{"main", 2}};
   SetTrue(situation_.workloads[0], api::kPodsReady, "Started");
   EXPECT_THAT(Plan(), IsEmpty());

@@ -52,7 +52,7 @@ class ControllerProgramTest : public ::testing::Test {
     ASSERT_TRUE(program) << program.error().message;
     program_ = *std::move(program);
     program_->RunOnStrand([&] { program_->manager().InformerFor<api::ResourceFlavor>(); });
-    program_->Start([] {});
+    program_->Start([](const std::string&) {});
   }
   void TearDown() override {
     program_->Stop();

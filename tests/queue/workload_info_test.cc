@@ -164,6 +164,9 @@ TEST(WorkloadInfoTest, ReclaimablePodsDoNotCount) {
     api::Workload workload = Plain();
     workload.status.reclaimable_pods = row.pods;
     EXPECT_EQ(CountsAfterReclaim(workload), std::vector<std::int32_t>{row.count});
+    EXPECT_EQ(CountsAfterReclaim(workload, ReclaimRule::kIgnored), std::vector<std::int32_t>{3});
+    Names names;
+    EXPECT_EQ(InfoOf(workload, {.reclaim = ReclaimRule::kIgnored}, names).pod_sets[0].count, 3);
   }
 }
 

@@ -65,7 +65,7 @@ JobFacts FactsMirror::Of(const api::Job& job) const {
   const std::string& space = job.meta.namespace_name;
   facts.default_local_queue = namespaces_with_default_queue_.count(space) != 0;
   facts.kind_managed = options_.jobs_managed;
-  facts.default_priority_class = default_priority_class_;
+  facts.default_priority_class = options_.default_priority_class && default_priority_class_;
   facts.manage_without_queue_name = options_.manage_without_queue_name;
   api::StringMap labels{{kNamespaceNameLabel, space}};
   if (const auto found = labels_by_namespace_.find(space); found != labels_by_namespace_.end()) {

@@ -17,7 +17,8 @@ namespace berth::webhook {
 struct FactsMirrorOptions {
   api::LabelSelector namespace_selector;  // managedJobsNamespaceSelector
   bool manage_without_queue_name = false;
-  bool jobs_managed = true;  // integrations.frameworks
+  bool jobs_managed = true;            // integrations.frameworks
+  bool default_priority_class = true;  // gate WorkloadPriorityClassDefaulting
 };
 
 class FactsMirror {

@@ -138,16 +138,24 @@ struct Obtaining : std::enable_shared_from_this<Obtaining> {
 
 }  // namespace
 
-ServingCertificateOptions CertificateIn(const std::string& namespace_name) {
+ServingCertificateOptions CertificateIn(const std::string& namespace_name,
+                                        const std::string& service, const std::string& secret) {
   constexpr std::string_view kUsual = "kueue-system";
   ServingCertificateOptions options;
-  if (namespace_name == kUsual) return options;
-  options.secret.namespace_name = namespace_name;
+  options.secret = {namespace_name, secret};
+  const auto add = [&options](const std::string& name) {
+    const auto& known = options.dns_names;
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      options.dns_names.push_back(name);
+    }
+  };
   const std::vector<std::string> usual = options.dns_names;
-  for (const std::string& name : usual) {
-    std::string here = name;
-    options.dns_names.push_back(here.replace(here.find(kUsual), kUsual.size(), namespace_name));
+  for (std::string here : usual) {
+    add(here.replace(here.find(kUsual), kUsual.size(), namespace_name));
   }
+  const std::string own = service + "." + namespace_name + ".svc";
+  add(own);
+  add(own + ".cluster.local");
   return options;
 }
 

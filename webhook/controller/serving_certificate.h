@@ -33,7 +33,9 @@ struct ServingCertificateOptions {
 
 // Options of a controller in `namespace_name`: the Secret is there, and the certificate is for the
 // Services there and in kueue-system, which manifests/webhook names.
-ServingCertificateOptions CertificateIn(const std::string& namespace_name);
+ServingCertificateOptions CertificateIn(const std::string& namespace_name,
+                                        const std::string& service = "kueue-webhook-service",
+                                        const std::string& secret = "kueue-webhook-server-cert");
 
 struct ServingCertificate {
   net::TlsIdentity identity;

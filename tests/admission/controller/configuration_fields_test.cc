@@ -59,33 +59,79 @@ constexpr FieldRow kRows[] = {
     {R"({"metrics": {"enableClusterQueueResources": true}})", Fate::kRead},
     {R"({"metrics": {"localQueueMetrics": {"enable": true, "selector": {}}}})", Fate::kRead},
     {R"({"metrics": {"customLabels": [{"name": "a"}]}})", Fate::kWarned, "metrics.customLabels"},
+    {R"({"metrics": {"customLabels": [{"name": "a"}]}, "featureGates": {"CustomMetricLabels": true}})",
+     Fate::kWarned, "metrics.customLabels"},
+    {R"({"metrics": {"customLabels": [{"name": "1a"}]}})", Fate::kRefused,
+     "metrics.customLabels[0].name"},
+    {R"({"metrics": {"customLabels": [{"name": "a"}, {"name": "a"}]}})", Fate::kRefused,
+     "metrics.customLabels[1].name"},
+    {R"({"metrics": {"customLabels": [{"name": "a", "sourceLabelKey": "b",
+                                       "sourceAnnotationKey": "c"}]}})",
+     Fate::kRefused, "metrics.customLabels[0].sourceAnnotationKey"},
+    {R"({"metrics": {"customLabels": [{"name": "a", "sourceKind": "Workload"}]}})", Fate::kRefused,
+     "metrics.customLabels[0].trackedValues"},
+    {R"({"metrics": {"customLabels": [{"name": "a", "sourceKind": "Node"}]}})", Fate::kRefused,
+     "metrics.customLabels[0].sourceKind"},
+    {R"({"metrics": {"customLabels": [{"name": "a", "trackedValues": ["x", "x"]}]}})",
+     Fate::kRefused, "metrics.customLabels[0].trackedValues"},
     {R"({"leaderElection": {"leaderElect": false}})", Fate::kRead},
-    {R"({"leaderElection": {"leaseDuration": "1s"}})", Fate::kWarned,
+    {R"({"leaderElection": {"leaseDuration": "20s"}})", Fate::kRead},
+    {R"({"leaderElection": {"leaseDuration": "10s"}})", Fate::kRefused,
      "leaderElection.leaseDuration"},
-    {R"({"leaderElection": {"renewDeadline": "1s"}})", Fate::kWarned,
+    {R"({"leaderElection": {"leaseDuration": "500ms", "renewDeadline": "400ms",
+                            "retryPeriod": "100ms"}})",
+     Fate::kRefused, "leaderElection.leaseDuration"},
+    {R"({"leaderElection": {"renewDeadline": "5s"}})", Fate::kRead},
+    {R"({"leaderElection": {"renewDeadline": "2400ms"}})", Fate::kRefused,
      "leaderElection.renewDeadline"},
-    {R"({"leaderElection": {"retryPeriod": "1s"}})", Fate::kWarned, "leaderElection.retryPeriod"},
-    {R"({"leaderElection": {"resourceName": "a"}})", Fate::kWarned, "leaderElection.resourceName"},
-    {R"({"leaderElection": {"resourceLock": "leases"}})", Fate::kWarned,
+    {R"({"leaderElection": {"retryPeriod": "1500ms"}})", Fate::kRead},
+    {R"({"leaderElection": {"retryPeriod": "0s"}})", Fate::kRefused, "leaderElection.retryPeriod"},
+    {R"({"leaderElection": {"resourceName": "a"}})", Fate::kRead},
+    {R"({"leaderElection": {"resourceName": "A"}})", Fate::kRefused, "leaderElection.resourceName"},
+    {R"({"leaderElection": {"resourceLock": "leases"}})", Fate::kRead},
+    {R"({"leaderElection": {"resourceLock": "configmaps"}})", Fate::kRefused,
      "leaderElection.resourceLock"},
-    {R"({"leaderElection": {"resourceNamespace": "a"}})", Fate::kWarned,
-     "leaderElection.resourceNamespace"},
+    {R"({"leaderElection": {"resourceNamespace": "a"}})", Fate::kRead},
     {R"({"featureGates": {"PartialAdmission": false}})", Fate::kRead},
     {R"({"featureGates": {"MultiKueue": true}})", Fate::kWarned, "featureGates.MultiKueue"},
     {R"({"featureGates": {"ConcurrentAdmission": true}})", Fate::kRefused,
      "featureGates.ConcurrentAdmission"},
-    {R"({"webhook": {"port": 1}})", Fate::kWarned, "webhook"},
+    {R"({"featureGates": {"ReclaimablePods": false}})", Fate::kRead},
+    {R"({"featureGates": {"WorkloadPriorityClassDefaulting": false}})", Fate::kRead},
+    {R"({"featureGates": {"QuotaCheckStrategy": false}})", Fate::kRead},
+    {R"({"featureGates": {"CustomMetricLabels": true}})", Fate::kRead},
+    {R"({"webhook": {"port": 1}})", Fate::kRead},
+    {R"({"webhook": {"port": 0}})", Fate::kRefused, "webhook.port"},
+    {R"({"webhook": {"host": "127.0.0.1"}})", Fate::kRead},
+    {R"({"webhook": {"certDir": "/c"}})", Fate::kWarned, "webhook.certDir"},
+    {R"({"webhook": {"certDir": "/c"}, "internalCertManagement": {"enable": false}})", Fate::kRead},
     {R"({"health": {"healthProbeBindAddress": ":1"}})", Fate::kRead},
     {R"({"health": {"healthProbeBindAddress": 1}})", Fate::kRefused,
      "health.healthProbeBindAddress"},
-    {R"({"health": {"readinessEndpointName": "a"}})", Fate::kWarned,
+    {R"({"health": {"readinessEndpointName": "a"}})", Fate::kRead},
+    {R"({"health": {"readinessEndpointName": "a/b"}})", Fate::kRefused,
      "health.readinessEndpointName"},
-    {R"({"health": {"livenessEndpointName": "a"}})", Fate::kWarned, "health.livenessEndpointName"},
+    {R"({"health": {"livenessEndpointName": "/a"}})", Fate::kRead},
+    {R"({"health": {"livenessEndpointName": "readyz"}})", Fate::kRefused,
+     "health.readinessEndpointName"},
     {R"({"pprofBindAddress": ":1"})", Fate::kWarned, "pprofBindAddress"},
-    {R"({"controller": {"groupKindConcurrency": {}}})", Fate::kWarned, "controller"},
+    {R"({"controller": {"groupKindConcurrency": {"Job.batch": 5}}})", Fate::kRead},
+    {R"({"controller": {"groupKindConcurrency": {"Job.batch": 0}}})", Fate::kRefused,
+     "controller.groupKindConcurrency.Job.batch"},
+    {R"({"controller": {"groupKindConcurrency": {"Node": 1}}})", Fate::kWarned,
+     "controller.groupKindConcurrency.Node"},
+    {R"({"controller": {"cacheSyncTimeout": 1}})", Fate::kWarned, "controller.cacheSyncTimeout"},
     {R"({"tls": {"minVersion": "VersionTLS13"}})", Fate::kWarned, "tls"},
-    {R"({"internalCertManagement": {"enable": false}})", Fate::kWarned, "internalCertManagement"},
-    {R"({"clientConnection": {"qps": 1}})", Fate::kWarned, "clientConnection"},
+    {R"({"internalCertManagement": {"enable": false}})", Fate::kRead},
+    {R"({"internalCertManagement": {"webhookServiceName": "s"}})", Fate::kRead},
+    {R"({"internalCertManagement": {"webhookServiceName": "a.b"}})", Fate::kRefused,
+     "internalCertManagement.webhookServiceName"},
+    {R"({"internalCertManagement": {"webhookSecretName": "s"}})", Fate::kRead},
+    {R"({"internalCertManagement": {"webhookSecretName": "S"}})", Fate::kRefused,
+     "internalCertManagement.webhookSecretName"},
+    {R"({"clientConnection": {"qps": 1.5}})", Fate::kRead},
+    {R"({"clientConnection": {"qps": 0}})", Fate::kRefused, "clientConnection.qps"},
+    {R"({"clientConnection": {"burst": 0}})", Fate::kRefused, "clientConnection.burst"},
     {R"({"multiKueue": {"origin": "a"}})", Fate::kWarned, "multiKueue"},
     {R"({"visibilityServer": {"bindPort": 1}})", Fate::kWarned, "visibilityServer"},
 };
@@ -130,7 +176,8 @@ TEST(ConfigurationFields, UnknownOnesAreRefusedWhereverTheyStand) {
        {"/x", "/waitForPodsReady/x", "/waitForPodsReady/requeuingStrategy/x", "/fairSharing/x",
         "/admissionFairSharing/x", "/resources/x", "/objectRetentionPolicies/x",
         "/objectRetentionPolicies/workloads/x", "/metrics/x", "/metrics/localQueueMetrics/x",
-        "/integrations/x", "/leaderElection/x", "/health/x"}) {
+        "/integrations/x", "/leaderElection/x", "/health/x", "/webhook/x", "/controller/x",
+        "/internalCertManagement/x", "/clientConnection/x"}) {
     nlohmann::json document = {{"apiVersion", "config.kueue.x-k8s.io/v1beta2"},
                                {"kind", "Configuration"}};
     document[nlohmann::json::json_pointer(pointer)] = 1;
@@ -139,6 +186,78 @@ TEST(ConfigurationFields, UnknownOnesAreRefusedWhereverTheyStand) {
     EXPECT_NE(config.error().message.find("x: unknown field"), std::string::npos)
         << config.error().message;
   }
+}
+
+Configuration ProgramOf(const char* fields) {
+  nlohmann::json document = nlohmann::json::parse(fields);
+  document["apiVersion"] = "config.kueue.x-k8s.io/v1beta2";
+  document["kind"] = "Configuration";
+  const auto config = ReadConfiguration(document);
+  EXPECT_TRUE(config) << config.error().message;
+  return config ? *config : Configuration{};
+}
+
+TEST(ConfigurationFields, OfTheProgramAreReadToTheirValues) {
+  const Configuration config = ProgramOf(R"({
+    "webhook": {"host": "::1", "port": 9000, "certDir": "/certs"},
+    "internalCertManagement": {"enable": false, "webhookServiceName": "s", "webhookSecretName": "t"},
+    "health": {"readinessEndpointName": "ready", "livenessEndpointName": "/live"},
+    "clientConnection": {"qps": 1.5, "burst": 4},
+    "controller": {"groupKindConcurrency": {"Job.batch": 7, "Workload.kueue.x-k8s.io": 3}},
+    "leaderElection": {"leaseDuration": "4s", "renewDeadline": "2500ms", "retryPeriod": "500ms",
+                       "resourceName": "l", "resourceNamespace": "n"}})");
+  const ProgramOptions& program = config.program;
+  EXPECT_EQ(program.webhook.host, "::1");
+  EXPECT_EQ(program.webhook.port, 9000);
+  EXPECT_EQ(program.webhook.certificate_folder, "/certs");
+  EXPECT_FALSE(program.certificate.internal);
+  EXPECT_EQ(program.certificate.service, "s");
+  EXPECT_EQ(program.certificate.secret, "t");
+  EXPECT_EQ(program.endpoints.readiness_endpoint, "ready");
+  EXPECT_EQ(program.endpoints.liveness_endpoint, "live");
+  ASSERT_TRUE(program.request_limit);
+  EXPECT_EQ(program.request_limit->per_second, 1.5);
+  EXPECT_EQ(program.request_limit->burst, 4);
+  EXPECT_EQ(program.concurrency,
+            (std::map<std::string, std::size_t>{{"Job.batch", 7}, {"Workload.kueue.x-k8s.io", 3}}));
+  EXPECT_EQ(program.leader.lease_duration, std::chrono::seconds(4));
+  EXPECT_EQ(program.leader.renew_deadline, std::chrono::milliseconds(2500));
+  EXPECT_EQ(program.leader.retry_period, std::chrono::milliseconds(500));
+  EXPECT_EQ(program.leader.resource_name, "l");
+  EXPECT_EQ(program.leader.resource_namespace, "n");
+  EXPECT_FALSE(ProgramOf("{}").program.request_limit) << "no limit where none is set";
+  EXPECT_FALSE(ProgramOf(R"({"clientConnection": {"qps": -1}})").program.request_limit);
+}
+
+TEST(ConfigurationFields, CustomLabelsAreReadWhereTheirGateIsOn) {
+  const char* labels = R"("metrics": {"customLabels": [
+    {"name": "team"},
+    {"name": "cost", "sourceAnnotationKey": "example.com/cost", "sourceKind": "LocalQueue",
+     "trackedValues": ["a", "b"]}]})";
+  const Configuration on = ProgramOf(
+      (std::string("{\"featureGates\": {\"CustomMetricLabels\": true}, ") + labels + "}").c_str());
+  using Label = CustomMetricLabel;
+  EXPECT_EQ(on.admission.metrics.custom_labels,
+            (std::vector<Label>{{.name = "team", .key = "team", .tracked_values = {}},
+                                {.name = "cost",
+                                 .source = Label::Source::kLocalQueue,
+                                 .place = Label::Place::kAnnotation,
+                                 .key = "example.com/cost",
+                                 .tracked_values = {"a", "b"}}}));
+  const Configuration off = ProgramOf((std::string("{") + labels + "}").c_str());
+  EXPECT_TRUE(off.admission.metrics.custom_labels.empty());
+}
+
+TEST(ConfigurationFields, GatesThatAreSwitchedOffTakeTheirRuleBack) {
+  const Configuration config = ProgramOf(R"({
+    "resources": {"quotaCheckStrategy": "IgnoreUndeclared", "excludeResourcePrefixes": ["a/"]},
+    "featureGates": {"QuotaCheckStrategy": false, "ReclaimablePods": false,
+                     "SchedulerLongRequeueInterval": true,
+                     "WorkloadPriorityClassDefaulting": false}})");
+  EXPECT_EQ(config.admission.wake_up_batch, std::chrono::seconds(10));
+  EXPECT_FALSE(config.admission.scheduler.ignore_undeclared_resources);
+  EXPECT_FALSE(config.admission.scheduler.gates.reclaimable_pods);
+  EXPECT_FALSE(config.default_priority_class);
 }
 
 }  // namespace

@@ -69,13 +69,12 @@ TEST(Configuration, ReadsWhatAdmissionNeeds) {
   ASSERT_EQ(scheduler.transformations.size(), 1U);
   EXPECT_EQ(scheduler.transformations[0].outputs.at("example.com/memory").ToString(), "5Gi");
   EXPECT_FALSE(scheduler.gates.partial_admission);
-  EXPECT_EQ(config->leader_election, false);
+  EXPECT_EQ(config->program.leader.enabled, false);
   EXPECT_TRUE(config->managed_jobs_namespace_selector->Matches({{"a", "b"}}));
   EXPECT_THAT(FieldsOf(*config),
-              ElementsAre("integrations.frameworks: pod", "leaderElection.resourceName",
-                          "featureGates.MultiKueue"));
-  EXPECT_EQ(config->metrics_address, ":8444");
-  EXPECT_EQ(config->health_address, "127.0.0.1:9");
+              ElementsAre("integrations.frameworks: pod", "featureGates.MultiKueue"));
+  EXPECT_EQ(config->program.endpoints.metrics_address, ":8444");
+  EXPECT_EQ(config->program.endpoints.health_address, "127.0.0.1:9");
 }
 
 TEST(Configuration, OldVersionHasSwitches) {
@@ -91,14 +90,15 @@ TEST(Configuration, RecoveryMayTakeAsLongAsItTakes) {
   struct Row {
     const char* version;
     const char* block;
-    std::chrono::seconds timeout;
-    std::optional<std::chrono::seconds> recovery;
+    Duration timeout;
+    std::optional<Duration> recovery;
   };
   const std::vector<Row> rows = {
       {"v1beta2", R"({})", 30min, 30min},
       {"v1beta2", R"({"timeout": "5m"})", 5min, 5min},
       {"v1beta2", R"({"timeout": "5m", "recoveryTimeout": "1m"})", 5min, 1min},
       {"v1beta2", R"({"timeout": "5m", "recoveryTimeout": "0s"})", 5min, std::nullopt},
+      {"v1beta2", R"({"timeout": "500ms", "recoveryTimeout": "1.5s"})", 500ms, 1500ms},
       {"v1beta1", R"({"enable": true})", 5min, std::nullopt},
       {"v1beta1", R"({"enable": true, "recoveryTimeout": "1m"})", 5min, 1min},
   };
@@ -183,8 +183,8 @@ TEST(Configuration, GatesThatBerthDoesNotHave) {
   using Kind = GateVerdict::Kind;
   const std::vector<Row> rows = {{"MultiKueue", true, Kind::kWarn},
                                  {"MultiKueue", false, Kind::kFine},
-                                 {"ReclaimablePods", true, Kind::kFine},
-                                 {"ReclaimablePods", false, Kind::kRefuse},
+                                 {"AdmissionGatedBy", true, Kind::kFine},
+                                 {"AdmissionGatedBy", false, Kind::kRefuse},
                                  {"ConcurrentAdmission", true, Kind::kRefuse},
                                  {"VectorizedResourceRequests", false, Kind::kFine},
                                  {"LendingLimit", true, Kind::kFine},
@@ -223,10 +223,6 @@ TEST(Configuration, MistakesAreNamed) {
        "waitForPodsReady.timeout: must not be negative"},
       {Config({{"waitForPodsReady", {{"timeout", "0s"}}}}),
        "waitForPodsReady.timeout: must be greater than 0"},
-      {Config({{"waitForPodsReady", {{"timeout", "500ms"}}}}),
-       "waitForPodsReady.timeout: must be whole seconds"},
-      {Config({{"waitForPodsReady", {{"recoveryTimeout", "500ms"}}}}),
-       "waitForPodsReady.recoveryTimeout: must be whole seconds"},
       {Config({{"waitForPodsReady", {{"enable", true}}}}),
        "waitForPodsReady.enable: unknown field: in v1beta2 the block itself switches it on"},
       {Config({{"waitForPodsReady", {{"requeuingStrategy", {{"backoffLimitCount", -1}}}}}}),

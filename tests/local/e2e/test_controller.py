@@ -22,7 +22,7 @@ kind: Configuration
 """
 CONFIG = HEAD + """
 leaderElection: {leaderElect: true}
-featureGates: {CustomMetricLabels: true}
+featureGates: {MultiKueue: true}
 """
 QUEUES = """
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -86,7 +86,7 @@ class ControllerTest(ClusterTest):
         config = self.write(cluster, "config.yaml", CONFIG)
         first = self.start_replica(cluster, "first", "--config", config)
         first.port("metrics")
-        self.assertIn("CustomMetricLabels", first.log())
+        self.assertIn("featureGates.MultiKueue", first.log())
         wait_until(lambda: self.holder(cluster), "a replica leads")
         cluster.apply(QUEUES)
         cluster.apply(JOB.format(name="one"))

@@ -23,6 +23,7 @@ TEST(FactsMirrorTest, FollowsTheCluster) {
       manager, {.namespace_selector = {.match_expressions = {{.key = "kubernetes.io/metadata.name",
                                                               .op = "NotIn",
                                                               .values = {"kube-system"}}}}});
+  const FactsMirror without_classes(manager, {.default_priority_class = false});
   manager.StartInformers();
   executor.RunFor(1s);
 
@@ -47,6 +48,7 @@ TEST(FactsMirrorTest, FollowsTheCluster) {
   executor.RunFor(1s);
   EXPECT_TRUE(mirror.Of(job).default_local_queue);
   EXPECT_TRUE(mirror.Of(job).default_priority_class);
+  EXPECT_FALSE(without_classes.Of(job).default_priority_class);
   EXPECT_FALSE(mirror.Of(job).ancestor_managed);
   job.meta.owner_references = {{.kind = "Job",
                                 .name = "parent",
