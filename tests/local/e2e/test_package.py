@@ -1,0 +1,134 @@
+"""Goal: the package of tools/package is one that dpkg installs, with the files where Debian's policy has them: a
+program, a readable man page for every command, completion, and a systemd unit whose command works.
+
+Method: dpkg installs it into an empty root, in a user namespace, without root; groff reads the pages."""
+
+import glob
+import gzip
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from harness import BERTH, ROOT, wait_until
+
+TOOL = os.path.join(ROOT, "tools", "package")
+
+
+def run(*arguments, **options):
+    done = subprocess.run(arguments, text=True, capture_output=True, timeout=120, check=False, **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{arguments}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class PackageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="berth-package-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        run(TOOL, "--program", BERTH, "--output", cls.folder)
+        cls.package, = glob.glob(os.path.join(cls.folder, "berth_*.deb"))
+        cls.root = os.path.join(cls.folder, "root")
+        for name in ("var/lib/dpkg/info", "var/lib/dpkg/updates"):
+            os.makedirs(os.path.join(cls.root, name))
+        for name in ("status", "available"):
+            with open(os.path.join(cls.root, "var/lib/dpkg", name), "w", encoding="utf-8"):
+                pass
+        # The libraries are this machine's.
+        run("unshare", "--user", "--map-root-user", "dpkg", "--root=" + cls.root, "--force-depends",
+            "--log=/dev/null", "--install", cls.package)
+
+    def installed(self, *path):
+        return os.path.join(self.root, *path)
+
+    def help(self, *command):
+        return run(self.installed("usr/bin/berth"), *command, "--help")
+
+    def test_control(self):
+        fields = dict(re.findall(r"^(\S+): (.*)$", run("dpkg-deb", "--field", self.package),
+                                 re.MULTILINE))
+        self.assertEqual(fields["Package"], "berth")
+        needed = {name.split()[0] for name in fields["Depends"].split(", ")}
+        for library in ("libc6", "libssl3", "libsqlite3-0"):
+            self.assertIn(library, needed)
+        self.assertLess(len(fields["Description"]), 80)
+        self.assertEqual(run("dpkg", "--root=" + self.root, "--verify", "berth"), "")
+
+    def test_owners_and_modes(self):
+        for line in run("dpkg-deb", "--contents", self.package).splitlines():
+            mode, owner, *_, name = line.split(" -> ")[0].split()
+            self.assertEqual(owner, "root/root", line)
+            if mode.startswith("-"):
+                program = name.startswith("./usr/bin/")
+                self.assertEqual(mode, "-rwxr-xr-x" if program else "-rw-r--r--", line)
+            elif mode.startswith("d"):
+                self.assertEqual(mode, "drwxr-xr-x", line)
+
+    def test_policy(self):
+        for name in ("copyright", "changelog.gz"):
+            self.assertTrue(os.path.exists(self.installed("usr/share/doc/berth", name)), name)
+        self.assertFalse(os.path.exists(self.installed("usr/local")))
+        sections = run("readelf", "--section-headers", self.installed("usr/bin/berth"))
+        self.assertNotIn(".symtab", sections)
+
+    def test_every_command_has_a_page(self):
+        listed = self.help().partition("\nSubcommands:\n")[2].partition("\n\n")[0]
+        commands = re.findall(r"^  (\S+)", listed, re.MULTILINE)
+        self.assertIn("controller", commands)
+        pages = {os.path.basename(path) for path in glob.glob(self.installed("usr/share/man/man1/*"))}
+        self.assertEqual(pages, {"berth.1.gz", *(f"berth-{name}.1.gz" for name in commands)})
+        for command in commands:
+            with gzip.open(self.installed("usr/share/man/man1", f"berth-{command}.1.gz"), "rt",
+                           encoding="utf-8") as file:
+                source = file.read()
+            done = subprocess.run(["groff", "-man", "-ww", "-z", "-Tutf8"], input=source, text=True,
+                                  capture_output=True, timeout=60, check=True)
+            self.assertEqual(done.stderr, "", command)
+            text = subprocess.run(["groff", "-man", "-Tascii", "-P-c", "-rLL=400n"], input=source,
+                                  text=True, capture_output=True, timeout=60, check=True).stdout
+            text = re.sub(".\b", "", text)  # bold: each letter twice
+            for option in re.findall(r"--[a-z][a-z-]+", self.help(command)):
+                self.assertIn(option, text, command)
+
+    def test_completion(self):
+        for shell, path in (("bash", "bash-completion/completions/berth"),
+                            ("zsh", "zsh/vendor-completions/_berth"),
+                            ("fish", "fish/vendor_completions.d/berth.fish")):
+            with open(self.installed("usr/share", path), encoding="utf-8") as file:
+                self.assertEqual(file.read(),
+                                 run(self.installed("usr/bin/berth"), "completion", shell))
+        self.assertEqual(os.readlink(self.installed("usr/bin/kubectl-berth")), "berth")
+
+    def test_the_unit_starts_a_cluster(self):
+        with open(self.installed("lib/systemd/system/berth.service"), encoding="utf-8") as file:
+            unit = file.read()
+        command = re.search("^ExecStart=(.*)$", unit, re.MULTILINE).group(1)
+        state = os.path.join(self.folder, "state")
+        os.mkdir(state, 0o700)  # StateDirectory=berth
+        words = command.replace("/var/lib/berth", state).split()
+        with open(os.path.join(self.folder, "log"), "w", encoding="utf-8") as log:
+            process = subprocess.Popen(
+                [self.installed(words[0].lstrip("/")), *words[1:], "--listen", "127.0.0.1:0"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env={"HOME": state, "PATH": os.environ["PATH"]})
+        self.addCleanup(process.wait, timeout=60)
+        self.addCleanup(process.kill)
+        wait_until(lambda: os.path.exists(os.path.join(state, "kubeconfig")), "the unit's API serves")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=60), 0)
+
+    def test_it_is_made_again_byte_for_byte(self):
+        again = os.path.join(self.folder, "again")
+        os.mkdir(again)
+        run(TOOL, "--program", BERTH, "--output", again, env={**os.environ, "TZ": "Asia/Tokyo"})
+        with open(os.path.join(again, os.path.basename(self.package)), "rb") as first:
+            with open(self.package, "rb") as second:
+                self.assertEqual(first.read(), second.read())
+
+
+if __name__ == "__main__":
+    unittest.main()
