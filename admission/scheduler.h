@@ -160,9 +160,10 @@ class Scheduler {
   std::int64_t WeightedShareOf(NodeId node);
   // The share is not rounded; NaN: infinite, as in metrics.
   double ExactShareOf(NodeId node);
-  // The usage history of a LocalQueue whose ClusterQueue orders by usage, sampled if a sample is
-  // due; nullopt: no history is kept.
+  // With admission fair sharing: the usage history of a LocalQueue whose ClusterQueue exists,
+  // sampled if a sample is due, and the usage that orders LocalQueues; else nullopt.
   std::optional<UsageHistory> SampleUsage(const api::ObjectKey& local_queue, WallTime now);
+  std::optional<double> SharingUsageOf(const api::ObjectKey& local_queue) const;
   // The path of the queue: "/root/…/queue".
   std::string PathOf(ClusterQueueId queue) const;
 

@@ -76,10 +76,15 @@ void Scheduler::TakePenaltyBack(Record& released) {
 std::optional<UsageHistory> Scheduler::SampleUsage(const api::ObjectKey& local_queue,
                                                    WallTime now) {
   const std::optional<ClusterQueueId> queue = queues_.ClusterQueueOf(local_queue);
-  if (!queue || !KeepsHistory(*queue)) return std::nullopt;
+  if (!ledger_ || !queue || !state_.HasQueue(*queue)) return std::nullopt;
   const UsageHistory history = ledger_->Sample(local_queue, now);
   UsageChanged(local_queue);
   return history;
+}
+
+std::optional<double> Scheduler::SharingUsageOf(const api::ObjectKey& local_queue) const {
+  if (!ledger_) return std::nullopt;
+  return ledger_->UsageOf(local_queue);
 }
 
 }  // namespace berth::admission

@@ -75,7 +75,11 @@ void UsageLedger::Settle(const api::ObjectKey& queue, const Spending& penalty, W
 
 const UsageHistory& UsageLedger::Sample(const api::ObjectKey& queue, WallTime now) {
   Account& account = accounts_[queue];
-  if (!account.known || now - account.history.last_update >= config_.sampling_interval) {
+  if (!account.known) {
+    const bool remembers = config_.half_life > Duration::zero();
+    account.history = {remembers ? account.admitted : Spending{}, now};
+    account.known = true;
+  } else if (now - account.history.last_update >= config_.sampling_interval) {
     Advance(account, now);
   }
   return account.history;

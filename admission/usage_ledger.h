@@ -53,7 +53,7 @@ class UsageLedger {
   // The workload is admitted: turns its penalty into consumption.
   void Settle(const api::ObjectKey& queue, const Spending& penalty, WallTime now);
 
-  // Takes a sample if one is due.
+  // Takes a sample if one is due. The first history of a queue is its present usage.
   const UsageHistory& Sample(const api::ObjectKey& queue, WallTime now);
 
   // Infinite where the queue's weight is not positive.

@@ -218,7 +218,7 @@ QueueReconcilerParts AdmissionControllers::Impl::MakeQueueParts() {
       },
       [this](const api::LocalQueue& queue, const api::QueueStatus& status) {
         const bool was_shown = queue_metrics.Exposes(queue.meta.key());
-        queue_metrics.SetLocalQueue(queue, status);
+        queue_metrics.SetLocalQueue(queue, status, scheduler.SharingUsageOf(queue.meta.key()));
         if (!was_shown) metrics.ShowLocalQueue(queue.meta.key());
       }};
 }

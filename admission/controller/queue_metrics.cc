@@ -56,7 +56,8 @@ QueueMetrics::QueueMetrics(kube::Metrics& metrics, const MetricsOptions& options
       {"kueue_local_queue_status", "Whether the LocalQueue is active"},
       {"kueue_local_queue_resource_reservation", "Reserved quota"},
       {"kueue_local_queue_resource_usage", "Quota of admitted workloads"},
-      {"kueue_local_queue_admission_fair_sharing_usage", "Past usage, by resource"}};
+      {"kueue_local_queue_admission_fair_sharing_usage",
+       "Past usage with the penalties of admissions, weighted"}};
   for (const auto& [name, help] : gauges) metrics_.DeclareGauge(name, help);
 }
 
@@ -279,7 +280,8 @@ void QueueMetrics::RemoveCohort(const std::string& name) {
   cohorts_.erase(found);
 }
 
-void QueueMetrics::SetLocalQueue(const api::LocalQueue& queue, const api::QueueStatus& status) {
+void QueueMetrics::SetLocalQueue(const api::LocalQueue& queue, const api::QueueStatus& status,
+                                 std::optional<double> sharing_usage) {
   const bool wanted =
       options_.local_queues &&
       (!options_.local_queue_selector || options_.local_queue_selector->Matches(queue.meta.labels));
@@ -287,7 +289,7 @@ void QueueMetrics::SetLocalQueue(const api::LocalQueue& queue, const api::QueueS
     if (Exposes(queue.meta.key())) RemoveLocalQueue(queue.meta.key());
     return;
   }
-  exposed_.insert(queue.meta.key());
+  std::set<FlavorResource>& known = exposed_[queue.meta.key()];
   const MetricLabels labels{{"name", queue.meta.name}, {"namespace", queue.meta.namespace_name}};
   const bool active = api::IsTrue(status.conditions, api::kActive);
   for (const char* word : {"active", "inadmissible"}) {
@@ -308,26 +310,30 @@ void QueueMetrics::SetLocalQueue(const api::LocalQueue& queue, const api::QueueS
     const std::string_view is = condition == nullptr ? "Unknown" : (active ? "True" : "False");
     metrics_.SetGauge("kueue_local_queue_status", of, is == word ? 1 : 0);
   }
+  const auto of_resource = [&labels](const FlavorResource& resource) {
+    MetricLabels of = labels;
+    of["flavor"] = resource.first;
+    of["resource"] = resource.second;
+    return of;
+  };
+  std::set<FlavorResource> shown;
   const auto set = [&](const char* name, const std::vector<api::FlavorUsage>& usages) {
     for (const api::FlavorUsage& usage : usages) {
       for (const api::FlavorUsage::Resource& resource : usage.resources) {
-        MetricLabels of = labels;
-        of["flavor"] = usage.flavor;
-        of["resource"] = resource.resource;
-        metrics_.SetGauge(name, of, Value(resource.resource, resource.total));
+        shown.insert({usage.flavor, resource.resource});
+        metrics_.SetGauge(name, of_resource({usage.flavor, resource.resource}),
+                          Value(resource.resource, resource.total));
       }
     }
   };
   set("kueue_local_queue_resource_reservation", status.flavors_reservation);
   set("kueue_local_queue_resource_usage", status.flavors_usage);
-  if (!status.usage_history) return;
-  for (const auto& [resource, amount] : status.usage_history->consumed) {
-    MetricLabels of = labels;
-    of["cluster_queue"] = queue.cluster_queue;
-    of["resource"] = resource;
-    metrics_.SetGauge("kueue_local_queue_admission_fair_sharing_usage", of,
-                      static_cast<double>(amount.Value()));
-  }
+  Replace(known, std::move(shown),
+          [&](const FlavorResource& gone) { metrics_.Remove(of_resource(gone)); });
+  if (!sharing_usage) return;
+  MetricLabels of = labels;
+  of["cluster_queue"] = queue.cluster_queue;
+  metrics_.SetGauge("kueue_local_queue_admission_fair_sharing_usage", of, *sharing_usage);
 }
 
 void QueueMetrics::RemoveLocalQueue(const api::ObjectKey& key) {

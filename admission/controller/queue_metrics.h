@@ -46,7 +46,9 @@ class QueueMetrics {
   void SetClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status,
                        const PendingPosition& place);
   void RemoveClusterQueue(const std::string& name);
-  void SetLocalQueue(const api::LocalQueue& queue, const api::QueueStatus& status);
+  // `sharing_usage`: with admission fair sharing only.
+  void SetLocalQueue(const api::LocalQueue& queue, const api::QueueStatus& status,
+                     std::optional<double> sharing_usage);
   void RemoveLocalQueue(const api::ObjectKey& key);
   void SetCohort(const std::string& name, const CohortStanding& standing);
   void RemoveCohort(const std::string& name);
@@ -84,9 +86,9 @@ class QueueMetrics {
   const MetricsOptions options_;
   std::map<std::string, Known> queues_;
   std::map<std::string, Known> cohorts_;
-  std::map<std::string, std::int64_t> admitted_below_;  // by cohort
-  std::map<std::string, Reserved> reserved_below_;      // likewise
-  std::set<api::ObjectKey> exposed_;
+  std::map<std::string, std::int64_t> admitted_below_;          // by cohort
+  std::map<std::string, Reserved> reserved_below_;              // likewise
+  std::map<api::ObjectKey, std::set<FlavorResource>> exposed_;  // LocalQueues with metrics
   const std::vector<std::string> none_;
 };
 

@@ -1,5 +1,6 @@
 #include "admission/controller/queue_reconcilers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -118,11 +119,6 @@ api::QueueStatus LocalQueueReconciler::StatusOf(const api::LocalQueue& queue) co
   status.reserving_workloads = tally.reserving;
   status.admitted_workloads = tally.admitted;
   status.pending_workloads = tally.pending;
-  if (auto history = parts_.usage_history(queue.meta.key())) {
-    // An idle queue's sample is not written repeatedly.
-    const bool idle = status.usage_history && status.usage_history->consumed == history->consumed;
-    if (!idle) status.usage_history = std::move(history);
-  }
   const auto set = [&](bool active, const char* reason, const char* message) {
     SetActive(status, active, reason, message, queue.meta.generation, parts_.clock.Now());
   };
@@ -134,8 +130,32 @@ api::QueueStatus LocalQueueReconciler::StatusOf(const api::LocalQueue& queue) co
     set(false, "ClusterQueueIsInactive", "Can't submit new workloads to clusterQueue");
   } else {
     set(true, "Ready", "Can submit new workloads to localQueue");
+    SampleUsage(queue, *cluster_queue, status);
   }
   return status;
+}
+
+// Kueue takes samples while the queue is active, and names each resource of the ClusterQueue.
+void LocalQueueReconciler::SampleUsage(const api::LocalQueue& queue,
+                                       const api::ClusterQueue& cluster_queue,
+                                       api::QueueStatus& status) const {
+  auto history = parts_.usage_history(queue.meta.key());
+  if (!history) return;
+  for (const api::ResourceGroup& group : cluster_queue.spec.resource_groups) {
+    for (const std::string& resource : group.covered_resources) {
+      history->consumed.try_emplace(resource);
+    }
+  }
+  status.usage_history = std::move(history);
+}
+
+// When the next sample is due. The status stores whole seconds, so that a sample may be due up to
+// a second later than the status says.
+kube::NextLook LocalQueueReconciler::NextSample(const api::QueueStatus& status) const {
+  if (!status.usage_history || !api::IsTrue(status.conditions, api::kActive)) return {};
+  const Duration since = parts_.clock.Now() - status.usage_history->last_update;
+  return {std::clamp<Duration>(parts_.sampling_interval - since, std::chrono::seconds(1),
+                               parts_.sampling_interval)};
 }
 
 void LocalQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
@@ -147,8 +167,7 @@ void LocalQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   const api::QueueStatus status = StatusOf(*queue);
   parts_.on_local_queue(*queue, status);
   // A queue with a history is reconciled at each sampling interval.
-  const NextLook next{status.usage_history ? std::optional(parts_.sampling_interval)
-                                           : std::nullopt};
+  const NextLook next = NextSample(status);
   if (status == queue->status) return done(next);
   if (status.conditions == queue->status.conditions) {
     if (const auto wait = MustWait(written_at_, key, parts_.clock)) return done(NextLook{wait});

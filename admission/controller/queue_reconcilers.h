@@ -72,6 +72,10 @@ class LocalQueueReconciler final : public kube::Reconciler {
   api::QueueStatus StatusOf(const api::LocalQueue& queue) const;
 
  private:
+  void SampleUsage(const api::LocalQueue& queue, const api::ClusterQueue& cluster_queue,
+                   api::QueueStatus& status) const;
+  kube::NextLook NextSample(const api::QueueStatus& status) const;
+
   QueueReconcilerParts parts_;
   std::map<api::ObjectKey, SteadyTime> written_at_;
 };

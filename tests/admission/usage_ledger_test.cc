@@ -43,6 +43,17 @@ TEST(UsageLedger, ManySmallSamplesAreOneLargeOne) {
   EXPECT_NEAR(ledger.UsageOf(kQueue), 0.5, 1e-9) << "nothing is lost to rounding";
 }
 
+TEST(UsageLedger, TheFirstHistoryIsThePresentUsage) {
+  UsageLedger ledger({.half_life = 10min, .sampling_interval = 5min});
+  ledger.AddAdmitted(kQueue, {{"cpu", 8.0}}, 1);
+  ledger.Sample(kQueue, kStart);
+  EXPECT_EQ(ledger.UsageOf(kQueue), 8);
+  UsageLedger forgetful({.half_life = 0min, .sampling_interval = 5min});
+  forgetful.AddAdmitted(kQueue, {{"cpu", 8.0}}, 1);
+  forgetful.Sample(kQueue, kStart);
+  EXPECT_EQ(forgetful.UsageOf(kQueue), 0);
+}
+
 TEST(UsageLedger, SamplesOnlyWhenDue) {
   UsageLedger ledger({.half_life = 10min, .sampling_interval = 5min});
   ledger.Sample(kQueue, kStart);

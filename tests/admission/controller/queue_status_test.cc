@@ -1,6 +1,9 @@
 // Goal: conditions, counters and finalizers of queues, flavors and checks, and the rate of their
 // writes. Method: the objects and the requests of the API.
 
+#include <set>
+#include <utility>
+
 #include "tests/admission/controller/admission_fixture.h"
 
 namespace berth::admission {
@@ -229,6 +232,76 @@ TEST_F(QueueStatusTest, UnadmittedWorkloadsAreCountedWhereTheyWait) {
   api_.Remove(PathOf("b"));
   executor_.RunFor(1s);
   EXPECT_EQ(count("WaitingForQuota"), "none");
+}
+
+// Admission fair sharing: a sample each minute, and an hour for half of the usage.
+class UsageStatusTest : public QueueStatusTest {
+ protected:
+  UsageStatusTest() {
+    Crash();
+    options_.scheduler.admission_fair_sharing = AdmissionFairSharing{1h, 1min, {{"cpu", 10.0}}};
+    options_.metrics.local_queues = true;
+    Boot();
+  }
+  Json History() const {
+    return Object("namespaces/team/localqueues/lq")
+        .value("/status/fairSharing/admissionFairSharingStatus"_json_pointer, Json::object());
+  }
+};
+
+TEST_F(UsageStatusTest, EachLocalQueueOfAnActiveQueueHasASampleAMinute) {
+  PutLocalQueue("lq", "cq");
+  executor_.RunFor(2s);
+  EXPECT_EQ(History(), Json::object()) << "its ClusterQueue is missing";
+  PutQueues(8);  // its admissionScope asks for no order by usage
+  executor_.RunFor(2s);
+  EXPECT_EQ(History()["consumedResources"], (Json{{"cpu", "0"}})) << "every resource is named";
+  std::set<std::string> samples;
+  for (int i = 0; i < 10; ++i) {
+    samples.insert(History()["lastUpdate"].get<std::string>());
+    executor_.RunFor(1min);
+  }
+  EXPECT_GE(samples.size(), 9U) << "also while nothing is used";
+  PutLocalQueue("lq", "cq", "Hold");
+  executor_.RunFor(2s);
+  const Json stopped = History();
+  executor_.RunFor(5min);
+  EXPECT_EQ(History(), stopped) << "a stopped queue takes no samples";
+}
+
+TEST_F(UsageStatusTest, TheFirstHistoryIsThePresentUsage) {
+  Crash();
+  const auto sharing = std::exchange(options_.scheduler.admission_fair_sharing, std::nullopt);
+  Boot();
+  PutQueues(8);
+  PutWorkload("w", 4);
+  executor_.RunFor(2s);
+  Crash();
+  options_.scheduler.admission_fair_sharing = sharing;
+  Boot();
+  executor_.RunFor(2s);
+  EXPECT_EQ(History()["consumedResources"]["cpu"], "4");
+  EXPECT_THAT(metrics_->Text(),
+              HasSubstr("kueue_local_queue_admission_fair_sharing_usage{cluster_queue=\"cq\","
+                        "name=\"lq\",namespace=\"team\"} 40\n"))
+      << "one number, weighted";
+}
+
+TEST_F(QueueStatusTest, AFlavorThatTheQueueLosesLeavesNoSeries) {
+  Crash();
+  options_.metrics.local_queues = true;
+  Boot();
+  PutQueues(1);
+  Put("resourceflavors", "other", Json::object());
+  executor_.RunFor(2s);
+  const char* series = "kueue_local_queue_resource_usage{flavor=\"default\"";
+  EXPECT_THAT(metrics_->Text(), HasSubstr(series));
+  Json spec = Object("clusterqueues/cq")["spec"];
+  spec["resourceGroups"][0]["flavors"][0]["name"] = "other";
+  Put("clusterqueues", "cq", spec);
+  executor_.RunFor(2s);
+  EXPECT_THAT(metrics_->Text(), Not(HasSubstr(series)));
+  EXPECT_THAT(metrics_->Text(), HasSubstr("kueue_local_queue_resource_usage{flavor=\"other\""));
 }
 
 }  // namespace

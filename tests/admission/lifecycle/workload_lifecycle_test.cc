@@ -3,6 +3,9 @@
 
 #include "admission/lifecycle/workload_lifecycle.h"
 
+#include <functional>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -256,14 +259,21 @@ TEST_F(LifecycleTest, HoldDropsReservationsAndSparesWhatRuns) {
 }
 
 TEST_F(LifecycleTest, ReadyChecksAdmitBeforeAHoldIsFollowed) {
+  const std::vector<std::function<void(QueueFacts&)>> changes = {
+      [](QueueFacts& queue) { queue.stop_policy = api::StopPolicy::kHold; },
+      [](QueueFacts& queue) { queue.deleting = true; },
+      [](QueueFacts& queue) { queue.exists = false; }};
   for (QueueFacts* stopped : {&situation_.cluster_queue, &situation_.local_queue}) {
-    workload_.status = {};
-    Reserve({"a"});
-    Check(0).state = CheckState::kReady;
-    stopped->stop_policy = api::StopPolicy::kHold;
-    EXPECT_THAT(Step(), ElementsAre("Admitted"));
-    EXPECT_TRUE(workload_.status.admission.has_value());
-    stopped->stop_policy = api::StopPolicy::kNone;
+    for (const auto& change : changes) {
+      const QueueFacts before = *stopped;
+      workload_.status = {};
+      Reserve({"a"});
+      Check(0).state = CheckState::kReady;
+      change(*stopped);
+      EXPECT_THAT(Step(), ElementsAre("Admitted"));
+      EXPECT_TRUE(workload_.status.admission.has_value());
+      *stopped = before;
+    }
   }
 }
 
