@@ -41,6 +41,9 @@ struct StatusFlags {
 int RunStatus(const ClientFlags& client, const StatusFlags& flags);
 int RunList(const ClientFlags& client, ListOptions options);
 int RunWhy(const ClientFlags& client, const std::string& reference);
+// What Berth would do with a cluster in which Kueue is at work; the namespace is that of Kueue
+// (empty: kueue-system). Refused where some object would wait for something that Berth lacks.
+int RunAdopt(const ClientFlags& client);
 // `config`: a Configuration file, whose own rules are named; empty: the defaults.
 int RunVersion(const ClientFlags& client, const std::string& config);
 // Copies the cluster that `berth up` runs into `file`, which must not exist.

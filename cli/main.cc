@@ -209,6 +209,24 @@ void AddCloud(CLI::App& app, ClientFlags& client, int& exit_code) {
   command->callback([&] { exit_code = RunCloud(client); });
 }
 
+void AddAdopt(CLI::App& app, ClientFlags& client, bool& check, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "adopt", "What Berth would do with the objects of a cluster in which Kueue is at work");
+  AddServerFlags(*command, client);
+  AddOutputFlag(*command, client);
+  command->add_option("-n,--namespace", client.namespace_name, "of Kueue (default kueue-system)")
+      ->type_name(kNamespaceValue);
+  command->add_flag("--ascii", client.ascii, "draw with ASCII characters only");
+  command->add_flag("--check", check, "read and report; nothing is written")->required();
+  command->footer(
+      "Grades: first (to be done before), missing (would wait for what Berth lacks; exit code 1),\n"
+      "differs, stays (left alone; its quota counts). docs/change-over.md has the steps.\n"
+      "Examples:\n"
+      "  berth adopt --check\n"
+      "  berth adopt --check -o json | jq '.findings[] | select(.grade == \"missing\")'");
+  command->callback([&] { exit_code = RunAdopt(client); });
+}
+
 CommandOption OptionOf(const CLI::Option& option) {
   CommandOption out{.help = option.get_description()};
   for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
@@ -296,6 +314,8 @@ int Run(int argc, char** argv) {
   AddController(app, controller, exit_code);
   AddCloud(app, client, exit_code);
   AddBackup(app, client, backup_file, exit_code);
+  bool adopt_check = false;
+  AddAdopt(app, client, adopt_check, exit_code);
   AddVersionAndCompletion(app, client, version_config, shell, exit_code);
   // The shells pass words that need not be valid, so they are not parsed.
   if (argc > 1 && std::string_view(argv[1]) == kCompleteCommand) {

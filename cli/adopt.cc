@@ -1,0 +1,105 @@
+// `berth adopt --check`: reads the objects of a cluster in which Kueue is at work, and its
+// Configuration. Writes nothing.
+#include <nlohmann/json.hpp>
+
+#include "admission/controller/configuration.h"
+#include "api/labels.h"
+#include "api/yaml/yaml.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/screens/adoption.h"
+#include "cli/session.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr char kKueueGroup[] = "/apis/kueue.x-k8s.io/v1beta2/";
+constexpr char kConfigMap[] = "kueue-manager-config";
+constexpr char kConfigKey[] = "controller_manager_config.yaml";
+
+// Lists by path, with the plural that names their rule; in the order of the findings.
+std::vector<std::pair<std::string, std::string>> ListsOf(const std::string& space) {
+  std::vector<std::pair<std::string, std::string>> lists{
+      {"deployments", "/apis/apps/v1/namespaces/" + space + "/deployments"},
+      {"jobs", "/apis/batch/v1/jobs"},
+      {"pods", std::string("/api/v1/pods?labelSelector=") + api::kManagedLabel + "=true"}};
+  for (const char* plural :
+       {"workloads", "admissionchecks", "clusterqueues", "cohorts", "localqueues",
+        "resourceflavors", "topologies", "workloadpriorityclasses", "provisioningrequestconfigs",
+        "multikueueclusters", "multikueueconfigs"}) {
+    lists.emplace_back(plural, kKueueGroup + std::string(plural));
+  }
+  return lists;
+}
+
+void CheckConfiguration(const std::string& text, const std::string& object,
+                        AdoptionReport& report) {
+  const auto refuse = [&](const std::string& why) {
+    report.findings.push_back(
+        {AdoptionGrade::kMissing, object, why + "; Berth does not start with it"});
+  };
+  const Result<api::YamlDocument> document = api::ParseYaml(text);
+  if (!document) return refuse(document.error().message);
+  if (!document->duplicate_keys.empty()) {
+    return refuse(document->duplicate_keys.front() + ": stands twice");
+  }
+  const auto configuration = admission::ReadConfiguration(document->value);
+  if (!configuration) return refuse(configuration.error().message);
+  for (const auto& [field, why] : configuration->ignored) {
+    report.findings.push_back({AdoptionGrade::kDiffers, object, field + " has no effect: " + why});
+  }
+}
+
+// The Configuration that Kueue's manager reads; absent where Kueue was installed otherwise.
+void CheckConfigMap(const Result<nlohmann::json>& answer, const std::string& space,
+                    AdoptionReport& report) {
+  const std::string object = "configmap " + space + "/" + kConfigMap;
+  const nlohmann::json::json_pointer path(std::string("/data/") + kConfigKey);
+  if (answer && answer->contains(path) && answer->at(path).is_string()) {
+    return CheckConfiguration(answer->at(path).get<std::string>(), object, report);
+  }
+  report.findings.push_back(
+      {AdoptionGrade::kFirst, object,
+       answer ? std::string("has no text ") + kConfigKey
+              : "cannot be read (" + answer.error().message +
+                    "): name the namespace of Kueue with -n, and check its Configuration with "
+                    "berth version --config FILE"});
+}
+
+}  // namespace
+
+int RunAdopt(const ClientFlags& client) {
+  const auto session = Session::Open(client);
+  if (!session) return Complain(session.error());
+  const std::string space = client.namespace_name.empty() ? "kueue-system" : client.namespace_name;
+  const auto lists = ListsOf(space);
+  std::vector<std::string> paths;
+  for (const auto& list : lists) paths.push_back(list.second);
+  paths.push_back("/api/v1/namespaces/" + space + "/configmaps/" + kConfigMap);
+  const auto answers = (*session)->GetAll(paths);
+
+  AdoptionReport report{.cluster_name = (*session)->cluster_name()};
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const auto& [plural, path] = lists[i];
+    const Result<nlohmann::json>& answer = answers[i];
+    if (answer) {
+      CheckAdoptionOf(plural, answer->value("items", nlohmann::json::array()), report);
+    } else if (plural != "workloads" && answer.error().code == ErrorCode::kNotFound) {
+      continue;  // the cluster does not have the kind
+    } else if (plural == "workloads" || answer.error().code != ErrorCode::kForbidden) {
+      return Complain(Annotate(answer.error(), path));
+    } else {
+      report.findings.push_back(
+          {AdoptionGrade::kFirst, plural, "not read, so not checked: " + answer.error().message});
+    }
+  }
+  CheckConfigMap(answers.back(), space, report);
+  if (client.output == OutputFormat::kText) {
+    Print(RenderAdoption(report, DetectStyle(client.ascii)));
+  } else {
+    PrintStructured(AdoptionJson(report), client.output);
+  }
+  return HasMissing(report) ? kExitRefused : kExitAnswered;
+}
+
+}  // namespace berth::cli
