@@ -12,7 +12,6 @@
 #include "admission/controller/pod_defaults_feed.h"
 #include "admission/controller/priority_classes.h"
 #include "admission/controller/queue_reconcilers.h"
-#include "admission/controller/refusal_event.h"
 #include "admission/controller/scheduler_loop.h"
 #include "admission/controller/standing.h"
 #include "admission/controller/topology_feed.h"
@@ -20,12 +19,13 @@
 #include "admission/controller/workload_tally.h"
 #include "admission/controller/workload_writer.h"
 #include "api/reasons.h"
+#include "kube/runtime/refused_write.h"
 
 namespace berth::admission {
 namespace {
 
 constexpr int kMaxCohortDepth = 64;  // bounds cycles of parents
-constexpr Duration kShapesInterval = std::chrono::seconds(1);
+constexpr Duration kShowInterval = std::chrono::seconds(1);
 constexpr char kByLocalQueue[] = "localQueue";   // "namespace/name"
 constexpr char kByReservation[] = "reservedIn";  // ClusterQueue
 
@@ -54,7 +54,8 @@ struct AdmissionControllers::Impl {
   std::optional<std::int64_t> CohortShare(const std::string& name);
   void ShowClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status);
   void ShowCohort(const std::string& name);
-  void ShowShapesLater(const std::string& cluster_queue);
+  void ShowLater();
+  void ShowCohorts();
   void AddIndexes();
   void WatchWorkloads();
   void WatchLocalQueues();
@@ -111,7 +112,7 @@ struct AdmissionControllers::Impl {
   kube::Controller& topology_controller;
 
   std::set<std::string> shapes_due;  // ClusterQueues
-  bool shapes_posted = false;
+  bool cohorts_due = false, show_posted = false;
   std::shared_ptr<Impl*> self = std::make_shared<Impl*>(this);
 };
 
@@ -178,7 +179,9 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
           Add(topology_reconciler, options.run.topology, options.concurrency.topology)) {
   writer.OnRefused([this](const api::ObjectKey& key, const Error& error) {
     metrics.OnWriteRefused();
-    if (const auto workload = workloads.Get(key)) RecordRefusal(events, *workload, error);
+    if (const auto workload = workloads.Get(key)) {
+      kube::RecordRefusedWrite(events, kube::ReferenceTo(*workload), error);
+    }
   });
   AddIndexes();
   const FeatureGates& gates = options.scheduler.gates;
@@ -256,7 +259,8 @@ void AdmissionControllers::Impl::ShowClusterQueue(const api::ClusterQueue& queue
     }
     queue_metrics.SetPending(queue, pending);
   }
-  ShowShapesLater(name);
+  shapes_due.insert(name);
+  ShowLater();
   touched.insert(touched.end(), place.cohorts.begin(), place.cohorts.end());
   std::sort(touched.begin(), touched.end());
   touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
@@ -272,22 +276,30 @@ void AdmissionControllers::Impl::ShowCohort(const std::string& name) {
   queue_metrics.SetCohort(name, *standing);
 }
 
-// Counts the shapes once a second, for changed queues: a count costs the number of shapes.
-void AdmissionControllers::Impl::ShowShapesLater(const std::string& cluster_queue) {
-  shapes_due.insert(cluster_queue);
-  if (std::exchange(shapes_posted, true)) return;
-  manager.executor().PostAfter(kShapesInterval, [weak = std::weak_ptr(self)] {
+// Counts the shapes of changed queues, and shows the cohorts after a change of their tree. At most
+// once a second: the cost is the number of shapes or cohorts.
+void AdmissionControllers::Impl::ShowLater() {
+  if (std::exchange(show_posted, true)) return;
+  manager.executor().PostAfter(kShowInterval, [weak = std::weak_ptr(self)] {
     const auto alive = weak.lock();
     if (alive == nullptr) return;
     Impl& impl = **alive;
-    impl.shapes_posted = false;
+    impl.show_posted = false;
     for (const std::string& name : std::exchange(impl.shapes_due, {})) {
       const auto id = impl.scheduler.state().FindQueue(name);
       if (!id) continue;
       const auto counts = impl.scheduler.queues().CountShapes(*id);
       impl.queue_metrics.SetShapes(name, counts.active, counts.waiting);
     }
+    if (std::exchange(impl.cohorts_due, false)) impl.ShowCohorts();
   });
+}
+
+void AdmissionControllers::Impl::ShowCohorts() {
+  std::set<std::string> names = queue_metrics.Cohorts();
+  for (const auto& object : cohorts.objects())
+    names.insert({object->meta.name, object->spec.parent_name});
+  for (const std::string& name : names) ShowCohort(name);
 }
 
 std::optional<std::int64_t> AdmissionControllers::Impl::CohortShare(const std::string& name) {
@@ -431,6 +443,8 @@ void AdmissionControllers::Impl::WatchCohorts() {
     cohort_controller.Add(cohort->meta.key());
     AddAllClusterQueues();
     AddDeletedUsed();
+    cohorts_due = true;
+    ShowLater();
   };
   cohorts.AddHandler({.on_add = touch,
                       .on_update = [touch](const auto&, const auto& cohort) { touch(cohort); },

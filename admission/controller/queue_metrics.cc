@@ -271,6 +271,12 @@ void QueueMetrics::SetCohort(const std::string& name, const CohortStanding& stan
   });
 }
 
+std::set<std::string> QueueMetrics::Cohorts() const {
+  std::set<std::string> names;
+  for (const auto& [name, known] : cohorts_) names.insert(name);
+  return names;
+}
+
 void QueueMetrics::RemoveCohort(const std::string& name) {
   const auto found = cohorts_.find(name);
   if (found == cohorts_.end()) return;

@@ -52,6 +52,7 @@ class QueueMetrics {
   void RemoveLocalQueue(const api::ObjectKey& key);
   void SetCohort(const std::string& name, const CohortStanding& standing);
   void RemoveCohort(const std::string& name);
+  std::set<std::string> Cohorts() const;  // those that have series
   // The requests of the queue's waiting workloads, for resources with quota and others.
   void SetPending(const api::ClusterQueue& queue, const api::ResourceAmounts& requests);
   // The numbers of shapes of waiting workloads: those that compete for the head, and the others.

@@ -9,6 +9,7 @@
 #include "api/codec/codec.h"
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "kube/runtime/refused_write.h"
 
 namespace berth::admission {
 
@@ -24,11 +25,6 @@ std::vector<api::AdmissionCheckState> ChecksThatStay(const api::Workload& base,
                         [&check](const auto& each) { return each.name == check.name; });
   });
   return kept;
-}
-
-// The same write would be refused again.
-bool IsRefusal(const Error& error) {
-  return error.code == ErrorCode::kInvalid || error.code == ErrorCode::kForbidden;
 }
 
 }  // namespace
@@ -202,7 +198,7 @@ void WorkloadWriter::Pump() {
                     if (self == nullptr) return;
                     WorkloadWriter& writer = **self;
                     if (writer.answered_) writer.answered_(writer.clock_->SteadyNow() - begun);
-                    if (!answer && IsRefusal(answer.error())) {
+                    if (!answer && kube::IsRefusal(answer.error())) {
                       return writer.ReadRefused(key, answer.error(), done);
                     }
                     if (answer && *answer != nullptr) writer.workloads_.Ingest(**answer);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "integrations/controller/job_reconciler.h"
+#include "kube/runtime/refused_write.h"
 
 namespace berth::integrations {
 
@@ -10,13 +11,9 @@ namespace berth::integrations {
 void JobReconciler::EndFailed(const api::ObjectKey& key, const Error& error,
                               const std::string& what, std::function<void(Status)> next) {
   Error named = Annotate(error, what + " of " + key.ToString());
-  if (error.code != ErrorCode::kInvalid && error.code != ErrorCode::kForbidden) {
-    return next(std::move(named));
-  }
+  if (!kube::IsRefusal(error)) return next(std::move(named));
   if (const auto workload = workloads_.Get(key)) {
-    events_.Record(kube::ReferenceTo(*workload), kube::EventType::kWarning, "WriteRefused",
-                   "WriteRefused",
-                   "The API server refused a write to the Workload: " + error.message);
+    kube::RecordRefusedWrite(events_, kube::ReferenceTo(*workload), error);
   }
   manager_.client().Get(api::KindOf<api::Workload>(), key,
                         [this, named = std::move(named),

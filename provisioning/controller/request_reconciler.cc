@@ -8,6 +8,7 @@
 #include "api/codec/admission_status.h"
 #include "api/codec/codec.h"
 #include "api/labels.h"
+#include "kube/runtime/refused_write.h"
 #include "provisioning/controller/admission_check_reconciler.h"
 #include "provisioning/names.h"
 
@@ -33,10 +34,6 @@ std::vector<std::string> OwnerUid(const T& object) {
 Status Gone(Status status) {
   if (!status && status.error().code == ErrorCode::kNotFound) return OkStatus();
   return status;
-}
-
-bool IsRefusal(const Error& error) {
-  return error.code == ErrorCode::kInvalid || error.code == ErrorCode::kForbidden;
 }
 
 Json ChecksApply(const api::Workload& workload,
@@ -316,15 +313,29 @@ kube::Step RequestReconciler::ChecksStep(const WorkloadPtr& workload,
     }
   }
   return [this, workload, checks = std::move(checks)](std::function<void(Status)> next) {
-    manager_.client().Patch(api::KindOf<api::Workload>(), workload->meta.key(), PatchType::kApply,
-                            ChecksApply(*workload, checks), OurStatusWrite(),
-                            [this, next = std::move(next)](const Result<kube::JsonPtr>& written) {
-                              if (!written)
-                                return next(Annotate(written.error(), "writing the check's state"));
-                              workloads_.Ingest(**written);
-                              next(OkStatus());
-                            });
+    manager_.client().Patch(
+        api::KindOf<api::Workload>(), workload->meta.key(), PatchType::kApply,
+        ChecksApply(*workload, checks), OurStatusWrite(),
+        [this, workload, next = std::move(next)](const Result<kube::JsonPtr>& written) {
+          if (!written) return EndFailed(workload, written.error(), next);
+          workloads_.Ingest(**written);
+          next(OkStatus());
+        });
   };
+}
+
+// A refused write gives an event, and the next attempt begins from the Workload as it is then.
+void RequestReconciler::EndFailed(const WorkloadPtr& workload, const Error& error,
+                                  std::function<void(Status)> next) {
+  Error failure = Annotate(error, "writing the check's state");
+  if (!kube::IsRefusal(error)) return next(std::move(failure));
+  kube::RecordRefusedWrite(events_, kube::ReferenceTo(*workload), error);
+  manager_.client().Get(api::KindOf<api::Workload>(), workload->meta.key(),
+                        [this, failure = std::move(failure),
+                         next = std::move(next)](const Result<kube::JsonPtr>& answer) {
+                          if (answer && *answer != nullptr) workloads_.Ingest(**answer);
+                          next(failure);
+                        });
 }
 
 kube::Step RequestReconciler::ActionStep(const WorkloadPtr& workload, const Action& action) {
@@ -405,7 +416,7 @@ kube::Step RequestReconciler::CreateRequestStep(const WorkloadPtr& workload,
         api::KindOf<api::ProvisioningRequest>(), workload->meta.namespace_name,
         api::Encode(action.request), {.field_manager = api::kProvisioningCheckController},
         [this, workload, action, next = std::move(next)](const Result<kube::JsonPtr>& done) {
-          if (!done && IsRefusal(done.error())) {
+          if (!done && kube::IsRefusal(done.error())) {
             return TellRefusal(workload, action, done.error(), next);
           }
           if (!done && done.error().code != ErrorCode::kAlreadyExists) {

@@ -56,6 +56,7 @@ class RequestReconciler final : public kube::Reconciler {
 
   std::vector<kube::Step> StepsFor(const WorkloadPtr& workload, const Decision& decision);
   kube::Step ChecksStep(const WorkloadPtr& workload, std::vector<api::AdmissionCheckState> changed);
+  void EndFailed(const WorkloadPtr& workload, const Error& error, std::function<void(Status)> next);
   kube::Step ActionStep(const WorkloadPtr& workload, const Action& action);
   kube::Step CreateTemplateStep(const WorkloadPtr& workload, const CreateTemplate& action);
   kube::Step IfThere(const std::string& space, const api::OwnerReference& request, kube::Step step);

@@ -179,6 +179,45 @@ TEST_F(AdmissionMetricsTest, OfAQueueThatHasGoneNothingIsShownAgain) {
   }
 }
 
+TEST_F(AdmissionMetricsTest, CohortsAreShownWithAllBelowAndCleared) {
+  BootWithAll();
+  Put("cohorts", "lab", {{"parentName", "org"}});
+  PutQueues(2, {{"cohortName", "lab"}});
+  PutWorkload("a", 1);
+  executor_.RunFor(3s);
+  const auto of = [this](const std::string& name, const std::string& cohort,
+                         const std::string& more = "") {
+    return ValueOf("kueue_cohort_" + name + "{cohort=\"" + cohort + "\"" + more + "}");
+  };
+  const std::string cpu = ",flavor=\"default\",resource=\"cpu\"";
+  EXPECT_EQ(of("info", "lab", ",parent_cohort=\"org\",root_cohort=\"org\""), "1");
+  EXPECT_EQ(of("info", "org", ",parent_cohort=\"\",root_cohort=\"org\""), "1") << "no object";
+  for (const char* cohort : {"lab", "org"}) {
+    EXPECT_EQ(of("subtree_quota", cohort, cpu), "2");
+    EXPECT_EQ(of("subtree_resource_reservations", cohort, cpu), "1")
+        << "not what is borrowed alone";
+    EXPECT_EQ(of("subtree_admitted_active_workloads", cohort), "1");
+    EXPECT_EQ(of("subtree_admitted_workloads_total", cohort, ",priority_class=\"\""), "1");
+  }
+  PutClusterQueue("cq", 2, {{"cohortName", "other"}});
+  executor_.RunFor(3s);
+  EXPECT_EQ(of("subtree_resource_reservations", "other", cpu), "1");
+  EXPECT_EQ(of("subtree_admitted_active_workloads", "other"), "1");
+  EXPECT_EQ(of("subtree_quota", "lab", cpu), "none");
+  EXPECT_EQ(of("subtree_resource_reservations", "org", cpu), "none");
+  EXPECT_EQ(of("subtree_admitted_active_workloads", "org"), "0");
+  EXPECT_EQ(of("info", "lab", ",parent_cohort=\"org\",root_cohort=\"org\""), "1") << "an object";
+  client_->Delete(api::KindOf<api::Cohort>(), {"", "lab"}, {}, [](const Status&) {});
+  executor_.RunFor(3s);
+  for (const char* cohort : {"lab", "org"}) {
+    EXPECT_EQ(metrics_->Text().find("cohort=\"" + std::string(cohort)), std::string::npos);
+  }
+  Put("cohorts", "alone", {{"parentName", "above"}});
+  executor_.RunFor(3s);
+  EXPECT_EQ(of("info", "alone", ",parent_cohort=\"above\",root_cohort=\"above\""), "1");
+  EXPECT_EQ(of("info", "above", ",parent_cohort=\"\",root_cohort=\"above\""), "1");
+}
+
 TEST_F(AdmissionMetricsTest, SharesAreNotRoundedAndSumsAreWhole) {
   Crash();
   options_.scheduler.fair_sharing.emplace();

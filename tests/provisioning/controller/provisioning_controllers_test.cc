@@ -246,6 +246,19 @@ TEST_F(ProvisioningControllersTest, ARefusalIsTold) {
   EXPECT_FALSE(Request(1).is_null()) << "and tried again";
 }
 
+TEST_F(ProvisioningControllersTest, ARefusedStateIsSeenAndWrittenAgain) {
+  GiveQuota();
+  for (int i = 0; i < 2; ++i) api_.FailNext("PATCH " + std::string(kWorkloads) + "/wl/status", 422);
+  Answer("Provisioned", "True", "Provisioned", "It is there.");
+  executor_.RunFor(60s);
+  bool seen = false;
+  for (const auto& request : api_.requests()) {
+    if (request.method == "POST") seen |= request.body.value("reason", "") == "WriteRefused";
+  }
+  EXPECT_TRUE(seen);
+  EXPECT_EQ(Check()["state"], "Ready");
+}
+
 class WithoutProvisioningRequests : public ProvisioningControllersTest {
  protected:
   WithoutProvisioningRequests() : ProvisioningControllersTest(Crd::kMissing) {}
