@@ -294,6 +294,7 @@ void Cycle::Process(Entry& entry) {
   if (entry.input.plan != nullptr) ProcessThoseAbove(entry);
   entry.done = true;
   ProcessNow(entry);
+  NoteProcessed(entry);
 }
 
 void Cycle::ProcessNow(Entry& entry) {

@@ -14,6 +14,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -81,13 +83,23 @@ class Cycle {
     Entry* entry = nullptr;
   };
   enum class Room : std::uint8_t { kEnough, kNoQuota, kNoNodes };
+  struct UsageAt {
+    NodeId leaf = kNoQuotaNode;
+    const Usage* usage = nullptr;
+  };
   // The entries of one tree that have plans, and the entries that may go before one of them.
   struct PlansOfTree {
     std::vector<Entry*> holders;
-    std::map<WorkloadId, SmallVector<const Entry*, 1>> freed_by;  // entries with plans, by victim
-    std::int64_t lowest = 0;                                      // lowest priority of these
-    std::int64_t highest = 0;                                     // highest priority in `above`
+    std::vector<std::int64_t> priorities;  // priorities of the holders, rising
+    // Entries with plans, by the UIDs of their victims; WorkloadIds are reused.
+    std::map<std::string_view, SmallVector<const Entry*, 1>> freed_by;
     std::vector<EntryOrder> above;  // heads of higher priority that can fit, in order
+    std::int64_t highest = 0;       // highest priority in `above`
+    // Indices in `above`: by leaf; of heads to test at the next plan; of heads that need a plan's
+    // quota, by the holder of the plan.
+    std::map<NodeId, std::size_t> by_leaf;
+    std::set<std::size_t> untested;
+    std::map<const Entry*, std::vector<std::size_t>> needing;
   };
 
   Remark WhyNotNominated(const HeadInput& head) const;
@@ -100,8 +112,16 @@ class Cycle {
   bool IsAsPlanned(const Entry& entry) const;
   void IndexPlans();
   void ProcessThoseAbove(const Entry& holder);
+  bool MayFit(const Entry& head);
+  bool HasRoomBesidePlans(const PlansOfTree& plans, Entry& head);
   void CountPlans(const PlansOfTree& plans, std::int64_t priority);
-  bool TakesVictimOfPlan(const PlansOfTree& plans, const Entry& head) const;
+  const Entry* HolderOf(const PlansOfTree& plans, const api::Workload& victim,
+                        const Entry& head) const;
+  const Entry* HolderOfWhatItNeeds(const PlansOfTree& plans, const Entry& head) const;
+  void NoteProcessed(const Entry& entry);
+  void TestAgainBelow(PlansOfTree& plans, NodeId node);
+  void TestAgainForNodes();
+  bool IsCoveredBy(const Entry& entry, const std::vector<UsageAt>& released) const;
   std::vector<const Reservation*> NotToBeTaken(const Entry& entry,
                                                const std::vector<WorkloadId>& above) const;
   void SkipWithoutRoom(Entry& entry);

@@ -7,6 +7,40 @@
 #include "admission/cycle.h"
 
 namespace berth::admission {
+namespace {
+
+// The node on the path from `leaf` to the root that stands right below the first cohort that is
+// above `other` too.
+NodeId BelowCommonCohort(const QuotaTree& tree, NodeId leaf, NodeId other) {
+  std::vector<NodeId> path;  // from the root
+  for (NodeId node = leaf; node != kNoQuotaNode; node = tree.parent(node)) path.push_back(node);
+  std::vector<NodeId> beside;
+  for (NodeId node = other; node != kNoQuotaNode; node = tree.parent(node)) beside.push_back(node);
+  while (path.size() > 1 && !beside.empty() && path.back() == beside.back()) {
+    path.pop_back();
+    beside.pop_back();
+  }
+  return path.back();
+}
+
+// The usage that the plan's victims have given back, as far as the plan asks for it.
+Usage FreedOf(const ClusterState& state, const PreemptionPlan& plan, const Usage& asked) {
+  Usage kept;
+  for (const FlavorResourceAmount& item : asked) {
+    Amount sum = 0;
+    for (const PreemptionPlan::Freed& freed : plan.freed) {
+      const Reservation* held = state.reservation(freed.victim);
+      if (held != nullptr && held->evicted) continue;
+      for (const FlavorResourceAmount& given : freed.usage) {
+        if (given.flavor_resource == item.flavor_resource) sum = api::AddAmounts(sum, given.amount);
+      }
+    }
+    if (sum > 0) kept.push_back({item.flavor_resource, std::min(sum, item.amount)});
+  }
+  return kept;
+}
+
+}  // namespace
 
 // Whether the entry has its planned assignment, or another one without borrowing, which no queue
 // may reclaim; or waits for its own victims alone.
@@ -51,20 +85,19 @@ void Cycle::KeepToPlan(Entry& entry) {
 void Cycle::IndexPlans() {
   plans_indexed_ = true;
   const ClusterState& state = context_.state;
-  const QuotaTree& tree = state.tree();
-  const auto root_of = [&](const Entry& entry) {
-    return tree.Root(state.queue(entry.input.head.cluster_queue).node);
+  const auto leaf_of = [&state](const Entry& entry) {
+    return state.queue(entry.input.head.cluster_queue).node;
   };
   for (Entry& entry : entries_) {
     if (entry.input.plan == nullptr) continue;
-    PlansOfTree& plans = plans_[root_of(entry)];
-    const std::int64_t priority = entry.input.workload->priority;
-    plans.lowest = plans.holders.empty() ? priority : std::min(plans.lowest, priority);
+    PlansOfTree& plans = plans_[state.tree().Root(leaf_of(entry))];
     plans.holders.push_back(&entry);
+    plans.priorities.push_back(entry.input.workload->priority);
     for (const PreemptionPlan::Freed& freed : entry.input.plan->freed) {
-      plans.freed_by[freed.victim].push_back(&entry);
+      if (!freed.uid.empty()) plans.freed_by[freed.uid].push_back(&entry);
     }
   }
+  for (auto& [root, plans] : plans_) std::sort(plans.priorities.begin(), plans.priorities.end());
   for (Entry& entry : entries_) {
     if (entry.done || entry.input.plan != nullptr || entry.input.reserved != nullptr) continue;
     const AssignmentMode mode = entry.decision.assignment.mode;
@@ -72,17 +105,21 @@ void Cycle::IndexPlans() {
         (mode != AssignmentMode::kPreempt || entry.targets.empty())) {
       continue;
     }
-    const auto found = plans_.find(root_of(entry));
+    const auto found = plans_.find(state.tree().Root(leaf_of(entry)));
     if (found == plans_.end()) continue;
     PlansOfTree& plans = found->second;
     const std::int64_t priority = entry.input.workload->priority;
-    if (priority <= plans.lowest) continue;
+    if (priority <= plans.priorities.front()) continue;
     plans.highest = plans.above.empty() ? priority : std::max(plans.highest, priority);
     plans.above.push_back(OrderOf(entry));
   }
   for (auto& [root, plans] : plans_) {
     std::sort(plans.above.begin(), plans.above.end(),
               [this](const EntryOrder& a, const EntryOrder& b) { return Before(a, b); });
+    for (std::size_t i = 0; i < plans.above.size(); ++i) {
+      plans.by_leaf[leaf_of(*plans.above[i].entry)] = i;
+      plans.untested.insert(i);
+    }
   }
 }
 
@@ -109,19 +146,54 @@ void Cycle::CountPlans(const PlansOfTree& plans, std::int64_t priority) {
   }
 }
 
-bool Cycle::TakesVictimOfPlan(const PlansOfTree& plans, const Entry& head) const {
-  return std::any_of(head.targets.begin(), head.targets.end(), [&](const auto& target) {
-    const auto found = plans.freed_by.find(target.reservation->workload);
-    if (found == plans.freed_by.end()) return false;
-    return std::any_of(found->second.begin(), found->second.end(), [&head](const Entry* holder) {
-      return !holder->done && holder->input.workload->priority < head.input.workload->priority;
-    });
-  });
+// The holder of lower priority than the head whose plan has `victim` among its victims; null: none.
+const Cycle::Entry* Cycle::HolderOf(const PlansOfTree& plans, const api::Workload& victim,
+                                    const Entry& head) const {
+  const auto found = plans.freed_by.find(victim.meta.uid);
+  if (found == plans.freed_by.end()) return nullptr;
+  const auto holder =
+      std::find_if(found->second.begin(), found->second.end(), [&head](const Entry* each) {
+        return !each->done && each->input.workload->priority < head.input.workload->priority;
+      });
+  return holder == found->second.end() ? nullptr : *holder;
 }
 
-// A plan goes before all entries except heads of higher priority that need none of its quota. Heads
-// of one priority are tested in one what-if, in which all preempted reservations have stopped,
-// until one of the heads is processed: most have no room even then.
+// The holder of a plan whose victims the head would preempt too, or for which the head was itself
+// preempted; null: none.
+const Cycle::Entry* Cycle::HolderOfWhatItNeeds(const PlansOfTree& plans, const Entry& head) const {
+  const Entry* holder = HolderOf(plans, *head.decision.object, head);
+  for (const PreemptionTarget& target : head.targets) {
+    if (holder == nullptr) holder = HolderOf(plans, *target.reservation->object, head);
+  }
+  return holder;
+}
+
+// Inside the what-if in which plans are counted: whether the quota suffices once the head's own
+// victims have stopped. For most heads it does not.
+bool Cycle::MayFit(const Entry& head) {
+  ClusterState& state = context_.state;
+  const ClusterState::WhatIf without_targets = state.Begin();
+  for (const PreemptionTarget& target : head.targets) {
+    if (!context_.search.IsExcluded(*target.reservation)) state.TakeOut(*target.reservation);
+  }
+  const bool fits = state.tree().Fits(state.queue(head.input.head.cluster_queue).node,
+                                      head.decision.assignment.usage);
+  state.RollBack(without_targets);
+  return fits;
+}
+
+bool Cycle::HasRoomBesidePlans(const PlansOfTree& plans, Entry& head) {
+  const ClusterState::WhatIf counted = context_.state.Begin();
+  CountPlans(plans, head.input.workload->priority);
+  const Room room = RoomFor(head);
+  context_.state.RollBack(counted);
+  return room == Room::kEnough;
+}
+
+// A plan goes before all entries except heads of higher priority that need none of its quota and
+// were not preempted for it. A head is tested once, and again when it may have more room
+// (NoteProcessed). Heads above the same plans are tested in one what-if, in which all preempted
+// reservations have stopped, until one of the heads is processed.
 void Cycle::ProcessThoseAbove(const Entry& holder) {
   if (!context_.gates.priority_sorting_within_cohort) return;
   if (!plans_indexed_) IndexPlans();
@@ -129,51 +201,152 @@ void Cycle::ProcessThoseAbove(const Entry& holder) {
   const NodeId leaf = state.queue(holder.input.head.cluster_queue).node;
   PlansOfTree& plans = plans_.at(state.tree().Root(leaf));
   const std::int64_t least = holder.input.workload->priority;
-  if (plans.above.empty() || plans.highest <= least) return;
-  std::erase_if(plans.above, [](const EntryOrder& head) { return head.entry->done; });
+  if (plans.untested.empty() || plans.highest <= least) return;
   std::optional<ClusterState::WhatIf> what_if;
-  std::int64_t priority = 0;  // priority of the what-if
+  std::ptrdiff_t plans_below = 0;  // number of plans of lower priority in the what-if
   const auto end_what_if = [&] {
     if (what_if) state.RollBack(*std::exchange(what_if, std::nullopt));
   };
-  for (const EntryOrder& head : plans.above) {
-    Entry& entry = *head.entry;
-    if (entry.input.workload->priority <= least || TakesVictimOfPlan(plans, entry)) continue;
-    if (!what_if || priority != entry.input.workload->priority) {
+  const std::vector<std::size_t> tests(plans.untested.begin(), plans.untested.end());
+  for (const std::size_t number : tests) {
+    Entry& entry = *plans.above[number].entry;
+    const std::int64_t priority = entry.input.workload->priority;
+    if (!entry.done && priority <= least) continue;
+    plans.untested.erase(number);
+    if (entry.done) continue;
+    if (const Entry* needed = HolderOfWhatItNeeds(plans, entry)) {
+      plans.needing[needed].push_back(number);
+      continue;
+    }
+    const std::ptrdiff_t below =
+        std::lower_bound(plans.priorities.begin(), plans.priorities.end(), priority) -
+        plans.priorities.begin();
+    if (!what_if || plans_below != below) {
       end_what_if();
       what_if = state.Begin();
-      priority = entry.input.workload->priority;
+      plans_below = below;
       CountPlans(plans, priority);
       preemptions_.ShowStopped(leaf);
     }
-    const ClusterState::WhatIf without_targets = state.Begin();
-    for (const PreemptionTarget& target : entry.targets) {
-      if (!context_.search.IsExcluded(*target.reservation)) state.TakeOut(*target.reservation);
-    }
-    const bool may_fit = state.tree().Fits(state.queue(entry.input.head.cluster_queue).node,
-                                           entry.decision.assignment.usage);
-    state.RollBack(without_targets);
-    if (!may_fit) continue;
+    if (!MayFit(entry)) continue;
     end_what_if();
-    const ClusterState::WhatIf counted = state.Begin();
-    CountPlans(plans, priority);
-    const Room room = RoomFor(entry);
-    state.RollBack(counted);
-    if (room != Room::kEnough) continue;
+    if (!HasRoomBesidePlans(plans, entry)) continue;
     entry.done = true;
     if (IsFair()) tournament_.Withdraw(entry.input.head.cluster_queue);
     ProcessNow(entry);
+    NoteProcessed(entry);
   }
   end_what_if();
 }
 
-void Cycle::SkipWithoutRoom(Entry& entry) {
-  Skip(entry, Remark::kNoLongerFits);
+// Whether the claim of the entry takes all of the released usage again, in all cohorts that the
+// entry's queue shares with the queue of a released usage.
+bool Cycle::IsCoveredBy(const Entry& entry, const std::vector<UsageAt>& released) const {
+  const QuotaTree& tree = context_.state.tree();
   const NodeId leaf = context_.state.queue(entry.decision.cluster_queue).node;
+  Usage left = entry.decision.assignment.usage;
+  for (const UsageAt& each : released) {
+    for (const FlavorResourceAmount& item : *each.usage) {
+      const auto claimed = std::find_if(left.begin(), left.end(), [&item](const auto& other) {
+        return other.flavor_resource == item.flavor_resource;
+      });
+      if (item.amount <= 0) continue;
+      if (claimed == left.end() || claimed->amount < item.amount) return false;
+      claimed->amount -= item.amount;
+      for (NodeId node = leaf; each.leaf != leaf && node != kNoQuotaNode;
+           node = tree.parent(node)) {
+        if (tree.LocalQuota(node, item.flavor_resource) > 0) return false;
+      }
+    }
+  }
+  return true;
+}
+
+void Cycle::TestAgainBelow(PlansOfTree& plans, NodeId node) {
+  if (const auto found = plans.by_leaf.find(node); found != plans.by_leaf.end()) {
+    plans.untested.insert(found->second);
+    return;
+  }
+  const QuotaTree& tree = context_.state.tree();
+  for (const auto& [leaf, number] : plans.by_leaf) {
+    NodeId above = leaf;
+    while (above != kNoQuotaNode && above != node) above = tree.parent(above);
+    if (above == node) plans.untested.insert(number);
+  }
+}
+
+// Trees of cohorts share nodes.
+void Cycle::TestAgainForNodes() {
+  for (auto& [root, plans] : plans_) {
+    for (std::size_t i = 0; i < plans.above.size(); ++i) {
+      if (!plans.above[i].entry->placed.empty()) plans.untested.insert(i);
+    }
+  }
+}
+
+// After an entry is processed its claim counts instead of the usage that its plan has freed, and
+// its victims count as stopped. Heads above plans that may have more room by that are tested again.
+void Cycle::NoteProcessed(const Entry& entry) {
+  if (!plans_indexed_) return;
+  const ClusterState& state = context_.state;
+  const NodeId leaf = state.queue(entry.decision.cluster_queue).node;
+  const Outcome outcome = entry.decision.outcome;
+  const bool claims = outcome == Outcome::kAdmitted || outcome == Outcome::kQuotaReserved ||
+                      outcome == Outcome::kPreempting || outcome == Outcome::kDeferred ||
+                      entry.decision.remark == Remark::kWaitingForPodsReady;
+  std::vector<UsageAt> released;
+  bool on_nodes = entry.input.plan != nullptr && !entry.placed.empty();
+  const auto release = [&](ClusterQueueId queue, const Usage& usage, bool has_nodes) {
+    released.push_back({state.queue(queue).node, &usage});
+    on_nodes = on_nodes || has_nodes;
+  };
+  if (outcome == Outcome::kPreempting) {
+    for (const PreemptionTarget& target : entry.targets) {
+      const Reservation& gone = *target.reservation;
+      release(gone.cluster_queue, gone.usage, !gone.placed.empty());
+    }
+  }
+  if (entry.input.plan != nullptr) {
+    for (const PreemptionPlan::Freed& freed : entry.input.plan->freed) {
+      const Reservation* held = state.reservation(freed.victim);
+      if (held != nullptr && held->evicted) continue;
+      release(freed.cluster_queue, freed.usage, !freed.placed.empty());
+    }
+    if (!claims) release(entry.decision.cluster_queue, entry.decision.assignment.usage, false);
+  }
+  if (on_nodes) TestAgainForNodes();
+  const NodeId root = state.tree().Root(leaf);
+  const auto found = plans_.find(root);
+  if (found == plans_.end()) return;
+  PlansOfTree& plans = found->second;
+  if (const auto needing = plans.needing.find(&entry); needing != plans.needing.end()) {
+    plans.untested.insert(needing->second.begin(), needing->second.end());
+    plans.needing.erase(needing);
+  }
+  if (released.empty()) return;
+  if (!claims || !IsCoveredBy(entry, released)) return TestAgainBelow(plans, root);
+  for (const UsageAt& each : released) {
+    if (each.leaf == leaf || each.leaf == kNoQuotaNode) continue;
+    TestAgainBelow(plans, BelowCommonCohort(state.tree(), each.leaf, leaf));
+  }
+}
+
+void Cycle::SkipWithoutRoom(Entry& entry) {
+  static const std::vector<PlacedPods> kNoNodes;
+  Skip(entry, Remark::kNoLongerFits);
+  ClusterState& state = context_.state;
+  const NodeId leaf = state.queue(entry.decision.cluster_queue).node;
   auto keeper = preemptions_.KeeperOf(leaf, entry.decision.assignment.usage);
-  if (keeper == nullptr) return;
-  entry.decision.remark = Remark::kHeldForPreemptor;
-  entry.decision.held_for = std::move(keeper);
+  if (keeper != nullptr) {
+    entry.decision.remark = Remark::kHeldForPreemptor;
+    entry.decision.held_for = std::move(keeper);
+  }
+  if (entry.input.plan == nullptr) return;
+  // A head above took quota that the plan needs too. The freed usage is kept nevertheless.
+  Usage kept = FreedOf(state, *entry.input.plan, entry.decision.assignment.usage);
+  if (kept.empty()) return;
+  state.tree().AddUsage(leaf, kept);
+  preemptions_.AddClaim({leaf, std::move(kept), kNoNodes, entry.decision.object});
 }
 
 // Victims that the entry may not take: they took its quota, or an earlier preemption of them was in

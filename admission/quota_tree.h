@@ -86,6 +86,8 @@ class QuotaTree {
   Amount Nominal(NodeId node, FlavorResourceId fr) const { return Get(node, fr).nominal; }
   Amount SubtreeQuota(NodeId node, FlavorResourceId fr) const { return Get(node, fr).subtree; }
   Amount UsageOf(NodeId node, FlavorResourceId fr) const { return Get(node, fr).usage; }
+  // The part of the subtree quota that the node does not lend.
+  Amount LocalQuota(NodeId node, FlavorResourceId fr) const { return Get(node, fr).local; }
   // The amount that a leaf could take now, at least 0.
   Amount Available(NodeId leaf, FlavorResourceId fr) const {
     const Amount available = AvailableAt(leaf, fr);

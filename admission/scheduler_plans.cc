@@ -13,6 +13,37 @@ std::string_view GroupOf(const std::string& api_version) {
   return slash == std::string::npos ? "" : std::string_view(api_version).substr(0, slash);
 }
 
+void TakeFrom(Usage& amounts, const Usage& taken) {
+  for (FlavorResourceAmount& item : amounts) {
+    for (const FlavorResourceAmount& other : taken) {
+      if (other.flavor_resource != item.flavor_resource) continue;
+      item.amount = std::max<Amount>(0, api::SubtractAmounts(item.amount, other.amount));
+    }
+  }
+}
+
+bool HasSomeOf(const Usage& amounts, const Usage& wanted) {
+  return std::any_of(amounts.begin(), amounts.end(), [&wanted](const auto& item) {
+    return std::any_of(wanted.begin(), wanted.end(), [&item](const auto& other) {
+      return other.amount > 0 && other.flavor_resource == item.flavor_resource;
+    });
+  });
+}
+
+// The plan `made` replaces `old`: more has to go than `old` said. What the victims of `old` have
+// freed stays the preemptor's, as far as `asked` is more than what the victims of `made` free.
+void KeepFreed(PreemptionPlan& made, PreemptionPlan& old, Usage asked) {
+  for (const PreemptionPlan::Freed& freed : made.freed) TakeFrom(asked, freed.usage);
+  for (PreemptionPlan::Freed& freed : old.freed) {
+    const bool known =
+        std::any_of(made.freed.begin(), made.freed.end(),
+                    [&freed](const auto& other) { return other.victim == freed.victim; });
+    if (known || !HasSomeOf(freed.usage, asked)) continue;
+    TakeFrom(asked, freed.usage);
+    made.freed.push_back(std::move(freed));
+  }
+}
+
 }  // namespace
 
 // A preemptor keeps the freed quota until it is admitted or the plan cannot fit: Preempt, then Fit.
@@ -51,6 +82,9 @@ void Scheduler::MakePlan(Record& kept, const Decision& decision, WallTime now) {
     if (held == nullptr || known) continue;
     made->freed.push_back(
         {victim, held->object->meta.uid, held->cluster_queue, held->usage, held->placed});
+  }
+  if (!decision.keeps_plan && kept.plan != nullptr) {
+    KeepFreed(*made, *kept.plan, decision.assignment.usage);
   }
   kept.plan = std::move(made);
 }

@@ -312,9 +312,42 @@ TEST(PrioritizePreemptorWorkloads, APreemptorGoesFirst) {
   }
 }
 
+// As in Kueue's integration test of the gate: p asks for all that the cohort has. While one of its
+// two victims has not stopped, no head gets what the other one released.
+TEST(PrioritizePreemptorWorkloads, NoHeadGetsWhatOneOfTwoVictimsReleased) {
+  for (const bool gate : {false, true}) {
+    SchedulerConfig config;
+    config.own_rules = OwnRules::None();
+    config.gates.prioritize_preemptor_workloads = gate;
+    std::vector<api::ClusterQueue> queues{MakeOrgQueue("a", 2, PreemptionPolicy::kAny),
+                                          MakeOrgQueue("b", 1, PreemptionPolicy::kLowerPriority),
+                                          MakeOrgQueue("c", 1, PreemptionPolicy::kLowerPriority)};
+    for (api::ClusterQueue& queue : queues) {
+      queue.spec.preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
+      queue.spec.preemption.borrow_within_cohort = PreemptionPolicy::kLowerPriority;
+    }
+    TableWorld world({"f"}, queues, config);
+    world.Apply(MakeJob("v", "a", 1, {{"gpu", 1}}, 5));
+    world.Apply(MakeJob("w", "b", 1, {{"gpu", 3}}, 5));
+    world.AdmitAll();
+    world.Apply(MakeJob("p", "a", 1, {{"gpu", 4}}, 9));
+    EXPECT_EQ(world.Cycle(), "p Preempting");
+    EXPECT_EQ(world.VictimsOf("p"), "v(InClusterQueue) w(InCohortReclaimWhileBorrowing)");
+    world.Release(KeyOf("w"));
+    world.DeleteWorkload(KeyOf("w"));
+    world.Apply(MakeJob("x", "c", 1, {{"gpu", 1}}));
+    EXPECT_EQ(world.Cycle(), gate ? "p Preempting, x Skipped" : "x Admitted, p Skipped");
+    world.ReleaseEvicted();
+    if (gate) {
+      EXPECT_EQ(world.Cycle(), "p Admitted, x Skipped");
+    }
+  }
+}
+
 // While p waits for v, u gets two of the four of p's queue; two more are free when v has stopped,
-// and there is no candidate to preempt. Holding that quota for p although its queue may reclaim
-// from any workload is this project's reading of the gate: no recorded story decides it.
+// and there is no candidate to preempt. Kueue reserves nothing for such a head where its queue may
+// reclaim from any workload. That the gate changes this is this project's reading of its purpose:
+// neither a recorded story nor the sources at hand show Kueue's outcome.
 TEST(PrioritizePreemptorWorkloads, QuotaIsHeldForAPreemptor) {
   for (const bool gate : {false, true}) {
     SchedulerConfig config;
@@ -398,6 +431,35 @@ TEST(PreemptionEnd, AVictimWhoseQueueWasDeletedByForceIsPassedOver) {
   EXPECT_EQ(world.Cycle(), "p Preempting");
   world.scheduler().ForgetClusterQueue("b");
   EXPECT_EQ(world.Cycle(), "p Admitted") << "its quota is there, whoever still runs";
+}
+
+// p asks for all six: v has four, and high (priority 9) takes the two that are free. p preempts
+// high too, before or after v has stopped, and has the six.
+TEST(PreemptionEnd, WhatWasFreedIsKeptWhereMoreHasToGo) {
+  for (const bool fair : {false, true}) {
+    for (const bool v_stops_first : {false, true}) {
+      SchedulerConfig config = Config(true);
+      if (fair) config.fair_sharing.emplace();
+      TableWorld world({"f"},
+                       {MakeOrgQueue("a", 6, PreemptionPolicy::kAny), MakeOrgQueue("b", 0),
+                        MakeOrgQueue("c", 0)},
+                       config);
+      world.Apply(MakeJob("v", "b", 1, {{"gpu", 4}}));
+      world.AdmitAll();
+      world.Apply(MakeJob("p", "a", 1, {{"gpu", 6}}, 5));
+      EXPECT_EQ(world.Cycle(), "p Preempting");
+      world.Apply(MakeJob("high", "c", 1, {{"gpu", 2}}, 9));
+      EXPECT_EQ(world.Cycle(), "high Admitted, p Skipped");
+      if (v_stops_first) world.ReleaseEvicted();
+      EXPECT_EQ(world.Cycle(), v_stops_first ? "p Preempting, v Skipped" : "p Preempting");
+      EXPECT_EQ(world.VictimsOf("p"), v_stops_first
+                                          ? "high(InCohortReclamation)"
+                                          : "high(InCohortReclamation) v(InCohortReclamation)");
+      world.ReleaseEvicted();
+      EXPECT_EQ(world.Cycle(), "p Admitted, high Skipped, v Skipped")
+          << "fair " << fair << ", v stops first " << v_stops_first;
+    }
+  }
 }
 
 }  // namespace
