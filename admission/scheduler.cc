@@ -14,6 +14,36 @@ double ToDouble(const api::Quantity& quantity) {
                              : static_cast<double>(whole);
 }
 
+// The targets without the cohorts below another target, which are woken with that target.
+std::vector<WakeTarget> OutermostOf(const ClusterState& state,
+                                    const std::set<WakeTarget>& targets) {
+  const QuotaTree& tree = state.tree();
+  const auto node_of = [&](const WakeTarget& target) {
+    const std::optional<NodeId> node =
+        target.queue < 0 ? state.CohortNode(target.cohort) : std::nullopt;
+    return node && !tree.InCycle(*node) ? *node : kNoQuotaNode;
+  };
+  std::set<NodeId> targeted;
+  for (const WakeTarget& target : targets) targeted.insert(node_of(target));
+  std::map<NodeId, bool> covered;  // whether the node or one above is targeted
+  std::vector<WakeTarget> outermost;
+  for (const WakeTarget& target : targets) {
+    const NodeId own = node_of(target);
+    std::vector<NodeId> path;
+    NodeId node = own == kNoQuotaNode ? kNoQuotaNode : tree.parent(own);
+    for (; node != kNoQuotaNode && !covered.contains(node); node = tree.parent(node)) {
+      path.push_back(node);
+    }
+    bool is_covered = node != kNoQuotaNode && covered.at(node);
+    for (std::size_t i = path.size(); i-- > 0;) {
+      is_covered = is_covered || targeted.contains(path[i]);
+      covered[path[i]] = is_covered;
+    }
+    if (!is_covered) outermost.push_back(target);
+  }
+  return outermost;
+}
+
 }  // namespace
 
 Scheduler::Scheduler(const SchedulerConfig& config)
@@ -168,6 +198,12 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
       Prefetch(&record(heads_[i + kPrefetchAhead].workload), sizeof(Record));
     }
     const queue::Head& head = heads_[i];
+    if (refused_.count(head.workload) > 0) {
+      // As in Kueue, the workload stays the head of a StrictFIFO queue. The workload reconciler
+      // writes the reason.
+      queues_.Requeue(head, queue::RequeueReason::kGeneric, queue::QueueSet::Scan::kDone, now);
+      continue;
+    }
     Record& taken = record(head.workload);
     if (taken.plan != nullptr) EndPlanWithoutProgress(taken, head.cluster_queue, now);
     inputs_.push_back({head, &taken.info, CurrentScan(taken, head.cluster_queue),
@@ -215,7 +251,7 @@ Scheduler::WokenWorkloads Scheduler::RunWakeUps(WallTime now) {
   }
   const std::set<WakeTarget> targets = std::exchange(wake_ups_, {});
   auto* list = config_.listing == queue::Listing::kAll ? &woken.listed : nullptr;
-  for (const WakeTarget& target : targets) {
+  for (const WakeTarget& target : OutermostOf(state_, targets)) {
     std::vector<ClusterQueueId> queues = state_.QueuesOf(target);
     if (list != nullptr) queues_.SortByName(queues);
     for (const ClusterQueueId queue : queues) {

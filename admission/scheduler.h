@@ -105,7 +105,8 @@ class Scheduler {
   // Applies a waiting workload as new, if the pod defaults now give other requests; ignores
   // workloads that hold quota and forgotten ones.
   void Reconsider(const std::shared_ptr<const api::Workload>& object, WallTime now);
-  // The API's reason to refuse the pods; empty: none. A refused workload is not queued.
+  // The API's reason to refuse the pods; empty: none. A refused workload is queued and never
+  // nominated: it blocks a StrictFIFO queue, a BestEffortFIFO queue parks it.
   std::string PodProblem(const api::Workload& object) const;
   // Nodes, and the pods on them; admission/topology/node_inventory.h says which pods count.
   void ApplyNode(const api::Node& object);
@@ -213,6 +214,7 @@ class Scheduler {
   };
 
   Record& record(WorkloadId id) { return *records_[static_cast<std::size_t>(id)]; }
+  void SetInfo(WorkloadId id, queue::WorkloadInfo info);
   void Request(const Wakes& wakes);
   void RequestFor(ClusterQueueId queue);
   std::optional<WakeTarget> TreeOfCohort(const std::string& name) const;
@@ -275,6 +277,7 @@ class Scheduler {
   std::optional<UsageLedger> ledger_;
   std::vector<std::unique_ptr<Record>> records_;
   std::vector<WorkloadId> free_records_;
+  std::set<WorkloadId> refused_;  // pending workloads with a PodProblem
   // Looked up, never walked; the numbers whose records have an object.
   std::unordered_set<WorkloadId, KeyHash, KeyEqual> numbers_{0, KeyHash{{&records_}},
                                                              KeyEqual{{&records_}}};

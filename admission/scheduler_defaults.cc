@@ -21,10 +21,11 @@ void Scheduler::Reconsider(const std::shared_ptr<const api::Workload>& object, W
   const Phase phase = record(*id).phase;
   if (phase == Phase::kAssumed || phase == Phase::kReserved) return;
   const std::shared_ptr<const api::Workload> completed = pod_defaults_.Completed(object);
-  const bool queued =
-      queue::BelongsInQueue(*completed) && pod_defaults_.Problem(*completed).empty();
+  const bool queued = queue::BelongsInQueue(*completed);
+  const bool refused = queued && !pod_defaults_.Problem(*completed).empty();
   // No change for the workload: its plan and its note stay.
-  if (queued == (phase == Phase::kPending) && SamePods(*record(*id).info.object, *completed)) {
+  if (queued == (phase == Phase::kPending) && refused == (refused_.count(*id) > 0) &&
+      SamePods(*record(*id).info.object, *completed)) {
     return;
   }
   ForgetWorkload(object->meta.key());

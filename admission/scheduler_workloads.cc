@@ -39,6 +39,18 @@ WorkloadId Scheduler::NewNumber() {
   return id;
 }
 
+// Tenants write the names of resources: a name keeps its number while a workload requests it.
+void Scheduler::SetInfo(WorkloadId id, queue::WorkloadInfo info) {
+  queue::Names& resources = state_.vocabulary().resources;
+  for (const queue::PodSetInfo& pod_set : info.pod_sets) {
+    for (const ResourceRequest& request : pod_set.per_pod) resources.Hold(request.resource);
+  }
+  for (const queue::PodSetInfo& pod_set : record(id).info.pod_sets) {
+    for (const ResourceRequest& request : pod_set.per_pod) resources.Drop(request.resource);
+  }
+  record(id).info = std::move(info);
+}
+
 void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallTime now) {
   object = pod_defaults_.Completed(std::move(object));
   const std::optional<WorkloadId> known = Find(object->meta.key());
@@ -51,12 +63,19 @@ void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallT
   if (record(id).phase == Phase::kAssumed && belongs) return;
   queue::WorkloadInfo info =
       queue::BuildWorkloadInfo(std::move(object), info_options_, state_.vocabulary().resources);
+  bool refused = false;
   if (holds_quota) {
     MakeReserved(id, std::move(info), now);
-  } else if (belongs && pod_defaults_.Problem(*info.object).empty()) {
+  } else if (belongs) {
+    refused = !pod_defaults_.Problem(*info.object).empty();
     MakePending(id, std::move(info), now);
   } else {
     MakeOutside(id, std::move(info));
+  }
+  if (refused) {
+    refused_.insert(id);
+  } else {
+    refused_.erase(id);
   }
   if (!known) numbers_.insert(id);
   if (lacks_nodes) {
@@ -72,6 +91,7 @@ void Scheduler::ForgetWorkload(const api::ObjectKey& key) {
   const WorkloadId id = *found;
   numbers_.erase(found);  // before the record loses its object
   MakeOutside(id, queue::WorkloadInfo{});
+  refused_.erase(id);
   record(id) = Record{};
   record(id).forgotten_at = ++forgotten_count_;
   second_passes_.erase(id);
@@ -110,7 +130,7 @@ void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
   TakePenaltyBack(record(id));
   if (state_.reservation(id) != nullptr) history_.Departed();
   ReleaseQuota(id);
-  record(id).info = std::move(info);
+  SetInfo(id, std::move(info));
   record(id).scan.reset();
   ForgetPlan(record(id));
   history_.Forget(id);
@@ -132,7 +152,7 @@ void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime no
     ForgetPlan(known);
   }
   if (was_changed) history_.Forget(id);
-  known.info = std::move(info);
+  SetInfo(id, std::move(info));
   known.phase = Phase::kPending;
 }
 
@@ -218,7 +238,7 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
   if (known != nullptr && known->meta.generation != info.object->meta.generation) {
     history_.Forget(id);
   }
-  record(id).info = std::move(info);
+  SetInfo(id, std::move(info));
   record(id).scan.reset();
   ForgetPlan(record(id));
   record(id).phase = Phase::kReserved;

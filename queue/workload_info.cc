@@ -207,7 +207,7 @@ WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,
     const api::ResourceAmounts requests = EffectiveRequests(spec, options);
     pod_set.per_pod.reserve(requests.size());
     for (const auto& [resource, amount] : requests) {
-      pod_set.per_pod.push_back({resources.Intern(resource), amount});
+      pod_set.per_pod.push_back({resources.Lend(resource), amount});
     }
   }
   info.object = std::move(object);

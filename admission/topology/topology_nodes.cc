@@ -38,19 +38,24 @@ const TopologyTree* TopologyPlacer::TreeOf(FlavorId flavor) const {
   return state == nullptr ? nullptr : state->tree.get();
 }
 
-std::vector<ResourceRequest> TopologyPlacer::Numbers(const api::ResourceAmounts& amounts) const {
+std::vector<ResourceRequest> TopologyPlacer::Numbers(const api::ResourceAmounts& amounts,
+                                                     NamesOf names_of) const {
+  queue::Names& names = vocabulary_.resources;
   std::vector<ResourceRequest> numbers;
   numbers.reserve(amounts.size() + 1);
   for (const auto& [name, amount] : amounts) {
-    if (amount != 0) numbers.push_back({vocabulary_.resources.Intern(name), amount});
+    if (amount == 0) continue;
+    numbers.push_back(
+        {names_of == NamesOf::kNodes ? names.Intern(name) : names.Lend(name), amount});
   }
   return numbers;
 }
 
-std::vector<ResourceRequest> TopologyPlacer::OnePod(const api::PodSpec& spec) const {
+std::vector<ResourceRequest> TopologyPlacer::OnePod(const api::PodSpec& spec,
+                                                    NamesOf names_of) const {
   api::ResourceAmounts amounts = api::PodRequests(spec);
   amounts[kPods] = api::AddAmounts(amounts[kPods], 1);
-  return Numbers(amounts);
+  return Numbers(amounts, names_of);
 }
 
 void TopologyPlacer::SetFlavor(FlavorId id, const api::ResourceFlavor& object) {
@@ -188,7 +193,7 @@ std::vector<FlavorId> TopologyPlacer::SetNode(const api::Node& object) {
   std::unique_ptr<NodeState>& known = nodes_[name];
   NodeState next;
   next.counts = CountsForPlacement(object);
-  next.allocatable = Numbers(object.allocatable);
+  next.allocatable = Numbers(object.allocatable, NamesOf::kNodes);
   next.facts.name = name;
   next.facts.labels = object.meta.labels;
   for (const api::Taint& taint : object.taints) {
@@ -242,7 +247,7 @@ std::vector<FlavorId> TopologyPlacer::ChangeUnplanned(const std::string& node,
 
 std::vector<FlavorId> TopologyPlacer::SetPod(const api::Pod& object) {
   if (!UsesNodeUnplanned(object)) return RemovePod(object.meta.key());
-  PodState next{object.spec.node_name, OnePod(object.spec)};
+  PodState next{object.spec.node_name, OnePod(object.spec, NamesOf::kNodes)};
   const auto known = pods_.find(object.meta.key());
   if (known != pods_.end() && known->second.node == next.node &&
       known->second.requests == next.requests) {

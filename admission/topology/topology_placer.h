@@ -150,8 +150,12 @@ class TopologyPlacer {
     const auto slot = static_cast<std::size_t>(flavor);
     return slot < flavors_.size() ? flavors_[slot].get() : nullptr;
   }
-  std::vector<ResourceRequest> Numbers(const api::ResourceAmounts& amounts) const;
-  std::vector<ResourceRequest> OnePod(const api::PodSpec& spec) const;
+  // Names in nodes and in pods outside the queues are interned; names in Workloads are lent, and
+  // the scheduler holds them while it knows the Workload.
+  enum class NamesOf : std::uint8_t { kNodes, kWorkloads };
+  std::vector<ResourceRequest> Numbers(const api::ResourceAmounts& amounts, NamesOf names_of) const;
+  std::vector<ResourceRequest> OnePod(const api::PodSpec& spec,
+                                      NamesOf names_of = NamesOf::kWorkloads) const;
   // Nodes (private).
   void BuildTree(FlavorId flavor);
   void DropTree(FlavorId flavor);

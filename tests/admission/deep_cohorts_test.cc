@@ -114,6 +114,20 @@ TEST_P(DeepClassicalWorld, AnOwnerTakesBackWhatWasBorrowed) {
   });
 }
 
+// Each cohort of the chain was the root once and is a target; the last root wakes them all.
+TEST_P(DeepClassicalWorld, OneTreeIsWokenOnce) {
+  OnASmallStack([this] {
+    world_.Apply(MakeJob("a", "deep", 3, {{"gpu", 1}}));
+    world_.Apply(MakeJob("b", "deep", 3, {{"gpu", 1}}));
+    EXPECT_EQ(world_.Cycle(), "a Admitted");
+    EXPECT_EQ(world_.Cycle(), "b NoFit");
+    EXPECT_FALSE(world_.HasHeads());
+    EXPECT_EQ(world_.scheduler().RunWakeUps(world_.now()).count, 1);
+    EXPECT_TRUE(world_.HasHeads());
+    EXPECT_EQ(world_.scheduler().RunWakeUps(world_.now()).count, 0);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(DeepCohorts, DeepClassicalWorld, testing::Values(false));
 INSTANTIATE_TEST_SUITE_P(DeepCohorts, DeepWorld, testing::Values(false, true),
                          [](const auto& row) { return row.param ? "fair" : "classical"; });

@@ -67,11 +67,36 @@ TEST_F(ReconsiderTest, WhoIsNotConcernedStaysAsItIs) {
   EXPECT_TRUE(IsParked("w")) << "neither its pods nor whether they may be made have changed";
   LimitTo("Pod", 1);
   Reconsider("w");
-  EXPECT_FALSE(IsQueued("w"));
+  EXPECT_TRUE(IsQueued("w")) << "the workload waits and is not tried";
   LimitTo("Pod", 9'000'000);
   Reconsider("w");
   EXPECT_TRUE(IsQueued("w"));
   EXPECT_TRUE(IsParked("w")) << "one of its shape got nothing here, so it is parked on arrival";
+}
+
+// As in Kueue, where nominate requeues such a head with the generic reason: a StrictFIFO queue
+// waits for a head whose pods would be refused, a BestEffortFIFO queue parks the head.
+TEST(RefusedPods, TheirWorkloadIsNotTried) {
+  for (const bool strict : {true, false}) {
+    api::ClusterQueue queue = MakeQueue("a", "", {{"f", {{"gpu", 4}}}});
+    if (strict) queue.spec.queueing_strategy = api::QueueingStrategy::kStrictFifo;
+    TableWorld world({"f"}, {queue});
+    api::LimitRange range;
+    range.meta.namespace_name = "default";
+    range.meta.name = "limits";
+    range.items = {{.type = "Pod", .max = {{"gpu", 2}}}};
+    world.scheduler().ApplyLimitRange(range);
+    world.Apply(MakeJob("w", "a", 1, {{"gpu", 3}}, 5));
+    world.Apply(MakeJob("x", "a", 1, {{"gpu", 1}}));
+    EXPECT_EQ(world.Cycle(), "") << "w is the head";
+    EXPECT_EQ(world.HasHeads(), true);
+    EXPECT_EQ(world.Cycle(), strict ? "" : "x Admitted");
+    range.items[0].max["gpu"] = 3;
+    world.scheduler().ApplyLimitRange(range);
+    world.scheduler().Reconsider(std::make_shared<const api::Workload>(*world.Find(KeyOf("w"))),
+                                 world.now());
+    EXPECT_EQ(world.Cycle(), "w Admitted") << "strict " << strict;
+  }
 }
 
 TEST_F(ReconsiderTest, WhoWasForgottenIsNotBroughtBack) {

@@ -132,5 +132,67 @@ TEST(Names, ANumberIsGivenAgain) {
   EXPECT_EQ(names.size(), 3);
 }
 
+TEST(Names, ANameThatIsLentAndNeverHeldIsReleasedAfterOthers) {
+  Names names;
+  const std::int32_t held = names.Lend("held");
+  names.Hold(held);
+  for (int i = 0; i < 20'000; ++i) {
+    names.Lend("lent-" + std::to_string(i));
+    names.Hold(held);
+    names.Drop(held);
+  }
+  EXPECT_LE(names.size(), static_cast<std::int32_t>(Names::kMostIdle) + 3);
+  EXPECT_EQ(names[held], "held");
+}
+
+TEST(Names, ANumberThatIsReleasedWhileItIsIdleIsReleasedOnce) {
+  Names names;
+  names.Release(names.Lend("a"));
+  EXPECT_EQ(names.Lend("b"), 0);
+  names.Release(0);
+  const std::int32_t held = names.Intern("held");
+  for (int i = 0; i < 2'000; ++i) {
+    const std::int32_t lent = names.Lend("lent-" + std::to_string(i));
+    names.Hold(lent);
+    names.Drop(lent);
+    ASSERT_NE(lent, held);
+  }
+  EXPECT_EQ(names[held], "held");
+}
+
+TEST(Names, ANameWithoutHoldersIsReleasedAfterOthers) {
+  Names names;
+  const std::int32_t kept = names.Intern("kept");
+  const std::int32_t held = names.Lend("held");
+  names.Hold(held);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::int32_t lent = names.Lend("lent-" + std::to_string(i));
+    names.Hold(lent);
+    names.Hold(lent);
+    names.Drop(lent);
+    EXPECT_EQ(names[lent], "lent-" + std::to_string(i));
+    names.Drop(lent);
+    EXPECT_EQ(names[lent], "lent-" + std::to_string(i)) << "a message may still name it";
+    if (i % 3 == 0) {
+      names.Hold(kept);
+      names.Drop(kept);
+    }
+  }
+  EXPECT_LE(names.size(), static_cast<std::int32_t>(Names::kMostIdle) + 3);
+  EXPECT_EQ(names.Find("lent-0"), Names::kNone);
+  EXPECT_EQ(names.Find("held"), held);
+  EXPECT_EQ(names.Find("kept"), kept);
+  names.Drop(held);
+  const std::int32_t again = names.Lend("held");
+  EXPECT_EQ(again, held);
+  names.Hold(again);
+  for (int i = 0; i < 5'000; ++i) {
+    const std::int32_t lent = names.Lend("more-" + std::to_string(i));
+    names.Hold(lent);
+    names.Drop(lent);
+  }
+  EXPECT_EQ(names[held], "held") << "it was held again while it was idle";
+}
+
 }  // namespace
 }  // namespace berth::queue
