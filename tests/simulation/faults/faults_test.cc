@@ -136,6 +136,19 @@ TEST_F(HistoryTest, AWorkloadIsAdmittedBeforeItsCheck) {
   EXPECT_EQ(Broken(), "unready-check");
 }
 
+TEST_F(HistoryTest, OneWriteAdmitsAndEvicts) {
+  for (const char* check : {"Ready", "Pending"}) {
+    const std::string name = std::string("w-") + check;
+    PutWorkload(name, "j-" + name, "1", false, check);
+    Json status = store_->GetLatest({kWorkloads, "default", name})->json()->at("status");
+    status["conditions"] = Json::array({Condition("QuotaReserved", true),
+                                        Condition("Admitted", true), Condition("Evicted", true)});
+    status["admissionChecks"][0]["state"] = "Pending";
+    Change(kWorkloads, "default", name, "/status", status);
+    EXPECT_EQ(Broken(), check == std::string("Ready") ? "" : "unready-check");
+  }
+}
+
 TEST_F(HistoryTest, QuotaIsGivenBackUnderRunningPods) {
   PutJob("j", true);
   PutWorkload("w", "j", "4", true);

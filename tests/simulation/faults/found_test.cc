@@ -184,6 +184,19 @@ TEST(FoundTest, AServerThatFailsIsAskedLessAndLess) {
   }
 }
 
+// template-changed, seed 400920: a toleration that the owner of an admitted job added while it had
+// suspended the job is gone after the job's next stop, as in Kueue, and no rule says otherwise.
+TEST(FoundTest, AnEditOfAnAdmittedJobsTemplateLastsUntilItsNextStop) {
+  EndsWell(Told(
+      {"cluster-queue cq f/cpu=4", "local-queue q -> cq"},
+      {{seconds(1), "job a queue=q cpu=3 runs=60s stops=5s"},
+       {seconds(3), "set job a suspend=true"},
+       {seconds(4),
+        "patch job a <<EOF\nspec: {template: {spec: {tolerations: [{key: spot, operator: Exists, "
+        "effect: NoSchedule}]}}}\nEOF"},
+       {seconds(15), "set workload of a active=false"}}));
+}
+
 }  // namespace
 }  // namespace berth::sim
 

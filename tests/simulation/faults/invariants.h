@@ -26,7 +26,7 @@
 //   write-without-lease    a replica writes while another holds the lease
 //   hot-loop               an object is written more often than any user needs
 //
-// and strict-order, priority-order of order_law.h.
+// and strict-order, priority-order of order_law.h, fair-order of fair_order.h.
 //
 // Usage is requests × granted counts (truth.h); amounts in status fields do not count.
 //
@@ -45,6 +45,7 @@
 
 #include "kube/client/transport.h"
 #include "tests/simulation/faults/fair_law.h"
+#include "tests/simulation/faults/fair_order.h"
 #include "tests/simulation/faults/order_law.h"
 #include "tests/simulation/faults/quota_law.h"
 #include "tests/simulation/faults/truth.h"
@@ -67,6 +68,7 @@ struct InvariantsOptions {
   // The end of the present fault; null: no faults.
   std::function<SteadyTime()> trouble_until;
   FairStrategies fair_strategies;
+  bool fair_sharing = false;
 };
 
 class Invariants {
@@ -87,6 +89,8 @@ class Invariants {
   const std::optional<Violation>& violation() const { return violation_; }
   void Report(const std::string& rule, const std::string& text);
   std::int64_t leader_changes() const { return leader_changes_; }
+  // The number of comparisons of the heads of two ClusterQueues by their shares.
+  int fair_comparisons() const { return fair_order_.compared(); }
   // The controllers forget deleted requests in a crash.
   void OnCrash() { requests_of_.clear(); }
 
@@ -103,6 +107,7 @@ class Invariants {
   void CheckVictim(const WorkloadFacts& victim);
   std::optional<std::string> WhyUnlawful(const WorkloadFacts& preemptor, const std::string& queue,
                                          const WorkloadFacts& victim) const;
+  void CheckFairOrder(const WorkloadFacts* before, const WorkloadFacts* now);
   void NoteUsage();
   bool IsQuiet() const;
   void SeeJob(const JobFacts* before, const JobFacts& now);
@@ -121,6 +126,7 @@ class Invariants {
   std::optional<Violation> violation_;
   std::deque<Dated> laws_{Dated{}};
   OrderLaw order_;
+  FairOrder fair_order_;
   std::deque<std::pair<SteadyTime, support::UsageByQueue>> usages_;  // recent ones
   std::map<std::string, SteadyTime> edited_;         // UIDs of jobs that users changed → when
   std::map<std::string, SteadyTime> reprioritised_;  // UIDs of workloads → when

@@ -89,5 +89,27 @@ TEST_F(TemplateTest, WhatPeopleChangeWhileItIsNotYetPutRightIsNotJudged) {
   EXPECT_EQ(Broken(), "");
 }
 
+// Its owner suspended the job of an admitted Workload: the next stop restores what the Workload
+// says.
+TEST_F(TemplateTest, WhatPeopleChangeWhileItsWorkloadIsAdmittedIsNotJudged) {
+  PutJob("j", true);
+  PutWorkload("w", "j", "4", true);
+  standing_.OnJobMade(Job());
+  ChangeByPeople(kSelector, {{"pool", "theirs"}});
+  Change("jobs.batch", "default", "j", kSelector, nullptr);
+  LookForLong();
+  EXPECT_NE(Broken(), "template-changed");
+}
+
+TEST_F(TemplateTest, WhatPeopleChangeBeforeItIsAdmittedIsWhatTheJobIs) {
+  PutJob("j", true);
+  PutWorkload("w", "j", "4", false);
+  standing_.OnJobMade(Job());
+  ChangeByPeople(kSelector, {{"pool", "theirs"}});
+  Change("jobs.batch", "default", "j", kSelector, nullptr);
+  LookForLong();
+  EXPECT_EQ(Broken(), "template-changed");
+}
+
 }  // namespace
 }  // namespace berth::sim

@@ -18,41 +18,57 @@ std::int64_t PodsOf(const WorkloadFacts& workload) {
   return pods;
 }
 
-// Whether all of `workload` fits the flavors and amounts of `given`.
-bool WouldDoFor(const Truth& truth, const WorkloadFacts& given, const WorkloadFacts& workload) {
-  if (truth.IsAskedForMore(workload)) return false;
+}  // namespace
+
+std::optional<FlavorAmounts> OrderLaw::NeedsOf(const Truth& truth, const WorkloadFacts& given,
+                                               const WorkloadFacts& workload) {
+  if (truth.IsAskedForMore(workload)) return std::nullopt;
   FlavorAmounts needed;
   for (const PodSetFacts& set : workload.pod_sets) {
-    if (set.asks_topology) return false;
+    if (set.asks_topology) return std::nullopt;
     for (const auto& [resource, amount] : set.requests) {
       const auto flavor = std::find_if(
           given.granted.begin(), given.granted.end(),
           [&resource = resource](const auto& each) { return each.first.second == resource; });
-      if (flavor == given.granted.end()) return false;
+      if (flavor == given.granted.end()) return std::nullopt;
       needed[flavor->first] += amount * set.count;
     }
     for (const std::string& flavor : given.flavors) {
       const auto labels = truth.flavors().find(flavor);
       if (labels == truth.flavors().end() || truth.topology_flavors().contains(flavor)) {
-        return false;
+        return std::nullopt;
       }
       for (const auto& [label, value] : set.node_selector) {
         const auto have = labels->second.find(label);
-        if (have != labels->second.end() && have->second != value) return false;
+        if (have != labels->second.end() && have->second != value) return std::nullopt;
       }
     }
   }
-  return std::all_of(needed.begin(), needed.end(),
-                     [&](const auto& each) { return each.second <= given.granted.at(each.first); });
+  const bool enough = std::all_of(needed.begin(), needed.end(), [&](const auto& each) {
+    return each.second <= given.granted.at(each.first);
+  });
+  return enough ? std::optional(std::move(needed)) : std::nullopt;
 }
 
-}  // namespace
+bool OrderLaw::IsFirst(const Truth& truth, const WorkloadFacts& workload, SteadyTime now) const {
+  const auto waits = waits_.find(workload.uid);
+  if (waits == waits_.end() || waits->second.since + window_ > now ||
+      (left_ && *left_ + kWakeUp > now)) {
+    return false;
+  }
+  return std::all_of(truth.workloads().begin(), truth.workloads().end(), [&](const auto& each) {
+    const WorkloadFacts& other = each.second;
+    if (other.uid == workload.uid || other.reserved || other.finished) return true;
+    const QueueFacts* queue = truth.OpenQueueOf(other);
+    return queue == nullptr || queue->name != waits->second.queue || GoesBefore(workload, other);
+  });
+}
 
 void OrderLaw::NoteWorkload(const Truth& truth, const WorkloadFacts* before,
                             const WorkloadFacts* workload, SteadyTime now) {
   const bool same = before != nullptr && workload != nullptr && before->uid == workload->uid;
   if (before != nullptr && HasQuota(*before) && !(same && HasQuota(*workload))) released_ = now;
-  if (before != nullptr && !same) waits_.erase(before->uid);
+  if (before != nullptr && !same && waits_.erase(before->uid) > 0) left_ = now;
   if (workload != nullptr) NoteWaiting(truth, *workload, now);
 }
 
@@ -63,7 +79,7 @@ void OrderLaw::NoteQueues(const Truth& truth, SteadyTime now) {
 void OrderLaw::NoteWaiting(const Truth& truth, const WorkloadFacts& workload, SteadyTime now) {
   const QueueFacts* queue = IsWaiting(workload) ? truth.OpenQueueOf(workload) : nullptr;
   if (queue == nullptr) {
-    waits_.erase(workload.uid);
+    if (waits_.erase(workload.uid) > 0) left_ = now;
     return;
   }
   Waiting& waiting = waits_.try_emplace(workload.uid, Waiting{.since = now}).first->second;
@@ -99,7 +115,7 @@ std::optional<OrderLaw::Breach> OrderLaw::Judge(const Truth& truth, const Worklo
                              std::to_string(other.priority) + " waits before it";
     if (queue->second.strict) return Breach{"strict-order", text};
     if (released_ && *released_ + kWakeUp > now) continue;
-    if (WouldDoFor(truth, workload, other)) return Breach{"priority-order", text};
+    if (NeedsOf(truth, workload, other)) return Breach{"priority-order", text};
   }
   return std::nullopt;
 }

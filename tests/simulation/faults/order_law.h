@@ -46,6 +46,14 @@ class OrderLaw {
   std::optional<Breach> Judge(const Truth& truth, const WorkloadFacts& workload,
                               SteadyTime now) const;
 
+  // Whether `workload`, which waits or has just got quota, waited for the window as the head of its
+  // ClusterQueue, and no other workload has stopped waiting within kWakeUp.
+  bool IsFirst(const Truth& truth, const WorkloadFacts& workload, SteadyTime now) const;
+  bool IsPreemptor(const std::string& uid) const { return preemptors_.contains(uid); }
+  // The amounts that `workload` needs of the flavors of `given`; none where `given` got less.
+  static std::optional<FlavorAmounts> NeedsOf(const Truth& truth, const WorkloadFacts& given,
+                                              const WorkloadFacts& workload);
+
  private:
   struct Waiting {
     SteadyTime since;
@@ -59,6 +67,7 @@ class OrderLaw {
   static constexpr Duration kWakeUp = std::chrono::seconds(2);
 
   const Duration window_;
+  std::optional<SteadyTime> left_;        // the last end of a workload's waiting
   std::optional<SteadyTime> released_;    // the last release of quota by one of them
   std::map<std::string, Waiting> waits_;  // by UID
   std::set<std::string> preemptors_;      // UIDs

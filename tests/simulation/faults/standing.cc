@@ -77,18 +77,22 @@ void Standing::OnJobMade(const JobFacts& job) { originals_[job.uid] = job.shape;
 void Standing::OnJobEdited(const JobFacts& before, const JobFacts& now) {
   const auto original = originals_.find(now.uid);
   if (original == originals_.end()) return;
+  const WorkloadFacts* workload = truth().WorkloadOfJob(now.uid);
+  const bool is_admitted = workload != nullptr && workload->admitted;
   for (const char* field : kShapeFields) {
     if (before.shape[field] == now.shape[field]) continue;
+    const bool is_size =
+        field == std::string_view("parallelism") || field == std::string_view("completions");
     // A Workload does not store labels and annotations that were added later; a stop restores the
     // stored ones.
-    const bool is_told =
-        truth().WorkloadOfJob(now.uid) == nullptr ||
-        (field != std::string_view("labels") && field != std::string_view("annotations"));
+    const bool is_told = workload == nullptr || (field != std::string_view("labels") &&
+                                                 field != std::string_view("annotations"));
     // For a running job it is undefined whether an edit counts for the next start too; also for a
-    // job whose template is not restored since its stop.
-    const bool counts = before.suspended && (before.shape[field] == original->second[field] ||
-                                             field == std::string_view("parallelism") ||
-                                             field == std::string_view("completions"));
+    // job whose template is not restored since its stop. The template of an admitted Workload's job
+    // is not compared, and the next stop restores what the Workload says, as in Kueue.
+    const bool counts =
+        before.suspended &&
+        (is_size || (!is_admitted && before.shape[field] == original->second[field]));
     original->second[field] = counts && is_told ? now.shape[field] : Json();
   }
 }
