@@ -1,9 +1,10 @@
-// Targets of the controller's inputs: webhooks, its Configuration, kubeconfigs.
+// Targets of the controller's inputs: webhooks, its Configuration, kubeconfigs, annotations.
 #include <array>
 
 #include <nlohmann/json.hpp>
 
 #include "admission/controller/configuration.h"
+#include "admission/controller/plan_json.h"
 #include "api/codec/json_tree.h"
 #include "api/yaml/yaml.h"
 #include "kube/client/kubeconfig.h"
@@ -63,6 +64,18 @@ void KubeConfigs(std::string_view text) {
   // Files that a kubeconfig names do not exist.
   const auto config = kube::ParseKubeConfig(text, "/nowhere", "");
   if (config) Require(!config->server.empty(), "a kubeconfig names a server");
+}
+
+// The annotation berth.dev/preemption-plan, which tenants may write.
+void Plans(std::string_view text) {
+  const auto plan = admission::DecodePlan(text);
+  if (!plan) return;
+  Require(plan->victims.size() <= admission::KeptPlan::kMostVictims, "a plan has few victims");
+  const std::string written = admission::EncodePlan(*plan);
+  // Times are cut to seconds; of a plan without pod sets the other fields are not written.
+  const auto again = admission::DecodePlan(written);
+  Require(written.size() > admission::kMaxPlanBytes || again.has_value(), "a plan is read again");
+  if (again) Require(admission::EncodePlan(*again) == written, "a plan reads as it is written");
 }
 
 }  // namespace berth::fuzz

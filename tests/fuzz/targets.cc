@@ -18,6 +18,7 @@ constexpr std::array kTargets{
     Target{"kubeconfig", KubeConfigs},
     Target{"objects", Objects},
     Target{"patch", Patches},
+    Target{"plan", Plans},
     Target{"protobuf", Protobuf},
     Target{"quantity", Quantities},
     Target{"review", Reviews},

@@ -44,5 +44,6 @@ void Conversion(std::string_view text);
 void Reviews(std::string_view text);
 void Configurations(std::string_view text);
 void KubeConfigs(std::string_view text);
+void Plans(std::string_view text);
 
 }  // namespace berth::fuzz
