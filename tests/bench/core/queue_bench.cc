@@ -2,8 +2,9 @@
 // QUEUES in one cohort, all with one flavor, or, with FLAVORS above 0, each with so many flavors of
 // its own. CPU milliseconds of: adding the flavors and queues, in both orders; removing and adding
 // one flavor; changing one queue's quota, and its cohort; the wake-up of each change; removing and
-// adding a queue, with the next cycle; and, with the queues in 100 cohorts below one root, the
-// shares of all cohorts after a change of one queue's quota.
+// adding a queue, with the next cycle; with the queues in 100 cohorts below one root, the
+// shares of all cohorts after a change of one queue's quota; and a chain of 2,000 cohorts above one
+// queue, added in both orders, with its wake-up.
 #include <charconv>
 #include <cstdio>
 #include <functional>
@@ -138,6 +139,28 @@ void MeasureShares(const QueueInput& input, const QueueBench& bench) {
   if (sum == 0) std::printf("  no cohort borrows\n");
 }
 
+void MeasureChain(const QueueBench& bench) {
+  constexpr int kDepth = 2'000;
+  const auto name_of = [](int number) { return "chain" + std::to_string(number); };
+  for (const bool root_first : {true, false}) {
+    admission::Scheduler scheduler{admission::SchedulerConfig{}};
+    scheduler.ApplyClusterQueue(bench.MakeQueue(0, 10'000, name_of(kDepth - 1)));
+    const double adding = Takes([&] {
+      for (int i = 0; i < kDepth; ++i) {
+        const int number = root_first ? i : kDepth - 1 - i;
+        api::Cohort cohort;
+        cohort.meta.name = name_of(number);
+        if (number > 0) cohort.spec.parent_name = name_of(number - 1);
+        scheduler.ApplyCohort(cohort);
+      }
+    });
+    Print(root_first ? "a chain of 2,000 cohorts, the root first"
+                     : "a chain of 2,000 cohorts, the root last",
+          adding);
+    Print("  and its wake-up", Takes([&] { scheduler.RunWakeUps(WallTime{}); }));
+  }
+}
+
 int Run(const QueueInput& input) {
   {
     QueueBench bench(input);
@@ -171,6 +194,7 @@ int Run(const QueueInput& input) {
   Print("a queue goes and comes back", comes / kRepeats);
   Print("  and the next cycle, without heads", cycle / kRepeats);
   MeasureShares(input, bench);
+  MeasureChain(bench);
   return 0;
 }
 
