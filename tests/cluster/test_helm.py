@@ -137,6 +137,8 @@ class ChartTest(unittest.TestCase):
         self.assert_same(render("enableCertManager: true"), self.kustomized("overlays", "cert-manager"))
         self.assert_same(render("networkPolicy: {enabled: true}"),
                          self.kustomized("overlays", "network-policy"))
+        self.assert_same(render("provisioningRequests: {installCRD: false}"),
+                         self.kustomized("overlays", "cluster-autoscaler"))
         self.assert_same(render("enablePrometheus: true"),
                          {**self.kustomized(), **self.kustomized("monitoring")})
 

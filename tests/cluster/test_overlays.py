@@ -137,6 +137,13 @@ class OverlaysTest(ClusterTest):
         listening = {port["containerPort"] for port in self.pod_of(objects)["containers"][0]["ports"]}
         self.assertEqual(opened, listening)
 
+    def test_cluster_autoscaler(self):
+        objects = self.install_twice("overlays", "cluster-autoscaler")
+        crd = ("CustomResourceDefinition", "provisioningrequests.autoscaling.x-k8s.io")
+        plain = by_name(self.kustomize())
+        del plain[crd]
+        self.assertEqual(objects, plain)
+
     def test_production_combines_them(self):
         combined = self.install_twice("overlays", "production")
         names = set()

@@ -1,0 +1,117 @@
+"""Goal: the guide is true: its manifests are accepted, its links lead somewhere, its reference is that of the
+program, and it names every metric and every label that there is.
+
+Method: a `berth up` takes the manifests; texts are compared with the sources."""
+
+import glob
+import os
+import re
+import subprocess
+import unittest
+
+from harness import BERTH, ROOT, ClusterTest, wait_until
+
+DOCS = os.path.join(ROOT, "docs")
+
+
+def read(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def pages():
+    return sorted(glob.glob(os.path.join(DOCS, "**", "*.md"), recursive=True))
+
+
+def anchors(text):
+    """GitHub's names of a page's headings."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+class GuideTest(ClusterTest):
+    def test_manifests_are_accepted(self):
+        cluster = self.start_cluster()
+        for page in sorted(glob.glob(os.path.join(DOCS, "guide", "*.md"))):
+            text = read(page)
+            self.assertNotIn("```yml", text)
+            for manifest in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL):
+                done = None
+
+                def accepted(manifest=manifest):
+                    nonlocal done
+                    done = cluster.kubectl("apply", "-f", "-", stdin=manifest, check=False)
+                    return done.returncode == 0
+                try:
+                    wait_until(accepted, "accepted", 10)
+                except AssertionError:
+                    self.fail(f"{page}: {done.stderr}")
+        self.assertTrue(cluster.get("clusterqueue", "research"))
+        # The queue in the guide admits the Job in the guide.
+        wait_until(lambda: cluster.is_true("clusterqueue", "research", "Active"), "the queue is active")
+        wait_until(lambda: any(condition["type"] == "Admitted" and condition["status"] == "True"
+                               for item in cluster.items("workloads")
+                               for condition in item["status"].get("conditions", [])),
+                   "the job is admitted")
+
+
+class TextTest(unittest.TestCase):
+    maxDiff = None
+
+    def test_links_lead_somewhere(self):
+        broken = []
+        for page in [*pages(), os.path.join(ROOT, "README.md"), os.path.join(ROOT, "CHANGELOG.md")]:
+            for target in re.findall(r"\]\(([^)\s]+)\)", read(page)):
+                path, _, anchor = target.partition("#")
+                if ":" in path:
+                    continue
+                where = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+                if not os.path.exists(where):
+                    broken.append(f"{page}: {target}")
+                elif anchor and anchor not in anchors(read(where)):
+                    broken.append(f"{page}: no heading #{anchor} in {path or 'the page'}")
+        self.assertEqual(broken, [])
+
+    def test_the_reference_is_that_of_the_program(self):
+        done = subprocess.run([os.path.join(ROOT, "tools", "cli-reference"), "--check", "--program", BERTH],
+                              text=True, capture_output=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def test_every_metric_is_described(self):
+        served = set()
+        for folder in ("admission", "cli", "integrations", "kube", "provisioning", "webhook"):
+            for path in glob.glob(os.path.join(ROOT, folder, "**", "*.cc"), recursive=True):
+                served |= set(re.findall(r'"((?:kueue|berth)_[a-z_]+)"', read(path)))
+        described = set(re.findall(r"`((?:kueue|berth)_[a-z_]+)`", read("docs", "guide", "metrics.md")))
+        self.assertEqual(described, served)
+
+    def test_every_alert_is_described(self):
+        alerts = re.findall(r"- alert: (\w+)", read("manifests", "monitoring", "alerts.yaml"))
+        for alert in alerts:
+            self.assertIn(f"`{alert}`", read("docs", "guide", "metrics.md"))
+
+    def test_every_label_is_described(self):
+        labels = read("api", "labels.h").partition("// Labels of Kubernetes.")[0]
+        names = set(re.findall(r'"([a-z0-9.]+/[a-z-]+)"', labels))
+        known_elsewhere = {"cloud.google.com/gke-nodepool", "kueue.x-k8s.io/provisioning-request"}
+        page = read("docs", "guide", "annotations.md")
+        missing = {name for name in names - known_elsewhere if f"`{name}`" not in page}
+        self.assertEqual(missing, set())
+
+    def test_every_page_can_be_found(self):
+        """From the README, over links."""
+        seen, left = set(), [os.path.join(ROOT, "README.md")]
+        while left:
+            page = left.pop()
+            if page in seen or not page.endswith(".md"):
+                continue
+            seen.add(page)
+            for target in re.findall(r"\]\(([^)#\s]+)", read(page)):
+                if ":" not in target:
+                    left.append(os.path.normpath(os.path.join(os.path.dirname(page), target)))
+        lost = [page for page in pages() if page not in seen and "decisions" not in page]
+        self.assertEqual(lost, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
