@@ -7,6 +7,7 @@ Method: the helm that tools/helm builds. Rendered objects are compared with thos
 import json
 import os
 import subprocess
+import tempfile
 import unittest
 
 import yaml
@@ -92,8 +93,8 @@ def helm(*arguments, stdin=None, check=True, environment=None):
     return done
 
 
-def render(values="", namespace=NAMESPACE):
-    return by_name(helm("template", "kueue", CHART, "--namespace", namespace, "-f", "-",
+def render(values="", namespace=NAMESPACE, chart=CHART):
+    return by_name(helm("template", "kueue", chart, "--namespace", namespace, "-f", "-",
                         stdin=values or "{}").stdout)
 
 
@@ -157,6 +158,13 @@ class ChartTest(unittest.TestCase):
         webhooks = objects[("MutatingWebhookConfiguration", "kueue-mutating-webhook-configuration")]
         self.assertEqual({webhook["reinvocationPolicy"] for webhook in webhooks["webhooks"]},
                          {"IfNeeded"})
+
+    def test_a_packaged_chart_is_the_same(self):
+        with tempfile.TemporaryDirectory(prefix="berth-chart-") as folder:
+            helm("package", CHART, "--destination", folder)
+            name, = os.listdir(folder)
+            self.assertEqual(render("enablePrometheus: true", chart=os.path.join(folder, name)),
+                             render("enablePrometheus: true"))
 
     def test_another_namespace(self):
         objects = render("enableCertManager: true", namespace="queues")

@@ -6,12 +6,13 @@ are CRDs without rules."""
 
 import json
 import os
+import subprocess
 import unittest
 
 import yaml
 
 from control_plane import ROOT
-from installation import NAMESPACE, ClusterTest
+from installation import BERTH, NAMESPACE, ClusterTest
 
 MANIFESTS = os.path.join(ROOT, "manifests")
 DEPLOYMENT = ("Deployment", "kueue-controller-manager")
@@ -128,6 +129,10 @@ class OverlaysTest(ClusterTest):
         plain = yaml.safe_load(by_name(self.kustomize())[CONFIG]["data"][key])
         self.assertEqual(yaml.safe_load(objects[CONFIG]["data"][key]),
                          {**plain, "internalCertManagement": {"enable": False}})
+        path = self.plane.write("cert-manager.yaml", objects[CONFIG]["data"][key])
+        done = subprocess.run([BERTH, "version", "--config", path], text=True, capture_output=True,
+                              timeout=60, check=False, env={"HOME": self.plane.folder})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_network_policy(self):
         objects = self.install_twice("overlays", "network-policy")
