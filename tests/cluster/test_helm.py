@@ -13,7 +13,7 @@ import unittest
 import yaml
 
 from control_plane import ROOT
-from installation import NAMESPACE, SERVICES, ClusterTest
+from installation import NAMESPACE, ClusterTest
 from test_overlays import CONFIG, DEPLOYMENT, MANIFESTS, apply_foreign_crds, by_name
 
 HELM = os.path.join(ROOT, "build", "bin", "helm")
@@ -194,16 +194,7 @@ class ReleaseTest(ClusterTest):
     def apply_manifests(cls):
         apply_foreign_crds(cls.plane)
         cls.helm("install", *RELEASE, "--create-namespace")
-        cls.lead_services()
-
-    @classmethod
-    def lead_services(cls):
-        """There is no network of pods: the Services lead to this machine."""
-        for service in SERVICES:
-            cls.berth.patch("service", service, "json", [
-                {"op": "replace", "path": "/spec", "value": {
-                    "type": "ExternalName", "externalName": "localhost", "sessionAffinity": "None"}},
-            ], "-n", NAMESPACE)
+        cls.berth.lead_services()
 
     def run_job(self, name):
         self.apply_when_accepted(JOB % name)
@@ -226,15 +217,15 @@ class ReleaseTest(ClusterTest):
         self.assertEqual(len(authorities), 1)
         self.assertNotIn(None, authorities)
 
-        # The Services belong to lead_services: helm has to take them.
+        # The Services belong to the test: helm has to take them.
         self.helm("upgrade", *RELEASE, "-f", "-", "--force-conflicts", stdin=HA)
-        self.lead_services()
+        self.berth.lead_services()
         self.assertEqual(self.replicas(), 2)
         self.assertEqual(self.authorities(), authorities)
         self.run_job("upgraded")
 
         self.helm("rollback", "kueue", "1", "--namespace", NAMESPACE, "--force-conflicts")
-        self.lead_services()
+        self.berth.lead_services()
         self.assertEqual(self.replicas(), 1)
         self.assertIsNone(self.plane.get("pdb", "kueue-controller-manager", "-n", NAMESPACE))
         self.assertEqual(self.authorities(), authorities)
