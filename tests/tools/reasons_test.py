@@ -16,7 +16,7 @@ class ReasonsTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="berth-reasons-")
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        for name in ("admission", "provisioning", "integrations", "queue"):
+        for name in ("admission", "provisioning", "integrations", "kube/runtime", "queue"):
             shutil.copytree(PROJECT / name, self.root / name)
         for name in ("api/reasons.h", "tools/reasons", "tools/reasons.txt", "docs/troubleshooting.md"):
             (self.root / name).parent.mkdir(exist_ok=True)
