@@ -117,7 +117,8 @@ class OverlaysTest(ClusterTest):
                                ("Certificate", "kueue-serving-cert")})
         converted = {name for name, item in objects.items()
                      if item["kind"] == "CustomResourceDefinition" and "conversion" in item["spec"]}
-        webhooks = {name for name in objects if name[0].endswith("WebhookConfiguration")}
+        webhooks = {name for name in objects
+                    if name[0].endswith("WebhookConfiguration") or name[0] == "APIService"}
         self.assertEqual(changed, converted | webhooks | {DEPLOYMENT, CONFIG})
         for name in converted | webhooks:
             self.assertEqual(objects[name]["metadata"]["annotations"]["cert-manager.io/inject-ca-from"],
