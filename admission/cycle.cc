@@ -219,6 +219,7 @@ void Cycle::Run(std::int64_t number, const std::vector<HeadInput>& heads, Decisi
   });
   for (Decision* decision : never_nominated_) decisions.List(*decision);
   entries_.clear();
+  owners_.clear();
   never_nominated_.clear();
   plans_.clear();
   preemptions_.Clear();
@@ -345,9 +346,13 @@ void Cycle::ProcessNow(Entry& entry) {
     Claim(entry);
     Skip(entry, Remark::kWaitingForPodsReady);
     decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
+  } else if (OwnersComeFirst(entry)) {
+    Skip(entry, Remark::kOwnersComeFirst);
+    decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
   } else {
     CountIn(entry);
     Admit(entry);
+    NoteOwner(entry);
   }
 }
 

@@ -150,6 +150,9 @@ class Cycle {
   bool ProcessAgain(Entry& entry);
   void CountIn(const Entry& entry);
   bool MustWaitForPods() const;
+  // Borrowers that were preempted for an owner (cycle_owners.cc).
+  void NoteOwner(const Entry& entry);
+  bool OwnersComeFirst(const Entry& entry) const;
   void ReserveForPreemptor(const Entry& entry);
   void Claim(const Entry& entry);
   void Skip(Entry& entry, Remark remark);
@@ -169,7 +172,8 @@ class Cycle {
   std::map<NodeId, PlansOfTree> plans_;  // by root; computed for the first plan processed
   bool plans_indexed_ = false;
   Tournament tournament_;
-  bool admitted_ = false;  // some entry was admitted in this cycle
+  std::vector<const Entry*> owners_;  // that took their queue's own quota, with others behind them
+  bool admitted_ = false;             // some entry was admitted in this cycle
 };
 
 }  // namespace berth::admission

@@ -11,7 +11,8 @@ constexpr bool OwnRules::*kSwitches[] = {
     &OwnRules::wake_the_tree_left,       &OwnRules::wake_the_flavor,
     &OwnRules::hold_until_stopped,       &OwnRules::hear_late_answers,
     &OwnRules::park_heads_not_tried,     &OwnRules::preemptor_keeps_what_it_freed,
-    &OwnRules::no_preemption_in_return,
+    &OwnRules::no_preemption_in_return,  &OwnRules::owners_before_returning_borrowers,
+    &OwnRules::spare_the_preempted,
 };
 constexpr std::string_view kNames[] = {
     "wake-without-local-queue", "victims-for-pods",
@@ -19,7 +20,8 @@ constexpr std::string_view kNames[] = {
     "wake-the-tree-left",       "wake-the-flavor",
     "hold-until-stopped",       "hear-late-answers",
     "park-heads-not-tried",     "preemptor-keeps-what-it-freed",
-    "no-preemption-in-return",
+    "no-preemption-in-return",  "owners-before-returning-borrowers",
+    "spare-the-preempted",
 };
 static_assert(std::size(kSwitches) == std::size(kNames));
 static_assert(std::size(kNames) == sizeof(OwnRules), "a rule without a name");

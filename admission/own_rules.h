@@ -54,6 +54,15 @@ struct OwnRules {
   // rules may form a circle: A preempts B, B preempts C, and C preempts A.)
   bool no_preemption_in_return = true;
 
+  // A workload that another queue has preempted for its own quota does not borrow in a cycle in
+  // which such a queue takes its own quota and has more workloads to try. (In Kueue the borrower is
+  // admitted beside the queue's head, and the workload behind that head preempts it again.)
+  bool owners_before_returning_borrowers = true;
+
+  // Of two candidates of equal priority that got their quota in the same second, the one that was
+  // preempted before is preempted last. (Kueue compares the UIDs.)
+  bool spare_the_preempted = true;
+
   // Returns false where no rule has the name.
   bool Set(std::string_view name, bool enabled);
   bool Has(std::string_view name) const;  // whether the rule is on

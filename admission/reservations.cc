@@ -16,6 +16,7 @@ bool TakenBefore(const ListedReservation& a, const ListedReservation& b) {
   if (a.evicted != b.evicted) return a.evicted;
   if (a.priority != b.priority) return a.priority < b.priority;
   if (a.reserved_at != b.reserved_at) return a.reserved_at > b.reserved_at;
+  if (a.preempted_before != b.preempted_before) return b.preempted_before;
   if (a.uid_start != b.uid_start) return a.uid_start < b.uid_start;
   return a.reservation->object->meta.uid < b.reservation->object->meta.uid;
 }
@@ -24,6 +25,7 @@ bool TakenBefore(const Reservation& a, const Reservation& b) {
   if (a.evicted != b.evicted) return a.evicted;
   if (a.priority != b.priority) return a.priority < b.priority;
   if (a.reserved_at != b.reserved_at) return a.reserved_at > b.reserved_at;
+  if (a.preempted_before != b.preempted_before) return b.preempted_before;
   return a.object->meta.uid < b.object->meta.uid;
 }
 
@@ -35,6 +37,7 @@ ListedReservation Listed(Reservation& reservation) {
   listed.reserved_at = reservation.reserved_at;
   listed.reservation = &reservation;
   listed.evicted = reservation.evicted;
+  listed.preempted_before = reservation.preempted_before;
   listed.foreign_owner = reservation.foreign_owner;
   const std::string& uid = reservation.object->meta.uid;
   for (std::size_t i = 0; i < sizeof listed.uid_start; ++i) {

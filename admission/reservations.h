@@ -30,6 +30,7 @@ struct Reservation {
   bool evicted = false;            // evicted, and its pods have not all stopped
   bool admitted = false;           // condition Admitted
   bool pods_ready = false;         // condition PodsReady
+  bool preempted_before = false;   // OwnRules::spare_the_preempted
   bool foreign_owner = false;      // Berth does not manage the owner's kind: no candidate
   std::vector<PlacedPods> placed;  // room that it takes on nodes
 
@@ -44,6 +45,7 @@ struct ListedReservation {
   Reservation* reservation = nullptr;
   std::uint64_t uses = 0;  // bit n: uses a flavor-resource with number ≡ n modulo 64
   bool evicted = false;
+  bool preempted_before = false;
   bool foreign_owner = false;
 
   // False: the reservation does not use fr; true: it may.

@@ -205,6 +205,8 @@ std::unique_ptr<Reservation> Scheduler::NewReservation(WorkloadId id,
   made->evicted = api::IsTrue(object.status.conditions, api::kEvicted);
   made->admitted = api::IsTrue(object.status.conditions, api::kAdmitted);
   made->pods_ready = api::IsTrue(object.status.conditions, api::kPodsReady);
+  made->preempted_before = config_.own_rules.spare_the_preempted &&
+                           api::FindCondition(object.status.conditions, api::kPreempted) != nullptr;
   made->foreign_owner = HasForeignOwner(object);
   return made;
 }

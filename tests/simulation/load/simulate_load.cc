@@ -1,0 +1,130 @@
+// The load of Kueue's performance test (tests/bench/cluster/kueue_load.h) against the whole of
+// Berth and an API server with few cores, in virtual time.
+//
+//   simulate_load [--share PERCENT] [--cores N] [--slowness FACTOR] [--trace WORD]
+//
+// Prints one JSON object: times, evictions, requests. --trace: the life of each Workload whose
+// name contains WORD, on stderr. Deterministic.
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/controller_set.h"
+#include "kube/runtime/events.h"
+#include "kube/runtime/metrics.h"
+#include "tests/bench/cluster/kueue_load.h"
+#include "tests/simulation/load/busy_server.h"
+#include "tests/support/embedded_api.h"
+#include "tests/support/sim_executor.h"
+#include "tests/support/sim_transport.h"
+
+namespace berth::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct LoadOptions {
+  int share = 100;
+  std::size_t cores = 2;
+  double slowness = 1;
+  std::string trace;
+};
+
+// A program of the cluster: its connection and its manager.
+struct Program {
+  Program(local::Registry& registry, Executor& executor, BusyServer& server)
+      : network(registry, executor, {.latency = 200us}),
+        transport(network, server),
+        client(transport, executor),
+        manager(client, executor) {}
+
+  SimTransport network;
+  BusyTransport transport;
+  kube::ApiClient client;
+  kube::Manager manager;
+};
+
+// One line for each change of QuotaReserved, Evicted and Finished.
+void Trace(kube::Manager& manager, const FakeClock& clock, const std::string& word) {
+  manager.InformerFor<api::Workload>().AddHandler(
+      {.on_add = {},
+       .on_update =
+           [&clock, word](const auto& before, const auto& workload) {
+             if (workload->meta.name.find(word) == std::string::npos) return;
+             for (const char* type : {"QuotaReserved", "Evicted", "Preempted", "Finished"}) {
+               const auto* old = api::FindCondition(before->status.conditions, type);
+               const auto* now = api::FindCondition(workload->status.conditions, type);
+               if (now == nullptr || (old != nullptr && *old == *now)) continue;
+               std::cerr
+                   << std::chrono::duration<double>(clock.SteadyNow().time_since_epoch()).count()
+                   << " " << workload->meta.name << " " << workload->meta.uid << " " << type
+                   << (now->status == api::ConditionStatus::kTrue ? " True " : " False ")
+                   << now->reason << ": " << now->message << "\n";
+             }
+           },
+       .on_delete = {}});
+}
+
+[[noreturn]] void GiveUp(const std::string& why) {
+  std::cerr << "simulate_load: " << why << "\n";
+  std::_Exit(1);
+}
+
+int Run(const LoadOptions& options) {
+  FakeClock clock;
+  SimExecutor executor(clock);
+  auto api = EmbeddedApi::Start(clock, {.deliver_on = &executor});
+  if (!api) GiveUp(api.error().message);
+  BusyServer server(executor, options.cores, options.slowness);
+
+  Program controller((*api)->registry(), executor, server);
+  kube::Metrics metrics;
+  kube::EventRecorder events(controller.client, clock,
+                             {.controller = "kueue-admission", .instance = "sim"});
+  cli::ControllerSet controllers(controller.manager, clock, events, metrics, {});
+  controller.manager.StartInformers();
+  controller.manager.StartControllers();
+
+  Program player((*api)->registry(), executor, server);
+  bench::KueueLoad load(player.manager, clock, options.share, GiveUp);
+  if (!options.trace.empty()) Trace(player.manager, clock, options.trace);
+  player.manager.StartInformers();
+  player.manager.StartControllers();
+  executor.RunFor(5s);
+
+  load.MakeQueues();
+  executor.RunUntil([&] { return !load.has_open_creates(); });
+  const SteadyTime start = clock.SteadyNow();
+  load.StartGenerators();
+  bool done = false;
+  while (!done && clock.SteadyNow() - start < 1h) {
+    executor.RunFor(100ms);
+    done = load.IsDone();
+  }
+  kube::Json report = load.Report(clock.SteadyNow() - start);
+  report["done"] = done;
+  report["busy_s"] = std::chrono::duration<double>(server.busy()).count();
+  for (const auto& [request, count] : server.counts()) {
+    if (count >= 100) report["requests"][request] = count;
+  }
+  std::cout << report.dump(1) << std::endl;
+  std::_Exit(done ? 0 : 1);  // half of the time would go into freeing memory
+}
+
+}  // namespace
+}  // namespace berth::sim
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  berth::sim::LoadOptions options;
+  for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+    if (words[i] == "--share") options.share = std::atoi(words[i + 1].c_str());
+    if (words[i] == "--trace") options.trace = words[i + 1];
+    if (words[i] == "--cores") options.cores = std::strtoul(words[i + 1].c_str(), nullptr, 10);
+    if (words[i] == "--slowness") options.slowness = std::strtod(words[i + 1].c_str(), nullptr);
+  }
+  return berth::sim::Run(options);
+}
