@@ -83,6 +83,7 @@ struct AdmissionControllers::Impl {
 
   const bool fair_sharing;
   const bool keeps_resources;
+  bool cohorts_due = false, show_posted = false;
   QueueMetrics queue_metrics;
   AdmissionMetrics metrics;
   Scheduler scheduler;
@@ -112,7 +113,6 @@ struct AdmissionControllers::Impl {
   kube::Controller& topology_controller;
 
   std::set<std::string> shapes_due;  // ClusterQueues
-  bool cohorts_due = false, show_posted = false;
   std::shared_ptr<Impl*> self = std::make_shared<Impl*>(this);
 };
 
