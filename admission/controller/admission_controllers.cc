@@ -70,6 +70,7 @@ struct AdmissionControllers::Impl {
   void AddCohortsOf(const std::string& cluster_queue);
   void AddDeletedUsed();
 
+  Scheduler scheduler;
   kube::Manager& manager;
   const Clock& clock;
   kube::EventRecorder& events;
@@ -86,7 +87,6 @@ struct AdmissionControllers::Impl {
   bool cohorts_due = false, show_posted = false;
   QueueMetrics queue_metrics;
   AdmissionMetrics metrics;
-  Scheduler scheduler;
   WorkloadTally tally;
   WorkloadWriter writer;
   PendingNotes notes;
@@ -119,7 +119,8 @@ struct AdmissionControllers::Impl {
 AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_clock,
                                  kube::EventRecorder& the_events, kube::Metrics& the_metrics,
                                  const AdmissionControllersOptions& options)
-    : manager(the_manager),
+    : scheduler(WithListing(options.scheduler)),
+      manager(the_manager),
       clock(the_clock),
       events(the_events),
       workloads(manager.InformerFor<api::Workload>()),
@@ -134,7 +135,6 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
       queue_metrics(the_metrics, options.metrics),
       metrics(the_metrics, queue_metrics,
               [this](const std::string& name) { return PlaceOf(scheduler, name).cohorts; }),
-      scheduler(WithListing(options.scheduler)),
       tally(keeps_resources ? WorkloadTally::Requests::kKept : WorkloadTally::Requests::kNotKept),
       writer(manager.client(), workloads),
       notes(workloads, writer, events, clock, manager.executor()),
