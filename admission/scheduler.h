@@ -270,6 +270,7 @@ class Scheduler {
   SchedulerConfig config_;
   queue::InfoOptions info_options_;
   queue::QueueSet queues_;
+  std::set<WorkloadId> refused_;  // pending workloads with a PodProblem
   ClusterState state_;
   PreemptionSearch search_;
   PreemptionHistory history_;
@@ -277,7 +278,6 @@ class Scheduler {
   std::optional<UsageLedger> ledger_;
   std::vector<std::unique_ptr<Record>> records_;
   std::vector<WorkloadId> free_records_;
-  std::set<WorkloadId> refused_;  // pending workloads with a PodProblem
   // Looked up, never walked; the numbers whose records have an object.
   std::unordered_set<WorkloadId, KeyHash, KeyEqual> numbers_{0, KeyHash{{&records_}},
                                                              KeyEqual{{&records_}}};
