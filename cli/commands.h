@@ -75,9 +75,10 @@ struct ControllerFlags {
   // nullopt: the file's value, else Kueue's default; empty or "0": not served.
   std::optional<std::string> metrics_listen;
   std::optional<std::string> health_listen;
-  bool metrics_secure = true;                 // HTTPS, with token reviews; false: plain HTTP
-  std::optional<std::string> webhook_listen;  // as metrics_listen
-  std::string controllers = "*";              // cli/controller_selection.h
+  bool metrics_secure = true;                    // HTTPS, with token reviews; false: plain HTTP
+  std::optional<std::string> webhook_listen;     // as metrics_listen
+  std::optional<std::string> visibility_listen;  // as metrics_listen
+  std::string controllers = "*";                 // cli/controller_selection.h
   // Go's notation; nullopt: one second, or the value of the gate SchedulerLongRequeueInterval.
   std::optional<std::string> requeue_interval;
   bool leader_election = true;

@@ -36,6 +36,17 @@ Result<std::optional<ListenAddress>> ChosenAddress(const char* flag,
   return MaybeAddress(field, in_file.empty() ? otherwise : in_file);
 }
 
+Result<std::optional<ListenAddress>> VisibilityAddress(
+    const ControllerFlags& flags, const admission::VisibilityOptions& in_file) {
+  if (flags.visibility_listen) return MaybeAddress("--visibility-listen", *flags.visibility_listen);
+  if (!in_file.served) return std::optional<ListenAddress>();
+  constexpr std::uint16_t kUsualPort = 8082;
+  ListenAddress address;
+  address.host = in_file.host.empty() ? "0.0.0.0" : in_file.host;
+  address.port = in_file.port.value_or(kUsualPort);
+  return std::optional(std::move(address));
+}
+
 Result<std::optional<ListenAddress>> WebhookAddress(
     const ControllerFlags& flags, const admission::WebhookListenOptions& in_file) {
   if (flags.webhook_listen) return MaybeAddress("--webhook-listen", *flags.webhook_listen);
@@ -61,6 +72,7 @@ Result<ControllerProcessOptions> OptionsOf(const ControllerFlags& flags) {
                           program.endpoints.health_address, ":8081"));
   options.metrics_secure = flags.metrics_secure;
   BERTH_TRY(options.webhook, WebhookAddress(flags, program.webhook));
+  BERTH_TRY(options.visibility, VisibilityAddress(flags, program.visibility));
   options.leader_election = flags.leader_election && program.leader.enabled.value_or(true);
   BERTH_TRY(options.controllers, ParseControllers(flags.controllers));
   if (flags.requeue_interval) {
@@ -152,9 +164,11 @@ int RunController(const ControllerFlags& flags) {
   const SystemClock clock;
   auto process = ControllerProcess::Start(clock, *std::move(options));
   if (!process) return Complain(process.error());
-  LogInfo("controller started", {{"metrics_port", std::to_string((*process)->metrics_port())},
-                                 {"health_port", std::to_string((*process)->health_port())},
-                                 {"webhook_port", std::to_string((*process)->webhook_port())}});
+  LogInfo("controller started",
+          {{"metrics_port", std::to_string((*process)->metrics_port())},
+           {"health_port", std::to_string((*process)->health_port())},
+           {"webhook_port", std::to_string((*process)->webhook_port())},
+           {"visibility_port", std::to_string((*process)->visibility_port())}});
   stop.OnStarted();
   const int code = stop.WaitForSignal();
   (*process)->Stop();

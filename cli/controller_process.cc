@@ -2,10 +2,12 @@
 
 #include <array>
 #include <future>
+#include <optional>
 #include <random>
 
 #include <unistd.h>
 
+#include "admission/controller/visibility_api.h"
 #include "base/log/log.h"
 #include "base/strings.h"
 #include "cli/controller_set.h"
@@ -23,6 +25,7 @@ namespace {
 
 constexpr std::chrono::seconds kCertificateTimeout{30};
 constexpr std::chrono::seconds kAskTimeout{10};
+constexpr std::chrono::seconds kVisibilityTimeout{5};
 
 // Host name and a random suffix: two replicas on one machine differ.
 std::string MakeIdentity(const std::string& prefix) {
@@ -53,6 +56,8 @@ class Process final : public ControllerProcess {
   std::uint16_t webhook_port() const override {
     return webhook_server_ == nullptr ? std::uint16_t{0} : webhook_server_->port();
   }
+  std::uint16_t visibility_port() const override { return program_->extension_port(); }
+  net::Response AnswerVisibility(const net::Request& request) override;
   void Stop() override { StopAll(); }
 
  private:
@@ -63,6 +68,7 @@ class Process final : public ControllerProcess {
   void OnLeaseLost(const std::string& holder) const;
   Result<webhook::ServingCertificate> ObtainCertificate();
   Status OpenMetrics(std::shared_ptr<const net::TlsIdentity> tls);
+  Status OpenTlsPorts(const net::TlsIdentity& identity);
   Status OpenWebhooks(const net::TlsIdentity& identity);
   void KeepCertificate(const webhook::ServingCertificate& certificate);
   Status AskWebhooks(const webhook::ServingCertificate& certificate);
@@ -81,6 +87,7 @@ class Process final : public ControllerProcess {
   std::unique_ptr<webhook::CertificateKeeper> certificate_keeper_;
   std::unique_ptr<webhook::CertificateFiles> certificate_files_;
   std::unique_ptr<ControllerSet> controllers_;
+  std::optional<kube::ExtensionApi> visibility_;
 };
 
 Status Process::Open() {
@@ -89,7 +96,7 @@ Status Process::Open() {
   program_->StartInformers();  // they list while the ports open
   const bool secure_metrics = options_.metrics && options_.metrics_secure;
   if (options_.metrics && !secure_metrics) BERTH_CHECK_OK(OpenMetrics(nullptr));
-  if (secure_metrics || options_.webhook) BERTH_CHECK_OK(ServeOverTls());
+  if (secure_metrics || options_.webhook || options_.visibility) BERTH_CHECK_OK(ServeOverTls());
   program_->Start([this](const std::string& holder) { OnLeaseLost(holder); });
   return OkStatus();
 }
@@ -97,10 +104,7 @@ Status Process::Open() {
 Status Process::ServeOverTls() {
   if (!program_options_.certificate.internal) return ServeGivenCertificate();
   BERTH_TRY(const webhook::ServingCertificate certificate, ObtainCertificate());
-  if (options_.metrics && options_.metrics_secure) {
-    BERTH_CHECK_OK(OpenMetrics(std::make_shared<const net::TlsIdentity>(certificate.identity)));
-  }
-  if (options_.webhook) BERTH_CHECK_OK(OpenWebhooks(certificate.identity));
+  BERTH_CHECK_OK(OpenTlsPorts(certificate.identity));
   KeepCertificate(certificate);
   if (!options_.webhook) return OkStatus();
   BERTH_CHECK_OK(AskWebhooks(certificate));
@@ -113,10 +117,7 @@ Status Process::ServeGivenCertificate() {
   const std::string& folder = program_options_.webhook.certificate_folder;
   Result<net::TlsIdentity> identity = webhook::ReadCertificateFiles(folder);
   if (!identity) return Annotate(identity.error(), "internalCertManagement is off");
-  if (options_.metrics && options_.metrics_secure) {
-    BERTH_CHECK_OK(OpenMetrics(std::make_shared<const net::TlsIdentity>(*identity)));
-  }
-  if (options_.webhook) BERTH_CHECK_OK(OpenWebhooks(*identity));
+  BERTH_CHECK_OK(OpenTlsPorts(*identity));
   program_->RunOnStrand([&] {
     certificate_files_ = std::make_unique<webhook::CertificateFiles>(
         program_->manager().executor(), webhook::CertificateFiles::Options{.folder = folder},
@@ -182,6 +183,9 @@ void Process::MakeControllers() {
   controllers_ =
       std::make_unique<ControllerSet>(program_->manager(), clock_, program_->events(), metrics,
                                       options_.configuration, options_.controllers);
+  visibility_.emplace(admission::MakeVisibilityApi(
+      program_->manager().executor(), controllers_->scheduler(),
+      [manager = &program_->manager()] { return manager->has_synced(); }));
 }
 
 Result<webhook::ServingCertificate> Process::ObtainCertificate() {
@@ -205,6 +209,29 @@ Status Process::OpenMetrics(std::shared_ptr<const net::TlsIdentity> tls) {
       {.address = options_.metrics->host, .port = options_.metrics->port, .tls = std::move(tls)});
 }
 
+Status Process::OpenTlsPorts(const net::TlsIdentity& identity) {
+  const auto tls = std::make_shared<const net::TlsIdentity>(identity);
+  if (options_.metrics && options_.metrics_secure) BERTH_CHECK_OK(OpenMetrics(tls));
+  if (options_.visibility) {
+    BERTH_CHECK_OK(program_->ServeExtension(
+        {.address = options_.visibility->host, .port = options_.visibility->port, .tls = tls},
+        *visibility_));
+  }
+  return options_.webhook ? OpenWebhooks(identity) : OkStatus();
+}
+
+net::Response Process::AnswerVisibility(const net::Request& request) {
+  kube::ExtensionApi::Route route = visibility_->RouteOf(request);
+  if (route.answer) return *std::move(route.answer);
+  auto made = std::make_shared<std::promise<kube::ExtensionApi::Answer>>();
+  visibility_->Handle(*route.request, [made](kube::ExtensionApi::Answer answer) {
+    made->set_value(std::move(answer));
+  });
+  auto answer = made->get_future();
+  if (answer.wait_for(kVisibilityTimeout) == std::future_status::ready) return answer.get()();
+  return kube::StatusAnswer(503, "ServiceUnavailable", "the controllers do not answer");
+}
+
 Status Process::OpenWebhooks(const net::TlsIdentity& identity) {
   webhook_pool_ = std::make_unique<net::IoPool>(1);
   webhook::WebhookServerOptions server;
@@ -225,9 +252,9 @@ Status Process::OpenWebhooks(const net::TlsIdentity& identity) {
 void Process::KeepCertificate(const webhook::ServingCertificate& certificate) {
   webhook::CertificateKeeperOptions options;
   options.secret = certificate_;
-  // The CA is written to the webhook registrations; clients of the metrics read it from the
-  // Secret.
+  // Clients of the metrics read the CA from the Secret.
   if (!options_.webhook) options.registrations = {.mutating = "", .validating = "", .crds = {}};
+  if (!options_.visibility) options.registrations.api_services.clear();
   auto injected = std::make_shared<std::promise<bool>>();
   program_->RunOnStrand([&] {
     certificate_keeper_ = std::make_unique<webhook::CertificateKeeper>(
@@ -245,7 +272,7 @@ void Process::KeepCertificate(const webhook::ServingCertificate& certificate) {
 
 Status Process::ServeWith(const net::TlsIdentity& identity) {
   const auto tls = std::make_shared<const net::TlsIdentity>(identity);
-  BERTH_CHECK_OK(program_->ReplaceMetricsTls(tls));
+  BERTH_CHECK_OK(program_->ReplaceServingTls(tls));
   return webhook_server_ == nullptr ? OkStatus() : webhook_server_->ReplaceTls(tls);
 }
 

@@ -21,6 +21,7 @@
 #include "cli/controller_selection.h"
 #include "cli/listen_address.h"
 #include "kube/client/kubeconfig.h"
+#include "net/http.h"
 
 namespace berth::cli {
 
@@ -30,7 +31,8 @@ struct ControllerProcessOptions {
   std::optional<ListenAddress> metrics;  // nullopt: not served
   // HTTPS, for users whom the API server authorises; false: plain HTTP, for every client.
   bool metrics_secure = true;
-  std::optional<ListenAddress> webhook;  // nullopt: no reviews, no conversion
+  std::optional<ListenAddress> webhook;     // nullopt: no reviews, no conversion
+  std::optional<ListenAddress> visibility;  // nullopt: the visibility API is not served
   bool leader_election = true;
   // Prefix of the identity in the lease. Not empty: a lease holder with this prefix is an earlier
   // run of this program, which has ended.
@@ -52,10 +54,14 @@ class ControllerProcess {
 
   // Waits until this replica leads and its controllers run.
   virtual Status WaitUntilRunning(Duration timeout) = 0;
-  virtual std::uint16_t health_port() const = 0;   // 0: not served
-  virtual std::uint16_t metrics_port() const = 0;  // 0: not served
-  virtual std::uint16_t webhook_port() const = 0;  // 0: not served
-  virtual void Stop() = 0;                         // idempotent
+  virtual std::uint16_t health_port() const = 0;      // 0: not served
+  virtual std::uint16_t metrics_port() const = 0;     // 0: not served
+  virtual std::uint16_t webhook_port() const = 0;     // 0: not served
+  virtual std::uint16_t visibility_port() const = 0;  // 0: not served
+  // Answers a request for the visibility API whose user has the right. Blocks for at most five
+  // seconds; any thread but the strand's.
+  virtual net::Response AnswerVisibility(const net::Request& request) = 0;
+  virtual void Stop() = 0;  // idempotent
 };
 
 }  // namespace berth::cli

@@ -179,6 +179,11 @@ void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
                    "the Configuration file, else :9443)")
       ->type_name("ADDRESS:PORT");
   command
+      ->add_option("--visibility-listen", flags.visibility_listen,
+                   "of the visibility API; empty serves none (default: visibilityServer of the "
+                   "Configuration file, else :8082)")
+      ->type_name("ADDRESS:PORT");
+  command
       ->add_option("--controllers", flags.controllers,
                    "run these alone: core, scheduler, tas, provisioning, elasticjobs, "
                    "jobs/batch/job, * (all), -NAME (but for one); empty: webhooks alone")

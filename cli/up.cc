@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "api/quantity.h"
+#include "api/visibility.h"
 #include "base/log/log.h"
 #include "base/system_clock.h"
 #include "base/thread_executor.h"
@@ -231,12 +232,19 @@ Status Up::StartControllers(const UpFlags& flags) {
     error.message += " (a `berth controller` beside this one? Stop it, or say --no-controllers)";
     return error;
   }
+  server_->SetExtension(api::kVisibilityGroup,
+                        [controllers = controllers_.get()](const net::Request& request) {
+                          return controllers->AnswerVisibility(request);
+                        });
   // Written last: a process that waits for the file finds everything ready.
   return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
 }
 
 void Up::Stop() {
-  if (controllers_ != nullptr) controllers_->Stop();
+  if (controllers_ != nullptr) {
+    server_->SetExtension("", nullptr);
+    controllers_->Stop();
+  }
   if (executor_ != nullptr) executor_->Stop();
   cloud_.reset();
   cluster_.reset();

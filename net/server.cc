@@ -48,9 +48,17 @@ class Server final : public HttpServer {
     if (!core_->options.tls || !tls) {
       return Error{ErrorCode::kInvalid, "a plain server cannot become a TLS one, nor back"};
     }
-    BERTH_TRY(auto context, MakeServerTls(*tls, core_->options.client_ca_pem));
     const std::lock_guard lock(core_->mutex);
-    core_->tls = std::move(context);
+    BERTH_TRY(core_->tls, MakeServerTls(*tls, core_->client_ca_pem));
+    core_->identity = std::move(tls);
+    return OkStatus();
+  }
+
+  Status ReplaceClientCa(std::string client_ca_pem) override {
+    if (!core_->options.tls) return Error{ErrorCode::kInvalid, "client certificates need TLS"};
+    const std::lock_guard lock(core_->mutex);
+    BERTH_TRY(core_->tls, MakeServerTls(*core_->identity, client_ca_pem));
+    core_->client_ca_pem = std::move(client_ca_pem);
     return OkStatus();
   }
 

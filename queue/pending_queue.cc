@@ -401,6 +401,13 @@ std::vector<NodeIndex> PendingQueue::Sorted(std::vector<NodeIndex> list) const {
   return list;
 }
 
+std::vector<NodeIndex> PendingQueue::All() const {
+  std::vector<NodeIndex> list = Active();
+  const std::vector<NodeIndex> waiting = Inadmissible();
+  list.insert(list.end(), waiting.begin(), waiting.end());
+  return Sorted(std::move(list));
+}
+
 std::vector<NodeIndex> PendingQueue::Active() const {
   std::vector<NodeIndex> list;
   Access access{nodes_};

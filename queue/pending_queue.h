@@ -118,6 +118,7 @@ class PendingQueue {
   // Sorted; O(n log n).
   std::vector<NodeIndex> Active() const;
   std::vector<NodeIndex> Inadmissible() const;  // parked and in backoff
+  std::vector<NodeIndex> All() const;           // active and inadmissible, in one order
 
  private:
   // Two heaps, one of them active: parking or waking the whole group exchanges their roles.

@@ -141,7 +141,9 @@ class QueueSet {
     std::vector<WorkloadId> active;        // in order
     std::vector<WorkloadId> inadmissible;  // in the order that they would have if active
   };
-  QueueView View(ClusterQueueId queue) const;            // without taken heads
+  QueueView View(ClusterQueueId queue) const;  // without taken heads
+  // Every waiting workload, active or not, in the order that all would have if active.
+  std::vector<WorkloadId> Pending(ClusterQueueId queue) const { return entry(queue).pending.All(); }
   std::int64_t ActiveCount(ClusterQueueId queue) const;  // workloads that compete for the head
   PendingQueue::ShapeCounts CountShapes(ClusterQueueId queue) const {
     return entry(queue).pending.CountShapes();

@@ -18,7 +18,7 @@ using api::Reader;
 using Json = nlohmann::json;
 
 // Fields that are read, some of them in part (their other fields are noted one by one).
-constexpr std::array<std::string_view, 20> kReadFields{"admissionFairSharing",
+constexpr std::array<std::string_view, 21> kReadFields{"admissionFairSharing",
                                                        "apiVersion",
                                                        "berth",
                                                        "clientConnection",
@@ -36,6 +36,7 @@ constexpr std::array<std::string_view, 20> kReadFields{"admissionFairSharing",
                                                        "namespace",
                                                        "objectRetentionPolicies",
                                                        "resources",
+                                                       "visibilityServer",
                                                        "waitForPodsReady",
                                                        "webhook"};
 
@@ -48,7 +49,6 @@ constexpr OtherField kOtherFields[] = {
     {"pprofBindAddress", "Berth is no Go program"},
     {"queueVisibility", "gone in Kueue; `berth status` shows what waits"},
     {"tls", "Berth serves TLS 1.2 and later"},
-    {"visibilityServer", "Berth has none; `berth list` shows what waits"},
 };
 
 // The values of integrations.frameworks in Kueue.
@@ -315,6 +315,8 @@ void ReadFeatureGates(const Reader& in, Configuration& out) {
       if (enabled) admission.wake_up_batch = kLongRequeueInterval;
     } else if (name == "CustomMetricLabels") {
       custom_labels = enabled;
+    } else if (name == "VisibilityOnDemand") {
+      out.program.visibility.served = enabled;
     } else if (name == "LocalQueueMetrics") {
       if (!enabled) admission.metrics.local_queues = false;
     } else if (name == "DisableWaitForPodsReady") {
@@ -419,6 +421,8 @@ void ReadAll(const Reader& in, Version version, Configuration& out) {
   ReadMetrics(metrics, out);
   const Reader health = in.Field("health");
   ReadHealth(health, out);
+  const Reader visibility = in.Field("visibilityServer");
+  ReadVisibilityServer(visibility, out);
   const Reader webhook = in.Field("webhook");
   ReadWebhook(webhook, out);
   const Reader certificates = in.Field("internalCertManagement");

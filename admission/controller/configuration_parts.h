@@ -35,6 +35,7 @@ void ReadWebhook(const api::Reader& in, Configuration& out);
 // `webhook`: the block beside it.
 void ReadInternalCertManagement(const api::Reader& in, const api::Reader& webhook,
                                 Configuration& out);
+void ReadVisibilityServer(const api::Reader& in, Configuration& out);
 void ReadHealth(const api::Reader& in, Configuration& out);
 void ReadClientConnection(const api::Reader& in, Configuration& out);
 void ReadController(const api::Reader& in, Configuration& out);

@@ -132,6 +132,14 @@ void ReadWebhook(const Reader& in, Configuration& out) {
   in.Field("certDir").Get(webhook.certificate_folder);
 }
 
+void ReadVisibilityServer(const Reader& in, Configuration& out) {
+  CheckFields(in, "visibilityServer", {"bindAddress", "bindPort"}, {}, out);
+  VisibilityOptions& visibility = out.program.visibility;
+  in.Field("bindAddress").Get(visibility.host);
+  const Reader port = in.Field("bindPort");
+  ReadPort(port, visibility.port);
+}
+
 void ReadInternalCertManagement(const Reader& in, const Reader& webhook, Configuration& out) {
   CheckFields(in, "internalCertManagement", {"enable", "webhookServiceName", "webhookSecretName"},
               {}, out);

@@ -66,7 +66,6 @@ constexpr Gate kKueueGates[] = {
     {"UnadmittedWorkloadsObservability", Behaves::kOn, Otherwise::kWarn},
     {"ValidateRayAndSparkJobUpdates", Behaves::kOff, Otherwise::kWarn},
     {"VectorizedResourceRequests", Behaves::kEither, Otherwise::kWarn},
-    {"VisibilityOnDemand", Behaves::kOff, Otherwise::kWarn},
     {"WorkloadIdentifierAnnotations", Behaves::kOff, Otherwise::kWarn},
     {"WorkloadRequestUseMergePatch", Behaves::kEither, Otherwise::kWarn},
     {"WorkloadValidateResourcesAreNonNegative", Behaves::kOn, Otherwise::kWarn},

@@ -22,6 +22,12 @@ struct WebhookListenOptions {
   std::string certificate_folder = "/tmp/k8s-webhook-server/serving-certs";
 };
 
+struct VisibilityOptions {
+  bool served = true;                 // gate VisibilityOnDemand
+  std::string host;                   // empty: every address
+  std::optional<std::uint16_t> port;  // nullopt: 8082
+};
+
 struct CertificateManagement {
   // false: somebody else writes the certificate into webhook.certDir and the CA into the API.
   bool internal = true;
@@ -53,6 +59,7 @@ struct LeaderOptions {
 
 struct ProgramOptions {
   WebhookListenOptions webhook;
+  VisibilityOptions visibility;
   CertificateManagement certificate;
   EndpointOptions endpoints;
   LeaderOptions leader;

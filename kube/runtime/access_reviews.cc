@@ -35,6 +35,20 @@ Json SubjectOf(const Json& user) {
   return spec;
 }
 
+Json UserJson(const AccessUser& user) {
+  Json subject = {{"username", user.name}, {"groups", user.groups}, {"extra", user.extra}};
+  if (!user.uid.empty()) subject["uid"] = user.uid;
+  return subject;
+}
+
+Json AttributesOf(const AccessResource& resource, const std::string& verb) {
+  Json attributes = {{"group", resource.group},       {"version", resource.version},
+                     {"resource", resource.resource}, {"subresource", resource.subresource},
+                     {"name", resource.name},         {"verb", verb}};
+  if (!resource.namespace_name.empty()) attributes["namespace"] = resource.namespace_name;
+  return attributes;
+}
+
 }  // namespace
 
 AccessReviews::AccessReviews(ApiClient& client, const Clock& clock, Options options)
@@ -54,6 +68,7 @@ void AccessReviews::Ask(AccessQuestion question, Done done) {
     return done({.outcome = AccessAnswer::Outcome::kOverloaded});
   }
   under_way_[question].push_back(std::move(done));
+  if (question.user) return ReviewAccess(question, UserJson(*question.user));
   ReviewToken(question);
 }
 
@@ -80,7 +95,11 @@ void AccessReviews::ReviewToken(const AccessQuestion& question) {
 
 void AccessReviews::ReviewAccess(const AccessQuestion& question, Json user) {
   Json spec = SubjectOf(user);
-  spec["nonResourceAttributes"] = {{"path", question.path}, {"verb", question.verb}};
+  if (question.resource) {
+    spec["resourceAttributes"] = AttributesOf(*question.resource, question.verb);
+  } else {
+    spec["nonResourceAttributes"] = {{"path", question.path}, {"verb", question.verb}};
+  }
   Json review = {{"apiVersion", kAccessReview.api_version()},
                  {"kind", kAccessReview.kind},
                  {"spec", std::move(spec)}};

@@ -1,17 +1,19 @@
-// kube/runtime/access_reviews.h — asks the API server whether the bearer of a token may use a path
-// of this process: a TokenReview gives the user, a SubjectAccessReview the user's right.
+// kube/runtime/access_reviews.h — asks the API server whether somebody may use a path or a resource
+// of this process: a TokenReview gives the user of a token, a SubjectAccessReview the user's right.
 //
 // A bounded number of answers is cached for a short time. Requests with the same token for the same
 // path share one pair of reviews; the number of running reviews is bounded too.
 //
 // Threads: one Executor, that of the client; destroy it there, or after that has stopped.
-// Source: controller-runtime, pkg/metrics/filters (WithAuthenticationAndAuthorization).
+// Source: controller-runtime, pkg/metrics/filters (WithAuthenticationAndAuthorization); Kubernetes,
+// delegated authentication and authorization.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +22,30 @@
 
 namespace berth::kube {
 
+struct AccessUser {
+  std::string name;
+  std::string uid;
+  std::vector<std::string> groups;
+  std::map<std::string, std::vector<std::string>> extra;
+  friend auto operator<=>(const AccessUser&, const AccessUser&) = default;
+};
+
+struct AccessResource {
+  std::string group;
+  std::string version;
+  std::string resource;
+  std::string subresource;
+  std::string namespace_name;  // empty: of the cluster
+  std::string name;
+  friend auto operator<=>(const AccessResource&, const AccessResource&) = default;
+};
+
 struct AccessQuestion {
-  std::string token;
-  std::string verb;  // of the HTTP request, in lower case: "get"
-  std::string path;  // "/metrics"
+  std::string token;               // empty: `user` is set
+  std::string verb;                // of the HTTP request, in lower case: "get"
+  std::string path;                // "/metrics"; empty: `resource` is set
+  std::optional<AccessUser> user;  // known without a token
+  std::optional<AccessResource> resource;
   friend auto operator<=>(const AccessQuestion&, const AccessQuestion&) = default;
 };
 
@@ -55,7 +77,7 @@ class AccessReviews {
   AccessReviews(const AccessReviews&) = delete;
   AccessReviews& operator=(const AccessReviews&) = delete;
 
-  // Calls `done` inside the call where the answer is cached. The token must not be empty.
+  // Calls `done` inside the call where the answer is cached.
   void Ask(AccessQuestion question, Done done);
 
  private:

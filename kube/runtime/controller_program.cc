@@ -54,6 +54,8 @@ struct ControllerProgram::Impl {
   std::unique_ptr<AccessReviews> reviews;
   bool metrics_over_tls = false;
   std::unique_ptr<net::HttpServer> metrics_server;
+  std::unique_ptr<ExtensionServer> extension;
+  std::unique_ptr<FrontProxyKeeper> front_proxy;  // on the strand
   std::unique_ptr<net::HttpServer> health;
   std::atomic<bool> running{false};  // controllers are started
   std::atomic<bool> stopped{false};
@@ -164,9 +166,33 @@ Status ControllerProgram::ServeMetrics(MetricsServerOptions options) {
   return OkStatus();
 }
 
-Status ControllerProgram::ReplaceMetricsTls(std::shared_ptr<const net::TlsIdentity> tls) {
+std::uint16_t ControllerProgram::extension_port() const {
+  return impl_->extension == nullptr ? std::uint16_t{0} : impl_->extension->port();
+}
+
+Status ControllerProgram::ServeExtension(ExtensionServerOptions options, ExtensionApi api) {
+  Impl* impl = impl_.get();
+  BERTH_TRY(impl->extension,
+            ExtensionServer::Start(impl->pool, std::move(options), std::move(api),
+                                   [impl](AccessQuestion question, AccessReviews::Done done) {
+                                     impl->Review(std::move(question), std::move(done));
+                                   }));
+  RunOnStrand([impl] {
+    impl->front_proxy = std::make_unique<FrontProxyKeeper>(
+        *impl->review_client, FrontProxyKeeper::Options{}, [impl](const FrontProxyTrust& trust) {
+          if (const Status used = impl->extension->UseFrontProxy(trust); !used) {
+            LogWarning("the certificate authority of kube-apiserver's proxy",
+                       {{"error", used.error().message}});
+          }
+        });
+  });
+  return OkStatus();
+}
+
+Status ControllerProgram::ReplaceServingTls(const std::shared_ptr<const net::TlsIdentity>& tls) {
+  if (impl_->extension != nullptr) BERTH_CHECK_OK(impl_->extension->ReplaceTls(tls));
   if (!impl_->metrics_over_tls || impl_->metrics_server == nullptr) return OkStatus();
-  return impl_->metrics_server->ReplaceTls(std::move(tls));
+  return impl_->metrics_server->ReplaceTls(tls);
 }
 
 void ControllerProgram::ConfirmReady() { impl_->confirmed = true; }
@@ -215,12 +241,14 @@ void ControllerProgram::Stop() {
   auto released = std::make_shared<std::promise<void>>();
   impl_->strand->Post([impl = impl_.get(), released] {
     impl->manager->Stop();
+    impl->front_proxy.reset();
     if (impl->elector == nullptr) return released->set_value();
     impl->fence->Close(
         [impl, released] { impl->elector->Release([released] { released->set_value(); }); });
   });
   released->get_future().wait_for(kReleaseTimeout);
   if (impl_->metrics_server != nullptr) impl_->metrics_server->Stop();
+  if (impl_->extension != nullptr) impl_->extension->Stop();
   if (impl_->health != nullptr) impl_->health->Stop();
   impl_->pool.Stop();
 }

@@ -27,6 +27,7 @@
 #include "kube/client/kubeconfig.h"
 #include "kube/client/rate_limited_transport.h"
 #include "kube/runtime/events.h"
+#include "kube/runtime/extension_server.h"
 #include "kube/runtime/health_server.h"
 #include "kube/runtime/leader_election.h"
 #include "kube/runtime/manager.h"
@@ -62,14 +63,17 @@ class ControllerProgram {
   ApiClient& client();  // for writes of every replica: certificates
   EventRecorder& events();
   Metrics& metrics();
-  std::uint16_t health_port() const;   // 0: not served
-  std::uint16_t metrics_port() const;  // 0: not served
+  std::uint16_t health_port() const;     // 0: not served
+  std::uint16_t metrics_port() const;    // 0: not served
+  std::uint16_t extension_port() const;  // 0: not served
 
   // Serves /metrics: with a TLS identity to users whom the API server authorises, without one in
   // plain HTTP to every client. Call once. Errors: as net::HttpServer::Start.
   Status ServeMetrics(MetricsServerOptions options);
-  // Replaces the certificate of /metrics; no effect where /metrics is not served over TLS.
-  Status ReplaceMetricsTls(std::shared_ptr<const net::TlsIdentity> tls);
+  // Serves an API group to users whom kube-apiserver names, or whose token it knows. Call once.
+  Status ServeExtension(ExtensionServerOptions options, ExtensionApi api);
+  // Replaces the certificate of /metrics and of the API group, where they are served over TLS.
+  Status ReplaceServingTls(const std::shared_ptr<const net::TlsIdentity>& tls);
 
   // Starts informers only; Start starts the rest.
   void StartInformers();

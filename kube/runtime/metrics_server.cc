@@ -34,17 +34,6 @@ net::Response Unauthorized() {
   return response;
 }
 
-// Empty if the request has no token.
-std::string BearerToken(const net::Request& request) {
-  constexpr std::string_view kScheme = "bearer ";
-  const std::string_view header = TrimSpace(request.headers.Find("Authorization"));
-  if (header.size() <= kScheme.size() ||
-      !EqualsIgnoreCase(header.substr(0, kScheme.size()), kScheme)) {
-    return {};
-  }
-  return std::string(TrimSpace(header.substr(kScheme.size())));
-}
-
 net::Response AnswerTo(const AccessAnswer& access, const Metrics& metrics) {
   switch (access.outcome) {
     case AccessAnswer::Outcome::kAllowed: return Shown(metrics);
@@ -70,7 +59,7 @@ void Answer(const net::Request& request, const std::shared_ptr<net::Responder>& 
     return responder->Send(Plain(405, "only GET is allowed here\n"));
   }
   if (gate == nullptr) return responder->Send(Shown(metrics));
-  std::string token = BearerToken(request);
+  std::string token = BearerTokenOf(request);
   if (token.empty()) return responder->Send(Unauthorized());
   gate({.token = std::move(token),
         .verb = request.method == "GET" ? "get" : "head",
@@ -81,6 +70,16 @@ void Answer(const net::Request& request, const std::shared_ptr<net::Responder>& 
 }
 
 }  // namespace
+
+std::string BearerTokenOf(const net::Request& request) {
+  constexpr std::string_view kScheme = "bearer ";
+  const std::string_view header = TrimSpace(request.headers.Find("Authorization"));
+  if (header.size() <= kScheme.size() ||
+      !EqualsIgnoreCase(header.substr(0, kScheme.size()), kScheme)) {
+    return {};
+  }
+  return std::string(TrimSpace(header.substr(kScheme.size())));
+}
 
 Result<std::unique_ptr<net::HttpServer>> StartMetricsServer(net::IoPool& pool,
                                                             MetricsServerOptions options,

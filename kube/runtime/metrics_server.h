@@ -23,6 +23,7 @@
 namespace berth::net {
 class HttpServer;
 class IoPool;
+struct Request;
 struct TlsIdentity;
 }  // namespace berth::net
 
@@ -33,6 +34,9 @@ struct MetricsServerOptions {
   std::uint16_t port = 0;                       // 0: any free port
   std::shared_ptr<const net::TlsIdentity> tls;  // null: plain HTTP
 };
+
+// Of the header Authorization; empty if the request has none.
+std::string BearerTokenOf(const net::Request& request);
 
 using AccessGate = std::function<void(AccessQuestion question, AccessReviews::Done done)>;
 

@@ -59,6 +59,9 @@ class ApiServerImpl final : public ApiServer {
   void SetWebhookService(const std::string& name, const std::string& url) override {
     webhooks_->SetService(name, url);
   }
+  void SetExtension(const std::string& group, ExtensionHandler handler) override {
+    if (front_ != nullptr) front_->SetExtension(group, std::move(handler));
+  }
   std::size_t unevaluated_rules() const override;
   void Stop() override { StopAll(); }
 

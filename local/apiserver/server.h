@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,6 +20,7 @@
 #include "base/result.h"
 #include "local/apiserver/api.h"
 #include "local/apiserver/log_source.h"
+#include "net/http.h"
 
 namespace berth::local {
 
@@ -58,6 +60,11 @@ class ApiServer {
   };
   virtual Result<Identity> IssueServerCertificate(const std::string& common_name,
                                                   const std::vector<std::string>& dns_names) = 0;
+  // Answers requests of an API group that this server does not have, for users it has
+  // authenticated. The handler gets requests of /apis/GROUP/…, and /apis and /openapi/v3 for its
+  // entries there. It may block; null: none. At most one group.
+  using ExtensionHandler = std::function<net::Response(const net::Request&)>;
+  virtual void SetExtension(const std::string& group, ExtensionHandler handler) = 0;
   virtual void SetWebhookService(const std::string& name, const std::string& url) = 0;
 
   // The number of CEL rules in the installed CRDs, which are not evaluated.

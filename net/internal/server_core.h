@@ -19,7 +19,11 @@ struct TlsContext;
 
 struct ServerCore {
   ServerCore(IoPool& server_pool, ServerOptions server_options, Handler server_handler)
-      : pool(server_pool), options(std::move(server_options)), handler(std::move(server_handler)) {}
+      : pool(server_pool),
+        options(std::move(server_options)),
+        handler(std::move(server_handler)),
+        identity(options.tls),
+        client_ca_pem(options.client_ca_pem) {}
 
   // Returns false where the server is stopping or has its maximum of connections.
   bool Add(const std::shared_ptr<ServerSession>& session) {
@@ -46,7 +50,9 @@ struct ServerCore {
   std::mutex mutex;  // guards the members below
   std::condition_variable changed;
   std::unordered_set<std::shared_ptr<ServerSession>> sessions;
-  std::shared_ptr<TlsContext> tls;
+  std::shared_ptr<TlsContext> tls;  // made of the next two
+  std::shared_ptr<const TlsIdentity> identity;
+  std::string client_ca_pem;
   bool is_stopping = false;
   bool is_listening = true;
 };

@@ -22,7 +22,8 @@ BERTH = os.environ.get("BERTH", os.path.join(ROOT, "build", "release", "berth"))
 NAMESPACE = "kueue-system"
 ACCOUNT = "kueue-controller-manager"
 LEASE = "c1f6bfd2.kueue.x-k8s.io"
-SERVICES = ("kueue-webhook-service", "kueue-controller-manager-metrics-service")
+SERVICES = ("kueue-webhook-service", "kueue-controller-manager-metrics-service",
+            "kueue-visibility-server")
 
 
 class Controller:
@@ -39,6 +40,7 @@ class Controller:
             self.process = subprocess.Popen(
                 [BERTH, "controller", "--kubeconfig", self.kubeconfig, "--metrics-listen",
                  "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--webhook-listen", "127.0.0.1:0",
+                 "--visibility-listen", "127.0.0.1:0",
                  *self.flags],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent,
                 env={"PATH": os.environ["PATH"], "HOME": self.plane.folder,
@@ -142,7 +144,13 @@ users:
         controller = Controller(self.plane, name, kubeconfig, flags).start()
         self.controllers[name] = controller
         self.lead_webhooks_to(controller.port("webhook"))
+        self.lead_visibility_to(controller.port("visibility"))
         return controller
+
+    def lead_visibility_to(self, port):
+        for version in ("v1beta1", "v1beta2"):
+            self.patch("apiservice", version + ".visibility.kueue.x-k8s.io", "merge",
+                       {"spec": {"service": {"port": port}}})
 
     def lead_webhooks_to(self, port):
         for kind in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration"):

@@ -75,12 +75,12 @@ class OverlaysTest(ClusterTest):
         """What the API server counts of each object's changes; of status it does not where there is a
         generation."""
         stored = json.loads(self.plane.kubectl("get", "-f", "-", "-o", "json", stdin=text).stdout)
-        # Roles that aggregate others are filled by a controller, webhooks by Berth.
+        # Roles that aggregate others are filled by a controller, webhooks and APIServices by Berth.
         return {(item["kind"], item["metadata"]["name"]):
                 item["metadata"].get("generation", item["metadata"]["resourceVersion"])
                 for item in stored["items"] if "aggregationRule" not in item
                 and not item["kind"].endswith("WebhookConfiguration")
-                and item["kind"] not in ("CustomResourceDefinition", "Namespace")}
+                and item["kind"] not in ("CustomResourceDefinition", "Namespace", "APIService")}
 
     def changed(self, objects):
         """Names of the objects that differ from the default's, and of those that are new."""

@@ -108,6 +108,32 @@ TEST_F(AccessReviewsTest, TheApiServerDecides) {
   EXPECT_EQ(api_.access_reviews, asked);
 }
 
+TEST_F(AccessReviewsTest, AKnownUserAndAResourceNeedNoTokenReview) {
+  api_.mays = "jane";
+  const AccessUser jane{"jane", "u-2", {"team"}, {{"scope", {"a"}}}};
+  std::optional<AccessAnswer> got;
+  reviews_.Ask({.verb = "get",
+                .user = jane,
+                .resource = AccessResource{"g", "v1", "queues", "pending", "ns", "q"}},
+               [&](const AccessAnswer& answer) { got = answer; });
+  executor_.RunUntil([&] { return got.has_value(); });
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->outcome, Outcome::kAllowed);
+  EXPECT_EQ(api_.token_reviews, 0);
+  EXPECT_EQ(api_.asked, (Json{{"user", "jane"},
+                              {"uid", "u-2"},
+                              {"groups", {"team"}},
+                              {"extra", {{"scope", {"a"}}}},
+                              {"resourceAttributes",
+                               {{"group", "g"},
+                                {"version", "v1"},
+                                {"resource", "queues"},
+                                {"subresource", "pending"},
+                                {"namespace", "ns"},
+                                {"name", "q"},
+                                {"verb", "get"}}}}));
+}
+
 TEST_F(AccessReviewsTest, AnswersAreKeptForAShortTime) {
   Ask("t-prom");
   Ask("t-jane");

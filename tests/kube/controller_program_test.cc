@@ -133,7 +133,7 @@ TEST_F(ControllerProgramTest, MetricsAreServedOverTlsWithTheLatestCertificate) {
   };
   EXPECT_EQ(read("", first), 401);
   EXPECT_EQ(read("token", first), 200);
-  ASSERT_TRUE(program_->ReplaceMetricsTls(second.identity));
+  ASSERT_TRUE(program_->ReplaceServingTls(second.identity));
   EXPECT_EQ(read("token", second), 200);
   EXPECT_EQ(read("token", first), 0) << "the old certificate is not served";
 }

@@ -24,6 +24,9 @@ constexpr api::ResourceKind kValidating{kRegistration, "v1", "ValidatingWebhookC
 constexpr api::ResourceKind kCrd{"apiextensions.k8s.io", "v1", "CustomResourceDefinition",
                                  "customresourcedefinitions", false};
 
+constexpr api::ResourceKind kApiService{"apiregistration.k8s.io", "v1", "APIService", "apiservices",
+                                        false};
+
 // The certificates of a bundle, without surrounding blanks.
 std::vector<std::string_view> CertificatesOf(std::string_view pem) {
   constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
@@ -74,6 +77,14 @@ Json CrdPatch(const Json& object, const std::string& bundle) {
                {{"conversion", {{"webhook", {{"clientConfig", {{"caBundle", bundle}}}}}}}});
 }
 
+// An APIService that is not to be verified keeps that: both fields exclude each other.
+Json ApiServicePatch(const Json& object, const std::string& bundle) {
+  const Json spec = object.value("spec", Json::object());
+  if (!spec.contains("service") || spec.value("insecureSkipTLSVerify", false)) return {};
+  if (Covers(spec.value("caBundle", ""), bundle)) return {};
+  return Based(object, "spec", {{"caBundle", bundle}});
+}
+
 }  // namespace
 
 struct CaInjector::State : std::enable_shared_from_this<State> {
@@ -88,9 +99,11 @@ struct CaInjector::State : std::enable_shared_from_this<State> {
     bool complete = true;  // all exist and have the bundle
     bool trusted = true;   // existing ones have the bundle
 
-    void Miss(const std::string& name, const Error& error) {
+    void Miss(const api::ResourceKind& kind, const std::string& name, const Error& error) {
+      const bool is_missing = error.code == ErrorCode::kNotFound;
+      if (is_missing && &kind == &kApiService) return;
       complete = false;
-      if (error.code == ErrorCode::kNotFound) return;  // not installed yet
+      if (is_missing) return;  // not installed yet
       trusted = false;
       LogWarning("CA bundle not written", {{"object", name}, {"error", error.message}});
     }
@@ -104,14 +117,14 @@ struct CaInjector::State : std::enable_shared_from_this<State> {
           kind, key,
           [self, pass, &kind, key, make, next = std::move(next)](const Result<JsonPtr>& object) {
             if (!object) {
-              pass->Miss(key.name, object.error());
+              pass->Miss(kind, key.name, object.error());
               return next(OkStatus());
             }
             Json patch = make(**object, pass->bundle);
             if (patch.is_null()) return next(OkStatus());
             self->client.Patch(kind, key, kube::PatchType::kMerge, std::move(patch), {},
-                               [pass, key, next](const Result<JsonPtr>& written) {
-                                 if (!written) pass->Miss(key.name, written.error());
+                               [pass, &kind, key, next](const Result<JsonPtr>& written) {
+                                 if (!written) pass->Miss(kind, key.name, written.error());
                                  next(OkStatus());
                                });
           });
@@ -128,6 +141,7 @@ struct CaInjector::State : std::enable_shared_from_this<State> {
     add(kMutating, options.mutating, ConfigurationPatch);
     add(kValidating, options.validating, ConfigurationPatch);
     for (const std::string& crd : options.crds) add(kCrd, crd, CrdPatch);
+    for (const std::string& name : options.api_services) add(kApiService, name, ApiServicePatch);
     kube::RunSteps(std::move(steps),
                    [pass, done = std::move(done)](const Status&) { done(*pass); });
   }

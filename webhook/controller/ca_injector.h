@@ -1,5 +1,6 @@
 // webhook/controller/ca_injector.h — writes the CA of Berth's webhook server into the two webhook
-// configurations and into the CRDs that are converted.
+// configurations, into the CRDs that are converted, and into the APIServices of the visibility API
+// that name a Service.
 //
 // A missing registration is looked up again later; an overwritten CA (kubectl apply of the
 // manifests) is restored by the next pass. A bundle that contains Berth's certificates and others
@@ -24,6 +25,9 @@ struct CaInjectorOptions {
   std::vector<std::string> crds{"clusterqueues.kueue.x-k8s.io", "cohorts.kueue.x-k8s.io",
                                 "localqueues.kueue.x-k8s.io", "multikueueclusters.kueue.x-k8s.io",
                                 "workloads.kueue.x-k8s.io"};
+  // A cluster may lack them.
+  std::vector<std::string> api_services{"v1beta1.visibility.kueue.x-k8s.io",
+                                        "v1beta2.visibility.kueue.x-k8s.io"};
   Duration look_again_missing = std::chrono::seconds(5);
   Duration look_again = std::chrono::minutes(5);
 };

@@ -26,7 +26,9 @@ struct ServingCertificateOptions {
       "kueue-webhook-service.kueue-system.svc",
       "kueue-webhook-service.kueue-system.svc.cluster.local",
       "kueue-controller-manager-metrics-service.kueue-system.svc",
-      "kueue-controller-manager-metrics-service.kueue-system.svc.cluster.local"};
+      "kueue-controller-manager-metrics-service.kueue-system.svc.cluster.local",
+      "kueue-visibility-server.kueue-system.svc",
+      "kueue-visibility-server.kueue-system.svc.cluster.local"};
   // CAs of the served certificate, which the bundle of a new certificate includes.
   std::string served_ca_pem;
 };

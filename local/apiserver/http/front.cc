@@ -91,6 +91,12 @@ void Front::Stop() {
 
 void Front::SetServerAddress(std::string address) { server_address_ = std::move(address); }
 
+void Front::SetExtension(const std::string& group, Extension::Handler handler) {
+  extension_.Set(group, std::move(handler));
+  const std::lock_guard lock(openapi_mutex_);
+  openapi_generation_ = -1;
+}
+
 std::string Front::NewAuditId() {
   Random random(audit_seed_ + request_count_.fetch_add(1) * 2);
   return MakeUuid(random);
@@ -197,11 +203,14 @@ void Front::SendDiscovery(Exchange& exchange, Root root) {
   }
   const auto table = registry_.table();
   if (form->form != Form::kAggregatedDiscovery) {
-    exchange.SendJson(
-        200, EncodeObject(root == Root::kCore ? CoreVersions(server_address_) : GroupList(*table)));
+    Json plain = root == Root::kCore ? CoreVersions(server_address_) : GroupList(*table);
+    if (root == Root::kGroups) extension_.AddTo(plain, "groups", "/apis", "application/json");
+    exchange.SendJson(200, EncodeObject(plain));
     return;
   }
-  std::string body = EncodeObject(AggregatedDiscovery(*table, root, form->api_version));
+  Json document = AggregatedDiscovery(*table, root, form->api_version);
+  if (root == Root::kGroups) extension_.AddTo(document, "items", "/apis", form->content_type);
+  std::string body = EncodeObject(document);
   const std::string etag = Etag(body);
   net::Headers headers{{"Content-Type", form->content_type},
                        {"ETag", etag},
@@ -248,7 +257,9 @@ bool Front::RouteDiscovery(Exchange& exchange) {
 std::string Front::OpenApiIndexText(const ResourceTable& table) {
   const std::lock_guard lock(openapi_mutex_);
   if (openapi_generation_ != table.generation()) {
-    openapi_index_ = OpenApiIndex(table).dump();
+    Json index = OpenApiIndex(table);
+    extension_.AddTo(index, "paths", "/openapi/v3", "application/json");
+    openapi_index_ = index.dump();
     openapi_generation_ = table.generation();
   }
   return openapi_index_;
@@ -301,6 +312,10 @@ void Front::Route(Exchange& exchange) {
   try {
     if (exchange.target.path == kBackupPath && exchange.request.method == "POST") {
       return MakeBackup(exchange);
+    }
+    if (auto answer = extension_.Answer(exchange.target.path, exchange.request)) {
+      answer->headers.Set("Audit-Id", exchange.audit_id);
+      return exchange.responder->Send(*std::move(answer));
     }
     if (exchange.request.method == "GET" && (RouteDiscovery(exchange) || RouteOpenApi(exchange))) {
       return;

@@ -16,6 +16,7 @@
 #include "local/apiserver/auth/authenticator.h"
 #include "local/apiserver/http/discovery.h"
 #include "local/apiserver/http/exchange.h"
+#include "local/apiserver/http/extension.h"
 #include "local/apiserver/http/resource_handlers.h"
 #include "local/apiserver/http/watch_manager.h"
 #include "local/apiserver/http/worker_pool.h"
@@ -38,6 +39,8 @@ class Front {
   void SetServerAddress(std::string address);  // for /api; call before the first request
   // Enables POST /debug/berth/backup, which writes to `path`. Call before the first request.
   void SetBackupPath(std::string path) { backup_path_ = std::move(path); }
+  // As ApiServer::SetExtension.
+  void SetExtension(const std::string& group, Extension::Handler handler);
   void SetReady() { ready_.store(true); }
   std::size_t watch_count() const { return watches_.count(); }
 
@@ -55,6 +58,7 @@ class Front {
 
   Registry& registry_;
   const Authenticator& authenticator_;
+  Extension extension_;
   WatchManager watches_;
   ResourceHandlers handlers_;
   WorkerPool readers_;

@@ -133,7 +133,8 @@ constexpr FieldRow kRows[] = {
     {R"({"clientConnection": {"qps": 0}})", Fate::kRefused, "clientConnection.qps"},
     {R"({"clientConnection": {"burst": 0}})", Fate::kRefused, "clientConnection.burst"},
     {R"({"multiKueue": {"origin": "a"}})", Fate::kWarned, "multiKueue"},
-    {R"({"visibilityServer": {"bindPort": 1}})", Fate::kWarned, "visibilityServer"},
+    {R"({"visibilityServer": {"bindAddress": "127.0.0.1", "bindPort": 1}})", Fate::kRead},
+    {R"({"visibilityServer": {"bindPort": 0}})", Fate::kRefused, "visibilityServer.bindPort"},
 };
 
 // Fields of v1beta1 only.

@@ -142,10 +142,10 @@ int Main(int argc, char** argv) {
   }
   const auto start = std::chrono::steady_clock::now();
   const auto end = start + std::chrono::seconds(options.wait_seconds);
-  Child controller =
-      Child::Run({options.berth, "controller", "--kubeconfig", kubeconfig, "--metrics-listen", "",
-                  "--health-listen", "", "--webhook-listen", "", "--no-leader-elect"},
-                 log);
+  Child controller = Child::Run({options.berth, "controller", "--kubeconfig", kubeconfig,
+                                 "--metrics-listen", "", "--health-listen", "", "--webhook-listen",
+                                 "", "--visibility-listen", "", "--no-leader-elect"},
+                                log);
   Figures loaded;
   Figures decided;
   while (loaded.cpu == 0 || decided.cpu == 0) {  // in either order

@@ -13,7 +13,8 @@ from harness import BERTH, PATIENCE_SECONDS, wait_until
 
 METRICS_SERVICE = "kueue-controller-manager-metrics-service.kueue-system.svc"
 ANY_PORT = "127.0.0.1:0"
-LISTEN = ("--metrics-listen", ANY_PORT, "--health-listen", ANY_PORT, "--webhook-listen", ANY_PORT)
+LISTEN = ("--metrics-listen", ANY_PORT, "--health-listen", ANY_PORT, "--webhook-listen", ANY_PORT,
+          "--visibility-listen", ANY_PORT)
 
 
 def limit_files(soft):

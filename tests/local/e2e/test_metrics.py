@@ -115,7 +115,7 @@ class MetricsTest(ClusterTest):
 
     def test_the_configuration_names_the_ports(self):
         cluster = self.start_cluster(flags=["--no-controllers"])
-        webhooks = LISTEN[-2:]
+        webhooks = LISTEN[-4:]
         for address, served in ((ANY_PORT, True), ("0", False)):
             path = os.path.join(cluster.folder, "config.yaml")
             with open(path, "w", encoding="utf-8") as file:
@@ -134,7 +134,7 @@ class MetricsTest(ClusterTest):
 
     def test_metrics_without_webhooks_have_a_certificate_too(self):
         cluster = self.start_cluster(flags=["--no-controllers"])
-        replica = self.start_replica(cluster, listen=(*LISTEN[:4], "--webhook-listen", ""))
+        replica = self.start_replica(cluster, listen=(*LISTEN[:4], "--webhook-listen", "", "--visibility-listen", ""))
         self.assertEqual(replica.metrics()[0], 401)
         self.assertEqual(replica.port("webhook"), 0)
 

@@ -74,6 +74,7 @@ class OperatorTest(ClusterTest):
         port = free_port()
         replica = self.start_replica("given", listen=(), config=f"""
 webhook: {{host: 127.0.0.1, port: {port}, certDir: {folder}}}
+visibilityServer: {{bindAddress: 127.0.0.1, bindPort: {free_port()}}}
 internalCertManagement: {{enable: false}}
 health: {{healthProbeBindAddress: '127.0.0.1:0', readinessEndpointName: ready, livenessEndpointName: live}}
 metrics: {{bindAddress: '127.0.0.1:0'}}

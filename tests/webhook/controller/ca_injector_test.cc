@@ -70,7 +70,8 @@ TEST_F(CaInjectorTest, WritesTheBundleAndLeavesTheRest) {
 }
 
 TEST_F(CaInjectorTest, WithoutRegistrationsItAsksForNothing) {
-  CaInjector none(client_, executor_, "PEM", {.mutating = "", .validating = "", .crds = {}});
+  CaInjector none(client_, executor_, "PEM",
+                  {.mutating = "", .validating = "", .crds = {}, .api_services = {}});
   std::optional<bool> complete;
   none.Start([&](bool all) { complete = all; });
   executor_.RunFor(1s);

@@ -1,0 +1,85 @@
+#include "admission/pending_order.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "api/reasons.h"
+
+namespace berth::admission {
+namespace {
+
+api::PendingPage Bounded(api::PendingPage page) {
+  return {.offset = std::max<std::int64_t>(page.offset, 0),
+          .limit = std::clamp<std::int64_t>(page.limit, 0, api::kMostPendingWorkloads)};
+}
+
+api::PendingWorkload EntryOf(const api::Workload& workload, std::int64_t in_cluster_queue,
+                             std::int64_t in_local_queue) {
+  api::PendingWorkload entry;
+  entry.meta.namespace_name = workload.meta.namespace_name;
+  entry.meta.name = workload.meta.name;
+  entry.meta.creation_timestamp = workload.meta.creation_timestamp;
+  entry.meta.owner_references = workload.meta.owner_references;
+  const api::Condition* reserved =
+      api::FindCondition(workload.status.conditions, api::kQuotaReserved);
+  if (reserved != nullptr && reserved->status == api::ConditionStatus::kFalse) {
+    entry.meta.annotations[api::kPendingReasonAnnotation] = reserved->reason;
+    entry.meta.annotations[api::kPendingMessageAnnotation] = reserved->message;
+  }
+  entry.priority = workload.spec.priority.value_or(0);
+  entry.local_queue = workload.spec.queue_name;
+  entry.position_in_cluster_queue = in_cluster_queue;
+  entry.position_in_local_queue = in_local_queue;
+  return entry;
+}
+
+}  // namespace
+
+std::optional<std::vector<api::PendingWorkload>> PendingInClusterQueue(const Scheduler& scheduler,
+                                                                       const std::string& name,
+                                                                       api::PendingPage page) {
+  const auto queue = scheduler.state().FindQueue(name);
+  if (!queue) return std::nullopt;
+  const api::PendingPage asked = Bounded(page);
+  std::vector<api::PendingWorkload> entries;
+  std::map<std::pair<std::string_view, std::string_view>, std::int64_t> next;  // by LocalQueue
+  std::int64_t position = 0;
+  for (const WorkloadId id : scheduler.queues().Pending(*queue)) {
+    const api::Workload* workload = scheduler.workload(id);
+    if (workload == nullptr) continue;
+    if (position >= asked.offset + asked.limit) break;
+    const std::int64_t in_local_queue =
+        next[{workload->meta.namespace_name, workload->spec.queue_name}]++;
+    if (position >= asked.offset) entries.push_back(EntryOf(*workload, position, in_local_queue));
+    ++position;
+  }
+  return entries;
+}
+
+std::optional<std::vector<api::PendingWorkload>> PendingInLocalQueue(const Scheduler& scheduler,
+                                                                     const api::ObjectKey& key,
+                                                                     api::PendingPage page) {
+  const auto queue = scheduler.queues().ClusterQueueOf(key);
+  if (!queue) return std::nullopt;
+  const api::PendingPage asked = Bounded(page);
+  std::vector<api::PendingWorkload> entries;
+  std::int64_t position = 0;
+  std::int64_t in_local_queue = 0;
+  for (const WorkloadId id : scheduler.queues().Pending(*queue)) {
+    const api::Workload* workload = scheduler.workload(id);
+    if (workload == nullptr) continue;
+    if (in_local_queue >= asked.offset + asked.limit) break;
+    if (workload->meta.namespace_name == key.namespace_name &&
+        workload->spec.queue_name == key.name) {
+      if (in_local_queue >= asked.offset) {
+        entries.push_back(EntryOf(*workload, position, in_local_queue));
+      }
+      ++in_local_queue;
+    }
+    ++position;
+  }
+  return entries;
+}
+
+}  // namespace berth::admission

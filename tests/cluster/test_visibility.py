@@ -1,0 +1,119 @@
+"""Goal: the visibility API works behind kube-apiserver: the aggregation layer trusts the controller's certificate,
+the controller trusts the aggregation layer's word about the user, and RBAC decides who reads which queue.
+
+Method: APIServices of manifests/visibility; users by kubectl --as, a ServiceAccount's token, and requests that claim
+a user without the proxy's certificate. The Service is an ExternalName (installation.py)."""
+
+import json
+import ssl
+import unittest
+import urllib.error
+import urllib.request
+
+from installation import ClusterTest
+
+QUEUES = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: default}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: team}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: default, resources: [{name: cpu, nominalQuota: 1}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: q, namespace: default}
+spec: {clusterQueue: team}
+"""
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: big, namespace: default, labels: {kueue.x-k8s.io/queue-name: q}}
+spec:
+  suspend: true
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: main, image: "none:1", resources: {requests: {cpu: "2"}}}]
+"""
+ROOT = "/apis/visibility.kueue.x-k8s.io"
+OF_TEAM = ROOT + "/v1beta2/clusterqueues/team/pendingworkloads"
+OF_Q = ROOT + "/v1beta1/namespaces/default/localqueues/q/pendingworkloads"
+
+
+class VisibilityTest(ClusterTest):
+    def raw(self, path, *flags):
+        return self.plane.kubectl("get", "--raw", path, *flags, check=False)
+
+    def setUp(self):
+        for version in ("v1beta1", "v1beta2"):
+            self.plane.kubectl("wait", "--for=condition=Available", "--timeout=60s",
+                               f"apiservice/{version}.visibility.kueue.x-k8s.io")
+        self.apply_when_accepted(QUEUES)
+        self.apply_when_accepted(JOB)
+
+    def direct(self, path, **headers):
+        """The status of a request to the controller itself, without kube-apiserver."""
+        port = self.controller.port("visibility")
+        request = urllib.request.Request(f"https://127.0.0.1:{port}{path}", headers={
+            name.replace("_", "-"): value for name, value in headers.items()})
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        try:
+            with urllib.request.urlopen(request, timeout=20, context=context) as answer:
+                return answer.status
+        except urllib.error.HTTPError as refused:
+            return refused.code
+
+    def test_users_and_rights(self):
+        def waiting():
+            done = self.raw(OF_TEAM)
+            return done.returncode == 0 and json.loads(done.stdout)["items"]
+        item = self.plane.wait_until(waiting, "the workload waits in the queue")[0]
+        self.assertEqual((item["localQueueName"], item["positionInClusterQueue"]), ("q", 0))
+        self.assertEqual(item["metadata"]["ownerReferences"][0]["name"], "big")
+        self.assertFalse(self.plane.get("apiservice", "v1beta2.visibility.kueue.x-k8s.io")["spec"]
+                         .get("insecureSkipTLSVerify", False))
+        # Nobody else has a right.
+        done = self.raw(OF_TEAM, "--as", "jane", "--as-group", "system:authenticated")
+        self.assertIn("forbidden", done.stderr)
+        # A tenant has the right for queues of the own namespace, an admin for all.
+        self.plane.kubectl("create", "rolebinding", "jane", "-n", "default", "--user", "jane",
+                           "--clusterrole", "kueue-batch-user-role")
+        self.plane.kubectl("create", "clusterrolebinding", "kim", "--user", "kim",
+                           "--clusterrole", "kueue-batch-admin-role")
+        self.plane.wait_until(lambda: self.raw(OF_Q, "--as", "jane").returncode == 0,
+                              "jane reads the LocalQueue")
+        self.assertIn("forbidden", self.raw(OF_TEAM, "--as", "jane").stderr)
+        self.plane.wait_until(lambda: self.raw(OF_TEAM, "--as", "kim").returncode == 0,
+                              "kim reads the ClusterQueue")
+        # Past kube-apiserver: no user without a token or the proxy's certificate.
+        self.assertEqual(self.direct(OF_TEAM), 401)
+        self.assertEqual(self.direct(OF_TEAM, X_Remote_User="kim", X_Remote_Group="system:masters"), 401)
+        self.plane.kubectl("create", "serviceaccount", "reader", "-n", "default")
+        token = self.plane.kubectl("create", "token", "reader", "-n", "default").stdout.strip()
+        self.assertEqual(self.direct(OF_TEAM, Authorization="Bearer " + token), 403)
+        self.plane.kubectl("create", "clusterrolebinding", "reader", "--serviceaccount", "default:reader",
+                           "--clusterrole", "kueue-batch-admin-role")
+        self.plane.wait_until(lambda: self.direct(OF_TEAM, Authorization="Bearer " + token) == 200,
+                              "the ServiceAccount reads with its token")
+
+    def test_discovery(self):
+        self.assertEqual(self.plane.get("clusterqueue", "team")["apiVersion"], "kueue.x-k8s.io/v1beta2")
+        versions = self.plane.kubectl("api-versions").stdout
+        self.assertIn("visibility.kueue.x-k8s.io/v1beta2", versions)
+        self.assertEqual(self.plane.kubectl("api-resources").stderr, "")
+
+        def merged():
+            return "visibility.kueue.x-k8s.io" in self.raw("/openapi/v2").stdout
+        self.plane.wait_until(merged, "OpenAPI v2 has the group's paths")
+
+
+if __name__ == "__main__":
+    unittest.main()
