@@ -1,4 +1,4 @@
-// cli/main.cc — the command line of berth; the only file that uses CLI11.
+// cli/main.cc — the command line of berth; this file and kueue_parser.cc use CLI11.
 
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +12,7 @@
 #include "cli/argument_order.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
+#include "cli/kueue_parser.h"
 #include "cli/version.h"
 
 namespace berth::cli {
@@ -64,8 +65,8 @@ void AddStatus(CLI::App& app, ClientFlags& client, StatusFlags& flags, int& exit
   command->callback([&] { exit_code = RunStatus(client, flags); });
 }
 
-void AddList(CLI::App& app, ClientFlags& client, ListOptions& options,
-             std::vector<std::string>& labels, int& exit_code) {
+CLI::App& AddList(CLI::App& app, ClientFlags& client, ListOptions& options,
+                  std::vector<std::string>& labels, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("list", "One line a workload: state, age, where it runs or why it waits");
   AddClientFlags(*command, client);
@@ -82,7 +83,8 @@ void AddList(CLI::App& app, ClientFlags& client, ListOptions& options,
       "Examples:\n"
       "  berth list -A --waiting\n"
       "  berth list -l team=vision --sort age");
-  command->callback([&] {
+  command->callback([&, command] {
+    if (!command->get_subcommands().empty()) return;  // one of kueuectl's kinds
     for (const std::string& label : labels) {
       const std::size_t equals = label.find('=');
       if (equals == std::string::npos || equals == 0) {
@@ -92,6 +94,7 @@ void AddList(CLI::App& app, ClientFlags& client, ListOptions& options,
     }
     exit_code = RunList(client, options);
   });
+  return *command;
 }
 
 void AddWhy(CLI::App& app, ClientFlags& client, std::string& reference, int& exit_code) {
@@ -313,7 +316,8 @@ int Run(int argc, char** argv) {
   std::string shell;
   std::string backup_file;
   AddStatus(app, client, status, exit_code);
-  AddList(app, client, list, labels, exit_code);
+  KueueVerbFlags kueue_verbs;
+  CLI::App& list_command = AddList(app, client, list, labels, exit_code);
   AddWhy(app, client, reference, exit_code);
   AddUp(app, up, exit_code);
   AddController(app, controller, exit_code);
@@ -321,6 +325,7 @@ int Run(int argc, char** argv) {
   AddBackup(app, client, backup_file, exit_code);
   bool adopt_check = false;
   AddAdopt(app, client, adopt_check, exit_code);
+  AddKueueVerbs(app, list_command, kueue_verbs, exit_code);
   AddVersionAndCompletion(app, client, version_config, shell, exit_code);
   // The shells pass words that need not be valid, so they are not parsed.
   if (argc > 1 && std::string_view(argv[1]) == kCompleteCommand) {

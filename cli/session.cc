@@ -50,11 +50,24 @@ class HttpSession final : public Session {
   }
 
   Result<Json> Post(const std::string& path) override {
+    return SendOne({.method = "POST", .path = path});
+  }
+
+  Result<Json> Write(const std::string& method, const std::string& path,
+                     const std::string& content_type, const Json& body) override {
+    return SendOne({.method = method,
+                    .path = path,
+                    .content_type = content_type,
+                    .body = std::make_shared<const Json>(body)});
+  }
+
+ private:
+  Result<Json> SendOne(const kube::ApiRequest& one) {
     Result<Json> answer(Error{ErrorCode::kInternal, "not asked"});
     std::unique_lock lock(mutex_);
     open_ = 1;
-    strand_->Post([this, &answer, path] {
-      kube::ApiRequest request{.method = "POST", .path = path};
+    strand_->Post([this, &answer, one, path = one.path] {
+      kube::ApiRequest request = one;
       transport_->Send(std::move(request), timeout_,
                        [this, &answer, path](Result<kube::ApiResponse> response) {
                          Take(path, Json(), std::move(response), answer);
@@ -64,7 +77,6 @@ class HttpSession final : public Session {
     return answer;
   }
 
- private:
   // Reads one page of `path`, appends it to `so_far`, and continues while the server has more.
   void Fetch(const std::string& path, const std::string& token, Json so_far, Result<Json>& answer) {
     std::string page = path + (path.find('?') == std::string::npos ? "?" : "&") +

@@ -29,6 +29,10 @@ class Session {
 
   // GET of each path, in parallel; one result per path, in order.
   virtual std::vector<Result<nlohmann::json>> GetAll(const std::vector<std::string>& paths) = 0;
+  // A write: "POST", "PATCH" with the content type of the body. Returns the object.
+  virtual Result<nlohmann::json> Write(const std::string& method, const std::string& path,
+                                       const std::string& content_type,
+                                       const nlohmann::json& body) = 0;
   // POST without a body.
   virtual Result<nlohmann::json> Post(const std::string& path) = 0;
 };

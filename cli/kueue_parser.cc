@@ -1,0 +1,219 @@
+#include "cli/kueue_parser.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace berth::cli {
+namespace {
+
+struct KindWord {
+  KueueKind kind;
+  const char* name;
+  const char* alias;
+  const char* title;
+  bool namespaced;
+};
+constexpr KindWord kKinds[] = {
+    {KueueKind::kWorkload, "workload", "wl", "Workload", true},
+    {KueueKind::kLocalQueue, "localqueue", "lq", "LocalQueue", true},
+    {KueueKind::kClusterQueue, "clusterqueue", "cq", "ClusterQueue", false},
+    {KueueKind::kResourceFlavor, "resourceflavor", "rf", "ResourceFlavor", false}};
+
+const KindWord& WordOf(KueueKind kind) {
+  for (const KindWord& word : kKinds) {
+    if (word.kind == kind) return word;
+  }
+  return kKinds[0];
+}
+
+CLI::App* AddKind(CLI::App& verb, KueueKind kind, const std::string& help) {
+  const KindWord& word = WordOf(kind);
+  CLI::App* command = verb.add_subcommand(word.name, help);
+  command->alias(word.alias);
+  command->alias(std::string(word.name) + "s");
+  return command;
+}
+
+void AddOutput(CLI::App& command, ClientFlags& flags) {
+  const std::map<std::string, OutputFormat> formats{
+      {"name", OutputFormat::kText}, {"json", OutputFormat::kJson}, {"yaml", OutputFormat::kYaml}};
+  command.add_option("-o,--output", flags.output, "json or yaml: the object; name: its name")
+      ->transform(CLI::CheckedTransformer(formats).description(""))
+      ->type_name("name|json|yaml");
+}
+
+void AddClient(CLI::App& command, ClientFlags& flags, bool namespaced) {
+  command.add_option("--kubeconfig", flags.kubeconfig, "path of the kubeconfig file")
+      ->type_name(kFileValue);
+  command.add_option("--context", flags.context, "context of the kubeconfig file")
+      ->type_name("NAME");
+  if (!namespaced) return;
+  command.add_option("-n,--namespace", flags.namespace_name, "namespace of the object")
+      ->type_name(kNamespaceValue);
+}
+
+void AddDryRun(CLI::App& command, DryRun& dry_run) {
+  const std::map<std::string, DryRun> words{
+      {"none", DryRun::kNone}, {"client", DryRun::kClient}, {"server", DryRun::kServer}};
+  command.add_option("--dry-run", dry_run, "client: only print; server: let the API check; none")
+      ->transform(CLI::CheckedTransformer(words).description(""))
+      ->type_name("none|client|server");
+}
+
+void AddName(CLI::App& command, std::string& name, const char* value) {
+  command.add_option("NAME", name, "name of the object")->required()->type_name(value);
+}
+
+void AddList(CLI::App& command, const char* flag, std::vector<std::string>& out, const char* help,
+             const char* form) {
+  command.add_option(flag, out, help)->delimiter(',')->type_name(form);
+}
+
+void AddWord(CLI::App& command, const char* flag, std::string& out, const char* help,
+             const std::vector<std::string>& words) {
+  std::string joined;
+  for (const std::string& word : words) joined += (joined.empty() ? "" : "|") + word;
+  command.add_option(flag, out, help)
+      ->check(CLI::IsMember(words).description(""))
+      ->type_name(joined)
+      ->capture_default_str();
+}
+
+void AddCreateClusterQueue(CLI::App& verb, CreateFlags& flags, int& exit_code) {
+  CLI::App* command = AddKind(verb, KueueKind::kClusterQueue, "A ClusterQueue with its quotas");
+  NewClusterQueue& queue = flags.cluster_queue;
+  AddClient(*command, flags.client, false);
+  AddOutput(*command, flags.client);
+  AddDryRun(*command, flags.dry_run);
+  AddName(*command, queue.name, "NAME");
+  command->add_option("--cohort", queue.cohort, "cohort of the queue")->type_name("NAME");
+  AddWord(*command, "--queuing-strategy", queue.queuing_strategy, "order of the workloads",
+          {"StrictFIFO", "BestEffortFIFO"});
+  AddList(*command, "--namespace-selector", queue.namespace_selector,
+          "labels of the namespaces that may use the queue (default: all namespaces)",
+          "LABEL=VALUE");
+  const std::vector<std::string> policies{"Never", "Any", "LowerPriority",
+                                          "LowerOrNewerEqualPriority"};
+  AddWord(*command, "--reclaim-within-cohort", queue.reclaim_within_cohort,
+          "which workloads of the cohort that borrow may be preempted", policies);
+  AddWord(*command, "--preemption-within-cluster-queue", queue.preemption_within_cluster_queue,
+          "which workloads of the queue may be preempted", policies);
+  constexpr const char* kForm = "FLAVOR:RESOURCE=AMOUNT;…";
+  AddList(*command, "--nominal-quota", queue.nominal_quota, "quota of each flavor", kForm);
+  AddList(*command, "--borrowing-limit", queue.borrowing_limit, "most that is borrowed", kForm);
+  AddList(*command, "--lending-limit", queue.lending_limit, "most that is lent", kForm);
+  command->footer(
+      "Example:\n"
+      "  berth create clusterqueue team --cohort all --nominal-quota 'spot:cpu=9;memory=36Gi'");
+  command->callback([&] { exit_code = RunCreateClusterQueue(flags); });
+}
+
+void AddCreateOthers(CLI::App& verb, CreateFlags& flags, int& exit_code) {
+  CLI::App* local = AddKind(verb, KueueKind::kLocalQueue, "A LocalQueue of a namespace");
+  AddClient(*local, flags.client, true);
+  AddOutput(*local, flags.client);
+  AddDryRun(*local, flags.dry_run);
+  AddName(*local, flags.local_queue, "NAME");
+  local->add_option("-c,--clusterqueue", flags.local_queue_target, "ClusterQueue that it leads to")
+      ->required()
+      ->type_name(kQueueValue);
+  local->add_flag("-i,--ignore-unknown-cq", flags.ignore_unknown_target,
+                  "create it although the ClusterQueue does not exist");
+  local->callback([&] { exit_code = RunCreateLocalQueue(flags); });
+  CLI::App* flavor = AddKind(verb, KueueKind::kResourceFlavor, "A ResourceFlavor");
+  AddClient(*flavor, flags.client, false);
+  AddOutput(*flavor, flags.client);
+  AddDryRun(*flavor, flags.dry_run);
+  AddName(*flavor, flags.flavor.name, "NAME");
+  AddList(*flavor, "--node-labels", flags.flavor.node_labels, "labels of its nodes", "LABEL=VALUE");
+  AddList(*flavor, "--node-taints", flags.flavor.node_taints, "taints of its nodes",
+          "KEY=VALUE:EFFECT");
+  AddList(*flavor, "--tolerations", flags.flavor.tolerations, "tolerations that its pods get",
+          "KEY=VALUE:EFFECT");
+  flavor->callback([&] { exit_code = RunCreateResourceFlavor(flags); });
+}
+
+void AddActivity(CLI::App& app, ActivityFlags& flags, Activity activity, int& exit_code) {
+  const bool stops = activity == Activity::kStop;
+  CLI::App* verb = app.add_subcommand(stops ? "stop" : "resume",
+                                      stops ? "Hold a Workload, a LocalQueue or a ClusterQueue"
+                                            : "End the hold of a Workload or a queue");
+  verb->require_subcommand(1);
+  for (const KueueKind kind :
+       {KueueKind::kWorkload, KueueKind::kLocalQueue, KueueKind::kClusterQueue}) {
+    const KindWord& word = WordOf(kind);
+    CLI::App* command =
+        AddKind(*verb, kind, std::string(stops ? "Stop a " : "Resume a ") + word.title);
+    AddClient(*command, flags.client, word.namespaced);
+    AddOutput(*command, flags.client);
+    AddDryRun(*command, flags.dry_run);
+    AddName(*command, flags.name, kind == KueueKind::kWorkload ? "NAME" : kQueueValue);
+    if (stops && kind != KueueKind::kWorkload) {
+      command->add_flag("--keep-already-running", flags.keep_already_running,
+                        "admit no more workloads, and let admitted ones run");
+    }
+    command->callback([&flags, &exit_code, kind, activity] {
+      flags.kind = kind;
+      exit_code = RunActivity(flags, activity);
+    });
+  }
+  verb->footer(stops ? "Example:\n  berth stop clusterqueue team --keep-already-running"
+                     : "Example:\n  berth resume clusterqueue team");
+}
+
+void AddListKind(CLI::App& list, ListKindFlags& flags, KueueKind kind, int& exit_code) {
+  const KindWord& word = WordOf(kind);
+  CLI::App* command =
+      AddKind(list, kind, std::string(word.title) + "s, in the columns of kueuectl");
+  AddClient(*command, flags.client, word.namespaced);
+  if (word.namespaced) {
+    command->add_flag("-A,--all-namespaces", flags.client.all_namespaces, "of every namespace");
+  }
+  AddOutput(*command, flags.client);
+  command->add_option("-l,--selector", flags.selector, "label selector")->type_name("SELECTOR");
+  command->add_option("--field-selector", flags.field_selector, "field selector")
+      ->type_name("SELECTOR");
+  if (kind == KueueKind::kWorkload || kind == KueueKind::kLocalQueue) {
+    command->add_option("-c,--clusterqueue", flags.cluster_queue, "of this ClusterQueue")
+        ->type_name(kQueueValue);
+  }
+  if (kind == KueueKind::kWorkload) {
+    command->add_option("-q,--localqueue", flags.local_queue, "of this LocalQueue")
+        ->type_name(kQueueValue);
+    command->add_option("--status", flags.statuses, "of this status; may be repeated")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"all", "pending", "admitted", "finished", "quotareserved"})
+                    .description(""))
+        ->type_name("all|pending|admitted|finished");
+    command->add_option("--for", flags.owner, "of this job")->type_name("TYPE[.GROUP]/NAME");
+  }
+  if (kind == KueueKind::kClusterQueue) {
+    command->add_option("--active", flags.active, "that are active, or are not")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"true", "false"}).description(""))
+        ->type_name("true|false");
+  }
+  command->callback([&flags, &exit_code, kind] {
+    flags.kind = kind;
+    exit_code = RunListKind(flags);
+  });
+}
+
+}  // namespace
+
+void AddKueueVerbs(CLI::App& app, CLI::App& list, KueueVerbFlags& flags, int& exit_code) {
+  CLI::App* create =
+      app.add_subcommand("create", "Make a ClusterQueue, a LocalQueue or a ResourceFlavor");
+  create->require_subcommand(1);
+  AddCreateClusterQueue(*create, flags.create, exit_code);
+  AddCreateOthers(*create, flags.create, exit_code);
+  AddActivity(app, flags.activity, Activity::kStop, exit_code);
+  AddActivity(app, flags.activity, Activity::kResume, exit_code);
+  list.require_subcommand(0, 1);
+  for (const KindWord& word : kKinds) AddListKind(list, flags.list, word.kind, exit_code);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,199 @@
+#include "cli/kueue_verbs.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/system_clock.h"
+#include "cli/output.h"
+#include "cli/screens/kueue_tables.h"
+#include "cli/session.h"
+#include "kube/client/api_client.h"
+
+namespace berth::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kRoot[] = "/apis/kueue.x-k8s.io/v1beta2/";
+
+struct KindNames {
+  const char* plural;
+  const char* singular;
+  bool namespaced;
+};
+
+KindNames NamesOf(KueueKind kind) {
+  switch (kind) {
+    case KueueKind::kWorkload: return {"workloads", "workload", true};
+    case KueueKind::kLocalQueue: return {"localqueues", "localqueue", true};
+    case KueueKind::kClusterQueue: return {"clusterqueues", "clusterqueue", false};
+    case KueueKind::kResourceFlavor: return {"resourceflavors", "resourceflavor", false};
+  }
+  return {};
+}
+
+std::string NamespaceOf(const ClientFlags& flags, const Session& session) {
+  return flags.namespace_name.empty() ? session.default_namespace() : flags.namespace_name;
+}
+
+// The path of the kind's collection; an empty namespace: of all of them.
+std::string PathOf(KueueKind kind, const std::string& namespace_name) {
+  const KindNames names = NamesOf(kind);
+  std::string path = kRoot;
+  if (names.namespaced && !namespace_name.empty()) {
+    path += "namespaces/" + kube::EscapeQuery(namespace_name) + "/";
+  }
+  return path + names.plural;
+}
+
+// As kubectl has it: "clusterqueue.kueue.x-k8s.io/team created".
+int Tell(const Json& object, KueueKind kind, const char* verb, const ClientFlags& flags,
+         DryRun dry_run) {
+  if (flags.output != OutputFormat::kText) {
+    PrintStructured(object, flags.output);
+    return kExitAnswered;
+  }
+  const char* how = dry_run == DryRun::kClient   ? " (client dry run)"
+                    : dry_run == DryRun::kServer ? " (server dry run)"
+                                                 : "";
+  Print(std::string(NamesOf(kind).singular) + ".kueue.x-k8s.io/" +
+        object["metadata"].value("name", "") + " " + verb + how + "\n");
+  return kExitAnswered;
+}
+
+int Create(Session& session, const CreateFlags& flags, KueueKind kind, const Json& object) {
+  if (flags.dry_run == DryRun::kClient) {
+    return Tell(object, kind, "created", flags.client, flags.dry_run);
+  }
+  std::string path = PathOf(kind, object["metadata"].value("namespace", ""));
+  if (flags.dry_run == DryRun::kServer) path += "?dryRun=All";
+  const Result<Json> made = session.Write("POST", path, "application/json", object);
+  if (!made) return Complain(made.error());
+  return Tell(*made, kind, "created", flags.client, flags.dry_run);
+}
+
+Result<Json> ReadList(Session& session, KueueKind kind, const std::string& namespace_name,
+                      const ListKindFlags& flags) {
+  std::string path = PathOf(kind, namespace_name);
+  std::string query;
+  if (!flags.selector.empty()) query += "&labelSelector=" + kube::EscapeQuery(flags.selector);
+  if (!flags.field_selector.empty())
+    query += "&fieldSelector=" + kube::EscapeQuery(flags.field_selector);
+  if (!query.empty()) path += "?" + query.substr(1);
+  return session.GetAll({path}).front();
+}
+
+// The positions of the waiting workloads of `queues` ("namespace/name"), from the visibility API;
+// none of a queue that cannot be read.
+QueuePositions ReadPositions(Session& session, const std::vector<std::string>& queues) {
+  std::vector<std::string> paths;
+  for (const std::string& queue : queues) {
+    const std::size_t slash = queue.find('/');
+    paths.push_back("/apis/visibility.kueue.x-k8s.io/v1beta2/namespaces/" + queue.substr(0, slash) +
+                    "/localqueues/" + queue.substr(slash + 1) + "/pendingworkloads");
+  }
+  QueuePositions positions;
+  for (const Result<Json>& summary : session.GetAll(paths)) {
+    if (summary) AddPositions(*summary, positions);
+  }
+  return positions;
+}
+
+}  // namespace
+
+int RunCreateClusterQueue(const CreateFlags& flags) {
+  const Result<Json> object = BuildClusterQueue(flags.cluster_queue);
+  if (!object) return Complain(object.error());
+  const auto session = Session::Open(flags.client);
+  if (!session) return Complain(session.error());
+  return Create(**session, flags, KueueKind::kClusterQueue, *object);
+}
+
+int RunCreateLocalQueue(const CreateFlags& flags) {
+  const auto session = Session::Open(flags.client);
+  if (!session) return Complain(session.error());
+  if (!flags.ignore_unknown_target) {
+    const std::string path =
+        PathOf(KueueKind::kClusterQueue, "") + "/" + kube::EscapeQuery(flags.local_queue_target);
+    const Result<Json> target = (*session)->GetAll({path}).front();
+    if (!target && target.error().code == ErrorCode::kNotFound) {
+      return Complain(
+          {ErrorCode::kNotFound, "no ClusterQueue is named \"" + flags.local_queue_target +
+                                     "\": create it first, or say --ignore-unknown-cq"});
+    }
+    if (!target) return Complain(target.error());
+  }
+  return Create(**session, flags, KueueKind::kLocalQueue,
+                BuildLocalQueue(NamespaceOf(flags.client, **session), flags.local_queue,
+                                flags.local_queue_target));
+}
+
+int RunCreateResourceFlavor(const CreateFlags& flags) {
+  const Result<Json> object = BuildResourceFlavor(flags.flavor);
+  if (!object) return Complain(object.error());
+  const auto session = Session::Open(flags.client);
+  if (!session) return Complain(session.error());
+  return Create(**session, flags, KueueKind::kResourceFlavor, *object);
+}
+
+int RunActivity(const ActivityFlags& flags, Activity activity) {
+  const auto session = Session::Open(flags.client);
+  if (!session) return Complain(session.error());
+  const bool stops = activity == Activity::kStop;
+  Json spec;
+  if (flags.kind == KueueKind::kWorkload) {
+    spec = {{"active", !stops}};
+  } else {
+    const char* held = flags.keep_already_running ? "Hold" : "HoldAndDrain";
+    spec = {{"stopPolicy", stops ? held : "None"}};
+  }
+  std::string path = PathOf(flags.kind, NamespaceOf(flags.client, **session)) + "/" +
+                     kube::EscapeQuery(flags.name);
+  const bool client_only = flags.dry_run == DryRun::kClient;
+  if (flags.dry_run == DryRun::kServer) path += "?dryRun=All";
+  const Result<Json> object =
+      client_only
+          ? (*session)->GetAll({path}).front()
+          : (*session)->Write("PATCH", path, "application/merge-patch+json", Json{{"spec", spec}});
+  if (!object) return Complain(object.error());
+  return Tell(*object, flags.kind, stops ? "stopped" : "resumed", flags.client, flags.dry_run);
+}
+
+int RunListKind(const ListKindFlags& flags) {
+  const auto session = Session::Open(flags.client);
+  if (!session) return Complain(session.error());
+  const std::string where = flags.client.all_namespaces ? "" : NamespaceOf(flags.client, **session);
+  Result<Json> list = ReadList(**session, flags.kind, where, flags);
+  if (!list) return Complain(list.error());
+  KueueTable table{.list = *std::move(list),
+                   .now = SystemClock().Now(),
+                   .with_namespace = flags.client.all_namespaces};
+  table.filter = {.cluster_queue = flags.cluster_queue,
+                  .local_queue = flags.local_queue,
+                  .statuses = flags.statuses,
+                  .active = flags.active,
+                  .owner = flags.owner};
+  if (flags.kind == KueueKind::kWorkload) {
+    const Result<Json> queues = ReadList(**session, KueueKind::kLocalQueue, where, {});
+    if (queues) table.local_queues = *queues;
+  }
+  Filter(table, flags.kind == KueueKind::kWorkload);
+  if (flags.client.output != OutputFormat::kText) {
+    PrintStructured(table.list, flags.client.output);
+    return kExitAnswered;
+  }
+  if (flags.kind == KueueKind::kWorkload) {
+    table.positions = ReadPositions(**session, WaitingQueues(table));
+  }
+  const TextStyle style = DetectStyle(flags.client.ascii);
+  switch (flags.kind) {
+    case KueueKind::kWorkload: Print(RenderWorkloads(table, style)); break;
+    case KueueKind::kLocalQueue: Print(RenderLocalQueues(table, style)); break;
+    case KueueKind::kClusterQueue: Print(RenderClusterQueues(table, style)); break;
+    case KueueKind::kResourceFlavor: Print(RenderResourceFlavors(table, style)); break;
+  }
+  return kExitAnswered;
+}
+
+}  // namespace berth::cli
