@@ -347,6 +347,8 @@ void Cycle::ProcessNow(Entry& entry) {
     Skip(entry, Remark::kWaitingForPodsReady);
     decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
   } else if (OwnersComeFirst(entry)) {
+    // No later borrower takes the quota instead. In a tournament an owner may be later.
+    if (!IsFair()) Claim(entry);
     Skip(entry, Remark::kOwnersComeFirst);
     decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
   } else {

@@ -293,7 +293,8 @@ void Cycle::NoteProcessed(const Entry& entry) {
   const Outcome outcome = entry.decision.outcome;
   const bool claims = outcome == Outcome::kAdmitted || outcome == Outcome::kQuotaReserved ||
                       outcome == Outcome::kPreempting || outcome == Outcome::kDeferred ||
-                      entry.decision.remark == Remark::kWaitingForPodsReady;
+                      entry.decision.remark == Remark::kWaitingForPodsReady ||
+                      (entry.decision.remark == Remark::kOwnersComeFirst && !IsFair());
   std::vector<UsageAt> released;
   bool on_nodes = entry.input.plan != nullptr && !entry.placed.empty();
   const auto release = [&](ClusterQueueId queue, const Usage& usage, bool has_nodes) {

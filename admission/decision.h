@@ -337,6 +337,7 @@ struct CycleResult {
     std::size_t like = 0;  // index in `decisions` of the equal workload that was tried
   };
   std::vector<Parked> bulk_parked;  // per SchedulerConfig::listing
+  int refused_parked = 0;           // heads whose pods the API server would refuse; no decisions
 };
 
 }  // namespace berth::admission

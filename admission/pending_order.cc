@@ -10,7 +10,8 @@ namespace berth::admission {
 namespace {
 
 api::PendingPage Bounded(api::PendingPage page) {
-  return {.offset = std::max<std::int64_t>(page.offset, 0),
+  constexpr std::int64_t kLast = INT64_MAX - api::kMostPendingWorkloads;
+  return {.offset = std::clamp<std::int64_t>(page.offset, 0, kLast),
           .limit = std::clamp<std::int64_t>(page.limit, 0, api::kMostPendingWorkloads)};
 }
 

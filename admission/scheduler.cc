@@ -191,6 +191,7 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
   CycleResult& result = result_;
   result.cycle = ++cycle_;
   result.bulk_parked.clear();
+  result.refused_parked = 0;
   queues_.TakeHeads(heads_);
   inputs_.clear();
   for (std::size_t i = 0; i < heads_.size(); ++i) {
@@ -201,7 +202,9 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
     if (refused_.count(head.workload) > 0) {
       // As in Kueue, the workload stays the head of a StrictFIFO queue. The workload reconciler
       // writes the reason.
-      queues_.Requeue(head, queue::RequeueReason::kGeneric, queue::QueueSet::Scan::kDone, now);
+      const auto requeued =
+          queues_.Requeue(head, queue::RequeueReason::kGeneric, queue::QueueSet::Scan::kDone, now);
+      if (requeued.to == queue::Destination::kInadmissible) ++result.refused_parked;
       continue;
     }
     Record& taken = record(head.workload);

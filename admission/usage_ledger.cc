@@ -29,7 +29,7 @@ void UsageLedger::SetWeight(const api::ObjectKey& queue, double weight) {
 void UsageLedger::Restore(const api::ObjectKey& queue, UsageHistory history) {
   Account& account = accounts_[queue];
   account.exists = true;
-  if (account.known) return;
+  if (account.known && history.last_update <= account.history.last_update) return;
   account.history = std::move(history);
   account.known = true;
 }

@@ -10,17 +10,17 @@ namespace berth::cli {
 namespace {
 
 struct KindWord {
-  KueueKind kind;
   const char* name;
   const char* alias;
   const char* title;
+  KueueKind kind;
   bool namespaced;
 };
 constexpr KindWord kKinds[] = {
-    {KueueKind::kWorkload, "workload", "wl", "Workload", true},
-    {KueueKind::kLocalQueue, "localqueue", "lq", "LocalQueue", true},
-    {KueueKind::kClusterQueue, "clusterqueue", "cq", "ClusterQueue", false},
-    {KueueKind::kResourceFlavor, "resourceflavor", "rf", "ResourceFlavor", false}};
+    {"workload", "wl", "Workload", KueueKind::kWorkload, true},
+    {"localqueue", "lq", "LocalQueue", KueueKind::kLocalQueue, true},
+    {"clusterqueue", "cq", "ClusterQueue", KueueKind::kClusterQueue, false},
+    {"resourceflavor", "rf", "ResourceFlavor", KueueKind::kResourceFlavor, false}};
 
 const KindWord& WordOf(KueueKind kind) {
   for (const KindWord& word : kKinds) {
@@ -95,12 +95,12 @@ void AddCreateClusterQueue(CLI::App& verb, CreateFlags& flags, int& exit_code) {
   AddList(*command, "--namespace-selector", queue.namespace_selector,
           "labels of the namespaces that may use the queue (default: all namespaces)",
           "LABEL=VALUE");
-  const std::vector<std::string> policies{"Never", "Any", "LowerPriority",
-                                          "LowerOrNewerEqualPriority"};
   AddWord(*command, "--reclaim-within-cohort", queue.reclaim_within_cohort,
-          "which workloads of the cohort that borrow may be preempted", policies);
+          "which workloads of the cohort that borrow may be preempted",
+          {"Never", "LowerPriority", "Any"});
   AddWord(*command, "--preemption-within-cluster-queue", queue.preemption_within_cluster_queue,
-          "which workloads of the queue may be preempted", policies);
+          "which workloads of the queue may be preempted",
+          {"Never", "LowerPriority", "LowerOrNewerEqualPriority"});
   constexpr const char* kForm = "FLAVOR:RESOURCE=AMOUNT;…";
   AddList(*command, "--nominal-quota", queue.nominal_quota, "quota of each flavor", kForm);
   AddList(*command, "--borrowing-limit", queue.borrowing_limit, "most that is borrowed", kForm);

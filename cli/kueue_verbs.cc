@@ -152,11 +152,12 @@ int RunActivity(const ActivityFlags& flags, Activity activity) {
                      kube::EscapeQuery(flags.name);
   const bool client_only = flags.dry_run == DryRun::kClient;
   if (flags.dry_run == DryRun::kServer) path += "?dryRun=All";
-  const Result<Json> object =
+  Result<Json> object =
       client_only
           ? (*session)->GetAll({path}).front()
           : (*session)->Write("PATCH", path, "application/merge-patch+json", Json{{"spec", spec}});
   if (!object) return Complain(object.error());
+  if (client_only) object->merge_patch({{"spec", spec}});
   return Tell(*object, flags.kind, stops ? "stopped" : "resumed", flags.client, flags.dry_run);
 }
 

@@ -59,6 +59,7 @@ class Server final : public HttpServer {
     const std::lock_guard lock(core_->mutex);
     BERTH_TRY(core_->tls, MakeServerTls(*core_->identity, client_ca_pem));
     core_->client_ca_pem = std::move(client_ca_pem);
+    for (const auto& session : core_->sessions) session->Abort();
     return OkStatus();
   }
 

@@ -92,7 +92,8 @@ class HttpServer {
   virtual std::uint16_t port() const = 0;
   // Gives new connections this identity.
   virtual Status ReplaceTls(std::shared_ptr<const TlsIdentity> tls) = 0;
-  // Verifies the client certificates of new connections with this CA; empty: requests none.
+  // Verifies the client certificates of new connections with this CA; empty: requests none. Ends
+  // the open connections, whose certificates another CA has verified.
   virtual Status ReplaceClientCa(std::string client_ca_pem) = 0;
   // Closes the listener and every connection; returns when no handler and no OnGone callback runs.
   // Idempotent. Must not be called on an I/O thread.

@@ -7,6 +7,7 @@
 #include "admission/controller/history_json.h"
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "kube/runtime/refused_write.h"
 
 namespace berth::admission {
 namespace {
@@ -17,6 +18,12 @@ constexpr char kBypassed[] =
     "Bypassed scheduling evaluation because an equivalent workload recently failed";
 constexpr Duration kBusyWait = std::chrono::milliseconds(50);
 constexpr Duration kRetryWait = std::chrono::seconds(1);
+
+// The pause after so many failures in a row.
+Duration RetryWait(int failures) {
+  constexpr int kMostDoublings = 5;
+  return kRetryWait * (1 << std::min(failures - 1, kMostDoublings));
+}
 
 std::int64_t Attempts(const ReasonHistory& history) {
   std::int64_t count = 0;
@@ -78,7 +85,10 @@ void PendingNotes::Note(const api::ObjectKey& key, std::shared_ptr<const Pending
   const bool is_text = entry.note != nullptr && entry.note->reason() == note->reason();
   entry.note = std::move(note);
   if (entry.writing) return;  // the end of the write looks at the latest note
-  if (entry.delayed && (is_text || entry.failures > 0)) return;
+  if (entry.delayed && (is_text || entry.failures > 0)) {
+    const auto workload = workloads_.Get(key);
+    if (entry.failures > 0 || workload == nullptr || !PlanIsDue(*workload)) return;
+  }
   entry.delayed = false;
   Queue(key, entry);
 }
@@ -99,7 +109,7 @@ void PendingNotes::Forget(const api::ObjectKey& key) {
 
 // The reason of a workload that was parked in bulk is known from the equal one that was tried.
 WritePace::Rank PendingNotes::RankOf(const api::Workload& workload, const Entry& entry) const {
-  if (entry.annotation_due && plan_text_ && plan_text_(workload)) return WritePace::Rank::kFact;
+  if (PlanIsDue(workload)) return WritePace::Rank::kFact;
   const api::Condition* told = api::FindCondition(workload.status.conditions, api::kQuotaReserved);
   const bool is_first = told == nullptr || told->status != api::ConditionStatus::kFalse;
   return entry.tried && is_first ? WritePace::Rank::kFact : WritePace::Rank::kCommentary;
@@ -168,7 +178,8 @@ bool PendingNotes::Write(const api::ObjectKey& key, Entry& entry) {
   }
   const std::string message = entry.tried ? entry.note->message() : kBypassed;
   const auto annotate = [&] {
-    return (entry.annotation_due || HistoryIsOld(entry)) && Annotate(*workload, entry);
+    const bool due = entry.annotation_due || HistoryIsOld(entry) || PlanIsDue(*workload);
+    return due && !entry.annotating && Annotate(*workload, entry);
   };
   const auto settle = [&] {
     if (entry.event_due) RecordEvent(*workload, entry, message);
@@ -211,11 +222,11 @@ void PendingNotes::OnWritten(const api::ObjectKey& key, const Status& status) {
     entry.writing = false;
     if (status) entry.annotation_due = true;
     entry.failures = status ? 0 : entry.failures + 1;
-    if (!status && entry.failures > kMaxFailures) {
+    if (!status && kube::IsRefusal(status.error()) && entry.failures > kMaxFailures) {
       notes_.erase(found);  // the scheduler's next attempt makes another note
     } else {
       // Checks again: the note, or the object, may be newer than the written one.
-      Later(key, entry, status ? Duration::zero() : kRetryWait);
+      Later(key, entry, status ? Duration::zero() : RetryWait(entry.failures));
     }
   }
   Pump();
@@ -243,8 +254,38 @@ bool PendingNotes::Annotate(const api::Workload& workload, Entry& entry) {
   if (!plan && workload.meta.annotations.contains(api::kPreemptionPlanAnnotation)) {
     changes[api::kPreemptionPlanAnnotation] = std::nullopt;
   }
-  writer_.Annotate(workload, changes, [](const Status&) {});
+  entry.annotating = true;
+  writer_.Annotate(workload, changes,
+                   [weak = std::weak_ptr(self_), key = workload.meta.key()](const Status& done) {
+                     if (const auto self = weak.lock()) (*self)->OnAnnotated(key, done);
+                   });
   return true;
+}
+
+void PendingNotes::OnAnnotated(const api::ObjectKey& key, const Status& status) {
+  const auto found = notes_.find(key);
+  if (found == notes_.end()) return;
+  Entry& entry = found->second;
+  entry.annotating = false;
+  if (!status) {
+    if (entry.failures >= kMaxFailures) return;  // the next note tries again
+    ++entry.failures;
+    entry.annotation_due = true;
+    if (!entry.writing) Later(key, entry, RetryWait(entry.failures));
+    return;
+  }
+  entry.failures = 0;
+  const auto workload = workloads_.Get(key);  // its plan may have changed meanwhile
+  if (!entry.writing && workload != nullptr && PlanIsDue(*workload)) Queue(key, entry);
+}
+
+bool PendingNotes::PlanIsDue(const api::Workload& workload) const {
+  if (!plan_text_) return false;
+  const std::optional<std::string> plan = plan_text_(workload);
+  if (!plan) return false;
+  const std::string* known =
+      api::FindValue(workload.meta.annotations, api::kPreemptionPlanAnnotation);
+  return known == nullptr || *known != *plan;
 }
 
 bool PendingNotes::HistoryIsOld(const Entry& entry) const {

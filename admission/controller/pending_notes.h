@@ -67,8 +67,9 @@ class PendingNotes {
     std::int64_t told = 0;  // attempts counted in the annotation
     SteadyTime told_at{};
     std::optional<WritePace::Rank> waiting;  // in facts_ or commentary_
-    bool writing = false;
-    bool delayed = false;  // a timer will put it into a queue
+    bool writing = false;                    // the condition
+    bool annotating = false;                 // the annotations
+    bool delayed = false;                    // a timer will put it into a queue
     bool annotation_due = false;
     bool written = false;
     bool tried = false;      // false: parked in bulk
@@ -91,8 +92,11 @@ class PendingNotes {
   void RecordEvent(const api::Workload& workload, Entry& entry, const std::string& message);
   void Later(const api::ObjectKey& key, Entry& entry, Duration delay);
   void OnWritten(const api::ObjectKey& key, const Status& status);
+  void OnAnnotated(const api::ObjectKey& key, const Status& status);
   bool Annotate(const api::Workload& workload, Entry& entry);
   bool HistoryIsOld(const Entry& entry) const;
+  // Whether the Workload lacks the annotation of its present plan.
+  bool PlanIsDue(const api::Workload& workload) const;
 
   kube::Informer<api::Workload>& workloads_;
   WorkloadWriter& writer_;

@@ -251,7 +251,8 @@ void SchedulerLoop::RunCycle() {
 }
 
 SchedulerLoop::Progress SchedulerLoop::Perform(const CycleResult& result) {
-  Progress progress = Progress::kNone;
+  // A head that was parked makes room for the next one.
+  Progress progress = result.refused_parked > 0 ? Progress::kSome : Progress::kNone;
   for (const Decision& decision : result.decisions) {
     if (decision.second_pass) {
       if (second_pass_.Perform(decision) == SecondPass::Progress::kSome) {
@@ -259,7 +260,6 @@ SchedulerLoop::Progress SchedulerLoop::Perform(const CycleResult& result) {
       }
       continue;
     }
-    // A head that was parked makes room for the next one.
     if (decision.to == queue::Destination::kInadmissible) progress = Progress::kSome;
     switch (decision.outcome) {
       case Outcome::kAdmitted:

@@ -28,6 +28,7 @@ void SchedulerLoop::TakeBack(const api::ObjectKey& key, const Error& error) {
     case ErrorCode::kNotFound: return;  // the informer will deliver the deletion
     case ErrorCode::kUnavailable:
     case ErrorCode::kDeadlineExceeded:
+    case ErrorCode::kTooManyRequests:
     case ErrorCode::kInternal:
     case ErrorCode::kConflict:  // the informer's copy is old: read, decide again
       return AfterFailure(key, &SchedulerLoop::ReadBackNow);
@@ -52,6 +53,7 @@ void SchedulerLoop::OnNotEvicted(const api::ObjectKey& key, const Error& error) 
       return AfterFailure(key, &SchedulerLoop::Reapply);
     case ErrorCode::kUnavailable:
     case ErrorCode::kDeadlineExceeded:
+    case ErrorCode::kTooManyRequests:
     case ErrorCode::kInternal: return AfterFailure(key, &SchedulerLoop::ReadBackNow);
     default: break;
   }

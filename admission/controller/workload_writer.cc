@@ -180,6 +180,12 @@ void WorkloadWriter::ReadRefused(const api::ObjectKey& key, const Error& error, 
               });
 }
 
+// A write that never reached the API server says nothing about its latency.
+void WorkloadWriter::Measure(SteadyTime begun, const Result<kube::JsonPtr>& answer) const {
+  if (answer) return answered_(clock_->SteadyNow() - begun);
+  if (answer.error().code == ErrorCode::kTooManyRequests) answered_(kThrottled);
+}
+
 void WorkloadWriter::Enqueue(Write write) {
   queue_.push_back(std::move(write));
   Pump();
@@ -197,7 +203,7 @@ void WorkloadWriter::Pump() {
                     const auto self = weak.lock();
                     if (self == nullptr) return;
                     WorkloadWriter& writer = **self;
-                    if (writer.answered_) writer.answered_(writer.clock_->SteadyNow() - begun);
+                    if (writer.answered_) writer.Measure(begun, answer);
                     if (!answer && kube::IsRefusal(answer.error())) {
                       return writer.ReadRefused(key, answer.error(), done);
                     }

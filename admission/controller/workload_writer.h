@@ -52,7 +52,9 @@ class WorkloadWriter {
   // Writes under way and waiting. A caller that can defer writes should do so above a few hundred.
   std::size_t backlog() const { return in_flight_ + queue_.size(); }
 
-  // `answered` is called with the latency of each answer. Call before the first write.
+  // `answered` is called with the latency of each write that the API server has done, and with
+  // kThrottled for each one that it throttles (429). Call before the first write.
+  static constexpr Duration kThrottled = std::chrono::seconds(1);
   void OnAnswer(const Clock& clock, std::function<void(Duration latency)> answered) {
     clock_ = &clock;
     answered_ = std::move(answered);
@@ -72,6 +74,7 @@ class WorkloadWriter {
   };
 
   void Enqueue(Write write);
+  void Measure(SteadyTime begun, const Result<kube::JsonPtr>& answer) const;
   void End(const Done& done, const Status& status);
   void ReadRefused(const api::ObjectKey& key, const Error& error, Done done);
   void Pump();

@@ -48,6 +48,7 @@ Duration WritePace::Take(SteadyTime now, Rank rank) {
     return std::max<Duration>(wait, std::chrono::milliseconds(1));
   }
   tokens_ -= 1;
+  commentary_before_ = commentary_at_;
   if (rank == Rank::kCommentary) commentary_at_ = now;
   return Duration::zero();
 }

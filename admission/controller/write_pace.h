@@ -36,8 +36,11 @@ class WritePace {
   // Zero: the write may begin, and is counted. Else: how long to wait until the next question.
   Duration Take(SteadyTime now, Rank rank);
 
-  // Returns a write that Take counted and that was not needed.
-  void GiveBack() { tokens_ += 1; }
+  // Returns the write that the last Take counted and that was not needed.
+  void GiveBack() {
+    tokens_ += 1;
+    commentary_at_ = commentary_before_;
+  }
 
   // Whether commentary has waited for kPatience: its turn comes before that of facts.
   bool CommentaryIsDue(SteadyTime now) const { return now - commentary_at_ >= kPatience; }
@@ -50,8 +53,9 @@ class WritePace {
   double rate_ = kFastest / 4;
   double tokens_ = kBurst;
   SteadyTime refilled_at_{};
-  SteadyTime changed_at_{};     // of the rate
-  SteadyTime commentary_at_{};  // the newest write of commentary
+  SteadyTime changed_at_{};         // of the rate
+  SteadyTime commentary_at_{};      // the newest write of commentary
+  SteadyTime commentary_before_{};  // commentary_at_ at the last Take
   // The fastest answer of the window that runs, and of the one before; the mean of late.
   Duration fastest_{Duration::max()};
   Duration fastest_before_{Duration::max()};

@@ -27,8 +27,8 @@ struct ControllerProgram::Impl {
   // Returns `inner` with the limit of requests, which `limited_transport` then owns; else `inner`.
   Transport& Limited(Transport& inner, std::unique_ptr<Transport>& limited_transport);
   void Start(std::function<void(const std::string& holder)> on_lost);
-  std::string Missing() const;                                     // for /readyz; any thread
-  void Review(AccessQuestion question, AccessReviews::Done done);  // any thread
+  std::string Missing() const;                // for /readyz; any thread
+  AccessGate GateOf(AccessReviews& reviews);  // for any thread
 
   const Clock& clock;
   ControllerProgramOptions options;
@@ -51,7 +51,9 @@ struct ControllerProgram::Impl {
   Metrics metrics;
   // The client for reviews of /metrics; its own, because a scrape waits less than a controller.
   std::unique_ptr<ApiClient> review_client;
-  std::unique_ptr<AccessReviews> reviews;
+  // Apart, so that requests for the one do not use up the reviews of the other.
+  std::unique_ptr<AccessReviews> metrics_reviews;
+  std::unique_ptr<AccessReviews> extension_reviews;
   bool metrics_over_tls = false;
   std::unique_ptr<net::HttpServer> metrics_server;
   std::unique_ptr<ExtensionServer> extension;
@@ -76,10 +78,12 @@ std::string ControllerProgram::Impl::Missing() const {
   return confirmed ? std::string() : options.not_ready_before;
 }
 
-void ControllerProgram::Impl::Review(AccessQuestion question, AccessReviews::Done done) {
-  strand->Post([this, question = std::move(question), done = std::move(done)]() mutable {
-    reviews->Ask(std::move(question), std::move(done));
-  });
+AccessGate ControllerProgram::Impl::GateOf(AccessReviews& reviews) {
+  return [this, &reviews](AccessQuestion question, AccessReviews::Done done) {
+    strand->Post([&reviews, question = std::move(question), done = std::move(done)]() mutable {
+      reviews.Ask(std::move(question), std::move(done));
+    });
+  };
 }
 
 void ControllerProgram::Impl::Start(std::function<void(const std::string& holder)> on_lost) {
@@ -121,7 +125,8 @@ Result<std::unique_ptr<ControllerProgram>> ControllerProgram::Create(
               SeedFrom(made.identity + std::to_string(clock.Now().time_since_epoch().count()))});
   impl->review_client = std::make_unique<ApiClient>(
       *impl->transport, *impl->strand, ApiClient::Options{.request_timeout = kReviewTimeout});
-  impl->reviews = std::make_unique<AccessReviews>(*impl->review_client, clock);
+  impl->metrics_reviews = std::make_unique<AccessReviews>(*impl->review_client, clock);
+  impl->extension_reviews = std::make_unique<AccessReviews>(*impl->review_client, clock);
   if (made.leader_election) {
     impl->fence = std::make_unique<LeaderFence>(
         *impl->transport, *impl->strand, clock, [program = impl.get()] {
@@ -156,11 +161,7 @@ std::uint16_t ControllerProgram::metrics_port() const {
 Status ControllerProgram::ServeMetrics(MetricsServerOptions options) {
   impl_->metrics_over_tls = options.tls != nullptr;
   AccessGate gate;
-  if (impl_->metrics_over_tls) {
-    gate = [impl = impl_.get()](AccessQuestion question, AccessReviews::Done done) {
-      impl->Review(std::move(question), std::move(done));
-    };
-  }
+  if (impl_->metrics_over_tls) gate = impl_->GateOf(*impl_->metrics_reviews);
   BERTH_TRY(impl_->metrics_server,
             StartMetricsServer(impl_->pool, std::move(options), impl_->metrics, std::move(gate)));
   return OkStatus();
@@ -172,11 +173,8 @@ std::uint16_t ControllerProgram::extension_port() const {
 
 Status ControllerProgram::ServeExtension(ExtensionServerOptions options, ExtensionApi api) {
   Impl* impl = impl_.get();
-  BERTH_TRY(impl->extension,
-            ExtensionServer::Start(impl->pool, std::move(options), std::move(api),
-                                   [impl](AccessQuestion question, AccessReviews::Done done) {
-                                     impl->Review(std::move(question), std::move(done));
-                                   }));
+  BERTH_TRY(impl->extension, ExtensionServer::Start(impl->pool, std::move(options), std::move(api),
+                                                    impl->GateOf(*impl->extension_reviews)));
   RunOnStrand([impl] {
     impl->front_proxy = std::make_unique<FrontProxyKeeper>(
         *impl->review_client, FrontProxyKeeper::Options{}, [impl](const FrontProxyTrust& trust) {

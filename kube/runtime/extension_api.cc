@@ -20,7 +20,7 @@ net::Response JsonAnswer(int status, const Json& body, const std::string& type) 
   net::Response response;
   response.status = status;
   response.headers.Add("Content-Type", type);
-  response.body = body.dump() + "\n";
+  response.body = body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   return response;
 }
 
@@ -170,6 +170,12 @@ std::optional<ExtensionRequest> ParseParts(const ExtensionGroup& group,
   return std::nullopt;
 }
 
+// A name of an object holds neither; `..` and the like never reach an object.
+bool IsPlainSegment(std::string_view text) {
+  return IsValidUtf8(text) && text.find('/') == std::string_view::npos &&
+         text.find('\0') == std::string_view::npos;
+}
+
 }  // namespace
 
 net::Response StatusAnswer(int code, const std::string& reason, const std::string& message) {
@@ -237,7 +243,9 @@ ExtensionApi::Route ExtensionApi::RouteOf(const net::Request& request) const {
   std::vector<std::string> parts;
   for (const std::string_view part : Split(std::string_view(path).substr(root.size()), '/')) {
     const auto unescaped = net::Unescape(part, net::Plus::kLiteral);
-    if (!unescaped) return {.answer = StatusAnswer(400, "BadRequest", "the path has a bad escape")};
+    if (!unescaped || !IsPlainSegment(*unescaped)) {
+      return {.answer = StatusAnswer(400, "BadRequest", "the path has a bad escape")};
+    }
     parts.push_back(*unescaped);
   }
   auto parsed = ParseParts(group_, parts);

@@ -9,7 +9,8 @@
 namespace berth::kube {
 namespace {
 
-constexpr std::size_t kMostConnections = 64;
+constexpr std::size_t kMostConnections = 512;
+constexpr std::chrono::seconds kIdle{30};
 constexpr int kMostReads = 8;  // under way at once
 
 using ResponderPtr = std::shared_ptr<net::Responder>;
@@ -101,6 +102,7 @@ Result<std::unique_ptr<ExtensionServer>> ExtensionServer::Start(net::IoPool& poo
   server.port = options.port;
   server.tls = std::move(options.tls);
   server.max_connections = kMostConnections;
+  server.idle_timeout = kIdle;
   auto shared = std::make_shared<Shared>(pool, std::move(api), std::move(gate));
   std::unique_ptr<ExtensionServer> made(new ExtensionServer(shared));
   BERTH_TRY(made->server_,

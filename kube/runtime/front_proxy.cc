@@ -101,11 +101,12 @@ struct FrontProxyKeeper::State : std::enable_shared_from_this<State> {
   }
 
   void Take(const Result<JsonPtr>& answer) {
-    // A server without the ConfigMap has no aggregation layer.
-    if (!answer && answer.error().code == ErrorCode::kNotFound)
-      return LookAfter(options.look_again);
-    const Result<FrontProxyTrust> now =
-        answer ? ParseFrontProxyTrust(**answer) : Result<FrontProxyTrust>(answer.error());
+    // A server without the ConfigMap has no aggregation layer: its proxy is not trusted.
+    const bool is_missing = !answer && answer.error().code == ErrorCode::kNotFound;
+    Result<FrontProxyTrust> now = FrontProxyTrust{};
+    if (!is_missing) {
+      now = answer ? ParseFrontProxyTrust(**answer) : Result<FrontProxyTrust>(answer.error());
+    }
     if (!now) {
       LogWarning("the certificate authority of kube-apiserver's proxy could not be read",
                  {{"error", now.error().message}});

@@ -89,6 +89,8 @@ TEST(RefusedPods, TheirWorkloadIsNotTried) {
     world.Apply(MakeJob("w", "a", 1, {{"gpu", 3}}, 5));
     world.Apply(MakeJob("x", "a", 1, {{"gpu", 1}}));
     EXPECT_EQ(world.Cycle(), "") << "w is the head";
+    EXPECT_EQ(world.last().refused_parked, strict ? 0 : 1)
+        << "1: the next head has its turn at once";
     EXPECT_EQ(world.HasHeads(), true);
     EXPECT_EQ(world.Cycle(), strict ? "" : "x Admitted");
     range.items[0].max["gpu"] = 3;

@@ -61,6 +61,26 @@ TEST_F(ReturningBorrowers, TheOwnersNextWorkloadGoesFirst) {
   }
 }
 
+TEST_F(ReturningBorrowers, NoOtherBorrowerTakesTheQuotaInBetween) {
+  SchedulerConfig config;
+  const std::vector<api::ClusterQueue> queues = {MakeOrgQueue("owner", 4, PreemptionPolicy::kAny),
+                                                 MakeOrgQueue("borrower", 0),
+                                                 MakeOrgQueue("other", 0)};
+  TableWorld world({"f"}, queues, config);
+  world.Apply(MakeJob("v", "borrower", 1, {{"gpu", 1}}));
+  EXPECT_EQ(world.Cycle(), "v Admitted");
+  world.Apply(MakeJob("first", "owner", 4, {{"gpu", 1}}));
+  EXPECT_EQ(world.Cycle(), "first Preempting");
+  world.ReleaseEvicted();
+  world.AdmitAll();
+  world.Apply(MakeJob("second", "owner", 3, {{"gpu", 1}}));
+  world.Apply(MakeJob("third", "owner", 1, {{"gpu", 1}}));
+  world.Apply(MakeJob("newcomer", "other", 1, {{"gpu", 1}}));
+  world.Finish(KeyOf("first"));
+  world.WakeUp();
+  EXPECT_EQ(world.Cycle(), "second Admitted, v Skipped, newcomer Skipped");
+}
+
 TEST_F(ReturningBorrowers, TheLastWorkloadOfTheOwnerLetsTheBorrowerIn) {
   const auto made = AfterReclaim(true);
   TableWorld& world = *made;

@@ -122,11 +122,22 @@ TEST(UsageLedger, AHistoryIsRestoredOnce) {
   ledger.Restore(kQueue, {{{"cpu", 8.0}}, kStart});
   ledger.Restore(kQueue, {{{"cpu", 100.0}}, kStart});
   EXPECT_DOUBLE_EQ(ledger.UsageOf(kQueue), 8.0);
+  ledger.Restore(kQueue, {{{"cpu", 100.0}}, kStart - 1s});
+  EXPECT_DOUBLE_EQ(ledger.UsageOf(kQueue), 8.0) << "older than the known history";
   ledger.Sample(kQueue, kStart + 20min);
   EXPECT_DOUBLE_EQ(ledger.UsageOf(kQueue), 2.0) << "it decayed while nobody looked";
   ledger.Forget(kQueue);
   EXPECT_EQ(ledger.UsageOf(kQueue), 0);
   EXPECT_EQ(ledger.UsageOf({"team", "unknown"}), 0);
+}
+
+TEST(UsageLedger, AReplicaThatWaitsFollowsTheLeadersHistory) {
+  UsageLedger standby({.half_life = 10min, .sampling_interval = 1min});
+  standby.Restore(kQueue, {{{"cpu", 8.0}}, kStart});
+  standby.Restore(kQueue, {{{"cpu", 6.0}}, kStart + 10h});
+  EXPECT_DOUBLE_EQ(standby.UsageOf(kQueue), 6.0);
+  standby.Sample(kQueue, kStart + 10h + 10min);
+  EXPECT_DOUBLE_EQ(standby.UsageOf(kQueue), 3.0) << "ten hours have not passed twice";
 }
 
 }  // namespace

@@ -67,6 +67,9 @@ TEST(ExtensionApi, RoutesRequestsOfItsSubresources) {
                       {"/apis/things.example/v2/namespaces//bags/b/items", 404},
                       {"/apis/things.example/v2/boxes/b/items/more", 404},
                       {"/apis/things.example/v2/boxes/%2/items", 400},
+                      {"/apis/things.example/v2/boxes/%ff/items", 400},
+                      {"/apis/things.example/v2/boxes/a%2Fb/items", 400},
+                      {"/apis/things.example/v2/boxes/a%00/items", 400},
                       {"/apis/things.example/v2/boxes/b/items?x=%", 400},
                       {"/apis/other.example/v2/boxes/b/items", 404},
                       {"/", 404}};
@@ -79,6 +82,11 @@ TEST(ExtensionApi, RoutesRequestsOfItsSubresources) {
   net::Request post = Get(kItems);
   post.method = "POST";
   EXPECT_EQ(api.RouteOf(post).answer->status, 405);
+}
+
+TEST(ExtensionApi, TextThatIsNotUtf8EndsInAnAnswer) {
+  const net::Response answer = StatusAnswer(403, "Forbidden", "User \"\xff\" cannot");
+  EXPECT_EQ(Json::parse(answer.body)["message"], "User \"\uFFFD\" cannot");
 }
 
 TEST(ExtensionApi, ShowsItsDocuments) {
@@ -238,6 +246,23 @@ TEST_F(ExtensionServerTest, NobodyElseNamesAUser) {
   EXPECT_EQ(Ask(Get(kItems, jane), &forged).status, 200);
   const net::TlsIdentity old = ClientOf(other_authority_, "front-proxy");
   EXPECT_EQ(Ask(Get(kItems, jane), &old).status, 0);
+}
+
+TEST_F(ExtensionServerTest, AConnectionOfTheOldAuthorityEndsWithIt) {
+  TrustProxy(other_authority_, {"front-proxy"});
+  net::ClientOptions options;
+  options.base_url = "https://localhost:" + std::to_string(server_->port());
+  options.ca_pem = authority_.certificate_chain_pem;
+  options.certificate =
+      std::make_shared<const net::TlsIdentity>(ClientOf(other_authority_, "front-proxy"));
+  const auto client = net::HttpClient::Create(pool_, std::move(options));
+  const auto status = [&client] {
+    const auto answer = (*client)->SendAndWait(Get(kItems, {{"X-Remote-User", "jane"}}), 10s);
+    return answer ? answer->status : 0;
+  };
+  EXPECT_EQ(status(), 200);
+  TrustProxy(authority_, {"front-proxy"});
+  EXPECT_EQ(status(), 0);
 }
 
 TEST(FrontProxyTrust, IsReadFromTheConfigMap) {

@@ -271,9 +271,11 @@ TEST(KustomizationsTest, NameFilesThatExist) {
   for (const fs::path& path : YamlFiles(kRoot)) {
     if (path.filename() != "kustomization.yaml") continue;
     for (const Json& document : Documents(path)) {
-      for (const Json& resource : document["resources"]) {
-        EXPECT_TRUE(fs::exists(path.parent_path() / resource.get<std::string>()))
-            << path << " " << resource;
+      for (const char* list : {"resources", "components"}) {
+        for (const Json& named : document.value(list, Json::array())) {
+          EXPECT_TRUE(fs::exists(path.parent_path() / named.get<std::string>()))
+              << path << " " << named;
+        }
       }
     }
   }

@@ -148,6 +148,7 @@ class TableWorld : public CoreWorld {
     Perform(last_);
     return text;
   }
+  const admission::CycleResult& last() const { return last_; }
   const admission::Decision& Of(const std::string& workload) const {
     return *std::find_if(last_.decisions.begin(), last_.decisions.end(), [&](const auto& decision) {
       return decision.object->meta.name == workload;

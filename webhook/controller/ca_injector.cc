@@ -96,15 +96,21 @@ struct CaInjector::State : std::enable_shared_from_this<State> {
   // One pass over all registrations.
   struct Pass {
     std::string bundle;
-    bool complete = true;  // all exist and have the bundle
-    bool trusted = true;   // existing ones have the bundle
+    bool complete = true;      // all but APIServices exist and have the bundle
+    bool trusted = true;       // existing ones, but for APIServices, have the bundle
+    bool api_services = true;  // all exist and have the bundle
 
     void Miss(const api::ResourceKind& kind, const std::string& name, const Error& error) {
       const bool is_missing = error.code == ErrorCode::kNotFound;
-      if (is_missing && &kind == &kApiService) return;
-      complete = false;
-      if (is_missing) return;  // not installed yet
-      trusted = false;
+      if (&kind == &kApiService) {
+        api_services = false;
+        // Without it the webhooks work all the same.
+        if (is_missing) return;
+      } else {
+        complete = false;
+        if (is_missing) return;  // not installed yet
+        trusted = false;
+      }
       LogWarning("CA bundle not written", {{"object", name}, {"error", error.message}});
     }
   };
@@ -149,7 +155,10 @@ struct CaInjector::State : std::enable_shared_from_this<State> {
   void Look() {
     RunPass([self = shared_from_this()](const Pass& pass) {
       if (auto first = std::exchange(self->first_done, nullptr)) first(pass.complete);
-      self->LookAfter(pass.complete ? self->options.look_again : self->options.look_again_missing);
+      const CaInjectorOptions& often = self->options;
+      self->LookAfter(!pass.complete       ? often.look_again_missing
+                      : !pass.api_services ? often.look_again_api_services
+                                           : often.look_again);
     });
   }
 

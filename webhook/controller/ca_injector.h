@@ -29,6 +29,7 @@ struct CaInjectorOptions {
   std::vector<std::string> api_services{"v1beta1.visibility.kueue.x-k8s.io",
                                         "v1beta2.visibility.kueue.x-k8s.io"};
   Duration look_again_missing = std::chrono::seconds(5);
+  Duration look_again_api_services = std::chrono::seconds(30);  // where one lacks the bundle
   Duration look_again = std::chrono::minutes(5);
 };
 

@@ -39,6 +39,14 @@ TEST_F(AdmissionFaultsTest, ConflictIsReadAndDecidedAgain) {
   EXPECT_TRUE(Is("a", api::kAdmitted));
 }
 
+TEST_F(AdmissionFaultsTest, AThrottledAdmissionIsWrittenAgainSoon) {
+  PutQueues(1);
+  for (int i = 0; i < 2; ++i) api_.FailNext("workloads/a/status", 429);
+  PutWorkload("a", 1);
+  executor_.RunFor(5s);
+  EXPECT_TRUE(Is("a", api::kAdmitted)) << "not put aside as refused";
+}
+
 TEST_F(AdmissionFaultsTest, ConflictWithAWriteThatDoesNotMatterIsWrittenAgain) {
   PutQueues(4);
   executor_.RunFor(2s);

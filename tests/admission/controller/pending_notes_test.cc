@@ -206,6 +206,47 @@ TEST_F(PendingNotesTest, FailedWritesAreTriedAgainAFewTimes) {
   EXPECT_EQ(ReasonOf("w", api::kQuotaReserved), "WaitingForQuota");
 }
 
+TEST_F(PendingNotesTest, AnOutageLosesNoNote) {
+  for (int i = 0; i < 20; ++i) api_.FailNext("workloads/w/status", 503);
+  Note("WaitingForQuota", "x");
+  executor_.RunFor(15min);
+  EXPECT_EQ(ReasonOf("w", api::kQuotaReserved), "WaitingForQuota");
+}
+
+TEST_F(PendingNotesTest, ANewPlanIsWrittenThoughTheReasonIsTheSame) {
+  std::optional<std::string> plan;
+  notes_.WritePlans([&plan](const api::Workload&) { return plan; });
+  const auto stored = [this] {
+    const auto workload = workloads_.Get({"team", "w"});
+    const std::string* text =
+        api::FindValue(workload->meta.annotations, api::kPreemptionPlanAnnotation);
+    return text == nullptr ? "" : *text;
+  };
+  Note("WaitingForQuota", "x");
+  plan = "first";
+  Note("WaitingForQuota", "x");
+  EXPECT_EQ(stored(), "first");
+  plan = "second";
+  Note("WaitingForQuota", "y");  // the text alone would wait
+  EXPECT_EQ(stored(), "second");
+  plan = "third";
+  api_.FailNext("workloads/w", 500);
+  Note("WaitingForQuota", "y");
+  executor_.RunFor(5s);
+  EXPECT_EQ(stored(), "third") << "a failed write is repeated";
+  api_.ClearRequests();
+  api_.set_latency(200ms);
+  plan = "fourth";
+  const auto note = std::make_shared<const FixedNote>("WaitingForQuota", "y", 1, "");
+  for (int i = 0; i < 20; ++i) {
+    notes_.Note({"team", "w"}, note, kItsOwn);
+    executor_.RunFor(10ms);
+  }
+  executor_.RunFor(2s);
+  EXPECT_EQ(stored(), "fourth");
+  EXPECT_EQ(Writes(), 1U) << "once, while the answer is under way";
+}
+
 TEST_F(PendingNotesTest, ReservedOrGoneWorkloadsAreNotTouched) {
   SetConditionOf("w", api::kQuotaReserved, true, "QuotaReserved");
   executor_.RunFor(1s);

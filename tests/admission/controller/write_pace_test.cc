@@ -88,6 +88,14 @@ TEST_F(WritePaceTest, WhatIsGivenBackMayBeTakenAgain) {
   EXPECT_EQ(pace_.Take(now_, Rank::kFact), Duration::zero());
 }
 
+TEST_F(WritePaceTest, WhatIsGivenBackKeepsItsTurn) {
+  now_ += 2s;
+  EXPECT_TRUE(pace_.CommentaryIsDue(now_));
+  EXPECT_EQ(pace_.Take(now_, Rank::kCommentary), Duration::zero());
+  pace_.GiveBack();
+  EXPECT_TRUE(pace_.CommentaryIsDue(now_));
+}
+
 TEST_F(WritePaceTest, TheWaitEndsWhereTheWriteMayBegin) {
   Duration wait{};
   while ((wait = pace_.Take(now_, Rank::kFact)) == Duration::zero()) {

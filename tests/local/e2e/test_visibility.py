@@ -76,13 +76,18 @@ class VisibilityTest(ClusterTest):
         for position, item in enumerate(items):
             self.assertEqual(item["positionInClusterQueue"], position)
             self.assertEqual(item["priority"], 0)
-            self.assertIn("insufficient quota", item["metadata"]["annotations"][MESSAGE])
+            # big-1 and big-2 are equal: of the two one alone may be tried.
+            self.assertRegex(item["metadata"]["annotations"][MESSAGE],
+                             "insufficient quota|Bypassed scheduling evaluation")
         of_a = self.pending("namespaces/default/localqueues/a", "v1beta1")
         self.assertEqual(of_a["apiVersion"], "visibility.kueue.x-k8s.io/v1beta1")
         self.assertEqual(of_a["kind"], "PendingWorkloadsSummary")
         self.assertEqual([item["positionInLocalQueue"] for item in of_a["items"]], [0, 1])
         self.assertEqual({item["localQueueName"] for item in of_a["items"]}, {"a"})
         page = json.loads(self.raw(f"{ROOT}/v1beta2/clusterqueues/team/pendingworkloads?offset=1&limit=1").stdout)
+        # As in Kueue, 0 is no limit of its own.
+        whole = json.loads(self.raw(f"{ROOT}/v1beta2/clusterqueues/team/pendingworkloads?limit=0").stdout)
+        self.assertEqual(len(whole["items"]), 3)
         self.assertEqual([item["positionInClusterQueue"] for item in page["items"]], [1])
         self.refusals()
         self.discovery()

@@ -79,6 +79,23 @@ TEST_F(CaInjectorTest, WithoutRegistrationsItAsksForNothing) {
   EXPECT_TRUE(api_.requests().empty());
 }
 
+TEST_F(CaInjectorTest, AnApiServiceHoldsUpNoCertificateOfTheWebhooks) {
+  CaInjector injector(client_, executor_, "OLD",
+                      {.mutating = "", .validating = "", .crds = {}, .api_services = {"v1.x"}});
+  std::optional<bool> complete;
+  injector.Start([&](bool all) { complete = all; });
+  executor_.RunFor(1s);
+  EXPECT_EQ(complete, true);
+  api_.FailNext("apiservices/v1.x", 403);
+  std::optional<bool> trusted;
+  injector.SetCa("NEW", [&](bool all) { trusted = all; });
+  executor_.RunFor(1s);
+  EXPECT_EQ(trusted, true);
+  api_.ClearRequests();
+  executor_.RunFor(61s);
+  EXPECT_EQ(api_.requests().size(), 2U) << "looked for again, and not all the time";
+}
+
 TEST_F(CaInjectorTest, WhatComesLaterIsFound) {
   injector_.Start([](bool) {});
   executor_.RunFor(7s);
