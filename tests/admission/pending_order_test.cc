@@ -11,8 +11,12 @@
 namespace berth::admission {
 namespace {
 
-using namespace support;
 using namespace std::chrono_literals;
+using support::KeyOf;
+using support::MakeJob;
+using support::MakeLocalQueue;
+using support::MakeQueue;
+using support::TableWorld;
 
 // "name:cluster/local".
 std::string Text(const std::optional<std::vector<api::PendingWorkload>>& entries) {

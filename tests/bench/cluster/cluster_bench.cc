@@ -43,7 +43,7 @@ int Run(const std::string& kubeconfig, int share, std::chrono::seconds timeout) 
         (*program)->manager(), clock, share,
         [](const std::string& error) { GiveUp("the API server refused an object: " + error); });
   });
-  (*program)->Start([] {});
+  (*program)->Start([](const std::string&) {});
   if (const Status running = (*program)->WaitUntilRunning(timeout); !running) {
     GiveUp(running.error().message);
   }
