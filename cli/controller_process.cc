@@ -166,7 +166,7 @@ Status Process::OpenProgram() {
                                   .readiness = program_options_.endpoints.readiness_endpoint};
   }
   if (const auto& limit = program_options_.request_limit) {
-    options.request_limit = kube::RequestLimit{limit->per_second, limit->burst};
+    options.request_limit = TokenBucket::Limit{limit->per_second, limit->burst};
   }
   BERTH_TRY(program_, kube::ControllerProgram::Create(clock_, std::move(options)));
   return OkStatus();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/dns_names.h"
 #include "base/strings.h"
 
 namespace berth::webhook {
@@ -26,11 +27,6 @@ constexpr char kNameProblem[] =
 
 bool IsLower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 bool IsAlphanumeric(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
-
-bool IsDnsLabel(std::string_view text) {
-  return !text.empty() && IsLower(text.front()) && IsLower(text.back()) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return IsLower(c) || c == '-'; });
-}
 
 bool IsNamePart(std::string_view text) {
   return !text.empty() && IsAlphanumeric(text.front()) && IsAlphanumeric(text.back()) &&
@@ -101,10 +97,7 @@ std::string Aggregate(const FieldErrors& errors) {
 
 std::string DnsSubdomainProblem(std::string_view text) {
   if (text.size() > 253) return TooLong(253);
-  for (const std::string_view part : Split(text, '.')) {
-    if (!IsDnsLabel(part)) return kSubdomainProblem;
-  }
-  return "";
+  return IsDnsSubdomain(text) ? "" : kSubdomainProblem;
 }
 
 std::string DnsLabelProblem(std::string_view text) {

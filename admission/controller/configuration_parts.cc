@@ -21,20 +21,6 @@ bool IsLabelKey(std::string_view key) {
          std::count(key.begin(), key.end(), '/') <= 1 && std::all_of(key.begin(), key.end(), plain);
 }
 
-bool IsDnsName(std::string_view name) {
-  constexpr std::size_t kLongest = 253;
-  const auto is_edge = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  if (name.empty() || name.size() > kLongest) return false;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const bool inside = i > 0 && i + 1 < name.size();
-    const bool may_be_dot = inside && is_edge(name[i - 1]) && is_edge(name[i + 1]);
-    const bool fits =
-        is_edge(name[i]) || (inside && name[i] == '-') || (may_be_dot && name[i] == '.');
-    if (!fits) return false;
-  }
-  return true;
-}
-
 namespace {
 
 // Adds `count` units; returns false where the sum exceeds the range of Go's durations.

@@ -27,7 +27,6 @@ void CheckFields(const api::Reader& in, const std::string& path,
                  std::initializer_list<std::string_view> others, Configuration& out);
 
 bool IsLabelKey(std::string_view key);
-bool IsDnsName(std::string_view name);  // a DNS subdomain, as names of objects
 
 // Parts of Configuration::program, and metrics.customLabels (configuration_program.cc).
 void ReadCustomLabels(const api::Reader& in, Configuration& out);

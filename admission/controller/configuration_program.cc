@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "admission/controller/configuration_parts.h"
+#include "base/dns_names.h"
 
 namespace berth::admission {
 namespace {
@@ -33,6 +34,11 @@ constexpr api::Words<Source, 4> kSourceWords{{{"ClusterQueue", Source::kClusterQ
                                               {"LocalQueue", Source::kLocalQueue},
                                               {"Cohort", Source::kCohort},
                                               {"Workload", Source::kWorkload}}};
+
+bool IsObjectName(std::string_view name) {
+  constexpr std::size_t kLongest = 253;
+  return name.size() <= kLongest && IsDnsSubdomain(name);
+}
 
 bool IsMetricName(const std::string& name) {
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
@@ -149,11 +155,10 @@ void ReadInternalCertManagement(const Reader& in, const Reader& webhook, Configu
   const Reader secret = in.Field("webhookSecretName");
   service.Get(certificate.service);
   secret.Get(certificate.secret);
-  if (certificate.service.empty() || certificate.service.find('.') != std::string::npos ||
-      !IsDnsName(certificate.service)) {
+  if (!IsObjectName(certificate.service) || certificate.service.find('.') != std::string::npos) {
     service.Fail("\"" + certificate.service + "\" is not the name of a Service");
   }
-  if (!IsDnsName(certificate.secret)) {
+  if (!IsObjectName(certificate.secret)) {
     secret.Fail("\"" + certificate.secret + "\" is not the name of a Secret");
   }
   const Reader folder = webhook.Field("certDir");
@@ -245,7 +250,7 @@ void ReadLeaderElection(const Reader& in, Configuration& out) {
   if (kind != "leases") lock.Fail("must be leases");
   const Reader name = in.Field("resourceName");
   name.Get(leader.resource_name);
-  if (!IsDnsName(leader.resource_name)) {
+  if (!IsObjectName(leader.resource_name)) {
     name.Fail("\"" + leader.resource_name + "\" is not the name of a Lease");
   }
   in.Field("resourceNamespace").Get(leader.resource_namespace);

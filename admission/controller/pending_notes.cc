@@ -25,6 +25,11 @@ Duration RetryWait(int failures) {
   return kRetryWait * (1 << std::min(failures - 1, kMostDoublings));
 }
 
+bool HasAnnotation(const api::Workload& workload, const char* name, const std::string& text) {
+  const std::string* known = api::FindValue(workload.meta.annotations, name);
+  return known != nullptr && *known == text;
+}
+
 std::int64_t Attempts(const ReasonHistory& history) {
   std::int64_t count = 0;
   for (const PastReason& past : history.reasons()) count += past.count;
@@ -109,17 +114,18 @@ void PendingNotes::Forget(const api::ObjectKey& key) {
 
 // The reason of a workload that was parked in bulk is known from the equal one that was tried.
 WritePace::Rank PendingNotes::RankOf(const api::Workload& workload, const Entry& entry) const {
-  if (PlanIsDue(workload)) return WritePace::Rank::kFact;
   const api::Condition* told = api::FindCondition(workload.status.conditions, api::kQuotaReserved);
   const bool is_first = told == nullptr || told->status != api::ConditionStatus::kFalse;
-  return entry.tried && is_first ? WritePace::Rank::kFact : WritePace::Rank::kCommentary;
+  const bool is_fact = (entry.tried && is_first) || PlanIsDue(workload);
+  return is_fact ? WritePace::Rank::kFact : WritePace::Rank::kCommentary;
 }
 
 void PendingNotes::Queue(const api::ObjectKey& key, Entry& entry) {
+  if (entry.waiting == WritePace::Rank::kFact) return;
   const auto workload = workloads_.Get(key);
   const WritePace::Rank rank =
       workload == nullptr ? WritePace::Rank::kCommentary : RankOf(*workload, entry);
-  if (entry.waiting == rank || entry.waiting == WritePace::Rank::kFact) return;
+  if (entry.waiting == rank) return;
   entry.waiting = rank;
   (rank == WritePace::Rank::kFact ? facts_ : commentary_).push_back(key);
   Pump();
@@ -178,8 +184,9 @@ bool PendingNotes::Write(const api::ObjectKey& key, Entry& entry) {
   }
   const std::string message = entry.tried ? entry.note->message() : kBypassed;
   const auto annotate = [&] {
+    if (entry.annotating) return false;
     const bool due = entry.annotation_due || HistoryIsOld(entry) || PlanIsDue(*workload);
-    return due && !entry.annotating && Annotate(*workload, entry);
+    return due && Annotate(*workload, entry);
   };
   const auto settle = [&] {
     if (entry.event_due) RecordEvent(*workload, entry, message);
@@ -238,16 +245,12 @@ bool PendingNotes::Annotate(const api::Workload& workload, Entry& entry) {
   entry.told = Attempts(entry.history);
   entry.told_at = clock_.SteadyNow();
   const std::string explanation = WithHistory(entry.note->explanation(), entry.history);
-  const auto stands = [&workload](const char* annotation, const std::string& text) {
-    const std::string* known = api::FindValue(workload.meta.annotations, annotation);
-    return known != nullptr && *known == text;
-  };
   WorkloadWriter::Annotations changes;
-  if (!explanation.empty() && !stands(api::kExplanationAnnotation, explanation)) {
+  if (!explanation.empty() && !HasAnnotation(workload, api::kExplanationAnnotation, explanation)) {
     changes[api::kExplanationAnnotation] = explanation;
   }
   const std::optional<std::string> plan = plan_text_ ? plan_text_(workload) : std::nullopt;
-  if (plan && !stands(api::kPreemptionPlanAnnotation, *plan)) {
+  if (plan && !HasAnnotation(workload, api::kPreemptionPlanAnnotation, *plan)) {
     changes[api::kPreemptionPlanAnnotation] = plan;
   }
   if (changes.empty()) return false;
@@ -282,10 +285,7 @@ void PendingNotes::OnAnnotated(const api::ObjectKey& key, const Status& status) 
 bool PendingNotes::PlanIsDue(const api::Workload& workload) const {
   if (!plan_text_) return false;
   const std::optional<std::string> plan = plan_text_(workload);
-  if (!plan) return false;
-  const std::string* known =
-      api::FindValue(workload.meta.annotations, api::kPreemptionPlanAnnotation);
-  return known == nullptr || *known != *plan;
+  return plan && !HasAnnotation(workload, api::kPreemptionPlanAnnotation, *plan);
 }
 
 bool PendingNotes::HistoryIsOld(const Entry& entry) const {

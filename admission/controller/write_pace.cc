@@ -13,9 +13,7 @@ constexpr Duration kSlack = std::chrono::milliseconds(10);
 constexpr int kMeanOf = 16;      // answers that the mean remembers
 constexpr double kIncrease = 5;  // writes per second, at each change
 constexpr double kDecrease = 2.0 / 3;
-constexpr double kLeftForFacts = WritePace::kBurst / 2;
-
-double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+constexpr double kLeftForFacts = WritePace::kBurst / 2.0;
 
 }  // namespace
 
@@ -30,24 +28,17 @@ void WritePace::OnAnswer(SteadyTime now, Duration latency) {
   if (now - changed_at_ < std::max(kChangeInterval, mean_)) return;
   changed_at_ = now;
   const bool slow = mean_ > std::min(fastest_, fastest_before_) * kSlowFactor + kSlack;
-  rate_ = std::clamp(slow ? rate_ * kDecrease : rate_ + kIncrease, kSlowest, kFastest);
-}
-
-void WritePace::Refill(SteadyTime now) {
-  if (now > refilled_at_) tokens_ = std::min(kBurst, tokens_ + Seconds(now - refilled_at_) * rate_);
-  refilled_at_ = now;
+  const double next = slow ? rate() * kDecrease : rate() + kIncrease;
+  bucket_.set_per_second(std::clamp(next, kSlowest, kFastest));
 }
 
 Duration WritePace::Take(SteadyTime now, Rank rank) {
-  Refill(now);
   const bool patient = rank == Rank::kCommentary && now - commentary_at_ < kPatience;
-  const double needed = patient ? kLeftForFacts : 1;
-  if (tokens_ < needed) {
-    const Duration wait = std::chrono::duration_cast<Duration>(
-        std::chrono::duration<double>((needed - tokens_) / rate_));
+  if (const Duration wait = bucket_.Wait(now, patient ? kLeftForFacts : 1);
+      wait > Duration::zero()) {
     return std::max<Duration>(wait, std::chrono::milliseconds(1));
   }
-  tokens_ -= 1;
+  bucket_.Take();
   commentary_before_ = commentary_at_;
   if (rank == Rank::kCommentary) commentary_at_ = now;
   return Duration::zero();

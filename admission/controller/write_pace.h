@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "base/clock.h"
+#include "base/token_bucket.h"
 
 namespace berth::admission {
 
@@ -27,7 +28,7 @@ class WritePace {
 
   static constexpr double kSlowest = 10;    // writes per second
   static constexpr double kFastest = 1000;  // writes per second
-  static constexpr double kBurst = 32;      // writes that may begin at one instant
+  static constexpr int kBurst = 32;         // writes that may begin at one instant
   static constexpr Duration kPatience = std::chrono::seconds(1);
 
   // A write of any rank was answered.
@@ -38,21 +39,17 @@ class WritePace {
 
   // Returns the write that the last Take counted and that was not needed.
   void GiveBack() {
-    tokens_ += 1;
+    bucket_.GiveBack();
     commentary_at_ = commentary_before_;
   }
 
   // Whether commentary has waited for kPatience: its turn comes before that of facts.
   bool CommentaryIsDue(SteadyTime now) const { return now - commentary_at_ >= kPatience; }
 
-  double rate() const { return rate_; }  // writes per second
+  double rate() const { return bucket_.per_second(); }  // writes per second
 
  private:
-  void Refill(SteadyTime now);
-
-  double rate_ = kFastest / 4;
-  double tokens_ = kBurst;
-  SteadyTime refilled_at_{};
+  TokenBucket bucket_{{.per_second = kFastest / 4, .burst = kBurst}, SteadyTime{}};
   SteadyTime changed_at_{};         // of the rate
   SteadyTime commentary_at_{};      // the newest write of commentary
   SteadyTime commentary_before_{};  // commentary_at_ at the last Take

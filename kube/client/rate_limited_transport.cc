@@ -1,7 +1,5 @@
 #include "kube/client/rate_limited_transport.h"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -9,7 +7,6 @@
 namespace berth::kube {
 namespace {
 
-constexpr double kMicrosPerSecond = 1e6;
 // A watch has no timeout: where it would wait longer than this it ends, and the reflector tries
 // again.
 constexpr Duration kLongestWatchWait = std::chrono::seconds(60);
@@ -97,19 +94,6 @@ std::unique_ptr<WatchHandle> LimitedTransport::Watch(ApiRequest request, Duratio
 }
 
 }  // namespace
-
-Duration TokenBucket::Wait(SteadyTime now) {
-  if (now > refilled_at_) {
-    const double seconds = static_cast<double>((now - refilled_at_).count()) / kMicrosPerSecond;
-    tokens_ = std::min<double>(limit_.burst, tokens_ + seconds * limit_.per_second);
-    refilled_at_ = now;
-  }
-  if (tokens_ >= 1) return Duration::zero();
-  const double seconds = (1 - tokens_) / limit_.per_second;
-  constexpr double kLongest = 1e9;  // a rate so low that no time is long enough
-  return Duration(
-      static_cast<std::int64_t>(std::ceil(std::min(seconds, kLongest) * kMicrosPerSecond)));
-}
 
 std::unique_ptr<Transport> LimitRequests(Transport& inner, Executor& executor, const Clock& clock,
                                          std::shared_ptr<TokenBucket> bucket) {

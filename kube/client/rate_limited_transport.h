@@ -14,31 +14,10 @@
 
 #include "base/clock.h"
 #include "base/executor.h"
+#include "base/token_bucket.h"
 #include "kube/client/transport.h"
 
 namespace berth::kube {
-
-struct RequestLimit {
-  double per_second = 0;  // greater than 0
-  int burst = 1;          // at least 1
-};
-
-// Counts turns; pure.
-class TokenBucket {
- public:
-  TokenBucket(RequestLimit limit, SteadyTime now)
-      : limit_(limit), tokens_(limit.burst), refilled_at_(now) {}
-
-  // How long the next turn has to wait.
-  Duration Wait(SteadyTime now);
-  // Takes the next turn.
-  void Take() { tokens_ -= 1; }
-
- private:
-  RequestLimit limit_;
-  double tokens_;  // negative: turns that were taken ahead
-  SteadyTime refilled_at_;
-};
 
 // Transports with one bucket share its turns. A Transport that checks a request at its sending must
 // be inside: the request may have waited.

@@ -47,7 +47,7 @@ struct ControllerProgramOptions {
   std::string not_ready_before;
   HttpTransportOptions transport;
   // nullopt: none. Requests for the lease and reviews of /metrics are outside it.
-  std::optional<RequestLimit> request_limit;
+  std::optional<TokenBucket::Limit> request_limit;
   int io_threads = 2;
 };
 

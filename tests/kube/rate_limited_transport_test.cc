@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 class RateLimitTest : public KubeTest {
  protected:
-  void Limit(RequestLimit limit) {
+  void Limit(TokenBucket::Limit limit) {
     limited_ = LimitRequests(api_, executor_, clock_,
                              std::make_shared<TokenBucket>(limit, clock_.SteadyNow()));
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "base/dns_names.h"
 #include "base/strings.h"
 
 namespace berth::local {
@@ -34,21 +35,6 @@ std::string PatternText(std::string_view rule, std::string_view pattern,
   return text + "regex used for validation is '" + std::string(pattern) + "')";
 }
 
-bool IsLabel(std::string_view text) {
-  if (text.empty() || text.front() == '-' || text.back() == '-') return false;
-  for (const char c : text) {
-    if (!IsLower(c) && !IsDigit(c) && c != '-') return false;
-  }
-  return true;
-}
-
-bool IsSubdomain(std::string_view text) {
-  for (const std::string_view label : Split(text, '.')) {
-    if (!IsLabel(label)) return false;
-  }
-  return true;
-}
-
 bool IsQualifiedName(std::string_view text) {
   if (text.empty() || !IsAlnum(text.front()) || !IsAlnum(text.back())) return false;
   for (const char c : text) {
@@ -76,8 +62,8 @@ std::vector<std::string> NamePartErrors(std::string_view name) {
 std::vector<std::string> Dns1123LabelErrors(std::string_view text) {
   std::vector<std::string> errors;
   if (text.size() > 63) errors.push_back(TooLongText(63));
-  if (IsLabel(text)) return errors;
-  if (IsSubdomain(text)) {
+  if (IsDnsLabel(text)) return errors;
+  if (IsDnsSubdomain(text)) {
     errors.emplace_back("must not contain dots");
     return errors;
   }
@@ -91,7 +77,7 @@ std::vector<std::string> Dns1123LabelErrors(std::string_view text) {
 std::vector<std::string> Dns1123SubdomainErrors(std::string_view text) {
   std::vector<std::string> errors;
   if (text.size() > 253) errors.push_back(TooLongText(253));
-  if (!IsSubdomain(text)) {
+  if (!IsDnsSubdomain(text)) {
     errors.push_back(PatternText(
         "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
         "'.', and must start and end with an alphanumeric character",
@@ -103,7 +89,7 @@ std::vector<std::string> Dns1123SubdomainErrors(std::string_view text) {
 std::vector<std::string> Dns1035LabelErrors(std::string_view text) {
   std::vector<std::string> errors;
   if (text.size() > 63) errors.push_back(TooLongText(63));
-  if (!IsLabel(text) || !IsLower(text.front())) {
+  if (!IsDnsLabel(text) || !IsLower(text.front())) {
     errors.push_back(PatternText(
         "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
         "alphabetic character, and end with an alphanumeric character",
