@@ -1,0 +1,179 @@
+// quantity() and its methods: exact to a billionth, limited as Kubernetes' quantities are.
+#include <array>
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include "api/quantity.h"
+#include "cel/internal/functions.h"
+#include "cel/internal/machine.h"
+
+namespace berth::cel {
+namespace {
+
+__extension__ using Nano = __int128;
+
+constexpr Nano kNanoPerUnit = 1'000'000'000;
+constexpr Nano kMaxNano = static_cast<Nano>(INT64_MAX) * kNanoPerUnit;
+
+class QuantityObject final : public Object {
+ public:
+  QuantityObject(Nano nano, std::string text) : nano_(nano), text_(std::move(text)) {}
+
+  Nano nano() const { return nano_; }
+  std::string_view type_name() const override { return "kubernetes.Quantity"; }
+  bool Equals(const Object& other) const override {
+    return nano_ == static_cast<const QuantityObject&>(other).nano_;
+  }
+  std::string ToText() const override { return text_; }
+
+ private:
+  Nano nano_;
+  std::string text_;
+};
+
+const QuantityObject* AsQuantity(const Value& value) {
+  if (!value.is(Kind::kObject) || value.type_name() != "kubernetes.Quantity") return nullptr;
+  return static_cast<const QuantityObject*>(&value.AsObject());
+}
+
+// Billionths of a canonical text: an integer, and a suffix.
+Nano NanoOfCanonical(std::string_view text) {
+  Nano value = 0;
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  for (; !text.empty() && text.front() >= '0' && text.front() <= '9'; text.remove_prefix(1)) {
+    value = value * 10 + (text.front() - '0');
+  }
+  int tens = 9;
+  int twos = 0;
+  constexpr std::string_view kDecimal = "num kMGTPE";
+  if (text.ends_with('i')) {
+    twos = 10 * static_cast<int>(std::string_view("KMGTPE").find(text.front()) + 1);
+  } else if (text.starts_with('e')) {
+    int exponent = 0;
+    std::from_chars(text.data() + 1, text.data() + text.size(), exponent);
+    tens += exponent;
+  } else if (!text.empty()) {
+    tens = 3 * static_cast<int>(kDecimal.find(text.front()));
+  }
+  for (int i = 0; i < tens; ++i) value *= 10;
+  for (int i = 0; i < twos; ++i) value *= 2;
+  return negative ? -value : value;
+}
+
+std::string DecimalText(Nano nano) {
+  std::string text;
+  for (Nano rest = nano < 0 ? -nano : nano; rest > 0; rest /= 10) {
+    text.insert(text.begin(), static_cast<char>('0' + static_cast<int>(rest % 10)));
+  }
+  return (nano < 0 ? "-" : "") + (text.empty() ? "0" : text) + "n";
+}
+
+Value MakeQuantity(Nano nano) {
+  if (nano > kMaxNano) nano = kMaxNano;
+  if (nano < -kMaxNano) nano = -kMaxNano;
+  const auto quantity = api::Quantity::Parse(DecimalText(nano));
+  return Value::Of(std::make_shared<const QuantityObject>(
+      nano, quantity ? quantity->ToString() : DecimalText(nano)));
+}
+
+Value ToQuantity(const Call& call) {
+  if (!call.Is(0, Kind::kString)) return call.NoOverload();
+  const auto quantity = api::Quantity::Parse(call[0].AsText());
+  if (!quantity) {
+    return Value::Failure(
+        "quantities must match the regular expression "
+        "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+  }
+  std::string text = quantity->ToString();
+  const Nano nano = NanoOfCanonical(text);
+  return Value::Of(std::make_shared<const QuantityObject>(nano, std::move(text)));
+}
+
+Value IsQuantity(const Call& call) {
+  if (!call.Is(0, Kind::kString)) return call.NoOverload();
+  return Value::Bool(api::Quantity::Parse(call[0].AsText()).has_value());
+}
+
+Value SignOf(const Call& call) {
+  const QuantityObject* quantity = AsQuantity(call[0]);
+  if (quantity == nullptr) return call.NoOverload();
+  return Value::Int(quantity->nano() > 0 ? 1 : (quantity->nano() < 0 ? -1 : 0));
+}
+
+bool IsWhole(const QuantityObject& quantity) { return quantity.nano() % kNanoPerUnit == 0; }
+
+Value IsInteger(const Call& call) {
+  const QuantityObject* quantity = AsQuantity(call[0]);
+  return quantity == nullptr ? call.NoOverload() : Value::Bool(IsWhole(*quantity));
+}
+
+Value AsInteger(const Call& call) {
+  const QuantityObject* quantity = AsQuantity(call[0]);
+  if (quantity == nullptr) return call.NoOverload();
+  if (!IsWhole(*quantity)) return Value::Failure("cannot convert value to integer");
+  return Value::Int(static_cast<std::int64_t>(quantity->nano() / kNanoPerUnit));
+}
+
+Value AsApproximateFloat(const Call& call) {
+  const QuantityObject* quantity = AsQuantity(call[0]);
+  if (quantity == nullptr) return call.NoOverload();
+  const Nano whole = quantity->nano() / kNanoPerUnit;
+  const Nano rest = quantity->nano() % kNanoPerUnit;
+  return Value::Double(static_cast<double>(whole) + static_cast<double>(rest) / 1e9);
+}
+
+// Below, equal or above: -1, 0, 1; nothing if an argument is no quantity.
+std::optional<int> CompareArguments(const Call& call) {
+  const QuantityObject* a = AsQuantity(call[0]);
+  const QuantityObject* b = AsQuantity(call[1]);
+  if (a == nullptr || b == nullptr) return std::nullopt;
+  return a->nano() < b->nano() ? -1 : (a->nano() > b->nano() ? 1 : 0);
+}
+
+Value IsLessThan(const Call& call) {
+  const auto order = CompareArguments(call);
+  return order ? Value::Bool(*order < 0) : call.NoOverload();
+}
+Value IsGreaterThan(const Call& call) {
+  const auto order = CompareArguments(call);
+  return order ? Value::Bool(*order > 0) : call.NoOverload();
+}
+Value CompareTo(const Call& call) {
+  const auto order = CompareArguments(call);
+  return order ? Value::Int(*order) : call.NoOverload();
+}
+
+// Argument 1 as a quantity or an int, times `factor`, added to argument 0.
+Value AddTo(const Call& call, int factor) {
+  const QuantityObject* a = AsQuantity(call[0]);
+  if (a == nullptr) return call.NoOverload();
+  if (const QuantityObject* b = AsQuantity(call[1])) {
+    return MakeQuantity(a->nano() + factor * b->nano());
+  }
+  if (!call.Is(1, Kind::kInt)) return call.NoOverload();
+  return MakeQuantity(a->nano() + factor * (static_cast<Nano>(call[1].AsInt()) * kNanoPerUnit));
+}
+Value AddQuantity(const Call& call) { return AddTo(call, 1); }
+Value SubtractQuantity(const Call& call) { return AddTo(call, -1); }
+
+constexpr FunctionEntry kQuantity[] = {
+    {"quantity", Style::kGlobal, 1, 1, ToQuantity},
+    {"isQuantity", Style::kGlobal, 1, 1, IsQuantity},
+    {"sign", Style::kGlobal, 1, 1, SignOf},
+    {"isInteger", Style::kMethod, 1, 1, IsInteger},
+    {"asInteger", Style::kMethod, 1, 1, AsInteger},
+    {"asApproximateFloat", Style::kMethod, 1, 1, AsApproximateFloat},
+    {"isLessThan", Style::kMethod, 2, 2, IsLessThan},
+    {"isGreaterThan", Style::kMethod, 2, 2, IsGreaterThan},
+    {"compareTo", Style::kMethod, 2, 2, CompareTo},
+    {"add", Style::kMethod, 2, 2, AddQuantity},
+    {"sub", Style::kMethod, 2, 2, SubtractQuantity},
+};
+
+}  // namespace
+
+std::span<const FunctionEntry> QuantityFunctions() { return kQuantity; }
+
+}  // namespace berth::cel

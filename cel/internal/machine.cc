@@ -1,0 +1,336 @@
+#include "cel/internal/machine.h"
+
+#include <re2/re2.h>
+
+#include "base/small_vector.h"
+#include "cel/internal/compare.h"
+#include "cel/internal/containers.h"
+
+namespace berth::cel {
+namespace {
+
+// The index that `index` stands for in a list, or a failure.
+Value ListIndex(const Value& index) {
+  if (const auto whole = index.Whole()) return Value::Int(*whole);
+  if (IsNumber(index)) {
+    return Value::Failure("unsupported index value " + index.ToText() + " in list");
+  }
+  return Value::Failure("unsupported index type '" + std::string(index.type_name()) + "' in list");
+}
+
+// What a selection finds: a value, nothing, or a failure.
+struct Found {
+  std::optional<Value> value;
+  Value failure;  // kError: the target cannot be indexed so
+};
+
+Found FindIndex(const Value& target, const Value& index) {
+  Found found;
+  if (target.is(Kind::kMap)) {
+    found.value = target.Find(index);
+  } else if (target.is(Kind::kList)) {
+    Value position = ListIndex(index);
+    if (position.is_error()) {
+      found.failure = std::move(position);
+    } else if (position.AsInt() >= 0 &&
+               static_cast<std::uint64_t>(position.AsInt()) < target.size()) {
+      found.value = target.At(static_cast<std::size_t>(position.AsInt()));
+    }
+  }
+  return found;
+}
+
+Found FindField(const Value& target, const Step& step) {
+  if (!target.is(Kind::kMap)) return FindIndex(target, Value::ViewText(step.field));
+  Found found;
+  found.value = target.Find(step.field);
+  if (!found.value && !step.unescaped.empty()) found.value = target.Find(step.unescaped);
+  return found;
+}
+
+}  // namespace
+
+Value FailNoOverload() { return Value::Failure("no such overload"); }
+Value FailNoKey(const Value& key) { return Value::Failure("no such key: " + key.ToText()); }
+Value FailNoKey(std::string_view key) { return Value::Failure("no such key: " + std::string(key)); }
+
+Value Call::NoOverload() const {
+  std::string text = "no such overload: " + std::string(name) + "(";
+  for (std::size_t i = 0; i < arguments.size() && i < 10; ++i) {
+    if (i > 0) text += ", ";
+    text += arguments[i].type_name();
+  }
+  return Value::Failure(text + ")");
+}
+
+Machine::Machine(const Plan& plan, const Activation& activation, std::uint64_t budget)
+    : plan_(plan), slots_(plan.locals), budget_(budget), memory_left_(plan.limits.memory_bytes) {
+  variables_.reserve(plan.variables.size());
+  for (const std::string& name : plan.variables) variables_.push_back(activation.Find(name));
+}
+
+Value Machine::Run() {
+  Value value = Eval(plan_.root);
+  // Whatever the answer is, an evaluation that has no budget left has failed.
+  return exhausted() ? Exhausted() : value;
+}
+
+bool Machine::Charge(std::uint64_t units) {
+  budget_ -= units < budget_ ? units : budget_;
+  return budget_ > 0;
+}
+
+bool Machine::Allocate(std::size_t bytes) {
+  if (bytes > memory_left_) {
+    out_of_memory_ = true;
+    budget_ = 0;
+    return false;
+  }
+  memory_left_ -= bytes;
+  return Charge(bytes / 100 + 1);
+}
+
+Value Machine::Exhausted() const {
+  if (!out_of_memory_) {
+    return Value::Failure("operation cancelled: actual cost limit exceeded");
+  }
+  return Value::Failure("operation cancelled: the values of the evaluation need more than " +
+                        std::to_string(plan_.limits.memory_bytes) + " bytes");
+}
+
+bool Machine::Equal(const Value& a, const Value& b) { return cel::Equal(a, b, budget_); }
+
+Value Machine::MakeString(std::string text) {
+  return Allocate(text.size() + sizeof(Value)) ? Value::String(std::move(text)) : Exhausted();
+}
+
+Value Machine::MakeList(Values elements) {
+  return Allocate((elements.size() + 1) * sizeof(Value)) ? Value::List(std::move(elements))
+                                                         : Exhausted();
+}
+
+Value Machine::Eval(const Step& step) {
+  if (!Charge(1)) return Exhausted();
+  switch (step.op) {
+    case Op::kConstant: return step.constant;
+    case Op::kVariable: return EvalVariable(step);
+    case Op::kLocal: return slots_[static_cast<std::size_t>(step.slot)];
+    case Op::kSelect: return EvalSelect(step);
+    case Op::kOptionalSelect: return EvalOptionalSelect(step);
+    case Op::kHas: return EvalHas(step);
+    case Op::kIndex:
+    case Op::kOptionalIndex: return EvalIndex(step);
+    case Op::kAnd:
+    case Op::kOr: return EvalLogic(step);
+    case Op::kNot: {
+      Value value = Eval(step.children[0]);
+      if (value.is(Kind::kBool)) return Value::Bool(!value.AsBool());
+      return value.is_error() ? value : FailNoOverload();
+    }
+    case Op::kConditional: return EvalConditional(step);
+    case Op::kEqual:
+    case Op::kNotEqual: return EvalEquality(step);
+    case Op::kIn: return EvalIn(step);
+    case Op::kCall: return EvalCall(step);
+    case Op::kMatches: return EvalMatches(step);
+    case Op::kList: return EvalList(step);
+    case Op::kMap: return EvalMap(step);
+    case Op::kBind: return EvalBind(step);
+    case Op::kOptionalMap:
+    case Op::kOptionalFlatMap: return EvalOptionalMap(step);
+    case Op::kOptionalOr:
+    case Op::kOptionalOrValue: return EvalOptionalOr(step);
+    default: return EvalLoop(step);
+  }
+}
+
+Value Machine::EvalVariable(const Step& step) {
+  const auto slot = static_cast<std::size_t>(step.slot);
+  if (variables_[slot] != nullptr) return *variables_[slot];
+  return Value::Failure("no such attribute(s): " + plan_.variables[slot]);
+}
+
+Value Machine::EvalSelect(const Step& step) {
+  Value target = Eval(step.children[0]);
+  if (target.is_error()) return target;
+  if (target.is(Kind::kOptional)) {
+    const Value* inner = target.AsOptional();
+    if (inner == nullptr) return target;
+    Found found = FindField(*inner, step);
+    if (found.failure.is_error()) return found.failure;
+    return found.value ? Value::Optional(*std::move(found.value)) : Value::None();
+  }
+  Found found = FindField(target, step);
+  if (found.value) return *std::move(found.value);
+  return found.failure.is_error() ? found.failure : FailNoKey(step.field);
+}
+
+Value Machine::EvalOptionalSelect(const Step& step) {
+  const Value target = Eval(step.children[0]);
+  if (target.is_error()) return target;
+  const Value* inner = target.is(Kind::kOptional) ? target.AsOptional() : &target;
+  if (inner == nullptr) return target;
+  Found found = FindField(*inner, step);
+  if (found.failure.is_error()) return found.failure;
+  return found.value ? Value::Optional(*std::move(found.value)) : Value::None();
+}
+
+Value Machine::EvalHas(const Step& step) {
+  const Value target = Eval(step.children[0]);
+  if (target.is_error()) return target;
+  const Value* inner = target.is(Kind::kOptional) ? target.AsOptional() : &target;
+  if (inner == nullptr) return Value::Bool(false);
+  Found found = FindField(*inner, step);
+  return found.failure.is_error() ? found.failure : Value::Bool(found.value.has_value());
+}
+
+Value Machine::EvalIndex(const Step& step) {
+  const Value target = Eval(step.children[0]);
+  if (target.is_error()) return target;
+  Value index = Eval(step.children[1]);
+  if (index.is_error()) return index;
+  const bool optional = step.op == Op::kOptionalIndex || target.is(Kind::kOptional);
+  const Value* inner = target.is(Kind::kOptional) ? target.AsOptional() : &target;
+  if (inner == nullptr) return target;
+  Found found = FindIndex(*inner, index);
+  if (found.failure.is_error()) return found.failure;
+  if (optional) return found.value ? Value::Optional(*std::move(found.value)) : Value::None();
+  if (found.value) return *std::move(found.value);
+  if (inner->is(Kind::kList)) return Value::Failure("index out of bounds: " + index.ToText());
+  return FailNoKey(index);
+}
+
+// && and ||: the deciding value of any operand wins over failures of others.
+Value Machine::EvalLogic(const Step& step) {
+  const bool deciding = step.op == Op::kOr;
+  Value failure;
+  for (const Step& child : step.children) {
+    Value value = Eval(child);
+    if (value.is(Kind::kBool)) {
+      if (value.AsBool() == deciding) return value;
+    } else if (!failure.is_error()) {
+      failure = value.is_error() ? std::move(value) : FailNoOverload();
+    }
+  }
+  return failure.is_error() ? failure : Value::Bool(!deciding);
+}
+
+Value Machine::EvalConditional(const Step& step) {
+  Value condition = Eval(step.children[0]);
+  if (condition.is(Kind::kBool)) return Eval(step.children[condition.AsBool() ? 1 : 2]);
+  return condition.is_error() ? condition : FailNoOverload();
+}
+
+Value Machine::EvalEquality(const Step& step) {
+  Value left = Eval(step.children[0]);
+  Value right = Eval(step.children[1]);
+  if (left.is_error()) return left;
+  if (right.is_error()) return right;
+  return Value::Bool(Equal(left, right) == (step.op == Op::kEqual));
+}
+
+Value Machine::EvalIn(const Step& step) {
+  Value element = Eval(step.children[0]);
+  Value container = Eval(step.children[1]);
+  if (element.is_error()) return element;
+  if (container.is_error()) return container;
+  if (container.is(Kind::kMap)) return Value::Bool(container.Find(element).has_value());
+  if (!container.is(Kind::kList)) return FailNoOverload();
+  const bool absent = ForEachElement(container, [&](const Value& candidate) {
+    return !exhausted() && !Equal(element, candidate);
+  });
+  return Value::Bool(!absent);
+}
+
+Value Machine::EvalCall(const Step& step) {
+  SmallVector<Value, 3> arguments;
+  for (const Step& child : step.children) {
+    arguments.push_back(Eval(child));
+    if (arguments.back().is_error()) return arguments.back();
+  }
+  const FunctionEntry& entry = *step.function;
+  return entry.function(Call{*this, entry.name, {arguments.data(), arguments.size()}});
+}
+
+Value Machine::EvalMatches(const Step& step) {
+  const Value text = Eval(step.children[0]);
+  if (text.is_error()) return text;
+  if (!text.is(Kind::kString)) return FailNoOverload();
+  if (!ChargeText(text.AsText().size())) return Exhausted();
+  return Value::Bool(re2::RE2::PartialMatch(text.AsText(), *step.regex));
+}
+
+Value Machine::EvalList(const Step& step) {
+  Values elements;
+  elements.reserve(step.children.size());
+  for (std::size_t i = 0; i < step.children.size(); ++i) {
+    Value element = Eval(step.children[i]);
+    if (element.is_error()) return element;
+    if (!step.optional_entry.empty() && step.optional_entry[i]) {
+      if (!element.is(Kind::kOptional)) {
+        return Value::Failure("cannot initialize optional list element from non-optional value " +
+                              element.ToText());
+      }
+      if (element.AsOptional() == nullptr) continue;
+      element = Value(*element.AsOptional());
+    }
+    elements.push_back(std::move(element));
+  }
+  return MakeList(std::move(elements));
+}
+
+Value Machine::EvalMap(const Step& step) {
+  Entries entries;
+  entries.reserve(step.children.size() / 2);
+  for (std::size_t i = 0; i + 1 < step.children.size(); i += 2) {
+    Value key = Eval(step.children[i]);
+    if (key.is_error()) return key;
+    Value value = Eval(step.children[i + 1]);
+    if (value.is_error()) return value;
+    if (!IsKey(key)) {
+      return Value::Failure("unsupported key type: " + std::string(key.type_name()));
+    }
+    if (!step.optional_entry.empty() && step.optional_entry[i / 2]) {
+      if (!value.is(Kind::kOptional)) {
+        return Value::Failure("cannot initialize optional entry '" + key.ToText() +
+                              "' from non-optional value " + value.ToText());
+      }
+      if (value.AsOptional() == nullptr) continue;
+      value = Value(*value.AsOptional());
+    }
+    entries.emplace_back(std::move(key), std::move(value));
+  }
+  if (!Allocate((entries.size() + 1) * sizeof(Entry))) return Exhausted();
+  return Value::Map(std::move(entries));
+}
+
+Value Machine::EvalBind(const Step& step) {
+  Value value = Eval(step.children[0]);
+  if (value.is_error()) return value;
+  slots_[static_cast<std::size_t>(step.slot)] = std::move(value);
+  return Eval(step.children[1]);
+}
+
+Value Machine::EvalOptionalMap(const Step& step) {
+  Value target = Eval(step.children[0]);
+  if (target.is_error()) return target;
+  if (!target.is(Kind::kOptional)) return FailNoOverload();
+  if (target.AsOptional() == nullptr) return target;
+  slots_[static_cast<std::size_t>(step.slot)] = *target.AsOptional();
+  Value result = Eval(step.children[1]);
+  if (result.is_error() || step.op == Op::kOptionalFlatMap) return result;
+  return Value::Optional(std::move(result));
+}
+
+Value Machine::EvalOptionalOr(const Step& step) {
+  Value target = Eval(step.children[0]);
+  if (target.is_error()) return target;
+  if (!target.is(Kind::kOptional)) return FailNoOverload();
+  const bool unwrap = step.op == Op::kOptionalOrValue;
+  if (target.AsOptional() != nullptr) return unwrap ? Value(*target.AsOptional()) : target;
+  Value other = Eval(step.children[1]);
+  if (other.is_error() || unwrap || other.is(Kind::kOptional)) return other;
+  return FailNoOverload();
+}
+
+}  // namespace berth::cel

@@ -1,0 +1,166 @@
+// cel/value.h — the values of CEL expressions.
+//
+// A value of JSON views the JSON: View(json) copies nothing, and fields and elements of the view
+// view their parts. Such a value, and every value that an evaluation computes from it, is valid as
+// long as the JSON lives and is not changed. Text, lists and maps that an expression makes are
+// shared by reference counts: copying a Value is cheap.
+//
+// JSON integers are CEL ints, other JSON numbers doubles. An integer above the int64 range is a
+// double, as in Kubernetes.
+//
+// Threads: as for int. Errors: an accessor of another kind than the value's is a bug and aborts.
+// Source: CEL language definition (cel-spec); cel-go common/types.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/result.h"
+
+namespace berth::cel {
+
+enum class Kind : std::uint8_t {
+  kNull,
+  kBool,
+  kInt,
+  kUint,
+  kDouble,
+  kString,
+  kBytes,
+  kList,
+  kMap,
+  kDuration,
+  kTimestamp,
+  kType,
+  kOptional,
+  kObject,  // of an extension library: a quantity, a URL, an IP address
+  kError,   // inside an evaluation alone: callers get a Result
+};
+
+class Value;
+using Values = std::vector<Value>;
+using Entry = std::pair<Value, Value>;
+using Entries = std::vector<Entry>;
+
+// A point in time: seconds since 1970 and nanoseconds from 0 to 999,999,999.
+struct Instant {
+  std::int64_t seconds = 0;
+  std::int32_t nanos = 0;
+  friend auto operator<=>(const Instant&, const Instant&) = default;
+};
+
+// A value of an extension library's type. Immutable.
+class Object {
+ public:
+  Object() = default;
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+  virtual ~Object() = default;
+  virtual std::string_view type_name() const = 0;
+  // Whether `other`, whose type is the same, has the same value.
+  virtual bool Equals(const Object& other) const = 0;
+  virtual std::string ToText() const = 0;
+};
+
+class Value {
+ public:
+  Value() noexcept : kind_(Kind::kNull), nanos_(0), bits_{.integer = 0} {}
+
+  static Value View(const nlohmann::json& json);
+  // Views `text`, which has to live as long as the value.
+  static Value ViewText(std::string_view text);
+
+  static Value Bool(bool value);
+  static Value Int(std::int64_t value);
+  static Value Uint(std::uint64_t value);
+  static Value Double(double value);
+  static Value String(std::string text);
+  static Value Bytes(std::string bytes);
+  static Value List(Values elements);
+  // Keys are bools, ints, uints and strings, each at most once.
+  static Value Map(Entries entries);
+  static Value Duration(std::int64_t nanoseconds);
+  static Value Timestamp(Instant instant);
+  static Value Type(std::string name);
+  static Value Optional(Value value);
+  static Value None();  // the optional without a value
+  static Value Of(std::shared_ptr<const Object> object);
+  static Value Failure(std::string message);
+
+  Kind kind() const { return kind_; }
+  bool is(Kind kind) const { return kind_ == kind; }
+  bool is_null() const { return kind_ == Kind::kNull; }
+  bool is_error() const { return kind_ == Kind::kError; }
+  bool is_true() const { return kind_ == Kind::kBool && bits_.boolean; }
+  bool is_false() const { return kind_ == Kind::kBool && !bits_.boolean; }
+
+  bool AsBool() const;
+  std::int64_t AsInt() const;
+  std::uint64_t AsUint() const;
+  double AsDouble() const;
+  std::string_view AsText() const;  // of a string, bytes, a type or an error
+  std::int64_t AsNanoseconds() const;
+  Instant AsInstant() const;
+  const Object& AsObject() const;
+  // The value of an optional; null for the optional without a value.
+  const Value* AsOptional() const;
+
+  // A whole number in any of the three numeric kinds, as an int64.
+  std::optional<std::int64_t> Whole() const;
+
+  std::size_t size() const;                               // number of elements or entries
+  Value At(std::size_t index) const;                      // of a list; index < size()
+  std::optional<Value> Find(const Value& key) const;      // of a map
+  std::optional<Value> Find(std::string_view key) const;  // of a map
+  Entries ListEntries() const;                            // of a map, in the order of the keys
+
+  // The JSON that a list or map views; null for values that an expression has made.
+  const nlohmann::json* viewed() const;
+
+  std::string_view type_name() const;  // "int", "google.protobuf.Duration", …
+  // As Kubernetes prints a value in messages; cut after a kilobyte.
+  std::string ToText() const;
+
+  // A copy as JSON: durations and timestamps are strings, bytes are base64, an empty optional is
+  // null. kInvalid for a double that JSON cannot write, a key that is no string, and for more
+  // than `max_values` values.
+  Result<nlohmann::json> ToJson(std::size_t max_values = 100'000) const;
+
+ private:
+  friend struct ValueAccess;
+  struct Text {
+    const char* data;
+    std::size_t size;
+  };
+  union Bits {
+    bool boolean;
+    std::int64_t integer;
+    std::uint64_t natural;
+    double real;
+    Text text;
+    const nlohmann::json* json;
+    const Values* list;
+    const Entries* map;
+    const Value* optional;
+    const Object* object;
+  };
+
+  Value(Kind kind, Bits bits) noexcept : kind_(kind), nanos_(0), bits_(bits) {}
+  static Value OfText(Kind kind, std::string text);
+
+  Kind kind_;
+  bool views_json_ = false;  // lists and maps: bits_.json, and no owner
+  std::int32_t nanos_;
+  Bits bits_;
+  std::shared_ptr<const void> owner_;
+};
+
+}  // namespace berth::cel
