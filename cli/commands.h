@@ -82,6 +82,8 @@ struct ControllerFlags {
   // Go's notation; nullopt: one second, or the value of the gate SchedulerLongRequeueInterval.
   std::optional<std::string> requeue_interval;
   bool leader_election = true;
+  bool shadow = false;                       // decides and compares, writes nothing
+  std::optional<std::string> shadow_window;  // Go's notation; nullopt: ten seconds
 };
 int RunController(const ControllerFlags& flags);
 

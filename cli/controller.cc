@@ -20,6 +20,8 @@
 namespace berth::cli {
 namespace {
 
+constexpr Duration kUsualShadowWindow = std::chrono::seconds(10);
+
 Result<std::optional<ListenAddress>> MaybeAddress(const std::string& flag,
                                                   const std::string& text) {
   if (text.empty() || text == "0") return std::optional<ListenAddress>();
@@ -57,6 +59,33 @@ Result<std::optional<ListenAddress>> WebhookAddress(
   return std::optional(std::move(address));
 }
 
+Result<Duration> PositiveDuration(const char* flag, const std::string& text, const char* example) {
+  const std::optional<Duration> span = admission::ParseGoDuration(text);
+  if (span && *span > Duration::zero()) return *span;
+  return Error{ErrorCode::kInvalid, std::string(flag) + " \"" + text +
+                                        "\": write a duration above zero, such as " + example};
+}
+
+// A shadow has no port that the API server calls, and no lease.
+Status MakeShadow(const ControllerFlags& flags, ControllerProcessOptions& options) {
+  for (const auto& [flag, given] : {std::pair("--webhook-listen", flags.webhook_listen),
+                                    std::pair("--visibility-listen", flags.visibility_listen)}) {
+    if (given && !given->empty() && *given != "0") {
+      return Error{ErrorCode::kInvalid,
+                   std::string(flag) + ": --shadow serves neither webhooks nor the visibility API"};
+    }
+  }
+  options.shadow_window = kUsualShadowWindow;
+  if (flags.shadow_window) {
+    BERTH_TRY(options.shadow_window,
+              PositiveDuration("--shadow-window", *flags.shadow_window, "10s"));
+  }
+  options.webhook.reset();
+  options.visibility.reset();
+  options.leader_election = false;
+  return OkStatus();
+}
+
 Result<ControllerProcessOptions> OptionsOf(const ControllerFlags& flags) {
   ControllerProcessOptions options;
   BERTH_TRY(options.configuration, ReadConfigurationFile(flags.config));
@@ -76,13 +105,10 @@ Result<ControllerProcessOptions> OptionsOf(const ControllerFlags& flags) {
   options.leader_election = flags.leader_election && program.leader.enabled.value_or(true);
   BERTH_TRY(options.controllers, ParseControllers(flags.controllers));
   if (flags.requeue_interval) {
-    const std::optional<Duration> interval = admission::ParseGoDuration(*flags.requeue_interval);
-    if (!interval || *interval <= Duration::zero()) {
-      return Error{ErrorCode::kInvalid, "--requeue-interval \"" + *flags.requeue_interval +
-                                            "\": write a duration above zero, such as 1s"};
-    }
-    options.configuration.admission.wake_up_batch = *interval;
+    BERTH_TRY(options.configuration.admission.wake_up_batch,
+              PositiveDuration("--requeue-interval", *flags.requeue_interval, "1s"));
   }
+  if (flags.shadow) BERTH_CHECK_OK(MakeShadow(flags, options));
   return options;
 }
 

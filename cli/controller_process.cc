@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "admission/controller/shadow.h"
 #include "admission/controller/visibility_api.h"
 #include "base/log/log.h"
 #include "base/strings.h"
@@ -65,6 +66,7 @@ class Process final : public ControllerProcess {
   kube::LeaderElectionOptions ElectionOptions(const std::string& predecessors) const;
   Status ServeOverTls();
   Status ServeGivenCertificate();
+  Status ServeOwnCertificate();
   void OnLeaseLost(const std::string& holder) const;
   Result<webhook::ServingCertificate> ObtainCertificate();
   Status OpenMetrics(std::shared_ptr<const net::TlsIdentity> tls);
@@ -74,6 +76,7 @@ class Process final : public ControllerProcess {
   Status AskWebhooks(const webhook::ServingCertificate& certificate);
   Status ServeWith(const net::TlsIdentity& identity);
   void MakeControllers();
+  void MakeShadow();
   void StopAll();
 
   const Clock& clock_;
@@ -87,6 +90,7 @@ class Process final : public ControllerProcess {
   std::unique_ptr<webhook::CertificateKeeper> certificate_keeper_;
   std::unique_ptr<webhook::CertificateFiles> certificate_files_;
   std::unique_ptr<ControllerSet> controllers_;
+  std::unique_ptr<admission::Shadow> shadow_;  // in place of controllers_
   std::optional<kube::ExtensionApi> visibility_;
 };
 
@@ -103,6 +107,7 @@ Status Process::Open() {
 
 Status Process::ServeOverTls() {
   if (!program_options_.certificate.internal) return ServeGivenCertificate();
+  if (options_.shadow_window) return ServeOwnCertificate();
   BERTH_TRY(const webhook::ServingCertificate certificate, ObtainCertificate());
   BERTH_CHECK_OK(OpenTlsPorts(certificate.identity));
   KeepCertificate(certificate);
@@ -110,6 +115,13 @@ Status Process::ServeOverTls() {
   BERTH_CHECK_OK(AskWebhooks(certificate));
   program_->ConfirmReady();
   return OkStatus();
+}
+
+// A shadow stores nothing: its certificate lives as long as the process.
+Status Process::ServeOwnCertificate() {
+  BERTH_TRY(const webhook::ServingCertificate certificate,
+            webhook::MakeServingCertificate(certificate_.dns_names, clock_.Now()));
+  return OpenTlsPorts(certificate.identity);
 }
 
 // Another program maintains the files, and tells API servers the CA.
@@ -165,6 +177,7 @@ Status Process::OpenProgram() {
                                   .liveness = program_options_.endpoints.liveness_endpoint,
                                   .readiness = program_options_.endpoints.readiness_endpoint};
   }
+  options.read_only = options_.shadow_window.has_value();
   if (const auto& limit = program_options_.request_limit) {
     options.request_limit = TokenBucket::Limit{limit->per_second, limit->burst};
   }
@@ -179,13 +192,25 @@ void Process::MakeControllers() {
                    {{"git_version", std::string("berth-") + kVersion}, {"compiler", __VERSION__}},
                    1);
   // A replica that does not lead runs no controllers and has no series.
-  metrics.SetCommonLabels({{"replica_role", options_.leader_election ? "leader" : "standalone"}});
+  const char* role = options_.leader_election ? "leader" : "standalone";
+  metrics.SetCommonLabels({{"replica_role", options_.shadow_window ? "shadow" : role}});
+  if (options_.shadow_window) return MakeShadow();
   controllers_ =
       std::make_unique<ControllerSet>(program_->manager(), clock_, program_->events(), metrics,
                                       options_.configuration, options_.controllers);
   visibility_.emplace(admission::MakeVisibilityApi(
       program_->manager().executor(), controllers_->scheduler(),
       [manager = &program_->manager()] { return manager->has_synced(); }));
+}
+
+void Process::MakeShadow() {
+  admission::ShadowOptions shadow;
+  shadow.scheduler = options_.configuration.admission.scheduler;
+  shadow.scheduler.managed_owners = admission::ManagedOwners(options_.configuration);
+  shadow.window = *options_.shadow_window;
+  shadow.wake_up_batch = options_.configuration.admission.wake_up_batch;
+  shadow_ =
+      std::make_unique<admission::Shadow>(program_->manager(), clock_, program_->metrics(), shadow);
 }
 
 Result<webhook::ServingCertificate> Process::ObtainCertificate() {
@@ -205,8 +230,12 @@ Result<webhook::ServingCertificate> Process::ObtainCertificate() {
 }
 
 Status Process::OpenMetrics(std::shared_ptr<const net::TlsIdentity> tls) {
-  return program_->ServeMetrics(
-      {.address = options_.metrics->host, .port = options_.metrics->port, .tls = std::move(tls)});
+  kube::MetricsServerOptions server{
+      .address = options_.metrics->host, .port = options_.metrics->port, .tls = std::move(tls)};
+  if (shadow_ != nullptr) {
+    server.pages["/shadow"] = [this] { return shadow_->report().JsonText(clock_.Now()); };
+  }
+  return program_->ServeMetrics(std::move(server));
 }
 
 Status Process::OpenTlsPorts(const net::TlsIdentity& identity) {
@@ -306,6 +335,7 @@ void Process::StopAll() {
   if (webhook_pool_ != nullptr) webhook_pool_->Stop();
   webhook_server_.reset();
   controllers_.reset();
+  shadow_.reset();
   program_.reset();
 }
 

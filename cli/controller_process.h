@@ -39,6 +39,9 @@ struct ControllerProcessOptions {
   std::string role;
   admission::Configuration configuration;
   ControllerSelection controllers;  // none: no leader election
+  // Set: a shadow (admission/controller/shadow.h) in place of the controllers; nothing is written.
+  // Excludes webhook, visibility and leader_election.
+  std::optional<Duration> shadow_window;
   // Called with the port of the webhook server before the webhooks are registered.
   std::function<void(std::uint16_t port)> on_webhook_port;
   // Called on any thread when the lease is lost, with the lease and its holder: the program must

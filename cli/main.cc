@@ -200,7 +200,19 @@ void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
       ->type_name("DURATION");
   command->add_flag("--leader-elect,!--no-leader-elect", flags.leader_election,
                     "take part in leader election");
-  command->footer("Example:\n  berth controller --kubeconfig ~/.kube/config --no-leader-elect");
+  CLI::Option* shadow = command->add_flag(
+      "--shadow", flags.shadow,
+      "decide beside Kueue, write nothing, and report the differences: /shadow on the port of the "
+      "metrics, metrics berth_shadow_…, a line in the log every minute");
+  command
+      ->add_option("--shadow-window", flags.shadow_window,
+                   "how long Kueue may take to do what Berth would do (default 10s)")
+      ->needs(shadow)
+      ->type_name("DURATION");
+  command->footer(
+      "Examples:\n"
+      "  berth controller --kubeconfig ~/.kube/config --no-leader-elect\n"
+      "  berth controller --shadow --no-metrics-secure --metrics-listen 127.0.0.1:8443");
   command->callback([&] { exit_code = RunController(flags); });
 }
 

@@ -9,6 +9,7 @@
 #include "admission/controller/plan_json.h"
 #include "admission/controller/preemption_events.h"
 #include "admission/controller/rebased_write.h"
+#include "admission/controller/scheduler_feed.h"
 #include "admission/messages.h"
 #include "api/labels.h"
 #include "api/reasons.h"
@@ -35,7 +36,6 @@ bool WasTold(const api::Workload& workload, const PendingNote& note) {
 SchedulerLoop::SchedulerLoop(SchedulerLoopParts parts)
     : parts_(parts),
       workloads_(parts.manager.InformerFor<api::Workload>()),
-      local_queues_(parts.manager.InformerFor<api::LocalQueue>()),
       pause_(kShortestPause),
       self_(std::make_shared<SchedulerLoop*>(this)),
       second_pass_({parts.manager, parts.scheduler, parts.writer, parts.events, parts.clock,
@@ -43,24 +43,6 @@ SchedulerLoop::SchedulerLoop(SchedulerLoopParts parts)
                       parts_.metrics.OnPlan(before, plan, parts_.clock.Now());
                     },
                     [this](const api::ObjectKey& key) { ReadBack(key, 0); }}) {}
-
-template <typename T>
-void SchedulerLoop::Feed(void (Scheduler::*apply)(const T&),
-                         void (Scheduler::*forget)(const std::string&)) {
-  Scheduler& scheduler = parts_.scheduler;
-  const auto set = [this, &scheduler, apply](const std::shared_ptr<const T>& object) {
-    (scheduler.*apply)(*object);
-    Changed();
-  };
-  parts_.manager.InformerFor<T>().AddHandler(
-      {.on_add = set,
-       .on_update = [set](const auto&, const auto& object) { set(object); },
-       .on_delete =
-           [this, &scheduler, forget](const auto& object) {
-             (scheduler.*forget)(object->meta.name);
-             Changed();
-           }});
-}
 
 // Whether other workloads waited for this workload's pods (blockAdmission).
 bool SchedulerLoop::Unblocks(const api::Workload& before, const api::Workload& after) const {
@@ -108,39 +90,13 @@ void SchedulerLoop::FeedWorkloads() {
                              }});
 }
 
-void SchedulerLoop::FeedLocalQueues() {
-  const auto apply = [this](const auto& object) {
-    parts_.scheduler.ApplyLocalQueue(*object);
-    Changed();
-  };
-  // Usage decays continuously: it changes the order of heads, but makes no head admissible.
-  const auto update = [this](const auto& before, const auto& object) {
-    parts_.scheduler.ApplyLocalQueue(*object);
-    if (before->cluster_queue != object->cluster_queue ||
-        before->stop_policy != object->stop_policy ||
-        before->fair_weight_nano != object->fair_weight_nano) {
-      Changed();
-    }
-  };
-  local_queues_.AddHandler(
-      {.on_add = apply, .on_update = update, .on_delete = [this](const auto& object) {
-         parts_.scheduler.ForgetLocalQueue(object->meta.key());
-         Changed();
-       }});
-}
-
 void SchedulerLoop::Connect() {
   parts_.notes.WritePlans([this](const api::Workload& workload) -> std::optional<std::string> {
     const std::optional<KeptPlan> plan = parts_.scheduler.PlanToKeep(workload);
     if (!plan) return std::nullopt;
     return EncodePlan(*plan);
   });
-  Feed<api::Namespace>(&Scheduler::ApplyNamespace, &Scheduler::ForgetNamespace);
-  Feed<api::ResourceFlavor>(&Scheduler::ApplyResourceFlavor, &Scheduler::ForgetResourceFlavor);
-  Feed<api::AdmissionCheck>(&Scheduler::ApplyAdmissionCheck, &Scheduler::ForgetAdmissionCheck);
-  Feed<api::Cohort>(&Scheduler::ApplyCohort, &Scheduler::ForgetCohort);
-  Feed<api::ClusterQueue>(&Scheduler::ApplyClusterQueue, &Scheduler::ForgetClusterQueue);
-  FeedLocalQueues();
+  FeedQueues(parts_.manager, parts_.scheduler, [this] { Changed(); });
   FeedWorkloads();
 }
 

@@ -68,10 +68,7 @@ class SchedulerLoop {
  private:
   enum class Progress { kNone, kSome };
 
-  template <typename T>
-  void Feed(void (Scheduler::*apply)(const T&), void (Scheduler::*forget)(const std::string&));
   void FeedWorkloads();
-  void FeedLocalQueues();
 
   bool Unblocks(const api::Workload& before, const api::Workload& after) const;
   void SayIfGateCleared(const api::Workload& before, const api::Workload& after);
@@ -101,7 +98,6 @@ class SchedulerLoop {
 
   SchedulerLoopParts parts_;
   kube::Informer<api::Workload>& workloads_;
-  kube::Informer<api::LocalQueue>& local_queues_;
   bool running_ = false;
   bool cycle_posted_ = false;
   bool wake_up_posted_ = false;

@@ -8,6 +8,7 @@
 #include "base/log/log.h"
 #include "base/seed.h"
 #include "base/strings.h"
+#include "kube/client/read_only_transport.h"
 #include "net/io_pool.h"
 #include "net/server.h"
 
@@ -38,6 +39,7 @@ struct ControllerProgram::Impl {
   // Of requests; null: no limit. The lease and reviews of /metrics are outside it: a lease that
   // waits for its turn is lost.
   std::shared_ptr<TokenBucket> bucket;
+  std::unique_ptr<Transport> read_only;  // null: writes are sent
   std::unique_ptr<Transport> limited;
   std::unique_ptr<ApiClient> client;
   // With leader election: the fence of the controllers' writes.
@@ -113,8 +115,9 @@ Result<std::unique_ptr<ControllerProgram>> ControllerProgram::Create(
   if (made.request_limit) {
     impl->bucket = std::make_shared<TokenBucket>(*made.request_limit, clock.SteadyNow());
   }
-  impl->client =
-      std::make_unique<ApiClient>(impl->Limited(*impl->transport, impl->limited), *impl->strand);
+  if (made.read_only) impl->read_only = ReadOnly(*impl->transport, *impl->strand);
+  Transport& outward = impl->read_only == nullptr ? *impl->transport : *impl->read_only;
+  impl->client = std::make_unique<ApiClient>(impl->Limited(outward, impl->limited), *impl->strand);
   impl->lease_client = std::make_unique<ApiClient>(*impl->transport, *impl->strand);
   impl->events = std::make_unique<EventRecorder>(
       *impl->client, clock,

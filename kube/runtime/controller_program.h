@@ -48,6 +48,8 @@ struct ControllerProgramOptions {
   HttpTransportOptions transport;
   // nullopt: none. Requests for the lease and reviews of /metrics are outside it.
   std::optional<TokenBucket::Limit> request_limit;
+  // No write is sent: controllers, events, client(). Excludes leader election.
+  bool read_only = false;
   int io_threads = 2;
 };
 

@@ -1,25 +1,13 @@
 #include "kube/runtime/leader_fence.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "kube/client/read_only_transport.h"
+
 namespace berth::kube {
-namespace {
-
-// Reviews are questions in the form of a POST.
-bool IsWrite(const ApiRequest& request) {
-  if (request.method == "GET") return false;
-  constexpr std::string_view kReviews = "reviews";
-  const std::string_view path = std::string_view(request.path).substr(0, request.path.find('?'));
-  return !(request.method == "POST" && path.size() > kReviews.size() &&
-           path.substr(path.size() - kReviews.size()) == kReviews);
-}
-
-}  // namespace
-
 struct LeaderFence::OpenWrites {
   std::size_t count = 0;
   std::function<void()> idle;

@@ -11,7 +11,7 @@ namespace berth::kube {
 namespace {
 
 constexpr std::size_t kMaxConnections = 64;
-constexpr std::string_view kPath = "/metrics";
+constexpr char kPath[] = "/metrics";
 
 net::Response Plain(int status, std::string body) {
   net::Response response;
@@ -21,11 +21,27 @@ net::Response Plain(int status, std::string body) {
   return response;
 }
 
-net::Response Shown(const Metrics& metrics) {
-  net::Response response;
-  response.headers.Add("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
-  response.body = metrics.Text();
-  return response;
+// The pages by path, /metrics among them.
+using Pages = std::map<std::string, std::function<net::Response()>, std::less<>>;
+
+Pages PagesOf(const Metrics& metrics,
+              const std::map<std::string, std::function<std::string()>>& further) {
+  Pages pages;
+  pages[kPath] = [&metrics] {
+    net::Response response;
+    response.headers.Add("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+    response.body = metrics.Text();
+    return response;
+  };
+  for (const auto& [path, text] : further) {
+    pages[path] = [text = text] {
+      net::Response response;
+      response.headers.Add("Content-Type", "application/json");
+      response.body = text();
+      return response;
+    };
+  }
+  return pages;
 }
 
 net::Response Unauthorized() {
@@ -34,9 +50,9 @@ net::Response Unauthorized() {
   return response;
 }
 
-net::Response AnswerTo(const AccessAnswer& access, const Metrics& metrics) {
+net::Response AnswerTo(const AccessAnswer& access, const std::function<net::Response()>& page) {
   switch (access.outcome) {
-    case AccessAnswer::Outcome::kAllowed: return Shown(metrics);
+    case AccessAnswer::Outcome::kAllowed: return page();
     case AccessAnswer::Outcome::kNoUser: return Unauthorized();
     case AccessAnswer::Outcome::kDenied:
       return Plain(403, "Authorization denied for user " + access.user + "\n");
@@ -50,22 +66,25 @@ net::Response AnswerTo(const AccessAnswer& access, const Metrics& metrics) {
 }
 
 void Answer(const net::Request& request, const std::shared_ptr<net::Responder>& responder,
-            const Metrics& metrics, const AccessGate& gate) {
+            const std::shared_ptr<const Pages>& pages, const AccessGate& gate) {
   const std::string_view target = request.target;
-  if (target.substr(0, target.find('?')) != kPath) {
-    return responder->Send(Plain(404, "try /metrics\n"));
+  const auto page = pages->find(target.substr(0, target.find('?')));
+  if (page == pages->end()) {
+    std::string paths;
+    for (const auto& each : *pages) paths += (paths.empty() ? "" : ", ") + each.first;
+    return responder->Send(Plain(404, "try " + paths + "\n"));
   }
   if (request.method != "GET" && request.method != "HEAD") {
     return responder->Send(Plain(405, "only GET is allowed here\n"));
   }
-  if (gate == nullptr) return responder->Send(Shown(metrics));
+  if (gate == nullptr) return responder->Send(page->second());
   std::string token = BearerTokenOf(request);
   if (token.empty()) return responder->Send(Unauthorized());
   gate({.token = std::move(token),
         .verb = request.method == "GET" ? "get" : "head",
-        .path = std::string(kPath)},
-       [responder, &metrics](const AccessAnswer& access) {
-         responder->Send(AnswerTo(access, metrics));
+        .path = page->first},
+       [responder, pages, page](const AccessAnswer& access) {
+         responder->Send(AnswerTo(access, page->second));
        });
 }
 
@@ -90,11 +109,12 @@ Result<std::unique_ptr<net::HttpServer>> StartMetricsServer(net::IoPool& pool,
   server.port = options.port;
   server.tls = std::move(options.tls);
   server.max_connections = kMaxConnections;
+  const auto pages = std::make_shared<const Pages>(PagesOf(metrics, options.pages));
   return net::HttpServer::Start(
       pool, std::move(server),
-      [&metrics, gate = std::move(gate)](const net::Request& request,
-                                         const std::shared_ptr<net::Responder>& responder) {
-        Answer(request, responder, metrics, gate);
+      [pages, gate = std::move(gate)](const net::Request& request,
+                                      const std::shared_ptr<net::Responder>& responder) {
+        Answer(request, responder, pages, gate);
       });
 }
 

@@ -1,9 +1,9 @@
-// kube/runtime/metrics_server.h — serves /metrics: over HTTPS to users whom the API server
-// authorises, or in plain HTTP to every client.
+// kube/runtime/metrics_server.h — serves /metrics and further pages: over HTTPS to users whom the
+// API server authorises for the path, or in plain HTTP to every client.
 //
 //     request ─ Bearer token? ─▶ AccessGate ──▶ 200
 //                    └─ 401          ├─ 401  the token belongs to no user
-//                                    ├─ 403  no right to get /metrics
+//                                    ├─ 403  no right to get the path
 //                                    ├─ 500  the API server does not answer
 //                                    └─ 503  too many reviews are running
 //
@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -33,6 +34,8 @@ struct MetricsServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;                       // 0: any free port
   std::shared_ptr<const net::TlsIdentity> tls;  // null: plain HTTP
+  // Further pages in JSON, by path; called on an I/O thread, must not block.
+  std::map<std::string, std::function<std::string()>> pages = {};
 };
 
 // Of the header Authorization; empty if the request has none.

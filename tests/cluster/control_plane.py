@@ -22,6 +22,8 @@ import time
 import urllib.error
 import urllib.request
 
+import fake_time
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = os.environ.get("KUBERNETES", os.path.join(ROOT, "build", "bin", "kubernetes"))
@@ -109,8 +111,9 @@ class Program:
 
 
 class ControlPlane:
-    def __init__(self, folder, parent_ends_all=False):
+    def __init__(self, folder, parent_ends_all=False, certificates_from=None):
         self.folder = os.path.abspath(folder)
+        self.certificates_from = certificates_from  # their first instant, as "-1d"; None: now
         self.parent_ends_all = parent_ends_all
         self.kubeconfig = os.path.join(self.folder, "kubeconfig")
         self.programs = {}
@@ -163,7 +166,7 @@ class ControlPlane:
 
     def openssl(self, *arguments):
         subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=self.folder,
-                       timeout=60)
+                       timeout=60, env={**os.environ, **fake_time.environment(self.certificates_from)})
 
     def make_authority(self, name):
         self.openssl("req", "-x509", *NEW_KEY, "-subj", "/CN=" + name, "-keyout", name + ".key",

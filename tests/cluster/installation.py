@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 import unittest
 
+import fake_time
 from control_plane import PROGRAMS, ROOT, ControlPlane, die_with_parent
 
 BERTH = os.environ.get("BERTH", os.path.join(ROOT, "build", "release", "berth"))
@@ -26,25 +27,30 @@ SERVICES = ("kueue-webhook-service", "kueue-controller-manager-metrics-service",
             "kueue-visibility-server")
 
 
-class Controller:
-    """One `berth controller`, a replica."""
+ANY_PORT = "127.0.0.1:0"
+LISTEN = ("--metrics-listen", ANY_PORT, "--health-listen", ANY_PORT, "--webhook-listen", ANY_PORT,
+          "--visibility-listen", ANY_PORT)
 
-    def __init__(self, plane, name, kubeconfig, flags=()):
+
+class Controller:
+    """One `berth controller`, a replica. `listen`: flags of its ports; `clock`: how wrong its clock is, as
+    "+10m"."""
+
+    def __init__(self, plane, name, kubeconfig, flags=(), listen=LISTEN, clock=None):
         self.plane, self.name, self.kubeconfig = plane, name, kubeconfig
-        self.flags = list(flags)
+        self.clock = clock
+        self.flags = [*listen, *flags]
         self.log_path = plane.file(name + ".log")
         self.process = None
 
     def start(self):
         with open(self.log_path, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
-                [BERTH, "controller", "--kubeconfig", self.kubeconfig, "--metrics-listen",
-                 "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--webhook-listen", "127.0.0.1:0",
-                 "--visibility-listen", "127.0.0.1:0",
-                 *self.flags],
+                [BERTH, "controller", "--kubeconfig", self.kubeconfig, *self.flags],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent,
                 env={"PATH": os.environ["PATH"], "HOME": self.plane.folder,
-                     "POD_NAME": self.name, "POD_NAMESPACE": NAMESPACE})
+                     "POD_NAME": self.name, "POD_NAMESPACE": NAMESPACE,
+                     **fake_time.environment(self.clock)})
         return self
 
     def end(self, number=signal.SIGTERM):
@@ -117,8 +123,8 @@ class Installation:
         return self.plane.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE, "--duration=1h",
                                   *flags).stdout.strip()
 
-    def write_inline_kubeconfig(self, name):
-        """A kubeconfig of the ServiceAccount, with all certificates inline."""
+    def write_inline_kubeconfig(self, name, token=None):
+        """A kubeconfig of the holder of `token`, else of the ServiceAccount, with all certificates inline."""
         with open(self.plane.file("ca.crt"), "rb") as file:
             authority = base64.b64encode(file.read()).decode()
         return self.plane.write(name, f"""apiVersion: v1
@@ -134,14 +140,14 @@ contexts:
   context: {{cluster: test, user: user}}
 users:
 - name: user
-  user: {{token: {self.token()}}}
+  user: {{token: {token or self.token()}}}
 """)
 
-    def start(self, name="controller", flags=(), kubeconfig=None):
+    def start(self, name="controller", flags=(), kubeconfig=None, clock=None):
         """Starts a replica and points the webhooks to it."""
         kubeconfig = kubeconfig or self.plane.write_kubeconfig(
             self.plane.file(name + ".kubeconfig"), self.token())
-        controller = Controller(self.plane, name, kubeconfig, flags).start()
+        controller = Controller(self.plane, name, kubeconfig, flags, clock=clock).start()
         self.controllers[name] = controller
         self.lead_webhooks_to(controller.port("webhook"))
         self.lead_visibility_to(controller.port("visibility"))
@@ -174,6 +180,7 @@ class ClusterTest(unittest.TestCase):
     """Tests of one control plane with Berth installed; each test has a namespace of its own."""
 
     NODES = 2
+    CERTIFICATES_FROM = None  # when the control plane's certificates begin, as "-1d"
 
     @classmethod
     def setUpClass(cls):
@@ -181,7 +188,8 @@ class ClusterTest(unittest.TestCase):
             raise unittest.SkipTest("no control plane: build one with tools/kubernetes")
         cls.folder = tempfile.mkdtemp(prefix="berth-cluster-")
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.plane = ControlPlane(cls.folder, parent_ends_all=True)
+        cls.plane = ControlPlane(cls.folder, parent_ends_all=True,
+                                 certificates_from=cls.CERTIFICATES_FROM)
         cls.addClassCleanup(cls.plane.stop)
         cls.plane.start()
         for number in range(1, cls.NODES + 1):
@@ -189,7 +197,11 @@ class ClusterTest(unittest.TestCase):
         cls.berth = Installation(cls.plane)
         cls.addClassCleanup(cls.berth.stop)
         cls.apply_manifests()
-        cls.controller = cls.berth.start()
+        cls.controller = cls.start_first()
+
+    @classmethod
+    def start_first(cls):
+        return cls.berth.start()
 
     @classmethod
     def apply_manifests(cls):

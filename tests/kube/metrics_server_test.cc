@@ -17,6 +17,9 @@ using ::testing::HasSubstr;
 using Outcome = AccessAnswer::Outcome;
 
 void AnswerByToken(const AccessQuestion& question, const AccessReviews::Done& done) {
+  if (question.path == "/shadow") {
+    return done({.outcome = question.token == "shadow" ? Outcome::kAllowed : Outcome::kDenied});
+  }
   EXPECT_EQ(question.path, "/metrics");
   if (question.token == "may") return done({.outcome = Outcome::kAllowed, .user = "prometheus"});
   if (question.token == "may-not") return done({.outcome = Outcome::kDenied, .user = "jane"});
@@ -36,7 +39,9 @@ class MetricsServerTest : public ::testing::Test {
   }
   void StartWith(AccessGate gate) {
     metrics_.SetGauge("answer", {}, 42);
-    auto server = StartMetricsServer(pool_, {}, metrics_, std::move(gate));
+    auto server =
+        StartMetricsServer(pool_, {.pages = {{"/shadow", [] { return std::string("{}"); }}}},
+                           metrics_, std::move(gate));
     ASSERT_TRUE(server) << server.error().message;
     server_ = *std::move(server);
   }
@@ -96,6 +101,16 @@ TEST_F(MetricsServerTest, WithoutAGateEverybodyReads) {
   EXPECT_THAT(Ask("").body, HasSubstr("answer 42"));
   EXPECT_EQ(Ask("", "GET", "/metrics?x=y").status, 200);
   EXPECT_EQ(Ask("", "GET", "/healthz").status, 404);
+}
+
+TEST_F(MetricsServerTest, AnotherPageHasItsOwnRight) {
+  StartWith(AnswerByToken);
+  EXPECT_EQ(Ask("Bearer may", "GET", "/shadow").status, 403);
+  const net::Response shown = Ask("Bearer shadow", "GET", "/shadow?pretty");
+  EXPECT_EQ(shown.status, 200);
+  EXPECT_EQ(shown.body, "{}");
+  EXPECT_EQ(shown.headers.Find("Content-Type"), "application/json");
+  EXPECT_EQ(Ask("Bearer shadow", "GET", "/other").status, 404);
 }
 
 }  // namespace

@@ -7,8 +7,9 @@ berth_build_packages=(
   libfmt-dev libyaml-cpp-dev libcli11-dev prometheus-cpp-dev libre2-dev libzstd-dev zlib1g-dev
   libcpprest-dev libgtest-dev libgmock-dev librapidcheck-dev
 )
-# To run the tests: the shells with completion; certificates of the control plane; manifests; packages.
-berth_test_packages=(bash zsh fish openssl python3-yaml dpkg-dev binutils groff-base util-linux)
+# To run the tests: the shells with completion; certificates of the control plane; manifests; packages;
+# wrong clocks.
+berth_test_packages=(bash zsh fish openssl python3-yaml dpkg-dev binutils groff-base util-linux libfaketime)
 # For tools/check and tools/lint.
 berth_check_packages=(git python3 binutils clang-format-14)
 berth_lint_packages=(git python3 clang-tidy-14)
