@@ -10,10 +10,15 @@ api::LabelSelector DefaultManagedNamespaces(const std::string& own_namespace) {
 
 JobControllers::JobControllers(kube::Manager& manager, const Clock& clock,
                                kube::EventRecorder& events, JobControllersOptions options)
-    : batch_jobs_(manager, clock, events, options.job),
+    : owners_(manager, options.job.queue_name_rule),
+      tables_(manager),
+      batch_jobs_(manager),
+      batch_job_reconciler_({manager, clock, events, owners_, tables_}, batch_jobs_, options.job),
       topology_ungater_(manager, clock, options.job.metrics) {
   if (options.batch_jobs == JobControllersOptions::BatchJobs::kManaged) {
-    batch_jobs_.Watch(manager.AddController(batch_jobs_, {.max_concurrent = options.concurrency}));
+    owners_.Add(batch_jobs_);
+    batch_job_reconciler_.Watch(
+        manager.AddController(batch_job_reconciler_, {.max_concurrent = options.concurrency}));
   }
   if (!options.ungate_topology) return;
   topology_ungater_.Watch(

@@ -8,7 +8,10 @@
 
 #include <cstddef>
 
+#include "integrations/controller/batch_jobs.h"
+#include "integrations/controller/job_owners.h"
 #include "integrations/controller/job_reconciler.h"
+#include "integrations/controller/job_tables.h"
 #include "integrations/controller/topology_ungater.h"
 
 namespace berth::integrations {
@@ -31,7 +34,10 @@ class JobControllers {
                  JobControllersOptions options);
 
  private:
-  JobReconciler batch_jobs_;
+  JobOwners owners_;
+  JobTables tables_;
+  BatchJobs batch_jobs_;
+  JobReconciler batch_job_reconciler_;
   TopologyUngater topology_ungater_;
 };
 

@@ -53,9 +53,8 @@ Json TemplatePatch(const api::PodTemplate& now, const PodSetChange& wanted) {
 
 }  // namespace
 
-Json JobPatch(const api::Job& job, const BatchJobWrite& write,
-              const std::string& resource_version) {
-  Json patch = {{"metadata", {{"resourceVersion", resource_version}}}};
+Json JobPatch(const api::Job& job, const BatchJobWrite& write) {
+  Json patch = Json::object();
   if (write.clear_start_time) {
     patch["status"] = {{"startTime", nullptr}};
     return patch;

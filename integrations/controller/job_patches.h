@@ -1,7 +1,8 @@
 // integrations/controller/job_patches.h — planned writes as JSON patches.
 //
-// Merge patches (RFC 7396) carry the changed fields and the resourceVersion they were planned on;
-// applied configurations carry the fields of their field manager. Unknown fields survive both.
+// Merge patches (RFC 7396) carry the changed fields and, those of Workloads, the resourceVersion
+// they were planned on; applied configurations carry the fields of their field manager. Unknown
+// fields survive both.
 #pragma once
 
 #include <string>
@@ -15,8 +16,7 @@
 namespace berth::integrations {
 
 // A patch of the Job, or of its status where the write clears the start time.
-nlohmann::json JobPatch(const api::Job& job, const BatchJobWrite& write,
-                        const std::string& resource_version);
+nlohmann::json JobPatch(const api::Job& job, const BatchJobWrite& write);
 
 // A patch to the whole new spec; removes fields that the new spec lacks.
 nlohmann::json WorkloadSpecPatch(const api::Workload& workload, const api::WorkloadSpec& spec);

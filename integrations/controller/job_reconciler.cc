@@ -9,6 +9,7 @@
 #include "api/codec/codec.h"
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "base/strings.h"
 #include "integrations/controller/job_patches.h"
 
 namespace berth::integrations {
@@ -18,10 +19,7 @@ using kube::Force;
 using kube::PatchType;
 using Json = nlohmann::json;
 
-constexpr char kOwnerIndex[] = "owner";
-constexpr char kPrebuiltIndex[] = "prebuilt";  // jobs by the Workload that they name
 constexpr Duration kLookAgain = std::chrono::seconds(5);
-constexpr int kMaxAncestors = 10;
 // The time in which a created Workload is assumed to exist, unseen by the informer.
 constexpr Duration kInformerLag = std::chrono::seconds(30);
 
@@ -30,31 +28,23 @@ constexpr char kCreationLatency[] = "kueue_workload_creation_latency_seconds";
 constexpr double kFirstBucket = 1;
 constexpr double kLastBucket = 1280;
 
-std::string JobIndexValue(const std::string& namespace_name, const std::string& name) {
-  return "Job/" + namespace_name + "/" + name;
-}
-
-bool IsJob(const api::OwnerReference& owner) {
-  return owner.kind == kBatchJob.kind && owner.api_version.rfind("batch/", 0) == 0;
-}
-
-std::optional<api::ObjectKey> OwningJob(const api::Workload& workload) {
-  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-  if (owner == nullptr || !IsJob(*owner)) return std::nullopt;
-  return api::ObjectKey{workload.meta.namespace_name, owner->name};
-}
-
-// "namespace/name" of the prebuilt Workload that the job names.
-std::vector<std::string> PrebuiltWorkloadOf(const api::Job& job) {
-  const std::string* name = api::FindValue(job.meta.labels, api::kPrebuiltWorkloadLabel);
-  if (name == nullptr) return {};
-  return {api::ObjectKey{job.meta.namespace_name, *name}.ToString()};
-}
-
 // A deletion by another client counts as success.
 Status Gone(Status status) {
   if (!status && status.error().code == ErrorCode::kNotFound) return OkStatus();
   return status;
+}
+
+// The patch with the version that it is based on: a job that has changed since is a kConflict.
+Json BasedOn(const std::string& resource_version, const JobWrite& write) {
+  Json patch = *write.patch;
+  if (write.type == PatchType::kJson) {
+    patch.insert(patch.begin(), Json{{"op", "replace"},
+                                     {"path", "/metadata/resourceVersion"},
+                                     {"value", resource_version}});
+  } else {
+    patch["metadata"]["resourceVersion"] = resource_version;
+  }
+  return patch;
 }
 
 Error Named(const Error& error, const std::string& what, const api::ObjectKey& key) {
@@ -66,70 +56,65 @@ Error Named(const Error& error, const std::string& what, const api::ObjectKey& k
 // One reconcile of one job. `resource_version` follows the reconcile's writes, so that a stop's
 // second write is based on its first.
 struct JobReconciler::Pass {
-  std::shared_ptr<const api::Job> job;
+  std::shared_ptr<const JobState> job;
   std::string resource_version;
 };
 
-JobReconciler::JobReconciler(kube::Manager& manager, const Clock& clock,
-                             kube::EventRecorder& events, JobReconcilerOptions options)
-    : manager_(manager),
-      clock_(clock),
-      events_(events),
+JobReconciler::JobReconciler(const Shared& shared, JobSource& source, JobReconcilerOptions options)
+    : manager_(shared.manager),
+      clock_(shared.clock),
+      events_(shared.events),
+      owners_(shared.owners),
+      tables_(shared.tables),
+      source_(source),
       options_(std::move(options)),
-      jobs_(manager.InformerFor<api::Job>()),
-      workloads_(manager.InformerFor<api::Workload>()),
-      namespaces_(manager.InformerFor<api::Namespace>()),
-      flavors_(manager.InformerFor<api::ResourceFlavor>()),
-      priority_classes_(manager.InformerFor<api::PriorityClass>()),
-      workload_priority_classes_(manager.InformerFor<api::WorkloadPriorityClass>()) {
-  if (options_.metrics != nullptr) {
-    std::vector<double> buckets{kFirstBucket};
-    for (double bound = 2.5; bound <= kLastBucket; bound *= 2) buckets.push_back(bound);
-    options_.metrics->DeclareHistogram(
-        kCreationLatency, "Time from a job's creation to that of its Workload", buckets);
-  }
-  workloads_.AddIndex(kOwnerIndex, [](const api::Workload& workload) {
-    const std::optional<api::ObjectKey> job = OwningJob(workload);
-    if (!job) return std::vector<std::string>{};
-    return std::vector<std::string>{JobIndexValue(job->namespace_name, job->name)};
-  });
-  jobs_.AddIndex(kPrebuiltIndex, PrebuiltWorkloadOf);
+      name_(ToLower(source.kind().kind)),
+      workloads_(manager_.InformerFor<api::Workload>()),
+      namespaces_(manager_.InformerFor<api::Namespace>()) {
+  if (options_.metrics == nullptr) return;
+  std::vector<double> buckets{kFirstBucket};
+  for (double bound = 2.5; bound <= kLastBucket; bound *= 2) buckets.push_back(bound);
+  options_.metrics->DeclareHistogram(kCreationLatency,
+                                     "Time from a job's creation to that of its Workload", buckets);
 }
 
-// Reconciles the Workloads whose Job is gone.
+// The job of this kind that controls the Workload.
+std::optional<api::ObjectKey> JobReconciler::OwningJob(const api::Workload& workload) const {
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  if (owner == nullptr || !IsOf(source_.kind(), *owner)) return std::nullopt;
+  return api::ObjectKey{workload.meta.namespace_name, owner->name};
+}
+
+// Reconciles the Workloads whose job is gone.
 kube::Sweep JobReconciler::Orphans() const {
-  return {.covers =
-              [this](const api::ObjectKey& job) {
-                return workloads_.HasIn(kOwnerIndex, JobIndexValue(job.namespace_name, job.name));
-              },
-          .next = [this](const api::ObjectKey& place) -> std::optional<kube::Sweep::Step> {
-            const auto workload = workloads_.After(place);
-            if (workload == nullptr) return std::nullopt;
-            std::optional<api::ObjectKey> job = OwningJob(*workload);
-            if (job && jobs_.Get(*job) != nullptr) job.reset();
-            return kube::Sweep::Step{workload->meta.key(), std::move(job)};
-          }};
+  return {
+      .covers =
+          [this](const api::ObjectKey& job) { return owners_.HasWorkload(source_.kind(), job); },
+      .next = [this](const api::ObjectKey& place) -> std::optional<kube::Sweep::Step> {
+        const auto workload = workloads_.After(place);
+        if (workload == nullptr) return std::nullopt;
+        std::optional<api::ObjectKey> job = OwningJob(*workload);
+        if (job && source_.Meta(*job) != nullptr) job.reset();
+        return kube::Sweep::Step{workload->meta.key(), std::move(job)};
+      }};
 }
 
 void JobReconciler::Watch(kube::Controller& controller) {
-  controller.AddSweep(kube::SweepOf(jobs_));
+  controller.AddSweep(source_.AllJobs());
   controller.AddSweep(Orphans());
-  const auto add_job = [&controller](const auto& job) { controller.Add(job->meta.key()); };
-  jobs_.AddHandler({.on_add = add_job,
-                    .on_update = [add_job](const auto&, const auto& job) { add_job(job); },
-                    .on_delete =
-                        [this, add_job](const auto& job) {
-                          last_check_message_.erase(job->meta.uid);
-                          created_.erase(job->meta.uid);
-                          lost_.erase(job->meta.uid);
-                          add_job(job);
-                        }});
+  source_.AddHandler(
+      {.on_change = [&controller](const api::ObjectMeta& job) { controller.Add(job.key()); },
+       .on_delete =
+           [this, &controller](const api::ObjectMeta& job) {
+             last_check_message_.erase(job.uid);
+             created_.erase(job.uid);
+             lost_.erase(job.uid);
+             controller.Add(job.key());
+           }});
   const auto add_owner = [this, &controller](const auto& workload) {
     if (const auto job = OwningJob(*workload)) return controller.Add(*job);
     // A prebuilt workload without owner: adds the jobs that name it.
-    for (const auto& job : jobs_.ByIndex(kPrebuiltIndex, workload->meta.key().ToString())) {
-      controller.Add(job->meta.key());
-    }
+    for (const api::ObjectKey& job : source_.JobsNaming(workload->meta.key())) controller.Add(job);
   };
   const auto seen = [this, add_owner](const auto& workload) {
     if (const api::OwnerReference* owner = api::ControllerOf(workload->meta)) {
@@ -144,26 +129,20 @@ void JobReconciler::Watch(kube::Controller& controller) {
                                OnLost(*workload);
                                add_owner(workload);
                              }});
-  const auto stale = [this](const auto&) { tables_stale_ = true; };
-  const auto stale_update = [this](const auto&, const auto&) { tables_stale_ = true; };
-  flavors_.AddHandler({.on_add = stale, .on_update = stale_update, .on_delete = stale});
-  priority_classes_.AddHandler({.on_add = stale, .on_update = stale_update, .on_delete = stale});
-  workload_priority_classes_.AddHandler(
-      {.on_add = stale, .on_update = stale_update, .on_delete = stale});
 }
 
 void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   auto pass = std::make_shared<Pass>();
-  pass->job = jobs_.Get(key);
+  pass->job = source_.Get(key);
   JobPlan plan;
   if (pass->job == nullptr) {
-    plan = PlanMissingJob(WorkloadsOf(key));
+    plan = PlanMissingJob(owners_.WorkloadsOf(source_.kind(), key));
   } else {
-    pass->resource_version = pass->job->meta.resource_version;
+    pass->resource_version = pass->job->meta().resource_version;
     plan = PlanJob(Observe(*pass->job), clock_.Now());
     const bool creates =
         !plan.actions.empty() && std::holds_alternative<CreateWorkload>(plan.actions.front());
-    if (creates && CreatedLately(*pass->job)) return done(kube::NextLook{kLookAgain});
+    if (creates && CreatedLately(pass->job->meta())) return done(kube::NextLook{kLookAgain});
   }
   std::vector<kube::Step> steps;
   for (const JobAction& action : plan.actions) {
@@ -179,98 +158,51 @@ void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
 // Creates the Workload again at once. If the job is gone (unknown yet), it is removed later.
 void JobReconciler::OnLost(const api::Workload& workload) {
   const auto key = OwningJob(workload);
-  const auto job = key ? jobs_.Get(*key) : nullptr;
-  if (job == nullptr || job->meta.uid != api::ControllerOf(workload.meta)->uid ||
+  const auto job = key ? source_.Meta(*key) : nullptr;
+  if (job == nullptr || job->uid != api::ControllerOf(workload.meta)->uid ||
       api::IsTrue(workload.status.conditions, api::kFinished)) {
     return;
   }
   const SteadyTime now = clock_.SteadyNow();
-  Lost& lost = lost_[job->meta.uid];
+  Lost& lost = lost_[job->uid];
   if (now - lost.at > kInformerLag) lost.count = 0;
   lost.at = now;
   ++lost.count;
 }
 
-bool JobReconciler::CreatedLately(const api::Job& job) {
-  const auto lost = lost_.find(job.meta.uid);
+bool JobReconciler::CreatedLately(const api::ObjectMeta& job) {
+  const auto lost = lost_.find(job.uid);
   if (lost != lost_.end() && lost->second.count > 1 &&
       clock_.SteadyNow() - lost->second.at < kLookAgain) {
     return true;
   }
-  const auto created = created_.find(job.meta.uid);
+  const auto created = created_.find(job.uid);
   if (created == created_.end()) return false;
   if (clock_.SteadyNow() - created->second < kInformerLag) return true;
   created_.erase(created);
   return false;
 }
 
-JobSituation JobReconciler::Observe(const api::Job& job) const {
-  RefreshTables();
+JobSituation JobReconciler::Observe(const JobState& job) const {
+  const api::ObjectMeta& meta = job.meta();
   JobSituation situation;
-  situation.job = ViewOf(job);
-  situation.workloads = WorkloadsOf(job.meta.key());
-  if (const std::string* name = api::FindValue(job.meta.labels, api::kPrebuiltWorkloadLabel)) {
-    const auto prebuilt = workloads_.Get({job.meta.namespace_name, *name});
-    if (prebuilt != nullptr && OwningJob(*prebuilt) != job.meta.key()) {
+  situation.job = job.View();
+  situation.workloads = owners_.WorkloadsOf(source_.kind(), meta.key());
+  if (const std::string* name = PrebuiltWorkloadOf(meta)) {
+    const auto prebuilt = workloads_.Get({meta.namespace_name, *name});
+    if (prebuilt != nullptr && OwningJob(*prebuilt) != meta.key()) {
       situation.workloads.push_back(*prebuilt);
     }
   }
-  situation.ancestor = AncestorOf(job);
-  situation.namespace_rule = RuleOf(job.meta.namespace_name);
+  situation.ancestor = owners_.AncestorOf(meta);
+  situation.namespace_rule = RuleOf(meta.namespace_name);
   situation.queue_name_rule = options_.queue_name_rule;
   situation.pods_ready_rule = options_.pods_ready_rule;
   situation.report_reclaimable_pods = options_.report_reclaimable_pods;
   situation.build = options_.build;
   situation.keep_deactivated = options_.keep_deactivated;
-  situation.workload_priority_classes = &workload_priority_class_table_;
-  situation.priority_classes = &priority_class_table_;
-  situation.flavors = &flavor_table_;
+  tables_.Fill(situation);
   return situation;
-}
-
-void JobReconciler::RefreshTables() const {
-  if (!std::exchange(tables_stale_, false)) return;
-  flavor_table_.clear();
-  priority_class_table_.clear();
-  workload_priority_class_table_.clear();
-  for (const auto& flavor : flavors_.objects()) flavor_table_[flavor->meta.name] = *flavor;
-  for (const auto& each : priority_classes_.objects()) {
-    priority_class_table_[each->meta.name] = *each;
-  }
-  for (const auto& each : workload_priority_classes_.objects()) {
-    workload_priority_class_table_[each->meta.name] = *each;
-  }
-}
-
-std::vector<api::Workload> JobReconciler::WorkloadsOf(const api::ObjectKey& job) const {
-  std::vector<api::Workload> result;
-  for (const auto& workload :
-       workloads_.ByIndex(kOwnerIndex, JobIndexValue(job.namespace_name, job.name))) {
-    result.push_back(*workload);
-  }
-  return result;
-}
-
-// The topmost managed owner: an owner with a queue, or any owner where jobs are managed without
-// one. Only Jobs count as owners: this reconciler knows no other managed kinds.
-std::optional<ManagedAncestor> JobReconciler::AncestorOf(const api::Job& job) const {
-  std::shared_ptr<const api::Job> managed;
-  const api::OwnerReference* owner = api::ControllerOf(job.meta);
-  for (int depth = 0; depth < kMaxAncestors && owner != nullptr && IsJob(*owner); ++depth) {
-    const auto parent = jobs_.Get({job.meta.namespace_name, owner->name});
-    if (parent == nullptr || parent->meta.uid != owner->uid) break;
-    if (parent->meta.uid == job.meta.uid) break;  // they own each other
-    if (options_.queue_name_rule == QueueNameRule::kManageWithoutName ||
-        parent->meta.labels.count(api::kQueueLabel) > 0) {
-      managed = parent;
-    }
-    owner = api::ControllerOf(parent->meta);
-  }
-  if (managed == nullptr) return std::nullopt;
-  const std::vector<api::Workload> workloads = WorkloadsOf(managed->meta.key());
-  const bool admitted =
-      !workloads.empty() && api::IsTrue(workloads.front().status.conditions, api::kAdmitted);
-  return ManagedAncestor{admitted};
 }
 
 NamespaceRule JobReconciler::RuleOf(const std::string& namespace_name) const {
@@ -292,18 +224,18 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
   } else if (const auto* release = std::get_if<RemoveWorkloadFinalizer>(&action)) {
     steps.push_back(FinalizerStep(release->key));
   } else if (const auto* start = std::get_if<StartJob>(&action)) {
-    steps.push_back(JobStep(pass, StartWrite(*pass->job, start->pod_sets.front())));
+    for (JobWrite& write : pass->job->Start(start->pod_sets)) {
+      steps.push_back(JobStep(pass, std::move(write)));
+    }
   } else if (const auto* stop = std::get_if<StopJob>(&action)) {
-    std::optional<PodSetChange> original;
-    if (!stop->originals.empty()) original = stop->originals.front();
-    for (BatchJobWrite& write : StopWrites(*pass->job, original)) {
+    for (JobWrite& write : pass->job->Stop(stop->originals)) {
       steps.push_back(JobStep(pass, std::move(write)));
     }
   } else if (std::holds_alternative<DeleteJob>(action)) {
     steps.push_back(DeleteJobStep(pass));
   } else if (const auto* event = std::get_if<EmitEvent>(&action)) {
     steps.push_back([this, pass, what = *event](const std::function<void(Status)>& next) {
-      Emit(*pass->job, what);
+      Emit(pass->job->meta(), what);
       next(OkStatus());
     });
   } else {
@@ -423,10 +355,11 @@ kube::Step JobReconciler::CreateStep(const std::shared_ptr<Pass>& pass,
           // The name exists: an earlier reconcile created it and lost the answer.
           const bool exists = !done && done.error().code == ErrorCode::kAlreadyExists;
           if (!done && !exists) return next(Named(done.error(), "creation", key));
-          if (done) OnCreated(*pass->job);
+          const api::ObjectMeta& job = pass->job->meta();
+          if (done) OnCreated(job);
           // Records nothing for a job that is gone; the informer may be faster than the answer.
-          if (jobs_.Get(pass->job->meta.key()) != nullptr && workloads_.Get(key) == nullptr) {
-            created_[pass->job->meta.uid] = clock_.SteadyNow();
+          if (source_.Meta(job.key()) != nullptr && workloads_.Get(key) == nullptr) {
+            created_[job.uid] = clock_.SteadyNow();
           }
           next(OkStatus());
         });
@@ -434,10 +367,10 @@ kube::Step JobReconciler::CreateStep(const std::shared_ptr<Pass>& pass,
 }
 
 // For a job that was edited, the start of its wait is unknown.
-void JobReconciler::OnCreated(const api::Job& job) {
-  if (options_.metrics == nullptr || job.meta.generation > 1) return;
-  const Duration latency = std::max(clock_.Now() - job.meta.creation_timestamp, Duration::zero());
-  options_.metrics->Observe(kCreationLatency, {{"job_kind", std::string(kBatchJob.kind)}},
+void JobReconciler::OnCreated(const api::ObjectMeta& job) {
+  if (options_.metrics == nullptr || job.generation > 1) return;
+  const Duration latency = std::max(clock_.Now() - job.creation_timestamp, Duration::zero());
+  options_.metrics->Observe(kCreationLatency, {{"job_kind", std::string(source_.kind().kind)}},
                             std::chrono::duration<double>(latency).count());
 }
 
@@ -451,8 +384,8 @@ kube::Step JobReconciler::DeleteStep(const api::ObjectKey& key) {
 
 kube::Step JobReconciler::DeleteJobStep(const std::shared_ptr<Pass>& pass) {
   return [this, pass](std::function<void(Status)> next) {
-    const api::ObjectMeta& meta = pass->job->meta;
-    manager_.client().Delete(api::KindOf<api::Job>(), meta.key(),
+    const api::ObjectMeta& meta = pass->job->meta();
+    manager_.client().Delete(source_.resource(), meta.key(),
                              {.propagation_policy = "Background", .precondition_uid = meta.uid},
                              [key = meta.key(), next = std::move(next)](Status done) {
                                done = Gone(std::move(done));
@@ -461,34 +394,34 @@ kube::Step JobReconciler::DeleteJobStep(const std::shared_ptr<Pass>& pass) {
   };
 }
 
-kube::Step JobReconciler::JobStep(const std::shared_ptr<Pass>& pass, BatchJobWrite write) {
+kube::Step JobReconciler::JobStep(const std::shared_ptr<Pass>& pass, JobWrite write) {
   return [this, pass, write = std::move(write)](std::function<void(Status)> next) {
-    kube::WriteOptions options;
-    if (write.clear_start_time) options.subresource = "status";
-    const api::ObjectKey key = pass->job->meta.key();
-    manager_.client().Patch(api::KindOf<api::Job>(), key, PatchType::kMerge,
-                            JobPatch(*pass->job, write, pass->resource_version), options,
-                            [this, pass, key, next = std::move(next)](Result<kube::JsonPtr> done) {
-                              if (!done) return next(Named(done.error(), "writing the job", key));
-                              const Result<api::ObjectMeta> meta =
-                                  api::Decode<api::ObjectMeta>(**done);
-                              if (meta) pass->resource_version = meta->resource_version;
-                              jobs_.Ingest(**done);
-                              next(OkStatus());
-                            });
+    const api::ObjectKey key = pass->job->meta().key();
+    manager_.client().Patch(
+        source_.resource(), key, write.type, BasedOn(pass->resource_version, write),
+        {.subresource = write.subresource},
+        [this, pass, key, next = std::move(next)](Result<kube::JsonPtr> done) {
+          if (!done) return next(Named(done.error(), "writing the job", key));
+          const Result<api::ObjectMeta> meta = api::Decode<api::ObjectMeta>(**done);
+          if (meta) pass->resource_version = meta->resource_version;
+          source_.Ingest(**done);
+          next(OkStatus());
+        });
   };
 }
 
-void JobReconciler::Emit(const api::Job& job, const EmitEvent& event) {
-  if (event.reason == "UpdatedAdmissionCheck" && jobs_.Get(job.meta.key()) != nullptr) {
-    std::string& last = last_check_message_[job.meta.uid];
+void JobReconciler::Emit(const api::ObjectMeta& job, const EmitEvent& event) {
+  if (event.reason == "UpdatedAdmissionCheck" && source_.Meta(job.key()) != nullptr) {
+    std::string& last = last_check_message_[job.uid];
     if (last == event.message) return;
     last = event.message;
   }
-  events_.Record(kube::ReferenceTo(job),
-                 event.type == EmitEvent::Type::kWarning ? kube::EventType::kWarning
-                                                         : kube::EventType::kNormal,
-                 event.reason, "", event.message);
+  const api::ResourceKind& kind = source_.resource();
+  events_.Record(
+      {kind.api_version(), std::string(kind.kind), job.key(), job.uid, job.resource_version},
+      event.type == EmitEvent::Type::kWarning ? kube::EventType::kWarning
+                                              : kube::EventType::kNormal,
+      event.reason, "", event.message);
 }
 
 }  // namespace berth::integrations

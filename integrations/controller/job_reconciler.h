@@ -1,4 +1,5 @@
-// integrations/controller/job_reconciler.h — batch Jobs: observe, plan (job_plan.h), perform.
+// integrations/controller/job_reconciler.h — the jobs of one kind: observe, plan (job_plan.h),
+// perform.
 //
 // Threads: one Executor, that of the manager.
 // Errors: of the API, prefixed with the action's name; the work queue retries the key.
@@ -9,11 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "api/job.h"
 #include "api/queues.h"
 #include "api/workload.h"
 #include "base/clock.h"
-#include "integrations/batch_job.h"
+#include "integrations/controller/job_owners.h"
+#include "integrations/controller/job_source.h"
+#include "integrations/controller/job_tables.h"
 #include "integrations/job_plan.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
@@ -36,25 +38,31 @@ struct JobReconcilerOptions {
 
 class JobReconciler final : public kube::Reconciler {
  public:
-  // Requests its informers from `manager`: construct before they start. References must outlive it.
-  JobReconciler(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
-                JobReconcilerOptions options);
+  // What the reconcilers of all kinds share; all of it outlives them.
+  struct Shared {
+    kube::Manager& manager;
+    const Clock& clock;
+    kube::EventRecorder& events;
+    JobOwners& owners;
+    JobTables& tables;
+  };
+
+  // Requests its informers from the manager: construct before they start. `source` outlives it.
+  JobReconciler(const Shared& shared, JobSource& source, JobReconcilerOptions options);
 
   // Adds the keys of changed jobs to `controller` from now on.
   void Watch(kube::Controller& controller);
 
-  std::string_view name() const override { return "job"; }
+  std::string_view name() const override { return name_; }
   void Reconcile(const api::ObjectKey& key, Done done) override;
 
  private:
   struct Pass;
 
   kube::Sweep Orphans() const;
-  JobSituation Observe(const api::Job& job) const;
-  std::vector<api::Workload> WorkloadsOf(const api::ObjectKey& job) const;
-  std::optional<ManagedAncestor> AncestorOf(const api::Job& job) const;
+  std::optional<api::ObjectKey> OwningJob(const api::Workload& workload) const;
+  JobSituation Observe(const JobState& job) const;
   NamespaceRule RuleOf(const std::string& namespace_name) const;
-  void RefreshTables() const;
 
   std::vector<kube::Step> StepsFor(const std::shared_ptr<Pass>& pass, const JobAction& action);
   std::vector<kube::Step> SpecSteps(const JobAction& action);
@@ -66,24 +74,24 @@ class JobReconciler final : public kube::Reconciler {
                  std::function<void(Status)> next);
   kube::Step FinalizerStep(const api::ObjectKey& key);
   kube::Step CreateStep(const std::shared_ptr<Pass>& pass, const api::Workload& workload);
-  void OnCreated(const api::Job& job);
-  bool CreatedLately(const api::Job& job);
+  void OnCreated(const api::ObjectMeta& job);
+  bool CreatedLately(const api::ObjectMeta& job);
   void OnLost(const api::Workload& workload);
   kube::Step DeleteStep(const api::ObjectKey& key);
   kube::Step DeleteJobStep(const std::shared_ptr<Pass>& pass);
-  kube::Step JobStep(const std::shared_ptr<Pass>& pass, BatchJobWrite write);
-  void Emit(const api::Job& job, const EmitEvent& event);
+  kube::Step JobStep(const std::shared_ptr<Pass>& pass, JobWrite write);
+  void Emit(const api::ObjectMeta& job, const EmitEvent& event);
 
   kube::Manager& manager_;
   const Clock& clock_;
   kube::EventRecorder& events_;
+  JobOwners& owners_;
+  JobTables& tables_;
+  JobSource& source_;
   JobReconcilerOptions options_;
-  kube::Informer<api::Job>& jobs_;
+  std::string name_;  // the kind in lower case
   kube::Informer<api::Workload>& workloads_;
   kube::Informer<api::Namespace>& namespaces_;
-  kube::Informer<api::ResourceFlavor>& flavors_;
-  kube::Informer<api::PriorityClass>& priority_classes_;
-  kube::Informer<api::WorkloadPriorityClass>& workload_priority_classes_;
   // The creation time of a Workload that the informer does not show yet, by job uid.
   std::map<std::string, SteadyTime> created_;
   // By job uid: deletions of its Workload by other clients: time of the last, and recent number.
@@ -94,11 +102,6 @@ class JobReconciler final : public kube::Reconciler {
   std::map<std::string, Lost> lost_;
   // The message of the last event UpdatedAdmissionCheck, which is not repeated, by job uid.
   std::map<std::string, std::string> last_check_message_;
-  // Typed tables for planning, rebuilt when their informers change.
-  mutable bool tables_stale_ = true;
-  mutable FlavorsByName flavor_table_;
-  mutable PriorityClassesByName priority_class_table_;
-  mutable PriorityClassesByName workload_priority_class_table_;
 };
 
 }  // namespace berth::integrations

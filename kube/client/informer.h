@@ -61,8 +61,17 @@ class Informer final : public InformerBase {
   using IndexFunction = typename ObjectStore<T>::IndexFunction;
   using Objects = typename ObjectStore<T>::Objects;
 
+  using Decode = std::function<Result<T>(const api::JsonSource&)>;  // on any thread
+
   Informer(ApiClient& client, ReflectorOptions options)
-      : reflector_(client, api::KindOf<T>(), std::move(options), std::make_shared<const Decoder>(),
+      : Informer(client, std::move(options), api::KindOf<T>(), api::Decode<T>) {}
+  // For a kind that is known at run time. `kind` must outlive the informer.
+  Informer(ApiClient& client, ReflectorOptions options, const api::ResourceKind& kind,
+           Decode decode)
+      : kind_(kind),
+        decode_(decode),
+        reflector_(client, kind, std::move(options),
+                   std::make_shared<const Decoder>(std::move(decode)),
                    {[this] { StartList(); },
                     [this](const std::vector<ReadObject>& items) { TakePage(items); },
                     [this] { EndList(); },
@@ -71,7 +80,7 @@ class Informer final : public InformerBase {
 
   void Start() override { reflector_.Start(); }
   bool has_synced() const override { return synced_; }
-  const api::ResourceKind& kind() const override { return api::KindOf<T>(); }
+  const api::ResourceKind& kind() const override { return kind_; }
   void OnSynced(std::function<void()> synced) override {
     if (synced_) return synced();
     on_synced_.push_back(std::move(synced));
@@ -109,7 +118,7 @@ class Informer final : public InformerBase {
   // Puts the server's answer to a write into the store, so that the next reconcile reads it. Only
   // where the store has an older version of the same object; handlers are called as for an event.
   void Ingest(const Json& written) {
-    Result<T> decoded = api::Decode<T>(written);
+    Result<T> decoded = decode_(written);
     if (!decoded) return;
     const Ptr known = store_.Get(decoded->meta.key());
     if (known == nullptr || known->meta.uid != decoded->meta.uid) return;
@@ -132,9 +141,11 @@ class Informer final : public InformerBase {
   // Runs on the transport's threads.
   class Decoder final : public ObjectReader {
    public:
+    explicit Decoder(Decode decode) : decode_(std::move(decode)) {}
+
     ReadObject Read(const api::JsonSource& object) const override {
-      Result<T> decoded = api::Decode<T>(
-          object.node() != nullptr ? api::JsonSource(*object.node(), parts_) : object);
+      Result<T> decoded =
+          decode_(object.node() != nullptr ? api::JsonSource(*object.node(), parts_) : object);
       if (!decoded) return Undecodable(object, decoded.error().message);
       return {std::make_shared<const T>(*std::move(decoded)), ""};
     }
@@ -146,21 +157,21 @@ class Informer final : public InformerBase {
       return {nullptr, error, std::make_shared<const api::ObjectMeta>(*std::move(identity))};
     }
 
+    Decode decode_;
     mutable api::SharedParts parts_;
   };
 
   void TakeFailure(const Error& error) {
     if (missing_ && error.code == ErrorCode::kNotFound) return;  // reported once
-    LogWarning("watch failed",
-               {{"kind", std::string(api::KindOf<T>().kind)}, {"error", error.message}});
+    LogWarning("watch failed", {{"kind", std::string(kind_.kind)}, {"error", error.message}});
     if (synced_ || error.code != ErrorCode::kNotFound) return;
     missing_ = true;
     if (const auto callback = std::exchange(on_missing_, nullptr)) callback();
   }
 
-  static void LogUndecodable(const ReadObject& read) {
+  void LogUndecodable(const ReadObject& read) const {
     LogWarning("object cannot be decoded",
-               {{"kind", std::string(api::KindOf<T>().kind)},
+               {{"kind", std::string(kind_.kind)},
                 {"key", read.identity == nullptr ? "" : read.identity->key().ToString()},
                 {"error", read.error}});
   }
@@ -259,6 +270,8 @@ class Informer final : public InformerBase {
     }
   }
 
+  const api::ResourceKind& kind_;
+  const Decode decode_;
   ObjectStore<T> store_;
   std::vector<Handler> handlers_;
   std::vector<std::function<void()>> on_synced_;

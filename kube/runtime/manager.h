@@ -35,15 +35,16 @@ class Manager {
   // after that; indexes and handlers may be added in the same task.
   template <typename T>
   Informer<T>& InformerFor() {
-    std::unique_ptr<InformerBase>& slot =
-        informers_[api::KindOf<T>().api_version() + "/" + std::string(api::KindOf<T>().plural)];
-    if (slot == nullptr) {
-      ReflectorOptions options;
-      options.seed = informers_.size();
-      slot = std::make_unique<Informer<T>>(client_, options);
-      if (informers_started_) StartInformer(*slot);
-    }
-    return static_cast<Informer<T>&>(*slot);
+    return InformerFor<T>(api::KindOf<T>(), api::Decode<T>);
+  }
+  // The same for a kind that is known at run time; it may be missing in the cluster. All callers
+  // name the same T for one kind. `kind` must outlive the manager.
+  template <typename T>
+  Informer<T>& OptionalInformerFor(const api::ResourceKind& kind,
+                                   typename Informer<T>::Decode decode) {
+    Informer<T>& informer = InformerFor<T>(kind, std::move(decode));
+    optional_.insert(&informer);
+    return informer;
   }
 
   // The informer of a kind that a cluster may lack. While its CRD is missing, everything else runs;
@@ -87,6 +88,18 @@ class Manager {
     bool started = false;
   };
 
+  template <typename T>
+  Informer<T>& InformerFor(const api::ResourceKind& kind, typename Informer<T>::Decode decode) {
+    std::unique_ptr<InformerBase>& slot =
+        informers_[kind.api_version() + "/" + std::string(kind.plural)];
+    if (slot == nullptr) {
+      ReflectorOptions options;
+      options.seed = informers_.size();
+      slot = std::make_unique<Informer<T>>(client_, options, kind, std::move(decode));
+      if (informers_started_) StartInformer(*slot);
+    }
+    return static_cast<Informer<T>&>(*slot);
+  }
   void StartInformer(InformerBase& informer);
   void StartWhenSynced();
   void StartReady();

@@ -1,0 +1,90 @@
+#include "integrations/controller/job_owners.h"
+
+#include <algorithm>
+
+#include "api/labels.h"
+
+namespace berth::integrations {
+namespace {
+
+constexpr char kOwnerIndex[] = "owner";
+constexpr int kMaxAncestors = 10;
+
+std::string_view GroupOf(std::string_view api_version) {
+  const std::size_t slash = api_version.find('/');
+  return slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
+}
+
+std::string IndexValue(std::string_view group, std::string_view kind, const api::ObjectKey& job) {
+  std::string value(group);
+  value += '/';
+  value += kind;
+  value += '/';
+  value += job.ToString();
+  return value;
+}
+
+}  // namespace
+
+bool IsOf(const JobKind& kind, const api::OwnerReference& owner) {
+  return owner.kind == kind.kind && GroupOf(owner.api_version) == kind.group;
+}
+
+JobOwners::JobOwners(kube::Manager& manager, QueueNameRule queue_name_rule)
+    : workloads_(manager.InformerFor<api::Workload>()), queue_name_rule_(queue_name_rule) {
+  workloads_.AddIndex(kOwnerIndex, [](const api::Workload& workload) {
+    const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+    if (owner == nullptr) return std::vector<std::string>{};
+    return std::vector<std::string>{IndexValue(GroupOf(owner->api_version), owner->kind,
+                                               {workload.meta.namespace_name, owner->name})};
+  });
+}
+
+JobSource* JobOwners::SourceOf(const api::OwnerReference& owner) const {
+  const auto found = std::find_if(sources_.begin(), sources_.end(), [&](const JobSource* source) {
+    return IsOf(source->kind(), owner);
+  });
+  return found == sources_.end() ? nullptr : *found;
+}
+
+std::vector<api::Workload> JobOwners::WorkloadsOf(const JobKind& kind,
+                                                  const api::ObjectKey& job) const {
+  std::vector<api::Workload> result;
+  for (const auto& workload :
+       workloads_.ByIndex(kOwnerIndex, IndexValue(kind.group, kind.kind, job))) {
+    result.push_back(*workload);
+  }
+  return result;
+}
+
+bool JobOwners::HasWorkload(const JobKind& kind, const api::ObjectKey& job) const {
+  return workloads_.HasIn(kOwnerIndex, IndexValue(kind.group, kind.kind, job));
+}
+
+std::optional<ManagedAncestor> JobOwners::AncestorOf(const api::ObjectMeta& job) const {
+  const JobSource* managed_by = nullptr;
+  JobSource::MetaPtr managed;
+  JobSource::MetaPtr above;  // keeps `owner` alive
+  const api::OwnerReference* owner = api::ControllerOf(job);
+  for (int depth = 0; depth < kMaxAncestors && owner != nullptr; ++depth) {
+    const JobSource* source = SourceOf(*owner);
+    if (source == nullptr) break;
+    const JobSource::MetaPtr parent = source->Meta({job.namespace_name, owner->name});
+    if (parent == nullptr || parent->uid != owner->uid) break;
+    if (parent->uid == job.uid) break;  // they own each other
+    if (queue_name_rule_ == QueueNameRule::kManageWithoutName ||
+        parent->labels.count(api::kQueueLabel) > 0) {
+      managed = parent;
+      managed_by = source;
+    }
+    above = parent;
+    owner = api::ControllerOf(*above);
+  }
+  if (managed == nullptr) return std::nullopt;
+  const std::vector<api::Workload> workloads = WorkloadsOf(managed_by->kind(), managed->key());
+  const bool admitted =
+      !workloads.empty() && api::IsTrue(workloads.front().status.conditions, api::kAdmitted);
+  return ManagedAncestor{admitted};
+}
+
+}  // namespace berth::integrations

@@ -1,0 +1,47 @@
+// integrations/controller/job_owners.h — the job kinds that are managed here, the Workloads of each
+// job, and the ancestors of a job.
+//
+// Threads: one Executor, that of the manager. Errors: none.
+// Source: Kueue pkg/controller/jobframework (FindAncestorJobManagedByKueue).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/workload.h"
+#include "integrations/controller/job_source.h"
+#include "integrations/job_plan.h"
+#include "kube/runtime/manager.h"
+
+namespace berth::integrations {
+
+class JobOwners {
+ public:
+  // Construct before the manager's informers start.
+  JobOwners(kube::Manager& manager, QueueNameRule queue_name_rule);
+
+  // `source` must outlive this object.
+  void Add(JobSource& source) { sources_.push_back(&source); }
+  // The kind that the reference names, in any of its versions; null: not managed here.
+  JobSource* SourceOf(const api::OwnerReference& owner) const;
+
+  // The Workloads whose controller is the job, in the order of their names.
+  std::vector<api::Workload> WorkloadsOf(const JobKind& kind, const api::ObjectKey& job) const;
+  bool HasWorkload(const JobKind& kind, const api::ObjectKey& job) const;
+
+  // The topmost owner of the job that is managed: an owner with a queue or, where jobs are managed
+  // without one, any owner of a managed kind.
+  std::optional<ManagedAncestor> AncestorOf(const api::ObjectMeta& job) const;
+
+ private:
+  kube::Informer<api::Workload>& workloads_;
+  QueueNameRule queue_name_rule_;
+  std::vector<JobSource*> sources_;
+};
+
+// Whether the reference names a job of `kind`, in any of its versions.
+bool IsOf(const JobKind& kind, const api::OwnerReference& owner);
+
+}  // namespace berth::integrations

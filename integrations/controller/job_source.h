@@ -1,0 +1,118 @@
+// integrations/controller/job_source.h — the jobs of one kind for the reconciler: a current copy,
+// and the writes that start and stop a job.
+//
+//     JobSource ──Get──▶ JobState ──View──▶ JobView            input of job_plan.h
+//                                 ──Start, Stop──▶ JobWrite…   performed by job_reconciler.h
+//
+// Threads: one Executor, that of the manager. Errors: none.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/codec/kinds.h"
+#include "api/object_meta.h"
+#include "integrations/job_view.h"
+#include "kube/client/api_client.h"
+#include "kube/client/informer.h"
+#include "kube/runtime/sweep.h"
+
+namespace berth::integrations {
+
+// One write to a job. The reconciler adds the resourceVersion on which the write is based.
+struct JobWrite {
+  kube::PatchType type = kube::PatchType::kMerge;  // or kJson
+  kube::JsonPtr patch;
+  std::string subresource;  // empty: the object
+};
+
+// One state of one job.
+class JobState {
+ public:
+  virtual ~JobState() = default;
+  virtual const api::ObjectMeta& meta() const = 0;
+  virtual JobView View() const = 0;
+  // One change per pod set, in the order of the view's pod sets. The writes are in order; none
+  // where a stop has to wait for the job's pods.
+  virtual std::vector<JobWrite> Start(const std::vector<PodSetChange>& changes) const = 0;
+  // Empty `originals`: the templates do not change.
+  virtual std::vector<JobWrite> Stop(const std::vector<PodSetChange>& originals) const = 0;
+};
+
+class JobSource {
+ public:
+  using MetaPtr = std::shared_ptr<const api::ObjectMeta>;
+  struct Handler {
+    std::function<void(const api::ObjectMeta& job)> on_change;  // added or updated
+    std::function<void(const api::ObjectMeta& job)> on_delete;
+  };
+
+  virtual ~JobSource() = default;
+  virtual const JobKind& kind() const = 0;
+  virtual const kube::InformerBase& informer() const = 0;
+  // Null where the kind has no such job.
+  virtual std::shared_ptr<const JobState> Get(const api::ObjectKey& key) const = 0;
+  virtual MetaPtr Meta(const api::ObjectKey& key) const = 0;
+  // The jobs that name the prebuilt Workload `workload`.
+  virtual std::vector<api::ObjectKey> JobsNaming(const api::ObjectKey& workload) const = 0;
+  virtual void AddHandler(Handler handler) = 0;
+  virtual kube::Sweep AllJobs() const = 0;
+  // Takes the API server's answer to a write; see kube::Informer::Ingest.
+  virtual void Ingest(const kube::Json& written) = 0;
+
+  const api::ResourceKind& resource() const { return informer().kind(); }
+};
+
+// The name of the prebuilt Workload that a job names; null: none.
+const std::string* PrebuiltWorkloadOf(const api::ObjectMeta& job);
+
+// The part of a JobSource that stands on an informer of T.
+template <typename T>
+class InformedJobs : public JobSource {
+ public:
+  explicit InformedJobs(kube::Informer<T>& informer) : informer_(informer) {
+    informer_.AddIndex(kPrebuiltIndex, [](const T& job) {
+      const std::string* name = PrebuiltWorkloadOf(job.meta);
+      if (name == nullptr) return std::vector<std::string>{};
+      return std::vector<std::string>{api::ObjectKey{job.meta.namespace_name, *name}.ToString()};
+    });
+  }
+
+  const kube::InformerBase& informer() const override { return informer_; }
+  MetaPtr Meta(const api::ObjectKey& key) const override {
+    const auto job = informer_.Get(key);
+    return job == nullptr ? nullptr : MetaPtr(job, &job->meta);
+  }
+  std::vector<api::ObjectKey> JobsNaming(const api::ObjectKey& workload) const override {
+    std::vector<api::ObjectKey> keys;
+    for (const auto& job : informer_.ByIndex(kPrebuiltIndex, workload.ToString())) {
+      keys.push_back(job->meta.key());
+    }
+    return keys;
+  }
+  void AddHandler(Handler handler) override {
+    const auto change = [on_change = std::move(handler.on_change)](const auto& job) {
+      if (on_change) on_change(job->meta);
+    };
+    informer_.AddHandler({.on_add = change,
+                          .on_update = [change](const auto&, const auto& job) { change(job); },
+                          .on_delete =
+                              [on_delete = std::move(handler.on_delete)](const auto& job) {
+                                if (on_delete) on_delete(job->meta);
+                              }});
+  }
+  kube::Sweep AllJobs() const override { return kube::SweepOf(informer_); }
+  void Ingest(const kube::Json& written) override { informer_.Ingest(written); }
+
+ protected:
+  const kube::Informer<T>& jobs() const { return informer_; }
+
+ private:
+  static constexpr char kPrebuiltIndex[] = "prebuilt";
+
+  kube::Informer<T>& informer_;
+};
+
+}  // namespace berth::integrations
