@@ -6,6 +6,7 @@
 #include "api/labels.h"
 #include "api/yaml/yaml.h"
 #include "cli/commands.h"
+#include "cli/configuration_file.h"
 #include "cli/output.h"
 #include "cli/screens/adoption.h"
 #include "cli/session.h"
@@ -43,7 +44,7 @@ void CheckConfiguration(const std::string& text, const std::string& object,
   if (!document->duplicate_keys.empty()) {
     return refuse(document->duplicate_keys.front() + ": stands twice");
   }
-  const auto configuration = admission::ReadConfiguration(document->value);
+  const auto configuration = ReadConfigurationDocument(document->value);
   if (!configuration) return refuse(configuration.error().message);
   for (const auto& [field, why] : configuration->ignored) {
     report.findings.push_back({AdoptionGrade::kDiffers, object, field + " has no effect: " + why});

@@ -7,8 +7,18 @@
 
 #include "api/yaml/yaml.h"
 #include "base/log/log.h"
+#include "cli/job_kinds.h"
 
 namespace berth::cli {
+
+Result<admission::Configuration> ReadConfigurationDocument(const nlohmann::json& document) {
+  BERTH_TRY(admission::Configuration configuration, admission::ReadConfiguration(document));
+  for (const std::string& name : UnmanagedFrameworks(configuration.frameworks)) {
+    configuration.ignored.push_back(
+        {"integrations.frameworks: " + name, "jobs of this kind are not managed by Berth yet"});
+  }
+  return configuration;
+}
 
 Result<admission::Configuration> ReadConfigurationFile(const std::string& path) {
   if (path.empty()) return admission::Configuration{};
@@ -22,7 +32,7 @@ Result<admission::Configuration> ReadConfigurationFile(const std::string& path) 
     return Error{ErrorCode::kInvalid,
                  "--config " + path + ": " + document->duplicate_keys.front() + ": stands twice"};
   }
-  Result<admission::Configuration> configuration = admission::ReadConfiguration(document->value);
+  Result<admission::Configuration> configuration = ReadConfigurationDocument(document->value);
   if (!configuration) return Annotate(configuration.error(), "--config " + path);
   for (const auto& [field, why] : configuration->ignored) {
     LogWarning("field of the configuration has no effect", {{"field", field}, {"because", why}});

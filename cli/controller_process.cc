@@ -270,10 +270,8 @@ Status Process::OpenWebhooks(const net::TlsIdentity& identity) {
   server.gates.priority_boost = gates.priority_boost;
   server.gates.partial_admission = gates.partial_admission;
   server.tls = std::make_shared<const net::TlsIdentity>(identity);
-  BERTH_TRY(webhook_server_,
-            webhook::StartWebhookServer(
-                *webhook_pool_, std::move(server),
-                [facts = &controllers_->facts()](const api::Job& job) { return facts->Of(job); }));
+  BERTH_TRY(webhook_server_, webhook::StartWebhookServer(*webhook_pool_, std::move(server),
+                                                         controllers_->Reviews()));
   if (options_.on_webhook_port) options_.on_webhook_port(webhook_server_->port());
   return OkStatus();
 }

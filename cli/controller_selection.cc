@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/strings.h"
+#include "integrations/kind_catalogue.h"
 
 namespace berth::cli {
 namespace {
@@ -21,8 +22,9 @@ bool Set(ControllerSelection& selection, std::string_view name, bool run) {
     selection.provisioning = run;
   } else if (name == "elasticjobs") {
     selection.elasticjobs = run;
-  } else if (name == "jobs/batch/job") {
+  } else if (name.starts_with(kJobs)) {
     const std::string framework(name.substr(kJobs.size()));
+    if (!AllFrameworks().contains(framework)) return false;
     if (run) {
       selection.jobs.insert(framework);
     } else {
@@ -35,6 +37,14 @@ bool Set(ControllerSelection& selection, std::string_view name, bool run) {
 }
 
 }  // namespace
+
+std::set<std::string> AllFrameworks() {
+  std::set<std::string> names{std::string(integrations::kBatchJob.framework)};
+  for (const integrations::KindPtr& kind : integrations::BuiltInKinds()) {
+    names.emplace(kind->kind.framework);
+  }
+  return names;
+}
 
 Result<ControllerSelection> ParseControllers(const std::string& list) {
   ControllerSelection selection{.core = false,
@@ -55,7 +65,8 @@ Result<ControllerSelection> ParseControllers(const std::string& list) {
     return Error{ErrorCode::kInvalid,
                  "--controllers: \"" + std::string(word) +
                      "\" is not one of core, scheduler, tas, provisioning, elasticjobs, "
-                     "jobs/batch/job, * (all), or one of them behind a minus"};
+                     "jobs/NAME (as in integrations.frameworks), * (all), or one of them behind a "
+                     "minus"};
   }
   return selection;
 }

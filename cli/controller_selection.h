@@ -20,13 +20,16 @@
 
 namespace berth::cli {
 
+// "batch/job" and the built-in described kinds.
+std::set<std::string> AllFrameworks();
+
 struct ControllerSelection {
   bool core = true;
   bool scheduler = true;
   bool tas = true;
   bool provisioning = true;
   bool elasticjobs = true;
-  std::set<std::string> jobs{"batch/job"};
+  std::set<std::string> jobs = AllFrameworks();
 
   bool any() const {
     return core || scheduler || tas || provisioning || elasticjobs || !jobs.empty();

@@ -4,8 +4,10 @@
 #include <optional>
 
 #include "admission/controller/admission_controllers.h"
+#include "cli/job_kinds.h"
 #include "integrations/controller/job_controllers.h"
 #include "provisioning/controller/provisioning_controllers.h"
+#include "webhook/controller/facts_mirror.h"
 
 namespace berth::cli {
 namespace {
@@ -24,7 +26,7 @@ bool ManagesJobs(const admission::Configuration& configuration) {
 webhook::FactsMirrorOptions FactsOptions(const admission::Configuration& configuration) {
   return {.namespace_selector = ManagedNamespaces(configuration),
           .manage_without_queue_name = configuration.manage_jobs_without_queue_name,
-          .jobs_managed = ManagesJobs(configuration),
+          .batch_jobs_managed = ManagesJobs(configuration),
           .default_priority_class = configuration.default_priority_class};
 }
 
@@ -42,6 +44,11 @@ integrations::JobControllersOptions JobOptions(const admission::Configuration& c
   const bool runs = selection.jobs.contains(std::string(integrations::kBatchJob.framework));
   if (!ManagesJobs(configuration) || !runs) {
     options.batch_jobs = integrations::JobControllersOptions::BatchJobs::kLeftAlone;
+  }
+  options.kinds = DescribedKinds(configuration.frameworks);
+  for (const integrations::KindPtr& kind : options.kinds) {
+    std::string framework(kind->kind.framework);
+    if (!selection.jobs.contains(framework)) options.not_reconciled.insert(std::move(framework));
   }
   options.ungate_topology = selection.tas;
   TakeConcurrency(configuration, "Job.batch", options.concurrency);
@@ -72,7 +79,11 @@ admission::AdmissionControllersOptions AdmissionOptions(
   TakeConcurrency(configuration, "ResourceFlavor.kueue.x-k8s.io", options.concurrency.flavor);
   TakeConcurrency(configuration, "AdmissionCheck.kueue.x-k8s.io", options.concurrency.check);
   TakeConcurrency(configuration, "Topology.kueue.x-k8s.io", options.concurrency.topology);
-  options.scheduler.managed_owners = admission::ManagedOwners(configuration);
+  std::vector<admission::OwnerKind> owners = admission::ManagedOwners(configuration);
+  for (const integrations::KindPtr& kind : DescribedKinds(configuration.frameworks)) {
+    owners.push_back({std::string(kind->kind.group), std::string(kind->kind.kind)});
+  }
+  options.scheduler.managed_owners = std::move(owners);
   return options;
 }
 
@@ -85,12 +96,18 @@ struct ControllerSet::Parts {
       : facts(manager, FactsOptions(configuration)),
         admission(manager, clock, events, metrics, AdmissionOptions(configuration, selection)),
         jobs(manager, clock, events, JobOptions(configuration, metrics, selection)) {
+    jobs.AddHandler({.on_change = [this](const auto& job) { facts.TakeJob(job, true); },
+                     .on_delete = [this](const auto& job) { facts.TakeJob(job, false); }});
+    for (const auto& kind : DescribedKinds(configuration.frameworks)) {
+      kinds.push_back(ReviewedKindOf(kind));
+    }
     if (selection.provisioning) {
       provisioning.emplace(manager, clock, events, provisioning::ProvisioningControllersOptions{});
     }
   }
 
   webhook::FactsMirror facts;
+  std::vector<webhook::ReviewedKind> kinds;
   admission::AdmissionControllers admission;
   integrations::JobControllers jobs;
   std::optional<provisioning::ProvisioningControllers> provisioning;
@@ -104,7 +121,12 @@ ControllerSet::ControllerSet(kube::Manager& manager, const Clock& clock,
 
 ControllerSet::~ControllerSet() = default;
 
-const webhook::FactsMirror& ControllerSet::facts() const { return parts_->facts; }
+webhook::JobReviews ControllerSet::Reviews() const {
+  return {.facts = [facts = &parts_->facts](
+                       const webhook::ReviewedKind& kind,
+                       const api::ObjectMeta& job) { return facts->Of(kind, job); },
+          .kinds = parts_->kinds};
+}
 
 const admission::Scheduler& ControllerSet::scheduler() const {
   return parts_->admission.scheduler();

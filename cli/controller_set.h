@@ -16,7 +16,7 @@
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/metrics.h"
-#include "webhook/controller/facts_mirror.h"
+#include "webhook/review.h"
 
 namespace berth::cli {
 
@@ -29,8 +29,8 @@ class ControllerSet {
   ControllerSet(const ControllerSet&) = delete;
   ControllerSet& operator=(const ControllerSet&) = delete;
 
-  // For the webhooks; may be read on any thread.
-  const webhook::FactsMirror& facts() const;
+  // For the webhook server. Valid as long as this object.
+  webhook::JobReviews Reviews() const;
   // The scheduler, for tests that compare its state with the API.
   const admission::Scheduler& scheduler() const;
 

@@ -19,12 +19,13 @@ class Planner {
       : in_(situation), job_(situation.job), now_(now) {}
 
   JobPlan Run() {
-    if (in_.namespace_rule == NamespaceRule::kUnmanaged) return std::move(plan_);
+    if (in_.namespace_rule == NamespaceRule::kUnmanaged || job_.skipped) return std::move(plan_);
     if (in_.ancestor) return FollowAncestor();
     const bool prebuilt = PrebuiltName() != nullptr;
     if (QueueNameOf(job_).empty() && !prebuilt && in_.queue_name_rule == QueueNameRule::kRequired) {
       return std::move(plan_);
     }
+    if (!job_.problem.empty()) return ReportProblem();
     const api::Workload* workload = prebuilt ? FindPrebuilt() : EnsureOne();
     if (settled_) return std::move(plan_);
     Drive(workload);
@@ -47,6 +48,17 @@ class Planner {
       Add(StopJob{});
       Event("Suspended", "Kueue managed child job suspended");
     }
+    return std::move(plan_);
+  }
+
+  // No Workload can be made of the job: it waits, held, until its object changes.
+  JobPlan ReportProblem() {
+    const bool admitted =
+        std::any_of(in_.workloads.begin(), in_.workloads.end(), [](const api::Workload& workload) {
+          return api::IsTrue(workload.status.conditions, api::kAdmitted);
+        });
+    if (!admitted && !job_.finished) Stop(nullptr, job_.problem);
+    Add(EmitEvent{EmitEvent::Type::kWarning, "ErrWorkloadCompose", job_.problem});
     return std::move(plan_);
   }
 
@@ -73,6 +85,10 @@ class Planner {
   void Create();
   void Drive(const api::Workload* workload);
   void Finish(const api::Workload* workload);
+  void PutOnHold(const api::Workload& workload) {
+    if (!api::IsTrue(workload.status.conditions, api::kQuotaReserved)) return;
+    Add(ReleaseQuota{workload.meta.key(), StatusOnHold(workload, now_)});
+  }
   void ReportPodsReady(const api::Workload& workload);
   void FollowEviction(const api::Workload& workload, const api::Condition& evicted);
   void DeleteWhenExpired(const api::Workload& workload, const api::Condition& evicted);
@@ -246,6 +262,7 @@ void Planner::Drive(const api::Workload* workload) {
     return;
   }
   if (job_.meta.deletion_timestamp) return Stop(workload, "Job is deleted");
+  if (job_.on_hold && workload != nullptr) return PutOnHold(*workload);
   if (job_.finished) return Finish(workload);
   if (workload == nullptr) return Create();
   if (in_.report_reclaimable_pods && job_.reclaimable_pods != workload->status.reclaimable_pods) {

@@ -1,7 +1,8 @@
 // integrations/job_view.h — the facts of a job of any kind on which queueing depends.
 //
-// Each kind has one file (batch_job.h) that makes the view from the kind's object, and turns starts
-// and stops into writes to the object. job_plan.h decides on views alone.
+// batch_job.h makes the views of batch Jobs, described_job.h those of the kinds that a description
+// defines (kind_description.h); both turn starts and stops into writes to the object. job_plan.h
+// decides on views alone.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 
 namespace berth::integrations {
 
+// A job kind's names. A view refers to its kind, which outlives the view.
 struct JobKind {
   std::string_view group;
   std::string_view version;
@@ -24,8 +26,6 @@ struct JobKind {
 };
 
 inline constexpr JobKind kBatchJob{"batch", "v1", "Job", "jobs", "batch/job"};
-// Every known kind. A new kind gets an entry here.
-inline constexpr const JobKind* kJobKinds[] = {&kBatchJob};
 
 struct JobOutcome {
   bool succeeded = false;
@@ -45,6 +45,10 @@ struct JobView {
   std::optional<JobOutcome> finished;
   std::vector<api::PodSet> pod_sets;
   std::vector<api::ReclaimablePod> reclaimable_pods;
+  std::string priority_class;  // the kind's own choice among PriorityClasses; empty: the templates'
+  bool skipped = false;        // the kind's rules leave the job to others
+  bool on_hold = false;        // the job must not hold quota
+  std::string problem;         // the object does not fit its kind's description; empty: it does
 };
 
 // The target of a start or stop for one pod set: the template's labels, annotations, node selector,

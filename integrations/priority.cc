@@ -10,6 +10,7 @@ api::PriorityClassRef PodClassRef(const std::string& name) {
 }
 
 std::string PodPriorityClass(const JobView& job) {
+  if (!job.priority_class.empty()) return job.priority_class;
   for (const api::PodSet& pods : job.pod_sets) {
     const std::string& name = pods.pod_template.spec.priority_class_name;
     if (!name.empty()) return name;

@@ -20,11 +20,7 @@ std::string ValueOf(const api::StringMap& map, const char* key) {
   return value == nullptr ? "" : *value;
 }
 
-std::int64_t PodsCount(const api::Job& job) {
-  return std::min(job.parallelism.value_or(1), job.completions.value_or(INT32_MAX));
-}
-
-void CheckQueueName(const api::Job& job, const api::Job* old, const JobFacts& facts,
+void CheckQueueName(const ReviewedJob& job, const ReviewedJob* old, const JobFacts& facts,
                     FieldErrors& errors) {
   const Path path = Labels().Key(api::kQueueLabel);
   const std::string* name = api::FindValue(job.meta.labels, api::kQueueLabel);
@@ -37,28 +33,31 @@ void CheckQueueName(const api::Job& job, const api::Job* old, const JobFacts& fa
   const std::string before = ValueOf(old->meta.labels, api::kQueueLabel);
   const std::string now = name == nullptr ? "" : *name;
   if (before == now) return;
-  if (!job.suspend) errors.push_back(Invalid(path, Quoted(now), kImmutable));
+  if (!job.suspended) errors.push_back(Invalid(path, Quoted(now), kImmutable));
   if (now.empty() && facts.default_local_queue) {
     errors.push_back(Invalid(path, Quoted(""),
                              "queue-name must not be empty while a default LocalQueue exists"));
   }
 }
 
-void CheckPrebuilt(const api::Job& job, const api::Job* old, FieldErrors& errors) {
+void CheckPrebuilt(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
+                   FieldErrors& errors) {
   const Path path = Labels().Key(api::kPrebuiltWorkloadLabel);
   const std::string now = ValueOf(job.meta.labels, api::kPrebuiltWorkloadLabel);
-  if (!now.empty()) {
+  if (!now.empty() && !kind.prebuilt) {
+    errors.push_back(Forbidden(path, "Is not supported for " + Quoted(kind.name)));
+  } else if (!now.empty()) {
     if (const std::string problem = DnsSubdomainProblem(now); !problem.empty()) {
       errors.push_back(Invalid(path, Quoted(now), problem));
     }
   }
-  if (old != nullptr && !job.suspend &&
+  if (old != nullptr && !job.suspended &&
       now != ValueOf(old->meta.labels, api::kPrebuiltWorkloadLabel)) {
     errors.push_back(Invalid(path, Quoted(now), kImmutable));
   }
 }
 
-void CheckMaxExecTime(const api::Job& job, const api::Job* old, FieldErrors& errors) {
+void CheckMaxExecTime(const ReviewedJob& job, const ReviewedJob* old, FieldErrors& errors) {
   const Path path = Labels().Key(api::kMaxExecTimeLabel);
   const std::string* text = api::FindValue(job.meta.labels, api::kMaxExecTimeLabel);
   if (text != nullptr) {
@@ -69,14 +68,14 @@ void CheckMaxExecTime(const api::Job& job, const api::Job* old, FieldErrors& err
       errors.push_back(Invalid(path, std::to_string(*seconds), "should be greater than 0"));
     }
   }
-  if (old == nullptr || (old->suspend && job.suspend)) return;
+  if (old == nullptr || (old->suspended && job.suspended)) return;
   if (ValueOf(job.meta.labels, api::kMaxExecTimeLabel) !=
       ValueOf(old->meta.labels, api::kMaxExecTimeLabel)) {
     errors.push_back(Invalid(path, Quoted(text == nullptr ? "" : *text), kImmutable));
   }
 }
 
-void CheckPriorityClass(const api::Job& job, const api::Job* old, FieldErrors& errors) {
+void CheckPriorityClass(const ReviewedJob& job, const ReviewedJob* old, FieldErrors& errors) {
   if (old == nullptr) return;
   const Path path = Labels().Key(api::kPriorityClassLabel);
   const std::string before = ValueOf(old->meta.labels, api::kPriorityClassLabel);
@@ -84,109 +83,109 @@ void CheckPriorityClass(const api::Job& job, const api::Job* old, FieldErrors& e
   if (!before.empty() && now.empty()) {
     errors.push_back(Invalid(path, Quoted(now), "WorkloadPriorityClass cannot be removed"));
   }
-  if (before.empty() && !now.empty() && !job.suspend) {
+  if (before.empty() && !now.empty() && !job.suspended) {
     errors.push_back(
         Invalid(path, Quoted(now), "WorkloadPriorityClass cannot be added to a running job"));
   }
 }
 
-void CheckPartialAdmission(const api::Job& job, const api::Job* old, FieldErrors& errors) {
-  const std::string* text = api::FindValue(job.meta.annotations, api::kMinParallelismAnnotation);
-  const Path path = Annotations().Key(api::kMinParallelismAnnotation);
-  if (text != nullptr) {
-    const std::optional<std::int64_t> value = ParseInt64(*text);
-    // A start with fewer pods, and the stop after it, change the count that bounds the value.
-    const std::string* before =
-        old == nullptr ? nullptr
-                       : api::FindValue(old->meta.annotations, api::kMinParallelismAnnotation);
-    const bool unchanged = before != nullptr && *before == *text;
-    if (unchanged) {
-      // The value was validated when it was set.
-    } else if (!value) {
-      errors.push_back(Invalid(path, Quoted(*text), "must be a whole number"));
-    } else if (*value <= 0 || *value >= PodsCount(job)) {
-      errors.push_back(Invalid(path, std::to_string(*value),
-                               "should be between 0 and " + std::to_string(PodsCount(job) - 1)));
+// The workload-wide gates of admission: a list that only shrinks.
+void CheckGates(const ReviewedJob& job, const ReviewedJob* old, FieldErrors& errors) {
+  const Path path = Annotations().Key(api::kAdmissionGatedByAnnotation);
+  const std::string* text = api::FindValue(job.meta.annotations, api::kAdmissionGatedByAnnotation);
+  std::vector<std::string> seen;
+  for (const std::string_view part :
+       text == nullptr ? std::vector<std::string_view>{} : Split(*text, ',')) {
+    const std::string gate(TrimSpace(part));
+    if (gate.empty()) {
+      errors.push_back(Invalid(path, Quoted(*text), "cannot contain empty gate names"));
+    } else if (std::find(seen.begin(), seen.end(), gate) != seen.end()) {
+      errors.push_back(Invalid(path, Quoted(*text), "duplicate gate name: " + gate));
+    } else if (const std::string problem = QualifiedNameProblem(gate); !problem.empty()) {
+      errors.push_back(Invalid(path, Quoted(gate), problem));
     }
-    if (ValueOf(job.meta.annotations, api::kElasticJobAnnotation) == "true") {
-      errors.push_back(Invalid(path, Quoted(*text), "excludes elastic-job"));
-    }
+    seen.push_back(gate);
   }
-  if (old != nullptr && text != nullptr && !old->suspend && !job.suspend &&
-      old->parallelism != job.parallelism) {
-    errors.push_back(
-        Forbidden(Path("spec.parallelism"),
-                  "cannot change when partial admission is enabled and the job is not suspended"));
-  }
-  const std::string* tied =
-      api::FindValue(job.meta.annotations, api::kCompletionsEqualParallelismAnnotation);
-  if (tied == nullptr) return;
-  if (*tied != "true" && *tied != "false") {
-    errors.push_back(Invalid(Annotations().Key(api::kCompletionsEqualParallelismAnnotation),
-                             Quoted(*tied), "must be true or false"));
+  if (old == nullptr) return;
+  const std::string* before =
+      api::FindValue(old->meta.annotations, api::kAdmissionGatedByAnnotation);
+  if (before == nullptr) {
+    if (text != nullptr)
+      errors.push_back(Forbidden(path, "cannot add admission gate after creation"));
     return;
   }
-  if (*tied == "false") return;
-  if (job.completion_mode != "Indexed") {
-    errors.push_back(Invalid(Path("spec.completionMode"), Quoted(job.completion_mode),
-                             "should not be NonIndexed when " +
-                                 std::string(api::kCompletionsEqualParallelismAnnotation) +
-                                 " is true"));
+  std::vector<std::string> known;
+  for (const std::string_view part : Split(*before, ',')) known.emplace_back(TrimSpace(part));
+  const bool grows = std::any_of(seen.begin(), seen.end(), [&known](const std::string& gate) {
+    return std::find(known.begin(), known.end(), gate) == known.end();
+  });
+  if (grows) errors.push_back(Forbidden(path, "can only remove gates, not add new ones"));
+}
+
+void CheckElastic(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
+                  FieldErrors& errors) {
+  const Path path = Annotations().Key(api::kElasticJobAnnotation);
+  const std::string now = ValueOf(job.meta.annotations, api::kElasticJobAnnotation);
+  if (now == "true" && !kind.elastic) {
+    errors.push_back(Forbidden(path, "elastic job is not supported for " + Quoted(kind.name)));
   }
-  if (job.completions.value_or(-1) != job.parallelism.value_or(1)) {
-    errors.push_back(Invalid(Path("spec.completions"), std::to_string(job.completions.value_or(-1)),
-                             "should be equal to parallelism when " +
-                                 std::string(api::kCompletionsEqualParallelismAnnotation) +
-                                 " is true"));
+  if (old != nullptr && ValueOf(old->meta.annotations, api::kElasticJobAnnotation) != now) {
+    errors.push_back(Invalid(path, Quoted(now), kImmutable));
   }
 }
 
-void CheckTopology(const api::Job& job, FieldErrors& errors) {
-  FieldErrors found = ValidateTopologyAnnotations(Path("spec.template.metadata.annotations"),
-                                                  job.pod_template.annotations, PodsCount(job));
-  errors.insert(errors.end(), found.begin(), found.end());
+void CheckTopology(const ReviewedJob& job, const ReviewedKind& kind, FieldErrors& errors) {
+  const auto add = [&errors](const FieldErrors& found) {
+    errors.insert(errors.end(), found.begin(), found.end());
+  };
+  for (const ReviewedJob::PodSet& pods : job.pod_sets) {
+    add(ValidateTopologyAnnotations(pods.annotations, pods.topology_annotations, pods.count));
+  }
+  if (!kind.pod_set_groups) return;
+  std::vector<GroupedPodSet> grouped;
+  for (const ReviewedJob::PodSet& pods : job.pod_sets) {
+    grouped.push_back({pods.annotations, pods.topology_annotations, pods.count});
+  }
+  add(ValidatePodSetGroups(grouped));
 }
 
 }  // namespace
 
-bool IsManagedJob(const api::Job& job) {
-  return !ValueOf(job.meta.labels, api::kQueueLabel).empty() ||
-         job.meta.labels.count(api::kPrebuiltWorkloadLabel) != 0;
+bool IsManagedJob(const api::ObjectMeta& job) {
+  return !ValueOf(job.labels, api::kQueueLabel).empty() ||
+         job.labels.count(api::kPrebuiltWorkloadLabel) != 0;
 }
 
-void DefaultJob(const JobFacts& facts, api::Job& job) {
+void DefaultJob(const JobFacts& facts, ReviewedJob& job) {
   if (!facts.kind_managed || !facts.namespace_managed || facts.ancestor_managed) return;
   if (facts.default_local_queue && job.meta.labels.count(api::kQueueLabel) == 0) {
     job.meta.labels[api::kQueueLabel] = kDefaultName;
   }
-  const bool managed = IsManagedJob(job) || facts.manage_without_queue_name;
+  const bool managed = IsManagedJob(job.meta) || facts.manage_without_queue_name;
   if (!managed) return;
   if (facts.default_priority_class && job.meta.labels.count(api::kPriorityClassLabel) == 0) {
     job.meta.labels[api::kPriorityClassLabel] = kDefaultName;
   }
-  job.suspend = true;
+  job.suspended = true;
 }
 
-FieldErrors ValidateJob(const api::Job& job, const api::Job* old, const JobFacts& facts) {
+FieldErrors ValidateJob(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
+                        const JobFacts& facts, const FieldErrors& own) {
   FieldErrors errors;
   if (!facts.kind_managed) return errors;
   CheckQueueName(job, old, facts, errors);
-  CheckPrebuilt(job, old, errors);
+  CheckPrebuilt(job, old, kind, errors);
   CheckMaxExecTime(job, old, errors);
   CheckPriorityClass(job, old, errors);
-  CheckPartialAdmission(job, old, errors);
-  if (IsManagedJob(job)) CheckTopology(job, errors);
-  if (old != nullptr && ValueOf(old->meta.annotations, api::kElasticJobAnnotation) !=
-                            ValueOf(job.meta.annotations, api::kElasticJobAnnotation)) {
-    errors.push_back(Invalid(Annotations().Key(api::kElasticJobAnnotation),
-                             Quoted(ValueOf(job.meta.annotations, api::kElasticJobAnnotation)),
-                             kImmutable));
-  }
+  CheckGates(job, old, errors);
+  errors.insert(errors.end(), own.begin(), own.end());
+  if (IsManagedJob(job.meta)) CheckTopology(job, kind, errors);
+  CheckElastic(job, old, kind, errors);
   return errors;
 }
 
-std::vector<std::string> WarningsOfJob(const api::Job& job) {
-  if (!IsManagedJob(job) || ValueOf(job.meta.annotations, api::kElasticJobAnnotation) != "true") {
+std::vector<std::string> WarningsOfJob(const api::ObjectMeta& job) {
+  if (!IsManagedJob(job) || ValueOf(job.annotations, api::kElasticJobAnnotation) != "true") {
     return {};
   }
   return {Annotations().Key(api::kElasticJobAnnotation).text() +

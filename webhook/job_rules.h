@@ -1,36 +1,72 @@
-// webhook/job_rules.h — reviews of batch Jobs: defaults on create, and validation of labels and
-// annotations.
+// webhook/job_rules.h — reviews of jobs of any kind: defaults on create, and validation of labels
+// and annotations. batch_job_rules.h has the rules of batch/v1 Job alone.
 //
-// Source: Kueue pkg/controller/jobframework (defaults, validation), pkg/controller/jobs/job.
+// Threads: pure functions.
+// Source: Kueue pkg/controller/jobframework (defaults, validation).
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
-#include "api/job.h"
+#include <nlohmann/json_fwd.hpp>
+
+#include "api/object_meta.h"
+#include "base/result.h"
 #include "webhook/field_error.h"
 
 namespace berth::webhook {
 
-// The facts of the cluster that the review of a Job needs.
+// The fields of a job of any kind on which its review depends.
+struct ReviewedJob {
+  struct PodSet {
+    std::string name;
+    std::int64_t count = 0;
+    Path annotations;  // of the pod template
+    api::StringMap topology_annotations;
+  };
+  api::ObjectMeta meta;
+  bool suspended = false;
+  std::vector<PodSet> pod_sets;
+};
+
+// A job kind, as its reviews see it.
+struct ReviewedKind {
+  std::string name;           // "jobset.x-k8s.io/v1alpha2, Kind=JobSet"
+  std::string framework;      // "jobset.x-k8s.io/jobset"
+  std::string path;           // "jobset-x-k8s-io-v1alpha2-jobset" of /mutate-… and /validate-…
+  bool on_update_too = true;  // the rules of creation hold for updates
+  bool prebuilt = true;       // a job may name a Workload that exists
+  bool elastic = false;       // workload slices
+  bool pod_set_groups = false;  // topology: two pod sets may form a group
+  // kInvalid: the object is denied with the message.
+  std::function<Result<ReviewedJob>(const nlohmann::json& object)> read;
+  std::function<void(nlohmann::json& object)> suspend;
+};
+
+// The facts of the cluster that the review of a job needs.
 struct JobFacts {
   bool kind_managed = true;             // integrations.frameworks; false: no review
-  bool default_local_queue = false;     // LocalQueue "default" exists in the Job's namespace
+  bool default_local_queue = false;     // LocalQueue "default" exists in the job's namespace
   bool default_priority_class = false;  // WorkloadPriorityClass "default" exists
   bool namespace_managed = true;        // managedJobsNamespaceSelector
   bool manage_without_queue_name = false;
   bool ancestor_managed = false;  // an owner is queued itself
 };
 
-// Whether the Job is to be queued.
-bool IsManagedJob(const api::Job& job);
+// Whether the job is to be queued.
+bool IsManagedJob(const api::ObjectMeta& job);
 
-// Sets labels and `suspend` of a Job on create.
-void DefaultJob(const JobFacts& facts, api::Job& job);
+// Sets labels and `suspended` of a job on create.
+void DefaultJob(const JobFacts& facts, ReviewedJob& job);
 
-// `old`: null on create.
-FieldErrors ValidateJob(const api::Job& job, const api::Job* old, const JobFacts& facts);
+// `old`: null on create. `own`: the errors of the kind's own rules, which stand before those of
+// topology.
+FieldErrors ValidateJob(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
+                        const JobFacts& facts, const FieldErrors& own = {});
 
 // Warnings for requests that are allowed and have no effect.
-std::vector<std::string> WarningsOfJob(const api::Job& job);
+std::vector<std::string> WarningsOfJob(const api::ObjectMeta& job);
 
 }  // namespace berth::webhook

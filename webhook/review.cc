@@ -9,6 +9,7 @@
 #include "api/codec/codec.h"
 #include "api/labels.h"
 #include "base/strings.h"
+#include "webhook/batch_job_rules.h"
 #include "webhook/field_error.h"
 #include "webhook/identity_rules.h"
 #include "webhook/quota_rules.h"
@@ -22,8 +23,9 @@ using Json = nlohmann::json;
 struct Request {
   const Json& object;  // never null
   const Json& old;     // null on create
-  const JobFactsOf& facts;
+  const JobReviews& jobs;
   const ReviewGates& gates;
+  const ReviewedKind* kind;  // of a job's review
 };
 
 // The changed object, or the reason for the denial.
@@ -31,15 +33,16 @@ using Mutation = Result<Json> (*)(const Request&);
 using Validation = Result<FieldErrors> (*)(const Request&);
 
 Result<Json> MutateJob(const Request& request) {
-  BERTH_TRY(api::Job job, api::Decode<api::Job>(request.object));
+  const ReviewedKind& kind = *request.kind;
+  BERTH_TRY(ReviewedJob job, kind.read(request.object));
   const api::StringMap labels = job.meta.labels;
-  const bool suspend = job.suspend;
-  DefaultJob(request.facts(job), job);
+  const bool suspended = job.suspended;
+  DefaultJob(request.jobs.facts(kind, job.meta), job);
   Json changed = request.object;
   if (job.meta.labels != labels) {
     for (const auto& [key, value] : job.meta.labels) changed["metadata"]["labels"][key] = value;
   }
-  if (job.suspend != suspend) changed["spec"]["suspend"] = job.suspend;
+  if (job.suspended != suspended) kind.suspend(changed);
   return changed;
 }
 
@@ -84,16 +87,27 @@ Result<Json> MutateWorkload(const Request& request) {
   return changed;
 }
 
-Result<FieldErrors> CheckJob(const Request& request) {
+Result<FieldErrors> CheckBatchJob(const Request& request) {
   BERTH_TRY(const api::Job job, api::Decode<api::Job>(request.object));
-  if (request.old.is_null()) return ValidateJob(job, nullptr, request.facts(job));
+  const JobFacts facts = request.jobs.facts(*request.kind, job.meta);
+  if (request.old.is_null()) return ValidateBatchJob(job, nullptr, facts);
   BERTH_TRY(const api::Job old, api::Decode<api::Job>(request.old));
-  if (!IsManagedJob(job) && !IsManagedJob(old)) return FieldErrors{};
-  return ValidateJob(job, &old, request.facts(job));
+  if (!IsManagedJob(job.meta) && !IsManagedJob(old.meta)) return FieldErrors{};
+  return ValidateBatchJob(job, &old, facts);
+}
+
+Result<FieldErrors> CheckJob(const Request& request) {
+  const ReviewedKind& kind = *request.kind;
+  BERTH_TRY(const ReviewedJob job, kind.read(request.object));
+  const JobFacts facts = request.jobs.facts(kind, job.meta);
+  if (request.old.is_null()) return ValidateJob(job, nullptr, kind, facts);
+  BERTH_TRY(const ReviewedJob old, kind.read(request.old));
+  if (!IsManagedJob(job.meta) && !IsManagedJob(old.meta)) return FieldErrors{};
+  return ValidateJob(job, &old, kind, facts);
 }
 
 std::vector<std::string> WarnOfJob(const Request& request) {
-  const Result<api::Job> job = api::Decode<api::Job>(request.object);
+  const Result<api::ObjectMeta> job = api::Decode<api::ObjectMeta>(request.object);
   return job ? WarningsOfJob(*job) : std::vector<std::string>{};
 }
 
@@ -135,7 +149,7 @@ constexpr std::array kRoutes{
     Route{"/mutate-kueue-x-k8s-io-v1beta2-clusterqueue", AddFinalizer},
     Route{"/mutate-kueue-x-k8s-io-v1beta2-resourceflavor", AddFinalizer},
     Route{"/mutate-kueue-x-k8s-io-v1beta2-workload", MutateWorkload},
-    Route{"/validate-batch-v1-job", nullptr, CheckJob, WarnOfJob},
+    Route{"/validate-batch-v1-job", nullptr, CheckBatchJob, WarnOfJob},
     Route{"/validate-kueue-x-k8s-io-v1beta2-admissioncheck", nullptr, CheckAdmissionCheck},
     Route{"/validate-kueue-x-k8s-io-v1beta2-clusterqueue", nullptr, CheckClusterQueue},
     Route{"/validate-kueue-x-k8s-io-v1beta2-cohort", nullptr, CheckCohort},
@@ -145,8 +159,8 @@ constexpr std::array kRoutes{
     Route{"/validate-kueue-x-k8s-io-v1beta2-workload", nullptr, CheckWorkload},
 };
 
-// Kinds that Kueue reviews, at /mutate-KIND and /validate-KIND, and that Berth does not handle:
-// every write of them is allowed.
+// Kinds that Kueue reviews, at /mutate-KIND and /validate-KIND, and that may not be managed: every
+// write of them is allowed then.
 constexpr std::array<std::string_view, 18> kLeftAlone{
     "-v1-pod",
     "apps-v1-deployment",
@@ -167,22 +181,31 @@ constexpr std::array<std::string_view, 18> kLeftAlone{
     "trainer-kubeflow-org-v2alpha1-trainjob",
     "workload-codeflare-dev-v1beta2-appwrapper"};
 constexpr Route kAllowAll{};
+constexpr Route kMutateJob{"", MutateJob};
+constexpr Route kValidateJob{"", nullptr, CheckJob};
 
-bool IsLeftAlone(std::string_view path) {
-  for (const std::string_view prefix : {"/mutate-", "/validate-"}) {
-    if (path.starts_with(prefix) && std::find(kLeftAlone.begin(), kLeftAlone.end(),
-                                              path.substr(prefix.size())) != kLeftAlone.end()) {
-      return true;
+struct Found {
+  const Route* route = nullptr;  // null: no webhook
+  const ReviewedKind* kind = nullptr;
+};
+
+Found RouteOf(std::string_view path, const JobReviews& jobs) {
+  const auto known = std::find_if(kRoutes.begin(), kRoutes.end(),
+                                  [path](const Route& route) { return route.path == path; });
+  if (known != kRoutes.end()) return {&*known, &BatchJobKind()};
+  for (const auto& [prefix, route] :
+       {std::pair<std::string_view, const Route*>{"/mutate-", &kMutateJob},
+        std::pair<std::string_view, const Route*>{"/validate-", &kValidateJob}}) {
+    if (!path.starts_with(prefix)) continue;
+    const std::string_view name = path.substr(prefix.size());
+    const auto kind = std::find_if(jobs.kinds.begin(), jobs.kinds.end(),
+                                   [name](const ReviewedKind& each) { return each.path == name; });
+    if (kind != jobs.kinds.end()) return {route, &*kind};
+    if (std::find(kLeftAlone.begin(), kLeftAlone.end(), name) != kLeftAlone.end()) {
+      return {&kAllowAll};
     }
   }
-  return false;
-}
-
-const Route* RouteOf(std::string_view path) {
-  if (IsLeftAlone(path)) return &kAllowAll;
-  const auto found = std::find_if(kRoutes.begin(), kRoutes.end(),
-                                  [path](const Route& route) { return route.path == path; });
-  return found == kRoutes.end() ? nullptr : &*found;
+  return {};
 }
 
 Json Refusal(int code, const char* reason, const std::string& message) {
@@ -221,7 +244,9 @@ Json Answer(const Route& route, const Request& request) {
 
 }  // namespace
 
-bool IsReviewPath(std::string_view path) { return RouteOf(path) != nullptr; }
+bool IsReviewPath(std::string_view path, const JobReviews& jobs) {
+  return RouteOf(path, jobs).route != nullptr;
+}
 
 std::vector<std::string_view> ReviewPaths() {
   std::vector<std::string_view> paths;
@@ -229,9 +254,9 @@ std::vector<std::string_view> ReviewPaths() {
   return paths;
 }
 
-Result<Json> Review(std::string_view path, const Json& review, const JobFactsOf& facts,
+Result<Json> Review(std::string_view path, const Json& review, const JobReviews& jobs,
                     const ReviewGates& gates) {
-  const Route* route = RouteOf(path);
+  const auto [route, kind] = RouteOf(path, jobs);
   if (route == nullptr) return Error{ErrorCode::kNotFound, "no webhook at " + std::string(path)};
   const Json null;
   const auto member = [&null](const Json& parent, const char* key) -> const Json& {
@@ -245,7 +270,7 @@ Result<Json> Review(std::string_view path, const Json& review, const JobFactsOf&
   const Json& object = member(request, "object");
   Json response = {{"allowed", true}};  // DELETE, CONNECT: always allowed
   if (object.is_object()) {
-    response = Answer(*route, {object, member(request, "oldObject"), facts, gates});
+    response = Answer(*route, {object, member(request, "oldObject"), jobs, gates, kind});
   }
   response["uid"] = uid;
   return Json{{"apiVersion", "admission.k8s.io/v1"},

@@ -4,11 +4,12 @@
 //
 // The paths are Kueue's (kueue-mutating-webhook-configuration, kueue-validating-webhook-…):
 //     /mutate-batch-v1-job                             /validate-batch-v1-job
+//     /mutate-KIND, /validate-KIND of each managed kind, KIND as ReviewedKind::path
 //     /mutate-kueue-x-k8s-io-v1beta2-clusterqueue /validate-kueue-x-k8s-io-v1beta2-clusterqueue
 //     /mutate-kueue-x-k8s-io-v1beta2-resourceflavor    /validate-…-resourceflavor
 //     /mutate-kueue-x-k8s-io-v1beta2-workload          /validate-…-workload
 //                                                      /validate-…-cohort
-// Kueue's other paths are of kinds that Berth does not manage: every write of them is allowed.
+// Kueue's other paths are of kinds that are not managed: every write of them is allowed.
 // Berth's own paths, for rules that the CRDs have in CEL: /validate-…-admissioncheck, -localqueue,
 // -topology.
 //
@@ -22,20 +23,25 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "api/job.h"
 #include "base/result.h"
 #include "webhook/job_rules.h"
 #include "webhook/workload_rules.h"
 
 namespace berth::webhook {
 
-using JobFactsOf = std::function<JobFacts(const api::Job& job)>;
+using JobFactsOf = std::function<JobFacts(const ReviewedKind& kind, const api::ObjectMeta& job)>;
 
-bool IsReviewPath(std::string_view path);
+// What reviews of jobs know beside the object. `facts` must be fast and thread-safe.
+struct JobReviews {
+  JobFactsOf facts;
+  std::vector<ReviewedKind> kinds;  // beside batch/v1 Job
+};
+
+bool IsReviewPath(std::string_view path, const JobReviews& jobs);
 // The paths of Berth's own rules, without those that allow every write.
 std::vector<std::string_view> ReviewPaths();
 
 Result<nlohmann::json> Review(std::string_view path, const nlohmann::json& review,
-                              const JobFactsOf& facts, const ReviewGates& gates = {});
+                              const JobReviews& jobs, const ReviewGates& gates = {});
 
 }  // namespace berth::webhook

@@ -11,7 +11,7 @@ constexpr std::size_t kMaxBodyBytes = 8 * 1024 * 1024;
 
 Result<std::unique_ptr<net::HttpServer>> StartWebhookServer(net::IoPool& pool,
                                                             WebhookServerOptions options,
-                                                            JobFactsOf facts) {
+                                                            JobReviews jobs) {
   net::ServerOptions server;
   server.address = std::move(options.address);
   server.port = options.port;
@@ -19,9 +19,9 @@ Result<std::unique_ptr<net::HttpServer>> StartWebhookServer(net::IoPool& pool,
   server.max_body_bytes = kMaxBodyBytes;
   return net::HttpServer::Start(
       pool, std::move(server),
-      [facts = std::move(facts), gates = options.gates](
+      [jobs = std::move(jobs), gates = options.gates](
           const net::Request& request, const std::shared_ptr<net::Responder>& responder) {
-        responder->Send(AnswerWebhook(request, facts, gates));
+        responder->Send(AnswerWebhook(request, jobs, gates));
       });
 }
 

@@ -1,8 +1,7 @@
 // webhook/server.h — the HTTPS server behind Kueue's webhook service: reviews and conversion.
 //
 // Threads: the owner calls Start; the pool's I/O threads answer
-// requests and call `facts`, which must be fast and
-// thread-safe.
+// requests, and call the functions of `jobs`, which must be thread-safe.
 // 404 (unknown path), 405 (not POST), 415 (not JSON).
 #pragma once
 
@@ -29,10 +28,10 @@ struct WebhookServerOptions {
 
 Result<std::unique_ptr<net::HttpServer>> StartWebhookServer(net::IoPool& pool,
                                                             WebhookServerOptions options,
-                                                            JobFactsOf facts);
+                                                            JobReviews jobs);
 
 // Answers one request, without a network.
-net::Response AnswerWebhook(const net::Request& request, const JobFactsOf& facts,
+net::Response AnswerWebhook(const net::Request& request, const JobReviews& jobs,
                             const ReviewGates& gates = {});
 
 }  // namespace berth::webhook

@@ -33,10 +33,11 @@ net::Response Answered(const Json& body) {
 
 }  // namespace
 
-net::Response AnswerWebhook(const net::Request& request, const JobFactsOf& facts,
+net::Response AnswerWebhook(const net::Request& request, const JobReviews& jobs,
                             const ReviewGates& gates) {
   const std::string path = request.target.substr(0, request.target.find('?'));
-  if (path != kConversionPath && !IsReviewPath(path)) return Plain(404, "no webhook at " + path);
+  if (path != kConversionPath && !IsReviewPath(path, jobs))
+    return Plain(404, "no webhook at " + path);
   if (request.method != "POST") return Plain(405, "webhooks are called with POST");
   const std::string_view type = request.headers.Find("Content-Type");
   if (type.substr(0, type.find(';')) != "application/json") {
@@ -45,7 +46,7 @@ net::Response AnswerWebhook(const net::Request& request, const JobFactsOf& facts
   const Result<Json> review = api::ParseJson(request.body, {.max_values = kMaxBodyValues});
   if (!review) return Plain(400, "the body: " + review.error().message);
   if (path == kConversionPath) return Answered(AnswerConversion(*review));
-  const Result<Json> answer = Review(path, *review, facts, gates);
+  const Result<Json> answer = Review(path, *review, jobs, gates);
   if (!answer) return Plain(400, answer.error().message);
   return Answered(*answer);
 }

@@ -176,4 +176,41 @@ FieldErrors ValidateTopologyAnnotations(const Path& path, const api::StringMap& 
   return TopologyRules(path, annotations, pods).Run();
 }
 
+FieldErrors ValidatePodSetGroups(const std::vector<GroupedPodSet>& pod_sets) {
+  std::map<std::string, std::vector<const GroupedPodSet*>> groups;
+  for (const GroupedPodSet& pods : pod_sets) {
+    const std::string* name = api::FindValue(pods.annotations, api::kPodSetGroupNameAnnotation);
+    if (name != nullptr) groups[*name].push_back(&pods);
+  }
+  FieldErrors errors;
+  for (const auto& [name, members] : groups) {
+    const auto add = [&errors, &members = members, &name = name](const std::string& detail) {
+      for (const GroupedPodSet* pods : members) {
+        errors.push_back(
+            Invalid(pods->path.Key(api::kPodSetGroupNameAnnotation), Quoted(name), detail));
+      }
+    };
+    if (members.size() != 2) {
+      add("can only define groups of exactly 2 pod sets, got: " + std::to_string(members.size()) +
+          " pod set(s)");
+      continue;
+    }
+    const GroupedPodSet& one = *members[0];
+    const GroupedPodSet& other = *members[1];
+    if (one.pods != 1 && other.pods != 1) {
+      add("can only define groups where at least one pod set has only 1 replica, got: " +
+          std::to_string(one.pods) + " replica(s) and " + std::to_string(other.pods) +
+          " replica(s) in the group");
+    }
+    for (const char* key : {api::kRequiredTopologyAnnotation, api::kPreferredTopologyAnnotation}) {
+      const std::string* a = api::FindValue(one.annotations, key);
+      const std::string* b = api::FindValue(other.annotations, key);
+      if ((a == nullptr) != (b == nullptr) || (a != nullptr && *a != *b)) {
+        add("must have the same '" + std::string(key) + "' in both pod sets of the group");
+      }
+    }
+  }
+  return errors;
+}
+
 }  // namespace berth::webhook

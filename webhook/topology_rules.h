@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "api/object_meta.h"
 #include "webhook/field_error.h"
@@ -13,5 +14,15 @@ namespace berth::webhook {
 // `path`: of the annotations; `pods`: the count of the pod set.
 FieldErrors ValidateTopologyAnnotations(const Path& path, const api::StringMap& annotations,
                                         std::int64_t pods);
+
+struct GroupedPodSet {
+  Path path;  // of the annotations
+  const api::StringMap& annotations;
+  std::int64_t pods;
+};
+
+// The pod sets of one job: those that name the same group are two, one of them of one pod, with
+// equal requests.
+FieldErrors ValidatePodSetGroups(const std::vector<GroupedPodSet>& pod_sets);
 
 }  // namespace berth::webhook

@@ -351,10 +351,6 @@ void ReadIntegrations(const Reader& in, Version version, Configuration& out) {
     item.Get(name);
     if (!Contains(kFrameworks, name)) return item.Fail("\"" + name + "\" is no known kind of job");
     if (Contains(out.frameworks, name)) return item.Fail("\"" + name + "\" comes twice");
-    if (name != "batch/job") {
-      out.ignored.push_back(
-          {"integrations.frameworks: " + name, "jobs of this kind are not managed by Berth yet"});
-    }
     out.frameworks.push_back(std::move(name));
   });
   in.Field("labelKeysToCopy").Get(out.label_keys_to_copy);

@@ -7,20 +7,28 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "integrations/controller/batch_jobs.h"
 #include "integrations/controller/job_owners.h"
 #include "integrations/controller/job_reconciler.h"
 #include "integrations/controller/job_tables.h"
 #include "integrations/controller/topology_ungater.h"
+#include "integrations/kind_description.h"
 
 namespace berth::integrations {
 
 struct JobControllersOptions {
   enum class BatchJobs { kManaged, kLeftAlone };  // integrations.frameworks
   BatchJobs batch_jobs = BatchJobs::kManaged;
+  std::vector<KindPtr> kinds;  // further kinds that are managed
+  // Frameworks of `kinds` whose jobs are known as owners and reviewed, and not reconciled here.
+  std::set<std::string> not_reconciled;
   JobReconcilerOptions job;
-  std::size_t concurrency = 32;          // writes under way at once, for jobs
+  std::size_t concurrency = 32;          // writes under way at once, for jobs of one kind
   std::size_t ungater_concurrency = 32;  // the same, for pods that wait for their topology
   bool ungate_topology = true;
 };
@@ -32,12 +40,18 @@ class JobControllers {
  public:
   JobControllers(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
                  JobControllersOptions options);
+  ~JobControllers();
+
+  // Tells `handler` of the jobs of all managed kinds. Call before the manager's informers start.
+  void AddHandler(const JobSource::Handler& handler);
 
  private:
   JobOwners owners_;
   JobTables tables_;
   BatchJobs batch_jobs_;
   JobReconciler batch_job_reconciler_;
+  struct Described;
+  std::vector<std::unique_ptr<Described>> described_;
   TopologyUngater topology_ungater_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/labels.h"
+#include "api/reasons.h"
 
 namespace berth::integrations {
 namespace {

@@ -106,7 +106,7 @@ void JobReconciler::Watch(kube::Controller& controller) {
       {.on_change = [&controller](const api::ObjectMeta& job) { controller.Add(job.key()); },
        .on_delete =
            [this, &controller](const api::ObjectMeta& job) {
-             last_check_message_.erase(job.uid);
+             last_state_message_.erase(job.uid);
              created_.erase(job.uid);
              lost_.erase(job.uid);
              controller.Add(job.key());
@@ -411,8 +411,10 @@ kube::Step JobReconciler::JobStep(const std::shared_ptr<Pass>& pass, JobWrite wr
 }
 
 void JobReconciler::Emit(const api::ObjectMeta& job, const EmitEvent& event) {
-  if (event.reason == "UpdatedAdmissionCheck" && source_.Meta(job.key()) != nullptr) {
-    std::string& last = last_check_message_[job.uid];
+  const bool is_state =
+      event.reason == "UpdatedAdmissionCheck" || event.reason == "ErrWorkloadCompose";
+  if (is_state && source_.Meta(job.key()) != nullptr) {
+    std::string& last = last_state_message_[job.uid];
     if (last == event.message) return;
     last = event.message;
   }

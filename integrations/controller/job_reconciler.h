@@ -100,8 +100,9 @@ class JobReconciler final : public kube::Reconciler {
     int count = 0;
   };
   std::map<std::string, Lost> lost_;
-  // The message of the last event UpdatedAdmissionCheck, which is not repeated, by job uid.
-  std::map<std::string, std::string> last_check_message_;
+  // The message of the last event that tells a state (of checks, or a problem of the object), which
+  // is not repeated, by job uid.
+  std::map<std::string, std::string> last_state_message_;
 };
 
 }  // namespace berth::integrations

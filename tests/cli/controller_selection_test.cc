@@ -26,10 +26,12 @@ TEST(ControllerSelection, NamesWhatRuns) {
   core_and_jobs.jobs = {"batch/job"};
   ControllerSelection without = {};
   without.provisioning = false;
-  without.jobs = {};
+  without.jobs.erase("batch/job");
+  ControllerSelection batch_jobs = {};
+  batch_jobs.jobs = {"batch/job"};
   for (const Row& row :
        {Row{"*", {}}, Row{"", None()}, Row{" ", None()}, Row{"core, jobs/batch/job", core_and_jobs},
-        Row{"core,scheduler,tas,provisioning,elasticjobs,jobs/batch/job", {}},
+        Row{"core,scheduler,tas,provisioning,elasticjobs,jobs/batch/job", batch_jobs},
         Row{"*,-provisioning,-jobs/batch/job", without}}) {
     const auto selection = ParseControllers(row.list);
     ASSERT_TRUE(selection) << row.list << ": " << selection.error().message;
@@ -40,7 +42,7 @@ TEST(ControllerSelection, NamesWhatRuns) {
 }
 
 TEST(ControllerSelection, UnknownWordsAreRefused) {
-  for (const char* list : {"cores", "core,,tas", "jobs/pod", "-", "-cores"}) {
+  for (const char* list : {"cores", "core,,tas", "jobs/none", "-", "-cores"}) {
     const auto selection = ParseControllers(list);
     ASSERT_FALSE(selection) << list;
     EXPECT_NE(selection.error().message.find("is not one of core, scheduler"), std::string::npos);

@@ -20,7 +20,7 @@ struct SimReplica::Parts {
         events(client, clock, {.controller = "kueue-admission", .instance = "sim"}),
         set(manager, clock, events, metrics, options.configuration),
         webhooks(all_webhooks),
-        served(webhooks.Serve([this](const api::Job& job) { return set.facts().Of(job); })) {
+        served(webhooks.Serve(set.Reviews())) {
     manager.StartInformers();
     if (options.election == nullptr) {
       manager.StartControllers();

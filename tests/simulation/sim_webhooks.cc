@@ -14,7 +14,7 @@ Result<local::Json> SimWebhooks::Call(const local::WebhookTarget& target,
   if (server == servers_.end()) server = servers_.begin();
   last_asked_ = server->first;
   if (target.service_path == "/convert") return webhook::AnswerConversion(question.Whole());
-  if (webhook::IsReviewPath(target.service_path)) {
+  if (webhook::IsReviewPath(target.service_path, server->second)) {
     return webhook::Review(target.service_path, question.Whole(), server->second);
   }
   return Error{ErrorCode::kNotFound, "no webhook answers at " + target.service_path};

@@ -15,8 +15,8 @@ namespace berth::sim {
 class SimWebhooks final : public local::WebhookCaller {
  public:
   // Serves until Withdraw of the returned number.
-  int Serve(webhook::JobFactsOf facts) {
-    servers_.emplace(next_, std::move(facts));
+  int Serve(webhook::JobReviews jobs) {
+    servers_.emplace(next_, std::move(jobs));
     return next_++;
   }
   void Withdraw(int server) { servers_.erase(server); }
@@ -25,7 +25,7 @@ class SimWebhooks final : public local::WebhookCaller {
                            const local::WebhookQuestion& question, Duration timeout) override;
 
  private:
-  std::map<int, webhook::JobFactsOf> servers_;
+  std::map<int, webhook::JobReviews> servers_;
   int next_ = 1;
   int last_asked_ = 0;
 };

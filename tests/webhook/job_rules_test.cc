@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/labels.h"
+#include "webhook/batch_job_rules.h"
 
 namespace berth::webhook {
 namespace {
@@ -36,10 +37,10 @@ class JobDefaultsTest : public ::testing::TestWithParam<DefaultCase> {};
 
 TEST_P(JobDefaultsTest, Sets) {
   const DefaultCase& c = GetParam();
-  api::Job job;
+  ReviewedJob job;
   if (!c.queue.empty()) job.meta.labels[api::kQueueLabel] = c.queue;
   DefaultJob(c.facts, job);
-  EXPECT_EQ(job.suspend, c.want_suspend);
+  EXPECT_EQ(job.suspended, c.want_suspend);
   EXPECT_EQ(job.meta.labels[api::kQueueLabel], c.want_queue);
   EXPECT_EQ(job.meta.labels[api::kPriorityClassLabel], c.want_class);
 }
@@ -85,7 +86,7 @@ TEST_P(JobRulesTest, Validates) {
   if (c.change) c.change(job);
   api::Job old = job;
   if (c.update) c.update(old, job);
-  const FieldErrors errors = ValidateJob(job, c.update ? &old : nullptr, {});
+  const FieldErrors errors = ValidateBatchJob(job, c.update ? &old : nullptr, {});
   if (c.want.empty()) {
     EXPECT_THAT(errors, IsEmpty());
   } else {

@@ -18,7 +18,8 @@ namespace {
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-JobFacts NoFacts(const api::Job&) { return {}; }
+const JobReviews kNoFacts{
+    .facts = [](const ReviewedKind&, const api::ObjectMeta&) { return JobFacts{}; }};
 
 Json ReviewOf(const Json& object, const Json& old = nullptr) {
   return {{"apiVersion", "admission.k8s.io/v1"},
@@ -27,7 +28,7 @@ Json ReviewOf(const Json& object, const Json& old = nullptr) {
 }
 
 Json ResponseTo(std::string_view path, const Json& review) {
-  const Result<Json> answer = Review(path, review, NoFacts);
+  const Result<Json> answer = Review(path, review, kNoFacts);
   EXPECT_TRUE(answer) << answer.error().message;
   EXPECT_EQ((*answer)["response"]["uid"], "u-1");
   return (*answer)["response"];
@@ -107,9 +108,9 @@ TEST(ReviewTest, UnmanagedJobsMayChangeFreely) {
 }
 
 TEST(ReviewTest, WhatIsNoReviewIsAnError) {
-  EXPECT_FALSE(Review("/validate-batch-v1-job", Json("x"), NoFacts));
-  EXPECT_FALSE(Review("/validate-batch-v1-job", Json::object(), NoFacts));
-  EXPECT_FALSE(Review("/nowhere", ReviewOf(kJob), NoFacts));
+  EXPECT_FALSE(Review("/validate-batch-v1-job", Json("x"), kNoFacts));
+  EXPECT_FALSE(Review("/validate-batch-v1-job", Json::object(), kNoFacts));
+  EXPECT_FALSE(Review("/nowhere", ReviewOf(kJob), kNoFacts));
 }
 
 TEST(ReviewTest, EveryRegisteredPathIsServed) {
@@ -176,7 +177,7 @@ TEST(ReviewTest, MinCountGoesWherePartialAdmissionIsOff) {
   constexpr char kPath[] = "/mutate-kueue-x-k8s-io-v1beta2-workload";
   EXPECT_FALSE(ResponseTo(kPath, ReviewOf(workload)).contains("patch"));
   const Result<Json> answer =
-      Review(kPath, ReviewOf(workload), NoFacts, {.partial_admission = false});
+      Review(kPath, ReviewOf(workload), kNoFacts, {.partial_admission = false});
   ASSERT_TRUE(answer);
   const Json patch = Json::parse(*Base64Decode((*answer)["response"]["patch"].get<std::string>()));
   EXPECT_EQ(patch, Json::parse(R"([{"op": "remove", "path": "/spec/podSets/0/minCount"}])"));

@@ -1,6 +1,7 @@
 #include "webhook/controller/facts_mirror.h"
 
 #include "api/codec/codec.h"
+#include "webhook/batch_job_rules.h"
 
 namespace berth::webhook {
 namespace {
@@ -40,14 +41,11 @@ FactsMirror::FactsMirror(kube::Manager& manager, FactsMirrorOptions options)
              const std::lock_guard lock(mutex_);
              labels_by_namespace_.erase(each->meta.name);
            }});
-  const auto job = [this](const auto& each, bool present) {
-    const bool managed = IsManagedJob(*each) || options_.manage_without_queue_name;
-    Set(managed_job_uids_, each->meta.uid, present && managed);
-  };
-  manager.InformerFor<api::Job>().AddHandler(
-      {.on_add = [job](const auto& each) { job(each, true); },
-       .on_update = [job](const auto&, const auto& now) { job(now, true); },
-       .on_delete = [job](const auto& each) { job(each, false); }});
+}
+
+void FactsMirror::TakeJob(const api::ObjectMeta& job, bool present) {
+  const bool managed = IsManagedJob(job) || options_.manage_without_queue_name;
+  Set(managed_job_uids_, job.uid, present && managed);
 }
 
 void FactsMirror::Set(std::set<std::string>& set, const std::string& value, bool present) {
@@ -59,12 +57,13 @@ void FactsMirror::Set(std::set<std::string>& set, const std::string& value, bool
   }
 }
 
-JobFacts FactsMirror::Of(const api::Job& job) const {
+JobFacts FactsMirror::Of(const ReviewedKind& kind, const api::ObjectMeta& job) const {
   const std::lock_guard lock(mutex_);
   JobFacts facts;
-  const std::string& space = job.meta.namespace_name;
+  const std::string& space = job.namespace_name;
   facts.default_local_queue = namespaces_with_default_queue_.count(space) != 0;
-  facts.kind_managed = options_.jobs_managed;
+  // Only managed kinds have a review, but for batch/v1 Job.
+  facts.kind_managed = options_.batch_jobs_managed || kind.framework != BatchJobKind().framework;
   facts.default_priority_class = options_.default_priority_class && default_priority_class_;
   facts.manage_without_queue_name = options_.manage_without_queue_name;
   api::StringMap labels{{kNamespaceNameLabel, space}};
@@ -72,7 +71,7 @@ JobFacts FactsMirror::Of(const api::Job& job) const {
     labels.insert(found->second.begin(), found->second.end());
   }
   facts.namespace_managed = options_.namespace_selector.Matches(labels);
-  const api::OwnerReference* owner = api::ControllerOf(job.meta);
+  const api::OwnerReference* owner = api::ControllerOf(job);
   facts.ancestor_managed = owner != nullptr && managed_job_uids_.count(owner->uid) != 0;
   return facts;
 }

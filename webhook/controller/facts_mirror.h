@@ -1,4 +1,4 @@
-// webhook/controller/facts_mirror.h — the facts for reviews of Jobs, kept current by informers.
+// webhook/controller/facts_mirror.h — the facts for reviews of jobs, kept current by informers.
 //
 // Threads: built and fed on the manager's Executor; Of may be called from any thread.
 #pragma once
@@ -17,7 +17,7 @@ namespace berth::webhook {
 struct FactsMirrorOptions {
   api::LabelSelector namespace_selector;  // managedJobsNamespaceSelector
   bool manage_without_queue_name = false;
-  bool jobs_managed = true;            // integrations.frameworks
+  bool batch_jobs_managed = true;      // integrations.frameworks
   bool default_priority_class = true;  // gate WorkloadPriorityClassDefaulting
 };
 
@@ -26,7 +26,10 @@ class FactsMirror {
   // Construct before the informers start. Must outlive the manager.
   FactsMirror(kube::Manager& manager, FactsMirrorOptions options);
 
-  JobFacts Of(const api::Job& job) const;
+  // Takes a job of a managed kind, or one that is gone: it may be the owner of others.
+  void TakeJob(const api::ObjectMeta& job, bool present);
+
+  JobFacts Of(const ReviewedKind& kind, const api::ObjectMeta& job) const;
 
  private:
   void Set(std::set<std::string>& set, const std::string& value, bool present);

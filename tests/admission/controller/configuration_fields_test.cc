@@ -41,7 +41,6 @@ constexpr FieldRow kRows[] = {
     {R"({"objectRetentionPolicies": {"workloads": {"afterDeactivatedByKueue": "1h"}}})",
      Fate::kRead},
     {R"({"integrations": {"frameworks": ["batch/job"]}})", Fate::kRead},
-    {R"({"integrations": {"frameworks": ["pod"]}})", Fate::kWarned, "integrations.frameworks: pod"},
     {R"({"integrations": {"labelKeysToCopy": ["team"]}})", Fate::kRead},
     {R"({"integrations": {"externalFrameworks": ["Foo.v1.example.com"]}})", Fate::kRead},
     {R"({"integrations": {"externalFrameworks": ["Foo"]}})", Fate::kRefused,

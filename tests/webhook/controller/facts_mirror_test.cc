@@ -6,6 +6,7 @@
 
 #include "tests/support/registry_transport.h"
 #include "tests/support/sim_executor.h"
+#include "webhook/batch_job_rules.h"
 
 namespace berth::webhook {
 namespace {
@@ -29,8 +30,8 @@ TEST(FactsMirrorTest, FollowsTheCluster) {
 
   api::Job job;
   job.meta.namespace_name = "team-a";
-  EXPECT_FALSE(mirror.Of(job).default_local_queue);
-  EXPECT_TRUE(mirror.Of(job).namespace_managed);
+  EXPECT_FALSE(mirror.Of(BatchJobKind(), job.meta).default_local_queue);
+  EXPECT_TRUE(mirror.Of(BatchJobKind(), job.meta).namespace_managed);
 
   const std::string queues = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/localqueues";
   api.Put(queues, {{"metadata", {{"name", "default"}, {"namespace", "team-a"}}},
@@ -46,24 +47,24 @@ TEST(FactsMirrorTest, FollowsTheCluster) {
                                    "restartPolicy": "Never",
                                    "containers": [{"name": "c", "image": "i"}]}}})")}});
   executor.RunFor(1s);
-  EXPECT_TRUE(mirror.Of(job).default_local_queue);
-  EXPECT_TRUE(mirror.Of(job).default_priority_class);
-  EXPECT_FALSE(without_classes.Of(job).default_priority_class);
-  EXPECT_FALSE(mirror.Of(job).ancestor_managed);
+  EXPECT_TRUE(mirror.Of(BatchJobKind(), job.meta).default_local_queue);
+  EXPECT_TRUE(mirror.Of(BatchJobKind(), job.meta).default_priority_class);
+  EXPECT_FALSE(without_classes.Of(BatchJobKind(), job.meta).default_priority_class);
+  EXPECT_FALSE(mirror.Of(BatchJobKind(), job.meta).ancestor_managed);
   job.meta.owner_references = {{.kind = "Job",
                                 .name = "parent",
                                 .uid = parent["metadata"]["uid"].get<std::string>(),
                                 .controller = true}};
-  EXPECT_TRUE(mirror.Of(job).ancestor_managed);
+  EXPECT_TRUE(mirror.Of(BatchJobKind(), job.meta).ancestor_managed);
   job.meta.namespace_name = "team-b";
-  EXPECT_FALSE(mirror.Of(job).default_local_queue);
+  EXPECT_FALSE(mirror.Of(BatchJobKind(), job.meta).default_local_queue);
   job.meta.namespace_name = "kube-system";
-  EXPECT_FALSE(mirror.Of(job).namespace_managed);
+  EXPECT_FALSE(mirror.Of(BatchJobKind(), job.meta).namespace_managed);
 
   api.Remove(queues + "/default");
   executor.RunFor(1s);
   job.meta.namespace_name = "team-a";
-  EXPECT_FALSE(mirror.Of(job).default_local_queue);
+  EXPECT_FALSE(mirror.Of(BatchJobKind(), job.meta).default_local_queue);
 }
 
 }  // namespace

@@ -1,0 +1,80 @@
+#include "cli/job_kinds.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+#include "integrations/described_job.h"
+#include "integrations/kind_catalogue.h"
+
+namespace berth::cli {
+namespace {
+
+using integrations::KindPtr;
+using Json = nlohmann::json;
+
+// "jobset-x-k8s-io-v1alpha2-jobset"
+std::string ReviewPathOf(const integrations::JobKind& kind) {
+  std::string path =
+      std::string(kind.group) + "-" + std::string(kind.version) + "-" + ToLower(kind.kind);
+  std::replace(path.begin(), path.end(), '.', '-');
+  return path;
+}
+
+// An object whose pod sets cannot be read is reviewed without them: its controller tells why it
+// waits.
+Result<webhook::ReviewedJob> ReadJob(const KindPtr& kind, const Json& object) {
+  BERTH_TRY(integrations::JobView view, integrations::ViewOf(kind, object));
+  webhook::ReviewedJob job;
+  job.meta = std::move(view.meta);
+  job.suspended = view.suspended;
+  auto pod_sets = integrations::PodSetsOf(*kind, object);
+  if (!pod_sets) return job;
+  for (integrations::DescribedPodSet& each : *pod_sets) {
+    job.pod_sets.push_back(
+        {.name = each.pods.name,
+         .count = each.pods.count,
+         .annotations = webhook::Path(each.template_path + ".metadata.annotations"),
+         .topology_annotations = std::move(each.pods.pod_template.annotations)});
+  }
+  return job;
+}
+
+}  // namespace
+
+std::vector<KindPtr> DescribedKinds(const std::vector<std::string>& frameworks) {
+  std::vector<KindPtr> kinds;
+  for (const std::string& name : frameworks) {
+    if (KindPtr kind = integrations::FindBuiltInKind(name)) kinds.push_back(std::move(kind));
+  }
+  return kinds;
+}
+
+std::vector<std::string> UnmanagedFrameworks(const std::vector<std::string>& frameworks) {
+  std::vector<std::string> names;
+  for (const std::string& name : frameworks) {
+    if (name == integrations::kBatchJob.framework) continue;
+    if (integrations::FindBuiltInKind(name) == nullptr) names.push_back(name);
+  }
+  return names;
+}
+
+webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind) {
+  const integrations::JobKind& names = kind->kind;
+  webhook::ReviewedKind reviewed;
+  reviewed.name = std::string(names.group) + "/" + std::string(names.version) +
+                  ", Kind=" + std::string(names.kind);
+  reviewed.framework = names.framework;
+  reviewed.path = ReviewPathOf(names);
+  reviewed.on_update_too = kind->review.on_update_too;
+  reviewed.prebuilt = kind->review.prebuilt;
+  reviewed.elastic = kind->review.elastic;
+  reviewed.pod_set_groups = kind->review.pod_set_groups;
+  reviewed.read = [kind](const Json& object) { return ReadJob(kind, object); };
+  reviewed.suspend = [kind](Json& object) { integrations::SetSuspended(*kind, true, object); };
+  return reviewed;
+}
+
+}  // namespace berth::cli

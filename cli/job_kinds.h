@@ -1,0 +1,22 @@
+// cli/job_kinds.h — the job kinds of a Configuration, for the controllers and for reviews.
+//
+// Threads: pure functions. Errors: none; a Configuration names known frameworks only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "integrations/kind_description.h"
+#include "webhook/job_rules.h"
+
+namespace berth::cli {
+
+// The described kinds among `frameworks` (integrations.frameworks).
+std::vector<integrations::KindPtr> DescribedKinds(const std::vector<std::string>& frameworks);
+
+// The names among `frameworks` that Kueue knows and Berth does not manage.
+std::vector<std::string> UnmanagedFrameworks(const std::vector<std::string>& frameworks);
+
+webhook::ReviewedKind ReviewedKindOf(const integrations::KindPtr& kind);
+
+}  // namespace berth::cli

@@ -1,0 +1,268 @@
+#include "integrations/kind_description.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+
+namespace berth::integrations {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMaxPodSetRules = 18;  // the pod sets that a Workload may have
+constexpr std::size_t kMaxFinishRules = 16;
+constexpr std::size_t kMaxPathKeys = 32;
+constexpr std::size_t kMaxMapKeys = 64;
+
+// One object of the description, with the first error in it. A field that is read is known; Done
+// reports the others.
+class Fields {
+ public:
+  Fields(const Json& object, std::string path, Status& status)
+      : object_(object), path_(std::move(path)), status_(status) {
+    if (!object_.is_object()) Fail("", "expected an object");
+  }
+
+  const Json* Find(const char* key) {
+    known_.insert(key);
+    if (!status_ || !object_.is_object()) return nullptr;
+    const auto found = object_.find(key);
+    return found == object_.end() || found->is_null() ? nullptr : &*found;
+  }
+  std::string Text(const char* key, const char* missing = nullptr) {
+    const Json* value = Find(key);
+    if (value != nullptr && value->is_string()) return value->get<std::string>();
+    if (value != nullptr) {
+      Fail(key, "expected a string");
+    } else if (missing != nullptr) {
+      Fail(key, missing);
+    }
+    return "";
+  }
+  bool Flag(const char* key, bool fallback) {
+    const Json* value = Find(key);
+    if (value == nullptr) return fallback;
+    if (!value->is_boolean()) Fail(key, "expected true or false");
+    return value->is_boolean() && value->get<bool>();
+  }
+  FieldPath Path(const char* key) {
+    FieldPath path;
+    const std::string text = Text(key);
+    if (text.empty()) return path;
+    for (const std::string_view part : Split(text, '.')) path.emplace_back(part);
+    const bool bad = std::any_of(path.begin(), path.end(), [](const auto& k) { return k.empty(); });
+    if (bad || path.size() > kMaxPathKeys) Fail(key, "expected field names joined by dots");
+    return path;
+  }
+  std::vector<std::string> Texts(const char* key) {
+    std::vector<std::string> texts;
+    const Json* value = Find(key);
+    if (value == nullptr) return texts;
+    const bool good = value->is_array() && value->size() <= kMaxMapKeys &&
+                      std::all_of(value->begin(), value->end(),
+                                  [](const Json& each) { return each.is_string(); });
+    if (!good) {
+      Fail(key, "expected a list of at most " + std::to_string(kMaxMapKeys) + " strings");
+      return texts;
+    }
+    return value->get<std::vector<std::string>>();
+  }
+  // An expression; a boolean or a number in the description is the expression of that value.
+  std::optional<cel::Program> Expression(const char* key,
+                                         const std::vector<std::string>& variables) {
+    const Json* value = Find(key);
+    if (value == nullptr) return std::nullopt;
+    if (!value->is_string() && !value->is_boolean() && !value->is_number_integer()) {
+      Fail(key, "expected an expression");
+      return std::nullopt;
+    }
+    return Compiled(key, value->is_string() ? value->get<std::string>() : value->dump(), variables);
+  }
+  std::optional<cel::Program> Compiled(const char* key, const std::string& text,
+                                       const std::vector<std::string>& variables) {
+    cel::Environment environment;
+    environment.variables = variables;
+    Result<cel::Program> program = cel::Compile(text, environment);
+    if (program) return *std::move(program);
+    Fail(key, program.error().message);
+    return std::nullopt;
+  }
+  template <typename Fn>
+  void Each(const char* key, std::size_t most, Fn read) {
+    const Json* list = Find(key);
+    if (list == nullptr) return;
+    if (!list->is_array() || list->size() > most) {
+      return Fail(key, "expected a list of at most " + std::to_string(most) + " items");
+    }
+    for (std::size_t i = 0; i < list->size() && status_; ++i) {
+      Fields item((*list)[i], At(key) + "[" + std::to_string(i) + "]", status_);
+      read(item);
+      item.Done();
+    }
+  }
+  template <typename Fn>
+  void Part(const char* key, Fn read) {
+    const Json* value = Find(key);
+    if (value == nullptr) return;
+    Fields part(*value, At(key), status_);
+    read(part);
+    part.Done();
+  }
+
+  void Fail(const std::string& key, const std::string& message) {
+    if (status_) status_ = Error{ErrorCode::kInvalid, At(key) + ": " + message};
+  }
+  void Done() {
+    if (!status_ || !object_.is_object()) return;
+    for (const auto& [key, value] : object_.items()) {
+      if (known_.count(key) == 0) return Fail(key, "unknown field");
+    }
+  }
+  bool ok() const { return static_cast<bool>(status_); }
+
+ private:
+  std::string At(const std::string& key) const {
+    if (key.empty()) return path_.empty() ? "description" : path_;
+    return path_.empty() ? key : path_ + "." + key;
+  }
+
+  const Json& object_;
+  std::string path_;
+  Status& status_;
+  std::set<std::string> known_;
+};
+
+const std::vector<std::string>& ObjectVariables() {
+  static const std::vector<std::string> kNames{"self", "conditions"};
+  return kNames;
+}
+const std::vector<std::string>& ItemVariables() {
+  static const std::vector<std::string> kNames{"self", "conditions", "item", "key"};
+  return kNames;
+}
+const std::vector<std::string>& PodSetVariables() {
+  static const std::vector<std::string> kNames{"self", "conditions", "item", "key", "podSet"};
+  return kNames;
+}
+
+std::optional<PodSetRule> ReadPodSet(Fields& in) {
+  FieldPath each = in.Path("each");
+  std::vector<std::string> keys = in.Texts("keys");
+  if (!keys.empty() && each.empty()) in.Fail("keys", "needs `each`, the path of the map");
+  auto when = in.Expression("when", ItemVariables());
+  auto name = in.Expression("name", ItemVariables());
+  auto count = in.Expression("count", ItemVariables());
+  if (!name && in.ok()) name = in.Compiled("name", "'main'", ItemVariables());
+  if (!count && in.ok()) count = in.Compiled("count", "1", ItemVariables());
+  FieldPath pod_template = in.Path("template");
+  if (pod_template.empty()) in.Fail("template", "the path of the pod template is missing");
+  std::vector<std::string> dropped = in.Texts("dropLabels");
+  std::string index;
+  std::string sub_group;
+  std::optional<cel::Program> sub_group_count;
+  in.Part("topology", [&](Fields& part) {
+    index = part.Text("podIndexLabel");
+    sub_group = part.Text("subGroupIndexLabel");
+    sub_group_count = part.Expression("subGroupCount", ItemVariables());
+  });
+  if (!in.ok()) return std::nullopt;
+  return PodSetRule{.each = std::move(each),
+                    .keys = std::move(keys),
+                    .when = std::move(when),
+                    .name = *std::move(name),
+                    .pod_template = std::move(pod_template),
+                    .count = *std::move(count),
+                    .dropped_labels = std::move(dropped),
+                    .pod_index_label = std::move(index),
+                    .sub_group_label = std::move(sub_group),
+                    .sub_group_count = std::move(sub_group_count)};
+}
+
+// {condition: Complete, succeeded: true} is short for the condition's status and message.
+std::optional<FinishRule> ReadFinish(Fields& in) {
+  const std::string condition = in.Text("condition");
+  auto when = in.Expression("when", ObjectVariables());
+  auto succeeded = in.Expression("succeeded", ObjectVariables());
+  auto message = in.Expression("message", ObjectVariables());
+  if (condition.empty() == !when.has_value()) {
+    in.Fail("", "expected one of `condition` and `when`");
+  }
+  if (!succeeded) in.Fail("succeeded", "is missing");
+  const std::string quoted = Json(condition).dump();
+  if (!condition.empty() && in.ok()) {
+    when =
+        in.Compiled("condition", "conditions[?" + quoted + "].orValue(false)", ObjectVariables());
+    if (!message && in.ok()) {
+      message = in.Compiled(
+          "condition",
+          "self.status.conditions.filter(c, c.type == " + quoted + ")[0].?message.orValue('')",
+          ObjectVariables());
+    }
+  }
+  if (!message && in.ok()) message = in.Compiled("message", "''", ObjectVariables());
+  if (!in.ok()) return std::nullopt;
+  return FinishRule{*std::move(when), *std::move(succeeded), *std::move(message)};
+}
+
+void ReadReview(Fields& in, ReviewTraits& out) {
+  out.on_update_too = in.Flag("onUpdateToo", out.on_update_too);
+  out.prebuilt = in.Flag("prebuilt", out.prebuilt);
+  out.elastic = in.Flag("elastic", out.elastic);
+  out.pod_set_groups = in.Flag("podSetGroups", out.pod_set_groups);
+}
+
+void ReadNames(Fields& in, KindDescription& out) {
+  auto names = std::make_shared<KindDescription::Names>();
+  names->group = in.Text("group");
+  names->version = in.Text("version", "the API version is missing");
+  names->kind = in.Text("kind", "the kind is missing");
+  names->plural = in.Text("plural");
+  if (names->plural.empty()) names->plural = ToLower(names->kind) + "s";
+  names->framework = in.Text("framework");
+  if (names->framework.empty()) names->framework = names->group + "/" + ToLower(names->kind);
+  out.kind = {names->group, names->version, names->kind, names->plural, names->framework};
+  out.resource = {names->group, names->version, names->kind, names->plural};
+  out.names = std::move(names);
+}
+
+}  // namespace
+
+Result<KindPtr> ParseKind(const Json& description) {
+  Status status = OkStatus();
+  auto kind = std::make_shared<KindDescription>();
+  Fields in(description, "", status);
+  ReadNames(in, *kind);
+  kind->enabled = in.Flag("enabled", false);
+  kind->suspend = in.Path("suspend");
+  if (kind->suspend.empty())
+    in.Fail("suspend", "the path of the field that holds a job is missing");
+  in.Each("podSets", kMaxPodSetRules, [&](Fields& item) {
+    if (auto rule = ReadPodSet(item)) kind->pod_sets.push_back(*std::move(rule));
+  });
+  if (kind->pod_sets.empty()) in.Fail("podSets", "expected at least one");
+  kind->active = in.Expression("active", ObjectVariables());
+  kind->ready = in.Expression("ready", ObjectVariables());
+  in.Each("finished", kMaxFinishRules, [&](Fields& item) {
+    if (auto rule = ReadFinish(item)) kind->finished.push_back(*std::move(rule));
+  });
+  kind->reclaimable = in.Expression("reclaimable", PodSetVariables());
+  kind->priority_class = in.Expression("priorityClass", ObjectVariables());
+  kind->skip = in.Expression("skip", ObjectVariables());
+  kind->on_hold = in.Expression("onHold", ObjectVariables());
+  in.Part("managedBy", [&](Fields& part) {
+    kind->managed_by = part.Path("path");
+    kind->own_manager = part.Text("own");
+  });
+  kind->pods_of = in.Text("podsLabel");
+  in.Part("review", [&](Fields& part) { ReadReview(part, kind->review); });
+  in.Done();
+  if (!status) return status.error();
+  return KindPtr(std::move(kind));
+}
+
+}  // namespace berth::integrations

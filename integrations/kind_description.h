@@ -1,0 +1,93 @@
+// integrations/kind_description.h — the description of a job kind: where its objects keep pod
+// templates and sizes, how a job is held, and how its state is read. A kind is data: one YAML file
+// (docs/job-kinds.md has the schema; kinds/*.yaml are the built-in ones).
+//
+//     kinds/jobset.yaml ──ParseKind──▶ KindDescription ──┬─▶ described_job.h: object → JobView
+//                                      (checked, compiled)└─▶ described_job.h: start, stop → object
+//
+// Expressions are CEL (cel/program.h) over these variables:
+//     self        the object
+//     conditions  map from the type of each of status.conditions to whether its status is "True"
+//     item, key   in podSets with `each`: the element of the list or map, the member's name
+//     podSet      in `reclaimable`: {name, count}
+//
+// Threads: immutable; any. Errors: kInvalid with the path of the field of the description.
+// Source: Kueue pkg/controller/jobs (one package for each kind).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "api/codec/kinds.h"
+#include "base/result.h"
+#include "cel/program.h"
+#include "integrations/job_view.h"
+
+namespace berth::integrations {
+
+// "spec.replicatedJobs" as its keys.
+using FieldPath = std::vector<std::string>;
+
+struct PodSetRule {
+  FieldPath each;                    // of a list, or of a map with `keys`; empty: one pod set
+  std::vector<std::string> keys;     // members of the map, in the order of the pod sets
+  std::optional<cel::Program> when;  // false: no pod set
+  cel::Program name;
+  FieldPath pod_template;  // in the element or, without `each`, in the object
+  cel::Program count;
+  std::vector<std::string> dropped_labels;  // of the template, left out of the Workload
+  std::string pod_index_label;  // topology: the pods' label with their index; empty: none
+  std::string sub_group_label;
+  std::optional<cel::Program> sub_group_count;
+};
+
+struct FinishRule {
+  cel::Program when;
+  cel::Program succeeded;
+  cel::Program message;
+};
+
+// What the reviews of the kind's objects check beside the rules of all kinds.
+struct ReviewTraits {
+  bool on_update_too = true;    // rules of creation hold for updates
+  bool prebuilt = true;         // a job may name a Workload that exists
+  bool elastic = false;         // workload slices
+  bool pod_set_groups = false;  // topology: two pod sets may form a group
+};
+
+struct KindDescription {
+  // The strings that `kind` and `resource` view.
+  struct Names {
+    std::string group, version, kind, plural, framework;
+  };
+  std::shared_ptr<const Names> names;
+  JobKind kind;
+  api::ResourceKind resource;
+  bool enabled = false;  // in the list of frameworks that Kueue's manifests enable
+
+  FieldPath suspend;  // of a boolean of the object
+  std::vector<PodSetRule> pod_sets;
+  std::optional<cel::Program> active;          // bool; absent: never
+  std::optional<cel::Program> ready;           // bool; absent: never
+  std::vector<FinishRule> finished;            // the first that applies
+  std::optional<cel::Program> reclaimable;     // int, for each pod set
+  std::optional<cel::Program> priority_class;  // string; absent or "": that of the templates
+  std::optional<cel::Program> skip;            // bool; true: the job is not queued
+  std::optional<cel::Program> on_hold;         // bool; true: the job must not hold quota
+  FieldPath managed_by;                        // spec.managedBy; empty: the kind has no such field
+  std::string own_manager;                     // its value for the kind's own controller
+  std::string pods_of;  // label of pods whose value is the job's name; empty: unknown
+  ReviewTraits review;
+};
+
+using KindPtr = std::shared_ptr<const KindDescription>;
+
+// A field that no description has, a wrong type and an expression that does not compile are errors.
+Result<KindPtr> ParseKind(const nlohmann::json& description);
+
+}  // namespace berth::integrations
