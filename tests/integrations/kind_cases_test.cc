@@ -62,7 +62,7 @@ Json ViewAsJson(const JobView& view) {
   }
   Json reclaimable = Json::array();
   for (const api::ReclaimablePod& each : view.reclaimable_pods) {
-    reclaimable.push_back({{"name", each.name}, {"count", each.count}});
+    reclaimable.push_back({{"name", each.pod_set}, {"count", each.count}});
   }
   Json finished;
   if (view.finished) {
@@ -104,7 +104,8 @@ TEST_P(KindCaseTest, Agrees) {
   const Result<JobView> view = ViewOf(one.kind, one.object);
   ASSERT_TRUE(view) << view.error().message;
   const Json seen = ViewAsJson(*view);
-  for (const auto& [key, expected] : one.expected.value("view", Json::object()).items()) {
+  const Json wanted = one.expected.value("view", Json::object());
+  for (const auto& [key, expected] : wanted.items()) {
     EXPECT_EQ(seen.at(key), expected) << key << "; problem: " << view->problem;
   }
   if (const auto start = one.expected.find("start"); start != one.expected.end()) {

@@ -41,8 +41,9 @@ MAY_INCLUDE = {
     "tests": "*",
 }
 PURE = {"cel", "queue", "admission", "provisioning", "integrations", "webhook"}
-# The units of webhook/ with threads, which serve the pure rules.
-SHELL_FILES = {r"webhook/(server|certificates)\w*\.(h|cc)": "webhook/controller"}
+# The units of webhook/ with threads, which serve the pure rules, and the reader of the YAML of kinds.
+SHELL_FILES = {r"webhook/(server|certificates)\w*\.(h|cc)": "webhook/controller",
+               r"integrations/kind_catalogue\.(h|cc)": "integrations/controller"}
 
 # Library (the start of an include's path) -> the units that may include it. fmt and the standard
 # library are free; any other library needs a line here, with a reason.

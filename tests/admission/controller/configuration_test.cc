@@ -71,8 +71,7 @@ TEST(Configuration, ReadsWhatAdmissionNeeds) {
   EXPECT_FALSE(scheduler.gates.partial_admission);
   EXPECT_EQ(config->program.leader.enabled, false);
   EXPECT_TRUE(config->managed_jobs_namespace_selector->Matches({{"a", "b"}}));
-  EXPECT_THAT(FieldsOf(*config),
-              ElementsAre("featureGates.MultiKueue"));
+  EXPECT_THAT(FieldsOf(*config), ElementsAre("featureGates.MultiKueue"));
   EXPECT_EQ(config->program.endpoints.metrics_address, ":8444");
   EXPECT_EQ(config->program.endpoints.health_address, "127.0.0.1:9");
 }

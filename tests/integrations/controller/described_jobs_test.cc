@@ -1,0 +1,224 @@
+// Goal: the life of a job of a described kind on an API: Workload created, started with its
+// admission, stopped and restored, finished; a CRD that comes later; an object that does not fit
+// its description. Method: JobSet on the real API in memory, in virtual time; the test plays
+// scheduler and JobSet's controller.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "integrations/controller/job_controllers.h"
+#include "integrations/kind_catalogue.h"
+#include "kube/runtime/manager.h"
+#include "tests/support/registry_transport.h"
+#include "tests/support/sim_executor.h"
+
+namespace berth::integrations {
+namespace {
+
+using Json = nlohmann::json;
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+constexpr char kCrds[] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+constexpr char kJobSets[] = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets";
+constexpr char kJobSet[] = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets/train";
+constexpr char kWorkloads[] = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
+constexpr char kFlavors[] = "/apis/kueue.x-k8s.io/v1beta2/resourceflavors";
+
+// Open, as Kueue's tests need no more of it.
+Json JobSetCrd() {
+  return Json::parse(R"({
+    "metadata": {"name": "jobsets.jobset.x-k8s.io"},
+    "spec": {"group": "jobset.x-k8s.io", "scope": "Namespaced",
+      "names": {"kind": "JobSet", "plural": "jobsets", "singular": "jobset", "listKind": "JobSetList"},
+      "versions": [{"name": "v1alpha2", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+        "subresources": {"status": {}}}]}})");
+}
+
+Json JobSet() {
+  return Json::parse(R"({
+    "metadata": {"name": "train", "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": "lq"}},
+    "spec": {"suspend": true, "unknown": {"kept": [1, 2]}, "replicatedJobs": [
+      {"name": "driver", "replicas": 1, "template": {"spec": {"template": {"spec": {
+        "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}}}}},
+      {"name": "workers", "replicas": 2, "template": {"spec": {"parallelism": 3, "completions": 3,
+        "template": {"spec": {"nodeSelector": {"pool": "a"},
+          "containers": [{"name": "c", "image": "i", "resources": {"requests": {"nvidia.com/gpu": "1"}}}]}}}}}]}})");
+}
+
+class DescribedJobsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    controllers_.emplace(
+        manager_, clock_, events_,
+        JobControllersOptions{
+            .kinds = {FindBuiltInKind("jobset.x-k8s.io/jobset")},
+            .job = {.namespace_selector = DefaultManagedNamespaces("kueue-system")}});
+    api_.Put(kFlavors, {{"metadata", {{"name", "spot"}}},
+                        {"spec",
+                         {{"nodeLabels", {{"capacity", "spot"}}},
+                          {"tolerations", {{{"key", "spot"}, {"operator", "Exists"}}}}}}});
+  }
+  void Start() {
+    manager_.StartInformers();
+    manager_.StartControllers();
+    Settle();
+  }
+  void Settle() { executor_.RunFor(40s); }
+  void Submit(const Json& job = JobSet()) {
+    api_.Put(kJobSets, job);
+    Settle();
+  }
+  Json Job() { return *api_.Find(kJobSet); }
+  std::string WorkloadPath() {
+    for (const auto& request : api_.requests()) {
+      if (request.method == "POST" && request.path == kWorkloads) {
+        return std::string(kWorkloads) + "/" + request.body["metadata"]["name"].get<std::string>();
+      }
+    }
+    return "";
+  }
+  Json Workload() { return *api_.Find(WorkloadPath()); }
+  void Set(const std::string& type, const std::string& status, bool admission = true) {
+    Json workload = Workload();
+    if (admission) {
+      workload["status"]["admission"] = {
+          {"clusterQueue", "cq"},
+          {"podSetAssignments",
+           {{{"name", "driver"}, {"count", 1}, {"flavors", {{"cpu", "spot"}}}},
+            {{"name", "workers"}, {"count", 6}, {"flavors", {{"nvidia.com/gpu", "spot"}}}}}}};
+    }
+    workload["status"]["conditions"].push_back({{"type", type},
+                                                {"status", status},
+                                                {"reason", "Test"},
+                                                {"message", "said by the test"},
+                                                {"lastTransitionTime", "2026-01-01T00:00:00Z"}});
+    api_.Put(kWorkloads, workload);
+  }
+  void Admit() {
+    Set("QuotaReserved", "True");
+    Set("Admitted", "True");
+    Settle();
+  }
+  void Status(const Json& status) {
+    Json job = Job();
+    job["status"] = status;
+    api_.Put(kJobSets, job);
+    Settle();
+  }
+  static Json TemplateOf(const Json& job, int index) {
+    return job["spec"]["replicatedJobs"][index]["template"]["spec"]["template"];
+  }
+
+  FakeClock clock_;
+  SimExecutor executor_{clock_};
+  kube::RegistryTransport api_{executor_, clock_};
+  kube::ApiClient client_{api_, executor_};
+  kube::EventRecorder events_{
+      client_, clock_, {.controller = "kueue-job", .first_api = kube::EventApi::kCore}};
+  kube::Manager manager_{client_, executor_};
+  std::optional<JobControllers> controllers_;
+};
+
+TEST_F(DescribedJobsTest, LivesFromTheQueueToItsEnd) {
+  api_.Put(kCrds, JobSetCrd());
+  Start();
+  Submit();
+  const Json workload = Workload();
+  EXPECT_EQ(workload["metadata"]["name"].get<std::string>().rfind("jobset-train-", 0), 0U);
+  EXPECT_EQ(workload["metadata"]["ownerReferences"][0]["apiVersion"], "jobset.x-k8s.io/v1alpha2");
+  EXPECT_EQ(workload["spec"]["queueName"], "lq");
+  ASSERT_EQ(workload["spec"]["podSets"].size(), 2U);
+  EXPECT_EQ(workload["spec"]["podSets"][1]["name"], "workers");
+  EXPECT_EQ(workload["spec"]["podSets"][1]["count"], 6);
+
+  Admit();
+  const Json started = Job();
+  EXPECT_EQ(started["spec"]["suspend"], false);
+  EXPECT_EQ(TemplateOf(started, 0)["spec"]["nodeSelector"], (Json{{"capacity", "spot"}}));
+  EXPECT_EQ(TemplateOf(started, 1)["spec"]["nodeSelector"],
+            (Json{{"capacity", "spot"}, {"pool", "a"}}));
+  EXPECT_EQ(TemplateOf(started, 1)["metadata"]["labels"]["kueue.x-k8s.io/podset"], "workers");
+  EXPECT_EQ(started["spec"]["unknown"], Json::parse(R"({"kept": [1, 2]})"));
+
+  Status(Json::parse(R"({"replicatedJobsStatus": [{"name": "driver", "active": 1, "ready": 1},
+                         {"name": "workers", "active": 2, "ready": 2}]})"));
+  // Evicted: stopped at once; its quota goes back when nothing of it runs.
+  Set("Evicted", "True", false);
+  Settle();
+  const Json stopped = Job();
+  EXPECT_EQ(stopped["spec"], JobSet()["spec"]) << Json::diff(JobSet()["spec"], stopped["spec"]);
+  EXPECT_TRUE(Workload()["status"].contains("admission"));
+  Status(Json::parse(R"({"replicatedJobsStatus": [{"name": "driver", "active": 0}]})"));
+  EXPECT_FALSE(Workload()["status"].contains("admission"));
+
+  Status(Json::parse(R"({"conditions": [{"type": "Failed", "status": "True", "reason": "R",
+      "message": "a job failed", "lastTransitionTime": "2026-01-01T00:00:00Z"}]})"));
+  const Json conditions = Workload()["status"]["conditions"];
+  const auto finished = std::find_if(conditions.begin(), conditions.end(),
+                                     [](const Json& each) { return each["type"] == "Finished"; });
+  ASSERT_NE(finished, conditions.end());
+  EXPECT_EQ((*finished)["reason"], "Failed");
+  EXPECT_EQ((*finished)["message"], "a job failed");
+}
+
+TEST_F(DescribedJobsTest, AKindWhoseDefinitionComesLater) {
+  Start();
+  EXPECT_TRUE(manager_.controllers_running());
+  api_.Put(kCrds, JobSetCrd());
+  Submit();
+  EXPECT_NE(WorkloadPath(), "");
+}
+
+TEST_F(DescribedJobsTest, AnObjectThatDoesNotFitWaitsWithTheReason) {
+  api_.Put(kCrds, JobSetCrd());
+  Start();
+  Json job = JobSet();
+  job["spec"]["suspend"] = false;
+  job["spec"]["replicatedJobs"][1]["replicas"] = "many";
+  Submit(job);
+  EXPECT_EQ(WorkloadPath(), "");
+  EXPECT_EQ(Job()["spec"]["suspend"], true);  // it does not run without quota
+  int told = 0;
+  for (const auto& request : api_.requests()) {
+    if (request.method != "POST" || request.path.find("/events") == std::string::npos) continue;
+    if (request.body["reason"] != "ErrWorkloadCompose") continue;
+    ++told;
+    EXPECT_THAT(request.body["message"].get<std::string>(), HasSubstr("podSets.count"));
+  }
+  EXPECT_EQ(told, 1);
+  // Nothing spins.
+  const std::size_t requests = api_.requests().size();
+  executor_.RunFor(60s);
+  EXPECT_EQ(api_.requests().size(), requests);
+
+  Submit();
+  EXPECT_NE(WorkloadPath(), "");
+}
+
+// An owner that is queued decides for its children, whatever their kinds.
+TEST_F(DescribedJobsTest, AChildFollowsItsParentOfAnotherKind) {
+  api_.Put(kCrds, JobSetCrd());
+  Start();
+  Submit();
+  const std::string workload = WorkloadPath();
+  const Json child = Json::parse(R"({"metadata": {"name": "train-workers-0", "namespace": "default",
+      "labels": {"kueue.x-k8s.io/queue-name": "lq"}},
+      "spec": {"suspend": false, "template": {"spec": {"restartPolicy": "Never",
+      "containers": [{"name": "c", "image": "i"}]}}}})");
+  Json owned = child;
+  owned["metadata"]["ownerReferences"] = {{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
+                                           {"kind", "JobSet"},
+                                           {"name", "train"},
+                                           {"uid", Job()["metadata"]["uid"]},
+                                           {"controller", true}}};
+  api_.Put("/apis/batch/v1/namespaces/default/jobs", owned);
+  Settle();
+  const std::string path = "/apis/batch/v1/namespaces/default/jobs/train-workers-0";
+  EXPECT_EQ((*api_.Find(path))["spec"]["suspend"], true);
+  EXPECT_EQ(WorkloadPath(), workload);  // the child has none
+}
+
+}  // namespace
+}  // namespace berth::integrations
