@@ -281,9 +281,9 @@ Status ReadAll(const KindDescription& kind, const Json& object, JobView& view) {
   }
   view.suspended = suspend != nullptr && suspend->get<bool>();
   Evaluation evaluation(object);
-  BERTH_CHECK_OK(ReadState(kind, evaluation, view));
   BERTH_TRY(const std::vector<PlacedPodSet> pod_sets,
             PodSetReader(kind, object, evaluation).Read());
+  BERTH_CHECK_OK(ReadState(kind, evaluation, view));
   BERTH_CHECK_OK(ReadReclaimable(kind, pod_sets, evaluation, view));
   for (const PlacedPodSet& placed : pod_sets) view.pod_sets.push_back(placed.pods);
   return OkStatus();
@@ -322,6 +322,7 @@ void WriteTemplate(const PodSetRule& rule, const PodSetChange& change, Json& pod
   if (metadata != pod_template.end() || !labels.empty() || !change.annotations.empty()) {
     SetOrRemove(ObjectAt(pod_template, "metadata"), "labels", labels);
     SetOrRemove(ObjectAt(pod_template, "metadata"), "annotations", change.annotations);
+    if (pod_template["metadata"].empty()) pod_template.erase("metadata");
   }
   Json& spec = ObjectAt(pod_template, "spec");
   SetOrRemove(spec, "nodeSelector", change.node_selector);

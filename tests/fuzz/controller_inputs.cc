@@ -23,8 +23,11 @@ net::Response Ask(std::string_view path, std::string_view body) {
   request.target = std::string(path);
   request.headers.Add("Content-Type", "application/json");
   request.body = std::string(body);
-  return webhook::AnswerWebhook(request, [](const api::Job&) { return webhook::JobFacts{}; },
-                                {.priority_boost = true});
+  return webhook::AnswerWebhook(
+      request,
+      {.facts = [](const webhook::ReviewedKind&,
+                   const api::ObjectMeta&) { return webhook::JobFacts{}; }},
+      {.priority_boost = true});
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ TEST(ReviewTest, EveryRegisteredPathIsServed) {
     const std::size_t at = line.find("path: ");
     if (at == std::string::npos) continue;
     registered.insert(line.substr(at + 6));
-    EXPECT_TRUE(IsReviewPath(line.substr(at + 6))) << line;
+    EXPECT_TRUE(IsReviewPath(line.substr(at + 6), kNoFacts)) << line;
   }
   for (const std::string_view path : ReviewPaths()) {
     // A Workload of the scheduler's own making has no minCount where the gate is off.
@@ -162,13 +162,13 @@ TEST(ReviewTest, EveryPathOfKueuesManifestsAllowsWhatIsNotBerthsBusiness) {
   }
   for (const std::string& path : paths) {
     SCOPED_TRACE(path);
-    EXPECT_TRUE(IsReviewPath(path));
+    EXPECT_TRUE(IsReviewPath(path, kNoFacts));
     for (const Json& old : {Json(), object}) {
       EXPECT_EQ(ResponseTo(path, ReviewOf(object, old))["allowed"], true);
     }
     EXPECT_EQ(ResponseTo(path, ReviewOf(nullptr, object))["allowed"], true);
   }
-  EXPECT_FALSE(IsReviewPath("/mutate-apps-v1-daemonset"));
+  EXPECT_FALSE(IsReviewPath("/mutate-apps-v1-daemonset", kNoFacts));
 }
 
 TEST(ReviewTest, MinCountGoesWherePartialAdmissionIsOff) {

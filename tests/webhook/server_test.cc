@@ -16,7 +16,8 @@ net::Response Ask(std::string method, std::string target, std::string body,
   request.target = std::move(target);
   request.body = std::move(body);
   request.headers.Add("Content-Type", std::move(type));
-  return AnswerWebhook(request, [](const api::Job&) { return JobFacts{}; });
+  return AnswerWebhook(
+      request, {.facts = [](const ReviewedKind&, const api::ObjectMeta&) { return JobFacts{}; }});
 }
 
 TEST(WebhookServerTest, Conversion) {

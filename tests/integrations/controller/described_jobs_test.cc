@@ -22,8 +22,8 @@ using ::testing::HasSubstr;
 constexpr char kCrds[] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 constexpr char kJobSets[] = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets";
 constexpr char kJobSet[] = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets/train";
-constexpr char kWorkloads[] = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
-constexpr char kFlavors[] = "/apis/kueue.x-k8s.io/v1beta2/resourceflavors";
+constexpr char kWorkloadsPath[] = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
+constexpr char kFlavorsPath[] = "/apis/kueue.x-k8s.io/v1beta2/resourceflavors";
 
 // Open, as Kueue's tests need no more of it.
 Json JobSetCrd() {
@@ -55,10 +55,10 @@ class DescribedJobsTest : public ::testing::Test {
         JobControllersOptions{
             .kinds = {FindBuiltInKind("jobset.x-k8s.io/jobset")},
             .job = {.namespace_selector = DefaultManagedNamespaces("kueue-system")}});
-    api_.Put(kFlavors, {{"metadata", {{"name", "spot"}}},
-                        {"spec",
-                         {{"nodeLabels", {{"capacity", "spot"}}},
-                          {"tolerations", {{{"key", "spot"}, {"operator", "Exists"}}}}}}});
+    api_.Put(kFlavorsPath, {{"metadata", {{"name", "spot"}}},
+                            {"spec",
+                             {{"nodeLabels", {{"capacity", "spot"}}},
+                              {"tolerations", {{{"key", "spot"}, {"operator", "Exists"}}}}}}});
   }
   void Start() {
     manager_.StartInformers();
@@ -73,32 +73,37 @@ class DescribedJobsTest : public ::testing::Test {
   Json Job() { return *api_.Find(kJobSet); }
   std::string WorkloadPath() {
     for (const auto& request : api_.requests()) {
-      if (request.method == "POST" && request.path == kWorkloads) {
-        return std::string(kWorkloads) + "/" + request.body["metadata"]["name"].get<std::string>();
+      if (request.method == "POST" && request.path == kWorkloadsPath) {
+        return std::string(kWorkloadsPath) + "/" +
+               request.body["metadata"]["name"].get<std::string>();
       }
     }
     return "";
   }
   Json Workload() { return *api_.Find(WorkloadPath()); }
-  void Set(const std::string& type, const std::string& status, bool admission = true) {
+  // Applies as the scheduler does, so that a later apply without the field removes it.
+  void Apply(const std::vector<std::string>& conditions) {
     Json workload = Workload();
-    if (admission) {
-      workload["status"]["admission"] = {
-          {"clusterQueue", "cq"},
+    workload.erase("spec");
+    workload["metadata"].erase("managedFields");
+    workload["status"] = {
+        {"admission",
+         {{"clusterQueue", "cq"},
           {"podSetAssignments",
            {{{"name", "driver"}, {"count", 1}, {"flavors", {{"cpu", "spot"}}}},
-            {{"name", "workers"}, {"count", 6}, {"flavors", {{"nvidia.com/gpu", "spot"}}}}}}};
+            {{"name", "workers"}, {"count", 6}, {"flavors", {{"nvidia.com/gpu", "spot"}}}}}}}}};
+    for (const std::string& type : conditions) {
+      workload["status"]["conditions"].push_back({{"type", type},
+                                                  {"status", "True"},
+                                                  {"reason", "Test"},
+                                                  {"message", "said by the test"},
+                                                  {"lastTransitionTime", "2026-01-01T00:00:00Z"}});
     }
-    workload["status"]["conditions"].push_back({{"type", type},
-                                                {"status", status},
-                                                {"reason", "Test"},
-                                                {"message", "said by the test"},
-                                                {"lastTransitionTime", "2026-01-01T00:00:00Z"}});
-    api_.Put(kWorkloads, workload);
-  }
-  void Admit() {
-    Set("QuotaReserved", "True");
-    Set("Admitted", "True");
+    client_.Patch(
+        api::KindOf<api::Workload>(), {"default", workload["metadata"]["name"]},
+        kube::PatchType::kApply, workload,
+        {.field_manager = "kueue-admission", .force = kube::Force::kYes, .subresource = "status"},
+        [](const Result<kube::JsonPtr>& done) { EXPECT_TRUE(done); });
     Settle();
   }
   void Status(const Json& status) {
@@ -133,7 +138,7 @@ TEST_F(DescribedJobsTest, LivesFromTheQueueToItsEnd) {
   EXPECT_EQ(workload["spec"]["podSets"][1]["name"], "workers");
   EXPECT_EQ(workload["spec"]["podSets"][1]["count"], 6);
 
-  Admit();
+  Apply({"QuotaReserved", "Admitted"});
   const Json started = Job();
   EXPECT_EQ(started["spec"]["suspend"], false);
   EXPECT_EQ(TemplateOf(started, 0)["spec"]["nodeSelector"], (Json{{"capacity", "spot"}}));
@@ -145,8 +150,7 @@ TEST_F(DescribedJobsTest, LivesFromTheQueueToItsEnd) {
   Status(Json::parse(R"({"replicatedJobsStatus": [{"name": "driver", "active": 1, "ready": 1},
                          {"name": "workers", "active": 2, "ready": 2}]})"));
   // Evicted: stopped at once; its quota goes back when nothing of it runs.
-  Set("Evicted", "True", false);
-  Settle();
+  Apply({"QuotaReserved", "Admitted", "Evicted"});
   const Json stopped = Job();
   EXPECT_EQ(stopped["spec"], JobSet()["spec"]) << Json::diff(JobSet()["spec"], stopped["spec"]);
   EXPECT_TRUE(Workload()["status"].contains("admission"));

@@ -38,24 +38,19 @@ TEST(FactsMirrorTest, FollowsTheCluster) {
                    {"spec", {{"clusterQueue", "cq"}}}});
   api.Put("/apis/kueue.x-k8s.io/v1beta2/workloadpriorityclasses",
           {{"metadata", {{"name", "default"}}}, {"value", 3}});
-  const Json parent = api.Put("/apis/batch/v1/namespaces/team-a/jobs",
-                              {{"metadata",
-                                {{"name", "parent"},
-                                 {"namespace", "team-a"},
-                                 {"labels", {{"kueue.x-k8s.io/queue-name", "lq"}}}}},
-                               {"spec", Json::parse(R"({"template": {"spec": {
-                                   "restartPolicy": "Never",
-                                   "containers": [{"name": "c", "image": "i"}]}}})")}});
+  api::ObjectMeta parent;
+  parent.uid = "u-1";
+  parent.labels["kueue.x-k8s.io/queue-name"] = "lq";
+  mirror.TakeJob(parent, true);
   executor.RunFor(1s);
   EXPECT_TRUE(mirror.Of(BatchJobKind(), job.meta).default_local_queue);
   EXPECT_TRUE(mirror.Of(BatchJobKind(), job.meta).default_priority_class);
   EXPECT_FALSE(without_classes.Of(BatchJobKind(), job.meta).default_priority_class);
   EXPECT_FALSE(mirror.Of(BatchJobKind(), job.meta).ancestor_managed);
-  job.meta.owner_references = {{.kind = "Job",
-                                .name = "parent",
-                                .uid = parent["metadata"]["uid"].get<std::string>(),
-                                .controller = true}};
+  job.meta.owner_references = {{.kind = "Job", .name = "parent", .uid = "u-1", .controller = true}};
   EXPECT_TRUE(mirror.Of(BatchJobKind(), job.meta).ancestor_managed);
+  mirror.TakeJob(parent, false);
+  EXPECT_FALSE(mirror.Of(BatchJobKind(), job.meta).ancestor_managed);
   job.meta.namespace_name = "team-b";
   EXPECT_FALSE(mirror.Of(BatchJobKind(), job.meta).default_local_queue);
   job.meta.namespace_name = "kube-system";
