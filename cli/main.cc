@@ -189,7 +189,7 @@ void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
   command
       ->add_option("--controllers", flags.controllers,
                    "run these alone: core, scheduler, tas, provisioning, elasticjobs, "
-                   "jobs/batch/job, * (all), -NAME (but for one); empty: webhooks alone")
+                   "jobs/NAME (a job kind), * (all), -NAME (but for one); empty: webhooks alone")
       ->type_name("LIST")
       ->capture_default_str();
   command
