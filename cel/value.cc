@@ -202,6 +202,16 @@ Value Value::Map(Entries entries) {
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return CompareKeys(a.first, b.first) < 0;
   });
+  // Of equal keys the last one counts.
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const bool again =
+        i + 1 < entries.size() && CompareKeys(entries[i].first, entries[i + 1].first) == 0;
+    if (again) continue;
+    if (kept != i) entries[kept] = std::move(entries[i]);
+    ++kept;
+  }
+  entries.resize(kept);
   auto owner = std::make_shared<const Entries>(std::move(entries));
   Value value(Kind::kMap, {.map = owner.get()});
   value.owner_ = std::move(owner);

@@ -85,7 +85,7 @@ class Value {
   static Value String(std::string text);
   static Value Bytes(std::string bytes);
   static Value List(Values elements);
-  // Keys are bools, ints, uints and strings, each at most once.
+  // Keys are bools, ints, uints and strings; of equal ones the last counts.
   static Value Map(Entries entries);
   static Value Duration(std::int64_t nanoseconds);
   static Value Timestamp(Instant instant);

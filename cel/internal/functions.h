@@ -25,6 +25,7 @@ struct Call {
   Machine& machine;
   std::string_view name;
   std::span<const Value> arguments;
+  const re2::RE2* regex = nullptr;  // of argument 1, where that is a literal of an expression
 
   const Value& operator[](std::size_t index) const { return arguments[index]; }
   std::size_t size() const { return arguments.size(); }
@@ -65,7 +66,10 @@ const FunctionEntry* FindFunction(std::string_view name, Style style, std::size_
 // The type that a name stands for (int, string, google.protobuf.Duration), or null.
 const Value* FindType(std::string_view name);
 
-// null with `error` set for what RE2 refuses or `limit` bytes of pattern cannot hold.
+// Whether argument 1 of the function is a regular expression.
+bool TakesRegex(std::string_view function);
+// null with `error` set, in Go's words, for what RE2 refuses or `limit` bytes of pattern cannot
+// hold.
 std::shared_ptr<const re2::RE2> CompileRegex(std::string_view pattern, std::size_t limit,
                                              std::string& error);
 

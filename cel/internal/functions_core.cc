@@ -20,6 +20,8 @@ Value Size(const Call& call) {
     case Kind::kBytes: return Value::Int(static_cast<std::int64_t>(call[0].AsText().size()));
     case Kind::kList:
     case Kind::kMap: return Value::Int(static_cast<std::int64_t>(call[0].size()));
+    case Kind::kDuration:
+    case Kind::kTimestamp: return FailNoOverload();
     default: return Value::Failure("no such overload: size");
   }
 }
@@ -161,6 +163,7 @@ Value ToBool(const Call& call) {
 
 Value ToDuration(const Call& call) {
   if (call.Is(0, Kind::kDuration)) return call[0];
+  if (call.Is(0, Kind::kInt)) return CannotConvert(call[0], "google.protobuf.Duration");
   if (!call.Is(0, Kind::kString)) return call.NoOverload();
   if (!call.machine.ChargeText(call[0].AsText().size())) return call.machine.Exhausted();
   const auto span = ParseDuration(call[0].AsText());

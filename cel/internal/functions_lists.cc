@@ -10,10 +10,6 @@
 namespace berth::cel {
 namespace {
 
-Value ListMisfit(const Call& call) {
-  return Value::Failure("no such overload: " + std::string(call.name));
-}
-
 // Whether every element can be compared with the first one.
 bool HasOneOrder(const Value& list) {
   if (list.size() == 0) return true;
@@ -23,7 +19,7 @@ bool HasOneOrder(const Value& list) {
 }
 
 Value IsSorted(const Call& call) {
-  if (!call.Is(0, Kind::kList)) return ListMisfit(call);
+  if (!call.Is(0, Kind::kList)) return call.NoOverload();
   if (!call.machine.Charge(call[0].size())) return call.machine.Exhausted();
   if (!HasOneOrder(call[0])) return FailNoOverload();
   for (std::size_t i = 1; i < call[0].size(); ++i) {
@@ -33,7 +29,7 @@ Value IsSorted(const Call& call) {
 }
 
 Value Extreme(const Call& call, bool greatest) {
-  if (!call.Is(0, Kind::kList)) return ListMisfit(call);
+  if (!call.Is(0, Kind::kList)) return call.NoOverload();
   if (!call.machine.Charge(call[0].size())) return call.machine.Exhausted();
   if (call[0].size() == 0) {
     return Value::Failure(std::string(call.name) + " called on empty list");
@@ -52,7 +48,7 @@ Value MaxOfList(const Call& call) { return Extreme(call, true); }
 
 // The sum of no elements is the int 0.
 Value Sum(const Call& call) {
-  if (!call.Is(0, Kind::kList)) return ListMisfit(call);
+  if (!call.Is(0, Kind::kList)) return call.NoOverload();
   bool known = false;
   const FunctionEntry* add = FindFunction("_+_", Style::kGlobal, 2, known);
   Value sum;
@@ -107,9 +103,10 @@ bool Flatten(const Call& call, const Value& list, std::int64_t depth, Values& el
 
 Value FlattenList(const Call& call) {
   constexpr std::int64_t kMaxLevel = 200;
-  if (!call.Is(0, Kind::kList) || (call.size() == 2 && !call.Is(1, Kind::kInt))) {
-    return call.NoOverload();
+  if (!call.Is(0, Kind::kList)) {
+    return Value::Failure("no such overload: " + std::string(call[0].type_name()) + ".flatten()");
   }
+  if (call.size() == 2 && !call.Is(1, Kind::kInt)) return call.NoOverload();
   const std::int64_t depth = call.size() == 2 ? call[1].AsInt() : 1;
   if (depth < 0) return Value::Failure("level must be non-negative");
   Values elements;

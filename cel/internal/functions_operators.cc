@@ -22,9 +22,11 @@ Value TimestampOverflow() { return Value::Failure("timestamp overflow"); }
 // right one.
 Value OperatorMisfit(const Call& call) {
   switch (call[0].kind()) {
+    case Kind::kDouble:
+      if (call.name != "_%_") return FailNoOverload();
+      break;
     case Kind::kInt:
     case Kind::kUint:
-    case Kind::kDouble:
     case Kind::kString:
     case Kind::kDuration:
     case Kind::kTimestamp: return FailNoOverload();
@@ -121,7 +123,7 @@ Value SubtractInstants(Instant a, Instant b) {
   if (__builtin_sub_overflow(a.seconds, b.seconds, &seconds) ||
       __builtin_mul_overflow(seconds, kNanosPerSecond, &nanos) ||
       __builtin_add_overflow(nanos, std::int64_t{a.nanos} - b.nanos, &nanos)) {
-    return DurationOverflow();
+    return IntOverflow();
   }
   return Value::Duration(nanos);
 }
@@ -213,7 +215,11 @@ Value Negate(const Call& call) {
     const std::int64_t span = call[0].AsNanoseconds();
     return span == INT64_MIN ? DurationOverflow() : Value::Duration(-span);
   }
-  if (!call.Is(0, Kind::kInt)) return OperatorMisfit(call);
+  if (!call.Is(0, Kind::kInt)) {
+    return call.Is(0, Kind::kUint)   ? Value::Failure("no such overload: -_")
+           : call.Is(0, Kind::kBool) ? FailNoOverload()
+                                     : OperatorMisfit(call);
+  }
   return call[0].AsInt() == INT64_MIN ? IntOverflow() : Value::Int(-call[0].AsInt());
 }
 

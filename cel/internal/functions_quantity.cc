@@ -1,6 +1,7 @@
 // quantity() and its methods: exact to a billionth, limited as Kubernetes' quantities are.
-#include <array>
+#include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,9 +19,12 @@ constexpr Nano kMaxNano = static_cast<Nano>(INT64_MAX) * kNanoPerUnit;
 
 class QuantityObject final : public Object {
  public:
-  QuantityObject(Nano nano, std::string text) : nano_(nano), text_(std::move(text)) {}
+  QuantityObject(Nano nano, bool whole, std::string text)
+      : nano_(nano), whole_(whole), text_(std::move(text)) {}
 
   Nano nano() const { return nano_; }
+  // Whether the quantity is an integer by its notation: Kubernetes says no of 2000m.
+  bool whole() const { return whole_; }
   std::string_view type_name() const override { return "kubernetes.Quantity"; }
   bool Equals(const Object& other) const override {
     return nano_ == static_cast<const QuantityObject&>(other).nano_;
@@ -29,6 +33,7 @@ class QuantityObject final : public Object {
 
  private:
   Nano nano_;
+  bool whole_;
   std::string text_;
 };
 
@@ -70,12 +75,38 @@ std::string DecimalText(Nano nano) {
   return (nano < 0 ? "-" : "") + (text.empty() ? "0" : text) + "n";
 }
 
-Value MakeQuantity(Nano nano) {
+// Whether a valid `text` has no digit below one, fewer than 18 digits, and its value fits an int64.
+bool IsWholeText(std::string_view text, Nano nano) {
+  std::string_view number = text.substr(text.find_first_not_of("+-"));
+  const std::size_t end = number.find_first_not_of("0123456789.");
+  std::string_view suffix = end == std::string_view::npos ? "" : number.substr(end);
+  number = number.substr(0, end);
+  const std::size_t point = std::min(number.find('.'), number.size());
+  const std::size_t points = point < number.size() ? 1 : 0;
+  const std::size_t fraction = number.size() - point - points;
+  std::size_t zeros = 0;
+  while (zeros < point && number[zeros] == '0') ++zeros;
+  int scale = -static_cast<int>(fraction);
+  constexpr std::string_view kTens = "num kMGTPE";
+  if (suffix.size() > 1 && suffix.back() != 'i') {
+    suffix.remove_prefix(suffix[1] == '+' ? 2 : 1);
+    int exponent = 0;
+    std::from_chars(suffix.data(), suffix.data() + suffix.size(), exponent);
+    scale += exponent;
+  } else if (suffix.size() == 1) {
+    scale += 3 * static_cast<int>(kTens.find(suffix.front())) - 9;
+  }
+  const std::size_t digits = number.size() - zeros - points;
+  return scale >= 0 && digits < 18 && nano < kMaxNano && nano > -kMaxNano;
+}
+
+Value MakeQuantity(Nano nano, bool whole) {
   if (nano > kMaxNano) nano = kMaxNano;
   if (nano < -kMaxNano) nano = -kMaxNano;
   const auto quantity = api::Quantity::Parse(DecimalText(nano));
-  return Value::Of(std::make_shared<const QuantityObject>(
-      nano, quantity ? quantity->ToString() : DecimalText(nano)));
+  return Value::Of(
+      std::make_shared<const QuantityObject>(nano, whole && nano < kMaxNano && nano > -kMaxNano,
+                                             quantity ? quantity->ToString() : DecimalText(nano)));
 }
 
 Value ToQuantity(const Call& call) {
@@ -88,7 +119,8 @@ Value ToQuantity(const Call& call) {
   }
   std::string text = quantity->ToString();
   const Nano nano = NanoOfCanonical(text);
-  return Value::Of(std::make_shared<const QuantityObject>(nano, std::move(text)));
+  const bool whole = IsWholeText(call[0].AsText(), nano);
+  return Value::Of(std::make_shared<const QuantityObject>(nano, whole, std::move(text)));
 }
 
 Value IsQuantity(const Call& call) {
@@ -102,17 +134,15 @@ Value SignOf(const Call& call) {
   return Value::Int(quantity->nano() > 0 ? 1 : (quantity->nano() < 0 ? -1 : 0));
 }
 
-bool IsWhole(const QuantityObject& quantity) { return quantity.nano() % kNanoPerUnit == 0; }
-
 Value IsInteger(const Call& call) {
   const QuantityObject* quantity = AsQuantity(call[0]);
-  return quantity == nullptr ? call.NoOverload() : Value::Bool(IsWhole(*quantity));
+  return quantity == nullptr ? call.NoOverload() : Value::Bool(quantity->whole());
 }
 
 Value AsInteger(const Call& call) {
   const QuantityObject* quantity = AsQuantity(call[0]);
   if (quantity == nullptr) return call.NoOverload();
-  if (!IsWhole(*quantity)) return Value::Failure("cannot convert value to integer");
+  if (!quantity->whole()) return Value::Failure("cannot convert value to integer");
   return Value::Int(static_cast<std::int64_t>(quantity->nano() / kNanoPerUnit));
 }
 
@@ -150,10 +180,11 @@ Value AddTo(const Call& call, int factor) {
   const QuantityObject* a = AsQuantity(call[0]);
   if (a == nullptr) return call.NoOverload();
   if (const QuantityObject* b = AsQuantity(call[1])) {
-    return MakeQuantity(a->nano() + factor * b->nano());
+    return MakeQuantity(a->nano() + factor * b->nano(), a->whole() && b->whole());
   }
   if (!call.Is(1, Kind::kInt)) return call.NoOverload();
-  return MakeQuantity(a->nano() + factor * (static_cast<Nano>(call[1].AsInt()) * kNanoPerUnit));
+  const Nano other = static_cast<Nano>(call[1].AsInt()) * kNanoPerUnit;
+  return MakeQuantity(a->nano() + factor * other, a->whole());
 }
 Value AddQuantity(const Call& call) { return AddTo(call, 1); }
 Value SubtractQuantity(const Call& call) { return AddTo(call, -1); }

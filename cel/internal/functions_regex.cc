@@ -11,8 +11,11 @@ namespace {
 // Memory of one compiled expression and its automata.
 constexpr std::int64_t kRegexMemory = 1 << 20;
 
-// The expression of argument 1; null with `failure` set.
-std::shared_ptr<const re2::RE2> RegexOf(const Call& call, const char* prefix, Value& failure) {
+// The expression of argument 1: that of the plan, or else a new one in `made`. Null with `failure`
+// set.
+const re2::RE2* RegexOf(const Call& call, const char* prefix, std::shared_ptr<const re2::RE2>& made,
+                        Value& failure) {
+  if (call.regex != nullptr) return call.regex;
   const std::string_view pattern = call[1].AsText();
   // Compilation is linear in the pattern with a factor for counted repetitions.
   if (!call.machine.Charge(pattern.size() * 10 + 100)) {
@@ -20,27 +23,64 @@ std::shared_ptr<const re2::RE2> RegexOf(const Call& call, const char* prefix, Va
     return nullptr;
   }
   std::string error;
-  auto regex = CompileRegex(pattern, call.machine.limits().regex_bytes, error);
-  if (!regex) failure = Value::Failure(prefix + error);
-  return regex;
+  made = CompileRegex(pattern, call.machine.limits().regex_bytes, error);
+  if (!made) failure = Value::Failure(prefix + error);
+  return made.get();
+}
+
+// Whether the arguments are strings; pays for reading the first one.
+bool AreTexts(const Call& call) {
+  if (!call.Is(0, Kind::kString) || !call.Is(1, Kind::kString)) return false;
+  call.machine.ChargeText(call[0].AsText().size());
+  return true;
+}
+
+// Go's words for what is wrong with a pattern.
+std::string_view GoWords(re2::RE2::ErrorCode code) {
+  switch (code) {
+    case re2::RE2::ErrorMissingParen: return "missing closing )";
+    case re2::RE2::ErrorMissingBracket: return "missing closing ]";
+    case re2::RE2::ErrorRepeatArgument: return "missing argument to repetition operator";
+    case re2::RE2::ErrorRepeatSize: return "invalid repeat count";
+    case re2::RE2::ErrorRepeatOp: return "invalid nested repetition operator";
+    case re2::RE2::ErrorBadEscape: return "invalid escape sequence";
+    case re2::RE2::ErrorBadCharClass: return "invalid character class";
+    case re2::RE2::ErrorBadCharRange: return "invalid character class range";
+    case re2::RE2::ErrorTrailingBackslash: return "trailing backslash at end of expression";
+    case re2::RE2::ErrorBadPerlOp: return "invalid or unsupported Perl syntax";
+    case re2::RE2::ErrorBadUTF8: return "invalid UTF-8";
+    case re2::RE2::ErrorBadNamedCapture: return "invalid named capture";
+    default: return "expression too large";
+  }
+}
+
+// As cel-go words it: values that take calls of methods know this one by no name.
+Value MatchesMisfit(const Call& call) {
+  const bool receiver =
+      call.Is(0, Kind::kString) || call.Is(0, Kind::kDuration) || call.Is(0, Kind::kTimestamp);
+  if (receiver || call.Is(1, Kind::kString)) return FailNoOverload();
+  return Value::Failure("no such overload: matches");
 }
 
 Value Matches(const Call& call) {
-  if (!call.Is(0, Kind::kString)) return Value::Failure("no such overload: matches");
-  if (!call.Is(1, Kind::kString)) return FailNoOverload();
-  if (!call.machine.ChargeText(call[0].AsText().size())) return call.machine.Exhausted();
+  if (!AreTexts(call)) return MatchesMisfit(call);
   Value failure;
-  const auto regex = RegexOf(call, "", failure);
-  if (!regex) return failure;
+  std::shared_ptr<const re2::RE2> made;
+  const re2::RE2* regex = RegexOf(call, "", made, failure);
+  if (regex == nullptr) return failure;
   return Value::Bool(re2::RE2::PartialMatch(call[0].AsText(), *regex));
 }
 
+Value FindMisfit(const Call& call) {
+  return call.Is(1, Kind::kString) ? FailNoOverload() : call.NoOverload();
+}
+
 Value FindRegex(const Call& call) {
-  if (!call.Is(0, Kind::kString) || !call.Is(1, Kind::kString)) return call.NoOverload();
-  if (!call.machine.ChargeText(call[0].AsText().size())) return call.machine.Exhausted();
+  if (!AreTexts(call)) return FindMisfit(call);
   Value failure;
-  const auto regex = RegexOf(call, "Illegal regex: ", failure);
-  if (!regex) return failure;
+  std::shared_ptr<const re2::RE2> made;
+  const re2::RE2* regex = RegexOf(call, "Illegal regex: ", made, failure);
+  if (regex == nullptr) return failure;
   const re2::StringPiece text(call[0].AsText().data(), call[0].AsText().size());
   re2::StringPiece match;
   if (!regex->Match(text, 0, text.size(), re2::RE2::UNANCHORED, &match, 1)) {
@@ -50,13 +90,12 @@ Value FindRegex(const Call& call) {
 }
 
 Value FindAllRegex(const Call& call) {
-  if (!call.Is(0, Kind::kString) || !call.Is(1, Kind::kString)) return call.NoOverload();
-  if (call.size() == 3 && !call.Is(2, Kind::kInt)) return call.NoOverload();
+  if (!AreTexts(call) || (call.size() == 3 && !call.Is(2, Kind::kInt))) return FindMisfit(call);
   const std::int64_t limit = call.size() == 3 ? call[2].AsInt() : -1;
-  if (!call.machine.ChargeText(call[0].AsText().size())) return call.machine.Exhausted();
   Value failure;
-  const auto regex = RegexOf(call, "Illegal regex: ", failure);
-  if (!regex) return failure;
+  std::shared_ptr<const re2::RE2> made;
+  const re2::RE2* regex = RegexOf(call, "Illegal regex: ", made, failure);
+  if (regex == nullptr) return failure;
   const re2::StringPiece text(call[0].AsText().data(), call[0].AsText().size());
   Values found;
   std::size_t at = 0;
@@ -97,6 +136,10 @@ constexpr FunctionEntry kRegex[] = {
 
 std::span<const FunctionEntry> RegexFunctions() { return kRegex; }
 
+bool TakesRegex(std::string_view function) {
+  return function == "matches" || function == "find" || function == "findAll";
+}
+
 std::shared_ptr<const re2::RE2> CompileRegex(std::string_view pattern, std::size_t limit,
                                              std::string& error) {
   if (pattern.size() > limit) {
@@ -109,7 +152,8 @@ std::shared_ptr<const re2::RE2> CompileRegex(std::string_view pattern, std::size
   auto regex =
       std::make_shared<const re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
   if (regex->ok()) return regex;
-  error = "error parsing regexp: " + regex->error();
+  error = "error parsing regexp: " + std::string(GoWords(regex->error_code())) + ": `" +
+          regex->error_arg() + "`";
   return nullptr;
 }
 

@@ -212,6 +212,7 @@ Value Trim(const Call& call) {
 Value JoinList(const Call& call) {
   if (!call.Is(0, Kind::kList)) return call.NoOverload();
   if (call.size() == 2 && !call.Is(1, Kind::kString)) return call.NoOverload();
+  if (call[0].size() > 0 && !call[0].At(0).is(Kind::kString)) return call.NoOverload();
   const std::string_view separator = call.size() == 2 ? call[1].AsText() : "";
   std::string text;
   Value failure;
@@ -231,24 +232,12 @@ Value JoinList(const Call& call) {
 }
 
 Value Reverse(const Call& call) {
-  if (call.Is(0, Kind::kList)) {
-    Values elements;
-    for (std::size_t i = call[0].size(); i > 0 && !call.machine.exhausted(); --i) {
-      if (call.machine.Charge(1)) elements.push_back(call[0].At(i - 1));
-    }
-    return call.machine.MakeList(std::move(elements));
+  if (!call.Is(0, Kind::kList)) return call.NoOverload();
+  Values elements;
+  for (std::size_t i = call[0].size(); i > 0 && call.machine.Charge(1); --i) {
+    elements.push_back(call[0].At(i - 1));
   }
-  if (!Fits(call, {})) return call.NoOverload();
-  std::string_view text = call[0].AsText();
-  std::string result(text.size(), ' ');
-  std::size_t end = text.size();
-  while (!text.empty()) {
-    const std::size_t size = RuneSize(text);
-    end -= size;
-    text.copy(result.data() + end, size);
-    text.remove_prefix(size);
-  }
-  return call.machine.MakeString(std::move(result));
+  return call.machine.MakeList(std::move(elements));
 }
 
 Value QuoteText(const Call& call) {

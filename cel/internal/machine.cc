@@ -1,7 +1,5 @@
 #include "cel/internal/machine.h"
 
-#include <re2/re2.h>
-
 #include "base/small_vector.h"
 #include "cel/internal/compare.h"
 #include "cel/internal/containers.h"
@@ -132,7 +130,6 @@ Value Machine::Eval(const Step& step) {
     case Op::kNotEqual: return EvalEquality(step);
     case Op::kIn: return EvalIn(step);
     case Op::kCall: return EvalCall(step);
-    case Op::kMatches: return EvalMatches(step);
     case Op::kList: return EvalList(step);
     case Op::kMap: return EvalMap(step);
     case Op::kBind: return EvalBind(step);
@@ -226,7 +223,12 @@ Value Machine::EvalEquality(const Step& step) {
   Value right = Eval(step.children[1]);
   if (left.is_error()) return left;
   if (right.is_error()) return right;
-  return Value::Bool(Equal(left, right) == (step.op == Op::kEqual));
+  const bool equality = step.op == Op::kEqual;
+  // Kubernetes' own types cannot be compared with others.
+  if (left.is(Kind::kObject) && left.type_name() != right.type_name()) {
+    return equality ? FailNoOverload() : Value::Bool(true);
+  }
+  return Value::Bool(Equal(left, right) == equality);
 }
 
 Value Machine::EvalIn(const Step& step) {
@@ -249,15 +251,8 @@ Value Machine::EvalCall(const Step& step) {
     if (arguments.back().is_error()) return arguments.back();
   }
   const FunctionEntry& entry = *step.function;
-  return entry.function(Call{*this, entry.name, {arguments.data(), arguments.size()}});
-}
-
-Value Machine::EvalMatches(const Step& step) {
-  const Value text = Eval(step.children[0]);
-  if (text.is_error()) return text;
-  if (!text.is(Kind::kString)) return FailNoOverload();
-  if (!ChargeText(text.AsText().size())) return Exhausted();
-  return Value::Bool(re2::RE2::PartialMatch(text.AsText(), *step.regex));
+  return entry.function(
+      Call{*this, entry.name, {arguments.data(), arguments.size()}, step.regex.get()});
 }
 
 Value Machine::EvalList(const Step& step) {
@@ -314,7 +309,9 @@ Value Machine::EvalBind(const Step& step) {
 Value Machine::EvalOptionalMap(const Step& step) {
   Value target = Eval(step.children[0]);
   if (target.is_error()) return target;
-  if (!target.is(Kind::kOptional)) return FailNoOverload();
+  if (!target.is(Kind::kOptional)) {
+    return Value::Failure("no such overload: hasValue(" + std::string(target.type_name()) + ")");
+  }
   if (target.AsOptional() == nullptr) return target;
   slots_[static_cast<std::size_t>(step.slot)] = *target.AsOptional();
   Value result = Eval(step.children[1]);
@@ -325,7 +322,8 @@ Value Machine::EvalOptionalMap(const Step& step) {
 Value Machine::EvalOptionalOr(const Step& step) {
   Value target = Eval(step.children[0]);
   if (target.is_error()) return target;
-  if (!target.is(Kind::kOptional)) return FailNoOverload();
+  // As in cel-go, a value that is no optional stands for itself.
+  if (!target.is(Kind::kOptional)) return target;
   const bool unwrap = step.op == Op::kOptionalOrValue;
   if (target.AsOptional() != nullptr) return unwrap ? Value(*target.AsOptional()) : target;
   Value other = Eval(step.children[1]);

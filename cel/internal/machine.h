@@ -46,7 +46,6 @@ class Machine {
   Value EvalEquality(const Step& step);
   Value EvalIn(const Step& step);
   Value EvalCall(const Step& step);
-  Value EvalMatches(const Step& step);
   Value EvalList(const Step& step);
   Value EvalMap(const Step& step);
   Value EvalBind(const Step& step);

@@ -33,7 +33,9 @@ Value Machine::EvalLoop(const Step& step) {
   const Value range = Eval(step.children[0]);
   if (range.is_error()) return range;
   const bool list = range.is(Kind::kList);
-  if (!list && (!range.is(Kind::kMap) || step.op == Op::kSortBy)) return FailNoOverload();
+  if (!list && (!range.is(Kind::kMap) || step.op == Op::kSortBy)) {
+    return Value::Failure("got '" + std::string(range.type_name()) + "', expected iterable type");
+  }
   switch (step.op) {
     case Op::kAll:
     case Op::kExists: return EvalAny(step, range);

@@ -154,6 +154,18 @@ std::optional<double> ParseDouble(std::string_view text) {
     return negative ? -std::numeric_limits<double>::infinity()
                     : std::numeric_limits<double>::infinity();
   }
+  std::string plain;  // without the underscores that Go allows between digits
+  for (std::size_t i = 0; i < number.size(); ++i) {
+    const auto is_digit = [&](std::size_t at) {
+      return at < number.size() && number[at] >= '0' && number[at] <= '9';
+    };
+    if (number[i] != '_') {
+      plain += number[i];
+    } else if (i == 0 || !is_digit(i - 1) || !is_digit(i + 1)) {
+      return std::nullopt;
+    }
+  }
+  number = plain;
   if (number.empty() || number.find_first_not_of("0123456789.eE+-") != std::string_view::npos) {
     return std::nullopt;
   }
@@ -209,11 +221,13 @@ std::optional<Instant> ParseInstant(std::string_view text) {
     return std::nullopt;
   }
   if (text.substr(17, 2) == "60") return std::nullopt;
-  const auto time = ParseTime(text);
+  std::string copy(text);
+  if (copy[19] == ',') copy[19] = '.';  // as Go reads it
+  const auto time = ParseTime(copy);
   if (!time) return std::nullopt;
   Instant instant;
   instant.seconds = std::chrono::floor<std::chrono::seconds>(*time).time_since_epoch().count();
-  if (text[19] == '.') {
+  if (copy[19] == '.') {
     std::int32_t scale = 100'000'000;
     for (const char c : text.substr(20)) {
       if (c < '0' || c > '9' || scale == 0) break;

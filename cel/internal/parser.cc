@@ -254,6 +254,10 @@ class Parser {
   bool Arguments(Syntax& node, std::string_view end) {
     const bool list = end == "]";
     if (Accept(end)) return true;
+    if (list && IsSymbol(",") && IsSymbol(end, 1)) {
+      index_ += 2;
+      return true;
+    }
     while (true) {
       if (list) node.optional_entry.push_back(Accept("?"));
       SyntaxPtr argument = Expression();
@@ -338,6 +342,7 @@ class Parser {
 
   SyntaxPtr MapEntries(std::size_t at) {
     SyntaxPtr node = MakeSyntax(Form::kMap, at);
+    if (IsSymbol(",") && IsSymbol("}", 1)) ++index_;
     while (!Accept("}")) {
       node->optional_entry.push_back(Accept("?"));
       SyntaxPtr key = Expression();

@@ -34,8 +34,7 @@ enum class Op : std::uint8_t {
   kEqual,
   kNotEqual,
   kIn,
-  kCall,     // function(children…)
-  kMatches,  // children[0].matches(regex)
+  kCall,  // function(children…)
   kList,
   kMap,  // children: key, value, key, value, …
   // Of a range (children[0]) with a local (slot), and the local of the entry's value (second_slot,
@@ -63,7 +62,7 @@ struct Step {
   std::string field;
   std::string unescaped;  // what `field` stands for if it is an escaped name; else empty
   const FunctionEntry* function = nullptr;
-  std::shared_ptr<const re2::RE2> regex;
+  std::shared_ptr<const re2::RE2> regex;  // kCall: of a literal argument 1
   std::vector<Step> children;
   std::vector<bool> optional_entry;  // of lists and maps; empty: none is
 };

@@ -170,7 +170,7 @@ class Planner {
       return step;
     }
     if (const Value* type = FindType(name)) return Constant(*type);
-    return RefuseName(syntax.at, name);
+    return RefuseName(syntax.at, syntax.name);
   }
 
   Step WithField(Op op, const Syntax& syntax) {
@@ -260,7 +260,8 @@ class Planner {
   std::string VariableName(const Syntax& syntax, std::size_t index) {
     const Syntax& argument = *syntax.arguments[index];
     if (argument.form == Form::kName && !argument.name.starts_with('.')) return argument.name;
-    Refuse(argument.at, "argument must be a simple name");
+    const bool list = syntax.name == "map" || syntax.name == "filter";
+    Refuse(argument.at, list ? "argument is not an identifier" : "argument must be a simple name");
     return {};
   }
 
@@ -302,14 +303,14 @@ class Planner {
     if (step.function == nullptr) {
       return known ? RefuseArguments(syntax, name, style) : RefuseName(syntax.at, name);
     }
-    const bool matches = name == "matches" && step.children[1].op == Op::kConstant;
-    if (matches && step.children[1].constant.is(Kind::kString)) {
-      std::string error;
-      step.regex =
-          CompileRegex(step.children[1].constant.AsText(), environment_.limits.regex_bytes, error);
-      if (!step.regex)
-        return Refuse(syntax.arguments.back()->at, "invalid matches argument: " + error);
-      step.op = Op::kMatches;
+    if (!TakesRegex(name) || step.children[1].op != Op::kConstant) return step;
+    const Value& pattern = step.children[1].constant;
+    if (!pattern.is(Kind::kString)) return step;
+    std::string error;
+    step.regex = CompileRegex(pattern.AsText(), environment_.limits.regex_bytes, error);
+    if (!step.regex) {
+      return Refuse(syntax.arguments.back()->at,
+                    "invalid " + std::string(name) + " argument: " + error);
     }
     return step;
   }

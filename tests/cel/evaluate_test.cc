@@ -237,7 +237,7 @@ TEST(Evaluate, Macros) {
       {"[[1, 2], [3]].map(x, x.map(y, y + size(x)))", "list [[3, 4], [4]]"},
       {"[1].map(x, [2].map(x, x))", "list [[2]]"},
       {"[1, 2].map(x, 1 / 0)", "error: division by zero"},
-      {"1.map(x, x)", "error: no such overload"},
+      {"1.map(x, x)", "error: got 'int', expected iterable type"},
       {"[10, 20].all(i, v, v == (i + 1) * 10)", "bool true"},
       {"{'a': 1}.exists(k, v, k == 'a' && v == 1)", "bool true"},
       {"[5, 6].transformList(i, v, v * i)", "list [0, 6]"},
@@ -286,7 +286,7 @@ TEST(Evaluate, Optionals) {
       {"[optional.of(1)].unwrapOpt()", "list [1]"},
       {"[1, 2].first().value() + [1, 2].last().value()", "int 3"},
       {"has(self.?labels.plain)", "bool true"},
-      {"self.name.orValue('x')", "error: no such overload"},
+      {"self.name.orValue('x')", "string a"},
       {"type(self.?name) == optional_type", "bool true"},
   };
   ExpectAnswers(rows);

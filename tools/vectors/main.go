@@ -6,6 +6,7 @@
 //	                    go run . apply     > ../../tests/local/apiserver/testdata/apply.jsonl
 //	                    go run . quantity  > ../../tests/local/apiserver/testdata/quantity.jsonl
 //	                    go run . yaml      > ../../tests/api/yaml/testdata/yaml.jsonl
+//	                    go run . cel       > ../../tests/cel/testdata/cel.jsonl
 package main
 
 import (
@@ -24,9 +25,10 @@ func main() {
 		"apply":     applyVectors,
 		"quantity":  quantityVectors,
 		"yaml":      yamlVectors,
+		"cel":       celVectors,
 	}
 	if len(os.Args) != 2 || commands[os.Args[1]] == nil {
-		log.Fatal("usage: vectors protobuf|strategic|apply|quantity|yaml")
+		log.Fatal("usage: vectors protobuf|strategic|apply|quantity|yaml|cel")
 	}
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
