@@ -1,0 +1,37 @@
+# go_module.sh — builds programs from a pinned Go module, once. Sourced, in the project's root.
+#
+# The module's sums are checked against its go.sum. Every program has one set of flags: the flags are
+# part of the key of Go's build cache.
+
+# berth_need_go TOOL [OTHERWISE]: ends the tool where Go is missing.
+berth_need_go() {
+  command -v go >/dev/null && return
+  echo "$1: no go on the path; install Go 1.26 or newer (https://go.dev/dl)${2:-}" >&2
+  exit 1
+}
+
+# berth_go_build TOOL MODULE PACKAGE PROGRAM [LDFLAGS]: builds PACKAGE of the module to PROGRAM, unless
+# the present one was built from the same module with the same flags and Go.
+berth_go_build() {
+  local tool=$1 module=$2 package=$3 program=$4 flags="-s -w ${5:-}" stamp
+  stamp=$({ cat "$module"/go.{mod,sum} "$module"/*.go; echo "$package $flags"; go version; } |
+          sha256sum | cut -d' ' -f1)
+  [[ -x $program && -f $program.stamp && $(<"$program.stamp") == "$stamp" ]] && return
+  local name=${program##*/} started=$SECONDS output
+  echo "$tool: building $name" >&2
+  mkdir -p "${program%/*}"
+  output=$(realpath "${program%/*}")/$name
+  ( cd "$module" && CGO_ENABLED=0 go build -p 2 -trimpath -mod=readonly -ldflags="${flags//$'\n'/ }" \
+      -o "$output.new" "$package" )
+  mv "$output.new" "$output"
+  echo "$stamp" >"$output.stamp"
+  echo "$tool: $name built in $((SECONDS - started)) s" >&2
+}
+
+# berth_kubernetes_flags RELEASE [PACKAGES]: the linker flags that tell a program of Kubernetes its release, such
+# as v1.36.3. Without them every program reports v0.0.0-master, and clients read the server's version.
+berth_kubernetes_flags() {
+  local release=$1 minor=${1#v1.} base=k8s.io/component-base/version
+  echo "-X $base.gitVersion=$release -X $base.gitMajor=1 -X $base.gitMinor=${minor%%.*}" \
+       "-X k8s.io/client-go/pkg/version.gitVersion=$release"
+}
