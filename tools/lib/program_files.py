@@ -66,9 +66,9 @@ def version(root):
         return re.search(r"project\(berth VERSION (\S+)", file.read()).group(1)
 
 
-def epoch():
-    """The time in all archives: SOURCE_DATE_EPOCH, else 1970."""
-    return int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+def epoch(otherwise=0):
+    """The time in all archives: SOURCE_DATE_EPOCH, else `otherwise` (seconds since 1970)."""
+    return int(os.environ.get("SOURCE_DATE_EPOCH", otherwise))
 
 
 def architecture():

@@ -74,13 +74,32 @@ class PackageTest(unittest.TestCase):
         self.assertFalse(os.path.exists(self.installed("usr/local")))
         sections = run("readelf", "--section-headers", self.installed("usr/bin/berth"))
         self.assertNotIn(".symtab", sections)
+        self.assertIn("BIND_NOW", run("readelf", "--dynamic", self.installed("usr/bin/berth")))
+
+    def test_what_package_checkers_read(self):
+        """lintian finds no error and no warning; these are what it has found."""
+        with gzip.open(self.installed("usr/share/doc/berth/changelog.gz"), "rt", encoding="utf-8") as file:
+            changes = file.read()
+        path = os.path.join(self.folder, "changelog")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(changes)
+        version = run("dpkg-deb", "--field", self.package, "Version").strip()
+        self.assertEqual(run("dpkg-parsechangelog", "-l", path, "-S", "Version").strip(), version)
+        description = run("dpkg-deb", "--field", self.package, "Description")
+        self.assertLessEqual(max(map(len, description.splitlines())), 80)
+        control = run("dpkg-deb", "--info", self.package, "md5sums").splitlines()
+        files = [line for line in run("dpkg-deb", "--contents", self.package).splitlines()
+                 if line.startswith("-")]
+        self.assertEqual(len(control), len(files))
+        self.assertNotIn("1970-", run("dpkg-deb", "--contents", self.package))
 
     def test_every_command_has_a_page(self):
         listed = self.help().partition("\nSubcommands:\n")[2].partition("\n\n")[0]
         commands = re.findall(r"^  (\S+)", listed, re.MULTILINE)
         self.assertIn("controller", commands)
         pages = {os.path.basename(path) for path in glob.glob(self.installed("usr/share/man/man1/*"))}
-        self.assertEqual(pages, {"berth.1.gz", *(f"berth-{name}.1.gz" for name in commands)})
+        self.assertEqual(pages, {"berth.1.gz", "kubectl-berth.1.gz",
+                                 *(f"berth-{name}.1.gz" for name in commands)})
         for command in commands:
             with gzip.open(self.installed("usr/share/man/man1", f"berth-{command}.1.gz"), "rt",
                            encoding="utf-8") as file:
