@@ -268,7 +268,7 @@ std::optional<ApiError> CheckConfiguration(const Json& config, const ManagerCont
   if (errors.empty()) return std::nullopt;
   std::string text = errors[0];
   if (errors.size() > 1) text = "errors:\n  " + Join(errors, "\n  ");
-  return ApiError{500, "InternalError",
+  return ApiError{500, "",
                   "failed to create typed patch object (" +
                       ObjectText(config, context.api_version) + "): " + text,
                   nullptr};

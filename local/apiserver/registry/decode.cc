@@ -64,6 +64,7 @@ std::optional<ApiError> Registry::AcceptObject(const ResourceInfo& resource, Jso
     if (metadata != nullptr && object.contains("metadata")) {
       const std::string why = TypeMismatch(*metadata->type, "ObjectMeta", object["metadata"]);
       if (!why.empty()) return mismatch(why);
+      NormalizeBuiltin(*metadata->type, object["metadata"]);
     }
     for (std::string& unknown : resource.crd_version->schema->Prune(object)) {
       if (strict_errors != nullptr) {

@@ -80,14 +80,8 @@ ApiResult<WriteResult> Registry::Apply(RequestContext& context, Body body, bool 
                       ") do not match those of the request (" + resource.api_version() + ", " +
                       resource.kind + ")");
   }
-  // Unknown fields of custom kinds are pruned and reported; those of built-in kinds fail later.
-  if (resource.crd != nullptr) {
-    std::vector<std::string> strict_errors = std::move(body.strict_errors);
-    for (std::string& path : resource.crd_version->schema->Prune(body.object)) {
-      strict_errors.push_back("unknown field \"" + std::move(path) + "\"");
-    }
-    if (auto error = ReportStrict(context, strict_errors)) return *error;
-  }
+  // A field that no schema knows fails below, whatever fieldValidation says.
+  if (auto error = ReportStrict(context, body.strict_errors)) return *error;
   const ConflictPolicy policy = force ? ConflictPolicy::kForce : ConflictPolicy::kFail;
   const ManagerContext manager = MakeManagerContext(context);
   if (store_.GetLatest(context.key()) == nullptr) {
@@ -97,12 +91,6 @@ ApiResult<WriteResult> Registry::Apply(RequestContext& context, Body body, bool 
     if (created || created.error().reason != "AlreadyExists") return created;
   }
   const Change change = [&](const Json& current) -> ApiResult<Json> {
-    const std::string uid = UidOf(body.object);
-    if (!uid.empty() && uid != UidOf(current)) {
-      return ConflictStatus(resource.id, context.name,
-                            "uid mismatch: the provided object specified uid " + uid +
-                                ", and the uid of the existing object is " + UidOf(current));
-    }
     auto applied = ApplyConfiguration(&current, body.object, manager, policy);
     if (!applied &&
         OnlyConflictsWithOwnClientSideApply(applied.error(), current, manager.manager)) {

@@ -83,17 +83,15 @@ std::optional<ApiError> Registry::CheckUpdatedMetadata(const RequestContext& con
   if (auto error = CheckPlace(context, next)) return error;
   const ResourceInfo& resource = *context.resource;
   Json& metadata = next["metadata"];
-  const std::string uid = TextAt(metadata, {"uid"});
-  const std::string current_uid = UidOf(current);
-  if (!uid.empty() && uid != current_uid) {
-    return ConflictStatus(resource.id, context.name,
-                          "Precondition failed: UID in precondition: " + uid +
-                              ", UID in object meta: " + current_uid);
-  }
   const std::string current_revision = TextAt(current, {"metadata", "resourceVersion"});
   const std::string revision = TextAt(metadata, {"resourceVersion"});
   if (!revision.empty() && revision != "0" && revision != current_revision) {
     return StaleStatus(resource.id, context.name);
+  }
+  // A PUT with another uid has failed already: its uid is a precondition.
+  if (const std::string uid = TextAt(metadata, {"uid"}); !uid.empty() && uid != UidOf(current)) {
+    return InvalidStatus(resource.id.group, resource.kind, context.name,
+                         {InvalidError("metadata.uid", uid, "field is immutable")});
   }
   metadata["resourceVersion"] = current_revision;
   KeepServerOwned(metadata, current.at("metadata"));
@@ -225,9 +223,14 @@ ApiResult<WriteResult> Registry::Update(RequestContext& context, Body body) {
         resource.id.group, resource.id.resource, context.name,
         {InvalidError("metadata.resourceVersion", 0, "must be specified for an update")});
   }
-  return Modify(
-      context, [&](const Json& /*current*/) -> ApiResult<Json> { return body.object; },
-      Tracking::kUpdate);
+  const Change replace = [&](const Json& current) -> ApiResult<Json> {
+    const std::string uid = UidOf(body.object);
+    if (uid.empty() || uid == UidOf(current)) return body.object;
+    return ConflictStatus(resource.id, context.name,
+                          "Precondition failed: UID in precondition: " + uid +
+                              ", UID in object meta: " + UidOf(current));
+  };
+  return Modify(context, replace, Tracking::kUpdate);
 }
 
 }  // namespace berth::local

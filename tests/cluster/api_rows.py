@@ -1,0 +1,231 @@
+"""What Berth relies on of an API server, as sequences of requests with the outcome of each.
+
+    outcomes = play(send)      # send(method, path, body, content_type) -> (status, JSON)
+
+api_rows.json has the outcomes of a real kube-apiserver: test_api.py compares them there, and
+tests/local/e2e/test_api_rows.py compares those of `berth up`. Outcomes hold what does not depend on the run:
+the status, reason and message, whether the resourceVersion changed, the generation, the field managers, and the
+part of the object that the row is about."""
+
+import json
+import os
+import re
+
+FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "api_rows.json")
+
+TIME = r"\d{4}-\d\d-\d\dT[\d:.]+Z"
+MERGE, APPLY, PLAIN = ("application/merge-patch+json", "application/apply-patch+yaml", "application/json")
+KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
+WORKLOADS = KUEUE + "/namespaces/default/workloads"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+MAPS = "/api/v1/namespaces/default/configmaps"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+THEN = "2026-01-01T00:00:00Z"
+POD = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none"}]}}
+
+
+def workload(name, **meta):
+    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "metadata": {"name": name, **meta},
+            "spec": {"queueName": "q", "podSets": [{"name": "main", "count": 1, "template": POD}]}}
+
+
+def status_of(name, **status):
+    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "metadata": {"name": name},
+            "status": status}
+
+
+def check(state="Pending", **more):
+    return {"name": "c", "state": state, "message": "", "lastTransitionTime": THEN, **more}
+
+
+def condition(kind, status="True"):
+    return {"type": kind, "status": status, "reason": "R", "message": "", "lastTransitionTime": THEN}
+
+
+def config_map(name, **data):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def job(name, **spec):
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+            "spec": {"suspend": True, "template": POD, **spec}}
+
+
+def lease(holder, **meta):
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l", **meta},
+            "spec": {"holderIdentity": holder, "leaseDurationSeconds": 15}}
+
+
+def applied(path, body, manager, *flags):
+    query = "&".join((f"fieldManager={manager}", *flags))
+    return ("PATCH", f"{path}?{query}", body, APPLY)
+
+
+def merged(path, body, *flags):
+    return ("PATCH", path + ("?" + "&".join(flags) if flags else ""), body, MERGE)
+
+
+def created(path, body, *flags):
+    return ("POST", path + ("?" + "&".join(flags) if flags else ""), body, PLAIN)
+
+
+STATUS = WORKLOADS + "/w/status"
+# Name -> (part of the object that is compared, requests). "$VERSION" is the object's first resourceVersion,
+# "$UID" its uid.
+ROWS = {
+    "an entry of another manager remains after its owner, and the status is refused": ("/status", [
+        created(WORKLOADS, workload("w")),
+        applied(STATUS, status_of("w", admissionChecks=[check()]), "kueue-admission", "force=true"),
+        applied(STATUS, status_of("w", admissionChecks=[{"name": "c", "retryCount": 1}]), "check"),
+        applied(STATUS, status_of("w", conditions=[condition("Evicted")]), "kueue-admission", "force=true"),
+        merged(STATUS, {"status": {"admissionChecks": None}}, "fieldManager=kueue-admission"),
+        applied(STATUS, status_of("w", conditions=[condition("Evicted")]), "kueue-admission", "force=true"),
+    ]),
+    "an apply that is repeated writes nothing": ("/spec/queueName", [
+        applied(WORKLOADS + "/w", workload("w"), "one"),
+        applied(WORKLOADS + "/w", workload("w"), "one"),
+        applied(STATUS, status_of("w", conditions=[condition("A")]), "one"),
+        applied(STATUS, status_of("w", conditions=[condition("A")]), "one"),
+        merged(WORKLOADS + "/w", {"metadata": {"labels": {}}}),
+        merged(WORKLOADS + "/w", {"spec": {"queueName": "q"}}),
+    ]),
+    "the generation counts changes of spec": ("/metadata/generation", [
+        created(WORKLOADS, workload("w")),
+        merged(WORKLOADS + "/w", {"metadata": {"labels": {"a": "b"}}}),
+        merged(STATUS, {"status": {"conditions": [condition("A")]}}),
+        merged(WORKLOADS + "/w", {"spec": {"active": False}}),
+        merged(WORKLOADS + "/w", {"spec": {"active": False}}),
+        merged(WORKLOADS + "/w", {"metadata": {"finalizers": ["x.io/y"]}}),
+        merged(WORKLOADS + "/w", {"metadata": {"finalizers": None}}),
+    ]),
+    "spec and status keep to their paths": ("/status/conditions", [
+        created(WORKLOADS, {**workload("w"), "status": {"conditions": [condition("A")]}}),
+        merged(WORKLOADS + "/w", {"status": {"conditions": [condition("B")]}}),
+        merged(STATUS, {"spec": {"active": False}, "status": {"conditions": [condition("C")]}}),
+        merged(STATUS, {"metadata": {"labels": {"a": "b"}}, "status": {"conditions": [condition("D")]}}),
+    ]),
+    "a patch of an older state is a conflict": ("/metadata/labels", [
+        created(WORKLOADS, workload("w")),
+        merged(WORKLOADS + "/w", {"metadata": {"labels": {"a": "1"}}}),
+        merged(WORKLOADS + "/w", {"metadata": {"labels": {"a": "2"}, "resourceVersion": "$VERSION"}}),
+        applied(STATUS, {**status_of("w", conditions=[condition("A")]), "metadata": {
+            "name": "w", "resourceVersion": "$VERSION"}}, "one"),
+        merged(WORKLOADS + "/w", {"metadata": {"labels": {"a": "3"},
+                                               "uid": "00000000-0000-4000-8000-000000000000"}}),
+        merged(WORKLOADS + "/w", {"metadata": {"labels": {"a": "4"}, "uid": "$UID"}}),
+        applied(WORKLOADS + "/w", {**workload("w"), "metadata": {
+            "name": "w", "uid": "00000000-0000-4000-8000-000000000000"}}, "one", "force=true"),
+    ]),
+    "managers own what they wrote": ("/data", [
+        applied(MAPS + "/m", config_map("m", a="1", b="1"), "one"),
+        applied(MAPS + "/m", config_map("m", a="2"), "two"),
+        applied(MAPS + "/m", config_map("m", a="2"), "two", "force=true"),
+        applied(MAPS + "/m", config_map("m", a="2"), "one"),
+        applied(MAPS + "/m", config_map("m", b="1"), "one"),
+        merged(MAPS + "/m", {"data": {"c": "1"}}, "fieldManager=three"),
+        merged(MAPS + "/m", {"data": {"b": None}}, "fieldManager=three"),
+        applied(MAPS + "/m", config_map("m"), "two"),
+        applied(MAPS + "/m", {**config_map("m"), "metadata": {
+            "name": "m", "managedFields": [{"manager": "one"}]}}, "one"),
+    ]),
+    "what is there and what is not": ("/data", [
+        created(MAPS, config_map("m", a="1")),
+        created(MAPS, config_map("m", a="2")),
+        merged(MAPS + "/none", {"data": {"a": "1"}}),
+        ("PUT", MAPS + "/none", config_map("none"), PLAIN),
+        ("DELETE", MAPS + "/m", {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {
+            "uid": "00000000-0000-4000-8000-000000000000"}}, PLAIN),
+        ("DELETE", MAPS + "/m", {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {
+            "uid": "$UID"}}, PLAIN),
+        ("DELETE", MAPS + "/m", None, PLAIN),
+        ("GET", MAPS + "/m", None, PLAIN),
+    ]),
+    "a finalizer holds the object": ("/metadata/finalizers", [
+        created(WORKLOADS, workload("w", finalizers=["kueue.x-k8s.io/resource-in-use"])),
+        ("DELETE", WORKLOADS + "/w", None, PLAIN),
+        merged(WORKLOADS + "/w", {"metadata": {"finalizers": ["x.io/new"]}}),
+        merged(WORKLOADS + "/w", {"spec": {"active": False}}),
+        merged(STATUS, {"status": {"conditions": [condition("A")]}}),
+        merged(WORKLOADS + "/w", {"metadata": {"finalizers": None}}),
+        ("GET", WORKLOADS + "/w", None, PLAIN),
+    ]),
+    "a lease has one writer at a time": ("/spec/holderIdentity", [
+        created(LEASES, lease("a")),
+        created(LEASES, lease("b")),
+        ("PUT", LEASES + "/l", lease("b", resourceVersion="$VERSION"), PLAIN),
+        ("PUT", LEASES + "/l", lease("c", resourceVersion="$VERSION"), PLAIN),
+        ("PUT", LEASES + "/l", lease("d"), PLAIN),
+    ]),
+    "a job's template is open while it is suspended": ("/spec/suspend", [
+        created(JOBS, job("j", parallelism=2)),
+        merged(JOBS + "/j", {"spec": {"template": {"spec": {"nodeSelector": {"a": "b"}}}}}),
+        merged(JOBS + "/j", {"spec": {"suspend": False}}),
+        merged(JOBS + "/j", {"spec": {"template": {"spec": {"nodeSelector": {"a": "c"}}}}}),
+        merged(JOBS + "/j", {"spec": {"completions": -1}}),
+        merged(JOBS + "/j", {"spec": {"suspend": True}}),
+    ]),
+    "fields that no schema knows": ("/spec", [
+        created(WORKLOADS, {**workload("w"), "extra": 1}, "fieldValidation=Strict"),
+        created(WORKLOADS, {**workload("w"), "extra": 1}),
+        merged(WORKLOADS + "/w", {"spec": {"nope": 1}}, "fieldValidation=Strict"),
+        merged(WORKLOADS + "/w", {"spec": {"nope": 1}}),
+        applied(WORKLOADS + "/w", {**workload("w"), "extra": 1}, "one", "force=true"),
+        created(WORKLOADS, {**workload("x"), "spec": {**workload("x")["spec"], "queueName": "UPPER"}}),
+        created(WORKLOADS, {**workload("x"), "spec": {"queueName": "q", "podSets": []}}),
+    ]),
+}
+
+
+def normal(text):
+    """Without what differs from run to run, and without whole objects."""
+    text = re.sub(r'Invalid value: "?\{.*', "Invalid value: …", text)
+    # The words differ between minors of Kubernetes.
+    text = re.sub(r"fulfilled on .*precondition.*", "fulfilled: precondition", text)
+    text = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UID", text)
+    return re.sub(TIME, "TIME", text)
+
+
+def part(value, pointer):
+    for key in pointer.strip("/").split("/"):
+        value = (value or {}).get(key)
+    return value
+
+
+def outcome_of(pointer, status, body, known):
+    """`known`: resourceVersion after the request before."""
+    if body.get("kind") == "Status" and "code" in body:
+        return {"status": status, "reason": body.get("reason", ""), "message": normal(body.get("message", ""))}
+    meta = body.get("metadata", {})
+    if "resourceVersion" not in meta:
+        return {"status": status}
+    managers = sorted(f"{entry['manager']} {entry['operation']} {entry.get('subresource', '')}".strip()
+                      for entry in meta.get("managedFields", [])
+                      if entry["manager"] != "kube-controller-manager")
+    return {"status": status, "written": meta["resourceVersion"] != known, "managers": managers,
+            "ending": "deletionTimestamp" in meta,
+            "part": json.loads(re.sub(TIME, "TIME", json.dumps(part(body, pointer))))}
+
+
+def play(send):
+    """name -> outcomes. Each row begins without the objects of the others."""
+    outcomes = {}
+    for name, (pointer, requests) in ROWS.items():
+        for path in (WORKLOADS + "/w", WORKLOADS + "/x", MAPS + "/m", JOBS + "/j", LEASES + "/l"):
+            send("DELETE", path + "?propagationPolicy=Background", "", PLAIN)
+        first, known, got = {}, None, []
+        for method, path, body, kind in requests:
+            text = json.dumps(body) if body is not None else ""
+            text = text.replace("$VERSION", first.get("resourceVersion", "")).replace(
+                "$UID", first.get("uid", ""))
+            status, answer = send(method, path, text, kind)
+            got.append(outcome_of(pointer, status, answer, known))
+            known = answer.get("metadata", {}).get("resourceVersion", known)
+            if not first and "uid" in answer.get("metadata", {}):
+                first = answer["metadata"]
+        outcomes[name] = got
+    return outcomes
+
+
+def recorded():
+    with open(FILE, encoding="utf-8") as file:
+        return json.load(file)

@@ -1,0 +1,57 @@
+"""Goal: `berth up` answers as a real kube-apiserver does, in what Berth relies on.
+
+Method: the requests of tests/cluster/api_rows.py, whose outcomes on a real one are in api_rows.json
+(tests/cluster/test_api.py)."""
+
+import json
+import os
+import re
+import ssl
+import sys
+import unittest
+
+from harness import ROOT, ClusterTest
+from rbac import decode
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "cluster"))
+import api_rows  # noqa: E402 (the folder is known only now)
+from test_api import sender  # noqa: E402
+
+
+# Where `berth up` answers otherwise, with the reason: (row, number of the request) -> (key, reason).
+DIFFERENT = {
+    ("a finalizer holds the object", 5): (
+        "written", "the answer has the resourceVersion of the deletion, as that of a DELETE"),
+    ("fields that no schema knows", 2): (
+        None, "400 with the field's name in place of 422 with the whole object"),
+}
+
+
+class ApiRowsTest(ClusterTest):
+    maxDiff = None
+
+    def test_rows(self):
+        cluster = self.start_cluster(flags=["--no-controllers"])
+        with open(cluster.kubeconfig, encoding="utf-8") as file:
+            text = file.read()
+        server, token, authority = (
+            re.search(name + r": (\S+)", text).group(1)
+            for name in ("server", "token", "certificate-authority-data"))
+        context = ssl.create_default_context(cadata=decode(authority))
+        outcomes = api_rows.play(sender(server, token, context))
+        recorded = api_rows.recorded()
+        self.assertEqual(set(outcomes), set(recorded))
+        for name, row in recorded.items():
+            for number, (got, wanted) in enumerate(zip(outcomes[name], row)):
+                sent = json.dumps(api_rows.ROWS[name][1][number])
+                with self.subTest(name, request=number, sent=sent):
+                    key, _ = DIFFERENT.get((name, number), ("", ""))
+                    if key == "":
+                        self.assertEqual(got, wanted)
+                    else:
+                        self.assertNotEqual(got, wanted)
+                        self.assertEqual({**got, key: wanted.get(key)} if key else wanted, wanted)
+
+
+if __name__ == "__main__":
+    unittest.main()
