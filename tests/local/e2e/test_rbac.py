@@ -355,6 +355,8 @@ class RolesTest(unittest.TestCase):
         bound = {name: roles_of(ACCOUNT, os.path.join(RBAC, name)) for name in os.listdir(RBAC)}
         self.assertEqual({name: roles for name, roles in bound.items() if roles},
                          {"manager_role.yaml": {"kueue-manager-role"},
+                          # Aggregated; cluster.kinds shows that its rights suffice.
+                          "job_kinds_role.yaml": {"kueue-job-kinds-role"},
                           "leader_election_role.yaml": {"kueue-leader-election-role"},
                           "metrics_role.yaml": {"kueue-metrics-auth-role"},
                           "visibility_role.yaml": {"kueue-visibility-server-auth-reader"}})

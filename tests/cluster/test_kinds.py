@@ -1,0 +1,173 @@
+"""Goal: jobs of described kinds live on a real API server as batch Jobs do: reviewed on creation, queued,
+started with their flavor's node selector, preempted and restored, finished; their children are not queued
+by themselves.
+
+Method: JobSets run by the test's own operator, whose Jobs are real; PyTorchJobs whose operator only
+reports. The kinds' CRDs come after the controller has started. Rights: the manifests' alone."""
+
+import json
+import unittest
+
+from installation import ClusterTest
+from played_operator import JobSetOperator, TrainingOperator, definition
+
+CONFIGURATION = """
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset, kubeflow.org/pytorchjob]}
+"""
+QUEUES = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: first}
+spec: {nodeLabels: {kubernetes.io/hostname: node-1}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: team}
+spec:
+  namespaceSelector: {}
+  preemption: {withinClusterQueue: LowerPriority}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: first, resources: [{name: cpu, nominalQuota: "4"}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: q, namespace: default}
+spec: {clusterQueue: team}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: WorkloadPriorityClass
+metadata: {name: high}
+value: 100
+"""
+POD = {"restartPolicy": "Never",
+       "containers": [{"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}]}
+
+
+def job_set(name, **labels):
+    def part(part_name, replicas, pods):
+        return {"name": part_name, "replicas": replicas,
+                "template": {"spec": {"parallelism": pods, "completions": pods,
+                                      "template": {"spec": POD}}}}
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
+            "metadata": {"name": name, "namespace": "default",
+                         "labels": {"kueue.x-k8s.io/queue-name": "q", **labels}},
+            "spec": {"replicatedJobs": [part("leader", 1, 1), part("workers", 1, 2)]}}
+
+
+def training_job(name, workers, **labels):
+    def role(replicas):
+        return {"replicas": replicas, "template": {"spec": POD}}
+    return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob",
+            "metadata": {"name": name, "namespace": "default",
+                         "labels": {"kueue.x-k8s.io/queue-name": "q", **labels}},
+            "spec": {"pytorchReplicaSpecs": {"Master": role(1), "Worker": role(workers)}}}
+
+
+class KindsTest(ClusterTest):
+    @classmethod
+    def start_first(cls):
+        path = cls.plane.write("configuration.yaml", CONFIGURATION)
+        return cls.berth.start(flags=["--config", path])
+
+    def wait_until(self, condition, what):
+        try:
+            return self.plane.wait_until(condition, what, seconds=60)
+        except AssertionError as late:
+            raise AssertionError(f"{late}\n{json.dumps(self.plane.items('workloads'), indent=1)}\n"
+                                 f"{self.controller.log()[-3000:]}") from None
+
+    def operate(self, operator):
+        operator.start()
+        self.addCleanup(operator.stop)
+
+    def setUp(self):
+        for group, version, kind in (("jobset.x-k8s.io", "v1alpha2", "JobSet"),
+                                     ("kubeflow.org", "v1", "PyTorchJob")):
+            self.plane.kubectl("apply", "-f", "-", stdin=definition(group, version, kind))
+        self.plane.kubectl("wait", "--for=condition=Established", "crd",
+                           "jobsets.jobset.x-k8s.io", "pytorchjobs.kubeflow.org")
+        self.apply_when_accepted(QUEUES)
+        self.operate(JobSetOperator(self.plane))
+        self.operate(TrainingOperator(self.plane, "pytorchjobs.kubeflow.org", "pytorchReplicaSpecs"))
+
+    def create(self, job):
+        self.plane.kubectl("create", "-f", "-", stdin=json.dumps(job))
+
+    def condition(self, workload_prefix, kind):
+        for each in self.plane.items("workloads"):
+            if each["metadata"]["name"].startswith(workload_prefix):
+                found = {c["type"]: c for c in each.get("status", {}).get("conditions", [])}
+                return found.get(kind, {})
+        return {}
+
+    def is_true(self, workload_prefix, kind):
+        return self.condition(workload_prefix, kind).get("status") == "True"
+
+    def test_life(self):
+        self.create(job_set("set"))
+        made = self.plane.get("jobset", "set")
+        self.assertEqual(made["spec"]["suspend"], True)  # by the review
+        self.wait_until(lambda: self.is_true("jobset-set-", "Admitted"), "the JobSet is admitted")
+        self.wait_until(lambda: len(self.plane.items("jobs")) == 2, "its Jobs are made")
+        for child in self.plane.items("jobs"):
+            self.assertEqual(child["spec"]["template"]["spec"]["nodeSelector"],
+                             {"kubernetes.io/hostname": "node-1"})
+            self.assertFalse(child["spec"].get("suspend"))  # its parent is admitted
+        workloads = self.plane.items("workloads")
+        self.assertEqual(len(workloads), 1, "a child has no Workload")
+        self.assertEqual([(p["name"], p["count"]) for p in workloads[0]["spec"]["podSets"]],
+                         [("leader", 1), ("workers", 2)])
+
+        # Three of four CPUs are used: a job of two waits, one of high priority preempts.
+        self.create(training_job("low", 1))
+        self.wait_until(lambda: self.condition("pytorchjob-low-", "QuotaReserved"), "it is seen")
+        self.assertFalse(self.is_true("pytorchjob-low-", "QuotaReserved"))
+        self.create(training_job("high", 3, **{"kueue.x-k8s.io/priority-class": "high"}))
+        self.wait_until(lambda: self.is_true("pytorchjob-high-", "Admitted"), "high is admitted")
+        stopped = self.plane.get("jobset", "set")
+        self.assertEqual(stopped["spec"], {**job_set("set")["spec"], "suspend": True})
+        high = self.plane.get("pytorchjob", "high")["spec"]
+        self.assertEqual(high["runPolicy"]["suspend"], False)
+        for role in ("Master", "Worker"):
+            self.assertEqual(high["pytorchReplicaSpecs"][role]["template"]["spec"]["nodeSelector"],
+                             {"kubernetes.io/hostname": "node-1"})
+
+        # It ends: the JobSet and the other job run in turn, the JobSet to its end.
+        self.plane.kubectl("patch", "pytorchjob", "high", "--subresource=status", "--type=merge", "-p",
+                           json.dumps({"status": {"conditions": [
+                               {"type": "Failed", "status": "True", "reason": "R", "message": "broken",
+                                "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}))
+        self.wait_until(lambda: self.condition("pytorchjob-high-", "Finished").get("reason") == "Failed",
+                        "high has failed")
+        self.wait_until(lambda: self.is_true("jobset-set-", "Admitted"), "the JobSet is back")
+        self.plane.kubectl("delete", "pytorchjob", "low")
+        self.wait_until(lambda: self.condition("jobset-set-", "Finished"), "the JobSet is finished")
+        self.assertEqual(self.condition("jobset-set-", "Finished")["message"],
+                         "jobset completed successfully")
+        self.wait_until(lambda: not any(w["metadata"]["name"].startswith("pytorchjob-low-")
+                                        for w in self.plane.items("workloads")), "low is gone")
+
+    def test_reviews(self):
+        bad = job_set("bad", **{"kueue.x-k8s.io/max-exec-time-seconds": "0"})
+        done = self.plane.kubectl("create", "-f", "-", stdin=json.dumps(bad), check=False)
+        self.assertIn("should be greater than 0", done.stderr)
+        elastic = job_set("elastic")
+        elastic["metadata"]["annotations"] = {"kueue.x-k8s.io/elastic-job": "true"}
+        done = self.plane.kubectl("create", "-f", "-", stdin=json.dumps(elastic), check=False)
+        self.assertIn('elastic job is not supported for "jobset.x-k8s.io/v1alpha2, Kind=JobSet"',
+                      done.stderr)
+        wrong = job_set("wrong")
+        wrong["spec"]["replicatedJobs"][1]["template"]["spec"]["template"] = {
+            "metadata": {"annotations": {"kueue.x-k8s.io/podset-required-topology": "rack",
+                                         "kueue.x-k8s.io/podset-preferred-topology": "rack"}},
+            "spec": POD}
+        done = self.plane.kubectl("create", "-f", "-", stdin=json.dumps(wrong), check=False)
+        self.assertIn("spec.replicatedJobs[1].template.spec.template.metadata.annotations: Invalid value",
+                      done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
