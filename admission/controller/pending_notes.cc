@@ -113,26 +113,24 @@ void PendingNotes::Forget(const api::ObjectKey& key) {
 }
 
 // The reason of a workload that was parked in bulk is known from the equal one that was tried.
-WritePace::Rank PendingNotes::RankOf(const api::Workload& workload, const Entry& entry) const {
+PendingNotes::Rank PendingNotes::RankOf(const api::Workload& workload, const Entry& entry) const {
   const api::Condition* told = api::FindCondition(workload.status.conditions, api::kQuotaReserved);
   const bool is_first = told == nullptr || told->status != api::ConditionStatus::kFalse;
   const bool is_fact = (entry.tried && is_first) || PlanIsDue(workload);
-  return is_fact ? WritePace::Rank::kFact : WritePace::Rank::kCommentary;
+  return is_fact ? Rank::kFact : Rank::kCommentary;
 }
 
 void PendingNotes::Queue(const api::ObjectKey& key, Entry& entry) {
-  if (entry.waiting == WritePace::Rank::kFact) return;
+  if (entry.waiting == Rank::kFact) return;
   const auto workload = workloads_.Get(key);
-  const WritePace::Rank rank =
-      workload == nullptr ? WritePace::Rank::kCommentary : RankOf(*workload, entry);
+  const Rank rank = workload == nullptr ? Rank::kCommentary : RankOf(*workload, entry);
   if (entry.waiting == rank) return;
   entry.waiting = rank;
-  (rank == WritePace::Rank::kFact ? facts_ : commentary_).push_back(key);
+  (rank == Rank::kFact ? facts_ : commentary_).push_back(key);
   Pump();
 }
 
-PendingNotes::Notes::iterator PendingNotes::First(std::deque<api::ObjectKey>& queue,
-                                                  WritePace::Rank rank) {
+PendingNotes::Notes::iterator PendingNotes::First(std::deque<api::ObjectKey>& queue, Rank rank) {
   for (; !queue.empty(); queue.pop_front()) {
     const auto found = notes_.find(queue.front());
     if (found != notes_.end() && found->second.waiting == rank) return found;
@@ -143,11 +141,11 @@ PendingNotes::Notes::iterator PendingNotes::First(std::deque<api::ObjectKey>& qu
 void PendingNotes::Pump() {
   while (in_flight_ < kMaxInFlight) {
     const SteadyTime now = clock_.SteadyNow();
-    WritePace::Rank rank = WritePace::Rank::kFact;
+    Rank rank = Rank::kFact;
     auto next = First(facts_, rank);
-    const auto comment = First(commentary_, WritePace::Rank::kCommentary);
+    const auto comment = First(commentary_, Rank::kCommentary);
     if (comment != notes_.end() && (next == notes_.end() || pace_.CommentaryIsDue(now))) {
-      rank = WritePace::Rank::kCommentary;
+      rank = Rank::kCommentary;
       next = comment;
     }
     if (next == notes_.end()) return;
@@ -155,7 +153,7 @@ void PendingNotes::Pump() {
     if (const Duration wait = pace_.Take(now, rank); wait > Duration::zero()) {
       return PumpAfter(wait);
     }
-    (rank == WritePace::Rank::kFact ? facts_ : commentary_).pop_front();
+    (rank == Rank::kFact ? facts_ : commentary_).pop_front();
     next->second.waiting.reset();
     const api::ObjectKey key = next->first;
     if (!Write(key, next->second)) pace_.GiveBack();
@@ -219,7 +217,8 @@ void PendingNotes::RecordEvent(const api::Workload& workload, Entry& entry,
   entry.event_due = !entry.tried;
   if (!entry.tried) return;
   const std::string reason(entry.note->reason());
-  events_.Record(kube::ReferenceTo(workload), kube::EventType::kWarning, reason, reason, message);
+  events_.Record(kube::ReferenceTo(workload), kube::EventType::kWarning, reason, reason, message,
+                 kube::EventRank::kCommentary);
 }
 
 void PendingNotes::OnWritten(const api::ObjectKey& key, const Status& status) {

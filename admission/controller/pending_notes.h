@@ -2,8 +2,8 @@
 //
 // A new reason is written soon; a new text of the same reason at most every kMessageInterval per
 // workload. Only a workload's latest note is written. Notes give way to decisions: few writes at
-// once, none while the writer is busy, and no more than WritePace lets through. The first reason of
-// a workload that was tried, and a plan, are facts; everything else is commentary.
+// once, none while the writer is busy, and no more than kube::WritePace lets through. The first
+// reason of a workload that was tried, and a plan, are facts; everything else is commentary.
 //
 // An event goes with the condition, as in Kueue, for workloads that were tried. A workload that was
 // parked in bulk with an equal one gets its event when it is tried.
@@ -26,12 +26,12 @@
 
 #include "admission/controller/pending_note.h"
 #include "admission/controller/workload_writer.h"
-#include "admission/controller/write_pace.h"
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "admission/reason_history.h"
 #include "base/clock.h"
 #include "base/executor.h"
 #include "kube/runtime/events.h"
+#include "kube/runtime/write_pace.h"
 
 namespace berth::admission {
 
@@ -61,15 +61,16 @@ class PendingNotes {
   bool idle() const { return facts_.empty() && commentary_.empty() && in_flight_ == 0; }
 
  private:
+  using Rank = kube::WritePace::Rank;
   struct Entry {
     std::shared_ptr<const PendingNote> note;
     ReasonHistory history;
     std::int64_t told = 0;  // attempts counted in the annotation
     SteadyTime told_at{};
-    std::optional<WritePace::Rank> waiting;  // in facts_ or commentary_
-    bool writing = false;                    // the condition
-    bool annotating = false;                 // the annotations
-    bool delayed = false;                    // a timer will put it into a queue
+    std::optional<Rank> waiting;  // in facts_ or commentary_
+    bool writing = false;         // the condition
+    bool annotating = false;      // the annotations
+    bool delayed = false;         // a timer will put it into a queue
     bool annotation_due = false;
     bool written = false;
     bool tried = false;      // false: parked in bulk
@@ -81,10 +82,10 @@ class PendingNotes {
   using Notes = std::map<api::ObjectKey, Entry>;
 
   void Remember(const api::ObjectKey& key, Entry& entry);  // reads the history from the annotation
-  WritePace::Rank RankOf(const api::Workload& workload, const Entry& entry) const;
+  Rank RankOf(const api::Workload& workload, const Entry& entry) const;
   void Queue(const api::ObjectKey& key, Entry& entry);
   // The entry of the first key of `queue` that waits with `rank`; skips the keys before it.
-  Notes::iterator First(std::deque<api::ObjectKey>& queue, WritePace::Rank rank);
+  Notes::iterator First(std::deque<api::ObjectKey>& queue, Rank rank);
   void Pump();
   void PumpAfter(Duration wait);
   // True: a write has begun.
@@ -107,7 +108,7 @@ class PendingNotes {
   // Keys to write, oldest first; a key whose entry does not wait with this rank is skipped.
   std::deque<api::ObjectKey> facts_;
   std::deque<api::ObjectKey> commentary_;
-  WritePace pace_;
+  kube::WritePace pace_;
   PlanText plan_text_;
   std::size_t in_flight_ = 0;
   bool pump_posted_ = false;

@@ -47,7 +47,8 @@ SecondPass::Progress SecondPass::Perform(const Decision& decision) {
   parts_.events.Record(
       kube::ReferenceTo(*decision.object), kube::EventType::kWarning, "SecondPassFailed",
       "SecondPass",
-      TruncateEventMessage(PendingMessage(decision, parts_.scheduler.vocabulary(), queue)));
+      TruncateEventMessage(PendingMessage(decision, parts_.scheduler.vocabulary(), queue)),
+      kube::EventRank::kCommentary);
   return Progress::kNone;
 }
 

@@ -10,6 +10,7 @@
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "kube/runtime/refused_write.h"
+#include "kube/runtime/write_pace.h"
 
 namespace berth::admission {
 
@@ -183,7 +184,9 @@ void WorkloadWriter::ReadRefused(const api::ObjectKey& key, const Error& error, 
 // A write that never reached the API server says nothing about its latency.
 void WorkloadWriter::Measure(SteadyTime begun, const Result<kube::JsonPtr>& answer) const {
   if (answer) return answered_(clock_->SteadyNow() - begun);
-  if (answer.error().code == ErrorCode::kTooManyRequests) answered_(kThrottled);
+  if (answer.error().code == ErrorCode::kTooManyRequests) {
+    answered_(kube::WritePace::kThrottled);
+  };
 }
 
 void WorkloadWriter::Enqueue(Write write) {

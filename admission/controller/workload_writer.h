@@ -53,8 +53,7 @@ class WorkloadWriter {
   std::size_t backlog() const { return in_flight_ + queue_.size(); }
 
   // `answered` is called with the latency of each write that the API server has done, and with
-  // kThrottled for each one that it throttles (429). Call before the first write.
-  static constexpr Duration kThrottled = std::chrono::seconds(1);
+  // kube::WritePace::kThrottled for each one that it throttles (429). Call before the first write.
   void OnAnswer(const Clock& clock, std::function<void(Duration latency)> answered) {
     clock_ = &clock;
     answered_ = std::move(answered);

@@ -411,19 +411,21 @@ kube::Step JobReconciler::JobStep(const std::shared_ptr<Pass>& pass, JobWrite wr
 }
 
 void JobReconciler::Emit(const api::ObjectMeta& job, const EmitEvent& event) {
+  auto rank = kube::EventRank::kDecision;
   const bool is_state =
       event.reason == "UpdatedAdmissionCheck" || event.reason == "ErrWorkloadCompose";
   if (is_state && source_.Meta(job.key()) != nullptr) {
     std::string& last = last_state_message_[job.uid];
     if (last == event.message) return;
     last = event.message;
+    rank = kube::EventRank::kCommentary;
   }
   const api::ResourceKind& kind = source_.resource();
   events_.Record(
       {kind.api_version(), std::string(kind.kind), job.key(), job.uid, job.resource_version},
       event.type == EmitEvent::Type::kWarning ? kube::EventType::kWarning
                                               : kube::EventType::kNormal,
-      event.reason, "", event.message);
+      event.reason, "", event.message, rank);
 }
 
 }  // namespace berth::integrations

@@ -19,6 +19,8 @@ constexpr std::size_t kMaxNameBytes = 230;
 constexpr std::chrono::minutes kSeriesLife{10};
 constexpr std::chrono::minutes kSeriesWriteEvery{1};
 constexpr double kBudgetPerSecond = 0.1;
+constexpr double kLeftForDecisions = 0.2;      // of an object's budget
+constexpr std::size_t kShareOfCommentary = 4;  // of the places in the queue, one in so many
 
 Json EncodeReference(const ObjectReference& object) {
   Json json = {
@@ -68,19 +70,28 @@ class ClientSink final : public EventSink {
 }  // namespace
 
 EventRecorder::EventRecorder(ApiClient& client, const Clock& clock, Options options)
-    : EventRecorder(std::make_unique<ClientSink>(client), clock, std::move(options)) {}
+    : EventRecorder(std::make_unique<ClientSink>(client), &client.executor(), clock,
+                    std::move(options)) {}
 
 EventRecorder::EventRecorder(std::unique_ptr<EventSink> sink, const Clock& clock, Options options)
+    : EventRecorder(std::move(sink), nullptr, clock, std::move(options)) {}
+
+EventRecorder::EventRecorder(std::unique_ptr<EventSink> sink, Executor* executor,
+                             const Clock& clock, Options options)
     : sink_(std::move(sink)),
       clock_(clock),
       options_(std::move(options)),
       random_(options_.seed),
       event_api_(options_.first_api),
+      decisions_(options_.max_queued, EventQueue::Superseded::kStays),
+      commentary_(std::max<std::size_t>(1, options_.max_queued / kShareOfCommentary),
+                  EventQueue::Superseded::kGivesWay),
+      executor_(executor),
       self_(std::make_shared<EventRecorder*>(this)) {}
 
 void EventRecorder::Record(const ObjectReference& regarding, EventType type,
                            const std::string& reason, const std::string& action,
-                           const std::string& note) {
+                           const std::string& note, EventRank rank) {
   const WallTime now = clock_.Now();
   Sweep();
   const std::string object =
@@ -89,57 +100,64 @@ void EventRecorder::Record(const ObjectReference& regarding, EventType type,
   // The same warning with other amounts is a repetition.
   const std::string shape = type == EventType::kWarning ? WithoutNumbers(text) : text;
   const auto [found, is_new] = series_.try_emplace({object, type, reason, shape});
-  Series& series = found->second;
-  if (!is_new) {
-    oldest_first_.splice(oldest_first_.end(), oldest_first_, series.age);
-    ++series.count;
-    series.last_seen = now;
-    if (now - series.last_written < kSeriesWriteEvery) return;
-    series.last_written = now;
-    return Enqueue({WriteKind::kUpdate, series});
-  }
-  if (!Spend(object)) {
+  if (!is_new) return Repeat(found, now);
+  if (!Spend(object, rank)) {
     series_.erase(found);
     ++dropped_;
     return;
   }
   // Events of cluster-scoped objects are in the namespace "default".
   const std::string& space = regarding.key.namespace_name;
-  series = {.event = {space.empty() ? "default" : space,
-                      std::string(TruncateUtf8(regarding.key.name, kMaxNameBytes)) + "." +
-                          random_.NameSuffix(16)},
-            .regarding = regarding,
-            .type = type,
-            .reason = reason,
-            .action = action.empty() ? reason : action,
-            .note = text,
-            .first_seen = now,
-            .last_seen = now,
-            .last_written = now,
-            .age = oldest_first_.insert(oldest_first_.end(), found->first)};
-  Enqueue({WriteKind::kCreate, series});
-  if (series_.size() > options_.max_remembered) ForgetOldest();
+  found->second = {.event = {space.empty() ? "default" : space,
+                             std::string(TruncateUtf8(regarding.key.name, kMaxNameBytes)) + "." +
+                                 random_.NameSuffix(16)},
+                   .regarding = regarding,
+                   .action = action.empty() ? reason : action,
+                   .note = text,
+                   .rank = rank,
+                   .first_seen = now,
+                   .last_seen = now,
+                   .last_written = now,
+                   .age = oldest_first_.insert(oldest_first_.end(), &found->first)};
+  if (series_.size() > options_.max_remembered) Forget(series_.find(*oldest_first_.front()));
+  Enqueue(found);
 }
 
-void EventRecorder::ForgetOldest() {
-  series_.erase(oldest_first_.front());
-  oldest_first_.pop_front();
+void EventRecorder::Repeat(AllSeries::iterator which, WallTime now) {
+  Series& series = which->second;
+  oldest_first_.splice(oldest_first_.end(), oldest_first_, series.age);
+  ++series.count;
+  series.last_seen = now;
+  if (series.place || now - series.last_written < kSeriesWriteEvery) return;
+  series.last_written = now;
+  Enqueue(which);
 }
 
-Json EventRecorder::EncodeWhole(const Series& series, EventApi event_api) const {
+void EventRecorder::Forget(AllSeries::iterator which) {
+  const Series& series = which->second;
+  if (series.place) {
+    QueueOf(series).Remove(*series.place);
+    if (!series.created) ++dropped_;
+  }
+  oldest_first_.erase(series.age);
+  series_.erase(which);
+}
+
+Json EventRecorder::EncodeWhole(const EventSeries& key, const Series& series) const {
   Json event = {
       {"kind", kEvent.kind},
       {"metadata", {{"name", series.event.name}, {"namespace", series.event.namespace_name}}},
-      {"type", series.type == EventType::kNormal ? "Normal" : "Warning"},
-      {"reason", series.reason},
+      {"type", key.type == EventType::kNormal ? "Normal" : "Warning"},
+      {"reason", key.reason},
       {"action", series.action}};
-  if (event_api == EventApi::kEvents) {
+  if (event_api_ == EventApi::kEvents) {
     event.update({{"apiVersion", kEvent.api_version()},
                   {"eventTime", FormatMicroTime(series.first_seen)},
                   {"note", series.note},
                   {"regarding", EncodeReference(series.regarding)},
                   {"reportingController", options_.controller},
                   {"reportingInstance", options_.instance}});
+    if (series.count > 1) event.update(EncodeRepeat(series));
   } else {
     event.update({{"apiVersion", kCoreEvent.api_version()},
                   {"message", series.note},
@@ -154,15 +172,15 @@ Json EventRecorder::EncodeWhole(const Series& series, EventApi event_api) const 
   return event;
 }
 
-Json EventRecorder::EncodeRepeat(const Series& series, EventApi event_api) {
-  if (event_api == EventApi::kCore) {
+Json EventRecorder::EncodeRepeat(const Series& series) const {
+  if (event_api_ == EventApi::kCore) {
     return {{"count", series.count}, {"lastTimestamp", FormatTime(series.last_seen)}};
   }
   return {{"series",
            {{"count", series.count}, {"lastObservedTime", FormatMicroTime(series.last_seen)}}}};
 }
 
-bool EventRecorder::Spend(const std::string& object) {
+bool EventRecorder::Spend(const std::string& object, EventRank rank) {
   const WallTime now = clock_.Now();
   const auto [found, is_new] = budgets_.try_emplace(object);
   Budget& budget = found->second;
@@ -173,7 +191,8 @@ bool EventRecorder::Spend(const std::string& object) {
     budget.tokens = std::clamp(budget.tokens + seconds * kBudgetPerSecond, 0.0, options_.budget);
   }
   budget.refilled = now;
-  const bool has_some = budget.tokens >= 1;
+  const double left = rank == EventRank::kCommentary ? options_.budget * kLeftForDecisions : 0;
+  const bool has_some = budget.tokens >= 1 + left;
   if (has_some) budget.tokens -= 1;
   if (budgets_.size() > options_.max_remembered) {
     budgets_.erase(found == budgets_.begin() ? std::next(found) : budgets_.begin());
@@ -185,9 +204,10 @@ void EventRecorder::Sweep() {
   const WallTime now = clock_.Now();
   if (now - last_sweep_ < kSeriesWriteEvery) return;
   last_sweep_ = now;
-  while (!oldest_first_.empty() &&
-         now - series_.at(oldest_first_.front()).last_seen > kSeriesLife) {
-    ForgetOldest();
+  while (!oldest_first_.empty()) {
+    const auto oldest = series_.find(*oldest_first_.front());
+    if (now - oldest->second.last_seen <= kSeriesLife) break;
+    Forget(oldest);
   }
   std::erase_if(budgets_, [&](const auto& entry) {
     return std::chrono::duration<double>(now - entry.second.refilled).count() * kBudgetPerSecond >
@@ -195,49 +215,109 @@ void EventRecorder::Sweep() {
   });
 }
 
-void EventRecorder::Enqueue(Write write) {
-  if (queue_.size() >= options_.max_queued) {
-    ++dropped_;
-    return;
-  }
-  queue_.push_back(std::move(write));
+EventQueue& EventRecorder::QueueOf(const Series& series) {
+  const bool is_commentary = series.created || series.rank == EventRank::kCommentary;
+  return is_commentary ? commentary_ : decisions_;
+}
+
+void EventRecorder::Enqueue(AllSeries::iterator which) {
+  const EventQueue::Pushed pushed = QueueOf(which->second).Push(which->first);
+  which->second.place = pushed.place;
+  if (pushed.dropped != nullptr) OnDropped(*pushed.dropped);
   Pump();
 }
 
+// An Event that exists keeps its series: its next repetition writes the count.
+void EventRecorder::OnDropped(const EventSeries& key) {
+  const auto found = series_.find(key);
+  found->second.place.reset();
+  if (found->second.created) return;
+  ++dropped_;
+  Forget(found);
+}
+
+std::optional<EventRank> EventRecorder::NextRank() const {
+  if (commentary_.empty() && decisions_.empty()) return std::nullopt;
+  if (commentary_.empty()) return EventRank::kDecision;
+  const bool due =
+      decisions_.empty() || (executor_ != nullptr && pace_.CommentaryIsDue(clock_.SteadyNow()));
+  return due ? EventRank::kCommentary : EventRank::kDecision;
+}
+
 void EventRecorder::Pump() {
-  while (in_flight_ < options_.max_in_flight && !queue_.empty()) {
-    Write write = std::move(queue_.front());
-    queue_.pop_front();
-    ++in_flight_;
-    const EventApi through = event_api_;
-    const api::ResourceKind& kind = through == EventApi::kEvents ? kEvent : kCoreEvent;
-    const Series& series = write.series;
-    auto done = [weak = std::weak_ptr(self_), write, through](const Status& written) {
-      if (const auto self = weak.lock()) (*self)->OnWritten(write, through, written);
-    };
-    if (write.kind == WriteKind::kCreate) {
-      sink_->Create(kind, series.event.namespace_name, EncodeWhole(series, through),
-                    options_.controller, std::move(done));
-    } else {
-      sink_->Patch(kind, series.event, EncodeRepeat(series, through), options_.controller,
-                   std::move(done));
+  while (in_flight_ < options_.max_in_flight) {
+    const std::optional<EventRank> rank = NextRank();
+    if (!rank) return;
+    const bool is_decision = *rank == EventRank::kDecision;
+    if (executor_ != nullptr) {
+      const auto turn = is_decision ? WritePace::Rank::kFact : WritePace::Rank::kCommentary;
+      const Duration wait = pace_.Take(clock_.SteadyNow(), turn);
+      if (wait > Duration::zero()) return PumpAfter(wait);
     }
+    Send(series_.find(*(is_decision ? decisions_ : commentary_).Pop()));
   }
 }
 
-void EventRecorder::OnWritten(const Write& write, EventApi through, const Status& written) {
+void EventRecorder::PumpAfter(Duration wait) {
+  if (std::exchange(pump_posted_, true)) return;
+  executor_->PostAfter(wait, [weak = std::weak_ptr(self_)] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    (*self)->pump_posted_ = false;
+    (*self)->Pump();
+  });
+}
+
+void EventRecorder::Send(AllSeries::iterator which) {
+  Series& series = which->second;
+  series.place.reset();
+  const bool creates = !std::exchange(series.created, true);
+  ++in_flight_;
+  const api::ResourceKind& kind = event_api_ == EventApi::kEvents ? kEvent : kCoreEvent;
+  Sent sent{.key = which->first,
+            .name = series.event.name,
+            .creates = creates,
+            .through = event_api_,
+            .at = clock_.SteadyNow()};
+  auto done = [weak = std::weak_ptr(self_), sent = std::move(sent)](const Status& written) {
+    if (const auto self = weak.lock()) (*self)->OnWritten(sent, written);
+  };
+  if (creates) {
+    sink_->Create(kind, series.event.namespace_name, EncodeWhole(which->first, series),
+                  options_.controller, std::move(done));
+  } else {
+    sink_->Patch(kind, series.event, EncodeRepeat(series), options_.controller, std::move(done));
+  }
+}
+
+void EventRecorder::Measure(const Sent& sent, const Status& written) {
+  const SteadyTime now = clock_.SteadyNow();
+  if (written) return pace_.OnAnswer(now, now - sent.at);
+  switch (written.error().code) {
+    case ErrorCode::kTooManyRequests:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kDeadlineExceeded: return pace_.OnAnswer(now, WritePace::kThrottled);
+    default: return;
+  }
+}
+
+void EventRecorder::OnWritten(const Sent& sent, const Status& written) {
   --in_flight_;
+  Measure(sent, written);
+  const auto found = series_.find(sent.key);
+  const bool known = found != series_.end() && found->second.event.name == sent.name;
   if (!written) {
-    // A missing namespace is NotFound too, with a message that says so; the event is dropped then.
-    const bool not_served = write.kind == WriteKind::kCreate && through == EventApi::kEvents &&
+    // A missing namespace is NotFound too, with a message that says so; the event is lost then.
+    const bool not_served = sent.creates && sent.through == EventApi::kEvents &&
                             written.error().code == ErrorCode::kNotFound &&
                             written.error().message.find("namespaces") == std::string::npos;
-    if (not_served) {
-      event_api_ = EventApi::kCore;
-      queue_.push_front(write);
-    } else {
-      LogDebug("event not written", {{"error", written.error().message}});
+    if (not_served) event_api_ = EventApi::kCore;
+    LogDebug("event not written", {{"error", written.error().message}});
+    if (known && not_served && !found->second.place) {
+      found->second.created = false;
+      return Enqueue(found);
     }
+    if (known && sent.creates) Forget(found);
   }
   Pump();
 }

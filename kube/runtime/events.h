@@ -1,10 +1,16 @@
 // kube/runtime/events.h — writes events.k8s.io/v1 Events about objects.
 //
-// Recording never delays the caller: writes are asynchronous and bounded (an event over the bound
-// is dropped and counted), and a failed write is logged at debug level and not repeated. An event
-// that recurs within ten minutes becomes a series, written at most once a minute. Each object has a
-// budget (25 at once, then one in 10 s), so that one object cannot flood the API. The memory of
-// events and objects is bounded: a forgotten event starts a new series.
+// Recording never delays the caller: writes are asynchronous and bounded, and a failed write is
+// logged at debug level and not repeated. An event that recurs within ten minutes becomes a series,
+// written at most once a minute. Each object has a budget (25 at once, then one in 10 s; commentary
+// leaves a fifth), so that one object cannot flood the API. The memory of events and objects is
+// bounded: a forgotten event starts a new series.
+//
+// Events about decisions are written before commentary, and both give way to other writes: their
+// rate follows the API server's latency (kube/runtime/write_pace.h). Where events wait, commentary
+// of an object is replaced by the object's next commentary of the same reason; a full queue drops
+// the oldest events, of decisions first those that a later one of the same object and reason
+// follows. What is dropped is counted.
 //
 // For servers without events.k8s.io (such as `berth up`) the recorder writes core/v1 Events.
 //
@@ -13,20 +19,22 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
-#include <tuple>
 
 #include "api/codec/kinds.h"
 #include "api/object_meta.h"
 #include "base/clock.h"
+#include "base/executor.h"
 #include "base/random.h"
 #include "kube/client/api_client.h"
+#include "kube/runtime/event_queue.h"
 #include "kube/runtime/event_type.h"
+#include "kube/runtime/write_pace.h"
 
 namespace berth::kube {
 
@@ -63,9 +71,9 @@ enum class EventApi { kEvents, kCore };
 class EventRecorder {
  public:
   struct Options {
-    std::string controller;  // reportingController, such as "kueue-admission"
-    std::string instance;    // reportingInstance: host name or pod name
-    std::size_t max_queued = 1000;
+    std::string controller;         // reportingController, such as "kueue-admission"
+    std::string instance;           // reportingInstance: host name or pod name
+    std::size_t max_queued = 8000;  // about decisions; of commentary a quarter
     std::size_t max_in_flight = 4;
     std::size_t max_remembered = 10'000;  // series, and objects with a budget
     double budget = 25;                   // events of one object at once
@@ -74,59 +82,79 @@ class EventRecorder {
   };
 
   EventRecorder(ApiClient& client, const Clock& clock, Options options);
+  // Writes without a pace, for a sink whose answers say nothing about an API server.
   EventRecorder(std::unique_ptr<EventSink> sink, const Clock& clock, Options options);
 
   // `note` is cut to 1024 bytes, the API's limit.
   void Record(const ObjectReference& regarding, EventType type, const std::string& reason,
-              const std::string& action, const std::string& note);
+              const std::string& action, const std::string& note,
+              EventRank rank = EventRank::kDecision);
 
+  // Events that were never written: over a budget, or over the bound of a queue.
   std::uint64_t dropped() const { return dropped_; }
-  std::size_t queued() const { return queue_.size(); }
+  std::size_t queued() const { return decisions_.size() + commentary_.size(); }
 
  private:
-  // regarding uid (or key), type, reason, note
-  using SeriesKey = std::tuple<std::string, EventType, std::string, std::string>;
   struct Series {
     api::ObjectKey event;
     ObjectReference regarding;
-    EventType type = EventType::kNormal;
-    std::string reason;
     std::string action;
     std::string note;
+    EventRank rank = EventRank::kDecision;
+    bool created = false;                // the Event, or its create is under way
+    std::optional<std::uint64_t> place;  // in its queue; nullopt: nothing waits to be written
     int count = 1;
     WallTime first_seen;
     WallTime last_seen;
     WallTime last_written;
-    std::list<SeriesKey>::iterator age = {};
+    std::list<const EventSeries*>::iterator age = {};
   };
+  using AllSeries = std::map<EventSeries, Series>;
   struct Budget {
     double tokens = 0;
     WallTime refilled;
   };
-  enum class WriteKind { kCreate, kUpdate };
-  struct Write {
-    WriteKind kind = WriteKind::kCreate;
-    Series series;
+  struct Sent {
+    EventSeries key;
+    std::string name;  // of the Event
+    bool creates = false;
+    EventApi through = EventApi::kEvents;
+    SteadyTime at;
   };
 
-  bool Spend(const std::string& object);
-  void Enqueue(Write write);
+  EventRecorder(std::unique_ptr<EventSink> sink, Executor* executor, const Clock& clock,
+                Options options);
+
+  void Repeat(AllSeries::iterator which, WallTime now);
+  bool Spend(const std::string& object, EventRank rank);
+  // The queue of the series' next write: repetitions are commentary.
+  EventQueue& QueueOf(const Series& series);
+  void Enqueue(AllSeries::iterator which);
+  void Forget(AllSeries::iterator which);
+  void OnDropped(const EventSeries& key);
+  std::optional<EventRank> NextRank() const;
   void Pump();
-  void OnWritten(const Write& write, EventApi through, const Status& written);
+  void PumpAfter(Duration wait);
+  void Send(AllSeries::iterator which);
+  void OnWritten(const Sent& sent, const Status& written);
+  void Measure(const Sent& sent, const Status& written);
   void Sweep();
-  void ForgetOldest();
-  Json EncodeWhole(const Series& series, EventApi event_api) const;
-  static Json EncodeRepeat(const Series& series, EventApi event_api);
+  Json EncodeWhole(const EventSeries& key, const Series& series) const;
+  Json EncodeRepeat(const Series& series) const;
 
   std::unique_ptr<EventSink> sink_;
   const Clock& clock_;
   Options options_;
   Random random_;
-  std::map<SeriesKey, Series> series_;
-  std::list<SeriesKey> oldest_first_;  // in the order of last occurrence
+  AllSeries series_;
+  std::list<const EventSeries*> oldest_first_;  // in the order of last occurrence
   std::map<std::string, Budget> budgets_;
   EventApi event_api_;
-  std::deque<Write> queue_;
+  EventQueue decisions_;
+  EventQueue commentary_;
+  WritePace pace_;
+  Executor* executor_;  // null: no pace
+  bool pump_posted_ = false;
   std::size_t in_flight_ = 0;
   std::uint64_t dropped_ = 0;
   WallTime last_sweep_{};

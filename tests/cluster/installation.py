@@ -181,6 +181,7 @@ class ClusterTest(unittest.TestCase):
 
     NODES = 2
     CERTIFICATES_FROM = None  # when the control plane's certificates begin, as "-1d"
+    FLAGS = ()  # of the controller
 
     @classmethod
     def setUpClass(cls):
@@ -201,7 +202,7 @@ class ClusterTest(unittest.TestCase):
 
     @classmethod
     def start_first(cls):
-        return cls.berth.start()
+        return cls.berth.start(flags=cls.FLAGS)
 
     @classmethod
     def apply_manifests(cls):

@@ -1,7 +1,11 @@
-// Goal: events are written, joined, bounded. Method: the requests to a server of events.k8s.io, and
-// the objects of the real API in memory.
+// Goal: events are written, joined, bounded; they give way to other writes, and no rank of them
+// starves. Method: the requests to a server of events.k8s.io, and the objects of the real API in
+// memory.
 
 #include "kube/runtime/events.h"
+
+#include <algorithm>
+#include <vector>
 
 #include "tests/kube/kube_test_support.h"
 
@@ -89,6 +93,128 @@ TEST_F(EventsTest, ServerWithoutTheGroupGetsCoreEvents) {
   Record("one");
   EXPECT_EQ(api_.requests()[1].body,
             (Json{{"count", 2}, {"lastTimestamp", "2026-01-01T00:01:00Z"}}));
+}
+
+TEST_F(EventsTest, WhileTheApiIsSlowTheOldestDecisionsAreDropped) {
+  api_.set_latency(5s);
+  for (int i = 0; i < 30; ++i) Record("n", "w" + std::to_string(i));
+  executor_.RunFor(1min);
+  ASSERT_EQ(api_.requests().size(), 14U);
+  EXPECT_EQ(api_.requests()[3].body["regarding"]["name"], "w3") << "on its way already";
+  EXPECT_EQ(api_.requests()[4].body["regarding"]["name"], "w20");
+  EXPECT_EQ(api_.requests()[13].body["regarding"]["name"], "w29");
+}
+
+class RankedEventsTest : public EventsTest {
+ protected:
+  void Say(EventRank rank, const std::string& name, const std::string& note) {
+    const bool is_decision = rank == EventRank::kDecision;
+    recorder_.Record({"kueue.x-k8s.io/v1beta2", "Workload", {"team", name}, "uid-" + name, "5"},
+                     is_decision ? EventType::kNormal : EventType::kWarning,
+                     is_decision ? "Admitted" : "WaitingForQuota", "", note, rank);
+  }
+  // The notes of the requests from the given one on.
+  std::vector<std::string> NotesFrom(std::size_t first) const {
+    std::vector<std::string> notes;
+    for (std::size_t i = first; i < api_.requests().size(); ++i) {
+      notes.push_back(api_.requests()[i].body.value("note", "series"));
+    }
+    return notes;
+  }
+  // Takes the four requests that may be under way.
+  void Occupy() {
+    for (int i = 0; i < 4; ++i) Say(EventRank::kDecision, "busy" + std::to_string(i), "busy");
+    executor_.RunFor(1ms);
+  }
+  // Answers that show a fast server, then a slow one.
+  void SlowDown() {
+    for (int i = 0; i < 100; ++i) {
+      Say(EventRank::kDecision, "fast" + std::to_string(i), "n");
+      executor_.RunFor(20ms);
+    }
+    api_.set_latency(300ms);
+    for (int i = 0; i < 100; ++i) {
+      Say(EventRank::kDecision, "slow" + std::to_string(i), "n");
+      executor_.RunFor(100ms);
+    }
+    executor_.RunFor(1min);
+    api_.ClearRequests();
+  }
+};
+
+TEST_F(RankedEventsTest, DecisionsAreWrittenBeforeCommentary) {
+  api_.set_latency(20ms);
+  Occupy();
+  Say(EventRank::kCommentary, "a", "a waits");
+  Say(EventRank::kDecision, "b", "b admitted");
+  executor_.RunFor(1s);
+  EXPECT_EQ(NotesFrom(4), (std::vector<std::string>{"b admitted", "a waits"}));
+}
+
+TEST_F(RankedEventsTest, ALaterCommentaryReplacesTheOneThatWaits) {
+  api_.set_latency(20ms);
+  Occupy();
+  Say(EventRank::kCommentary, "a", "needs cpu");
+  Say(EventRank::kCommentary, "b", "needs cpu");
+  Say(EventRank::kCommentary, "a", "needs memory");
+  EXPECT_EQ(recorder_.queued(), 2U);
+  executor_.RunFor(1s);
+  EXPECT_EQ(NotesFrom(4), (std::vector<std::string>{"needs memory", "needs cpu"}));
+  Say(EventRank::kCommentary, "a", "needs cpu");
+  executor_.RunFor(1s);
+  EXPECT_EQ(NotesFrom(6), (std::vector<std::string>{"needs cpu"}))
+      << "the replaced one was never an Event: this is the first of its series";
+}
+
+TEST_F(RankedEventsTest, WhatIsRepeatedWhileItWaitsIsOneWriteWithACount) {
+  api_.set_latency(20ms);
+  Occupy();
+  for (int i = 0; i < 3; ++i) Say(EventRank::kDecision, "a", "again");
+  executor_.RunFor(1s);
+  ASSERT_EQ(api_.requests().size(), 5U);
+  EXPECT_EQ(api_.requests()[4].body["series"]["count"], 3);
+}
+
+TEST_F(RankedEventsTest, ASlowServerGetsFewEvents) {
+  SlowDown();
+  for (int i = 0; i < 1200; ++i) {
+    Say(EventRank::kDecision, "w" + std::to_string(i), "n");
+    executor_.RunFor(50ms);
+  }
+  // 4 under way at 300 ms would be 13 in a second.
+  EXPECT_LT(api_.requests().size(), 60U * 11U);
+  EXPECT_GT(api_.requests().size(), 60U * 9U) << "the slowest pace";
+}
+
+TEST_F(RankedEventsTest, CommentaryLeavesAFifthOfTheBudget) {
+  for (int i = 0; i < 40; ++i) {
+    Say(EventRank::kCommentary, "a", std::string(1, static_cast<char>('A' + i)));
+    executor_.RunFor(10ms);
+  }
+  EXPECT_EQ(api_.requests().size(), 20U);
+  Say(EventRank::kDecision, "a", "admitted");
+  executor_.RunFor(10ms);
+  EXPECT_EQ(api_.requests().size(), 21U);
+}
+
+// Both ranks come faster than they can be written, for ten minutes.
+TEST_F(RankedEventsTest, NoRankStarves) {
+  SlowDown();
+  for (int second = 0; second < 600; ++second) {
+    for (int i = 0; i < 30; ++i) {
+      const std::string name = std::to_string(second) + "-" + std::to_string(i);
+      Say(EventRank::kDecision, name, "decision");
+      Say(EventRank::kCommentary, name, "commentary");
+    }
+    executor_.RunFor(1s);
+    if (second % 10 != 9) continue;
+    const std::vector<std::string> notes = NotesFrom(0);
+    const auto commentary = std::count(notes.begin(), notes.end(), "commentary");
+    EXPECT_GE(commentary, 5) << "in the ten seconds to " << second;
+    EXPECT_GE(static_cast<std::int64_t>(notes.size()) - commentary, 50) << "in those to " << second;
+    api_.ClearRequests();
+  }
+  EXPECT_LE(recorder_.queued(), 12U);
 }
 
 class EventsOnTheRealApiTest : public KubeTest {};

@@ -1,7 +1,8 @@
 // The load of Kueue's performance test (tests/bench/cluster/kueue_load.h) against the whole of
 // Berth and an API server with few cores, in virtual time.
 //
-//   simulate_load [--share PERCENT] [--cores N] [--slowness FACTOR] [--trace WORD]
+//   simulate_load [--share PERCENT] [--cores N] [--slowness FACTOR] [--requeue-interval MS]
+//                 [--trace WORD]
 //
 // Prints one JSON object: times, evictions, requests. --trace: the life of each Workload whose
 // name contains WORD, on stderr. Deterministic.
@@ -30,6 +31,7 @@ struct LoadOptions {
   int share = 100;
   std::size_t cores = 2;
   double slowness = 1;
+  std::chrono::milliseconds requeue_interval{1000};
   std::string trace;
 };
 
@@ -84,7 +86,9 @@ int Run(const LoadOptions& options) {
   kube::Metrics metrics;
   kube::EventRecorder events(controller.client, clock,
                              {.controller = "kueue-admission", .instance = "sim"});
-  cli::ControllerSet controllers(controller.manager, clock, events, metrics, {});
+  admission::Configuration configuration;
+  configuration.admission.wake_up_batch = options.requeue_interval;
+  cli::ControllerSet controllers(controller.manager, clock, events, metrics, configuration);
   controller.manager.StartInformers();
   controller.manager.StartControllers();
 
@@ -124,6 +128,9 @@ int main(int argc, char** argv) {
     if (words[i] == "--share") options.share = std::atoi(words[i + 1].c_str());
     if (words[i] == "--trace") options.trace = words[i + 1];
     if (words[i] == "--cores") options.cores = std::strtoul(words[i + 1].c_str(), nullptr, 10);
+    if (words[i] == "--requeue-interval") {
+      options.requeue_interval = std::chrono::milliseconds(std::atoi(words[i + 1].c_str()));
+    }
     if (words[i] == "--slowness") options.slowness = std::strtod(words[i + 1].c_str(), nullptr);
   }
   return berth::sim::Run(options);

@@ -2,9 +2,12 @@
 
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/strategies/strategies.h"
+#include "local/apiserver/schema/names.h"
 
 namespace berth::local {
 namespace {
+
+constexpr std::int64_t kMaxMatchConditions = 64;
 
 void CheckClientConfig(const Json& webhook, const std::string& path, std::vector<Cause>& causes) {
   const Json* config = Member(webhook, "clientConfig");
@@ -28,6 +31,32 @@ void CheckRules(const Json& webhook, const std::string& path, std::vector<Cause>
         causes.push_back(RequiredError(ChildPath(rule, field)));
       }
     }
+  }
+}
+
+// The expressions are stored and not evaluated: a webhook is called as if they were true.
+void CheckMatchConditions(const Json& webhook, const std::string& path,
+                          std::vector<Cause>& causes) {
+  const Json& conditions = ArrayAt(webhook, {"matchConditions"});
+  const auto count = static_cast<std::int64_t>(conditions.size());
+  if (count > kMaxMatchConditions) {
+    causes.push_back(TooManyError(path, count, kMaxMatchConditions));
+  }
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    const std::string at = IndexPath(path, i);
+    if (TextAt(conditions[i], {"expression"}).empty()) {
+      causes.push_back(RequiredError(at + ".expression"));
+    }
+    const std::string name = TextAt(conditions[i], {"name"});
+    if (name.empty()) {
+      causes.push_back(RequiredError(at + ".name"));
+      continue;
+    }
+    for (const std::string& problem : LabelKeyErrors(name)) {
+      causes.push_back(InvalidError(at + ".name", name, problem));
+    }
+    if (!names.insert(name).second) causes.push_back(DuplicateError(at + ".name", name));
   }
 }
 
@@ -57,11 +86,7 @@ void CheckWebhook(const Json& webhook, const std::string& path, std::vector<Caus
     causes.push_back(InvalidError(path + ".timeoutSeconds", timeout,
                                   "the timeout value must be between 1 and 30 seconds"));
   }
-  if (!ArrayAt(webhook, {"matchConditions"}).empty()) {
-    causes.push_back(ForbiddenError(path + ".matchConditions",
-                                    "this server does not evaluate CEL expressions; leave the "
-                                    "conditions out and decide in the webhook"));
-  }
+  CheckMatchConditions(webhook, path + ".matchConditions", causes);
 }
 
 class WebhookStrategy final : public Strategy {

@@ -195,6 +195,40 @@ TEST_F(WebhookTest, BadConfigurationsAreRefused) {
       422);
 }
 
+TEST_F(WebhookTest, MatchConditionsCountAsTrue) {
+  Serve([](const Json& review) { return Answered(review, {{"allowed", true}}); });
+  Json hook = Hook("configmaps");
+  hook["matchConditions"] = Json::array({{{"name", "never"}, {"expression", "false"}}});
+  Register(kValidating, hook);
+  EXPECT_EQ(Post(kMaps, ConfigMapJson("a")).status, 201);
+  EXPECT_EQ(calls_, 1);
+  EXPECT_EQ(Get(std::string(kValidating) + "/hooks").json["webhooks"][0]["matchConditions"],
+            hook["matchConditions"]);
+}
+
+TEST_F(WebhookTest, BadMatchConditionsAreRefused) {
+  const auto refusal = [this](const Json& conditions) {
+    Json hook = Hook("configmaps");
+    hook["matchConditions"] = conditions;
+    return Post(kValidating, {{"metadata", {{"name", "h"}}}, {"webhooks", Json::array({hook})}})
+        .message();
+  };
+  const Json good = {{"name", "a"}, {"expression", "true"}};
+  EXPECT_THAT(refusal(Json::array({{{"expression", "true"}}})),
+              HasSubstr("webhooks[0].matchConditions[0].name: Required value"));
+  EXPECT_THAT(refusal(Json::array({{{"name", "a"}}})),
+              HasSubstr("webhooks[0].matchConditions[0].expression: Required value"));
+  EXPECT_THAT(refusal(Json::array({{{"name", "a b"}, {"expression", "true"}}})),
+              HasSubstr("webhooks[0].matchConditions[0].name: Invalid value: \"a b\""));
+  EXPECT_THAT(refusal(Json::array({good, good})),
+              HasSubstr("webhooks[0].matchConditions[1].name: Duplicate value: \"a\""));
+  Json many = Json::array();
+  for (int i = 0; i < 65; ++i) {
+    many.push_back({{"name", "n" + std::to_string(i)}, {"expression", "true"}});
+  }
+  EXPECT_THAT(refusal(many), HasSubstr("webhooks[0].matchConditions: Too many: 65"));
+}
+
 // v1beta1 calls the size "length"; the webhook turns one into the other.
 Json ConvertWidgets(const Json& review) {
   const Json& request = review["request"];

@@ -1,4 +1,4 @@
-// admission/controller/write_pace.h — decides when a write that no decision waits for may begin.
+// kube/runtime/write_pace.h — decides when a write that no decision waits for may begin.
 //
 // Writes have three ranks:
 //
@@ -6,11 +6,13 @@
 //   facts         somebody waits for the write: the first reason of a waiting workload, a plan
 //   commentary    changed reasons and texts, explanations, reasons of workloads parked in bulk
 //
+// Of Events (kube/runtime/events.h) those about decisions count as facts, all others as commentary.
+//
 // The rate of facts and commentary together follows the latency of the API server, measured over
-// writes of all ranks: the rate grows steadily while answers take about as long as the fastest ones
-// of the last ten minutes, and shrinks by a third while they take longer (additive increase,
-// multiplicative decrease, as TCP). Commentary takes only what facts leave, and at least every
-// kPatience a write of its own.
+// the writes that the owner reports: the rate grows steadily while answers take about as long as
+// the fastest ones of the last ten minutes, and shrinks by a third while they take longer (additive
+// increase, multiplicative decrease, as TCP). Commentary takes only what facts leave, and at least
+// every kPatience a write of its own.
 //
 // Pure: the instant is an argument. Threads: one.
 #pragma once
@@ -20,7 +22,7 @@
 #include "base/clock.h"
 #include "base/token_bucket.h"
 
-namespace berth::admission {
+namespace berth::kube {
 
 class WritePace {
  public:
@@ -30,6 +32,9 @@ class WritePace {
   static constexpr double kFastest = 1000;  // writes per second
   static constexpr int kBurst = 32;         // writes that may begin at one instant
   static constexpr Duration kPatience = std::chrono::seconds(1);
+
+  // The latency to report for a write that the API server throttled, or that found no API server.
+  static constexpr Duration kThrottled = std::chrono::seconds(1);
 
   // A write of any rank was answered.
   void OnAnswer(SteadyTime now, Duration latency);
@@ -60,4 +65,4 @@ class WritePace {
   Duration mean_{};
 };
 
-}  // namespace berth::admission
+}  // namespace berth::kube

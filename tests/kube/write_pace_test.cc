@@ -1,11 +1,11 @@
 // Goal: writes that no decision waits for take what the API server's latency leaves, and no rank of
 // them starves. Method: answers of a chosen latency, in virtual time.
 
-#include "admission/controller/write_pace.h"
+#include "kube/runtime/write_pace.h"
 
 #include <gtest/gtest.h>
 
-namespace berth::admission {
+namespace berth::kube {
 namespace {
 
 using namespace std::chrono_literals;
@@ -105,4 +105,4 @@ TEST_F(WritePaceTest, TheWaitEndsWhereTheWriteMayBegin) {
 }
 
 }  // namespace
-}  // namespace berth::admission
+}  // namespace berth::kube

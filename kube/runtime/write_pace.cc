@@ -1,8 +1,8 @@
-#include "admission/controller/write_pace.h"
+#include "kube/runtime/write_pace.h"
 
 #include <algorithm>
 
-namespace berth::admission {
+namespace berth::kube {
 namespace {
 
 constexpr Duration kWindow = std::chrono::minutes(5);
@@ -44,4 +44,4 @@ Duration WritePace::Take(SteadyTime now, Rank rank) {
   return Duration::zero();
 }
 
-}  // namespace berth::admission
+}  // namespace berth::kube
