@@ -177,6 +177,12 @@ ROWS = [
      [], None, {J: 1}, "must be true or false"),
     ("a bad topology", merged(JOB, {"spec": {"template": {"metadata": {"annotations": {
         GROUP + "podset-required-topology": "b c"}}}}}), [], None, {J: 1}, "podset-required-topology"),
+    ("an empty gate of a job without a queue", merged(PLAIN, annotations(admission_gated_by="a/b,")), [],
+     None, {J: 1}, "empty gate"),
+    ("a gate for a job", JOB, [], {"metadata": {"annotations": GATES}}, {J: 1},
+     "cannot add admission gate"),
+    ("a job loses its gate", merged(JOB, {"metadata": {"annotations": GATES}}), [],
+     annotations(admission_gated_by=None), {J: 1}, ""),
     ("a job starts", JOB, [], RUNS, {J: 0, JM: 0}, ""),
     ("a label of a job", JOB, [], LABEL, {J: 0}, ""),
     ("a label of a job without a queue", PLAIN, [], labels(priority_class="p"), {J: 0}, ""),
