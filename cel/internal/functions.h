@@ -58,6 +58,10 @@ std::span<const FunctionEntry> MathFunctions();
 std::span<const FunctionEntry> QuantityFunctions();
 std::span<const FunctionEntry> RegexFunctions();
 std::span<const FunctionEntry> SetFunctions();
+std::span<const FunctionEntry> FormatFunctions();
+std::span<const FunctionEntry> NetFunctions();
+std::span<const FunctionEntry> UrlFunctions();
+std::span<const FunctionEntry> SemverFunctions();
 
 // null: there is no such function. `known`: whether another style or count has the name.
 const FunctionEntry* FindFunction(std::string_view name, Style style, std::size_t arguments,

@@ -131,6 +131,10 @@ Value ToString(const Call& call) {
     case Kind::kDouble:
     case Kind::kDuration:
     case Kind::kTimestamp: return call.machine.MakeString(value.ToText());
+    case Kind::kObject:
+      // Addresses and networks alone have a text in CEL.
+      if (!value.type_name().starts_with("net.")) return call.NoOverload();
+      return call.machine.MakeString(value.ToText());
     case Kind::kBytes:
       if (!call.machine.ChargeText(value.AsText().size())) return call.machine.Exhausted();
       if (!IsValidUtf8(value.AsText())) {

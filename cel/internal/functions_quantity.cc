@@ -1,4 +1,5 @@
-// quantity() and its methods: exact to a billionth, limited as Kubernetes' quantities are.
+// quantity() and its methods, and the methods that compare objects. Quantities are exact to a
+// billionth, limited as Kubernetes' quantities are.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -28,6 +29,10 @@ class QuantityObject final : public Object {
   std::string_view type_name() const override { return "kubernetes.Quantity"; }
   bool Equals(const Object& other) const override {
     return nano_ == static_cast<const QuantityObject&>(other).nano_;
+  }
+  std::optional<int> Compare(const Object& other) const override {
+    const Nano nano = static_cast<const QuantityObject&>(other).nano_;
+    return nano_ < nano ? -1 : (nano_ > nano ? 1 : 0);
   }
   std::string ToText() const override { return text_; }
 
@@ -154,12 +159,10 @@ Value AsApproximateFloat(const Call& call) {
   return Value::Double(static_cast<double>(whole) + static_cast<double>(rest) / 1e9);
 }
 
-// Below, equal or above: -1, 0, 1; nothing if an argument is no quantity.
+// The order of the arguments, two objects of one type: -1, 0, 1; none if they have no order.
 std::optional<int> CompareArguments(const Call& call) {
-  const QuantityObject* a = AsQuantity(call[0]);
-  const QuantityObject* b = AsQuantity(call[1]);
-  if (a == nullptr || b == nullptr) return std::nullopt;
-  return a->nano() < b->nano() ? -1 : (a->nano() > b->nano() ? 1 : 0);
+  if (!call.Is(0, Kind::kObject) || call[0].type_name() != call[1].type_name()) return std::nullopt;
+  return call[0].AsObject().Compare(call[1].AsObject());
 }
 
 Value IsLessThan(const Call& call) {

@@ -6,10 +6,11 @@
 namespace berth::cel {
 namespace {
 
-std::array<std::span<const FunctionEntry>, 10> AllFunctions() {
-  return {OperatorFunctions(), CoreFunctions(), TimeFunctions(), OptionalFunctions(),
-          StringFunctions(),   ListFunctions(), MathFunctions(), QuantityFunctions(),
-          RegexFunctions(),    SetFunctions()};
+std::array<std::span<const FunctionEntry>, 14> AllFunctions() {
+  return {OperatorFunctions(), CoreFunctions(),  TimeFunctions(),   OptionalFunctions(),
+          StringFunctions(),   ListFunctions(),  MathFunctions(),   QuantityFunctions(),
+          RegexFunctions(),    SetFunctions(),   FormatFunctions(), NetFunctions(),
+          UrlFunctions(),      SemverFunctions()};
 }
 
 }  // namespace
@@ -29,7 +30,7 @@ const FunctionEntry* FindFunction(std::string_view name, Style style, std::size_
 }
 
 const Value* FindType(std::string_view name) {
-  static const std::array<Value, 16> kTypes{Value::Type("int"),
+  static const std::array<Value, 18> kTypes{Value::Type("int"),
                                             Value::Type("uint"),
                                             Value::Type("double"),
                                             Value::Type("bool"),
@@ -44,7 +45,9 @@ const Value* FindType(std::string_view name) {
                                             Value::Type("optional_type"),
                                             Value::Type("kubernetes.Quantity"),
                                             Value::Type("kubernetes.URL"),
-                                            Value::Type("kubernetes.Semver")};
+                                            Value::Type("kubernetes.Semver"),
+                                            Value::Type("net.IP"),
+                                            Value::Type("net.CIDR")};
   for (const Value& type : kTypes) {
     if (type.AsText() == name) return &type;
   }

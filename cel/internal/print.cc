@@ -64,10 +64,10 @@ bool AppendOperator(std::string& text, const Syntax& syntax) {
     return true;
   }
   if (name == "!_" || name == "-_") {
-    // A blank keeps -(-1) from being read as one literal.
-    text += name.substr(0, 1) + "(";
+    // The inner parentheses keep -(-1) from being read as one literal.
+    text += "(" + name.substr(0, 1) + "(";
     Append(text, *syntax.arguments[0]);
-    text += ')';
+    text += "))";
     return true;
   }
   constexpr std::array<std::string_view, 13> kBinary{"_+_",  "_-_",  "_*_", "_/_",  "_%_",

@@ -361,7 +361,8 @@ TEST(Evaluate, Refusals) {
       {"[1].all(1, true)", "refused: ERROR: <input>:1:9: argument must be a simple name"},
       {"for", "refused: ERROR: <input>:1:1: reserved identifier: for"},
       {"'a'.matches('(')",
-       "refused: ERROR: <input>:1:13: invalid matches argument: error parsing regexp: missing closing ): "
+       "refused: ERROR: <input>:1:13: invalid matches argument: error parsing regexp: missing "
+       "closing ): "
        "`(`"},
       {"",
        "refused: ERROR: <input>:1:1: Syntax error: mismatched input '<EOF>' expecting an "

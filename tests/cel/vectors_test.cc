@@ -74,6 +74,8 @@ std::string Describe(const Value& value) {
     case Kind::kMap: return DescribeEntries(value);
     case Kind::kObject:
       if (value.type_name() == "kubernetes.Quantity") return "quantity(" + value.ToText() + ")";
+      if (value.type_name() == "net.IP") return "ip(" + value.ToText() + ")";
+      if (value.type_name() == "net.CIDR") return "cidr(" + value.ToText() + ")";
       return std::string(value.type_name());
     default: return value.ToText();
   }

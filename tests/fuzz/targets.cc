@@ -10,6 +10,7 @@ namespace {
 constexpr std::array kTargets{
     Target{"apply", Apply},
     Target{"configuration", Configurations},
+    Target{"cel", Expressions},
     Target{"conversion", Conversion},
     Target{"crd", CrdSchemas},
     Target{"http", Http},

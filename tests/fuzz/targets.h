@@ -39,6 +39,7 @@ void Selectors(std::string_view text);
 void Quantities(std::string_view text);
 void Times(std::string_view text);
 void CrdSchemas(std::string_view text);
+void Expressions(std::string_view text);
 void JsonPaths(std::string_view text);
 void Conversion(std::string_view text);
 void Reviews(std::string_view text);

@@ -135,6 +135,10 @@ func celText(value ref.Val) string {
 		}
 		sort.Strings(parts)
 		return "{" + strings.Join(parts, ", ") + "}"
+	case apiservercel.IP:
+		return "ip(" + v.Addr.String() + ")"
+	case apiservercel.CIDR:
+		return "cidr(" + v.Prefix.String() + ")"
 	case *apiservercel.Quantity:
 		return "quantity(" + v.String() + ")"
 	case apiservercel.Quantity:

@@ -1,0 +1,52 @@
+// Target of CEL: expressions over a document.
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json_tree.h"
+#include "cel/internal/syntax.h"
+#include "cel/names.h"
+#include "cel/program.h"
+#include "tests/fuzz/targets.h"
+
+namespace berth::fuzz {
+
+// An expression; after "--" the document that is `self`.
+void Expressions(std::string_view text) {
+  const auto [expression, document] = SplitParts(text);
+  if (const auto escaped = cel::EscapeProperty(expression)) {
+    Require(cel::IsIdentifier(*escaped), "an escaped name is an identifier");
+    Require(cel::UnescapeProperty(*escaped) == expression, "a name reads as it is escaped");
+  }
+  cel::Environment environment;
+  environment.variables = {"self", "x"};
+  environment.objects = {"Object"};
+  environment.limits.cost = 20'000;
+  environment.limits.memory_bytes = 1U << 20U;
+  const auto program = cel::Compile(expression, environment);
+  if (!program) {
+    Require(program.error().message.starts_with("ERROR: <input>:"), "an error has its place");
+    return;
+  }
+  const auto tree = cel::Parse(expression, environment.limits.nesting);
+  Require(tree.has_value(), "what compiles parses");
+  const std::string printed = cel::Print(**tree);
+  const auto again = cel::Parse(printed, 1000);
+  Require(again && cel::Print(**again) == printed, "a tree reads as it is printed");
+  const auto json = api::ParseJson(document, {.max_depth = 100});
+  const nlohmann::json self = json ? *json : nlohmann::json{{"a", 1}, {"list", {1, "b", nullptr}}};
+  cel::Activation activation;
+  activation.Set("self", cel::Value::View(self));
+  std::uint64_t budget = environment.limits.cost;
+  const auto value = program->Evaluate(activation, budget);
+  const auto second = program->Evaluate(activation);
+  Require(value.has_value() == second.has_value(), "an evaluation can be repeated");
+  if (!value) {
+    Require(value.error() == second.error(), "an evaluation fails the same again");
+    return;
+  }
+  Require(budget > 0, "a value has left some budget");
+  Require(value->ToText() == second->ToText(), "an evaluation has the same value again");
+  if (const auto copy = value->ToJson(1000))
+    (void)copy->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace berth::fuzz
