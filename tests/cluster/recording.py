@@ -2,8 +2,8 @@
 
 The API server gives every created object a uid of its own, so the objects go into etcd directly, in the
 JSON form that the API server reads for every kind: uids, owners, status and managedFields are the
-recorded ones, and nothing reviews them. Owners are written before what they own: the garbage collector
-deletes objects whose owner it does not find."""
+recorded ones, and nothing reviews them. Meanwhile no controller manager runs: it would make pods for an owner
+whose pods are not written yet, and delete objects whose owner is not."""
 
 import base64
 import gzip
@@ -13,7 +13,7 @@ import urllib.request
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "changeover")
 
-# Kind -> folder in etcd; owners first.
+# Kind -> folder in etcd.
 FOLDERS = {
     "Node": "minions", "ResourceFlavor": "kueue.x-k8s.io/resourceflavors",
     "WorkloadPriorityClass": "kueue.x-k8s.io/workloadpriorityclasses",
@@ -38,10 +38,12 @@ def etcd(plane, path, body):
 
 
 def load(plane, items):
-    order = list(FOLDERS)
-    for item in sorted(items, key=lambda each: order.index(each["kind"])):
+    manager = plane.programs["kube-controller-manager"]
+    manager.end()
+    for item in items:
         meta = item["metadata"]
         key = "/".join(part for part in ("/registry", FOLDERS[item["kind"]],
                                          meta.get("namespace"), meta["name"]) if part)
         etcd(plane, "kv/put", {"key": base64.b64encode(key.encode()).decode(),
                                "value": base64.b64encode(json.dumps(item).encode()).decode()})
+    manager.start().wait_ready()

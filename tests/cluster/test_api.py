@@ -20,10 +20,12 @@ from control_plane import ADMIN_TOKEN, PROGRAMS, ROOT, ControlPlane
 def sender(server, token, context):
     def send(method, path, text, kind):
         request = urllib.request.Request(
-            server + path, data=text.encode() or None, method=method,
+            server + path, data=text.encode() or None, method="GET" if method == "WATCH" else method,
             headers={"Content-Type": kind, "Authorization": "Bearer " + token})
         try:
             with urllib.request.urlopen(request, timeout=60, context=context) as answer:
+                if method == "WATCH":
+                    return answer.status, {"events": [json.loads(line) for line in answer]}
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as refused:
             text = refused.read().decode()

@@ -310,6 +310,49 @@ TEST_F(ShadowTest, AQueueThatComesWithItsAdmissionIsNoDifference) {
   EXPECT_EQ(Counts(), (Map{{"admission.same", 1}})) << Report().dump(1);
 }
 
+// Three queues of a cohort that borrow, reclaim and preempt; jobs come, end and stop at random
+// times. Every difference is false: both are the same program.
+TEST_F(ShadowTest, AgreesWithItsLikeUnderLoad) {
+  const Json preemption = {{"withinClusterQueue", "LowerPriority"}, {"reclaimWithinCohort", "Any"}};
+  PutQueues(8);
+  for (const char* name : {"a", "b", "c"}) {
+    PutClusterQueue(name, 6, {{"cohortName", "all"}, {"preemption", preemption}});
+    PutLocalQueue(std::string("lq-") + name, name);
+  }
+  executor_.RunFor(2s);
+  StartShadow();
+  std::uint64_t random = 7;
+  const auto draw = [&random](std::uint64_t below) {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    return (random >> 33) % below;
+  };
+  std::vector<std::string> names;
+  for (int step = 0; step < 400; ++step) {
+    if (step < 250 && draw(2) == 0) {
+      names.push_back("w" + std::to_string(names.size()));
+      PutWorkload(names.back(), static_cast<int>(1 + draw(4)),
+                  {{"queueName", std::string("lq-") + "abc"[draw(3)]},
+                   {"priority", static_cast<int>(draw(3))}});
+    }
+    for (const std::string& name : names) {
+      if (Is(name, api::kEvicted) && Is(name, api::kQuotaReserved)) Release(name);
+    }
+    if (!names.empty() && draw(3) == 0) {
+      const std::string& name = names[draw(names.size())];
+      if (Is(name, api::kAdmitted) && !Is(name, api::kFinished)) {
+        SetConditionOf(name, api::kFinished, true, "Succeeded");
+      }
+    }
+    executor_.RunFor(std::chrono::milliseconds(100 + draw(900)));
+  }
+  executor_.RunFor(120s);
+  const ShadowReport::Counts counts = shadow_->report().counts();
+  EXPECT_GT(counts.Of(ShadowResult::kSame), 60) << Report()["counts"];
+  EXPECT_GT(counts.by_kind.at({ShadowSubject::kPreemption, ShadowResult::kSame}), 10);
+  EXPECT_EQ(counts.agreement(), 1.0) << Report()["counts"] << Report()["differences"].dump(1);
+  EXPECT_EQ(counts.open, 0U);
+}
+
 TEST(ShadowReportTest, KeepsABoundedNumberOfComparisons) {
   kube::Metrics metrics;
   ShadowReport report(metrics, 10s);
