@@ -186,12 +186,14 @@ void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
                    "of the visibility API; empty serves none (default: visibilityServer of the "
                    "Configuration file, else :8082)")
       ->type_name("ADDRESS:PORT");
-  command
-      ->add_option("--controllers", flags.controllers,
-                   "run these alone: core, scheduler, tas, provisioning, elasticjobs, "
-                   "jobs/NAME (a job kind), * (all), -NAME (but for one); empty: webhooks alone")
-      ->type_name("LIST")
-      ->capture_default_str();
+  CLI::Option* controllers =
+      command
+          ->add_option(
+              "--controllers", flags.controllers,
+              "run these alone: core, scheduler, tas, provisioning, elasticjobs, "
+              "jobs/NAME (a job kind), * (all), -NAME (but for one); empty: webhooks alone")
+          ->type_name("LIST")
+          ->capture_default_str();
   command
       ->add_option(
           "--requeue-interval", flags.requeue_interval,
@@ -204,6 +206,7 @@ void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
       "--shadow", flags.shadow,
       "decide beside Kueue, write nothing, and report the differences: /shadow on the port of the "
       "metrics, metrics berth_shadow_…, a line in the log every minute");
+  shadow->excludes(controllers);
   command
       ->add_option("--shadow-window", flags.shadow_window,
                    "how long Kueue may take to do what Berth would do (default 10s)")

@@ -50,6 +50,21 @@ std::string StringField(const nlohmann::json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// A PATCH that names another uid: the object was deleted, and another one has its name. A PUT gets
+// a Conflict for the same.
+bool IsOfAnotherObject(const nlohmann::json& status) {
+  const nlohmann::json::json_pointer causes("/details/causes");
+  if (!status.contains(causes) || !status.at(causes).is_array()) return false;
+  const nlohmann::json& all = status.at(causes);
+  return all.size() == 1 && all[0].is_object() && StringField(all[0], "field") == "metadata.uid";
+}
+
+// An apply with a field that the kind's schema lacks. The answer is 500 without a reason, although
+// the same write fails for ever.
+bool IsOutsideTheSchema(int http_status, const std::string& message) {
+  return http_status == 500 && message.starts_with("failed to create typed patch object");
+}
+
 }  // namespace
 
 Error ErrorFromStatus(int http_status, const nlohmann::json* body) {
@@ -62,6 +77,10 @@ Error ErrorFromStatus(int http_status, const nlohmann::json* body) {
   if (std::string message = StringField(*body, "message"); !message.empty()) {
     error.message = std::move(message);
   }
+  if (error.code == ErrorCode::kInvalid && IsOfAnotherObject(*body)) {
+    error.code = ErrorCode::kConflict;
+  }
+  if (IsOutsideTheSchema(http_status, error.message)) error.code = ErrorCode::kInvalid;
   return error;
 }
 

@@ -185,6 +185,40 @@ TEST_F(ApiClientTest, CallbacksEndWithTheClient) {
   EXPECT_FALSE(called);
 }
 
+Json AppliedFlavor() {
+  Json flavor = Named("f");
+  flavor["apiVersion"] = "kueue.x-k8s.io/v1beta2";
+  flavor["kind"] = "ResourceFlavor";
+  return flavor;
+}
+
+// The object was deleted, and another one has its name: no refusal of what was written.
+TEST_F(ApiClientTest, APatchOfAnotherObjectIsAConflict) {
+  api_.Put(kFlavors, Named("f"));
+  for (const PatchType type : {PatchType::kMerge, PatchType::kApply}) {
+    Json patch = AppliedFlavor();
+    patch["metadata"]["uid"] = "00000000-0000-4000-8000-000000000000";
+    const auto answer = Await<JsonPtr>([&](auto done) {
+      client_.Patch(flavors_, {"", "f"}, type, patch, {.field_manager = "m"}, done);
+    });
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ErrorCode::kConflict) << answer.error().message;
+  }
+}
+
+// CRDs of an older version: the write fails for ever, so it is no error of the server.
+TEST_F(ApiClientTest, AnApplyWithAFieldThatTheSchemaLacksIsRefused) {
+  Json patch = AppliedFlavor();
+  patch["spec"] = {{"fieldOfTomorrow", 1}};
+  const auto answer = Await<JsonPtr>([&](auto done) {
+    client_.Patch(flavors_, {"", "f"}, PatchType::kApply, patch, {.field_manager = "m"}, done);
+  });
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(answer.error().message,
+              ::testing::HasSubstr(".spec.fieldOfTomorrow: field not declared in schema"));
+}
+
 TEST(StatusError, ReasonDecidesBeforeTheNumber) {
   const Json exists = {{"reason", "AlreadyExists"}, {"message", "there"}};
   EXPECT_EQ(ErrorFromStatus(409, &exists), (Error{ErrorCode::kAlreadyExists, "there"}));

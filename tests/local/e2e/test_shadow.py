@@ -108,6 +108,7 @@ spec:
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(words, done.stderr + done.stdout)
         self.assertEqual(refusal("--shadow-window", "1s").returncode, 2)
+        self.assertEqual(refusal("--shadow", "--controllers", "core").returncode, 2)
 
 
 if __name__ == "__main__":
