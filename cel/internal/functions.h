@@ -62,6 +62,7 @@ std::span<const FunctionEntry> FormatFunctions();
 std::span<const FunctionEntry> NetFunctions();
 std::span<const FunctionEntry> UrlFunctions();
 std::span<const FunctionEntry> SemverFunctions();
+std::span<const FunctionEntry> NameFunctions();
 
 // null: there is no such function. `known`: whether another style or count has the name.
 const FunctionEntry* FindFunction(std::string_view name, Style style, std::size_t arguments,
@@ -69,6 +70,9 @@ const FunctionEntry* FindFunction(std::string_view name, Style style, std::size_
 
 // The type that a name stands for (int, string, google.protobuf.Duration), or null.
 const Value* FindType(std::string_view name);
+
+// Why `text` is no absolute URL or path; empty if it is one.
+std::string UrlProblem(std::string_view text);
 
 // Whether argument 1 of the function is a regular expression.
 bool TakesRegex(std::string_view function);

@@ -295,7 +295,7 @@ bool IsGlobalUnicast(const Address& a) {
 Value ContainsIp(const Call& call) {
   const CidrObject* cidr = AsCidr(call[0]);
   if (cidr == nullptr) return call.NoOverload();
-  const Value other = call.Is(1, Kind::kString) ? IpOf(call[1]) : call[1];
+  Value other = call.Is(1, Kind::kString) ? IpOf(call[1]) : call[1];
   if (other.is_error()) return other;
   const IpObject* ip = AsIp(other);
   return ip == nullptr ? call.NoOverload() : Value::Bool(cidr->Shares(ip->address, cidr->bits));
@@ -304,7 +304,7 @@ Value ContainsIp(const Call& call) {
 Value ContainsCidr(const Call& call) {
   const CidrObject* cidr = AsCidr(call[0]);
   if (cidr == nullptr) return call.NoOverload();
-  const Value other = call.Is(1, Kind::kString) ? CidrOf(call[1]) : call[1];
+  Value other = call.Is(1, Kind::kString) ? CidrOf(call[1]) : call[1];
   if (other.is_error()) return other;
   const CidrObject* inner = AsCidr(other);
   if (inner == nullptr) return call.NoOverload();

@@ -6,11 +6,11 @@
 namespace berth::cel {
 namespace {
 
-std::array<std::span<const FunctionEntry>, 14> AllFunctions() {
-  return {OperatorFunctions(), CoreFunctions(),  TimeFunctions(),   OptionalFunctions(),
-          StringFunctions(),   ListFunctions(),  MathFunctions(),   QuantityFunctions(),
-          RegexFunctions(),    SetFunctions(),   FormatFunctions(), NetFunctions(),
-          UrlFunctions(),      SemverFunctions()};
+std::array<std::span<const FunctionEntry>, 15> AllFunctions() {
+  return {OperatorFunctions(), CoreFunctions(),   TimeFunctions(),   OptionalFunctions(),
+          StringFunctions(),   ListFunctions(),   MathFunctions(),   QuantityFunctions(),
+          RegexFunctions(),    SetFunctions(),    FormatFunctions(), NetFunctions(),
+          UrlFunctions(),      SemverFunctions(), NameFunctions()};
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ const FunctionEntry* FindFunction(std::string_view name, Style style, std::size_
 }
 
 const Value* FindType(std::string_view name) {
-  static const std::array<Value, 18> kTypes{Value::Type("int"),
+  static const std::array<Value, 19> kTypes{Value::Type("int"),
                                             Value::Type("uint"),
                                             Value::Type("double"),
                                             Value::Type("bool"),
@@ -46,6 +46,7 @@ const Value* FindType(std::string_view name) {
                                             Value::Type("kubernetes.Quantity"),
                                             Value::Type("kubernetes.URL"),
                                             Value::Type("kubernetes.Semver"),
+                                            Value::Type("kubernetes.NamedFormat"),
                                             Value::Type("net.IP"),
                                             Value::Type("net.CIDR")};
   for (const Value& type : kTypes) {

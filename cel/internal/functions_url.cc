@@ -270,4 +270,10 @@ constexpr FunctionEntry kUrl[] = {
 
 std::span<const FunctionEntry> UrlFunctions() { return kUrl; }
 
+std::string UrlProblem(std::string_view text) {
+  std::string error;
+  SplitUrl(text, error);
+  return error;
+}
+
 }  // namespace berth::cel

@@ -163,7 +163,7 @@ Value Machine::EvalSelect(const Step& step) {
 }
 
 Value Machine::EvalOptionalSelect(const Step& step) {
-  const Value target = Eval(step.children[0]);
+  Value target = Eval(step.children[0]);
   if (target.is_error()) return target;
   const Value* inner = target.is(Kind::kOptional) ? target.AsOptional() : &target;
   if (inner == nullptr) return target;
@@ -173,7 +173,7 @@ Value Machine::EvalOptionalSelect(const Step& step) {
 }
 
 Value Machine::EvalHas(const Step& step) {
-  const Value target = Eval(step.children[0]);
+  Value target = Eval(step.children[0]);
   if (target.is_error()) return target;
   const Value* inner = target.is(Kind::kOptional) ? target.AsOptional() : &target;
   if (inner == nullptr) return Value::Bool(false);
@@ -182,7 +182,7 @@ Value Machine::EvalHas(const Step& step) {
 }
 
 Value Machine::EvalIndex(const Step& step) {
-  const Value target = Eval(step.children[0]);
+  Value target = Eval(step.children[0]);
   if (target.is_error()) return target;
   Value index = Eval(step.children[1]);
   if (index.is_error()) return index;

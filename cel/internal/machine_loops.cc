@@ -30,7 +30,7 @@ void Machine::Loop(const Step& step, const Value& range, Visit&& visit) {
 }
 
 Value Machine::EvalLoop(const Step& step) {
-  const Value range = Eval(step.children[0]);
+  Value range = Eval(step.children[0]);
   if (range.is_error()) return range;
   const bool list = range.is(Kind::kList);
   if (!list && (!range.is(Kind::kMap) || step.op == Op::kSortBy)) {
