@@ -35,7 +35,7 @@ Value CheckSearch(const Call& call) {
 
 Value Contains(const Call& call) {
   if (Value failure = CheckSearch(call); failure.is_error()) return failure;
-  return Value::Bool(call[0].AsText().find(call[1].AsText()) != std::string_view::npos);
+  return Value::Bool(FindText(call[0].AsText(), call[1].AsText()) != std::string_view::npos);
 }
 Value StartsWith(const Call& call) {
   if (Value failure = CheckSearch(call); failure.is_error()) return failure;

@@ -11,29 +11,28 @@ namespace {
 // Memory of one compiled expression and its automata.
 constexpr std::int64_t kRegexMemory = 1 << 20;
 
-// The expression of argument 1: that of the plan, or else a new one in `made`. Null with `failure`
-// set.
+// The expression of argument 1: that of the plan, or else a new one in `made`; pays for compiling
+// it and for one search of argument 0. Null with `failure` set.
 const re2::RE2* RegexOf(const Call& call, const char* prefix, std::shared_ptr<const re2::RE2>& made,
                         Value& failure) {
-  if (call.regex != nullptr) return call.regex;
-  const std::string_view pattern = call[1].AsText();
-  // Compilation is linear in the pattern with a factor for counted repetitions.
-  if (!call.machine.Charge(pattern.size() * 10 + 100)) {
-    failure = call.machine.Exhausted();
-    return nullptr;
+  const re2::RE2* regex = call.regex;
+  if (regex == nullptr) {
+    std::string error;
+    made = CompileRegex(call[1].AsText(), call.machine.limits().regex_bytes, error);
+    regex = made.get();
+    if (regex == nullptr) failure = Value::Failure(prefix + error);
+    const int size = regex == nullptr ? 0 : regex->ProgramSize();
+    call.machine.Charge(100 + call[1].AsText().size() + static_cast<std::uint64_t>(size));
   }
-  std::string error;
-  made = CompileRegex(pattern, call.machine.limits().regex_bytes, error);
-  if (!made) failure = Value::Failure(prefix + error);
-  return made.get();
+  // In the worst case a search simulates the whole program at each byte.
+  const std::uint64_t program =
+      regex == nullptr ? 0 : static_cast<std::uint64_t>(regex->ProgramSize());
+  if (call.machine.Charge((call[0].AsText().size() / 10 + 1) * (program / 50 + 1))) return regex;
+  failure = call.machine.Exhausted();
+  return nullptr;
 }
 
-// Whether the arguments are strings; pays for reading the first one.
-bool AreTexts(const Call& call) {
-  if (!call.Is(0, Kind::kString) || !call.Is(1, Kind::kString)) return false;
-  call.machine.ChargeText(call[0].AsText().size());
-  return true;
-}
+bool AreTexts(const Call& call) { return call.Is(0, Kind::kString) && call.Is(1, Kind::kString); }
 
 // Go's words for what is wrong with a pattern.
 std::string_view GoWords(re2::RE2::ErrorCode code) {

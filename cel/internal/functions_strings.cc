@@ -88,7 +88,7 @@ Value IndexOf(const Call& call) {
   if (wanted.empty()) return Value::Int(offset);
   if (offset < 0) return OutOfRange(offset);
   const auto from = Offset(text, offset);
-  return from ? FoundAt(text, text.find(wanted, *from)) : Value::Int(-1);
+  return from ? FoundAt(text, FindText(text, wanted, *from)) : Value::Int(-1);
 }
 
 Value LastIndexOf(const Call& call) {
@@ -96,6 +96,10 @@ Value LastIndexOf(const Call& call) {
   if (!Fits(call, {Kind::kString, Kind::kInt})) return call.NoOverload();
   const std::string_view text = call[0].AsText();
   const std::string_view wanted = call[1].AsText();
+  // A search from the end may compare all of `wanted` at each place.
+  if (!call.machine.Charge(text.size() / 10 * (wanted.size() / 10 + 1))) {
+    return call.machine.Exhausted();
+  }
   if (call.size() == 2) {
     return wanted.empty() ? FoundAt(text, text.size()) : FoundAt(text, text.rfind(wanted));
   }
@@ -135,7 +139,7 @@ Value Replace(const Call& call) {
   std::size_t at = 0;
   while (left > 0 && at <= text.size()) {
     // An empty `old` is found before each character and at the end.
-    const std::size_t found = old.empty() ? at : text.find(old, at);
+    const std::size_t found = old.empty() ? at : FindText(text, old, at);
     if (found == kNone) break;
     if (!call.machine.Allocate(found - at + with.size())) return call.machine.Exhausted();
     result.append(text.substr(at, found - at)).append(with);
@@ -165,7 +169,7 @@ Value SplitText(const Call& call) {
       end = at < text.size() ? at + RuneSize(text.substr(at)) : kNone;
       if (end >= text.size()) break;
     } else {
-      end = text.find(separator, at);
+      end = FindText(text, separator, at);
       if (end == kNone) break;
     }
     if (!call.machine.Allocate(sizeof(Value))) return call.machine.Exhausted();

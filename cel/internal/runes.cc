@@ -1,5 +1,7 @@
 #include "cel/internal/runes.h"
 
+#include <cstring>
+
 #include "base/strings.h"
 
 namespace berth::cel {
@@ -25,6 +27,14 @@ std::size_t OffsetOfRune(std::string_view text, std::size_t index) {
     offset += RuneSize(text.substr(offset));
   }
   return offset;
+}
+
+std::size_t FindText(std::string_view text, std::string_view wanted, std::size_t from) {
+  if (from > text.size()) return std::string_view::npos;
+  if (wanted.empty()) return from;
+  const void* found = memmem(text.data() + from, text.size() - from, wanted.data(), wanted.size());
+  if (found == nullptr) return std::string_view::npos;
+  return static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
 }
 
 }  // namespace berth::cel

@@ -106,6 +106,27 @@ TEST(Limits, OfRegularExpressions) {
             "more than 10000 bytes");
 }
 
+// Texts that nearly match everywhere: a search in time of the product would take minutes.
+TEST(Limits, OfSearches) {
+  const Json variables{{"text", Repeat("a", 1'000'000)},
+                       {"wanted", Repeat("a", 400'000) + "b"},
+                       {"numbers", Json::array({1, 2, 3, 4, 5, 6, 7, 8, 9, 10})}};
+  EXPECT_EQ(Answer("text.contains(wanted)", variables), "bool false");
+  EXPECT_EQ(Answer("text.indexOf(wanted)", variables), "int -1");
+  EXPECT_EQ(Answer("size(text.split(wanted))", variables), "int 1");
+  EXPECT_EQ(Answer("size(text.replace(wanted, ''))", variables), "int 1000000");
+  EXPECT_EQ(Answer("text.lastIndexOf(wanted)", variables), kCost);
+  EXPECT_EQ(Answer("numbers.map(n, text.contains(wanted)).size()", variables), kCost);
+}
+
+TEST(Limits, OfCompilingRegularExpressions) {
+  Json list = Json::array();
+  for (int i = 0; i < 10'000; ++i) list.push_back("(a|b|c){1000}" + std::to_string(i));
+  const Json variables{{"list", list}, {"text", Repeat("ab", 100'000)}};
+  EXPECT_EQ(Answer("list.exists(p, 'x'.matches(p))", variables), kCost);
+  EXPECT_EQ(Answer("text.matches(list[0])", variables), kCost);
+}
+
 TEST(Limits, BudgetOfSeveralEvaluations) {
   const auto program = Compile("[1, 2, 3].all(x, x > 0)", Environment{});
   ASSERT_TRUE(program.has_value());
