@@ -353,6 +353,64 @@ TEST_F(ShadowTest, AgreesWithItsLikeUnderLoad) {
   EXPECT_EQ(counts.open, 0U);
 }
 
+// An incumbent that admits, preempts and removes at random. The shadow may differ in everything,
+// but it follows: what the API holds is what its scheduler holds, and no decision stays open.
+TEST_F(ShadowTest, FollowsAnIncumbentWithoutRules) {
+  StopIncumbent();
+  PutTwoFlavors(6);
+  shadow_options_.window = 3s;
+  StartShadow();
+  std::uint64_t random = 11;
+  const auto draw = [&random](std::uint64_t below) {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    return (random >> 33) % below;
+  };
+  std::vector<std::string> names;
+  for (int step = 0; step < 500; ++step) {
+    if (names.size() < 12 || draw(6) == 0) {
+      names.push_back("w" + std::to_string(step));
+      PutWorkload(names.back(), static_cast<int>(1 + draw(4)),
+                  {{"priority", static_cast<int>(draw(3))}});
+    }
+    const std::size_t at = draw(names.size());
+    const std::string name = names[at];
+    const bool has_quota = Is(name, api::kQuotaReserved);
+    switch (draw(6)) {
+      case 0:
+      case 1:
+        if (!has_quota)
+          Admit(name, 1 + static_cast<int>(draw(4)), draw(2) == 0 ? "default" : "spot");
+        break;
+      case 2:
+        if (has_quota && !Is(name, api::kEvicted)) PreemptFor(names[draw(names.size())], name);
+        break;
+      case 3:
+        if (has_quota && Is(name, api::kEvicted)) Release(name);
+        break;
+      case 4: SetConditionOf(name, api::kFinished, true, "Succeeded"); break;
+      default:
+        api_.Remove(PathOf(name));
+        names.erase(names.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    executor_.RunFor(std::chrono::milliseconds(draw(1500)));
+  }
+  EXPECT_GT(shadow_->report().counts().Of(ShadowResult::kOnlyIncumbent), 10);
+  for (const std::string& name : names) api_.Remove(PathOf(name));
+  executor_.RunFor(30s);
+  EXPECT_EQ(Report()["open"], 0);
+  EXPECT_FALSE(shadow_->scheduler().HasHeads());
+  for (const std::string& name : names) {
+    EXPECT_FALSE(shadow_->scheduler().Find({"team", name}).has_value()) << name;
+  }
+  // The shadow still decides, on empty queues.
+  const std::int64_t same = shadow_->report().counts().Of(ShadowResult::kSame);
+  PutWorkload("last", 6);
+  executor_.RunFor(1s);
+  Admit("last", 6);
+  executor_.RunFor(5s);
+  EXPECT_EQ(shadow_->report().counts().Of(ShadowResult::kSame), same + 1) << Report().dump(1);
+}
+
 TEST(ShadowReportTest, KeepsABoundedNumberOfComparisons) {
   kube::Metrics metrics;
   ShadowReport report(metrics, 10s);
