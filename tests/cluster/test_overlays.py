@@ -6,6 +6,7 @@ are CRDs without rules."""
 
 import json
 import os
+import re
 import subprocess
 import unittest
 
@@ -19,6 +20,14 @@ DEPLOYMENT = ("Deployment", "kueue-controller-manager")
 CONFIG = ("ConfigMap", "kueue-manager-config")
 FOREIGN = {"cert-manager.io": {"Issuer": "v1", "Certificate": "v1"},
            "monitoring.coreos.com": {"PrometheusRule": "v1", "ServiceMonitor": "v1"}}
+
+
+QUEUE_OF_OVERLAYS = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: of-overlays}
+spec: {namespaceSelector: {}}
+"""
 
 
 def foreign_crds():
@@ -149,6 +158,29 @@ class OverlaysTest(ClusterTest):
         plain = by_name(self.kustomize())
         del plain[crd]
         self.assertEqual(objects, plain)
+
+    def test_v1beta2_only(self):
+        objects = self.install_twice("overlays", "v1beta2-only")
+        changed, new = self.changed(objects)
+        self.assertEqual(new, set())
+        self.assertEqual(changed, {name for name in objects if name[0] == "CustomResourceDefinition" and
+                                   name[1].endswith(".kueue.x-k8s.io")})
+        for name in changed:
+            served = {version["name"]: version["served"] for version in objects[name]["spec"]["versions"]}
+            self.assertEqual(served, {"v1beta1": False, "v1beta2": True}, name)
+        # Without the old version's watch caches nobody asks for a conversion.
+        self.plane.wait_until(lambda: self.plane.kubectl("get", "clusterqueues.v1beta1.kueue.x-k8s.io",
+                                                         check=False).returncode != 0, "v1beta1 goes")
+        before = self.conversions()
+        self.plane.apply(QUEUE_OF_OVERLAYS)
+        self.plane.kubectl("label", "--overwrite", "clusterqueue/of-overlays", "seen=yes")
+        self.plane.kubectl("label", "--overwrite", "clusterqueue/of-overlays", "seen=again")
+        self.assertEqual(self.conversions(), before)
+        self.plane.kubectl("delete", "clusterqueue/of-overlays")
+
+    def conversions(self):
+        text = self.plane.kubectl("get", "--raw", "/metrics").stdout
+        return re.findall(r"^apiserver_crd_conversion_webhook_duration_seconds_count.*", text, re.MULTILINE)
 
     def test_production_combines_them(self):
         combined = self.install_twice("overlays", "production")
