@@ -25,15 +25,12 @@ Value ExtremeNumber(const Call& call, bool greatest) {
     }
   }
   const std::span<const Value> numbers = list ? std::span<const Value>(from_list) : call.arguments;
-  const Value* result = nullptr;
+  if (numbers.empty()) return call.NoOverload();
+  const Value* result = &numbers.front();
   for (const Value& number : numbers) {
     if (!IsNumber(number)) {
       return Value::Failure(std::string("no such overload: math.") + (greatest ? "@max" : "@min") +
                             "(" + std::string(call[0].type_name()) + ")");
-    }
-    if (result == nullptr) {
-      result = &number;
-      continue;
     }
     const std::partial_ordering order = CompareNumbers(number, *result);
     if (greatest ? order > 0 : order < 0) result = &number;

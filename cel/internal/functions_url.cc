@@ -58,7 +58,7 @@ std::string TakeScheme(std::string_view& rest, std::string& error) {
       error = "missing protocol scheme";
       return "";
     }
-    const std::string scheme = ToLower(rest.substr(0, i));
+    std::string scheme = ToLower(rest.substr(0, i));
     rest.remove_prefix(i + 1);
     return scheme;
   }
