@@ -44,6 +44,11 @@ int RunWhy(const ClientFlags& client, const std::string& reference);
 // What Berth would do with a cluster in which Kueue is at work; the namespace is that of Kueue
 // (empty: kueue-system). Refused where some object would wait for something that Berth lacks.
 int RunAdopt(const ClientFlags& client);
+// The job kinds that the cluster may have, and the state of each.
+int RunKinds(const ClientFlags& client);
+// Reads one description of a job kind, and sample objects of the kind; needs no cluster. Refused
+// where a sample does not fit.
+int RunKindsCheck(const ClientFlags& client, const std::vector<std::string>& files);
 // `config`: a Configuration file, whose own rules are named; empty: the defaults.
 int RunVersion(const ClientFlags& client, const std::string& config);
 // Copies the cluster that `berth up` runs into `file`, which must not exist.

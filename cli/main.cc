@@ -250,6 +250,28 @@ void AddAdopt(CLI::App& app, ClientFlags& client, bool& check, int& exit_code) {
   command->callback([&] { exit_code = RunAdopt(client); });
 }
 
+void AddKinds(CLI::App& app, ClientFlags& client, std::vector<std::string>& files, int& exit_code) {
+  CLI::App* command = app.add_subcommand("kinds", "The kinds of jobs, and whether they are queued");
+  AddServerFlags(*command, client);
+  AddOutputFlag(*command, client);
+  command->add_flag("--ascii", client.ascii, "draw with ASCII characters only");
+  command->footer(
+      "A kind is built in, or declared by a JobKind object (docs/job-kinds.md).\n"
+      "Examples:\n"
+      "  berth kinds\n"
+      "  berth kinds check -f kind.yaml -f sample.yaml");
+  CLI::App* check = command->add_subcommand(
+      "check", "What a description makes of sample objects; needs no cluster");
+  AddOutputFlag(*check, client);
+  check->add_option("-f,--filename", files, "YAML: one description, and objects of its kind")
+      ->type_name("FILE")
+      ->required();
+  check->callback([&] { exit_code = RunKindsCheck(client, files); });
+  command->callback([&, check] {
+    if (!check->parsed()) exit_code = RunKinds(client);
+  });
+}
+
 CommandOption OptionOf(const CLI::Option& option) {
   CommandOption out{.help = option.get_description()};
   for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
@@ -340,6 +362,8 @@ int Run(int argc, char** argv) {
   AddBackup(app, client, backup_file, exit_code);
   bool adopt_check = false;
   AddAdopt(app, client, adopt_check, exit_code);
+  std::vector<std::string> kind_files;
+  AddKinds(app, client, kind_files, exit_code);
   AddKueueVerbs(app, list_command, kueue_verbs, exit_code);
   AddVersionAndCompletion(app, client, version_config, shell, exit_code);
   // The shells pass words that need not be valid, so they are not parsed.

@@ -262,6 +262,7 @@ Result<KindPtr> ParseKind(const Json& description) {
   in.Part("review", [&](Fields& part) { ReadReview(part, kind->review); });
   in.Done();
   if (!status) return status.error();
+  kind->source = std::make_shared<const Json>(description);
   return KindPtr(std::move(kind));
 }
 

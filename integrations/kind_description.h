@@ -66,6 +66,7 @@ struct KindDescription {
     std::string group, version, kind, plural, framework;
   };
   std::shared_ptr<const Names> names;
+  std::shared_ptr<const nlohmann::json> source;  // the description that was read
   JobKind kind;
   api::ResourceKind resource;
   bool enabled = false;  // in the list of frameworks that Kueue's manifests enable

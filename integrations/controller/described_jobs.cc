@@ -61,10 +61,28 @@ DescribedJobs::DescribedJobs(kube::Manager& manager, KindPtr description)
     : InformedJobs<DescribedJob>(manager.OptionalInformerFor<DescribedJob>(
           description->resource,
           [description](const api::JsonSource& object) { return Decode(description, object); })),
+      first_(description),
       description_(std::move(description)) {}
+
+bool DescribedJobs::Describe(const KindPtr& description) {
+  const bool differs = description_ == nullptr || description == nullptr ||
+                       *description_->source != *description->source;
+  if (differs) description_ = description;
+  return differs;
+}
+
+std::vector<api::ObjectKey> DescribedJobs::Keys() const {
+  std::vector<api::ObjectKey> keys;
+  for (const auto& job : jobs().objects()) keys.push_back(job->meta.key());
+  return keys;
+}
 
 std::shared_ptr<const JobState> DescribedJobs::Get(const api::ObjectKey& key) const {
   auto job = jobs().Get(key);
+  if (job != nullptr && description_ != nullptr && job->description != description_) {
+    auto again = Decode(description_, api::ParseJsonOrNull(job->text));
+    if (again) job = std::make_shared<const DescribedJob>(*std::move(again));
+  }
   return job == nullptr ? nullptr : std::make_shared<const DescribedJobState>(std::move(job));
 }
 

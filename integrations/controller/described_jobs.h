@@ -3,10 +3,12 @@
 //
 // The informer keeps a job's view and its JSON text: a start or a stop edits the object as it was
 // received, so that fields unknown to Berth survive, and sends the difference as a JSON patch.
+// After a change of the description, Get reads the text again.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "integrations/controller/job_source.h"
 #include "integrations/kind_description.h"
@@ -24,10 +26,17 @@ class DescribedJobs final : public InformedJobs<DescribedJob> {
   // Construct before the manager's informers start. The cluster may lack the kind's CRD.
   DescribedJobs(kube::Manager& manager, KindPtr description);
 
-  const JobKind& kind() const override { return description_->kind; }
+  const JobKind& kind() const override { return first_->kind; }
+  bool is_managed() const override { return description_ != nullptr; }
   std::shared_ptr<const JobState> Get(const api::ObjectKey& key) const override;
 
+  // Another description of the same kind; null: jobs are left as they are. Returns whether it
+  // differs from the present one: all jobs have to be looked at again then.
+  bool Describe(const KindPtr& description);
+  std::vector<api::ObjectKey> Keys() const;
+
  private:
+  const KindPtr first_;  // decodes what the informer reads
   KindPtr description_;
 };
 

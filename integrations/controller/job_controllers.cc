@@ -1,6 +1,9 @@
 #include "integrations/controller/job_controllers.h"
 
+#include <utility>
+
 #include "integrations/controller/described_jobs.h"
+#include "integrations/kind_catalogue.h"
 
 namespace berth::integrations {
 
@@ -17,38 +20,93 @@ struct JobControllers::Described {
 
   DescribedJobs jobs;
   JobReconciler reconciler;
+  kube::Controller* controller = nullptr;  // null: not reconciled here
+  bool user_declared = false;
 };
 
 JobControllers::JobControllers(kube::Manager& manager, const Clock& clock,
                                kube::EventRecorder& events, JobControllersOptions options)
-    : owners_(manager, options.job.queue_name_rule),
+    : shared_{manager, clock, events, owners_, tables_},
+      options_(std::move(options)),
+      owners_(manager, options_.job.queue_name_rule),
       tables_(manager),
       batch_jobs_(manager),
-      batch_job_reconciler_({manager, clock, events, owners_, tables_}, batch_jobs_, options.job),
-      topology_ungater_(manager, clock, options.job.metrics) {
-  if (options.batch_jobs == JobControllersOptions::BatchJobs::kManaged) {
+      batch_job_reconciler_(shared_, batch_jobs_, options_.job),
+      topology_ungater_(manager, clock, options_.job.metrics),
+      user_kinds_(manager, clock,
+                  {.manage = [this](const KindPtr& kind) { return Manage(kind); },
+                   .leave = [this](const KindPtr& kind) { Leave(kind); },
+                   .is_served = [this](const KindPtr& kind) { return IsServed(kind); }}) {
+  if (options_.batch_jobs == JobControllersOptions::BatchJobs::kManaged) {
     owners_.Add(batch_jobs_);
     batch_job_reconciler_.Watch(
-        manager.AddController(batch_job_reconciler_, {.max_concurrent = options.concurrency}));
+        manager.AddController(batch_job_reconciler_, {.max_concurrent = options_.concurrency}));
   }
-  for (const KindPtr& kind : options.kinds) {
-    const JobReconciler::Shared shared{manager, clock, events, owners_, tables_};
-    auto& each = *described_.emplace_back(std::make_unique<Described>(shared, kind, options.job));
-    owners_.Add(each.jobs);
-    if (options.not_reconciled.contains(std::string(kind->kind.framework))) continue;
-    each.reconciler.Watch(manager.AddController(
-        each.reconciler, {.max_concurrent = options.concurrency}, {&each.jobs.informer()}));
-  }
-  if (!options.ungate_topology) return;
+  for (const KindPtr& kind : options_.kinds) Add(kind);
+  if (options_.user_kinds) user_kinds_.Start();
+  if (!options_.ungate_topology) return;
   topology_ungater_.Watch(
-      manager.AddController(topology_ungater_, {.max_concurrent = options.ungater_concurrency}));
+      manager.AddController(topology_ungater_, {.max_concurrent = options_.ungater_concurrency}));
 }
 
 JobControllers::~JobControllers() = default;
 
+JobControllers::Described& JobControllers::Add(const KindPtr& kind) {
+  Described& each =
+      *described_.emplace_back(std::make_unique<Described>(shared_, kind, options_.job));
+  owners_.Add(each.jobs);
+  for (const JobSource::Handler& handler : handlers_) each.jobs.AddHandler(handler);
+  if (options_.not_reconciled.contains(std::string(kind->kind.framework))) return each;
+  each.controller = &shared_.manager.AddController(
+      each.reconciler, {.max_concurrent = options_.concurrency}, {&each.jobs.informer()});
+  each.reconciler.Watch(*each.controller);
+  return each;
+}
+
 void JobControllers::AddHandler(const JobSource::Handler& handler) {
   batch_jobs_.AddHandler(handler);
   for (const auto& each : described_) each->jobs.AddHandler(handler);
+  handlers_.push_back(handler);
+}
+
+JobControllers::Described* JobControllers::Find(const JobKind& kind) {
+  for (const auto& each : described_) {
+    const JobKind& known = each->jobs.kind();
+    if (known.group == kind.group && known.kind == kind.kind && known.version == kind.version &&
+        known.plural == kind.plural) {
+      return each.get();
+    }
+  }
+  return nullptr;
+}
+
+Status JobControllers::Manage(const KindPtr& kind) {
+  const auto is_this = [&kind](const JobKind& other) {
+    return other.group == kind->kind.group && other.kind == kind->kind.kind;
+  };
+  if (is_this(kBatchJob)) return Error{ErrorCode::kInvalid, "the kind is built in"};
+  for (const KindPtr& built_in : BuiltInKinds()) {
+    if (is_this(built_in->kind)) {
+      return Error{ErrorCode::kInvalid, "the kind is built in: name it in integrations.frameworks"};
+    }
+  }
+  Described* known = Find(kind->kind);
+  if (known == nullptr) {
+    Add(kind).user_declared = true;
+    return OkStatus();
+  }
+  if (!known->jobs.Describe(kind) || known->controller == nullptr) return OkStatus();
+  for (const api::ObjectKey& job : known->jobs.Keys()) known->controller->Add(job);
+  return OkStatus();
+}
+
+void JobControllers::Leave(const KindPtr& kind) {
+  if (Described* known = Find(kind->kind)) known->jobs.Describe(nullptr);
+}
+
+bool JobControllers::IsServed(const KindPtr& kind) {
+  const Described* known = Find(kind->kind);
+  return known != nullptr && known->jobs.informer().has_synced();
 }
 
 }  // namespace berth::integrations

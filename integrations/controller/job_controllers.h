@@ -17,6 +17,7 @@
 #include "integrations/controller/job_reconciler.h"
 #include "integrations/controller/job_tables.h"
 #include "integrations/controller/topology_ungater.h"
+#include "integrations/controller/user_kinds.h"
 #include "integrations/kind_description.h"
 
 namespace berth::integrations {
@@ -31,6 +32,7 @@ struct JobControllersOptions {
   std::size_t concurrency = 32;          // writes under way at once, for jobs of one kind
   std::size_t ungater_concurrency = 32;  // the same, for pods that wait for their topology
   bool ungate_topology = true;
+  bool user_kinds = true;  // JobKind objects
 };
 
 // Selects every namespace but kube-system and the controller's own (Kueue's default).
@@ -45,14 +47,28 @@ class JobControllers {
   // Tells `handler` of the jobs of all managed kinds. Call before the manager's informers start.
   void AddHandler(const JobSource::Handler& handler);
 
+  // Manages a kind that a user declares, or changes its description. kInvalid: the kind is one of
+  // the built-in ones.
+  Status Manage(const KindPtr& kind);
+  void Leave(const KindPtr& kind);  // jobs of the kind stay as they are
+
  private:
+  struct Described;
+
+  Described* Find(const JobKind& kind);
+  Described& Add(const KindPtr& kind);
+  bool IsServed(const KindPtr& kind);
+
+  JobReconciler::Shared shared_;
+  JobControllersOptions options_;
   JobOwners owners_;
   JobTables tables_;
   BatchJobs batch_jobs_;
   JobReconciler batch_job_reconciler_;
-  struct Described;
   std::vector<std::unique_ptr<Described>> described_;
+  std::vector<JobSource::Handler> handlers_;
   TopologyUngater topology_ungater_;
+  UserKinds user_kinds_;
 };
 
 }  // namespace berth::integrations

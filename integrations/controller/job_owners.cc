@@ -43,7 +43,7 @@ JobOwners::JobOwners(kube::Manager& manager, QueueNameRule queue_name_rule)
 
 JobSource* JobOwners::SourceOf(const api::OwnerReference& owner) const {
   const auto found = std::find_if(sources_.begin(), sources_.end(), [&](const JobSource* source) {
-    return IsOf(source->kind(), owner);
+    return source->is_managed() && IsOf(source->kind(), owner);
   });
   return found == sources_.end() ? nullptr : *found;
 }

@@ -132,6 +132,7 @@ void JobReconciler::Watch(kube::Controller& controller) {
 }
 
 void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
+  if (!source_.is_managed()) return done(kube::NextLook{});
   auto pass = std::make_shared<Pass>();
   pass->job = source_.Get(key);
   JobPlan plan;

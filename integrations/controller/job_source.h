@@ -51,6 +51,8 @@ class JobSource {
 
   virtual ~JobSource() = default;
   virtual const JobKind& kind() const = 0;
+  // False: jobs of the kind are left as they are.
+  virtual bool is_managed() const { return true; }
   virtual const kube::InformerBase& informer() const = 0;
   // Null where the kind has no such job.
   virtual std::shared_ptr<const JobState> Get(const api::ObjectKey& key) const = 0;

@@ -132,3 +132,14 @@ class TrainingOperator(PlayedOperator):
             "conditions": [{"type": "Suspended" if held else "Running", "status": "True",
                             "reason": "Test", "message": "", "lastUpdateTime": "2026-01-01T00:00:00Z",
                             "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
+
+
+class SweepOperator(PlayedOperator):
+    """The operator of the kind of docs/job-kinds.md; it only reports."""
+
+    def __init__(self, plane):
+        super().__init__(plane, "sweeps.science.example")
+
+    def look(self, item):
+        paused, trials = item["spec"]["paused"], item["spec"]["parallelTrials"]
+        self.report(item, {"running": 0 if paused else trials})

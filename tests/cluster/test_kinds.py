@@ -6,10 +6,12 @@ Method: JobSets run by the test's own operator, whose Jobs are real; PyTorchJobs
 reports. The kinds' CRDs come after the controller has started. Rights: the manifests' alone."""
 
 import json
+import os
 import unittest
 
+from control_plane import ROOT
 from installation import ClusterTest
-from played_operator import JobSetOperator, TrainingOperator, definition
+from played_operator import JobSetOperator, SweepOperator, TrainingOperator, definition
 
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -66,6 +68,25 @@ def training_job(name, workers, **labels):
             "spec": {"pytorchReplicaSpecs": {"Master": role(1), "Worker": role(workers)}}}
 
 
+SWEEP = """
+apiVersion: science.example/v1
+kind: Sweep
+metadata: {name: sweep, namespace: default, labels: {kueue.x-k8s.io/queue-name: q}}
+spec:
+  paused: false
+  parallelTrials: 2
+  trialTemplate: {spec: {containers: [{name: main, image: none, resources: {requests: {cpu: "1"}}}]}}
+"""
+
+
+def declared_kind():
+    """The JobKind and the ClusterRole of docs/job-kinds.md."""
+    with open(os.path.join(ROOT, "docs", "job-kinds.md"), encoding="utf-8") as page:
+        text = page.read()
+    begin = text.index("apiVersion: integrations.berth.dev")
+    return text[begin:text.index("```", begin)]
+
+
 class KindsTest(ClusterTest):
     @classmethod
     def start_first(cls):
@@ -94,7 +115,8 @@ class KindsTest(ClusterTest):
         self.operate(TrainingOperator(self.plane, "pytorchjobs.kubeflow.org", "pytorchReplicaSpecs"))
 
     def create(self, job):
-        self.plane.kubectl("create", "-f", "-", stdin=json.dumps(job))
+        return json.loads(self.plane.kubectl("create", "-f", "-", "-o", "json",
+                                             stdin=json.dumps(job)).stdout)
 
     def condition(self, workload_prefix, kind):
         for each in self.plane.items("workloads"):
@@ -107,8 +129,7 @@ class KindsTest(ClusterTest):
         return self.condition(workload_prefix, kind).get("status") == "True"
 
     def test_life(self):
-        self.create(job_set("set"))
-        made = self.plane.get("jobset", "set")
+        made = self.create(job_set("set"))
         self.assertEqual(made["spec"]["suspend"], True)  # by the review
         self.wait_until(lambda: self.is_true("jobset-set-", "Admitted"), "the JobSet is admitted")
         self.wait_until(lambda: len(self.plane.items("jobs")) == 2, "its Jobs are made")
@@ -149,6 +170,33 @@ class KindsTest(ClusterTest):
                          "jobset completed successfully")
         self.wait_until(lambda: not any(w["metadata"]["name"].startswith("pytorchjob-low-")
                                         for w in self.plane.items("workloads")), "low is gone")
+
+    def test_a_declared_kind(self):
+        self.plane.apply(declared_kind())
+
+        def reason():
+            conditions = self.plane.get("jobkind", "sweeps").get("status", {}).get("conditions", [{}])
+            return conditions[0].get("reason")
+        self.wait_until(lambda: reason() == "NotServed", "its CRD is missing")
+        self.plane.kubectl("apply", "-f", "-", stdin=definition("science.example", "v1", "Sweep"))
+        self.wait_until(lambda: reason() == "Managed", "its jobs are queued")
+        self.operate(SweepOperator(self.plane))
+        self.plane.apply(SWEEP)
+        self.wait_until(lambda: self.is_true("sweep-sweep-", "Admitted"), "the job is admitted")
+        self.wait_until(lambda: self.plane.get("sweep", "sweep")["spec"] == {
+            "paused": False, "parallelTrials": 2, "trialTemplate": {
+                "metadata": {"labels": {"kueue.x-k8s.io/cluster-queue-name": "team",
+                                        "kueue.x-k8s.io/local-queue-name": "q",
+                                        "kueue.x-k8s.io/podset": "trial"}},
+                "spec": {"containers": [{"name": "main", "image": "none",
+                                         "resources": {"requests": {"cpu": "1"}}}],
+                         "nodeSelector": {"kubernetes.io/hostname": "node-1"}}}}, "it runs")
+        self.plane.kubectl("patch", "sweep", "sweep", "--subresource=status", "--type=merge", "-p",
+                           json.dumps({"status": {"conditions": [
+                               {"type": "Failed", "status": "True", "reason": "R", "message": "no luck",
+                                "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}))
+        self.wait_until(lambda: self.condition("sweep-sweep-", "Finished").get("message") == "no luck",
+                        "it has failed")
 
     def test_reviews(self):
         bad = job_set("bad", **{"kueue.x-k8s.io/max-exec-time-seconds": "0"})

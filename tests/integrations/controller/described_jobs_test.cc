@@ -224,5 +224,103 @@ TEST_F(DescribedJobsTest, AChildFollowsItsParentOfAnotherKind) {
   EXPECT_EQ(WorkloadPath(), workload);  // the child has none
 }
 
+// A kind of a user, of another group, with its own names for everything.
+class UserKindsTest : public DescribedJobsTest {
+ protected:
+  static constexpr char kKinds[] = "/apis/integrations.berth.dev/v1alpha1/jobkinds";
+  static constexpr char kKind[] = "/apis/integrations.berth.dev/v1alpha1/jobkinds/sweeps";
+  static constexpr char kSweeps[] = "/apis/science.example/v1/namespaces/default/sweeps";
+  static constexpr char kSweep[] = "/apis/science.example/v1/namespaces/default/sweeps/s";
+
+  void SetUp() override {
+    DescribedJobsTest::SetUp();
+    Json crd = JobSetCrd();
+    crd["metadata"]["name"] = "sweeps.science.example";
+    crd["spec"]["group"] = "science.example";
+    crd["spec"]["names"] = {
+        {"kind", "Sweep"}, {"plural", "sweeps"}, {"singular", "sweep"}, {"listKind", "SweepList"}};
+    crd["spec"]["versions"][0]["name"] = "v1";
+    crd_ = crd;
+  }
+  static Json Kind(const std::string& count = "self.spec.trials") {
+    return {{"metadata", {{"name", "sweeps"}}},
+            {"spec",
+             {{"group", "science.example"},
+              {"version", "v1"},
+              {"kind", "Sweep"},
+              {"suspend", "spec.paused"},
+              {"podSets",
+               Json::array({{{"name", "'trial'"}, {"template", "spec.pod"}, {"count", count}}})},
+              {"active", "self.?status.?running.orValue(0) > 0"},
+              {"finished", Json::array({{{"when", "self.?status.?phase.orValue('') == 'Done'"},
+                                         {"succeeded", "true"}}})}}}};
+  }
+  void SubmitSweep() {
+    api_.Put(kSweeps, Json::parse(R"({"metadata": {"name": "s", "namespace": "default",
+        "labels": {"kueue.x-k8s.io/queue-name": "lq"}}, "spec": {"paused": true, "trials": 7,
+        "pod": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}})"));
+    Settle();
+  }
+  std::string Ready() {
+    const Json* kind = api_.Find(kKind);
+    if (kind == nullptr || !kind->contains("status")) return "";
+    const Json& condition = (*kind)["status"]["conditions"][0];
+    return condition["status"].get<std::string>() + " " + condition["reason"].get<std::string>() +
+           " " + condition["message"].get<std::string>();
+  }
+
+  Json crd_;
+};
+
+TEST_F(UserKindsTest, AreManagedWhileTheControllerRuns) {
+  Start();
+  api_.Put(kKinds, Kind());
+  Settle();
+  EXPECT_THAT(Ready(),
+              HasSubstr("False NotServed the API server does not serve science.example/v1 sweeps"));
+  api_.Put(kCrds, crd_);
+  Settle();
+  EXPECT_THAT(Ready(), HasSubstr("True Managed"));
+
+  SubmitSweep();
+  const Json pods = Workload()["spec"]["podSets"][0];
+  EXPECT_EQ(pods["name"], "trial");
+  EXPECT_EQ(pods["count"], 7);
+
+  // Another description: the waiting job's Workload follows.
+  api_.Put(kKinds, Kind("self.spec.trials * 2"));
+  Settle();
+  EXPECT_EQ(Workload()["spec"]["podSets"][0]["count"], 14);
+
+  // Without the JobKind its jobs are left as they are; with the JobKind they are queued again.
+  api_.Remove(kKind);
+  Settle();
+  const std::string workload = WorkloadPath();
+  api_.Remove(workload);
+  Settle();
+  EXPECT_EQ(api_.Find(workload), nullptr);
+  api_.Put(kKinds, Kind());
+  Settle();
+  ASSERT_NE(api_.Find(workload), nullptr);
+  EXPECT_EQ((*api_.Find(workload))["spec"]["podSets"][0]["count"], 7);
+}
+
+TEST_F(UserKindsTest, ABadDescriptionSaysWhatIsWrong) {
+  Start();
+  api_.Put(kCrds, crd_);
+  Json kind = Kind("self.spec.trials +");
+  api_.Put(kKinds, kind);
+  Settle();
+  EXPECT_THAT(Ready(),
+              HasSubstr("False InvalidDescription spec.podSets[0].count: ERROR: <input>:1:"));
+  kind = Kind();
+  kind["spec"]["kind"] = "JobSet";
+  kind["spec"]["group"] = "jobset.x-k8s.io";
+  api_.Remove(kKind);
+  api_.Put(kKinds, kind);
+  Settle();
+  EXPECT_THAT(Ready(), HasSubstr("False AlreadyDescribed the kind is built in"));
+}
+
 }  // namespace
 }  // namespace berth::integrations

@@ -1,0 +1,211 @@
+// `berth kinds`: the job kinds of a cluster; `berth kinds check`: a description on sample objects,
+// without a cluster.
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "api/pod.h"
+#include "api/yaml/yaml.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/screens/text.h"
+#include "cli/session.h"
+#include "integrations/described_job.h"
+#include "integrations/kind_catalogue.h"
+
+namespace berth::cli {
+namespace {
+
+using integrations::KindPtr;
+using Json = nlohmann::json;
+
+constexpr char kJobKindsPath[] = "/apis/integrations.berth.dev/v1alpha1/jobkinds";
+
+struct KindRow {
+  std::string kind;
+  std::string api_version;
+  std::string framework;
+  std::string from;
+  std::string state;
+};
+
+// "Served" of a kind by the answer to its group's discovery.
+bool HasResource(const Result<Json>& discovery, std::string_view plural) {
+  if (!discovery) return false;
+  const Json resources = discovery->value("resources", Json::array());
+  return std::any_of(resources.begin(), resources.end(),
+                     [plural](const Json& each) { return each.value("name", "") == plural; });
+}
+
+std::string StateOf(const Json& job_kind) {
+  const Json status = job_kind.value("status", Json::object());
+  for (const Json& each : status.value("conditions", Json::array())) {
+    if (each.value("type", "") != "Ready") continue;
+    if (each.value("status", "") == "True") return "queued";
+    return each.value("reason", "") + ": " + each.value("message", "");
+  }
+  return "not seen by a controller yet";
+}
+
+std::vector<KindRow> RowsOf(Session& session) {
+  std::vector<std::string> paths{kJobKindsPath};
+  const auto& kinds = integrations::BuiltInKinds();
+  for (const KindPtr& kind : kinds) paths.push_back("/apis/" + kind->resource.api_version());
+  const auto answers = session.GetAll(paths);
+  std::vector<KindRow> rows{{"Job", "batch/v1", "batch/job", "built in", "served"}};
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const integrations::JobKind& names = kinds[i]->kind;
+    rows.push_back({std::string(names.kind), kinds[i]->resource.api_version(),
+                    std::string(names.framework), "built in",
+                    HasResource(answers[i + 1], names.plural) ? "served" : "not installed"});
+  }
+  if (!answers.front()) return rows;
+  for (const Json& object : answers.front()->value("items", Json::array())) {
+    const Json spec = object.value("spec", Json::object());
+    const std::string name = object.at("metadata").value("name", "");
+    const Result<KindPtr> kind = integrations::ParseKind(spec);
+    rows.push_back(
+        {spec.value("kind", ""), spec.value("group", "") + "/" + spec.value("version", ""),
+         kind ? std::string((*kind)->kind.framework) : "", "jobkind/" + name, StateOf(object)});
+  }
+  return rows;
+}
+
+Result<std::vector<Json>> ReadFiles(const std::vector<std::string>& files) {
+  std::vector<Json> documents;
+  for (const std::string& path : files) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file) return Error{ErrorCode::kNotFound, "cannot read " + path};
+    const auto read = api::ParseYamlStream(text.str());
+    if (!read) return Annotate(read.error(), path);
+    for (const api::YamlDocument& document : *read) {
+      if (!document.duplicate_keys.empty()) {
+        return Error{ErrorCode::kInvalid,
+                     path + ": " + document.duplicate_keys.front() + ": stands twice"};
+      }
+      documents.push_back(document.value);
+    }
+  }
+  return documents;
+}
+
+bool IsDescription(const Json& document) {
+  return document.is_object() && (document.value("kind", Json()) == "JobKind" ||
+                                  (document.contains("podSets") && document.contains("suspend")));
+}
+
+std::string RequestsOf(const api::PodSpec& spec, const TextStyle& style) {
+  std::string text;
+  for (const auto& [resource, amount] : api::PodRequests(spec)) {
+    if (!text.empty()) text += ", ";
+    text += std::string(resource) + " " + ShowAmount(resource, amount, style);
+  }
+  return text;
+}
+
+std::string PhaseOf(const integrations::JobView& view) {
+  if (!view.problem.empty()) return "cannot be queued: " + view.problem;
+  std::string text = view.suspended ? "held" : "not held";
+  if (view.skipped) text += ", left to others";
+  if (view.on_hold) text += ", on hold";
+  if (view.active) text += ", active";
+  if (view.pods_ready) text += ", ready";
+  if (view.finished) text += view.finished->succeeded ? ", succeeded" : ", failed";
+  if (view.finished && !view.finished->message.empty()) text += ": " + view.finished->message;
+  return text;
+}
+
+Json ViewJson(const integrations::JobView& view) {
+  Json pod_sets = Json::array();
+  for (const api::PodSet& pods : view.pod_sets) {
+    Json requests = Json::object();
+    for (const auto& [resource, amount] : api::PodRequests(pods.pod_template.spec)) {
+      requests[std::string(resource)] = amount;
+    }
+    pod_sets.push_back({{"name", pods.name}, {"count", pods.count}, {"requests", requests}});
+  }
+  Json json = {{"name", view.meta.name},  {"held", view.suspended},
+               {"active", view.active},   {"ready", view.pods_ready},
+               {"skipped", view.skipped}, {"onHold", view.on_hold},
+               {"podSets", pod_sets},     {"finished", view.finished.has_value()}};
+  if (view.finished) json["succeeded"] = view.finished->succeeded;
+  if (!view.problem.empty()) json["problem"] = view.problem;
+  return json;
+}
+
+std::string RenderView(const integrations::JobView& view, const TextStyle& style) {
+  std::string text = ToLower(view.kind->kind) + "/" + view.meta.name + ": " + PhaseOf(view) + "\n";
+  TextTable table({{"  POD SET"}, {"PODS", Align::kRight}, {"REQUESTS OF A POD"}});
+  for (const api::PodSet& pods : view.pod_sets) {
+    table.AddRow(
+        {"  " + pods.name, std::to_string(pods.count), RequestsOf(pods.pod_template.spec, style)});
+  }
+  if (!table.empty()) text += table.Render(style);
+  return text;
+}
+
+}  // namespace
+
+int RunKinds(const ClientFlags& client) {
+  const auto session = Session::Open(client);
+  if (!session) return Complain(session.error());
+  const std::vector<KindRow> rows = RowsOf(**session);
+  if (client.output != OutputFormat::kText) {
+    Json list = Json::array();
+    for (const KindRow& row : rows) {
+      list.push_back({{"kind", row.kind},
+                      {"apiVersion", row.api_version},
+                      {"framework", row.framework},
+                      {"from", row.from},
+                      {"state", row.state}});
+    }
+    PrintStructured({{"kinds", list}}, client.output);
+    return kExitAnswered;
+  }
+  TextTable table({{"KIND"}, {"API VERSION"}, {"FRAMEWORK"}, {"FROM"}, {"STATE"}});
+  for (const KindRow& row : rows) {
+    table.AddRow({row.kind, row.api_version, row.framework, row.from, row.state});
+  }
+  Print(table.Render(DetectStyle(client.ascii)));
+  return kExitAnswered;
+}
+
+int RunKindsCheck(const ClientFlags& client, const std::vector<std::string>& files) {
+  const auto documents = ReadFiles(files);
+  if (!documents) return Complain(documents.error());
+  const auto found = std::find_if(documents->begin(), documents->end(), IsDescription);
+  if (found == documents->end()) {
+    Complain({ErrorCode::kInvalid,
+              "no description among the files: expected a JobKind, or its spec alone"});
+    return kExitUsage;
+  }
+  const Json& description = found->contains("spec") ? found->at("spec") : *found;
+  const Result<KindPtr> kind = integrations::ParseKind(description);
+  if (!kind) return Complain(kind.error());
+  const TextStyle style = DetectStyle(client.ascii);
+  std::string text = (*kind)->resource.api_version() + " " + std::string((*kind)->kind.kind) +
+                     ": the description is well formed\n";
+  Json samples = Json::array();
+  bool all_fit = true;
+  for (const Json& sample : *documents) {
+    if (&sample == &*found) continue;
+    const Result<integrations::JobView> view = integrations::ViewOf(*kind, sample);
+    if (!view) return Complain(view.error());
+    all_fit = all_fit && view->problem.empty();
+    text += "\n" + RenderView(*view, style);
+    samples.push_back(ViewJson(*view));
+  }
+  if (client.output == OutputFormat::kText) {
+    Print(text);
+  } else {
+    PrintStructured({{"samples", samples}}, client.output);
+  }
+  return all_fit ? kExitAnswered : kExitRefused;
+}
+
+}  // namespace berth::cli

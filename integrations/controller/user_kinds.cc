@@ -1,0 +1,143 @@
+#include "integrations/controller/user_kinds.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/codec.h"
+#include "api/codec/json_text.h"
+#include "api/codec/json_tree.h"
+#include "base/rfc3339.h"
+
+namespace berth::integrations {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr api::ResourceKind kJobKind{.group = "integrations.berth.dev",
+                                     .version = "v1alpha1",
+                                     .kind = "JobKind",
+                                     .plural = "jobkinds",
+                                     .namespaced = false};
+constexpr char kFieldManager[] = "berth-job-kinds";
+// A kind whose CRD is missing is looked up again.
+constexpr Duration kLookForDefinition = std::chrono::seconds(10);
+
+Result<JobKindObject> Decode(const api::JsonSource& source) {
+  Json object =
+      source.tree() != nullptr ? *source.tree() : api::ParseJsonOrNull(source.node()->text);
+  BERTH_TRY(api::ObjectMeta meta, api::Decode<api::ObjectMeta>(object));
+  JobKindObject decoded;
+  decoded.meta = std::move(meta);
+  const auto spec = object.find("spec");
+  decoded.spec =
+      std::make_shared<const Json>(spec == object.end() ? Json::object() : std::move(*spec));
+  const auto status = object.find("status");
+  if (status == object.end() || !status->is_object()) return decoded;
+  const auto conditions = status->find("conditions");
+  if (conditions == status->end() || !conditions->is_array()) return decoded;
+  for (const Json& each : *conditions) {
+    if (each.is_object() && each.value("type", Json()) == "Ready") {
+      decoded.ready = std::make_shared<const Json>(each);
+    }
+  }
+  return decoded;
+}
+
+bool IsSame(const Json& before, const Json& now) {
+  for (const char* key : {"status", "reason", "message", "observedGeneration"}) {
+    if (before.value(key, Json()) != now.value(key, Json())) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+UserKinds::UserKinds(kube::Manager& manager, const Clock& clock, Callbacks callbacks)
+    : manager_(manager),
+      clock_(clock),
+      callbacks_(std::move(callbacks)),
+      objects_(manager.OptionalInformerFor<JobKindObject>(kJobKind, Decode)) {}
+
+void UserKinds::Start() {
+  kube::Controller& controller = manager_.AddController(*this, {.max_concurrent = 1}, {&objects_});
+  controller.AddSweep(kube::SweepOf(objects_));
+  const auto add = [&controller](const auto& object) { controller.Add(object->meta.key()); };
+  objects_.AddHandler({.on_add = add,
+                       .on_update = [add](const auto&, const auto& object) { add(object); },
+                       .on_delete = add});
+}
+
+void UserKinds::Reconcile(const api::ObjectKey& key, Done done) {
+  const auto object = objects_.Get(key);
+  if (object == nullptr) {
+    Forget(key.name);
+    return done(kube::NextLook{});
+  }
+  WriteStatus(*object, Take(*object), std::move(done));
+}
+
+void UserKinds::Forget(const std::string& name) {
+  const auto known = kinds_.find(name);
+  if (known == kinds_.end()) return;
+  callbacks_.leave(known->second);
+  kinds_.erase(known);
+}
+
+UserKinds::Verdict UserKinds::Take(const JobKindObject& object) {
+  const std::string& name = object.meta.name;
+  Result<KindPtr> kind = ParseKind(*object.spec);
+  if (!kind) {
+    Forget(name);
+    return {false, "InvalidDescription", "spec." + kind.error().message};
+  }
+  for (const auto& [other, described] : kinds_) {
+    if (other != name && described->kind.group == (*kind)->kind.group &&
+        described->kind.kind == (*kind)->kind.kind) {
+      return {false, "AlreadyDescribed", "the JobKind " + other + " describes the kind"};
+    }
+  }
+  if (const Status managed = callbacks_.manage(*kind); !managed) {
+    Forget(name);
+    return {false, "AlreadyDescribed", managed.error().message};
+  }
+  kinds_[name] = *kind;
+  if (!callbacks_.is_served(*kind)) {
+    return {
+        false, "NotServed",
+        "the API server does not serve " + (*kind)->resource.api_version() + " " +
+            std::string((*kind)->resource.plural) +
+            ", or the controller may not list them; install its CustomResourceDefinition, and a "
+            "ClusterRole with the label kinds.berth.dev/job-controller"};
+  }
+  return {true, "Managed", "jobs of the kind are queued"};
+}
+
+void UserKinds::WriteStatus(const JobKindObject& object, const Verdict& verdict, Done done) {
+  const kube::NextLook next =
+      verdict.reason == "NotServed" ? kube::NextLook{kLookForDefinition} : kube::NextLook{};
+  Json condition = {{"type", "Ready"},
+                    {"status", verdict.ready ? "True" : "False"},
+                    {"reason", verdict.reason},
+                    {"message", verdict.message},
+                    {"observedGeneration", object.meta.generation},
+                    {"lastTransitionTime", FormatTime(clock_.Now())}};
+  if (object.ready != nullptr && IsSame(*object.ready, condition)) return done(next);
+  if (object.ready != nullptr && object.ready->value("status", "") == condition["status"]) {
+    condition["lastTransitionTime"] = object.ready->value("lastTransitionTime", Json());
+  }
+  const Json applied = {{"apiVersion", kJobKind.api_version()},
+                        {"kind", kJobKind.kind},
+                        {"metadata", {{"name", object.meta.name}}},
+                        {"status", {{"conditions", Json::array({condition})}}}};
+  manager_.client().Patch(
+      kJobKind, object.meta.key(), kube::PatchType::kApply, applied,
+      {.field_manager = kFieldManager, .force = kube::Force::kYes, .subresource = "status"},
+      [next, done = std::move(done)](const Result<kube::JsonPtr>& answer) {
+        if (!answer && answer.error().code != ErrorCode::kNotFound) return done(answer.error());
+        done(next);
+      });
+}
+
+}  // namespace berth::integrations

@@ -1,0 +1,69 @@
+// integrations/controller/user_kinds.h — JobKind objects (integrations.berth.dev/v1alpha1): kinds
+// that users declare while the controller runs.
+//
+//     JobKind ──ParseKind──▶ KindDescription ──▶ JobControllers::Manage     status: Ready, or why
+//     not
+//
+// A JobKind that is deleted, or no description any more, stops the management of its kind: its jobs
+// stay as they are.
+//
+// Threads: the manager's Executor. Errors: of the API; the work queue retries the key.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "integrations/kind_description.h"
+#include "kube/runtime/manager.h"
+#include "kube/runtime/reconciler.h"
+
+namespace berth::integrations {
+
+// A JobKind as the informer keeps it.
+struct JobKindObject {
+  api::ObjectMeta meta;
+  std::shared_ptr<const nlohmann::json> spec;
+  std::shared_ptr<const nlohmann::json> ready;  // the condition Ready; null: none
+};
+
+class UserKinds final : public kube::Reconciler {
+ public:
+  struct Callbacks {
+    // Manages the kind from now on, or says why not.
+    std::function<Status(const KindPtr& kind)> manage;
+    std::function<void(const KindPtr& kind)> leave;
+    // Whether the API server serves the kind.
+    std::function<bool(const KindPtr& kind)> is_served;
+  };
+
+  // Construct before the manager's informers start. `manager` and `clock` must outlive it.
+  UserKinds(kube::Manager& manager, const Clock& clock, Callbacks callbacks);
+
+  // Adds its controller to the manager.
+  void Start();
+
+  std::string_view name() const override { return "jobkind"; }
+  void Reconcile(const api::ObjectKey& key, Done done) override;
+
+ private:
+  struct Verdict {
+    bool ready = false;
+    std::string reason;
+    std::string message;
+  };
+
+  Verdict Take(const JobKindObject& object);
+  void Forget(const std::string& name);
+  void WriteStatus(const JobKindObject& object, const Verdict& verdict, Done done);
+
+  kube::Manager& manager_;
+  const Clock& clock_;
+  Callbacks callbacks_;
+  kube::Informer<JobKindObject>& objects_;
+  std::map<std::string, KindPtr> kinds_;  // by name of the JobKind
+};
+
+}  // namespace berth::integrations

@@ -1,0 +1,138 @@
+"""Goal: a kind that a user declares while `berth up` runs is queued: `berth kinds` tells its state, its jobs
+wait for quota and start with it, and end.
+
+Method: a CRD of the test, a JobKind, and an operator of ten lines whose Jobs run real processes."""
+
+import json
+import os
+import unittest
+
+from harness import ROOT, ClusterTest, wait_until
+
+CRD = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: sweeps.science.example}
+spec:
+  group: science.example
+  scope: Namespaced
+  names: {kind: Sweep, plural: sweeps, singular: sweep, listKind: SweepList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+    subresources: {status: {}}
+"""
+QUEUES = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: default}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: team}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: default, resources: [{name: cpu, nominalQuota: "3"}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: q, namespace: default}
+spec: {clusterQueue: team}
+"""
+SWEEP = """
+apiVersion: science.example/v1
+kind: Sweep
+metadata: {{name: {name}, labels: {{kueue.x-k8s.io/queue-name: q}}}}
+spec:
+  paused: {paused}
+  parallelTrials: 2
+  trialTemplate:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {{name: trial, image: "sh:1", args: ["-c", "true"], resources: {{requests: {{cpu: "1"}}}}}}
+"""
+
+
+NODE = "{apiVersion: v1, kind: Node, metadata: {name: here, labels: {kubernetes.io/hostname: here}}}"
+NODE_STATUS = """{"status": {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "10"},
+  "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fine"}]}}"""
+
+
+def declared_kind():
+    """The JobKind of docs/job-kinds.md."""
+    with open(os.path.join(ROOT, "docs", "job-kinds.md"), encoding="utf-8") as page:
+        text = page.read()
+    begin = text.index("apiVersion: integrations.berth.dev")
+    return text[begin:text.index("---", begin)]
+
+
+class JobKindsTest(ClusterTest):
+    def operate(self):
+        """One step of the operator: a Job for each Sweep that is not paused."""
+        for sweep in self.cluster.items("sweeps"):
+            meta, spec = sweep["metadata"], sweep["spec"]
+            job = self.cluster.get("job", meta["name"] + "-trials")
+            if job is None and not spec["paused"]:
+                owner = {"apiVersion": "science.example/v1", "kind": "Sweep", "name": meta["name"],
+                         "uid": meta["uid"], "controller": True}
+                self.cluster.apply(json.dumps({
+                    "apiVersion": "batch/v1", "kind": "Job",
+                    "metadata": {"name": meta["name"] + "-trials", "ownerReferences": [owner]},
+                    "spec": {"parallelism": 2, "completions": 2, "template": spec["trialTemplate"]}}))
+            elif job is not None:
+                done = job.get("status", {}).get("succeeded", 0) == 2
+                self.report(meta["name"], job.get("status", {}).get("active", 0), done)
+
+    def report(self, name, running, done):
+        conditions = [{"type": "Completed", "status": "True", "reason": "Done", "message": "all trials ran",
+                       "lastTransitionTime": "2026-01-01T00:00:00Z"}] if done else []
+        self.cluster.kubectl("patch", "sweep", name, "--subresource=status", "--type=merge", "-p",
+                             json.dumps({"status": {"running": running, "conditions": conditions}}))
+
+    def finished(self, name):
+        self.operate()
+        for each in self.cluster.items("workloads"):
+            if each["metadata"]["name"].startswith(f"sweep-{name}-"):
+                return next((c for c in each.get("status", {}).get("conditions", [])
+                             if c["type"] == "Finished"), None)
+        return None
+
+    def state(self):
+        rows = json.loads(self.cluster.berth("kinds", "-o", "json").stdout)["kinds"]
+        return next((row["state"] for row in rows if row["kind"] == "Sweep"), None)
+
+    def wait_until(self, condition, what):
+        try:
+            return wait_until(condition, what, seconds=90)
+        except AssertionError as late:
+            shown = self.cluster.kubectl("get", "sweeps,workloads,jobs,pods,events", "-o", "wide", check=False)
+            raise AssertionError(f"{late}\n{shown.stdout}\n{self.cluster.log()[-2000:]}") from None
+
+    def test_a_declared_kind(self):
+        self.cluster = self.start_cluster(images=["sh:1=/bin/sh"])
+        self.assertIn("JobSet", self.cluster.berth("kinds").stdout)
+        self.cluster.apply(declared_kind())
+        wait_until(lambda: (self.state() or "").startswith("NotServed"), "the CRD is missing")
+        self.cluster.apply(CRD)
+        self.wait_until(lambda: self.state() == "queued", "the kind is queued")
+
+        self.cluster.apply(NODE)
+        self.cluster.kubectl("patch", "node", "here", "--subresource=status", "--type=merge", "-p",
+                             NODE_STATUS)
+        self.cluster.apply(QUEUES)
+        self.cluster.apply(SWEEP.format(name="one", paused="true"))
+        # Created running: held at once, and queued behind the first.
+        self.cluster.apply(SWEEP.format(name="two", paused="false"))
+        for name in ("one", "two"):
+            done = self.wait_until(lambda name=name: self.finished(name), f"{name} is finished")
+            self.assertEqual((done["reason"], done["message"]), ("Succeeded", "all trials ran"))
+        self.assertEqual(len(self.cluster.items("workloads")), 2, "a child has no Workload")
+
+
+if __name__ == "__main__":
+    unittest.main()
