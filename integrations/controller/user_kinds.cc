@@ -20,6 +20,7 @@ constexpr api::ResourceKind kJobKind{.group = "integrations.berth.dev",
                                      .kind = "JobKind",
                                      .plural = "jobkinds",
                                      .namespaced = false};
+constexpr char kNotServedReason[] = "NotServed";
 constexpr char kFieldManager[] = "berth-job-kinds";
 // A kind whose CRD is missing is looked up again.
 constexpr Duration kLookForDefinition = std::chrono::seconds(10);
@@ -105,7 +106,7 @@ UserKinds::Verdict UserKinds::Take(const JobKindObject& object) {
   kinds_[name] = *kind;
   if (!callbacks_.is_served(*kind)) {
     return {
-        false, "NotServed",
+        false, kNotServedReason,
         "the API server does not serve " + (*kind)->resource.api_version() + " " +
             std::string((*kind)->resource.plural) +
             ", or the controller may not list them; install its CustomResourceDefinition, and a "
@@ -116,7 +117,7 @@ UserKinds::Verdict UserKinds::Take(const JobKindObject& object) {
 
 void UserKinds::WriteStatus(const JobKindObject& object, const Verdict& verdict, Done done) {
   const kube::NextLook next =
-      verdict.reason == "NotServed" ? kube::NextLook{kLookForDefinition} : kube::NextLook{};
+      verdict.reason == kNotServedReason ? kube::NextLook{kLookForDefinition} : kube::NextLook{};
   Json condition = {{"type", "Ready"},
                     {"status", verdict.ready ? "True" : "False"},
                     {"reason", verdict.reason},

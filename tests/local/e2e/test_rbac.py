@@ -64,6 +64,11 @@ apiVersion: kueue.x-k8s.io/v1beta2
 kind: WorkloadPriorityClass
 metadata: {name: high}
 value: 100
+---
+apiVersion: integrations.berth.dev/v1alpha1
+kind: JobKind
+metadata: {name: built-in}
+spec: {group: jobset.x-k8s.io, version: v1alpha2, kind: JobSet, suspend: spec.suspend, podSets: [{template: spec}]}
 """
 JOB = """
 apiVersion: batch/v1
