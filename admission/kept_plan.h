@@ -43,4 +43,14 @@ struct KeptPlan {
   friend bool operator==(const KeptPlan&, const KeptPlan&) = default;
 };
 
+// Equal for two times at which PlanToKeep returns the same plan of a workload. Cheap to make, so
+// that readers need not compare plans.
+struct PlanStamp {
+  std::uint64_t version = 0;  // of plan and pause; unique in one scheduler
+  std::int64_t generation = 0;
+  std::int32_t cluster_queue = -1;  // its number
+  WallTime waiting_since{};
+  friend bool operator==(const PlanStamp&, const PlanStamp&) = default;
+};
+
 }  // namespace berth::admission

@@ -132,6 +132,8 @@ class Scheduler {
   // The part of the workload's plan to write on the Workload, for the next scheduler; nullopt:
   // none. `object`: the Workload as written now.
   std::optional<KeptPlan> PlanToKeep(const api::Workload& object) const;
+  // nullopt: PlanToKeep returns nullopt.
+  std::optional<PlanStamp> StampOfPlan(const api::Workload& object) const;
   // Continues plans that another scheduler has written, as far as they are consistent with the
   // state. Call after all objects have been applied, before the first cycle.
   void RestorePlans(const std::vector<std::pair<api::ObjectKey, KeptPlan>>& kept, WallTime now);
@@ -181,6 +183,7 @@ class Scheduler {
     std::unique_ptr<ScanState> scan;
     std::unique_ptr<PreemptionPlan> plan;  // null: the workload has no plan
     std::unique_ptr<PlanPause> pause;      // not null: its last plan ended without progress
+    std::uint64_t plan_version = 0;        // of `plan` and `pause`, as PlanToKeep shows them
     std::unique_ptr<Spending> penalty;     // on its LocalQueue, until settled
     std::int64_t forgotten_at = 0;         // forgotten_count_ when the number became free
     Phase phase = Phase::kFree;
@@ -257,6 +260,7 @@ class Scheduler {
   Duration PauseAfter(int count) const;
   Amount HeldByVictims(const PreemptionPlan& plan) const;
   static void ForgetPlan(Record& changed);
+  void PlanChanged(Record& changed) { changed.plan_version = ++plan_versions_; }
   bool HasForeignOwner(const api::Workload& object) const;
   // Restored plans (scheduler_restore.cc).
   void RestorePlan(WorkloadId id, const KeptPlan& kept, const std::vector<WorkloadId>& victims,
@@ -292,6 +296,7 @@ class Scheduler {
   std::map<WorkloadId, SecondPass> second_passes_;
   std::int64_t cycle_ = 0;
   std::int64_t forgotten_count_ = 0;
+  std::uint64_t plan_versions_ = 0;
   Cycle cycle_runner_;
   // Memory that every cycle reuses.
   std::vector<queue::Head> heads_;

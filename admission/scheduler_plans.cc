@@ -61,8 +61,10 @@ void Scheduler::KeepPlan(Record& kept, const Decision& decision, WallTime now) {
     case Outcome::kSkipped: return;
     default:
       // Other workloads may wait for the quota of the plan.
-      if (kept.plan != nullptr) RequestFor(decision.cluster_queue);
+      if (kept.plan == nullptr) return;
+      RequestFor(decision.cluster_queue);
       kept.plan.reset();
+      PlanChanged(kept);
   }
 }
 
@@ -70,6 +72,7 @@ void Scheduler::MakePlan(Record& kept, const Decision& decision, WallTime now) {
   if (kept.pause != nullptr && now >= kept.pause->from && now < kept.pause->until) return;
   auto made = std::make_unique<PreemptionPlan>(PlanOf(decision));
   made->progress_at = now;
+  const std::size_t known_freed = kept.plan == nullptr ? 0 : kept.plan->freed.size();
   if (decision.keeps_plan && kept.plan != nullptr) {
     made->freed = std::move(kept.plan->freed);
     made->progress_at = kept.plan->progress_at;
@@ -86,7 +89,11 @@ void Scheduler::MakePlan(Record& kept, const Decision& decision, WallTime now) {
   if (!decision.keeps_plan && kept.plan != nullptr) {
     KeepFreed(*made, *kept.plan, decision.assignment.usage);
   }
+  const bool same = decision.keeps_plan && kept.plan != nullptr &&
+                    made->freed.size() == known_freed &&
+                    SameChoice(made->assignment, kept.plan->assignment);
   kept.plan = std::move(made);
+  if (!same) PlanChanged(kept);
 }
 
 // Each victim counts one beside its quota, which may be zero.
@@ -115,6 +122,7 @@ void Scheduler::EndPlanWithoutProgress(Record& head, ClusterQueueId queue, WallT
   if (held != plan.still_held || now < plan.progress_at) {  // or the clock was set back
     plan.still_held = held;
     plan.progress_at = now;
+    PlanChanged(head);
     return;
   }
   if (now - plan.progress_at < config_.plan_timeout) return;
@@ -124,6 +132,7 @@ void Scheduler::EndPlanWithoutProgress(Record& head, ClusterQueueId queue, WallT
   pause.until = now + PauseAfter(pause.count);
   ++pause.count;
   head.plan.reset();
+  PlanChanged(head);
   RequestFor(queue);
 }
 

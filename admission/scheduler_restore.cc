@@ -66,21 +66,28 @@ Amount AmountOf(const PreemptionPlan::Freed& freed, FlavorResourceId fr) {
 
 }  // namespace
 
-std::optional<KeptPlan> Scheduler::PlanToKeep(const api::Workload& object) const {
+std::optional<PlanStamp> Scheduler::StampOfPlan(const api::Workload& object) const {
   const std::optional<WorkloadId> id = Find(object.meta.key());
   if (!id) return std::nullopt;
   const Record& kept = *records_[static_cast<std::size_t>(*id)];
+  if (kept.plan == nullptr && kept.pause == nullptr) return std::nullopt;
   const auto queue = queues_.ClusterQueueOf({object.meta.namespace_name, object.spec.queue_name});
   const api::Condition* reserved =
       api::FindCondition(object.status.conditions, api::kQuotaReserved);
-  if ((kept.plan == nullptr && kept.pause == nullptr) || !queue || reserved == nullptr) {
-    return std::nullopt;
-  }
+  if (!queue || reserved == nullptr) return std::nullopt;
+  return PlanStamp{kept.plan_version, object.meta.generation, *queue,
+                   reserved->last_transition_time};
+}
+
+std::optional<KeptPlan> Scheduler::PlanToKeep(const api::Workload& object) const {
+  const std::optional<PlanStamp> stamp = StampOfPlan(object);
+  if (!stamp) return std::nullopt;
+  const Record& kept = *records_[static_cast<std::size_t>(*Find(object.meta.key()))];
   const Vocabulary& names = vocabulary();
   KeptPlan text;
-  text.generation = object.meta.generation;
-  text.cluster_queue = queues_.ClusterQueueName(*queue);
-  text.waiting_since = reserved->last_transition_time;
+  text.generation = stamp->generation;
+  text.cluster_queue = queues_.ClusterQueueName(stamp->cluster_queue);
+  text.waiting_since = stamp->waiting_since;
   if (kept.pause != nullptr) {
     text.pauses = kept.pause->count;
     text.paused_until = CutToSeconds(kept.pause->until);
@@ -165,6 +172,7 @@ void Scheduler::RestorePlan(WorkloadId id, const KeptPlan& kept,
   }
   plan->still_held = HeldByVictims(*plan);
   restored.plan = std::move(plan);
+  PlanChanged(restored);
   queues_.RestorePreemptor({id, *queue});
 }
 
@@ -179,6 +187,7 @@ void Scheduler::RestorePause(Record& restored, const KeptPlan& kept, WallTime no
   }
   if (pause.count == 0) return;
   restored.pause = std::make_unique<PlanPause>(pause);
+  PlanChanged(restored);
 }
 
 // nullopt: the Workload may not get this assignment.

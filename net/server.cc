@@ -28,11 +28,12 @@ class Server final : public HttpServer {
       const std::lock_guard lock(core->mutex);
       return core->tls;
     };
-    callbacks.on_connection = [core = core_](Strand strand, std::unique_ptr<Transport> transport) {
-      const auto session =
-          std::make_shared<ServerSession>(core, std::move(strand), std::move(transport));
-      // A session over the limit is dropped; its destructor closes the connection.
-      if (core->Add(session)) session->Start();
+    callbacks.on_connection = [core = core_](Strand strand, std::unique_ptr<Transport> transport,
+                                             std::string peer) {
+      const auto session = std::make_shared<ServerSession>(core, std::move(strand),
+                                                           std::move(transport), std::move(peer));
+      // A session over the limits is dropped; its destructor closes the connection.
+      if (core->Add(session, session->peer())) session->Start();
     };
     callbacks.on_closed = [core = core_] {
       const std::lock_guard lock(core->mutex);

@@ -3,7 +3,7 @@
 //     listener ─accept─▶ session (one per connection) ─request─▶ Handler ─▶ Responder
 //
 // Limits: header and body size, time to first byte, time for a whole request, idle time, number of
-// connections, bytes queued for a slow reader of a stream.
+// connections in all and from one peer, bytes queued for a slow reader of a stream.
 //
 // Threads: the handler is called on one of the server's I/O threads and must not block; Responder
 // and Stream may be used on any thread, also after the connection is closed.
@@ -72,6 +72,7 @@ struct ServerOptions {
   std::size_t max_header_bytes = 64 * 1024;
   std::size_t max_body_bytes = 3 * 1024 * 1024;
   std::size_t max_connections = 4096;
+  std::size_t max_connections_per_peer = 0;  // from one address, or one /64 of IPv6; 0: no limit
   std::size_t max_stream_backlog_bytes = 8 * 1024 * 1024;
   std::size_t max_total_stream_backlog_bytes = 256 * 1024 * 1024;
   Duration handshake_timeout = std::chrono::seconds(10);

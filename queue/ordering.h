@@ -46,4 +46,19 @@ inline bool Before(const OrderKey& a, const OrderKey& b) {
   return *a.uid < *b.uid;
 }
 
+// The place of a workload in one queue, with what may put it before others.
+struct PendingRank {
+  bool before_usage = false;  // a preemptor before all others
+  double usage = 0;           // of its LocalQueue, where the queue orders by usage
+  bool sticky = false;        // a preemptor before those of equal usage
+  OrderKey key;
+};
+
+inline bool Before(const PendingRank& a, const PendingRank& b) {
+  if (a.before_usage != b.before_usage) return a.before_usage;
+  if (a.usage != b.usage) return a.usage < b.usage;
+  if (a.sticky != b.sticky) return a.sticky;
+  return Before(a.key, b.key);
+}
+
 }  // namespace berth::queue

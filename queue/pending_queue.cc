@@ -183,9 +183,28 @@ void PendingQueue::PutIntoBag(NodeIndex node, std::int32_t index, std::uint8_t b
   Bag& target = group(index).bags[bag];
   target.heap = Insert(access, target.heap, node);
   ++target.count;
+  Count(group(index), at(node).counter, bag, 1);
   at(node).index = index;
   at(node).bag = bag;
   at(node).pending_in = PendingIn::kGroup;
+}
+
+void PendingQueue::Count(Group& of, CounterId counter, std::uint8_t bag, std::int32_t more) {
+  if (counter == kNoCounter) return;
+  auto share = std::find_if(of.shares.begin(), of.shares.end(),
+                            [counter](const Share& known) { return known.counter == counter; });
+  if (share == of.shares.end()) share = &of.shares.emplace_back(Share{.counter = counter});
+  share->count[bag] += more;
+  if (bag == of.active_bag) counts_.AddActive(counter, more);
+  if (share->count[0] + share->count[1] == 0) of.shares.erase(share);
+}
+
+void PendingQueue::SetCounter(NodeIndex node, CounterId counter) {
+  PendingNode& changed = at(node);
+  const CounterId before = std::exchange(changed.counter, counter);
+  if (before == counter || changed.pending_in != PendingIn::kGroup) return;
+  Count(group(changed.index), before, changed.bag, -1);
+  Count(group(changed.index), counter, changed.bag, 1);
 }
 
 void PendingQueue::ListAsParked(std::int32_t index) {
@@ -245,6 +264,7 @@ void PendingQueue::Take(NodeIndex node) {
     Access access{nodes_};
     bag.heap = Erase(access, bag.heap, node);
     --bag.count;
+    Count(from, removed.counter, removed.bag, -1);
     if (removed.bag == from.active_bag) {
       --active_count_;
       Reorder(index);
@@ -277,6 +297,7 @@ void PendingQueue::MoveAll(std::int32_t index, Side to, std::vector<NodeIndex>* 
     ForEach(access, from.heap, [list](NodeIndex node) { list->push_back(node); });
   }
   const std::int64_t count = from.count;
+  const std::uint8_t active_before = moved.active_bag;
   // Moves all nodes to the fuller bag, which takes the wanted role.
   const std::uint8_t target = moved.bags[0].count >= moved.bags[1].count ? 0 : 1;
   Bag& fuller = moved.bags[target];
@@ -286,6 +307,13 @@ void PendingQueue::MoveAll(std::int32_t index, Side to, std::vector<NodeIndex>* 
   fuller.count += other.count;
   other = Bag{};
   moved.active_bag = to == Side::kActive ? target : static_cast<std::uint8_t>(1 - target);
+  for (Share& share : moved.shares) {
+    const std::int32_t all = share.count[0] + share.count[1];
+    counts_.AddActive(share.counter,
+                      (to == Side::kActive ? all : 0) - share.count[active_before]);
+    share.count[target] = all;
+    share.count[1 - target] = 0;
+  }
   active_count_ += to == Side::kActive ? count : -count;
   parked_count_ += to == Side::kActive ? -count : count;
   Reorder(index);
@@ -383,48 +411,56 @@ PendingQueue::ShapeCounts PendingQueue::CountShapes() const {
 
 void PendingQueue::SetPreemptor(const Preemptor& preemptor) { preemptor_ = preemptor; }
 
+PendingRank PendingQueue::RankOf(NodeIndex node) const {
+  const bool preempts = preemptor_.node == node;
+  return {.before_usage = preempts && preemptor_.before_usage,
+          .usage = by_usage_ ? UsageOf(at(node).local_queue) : 0,
+          .sticky = preempts && preemptor_.sticky,
+          .key = at(node).key};
+}
+
 std::vector<NodeIndex> PendingQueue::Sorted(std::vector<NodeIndex> list) const {
-  std::sort(list.begin(), list.end(), [this](NodeIndex a, NodeIndex b) {
-    if (preemptor_.before_usage && a != b && (preemptor_.node == a || preemptor_.node == b)) {
-      return preemptor_.node == a;
-    }
-    if (by_usage_) {
-      const double left = UsageOf(at(a).local_queue);
-      const double right = UsageOf(at(b).local_queue);
-      if (left != right) return left < right;
-    }
-    const bool first = preemptor_.sticky && preemptor_.node == a;
-    const bool second = preemptor_.sticky && preemptor_.node == b;
-    if (first != second) return first;
-    return Before(at(a).key, at(b).key);
-  });
+  std::sort(list.begin(), list.end(),
+            [this](NodeIndex a, NodeIndex b) { return Before(RankOf(a), RankOf(b)); });
   return list;
 }
 
-std::vector<NodeIndex> PendingQueue::All() const {
-  std::vector<NodeIndex> list = Active();
-  const std::vector<NodeIndex> waiting = Inadmissible();
-  list.insert(list.end(), waiting.begin(), waiting.end());
-  return Sorted(std::move(list));
+std::vector<NodeIndex> PendingQueue::All() const { return Sorted(Unsorted()); }
+
+std::vector<NodeIndex> PendingQueue::Unsorted() const {
+  std::vector<NodeIndex> list;
+  list.reserve(static_cast<std::size_t>(active_count_ + waiting_count()));
+  AppendActive(list);
+  AppendInadmissible(list);
+  return list;
 }
 
-std::vector<NodeIndex> PendingQueue::Active() const {
-  std::vector<NodeIndex> list;
+void PendingQueue::AppendActive(std::vector<NodeIndex>& list) const {
   Access access{nodes_};
   for (const OrderEntry& entry : order_) {
     ForEach(access, entry.first, [&list](NodeIndex node) { list.push_back(node); });
   }
-  return Sorted(std::move(list));
 }
 
-std::vector<NodeIndex> PendingQueue::Inadmissible() const {
-  std::vector<NodeIndex> list = in_backoff_;
+void PendingQueue::AppendInadmissible(std::vector<NodeIndex>& list) const {
+  list.insert(list.end(), in_backoff_.begin(), in_backoff_.end());
   Access access{nodes_};
   for (const std::int32_t index : parked_groups_) {
     const Group& waiting = groups_[static_cast<std::size_t>(index)];
     ForEach(access, waiting.bags[1 - waiting.active_bag].heap,
             [&list](NodeIndex node) { list.push_back(node); });
   }
+}
+
+std::vector<NodeIndex> PendingQueue::Active() const {
+  std::vector<NodeIndex> list;
+  AppendActive(list);
+  return Sorted(std::move(list));
+}
+
+std::vector<NodeIndex> PendingQueue::Inadmissible() const {
+  std::vector<NodeIndex> list;
+  AppendInadmissible(list);
   return Sorted(std::move(list));
 }
 

@@ -30,6 +30,7 @@
 #include "base/small_vector.h"
 #include "queue/ordering.h"
 #include "queue/pairing_heap.h"
+#include "queue/pending_counts.h"
 
 namespace berth::queue {
 
@@ -53,6 +54,7 @@ struct PendingNode {
   std::int32_t cluster_queue = -1;  // the queue that it waits in; -1: none
   std::int32_t index = -1;          // index of the group, or of the slot in backoff
   std::int32_t member_index = -1;   // index in its LocalQueue's list
+  CounterId counter = kNoCounter;   // SetCounter changes the counter of a node in a queue
   PendingIn pending_in = PendingIn::kNothing;
   std::uint8_t bag = 0;         // bag of its group
   bool requeued_false = false;  // condition Requeued is False
@@ -61,10 +63,11 @@ struct PendingNode {
 
 class PendingQueue {
  public:
-  // `number`: the ClusterQueue's, as in its nodes. `usages`: by number of the LocalQueue.
+  // `number`: the ClusterQueue's, as in its nodes. `usages`: by number of the LocalQueue. `counts`
+  // gets the numbers of active workloads.
   PendingQueue(std::int32_t number, Listing listing, std::vector<PendingNode>& nodes,
-               const std::vector<double>& usages)
-      : number_(number), listing_(listing), nodes_(nodes), usages_(usages) {}
+               const std::vector<double>& usages, PendingCounts& counts)
+      : number_(number), listing_(listing), nodes_(nodes), usages_(usages), counts_(counts) {}
 
   // Precondition: the queue is empty.
   enum class Order : std::uint8_t { kPlain, kByUsage };
@@ -78,6 +81,7 @@ class PendingQueue {
   void Park(NodeIndex node);
   void BackOff(NodeIndex node);
   void Remove(NodeIndex node);  // from any list; drops a sticky preemptor
+  void SetCounter(NodeIndex node, CounterId counter);
 
   NodeIndex Head() const;  // kNoNode without an active workload
   // Prefetches the data of Head.
@@ -119,8 +123,16 @@ class PendingQueue {
   std::vector<NodeIndex> Active() const;
   std::vector<NodeIndex> Inadmissible() const;  // parked and in backoff
   std::vector<NodeIndex> All() const;           // active and inadmissible, in one order
+  // Active and inadmissible, in no order; O(n).
+  std::vector<NodeIndex> Unsorted() const;
+  PendingRank RankOf(NodeIndex node) const;
 
  private:
+  // Members of one counter, by bag.
+  struct Share {
+    CounterId counter = kNoCounter;
+    std::int32_t count[2] = {0, 0};
+  };
   // Two heaps, one of them active: parking or waking the whole group exchanges their roles.
   struct Bag {
     NodeIndex heap = kNoNode;
@@ -131,6 +143,7 @@ class PendingQueue {
     std::int32_t namespace_id = -1;
     std::int32_t local_queue = -1;  // -1: of any LocalQueue
     Bag bags[2];
+    SmallVector<Share, 1> shares;  // none where workloads are not counted
     std::uint8_t active_bag = 0;
     bool listed_as_parked = false;
     std::int32_t position = -1;  // index in order_; -1: no active workloads
@@ -170,6 +183,7 @@ class PendingQueue {
   std::int32_t GroupFor(const PendingNode& node);
   void DropIfEmpty(std::int32_t index);
   void Take(NodeIndex node);  // removes from group or slot
+  void Count(Group& of, CounterId counter, std::uint8_t bag, std::int32_t more);
   bool EntryBefore(const OrderEntry& a, const OrderEntry& b) const;
   OrderEntry EntryOf(std::int32_t index) const;
   void Reorder(std::int32_t index);  // call after its active heap changed
@@ -186,11 +200,14 @@ class PendingQueue {
   void NameNewcomers(std::int32_t index, std::vector<NodeIndex>& list);
   bool MayWake(const PendingNode& node, WallTime now) const;
   std::vector<NodeIndex> Sorted(std::vector<NodeIndex> list) const;
+  void AppendActive(std::vector<NodeIndex>& list) const;
+  void AppendInadmissible(std::vector<NodeIndex>& list) const;
 
   const std::int32_t number_;
   const Listing listing_;
   std::vector<PendingNode>& nodes_;
   const std::vector<double>& usages_;
+  PendingCounts& counts_;
   bool by_usage_ = false;
   std::vector<Group> groups_;
   std::vector<std::int32_t> free_groups_;

@@ -36,7 +36,7 @@ ClusterQueueId QueueSet::NumberFor(const std::string& cluster_queue) {
   const ClusterQueueId number = present_.names().Intern(cluster_queue);
   while (static_cast<std::size_t>(number) >= queues_.size()) {
     const auto next = static_cast<ClusterQueueId>(queues_.size());
-    queues_.push_back(std::make_unique<ClusterQueueEntry>(next, listing_, nodes_, usages_));
+    queues_.push_back(std::make_unique<ClusterQueueEntry>(next, listing_, nodes_, usages_, counts_));
   }
   return number;
 }
@@ -178,7 +178,9 @@ void QueueSet::SetUsage(const api::ObjectKey& local_queue, double usage) {
   if (usages_[number] == usage) return;
   usages_[number] = usage;
   const ClusterQueueId queue = local_queues_[number].cluster_queue;
-  if (queue >= 0) entry(queue).pending.UsageChanged();
+  if (queue < 0) return;
+  entry(queue).pending.UsageChanged();
+  PendingChanged(queue);
 }
 
 std::optional<ClusterQueueId> QueueSet::ClusterQueueOf(const api::ObjectKey& local_queue) const {
@@ -253,15 +255,38 @@ std::vector<ClusterQueueId> QueueSet::NewlyMatching(const std::optional<api::Str
   return matching;
 }
 
-void QueueSet::Fill(PendingNode& filled, const WorkloadInfo& info) {
+void QueueSet::Fill(WorkloadId workload, const WorkloadInfo& info) {
+  PendingNode& filled = node(workload);
   const api::Workload& object = *info.object;
   filled.key = OrderKey{info.priority, info.queued_at, &object.meta.uid};
   filled.shape = info.shape;
   filled.generation = object.meta.generation;
   SetNamespaceOf(filled, NamespaceNumber(object.meta.namespace_name));
   filled.requeued_false = api::IsFalse(object.status.conditions, api::kRequeued);
+  SetCounter(workload,
+             counts_.Join(filled.counter,
+                          local_queues_[static_cast<std::size_t>(filled.local_queue)].key, object));
   filled.requeue_at.reset();
   if (object.status.requeue_state) filled.requeue_at = object.status.requeue_state->requeue_at;
+}
+
+void QueueSet::SetCounter(WorkloadId workload, CounterId counter) {
+  PendingNode& changed = node(workload);
+  const CounterId before = changed.counter;
+  if (before == counter) return;
+  if (changed.cluster_queue >= 0) {
+    counts_.AddQueued(before, -1);
+    counts_.AddQueued(counter, 1);
+    entry(changed.cluster_queue).pending.SetCounter(workload, counter);
+  }
+  changed.counter = counter;
+  counts_.Leave(before);
+}
+
+void QueueSet::SetClusterQueueOf(WorkloadId workload, ClusterQueueId queue) {
+  PendingNode& changed = node(workload);
+  counts_.AddQueued(changed.counter, (queue >= 0 ? 1 : 0) - (changed.cluster_queue >= 0 ? 1 : 0));
+  changed.cluster_queue = queue;
 }
 
 bool QueueSet::MayRun(const PendingNode& asked, WallTime now) const {
@@ -278,6 +303,7 @@ void QueueSet::Join(WorkloadId workload, std::int32_t local_queue) {
 void QueueSet::Leave(WorkloadId workload) {
   PendingNode& left = node(workload);
   if (left.local_queue < 0) return;
+  SetCounter(workload, kNoCounter);
   std::vector<WorkloadId>& members =
       local_queues_[static_cast<std::size_t>(left.local_queue)].members;
   const auto slot = static_cast<std::size_t>(left.member_index);
@@ -293,9 +319,10 @@ void QueueSet::Enqueue(WorkloadId workload) {
   const LocalQueueEntry& local_queue = local_queues_[static_cast<std::size_t>(queued.local_queue)];
   if (queued.cluster_queue >= 0) return;  // it waits there already
   if (!local_queue.present || !entry(local_queue.cluster_queue).present) return;
-  queued.cluster_queue = local_queue.cluster_queue;
+  SetClusterQueueOf(workload, local_queue.cluster_queue);
   entry(queued.cluster_queue).pending.Push(workload);
   NoteHead(queued.cluster_queue);
+  PendingChanged(queued.cluster_queue);
 }
 
 void QueueSet::Dequeue(WorkloadId workload) {
@@ -305,7 +332,8 @@ void QueueSet::Dequeue(WorkloadId workload) {
   queue.pending.Remove(workload);
   if (queue.taken_head == workload) queue.taken_head = kNoNode;
   NoteHead(taken.cluster_queue);
-  taken.cluster_queue = -1;
+  PendingChanged(taken.cluster_queue);
+  SetClusterQueueOf(workload, -1);
   taken.named = false;  // its note was of this queue
 }
 
@@ -352,16 +380,17 @@ void QueueSet::Upsert(WorkloadId workload, const WorkloadInfo* before, const Wor
   }
   const LocalQueueEntry& through = local_queues_[static_cast<std::size_t>(local_queue)];
   if (!through.present || !entry(through.cluster_queue).present) {
-    Fill(known, info);
+    Fill(workload, info);
     return;
   }
   if (known.cluster_queue < 0) {
-    Fill(known, info);
-    known.cluster_queue = through.cluster_queue;
+    Fill(workload, info);
+    SetClusterQueueOf(workload, through.cluster_queue);
     PushOrPark(workload, now);
-    return;
+  } else {
+    Update(workload, before, info, now);
   }
-  Update(workload, before, info, now);
+  PendingChanged(known.cluster_queue);
 }
 
 void QueueSet::Update(WorkloadId workload, const WorkloadInfo* before, const WorkloadInfo& info,
@@ -372,14 +401,14 @@ void QueueSet::Update(WorkloadId workload, const WorkloadInfo* before, const Wor
   const bool same_place = known.key.priority == info.priority &&
                           known.key.queued_at == info.queued_at && known.shape == info.shape;
   if (same_place && (active || (before != nullptr && !Matters(*before->object, *info.object)))) {
-    Fill(known, info);
+    Fill(workload, info);
     return;
   }
   const PendingQueue::Preemptor kept = pending.preemptor();
   pending.Remove(workload);
   pending.SetPreemptor(kept);
   if (known.shape != info.shape) known.named = false;  // its note is of the old shape
-  Fill(known, info);
+  Fill(workload, info);
   if (active) {
     pending.Push(workload);
     NoteHead(known.cluster_queue);
@@ -410,6 +439,15 @@ QueueSet::QueueView QueueSet::View(ClusterQueueId queue) const {
   QueueView view{asked.pending.Active(), asked.pending.Inadmissible()};
   if (asked.taken_head != kNoNode) std::erase(view.active, asked.taken_head);
   return view;
+}
+
+std::vector<QueueSet::RankedWorkload> QueueSet::RankedPending(ClusterQueueId queue) const {
+  const PendingQueue& pending = entry(queue).pending;
+  std::vector<RankedWorkload> ranked;
+  for (const WorkloadId workload : pending.Unsorted()) {
+    ranked.push_back({workload, pending.RankOf(workload)});
+  }
+  return ranked;
 }
 
 std::int64_t QueueSet::ActiveCount(ClusterQueueId queue) const {

@@ -26,6 +26,7 @@
 #include "base/prefetch.h"
 #include "queue/head_index.h"
 #include "queue/names.h"
+#include "queue/pending_counts.h"
 #include "queue/pending_queue.h"
 #include "queue/workload_info.h"
 
@@ -69,6 +70,10 @@ class QueueSet {
   // ClusterQueues with `by_usage` order by the usage of LocalQueues from now on.
   void OrderByUsage() { order_by_usage_ = true; }
   void SetUsage(const api::ObjectKey& local_queue, double usage);
+
+  // Workloads are counted from now on; call it before the first one. See queue/pending_counts.h.
+  void CountPending(PendingCounts::ValuesOf values_of) { counts_.SwitchOn(std::move(values_of)); }
+  std::vector<PendingCounts::Count> TakePendingCounts() { return counts_.TakeChanged(); }
 
   // ClusterQueues. A name keeps the number that this function returns.
   ClusterQueueId ClusterQueueNumber(const std::string& name);
@@ -144,6 +149,14 @@ class QueueSet {
   QueueView View(ClusterQueueId queue) const;  // without taken heads
   // Every waiting workload, active or not, in the order that all would have if active.
   std::vector<WorkloadId> Pending(ClusterQueueId queue) const { return entry(queue).pending.All(); }
+  // The same in no order, in O(n), with what a reader needs to sort them.
+  struct RankedWorkload {
+    WorkloadId workload = kNoNode;
+    PendingRank rank;
+  };
+  std::vector<RankedWorkload> RankedPending(ClusterQueueId queue) const;
+  // Changes whenever the workloads that Pending returns, their order or their objects do.
+  std::uint64_t PendingVersion(ClusterQueueId queue) const { return entry(queue).version; }
   std::int64_t ActiveCount(ClusterQueueId queue) const;  // workloads that compete for the head
   PendingQueue::ShapeCounts CountShapes(ClusterQueueId queue) const {
     return entry(queue).pending.CountShapes();
@@ -164,11 +177,12 @@ class QueueSet {
  private:
   struct ClusterQueueEntry {
     ClusterQueueEntry(ClusterQueueId number, Listing listing, std::vector<PendingNode>& nodes,
-                      const std::vector<double>& usages)
-        : pending(number, listing, nodes, usages) {}
+                      const std::vector<double>& usages, PendingCounts& counts)
+        : pending(number, listing, nodes, usages, counts) {}
     ClusterQueueSettings settings;
     bool present = false;
     std::int64_t woken_in_cycle = -1;
+    std::uint64_t version = 0;
     WorkloadId taken_head = kNoNode;
     bool pinned = false;  // the number was given to a caller
     PendingQueue pending;
@@ -208,6 +222,10 @@ class QueueSet {
   void DropNamespaceNumber(std::int32_t namespace_id);
   void SetNamespaceOf(PendingNode& changed, std::int32_t namespace_id);
   void Join(WorkloadId workload, std::int32_t local_queue);
+  void SetClusterQueueOf(WorkloadId workload, ClusterQueueId queue);  // -1: none
+  void SetCounter(WorkloadId workload, CounterId counter);
+  // Call after a change that PendingVersion shows.
+  void PendingChanged(ClusterQueueId queue) { entry(queue).version = ++versions_; }
   void Leave(WorkloadId workload);
   void Enqueue(WorkloadId workload);  // as active, ignoring marks
   void PushOrPark(WorkloadId workload, WallTime now);
@@ -216,7 +234,7 @@ class QueueSet {
               WallTime now);
   void EnqueueMembers(std::int32_t local_queue);
   void DequeueMembers(std::int32_t local_queue);
-  void Fill(PendingNode& filled, const WorkloadInfo& info);
+  void Fill(WorkloadId workload, const WorkloadInfo& info);
   bool MayRun(const PendingNode& asked, WallTime now) const;
   // Heads of queues (queue_set_heads.cc).
   // Call after the active workloads or the settings of a queue changed.
@@ -227,6 +245,8 @@ class QueueSet {
   Listing listing_;
   bool order_by_usage_ = false;
   std::int64_t cycle_ = 0;
+  std::uint64_t versions_ = 0;
+  PendingCounts counts_;
   Names namespace_names_;
   std::vector<NamespaceEntry> namespaces_;
   std::vector<std::unique_ptr<ClusterQueueEntry>> queues_;

@@ -65,6 +65,7 @@ QueueSet::RequeueResult QueueSet::Requeue(const Head& head, RequeueReason reason
   const bool best_effort = queue.settings.strategy == api::QueueingStrategy::kBestEffortFifo;
   if (reason == RequeueReason::kPendingPreemption) {
     pending.SetPreemptor({head.workload, put_back.evaluated_generation, best_effort});
+    PendingChanged(head.cluster_queue);
   }
   const bool may_run = MayRun(put_back, now);
   const bool woken_since = queue.woken_in_cycle >= cycle_;
@@ -96,6 +97,7 @@ void QueueSet::PutFirst(const Head& head) {
   PendingQueue& pending = entry(head.cluster_queue).pending;
   if (!pending.by_usage()) return;
   pending.SetPreemptor({head.workload, node(head.workload).evaluated_generation, true, true});
+  PendingChanged(head.cluster_queue);
 }
 
 void QueueSet::RestorePreemptor(const Head& head) {
@@ -106,6 +108,7 @@ void QueueSet::RestorePreemptor(const Head& head) {
   const bool best_effort = queue.settings.strategy == api::QueueingStrategy::kBestEffortFifo;
   waits.evaluated_generation = waits.generation;
   entry(head.cluster_queue).pending.SetPreemptor({head.workload, waits.generation, best_effort});
+  PendingChanged(head.cluster_queue);
   PutFirst(head);
 }
 

@@ -92,7 +92,7 @@ void PendingNotes::Note(const api::ObjectKey& key, std::shared_ptr<const Pending
   if (entry.writing) return;  // the end of the write looks at the latest note
   if (entry.delayed && (is_text || entry.failures > 0)) {
     const auto workload = workloads_.Get(key);
-    if (entry.failures > 0 || workload == nullptr || !PlanIsDue(*workload)) return;
+    if (entry.failures > 0 || workload == nullptr || !PlanIsDue(*workload, entry)) return;
   }
   entry.delayed = false;
   Queue(key, entry);
@@ -113,10 +113,10 @@ void PendingNotes::Forget(const api::ObjectKey& key) {
 }
 
 // The reason of a workload that was parked in bulk is known from the equal one that was tried.
-PendingNotes::Rank PendingNotes::RankOf(const api::Workload& workload, const Entry& entry) const {
+PendingNotes::Rank PendingNotes::RankOf(const api::Workload& workload, Entry& entry) const {
   const api::Condition* told = api::FindCondition(workload.status.conditions, api::kQuotaReserved);
   const bool is_first = told == nullptr || told->status != api::ConditionStatus::kFalse;
-  const bool is_fact = (entry.tried && is_first) || PlanIsDue(workload);
+  const bool is_fact = (entry.tried && is_first) || PlanIsDue(workload, entry);
   return is_fact ? Rank::kFact : Rank::kCommentary;
 }
 
@@ -183,7 +183,7 @@ bool PendingNotes::Write(const api::ObjectKey& key, Entry& entry) {
   const std::string message = entry.tried ? entry.note->message() : kBypassed;
   const auto annotate = [&] {
     if (entry.annotating) return false;
-    const bool due = entry.annotation_due || HistoryIsOld(entry) || PlanIsDue(*workload);
+    const bool due = entry.annotation_due || HistoryIsOld(entry) || PlanIsDue(*workload, entry);
     return due && Annotate(*workload, entry);
   };
   const auto settle = [&] {
@@ -248,12 +248,12 @@ bool PendingNotes::Annotate(const api::Workload& workload, Entry& entry) {
   if (!explanation.empty() && !HasAnnotation(workload, api::kExplanationAnnotation, explanation)) {
     changes[api::kExplanationAnnotation] = explanation;
   }
-  const std::optional<std::string> plan = plan_text_ ? plan_text_(workload) : std::nullopt;
-  if (plan && !HasAnnotation(workload, api::kPreemptionPlanAnnotation, *plan)) {
-    changes[api::kPreemptionPlanAnnotation] = plan;
+  const std::string* plan = PlanOf(workload, entry);
+  if (plan != nullptr && !HasAnnotation(workload, api::kPreemptionPlanAnnotation, *plan)) {
+    changes[api::kPreemptionPlanAnnotation] = *plan;
   }
   if (changes.empty()) return false;
-  if (!plan && workload.meta.annotations.contains(api::kPreemptionPlanAnnotation)) {
+  if (plan == nullptr && workload.meta.annotations.contains(api::kPreemptionPlanAnnotation)) {
     changes[api::kPreemptionPlanAnnotation] = std::nullopt;
   }
   entry.annotating = true;
@@ -278,13 +278,22 @@ void PendingNotes::OnAnnotated(const api::ObjectKey& key, const Status& status) 
   }
   entry.failures = 0;
   const auto workload = workloads_.Get(key);  // its plan may have changed meanwhile
-  if (!entry.writing && workload != nullptr && PlanIsDue(*workload)) Queue(key, entry);
+  if (!entry.writing && workload != nullptr && PlanIsDue(*workload, entry)) Queue(key, entry);
 }
 
-bool PendingNotes::PlanIsDue(const api::Workload& workload) const {
-  if (!plan_text_) return false;
-  const std::optional<std::string> plan = plan_text_(workload);
-  return plan && !HasAnnotation(workload, api::kPreemptionPlanAnnotation, *plan);
+const std::string* PendingNotes::PlanOf(const api::Workload& workload, Entry& entry) const {
+  const std::optional<PlanStamp> stamp =
+      plans_.stamp ? plans_.stamp(workload) : std::optional<PlanStamp>();
+  if (stamp != entry.plan_stamp) {
+    entry.plan_stamp = stamp;
+    entry.plan_text = stamp ? plans_.text(workload) : std::string();
+  }
+  return stamp ? &entry.plan_text : nullptr;
+}
+
+bool PendingNotes::PlanIsDue(const api::Workload& workload, Entry& entry) const {
+  const std::string* plan = PlanOf(workload, entry);
+  return plan != nullptr && !HasAnnotation(workload, api::kPreemptionPlanAnnotation, *plan);
 }
 
 bool PendingNotes::HistoryIsOld(const Entry& entry) const {

@@ -26,6 +26,7 @@
 
 #include "admission/controller/pending_note.h"
 #include "admission/controller/workload_writer.h"
+#include "admission/kept_plan.h"
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "admission/reason_history.h"
 #include "base/clock.h"
@@ -45,10 +46,14 @@ class PendingNotes {
   PendingNotes(kube::Informer<api::Workload>& workloads, WorkloadWriter& writer,
                kube::EventRecorder& events, const Clock& clock, Executor& executor);
 
-  // The text of the annotation berth.dev/preemption-plan; nullopt: no annotation. The patch that
-  // writes the explanation writes the plan too.
-  using PlanText = std::function<std::optional<std::string>(const api::Workload& workload)>;
-  void WritePlans(PlanText text) { plan_text_ = std::move(text); }
+  // The annotation berth.dev/preemption-plan. The patch that writes the explanation writes the plan
+  // too.
+  struct PlanSource {
+    // nullopt: no annotation. Asked with each note.
+    std::function<std::optional<PlanStamp>(const api::Workload& workload)> stamp;
+    std::function<std::string(const api::Workload& workload)> text;  // asked for each new stamp
+  };
+  void WritePlans(PlanSource plans) { plans_ = std::move(plans); }
 
   enum class Verdict : std::uint8_t { kItsOwn, kOfAnEqual };
   // Records the note of a waiting workload. Several workloads may share one note.
@@ -77,12 +82,14 @@ class PendingNotes {
     bool event_due = false;  // condition was written without its event
     SteadyTime written_at{};
     int failures = 0;
+    std::optional<PlanStamp> plan_stamp;  // of plan_text; nullopt: no plan
+    std::string plan_text;
   };
 
   using Notes = std::map<api::ObjectKey, Entry>;
 
   void Remember(const api::ObjectKey& key, Entry& entry);  // reads the history from the annotation
-  Rank RankOf(const api::Workload& workload, const Entry& entry) const;
+  Rank RankOf(const api::Workload& workload, Entry& entry) const;
   void Queue(const api::ObjectKey& key, Entry& entry);
   // The entry of the first key of `queue` that waits with `rank`; skips the keys before it.
   Notes::iterator First(std::deque<api::ObjectKey>& queue, Rank rank);
@@ -96,8 +103,10 @@ class PendingNotes {
   void OnAnnotated(const api::ObjectKey& key, const Status& status);
   bool Annotate(const api::Workload& workload, Entry& entry);
   bool HistoryIsOld(const Entry& entry) const;
+  // The annotation of the present plan; null: none. Valid until the next call.
+  const std::string* PlanOf(const api::Workload& workload, Entry& entry) const;
   // Whether the Workload lacks the annotation of its present plan.
-  bool PlanIsDue(const api::Workload& workload) const;
+  bool PlanIsDue(const api::Workload& workload, Entry& entry) const;
 
   kube::Informer<api::Workload>& workloads_;
   WorkloadWriter& writer_;
@@ -109,7 +118,7 @@ class PendingNotes {
   std::deque<api::ObjectKey> facts_;
   std::deque<api::ObjectKey> commentary_;
   kube::WritePace pace_;
-  PlanText plan_text_;
+  PlanSource plans_;
   std::size_t in_flight_ = 0;
   bool pump_posted_ = false;
   std::shared_ptr<PendingNotes*> self_;

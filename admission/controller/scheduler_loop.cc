@@ -91,11 +91,13 @@ void SchedulerLoop::FeedWorkloads() {
 }
 
 void SchedulerLoop::Connect() {
-  parts_.notes.WritePlans([this](const api::Workload& workload) -> std::optional<std::string> {
-    const std::optional<KeptPlan> plan = parts_.scheduler.PlanToKeep(workload);
-    if (!plan) return std::nullopt;
-    return EncodePlan(*plan);
-  });
+  parts_.notes.WritePlans(
+      {.stamp = [this](const auto& workload) { return parts_.scheduler.StampOfPlan(workload); },
+       .text =
+           [this](const auto& workload) {
+             const std::optional<KeptPlan> plan = parts_.scheduler.PlanToKeep(workload);
+             return plan ? EncodePlan(*plan) : std::string();
+           }});
   FeedQueues(parts_.manager, parts_.scheduler, [this] { Changed(); });
   FeedWorkloads();
 }

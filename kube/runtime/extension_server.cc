@@ -102,6 +102,7 @@ Result<std::unique_ptr<ExtensionServer>> ExtensionServer::Start(net::IoPool& poo
   server.port = options.port;
   server.tls = std::move(options.tls);
   server.max_connections = kMostConnections;
+  server.max_connections_per_peer = options.max_connections_per_peer;
   server.idle_timeout = kIdle;
   auto shared = std::make_shared<Shared>(pool, std::move(api), std::move(gate));
   std::unique_ptr<ExtensionServer> made(new ExtensionServer(shared));

@@ -10,7 +10,8 @@
 // another certificate is refused in the handshake.
 //
 // Threads: Start and Stop by the owner, the others by any thread; `gate` as in metrics_server.h.
-// Errors of Start: as net::HttpServer::Start. 429: too many requests are being read.
+// Errors of Start: as net::HttpServer::Start. 429: too many requests are being read. A connection
+// above the limits is closed.
 // Source: Kubernetes aggregation layer (k8s.io/apiserver, delegated authentication).
 #pragma once
 
@@ -33,6 +34,7 @@ struct ExtensionServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;                       // 0: any free port
   std::shared_ptr<const net::TlsIdentity> tls;  // not null
+  std::size_t max_connections_per_peer = 128;   // of 512 connections in all
 };
 
 class ExtensionServer {

@@ -20,6 +20,23 @@ constexpr int kBacklog = 1024;
 // Accept failed, for example for lack of file descriptors: waits for connections to close.
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
+// A host of IPv6 has a /64 of addresses to choose from.
+std::string PeerOf(const tcp::socket& socket) {
+  error_code error;
+  const tcp::endpoint endpoint = socket.remote_endpoint(error);
+  if (error) return "";
+  const asio::ip::address& address = endpoint.address();
+  if (address.is_v4()) {
+    const auto bytes = address.to_v4().to_bytes();
+    return {bytes.begin(), bytes.end()};
+  }
+  const auto bytes = address.to_v6().to_bytes();
+  constexpr std::ptrdiff_t kV4Start = 12;  // of a mapped IPv4 address
+  if (address.to_v6().is_v4_mapped()) return {bytes.begin() + kV4Start, bytes.end()};
+  constexpr std::ptrdiff_t kHalf = 8;
+  return {bytes.begin(), bytes.begin() + kHalf};
+}
+
 class AsioListener final : public Listener, public std::enable_shared_from_this<AsioListener> {
  public:
   explicit AsioListener(IoPool& pool)
@@ -86,7 +103,9 @@ class AsioListener final : public Listener, public std::enable_shared_from_this<
       });
       return;
     }
-    callbacks_.on_connection(strand, MakeTransport(std::move(socket), callbacks_.tls()));
+    std::string peer = PeerOf(socket);
+    callbacks_.on_connection(strand, MakeTransport(std::move(socket), callbacks_.tls()),
+                             std::move(peer));
     AcceptNext();
   }
 

@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_set>
 #include <utility>
 
@@ -25,18 +27,26 @@ struct ServerCore {
         identity(options.tls),
         client_ca_pem(options.client_ca_pem) {}
 
-  // Returns false where the server is stopping or has its maximum of connections.
-  bool Add(const std::shared_ptr<ServerSession>& session) {
+  // Returns false where the server is stopping, or has its maximum of connections, in all or from
+  // this peer.
+  bool Add(const std::shared_ptr<ServerSession>& session, const std::string& peer) {
     const std::lock_guard lock(mutex);
     if (is_stopping || sessions.size() >= options.max_connections) return false;
+    if (options.max_connections_per_peer > 0) {
+      const auto [known, added] = connections_of.try_emplace(peer, 0);
+      if (known->second >= options.max_connections_per_peer) return false;
+      ++known->second;
+    }
     sessions.insert(session);
     return true;
   }
 
   // The last call of a session.
-  void Remove(const std::shared_ptr<ServerSession>& session) {
+  void Remove(const std::shared_ptr<ServerSession>& session, const std::string& peer) {
     const std::lock_guard lock(mutex);
-    sessions.erase(session);
+    if (sessions.erase(session) == 0) return;
+    const auto known = connections_of.find(peer);
+    if (known != connections_of.end() && --known->second == 0) connections_of.erase(known);
     if (sessions.empty()) changed.notify_all();
   }
 
@@ -50,6 +60,7 @@ struct ServerCore {
   std::mutex mutex;  // guards the members below
   std::condition_variable changed;
   std::unordered_set<std::shared_ptr<ServerSession>> sessions;
+  std::map<std::string, std::size_t> connections_of;  // by peer, where they are limited
   std::shared_ptr<TlsContext> tls;  // made of the next two
   std::shared_ptr<const TlsIdentity> identity;
   std::string client_ca_pem;

@@ -16,10 +16,11 @@ bool HasBody(int status) { return status >= 200 && status != 204 && status != 30
 }  // namespace
 
 ServerSession::ServerSession(std::shared_ptr<ServerCore> core, Strand strand,
-                             std::unique_ptr<Transport> transport)
+                             std::unique_ptr<Transport> transport, std::string peer)
     : core_(std::move(core)),
       strand_(std::move(strand)),
       transport_(std::move(transport)),
+      peer_(std::move(peer)),
       deadline_(strand_, [this] { OnDeadline(); }) {}
 
 void ServerSession::Start() {
@@ -42,7 +43,7 @@ void ServerSession::Close() {
   transport_->Abort();
   output_.clear();
   if (const auto stream = std::exchange(stream_, nullptr)) stream->MarkGone();
-  core_->Remove(self);
+  core_->Remove(self, peer_);
 }
 
 void ServerSession::OnReady(const IoOutcome& outcome) {

@@ -28,8 +28,9 @@ class ServerSession final : public TransportEvents,
                             public std::enable_shared_from_this<ServerSession> {
  public:
   ServerSession(std::shared_ptr<ServerCore> core, Strand strand,
-                std::unique_ptr<Transport> transport);
+                std::unique_ptr<Transport> transport, std::string peer);
 
+  const std::string& peer() const { return peer_; }
   void Start();  // may be called on any thread
   void Abort();  // may be called on any thread
 
@@ -65,6 +66,7 @@ class ServerSession final : public TransportEvents,
   const std::shared_ptr<ServerCore> core_;
   const Strand strand_;
   const std::unique_ptr<Transport> transport_;
+  const std::string peer_;  // as in Listener
   Deadline deadline_;
   Phase phase_ = Phase::kHandshake;
 

@@ -165,6 +165,35 @@ TEST_F(PreemptionRestart, NothingIsBelievedOfAWorkloadThatHadQuotaMeanwhile) {
   EXPECT_EQ(AfterRestart(world_, stale), "v Admitted, p Skipped");
 }
 
+// A reader that compares stamps sees each change of the plan, and no cycle that changes nothing.
+TEST_F(PreemptionRestart, AStampChangesWithWhatIsWritten) {
+  const auto now = [this] {
+    const api::Workload& object = *world_.Find(KeyOf("p"));
+    return std::pair(world_.scheduler().StampOfPlan(object), world_.scheduler().PlanToKeep(object));
+  };
+  EXPECT_FALSE(world_.scheduler().StampOfPlan(*world_.Find(KeyOf("v"))));
+  EXPECT_EQ(world_.Cycle(), "p Preempting");
+  const auto first = now();
+  ASSERT_TRUE(first.first);
+  EXPECT_EQ(world_.Cycle(), "p Preempting");
+  EXPECT_EQ(now(), first) << "the plan is kept";
+  world_.Advance(5min);
+  world_.Cycle();
+  const auto paused = now();
+  EXPECT_NE(paused.second, first.second);
+  EXPECT_NE(paused.first, first.first) << "the plan has ended";
+  api::Workload object = *world_.Find(KeyOf("p"));
+  ++object.meta.generation;
+  EXPECT_NE(world_.scheduler().StampOfPlan(object), paused.first);
+  world_.Advance(5min);
+  world_.Cycle();
+  EXPECT_NE(now().second, paused.second);
+  EXPECT_NE(now().first, paused.first) << "the next plan";
+  world_.ReleaseEvicted();
+  world_.Cycle();
+  EXPECT_FALSE(now().first) << "admitted";
+}
+
 // The plan and its pause end when they would have ended without the restart.
 TEST_F(PreemptionRestart, ARestartIsNoProgress) {
   world_.Advance(4min);

@@ -132,8 +132,9 @@ class ExtensionServerTest : public ::testing::Test {
     request.for_server = true;
     auto server = ExtensionServer::Start(
         pool_,
-        {.tls =
-             std::make_shared<const net::TlsIdentity>(*net::IssueCertificate(authority_, request))},
+        {.tls = std::make_shared<const net::TlsIdentity>(
+             *net::IssueCertificate(authority_, request)),
+         .max_connections_per_peer = kMostConnections},
         Echo(), [this](const AccessQuestion& question, const AccessReviews::Done& done) {
           Decide(question, done);
         });
@@ -184,6 +185,8 @@ class ExtensionServerTest : public ::testing::Test {
                                         .group_headers = {"X-Remote-Group"},
                                         .extra_prefixes = {"X-Remote-Extra-"}}));
   }
+
+  static constexpr std::size_t kMostConnections = 40;
 
   net::IoPool pool_{2};
   net::TlsIdentity authority_;
@@ -262,6 +265,22 @@ TEST_F(ExtensionServerTest, AConnectionOfTheOldAuthorityEndsWithIt) {
   };
   EXPECT_EQ(status(), 200);
   TrustProxy(authority_, {"front-proxy"});
+  EXPECT_EQ(status(), 0);
+}
+
+// Each client of a peer holds its connection open.
+TEST_F(ExtensionServerTest, OnePeerHasAFewConnections) {
+  std::vector<std::unique_ptr<net::HttpClient>> clients;
+  const auto status = [&] {
+    net::ClientOptions options;
+    options.base_url = "https://localhost:" + std::to_string(server_->port());
+    options.ca_pem = authority_.certificate_chain_pem;
+    auto client = net::HttpClient::Create(pool_, std::move(options));
+    const auto answer = (*client)->SendAndWait(Get("/apis/things.example"), 10s);
+    clients.push_back(*std::move(client));
+    return answer ? answer->status : 0;
+  };
+  for (std::size_t i = 0; i < kMostConnections; ++i) ASSERT_EQ(status(), 200) << i;
   EXPECT_EQ(status(), 0);
 }
 

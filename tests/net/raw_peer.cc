@@ -75,9 +75,12 @@ class NoSigpipe {
 
 }  // namespace
 
-RawPeer RawPeer::Connect(std::uint16_t port) {
+RawPeer RawPeer::Connect(std::uint16_t port, const char* source) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   SetTimeouts(socket);
+  sockaddr_in from = Loopback(0);
+  BERTH_ASSERT(inet_pton(AF_INET, source, &from.sin_addr) == 1);
+  BERTH_ASSERT(bind(socket, reinterpret_cast<const sockaddr*>(&from), sizeof(from)) == 0);
   const sockaddr_in address = Loopback(port);
   BERTH_ASSERT(connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
   return RawPeer(socket);

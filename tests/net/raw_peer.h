@@ -25,8 +25,9 @@ struct RawTlsOptions {
 
 class RawPeer {
  public:
-  // Connects to 127.0.0.1; aborts the test program where that fails.
-  static RawPeer Connect(std::uint16_t port);
+  // Connects to 127.0.0.1 from `source`, an address of the loopback; aborts the test program where
+  // that fails.
+  static RawPeer Connect(std::uint16_t port, const char* source = "127.0.0.1");
   explicit RawPeer(int socket) : socket_(socket) {}
   ~RawPeer();
   RawPeer(RawPeer&& other) noexcept;

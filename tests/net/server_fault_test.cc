@@ -354,6 +354,36 @@ TEST_F(ServerFault, ConnectionsHaveALimit) {
   EXPECT_TRUE(WaitForGone(2));
 }
 
+// All addresses 127.0.0.0/8 are this machine: two of them are two peers.
+TEST_F(ServerFault, ConnectionsOfOnePeerHaveALimit) {
+  ServerOptions options;
+  options.max_connections_per_peer = 2;
+  StartServer(options);
+  {
+    RawPeer one = Connect();
+    one.Send(kStream);
+    RawPeer two = Connect();
+    two.Send(kStream);
+    WaitForStreams(2);
+    RawPeer three = Connect();
+    EXPECT_TRUE(three.IsEnded());
+    RawPeer other = RawPeer::Connect(port(), "127.0.0.2");
+    other.Send("GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_THAT(other.ReadResponse(), EndsWith("GET /echo ")) << "another peer";
+  }
+  EXPECT_TRUE(WaitForGone(2));
+  // Closed connections do not count; the server notices them a moment later.
+  std::string answer;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (answer.empty() && std::chrono::steady_clock::now() < deadline) {
+    RawPeer again = Connect();
+    again.Send("GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    answer = again.ReadResponse();
+  }
+  EXPECT_THAT(answer, EndsWith("GET /echo "));
+  server_.reset();  // without a further connection
+}
+
 TEST_F(ServerFault, StopWithOpenStreamsIsQuick) {
   for (const bool with_tls : {false, true}) {
     ServerOptions options;

@@ -108,6 +108,41 @@ TEST_F(QueueCountsTest, AnActiveWorkloadMovesWithItsPriority) {
   ExpectCounts(3, 0);
 }
 
+// Two LocalQueues share the shape 7: one verdict parks the workloads of both.
+TEST_F(QueueCountsTest, EachLocalQueueHasCountsOfItsOwn) {
+  using Count = PendingCounts::Count;
+  set.CountPending([](const api::Workload& workload) -> PendingCounts::Values {
+    const std::string* team = api::FindValue(workload.meta.labels, "team");
+    return {team == nullptr ? "" : *team};
+  });
+  const auto taken = [this] { return set.TakePendingCounts(); };
+  const api::ObjectKey first{"default", "lq"};
+  const api::ObjectKey second{"default", "other"};
+  Open(kBestEffort);
+  set.SetLocalQueue(second, "cq", api::StopPolicy::kNone);
+  EXPECT_TRUE(taken().empty());
+  Add(0, 0, 7);
+  Add(1, 0, 7);
+  Add(2, 0, 7);
+  Change(2, [](api::Workload& w) { w.spec.queue_name = "other"; });
+  EXPECT_EQ(taken(), (std::vector<Count>{{first, {""}, 2, 0}, {second, {""}, 1, 0}}));
+  EXPECT_TRUE(taken().empty()) << "nothing has changed";
+  ASSERT_EQ(Pop(), 0);
+  EXPECT_TRUE(taken().empty()) << "a head competes";
+  Requeue(0, RequeueReason::kNoFit);
+  EXPECT_EQ(taken(), (std::vector<Count>{{first, {""}, 0, 2}, {second, {""}, 0, 1}}));
+  Add(3, 0, 8);
+  EXPECT_EQ(taken(), (std::vector<Count>{{first, {""}, 1, 2}})) << "only what changed";
+  Change(1, [](api::Workload& w) { w.meta.labels["team"] = "x"; });
+  EXPECT_EQ(taken(), (std::vector<Count>{{first, {""}, 1, 1}, {first, {"x"}, 0, 1}}));
+  set.Wake(queue, kNow, nullptr);
+  EXPECT_EQ(taken().size(), 3U);
+  set.SetLocalQueue(first, "cq", api::StopPolicy::kHold);
+  EXPECT_EQ(taken(), (std::vector<Count>{{first, {""}, 0, 0}, {first, {"x"}, 0, 0}}));
+  for (const WorkloadId id : {0, 1, 2, 3}) set.Remove(id);
+  EXPECT_EQ(taken(), (std::vector<Count>{{second, {""}, 0, 0}}));
+}
+
 TEST_F(QueueCountsTest, TheLocalQueueThatUsedLessComesFirst) {
   set.OrderByUsage();
   settings.by_usage = true;

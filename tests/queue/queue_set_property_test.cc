@@ -1,7 +1,7 @@
 // Goal: the heaps, groups and marks of a ClusterQueue's waiting workloads agree with a plain
-// list, also in the returned workloads of bulk parking. Method: random operations on a
-// QueueSet with one queue and on a list that is sorted after each; after each operation both
-// agree.
+// list, also in the returned workloads of bulk parking and in the counters of LocalQueues and
+// labels. Method: random operations on a QueueSet with one queue and on a list that is sorted after
+// each; after each operation both agree.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -37,6 +37,14 @@ rc::Gen<Op> AnyOp() {
                             rc::gen::set(&Op::value, Below(8)), rc::gen::set(&Op::shape, Below(3)));
 }
 
+// LocalQueue and label of a workload → how many are active, and wait otherwise.
+using Counts = std::map<std::pair<std::string, std::string>, std::pair<std::int64_t, std::int64_t>>;
+
+std::string TeamOf(const api::Workload& workload) {
+  const std::string* team = api::FindValue(workload.meta.labels, "team");
+  return team == nullptr ? "" : *team;
+}
+
 enum class At { kActive, kParked, kHeld, kInFlight };
 
 struct Item {
@@ -60,6 +68,7 @@ class Plain {
     item.info = info;
     if (item.at == At::kParked || item.at == At::kHeld) PushOrPark(item);
   }
+  void Relabel(WorkloadId id, const WorkloadInfo& info) { items_.at(id).info = info; }
   void Remove(WorkloadId id) {
     items_.erase(id);
     if (preemptor_ == id) preemptor_.reset();
@@ -107,6 +116,16 @@ class Plain {
       ++count;
     }
     return count;
+  }
+  Counts CountAll() const {
+    Counts counts;
+    for (const auto& [id, item] : items_) {
+      const api::Workload& object = *item.info.object;
+      const api::ObjectKey key{object.meta.namespace_name, object.spec.queue_name};
+      auto& [active, others] = counts[{key.ToString(), TeamOf(object)}];
+      ++(item.at == At::kActive || item.at == At::kInFlight ? active : others);
+    }
+    return counts;
   }
   std::vector<WorkloadId> Active() const { return Sorted(At::kActive); }
   std::vector<WorkloadId> Inadmissible() const { return Sorted(At::kParked, At::kHeld); }
@@ -160,6 +179,7 @@ class Plain {
 class Both {
  public:
   Both(bool best_effort, Listing listing) : set_(true, listing), plain_(best_effort, listing) {
+    set_.CountPending([](const api::Workload& workload) { return std::vector{TeamOf(workload)}; });
     queue_ = set_.ClusterQueueNumber("cq");
     ClusterQueueSettings settings;
     settings.strategy =
@@ -170,6 +190,7 @@ class Both {
     for (const char* name : {"open", "closed"}) {
       set_.SetNamespace(name, {{"open", std::string(name) == "open" ? "yes" : "no"}});
       set_.SetLocalQueue({name, "lq"}, "cq", api::StopPolicy::kNone);
+      set_.SetLocalQueue({name, "other"}, "cq", api::StopPolicy::kNone);
     }
   }
 
@@ -204,7 +225,9 @@ class Both {
         if (in_flight_ == id) in_flight_ = kNoNode;
     }
   }
-  void Compare() const {
+  void Compare() {
+    CompareCounts();
+    CompareVersion();
     const QueueSet::QueueView view = set_.View(queue_);
     RC_ASSERT(view.active == plain_.Active());
     RC_ASSERT(view.inadmissible == plain_.Inadmissible());
@@ -213,12 +236,35 @@ class Both {
   }
 
  private:
+  void CompareCounts() {
+    for (const PendingCounts::Count& count : set_.TakePendingCounts()) {
+      const auto key = std::pair(count.local_queue.ToString(), count.values.front());
+      counts_[key] = {count.active, count.inadmissible};
+      if (counts_[key] == std::pair<std::int64_t, std::int64_t>{}) counts_.erase(key);
+    }
+    RC_ASSERT(counts_ == plain_.CountAll());
+    RC_ASSERT(set_.TakePendingCounts().empty());
+  }
+  // Equal versions promise an equal list; the list follows from the ranks.
+  void CompareVersion() {
+    std::vector<WorkloadId> list = set_.Pending(queue_);
+    std::vector<QueueSet::RankedWorkload> ranked = set_.RankedPending(queue_);
+    std::sort(ranked.begin(), ranked.end(),
+              [](const auto& a, const auto& b) { return Before(a.rank, b.rank); });
+    RC_ASSERT(ranked.size() == list.size());
+    for (std::size_t i = 0; i < list.size(); ++i) RC_ASSERT(ranked[i].workload == list[i]);
+    const std::uint64_t version = set_.PendingVersion(queue_);
+    RC_ASSERT(version != version_ || list == list_);
+    version_ = version;
+    list_ = std::move(list);
+  }
   WorkloadInfo Make(const Op& op) const {
     api::Workload object;
     object.meta.namespace_name = op.shape == 2 ? "closed" : "open";
     object.meta.uid = "u" + std::to_string(op.workload);
     object.meta.generation = 1;
-    object.spec.queue_name = "lq";
+    object.meta.labels["team"] = op.value % 2 == 0 ? "a" : "b";
+    object.spec.queue_name = op.value % 3 == 0 ? "other" : "lq";
     // Some have an instant before which they may not be requeued.
     if (op.value == 7) object.status.requeue_state = {1, now_ + std::chrono::seconds(5)};
     WorkloadInfo info;
@@ -237,10 +283,18 @@ class Both {
     WorkloadInfo next = before;
     next.priority = op.value;
     next.shape = ShapeOf(op);
-    if (next.priority == before.priority && next.shape == before.shape) return;
+    const bool same = next.priority == before.priority && next.shape == before.shape;
+    if (same) {  // only its labels change: it keeps its place
+      object.meta.generation = before.object->meta.generation;
+      object.meta.labels["team"] = TeamOf(object) == "a" ? "c" : "a";
+    }
     next.object = std::make_shared<const api::Workload>(object);
     set_.Upsert(id, &before, next, now_);
-    plain_.Change(id, next);
+    if (same) {
+      plain_.Relabel(id, next);
+    } else {
+      plain_.Change(id, next);
+    }
     infos_[id] = next;
   }
   void Pop() {
@@ -261,6 +315,9 @@ class Both {
   Plain plain_;
   ClusterQueueId queue_ = -1;
   WallTime now_{};
+  Counts counts_;
+  std::vector<WorkloadId> list_;
+  std::uint64_t version_ = 0;
   std::map<WorkloadId, WorkloadInfo> infos_;
   WorkloadId in_flight_ = kNoNode;
 };

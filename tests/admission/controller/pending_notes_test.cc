@@ -215,7 +215,22 @@ TEST_F(PendingNotesTest, AnOutageLosesNoNote) {
 
 TEST_F(PendingNotesTest, ANewPlanIsWrittenThoughTheReasonIsTheSame) {
   std::optional<std::string> plan;
-  notes_.WritePlans([&plan](const api::Workload&) { return plan; });
+  std::uint64_t version = 0;
+  int texts = 0;
+  notes_.WritePlans({.stamp = [&](const api::Workload&) -> std::optional<PlanStamp> {
+                       if (!plan) return std::nullopt;
+                       return PlanStamp{.version = version};
+                     },
+                     .text =
+                         [&](const api::Workload&) {
+                           ++texts;
+                           return *plan;
+                         }});
+  const auto replan = [&](const char* text) {
+    plan = text;
+    ++version;
+    texts = 0;
+  };
   const auto stored = [this] {
     const auto workload = workloads_.Get({"team", "w"});
     const std::string* text =
@@ -223,20 +238,20 @@ TEST_F(PendingNotesTest, ANewPlanIsWrittenThoughTheReasonIsTheSame) {
     return text == nullptr ? "" : *text;
   };
   Note("WaitingForQuota", "x");
-  plan = "first";
+  replan("first");
   Note("WaitingForQuota", "x");
   EXPECT_EQ(stored(), "first");
-  plan = "second";
+  replan("second");
   Note("WaitingForQuota", "y");  // the text alone would wait
   EXPECT_EQ(stored(), "second");
-  plan = "third";
+  replan("third");
   api_.FailNext("workloads/w", 500);
   Note("WaitingForQuota", "y");
   executor_.RunFor(5s);
   EXPECT_EQ(stored(), "third") << "a failed write is repeated";
   api_.ClearRequests();
   api_.set_latency(200ms);
-  plan = "fourth";
+  replan("fourth");
   const auto note = std::make_shared<const FixedNote>("WaitingForQuota", "y", 1, "");
   for (int i = 0; i < 20; ++i) {
     notes_.Note({"team", "w"}, note, kItsOwn);
@@ -245,6 +260,7 @@ TEST_F(PendingNotesTest, ANewPlanIsWrittenThoughTheReasonIsTheSame) {
   executor_.RunFor(2s);
   EXPECT_EQ(stored(), "fourth");
   EXPECT_EQ(Writes(), 1U) << "once, while the answer is under way";
+  EXPECT_EQ(texts, 1) << "a plan is encoded once, not with each note";
 }
 
 TEST_F(PendingNotesTest, ReservedOrGoneWorkloadsAreNotTouched) {
