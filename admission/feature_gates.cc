@@ -32,6 +32,7 @@ constexpr NamedGate kGates[] = {
      &FeatureGates::tas_replace_node_due_to_not_ready_over_fixed_time},
     {"TASReplaceNodeOnNodeTaints", &FeatureGates::tas_replace_node_on_node_taints},
     {"TASReplaceNodeOnPodTermination", &FeatureGates::tas_replace_node_on_pod_termination},
+    {"TASRespectNodeAffinityPreferred", &FeatureGates::tas_respect_node_affinity_preferred},
     {"TopologyAwareScheduling", &FeatureGates::topology_aware_scheduling},
 };
 

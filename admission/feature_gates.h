@@ -29,6 +29,7 @@ struct FeatureGates {
   bool tas_replace_node_due_to_not_ready_over_fixed_time = false;
   bool tas_replace_node_on_node_taints = true;
   bool tas_replace_node_on_pod_termination = true;
+  bool tas_respect_node_affinity_preferred = false;
   bool topology_aware_scheduling = true;
 
   bool Set(std::string_view name, bool enabled);

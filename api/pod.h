@@ -46,6 +46,12 @@ struct NodeSelectorTerm {
   friend bool operator==(const NodeSelectorTerm&, const NodeSelectorTerm&) = default;
 };
 
+struct PreferredNodes {
+  std::int32_t weight = 0;
+  NodeSelectorTerm preference;
+  friend bool operator==(const PreferredNodes&, const PreferredNodes&) = default;
+};
+
 struct Container {
   std::string name;
   std::string image;
@@ -65,6 +71,7 @@ struct PodSpec {
   std::vector<Toleration> tolerations;
   // requiredDuringSchedulingIgnoredDuringExecution: any term may match; nullopt: no affinity.
   std::optional<std::vector<NodeSelectorTerm>> required_node_affinity;
+  std::vector<PreferredNodes> preferred_node_affinity;  // preferredDuringScheduling…
   std::vector<std::string> scheduling_gates;
   bool resource_claims = false;  // spec.resourceClaims: devices that no quota counts
   std::string priority_class_name;

@@ -36,6 +36,18 @@ class ShapeHash {
   std::uint64_t state_ = 0xCBF29CE484222325U;
 };
 
+void AddNodeTerm(const api::NodeSelectorTerm& term, ShapeHash& hash) {
+  for (const auto* requirements : {&term.match_expressions, &term.match_fields}) {
+    hash.Add(static_cast<std::int64_t>(requirements->size()));
+    for (const api::NodeSelectorRequirement& requirement : *requirements) {
+      hash.Add(requirement.key);
+      hash.Add(requirement.op);
+      hash.Add(static_cast<std::int64_t>(requirement.values.size()));
+      for (const std::string& value : requirement.values) hash.Add(value);
+    }
+  }
+}
+
 void AddSelection(const api::PodSpec& spec, ShapeHash& hash) {
   hash.Add(static_cast<std::int64_t>(spec.node_selector.size()));
   for (const auto& [key, value] : spec.node_selector) {
@@ -51,15 +63,12 @@ void AddSelection(const api::PodSpec& spec, ShapeHash& hash) {
     hash.Add(toleration.toleration_seconds.value_or(-1));
   }
   hash.Add(spec.required_node_affinity.has_value() ? 1 : 0);
-  if (!spec.required_node_affinity) return;
-  for (const api::NodeSelectorTerm& term : *spec.required_node_affinity) {
-    hash.Add(static_cast<std::int64_t>(term.match_expressions.size()));
-    for (const api::NodeSelectorRequirement& requirement : term.match_expressions) {
-      hash.Add(requirement.key);
-      hash.Add(requirement.op);
-      hash.Add(static_cast<std::int64_t>(requirement.values.size()));
-      for (const std::string& value : requirement.values) hash.Add(value);
-    }
+  if (spec.required_node_affinity) {
+    for (const api::NodeSelectorTerm& term : *spec.required_node_affinity) AddNodeTerm(term, hash);
+  }
+  for (const api::PreferredNodes& nodes : spec.preferred_node_affinity) {
+    hash.Add(nodes.weight);
+    AddNodeTerm(nodes.preference, hash);
   }
 }
 

@@ -59,7 +59,6 @@ constexpr Gate kKueueGates[] = {
     {"TASCachingRemainingResources", Behaves::kEither, Otherwise::kWarn},
     {"TASHandleOverlappingFlavors", Behaves::kOn, Otherwise::kWarn},
     {"TASMultiLayerTopology", Behaves::kOn, Otherwise::kWarn},
-    {"TASRespectNodeAffinityPreferred", Behaves::kOff, Otherwise::kRefuse},
     {"TASValidateWorkloadSliceSize", Behaves::kOn, Otherwise::kWarn},
     {"TLSOptions", Behaves::kOn, Otherwise::kRefuse},
     {"UnadmittedWorkloadsExplicitStatus", Behaves::kOff, Otherwise::kWarn},
@@ -102,6 +101,7 @@ constexpr Need kNeeds[] = {
     {"TASReplaceNodeDueToNotReadyOverFixedTime", "TASFailedNodeReplacement"},
     {"TASReplaceNodeOnNodeTaints", "TopologyAwareScheduling"},
     {"TASReplaceNodeOnPodTermination", "TASFailedNodeReplacement"},
+    {"TASRespectNodeAffinityPreferred", "TopologyAwareScheduling"},
     {"UnadmittedWorkloadsExplicitStatus", "UnadmittedWorkloadsObservability"},
 };
 

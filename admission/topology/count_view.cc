@@ -46,6 +46,7 @@ bool CountView::Before(DomainId a, DomainId b) const {
   const DomainCounts& left = at(a);
   const DomainCounts& right = at(b);
   if (left.leaders != right.leaders) return left.leaders > right.leaders;
+  if (preference(a) != preference(b)) return preference(a) > preference(b);
   if (left.slices_with_leader != right.slices_with_leader) {
     return (left.slices_with_leader > right.slices_with_leader) ==
            (shape_.order == CountKey::Order::kMostFirst);
@@ -60,6 +61,7 @@ void CountView::Grow() {
   const auto domains = static_cast<std::size_t>(tree_.domain_count());
   const auto leaves = static_cast<std::size_t>(tree_.leaf_count());
   counts_.resize(domains);
+  if (!shape_.filter.preferred.empty()) preferences_.resize(domains, 0);
   present_.resize(domains, 0);
   seen_.resize(domains, 0);
   matches_.resize(leaves);
@@ -84,10 +86,9 @@ void CountView::Refresh() {
     const DomainId id = tree_.domain_of_leaf(leaf);
     std::uint32_t& seen = seen_[static_cast<std::size_t>(id)];
     if (std::exchange(seen, round_) == round_) continue;
-    std::int32_t reason = -1;
-    const DomainCounts counts = CountLeaf(leaf, reason);
-    SetReason(leaf, reason);
-    if (Store(id, counts, tree_.domain(id).live > 0)) changed.push_back(id);
+    const LeafState state = CountLeaf(leaf);
+    SetReason(leaf, state.reason);
+    if (Store(id, state.counts, state.preference, tree_.domain(id).live > 0)) changed.push_back(id);
   }
   Lift(changed);
   position_ = tree_.position();
@@ -107,7 +108,9 @@ void CountView::Lift(std::vector<DomainId>& changed) {
     changed.clear();
     for (const DomainId id : parents) {
       const TopologyTree::Domain& domain = tree_.domain(id);
-      if (Store(id, CountParent(domain), domain.live > 0)) changed.push_back(id);
+      if (Store(id, CountParent(domain), PreferenceOfParent(domain), domain.live > 0)) {
+        changed.push_back(id);
+      }
     }
   }
 }
@@ -118,10 +121,11 @@ void CountView::RebuildAll() {
   std::vector<DomainId> above;
   for (std::int32_t leaf = 0; leaf < tree_.leaf_count(); ++leaf) {
     const DomainId id = tree_.domain_of_leaf(leaf);
-    std::int32_t reason = -1;
-    counts_[static_cast<std::size_t>(id)] = CountLeaf(leaf, reason);
+    const LeafState state = CountLeaf(leaf);
+    counts_[static_cast<std::size_t>(id)] = state.counts;
+    SetPreference(id, state.preference);
     present_[static_cast<std::size_t>(id)] = tree_.domain(id).live > 0 ? 1 : 0;
-    SetReason(leaf, reason);
+    SetReason(leaf, state.reason);
   }
   for (DomainId id = 0; id < tree_.domain_count(); ++id) {
     if (tree_.domain(id).leaf < 0) above.push_back(id);
@@ -131,6 +135,7 @@ void CountView::RebuildAll() {
   });
   for (const DomainId id : above) {
     counts_[static_cast<std::size_t>(id)] = CountParent(tree_.domain(id));
+    SetPreference(id, PreferenceOfParent(tree_.domain(id)));
     present_[static_cast<std::size_t>(id)] = tree_.domain(id).live > 0 ? 1 : 0;
   }
   position_ = tree_.position();
@@ -155,29 +160,35 @@ void CountView::SetReason(std::int32_t leaf, std::int32_t reason) {
   known = reason;
 }
 
-std::int32_t CountView::MatchNode(std::int32_t leaf) {
+const CountView::Match& CountView::MatchNode(std::int32_t leaf) {
   Match& match = matches_[static_cast<std::size_t>(leaf)];
   const std::uint32_t version = tree_.node_version(leaf);
-  if (match.node_version == version) return match.reason;
-  match = {version, -1};
+  if (match.node_version == version) return match;
+  match = {version, -1, 0};
   if (const NodeFacts* node = tree_.NodeAt(leaf)) {
     if (const auto why_not = WhyExcluded(shape_.filter, *node)) {
       match.reason = ReasonNumber(*why_not);
+    } else {
+      match.preference = PreferenceFor(shape_.filter, *node);
     }
   }
-  return match.reason;
+  return match;
 }
 
-DomainCounts CountView::CountLeaf(std::int32_t leaf, std::int32_t& reason) {
+CountView::LeafState CountView::CountLeaf(std::int32_t leaf) {
   const DomainId id = tree_.domain_of_leaf(leaf);
   const TopologyTree::Domain& domain = tree_.domain(id);
-  DomainCounts counts;
-  if (domain.live == 0) return counts;
-  if ((reason = MatchNode(leaf)) >= 0) return counts;
+  LeafState state;
+  if (domain.live == 0) return state;
+  const Match& match = MatchNode(leaf);
+  state.reason = match.reason;
+  state.preference = match.preference;
+  if (state.reason >= 0) return state;
   if (shape_.only_below != kNoDomain && !tree_.Below(id, shape_.only_below)) {
-    reason = ReasonNumber("topologyDomain");
-    return counts;
+    state.reason = ReasonNumber("topologyDomain");
+    return state;
   }
+  DomainCounts& counts = state.counts;
   const bool as_used = shape_.usage == CountKey::Usage::kAsUsed;
   const auto left = [this, leaf, as_used](ResourceId resource) {
     const std::int64_t used = as_used ? tree_.Used(leaf, resource) : 0;
@@ -186,7 +197,7 @@ DomainCounts CountView::CountLeaf(std::int32_t leaf, std::int32_t& reason) {
   ResourceId short_of = -1;
   counts.pods = TimesIn(shape_.pod, left, short_of);
   if (counts.pods == 0 && short_of >= 0) {
-    reason = ReasonNumber("resource \"" + resources_[short_of] + '"');
+    state.reason = ReasonNumber("resource \"" + resources_[short_of] + '"');
   }
   counts.pods_with_leader = counts.pods;
   if (shape_.leader) {
@@ -205,7 +216,16 @@ DomainCounts CountView::CountLeaf(std::int32_t leaf, std::int32_t& reason) {
     counts.slices = counts.pods / shape_.slice_size;
     counts.slices_with_leader = counts.pods_with_leader / shape_.slice_size;
   }
-  return counts;
+  return state;
+}
+
+std::int64_t CountView::PreferenceOfParent(const TopologyTree::Domain& domain) const {
+  std::int64_t sum = 0;
+  if (preferences_.empty()) return sum;
+  for (const DomainId id : domain.children) {
+    if (present(id)) sum += preference(id);
+  }
+  return sum;
 }
 
 DomainCounts CountView::CountParent(const TopologyTree::Domain& domain) const {
@@ -251,16 +271,20 @@ std::vector<DomainId>::iterator CountView::PlaceOf(LevelOrder& order, DomainId i
                           [this](DomainId a, DomainId b) { return Before(a, b); });
 }
 
-bool CountView::Store(DomainId id, const DomainCounts& counts, bool now_present) {
+bool CountView::Store(DomainId id, const DomainCounts& counts, std::int64_t now_preferred,
+                      bool now_present) {
   const auto slot = static_cast<std::size_t>(id);
   const bool was_present = present(id);
-  if (was_present == now_present && counts_[slot] == counts) return false;
+  if (was_present == now_present && counts_[slot] == counts && preference(id) == now_preferred) {
+    return false;
+  }
   LevelOrder& order = orders_[static_cast<std::size_t>(tree_.domain(id).level)];
   if (order.kept && was_present) {
     order.ordering.domains.erase(PlaceOf(order, id));
     order.ordering.slices -= counts_[slot].slices;
   }
   counts_[slot] = counts;
+  SetPreference(id, now_preferred);
   present_[slot] = now_present ? 1 : 0;
   if (order.kept && now_present) {
     order.ordering.domains.insert(PlaceOf(order, id), id);

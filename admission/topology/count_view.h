@@ -6,6 +6,7 @@
 //     layers let a domain of their levels give only multiples of their size;
 // * room "with a leader" is the room less the leader's cost in the child where that cost is
 // least.
+// The preference for a domain is the sum of its nodes' preferences, also of nodes without room.
 // Refresh recomputes the leaves that changed since the last Refresh and the domains above them.
 // ByCapacity returns the domains of a level in the order in which the search tries them.
 //
@@ -29,6 +30,7 @@ struct NodeFilter {
   api::StringMap selector;
   std::vector<api::Toleration> tolerations;  // of the pods and of the flavor
   std::optional<std::vector<api::NodeSelectorTerm>> affinity;
+  std::vector<api::PreferredNodes> preferred;
   friend bool operator==(const NodeFilter&, const NodeFilter&) = default;
 };
 
@@ -70,9 +72,13 @@ class CountView {
 
   bool present(DomainId id) const { return present_[static_cast<std::size_t>(id)] != 0; }
   const DomainCounts& at(DomainId id) const { return counts_[static_cast<std::size_t>(id)]; }
+  // Equal for all domains where the pods prefer no nodes.
+  std::int64_t preference(DomainId id) const {
+    return preferences_.empty() ? 0 : preferences_[static_cast<std::size_t>(id)];
+  }
 
-  // The live domains of a level, ordered: with room for a leader first, then by slices with a
-  // leader (most or least first), then fewest pods, then by values.
+  // The live domains of a level, ordered: with room for a leader first, then the most preferred,
+  // then by slices with a leader (most or least first), then fewest pods, then by values.
   struct Ordering {
     std::vector<DomainId> domains;
     std::int64_t slices = 0;  // slices of all domains
@@ -91,17 +97,27 @@ class CountView {
   struct Match {
     std::uint32_t node_version = 0;  // 0: not computed yet
     std::int32_t reason = -1;        // why the node is excluded; -1: it is not
+    std::int64_t preference = 0;
+  };
+  struct LeafState {
+    DomainCounts counts;
+    std::int32_t reason = -1;  // for having no room; -1: none
+    std::int64_t preference = 0;
   };
 
   void Grow();
   void RebuildAll();
-  DomainCounts CountLeaf(std::int32_t leaf, std::int32_t& reason);
+  LeafState CountLeaf(std::int32_t leaf);
   DomainCounts CountParent(const TopologyTree::Domain& domain) const;
+  std::int64_t PreferenceOfParent(const TopologyTree::Domain& domain) const;
   void SetReason(std::int32_t leaf, std::int32_t reason);
-  std::int32_t MatchNode(std::int32_t leaf);
+  const Match& MatchNode(std::int32_t leaf);
   std::int32_t ReasonNumber(const std::string& text);
-  // Stores counts and presence, and updates the level's order; returns whether any changed.
-  bool Store(DomainId id, const DomainCounts& counts, bool present);
+  // Stores the state of a domain, and updates the level's order; returns whether any changed.
+  bool Store(DomainId id, const DomainCounts& counts, std::int64_t preference, bool present);
+  void SetPreference(DomainId id, std::int64_t preference) {
+    if (!preferences_.empty()) preferences_[static_cast<std::size_t>(id)] = preference;
+  }
   std::vector<DomainId>::iterator PlaceOf(LevelOrder& order, DomainId id);
   void Lift(std::vector<DomainId>& changed);
 
@@ -110,7 +126,8 @@ class CountView {
   CountKey shape_;
   bool built_ = false;
   std::uint64_t position_ = 0;
-  std::vector<DomainCounts> counts_;  // by domain
+  std::vector<DomainCounts> counts_;       // by domain
+  std::vector<std::int64_t> preferences_;  // by domain; none where the pods prefer no nodes
   std::vector<std::uint8_t> present_;
   std::vector<LevelOrder> orders_;  // by level
   std::vector<Match> matches_;      // by leaf

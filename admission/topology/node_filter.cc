@@ -46,4 +46,12 @@ std::optional<std::string> WhyExcluded(const NodeFilter& filter, const NodeFacts
   return std::nullopt;
 }
 
+std::int64_t PreferenceFor(const NodeFilter& filter, const NodeFacts& node) {
+  std::int64_t sum = 0;
+  for (const api::PreferredNodes& nodes : filter.preferred) {
+    if (Matches(nodes.preference, node)) sum += nodes.weight;
+  }
+  return sum;
+}
+
 }  // namespace berth::admission

@@ -18,4 +18,7 @@ bool KeepsPodsAway(const api::Taint& taint);
 // `taint "key=value:NoSchedule"`, `nodeSelector`, `affinity`. nullopt: the node is allowed.
 std::optional<std::string> WhyExcluded(const NodeFilter& filter, const NodeFacts& node);
 
+// The sum of the weights of the preferences that the node matches.
+std::int64_t PreferenceFor(const NodeFilter& filter, const NodeFacts& node);
+
 }  // namespace berth::admission

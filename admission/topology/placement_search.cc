@@ -18,7 +18,8 @@ class PlacementSearch {
         request_(request),
         count_(count),
         leaders_(view.shape().leader ? 1 : 0),
-        best_fit_(view.shape().order == CountKey::Order::kMostFirst) {}
+        best_fit_(view.shape().order == CountKey::Order::kMostFirst),
+        prefers_nodes_(!view.shape().filter.preferred.empty()) {}
 
   FoundDomains Run(Balance balance);
 
@@ -40,7 +41,11 @@ class PlacementSearch {
   }
 
   PickedLevel PickLevel(std::int32_t level);
+  using Place = std::vector<DomainId>::const_iterator;
+  // The end of the domains from `from` on that are preferred as `from` is.
+  Place EndOfTier(Place from, Place end) const;
   std::optional<DomainId> SmallestThatTakesAll(const CountView::Ordering& order) const;
+  std::optional<DomainId> SmallestOfTier(Place begin, Place end) const;
   PickedLevel PickSeveral(std::int32_t level, const CountView::Ordering& order);
   PickedLevel PickSeveralWithLeader(std::int32_t level, const CountView::Ordering& order);
   std::string NotFit(std::int32_t level, std::int64_t fitting) const;
@@ -63,6 +68,7 @@ class PlacementSearch {
   std::int32_t count_;
   std::int32_t leaders_;
   bool best_fit_;
+  bool prefers_nodes_;
   CountOverrides overrides_;
 };
 
@@ -110,24 +116,42 @@ std::string PlacementSearch::NotFit(std::int32_t level, std::int64_t fitting) co
   return text + view_.Exclusions();
 }
 
-// The domains are sorted, so that those which take all pods are adjacent (those with a leader
-// first): at the front in order kMostFirst, else at the end of the domains with a leader.
+PlacementSearch::Place PlacementSearch::EndOfTier(Place from, Place end) const {
+  if (!prefers_nodes_ || from == end) return end;
+  return std::partition_point(from, end, [this, preference = view_.preference(*from)](DomainId id) {
+    return view_.preference(id) == preference;
+  });
+}
+
+// The domains are sorted: those with a leader first, then by preference. As in Kueue, a required
+// level and order kLeastFirst try each tier of preference; else the most preferred tier decides.
 std::optional<DomainId> PlacementSearch::SmallestThatTakesAll(
     const CountView::Ordering& order) const {
-  const auto begin = order.domains.begin();
-  const auto led_end = leaders_ == 0
-                           ? order.domains.end()
-                           : std::partition_point(begin, order.domains.end(), [this](DomainId id) {
-                               return view_.at(id).leaders >= leaders_;
-                             });
+  const Place begin = order.domains.begin();
+  const Place led_end = leaders_ == 0
+                            ? order.domains.end()
+                            : std::partition_point(begin, order.domains.end(), [this](DomainId id) {
+                                return view_.at(id).leaders >= leaders_;
+                              });
+  for (Place tier = begin; tier != led_end;) {
+    const Place end = EndOfTier(tier, led_end);
+    if (const std::optional<DomainId> found = SmallestOfTier(tier, end)) return found;
+    if (best_fit_ && !request_.required) break;
+    tier = end;
+  }
+  return std::nullopt;
+}
+
+// The domains that take all pods are adjacent: at the front in order kMostFirst, else at the end.
+std::optional<DomainId> PlacementSearch::SmallestOfTier(Place begin, Place tier_end) const {
   if (!best_fit_) {
-    const auto first = std::partition_point(begin, led_end, [this](DomainId id) {
+    const auto first = std::partition_point(begin, tier_end, [this](DomainId id) {
       return view_.at(id).slices_with_leader < SliceCount();
     });
-    if (first == led_end) return std::nullopt;
+    if (first == tier_end) return std::nullopt;
     return *first;
   }
-  const auto end = std::partition_point(begin, led_end, [this](DomainId id) {
+  const auto end = std::partition_point(begin, tier_end, [this](DomainId id) {
     return view_.at(id).slices_with_leader >= SliceCount();
   });
   if (end == begin) return std::nullopt;
@@ -162,17 +186,18 @@ PlacementSearch::PickedLevel PlacementSearch::PickSeveral(std::int32_t level,
   if (order.slices < remaining) return {level, {}, NotFit(level, order.slices)};
   PickedLevel picked{level, {}, ""};
   auto next = order.domains.begin();
-  if (!best_fit_) {
+  if (!best_fit_ && !prefers_nodes_) {
     next = std::partition_point(next, order.domains.end(),
                                 [this](DomainId id) { return view_.at(id).slices == 0; });
   }
   for (; remaining > 0 && next != order.domains.end(); ++next) {
     DomainId id = *next;
+    if (view_.at(id).slices == 0) continue;
     if (best_fit_ && view_.at(id).slices >= remaining) {
       const auto enough = [this, remaining](DomainId other) {
         return view_.at(other).slices >= remaining;
       };
-      const auto end = std::partition_point(next, order.domains.end(), enough);
+      const auto end = std::partition_point(next, EndOfTier(next, order.domains.end()), enough);
       const std::int32_t tightest = view_.at(*(end - 1)).slices;
       id = *std::partition_point(next, end, [this, tightest](DomainId other) {
         return view_.at(other).slices > tightest;
@@ -218,13 +243,15 @@ PlacementSearch::PickedLevel PlacementSearch::PickSeveralWithLeader(
   return picked;
 }
 
-// The first domain with the least sufficient room; `from` if none is sufficient.
+// Among the domains from `from` on that are preferred alike: the first with the least sufficient
+// room; `from` if none is sufficient.
 std::size_t PlacementSearch::BestFit(const PickedDomains& domains, std::size_t from,
                                      std::int32_t needed, std::int32_t leaders, Unit unit) const {
   std::size_t best = from;
   std::int64_t best_room = std::numeric_limits<std::int64_t>::max();
   for (std::size_t i = from; i < domains.size(); ++i) {
     const DomainCounts& counts = domains[i].counts;
+    if (view_.preference(domains[i].domain) != view_.preference(domains[from].domain)) break;
     if (counts.leaders < leaders) continue;
     std::int32_t room = unit == Unit::kSlices ? counts.slices : counts.pods;
     if (leaders > 0) {
@@ -381,6 +408,8 @@ FoundDomains PlacementSearch::Run(Balance balance) {
 void SortByCapacity(const CountView& view, PickedDomains& domains) {
   const bool most_first = view.shape().order == CountKey::Order::kMostFirst;
   std::sort(domains.begin(), domains.end(), [&](const PickedDomain& a, const PickedDomain& b) {
+    const std::int64_t preference = view.preference(a.domain);
+    if (preference != view.preference(b.domain)) return preference > view.preference(b.domain);
     if (a.counts.slices != b.counts.slices) {
       return (a.counts.slices > b.counts.slices) == most_first;
     }
@@ -393,6 +422,8 @@ void SortByLeaderCapacity(const CountView& view, PickedDomains& domains) {
   const bool most_first = view.shape().order == CountKey::Order::kMostFirst;
   std::sort(domains.begin(), domains.end(), [&](const PickedDomain& a, const PickedDomain& b) {
     if (a.counts.leaders != b.counts.leaders) return a.counts.leaders > b.counts.leaders;
+    const std::int64_t preference = view.preference(a.domain);
+    if (preference != view.preference(b.domain)) return preference > view.preference(b.domain);
     if (a.counts.slices_with_leader != b.counts.slices_with_leader) {
       return (a.counts.slices_with_leader > b.counts.slices_with_leader) == most_first;
     }

@@ -5,7 +5,9 @@
 // Best fit (required, preferred): the single domain with the least room left over; else the largest
 // domains, filled, and the tightest for the remainder. Least free capacity (unconstrained): the
 // smallest domain that takes all pods; else domains from the smallest on. Below the slice level
-// pods are distributed within the chosen domains, so that slices stay in one domain.
+// pods are distributed within the chosen domains, so that slices stay in one domain. Where the pods
+// prefer nodes, the sum of the preferences of a domain's nodes precedes its room in every order,
+// and the best fit is the best of the domains with the highest sum.
 //
 // The view's counts do not change; the search copies the domains that it touches.
 //

@@ -225,6 +225,7 @@ std::variant<NodeFilter, std::string> TopologyPlacer::FilterOf(const api::Worklo
   filter.selector = spec.node_selector;
   filter.tolerations = spec.tolerations;
   filter.affinity = spec.required_node_affinity;
+  if (profile_.preferred_nodes) filter.preferred = spec.preferred_node_affinity;
   for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
     if (check.state != api::CheckState::kReady) continue;
     for (const api::PodSetUpdate& update : check.pod_set_updates) {

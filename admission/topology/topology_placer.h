@@ -71,6 +71,7 @@ class TopologyPlacer {
   struct Profile {
     bool least_free_for_unconstrained = true;  // gate TASProfileMixed
     bool balanced = false;                     // gate TASBalancedPlacement
+    bool preferred_nodes = false;              // gate TASRespectNodeAffinityPreferred
   };
   void SetProfile(const Profile& profile) { profile_ = profile; }
 

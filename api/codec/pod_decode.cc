@@ -19,15 +19,22 @@ void ReadNodeRequirement(const Reader& in, NodeSelectorRequirement& out) {
   in.Field("values").Get(out.values);
 }
 
+void ReadNodeTerm(const Reader& in, NodeSelectorTerm& out) {
+  in.Field("matchExpressions").List(out.match_expressions, ReadNodeRequirement);
+  in.Field("matchFields").List(out.match_fields, ReadNodeRequirement);
+}
+
 void ReadAffinity(const Reader& in, PodSpec& out) {
   const Reader node_affinity = in.Field("nodeAffinity");
+  node_affinity.Field("preferredDuringSchedulingIgnoredDuringExecution")
+      .List(out.preferred_node_affinity, [](const Reader& item, PreferredNodes& nodes) {
+        item.Field("weight").Get(nodes.weight);
+        const Reader preference = item.Field("preference");
+        ReadNodeTerm(preference, nodes.preference);
+      });
   const Reader required = node_affinity.Field("requiredDuringSchedulingIgnoredDuringExecution");
   if (!required.present()) return;
-  required.Field("nodeSelectorTerms")
-      .List(out.required_node_affinity.emplace(), [](const Reader& item, NodeSelectorTerm& term) {
-        item.Field("matchExpressions").List(term.match_expressions, ReadNodeRequirement);
-        item.Field("matchFields").List(term.match_fields, ReadNodeRequirement);
-      });
+  required.Field("nodeSelectorTerms").List(out.required_node_affinity.emplace(), ReadNodeTerm);
 }
 
 void ReadJob(const Reader& in, Job& out) {

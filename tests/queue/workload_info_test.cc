@@ -81,6 +81,8 @@ TEST(WorkloadInfoTest, ShapesTellEveryFieldOfWhereItMayRun) {
   full.pod_template.spec.tolerations.push_back(
       {.key = "k", .op = "Equal", .value = "v", .effect = "NoSchedule", .toleration_seconds = 5});
   full.pod_template.spec.required_node_affinity = {{.match_expressions = {{"zone", "In", {"a"}}}}};
+  full.pod_template.spec.preferred_node_affinity = {
+      {1, {.match_expressions = {{"zone", "In", {"a"}}}}}};
   full.topology_request.emplace();
   full.topology_request->slice_constraints = {{"rack", 2}};
   using Edit = std::function<void(api::PodSet&)>;
@@ -99,6 +101,18 @@ TEST(WorkloadInfoTest, ShapesTellEveryFieldOfWhereItMayRun) {
       {"affinity's key", [&](api::PodSet& p) { expression(p).key = "rack"; }},
       {"affinity's operator", [&](api::PodSet& p) { expression(p).op = "NotIn"; }},
       {"affinity's values", [&](api::PodSet& p) { expression(p).values = {"b"}; }},
+      {"affinity's fields",
+       [](api::PodSet& p) {
+         (*p.pod_template.spec.required_node_affinity)[0].match_fields = {
+             {"metadata.name", "In", {"n"}}};
+       }},
+      {"preference's weight",
+       [](api::PodSet& p) { p.pod_template.spec.preferred_node_affinity[0].weight = 2; }},
+      {"preference's values",
+       [](api::PodSet& p) {
+         p.pod_template.spec.preferred_node_affinity[0].preference.match_expressions[0].values = {
+             "b"};
+       }},
       {"required", [](api::PodSet& p) { p.topology_request->required = "rack"; }},
       {"preferred", [](api::PodSet& p) { p.topology_request->preferred = "rack"; }},
       {"unconstrained", [](api::PodSet& p) { p.topology_request->unconstrained = true; }},

@@ -90,7 +90,7 @@ api::PodSet PodSetFrom(const std::string& text) {
     const auto [key, value] = SplitAt(words[i], '=');
     if (AddAmount(key, value, container.requests)) continue;
     const auto [name, of] = SplitAt(value, ':');
-    asked = asked || (key != "tolerate" && key != "select");
+    asked = asked || (key != "tolerate" && key != "select" && key != "prefer");
     if (key == "required") request.required = LabelOf(value);
     if (key == "preferred") request.preferred = LabelOf(value);
     if (key == "unconstrained") request.unconstrained = true;
@@ -98,6 +98,11 @@ api::PodSet PodSetFrom(const std::string& text) {
     if (key == "group") request.pod_set_group_name = value;
     if (key == "tolerate")
       pod_set.pod_template.spec.tolerations.push_back({name, "Exists", "", "", {}});
+    if (key == "prefer") {
+      const auto [wanted, weight] = SplitAt(of, ':');
+      pod_set.pod_template.spec.preferred_node_affinity.push_back(
+          {std::stoi(weight), {.match_expressions = {{name, "In", {wanted}}}}});
+    }
     if (key == "select") pod_set.pod_template.spec.node_selector[name] = of;
   }
   pod_set.pod_template.spec.containers.push_back(container);

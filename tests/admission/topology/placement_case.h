@@ -2,7 +2,8 @@
 //
 // A node: "b1/r1/n1 cpu=4 pods=10 gpu=8 taint=KEY label=KEY:VALUE notready cordoned"; its path has
 // one part per level. A pod set: "main 5 cpu=1 gpu=2 required=rack preferred=block unconstrained
-// slice=rack:2 group=g tolerate=KEY select=KEY:VALUE" (slice may be repeated). Used already:
+// slice=rack:2 group=g tolerate=KEY select=KEY:VALUE prefer=KEY:VALUE:WEIGHT" (slice and prefer may
+// be repeated). Used already:
 // "n1 2 cpu=1" (domain, pods, of one pod). Levels: "block rack host"; host is
 // kubernetes.io/hostname.
 //

@@ -28,6 +28,7 @@ std::string AnyNode(int node) {
   if (Below(4) == 0) text += " gpu=" + std::to_string(1 + Below(4));
   if (Below(8) == 0) text += " notready";
   if (Below(8) == 0) text += " taint=kind";
+  if (Below(3) == 0) text += std::string(" label=zone:") + (Below(2) == 0 ? "a" : "b");
   return text;
 }
 
@@ -37,6 +38,7 @@ std::string AnyPodSet(const std::string& name, const std::string& group) {
   text += " cpu=" + std::to_string(1 + Below(2));
   if (Below(4) == 0) text += " gpu=1";
   if (Below(3) == 0) text += " tolerate=kind";
+  if (Below(2) == 0) text += " prefer=zone:a:2 prefer=zone:b:1";
   const char* const levels[] = {"block", "rack", "host"};
   const int level = Below(3);
   switch (Below(4)) {
@@ -145,6 +147,11 @@ TEST(TopologyProperty, NoDomainGetsMoreThanItHas) {
   EXPECT_TRUE(rc::check([] { Play({}); }));
 }
 
+TEST(TopologyProperty, NorWherePodsPreferNodes) {
+  EXPECT_TRUE(rc::check([] { Play({.preferred_nodes = true}); }));
+  EXPECT_TRUE(rc::check([] { Play({.balanced = true, .preferred_nodes = true}); }));
+}
+
 TEST(TopologyProperty, NorWithBalancedPlacement) {
   EXPECT_TRUE(rc::check([] { Play({.least_free_for_unconstrained = false, .balanced = true}); }));
 }
@@ -160,6 +167,10 @@ CountKey AnyShape(const PlacementCase& given, Vocabulary& vocabulary) {
   if (shape.slice_level < 2 && Below(2) == 0) shape.inner_sizes = {0, 0, 2};
   if (Below(2) == 0) shape.usage = CountKey::Usage::kEmpty;
   if (Below(2) == 0) shape.order = CountKey::Order::kLeastFirst;
+  if (Below(2) == 0) {
+    shape.filter.preferred = {{3, {.match_expressions = {{"zone", "In", {"a"}}}}},
+                              {1, {.match_expressions = {{"zone", "Exists", {}}}}}};
+  }
   return shape;
 }
 
@@ -167,7 +178,9 @@ void CheckSame(CountView& kept, CountView& fresh, const TopologyTree& tree) {
   RC_ASSERT(kept.Exclusions() == fresh.Exclusions());
   for (DomainId id = 0; id < tree.domain_count(); ++id) {
     RC_ASSERT(kept.present(id) == fresh.present(id));
-    if (kept.present(id)) RC_ASSERT(kept.at(id) == fresh.at(id));
+    if (!kept.present(id)) continue;
+    RC_ASSERT(kept.at(id) == fresh.at(id));
+    RC_ASSERT(kept.preference(id) == fresh.preference(id));
   }
   for (std::int32_t level = 0; level < tree.level_count(); ++level) {
     RC_ASSERT(kept.ByCapacity(level).domains == fresh.ByCapacity(level).domains);

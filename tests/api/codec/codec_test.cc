@@ -167,7 +167,9 @@ TEST(JobCodec, ReadsSpecAndStatus) {
     "spec":{"suspend":true,"parallelism":3,"completionMode":"Indexed",
       "template":{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":1}}}],
         "affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
-          {"nodeSelectorTerms":[{"matchExpressions":[{"key":"z","operator":"In","values":["a"]}]}]}}}}}},
+          {"nodeSelectorTerms":[{"matchExpressions":[{"key":"z","operator":"In","values":["a"]}]}]},
+          "preferredDuringSchedulingIgnoredDuringExecution":[{"weight":7,"preference":
+            {"matchFields":[{"key":"metadata.name","operator":"In","values":["n"]}]}}]}}}}},
     "status":{"active":2,"uncountedTerminatedPods":{"succeeded":["a","b"]},
       "startTime":"2026-01-01T00:00:00Z","completedIndexes":"0,2-4"}})"_json);
   ASSERT_TRUE(job) << job.error().message;
@@ -181,6 +183,9 @@ TEST(JobCodec, ReadsSpecAndStatus) {
   EXPECT_EQ(spec.containers[0].requests, (ResourceAmounts{{"cpu", 1000}}));
   ASSERT_TRUE(spec.required_node_affinity.has_value());
   EXPECT_EQ(spec.required_node_affinity->at(0).match_expressions.at(0).key, "z");
+  EXPECT_EQ(spec.preferred_node_affinity,
+            (std::vector<PreferredNodes>{
+                {7, {.match_expressions = {}, .match_fields = {{"metadata.name", "In", {"n"}}}}}}));
 }
 
 TEST(OtherKindsCodec, NodesNamespacesAndClasses) {
