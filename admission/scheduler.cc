@@ -62,7 +62,9 @@ Scheduler::Scheduler(const SchedulerConfig& config)
   info_options_.equivalence_hashing = config.gates.scheduling_equivalence_hashing;
   info_options_.excluded_resource_prefixes = config.excluded_resource_prefixes;
   info_options_.transformations = config.transformations;
-  state_.placer().SetProfile({config.gates.tas_profile_mixed, config.gates.tas_balanced_placement});
+  state_.placer().SetProfile({config.gates.tas_profile_mixed, config.gates.tas_balanced_placement,
+                              config.gates.tas_respect_node_affinity_preferred});
+  if (config.count_pending) queues_.CountPending(config.pending_values);
   if (config.admission_fair_sharing) {
     ledger_.emplace(*config.admission_fair_sharing);
     queues_.OrderByUsage();
@@ -264,9 +266,10 @@ Scheduler::WokenWorkloads Scheduler::RunWakeUps(WallTime now) {
   return woken;
 }
 
-const api::Workload* Scheduler::workload(WorkloadId id) const {
+const std::shared_ptr<const api::Workload>& Scheduler::object(WorkloadId id) const {
+  static const std::shared_ptr<const api::Workload> kNone;
   const auto slot = static_cast<std::size_t>(id);
-  return slot < records_.size() ? records_[slot]->info.object.get() : nullptr;
+  return slot < records_.size() ? records_[slot]->info.object : kNone;
 }
 
 std::optional<WorkloadId> Scheduler::Find(const api::ObjectKey& key) const {

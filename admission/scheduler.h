@@ -69,6 +69,10 @@ struct SchedulerConfig {
   std::optional<std::vector<OwnerKind>> managed_owners;
   // waitForPodsReady.blockAdmission: no admission while pods of a reservation are not ready.
   bool block_admission = false;
+  // Waiting workloads are counted (Scheduler::TakePendingCounts), also by these values; null: by
+  // LocalQueue alone.
+  bool count_pending = false;
+  queue::PendingCounts::ValuesOf pending_values;
   // Which workloads parked in bulk are listed; kAll lists those woken in bulk, too.
   queue::Listing listing = queue::Listing::kNo;
 };
@@ -146,8 +150,13 @@ class Scheduler {
   const queue::QueueSet& queues() const { return queues_; }
   const SchedulerConfig& config() const { return config_; }
   const Vocabulary& vocabulary() const { return state_.vocabulary(); }
+  // The numbers of waiting workloads that changed since the last call, with config.count_pending.
+  std::vector<queue::PendingCounts::Count> TakePendingCounts() {
+    return queues_.TakePendingCounts();
+  }
   // Null: the number is unknown, or its workload is forgotten.
-  const api::Workload* workload(WorkloadId id) const;
+  const api::Workload* workload(WorkloadId id) const { return object(id).get(); }
+  const std::shared_ptr<const api::Workload>& object(WorkloadId id) const;
   std::optional<WorkloadId> Find(const api::ObjectKey& key) const;
   // Equal for workloads that decisions treat alike (WorkloadInfo::shape). `id` must be known.
   std::uint64_t ShapeOf(WorkloadId id) const {

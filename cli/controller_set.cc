@@ -37,6 +37,17 @@ void TakeConcurrency(const admission::Configuration& configuration, const char* 
   if (const auto found = given.find(kind); found != given.end()) out = found->second;
 }
 
+// Workloads need the labels and annotations of their jobs whose values metrics tell.
+void CopyKeysOfMetricLabels(const std::vector<admission::CustomMetricLabel>& labels,
+                            integrations::BuildOptions& out) {
+  using Label = admission::CustomMetricLabel;
+  for (const Label& label : labels) {
+    if (label.source != Label::Source::kWorkload) continue;
+    const bool of_label = label.place == Label::Place::kLabel;
+    (of_label ? out.label_keys_to_copy : out.annotation_keys_to_copy).push_back(label.key);
+  }
+}
+
 integrations::JobControllersOptions JobOptions(const admission::Configuration& configuration,
                                                kube::Metrics& metrics,
                                                const ControllerSelection& selection) {
@@ -59,6 +70,7 @@ integrations::JobControllersOptions JobOptions(const admission::Configuration& c
   options.job.report_reclaimable_pods = configuration.admission.scheduler.gates.reclaimable_pods;
   options.job.keep_deactivated = configuration.keep_deactivated;
   options.job.build.label_keys_to_copy = configuration.label_keys_to_copy;
+  CopyKeysOfMetricLabels(configuration.admission.metrics.custom_labels, options.job.build);
   if (configuration.manage_jobs_without_queue_name) {
     options.job.queue_name_rule = integrations::QueueNameRule::kManageWithoutName;
   }

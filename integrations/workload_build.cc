@@ -93,6 +93,11 @@ api::Workload BuildWorkload(const JobView& job, const JobPriority& priority,
   }
   if (job.meta.uid.size() <= 63) workload.meta.labels[api::kJobUidLabel] = job.meta.uid;
   workload.meta.annotations = CopiedAnnotations(job.meta.annotations);
+  for (const std::string& key : options.annotation_keys_to_copy) {
+    if (const std::string* value = api::FindValue(job.meta.annotations, key)) {
+      workload.meta.annotations[key] = *value;
+    }
+  }
   workload.meta.finalizers = {api::kResourceInUseFinalizer};
   std::string api_version(job.kind->group);
   if (!api_version.empty()) api_version += '/';

@@ -26,7 +26,8 @@ CounterId PendingCounts::Join(CounterId before, const api::ObjectKey& local_queu
     }
     found->second = free_.back();
     free_.pop_back();
-    at(found->second) = Counter{.key = found->first};
+    Counter& made = at(found->second);
+    made = Counter{.key = found->first, .changed = made.changed, .used = true};
   }
   ++at(found->second).members;
   return found->second;
@@ -55,12 +56,11 @@ void PendingCounts::Note(CounterId counter) {
   changed_.push_back(counter);
 }
 
-// A counter whose change has not been taken stays: the reader has to see its zero.
 void PendingCounts::DropIfUnused(CounterId counter) {
   Counter& unused = at(counter);
-  if (unused.members > 0 || unused.changed) return;
+  if (unused.members > 0 || (unused.changed && unused.shown)) return;
   numbers_.erase(unused.key);
-  unused = Counter{};
+  unused = Counter{.changed = unused.changed};
   free_.push_back(counter);
 }
 
@@ -70,6 +70,8 @@ std::vector<PendingCounts::Count> PendingCounts::TakeChanged() {
   for (const CounterId counter : std::exchange(changed_, {})) {
     Counter& changed = at(counter);
     changed.changed = false;
+    if (!changed.used) continue;
+    changed.shown = changed.queued > 0;
     counts.push_back(
         {changed.key.first, changed.key.second, changed.active, changed.queued - changed.active});
     DropIfUnused(counter);

@@ -3,8 +3,9 @@
 //
 //     QueueSet ─Join / Queue / Activate─▶ counters ──TakeChanged──▶ counters that changed since
 //
-// A counter exists while a workload names it, and until its last change has been taken. Every
-// function costs the change, not the number of workloads or counters.
+// A counter exists while a workload names it, and longer where the reader has seen more than zero:
+// until the reader has seen zero. Every function costs the change, not the number of workloads or
+// counters.
 //
 // Threads: one. Errors: none; a counter that does not exist is a bug of the caller.
 // Source: Kueue pkg/cache/queue (PendingInLocalQueue, LabelValsTracker).
@@ -53,7 +54,7 @@ class PendingCounts {
   };
   // The counters that changed since the last call, in the order of their first change.
   std::vector<Count> TakeChanged();
-  std::size_t size() const { return counters_.size() - free_.size(); }
+  std::size_t size() const { return numbers_.size(); }
 
  private:
   using Key = std::pair<api::ObjectKey, Values>;
@@ -62,7 +63,9 @@ class PendingCounts {
     std::int64_t members = 0;  // workloads
     std::int64_t queued = 0;
     std::int64_t active = 0;
-    bool changed = false;  // in changed_
+    bool changed = false;  // in changed_; survives the counter's reuse
+    bool shown = false;    // the reader has seen more than zero
+    bool used = false;
   };
 
   Counter& at(CounterId counter) { return counters_[static_cast<std::size_t>(counter)]; }

@@ -309,8 +309,7 @@ void PendingQueue::MoveAll(std::int32_t index, Side to, std::vector<NodeIndex>* 
   moved.active_bag = to == Side::kActive ? target : static_cast<std::uint8_t>(1 - target);
   for (Share& share : moved.shares) {
     const std::int32_t all = share.count[0] + share.count[1];
-    counts_.AddActive(share.counter,
-                      (to == Side::kActive ? all : 0) - share.count[active_before]);
+    counts_.AddActive(share.counter, (to == Side::kActive ? all : 0) - share.count[active_before]);
     share.count[target] = all;
     share.count[1 - target] = 0;
   }

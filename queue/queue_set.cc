@@ -36,7 +36,8 @@ ClusterQueueId QueueSet::NumberFor(const std::string& cluster_queue) {
   const ClusterQueueId number = present_.names().Intern(cluster_queue);
   while (static_cast<std::size_t>(number) >= queues_.size()) {
     const auto next = static_cast<ClusterQueueId>(queues_.size());
-    queues_.push_back(std::make_unique<ClusterQueueEntry>(next, listing_, nodes_, usages_, counts_));
+    queues_.push_back(
+        std::make_unique<ClusterQueueEntry>(next, listing_, nodes_, usages_, counts_));
   }
   return number;
 }

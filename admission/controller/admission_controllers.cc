@@ -7,6 +7,8 @@
 #include "admission/controller/admission_metrics.h"
 #include "admission/controller/finalizers.h"
 #include "admission/controller/in_use.h"
+#include "admission/controller/labelled_metrics.h"
+#include "admission/controller/metrics_feed.h"
 #include "admission/controller/node_failures.h"
 #include "admission/controller/pending_notes.h"
 #include "admission/controller/pod_defaults_feed.h"
@@ -24,13 +26,23 @@
 namespace berth::admission {
 namespace {
 
-constexpr int kMaxCohortDepth = 64;  // bounds cycles of parents
-constexpr Duration kShowInterval = std::chrono::seconds(1);
+constexpr int kMaxCohortDepth = 64;              // bounds cycles of parents
 constexpr char kByLocalQueue[] = "localQueue";   // "namespace/name"
 constexpr char kByReservation[] = "reservedIn";  // ClusterQueue
 
-SchedulerConfig WithListing(SchedulerConfig config) {
+// The values of the custom labels that Workloads give; null: none.
+queue::PendingCounts::ValuesOf ValuesFor(const LabelledMetrics& series) {
+  constexpr auto kWorkload = CustomMetricLabel::Source::kWorkload;
+  if (!series.Has(kWorkload)) return nullptr;
+  return [&series](const api::Workload& workload) {
+    return series.ValuesOf(kWorkload, workload.meta);
+  };
+}
+
+SchedulerConfig ConfigFor(SchedulerConfig config, const LabelledMetrics& series) {
   config.listing = queue::Listing::kNew;  // parked workloads get one note each
+  config.count_pending = true;
+  config.pending_values = ValuesFor(series);
   return config;
 }
 
@@ -51,11 +63,6 @@ struct AdmissionControllers::Impl {
   }
   QueueReconcilerParts MakeQueueParts();
   QueueStanding StandingOf(const std::string& name);
-  std::optional<std::int64_t> CohortShare(const std::string& name);
-  void ShowClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status);
-  void ShowCohort(const std::string& name);
-  void ShowLater();
-  void ShowCohorts();
   void AddIndexes();
   void WatchWorkloads();
   void WatchLocalQueues();
@@ -70,6 +77,7 @@ struct AdmissionControllers::Impl {
   void AddCohortsOf(const std::string& cluster_queue);
   void AddDeletedUsed();
 
+  LabelledMetrics series;
   Scheduler scheduler;
   kube::Manager& manager;
   const Clock& clock;
@@ -83,11 +91,10 @@ struct AdmissionControllers::Impl {
   kube::Informer<api::Topology>& topologies;
 
   const bool fair_sharing;
-  const bool keeps_resources;
-  bool cohorts_due = false, show_posted = false;
   QueueMetrics queue_metrics;
   AdmissionMetrics metrics;
   WorkloadTally tally;
+  MetricsFeed metrics_feed;
   WorkloadWriter writer;
   PendingNotes notes;
   SchedulerLoop loop;
@@ -111,15 +118,13 @@ struct AdmissionControllers::Impl {
   kube::Controller& flavor_controller;
   kube::Controller& check_controller;
   kube::Controller& topology_controller;
-
-  std::set<std::string> shapes_due;  // ClusterQueues
-  std::shared_ptr<Impl*> self = std::make_shared<Impl*>(this);
 };
 
 AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_clock,
                                  kube::EventRecorder& the_events, kube::Metrics& the_metrics,
                                  const AdmissionControllersOptions& options)
-    : scheduler(WithListing(options.scheduler)),
+    : series(the_metrics, options.metrics.custom_labels),
+      scheduler(ConfigFor(options.scheduler, series)),
       manager(the_manager),
       clock(the_clock),
       events(the_events),
@@ -131,14 +136,18 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
       checks(manager.InformerFor<api::AdmissionCheck>()),
       topologies(manager.InformerFor<api::Topology>()),
       fair_sharing(options.scheduler.fair_sharing.has_value()),
-      keeps_resources(options.metrics.cluster_queue_resources),
-      queue_metrics(the_metrics, options.metrics),
-      metrics(the_metrics, queue_metrics,
-              [this](const std::string& name) { return PlaceOf(scheduler, name).cohorts; }),
-      tally(keeps_resources ? WorkloadTally::Requests::kKept : WorkloadTally::Requests::kNotKept),
+      queue_metrics(series, options.metrics),
+      metrics(series, queue_metrics,
+              [this](const std::string& name) { return FiguresOf(scheduler, name).cohorts; }),
+      tally(options.metrics.cluster_queue_resources ? WorkloadTally::Requests::kKept
+                                                    : WorkloadTally::Requests::kNotKept,
+            ValuesFor(series)),
+      metrics_feed({manager, scheduler, tally, series, queue_metrics, metrics,
+                    options.metrics.cluster_queue_resources}),
       writer(manager.client(), workloads),
       notes(workloads, writer, events, clock, manager.executor()),
-      loop({manager, scheduler, writer, notes, events, clock, metrics, options.wake_up_batch}),
+      loop({manager, scheduler, writer, notes, events, clock, metrics, options.wake_up_batch,
+            [this] { metrics_feed.OnTurn(); }}),
       topology_feed(manager, scheduler,
                     [this](TopologyFeed::Change change) { OnTopologyFeed(change); }),
       pod_defaults_feed(
@@ -158,7 +167,7 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
       cluster_queue_reconciler(MakeQueueParts()),
       local_queue_reconciler(MakeQueueParts()),
       cohort_reconciler(manager.client(), cohorts, clock,
-                        [this](const std::string& name) { return CohortShare(name); }),
+                        [this](const std::string& name) { return metrics_feed.CohortShare(name); }),
       flavor_reconciler(
           manager.client(), flavors,
           [this](const std::string& name) { return FlavorInUse(cluster_queues, name); }),
@@ -185,6 +194,7 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
   });
   AddIndexes();
   const FeatureGates& gates = options.scheduler.gates;
+  metrics_feed.Connect();
   topology_feed.Connect(gates.topology_aware_scheduling ? TopologyFeed::Mode::kWithNodes
                                                         : TopologyFeed::Mode::kAsIs);
   pod_defaults_feed.Connect();
@@ -217,12 +227,10 @@ QueueReconcilerParts AdmissionControllers::Impl::MakeQueueParts() {
           ? scheduler.config().admission_fair_sharing->sampling_interval
           : Duration{},
       [this](const api::ClusterQueue& queue, const api::QueueStatus& status) {
-        ShowClusterQueue(queue, status);
+        metrics_feed.ShowClusterQueue(queue, status);
       },
       [this](const api::LocalQueue& queue, const api::QueueStatus& status) {
-        const bool was_shown = queue_metrics.Exposes(queue.meta.key());
-        queue_metrics.SetLocalQueue(queue, status, scheduler.SharingUsageOf(queue.meta.key()));
-        if (!was_shown) metrics.ShowLocalQueue(queue.meta.key());
+        metrics_feed.ShowLocalQueue(queue, status);
       }};
 }
 
@@ -239,73 +247,6 @@ QueueStanding AdmissionControllers::Impl::StandingOf(const std::string& name) {
     share = scheduler.WeightedShareOf(queue.node);
   }
   return {queue.active(), queue.ActiveReason(), queue.ActiveMessage(), share};
-}
-
-void AdmissionControllers::Impl::ShowClusterQueue(const api::ClusterQueue& queue,
-                                                  const api::QueueStatus& status) {
-  const std::string& name = queue.meta.name;
-  std::vector<std::string> touched = queue_metrics.CohortsOf(name);
-  PendingPosition place = PlaceOf(scheduler, name);
-  if (const auto id = scheduler.state().FindQueue(name); id && status.weighted_share) {
-    place.share = scheduler.ExactShareOf(scheduler.state().queue(*id).node);
-  }
-  queue_metrics.SetClusterQueue(queue, status, place);
-  if (keeps_resources) {
-    api::ResourceAmounts pending;
-    for (const auto& local : local_queues.ByIndex(kByClusterQueue, name)) {
-      for (const auto& [resource, amount] : tally.LocalQueue(local->meta.key()).pending_requests) {
-        pending[resource] = api::AddAmounts(pending[resource], amount);
-      }
-    }
-    queue_metrics.SetPending(queue, pending);
-  }
-  shapes_due.insert(name);
-  ShowLater();
-  touched.insert(touched.end(), place.cohorts.begin(), place.cohorts.end());
-  std::sort(touched.begin(), touched.end());
-  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-  for (const std::string& cohort : touched) ShowCohort(cohort);
-}
-
-void AdmissionControllers::Impl::ShowCohort(const std::string& name) {
-  std::optional<CohortStanding> standing = StandingOfCohort(scheduler, name);
-  if (!standing) return queue_metrics.RemoveCohort(name);
-  if (CohortShare(name)) {
-    standing->share = scheduler.ExactShareOf(*scheduler.state().CohortNode(name));
-  }
-  queue_metrics.SetCohort(name, *standing);
-}
-
-// Counts the shapes of changed queues, and shows the cohorts after a change of their tree. At most
-// once a second: the cost is the number of shapes or cohorts.
-void AdmissionControllers::Impl::ShowLater() {
-  if (std::exchange(show_posted, true)) return;
-  manager.executor().PostAfter(kShowInterval, [weak = std::weak_ptr(self)] {
-    const auto alive = weak.lock();
-    if (alive == nullptr) return;
-    Impl& impl = **alive;
-    impl.show_posted = false;
-    for (const std::string& name : std::exchange(impl.shapes_due, {})) {
-      const auto id = impl.scheduler.state().FindQueue(name);
-      if (!id) continue;
-      const auto counts = impl.scheduler.queues().CountShapes(*id);
-      impl.queue_metrics.SetShapes(name, counts.active, counts.waiting);
-    }
-    if (std::exchange(impl.cohorts_due, false)) impl.ShowCohorts();
-  });
-}
-
-void AdmissionControllers::Impl::ShowCohorts() {
-  std::set<std::string> names = queue_metrics.Cohorts();
-  for (const auto& object : cohorts.objects())
-    names.insert({object->meta.name, object->spec.parent_name});
-  for (const std::string& name : names) ShowCohort(name);
-}
-
-std::optional<std::int64_t> AdmissionControllers::Impl::CohortShare(const std::string& name) {
-  const std::optional<NodeId> node = scheduler.state().CohortNode(name);
-  if (!fair_sharing || !node || scheduler.state().tree().InCycle(*node)) return std::nullopt;
-  return scheduler.WeightedShareOf(*node);
 }
 
 void AdmissionControllers::Impl::AddIndexes() {
@@ -375,8 +316,7 @@ void AdmissionControllers::Impl::WatchLocalQueues() {
                                [=, this](const auto& queue) {
                                  touch(*queue);
                                  touch_workloads(*queue);
-                                 metrics.SetRoute(queue->meta.key(), "");
-                                 queue_metrics.RemoveLocalQueue(queue->meta.key());
+                                 metrics_feed.ForgetLocalQueue(queue->meta.key());
                                }});
 }
 
@@ -414,10 +354,7 @@ void AdmissionControllers::Impl::WatchClusterQueues() {
              cluster_queue_controller.Add(queue->meta.key());
              AddWorkloadsOf(*queue);
              AddDeletedUsed();
-             const std::vector<std::string> above = queue_metrics.CohortsOf(queue->meta.name);
-             queue_metrics.RemoveClusterQueue(queue->meta.name);
-             metrics.ForgetClusterQueue(queue->meta.name);
-             for (const std::string& cohort : above) ShowCohort(cohort);
+             metrics_feed.ForgetClusterQueue(queue->meta.name);
            }});
 }
 
@@ -443,8 +380,7 @@ void AdmissionControllers::Impl::WatchCohorts() {
     cohort_controller.Add(cohort->meta.key());
     AddAllClusterQueues();
     AddDeletedUsed();
-    cohorts_due = true;
-    ShowLater();
+    metrics_feed.OnCohorts();
   };
   cohorts.AddHandler({.on_add = touch,
                       .on_update = [touch](const auto&, const auto& cohort) { touch(cohort); },

@@ -56,33 +56,34 @@ bool LostItsVictims(const Decision& decision) {
 
 }  // namespace
 
-AdmissionMetrics::AdmissionMetrics(kube::Metrics& metrics, const QueueMetrics& queues,
+AdmissionMetrics::AdmissionMetrics(LabelledMetrics& metrics, const QueueMetrics& queues,
                                    CohortsOf cohorts_of)
     : metrics_(metrics), queues_(queues), cohorts_of_(std::move(cohorts_of)) {
-  metrics_.DeclareCounter("kueue_admission_attempts_total",
-                          "Attempts to admit workloads; one attempt may cover several queues");
-  metrics_.DeclareHistogram("kueue_admission_attempt_duration_seconds",
-                            "Latency of an admission attempt",
-                            {0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5});
+  metrics_.plain().DeclareCounter(
+      "kueue_admission_attempts_total",
+      "Attempts to admit workloads; one attempt may cover several queues");
+  metrics_.plain().DeclareHistogram("kueue_admission_attempt_duration_seconds",
+                                    "Latency of an admission attempt",
+                                    {0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5});
   for (const char* name : {"kueue_quota_reserved_workloads_total", "kueue_admitted_workloads_total",
                            "kueue_evicted_workloads_total", "kueue_evicted_workloads_once_total",
                            "kueue_preempted_workloads_total", "kueue_finished_workloads_total"}) {
-    metrics_.DeclareCounter(name, "Workloads, per ClusterQueue");
+    metrics_.plain().DeclareCounter(name, "Workloads, per ClusterQueue");
   }
   for (const char* name :
        {"kueue_local_queue_quota_reserved_workloads_total",
         "kueue_local_queue_admitted_workloads_total", "kueue_local_queue_evicted_workloads_total",
         "kueue_local_queue_finished_workloads_total"}) {
-    metrics_.DeclareCounter(name, "Workloads, per LocalQueue");
+    metrics_.plain().DeclareCounter(name, "Workloads, per LocalQueue");
   }
-  metrics_.DeclareCounter("kueue_cohort_subtree_admitted_workloads_total",
-                          "Workloads admitted below a cohort");
+  metrics_.plain().DeclareCounter("kueue_cohort_subtree_admitted_workloads_total",
+                                  "Workloads admitted below a cohort");
   for (const char* name :
        {"kueue_quota_reserved_wait_time_seconds", "kueue_admission_wait_time_seconds",
         "kueue_admission_checks_wait_time_seconds", "kueue_execution_time_seconds",
         "kueue_ready_wait_time_seconds", "kueue_admitted_until_ready_wait_time_seconds",
         "kueue_pods_ready_to_evicted_time_seconds", "kueue_workload_eviction_latency_seconds"}) {
-    metrics_.DeclareHistogram(name, "Time of workloads, per ClusterQueue", WaitBuckets());
+    metrics_.plain().DeclareHistogram(name, "Time of workloads, per ClusterQueue", WaitBuckets());
   }
   for (const char* name :
        {"kueue_local_queue_quota_reserved_wait_time_seconds",
@@ -90,22 +91,26 @@ AdmissionMetrics::AdmissionMetrics(kube::Metrics& metrics, const QueueMetrics& q
         "kueue_local_queue_admission_checks_wait_time_seconds",
         "kueue_local_queue_execution_time_seconds", "kueue_local_queue_ready_wait_time_seconds",
         "kueue_local_queue_admitted_until_ready_wait_time_seconds"}) {
-    metrics_.DeclareHistogram(name, "Time of workloads, per LocalQueue", WaitBuckets());
+    metrics_.plain().DeclareHistogram(name, "Time of workloads, per LocalQueue", WaitBuckets());
   }
-  metrics_.DeclareGauge("kueue_unadmitted_workloads", "Workloads that are not admitted, by reason");
-  metrics_.DeclareGauge("kueue_local_queue_unadmitted_workloads",
-                        "Workloads that are not admitted, by reason, per LocalQueue");
-  metrics_.DeclareGauge("kueue_finished_workloads", "Finished workloads that still exist");
-  metrics_.DeclareGauge("kueue_local_queue_finished_workloads",
-                        "Finished workloads that still exist, per LocalQueue");
-  metrics_.DeclareCounter("berth_refused_workload_writes_total",
-                          "Writes to Workloads that the API server refused; events name them");
+  metrics_.plain().DeclareGauge("kueue_unadmitted_workloads",
+                                "Workloads that are not admitted, by reason");
+  metrics_.plain().DeclareGauge("kueue_local_queue_unadmitted_workloads",
+                                "Workloads that are not admitted, by reason, per LocalQueue");
+  metrics_.plain().DeclareGauge("kueue_finished_workloads", "Finished workloads that still exist");
+  metrics_.plain().DeclareGauge("kueue_local_queue_finished_workloads",
+                                "Finished workloads that still exist, per LocalQueue");
+  metrics_.plain().DeclareCounter(
+      "berth_refused_workload_writes_total",
+      "Writes to Workloads that the API server refused; events name them");
   // The series exists from the start: increase() does not see a counter that begins at 1.
   metrics_.Increment("berth_refused_workload_writes_total", {}, 0);
-  metrics_.DeclareGauge("kueue_admission_cycle_preemption_skips",
-                        "Heads of the last cycle that had victims, and lost them to another head");
-  metrics_.DeclareCounter("kueue_preemption_target_recomputations_total",
-                          "Searches for other victims where an earlier head took the first ones");
+  metrics_.plain().DeclareGauge(
+      "kueue_admission_cycle_preemption_skips",
+      "Heads of the last cycle that had victims, and lost them to another head");
+  metrics_.plain().DeclareCounter(
+      "kueue_preemption_target_recomputations_total",
+      "Searches for other victims where an earlier head took the first ones");
 }
 
 void AdmissionMetrics::OnCycle(bool progress, Duration span) {
@@ -177,7 +182,10 @@ void AdmissionMetrics::OnAdmitted(const api::Workload& workload, const std::stri
                                   std::int64_t waited_seconds, std::int64_t checks_seconds) {
   const MetricLabels labels = QueueLabels(workload, cluster_queue);
   metrics_.Increment("kueue_admitted_workloads_total", labels);
-  IncrementLocal("kueue_local_queue_admitted_workloads_total", workload, labels);
+  constexpr auto kWorkload = CustomMetricLabel::Source::kWorkload;
+  MetricLabels local = metrics_.Named(kWorkload, metrics_.ValuesOf(kWorkload, workload.meta));
+  local.merge(MetricLabels(labels));
+  IncrementLocal("kueue_local_queue_admitted_workloads_total", workload, std::move(local));
   for (const std::string& cohort : cohorts_of_(cluster_queue)) {
     metrics_.Increment("kueue_cohort_subtree_admitted_workloads_total",
                        {{"cohort", cohort}, {"priority_class", PriorityClassOf(workload)}});

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "admission/controller/labelled_metrics.h"
 #include "admission/controller/queue_metrics.h"
 #include "admission/controller/workload_tally.h"
 #include "admission/decision.h"
@@ -18,7 +19,6 @@
 #include "api/queues.h"
 #include "api/workload.h"
 #include "base/clock.h"
-#include "kube/runtime/metrics.h"
 
 namespace berth::admission {
 
@@ -28,7 +28,7 @@ class AdmissionMetrics {
   using CohortsOf = std::function<std::vector<std::string>(const std::string& cluster_queue)>;
 
   // `queues` decides which LocalQueues have metrics of their own, and must outlive this object.
-  AdmissionMetrics(kube::Metrics& metrics, const QueueMetrics& queues, CohortsOf cohorts_of);
+  AdmissionMetrics(LabelledMetrics& metrics, const QueueMetrics& queues, CohortsOf cohorts_of);
 
   void OnCycle(bool progress, Duration span);
   // Counts the decisions of one cycle. `name_of` returns the name of a ClusterQueue.
@@ -81,7 +81,7 @@ class AdmissionMetrics {
   void IncrementLocal(const char* name, const api::Workload& workload, kube::MetricLabels labels);
   void ObserveLocal(const char* name, const api::Workload& workload, std::int64_t seconds);
 
-  kube::Metrics& metrics_;
+  LabelledMetrics& metrics_;
   const QueueMetrics& queues_;
   CohortsOf cohorts_of_;
   Routes routes_;

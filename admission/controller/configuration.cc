@@ -333,11 +333,9 @@ void ReadFeatureGates(const Reader& in, Configuration& out) {
       }
     }
   }
-  if (admission.metrics.custom_labels.empty()) return;
-  out.ignored.push_back({"metrics.customLabels", custom_labels
-                                                     ? "Berth's series do not have them yet"
-                                                     : "the gate CustomMetricLabels is off"});
-  if (!custom_labels) admission.metrics.custom_labels.clear();
+  if (custom_labels || admission.metrics.custom_labels.empty()) return;
+  out.ignored.push_back({"metrics.customLabels", "the gate CustomMetricLabels is off"});
+  admission.metrics.custom_labels.clear();
 }
 
 void ReadIntegrations(const Reader& in, Version version, Configuration& out) {

@@ -28,10 +28,9 @@ void Replace(Set& before, Set now, const Gone& gone) {
 
 }  // namespace
 
-QueueMetrics::QueueMetrics(kube::Metrics& metrics, const MetricsOptions& options)
+QueueMetrics::QueueMetrics(LabelledMetrics& metrics, const MetricsOptions& options)
     : metrics_(metrics), options_(options) {
   const std::pair<const char*, const char*> gauges[] = {
-      {"kueue_pending_workloads", "Workloads that wait, by whether they compete for the head"},
       {"kueue_reserving_active_workloads", "Workloads that hold quota"},
       {"kueue_admitted_active_workloads", "Admitted workloads that are not over"},
       {"kueue_cluster_queue_status", "1 for the status that the ClusterQueue has"},
@@ -50,7 +49,6 @@ QueueMetrics::QueueMetrics(kube::Metrics& metrics, const MetricsOptions& options
       {"kueue_cohort_subtree_quota", "Quota of the cohort and everything below it"},
       {"kueue_cohort_subtree_resource_reservations", "Quota reserved in and below the cohort"},
       {"kueue_cohort_subtree_admitted_active_workloads", "Admitted workloads below the cohort"},
-      {"kueue_local_queue_pending_workloads", "Workloads that wait"},
       {"kueue_local_queue_reserving_active_workloads", "Workloads that hold quota"},
       {"kueue_local_queue_admitted_active_workloads", "Admitted workloads that are not over"},
       {"kueue_local_queue_status", "Whether the LocalQueue is active"},
@@ -58,24 +56,15 @@ QueueMetrics::QueueMetrics(kube::Metrics& metrics, const MetricsOptions& options
       {"kueue_local_queue_resource_usage", "Quota of admitted workloads"},
       {"kueue_local_queue_admission_fair_sharing_usage",
        "Past usage with the penalties of admissions, weighted"}};
-  for (const auto& [name, help] : gauges) metrics_.DeclareGauge(name, help);
+  for (const auto& [name, help] : gauges) metrics_.plain().DeclareGauge(name, help);
 }
 
 void QueueMetrics::SetClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status,
-                                   const PendingPosition& place) {
+                                   const QueueFigures& figures) {
   const std::string& name = queue.meta.name;
   const bool active = api::IsTrue(status.conditions, api::kActive);
   const MetricLabels labels{{"cluster_queue", name}};
-  const auto pending = [&](const char* word, std::int64_t count) {
-    metrics_.SetGauge("kueue_pending_workloads", {{"cluster_queue", name}, {"status", word}},
-                      static_cast<double>(count));
-  };
-  // Workloads outside the queue (it is stopped, or they back off) cannot be admitted either.
-  const std::int64_t competing = active ? place.active : 0;
-  pending("active", competing);
-  pending("inadmissible", std::max<std::int64_t>(0, status.pending_workloads - competing));
   metrics_.SetGauge("kueue_reserving_active_workloads", labels, status.reserving_workloads);
-  metrics_.SetGauge("kueue_admitted_active_workloads", labels, status.admitted_workloads);
   const std::string state =
       queue.meta.deletion_timestamp ? "terminating" : (active ? "active" : "pending");
   for (const char* word : kStatuses) {
@@ -83,18 +72,20 @@ void QueueMetrics::SetClusterQueue(const api::ClusterQueue& queue, const api::Qu
                       state == word ? 1 : 0);
   }
   Known& known = queues_[name];
+  SetAdmitted("kueue_admitted_active_workloads", labels, status.admitted_workloads,
+              figures.admitted_by, known.admitted_by);
   if (known.cohort != queue.spec.cohort_name) {
     metrics_.Remove({{"cluster_queue", name}, {"cohort", known.cohort}});
     known.cohort = queue.spec.cohort_name;
     known.resources.clear();
   }
-  if (place.share) {
+  if (figures.share) {
     metrics_.SetGauge("kueue_cluster_queue_weighted_share",
-                      {{"cluster_queue", name}, {"cohort", known.cohort}}, *place.share);
+                      {{"cluster_queue", name}, {"cohort", known.cohort}}, *figures.share);
   }
   const MetricLabels info{{"cluster_queue", name},
-                          {"parent_cohort", place.cohorts.empty() ? "" : place.cohorts.front()},
-                          {"root_cohort", place.cohorts.empty() ? "" : place.cohorts.back()}};
+                          {"parent_cohort", figures.cohorts.empty() ? "" : figures.cohorts.front()},
+                          {"root_cohort", figures.cohorts.empty() ? "" : figures.cohorts.back()}};
   if (known.info != info) {
     if (!known.info.empty()) metrics_.Remove(known.info);
     known.info = info;
@@ -107,7 +98,7 @@ void QueueMetrics::SetClusterQueue(const api::ClusterQueue& queue, const api::Qu
       if (resource.total != 0) reserved[{usage.flavor, resource.resource}] = resource.total;
     }
   }
-  Move(known, place.cohorts, status.admitted_workloads, reserved);
+  Move(known, figures.cohorts, status.admitted_workloads, reserved);
 }
 
 void QueueMetrics::SetResources(const api::ClusterQueue& queue, const api::QueueStatus& status,
@@ -144,6 +135,25 @@ void QueueMetrics::SetResources(const api::ClusterQueue& queue, const api::Queue
   set("kueue_cluster_queue_resource_usage", status.flavors_usage);
   Replace(known.resources, std::move(shown),
           [&](const FlavorResource& gone) { metrics_.Remove(labels(gone.first, gone.second)); });
+}
+
+// With custom labels of Workloads: a series for each set of values that an admitted workload has.
+void QueueMetrics::SetAdmitted(const char* name, const MetricLabels& of, std::int32_t admitted,
+                               const Tally::CountsByLabels& by_labels, ShownLabels& shown) {
+  constexpr auto kWorkload = CustomMetricLabel::Source::kWorkload;
+  if (!metrics_.Has(kWorkload)) return metrics_.SetGauge(name, of, admitted);
+  const auto with = [&](const LabelledMetrics::Values& values) {
+    MetricLabels labels = of;
+    labels.merge(metrics_.Named(kWorkload, values));
+    return labels;
+  };
+  ShownLabels now;
+  for (const auto& [values, count] : by_labels) {
+    now.insert(values);
+    metrics_.SetGauge(name, with(values), count);
+  }
+  Replace(shown, std::move(now),
+          [&](const LabelledMetrics::Values& gone) { metrics_.RemoveGauge(name, with(gone)); });
 }
 
 // Without a limit there is no series.
@@ -287,7 +297,8 @@ void QueueMetrics::RemoveCohort(const std::string& name) {
 }
 
 void QueueMetrics::SetLocalQueue(const api::LocalQueue& queue, const api::QueueStatus& status,
-                                 std::optional<double> sharing_usage) {
+                                 std::optional<double> sharing_usage,
+                                 const Tally::CountsByLabels& admitted_by) {
   const bool wanted =
       options_.local_queues &&
       (!options_.local_queue_selector || options_.local_queue_selector->Matches(queue.meta.labels));
@@ -295,20 +306,13 @@ void QueueMetrics::SetLocalQueue(const api::LocalQueue& queue, const api::QueueS
     if (Exposes(queue.meta.key())) RemoveLocalQueue(queue.meta.key());
     return;
   }
-  std::set<FlavorResource>& known = exposed_[queue.meta.key()];
+  KnownLocal& known = exposed_[queue.meta.key()];
   const MetricLabels labels{{"name", queue.meta.name}, {"namespace", queue.meta.namespace_name}};
   const bool active = api::IsTrue(status.conditions, api::kActive);
-  for (const char* word : {"active", "inadmissible"}) {
-    MetricLabels of = labels;
-    of["status"] = word;
-    const bool counts = (std::string_view(word) == "active") == active;
-    metrics_.SetGauge("kueue_local_queue_pending_workloads", of,
-                      counts ? status.pending_workloads : 0);
-  }
   metrics_.SetGauge("kueue_local_queue_reserving_active_workloads", labels,
                     status.reserving_workloads);
-  metrics_.SetGauge("kueue_local_queue_admitted_active_workloads", labels,
-                    status.admitted_workloads);
+  SetAdmitted("kueue_local_queue_admitted_active_workloads", labels, status.admitted_workloads,
+              admitted_by, known.admitted_by);
   for (const char* word : {"True", "False", "Unknown"}) {
     MetricLabels of = labels;
     of["active"] = word;
@@ -334,7 +338,7 @@ void QueueMetrics::SetLocalQueue(const api::LocalQueue& queue, const api::QueueS
   };
   set("kueue_local_queue_resource_reservation", status.flavors_reservation);
   set("kueue_local_queue_resource_usage", status.flavors_usage);
-  Replace(known, std::move(shown),
+  Replace(known.resources, std::move(shown),
           [&](const FlavorResource& gone) { metrics_.Remove(of_resource(gone)); });
   if (!sharing_usage) return;
   MetricLabels of = labels;

@@ -12,18 +12,18 @@
 #include <utility>
 #include <vector>
 
+#include "admission/controller/labelled_metrics.h"
 #include "admission/controller/metrics_options.h"
 #include "admission/controller/workload_tally.h"
 #include "api/queues.h"
-#include "kube/runtime/metrics.h"
 
 namespace berth::admission {
 
-// The cohorts and the pending counts of a ClusterQueue in the scheduler.
-struct PendingPosition {
-  std::vector<std::string> cohorts;  // from the queue's own cohort up to the root
-  std::int64_t active = 0;           // waiting workloads that compete for the head
-  std::optional<double> share;       // fair sharing only
+// What the metrics of a ClusterQueue show beside its status.
+struct QueueFigures {
+  std::vector<std::string> cohorts;   // from the queue's own cohort up to the root
+  std::optional<double> share;        // fair sharing only
+  Tally::CountsByLabels admitted_by;  // with custom labels of Workloads
 };
 
 // The quotas and usage of a cohort with all nodes below.
@@ -41,14 +41,14 @@ struct CohortStanding {
 
 class QueueMetrics {
  public:
-  QueueMetrics(kube::Metrics& metrics, const MetricsOptions& options);
+  QueueMetrics(LabelledMetrics& metrics, const MetricsOptions& options);
 
   void SetClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status,
-                       const PendingPosition& place);
+                       const QueueFigures& figures);
   void RemoveClusterQueue(const std::string& name);
-  // `sharing_usage`: with admission fair sharing only.
+  // `sharing_usage`: with admission fair sharing only; `admitted_by`: as in QueueFigures.
   void SetLocalQueue(const api::LocalQueue& queue, const api::QueueStatus& status,
-                     std::optional<double> sharing_usage);
+                     std::optional<double> sharing_usage, const Tally::CountsByLabels& admitted_by);
   void RemoveLocalQueue(const api::ObjectKey& key);
   void SetCohort(const std::string& name, const CohortStanding& standing);
   void RemoveCohort(const std::string& name);
@@ -65,6 +65,7 @@ class QueueMetrics {
 
  private:
   using FlavorResource = std::pair<std::string, std::string>;
+  using ShownLabels = std::set<LabelledMetrics::Values>;
   using Reserved = std::map<FlavorResource, api::Amount>;  // none that is 0
   struct Known {
     std::string cohort;
@@ -74,22 +75,29 @@ class QueueMetrics {
     std::vector<std::string> cohorts;
     std::int32_t admitted = 0;
     Reserved reserved;
+    ShownLabels admitted_by;
+  };
+  struct KnownLocal {
+    std::set<FlavorResource> resources;
+    ShownLabels admitted_by;
   };
 
   void SetResources(const api::ClusterQueue& queue, const api::QueueStatus& status, Known& known);
+  void SetAdmitted(const char* name, const kube::MetricLabels& of, std::int32_t admitted,
+                   const Tally::CountsByLabels& by_labels, ShownLabels& shown);
   void SetLimit(const char* name, const kube::MetricLabels& of,
                 const std::optional<api::Amount>& limit);
   void Move(Known& known, const std::vector<std::string>& cohorts, std::int32_t admitted,
             const Reserved& reserved);
   void AddReserved(const std::string& cohort, const Reserved& amounts, int sign);
 
-  kube::Metrics& metrics_;
+  LabelledMetrics& metrics_;
   const MetricsOptions options_;
   std::map<std::string, Known> queues_;
   std::map<std::string, Known> cohorts_;
-  std::map<std::string, std::int64_t> admitted_below_;          // by cohort
-  std::map<std::string, Reserved> reserved_below_;              // likewise
-  std::map<api::ObjectKey, std::set<FlavorResource>> exposed_;  // LocalQueues with metrics
+  std::map<std::string, std::int64_t> admitted_below_;  // by cohort
+  std::map<std::string, Reserved> reserved_below_;      // likewise
+  std::map<api::ObjectKey, KnownLocal> exposed_;        // LocalQueues with metrics
   const std::vector<std::string> none_;
 };
 

@@ -153,6 +153,7 @@ void SchedulerLoop::ScheduleWakeUps() {
     if (!loop.running_) return;
     loop.parts_.scheduler.RunWakeUps(loop.parts_.clock.Now());
     loop.parked_shapes_.clear();
+    if (loop.parts_.on_turn) loop.parts_.on_turn();
     loop.Changed();
   });
 }
@@ -197,6 +198,7 @@ void SchedulerLoop::RunCycle() {
     return parts_.scheduler.state().queue(id).name;
   });
   const Progress progress = Perform(result);
+  if (parts_.on_turn) parts_.on_turn();
   ScheduleWakeUps();
   ScheduleSecondPass();
   if (!parts_.scheduler.HasHeads()) return;

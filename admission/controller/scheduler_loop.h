@@ -16,6 +16,7 @@
 // Threads: one Executor.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,6 +46,7 @@ struct SchedulerLoopParts {
   const Clock& clock;
   AdmissionMetrics& metrics;
   Duration wake_up_batch = std::chrono::seconds(1);  // wake-ups within it are one
+  std::function<void()> on_turn;  // after each cycle and each batch of wake-ups; may be null
 };
 
 class SchedulerLoop {

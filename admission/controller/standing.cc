@@ -7,18 +7,17 @@
 
 namespace berth::admission {
 
-PendingPosition PlaceOf(const Scheduler& scheduler, const std::string& cluster_queue) {
-  PendingPosition place;
+QueueFigures FiguresOf(const Scheduler& scheduler, const std::string& cluster_queue) {
+  QueueFigures figures;
   const auto id = scheduler.state().FindQueue(cluster_queue);
-  if (!id) return place;
-  place.active = scheduler.queues().ActiveCount(*id);
+  if (!id) return figures;
   const NodeId leaf = scheduler.state().queue(*id).node;
   const QuotaTree& tree = scheduler.state().tree();
-  if (tree.InCycle(leaf)) return place;
+  if (tree.InCycle(leaf)) return figures;
   for (NodeId node = tree.parent(leaf); node != kNoQuotaNode; node = tree.parent(node)) {
-    place.cohorts.push_back(scheduler.state().CohortName(node));
+    figures.cohorts.push_back(scheduler.state().CohortName(node));
   }
-  return place;
+  return figures;
 }
 
 std::optional<CohortStanding> StandingOfCohort(const Scheduler& scheduler,

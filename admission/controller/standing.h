@@ -13,7 +13,8 @@
 
 namespace berth::admission {
 
-PendingPosition PlaceOf(const Scheduler& scheduler, const std::string& cluster_queue);
+// The share and the admitted workloads are not filled in.
+QueueFigures FiguresOf(const Scheduler& scheduler, const std::string& cluster_queue);
 
 // The share is not filled in; nullopt: no object names the cohort.
 std::optional<CohortStanding> StandingOfCohort(const Scheduler& scheduler, const std::string& name);

@@ -77,6 +77,10 @@ void WorkloadTally::Count(const api::Workload& workload, std::int32_t sign, Touc
     AddUsage(tally->reservation, workload, sign);
     if (!admitted) continue;
     tally->admitted += sign;
+    if (values_of_) {
+      const auto by = tally->admitted_by.try_emplace(values_of_(workload)).first;
+      if ((by->second += sign) == 0) tally->admitted_by.erase(by);
+    }
     AddUsage(tally->usage, workload, sign);
   }
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,18 +20,24 @@
 namespace berth::admission {
 
 struct Tally {
+  // Values that the owner reads from each workload (custom labels of metrics) → workloads.
+  using CountsByLabels = std::map<std::vector<std::string>, std::int32_t>;
   std::int32_t pending = 0;    // active, not finished, without quota (LocalQueues only)
   std::int32_t reserving = 0;  // workloads that hold quota
   std::int32_t admitted = 0;
   api::ResourceAmounts pending_requests;  // of pending workloads, where they are tallied
   std::map<std::pair<std::string, api::ResourceName>, api::Amount> reservation;  // flavor, resource
   std::map<std::pair<std::string, api::ResourceName>, api::Amount> usage;  // of admitted workloads
+  CountsByLabels admitted_by;  // where the values are given; none that is 0
 };
 
 class WorkloadTally {
  public:
   enum class Requests { kNotKept, kKept };
-  explicit WorkloadTally(Requests requests = Requests::kNotKept) : requests_(requests) {}
+  using ValuesOf = std::function<std::vector<std::string>(const api::Workload&)>;
+  // `values_of`: null: admitted workloads are not counted by values.
+  explicit WorkloadTally(Requests requests = Requests::kNotKept, ValuesOf values_of = nullptr)
+      : requests_(requests), values_of_(std::move(values_of)) {}
 
   // Either may be null. Returns the names of the queues whose tally may have changed.
   struct Touched {
@@ -46,6 +53,7 @@ class WorkloadTally {
   void Count(const api::Workload& workload, std::int32_t sign, Touched& touched);
 
   Requests requests_;
+  ValuesOf values_of_;
   std::map<std::string, Tally> cluster_queues_;
   std::map<api::ObjectKey, Tally> local_queues_;
   Tally empty_;

@@ -123,6 +123,29 @@ void Metrics::Remove(const MetricLabels& labels) {
   RemoveFrom(impl_->histograms, labels);
 }
 
+void Metrics::RelabelGauges(const MetricLabels& labels, const MetricLabels& change) {
+  const std::lock_guard lock(impl_->mutex);
+  for (auto& [name, declared] : impl_->gauges) {
+    std::map<MetricLabels, double> moved;
+    for (auto it = declared.series.begin(); it != declared.series.end();) {
+      if (!HasAll(it->first, labels)) {
+        ++it;
+        continue;
+      }
+      MetricLabels changed = it->first;
+      for (const auto& [label, value] : change) changed[label] = value;
+      moved.emplace(std::move(changed), it->second->Value());
+      declared.family->Remove(it->second);
+      it = declared.series.erase(it);
+    }
+    for (const auto& [changed, value] : moved) {
+      prometheus::Gauge*& gauge = declared.series[changed];
+      if (gauge == nullptr) gauge = &declared.family->Add(changed);
+      gauge->Set(value);
+    }
+  }
+}
+
 void Metrics::RemoveGauge(const std::string& name, const MetricLabels& labels) {
   const std::lock_guard lock(impl_->mutex);
   auto& declared = impl_->gauges[name];

@@ -37,6 +37,8 @@ class Metrics {
 
   // Removes every series, of every metric, that has all of `labels`.
   void Remove(const MetricLabels& labels);
+  // Changes labels of every gauge's series that has all of `labels`; the series keep their values.
+  void RelabelGauges(const MetricLabels& labels, const MetricLabels& change);
   // Removes one gauge's series with exactly these labels, if present.
   void RemoveGauge(const std::string& name, const MetricLabels& labels);
 

@@ -16,8 +16,8 @@ namespace berth::net {
 class Listener {
  public:
   struct Callbacks {
-    // Called for each connection; calls do not overlap. `peer`: the bytes of its IPv4 address, or of
-    // the first half of its IPv6 address; empty: unknown.
+    // Called for each connection; calls do not overlap. `peer`: the bytes of its IPv4 address, or
+    // of the first half of its IPv6 address; empty: unknown.
     std::function<void(Strand strand, std::unique_ptr<Transport> transport, std::string peer)>
         on_connection;
     std::function<std::shared_ptr<TlsContext>()> tls;  // of the next connection; null: plain

@@ -61,7 +61,7 @@ struct ServerCore {
   std::condition_variable changed;
   std::unordered_set<std::shared_ptr<ServerSession>> sessions;
   std::map<std::string, std::size_t> connections_of;  // by peer, where they are limited
-  std::shared_ptr<TlsContext> tls;  // made of the next two
+  std::shared_ptr<TlsContext> tls;                    // made of the next two
   std::shared_ptr<const TlsIdentity> identity;
   std::string client_ca_pem;
   bool is_stopping = false;

@@ -50,12 +50,15 @@ TEST(WorkloadBuildTest, CopiesWhatItShould) {
   job.meta.labels[api::kMaxExecTimeLabel] = "600";
   job.meta.annotations = {{"provreq.kueue.x-k8s.io/maxRunDurationSeconds", "600"},
                           {"note", "mine"},
+                          {"billing", "b7"},
                           {api::kMinParallelismAnnotation, "2"}};
-  const api::Workload workload =
-      BuildWorkload(ViewOf(job), {std::nullopt, 7}, {.label_keys_to_copy = {"team", "absent"}});
+  const api::Workload workload = BuildWorkload(
+      ViewOf(job), {std::nullopt, 7},
+      {.label_keys_to_copy = {"team", "absent"}, .annotation_keys_to_copy = {"billing", "absent"}});
   EXPECT_EQ(workload.meta.labels, (api::StringMap{{"team", "a"}, {api::kJobUidLabel, "uid-1"}}));
-  EXPECT_EQ(workload.meta.annotations,
-            (api::StringMap{{"provreq.kueue.x-k8s.io/maxRunDurationSeconds", "600"}}));
+  EXPECT_EQ(
+      workload.meta.annotations,
+      (api::StringMap{{"provreq.kueue.x-k8s.io/maxRunDurationSeconds", "600"}, {"billing", "b7"}}));
   EXPECT_THAT(workload.meta.finalizers, ElementsAre(api::kResourceInUseFinalizer));
   const api::OwnerReference* owner = api::ControllerOf(workload.meta);
   ASSERT_NE(owner, nullptr);

@@ -30,5 +30,22 @@ TEST(Metrics, SeriesAppearAndGoWithTheirObject) {
   EXPECT_THAT(text, HasSubstr("cluster_queue=\"b\""));
 }
 
+TEST(Metrics, GaugesKeepTheirValuesUnderOtherLabels) {
+  Metrics metrics;
+  metrics.DeclareGauge("g", "");
+  metrics.DeclareCounter("c", "");
+  metrics.SetGauge("g", {{"q", "a"}, {"x", "1"}}, 3);
+  metrics.SetGauge("g", {{"q", "b"}, {"x", "1"}}, 4);
+  metrics.Increment("c", {{"q", "a"}, {"x", "1"}});
+  metrics.RelabelGauges({{"q", "a"}, {"x", "1"}}, {{"x", "2"}});
+  const std::string text = metrics.Text();
+  EXPECT_THAT(text, HasSubstr("g{q=\"a\",x=\"2\"} 3"));
+  EXPECT_THAT(text, Not(HasSubstr("g{q=\"a\",x=\"1\"}")));
+  EXPECT_THAT(text, HasSubstr("g{q=\"b\",x=\"1\"} 4"));
+  EXPECT_THAT(text, HasSubstr("c{q=\"a\",x=\"1\"} 1")) << "a counter counts what happened";
+  metrics.SetGauge("g", {{"q", "a"}, {"x", "2"}}, 5);
+  EXPECT_THAT(metrics.Text(), HasSubstr("g{q=\"a\",x=\"2\"} 5"));
+}
+
 }  // namespace
 }  // namespace berth::kube

@@ -143,6 +143,28 @@ TEST_F(QueueCountsTest, EachLocalQueueHasCountsOfItsOwn) {
   EXPECT_EQ(taken(), (std::vector<Count>{{second, {""}, 0, 0}}));
 }
 
+TEST(PendingCountsTest, CountersThatNobodyReadsGoWithTheirWorkloads) {
+  PendingCounts counts;
+  counts.SwitchOn(nullptr);
+  const auto pass = [&counts](const std::string& name) {
+    const CounterId counter = counts.Join(kNoCounter, {"team", name}, {});
+    counts.AddQueued(counter, 1);
+    counts.AddQueued(counter, -1);
+    counts.Leave(counter);
+  };
+  for (int i = 0; i < 100; ++i) pass("lq" + std::to_string(i));
+  EXPECT_EQ(counts.size(), 0U);
+  const CounterId kept = counts.Join(kNoCounter, {"team", "kept"}, {});
+  counts.AddQueued(kept, 1);
+  EXPECT_EQ(counts.TakeChanged(),
+            (std::vector<PendingCounts::Count>{{{"team", "kept"}, {}, 0, 1}}));
+  counts.AddQueued(kept, -1);
+  counts.Leave(kept);
+  EXPECT_EQ(counts.size(), 1U) << "its reader has to see zero";
+  EXPECT_EQ(counts.TakeChanged().size(), 1U);
+  EXPECT_EQ(counts.size(), 0U);
+}
+
 TEST_F(QueueCountsTest, TheLocalQueueThatUsedLessComesFirst) {
   set.OrderByUsage();
   settings.by_usage = true;

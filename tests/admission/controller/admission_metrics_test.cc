@@ -249,9 +249,11 @@ TEST_F(AdmissionMetricsTest, SharesAreNotRoundedAndSumsAreWhole) {
 }
 
 TEST_F(AdmissionMetricsTest, HeadsThatLoseTheirVictims) {
-  QueueMetrics queues(*metrics_, {});
+  LabelledMetrics queue_series(*metrics_, {});
+  QueueMetrics queues(queue_series, {});
   kube::Metrics metrics;
-  AdmissionMetrics under_test(metrics, queues,
+  LabelledMetrics series(metrics, {});
+  AdmissionMetrics under_test(series, queues,
                               [](const std::string&) { return std::vector<std::string>{}; });
   const auto name_of = [](ClusterQueueId id) { return "q" + std::to_string(id); };
   Decision lost;
