@@ -37,44 +37,52 @@ api::PendingWorkload EntryOf(const api::Workload& workload, std::int64_t in_clus
 
 }  // namespace
 
-std::optional<std::vector<api::PendingWorkload>> PendingInClusterQueue(const Scheduler& scheduler,
-                                                                       const std::string& name,
-                                                                       api::PendingPage page) {
-  const auto queue = scheduler.state().FindQueue(name);
-  if (!queue) return std::nullopt;
+PendingSnapshot::PendingSnapshot(const Scheduler& scheduler, ClusterQueueId queue) {
+  const std::vector<queue::QueueSet::RankedWorkload> ranked =
+      scheduler.queues().RankedPending(queue);
+  waiting_.reserve(ranked.size());
+  for (const queue::QueueSet::RankedWorkload& next : ranked) {
+    const std::shared_ptr<const api::Workload>& object = scheduler.object(next.workload);
+    if (object == nullptr) continue;
+    waiting_.push_back({next.rank, object});
+    waiting_.back().rank.key.uid = &object->meta.uid;
+  }
+}
+
+void PendingSnapshot::Sort() {
+  std::sort(waiting_.begin(), waiting_.end(),
+            [](const Waiting& a, const Waiting& b) { return queue::Before(a.rank, b.rank); });
+}
+
+std::vector<api::PendingWorkload> PendingSnapshot::Page(api::PendingPage page) const {
   const api::PendingPage asked = Bounded(page);
   std::vector<api::PendingWorkload> entries;
   std::map<std::pair<std::string_view, std::string_view>, std::int64_t> next;  // by LocalQueue
   std::int64_t position = 0;
-  for (const WorkloadId id : scheduler.queues().Pending(*queue)) {
-    const api::Workload* workload = scheduler.workload(id);
-    if (workload == nullptr) continue;
+  for (const Waiting& waiting : waiting_) {
     if (position >= asked.offset + asked.limit) break;
+    const api::Workload& workload = *waiting.object;
     const std::int64_t in_local_queue =
-        next[{workload->meta.namespace_name, workload->spec.queue_name}]++;
-    if (position >= asked.offset) entries.push_back(EntryOf(*workload, position, in_local_queue));
+        next[{workload.meta.namespace_name, workload.spec.queue_name}]++;
+    if (position >= asked.offset) entries.push_back(EntryOf(workload, position, in_local_queue));
     ++position;
   }
   return entries;
 }
 
-std::optional<std::vector<api::PendingWorkload>> PendingInLocalQueue(const Scheduler& scheduler,
-                                                                     const api::ObjectKey& key,
-                                                                     api::PendingPage page) {
-  const auto queue = scheduler.queues().ClusterQueueOf(key);
-  if (!queue) return std::nullopt;
+std::vector<api::PendingWorkload> PendingSnapshot::PageOf(const api::ObjectKey& local_queue,
+                                                          api::PendingPage page) const {
   const api::PendingPage asked = Bounded(page);
   std::vector<api::PendingWorkload> entries;
   std::int64_t position = 0;
   std::int64_t in_local_queue = 0;
-  for (const WorkloadId id : scheduler.queues().Pending(*queue)) {
-    const api::Workload* workload = scheduler.workload(id);
-    if (workload == nullptr) continue;
+  for (const Waiting& waiting : waiting_) {
     if (in_local_queue >= asked.offset + asked.limit) break;
-    if (workload->meta.namespace_name == key.namespace_name &&
-        workload->spec.queue_name == key.name) {
+    const api::Workload& workload = *waiting.object;
+    if (workload.meta.namespace_name == local_queue.namespace_name &&
+        workload.spec.queue_name == local_queue.name) {
       if (in_local_queue >= asked.offset) {
-        entries.push_back(EntryOf(*workload, position, in_local_queue));
+        entries.push_back(EntryOf(workload, position, in_local_queue));
       }
       ++in_local_queue;
     }

@@ -1,29 +1,43 @@
-// admission/pending_order.h — the workloads that wait in a queue, in the order in which the
-// scheduler tries them.
+// admission/pending_order.h — the workloads that wait in a ClusterQueue, in the order in which the
+// scheduler tries them, page by page.
 //
-// The positions of a LocalQueue count its own workloads. Costs the number of workloads that wait in
-// the ClusterQueue, times its logarithm.
+//     PendingSnapshot(scheduler, queue) O(n)  ─▶  Sort O(n log n)  ─▶  pages
+//     the scheduler's thread                     any one thread       any thread
 //
-// Threads: the scheduler's. Errors: nullopt: no such queue.
+// The positions of a LocalQueue count its own workloads. A page costs the workloads before its end.
+//
+// Threads: above. Errors: none.
 // Source: Kueue pkg/visibility (limit and offset), KEP-168-2.
 #pragma once
 
-#include <optional>
-#include <string>
+#include <memory>
 #include <vector>
 
 #include "admission/scheduler.h"
 #include "api/visibility.h"
+#include "queue/ordering.h"
 
 namespace berth::admission {
 
-// `page`: a negative offset counts as 0, a limit outside 0..api::kMostPendingWorkloads as the
-// nearest of these.
-std::optional<std::vector<api::PendingWorkload>> PendingInClusterQueue(const Scheduler& scheduler,
-                                                                       const std::string& name,
-                                                                       api::PendingPage page);
-std::optional<std::vector<api::PendingWorkload>> PendingInLocalQueue(const Scheduler& scheduler,
-                                                                     const api::ObjectKey& key,
-                                                                     api::PendingPage page);
+class PendingSnapshot {
+ public:
+  PendingSnapshot(const Scheduler& scheduler, ClusterQueueId queue);
+
+  void Sort();
+
+  // `page`: a negative offset counts as 0, a limit outside 0..api::kMostPendingWorkloads as the
+  // nearest of these.
+  std::vector<api::PendingWorkload> Page(api::PendingPage page) const;
+  std::vector<api::PendingWorkload> PageOf(const api::ObjectKey& local_queue,
+                                           api::PendingPage page) const;
+
+ private:
+  struct Waiting {
+    queue::PendingRank rank;  // with the UID of `object`
+    std::shared_ptr<const api::Workload> object;
+  };
+
+  std::vector<Waiting> waiting_;
+};
 
 }  // namespace berth::admission

@@ -4,6 +4,7 @@
 // unreachable. Answers go to stdout, errors to stderr.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct ClientFlags {
   OutputFormat output = OutputFormat::kText;
   bool ascii = false;
   Duration timeout = std::chrono::seconds(30);  // of one request
+  std::int64_t page_size = 1000;                // objects of one request; 0: all
 };
 
 struct StatusFlags {

@@ -37,11 +37,17 @@ std::vector<std::pair<std::string, std::string>> ListsOf(const std::string& kind
             {kueue + in_namespace + "localqueues", ""},
             {kueue + "cohorts", ""}};
   }
+  if (kind == kClusterQueueValue) return {{kueue + "clusterqueues", ""}};
+  if (kind == kLocalQueueValue) return {{kueue + in_namespace + "localqueues", ""}};
+  if (kind == kCohortValue) return {{kueue + "cohorts", ""}};
+  if (kind == kWorkloadValue) return {{kueue + in_namespace + "workloads", ""}};
+  if (kind == kFlavorQuotaValue) return {{kueue + "resourceflavors", ""}};
   return {{"/apis/batch/v1/" + in_namespace + "jobs", "job/"}};
 }
 
+// `with_before`: names without `before` are not valid.
 void AddNames(const std::string& before, const Json& list, const std::string& prefix,
-              std::set<std::string>& names) {
+              bool with_before, std::set<std::string>& names) {
   const auto items = list.find("items");
   if (items == list.end() || !items->is_array()) return;
   for (const Json& item : *items) {
@@ -53,7 +59,7 @@ void AddNames(const std::string& before, const Json& list, const std::string& pr
     const auto& text = name->get_ref<const std::string&>();
     if ((before + text).starts_with(prefix)) {
       names.insert(before + text);
-    } else if (text.starts_with(prefix)) {
+    } else if (!with_before && text.starts_with(prefix)) {
       names.insert(text);
     }
   }
@@ -75,7 +81,9 @@ int RunComplete(const Command& program, const std::vector<std::string>& words) {
       const auto answers = (*session)->GetAll(paths);
       std::set<std::string> names;
       for (std::size_t i = 0; i < lists.size(); ++i) {
-        if (answers[i]) AddNames(lists[i].second, *answers[i], completion.prefix, names);
+        if (!answers[i]) continue;
+        const bool with_before = completion.names_of == kOwnerValue;
+        AddNames(lists[i].second, *answers[i], completion.prefix, with_before, names);
       }
       for (const std::string& name : names) {
         completion.suggestions.push_back({completion.word_start + name, ""});

@@ -130,13 +130,21 @@ Position Walk(const Command& program, const std::vector<std::string>& words,
   return at;
 }
 
+// Whether the value is the name of an object, so that the cluster is asked.
+bool IsNameOfCluster(std::string_view value) {
+  constexpr std::string_view kNames[] = {kNamespaceValue,    kReferenceValue,  kQueueValue,
+                                         kClusterQueueValue, kLocalQueueValue, kCohortValue,
+                                         kWorkloadValue,     kOwnerValue,      kFlavorQuotaValue};
+  return std::find(std::begin(kNames), std::end(kNames), value) != std::end(kNames);
+}
+
 // Suggests values of an option or a positional. `start` precedes the value in the word.
 void SuggestValue(const std::string& value, const std::string& start, const std::string& typed,
                   Completion& completion) {
   if (value == kFileValue || value == kDirectoryValue) {
     completion.paths =
         value == kFileValue ? Completion::Paths::kFiles : Completion::Paths::kDirectories;
-  } else if (value == kNamespaceValue || value == kReferenceValue || value == kQueueValue) {
+  } else if (IsNameOfCluster(value)) {
     completion.names_of = value;
     completion.prefix = typed;
     completion.word_start = start;

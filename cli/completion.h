@@ -18,6 +18,12 @@ inline constexpr char kDirectoryValue[] = "DIRECTORY";
 inline constexpr char kNamespaceValue[] = "NAMESPACE";
 inline constexpr char kReferenceValue[] = "JOB";  // argument of `berth why`
 inline constexpr char kQueueValue[] = "QUEUE";    // ClusterQueue, LocalQueue or cohort
+inline constexpr char kClusterQueueValue[] = "CLUSTERQUEUE";
+inline constexpr char kLocalQueueValue[] = "LOCALQUEUE";
+inline constexpr char kCohortValue[] = "COHORT";
+inline constexpr char kWorkloadValue[] = "WORKLOAD";
+inline constexpr char kOwnerValue[] = "TYPE[.GROUP]/NAME";               // a job
+inline constexpr char kFlavorQuotaValue[] = "FLAVOR:RESOURCE=AMOUNT;…";  // begins with a flavor
 
 struct CommandOption {
   std::vector<std::string> names;  // "-n", "--namespace"
@@ -46,7 +52,7 @@ struct Completion {
   enum class Paths { kNone, kFiles, kDirectories };
   std::vector<Suggestion> suggestions;
   Paths paths = Paths::kNone;  // the shell completes paths itself
-  std::string names_of;        // kNamespaceValue, kReferenceValue, kQueueValue: ask the cluster
+  std::string names_of;        // the value, such as kQueueValue, whose names the cluster knows
   std::string prefix;          // the start of those names
   std::string word_start;      // the word before the name: "--namespace="
   // The values of options on the line so far, by the option's longest name.

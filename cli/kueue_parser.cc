@@ -29,6 +29,17 @@ const KindWord& WordOf(KueueKind kind) {
   return kKinds[0];
 }
 
+// What completes the name of an object of the kind.
+const char* NameValueOf(KueueKind kind) {
+  switch (kind) {
+    case KueueKind::kWorkload: return kWorkloadValue;
+    case KueueKind::kLocalQueue: return kLocalQueueValue;
+    case KueueKind::kClusterQueue: return kClusterQueueValue;
+    case KueueKind::kResourceFlavor: return "NAME";
+  }
+  return "NAME";
+}
+
 CLI::App* AddKind(CLI::App& verb, KueueKind kind, const std::string& help) {
   const KindWord& word = WordOf(kind);
   CLI::App* command = verb.add_subcommand(word.name, help);
@@ -89,7 +100,7 @@ void AddCreateClusterQueue(CLI::App& verb, CreateFlags& flags, int& exit_code) {
   AddOutput(*command, flags.client);
   AddDryRun(*command, flags.dry_run);
   AddName(*command, queue.name, "NAME");
-  command->add_option("--cohort", queue.cohort, "cohort of the queue")->type_name("NAME");
+  command->add_option("--cohort", queue.cohort, "cohort of the queue")->type_name(kCohortValue);
   AddWord(*command, "--queuing-strategy", queue.queuing_strategy, "order of the workloads",
           {"StrictFIFO", "BestEffortFIFO"});
   AddList(*command, "--namespace-selector", queue.namespace_selector,
@@ -101,10 +112,11 @@ void AddCreateClusterQueue(CLI::App& verb, CreateFlags& flags, int& exit_code) {
   AddWord(*command, "--preemption-within-cluster-queue", queue.preemption_within_cluster_queue,
           "which workloads of the queue may be preempted",
           {"Never", "LowerPriority", "LowerOrNewerEqualPriority"});
-  constexpr const char* kForm = "FLAVOR:RESOURCE=AMOUNT;…";
-  AddList(*command, "--nominal-quota", queue.nominal_quota, "quota of each flavor", kForm);
-  AddList(*command, "--borrowing-limit", queue.borrowing_limit, "most that is borrowed", kForm);
-  AddList(*command, "--lending-limit", queue.lending_limit, "most that is lent", kForm);
+  AddList(*command, "--nominal-quota", queue.nominal_quota, "quota of each flavor",
+          kFlavorQuotaValue);
+  AddList(*command, "--borrowing-limit", queue.borrowing_limit, "most that is borrowed",
+          kFlavorQuotaValue);
+  AddList(*command, "--lending-limit", queue.lending_limit, "most that is lent", kFlavorQuotaValue);
   command->footer(
       "Example:\n"
       "  berth create clusterqueue team --cohort all --nominal-quota 'spot:cpu=9;memory=36Gi'");
@@ -119,7 +131,7 @@ void AddCreateOthers(CLI::App& verb, CreateFlags& flags, int& exit_code) {
   AddName(*local, flags.local_queue, "NAME");
   local->add_option("-c,--clusterqueue", flags.local_queue_target, "ClusterQueue that it leads to")
       ->required()
-      ->type_name(kQueueValue);
+      ->type_name(kClusterQueueValue);
   local->add_flag("-i,--ignore-unknown-cq", flags.ignore_unknown_target,
                   "create it although the ClusterQueue does not exist");
   local->callback([&] { exit_code = RunCreateLocalQueue(flags); });
@@ -150,7 +162,7 @@ void AddActivity(CLI::App& app, ActivityFlags& flags, Activity activity, int& ex
     AddClient(*command, flags.client, word.namespaced);
     AddOutput(*command, flags.client);
     AddDryRun(*command, flags.dry_run);
-    AddName(*command, flags.name, kind == KueueKind::kWorkload ? "NAME" : kQueueValue);
+    AddName(*command, flags.name, NameValueOf(kind));
     if (stops && kind != KueueKind::kWorkload) {
       command->add_flag("--keep-already-running", flags.keep_already_running,
                         "admit no more workloads, and let admitted ones run");
@@ -164,31 +176,52 @@ void AddActivity(CLI::App& app, ActivityFlags& flags, Activity activity, int& ex
                      : "Example:\n  berth resume clusterqueue team");
 }
 
+// The flags of every list.
+void AddListFlags(CLI::App& command, ListKindFlags& flags, bool namespaced) {
+  AddClient(command, flags.client, namespaced);
+  if (namespaced) {
+    command.add_flag("-A,--all-namespaces", flags.client.all_namespaces, "of every namespace");
+  }
+  AddOutput(command, flags.client);
+  command.add_option("-l,--selector", flags.selector, "label selector")->type_name("SELECTOR");
+  command.add_option("--field-selector", flags.field_selector, "field selector")
+      ->type_name("SELECTOR");
+  command
+      .add_option("--chunk-size", flags.client.page_size,
+                  "objects that one request asks for; 0: all")
+      ->envname("KUEUECTL_LIST_REQUEST_LIMIT")
+      ->check(CLI::NonNegativeNumber.description(""))
+      ->type_name("NUMBER")
+      ->capture_default_str();
+}
+
+void AddListPods(CLI::App& list, ListKindFlags& flags, int& exit_code) {
+  CLI::App* command = list.add_subcommand("pods", "Pods of a job, in the columns of kubectl");
+  command->alias("po");
+  AddListFlags(*command, flags, true);
+  command->add_option("--for", flags.owner, "of this job")->required()->type_name(kOwnerValue);
+  command->footer("Example:\n  berth list pods --for pytorchjob/train");
+  command->callback([&] { exit_code = RunListPods(flags); });
+}
+
 void AddListKind(CLI::App& list, ListKindFlags& flags, KueueKind kind, int& exit_code) {
   const KindWord& word = WordOf(kind);
   CLI::App* command =
       AddKind(list, kind, std::string(word.title) + "s, in the columns of kueuectl");
-  AddClient(*command, flags.client, word.namespaced);
-  if (word.namespaced) {
-    command->add_flag("-A,--all-namespaces", flags.client.all_namespaces, "of every namespace");
-  }
-  AddOutput(*command, flags.client);
-  command->add_option("-l,--selector", flags.selector, "label selector")->type_name("SELECTOR");
-  command->add_option("--field-selector", flags.field_selector, "field selector")
-      ->type_name("SELECTOR");
+  AddListFlags(*command, flags, word.namespaced);
   if (kind == KueueKind::kWorkload || kind == KueueKind::kLocalQueue) {
     command->add_option("-c,--clusterqueue", flags.cluster_queue, "of this ClusterQueue")
-        ->type_name(kQueueValue);
+        ->type_name(kClusterQueueValue);
   }
   if (kind == KueueKind::kWorkload) {
     command->add_option("-q,--localqueue", flags.local_queue, "of this LocalQueue")
-        ->type_name(kQueueValue);
+        ->type_name(kLocalQueueValue);
     command->add_option("--status", flags.statuses, "of this status; may be repeated")
         ->delimiter(',')
         ->check(CLI::IsMember({"all", "pending", "admitted", "finished", "quotareserved"})
                     .description(""))
         ->type_name("all|pending|admitted|finished");
-    command->add_option("--for", flags.owner, "of this job")->type_name("TYPE[.GROUP]/NAME");
+    command->add_option("--for", flags.owner, "of this job")->type_name(kOwnerValue);
   }
   if (kind == KueueKind::kClusterQueue) {
     command->add_option("--active", flags.active, "that are active, or are not")
@@ -214,6 +247,7 @@ void AddKueueVerbs(CLI::App& app, CLI::App& list, KueueVerbFlags& flags, int& ex
   AddActivity(app, flags.activity, Activity::kResume, exit_code);
   list.require_subcommand(0, 1);
   for (const KindWord& word : kKinds) AddListKind(list, flags.list, word.kind, exit_code);
+  AddListPods(list, flags.list, exit_code);
 }
 
 }  // namespace berth::cli

@@ -6,6 +6,7 @@
 
 #include "base/system_clock.h"
 #include "cli/output.h"
+#include "cli/screens/job_pods.h"
 #include "cli/screens/kueue_tables.h"
 #include "cli/session.h"
 #include "kube/client/api_client.h"
@@ -73,14 +74,19 @@ int Create(Session& session, const CreateFlags& flags, KueueKind kind, const Jso
   return Tell(*made, kind, "created", flags.client, flags.dry_run);
 }
 
+// The path of a list with selectors; empty: none.
+std::string Selected(std::string path, const std::string& labels, const std::string& fields) {
+  std::string query;
+  if (!labels.empty()) query += "&labelSelector=" + kube::EscapeQuery(labels);
+  if (!fields.empty()) query += "&fieldSelector=" + kube::EscapeQuery(fields);
+  if (!query.empty()) path += "?" + query.substr(1);
+  return path;
+}
+
 Result<Json> ReadList(Session& session, KueueKind kind, const std::string& namespace_name,
                       const ListKindFlags& flags) {
-  std::string path = PathOf(kind, namespace_name);
-  std::string query;
-  if (!flags.selector.empty()) query += "&labelSelector=" + kube::EscapeQuery(flags.selector);
-  if (!flags.field_selector.empty())
-    query += "&fieldSelector=" + kube::EscapeQuery(flags.field_selector);
-  if (!query.empty()) path += "?" + query.substr(1);
+  const std::string path =
+      Selected(PathOf(kind, namespace_name), flags.selector, flags.field_selector);
   return session.GetAll({path}).front();
 }
 
@@ -193,6 +199,41 @@ int RunListKind(const ListKindFlags& flags) {
     case KueueKind::kLocalQueue: Print(RenderLocalQueues(table, style)); break;
     case KueueKind::kClusterQueue: Print(RenderClusterQueues(table, style)); break;
     case KueueKind::kResourceFlavor: Print(RenderResourceFlavors(table, style)); break;
+  }
+  return kExitAnswered;
+}
+
+int RunListPods(const ListKindFlags& flags) {
+  const Result<JobReference> reference = ParseJobReference(flags.owner);
+  if (!reference) {
+    Complain(reference.error());
+    return kExitUsage;
+  }
+  const auto session = Session::Open(flags.client);
+  if (!session) return Complain(session.error());
+  const std::string where = flags.client.all_namespaces ? "" : NamespaceOf(flags.client, **session);
+  const std::string jobs_path = Selected(reference->ListPath(kube::EscapeQuery(where)), "",
+                                         "metadata.name=" + reference->name);
+  const Result<Json> jobs = (*session)->GetAll({jobs_path}).front();
+  if (!jobs) return Complain(jobs.error());
+  const Json found = jobs->value("items", Json::array());
+  const std::string of_job = found.empty() ? "" : PodSelectorOf(*reference, found.front());
+  if (of_job.empty()) {  // no such job, or one that has begun no pods
+    Print("No resources found\n");
+    return kExitAnswered;
+  }
+  const std::string of_user = flags.selector.empty() ? "" : flags.selector + ",";
+  const std::string in = where.empty() ? "" : "/namespaces/" + kube::EscapeQuery(where);
+  const std::string path =
+      Selected("/api/v1" + in + "/pods", of_user + of_job, flags.field_selector);
+  const bool as_text = flags.client.output == OutputFormat::kText;
+  const Result<Json> pods =
+      as_text ? (*session)->GetTable(path) : (*session)->GetAll({path}).front();
+  if (!pods) return Complain(pods.error());
+  if (as_text) {
+    Print(RenderServerTable(*pods, where.empty(), DetectStyle(flags.client.ascii)));
+  } else {
+    PrintStructured(*pods, flags.client.output);
   }
   return kExitAnswered;
 }

@@ -51,5 +51,6 @@ struct ListKindFlags {
   std::string owner;                  // --for: TYPE[.GROUP]/NAME
 };
 int RunListKind(const ListKindFlags& flags);
+int RunListPods(const ListKindFlags& flags);  // of the job --for
 
 }  // namespace berth::cli

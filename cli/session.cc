@@ -16,12 +16,17 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kPageSize = 1000;
+// As kubectl asks for the columns that the server shows of a kind.
+constexpr char kTableType[] = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
 class HttpSession final : public Session {
  public:
-  HttpSession(kube::KubeConfig config, Duration timeout)
-      : config_(std::move(config)), timeout_(timeout), pool_(1), strand_(pool_.MakeStrand()) {}
+  HttpSession(kube::KubeConfig config, const ClientFlags& flags)
+      : config_(std::move(config)),
+        timeout_(flags.timeout),
+        page_size_(flags.page_size),
+        pool_(1),
+        strand_(pool_.MakeStrand()) {}
 
   ~HttpSession() override {
     pool_.Stop();  // ends callbacks, which refer to members
@@ -43,10 +48,23 @@ class HttpSession final : public Session {
     std::unique_lock lock(mutex_);
     open_ = paths.size();
     for (std::size_t i = 0; i < paths.size(); ++i) {
-      strand_->Post([this, &answers, i, path = paths[i]] { Fetch(path, "", Json(), answers[i]); });
+      strand_->Post([this, &answers, i, path = paths[i]] {
+        Fetch({.method = "GET", .path = path}, "", Json(), answers[i]);
+      });
     }
     all_answered_.wait(lock, [&] { return open_ == 0; });
     return answers;
+  }
+
+  Result<Json> GetTable(const std::string& path) override {
+    Result<Json> answer(Error{ErrorCode::kInternal, "not asked"});
+    std::unique_lock lock(mutex_);
+    open_ = 1;
+    strand_->Post([this, &answer, path] {
+      Fetch({.method = "GET", .path = path, .accept = kTableType}, "", Json(), answer);
+    });
+    all_answered_.wait(lock, [&] { return open_ == 0; });
+    return answer;
   }
 
   Result<Json> Post(const std::string& path) override {
@@ -66,37 +84,39 @@ class HttpSession final : public Session {
     Result<Json> answer(Error{ErrorCode::kInternal, "not asked"});
     std::unique_lock lock(mutex_);
     open_ = 1;
-    strand_->Post([this, &answer, one, path = one.path] {
-      kube::ApiRequest request = one;
-      transport_->Send(std::move(request), timeout_,
-                       [this, &answer, path](Result<kube::ApiResponse> response) {
-                         Take(path, Json(), std::move(response), answer);
-                       });
+    strand_->Post([this, &answer, one] {
+      transport_->Send(one, timeout_, [this, &answer, one](Result<kube::ApiResponse> response) {
+        Take(one, Json(), std::move(response), answer);
+      });
     });
     all_answered_.wait(lock, [&] { return open_ == 0; });
     return answer;
   }
 
-  // Reads one page of `path`, appends it to `so_far`, and continues while the server has more.
-  void Fetch(const std::string& path, const std::string& token, Json so_far, Result<Json>& answer) {
-    std::string page = path + (path.find('?') == std::string::npos ? "?" : "&") +
-                       "limit=" + std::to_string(kPageSize);
-    if (!token.empty()) page += "&continue=" + token;
-    kube::ApiRequest request{.method = "GET", .path = page};
-    transport_->Send(std::move(request), timeout_,
-                     [this, path, so_far = std::move(so_far),
+  // Reads one page of `whole`, appends it to `so_far`, and continues while the server has more.
+  void Fetch(const kube::ApiRequest& whole, const std::string& token, Json so_far,
+             Result<Json>& answer) {
+    kube::ApiRequest page = whole;
+    const auto ask = [&page](const std::string& parameter) {
+      page.path += (page.path.find('?') == std::string::npos ? "?" : "&") + parameter;
+    };
+    if (page_size_ > 0) ask("limit=" + std::to_string(page_size_));
+    if (!token.empty()) ask("continue=" + token);
+    transport_->Send(std::move(page), timeout_,
+                     [this, whole, so_far = std::move(so_far),
                       &answer](Result<kube::ApiResponse> response) mutable {
-                       Take(path, std::move(so_far), std::move(response), answer);
+                       Take(whole, std::move(so_far), std::move(response), answer);
                      });
   }
 
-  void Take(const std::string& path, Json so_far, Result<kube::ApiResponse> response,
+  void Take(const kube::ApiRequest& whole, Json so_far, Result<kube::ApiResponse> response,
             Result<Json>& answer) {
     if (!response) return Finish(answer, Unreachable(response.error()));
     if (response->status >= 400)
       return Finish(answer, kube::ErrorFromStatus(response->status, response->body.get()));
     if (!response->body) {
-      return Finish(answer, Error{ErrorCode::kInternal, "the answer to " + path + " is not JSON"});
+      return Finish(answer,
+                    Error{ErrorCode::kInternal, "the answer to " + whole.path + " is not JSON"});
     }
     Json page = *response->body;
     std::string token;
@@ -104,13 +124,14 @@ class HttpSession final : public Session {
         metadata != page.end() && metadata->is_object()) {
       token = metadata->value("continue", "");
     }
-    if (so_far.is_object() && page.contains("items")) {
-      for (Json& item : page["items"]) so_far["items"].push_back(std::move(item));
+    const char* entries = page.contains("rows") ? "rows" : "items";
+    if (so_far.is_object() && page.contains(entries)) {
+      for (Json& entry : page[entries]) so_far[entries].push_back(std::move(entry));
     } else {
       so_far = std::move(page);
     }
     if (token.empty()) return Finish(answer, std::move(so_far));
-    Fetch(path, token, std::move(so_far), answer);
+    Fetch(whole, token, std::move(so_far), answer);
   }
 
   Error Unreachable(const Error& error) const {
@@ -127,6 +148,7 @@ class HttpSession final : public Session {
 
   kube::KubeConfig config_;
   Duration timeout_;
+  std::int64_t page_size_;
   // The context that `berth up` writes is named after the program, not after the cluster.
   std::string name_ = config_.context == "berth" ? "local cluster" : config_.context;
   net::IoPool pool_;
@@ -148,7 +170,7 @@ Result<std::unique_ptr<Session>> Session::Open(const ClientFlags& flags) {
                                               "point KUBECONFIG at it)"};
   }
   if (!config) return config.error();
-  auto session = std::make_unique<HttpSession>(*std::move(config), flags.timeout);
+  auto session = std::make_unique<HttpSession>(*std::move(config), flags);
   BERTH_CHECK_OK(session->Connect());
   return std::unique_ptr<Session>(std::move(session));
 }

@@ -29,6 +29,8 @@ class Session {
 
   // GET of each path, in parallel; one result per path, in order.
   virtual std::vector<Result<nlohmann::json>> GetAll(const std::vector<std::string>& paths) = 0;
+  // GET of a list as a meta.k8s.io Table, with the columns that the server shows of the kind.
+  virtual Result<nlohmann::json> GetTable(const std::string& path) = 0;
   // A write: "POST", "PATCH" with the content type of the body. Returns the object.
   virtual Result<nlohmann::json> Write(const std::string& method, const std::string& path,
                                        const std::string& content_type,

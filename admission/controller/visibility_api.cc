@@ -1,6 +1,9 @@
 #include "admission/controller/visibility_api.h"
 
-#include <memory>
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -66,24 +69,43 @@ Result<std::int64_t> Number(const std::map<std::string, std::string>& query, con
                                         found->second + "\" is not a whole number"};
 }
 
-using Entries = std::optional<std::vector<api::PendingWorkload>>;
+// A snapshot that its first reader sorts.
+class SharedSnapshot {
+ public:
+  SharedSnapshot(const Scheduler& scheduler, ClusterQueueId queue) : snapshot_(scheduler, queue) {}
+  const PendingSnapshot& Sorted() {
+    std::call_once(sorted_, [this] { snapshot_.Sort(); });
+    return snapshot_;
+  }
 
-// On the strand.
-ExtensionApi::Answer AnswerFor(const Scheduler& scheduler, const ExtensionRequest& request,
-                               api::PendingPage page) {
-  const bool of_cluster = request.resource == kClusterQueues;
-  auto entries = std::make_shared<Entries>(
-      of_cluster ? PendingInClusterQueue(scheduler, request.name, page)
-                 : PendingInLocalQueue(scheduler, {request.namespace_name, request.name}, page));
-  return [entries, request] {
-    if (!*entries) {
-      return StatusAnswer(
-          404, "NotFound",
-          request.resource + "." + api::kVisibilityGroup + " \"" + request.name + "\" not found");
-    }
+ private:
+  std::once_flag sorted_;
+  PendingSnapshot snapshot_;
+};
+
+std::optional<ClusterQueueId> QueueOf(const Scheduler& scheduler, const ExtensionRequest& request) {
+  if (request.resource == kClusterQueues) return scheduler.state().FindQueue(request.name);
+  return scheduler.queues().ClusterQueueOf({request.namespace_name, request.name});
+}
+
+ExtensionApi::Answer NotFound(const ExtensionRequest& request) {
+  return [request] {
+    return StatusAnswer(
+        404, "NotFound",
+        request.resource + "." + api::kVisibilityGroup + " \"" + request.name + "\" not found");
+  };
+}
+
+ExtensionApi::Answer PageOf(std::shared_ptr<SharedSnapshot> snapshot,
+                            const ExtensionRequest& request, api::PendingPage page) {
+  return [snapshot = std::move(snapshot), request, page] {
+    const PendingSnapshot& sorted = snapshot->Sorted();
     net::Response answer;
     answer.headers.Add("Content-Type", "application/json");
-    answer.body = SummaryText(**entries, request.version);
+    answer.body = SummaryText(request.resource == kClusterQueues
+                                  ? sorted.Page(page)
+                                  : sorted.PageOf({request.namespace_name, request.name}, page),
+                              request.version);
     return answer;
   };
 }
@@ -109,10 +131,57 @@ std::string SummaryText(const std::vector<api::PendingWorkload>& entries,
   return summary.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+// The snapshots of the queues read last, each until its queue changes.
+class PendingReads::Snapshots {
+ public:
+  std::shared_ptr<SharedSnapshot> Of(const Scheduler& scheduler, ClusterQueueId queue) {
+    const std::uint64_t version = scheduler.queues().PendingVersion(queue);
+    const auto found = std::find_if(kept_.begin(), kept_.end(),
+                                    [&](const Kept& kept) { return kept.queue == queue; });
+    Kept kept{queue, version, nullptr};
+    if (found != kept_.end()) {
+      if (found->version == version) kept.snapshot = std::move(found->snapshot);
+      kept_.erase(found);
+    }
+    if (kept.snapshot == nullptr) {
+      kept.snapshot = std::make_shared<SharedSnapshot>(scheduler, queue);
+      ++taken_;
+    }
+    kept_.push_front(kept);
+    if (kept_.size() > kMostSnapshots) kept_.pop_back();
+    return kept.snapshot;
+  }
+
+  std::int64_t taken() const { return taken_; }
+
+ private:
+  struct Kept {
+    ClusterQueueId queue;
+    std::uint64_t version;
+    std::shared_ptr<SharedSnapshot> snapshot;
+  };
+
+  std::deque<Kept> kept_;  // the one read last first
+  std::int64_t taken_ = 0;
+};
+
+PendingReads::PendingReads(const Scheduler& scheduler)
+    : scheduler_(scheduler), snapshots_(std::make_unique<Snapshots>()) {}
+PendingReads::~PendingReads() = default;
+
+std::int64_t PendingReads::snapshots_taken() const { return snapshots_->taken(); }
+
+ExtensionApi::Answer PendingReads::Read(const ExtensionRequest& request, api::PendingPage page) {
+  const std::optional<ClusterQueueId> queue = QueueOf(scheduler_, request);
+  if (!queue) return NotFound(request);
+  return PageOf(snapshots_->Of(scheduler_, *queue), request, page);
+}
+
 kube::ExtensionApi MakeVisibilityApi(Executor& strand, const Scheduler& scheduler,
                                      std::function<bool()> synced) {
+  auto reads = std::make_shared<PendingReads>(scheduler);
   return {VisibilityGroup(),
-          [&strand, &scheduler, synced = std::move(synced)](
+          [&strand, reads, synced = std::move(synced)](
               const ExtensionRequest& request, std::function<void(ExtensionApi::Answer)> done) {
             const Result<api::PendingPage> page = PendingPageOf(request.query);
             if (!page) {
@@ -120,13 +189,13 @@ kube::ExtensionApi MakeVisibilityApi(Executor& strand, const Scheduler& schedule
                 return StatusAnswer(400, "BadRequest", message);
               });
             }
-            strand.Post([&scheduler, synced, request, page = *page, done = std::move(done)] {
+            strand.Post([reads, synced, request, page = *page, done = std::move(done)] {
               if (!synced()) {
                 return done([] {
                   return StatusAnswer(503, "ServiceUnavailable", "the caches have not synced");
                 });
               }
-              done(AnswerFor(scheduler, request, page));
+              done(reads->Read(request, page));
             });
           }};
 }

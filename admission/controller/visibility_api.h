@@ -4,14 +4,19 @@
 //     GET …/clusterqueues/NAME/pendingworkloads?offset=0&limit=1000
 //     GET …/namespaces/NS/localqueues/NAME/pendingworkloads
 //
+// A read takes a snapshot of its ClusterQueue on the strand, in O(n), where the queue has changed
+// since the last one; the first answer sorts it, off the strand. At most kMostSnapshots are kept.
+//
 // Threads: the returned object may be used on any thread; the scheduler is read on `strand`, and
 // must outlive the strand's tasks.
 // Errors: 400 (offset or limit), 404 (no such queue), 503 (the caches have not synced).
 // Source: Kueue apis/visibility, pkg/visibility.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,6 +27,24 @@
 #include "kube/runtime/extension_api.h"
 
 namespace berth::admission {
+
+// Reads of the scheduler. On its thread, but the answers: any thread.
+class PendingReads {
+ public:
+  static constexpr std::size_t kMostSnapshots = 8;
+
+  explicit PendingReads(const Scheduler& scheduler);
+  ~PendingReads();
+
+  kube::ExtensionApi::Answer Read(const kube::ExtensionRequest& request, api::PendingPage page);
+  std::int64_t snapshots_taken() const;
+
+ private:
+  class Snapshots;
+
+  const Scheduler& scheduler_;
+  std::unique_ptr<Snapshots> snapshots_;
+};
 
 // `synced`: whether the scheduler knows the cluster; called on the strand.
 kube::ExtensionApi MakeVisibilityApi(Executor& strand, const Scheduler& scheduler,

@@ -237,7 +237,7 @@ net::Request ToHttp(const ApiRequest& request, const std::string& token, const I
   net::Request http;
   http.method = request.method;
   http.target = request.path;
-  http.headers.Add("Accept", "application/json");
+  http.headers.Add("Accept", request.accept);
   if (request.body != nullptr) {
     http.headers.Add("Content-Type", request.content_type);
     http.body = request.body->dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -55,6 +55,8 @@ struct ApiRequest {
   JsonPtr body;
   // For a list or a watch. A transport may ignore the reader and answer with JSON trees.
   std::shared_ptr<const ObjectReader> reader = nullptr;
+  // What the client accepts. A transport may ignore it and answer with the object or list itself.
+  std::string accept = "application/json";
 };
 
 struct ApiResponse {

@@ -19,10 +19,9 @@ using support::MakeQueue;
 using support::TableWorld;
 
 // "name:cluster/local".
-std::string Text(const std::optional<std::vector<api::PendingWorkload>>& entries) {
-  if (!entries) return "no such queue";
+std::string Text(const std::vector<api::PendingWorkload>& entries) {
   std::string text;
-  for (const api::PendingWorkload& entry : *entries) {
+  for (const api::PendingWorkload& entry : entries) {
     text += (text.empty() ? "" : " ") + entry.meta.name + ":" +
             std::to_string(entry.position_in_cluster_queue) + "/" +
             std::to_string(entry.position_in_local_queue);
@@ -39,10 +38,21 @@ class PendingOrderTest : public ::testing::Test {
     world_.Apply(MakeJob(name, queue, 1, {{"gpu", gpus}}, priority));
   }
   std::string InCluster(api::PendingPage page = {}) {
-    return Text(PendingInClusterQueue(world_.scheduler(), "a", page));
+    return Text(Sorted(*world_.scheduler().state().FindQueue("a")).Page(page));
   }
   std::string InLocal(const std::string& queue, api::PendingPage page = {}) {
-    return Text(PendingInLocalQueue(world_.scheduler(), {"default", queue}, page));
+    const api::ObjectKey key{"default", queue};
+    const auto leads_to = world_.scheduler().queues().ClusterQueueOf(key);
+    if (!leads_to) return "no such queue";
+    return Text(Sorted(*leads_to).PageOf(key, page));
+  }
+  PendingSnapshot Sorted(ClusterQueueId queue) {
+    PendingSnapshot snapshot(world_.scheduler(), queue);
+    snapshot.Sort();
+    return snapshot;
+  }
+  api::PendingWorkload First() {
+    return Sorted(*world_.scheduler().state().FindQueue("a")).Page({}).front();
   }
 
   TableWorld world_{{"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 1}}}})}};
@@ -94,18 +104,27 @@ TEST_F(PendingOrderTest, PagesOfAList) {
 }
 
 TEST_F(PendingOrderTest, QueuesThatDoNotExist) {
-  EXPECT_EQ(Text(PendingInClusterQueue(world_.scheduler(), "none", {})), "no such queue");
   EXPECT_EQ(InLocal("none"), "no such queue");
   world_.Apply(MakeLocalQueue("nowhere", "missing"));
   Add("lost", "nowhere", 0);
   EXPECT_EQ(InLocal("nowhere"), "") << "as in Kueue: a LocalQueue that leads nowhere is empty";
 }
 
+TEST_F(PendingOrderTest, ASnapshotStaysAsItWasTaken) {
+  for (const char* name : {"w0", "w1"}) Add(name, "a", 0);
+  PendingSnapshot snapshot(world_.scheduler(), *world_.scheduler().state().FindQueue("a"));
+  world_.DeleteWorkload(KeyOf("w0"));
+  Add("w2", "a", 9);
+  snapshot.Sort();
+  EXPECT_EQ(Text(snapshot.Page({})), "w0:0/0 w1:1/1");
+  EXPECT_EQ(InCluster(), "w2:0/0 w1:1/1");
+}
+
 TEST_F(PendingOrderTest, AnEntrySaysWhyItsWorkloadWaits) {
   api::Workload workload = MakeJob("w", "a", 1, {{"gpu", 1}}, 7);
   workload.meta.owner_references.push_back({.api_version = "batch/v1", .kind = "Job", .name = "j"});
   world_.Apply(workload);
-  auto entry = PendingInLocalQueue(world_.scheduler(), {"default", "a"}, {})->front();
+  api::PendingWorkload entry = First();
   EXPECT_EQ(entry.priority, 7);
   EXPECT_EQ(entry.local_queue, "a");
   EXPECT_EQ(entry.meta.owner_references, workload.meta.owner_references);
@@ -116,7 +135,7 @@ TEST_F(PendingOrderTest, AnEntrySaysWhyItsWorkloadWaits) {
                                                  .reason = "Pending",
                                                  .message = "no room"});
   world_.Apply(workload);
-  entry = PendingInLocalQueue(world_.scheduler(), {"default", "a"}, {})->front();
+  entry = First();
   EXPECT_EQ(entry.meta.annotations, (api::StringMap{{api::kPendingReasonAnnotation, "Pending"},
                                                     {api::kPendingMessageAnnotation, "no room"}}));
 }

@@ -1,6 +1,6 @@
 """A small Kubernetes API for the `berth` program: objects from a table, rights per namespace.
 
-Objects are listed and read by path. `rights` decides on each request; a refused one gets 403, as
+Objects are listed, in pages and as tables too, and read by path. `rights` decides on each request; a refused one gets 403, as
 from RBAC. `asked` has the requested paths in order.
 """
 
@@ -76,7 +76,19 @@ contexts: [{{name: fake, context: {{cluster: fake, user: fake, namespace: {names
             items = [one for one in items if "metadata.name=" + one["metadata"]["name"] == selector]
         for selector in query.get("labelSelector", []):
             items = [one for one in items if matches(one, selector)]
-        return self.send(request, 200, {"kind": "List", "metadata": {}, "items": items})
+        metadata = {}
+        if "limit" in query:  # pages; a token is the number of objects that were sent
+            first = int(query.get("continue", ["0"])[0])
+            last = first + int(query["limit"][0])
+            metadata = {"continue": str(last)} if last < len(items) else {}
+            items = items[first:last]
+        if "as=Table" in request.headers.get("Accept", ""):
+            rows = [{"cells": [one["metadata"]["name"]],
+                     "object": {"metadata": {"namespace": one["metadata"].get("namespace", "")}}}
+                    for one in items]
+            return self.send(request, 200, {"kind": "Table", "metadata": metadata, "rows": rows,
+                                            "columnDefinitions": [{"name": "Name", "priority": 0}]})
+        return self.send(request, 200, {"kind": "List", "metadata": metadata, "items": items})
 
     # A list over all namespaces is the sum of those of each.
     def listed(self, path):
@@ -99,5 +111,8 @@ contexts: [{{name: fake, context: {{cluster: fake, user: fake, namespace: {names
 
 def matches(one, selector):
     labels = one["metadata"].get("labels", {})
-    name, _, value = selector.partition("=")
-    return labels.get(name) == value if value else name in labels
+    for term in selector.split(","):
+        name, _, value = term.partition("=")
+        if not (labels.get(name) == value if value else name in labels):
+            return False
+    return True

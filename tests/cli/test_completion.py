@@ -91,6 +91,16 @@ echo "$@" >> "$NOTES"
         self.api.add("/apis/batch/v1/namespaces/team-b/jobs",
                      {"metadata": {"name": "sweep", "namespace": "team-b"}})
 
+        kueue = "/apis/kueue.x-k8s.io/v1beta2"
+        self.api.add(f"{kueue}/clusterqueues", {"metadata": {"name": "team-cq"}})
+        self.api.add(f"{kueue}/resourceflavors", {"metadata": {"name": "spot-a"}})
+        for space, queue, workload in (("default", "main-lq", "job-train-1"),
+                                       ("team-b", "sweeps-lq", "job-sweep-2")):
+            self.api.add(f"{kueue}/namespaces/{space}/localqueues",
+                         {"metadata": {"name": queue, "namespace": space}})
+            self.api.add(f"{kueue}/namespaces/{space}/workloads",
+                         {"metadata": {"name": workload, "namespace": space}})
+
     def check(self, shell):
         self.assertIsNotNone(shutil.which(shell),
                              f"{shell} is not installed; tools/test installs it")
@@ -103,9 +113,20 @@ echo "$@" >> "$NOTES"
                 ("berth status --output=js\t\n", "status --output=json"),
                 ("berth up --data-dir some-f\t\n", "up --data-dir some-folder"),
                 ("berth why job/h1\t\n", "why job/h100-train"),
-                ("berth why -n team-b job/\t\n", "why -n team-b job/sweep")):
+                ("berth why -n team-b job/\t\n", "why -n team-b job/sweep"),
+                ("berth stop clusterqueue te\t\n", "stop clusterqueue team-cq"),
+                ("berth resume localqueue -n team-b s\t\n",
+                 "resume localqueue -n team-b sweeps-lq"),
+                ("berth stop workload job-t\t\n", "stop workload job-train-1"),
+                ("berth list workload --localqueue=m\t\n", "list workload --localqueue=main-lq"),
+                ("berth create clusterqueue x --nominal-quota sp\t\n",
+                 "create clusterqueue x --nominal-quota spot-a"),
+                ("berth list pods --for job/h\t\n", "list pods --for job/h100-train")):
             terminal.type(typed)
             terminal.noted(ran)
+        self.api.closed = True
+        terminal.type("berth stop workload job-t\t\n")
+        terminal.noted("stop workload job-t")
 
     def test_bash(self):
         self.check("bash")

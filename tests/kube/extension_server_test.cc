@@ -132,8 +132,8 @@ class ExtensionServerTest : public ::testing::Test {
     request.for_server = true;
     auto server = ExtensionServer::Start(
         pool_,
-        {.tls = std::make_shared<const net::TlsIdentity>(
-             *net::IssueCertificate(authority_, request)),
+        {.tls =
+             std::make_shared<const net::TlsIdentity>(*net::IssueCertificate(authority_, request)),
          .max_connections_per_peer = kMostConnections},
         Echo(), [this](const AccessQuestion& question, const AccessReviews::Done& done) {
           Decide(question, done);

@@ -1,5 +1,5 @@
-"""Goal: scripts written for kueuectl work with berth: create, stop, resume and list of Kueue's kinds, with its flags
-and columns.
+"""Goal: scripts written for kueuectl work with berth: create, stop, resume and list of Kueue's kinds and
+of the pods of a job, with its flags and columns.
 
 Method: the commands in a story on `berth up`; kubectl reads what they made."""
 
@@ -17,6 +17,15 @@ spec:
     spec:
       restartPolicy: Never
       containers: [{name: main, image: "none:1", resources: {requests: {cpu: "9"}}}]
+"""
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: big-0, labels: {batch.kubernetes.io/job-name: big}}
+spec:
+  restartPolicy: Never
+  containers: [{name: main, image: "none:1", command: [sleep, "60"]}]
 """
 
 
@@ -51,6 +60,11 @@ class KueuectlTest(ClusterTest):
                    and berth("list", "cq").stdout.splitlines()[1].split()[:5] == ["team", "all", "1", "0", "true"],
                    "the queue's numbers")
         self.assertIn("tier=spot", berth("list", "resourceflavors").stdout)
+        self.assertEqual(berth("list", "pods", "--for", "job/big").stdout, "No resources found\n")
+        self.cluster.apply(POD)
+        rows = berth("list", "pods", "--for", "jobs.batch/big", "--chunk-size", "1").stdout.splitlines()
+        self.assertEqual(rows[0].split(), ["NAME", "READY", "STATUS", "RESTARTS", "AGE"])
+        self.assertEqual([row.split()[0] for row in rows[1:]], ["big-0"])
         self.activity()
         # The list of berth itself is unchanged.
         self.assertIn("REASON", berth("list").stdout)
