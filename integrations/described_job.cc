@@ -343,6 +343,8 @@ bool WriteTemplates(const KindDescription& kind, const std::vector<PodSetChange>
   if (!pod_sets || pod_sets->size() != changes.size()) return false;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const PlacedPodSet& placed = (*pod_sets)[i];
+    // A template inside another template may have gone with the other's fields.
+    if (!object.contains(placed.pod_template)) continue;
     WriteTemplate(*placed.rule, changes[i], object.at(placed.pod_template));
   }
   return true;

@@ -1,10 +1,12 @@
-// Target of CEL: expressions over a document.
+// Targets of CEL: expressions over a document, and descriptions of job kinds.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/yaml/yaml.h"
 #include "cel/internal/syntax.h"
 #include "cel/names.h"
 #include "cel/program.h"
+#include "integrations/described_job.h"
 #include "tests/fuzz/targets.h"
 
 namespace berth::fuzz {
@@ -47,6 +49,28 @@ void Expressions(std::string_view text) {
   Require(value->ToText() == second->ToText(), "an evaluation has the same value again");
   if (const auto copy = value->ToJson(1000))
     (void)copy->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// A description of a job kind; after "--" an object of the kind.
+void JobKinds(std::string_view text) {
+  const auto [description, sample] = SplitParts(text);
+  const auto document = api::ParseYaml(description, {.max_bytes = 16384, .max_nodes = 2000});
+  const auto object = api::ParseYaml(sample, {.max_bytes = 16384, .max_nodes = 2000});
+  if (!document || !object) return;
+  const auto kind = integrations::ParseKind(document->value);
+  if (!kind) {
+    Require(!kind.error().message.empty(), "an error says what is wrong");
+    return;
+  }
+  const auto view = integrations::ViewOf(*kind, object->value);
+  if (!view) return;
+  std::vector<integrations::PodSetChange> changes(view->pod_sets.size());
+  for (auto& change : changes) change.node_selector = {{"pool", "a"}};
+  const auto started = integrations::Started(**kind, object->value, changes);
+  if (!view->problem.empty()) return;
+  Require(started.has_value(), "a job that can be read can be started");
+  const auto stopped = integrations::Stopped(**kind, *started, changes);
+  Require(integrations::ViewOf(*kind, stopped).has_value(), "a stopped job can be read");
 }
 
 }  // namespace berth::fuzz

@@ -14,6 +14,7 @@ constexpr std::array kTargets{
     Target{"conversion", Conversion},
     Target{"crd", CrdSchemas},
     Target{"http", Http},
+    Target{"jobkind", JobKinds},
     Target{"json", JsonText},
     Target{"jsonpath", JsonPaths},
     Target{"kubeconfig", KubeConfigs},

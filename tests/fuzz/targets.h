@@ -40,6 +40,7 @@ void Quantities(std::string_view text);
 void Times(std::string_view text);
 void CrdSchemas(std::string_view text);
 void Expressions(std::string_view text);
+void JobKinds(std::string_view text);
 void JsonPaths(std::string_view text);
 void Conversion(std::string_view text);
 void Reviews(std::string_view text);
