@@ -137,7 +137,8 @@ class KindsTest(ClusterTest):
             self.assertEqual(child["spec"]["template"]["spec"]["nodeSelector"],
                              {"kubernetes.io/hostname": "node-1"})
             self.assertFalse(child["spec"].get("suspend"))  # its parent is admitted
-        workloads = self.plane.items("workloads")
+        workloads = [each for each in self.plane.items("workloads")
+                     if each["metadata"]["ownerReferences"][0]["kind"] in ("Job", "JobSet")]
         self.assertEqual(len(workloads), 1, "a child has no Workload")
         self.assertEqual([(p["name"], p["count"]) for p in workloads[0]["spec"]["podSets"]],
                          [("leader", 1), ("workers", 2)])
@@ -202,6 +203,14 @@ class KindsTest(ClusterTest):
         bad = job_set("bad", **{"kueue.x-k8s.io/max-exec-time-seconds": "0"})
         done = self.plane.kubectl("create", "-f", "-", stdin=json.dumps(bad), check=False)
         self.assertIn("should be greater than 0", done.stderr)
+        # Rules of changes hold for a job that runs, and a change of nothing that they read is allowed.
+        self.create(job_set("queued"))
+        self.wait_until(lambda: self.is_true("jobset-queued-", "Admitted"), "it runs")
+        moved = self.plane.kubectl("label", "jobset", "queued", "--overwrite", "kueue.x-k8s.io/queue-name=other",
+                                   check=False)
+        self.assertIn("field is immutable", moved.stderr)
+        self.plane.kubectl("annotate", "jobset", "queued", "example.com/note=x")
+        self.plane.kubectl("delete", "jobset", "queued")
         elastic = job_set("elastic")
         elastic["metadata"]["annotations"] = {"kueue.x-k8s.io/elastic-job": "true"}
         done = self.plane.kubectl("create", "-f", "-", stdin=json.dumps(elastic), check=False)
