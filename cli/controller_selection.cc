@@ -39,7 +39,8 @@ bool Set(ControllerSelection& selection, std::string_view name, bool run) {
 }  // namespace
 
 std::set<std::string> AllFrameworks() {
-  std::set<std::string> names{std::string(integrations::kBatchJob.framework)};
+  std::set<std::string> names{std::string(integrations::kBatchJob.framework),
+                              std::string(integrations::kPod.framework)};
   for (const integrations::KindPtr& kind : integrations::BuiltInKinds()) {
     names.emplace(kind->kind.framework);
   }

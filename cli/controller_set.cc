@@ -56,6 +56,10 @@ integrations::JobControllersOptions JobOptions(const admission::Configuration& c
   if (!ManagesJobs(configuration) || !runs) {
     options.batch_jobs = integrations::JobControllersOptions::BatchJobs::kLeftAlone;
   }
+  if (ManagesPods(configuration.frameworks) &&
+      selection.jobs.contains(std::string(integrations::kPod.framework))) {
+    options.pods = integrations::JobControllersOptions::Pods::kManaged;
+  }
   options.kinds = DescribedKinds(configuration.frameworks);
   for (const integrations::KindPtr& kind : options.kinds) {
     std::string framework(kind->kind.framework);
@@ -96,6 +100,9 @@ admission::AdmissionControllersOptions AdmissionOptions(
   for (const integrations::KindPtr& kind : DescribedKinds(configuration.frameworks)) {
     owners.push_back({std::string(kind->kind.group), std::string(kind->kind.kind)});
   }
+  if (ManagesPods(configuration.frameworks)) {
+    owners.push_back({std::string(integrations::kPod.group), std::string(integrations::kPod.kind)});
+  }
   options.scheduler.managed_owners = std::move(owners);
   return options;
 }
@@ -107,13 +114,11 @@ struct ControllerSet::Parts {
         kube::Metrics& metrics, const admission::Configuration& configuration,
         const ControllerSelection& selection)
       : facts(manager, FactsOptions(configuration)),
+        kinds(ReviewedKinds(configuration.frameworks)),
         admission(manager, clock, events, metrics, AdmissionOptions(configuration, selection)),
         jobs(manager, clock, events, JobOptions(configuration, metrics, selection)) {
     jobs.AddHandler({.on_change = [this](const auto& job) { facts.TakeJob(job, true); },
                      .on_delete = [this](const auto& job) { facts.TakeJob(job, false); }});
-    for (const auto& kind : DescribedKinds(configuration.frameworks)) {
-      kinds.push_back(ReviewedKindOf(kind));
-    }
     if (selection.provisioning) {
       provisioning.emplace(manager, clock, events, provisioning::ProvisioningControllersOptions{});
     }

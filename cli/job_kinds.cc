@@ -8,6 +8,8 @@
 #include "base/strings.h"
 #include "integrations/described_job.h"
 #include "integrations/kind_catalogue.h"
+#include "integrations/pods/role_hash.h"
+#include "webhook/pod_rules.h"
 
 namespace berth::cli {
 namespace {
@@ -52,10 +54,15 @@ std::vector<KindPtr> DescribedKinds(const std::vector<std::string>& frameworks) 
   return kinds;
 }
 
+bool ManagesPods(const std::vector<std::string>& frameworks) {
+  return std::find(frameworks.begin(), frameworks.end(), integrations::kPod.framework) !=
+         frameworks.end();
+}
+
 std::vector<std::string> UnmanagedFrameworks(const std::vector<std::string>& frameworks) {
   std::vector<std::string> names;
   for (const std::string& name : frameworks) {
-    if (name == integrations::kBatchJob.framework) continue;
+    if (name == integrations::kBatchJob.framework || name == integrations::kPod.framework) continue;
     if (integrations::FindBuiltInKind(name) == nullptr) names.push_back(name);
   }
   return names;
@@ -75,6 +82,13 @@ webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind) {
   reviewed.read = [kind](const Json& object) { return ReadJob(kind, object); };
   reviewed.suspend = [kind](Json& object) { integrations::SetSuspended(*kind, true, object); };
   return reviewed;
+}
+
+std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>& frameworks) {
+  std::vector<webhook::ReviewedKind> kinds;
+  for (const KindPtr& kind : DescribedKinds(frameworks)) kinds.push_back(ReviewedKindOf(kind));
+  if (ManagesPods(frameworks)) kinds.push_back(webhook::PodKind(integrations::RoleHash));
+  return kinds;
 }
 
 }  // namespace berth::cli

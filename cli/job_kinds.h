@@ -14,9 +14,15 @@ namespace berth::cli {
 // The described kinds among `frameworks` (integrations.frameworks).
 std::vector<integrations::KindPtr> DescribedKinds(const std::vector<std::string>& frameworks);
 
+// Whether pods are queued themselves: framework "pod".
+bool ManagesPods(const std::vector<std::string>& frameworks);
+
 // The names among `frameworks` that Kueue knows and Berth does not manage.
 std::vector<std::string> UnmanagedFrameworks(const std::vector<std::string>& frameworks);
 
 webhook::ReviewedKind ReviewedKindOf(const integrations::KindPtr& kind);
+
+// The kinds of `frameworks` beside batch/v1 Job.
+std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>& frameworks);
 
 }  // namespace berth::cli

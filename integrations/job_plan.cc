@@ -12,6 +12,12 @@ namespace {
 
 constexpr EmitEvent::Type kNormal = EmitEvent::Type::kNormal;
 
+// Why a job is stopped; the reason of the condition that bare pods get.
+constexpr char kNoMatchingWorkload[] = "NoMatchingWorkload";
+constexpr char kWorkloadDeleted[] = "WorkloadDeleted";
+constexpr char kNotAdmitted[] = "NotAdmitted";
+constexpr char kEvictedDueTo[] = "WorkloadEvictedDueTo";  // and the reason of the eviction
+
 // One pass over the steps of the reconcile order. Each step returns whether it ends the pass.
 class Planner {
  public:
@@ -34,13 +40,25 @@ class Planner {
 
  private:
   const std::string* PrebuiltName() const {
-    return api::FindValue(job_.meta.labels, api::kPrebuiltWorkloadLabel);
+    return PrebuiltWorkloadOf(job_.meta);
+  }
+  const BarePods::Group* PodGroup() const {
+    return job_.bare_pods && job_.bare_pods->group ? &*job_.bare_pods->group : nullptr;
+  }
+  bool Fits(const api::Workload& workload) const {
+    if (const BarePods::Group* group = PodGroup()) return group->matches;
+    // A pod that has ended has what its start added to it.
+    if (job_.bare_pods && job_.finished) {
+      const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+      return owner != nullptr && owner->uid == job_.meta.uid;
+    }
+    return IsEquivalent(job_, workload, flavors());
   }
   const FlavorsByName& flavors() const { return in_.flavors ? *in_.flavors : no_flavors_; }
 
   void Add(JobAction action) { plan_.actions.push_back(std::move(action)); }
   void Event(const char* reason, std::string message) {
-    Add(EmitEvent{kNormal, reason, std::move(message)});
+    Add(EmitEvent{kNormal, reason, std::move(message), ""});
   }
 
   JobPlan FollowAncestor() {
@@ -57,15 +75,39 @@ class Planner {
         std::any_of(in_.workloads.begin(), in_.workloads.end(), [](const api::Workload& workload) {
           return api::IsTrue(workload.status.conditions, api::kAdmitted);
         });
-    if (!admitted && !job_.finished) Stop(nullptr, job_.problem);
-    Add(EmitEvent{EmitEvent::Type::kWarning, "ErrWorkloadCompose", job_.problem});
+    if (!admitted && !job_.finished) Stop(nullptr, kNoMatchingWorkload, job_.problem);
+    Add(EmitEvent{EmitEvent::Type::kWarning, "ErrWorkloadCompose", job_.problem, ""});
     return std::move(plan_);
   }
 
-  void Stop(const api::Workload* workload, const std::string& message) {
+  // Whether the pods of a group make a Workload. An event tells why not.
+  bool CanCompose() {
+    const BarePods::Group* group = PodGroup();
+    if (group == nullptr || group->problem.empty()) return true;
+    Add(EmitEvent{EmitEvent::Type::kWarning, "ErrWorkloadCompose", group->problem, ""});
+    return false;
+  }
+
+  void Stop(const api::Workload* workload, const std::string& reason, const std::string& message) {
+    if (job_.bare_pods) return StopPods(reason, message);
     if (job_.suspended) return Restore(workload);
-    Add(StopJob{workload == nullptr ? std::vector<PodSetChange>{} : OriginalPodSets(*workload)});
+    Add(StopJob{workload == nullptr ? std::vector<PodSetChange>{} : OriginalPodSets(*workload),
+                reason, message, now_});
     if (!job_.stopping) Event("Stopped", message);
+  }
+
+  // A deleted Workload takes all its pods with it, those that have ended as well.
+  void StopPods(const std::string& reason, const std::string& message) {
+    const BarePods& pods = *job_.bare_pods;
+    const bool all = reason == kWorkloadDeleted;
+    if (reason == kNoMatchingWorkload && job_.suspended) return;
+    if (all ? !pods.present : !pods.running) return;
+    Add(StopJob{{}, reason, message, now_});
+    Event("Stopped", message);
+  }
+
+  void FinalizePods() {
+    if (job_.bare_pods && job_.bare_pods->held) Add(ReleasePods{});
   }
 
   // A job that its owner suspended while admitted still has the additions of its start. They go
@@ -80,6 +122,18 @@ class Planner {
 
   bool IsMisplaced(const api::Workload& workload) const;
   const api::Workload* FindPrebuilt();
+  // A group's pods share the Workload; none of them controls it.
+  const api::Workload* PrebuiltOfGroup(const api::Workload& workload) {
+    if (!api::IsTrue(workload.status.conditions, api::kFinished) && !Fits(workload)) {
+      EndOutOfSync(workload);
+    }
+    return &workload;
+  }
+  void EndOutOfSync(const api::Workload& workload) {
+    SetFinished(workload, api::kOutOfSync,
+                "The prebuilt workload is out of sync with its user job");
+    settled_ = true;
+  }
   const api::Workload* EnsureOne();
   bool Update(const api::Workload& workload);
   void Create();
@@ -93,7 +147,9 @@ class Planner {
   void FollowEviction(const api::Workload& workload, const api::Condition& evicted);
   void DeleteWhenExpired(const api::Workload& workload, const api::Condition& evicted);
   bool HasPods();
-  bool IsAtRest() { return job_.finished || (job_.suspended && !HasPods()); }
+  bool IsAtRest() {
+    return job_.finished || ((job_.suspended || job_.bare_pods) && !HasPods());
+  }
   void Start(const api::Workload& workload);
   void FollowJob(const api::Workload& workload);
   void ReportChecks(const api::Workload& workload);
@@ -107,7 +163,7 @@ class Planner {
     if (priority) return *std::move(priority);
     plan_.retry = priority.error().message;
     Add(EmitEvent{EmitEvent::Type::kWarning, "WorkloadPriorityClassNotFound",
-                  priority.error().message});
+                  priority.error().message, ""});
     return std::nullopt;
   }
   void SetFinished(const api::Workload& workload, const char* reason, std::string message) {
@@ -133,6 +189,7 @@ class Planner {
 const api::Workload* Planner::FindPrebuilt() {
   for (const api::Workload& workload : in_.workloads) {
     if (workload.meta.name != *PrebuiltName()) continue;
+    if (PodGroup() != nullptr) return PrebuiltOfGroup(workload);
     const api::OwnerReference* owner = api::ControllerOf(workload.meta);
     if (owner == nullptr) {
       std::string api_version(job_.kind->group);
@@ -150,13 +207,11 @@ const api::Workload* Planner::FindPrebuilt() {
     if (owner->uid != job_.meta.uid) break;  // owned by another job: treated as missing
     if (!api::IsTrue(workload.status.conditions, api::kFinished) &&
         !IsEquivalent(job_, workload, flavors())) {
-      SetFinished(workload, api::kOutOfSync,
-                  "The prebuilt workload is out of sync with its user job");
-      settled_ = true;
+      EndOutOfSync(workload);
     }
     return &workload;
   }
-  Stop(nullptr, "missing workload");
+  Stop(nullptr, kNoMatchingWorkload, "missing workload");
   settled_ = true;
   return nullptr;
 }
@@ -166,7 +221,7 @@ const api::Workload* Planner::EnsureOne() {
   const api::Workload* match = nullptr;
   std::vector<const api::Workload*> others;
   for (const api::Workload& workload : in_.workloads) {
-    if (match == nullptr && IsEquivalent(job_, workload, flavors()) && !IsMisplaced(workload)) {
+    if (match == nullptr && Fits(workload) && !IsMisplaced(workload)) {
       match = &workload;
     } else {
       others.push_back(&workload);
@@ -177,6 +232,7 @@ const api::Workload* Planner::EnsureOne() {
   };
   // A workload of an earlier job of this name is not used: it goes with that job.
   const auto is_ours = [this](const api::Workload& workload) {
+    if (PodGroup() != nullptr) return true;
     const api::OwnerReference* owner = api::ControllerOf(workload.meta);
     return owner != nullptr && owner->uid == job_.meta.uid;
   };
@@ -187,7 +243,7 @@ const api::Workload* Planner::EnsureOne() {
   }
   if (match == nullptr && !settled_ && !job_.finished) {
     const bool one = others.size() == 1;
-    Stop(one ? others.front() : nullptr,
+    Stop(one ? others.front() : nullptr, kNoMatchingWorkload,
          one ? "No matching Workload; restoring pod templates according to existent Workload"
              : "Missing Workload; unable to restore pod templates");
   }
@@ -210,6 +266,7 @@ const api::Workload* Planner::EnsureOne() {
 // its start, and is not compared.
 bool Planner::IsMisplaced(const api::Workload& workload) const {
   const auto& conditions = workload.status.conditions;
+  if (PodGroup() != nullptr || (job_.bare_pods && job_.finished)) return false;
   if (!job_.suspended || api::IsTrue(conditions, api::kAdmitted) ||
       api::IsTrue(conditions, api::kFinished)) {
     return false;
@@ -220,6 +277,7 @@ bool Planner::IsMisplaced(const api::Workload& workload) const {
 }
 
 bool Planner::Update(const api::Workload& workload) {
+  if (!CanCompose()) return false;
   const std::optional<JobPriority> priority = KnownPriority();
   if (!priority) return false;
   api::WorkloadSpec spec = BuildWorkload(job_, *priority, in_.build).spec;
@@ -240,6 +298,8 @@ bool Planner::HasPods() {
 
 void Planner::Create() {
   if (HasPods()) return;  // of an earlier workload with unknown quota
+  if (job_.bare_pods && job_.bare_pods->running) return;  // pods that a stop deletes
+  if (!CanCompose()) return;
   const std::optional<JobPriority> priority = KnownPriority();
   if (!priority) return;
   api::Workload workload = BuildWorkload(job_, *priority, in_.build);
@@ -250,7 +310,8 @@ void Planner::Create() {
 
 void Planner::Drive(const api::Workload* workload) {
   if (workload != nullptr && workload->meta.deletion_timestamp) {
-    if (!job_.finished) Stop(workload, "Workload is deleted");
+    if (!job_.finished || job_.bare_pods) Stop(workload, kWorkloadDeleted, "Workload is deleted");
+    FinalizePods();
     // The workload keeps the quota until the pods are gone.
     if (IsAtRest()) Add(RemoveWorkloadFinalizer{workload->meta.key()});
     return;
@@ -259,9 +320,9 @@ void Planner::Drive(const api::Workload* workload) {
     if (api::HasFinalizer(workload->meta, api::kResourceInUseFinalizer)) {
       Add(RemoveWorkloadFinalizer{workload->meta.key()});
     }
-    return;
+    return FinalizePods();
   }
-  if (job_.meta.deletion_timestamp) return Stop(workload, "Job is deleted");
+  if (job_.meta.deletion_timestamp) return Stop(workload, kWorkloadDeleted, "Job is deleted");
   if (job_.on_hold && workload != nullptr) return PutOnHold(*workload);
   if (job_.finished) return Finish(workload);
   if (workload == nullptr) return Create();
@@ -278,17 +339,18 @@ void Planner::Drive(const api::Workload* workload) {
   FollowPriorityClass(*workload);
   if (job_.suspended) return Start(*workload);
   // Completes an interrupted stop first; an admitted job is started afterwards.
-  if (!admitted || job_.stopping) Stop(workload, "Not admitted by cluster queue");
+  if (!admitted || job_.stopping) Stop(workload, kNotAdmitted, "Not admitted by cluster queue");
 }
 
 void Planner::Finish(const api::Workload* workload) {
-  if (workload == nullptr) return;
+  if (workload == nullptr) return FinalizePods();
   const JobOutcome& outcome = *job_.finished;
   std::string message = outcome.message;
   if (message.empty()) message = outcome.succeeded ? "Job finished successfully" : "Job failed";
   SetFinished(*workload, outcome.succeeded ? api::kSucceeded : api::kFailed, std::move(message));
   Event("FinishedWorkload",
         "Workload '" + workload->meta.key().ToString() + "' is declared finished");
+  FinalizePods();
 }
 
 void Planner::ReportPodsReady(const api::Workload& workload) {
@@ -307,7 +369,7 @@ void Planner::ReportPodsReady(const api::Workload& workload) {
 }
 
 void Planner::FollowEviction(const api::Workload& workload, const api::Condition& evicted) {
-  Stop(&workload, evicted.message);
+  Stop(&workload, kEvictedDueTo + evicted.reason, evicted.message);
   if (HasPods()) return;
   if (!api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
     // The workload waits as before its first admission: the owner may change its queue.
@@ -315,7 +377,7 @@ void Planner::FollowEviction(const api::Workload& workload, const api::Condition
     return DeleteWhenExpired(workload, evicted);
   }
   // A job that is being stopped may start pods: retries once it is at rest.
-  if (!job_.suspended) return;
+  if (!job_.suspended && !job_.bare_pods) return;
   Add(ReleaseQuota{workload.meta.key(), StatusAfterRelease(workload, now_)});
 }
 
@@ -338,6 +400,7 @@ void Planner::DeleteWhenExpired(const api::Workload& workload, const api::Condit
 void Planner::Start(const api::Workload& workload) {
   // A user has suspended the job: it is resumed at once, unless terminating pods use its quota.
   if (!job_.active && HasPods()) return;
+  if (job_.bare_pods && !job_.bare_pods->gated) return;
   Result<std::vector<PodSetChange>> changes = StartChanges(workload, flavors());
   if (!changes && changes.error().code == ErrorCode::kInvalid) {
     return SetFinished(workload, api::kFailedToStart, changes.error().message);
@@ -356,7 +419,8 @@ void Planner::Start(const api::Workload& workload) {
 void Planner::FollowJob(const api::Workload& workload) {
   if (api::IsTrue(workload.status.conditions, api::kQuotaReserved)) ReportChecks(workload);
   if (const std::string name = QueueNameOf(job_);
-      name != workload.spec.queue_name && PrebuiltName() == nullptr) {
+      name != workload.spec.queue_name && PrebuiltName() == nullptr && !job_.queue_is_fixed &&
+      !(job_.bare_pods && api::IsTrue(workload.status.conditions, api::kQuotaReserved))) {
     Add(SetQueueName{workload.meta.key(), name});
   }
   FollowPriorityClass(workload);

@@ -5,9 +5,12 @@
 // Idempotent: planning again after performing a plan reaches a fixed point. A pass ends at the
 // first action that fails; the next pass plans from the new situation.
 //
+// The jobs of bare pods have a plan of their own around this one (pods/pod_plan.h).
+//
 // Source: Kueue pkg/controller/jobframework/reconciler.go (order of the steps, texts of events).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -92,6 +95,20 @@ struct StartJob {
 };
 struct StopJob {  // without originals the templates do not change
   std::vector<PodSetChange> originals;
+  // Of bare pods, which a stop deletes: the condition that says why.
+  std::string reason;
+  std::string message;
+  WallTime at{};
+};
+// Takes the finalizer of managed pods off bare pods.
+struct ReleasePods {
+  enum class Then : std::uint8_t { kLeave, kDelete };
+  std::vector<std::string> names;  // empty: all pods of the job
+  Then then = Then::kLeave;
+};
+struct AddOwners {  // further pods of the Workload's group
+  api::ObjectKey key;
+  std::vector<api::OwnerReference> owners;
 };
 struct DeleteJob {};  // with its dependents
 struct EmitEvent {
@@ -99,12 +116,13 @@ struct EmitEvent {
   Type type = Type::kNormal;
   std::string reason;
   std::string message;
+  std::string pod;  // the event tells of this pod of the job; empty: of the job
 };
 
 using JobAction =
     std::variant<CreateWorkload, DeleteWorkload, RemoveWorkloadFinalizer, UpdateWorkloadSpec,
                  AdoptWorkload, SetQueueName, SetPriority, SetReclaimablePods, SetWorkloadCondition,
-                 ReleaseQuota, StartJob, StopJob, DeleteJob, EmitEvent>;
+                 ReleaseQuota, StartJob, StopJob, ReleasePods, AddOwners, DeleteJob, EmitEvent>;
 
 struct JobPlan {
   std::vector<JobAction> actions;

@@ -1,8 +1,8 @@
 // integrations/job_view.h — the facts of a job of any kind on which queueing depends.
 //
 // batch_job.h makes the views of batch Jobs, described_job.h those of the kinds that a description
-// defines (kind_description.h); both turn starts and stops into writes to the object. job_plan.h
-// decides on views alone.
+// defines (kind_description.h), pods/ those of pods and pod groups; all turn starts and stops into
+// writes to the objects. job_plan.h decides on views alone.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,28 @@ struct JobKind {
 
 inline constexpr JobKind kBatchJob{"batch", "v1", "Job", "jobs", "batch/job"};
 
+inline constexpr JobKind kPod{"", "v1", "Pod", "pods", "pod"};
+
 struct JobOutcome {
   bool succeeded = false;
   std::string message;
+};
+
+// Pods that are queued themselves (integrations/pods/): they exist before they start. A start
+// ungates them, a stop deletes them, and no template is restored.
+struct BarePods {
+  // Members of one Workload, which has the group's name and all of them as owners.
+  struct Group {
+    std::string name;
+    std::vector<api::OwnerReference> owners;
+    bool matches = false;  // the Workload of that name is the group's
+    std::string problem;   // why no Workload can be made; empty: one can
+  };
+  bool gated = false;          // a pod waits for a start
+  bool running = false;        // a stop has to delete a pod
+  bool present = false;        // a pod is not being deleted
+  bool held = false;           // a pod has the finalizer of managed pods
+  std::optional<Group> group;  // absent: one pod
 };
 
 struct JobView {
@@ -48,7 +67,9 @@ struct JobView {
   std::string priority_class;  // the kind's own choice among PriorityClasses; empty: the templates'
   bool skipped = false;        // the kind's rules leave the job to others
   bool on_hold = false;        // the job must not hold quota
+  bool queue_is_fixed = false;  // the Workload does not follow changes of the queue's name
   std::string problem;         // the object does not fit its kind's description; empty: it does
+  std::optional<BarePods> bare_pods;
 };
 
 // The target of a start or stop for one pod set: the template's labels, annotations, node selector,

@@ -10,8 +10,15 @@ namespace {
 
 constexpr char kEvictedByPreemption[] = "Preempted";
 
+// A Workload of one pod ends with the pod, which the eviction deletes.
+bool IsOfOnePod(const api::Workload& workload) {
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  return owner != nullptr && owner->kind == "Pod" && owner->api_version == "v1";
+}
+
 // Other evictions are requeued when their cause is over: after a backoff or a reactivation.
-bool ComesBackAtOnce(const std::string& eviction_reason) {
+bool ComesBackAtOnce(const api::Workload& workload, const std::string& eviction_reason) {
+  if (IsOfOnePod(workload)) return false;
   return eviction_reason == kEvictedByPreemption || eviction_reason == api::kNodeFailures;
 }
 
@@ -57,10 +64,10 @@ api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime n
   const api::Condition* evicted = api::FindCondition(workload.status.conditions, api::kEvicted);
   BERTH_ASSERT(evicted != nullptr);
   Release release(workload, now);
-  release.Set(
-      api::kRequeued,
-      ComesBackAtOnce(evicted->reason) ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
-      evicted->reason, evicted->message);
+  release.Set(api::kRequeued,
+              ComesBackAtOnce(workload, evicted->reason) ? api::ConditionStatus::kTrue
+                                                         : api::ConditionStatus::kFalse,
+              evicted->reason, evicted->message);
   // The scheduler writes the reason why the Workload has no quota, after its next attempt.
   release.Set(api::kQuotaReserved, api::ConditionStatus::kFalse, api::kPendingEvaluation,
               evicted->message);

@@ -3,20 +3,13 @@
 #include <string_view>
 
 #include "api/labels.h"
+#include "api/pod_groups.h"
 #include "api/reasons.h"
 #include "base/strings.h"
 #include "integrations/workload_name.h"
 
 namespace berth::integrations {
 namespace {
-
-std::optional<std::int32_t> MaximumExecutionTime(const api::ObjectMeta& meta) {
-  const std::string* text = api::FindValue(meta.labels, api::kMaxExecTimeLabel);
-  if (text == nullptr) return std::nullopt;
-  const std::optional<std::int64_t> seconds = ParseInt64(*text);
-  if (!seconds || *seconds <= 0 || *seconds > INT32_MAX) return std::nullopt;
-  return static_cast<std::int32_t>(*seconds);
-}
 
 api::StringMap CopiedAnnotations(const api::StringMap& annotations) {
   api::StringMap copied;
@@ -70,7 +63,28 @@ std::vector<api::PodSet> RunningPodSets(const api::Workload& workload,
   return pod_sets;
 }
 
+// All pods of a group own its Workload; none controls it.
+void TakeGroup(const BarePods::Group& group, api::Workload& workload) {
+  workload.meta.name = group.name;
+  workload.meta.labels.erase(api::kJobUidLabel);
+  workload.meta.annotations[api::kIsGroupWorkloadAnnotation] = "true";
+  workload.meta.owner_references = group.owners;
+}
+
 }  // namespace
+
+std::optional<std::int32_t> MaximumExecutionTimeOf(const api::ObjectMeta& meta) {
+  const std::string* text = api::FindValue(meta.labels, api::kMaxExecTimeLabel);
+  if (text == nullptr) return std::nullopt;
+  const std::optional<std::int64_t> seconds = ParseInt64(*text);
+  if (!seconds || *seconds <= 0 || *seconds > INT32_MAX) return std::nullopt;
+  return static_cast<std::int32_t>(*seconds);
+}
+
+const std::string* PrebuiltWorkloadOf(const api::ObjectMeta& job) {
+  const std::string* name = api::FindValue(job.annotations, api::kPrebuiltWorkloadLabel);
+  return name != nullptr ? name : api::FindValue(job.labels, api::kPrebuiltWorkloadLabel);
+}
 
 std::string QueueNameOf(const JobView& job) {
   const std::string* name = api::FindValue(job.meta.labels, api::kQueueLabel);
@@ -108,18 +122,19 @@ api::Workload BuildWorkload(const JobView& job, const JobPriority& priority,
                                      .uid = job.meta.uid,
                                      .controller = true,
                                      .block_owner_deletion = true}};
+  if (job.bare_pods && job.bare_pods->group) TakeGroup(*job.bare_pods->group, workload);
   workload.spec.pod_sets = job.pod_sets;
   workload.spec.queue_name = QueueNameOf(job);
   workload.spec.priority_class_ref = priority.ref;
   workload.spec.priority = priority.value;
-  workload.spec.maximum_execution_time_seconds = MaximumExecutionTime(job.meta);
+  workload.spec.maximum_execution_time_seconds = MaximumExecutionTimeOf(job.meta);
   return workload;
 }
 
 bool IsEquivalent(const JobView& job, const api::Workload& workload, const FlavorsByName& flavors) {
   const api::OwnerReference* owner = api::ControllerOf(workload.meta);
   if (owner == nullptr || owner->uid != job.meta.uid) return false;
-  if (workload.spec.maximum_execution_time_seconds != MaximumExecutionTime(job.meta)) return false;
+  if (workload.spec.maximum_execution_time_seconds != MaximumExecutionTimeOf(job.meta)) return false;
   const Tolerations tolerations = api::IsTrue(workload.status.conditions, api::kAdmitted)
                                       ? Tolerations::kIgnore
                                       : Tolerations::kCompare;

@@ -3,6 +3,8 @@
 // Source: Kueue pkg/controller/jobframework/reconciler.go, pkg/util/equality.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,12 @@ struct BuildOptions {
 // Builds a new Workload for `job`: name, owner, finalizer, labels, annotations and spec.
 api::Workload BuildWorkload(const JobView& job, const JobPriority& priority,
                             const BuildOptions& options);
+
+// spec.maximumExecutionTimeSeconds of the job's Workload.
+std::optional<std::int32_t> MaximumExecutionTimeOf(const api::ObjectMeta& job);
+
+// The name of the prebuilt Workload that a job names, by annotation or by label; null: none.
+const std::string* PrebuiltWorkloadOf(const api::ObjectMeta& job);
 
 // The LocalQueue that a job names; empty: none.
 std::string QueueNameOf(const JobView& job);

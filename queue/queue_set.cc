@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/condition.h"
+#include "api/pod_groups.h"
 #include "api/reasons.h"
 
 namespace berth::queue {
@@ -21,7 +22,8 @@ bool Matters(const api::Workload& before, const api::Workload& after) {
          before.spec.priority != after.spec.priority ||
          before.status.reclaimable_pods != after.status.reclaimable_pods ||
          before.status.requeue_state != after.status.requeue_state ||
-         condition_changed(api::kEvicted) || condition_changed(api::kRequeued);
+         condition_changed(api::kEvicted) || condition_changed(api::kRequeued) ||
+         condition_changed(api::kWaitingForReplacementPods);
 }
 
 }  // namespace
@@ -263,7 +265,10 @@ void QueueSet::Fill(WorkloadId workload, const WorkloadInfo& info) {
   filled.shape = info.shape;
   filled.generation = object.meta.generation;
   SetNamespaceOf(filled, NamespaceNumber(object.meta.namespace_name));
-  filled.requeued_false = api::IsFalse(object.status.conditions, api::kRequeued);
+  // A Workload whose group lacks pods waits as one that is not requeued.
+  filled.requeued_false =
+      api::IsFalse(object.status.conditions, api::kRequeued) ||
+      api::IsTrue(object.status.conditions, api::kWaitingForReplacementPods);
   SetCounter(workload,
              counts_.Join(filled.counter,
                           local_queues_[static_cast<std::size_t>(filled.local_queue)].key, object));

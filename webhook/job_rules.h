@@ -31,6 +31,8 @@ struct ReviewedJob {
   std::vector<PodSet> pod_sets;
 };
 
+struct JobFacts;
+
 // A job kind, as its reviews see it.
 struct ReviewedKind {
   std::string name;           // "jobset.x-k8s.io/v1alpha2, Kind=JobSet"
@@ -43,6 +45,13 @@ struct ReviewedKind {
   // kInvalid: the object is denied with the message.
   std::function<Result<ReviewedJob>(const nlohmann::json& object)> read;
   std::function<void(nlohmann::json& object)> suspend;
+  // Kinds with reviews of their own; null: the rules of all kinds. `old`: null on create.
+  using FactsOf = std::function<JobFacts(const api::ObjectMeta& job)>;
+  std::function<Result<nlohmann::json>(const nlohmann::json& object, const FactsOf& facts)> mutate;
+  std::function<Result<FieldErrors>(const nlohmann::json& object, const nlohmann::json& old,
+                                    const FactsOf& facts)>
+      validate;
+  std::function<std::vector<std::string>(const nlohmann::json& object, const FactsOf& facts)> warn;
 };
 
 // The facts of the cluster that the review of a job needs.

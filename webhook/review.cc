@@ -32,8 +32,13 @@ struct Request {
 using Mutation = Result<Json> (*)(const Request&);
 using Validation = Result<FieldErrors> (*)(const Request&);
 
+ReviewedKind::FactsOf FactsFor(const Request& request) {
+  return [&request](const api::ObjectMeta& job) { return request.jobs.facts(*request.kind, job); };
+}
+
 Result<Json> MutateJob(const Request& request) {
   const ReviewedKind& kind = *request.kind;
+  if (kind.mutate) return kind.mutate(request.object, FactsFor(request));
   BERTH_TRY(ReviewedJob job, kind.read(request.object));
   const api::StringMap labels = job.meta.labels;
   const bool suspended = job.suspended;
@@ -98,6 +103,7 @@ Result<FieldErrors> CheckBatchJob(const Request& request) {
 
 Result<FieldErrors> CheckJob(const Request& request) {
   const ReviewedKind& kind = *request.kind;
+  if (kind.validate) return kind.validate(request.object, request.old, FactsFor(request));
   BERTH_TRY(const ReviewedJob job, kind.read(request.object));
   const JobFacts facts = request.jobs.facts(kind, job.meta);
   if (request.old.is_null()) return ValidateJob(job, nullptr, kind, facts);
@@ -107,6 +113,7 @@ Result<FieldErrors> CheckJob(const Request& request) {
 }
 
 std::vector<std::string> WarnOfJob(const Request& request) {
+  if (request.kind->warn) return request.kind->warn(request.object, FactsFor(request));
   const Result<api::ObjectMeta> job = api::Decode<api::ObjectMeta>(request.object);
   return job ? WarningsOfJob(*job) : std::vector<std::string>{};
 }
@@ -182,7 +189,7 @@ constexpr std::array<std::string_view, 18> kLeftAlone{
     "workload-codeflare-dev-v1beta2-appwrapper"};
 constexpr Route kAllowAll{};
 constexpr Route kMutateJob{"", MutateJob};
-constexpr Route kValidateJob{"", nullptr, CheckJob};
+constexpr Route kValidateJob{"", nullptr, CheckJob, WarnOfJob};
 
 struct Found {
   const Route* route = nullptr;  // null: no webhook

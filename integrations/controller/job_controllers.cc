@@ -44,6 +44,12 @@ JobControllers::JobControllers(kube::Manager& manager, const Clock& clock,
   }
   for (const KindPtr& kind : options_.kinds) Add(kind);
   if (options_.user_kinds) user_kinds_.Start();
+  if (options_.pods == JobControllersOptions::Pods::kManaged) {
+    pod_jobs_.emplace(manager);
+    pod_reconciler_.emplace(shared_, *pod_jobs_, options_.job);
+    pod_reconciler_->Watch(
+        manager.AddController(*pod_reconciler_, {.max_concurrent = options_.concurrency}));
+  }
   if (!options_.ungate_topology) return;
   topology_ungater_.Watch(
       manager.AddController(topology_ungater_, {.max_concurrent = options_.ungater_concurrency}));

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "integrations/controller/job_owners.h"
 #include "integrations/controller/job_reconciler.h"
 #include "integrations/controller/job_tables.h"
+#include "integrations/controller/pod_jobs.h"
 #include "integrations/controller/topology_ungater.h"
 #include "integrations/controller/user_kinds.h"
 #include "integrations/kind_description.h"
@@ -25,6 +27,9 @@ namespace berth::integrations {
 struct JobControllersOptions {
   enum class BatchJobs { kManaged, kLeftAlone };  // integrations.frameworks
   BatchJobs batch_jobs = BatchJobs::kManaged;
+  // kLeftAlone: no pod is watched for its own sake.
+  enum class Pods { kManaged, kLeftAlone };
+  Pods pods = Pods::kLeftAlone;
   std::vector<KindPtr> kinds;  // further kinds that are managed
   // Frameworks of `kinds` whose jobs are known as owners and reviewed, and not reconciled here.
   std::set<std::string> not_reconciled;
@@ -44,7 +49,7 @@ class JobControllers {
                  JobControllersOptions options);
   ~JobControllers();
 
-  // Tells `handler` of the jobs of all managed kinds. Call before the manager's informers start.
+  // Tells `handler` of the jobs of all managed kinds but pods, which own no jobs. Call before the manager's informers start.
   void AddHandler(const JobSource::Handler& handler);
 
   // Manages a kind that a user declares, or changes its description. kInvalid: the kind is one of
@@ -67,6 +72,8 @@ class JobControllers {
   JobReconciler batch_job_reconciler_;
   std::vector<std::unique_ptr<Described>> described_;
   std::vector<JobSource::Handler> handlers_;
+  std::optional<PodJobs> pod_jobs_;
+  std::optional<JobReconciler> pod_reconciler_;
   TopologyUngater topology_ungater_;
   UserKinds user_kinds_;
 };

@@ -27,10 +27,6 @@ std::string IndexValue(std::string_view group, std::string_view kind, const api:
 
 }  // namespace
 
-bool IsOf(const JobKind& kind, const api::OwnerReference& owner) {
-  return owner.kind == kind.kind && GroupOf(owner.api_version) == kind.group;
-}
-
 JobOwners::JobOwners(kube::Manager& manager, QueueNameRule queue_name_rule)
     : workloads_(manager.InformerFor<api::Workload>()), queue_name_rule_(queue_name_rule) {
   workloads_.AddIndex(kOwnerIndex, [](const api::Workload& workload) {

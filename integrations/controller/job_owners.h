@@ -41,7 +41,4 @@ class JobOwners {
   std::vector<JobSource*> sources_;
 };
 
-// Whether the reference names a job of `kind`, in any of its versions.
-bool IsOf(const JobKind& kind, const api::OwnerReference& owner);
-
 }  // namespace berth::integrations

@@ -53,6 +53,19 @@ Json TemplatePatch(const api::PodTemplate& now, const PodSetChange& wanted) {
 
 }  // namespace
 
+Json PodPatch(const api::ObjectMeta& pod, const api::PodSpec& spec, const PodSetChange& wanted) {
+  api::PodTemplate now;
+  now.labels = pod.labels;
+  now.annotations = pod.annotations;
+  now.spec.node_selector = spec.node_selector;
+  now.spec.tolerations = spec.tolerations;
+  now.spec.scheduling_gates = spec.scheduling_gates;
+  Json patch = TemplatePatch(now, wanted);
+  patch["metadata"]["uid"] = pod.uid;
+  patch["metadata"]["resourceVersion"] = pod.resource_version;
+  return patch;
+}
+
 Json JobPatch(const api::Job& job, const BatchJobWrite& write) {
   Json patch = Json::object();
   if (write.clear_start_time) {

@@ -18,6 +18,10 @@ namespace berth::integrations {
 // A patch of the Job, or of its status where the write clears the start time.
 nlohmann::json JobPatch(const api::Job& job, const BatchJobWrite& write);
 
+// A patch of a pod to the labels … gates of `wanted`, based on its present state.
+nlohmann::json PodPatch(const api::ObjectMeta& pod, const api::PodSpec& spec,
+                        const PodSetChange& wanted);
+
 // A patch to the whole new spec; removes fields that the new spec lacks.
 nlohmann::json WorkloadSpecPatch(const api::Workload& workload, const api::WorkloadSpec& spec);
 

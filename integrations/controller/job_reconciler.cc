@@ -78,23 +78,27 @@ JobReconciler::JobReconciler(const Shared& shared, JobSource& source, JobReconci
                                      "Time from a job's creation to that of its Workload", buckets);
 }
 
-// The job of this kind that controls the Workload.
-std::optional<api::ObjectKey> JobReconciler::OwningJob(const api::Workload& workload) const {
-  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-  if (owner == nullptr || !IsOf(source_.kind(), *owner)) return std::nullopt;
-  return api::ObjectKey{workload.meta.namespace_name, owner->name};
+std::vector<api::Workload> JobReconciler::WorkloadsOf(const api::ObjectKey& job) const {
+  std::vector<api::Workload> found = owners_.WorkloadsOf(source_.kind(), job);
+  const std::string name = source_.WorkloadNameOf(job);
+  if (name.empty()) return found;
+  if (const auto workload = workloads_.Get({job.namespace_name, name})) found.push_back(*workload);
+  return found;
 }
 
 // Reconciles the Workloads whose job is gone.
 kube::Sweep JobReconciler::Orphans() const {
   return {
       .covers =
-          [this](const api::ObjectKey& job) { return owners_.HasWorkload(source_.kind(), job); },
+          [this](const api::ObjectKey& job) {
+            return source_.WorkloadNameOf(job).empty() && owners_.HasWorkload(source_.kind(), job);
+          },
       .next = [this](const api::ObjectKey& place) -> std::optional<kube::Sweep::Step> {
         const auto workload = workloads_.After(place);
         if (workload == nullptr) return std::nullopt;
-        std::optional<api::ObjectKey> job = OwningJob(*workload);
-        if (job && source_.Meta(*job) != nullptr) job.reset();
+        const auto owner = source_.OwnerOf(*workload);
+        std::optional<api::ObjectKey> job;
+        if (owner && source_.Meta(owner->key) == nullptr) job = owner->key;
         return kube::Sweep::Step{workload->meta.key(), std::move(job)};
       }};
 }
@@ -103,7 +107,12 @@ void JobReconciler::Watch(kube::Controller& controller) {
   controller.AddSweep(source_.AllJobs());
   controller.AddSweep(Orphans());
   source_.AddHandler(
-      {.on_change = [&controller](const api::ObjectMeta& job) { controller.Add(job.key()); },
+      {.on_change =
+           [this, &controller](const api::ObjectMeta& job) {
+             const Duration gathering = source_.GatheringOf(job.key());
+             if (gathering == Duration::zero()) return controller.Add(job.key());
+             controller.AddAfter(job.key(), gathering);
+           },
        .on_delete =
            [this, &controller](const api::ObjectMeta& job) {
              last_state_message_.erase(job.uid);
@@ -112,14 +121,12 @@ void JobReconciler::Watch(kube::Controller& controller) {
              controller.Add(job.key());
            }});
   const auto add_owner = [this, &controller](const auto& workload) {
-    if (const auto job = OwningJob(*workload)) return controller.Add(*job);
+    if (const auto job = source_.OwnerOf(*workload)) return controller.Add(job->key);
     // A prebuilt workload without owner: adds the jobs that name it.
     for (const api::ObjectKey& job : source_.JobsNaming(workload->meta.key())) controller.Add(job);
   };
   const auto seen = [this, add_owner](const auto& workload) {
-    if (const api::OwnerReference* owner = api::ControllerOf(workload->meta)) {
-      created_.erase(owner->uid);
-    }
+    if (const auto job = source_.OwnerOf(*workload)) created_.erase(job->uid);
     add_owner(workload);
   };
   workloads_.AddHandler({.on_add = seen,
@@ -137,12 +144,14 @@ void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   pass->job = source_.Get(key);
   JobPlan plan;
   if (pass->job == nullptr) {
-    plan = PlanMissingJob(owners_.WorkloadsOf(source_.kind(), key));
+    plan = PlanMissingJob(WorkloadsOf(key));
   } else {
     pass->resource_version = pass->job->meta().resource_version;
-    plan = PlanJob(Observe(*pass->job), clock_.Now());
+    plan = pass->job->Plan(Observe(*pass->job), clock_.Now());
     const bool creates =
-        !plan.actions.empty() && std::holds_alternative<CreateWorkload>(plan.actions.front());
+        std::any_of(plan.actions.begin(), plan.actions.end(), [](const JobAction& action) {
+          return std::holds_alternative<CreateWorkload>(action);
+        });
     if (creates && CreatedLately(pass->job->meta())) return done(kube::NextLook{kLookAgain});
   }
   std::vector<kube::Step> steps;
@@ -158,9 +167,9 @@ void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
 
 // Creates the Workload again at once. If the job is gone (unknown yet), it is removed later.
 void JobReconciler::OnLost(const api::Workload& workload) {
-  const auto key = OwningJob(workload);
-  const auto job = key ? source_.Meta(*key) : nullptr;
-  if (job == nullptr || job->uid != api::ControllerOf(workload.meta)->uid ||
+  const auto owner = source_.OwnerOf(workload);
+  const auto job = owner ? source_.Meta(owner->key) : nullptr;
+  if (job == nullptr || job->uid != owner->uid ||
       api::IsTrue(workload.status.conditions, api::kFinished)) {
     return;
   }
@@ -188,10 +197,12 @@ JobSituation JobReconciler::Observe(const JobState& job) const {
   const api::ObjectMeta& meta = job.meta();
   JobSituation situation;
   situation.job = job.View();
-  situation.workloads = owners_.WorkloadsOf(source_.kind(), meta.key());
+  situation.workloads = WorkloadsOf(meta.key());
   if (const std::string* name = PrebuiltWorkloadOf(meta)) {
     const auto prebuilt = workloads_.Get({meta.namespace_name, *name});
-    if (prebuilt != nullptr && OwningJob(*prebuilt) != meta.key()) {
+    const auto has = [&name](const api::Workload& each) { return each.meta.name == *name; };
+    if (prebuilt != nullptr &&
+        std::none_of(situation.workloads.begin(), situation.workloads.end(), has)) {
       situation.workloads.push_back(*prebuilt);
     }
   }
@@ -218,6 +229,11 @@ NamespaceRule JobReconciler::RuleOf(const std::string& namespace_name) const {
 std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pass,
                                                 const JobAction& action) {
   std::vector<kube::Step> steps;
+  if (std::vector<PodWrite> writes = pass->job ? pass->job->PodWrites(action)
+                                               : std::vector<PodWrite>{};
+      !writes.empty()) {
+    return {PodSteps(std::move(writes))};
+  }
   if (const auto* create = std::get_if<CreateWorkload>(&action)) {
     steps.push_back(CreateStep(pass, create->workload));
   } else if (const auto* drop = std::get_if<DeleteWorkload>(&action)) {
@@ -232,11 +248,13 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
     for (JobWrite& write : pass->job->Stop(stop->originals)) {
       steps.push_back(JobStep(pass, std::move(write)));
     }
+  } else if (const auto* owners = std::get_if<AddOwners>(&action)) {
+    steps.push_back(OwnersStep(*owners));
   } else if (std::holds_alternative<DeleteJob>(action)) {
     steps.push_back(DeleteJobStep(pass));
   } else if (const auto* event = std::get_if<EmitEvent>(&action)) {
     steps.push_back([this, pass, what = *event](const std::function<void(Status)>& next) {
-      Emit(pass->job->meta(), what);
+      Emit(*pass->job, what);
       next(OkStatus());
     });
   } else {
@@ -411,22 +429,31 @@ kube::Step JobReconciler::JobStep(const std::shared_ptr<Pass>& pass, JobWrite wr
   };
 }
 
-void JobReconciler::Emit(const api::ObjectMeta& job, const EmitEvent& event) {
+void JobReconciler::Emit(const JobState& state, const EmitEvent& event) {
+  const api::ObjectMeta& job = state.meta();
   auto rank = kube::EventRank::kDecision;
-  const bool is_state =
-      event.reason == "UpdatedAdmissionCheck" || event.reason == "ErrWorkloadCompose";
+  const bool is_state = event.reason == "UpdatedAdmissionCheck" ||
+                        event.reason == "ErrWorkloadCompose" ||
+                        event.reason == "WorkloadNameConflict";
   if (is_state && source_.Meta(job.key()) != nullptr) {
     std::string& last = last_state_message_[job.uid];
     if (last == event.message) return;
     last = event.message;
     rank = kube::EventRank::kCommentary;
   }
-  const api::ResourceKind& kind = source_.resource();
-  events_.Record(
-      {kind.api_version(), std::string(kind.kind), job.key(), job.uid, job.resource_version},
-      event.type == EmitEvent::Type::kWarning ? kube::EventType::kWarning
-                                              : kube::EventType::kNormal,
-      event.reason, "", event.message, rank);
+  const auto record = [&](const api::ObjectMeta& object) {
+    const api::ResourceKind& kind = source_.resource();
+    events_.Record({kind.api_version(), std::string(kind.kind), object.key(), object.uid,
+                    object.resource_version},
+                   event.type == EmitEvent::Type::kWarning ? kube::EventType::kWarning
+                                                           : kube::EventType::kNormal,
+                   event.reason, "", event.message, rank);
+  };
+  const std::vector<api::ObjectMeta> pods = state.Pods();
+  for (const api::ObjectMeta& pod : pods) {
+    if (event.pod.empty() || event.pod == pod.name) record(pod);
+  }
+  if (pods.empty()) record(job);
 }
 
 }  // namespace berth::integrations

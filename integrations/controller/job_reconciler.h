@@ -60,7 +60,7 @@ class JobReconciler final : public kube::Reconciler {
   struct Pass;
 
   kube::Sweep Orphans() const;
-  std::optional<api::ObjectKey> OwningJob(const api::Workload& workload) const;
+  std::vector<api::Workload> WorkloadsOf(const api::ObjectKey& job) const;
   JobSituation Observe(const JobState& job) const;
   NamespaceRule RuleOf(const std::string& namespace_name) const;
 
@@ -80,7 +80,11 @@ class JobReconciler final : public kube::Reconciler {
   kube::Step DeleteStep(const api::ObjectKey& key);
   kube::Step DeleteJobStep(const std::shared_ptr<Pass>& pass);
   kube::Step JobStep(const std::shared_ptr<Pass>& pass, JobWrite write);
-  void Emit(const api::ObjectMeta& job, const EmitEvent& event);
+  kube::Step PodSteps(std::vector<PodWrite> writes);
+  kube::Step PodStep(PodWrite write);
+  void EndPodWrite(const PodWrite& write, const Error& error, std::function<void(Status)> next);
+  kube::Step OwnersStep(const AddOwners& action);
+  void Emit(const JobState& state, const EmitEvent& event);
 
   kube::Manager& manager_;
   const Clock& clock_;

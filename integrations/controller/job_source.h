@@ -9,12 +9,17 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "api/codec/kinds.h"
 #include "api/object_meta.h"
+#include "api/workload.h"
+#include "base/clock.h"
+#include "integrations/job_plan.h"
 #include "integrations/job_view.h"
+#include "integrations/workload_build.h"
 #include "kube/client/api_client.h"
 #include "kube/client/informer.h"
 #include "kube/runtime/sweep.h"
@@ -28,17 +33,38 @@ struct JobWrite {
   std::string subresource;  // empty: the object
 };
 
+// One write to a pod of a job of bare pods. The patch names the state that it is based on.
+struct PodWrite {
+  api::ObjectKey pod;
+  std::string uid;
+  kube::PatchType type = kube::PatchType::kMerge;  // or kApply
+  kube::JsonPtr patch;                             // null: the pod is deleted
+  std::string subresource;
+};
+
 // One state of one job.
 class JobState {
  public:
   virtual ~JobState() = default;
   virtual const api::ObjectMeta& meta() const = 0;
   virtual JobView View() const = 0;
+  // The plan of all kinds, unless the kind has rules around it.
   // One change per pod set, in the order of the view's pod sets. The writes are in order; none
   // where a stop has to wait for the job's pods.
+  virtual JobPlan Plan(JobSituation situation, WallTime now) const {
+    return PlanJob(situation, now);
+  }
   virtual std::vector<JobWrite> Start(const std::vector<PodSetChange>& changes) const = 0;
   // Empty `originals`: the templates do not change.
   virtual std::vector<JobWrite> Stop(const std::vector<PodSetChange>& originals) const = 0;
+
+  // Of bare pods. The objects of which the job's events tell; empty: the job is an object.
+  virtual std::vector<api::ObjectMeta> Pods() const { return {}; }
+  // Start, stop and release as writes to the pods, those of one pod together and in order.
+  virtual std::vector<PodWrite> PodWrites(const JobAction& action) const {
+    (void)action;
+    return {};
+  }
 };
 
 class JobSource {
@@ -57,6 +83,23 @@ class JobSource {
   // Null where the kind has no such job.
   virtual std::shared_ptr<const JobState> Get(const api::ObjectKey& key) const = 0;
   virtual MetaPtr Meta(const api::ObjectKey& key) const = 0;
+  // The job of this kind whose Workload `workload` is; nullopt: it is of another kind, or prebuilt
+  // and not taken yet.
+  struct Owner {
+    api::ObjectKey key;
+    std::string uid;
+  };
+  virtual std::optional<Owner> OwnerOf(const api::Workload& workload) const;
+  // The name of the job's Workload, where the kind gives it one of its own; empty: it has owners.
+  virtual std::string WorkloadNameOf(const api::ObjectKey& job) const {
+    (void)job;
+    return "";
+  }
+  // The time to wait for further changes of a changed job.
+  virtual Duration GatheringOf(const api::ObjectKey& job) const {
+    (void)job;
+    return Duration::zero();
+  }
   // The jobs that name the prebuilt Workload `workload`.
   virtual std::vector<api::ObjectKey> JobsNaming(const api::ObjectKey& workload) const = 0;
   virtual void AddHandler(Handler handler) = 0;
@@ -67,8 +110,8 @@ class JobSource {
   const api::ResourceKind& resource() const { return informer().kind(); }
 };
 
-// The name of the prebuilt Workload that a job names; null: none.
-const std::string* PrebuiltWorkloadOf(const api::ObjectMeta& job);
+// Whether the reference names a job of `kind`, in any of its versions.
+bool IsOf(const JobKind& kind, const api::OwnerReference& owner);
 
 // The part of a JobSource that stands on an informer of T.
 template <typename T>

@@ -56,6 +56,15 @@ class Manager {
     return informer;
   }
 
+  // An informer of those objects of a kind that `label_selector` selects. All callers name the same
+  // T for one kind and selector. `kind` must outlive the manager.
+  template <typename T>
+  Informer<T>& SelectedInformerFor(const api::ResourceKind& kind,
+                                   typename Informer<T>::Decode decode,
+                                   const std::string& label_selector) {
+    return InformerFor<T>(kind, std::move(decode), label_selector);
+  }
+
   // `reconciler` must outlive the manager. The reference is valid for the manager's life. `needs`:
   // optional informers without which the controller does not start.
   Controller& AddController(Reconciler& reconciler, ControllerOptions options,
@@ -89,11 +98,13 @@ class Manager {
   };
 
   template <typename T>
-  Informer<T>& InformerFor(const api::ResourceKind& kind, typename Informer<T>::Decode decode) {
+  Informer<T>& InformerFor(const api::ResourceKind& kind, typename Informer<T>::Decode decode,
+                           const std::string& label_selector = "") {
     std::unique_ptr<InformerBase>& slot =
-        informers_[kind.api_version() + "/" + std::string(kind.plural)];
+        informers_[kind.api_version() + "/" + std::string(kind.plural) + "?" + label_selector];
     if (slot == nullptr) {
       ReflectorOptions options;
+      options.label_selector = label_selector;
       options.seed = informers_.size();
       slot = std::make_unique<Informer<T>>(client_, options, kind, std::move(decode));
       if (informers_started_) StartInformer(*slot);

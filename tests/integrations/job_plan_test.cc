@@ -36,6 +36,8 @@ std::string NameOf(const JobAction& action) {
     std::string operator()(const StopJob& a) const {
       return a.originals.empty() ? "stop" : "stop+restore";
     }
+    std::string operator()(const ReleasePods&) const { return "release pods"; }
+    std::string operator()(const AddOwners&) const { return "owners"; }
     std::string operator()(const DeleteJob&) const { return "delete job"; }
     std::string operator()(const EmitEvent& a) const { return "event " + a.reason; }
   };

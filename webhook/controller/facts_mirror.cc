@@ -46,6 +46,28 @@ FactsMirror::FactsMirror(kube::Manager& manager, FactsMirrorOptions options)
 void FactsMirror::TakeJob(const api::ObjectMeta& job, bool present) {
   const bool managed = IsManagedJob(job) || options_.manage_without_queue_name;
   Set(managed_job_uids_, job.uid, present && managed);
+  const api::OwnerReference* owner = api::ControllerOf(job);
+  const std::lock_guard lock(mutex_);
+  if (present && owner != nullptr) {
+    owner_uids_[job.uid] = owner->uid;
+  } else {
+    owner_uids_.erase(job.uid);
+  }
+}
+
+// An owner's owner counts as well: a pod of a Job of a queued JobSet.
+bool FactsMirror::HasManagedAncestor(const api::ObjectMeta& job) const {
+  constexpr int kMaxAncestors = 10;
+  const api::OwnerReference* owner = api::ControllerOf(job);
+  if (owner == nullptr) return false;
+  std::string uid = owner->uid;
+  for (int depth = 0; depth < kMaxAncestors; ++depth) {
+    if (managed_job_uids_.count(uid) != 0) return true;
+    const auto above = owner_uids_.find(uid);
+    if (above == owner_uids_.end()) return false;
+    uid = above->second;
+  }
+  return false;
 }
 
 void FactsMirror::Set(std::set<std::string>& set, const std::string& value, bool present) {
@@ -71,8 +93,7 @@ JobFacts FactsMirror::Of(const ReviewedKind& kind, const api::ObjectMeta& job) c
     labels.insert(found->second.begin(), found->second.end());
   }
   facts.namespace_managed = options_.namespace_selector.Matches(labels);
-  const api::OwnerReference* owner = api::ControllerOf(job);
-  facts.ancestor_managed = owner != nullptr && managed_job_uids_.count(owner->uid) != 0;
+  facts.ancestor_managed = HasManagedAncestor(job);
   return facts;
 }
 

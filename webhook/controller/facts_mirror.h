@@ -32,6 +32,7 @@ class FactsMirror {
   JobFacts Of(const ReviewedKind& kind, const api::ObjectMeta& job) const;
 
  private:
+  bool HasManagedAncestor(const api::ObjectMeta& job) const;
   void Set(std::set<std::string>& set, const std::string& value, bool present);
 
   FactsMirrorOptions options_;
@@ -39,6 +40,7 @@ class FactsMirror {
   std::set<std::string> namespaces_with_default_queue_;
   std::map<std::string, api::StringMap> labels_by_namespace_;
   std::set<std::string> managed_job_uids_;
+  std::map<std::string, std::string> owner_uids_;  // of jobs that have an owner, by uid
   bool default_priority_class_ = false;
 };
 

@@ -44,6 +44,12 @@
 {{- .root.Files.Get .path | replace "kueue-system" .root.Release.Namespace -}}
 {{- end -}}
 
+{{/* "true" where the Configuration queues pods themselves: integrations.frameworks has pod. */}}
+{{- define "berth.managesPods" -}}
+{{- $configuration := fromYaml .Values.managerConfig.controllerManagerConfigYaml -}}
+{{- if has "pod" (dig "integrations" "frameworks" list $configuration) -}}true{{- end -}}
+{{- end -}}
+
 {{/* Sets cert-manager's annotation in .object, which gets its CA. */}}
 {{- define "berth.injectCa" -}}
 {{- $annotations := default dict .object.metadata.annotations -}}

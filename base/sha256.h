@@ -1,0 +1,12 @@
+// base/sha256.h — SHA-256 (FIPS 180-4), for names that Kubernetes and Kueue derive from contents.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+// The hash of `bytes` as 64 lower-case hexadecimal digits.
+std::string Sha256Hex(std::string_view bytes);
+
+}  // namespace berth

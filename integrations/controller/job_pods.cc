@@ -1,0 +1,116 @@
+// Writes to the pods of a job of bare pods.
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/codec.h"
+#include "integrations/controller/job_reconciler.h"
+
+namespace berth::integrations {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kPodsAtOnce = 16;
+constexpr char kPodManager[] = "kueue";
+
+// Runs `lanes`, each in order, at most kPodsAtOnce at a time. A lane's failure ends that lane
+// alone; the first failure is the result.
+struct Lanes {
+  std::vector<std::vector<kube::Step>> lanes;
+  std::function<void(Status)> done;
+  std::size_t next = 0;
+  std::size_t running = 0;
+  Status result = OkStatus();
+
+  static void Go(const std::shared_ptr<Lanes>& all) {
+    while (all->running < kPodsAtOnce && all->next < all->lanes.size()) {
+      ++all->running;
+      kube::RunSteps(std::move(all->lanes[all->next++]), [all](Status status) {
+        if (!status && all->result) all->result = std::move(status);
+        --all->running;
+        if (all->next == all->lanes.size() && all->running == 0) {
+          return std::exchange(all->done, nullptr)(std::move(all->result));
+        }
+        Go(all);
+      });
+    }
+  }
+};
+
+}  // namespace
+
+// The writes of one pod follow each other, those of several pods run together.
+kube::Step JobReconciler::PodSteps(std::vector<PodWrite> writes) {
+  return [this, writes = std::move(writes)](std::function<void(Status)> next) {
+    auto all = std::make_shared<Lanes>();
+    all->done = std::move(next);
+    const PodWrite* before = nullptr;
+    for (const PodWrite& write : writes) {
+      if (before == nullptr || before->pod != write.pod) all->lanes.emplace_back();
+      all->lanes.back().push_back(PodStep(write));
+      before = &write;
+    }
+    Lanes::Go(all);
+  };
+}
+
+kube::Step JobReconciler::PodStep(PodWrite write) {
+  return [this, write = std::move(write)](std::function<void(Status)> next) {
+    if (write.patch == nullptr) {
+      return manager_.client().Delete(source_.resource(), write.pod,
+                                      {.precondition_uid = write.uid},
+                                      [this, write, next = std::move(next)](const Status& done) {
+                                        if (done) return next(OkStatus());
+                                        EndPodWrite(write, done.error(), next);
+                                      });
+    }
+    const bool applies = write.type == kube::PatchType::kApply;
+    manager_.client().Patch(source_.resource(), write.pod, write.type, *write.patch,
+                            {.field_manager = applies ? kPodManager : "berth",
+                             .force = applies ? kube::Force::kYes : kube::Force::kNo,
+                             .subresource = write.subresource},
+                            [this, write, next = std::move(next)](Result<kube::JsonPtr> done) {
+                              if (!done) return EndPodWrite(write, done.error(), next);
+                              if (*done != nullptr) source_.Ingest(**done);
+                              next(OkStatus());
+                            });
+  };
+}
+
+// Another client's deletion counts as success. The pod is read again, so that the next plan, which
+// counts pods, does not stand on a state from before the write.
+void JobReconciler::EndPodWrite(const PodWrite& write, const Error& error,
+                                std::function<void(Status)> next) {
+  if (error.code == ErrorCode::kNotFound) return next(OkStatus());
+  manager_.client().Get(
+      source_.resource(), write.pod,
+      [this, named = Annotate(error, "writing pod " + write.pod.ToString()),
+       next = std::move(next)](const Result<kube::JsonPtr>& answer) {
+        if (answer && *answer != nullptr) source_.Ingest(**answer);
+        next(named);
+      });
+}
+
+// The list of owners is written whole, on the state that it extends.
+kube::Step JobReconciler::OwnersStep(const AddOwners& action) {
+  return [this, action](std::function<void(Status)> next) {
+    const auto workload = workloads_.Get(action.key);
+    if (workload == nullptr) return next(OkStatus());
+    api::ObjectMeta meta;
+    meta.name = action.key.name;
+    meta.owner_references = workload->meta.owner_references;
+    for (const api::OwnerReference& owner : action.owners) meta.owner_references.push_back(owner);
+    Json patch = {{"metadata",
+                   {{"ownerReferences", api::Encode(meta)["ownerReferences"]},
+                    {"resourceVersion", workload->meta.resource_version}}}};
+    events_.Record({"kueue.x-k8s.io/v1beta2", "Workload", action.key, workload->meta.uid,
+                    workload->meta.resource_version},
+                   kube::EventType::kNormal, "OwnerReferencesAdded", "",
+                   "Added " + std::to_string(action.owners.size()) + " owner reference(s)");
+    WorkloadStep("adding owners", action.key, kube::PatchType::kMerge, std::move(patch),
+                 {})(std::move(next));
+  };
+}
+
+}  // namespace berth::integrations

@@ -1,0 +1,267 @@
+// Goal: the life of a pod group and of a single pod on an API: Workload created, pods ungated with
+// its admission, stopped by its eviction, replaced, finished; other pods stay untouched. Method:
+// the real API in memory, in virtual time; the test plays webhook, scheduler and kubelet.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "integrations/controller/job_controllers.h"
+#include "kube/runtime/manager.h"
+#include "tests/support/registry_transport.h"
+#include "tests/support/sim_executor.h"
+
+namespace berth::integrations {
+namespace {
+
+using Json = nlohmann::json;
+using namespace std::chrono_literals;
+
+constexpr char kPods[] = "/api/v1/namespaces/default/pods";
+constexpr char kGroupWorkload[] = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads/g";
+constexpr char kAllWorkloads[] = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
+
+Json QueuedPodJson(const std::string& name, const std::string& group, const char* total = "2") {
+  Json pod = Json::parse(R"({
+    "metadata": {"namespace": "default", "finalizers": ["kueue.x-k8s.io/managed"],
+      "labels": {"kueue.x-k8s.io/queue-name": "lq", "kueue.x-k8s.io/managed": "true"},
+      "annotations": {"kueue.x-k8s.io/role-hash": "r1"}},
+    "spec": {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}, {"name": "kueue.x-k8s.io/topology"}],
+      "restartPolicy": "Never",
+      "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}})");
+  pod["metadata"]["name"] = name;
+  if (!group.empty()) {
+    pod["metadata"]["labels"]["kueue.x-k8s.io/pod-group-name"] = group;
+    pod["metadata"]["annotations"]["kueue.x-k8s.io/pod-group-total-count"] = total;
+  }
+  return pod;
+}
+
+class PodJobsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    controllers_.emplace(
+        manager_, clock_, events_,
+        JobControllersOptions{
+            .pods = JobControllersOptions::Pods::kManaged,
+            .job = {.namespace_selector = DefaultManagedNamespaces("kueue-system")}});
+    api_.Put("/apis/kueue.x-k8s.io/v1beta2/resourceflavors",
+             {{"metadata", {{"name", "spot"}}},
+              {"spec", {{"nodeLabels", {{"capacity", "spot"}}}}}});
+    manager_.StartInformers();
+    manager_.StartControllers();
+    Settle();
+  }
+  void Settle() { executor_.RunFor(40s); }
+  void Submit(const std::vector<Json>& pods) {
+    for (const Json& pod : pods) api_.Put(kPods, pod);
+    Settle();
+  }
+  std::optional<Json> Pod(const std::string& name) {
+    const auto found = api_.Find(std::string(kPods) + "/" + name);
+    return found ? std::optional<Json>(*found) : std::nullopt;
+  }
+  void Status(const std::string& name, const char* phase) {
+    Json pod = *Pod(name);
+    pod["status"]["phase"] = phase;
+    api_.Put(kPods, pod);
+    Settle();
+  }
+  // Applies as the scheduler does.
+  void Apply(const std::string& path, const std::string& role, int count,
+             const std::vector<std::string>& conditions) {
+    const Json workload = *api_.Find(path);
+    const std::string name = workload["metadata"]["name"];
+    Json applied = {
+        {"apiVersion", "kueue.x-k8s.io/v1beta2"},
+        {"kind", "Workload"},
+        {"metadata", {{"name", name}, {"namespace", "default"}}},
+        {"status",
+         {{"admission",
+           {{"clusterQueue", "cq"},
+            {"podSetAssignments",
+             Json::array({{{"name", role}, {"count", count}, {"flavors", {{"cpu", "spot"}}}}})}}}}}};
+    for (const std::string& type : conditions) {
+      applied["status"]["conditions"].push_back(
+          {{"type", type},
+           {"status", "True"},
+           {"reason", type == "Evicted" ? "Preempted" : "Test"},
+           {"message", "said by the test"},
+           {"lastTransitionTime", "2026-01-01T00:00:00Z"}});
+    }
+    client_.Patch(
+        api::KindOf<api::Workload>(), {"default", name}, kube::PatchType::kApply, applied,
+        {.field_manager = "kueue-admission", .force = kube::Force::kYes, .subresource = "status"},
+        [](const Result<kube::JsonPtr>& done) { EXPECT_TRUE(done) << done.error().message; });
+    Settle();
+  }
+  std::string ConditionOf(const Json& object, const std::string& type) {
+    for (const Json& each : object["status"].value("conditions", Json::array())) {
+      if (each["type"] == type) {
+        return each["status"].get<std::string>() + "/" + each["reason"].get<std::string>();
+      }
+    }
+    return "";
+  }
+  int Events(const std::string& reason) {
+    int count = 0;
+    for (const auto& request : api_.requests()) {
+      if (request.method == "POST" && request.path.find("/events") != std::string::npos &&
+          request.body["reason"] == reason) {
+        ++count;
+      }
+    }
+    return count;
+  }
+  std::string WorkloadPath() {
+    for (const auto& request : api_.requests()) {
+      if (request.method == "POST" && request.path == kAllWorkloads) {
+        return std::string(kAllWorkloads) + "/" +
+               request.body["metadata"]["name"].get<std::string>();
+      }
+    }
+    return "";
+  }
+  static std::size_t Gates(const Json& pod) {
+    return pod["spec"].value("schedulingGates", Json::array()).size();
+  }
+
+  FakeClock clock_;
+  SimExecutor executor_{clock_};
+  kube::RegistryTransport api_{executor_, clock_};
+  kube::ApiClient client_{api_, executor_};
+  kube::EventRecorder events_{
+      client_, clock_, {.controller = "kueue-job", .first_api = kube::EventApi::kCore}};
+  kube::Manager manager_{client_, executor_};
+  std::optional<JobControllers> controllers_;
+};
+
+TEST_F(PodJobsTest, AGroupFromTheQueueToItsEnd) {
+  Submit({QueuedPodJson("a", "g")});
+  EXPECT_FALSE(api_.Find(kGroupWorkload));
+  EXPECT_EQ(Events("ErrWorkloadCompose"), 1);
+  Submit({QueuedPodJson("b", "g")});
+  ASSERT_TRUE(api_.Find(kGroupWorkload));
+  const Json workload = *api_.Find(kGroupWorkload);
+  EXPECT_EQ(workload["metadata"]["annotations"]["kueue.x-k8s.io/is-group-workload"], "true");
+  ASSERT_EQ(workload["metadata"]["ownerReferences"].size(), 2U);
+  EXPECT_FALSE(workload["metadata"]["ownerReferences"][0].contains("controller"));
+  EXPECT_EQ(workload["spec"]["podSets"][0]["name"], "r1");
+  EXPECT_EQ(workload["spec"]["podSets"][0]["count"], 2);
+  EXPECT_EQ(workload["spec"]["queueName"], "lq");
+
+  Apply(kGroupWorkload, "r1", 2, {"QuotaReserved", "Admitted"});
+  for (const char* name : {"a", "b"}) {
+    const Json pod = *Pod(name);
+    EXPECT_EQ(Gates(pod), 0U);
+    EXPECT_EQ(pod["spec"]["nodeSelector"], (Json{{"capacity", "spot"}}));
+    EXPECT_EQ(pod["metadata"]["labels"]["kueue.x-k8s.io/podset"], "r1");
+    Status(name, "Running");
+  }
+  EXPECT_EQ(Events("Started"), 2);
+
+  // Evicted: the pods end, and the quota goes back when none of them runs.
+  Apply(kGroupWorkload, "r1", 2, {"QuotaReserved", "Admitted", "Evicted"});
+  for (const char* name : {"a", "b"}) {
+    EXPECT_EQ(ConditionOf(*Pod(name), "TerminationTarget"), "True/WorkloadEvictedDueToPreempted");
+    EXPECT_TRUE((*Pod(name))["metadata"].contains("deletionTimestamp"));
+    Status(name, "Failed");
+  }
+  EXPECT_FALSE((*api_.Find(kGroupWorkload))["status"].contains("admission"));
+  EXPECT_EQ(ConditionOf(*api_.Find(kGroupWorkload), "Requeued"), "True/Preempted");
+  EXPECT_EQ(ConditionOf(*api_.Find(kGroupWorkload), "WaitingForReplacementPods"),
+            "True/Preempted");
+
+  // Their successors take their places.
+  Submit({QueuedPodJson("c", "g"), QueuedPodJson("d", "g")});
+  EXPECT_EQ(ConditionOf(*api_.Find(kGroupWorkload), "WaitingForReplacementPods"),
+            "False/PodsReady");
+  EXPECT_FALSE(Pod("a"));
+  EXPECT_FALSE(Pod("b"));
+  EXPECT_EQ(Gates(*Pod("c")), 2U);
+  Apply(kGroupWorkload, "r1", 2, {"QuotaReserved", "Admitted"});
+  EXPECT_EQ(Gates(*Pod("c")), 0U);
+
+  Status("c", "Succeeded");
+  EXPECT_EQ((*api_.Find(kGroupWorkload))["status"]["reclaimablePods"],
+            Json::parse(R"([{"name": "r1", "count": 1}])"));
+  Status("d", "Succeeded");
+  EXPECT_EQ(ConditionOf(*api_.Find(kGroupWorkload), "Finished"), "True/Succeeded");
+  EXPECT_FALSE((*Pod("d"))["metadata"].contains("finalizers"));
+  const std::size_t requests = api_.requests().size();
+  executor_.RunFor(60s);
+  EXPECT_EQ(api_.requests().size(), requests);  // nothing spins
+}
+
+TEST_F(PodJobsTest, SurplusPodsAreDeleted) {
+  Submit({QueuedPodJson("a", "g"), QueuedPodJson("b", "g")});
+  Apply(kGroupWorkload, "r1", 2, {"QuotaReserved", "Admitted"});
+  Submit({QueuedPodJson("c", "g")});
+  EXPECT_FALSE(Pod("c"));
+  EXPECT_TRUE(Pod("a"));
+  EXPECT_TRUE(Pod("b"));
+  EXPECT_EQ(Events("ExcessPodDeleted"), 1);
+}
+
+TEST_F(PodJobsTest, ADeletedWorkloadTakesItsPodsWithIt) {
+  Submit({QueuedPodJson("a", "g"), QueuedPodJson("b", "g")});
+  Apply(kGroupWorkload, "r1", 2, {"QuotaReserved", "Admitted"});
+  client_.Delete(api::KindOf<api::Workload>(), {"default", "g"}, {}, [](const berth::Status&) {});
+  Settle();
+  EXPECT_FALSE(Pod("a"));
+  EXPECT_FALSE(Pod("b"));
+  EXPECT_FALSE(api_.Find(kGroupWorkload));
+}
+
+TEST_F(PodJobsTest, ASinglePod) {
+  Submit({QueuedPodJson("p", "")});
+  ASSERT_NE(WorkloadPath(), "");
+  EXPECT_EQ((*api_.Find(WorkloadPath()))["metadata"]["ownerReferences"][0]["controller"], true);
+  Apply(WorkloadPath(), "main", 1, {"QuotaReserved", "Admitted"});
+  EXPECT_EQ(Gates(*Pod("p")), 0U);
+  Status("p", "Succeeded");
+  EXPECT_EQ(ConditionOf(*api_.Find(WorkloadPath()), "Finished"), "True/Succeeded");
+  EXPECT_FALSE((*Pod("p"))["metadata"].contains("finalizers"));
+}
+
+TEST_F(PodJobsTest, AnEvictedPodEndsWithItsWorkload) {
+  Submit({QueuedPodJson("p", "")});
+  Apply(WorkloadPath(), "main", 1, {"QuotaReserved", "Admitted"});
+  Status("p", "Running");
+  Apply(WorkloadPath(), "main", 1, {"QuotaReserved", "Admitted", "Evicted"});
+  EXPECT_FALSE(Pod("p"));
+  const auto workload = api_.Find(WorkloadPath());
+  if (workload) {
+    EXPECT_EQ(ConditionOf(*workload, "Requeued"), "False/Preempted");
+    EXPECT_FALSE((*workload)["metadata"].contains("finalizers"));
+  }
+}
+
+TEST_F(PodJobsTest, APodThatRunsWithoutQuotaIsDeleted) {
+  Json pod = QueuedPodJson("p", "");
+  pod["spec"].erase("schedulingGates");
+  Submit({pod});
+  EXPECT_FALSE(Pod("p"));
+}
+
+TEST_F(PodJobsTest, OtherPodsAreNotWatched) {
+  Json pod = QueuedPodJson("p", "");
+  pod["metadata"]["labels"].erase("kueue.x-k8s.io/managed");
+  Submit({pod});
+  EXPECT_EQ(WorkloadPath(), "");
+  EXPECT_EQ((*Pod("p"))["metadata"]["finalizers"].size(), 1U);
+}
+
+TEST_F(PodJobsTest, AWorkloadOfAnotherOriginKeepsItsName) {
+  api_.Put(kAllWorkloads, Json::parse(R"({"metadata": {"name": "g", "namespace": "default"},
+      "spec": {"queueName": "lq", "podSets": [{"name": "main", "count": 1, "template": {"spec": {
+      "containers": [{"name": "c", "image": "i"}]}}}]}})"));
+  Submit({QueuedPodJson("a", "g"), QueuedPodJson("b", "g")});
+  EXPECT_EQ(Events("WorkloadNameConflict"), 2);
+  EXPECT_EQ((*api_.Find(kGroupWorkload))["spec"]["podSets"][0]["name"], "main");
+  client_.Delete(api::KindOf<api::Workload>(), {"default", "g"}, {}, [](const berth::Status&) {});
+  Settle();
+  EXPECT_EQ((*api_.Find(kGroupWorkload))["spec"]["podSets"][0]["name"], "r1");
+}
+
+}  // namespace
+}  // namespace berth::integrations

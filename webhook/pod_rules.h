@@ -1,0 +1,27 @@
+// webhook/pod_rules.h — reviews of pods that are queued themselves.
+//
+//     CREATE: label managed, finalizer, gate of admission, annotation role-hash; with topologies
+//             the index label and the gate of topology
+//
+// A pod of a parent that queues its pods (annotation pod-suspending-parent) is gated alone: its
+// parent's controller does the rest.
+//
+// Threads: pure functions. Source: Kueue pkg/controller/jobs/pod/pod_webhook.go; the texts are
+// Kueue's.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "webhook/job_rules.h"
+
+namespace berth::webhook {
+
+// The hash of a pod's spec (integrations/pods/role_hash.h).
+using RoleHashOf = std::function<std::string(const nlohmann::json& spec)>;
+
+ReviewedKind PodKind(RoleHashOf role_hash);
+
+}  // namespace berth::webhook
