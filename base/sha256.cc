@@ -48,8 +48,7 @@ void AddChunk(Digest& state, std::string_view block) {
     const std::uint32_t majority = (a & b) ^ (a & c) ^ (b & c);
     const std::uint32_t first = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) +
                                 choice + kRoundConstants[i] + words[i];
-    const std::uint32_t second =
-        (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + majority;
+    const std::uint32_t second = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + majority;
     h = g;
     g = f;
     f = e;
@@ -67,7 +66,7 @@ void AddChunk(Digest& state, std::string_view block) {
 
 std::string Sha256Hex(std::string_view bytes) {
   Digest state{0x6a09e667U, 0xbb67ae85U, 0x3c6ef372U, 0xa54ff53aU,
-              0x510e527fU, 0x9b05688cU, 0x1f83d9abU, 0x5be0cd19U};
+               0x510e527fU, 0x9b05688cU, 0x1f83d9abU, 0x5be0cd19U};
   std::string_view rest = bytes;
   for (; rest.size() >= kChunkBytes; rest.remove_prefix(kChunkBytes)) {
     AddChunk(state, rest.substr(0, kChunkBytes));

@@ -39,9 +39,7 @@ class Planner {
   }
 
  private:
-  const std::string* PrebuiltName() const {
-    return PrebuiltWorkloadOf(job_.meta);
-  }
+  const std::string* PrebuiltName() const { return PrebuiltWorkloadOf(job_.meta); }
   const BarePods::Group* PodGroup() const {
     return job_.bare_pods && job_.bare_pods->group ? &*job_.bare_pods->group : nullptr;
   }
@@ -147,9 +145,7 @@ class Planner {
   void FollowEviction(const api::Workload& workload, const api::Condition& evicted);
   void DeleteWhenExpired(const api::Workload& workload, const api::Condition& evicted);
   bool HasPods();
-  bool IsAtRest() {
-    return job_.finished || ((job_.suspended || job_.bare_pods) && !HasPods());
-  }
+  bool IsAtRest() { return job_.finished || ((job_.suspended || job_.bare_pods) && !HasPods()); }
   void Start(const api::Workload& workload);
   void FollowJob(const api::Workload& workload);
   void ReportChecks(const api::Workload& workload);

@@ -134,7 +134,8 @@ api::Workload BuildWorkload(const JobView& job, const JobPriority& priority,
 bool IsEquivalent(const JobView& job, const api::Workload& workload, const FlavorsByName& flavors) {
   const api::OwnerReference* owner = api::ControllerOf(workload.meta);
   if (owner == nullptr || owner->uid != job.meta.uid) return false;
-  if (workload.spec.maximum_execution_time_seconds != MaximumExecutionTimeOf(job.meta)) return false;
+  if (workload.spec.maximum_execution_time_seconds != MaximumExecutionTimeOf(job.meta))
+    return false;
   const Tolerations tolerations = api::IsTrue(workload.status.conditions, api::kAdmitted)
                                       ? Tolerations::kIgnore
                                       : Tolerations::kCompare;

@@ -266,9 +266,8 @@ void QueueSet::Fill(WorkloadId workload, const WorkloadInfo& info) {
   filled.generation = object.meta.generation;
   SetNamespaceOf(filled, NamespaceNumber(object.meta.namespace_name));
   // A Workload whose group lacks pods waits as one that is not requeued.
-  filled.requeued_false =
-      api::IsFalse(object.status.conditions, api::kRequeued) ||
-      api::IsTrue(object.status.conditions, api::kWaitingForReplacementPods);
+  filled.requeued_false = api::IsFalse(object.status.conditions, api::kRequeued) ||
+                          api::IsTrue(object.status.conditions, api::kWaitingForReplacementPods);
   SetCounter(workload,
              counts_.Join(filled.counter,
                           local_queues_[static_cast<std::size_t>(filled.local_queue)].key, object));

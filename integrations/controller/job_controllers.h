@@ -49,7 +49,8 @@ class JobControllers {
                  JobControllersOptions options);
   ~JobControllers();
 
-  // Tells `handler` of the jobs of all managed kinds but pods, which own no jobs. Call before the manager's informers start.
+  // Tells `handler` of the jobs of all managed kinds but pods, which own no jobs. Call before the
+  // manager's informers start.
   void AddHandler(const JobSource::Handler& handler);
 
   // Manages a kind that a user declares, or changes its description. kInvalid: the kind is one of

@@ -83,13 +83,12 @@ kube::Step JobReconciler::PodStep(PodWrite write) {
 void JobReconciler::EndPodWrite(const PodWrite& write, const Error& error,
                                 std::function<void(Status)> next) {
   if (error.code == ErrorCode::kNotFound) return next(OkStatus());
-  manager_.client().Get(
-      source_.resource(), write.pod,
-      [this, named = Annotate(error, "writing pod " + write.pod.ToString()),
-       next = std::move(next)](const Result<kube::JsonPtr>& answer) {
-        if (answer && *answer != nullptr) source_.Ingest(**answer);
-        next(named);
-      });
+  manager_.client().Get(source_.resource(), write.pod,
+                        [this, named = Annotate(error, "writing pod " + write.pod.ToString()),
+                         next = std::move(next)](const Result<kube::JsonPtr>& answer) {
+                          if (answer && *answer != nullptr) source_.Ingest(**answer);
+                          next(named);
+                        });
 }
 
 // The list of owners is written whole, on the state that it extends.

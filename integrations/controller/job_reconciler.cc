@@ -82,44 +82,47 @@ std::vector<api::Workload> JobReconciler::WorkloadsOf(const api::ObjectKey& job)
   std::vector<api::Workload> found = owners_.WorkloadsOf(source_.kind(), job);
   const std::string name = source_.WorkloadNameOf(job);
   if (name.empty()) return found;
-  if (const auto workload = workloads_.Get({job.namespace_name, name})) found.push_back(*workload);
+  const auto workload = workloads_.Get({job.namespace_name, name});
+  if (workload == nullptr) return found;
+  // A Workload of this name may be another's.
+  const auto owner = source_.OwnerOf(*workload);
+  if (owner && owner->key == job) found.push_back(*workload);
   return found;
 }
 
 // Reconciles the Workloads whose job is gone.
 kube::Sweep JobReconciler::Orphans() const {
-  return {
-      .covers =
-          [this](const api::ObjectKey& job) {
-            return source_.WorkloadNameOf(job).empty() && owners_.HasWorkload(source_.kind(), job);
-          },
-      .next = [this](const api::ObjectKey& place) -> std::optional<kube::Sweep::Step> {
-        const auto workload = workloads_.After(place);
-        if (workload == nullptr) return std::nullopt;
-        const auto owner = source_.OwnerOf(*workload);
-        std::optional<api::ObjectKey> job;
-        if (owner && source_.Meta(owner->key) == nullptr) job = owner->key;
-        return kube::Sweep::Step{workload->meta.key(), std::move(job)};
-      }};
+  return {.covers =
+              [this](const api::ObjectKey& job) {
+                return source_.WorkloadNameOf(job).empty() &&
+                       owners_.HasWorkload(source_.kind(), job);
+              },
+          .next = [this](const api::ObjectKey& place) -> std::optional<kube::Sweep::Step> {
+            const auto workload = workloads_.After(place);
+            if (workload == nullptr) return std::nullopt;
+            const auto owner = source_.OwnerOf(*workload);
+            std::optional<api::ObjectKey> job;
+            if (owner && source_.Meta(owner->key) == nullptr) job = owner->key;
+            return kube::Sweep::Step{workload->meta.key(), std::move(job)};
+          }};
 }
 
 void JobReconciler::Watch(kube::Controller& controller) {
   controller.AddSweep(source_.AllJobs());
   controller.AddSweep(Orphans());
-  source_.AddHandler(
-      {.on_change =
-           [this, &controller](const api::ObjectMeta& job) {
-             const Duration gathering = source_.GatheringOf(job.key());
-             if (gathering == Duration::zero()) return controller.Add(job.key());
-             controller.AddAfter(job.key(), gathering);
-           },
-       .on_delete =
-           [this, &controller](const api::ObjectMeta& job) {
-             last_state_message_.erase(job.uid);
-             created_.erase(job.uid);
-             lost_.erase(job.uid);
-             controller.Add(job.key());
-           }});
+  source_.AddHandler({.on_change =
+                          [this, &controller](const api::ObjectMeta& job) {
+                            const Duration gathering = source_.GatheringOf(job.key());
+                            if (gathering == Duration::zero()) return controller.Add(job.key());
+                            controller.AddAfter(job.key(), gathering);
+                          },
+                      .on_delete =
+                          [this, &controller](const api::ObjectMeta& job) {
+                            last_state_message_.erase(job.uid);
+                            created_.erase(job.uid);
+                            lost_.erase(job.uid);
+                            controller.Add(job.key());
+                          }});
   const auto add_owner = [this, &controller](const auto& workload) {
     if (const auto job = source_.OwnerOf(*workload)) return controller.Add(job->key);
     // A prebuilt workload without owner: adds the jobs that name it.
@@ -148,10 +151,9 @@ void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   } else {
     pass->resource_version = pass->job->meta().resource_version;
     plan = pass->job->Plan(Observe(*pass->job), clock_.Now());
-    const bool creates =
-        std::any_of(plan.actions.begin(), plan.actions.end(), [](const JobAction& action) {
-          return std::holds_alternative<CreateWorkload>(action);
-        });
+    const bool creates = std::any_of(
+        plan.actions.begin(), plan.actions.end(),
+        [](const JobAction& action) { return std::holds_alternative<CreateWorkload>(action); });
     if (creates && CreatedLately(pass->job->meta())) return done(kube::NextLook{kLookAgain});
   }
   std::vector<kube::Step> steps;
@@ -229,8 +231,8 @@ NamespaceRule JobReconciler::RuleOf(const std::string& namespace_name) const {
 std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pass,
                                                 const JobAction& action) {
   std::vector<kube::Step> steps;
-  if (std::vector<PodWrite> writes = pass->job ? pass->job->PodWrites(action)
-                                               : std::vector<PodWrite>{};
+  if (std::vector<PodWrite> writes =
+          pass->job ? pass->job->PodWrites(action) : std::vector<PodWrite>{};
       !writes.empty()) {
     return {PodSteps(std::move(writes))};
   }

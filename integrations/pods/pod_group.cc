@@ -74,8 +74,7 @@ api::PodSet PodSetOf(const QueuedPod& pod, std::string name, std::int32_t count)
   pods.topology_request->pod_index_label = api::kPodGroupPodIndexLabel;
   const std::string* label =
       api::FindValue(pod.meta.annotations, api::kPodGroupPodIndexLabelAnnotation);
-  const bool parent_queues =
-      pod.meta.annotations.count(api::kPodSuspendingParentAnnotation) != 0;
+  const bool parent_queues = pod.meta.annotations.count(api::kPodSuspendingParentAnnotation) != 0;
   if (label != nullptr && parent_queues) pods.topology_request->pod_index_label = *label;
   return pods;
 }
@@ -107,8 +106,8 @@ std::string Contradiction(const PodsOfJob& job, std::int32_t total) {
     if (index == nullptr || index->empty()) continue;
     const std::optional<std::int64_t> number = ParseInt64(*index);
     if (!number || *number < 0 || *number >= total) {
-      return "pod '" + pod->meta.name + "': label " + api::kPodGroupPodIndexLabel + " is " + *index +
-             ", and should be a number from 0 to " + std::to_string(total - 1);
+      return "pod '" + pod->meta.name + "': label " + api::kPodGroupPodIndexLabel + " is " +
+             *index + ", and should be a number from 0 to " + std::to_string(total - 1);
     }
   }
   return "";
@@ -149,8 +148,8 @@ std::optional<JobOutcome> OutcomeOfGroup(const PodsOfJob& job, const Pods& membe
     if (IsUnretriable(*pod)) unretriable = true;
   }
   if (succeeded != *total && !(all_ended && unretriable)) return std::nullopt;
-  return JobOutcome{true, "Pods succeeded: " + std::to_string(succeeded) + "/" +
-                              std::to_string(*total) + "."};
+  return JobOutcome{
+      true, "Pods succeeded: " + std::to_string(succeeded) + "/" + std::to_string(*total) + "."};
 }
 
 void Note(const QueuedPod& pod, BarePods& out) {
@@ -182,9 +181,9 @@ Result<std::int32_t> TotalCountOf(const QueuedPod& pod) {
   }
   const std::optional<std::int64_t> count = ParseInt64(*text);
   if (!count || *count < 1 || *count > INT32_MAX) {
-    return Error{ErrorCode::kInvalid,
-                 std::string("incorrect annotation value '") + api::kPodGroupTotalCountAnnotation +
-                     "=" + *text + "': group total count should be greater than zero"};
+    return Error{ErrorCode::kInvalid, std::string("incorrect annotation value '") +
+                                          api::kPodGroupTotalCountAnnotation + "=" + *text +
+                                          "': group total count should be greater than zero"};
   }
   return static_cast<std::int32_t>(*count);
 }
@@ -219,8 +218,7 @@ GroupComposition ComposeGroup(const PodsOfJob& job, const std::vector<std::strin
   }
   const std::map<std::string, std::int32_t> counts = CountRoles(out.members);
   if (counts.size() > kMaxGroupRoles) {
-    out.problem =
-        "pod group can't include more than " + std::to_string(kMaxGroupRoles) + " roles";
+    out.problem = "pod group can't include more than " + std::to_string(kMaxGroupRoles) + " roles";
     return out;
   }
   std::set<std::string> made;
@@ -275,10 +273,10 @@ GroupComparison CompareGroup(const PodsOfJob& job, const api::Workload& workload
     const std::size_t stay = inactive.size() - replaced;
     Divide(std::move(inactive), stay, out.kept, out.replaced);
   }
-  out.matches = !out.kept.empty() &&
-                workload.spec.maximum_execution_time_seconds ==
-                    MaximumExecutionTimeOf(job.first().meta) &&
-                Matches(out.kept, workload);
+  out.matches =
+      !out.kept.empty() &&
+      workload.spec.maximum_execution_time_seconds == MaximumExecutionTimeOf(job.first().meta) &&
+      Matches(out.kept, workload);
   return out;
 }
 
@@ -364,9 +362,9 @@ std::optional<api::Condition> WaitingCondition(const api::Workload& workload, st
 
 Result<PodSetChange> StartedPod(const QueuedPod& pod, bool in_group,
                                 const std::vector<PodSetChange>& changes) {
-  const auto change = std::find_if(
-      changes.begin(), changes.end(),
-      [&](const PodSetChange& each) { return !in_group || each.name == pod.role; });
+  const auto change = std::find_if(changes.begin(), changes.end(), [&](const PodSetChange& each) {
+    return !in_group || each.name == pod.role;
+  });
   if (change == changes.end()) {
     return Error{ErrorCode::kInvalid,
                  "invalid podset infos: podSetInfo with the name '" + pod.role + "' is not found"};

@@ -34,8 +34,8 @@ JobPlan PlanDeletedPod(const QueuedPod& pod, const std::vector<api::Workload>& w
     if (owner != nullptr && owner->uid == pod.meta.uid &&
         !api::IsTrue(workload.status.conditions, api::kFinished)) {
       plan.actions.emplace_back(SetWorkloadCondition{
-          workload.meta.key(), Finished(workload, api::kOwnerNotFound,
-                                        "The workload's owner no longer exists", now)});
+          workload.meta.key(),
+          Finished(workload, api::kOwnerNotFound, "The workload's owner no longer exists", now)});
     }
   }
   JobPlan rest = PlanMissingJob(workloads);
@@ -68,7 +68,7 @@ class GroupPlanner {
   JobPlan Run() {
     if (in_.namespace_rule == NamespaceRule::kUnmanaged || !HasQueue()) return {};
     const std::string* prebuilt = PrebuiltWorkloadOf(job_.first().meta);
-    if (workload_ != nullptr && !IsOfAGroup(*workload_)) return Refuse();
+    if (prebuilt == nullptr && workload_ != nullptr && !IsOfAGroup(*workload_)) return Refuse();
     std::vector<QueuedPodPtr> members = job_.pods;
     bool matches = true;
     if (prebuilt != nullptr) {
@@ -134,10 +134,11 @@ class GroupPlanner {
       if (!IsRunnable(*pod)) inactive.push_back(pod);
     }
     Release(inactive, Then::kLeave);
-    Add(EmitEvent{EmitEvent::Type::kWarning, "WorkloadNameConflict",
-                  "Workload '" + workload_->meta.key().ToString() +
-                      "' exists and is not of a pod group: rename the group, or delete the Workload",
-                  ""});
+    Add(EmitEvent{
+        EmitEvent::Type::kWarning, "WorkloadNameConflict",
+        "Workload '" + workload_->meta.key().ToString() +
+            "' exists and is not of a pod group: rename the group, or delete the Workload",
+        ""});
     return std::move(plan_);
   }
 
@@ -164,10 +165,9 @@ class GroupPlanner {
     const auto& known = workload_->meta.owner_references;
     std::vector<api::OwnerReference> missing;
     for (const QueuedPodPtr& pod : members) {
-      const bool owns =
-          std::any_of(known.begin(), known.end(), [&pod](const api::OwnerReference& each) {
-            return each.uid == pod->meta.uid;
-          });
+      const bool owns = std::any_of(
+          known.begin(), known.end(),
+          [&pod](const api::OwnerReference& each) { return each.uid == pod->meta.uid; });
       if (!owns) missing.push_back(OwnerOf(*pod));
     }
     if (!missing.empty()) Add(AddOwners{workload_->meta.key(), std::move(missing)});

@@ -41,7 +41,7 @@ bool HasEnded(const QueuedPod& pod);  // succeeded or failed
 // Whether the pod runs, has succeeded, or may still run: not a pod that failed, or that is being
 // deleted without having a node.
 bool IsRunnable(const QueuedPod& pod);
-bool IsHeld(const QueuedPod& pod);  // has the finalizer of managed pods
+bool IsHeld(const QueuedPod& pod);                   // has the finalizer of managed pods
 bool IsRunning(const QueuedPod& pod, WallTime now);  // and not past its deletion grace
 // Whether a stop has to delete the pod: it is neither gated, ended nor being deleted.
 bool HasToStop(const QueuedPod& pod);

@@ -1,5 +1,5 @@
-// integrations/pods/role_hash.h — the role of a pod in its group: pods of equal shape have one role,
-// and each role is a pod set of the group's Workload.
+// integrations/pods/role_hash.h — the role of a pod in its group: pods of equal shape have one
+// role, and each role is a pod set of the group's Workload.
 //
 //     sha256({"spec":{…}})[:8], with the fields that decide where and whether a pod runs
 //

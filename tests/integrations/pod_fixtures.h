@@ -19,7 +19,7 @@ inline WallTime At(int seconds) { return WallTime{std::chrono::seconds(1'700'000
 
 // A pod of the group "g", in one word for each fact that differs from a gated, held, pending pod.
 inline QueuedPodPtr Pod(const std::string& name, const std::string& words = "", int age = 0,
-                 const std::string& role = "r1") {
+                        const std::string& role = "r1") {
   QueuedPod pod;
   pod.meta = {.namespace_name = "default", .name = name, .uid = "uid-" + name};
   pod.meta.creation_timestamp = At(age);

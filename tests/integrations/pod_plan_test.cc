@@ -1,9 +1,10 @@
 // Goal: the plan for a pod and for a group of pods: each step of their lives. Method: tables of a
 // state of pods and Workload, and the actions that follow from it.
+#include "integrations/pods/pod_plan.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "integrations/pods/pod_plan.h"
 #include "tests/integrations/pod_fixtures.h"
 
 namespace berth::integrations::pods_test {
@@ -98,35 +99,59 @@ TEST(PlanGroupTest, Steps) {
   for (const Case& each : std::vector<Case>{
            {"created", {Pod("a"), Pod("b")}, nullptr, {"create g", "event CreatedWorkload"}},
            {"incomplete", {Pod("a")}, nullptr, {"event ErrWorkloadCompose"}},
-           {"surplus before creation", {Pod("a", "", 1), Pod("b", "", 2), Pod("c", "", 3)}, nullptr,
+           {"surplus before creation",
+            {Pod("a", "", 1), Pod("b", "", 2), Pod("c", "", 3)},
+            nullptr,
             {"delete c", "event ExcessPodDeleted", "create g", "event CreatedWorkload"}},
-           {"runs without a workload", {Pod("a", "running"), Pod("b", "running")}, nullptr,
+           {"runs without a workload",
+            {Pod("a", "running"), Pod("b", "running")},
+            nullptr,
             {"stop NoMatchingWorkload", "event Stopped"}},
            {"waits", {Pod("a"), Pod("b")}, "", {}},
            {"started", {Pod("a"), Pod("b")}, "admitted", {"start", "event Started"}},
            {"runs", {Pod("a", "running"), Pod("b", "running")}, "admitted", {}},
-           {"runs unadmitted", {Pod("a", "running"), Pod("b", "running")}, "",
+           {"runs unadmitted",
+            {Pod("a", "running"), Pod("b", "running")},
+            "",
             {"stop NotAdmitted", "event Stopped"}},
-           {"a pod fails", {Pod("a", "running"), Pod("b", "failed")}, "admitted",
+           {"a pod fails",
+            {Pod("a", "running"), Pod("b", "failed")},
+            "admitted",
             {"WaitingForReplacementPods=PodsFailed"}},
-           {"evicted", {Pod("a", "running"), Pod("b", "running")}, "admitted evicted",
+           {"evicted",
+            {Pod("a", "running"), Pod("b", "running")},
+            "admitted evicted",
             {"stop WorkloadEvictedDueToPreempted", "event Stopped"}},
            {"evicted, gone", {Pod("a"), Pod("b")}, "admitted evicted", {"give back"}},
            {"evicted and waiting for quota", {Pod("a"), Pod("b")}, "evicted", {}},
            {"one succeeded", {Pod("a", "running"), Pod("b", "succeeded")}, "admitted", {"reclaim"}},
-           {"finished", {Pod("a", "succeeded"), Pod("b", "succeeded")}, "admitted",
+           {"finished",
+            {Pod("a", "succeeded"), Pod("b", "succeeded")},
+            "admitted",
             {"Finished=Succeeded", "event FinishedWorkload", "release"}},
-           {"over", {Pod("a", "succeeded"), Pod("b", "succeeded")}, "finished", {"let go", "release"}},
-           {"deleted workload", {Pod("a", "succeeded"), Pod("b", "running")}, "admitted deleting",
+           {"over",
+            {Pod("a", "succeeded"), Pod("b", "succeeded")},
+            "finished",
+            {"let go", "release"}},
+           {"deleted workload",
+            {Pod("a", "succeeded"), Pod("b", "running")},
+            "admitted deleting",
             {"stop WorkloadDeleted", "event Stopped", "release"}},
-           {"deleted workload, gated pods", {Pod("a"), Pod("b")}, "deleting",
+           {"deleted workload, gated pods",
+            {Pod("a"), Pod("b")},
+            "deleting",
             {"stop WorkloadDeleted", "event Stopped", "release", "let go"}},
            {"surplus of an admitted group",
-            {Pod("a", "running", 1), Pod("b", "running", 2), Pod("c", "", 3)}, "admitted",
+            {Pod("a", "running", 1), Pod("b", "running", 2), Pod("c", "", 3)},
+            "admitted",
             {"delete c", "event ExcessPodDeleted"}},
-           {"a successor", {Pod("a", "running"), Pod("b", "failed"), Pod("c")}, "admitted",
+           {"a successor",
+            {Pod("a", "running"), Pod("b", "failed"), Pod("c")},
+            "admitted",
             {"release b", "start", "event Started"}},
-           {"other pods, all gated", {Pod("a", "", 0, "r2"), Pod("b", "", 0, "r2")}, "",
+           {"other pods, all gated",
+            {Pod("a", "", 0, "r2"), Pod("b", "", 0, "r2")},
+            "",
             {"rewrite", "event UpdatedWorkload"}},
        }) {
     std::vector<api::Workload> workloads;
@@ -183,8 +208,9 @@ TEST(PlanGroupTest, APrebuiltWorkloadIsNotCleanedUp) {
   }
   EXPECT_THAT(Words(PlanPods(Group(pods), Situation({WorkloadOf({{"r1", 3}})}), At(0))),
               ElementsAre("owners 3"));
-  EXPECT_THAT(Words(PlanPods(Group(pods), Situation({Owned(WorkloadOf({{"r9", 3}}), pods)}), At(0))),
-              ElementsAre("Finished=OutOfSync"));
+  EXPECT_THAT(
+      Words(PlanPods(Group(pods), Situation({Owned(WorkloadOf({{"r9", 3}}), pods)}), At(0))),
+      ElementsAre("Finished=OutOfSync"));
   EXPECT_THAT(Words(PlanPods(Group(pods), Situation(), At(0))), IsEmpty());
 }
 
@@ -217,18 +243,35 @@ TEST(PlanPodTest, Steps) {
            {"started", "", "admitted", {"start", "event Started"}},
            {"runs", "running", "admitted", {}},
            {"runs unadmitted", "running", "", {"stop NotAdmitted", "event Stopped"}},
-           {"runs without a workload", "running", nullptr, {"stop NoMatchingWorkload", "event Stopped"}},
-           {"evicted: its quota goes back at once", "running", "admitted evicted",
+           {"runs without a workload",
+            "running",
+            nullptr,
+            {"stop NoMatchingWorkload", "event Stopped"}},
+           {"evicted: its quota goes back at once",
+            "running",
+            "admitted evicted",
             {"stop WorkloadEvictedDueToPreempted", "event Stopped", "give back"}},
-           {"finished", "succeeded", "admitted",
+           {"finished",
+            "succeeded",
+            "admitted",
             {"Finished=Succeeded", "event FinishedWorkload", "release"}},
-           {"failed", "failed", "admitted", {"Finished=Failed", "event FinishedWorkload", "release"}},
-           {"ended unadmitted", "failed", "", {"Finished=Failed", "event FinishedWorkload", "release"}},
+           {"failed",
+            "failed",
+            "admitted",
+            {"Finished=Failed", "event FinishedWorkload", "release"}},
+           {"ended unadmitted",
+            "failed",
+            "",
+            {"Finished=Failed", "event FinishedWorkload", "release"}},
            {"over", "succeeded", "finished", {"let go", "release"}},
            {"over and released", "succeeded free", "finished", {"let go"}},
-           {"being deleted", "running deleting", "admitted",
+           {"being deleted",
+            "running deleting",
+            "admitted",
             {"Finished=OwnerNotFound", "let go", "release p"}},
-           {"deleted workload", "", "admitted deleting",
+           {"deleted workload",
+            "",
+            "admitted deleting",
             {"stop WorkloadDeleted", "event Stopped", "release", "let go"}},
        }) {
     std::vector<api::Workload> workloads;

@@ -119,93 +119,111 @@ TEST(PodReviewTest, KeepsWhatThePodHas) {
 }
 
 TEST(PodReviewTest, OddObjectsGetAnAnswer) {
-  for (const char* text : {R"({})", R"({"metadata": {}})", R"({"metadata": {"labels":
+  for (const char* text :
+       {R"({})", R"({"metadata": {}})", R"({"metadata": {"labels":
            {"kueue.x-k8s.io/queue-name": "lq"}, "finalizers": null}, "spec": {"schedulingGates": [3, null]}})",
-                           R"({"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "lq"}}, "spec": null})"}) {
+        R"({"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "lq"}}, "spec": null})"}) {
     EXPECT_EQ(Answer("/mutate--v1-pod", Json::parse(text), nullptr, {})["allowed"], true) << text;
   }
   EXPECT_EQ(Answer("/mutate--v1-pod", Json::parse(R"({"metadata": 7})"), nullptr, {})["allowed"],
             false);
 }
 
-TEST(PodReviewTest, Refusals) {
-  struct Case {
-    const char* what;
-    const char* pod;
-    const char* old;      // null: on create
-    const char* message;  // empty: allowed
-  };
-  const char* group =
-      R"({"metadata": {"labels": {"kueue.x-k8s.io/pod-group-name": "g"},
-          "annotations": {"kueue.x-k8s.io/pod-group-total-count": "2"}}})";
-  for (const Case& each : {
-           Case{"plain", "{}", nullptr, ""},
-           Case{"group", group, nullptr, ""},
-           Case{"queue name", R"({"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "No!"}}})",
-                nullptr, "metadata.labels[kueue.x-k8s.io/queue-name]: Invalid value"},
-           Case{"managed", R"({"metadata": {"labels": {"kueue.x-k8s.io/managed": "no"}}})", nullptr,
-                "metadata.labels[kueue.x-k8s.io/managed]: Forbidden: managed label value can only be "
-                "'true'"},
-           Case{"name alone", R"({"metadata": {"labels": {"kueue.x-k8s.io/pod-group-name": "g"}}})",
-                nullptr,
-                "metadata.annotations[kueue.x-k8s.io/pod-group-total-count]: Required value: both "
-                "the 'kueue.x-k8s.io/pod-group-total-count' annotation and the "
-                "'kueue.x-k8s.io/pod-group-name' label should be set"},
-           Case{"count alone",
-                R"({"metadata": {"annotations": {"kueue.x-k8s.io/pod-group-total-count": "2"}}})",
-                nullptr, "metadata.labels[kueue.x-k8s.io/pod-group-name]: Required value"},
-           Case{"count 0",
-                R"({"metadata": {"labels": {"kueue.x-k8s.io/pod-group-name": "g"},
+struct Refused {
+  const char* what;
+  const char* pod;
+  const char* old;      // null: on create
+  const char* message;  // empty: allowed
+};
+
+void Expect(const Refused& each) {
+  const Json old = each.old == nullptr ? Json() : Patched(each.old);
+  const Json response = Answer("/validate--v1-pod", Patched(each.pod), old, {});
+  if (*each.message == '\0') {
+    EXPECT_EQ(response["allowed"], true) << each.what << ": " << response.dump();
+    return;
+  }
+  EXPECT_EQ(response["allowed"], false) << each.what;
+  EXPECT_THAT(response["status"].value("message", ""), HasSubstr(each.message)) << each.what;
+}
+
+constexpr char kGroup[] = R"({"metadata": {"labels": {"kueue.x-k8s.io/pod-group-name": "g"},
+    "annotations": {"kueue.x-k8s.io/pod-group-total-count": "2"}}})";
+
+TEST(PodReviewTest, RefusalsOfNewPods) {
+  for (
+      const Refused& each : {
+          Refused{"plain", "{}", nullptr, ""},
+          Refused{"group", kGroup, nullptr, ""},
+          Refused{"queue name", R"({"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "No!"}}})",
+                  nullptr, "metadata.labels[kueue.x-k8s.io/queue-name]: Invalid value"},
+          Refused{
+              "managed", R"({"metadata": {"labels": {"kueue.x-k8s.io/managed": "no"}}})", nullptr,
+              "metadata.labels[kueue.x-k8s.io/managed]: Forbidden: managed label value can only be "
+              "'true'"},
+          Refused{
+              "name alone", R"({"metadata": {"labels": {"kueue.x-k8s.io/pod-group-name": "g"}}})",
+              nullptr,
+              "metadata.annotations[kueue.x-k8s.io/pod-group-total-count]: Required value: both "
+              "the 'kueue.x-k8s.io/pod-group-total-count' annotation and the "
+              "'kueue.x-k8s.io/pod-group-name' label should be set"},
+          Refused{"count alone",
+                  R"({"metadata": {"annotations": {"kueue.x-k8s.io/pod-group-total-count": "2"}}})",
+                  nullptr, "metadata.labels[kueue.x-k8s.io/pod-group-name]: Required value"},
+          Refused{"count 0",
+                  R"({"metadata": {"labels": {"kueue.x-k8s.io/pod-group-name": "g"},
                     "annotations": {"kueue.x-k8s.io/pod-group-total-count": "0"}}})",
-                nullptr, "group total count should be greater than zero"},
-           Case{"count of words",
-                R"({"metadata": {"labels": {"kueue.x-k8s.io/pod-group-name": "g"},
+                  nullptr, "group total count should be greater than zero"},
+          Refused{"count of words",
+                  R"({"metadata": {"labels": {"kueue.x-k8s.io/pod-group-name": "g"},
                     "annotations": {"kueue.x-k8s.io/pod-group-total-count": "two"}}})",
-                nullptr, "group total count should be greater than zero"},
-           Case{"bad name",
-                R"({"metadata": {"labels": {"kueue.x-k8s.io/pod-group-name": "G!"},
+                  nullptr, "group total count should be greater than zero"},
+          Refused{"bad name",
+                  R"({"metadata": {"labels": {"kueue.x-k8s.io/pod-group-name": "G!"},
                     "annotations": {"kueue.x-k8s.io/pod-group-total-count": "2"}}})",
-                nullptr, "metadata.labels[kueue.x-k8s.io/pod-group-name]: Invalid value: \"G!\""},
-           Case{"bad name by annotation",
-                R"({"metadata": {"annotations": {"kueue.x-k8s.io/pod-group-name": "G!",
+                  nullptr, "metadata.labels[kueue.x-k8s.io/pod-group-name]: Invalid value: \"G!\""},
+          Refused{"bad name by annotation",
+                  R"({"metadata": {"annotations": {"kueue.x-k8s.io/pod-group-name": "G!",
                     "kueue.x-k8s.io/pod-group-total-count": "2"}}})",
-                nullptr, "metadata.annotations[kueue.x-k8s.io/pod-group-name]: Invalid value"},
-           Case{"prebuilt of another name",
-                R"({"metadata": {"labels": {"kueue.x-k8s.io/pod-group-name": "g",
+                  nullptr, "metadata.annotations[kueue.x-k8s.io/pod-group-name]: Invalid value"},
+          Refused{"prebuilt of another name",
+                  R"({"metadata": {"labels": {"kueue.x-k8s.io/pod-group-name": "g",
                     "kueue.x-k8s.io/prebuilt-workload-name": "h"},
                     "annotations": {"kueue.x-k8s.io/pod-group-total-count": "2"}}})",
-                nullptr, "prebuilt workload and pod group should be equal"},
-           Case{"topology",
-                R"({"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "lq"}, "annotations": {
+                  nullptr, "prebuilt workload and pod group should be equal"},
+          Refused{"topology",
+                  R"({"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "lq"}, "annotations": {
                     "kueue.x-k8s.io/podset-required-topology": "rack",
                     "kueue.x-k8s.io/podset-preferred-topology": "rack"}}})",
-                nullptr, "metadata.annotations"},
-           Case{"joins a group", group, "{}", ""},
-           Case{"leaves its group", "{}", group,
-                "metadata.labels[kueue.x-k8s.io/pod-group-name]: Invalid value: \"\": field is "
-                "immutable"},
-           Case{"retriable again", group,
-                R"({"metadata": {"labels": {"kueue.x-k8s.io/pod-group-name": "g"}, "annotations": {
+                  nullptr, "metadata.annotations"},
+      }) {
+    Expect(each);
+  }
+}
+
+TEST(PodReviewTest, RefusalsOfChanges) {
+  for (const Refused& each : {
+           Refused{"joins a group", kGroup, "{}", ""},
+           Refused{"leaves its group", "{}", kGroup,
+                   "metadata.labels[kueue.x-k8s.io/pod-group-name]: Invalid value: \"\": field is "
+                   "immutable"},
+           Refused{
+               "retriable again", kGroup,
+               R"({"metadata": {"labels": {"kueue.x-k8s.io/pod-group-name": "g"}, "annotations": {
                     "kueue.x-k8s.io/pod-group-total-count": "2",
                     "kueue.x-k8s.io/retriable-in-group": "false"}}})",
-                "metadata.annotations[kueue.x-k8s.io/retriable-in-group]: Forbidden: unretriable pod "
-                "group can't be converted to retriable"},
-           Case{"queue of a running pod", kQueued,
-                R"({"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "other"}}})",
-                "field is immutable"},
-           Case{"queue of a gated pod",
-                R"({"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "lq"}},
+               "metadata.annotations[kueue.x-k8s.io/retriable-in-group]: Forbidden: unretriable "
+               "pod "
+               "group can't be converted to retriable"},
+           Refused{"queue of a running pod", kQueued,
+                   R"({"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "other"}}})",
+                   "field is immutable"},
+           Refused{"queue of a gated pod",
+                   R"({"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "lq"}},
                     "spec": {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}})",
-                R"({"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "other"}}})", ""},
+                   R"({"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "other"}}})", ""},
        }) {
-    const Json old = each.old == nullptr ? Json() : Patched(each.old);
-    const Json response = Answer("/validate--v1-pod", Patched(each.pod), old, {});
-    if (*each.message == '\0') {
-      EXPECT_EQ(response["allowed"], true) << each.what << ": " << response.dump();
-    } else {
-      EXPECT_EQ(response["allowed"], false) << each.what;
-      EXPECT_THAT(response["status"].value("message", ""), HasSubstr(each.message)) << each.what;
-    }
+    Expect(each);
   }
 }
 

@@ -44,9 +44,9 @@ class PodJobsTest : public ::testing::Test {
         JobControllersOptions{
             .pods = JobControllersOptions::Pods::kManaged,
             .job = {.namespace_selector = DefaultManagedNamespaces("kueue-system")}});
-    api_.Put("/apis/kueue.x-k8s.io/v1beta2/resourceflavors",
-             {{"metadata", {{"name", "spot"}}},
-              {"spec", {{"nodeLabels", {{"capacity", "spot"}}}}}});
+    api_.Put(
+        "/apis/kueue.x-k8s.io/v1beta2/resourceflavors",
+        {{"metadata", {{"name", "spot"}}}, {"spec", {{"nodeLabels", {{"capacity", "spot"}}}}}});
     manager_.StartInformers();
     manager_.StartControllers();
     Settle();
@@ -79,7 +79,8 @@ class PodJobsTest : public ::testing::Test {
          {{"admission",
            {{"clusterQueue", "cq"},
             {"podSetAssignments",
-             Json::array({{{"name", role}, {"count", count}, {"flavors", {{"cpu", "spot"}}}}})}}}}}};
+             Json::array(
+                 {{{"name", role}, {"count", count}, {"flavors", {{"cpu", "spot"}}}}})}}}}}};
     for (const std::string& type : conditions) {
       applied["status"]["conditions"].push_back(
           {{"type", type},
@@ -168,8 +169,7 @@ TEST_F(PodJobsTest, AGroupFromTheQueueToItsEnd) {
   }
   EXPECT_FALSE((*api_.Find(kGroupWorkload))["status"].contains("admission"));
   EXPECT_EQ(ConditionOf(*api_.Find(kGroupWorkload), "Requeued"), "True/Preempted");
-  EXPECT_EQ(ConditionOf(*api_.Find(kGroupWorkload), "WaitingForReplacementPods"),
-            "True/Preempted");
+  EXPECT_EQ(ConditionOf(*api_.Find(kGroupWorkload), "WaitingForReplacementPods"), "True/Preempted");
 
   // Their successors take their places.
   Submit({QueuedPodJson("c", "g"), QueuedPodJson("d", "g")});
@@ -261,6 +261,17 @@ TEST_F(PodJobsTest, AWorkloadOfAnotherOriginKeepsItsName) {
   client_.Delete(api::KindOf<api::Workload>(), {"default", "g"}, {}, [](const berth::Status&) {});
   Settle();
   EXPECT_EQ((*api_.Find(kGroupWorkload))["spec"]["podSets"][0]["name"], "r1");
+}
+
+TEST_F(PodJobsTest, AWorkloadOfAnotherOriginKeepsItsFinalizer) {
+  api_.Put(kAllWorkloads, Json::parse(R"({"metadata": {"name": "g", "namespace": "default",
+      "finalizers": ["kueue.x-k8s.io/resource-in-use"]},
+      "spec": {"queueName": "lq", "podSets": [{"name": "main", "count": 1, "template": {"spec": {
+      "containers": [{"name": "c", "image": "i"}]}}}]}})"));
+  Submit({QueuedPodJson("a", "g")});
+  api_.Remove(std::string(kPods) + "/a");
+  Settle();
+  EXPECT_EQ((*api_.Find(kGroupWorkload))["metadata"]["finalizers"].size(), 1U);
 }
 
 }  // namespace
