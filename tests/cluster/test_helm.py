@@ -32,6 +32,17 @@ controllerManager:
     whenUnsatisfiable: ScheduleAnyway
     labelSelector: {matchLabels: {control-plane: controller-manager}}
 """
+PODS = """
+managerConfig:
+  controllerManagerConfigYaml: |
+    apiVersion: config.kueue.x-k8s.io/v1beta2
+    kind: Configuration
+    health: {healthProbeBindAddress: ":8081"}
+    metrics: {bindAddress: ":8443"}
+    leaderElection: {leaderElect: true}
+    manageJobsWithoutQueueName: false
+    integrations: {frameworks: [batch/job, pod]}
+"""
 # As in a file of values for Kueue's chart.
 KUEUE_VALUES = """
 enablePrometheus: false
@@ -142,6 +153,9 @@ class ChartTest(unittest.TestCase):
                          self.kustomized("overlays", "cluster-autoscaler"))
         self.assert_same(render("enablePrometheus: true"),
                          {**self.kustomized(), **self.kustomized("monitoring")})
+
+    def test_the_framework_pod_brings_reviews_and_rights(self):
+        self.assert_same(render(PODS), self.kustomized("overlays", "pods"))
 
     def test_values_of_kueue_are_followed(self):
         objects = render(KUEUE_VALUES)

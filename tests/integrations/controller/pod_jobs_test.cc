@@ -10,7 +10,7 @@
 #include "tests/support/registry_transport.h"
 #include "tests/support/sim_executor.h"
 
-namespace berth::integrations {
+namespace berth::integrations::pod_jobs_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -275,4 +275,4 @@ TEST_F(PodJobsTest, AWorkloadOfAnotherOriginKeepsItsFinalizer) {
 }
 
 }  // namespace
-}  // namespace berth::integrations
+}  // namespace berth::integrations::pod_jobs_test
