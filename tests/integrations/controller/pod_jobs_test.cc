@@ -56,6 +56,11 @@ class PodJobsTest : public ::testing::Test {
     for (const Json& pod : pods) api_.Put(kPods, pod);
     Settle();
   }
+  // A copy, null where there is no such object.
+  Json Object(const std::string& path) {
+    const Json* found = api_.Find(path);
+    return found == nullptr ? Json() : *found;
+  }
   std::optional<Json> Pod(const std::string& name) {
     const auto found = api_.Find(std::string(kPods) + "/" + name);
     return found ? std::optional<Json>(*found) : std::nullopt;
@@ -69,7 +74,7 @@ class PodJobsTest : public ::testing::Test {
   // Applies as the scheduler does.
   void Apply(const std::string& path, const std::string& role, int count,
              const std::vector<std::string>& conditions) {
-    const Json workload = *api_.Find(path);
+    Json workload = Object(path);
     const std::string name = workload["metadata"]["name"];
     Json applied = {
         {"apiVersion", "kueue.x-k8s.io/v1beta2"},
@@ -96,7 +101,8 @@ class PodJobsTest : public ::testing::Test {
     Settle();
   }
   std::string ConditionOf(const Json& object, const std::string& type) {
-    for (const Json& each : object["status"].value("conditions", Json::array())) {
+    const Json status = object.value("status", Json::object());
+    for (const Json& each : status.value("conditions", Json::array())) {
       if (each["type"] == type) {
         return each["status"].get<std::string>() + "/" + each["reason"].get<std::string>();
       }
@@ -142,7 +148,7 @@ TEST_F(PodJobsTest, AGroupFromTheQueueToItsEnd) {
   EXPECT_EQ(Events("ErrWorkloadCompose"), 1);
   Submit({QueuedPodJson("b", "g")});
   ASSERT_TRUE(api_.Find(kGroupWorkload));
-  const Json workload = *api_.Find(kGroupWorkload);
+  Json workload = Object(kGroupWorkload);
   EXPECT_EQ(workload["metadata"]["annotations"]["kueue.x-k8s.io/is-group-workload"], "true");
   ASSERT_EQ(workload["metadata"]["ownerReferences"].size(), 2U);
   EXPECT_FALSE(workload["metadata"]["ownerReferences"][0].contains("controller"));
@@ -152,7 +158,7 @@ TEST_F(PodJobsTest, AGroupFromTheQueueToItsEnd) {
 
   Apply(kGroupWorkload, "r1", 2, {"QuotaReserved", "Admitted"});
   for (const char* name : {"a", "b"}) {
-    const Json pod = *Pod(name);
+    Json pod = *Pod(name);
     EXPECT_EQ(Gates(pod), 0U);
     EXPECT_EQ(pod["spec"]["nodeSelector"], (Json{{"capacity", "spot"}}));
     EXPECT_EQ(pod["metadata"]["labels"]["kueue.x-k8s.io/podset"], "r1");
@@ -167,14 +173,13 @@ TEST_F(PodJobsTest, AGroupFromTheQueueToItsEnd) {
     EXPECT_TRUE((*Pod(name))["metadata"].contains("deletionTimestamp"));
     Status(name, "Failed");
   }
-  EXPECT_FALSE((*api_.Find(kGroupWorkload))["status"].contains("admission"));
-  EXPECT_EQ(ConditionOf(*api_.Find(kGroupWorkload), "Requeued"), "True/Preempted");
-  EXPECT_EQ(ConditionOf(*api_.Find(kGroupWorkload), "WaitingForReplacementPods"), "True/Preempted");
+  EXPECT_FALSE(Object(kGroupWorkload)["status"].contains("admission"));
+  EXPECT_EQ(ConditionOf(Object(kGroupWorkload), "Requeued"), "True/Preempted");
+  EXPECT_EQ(ConditionOf(Object(kGroupWorkload), "WaitingForReplacementPods"), "True/Preempted");
 
   // Their successors take their places.
   Submit({QueuedPodJson("c", "g"), QueuedPodJson("d", "g")});
-  EXPECT_EQ(ConditionOf(*api_.Find(kGroupWorkload), "WaitingForReplacementPods"),
-            "False/PodsReady");
+  EXPECT_EQ(ConditionOf(Object(kGroupWorkload), "WaitingForReplacementPods"), "False/PodsReady");
   EXPECT_FALSE(Pod("a"));
   EXPECT_FALSE(Pod("b"));
   EXPECT_EQ(Gates(*Pod("c")), 2U);
@@ -182,10 +187,10 @@ TEST_F(PodJobsTest, AGroupFromTheQueueToItsEnd) {
   EXPECT_EQ(Gates(*Pod("c")), 0U);
 
   Status("c", "Succeeded");
-  EXPECT_EQ((*api_.Find(kGroupWorkload))["status"]["reclaimablePods"],
+  EXPECT_EQ(Object(kGroupWorkload)["status"]["reclaimablePods"],
             Json::parse(R"([{"name": "r1", "count": 1}])"));
   Status("d", "Succeeded");
-  EXPECT_EQ(ConditionOf(*api_.Find(kGroupWorkload), "Finished"), "True/Succeeded");
+  EXPECT_EQ(ConditionOf(Object(kGroupWorkload), "Finished"), "True/Succeeded");
   EXPECT_FALSE((*Pod("d"))["metadata"].contains("finalizers"));
   const std::size_t requests = api_.requests().size();
   executor_.RunFor(60s);
@@ -215,11 +220,11 @@ TEST_F(PodJobsTest, ADeletedWorkloadTakesItsPodsWithIt) {
 TEST_F(PodJobsTest, ASinglePod) {
   Submit({QueuedPodJson("p", "")});
   ASSERT_NE(WorkloadPath(), "");
-  EXPECT_EQ((*api_.Find(WorkloadPath()))["metadata"]["ownerReferences"][0]["controller"], true);
+  EXPECT_EQ(Object(WorkloadPath())["metadata"]["ownerReferences"][0]["controller"], true);
   Apply(WorkloadPath(), "main", 1, {"QuotaReserved", "Admitted"});
   EXPECT_EQ(Gates(*Pod("p")), 0U);
   Status("p", "Succeeded");
-  EXPECT_EQ(ConditionOf(*api_.Find(WorkloadPath()), "Finished"), "True/Succeeded");
+  EXPECT_EQ(ConditionOf(Object(WorkloadPath()), "Finished"), "True/Succeeded");
   EXPECT_FALSE((*Pod("p"))["metadata"].contains("finalizers"));
 }
 
@@ -257,10 +262,10 @@ TEST_F(PodJobsTest, AWorkloadOfAnotherOriginKeepsItsName) {
       "containers": [{"name": "c", "image": "i"}]}}}]}})"));
   Submit({QueuedPodJson("a", "g"), QueuedPodJson("b", "g")});
   EXPECT_EQ(Events("WorkloadNameConflict"), 2);
-  EXPECT_EQ((*api_.Find(kGroupWorkload))["spec"]["podSets"][0]["name"], "main");
+  EXPECT_EQ(Object(kGroupWorkload)["spec"]["podSets"][0]["name"], "main");
   client_.Delete(api::KindOf<api::Workload>(), {"default", "g"}, {}, [](const berth::Status&) {});
   Settle();
-  EXPECT_EQ((*api_.Find(kGroupWorkload))["spec"]["podSets"][0]["name"], "r1");
+  EXPECT_EQ(Object(kGroupWorkload)["spec"]["podSets"][0]["name"], "r1");
 }
 
 TEST_F(PodJobsTest, AWorkloadOfAnotherOriginKeepsItsFinalizer) {
@@ -271,7 +276,7 @@ TEST_F(PodJobsTest, AWorkloadOfAnotherOriginKeepsItsFinalizer) {
   Submit({QueuedPodJson("a", "g")});
   api_.Remove(std::string(kPods) + "/a");
   Settle();
-  EXPECT_EQ((*api_.Find(kGroupWorkload))["metadata"]["finalizers"].size(), 1U);
+  EXPECT_EQ(Object(kGroupWorkload)["metadata"]["finalizers"].size(), 1U);
 }
 
 }  // namespace
