@@ -274,9 +274,13 @@ TEST_F(PodJobsTest, AWorkloadOfAnotherOriginKeepsItsFinalizer) {
       "spec": {"queueName": "lq", "podSets": [{"name": "main", "count": 1, "template": {"spec": {
       "containers": [{"name": "c", "image": "i"}]}}}]}})"));
   Submit({QueuedPodJson("a", "g")});
+  EXPECT_EQ(Events("WorkloadNameConflict"), 1);
   api_.Remove(std::string(kPods) + "/a");
   Settle();
-  EXPECT_EQ(Object(kGroupWorkload)["metadata"]["finalizers"].size(), 1U);
+  EXPECT_EQ(Object(kGroupWorkload)["metadata"]["finalizers"].size(), 1U) << Object(kGroupWorkload);
+  for (const auto& request : api_.requests()) {
+    EXPECT_EQ(request.path.find("/workloads/g"), std::string::npos) << request.body;
+  }
 }
 
 }  // namespace
