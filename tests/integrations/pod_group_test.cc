@@ -197,85 +197,89 @@ TEST(ComposeGroupTest, CopiedLabelsMayNotDiffer) {
   EXPECT_THAT(compose().problem, HasSubstr("pods have different label values"));
 }
 
-TEST(CompareGroupTest, WhichPodsBelongToAWorkload) {
-  struct Case {
-    const char* what;
-    PodsOfJob job;
-    std::vector<std::pair<std::string, int>> roles;
-    std::vector<std::string> surplus, replaced;
-    int absent;
-    bool matches;
+struct Membership {
+  const char* what;
+  PodsOfJob job;
+  std::vector<std::pair<std::string, int>> roles;
+  std::vector<std::string> surplus, replaced;
+  int absent;
+  bool matches;
+};
+
+std::vector<Membership> Memberships() {
+  return {
+      {"whole", Group({Pod("a"), Pod("b")}), {{"r1", 2}}, {}, {}, 0, true},
+      {"one absent", Group({Pod("a")}), {{"r1", 2}}, {}, {}, 1, true},
+      {"fast: one is enough", Group({Pod("a", "fast")}), {{"r1", 2}}, {}, {}, 0, true},
+      {"fast: none", Group({Pod("a", "fast failed")}), {{"r1", 2}}, {}, {}, 1, true},
+      {"a failed pod waits for its successor",
+       Group({Pod("a"), Pod("b", "failed")}),
+       {{"r1", 2}},
+       {},
+       {},
+       1,
+       true},
+      {"a failed pod with a successor",
+       Group({Pod("a"), Pod("b", "failed"), Pod("c")}),
+       {{"r1", 2}},
+       {},
+       {"b"},
+       0,
+       true},
+      {"group of one pod",
+       Group({Pod("a", "failed total1"), Pod("b", "total1")}),
+       {{"r1", 1}},
+       {},
+       {"a"},
+       0,
+       true},
+      {"of two failed pods the one without finalizer first",
+       Group({Pod("a", "failed free", 1), Pod("b", "failed", 2), Pod("c")}),
+       {{"r1", 2}},
+       {},
+       {"a"},
+       1,
+       true},
+      {"surplus: gated pods before started ones",
+       Group({Pod("a", "", 1), Pod("b", "running", 5), Pod("c", "running", 6)}),
+       {{"r1", 2}},
+       {"a"},
+       {},
+       0,
+       true},
+      {"surplus: the youngest",
+       Group({Pod("a", "", 3), Pod("b", "", 1), Pod("c", "", 2)}),
+       {{"r1", 2}},
+       {"a"},
+       {},
+       0,
+       true},
+      {"surplus: pods without finalizer first",
+       Group({Pod("a", "free", 1), Pod("b", "", 2), Pod("c", "", 3)}),
+       {{"r1", 2}},
+       {"a"},
+       {},
+       0,
+       true},
+      {"succeeded pods are active",
+       Group({Pod("a", "succeeded"), Pod("b", "running")}),
+       {{"r1", 2}},
+       {},
+       {},
+       0,
+       true},
+      {"another role alone",
+       Group({Pod("a", "", 0, "r2"), Pod("b", "", 0, "r2")}),
+       {{"r1", 2}},
+       {},
+       {},
+       2,
+       false},
   };
-  for (const Case& each : std::vector<Case>{
-           {"whole", Group({Pod("a"), Pod("b")}), {{"r1", 2}}, {}, {}, 0, true},
-           {"one absent", Group({Pod("a")}), {{"r1", 2}}, {}, {}, 1, true},
-           {"fast: one is enough", Group({Pod("a", "fast")}), {{"r1", 2}}, {}, {}, 0, true},
-           {"fast: none", Group({Pod("a", "fast failed")}), {{"r1", 2}}, {}, {}, 1, true},
-           {"a failed pod waits for its successor",
-            Group({Pod("a"), Pod("b", "failed")}),
-            {{"r1", 2}},
-            {},
-            {},
-            1,
-            true},
-           {"a failed pod with a successor",
-            Group({Pod("a"), Pod("b", "failed"), Pod("c")}),
-            {{"r1", 2}},
-            {},
-            {"b"},
-            0,
-            true},
-           {"group of one pod",
-            Group({Pod("a", "failed total1"), Pod("b", "total1")}),
-            {{"r1", 1}},
-            {},
-            {"a"},
-            0,
-            true},
-           {"of two failed pods the one without finalizer first",
-            Group({Pod("a", "failed free", 1), Pod("b", "failed", 2), Pod("c")}),
-            {{"r1", 2}},
-            {},
-            {"a"},
-            1,
-            true},
-           {"surplus: gated pods before started ones",
-            Group({Pod("a", "", 1), Pod("b", "running", 5), Pod("c", "running", 6)}),
-            {{"r1", 2}},
-            {"a"},
-            {},
-            0,
-            true},
-           {"surplus: the youngest",
-            Group({Pod("a", "", 3), Pod("b", "", 1), Pod("c", "", 2)}),
-            {{"r1", 2}},
-            {"a"},
-            {},
-            0,
-            true},
-           {"surplus: pods without finalizer first",
-            Group({Pod("a", "free", 1), Pod("b", "", 2), Pod("c", "", 3)}),
-            {{"r1", 2}},
-            {"a"},
-            {},
-            0,
-            true},
-           {"succeeded pods are active",
-            Group({Pod("a", "succeeded"), Pod("b", "running")}),
-            {{"r1", 2}},
-            {},
-            {},
-            0,
-            true},
-           {"another role alone",
-            Group({Pod("a", "", 0, "r2"), Pod("b", "", 0, "r2")}),
-            {{"r1", 2}},
-            {},
-            {},
-            2,
-            false},
-           {"a role without pods", Group({Pod("a")}), {{"r1", 1}, {"r2", 1}}, {}, {}, 1, true},
-       }) {
+}
+
+TEST(CompareGroupTest, WhichPodsBelongToAWorkload) {
+  for (const Membership& each : Memberships()) {
     const GroupComparison compared = CompareGroup(each.job, WorkloadOf(each.roles), At(50));
     EXPECT_EQ(NamesOf(compared.surplus), each.surplus) << each.what;
     EXPECT_EQ(NamesOf(compared.replaced), each.replaced) << each.what;
@@ -284,88 +288,88 @@ TEST(CompareGroupTest, WhichPodsBelongToAWorkload) {
   }
 }
 
+TEST(CompareGroupTest, ARoleMayBeWithoutPods) {
+  const GroupComparison compared =
+      CompareGroup(Group({Pod("a")}), WorkloadOf({{"r1", 1}, {"r2", 1}}), At(50));
+  EXPECT_TRUE(compared.matches);
+  EXPECT_EQ(compared.absent, 1);
+}
+
 TEST(CompareGroupTest, TheMaximumExecutionTimeCounts) {
   api::Workload workload = WorkloadOf({{"r1", 2}});
   workload.spec.maximum_execution_time_seconds = 7;
   EXPECT_FALSE(CompareGroup(Group({Pod("a"), Pod("b")}), workload, At(0)).matches);
 }
 
-TEST(ViewOfGroupTest, States) {
-  struct Case {
-    const char* what;
-    std::vector<QueuedPodPtr> pods;
-    bool suspended, active, ready;
-    const char* finished;  // message; empty: not finished
-    int reclaimable;
+struct GroupState {
+  const char* what;
+  std::vector<QueuedPodPtr> pods;
+  bool suspended, active, ready;
+  const char* finished;  // message; empty: not finished
+  int reclaimable;
+};
+
+std::vector<GroupState> GroupStates() {
+  return {
+      {"gated", {Pod("a"), Pod("b")}, true, false, false, "", 0},
+      {"running", {Pod("a", "running ready"), Pod("b", "running ready")}, false, true, true, "", 0},
+      {"not all ready",
+       {Pod("a", "running ready"), Pod("b", "running")},
+       false,
+       true,
+       false,
+       "",
+       0},
+      {"one gated", {Pod("a", "running ready"), Pod("b")}, true, true, false, "", 0},
+      {"too few are not ready", {Pod("a", "running ready")}, false, true, false, "", 0},
+      {"succeeded",
+       {Pod("a", "succeeded"), Pod("b", "succeeded")},
+       true,
+       false,
+       false,
+       "Pods succeeded: 2/2.",
+       2},
+      {"one succeeded", {Pod("a", "succeeded"), Pod("b", "running")}, true, true, false, "", 1},
+      {"a failed pod is replaced",
+       {Pod("a", "succeeded"), Pod("b", "failed")},
+       true,
+       false,
+       false,
+       "",
+       1},
+      {"unretriable",
+       {Pod("a", "succeeded"), Pod("b", "failed unretriable")},
+       true,
+       false,
+       false,
+       "Pods succeeded: 1/2.",
+       1},
+      {"unretriable, and one still runs",
+       {Pod("a", "running"), Pod("b", "failed unretriable")},
+       true,
+       true,
+       false,
+       "",
+       0},
+      {"serving",
+       {Pod("a", "succeeded serving"), Pod("b", "succeeded serving")},
+       true,
+       false,
+       false,
+       "",
+       0},
+      {"in its grace",
+       {Pod("a", "running deleting"), Pod("b", "running deleting")},
+       false,
+       true,
+       false,
+       "",
+       0},
   };
-  for (const Case& each : std::vector<Case>{
-           {"gated", {Pod("a"), Pod("b")}, true, false, false, "", 0},
-           {"running",
-            {Pod("a", "running ready"), Pod("b", "running ready")},
-            false,
-            true,
-            true,
-            "",
-            0},
-           {"not all ready",
-            {Pod("a", "running ready"), Pod("b", "running")},
-            false,
-            true,
-            false,
-            "",
-            0},
-           {"one gated", {Pod("a", "running ready"), Pod("b")}, true, true, false, "", 0},
-           {"too few are not ready", {Pod("a", "running ready")}, false, true, false, "", 0},
-           {"succeeded",
-            {Pod("a", "succeeded"), Pod("b", "succeeded")},
-            true,
-            false,
-            false,
-            "Pods succeeded: 2/2.",
-            2},
-           {"one succeeded",
-            {Pod("a", "succeeded"), Pod("b", "running")},
-            true,
-            true,
-            false,
-            "",
-            1},
-           {"a failed pod is replaced",
-            {Pod("a", "succeeded"), Pod("b", "failed")},
-            true,
-            false,
-            false,
-            "",
-            1},
-           {"unretriable",
-            {Pod("a", "succeeded"), Pod("b", "failed unretriable")},
-            true,
-            false,
-            false,
-            "Pods succeeded: 1/2.",
-            1},
-           {"unretriable, and one still runs",
-            {Pod("a", "running"), Pod("b", "failed unretriable")},
-            true,
-            true,
-            false,
-            "",
-            0},
-           {"serving",
-            {Pod("a", "succeeded serving"), Pod("b", "succeeded serving")},
-            true,
-            false,
-            false,
-            "",
-            0},
-           {"in its grace",
-            {Pod("a", "running deleting"), Pod("b", "running deleting")},
-            false,
-            true,
-            false,
-            "",
-            0},
-       }) {
+}
+
+TEST(ViewOfGroupTest, States) {
+  for (const GroupState& each : GroupStates()) {
     const JobView view = ViewOfGroup(Group(each.pods), each.pods, At(50));
     EXPECT_EQ(view.suspended, each.suspended) << each.what;
     EXPECT_EQ(view.active, each.active) << each.what;

@@ -89,71 +89,73 @@ api::Workload Owned(api::Workload workload, const std::vector<QueuedPodPtr>& pod
   return workload;
 }
 
-TEST(PlanGroupTest, Steps) {
-  struct Case {
-    const char* what;
-    std::vector<QueuedPodPtr> pods;
-    const char* workload;  // words; null: none
-    std::vector<std::string> words;
+struct GroupStep {
+  const char* what;
+  std::vector<QueuedPodPtr> pods;
+  const char* workload;  // words; null: none
+  std::vector<std::string> words;
+};
+
+std::vector<GroupStep> GroupSteps() {
+  return {
+      {"created", {Pod("a"), Pod("b")}, nullptr, {"create g", "event CreatedWorkload"}},
+      {"incomplete", {Pod("a")}, nullptr, {"event ErrWorkloadCompose"}},
+      {"surplus before creation",
+       {Pod("a", "", 1), Pod("b", "", 2), Pod("c", "", 3)},
+       nullptr,
+       {"delete c", "event ExcessPodDeleted", "create g", "event CreatedWorkload"}},
+      {"runs without a workload",
+       {Pod("a", "running"), Pod("b", "running")},
+       nullptr,
+       {"stop NoMatchingWorkload", "event Stopped"}},
+      {"waits", {Pod("a"), Pod("b")}, "", {}},
+      {"started", {Pod("a"), Pod("b")}, "admitted", {"start", "event Started"}},
+      {"runs", {Pod("a", "running"), Pod("b", "running")}, "admitted", {}},
+      {"runs unadmitted",
+       {Pod("a", "running"), Pod("b", "running")},
+       "",
+       {"stop NotAdmitted", "event Stopped"}},
+      {"a pod fails",
+       {Pod("a", "running"), Pod("b", "failed")},
+       "admitted",
+       {"WaitingForReplacementPods=PodsFailed"}},
+      {"evicted",
+       {Pod("a", "running"), Pod("b", "running")},
+       "admitted evicted",
+       {"stop WorkloadEvictedDueToPreempted", "event Stopped"}},
+      {"evicted, gone", {Pod("a"), Pod("b")}, "admitted evicted", {"give back"}},
+      {"evicted and waiting for quota", {Pod("a"), Pod("b")}, "evicted", {}},
+      {"one succeeded", {Pod("a", "running"), Pod("b", "succeeded")}, "admitted", {"reclaim"}},
+      {"finished",
+       {Pod("a", "succeeded"), Pod("b", "succeeded")},
+       "admitted",
+       {"Finished=Succeeded", "event FinishedWorkload", "release"}},
+      {"over", {Pod("a", "succeeded"), Pod("b", "succeeded")}, "finished", {"let go", "release"}},
+      {"deleted workload",
+       {Pod("a", "succeeded"), Pod("b", "running")},
+       "admitted deleting",
+       {"stop WorkloadDeleted", "event Stopped", "release"}},
+      {"deleted workload, gated pods",
+       {Pod("a"), Pod("b")},
+       "deleting",
+       {"stop WorkloadDeleted", "event Stopped", "release", "let go"}},
+      {"surplus of an admitted group",
+       {Pod("a", "running", 1), Pod("b", "running", 2), Pod("c", "", 3)},
+       "admitted",
+       {"delete c", "event ExcessPodDeleted"}},
+      {"a successor",
+       {Pod("a", "running"), Pod("b", "failed"), Pod("c")},
+       "admitted",
+       {"release b", "start", "event Started"}},
+      {"other pods, all gated",
+       {Pod("a", "", 0, "r2"), Pod("b", "", 0, "r2")},
+       "",
+       {"rewrite", "event UpdatedWorkload"}},
   };
-  for (const Case& each : std::vector<Case>{
-           {"created", {Pod("a"), Pod("b")}, nullptr, {"create g", "event CreatedWorkload"}},
-           {"incomplete", {Pod("a")}, nullptr, {"event ErrWorkloadCompose"}},
-           {"surplus before creation",
-            {Pod("a", "", 1), Pod("b", "", 2), Pod("c", "", 3)},
-            nullptr,
-            {"delete c", "event ExcessPodDeleted", "create g", "event CreatedWorkload"}},
-           {"runs without a workload",
-            {Pod("a", "running"), Pod("b", "running")},
-            nullptr,
-            {"stop NoMatchingWorkload", "event Stopped"}},
-           {"waits", {Pod("a"), Pod("b")}, "", {}},
-           {"started", {Pod("a"), Pod("b")}, "admitted", {"start", "event Started"}},
-           {"runs", {Pod("a", "running"), Pod("b", "running")}, "admitted", {}},
-           {"runs unadmitted",
-            {Pod("a", "running"), Pod("b", "running")},
-            "",
-            {"stop NotAdmitted", "event Stopped"}},
-           {"a pod fails",
-            {Pod("a", "running"), Pod("b", "failed")},
-            "admitted",
-            {"WaitingForReplacementPods=PodsFailed"}},
-           {"evicted",
-            {Pod("a", "running"), Pod("b", "running")},
-            "admitted evicted",
-            {"stop WorkloadEvictedDueToPreempted", "event Stopped"}},
-           {"evicted, gone", {Pod("a"), Pod("b")}, "admitted evicted", {"give back"}},
-           {"evicted and waiting for quota", {Pod("a"), Pod("b")}, "evicted", {}},
-           {"one succeeded", {Pod("a", "running"), Pod("b", "succeeded")}, "admitted", {"reclaim"}},
-           {"finished",
-            {Pod("a", "succeeded"), Pod("b", "succeeded")},
-            "admitted",
-            {"Finished=Succeeded", "event FinishedWorkload", "release"}},
-           {"over",
-            {Pod("a", "succeeded"), Pod("b", "succeeded")},
-            "finished",
-            {"let go", "release"}},
-           {"deleted workload",
-            {Pod("a", "succeeded"), Pod("b", "running")},
-            "admitted deleting",
-            {"stop WorkloadDeleted", "event Stopped", "release"}},
-           {"deleted workload, gated pods",
-            {Pod("a"), Pod("b")},
-            "deleting",
-            {"stop WorkloadDeleted", "event Stopped", "release", "let go"}},
-           {"surplus of an admitted group",
-            {Pod("a", "running", 1), Pod("b", "running", 2), Pod("c", "", 3)},
-            "admitted",
-            {"delete c", "event ExcessPodDeleted"}},
-           {"a successor",
-            {Pod("a", "running"), Pod("b", "failed"), Pod("c")},
-            "admitted",
-            {"release b", "start", "event Started"}},
-           {"other pods, all gated",
-            {Pod("a", "", 0, "r2"), Pod("b", "", 0, "r2")},
-            "",
-            {"rewrite", "event UpdatedWorkload"}},
-       }) {
+}
+
+TEST(PlanGroupTest, Steps) {
+  for (const GroupStep& each : GroupSteps()) {
     std::vector<api::Workload> workloads;
     if (each.workload != nullptr) {
       workloads.push_back(Owned(Of(WorkloadOf({{"r1", 2}}), each.workload), each.pods));
