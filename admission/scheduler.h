@@ -149,6 +149,9 @@ class Scheduler {
   const ClusterState& state() const { return state_; }
   const queue::QueueSet& queues() const { return queues_; }
   const SchedulerConfig& config() const { return config_; }
+  // A kind of owners becomes managed, or is managed no longer: its workloads are candidates for
+  // preemption, or are not (SchedulerConfig::managed_owners; nullopt there: no effect).
+  void ManageOwner(const OwnerKind& kind, bool managed);
   const Vocabulary& vocabulary() const { return state_.vocabulary(); }
   // The numbers of waiting workloads that changed since the last call, with config.count_pending.
   std::vector<queue::PendingCounts::Count> TakePendingCounts() {

@@ -152,4 +152,26 @@ bool Scheduler::HasForeignOwner(const api::Workload& object) const {
                       });
 }
 
+void Scheduler::ManageOwner(const OwnerKind& kind, bool managed) {
+  if (!config_.managed_owners) return;
+  std::vector<OwnerKind>& owners = *config_.managed_owners;
+  const auto known = std::find(owners.begin(), owners.end(), kind);
+  if ((known != owners.end()) == managed) return;
+  if (managed) {
+    owners.push_back(kind);
+  } else {
+    owners.erase(known);
+  }
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    const auto id = static_cast<WorkloadId>(i);
+    const Reservation* held = records_[i] == nullptr ? nullptr : state_.reservation(id);
+    if (held == nullptr) continue;
+    const bool foreign = HasForeignOwner(*held->object);
+    if (foreign == held->foreign_owner) continue;
+    const ClusterQueueId queue = held->cluster_queue;
+    state_.Update(id, [foreign](Reservation& changed) { changed.foreign_owner = foreign; });
+    RequestFor(queue);
+  }
+}
+
 }  // namespace berth::admission

@@ -7,6 +7,7 @@
 #include "api/yaml/yaml.h"
 #include "cli/commands.h"
 #include "cli/configuration_file.h"
+#include "cli/job_kinds.h"
 #include "cli/output.h"
 #include "cli/screens/adoption.h"
 #include "cli/session.h"
@@ -46,6 +47,9 @@ void CheckConfiguration(const std::string& text, const std::string& object,
   }
   const auto configuration = ReadConfigurationDocument(document->value);
   if (!configuration) return refuse(configuration.error().message);
+  for (const admission::OwnerKind& owner : OwnersOf(*configuration)) {
+    report.queued_kinds.insert(owner.group + "/" + owner.kind);
+  }
   for (const auto& [field, why] : configuration->ignored) {
     report.findings.push_back({AdoptionGrade::kDiffers, object, field + " has no effect: " + why});
   }
@@ -80,6 +84,7 @@ int RunAdopt(const ClientFlags& client) {
   const auto answers = (*session)->GetAll(paths);
 
   AdoptionReport report{.cluster_name = (*session)->cluster_name()};
+  CheckConfigMap(answers.back(), space, report);  // names the kinds that are queued
   for (std::size_t i = 0; i < lists.size(); ++i) {
     const auto& [plural, path] = lists[i];
     const Result<nlohmann::json>& answer = answers[i];
@@ -94,7 +99,6 @@ int RunAdopt(const ClientFlags& client) {
           {AdoptionGrade::kFirst, plural, "not read, so not checked: " + answer.error().message});
     }
   }
-  CheckConfigMap(answers.back(), space, report);
   if (client.output == OutputFormat::kText) {
     Print(RenderAdoption(report, DetectStyle(client.ascii)));
   } else {

@@ -12,6 +12,7 @@
 #include "base/log/log.h"
 #include "base/strings.h"
 #include "cli/controller_set.h"
+#include "cli/job_kinds.h"
 #include "cli/version.h"
 #include "kube/runtime/controller_program.h"
 #include "net/client.h"
@@ -106,8 +107,9 @@ Status Process::Open() {
 }
 
 Status Process::ServeOverTls() {
-  if (!program_options_.certificate.internal) return ServeGivenCertificate();
+  // The shadow runs with the Configuration of the incumbent, and has none of its files.
   if (options_.shadow_window) return ServeOwnCertificate();
+  if (!program_options_.certificate.internal) return ServeGivenCertificate();
   BERTH_TRY(const webhook::ServingCertificate certificate, ObtainCertificate());
   BERTH_CHECK_OK(OpenTlsPorts(certificate.identity));
   KeepCertificate(certificate);
@@ -206,7 +208,7 @@ void Process::MakeControllers() {
 void Process::MakeShadow() {
   admission::ShadowOptions shadow;
   shadow.scheduler = options_.configuration.admission.scheduler;
-  shadow.scheduler.managed_owners = admission::ManagedOwners(options_.configuration);
+  shadow.scheduler.managed_owners = OwnersOf(options_.configuration);
   shadow.window = *options_.shadow_window;
   shadow.wake_up_batch = options_.configuration.admission.wake_up_batch;
   shadow_ =

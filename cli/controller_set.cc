@@ -96,14 +96,7 @@ admission::AdmissionControllersOptions AdmissionOptions(
   TakeConcurrency(configuration, "ResourceFlavor.kueue.x-k8s.io", options.concurrency.flavor);
   TakeConcurrency(configuration, "AdmissionCheck.kueue.x-k8s.io", options.concurrency.check);
   TakeConcurrency(configuration, "Topology.kueue.x-k8s.io", options.concurrency.topology);
-  std::vector<admission::OwnerKind> owners = admission::ManagedOwners(configuration);
-  for (const integrations::KindPtr& kind : DescribedKinds(configuration.frameworks)) {
-    owners.push_back({std::string(kind->kind.group), std::string(kind->kind.kind)});
-  }
-  if (ManagesPods(configuration.frameworks)) {
-    owners.push_back({std::string(integrations::kPod.group), std::string(integrations::kPod.kind)});
-  }
-  options.scheduler.managed_owners = std::move(owners);
+  options.scheduler.managed_owners = OwnersOf(configuration);
   return options;
 }
 
@@ -116,12 +109,20 @@ struct ControllerSet::Parts {
       : facts(manager, FactsOptions(configuration)),
         kinds(ReviewedKinds(configuration.frameworks)),
         admission(manager, clock, events, metrics, AdmissionOptions(configuration, selection)),
-        jobs(manager, clock, events, JobOptions(configuration, metrics, selection)) {
+        jobs(manager, clock, events, WithOwners(JobOptions(configuration, metrics, selection))) {
     jobs.AddHandler({.on_change = [this](const auto& job) { facts.TakeJob(job, true); },
                      .on_delete = [this](const auto& job) { facts.TakeJob(job, false); }});
     if (selection.provisioning) {
       provisioning.emplace(manager, clock, events, provisioning::ProvisioningControllersOptions{});
     }
+  }
+
+  // Workloads of declared kinds may be preempted.
+  integrations::JobControllersOptions WithOwners(integrations::JobControllersOptions options) {
+    options.on_user_kind = [this](const integrations::JobKind& kind, bool managed) {
+      admission.ManageOwner({std::string(kind.group), std::string(kind.kind)}, managed);
+    };
+    return options;
   }
 
   webhook::FactsMirror facts;

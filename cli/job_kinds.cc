@@ -59,6 +59,17 @@ bool ManagesPods(const std::vector<std::string>& frameworks) {
          frameworks.end();
 }
 
+std::vector<admission::OwnerKind> OwnersOf(const admission::Configuration& configuration) {
+  std::vector<admission::OwnerKind> owners = admission::ManagedOwners(configuration);
+  for (const KindPtr& kind : DescribedKinds(configuration.frameworks)) {
+    owners.push_back({std::string(kind->kind.group), std::string(kind->kind.kind)});
+  }
+  if (ManagesPods(configuration.frameworks)) {
+    owners.push_back({std::string(integrations::kPod.group), std::string(integrations::kPod.kind)});
+  }
+  return owners;
+}
+
 std::vector<std::string> UnmanagedFrameworks(const std::vector<std::string>& frameworks) {
   std::vector<std::string> names;
   for (const std::string& name : frameworks) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "admission/controller/configuration.h"
 #include "integrations/kind_description.h"
 #include "webhook/job_rules.h"
 
@@ -16,6 +17,9 @@ std::vector<integrations::KindPtr> DescribedKinds(const std::vector<std::string>
 
 // Whether pods are queued themselves: framework "pod".
 bool ManagesPods(const std::vector<std::string>& frameworks);
+
+// The kinds of owners whose jobs are managed: those of `frameworks`, and the external ones.
+std::vector<admission::OwnerKind> OwnersOf(const admission::Configuration& configuration);
 
 // The names among `frameworks` that Kueue knows and Berth does not manage.
 std::vector<std::string> UnmanagedFrameworks(const std::vector<std::string>& frameworks);

@@ -9,6 +9,7 @@
 
 #include "api/pod.h"
 #include "api/yaml/yaml.h"
+#include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/screens/text.h"

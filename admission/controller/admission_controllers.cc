@@ -426,6 +426,10 @@ AdmissionControllers::AdmissionControllers(kube::Manager& manager, const Clock& 
 AdmissionControllers::~AdmissionControllers() = default;
 
 const Scheduler& AdmissionControllers::scheduler() const { return impl_->scheduler; }
+void AdmissionControllers::ManageOwner(const OwnerKind& kind, bool managed) {
+  impl_->scheduler.ManageOwner(kind, managed);
+  impl_->loop.OnChange();
+}
 bool AdmissionControllers::idle() const {
   return impl_->loop.idle() && impl_->notes.idle() && impl_->writer.backlog() == 0 &&
          impl_->workload_controller.idle() && impl_->cluster_queue_controller.idle() &&

@@ -58,6 +58,8 @@ class AdmissionControllers {
   AdmissionControllers& operator=(const AdmissionControllers&) = delete;
 
   const Scheduler& scheduler() const;
+  // Another controller begins or ends to manage jobs of the kind; see Scheduler::ManageOwner.
+  void ManageOwner(const OwnerKind& kind, bool managed);
   // True where no head can move, no write is open and no wake-up is due. For tests and shutdown.
   bool idle() const;
   std::int64_t cycle_count() const;

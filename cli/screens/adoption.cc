@@ -82,6 +82,11 @@ void CheckWorkload(const Json& workload, AdoptionReport& report) {
     }
     return;
   }
+  const std::string group = owner.api_version.substr(0, owner.api_version.find('/'));
+  if (report.queued_kinds.contains(group + "/" + owner.kind)) {
+    ++report.taken_over["Workloads of " + owner.kind + "s"];
+    return;
+  }
   const std::string kind = owner.kind.empty() ? "no owner" : owner.kind;
   if (HasCondition(workload, "Admitted")) {
     report.findings.push_back({AdoptionGrade::kStays, name,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct AdoptionFinding {
 
 struct AdoptionReport {
   std::string cluster_name;
+  std::set<std::string> queued_kinds;             // beside batch/v1 Job: "jobset.x-k8s.io/JobSet"
   std::map<std::string, std::size_t> taken_over;  // "Workloads of Jobs" → count
   std::vector<AdoptionFinding> findings;
 };

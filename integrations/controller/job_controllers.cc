@@ -21,7 +21,6 @@ struct JobControllers::Described {
   DescribedJobs jobs;
   JobReconciler reconciler;
   kube::Controller* controller = nullptr;  // null: not reconciled here
-  bool user_declared = false;
 };
 
 JobControllers::JobControllers(kube::Manager& manager, const Clock& clock,
@@ -96,9 +95,10 @@ Status JobControllers::Manage(const KindPtr& kind) {
       return Error{ErrorCode::kInvalid, "the kind is built in: name it in integrations.frameworks"};
     }
   }
+  if (options_.on_user_kind) options_.on_user_kind(kind->kind, true);
   Described* known = Find(kind->kind);
   if (known == nullptr) {
-    Add(kind).user_declared = true;
+    Add(kind);
     return OkStatus();
   }
   if (!known->jobs.Describe(kind) || known->controller == nullptr) return OkStatus();
@@ -107,6 +107,7 @@ Status JobControllers::Manage(const KindPtr& kind) {
 }
 
 void JobControllers::Leave(const KindPtr& kind) {
+  if (options_.on_user_kind) options_.on_user_kind(kind->kind, false);
   if (Described* known = Find(kind->kind)) known->jobs.Describe(nullptr);
 }
 

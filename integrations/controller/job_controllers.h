@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -38,6 +39,8 @@ struct JobControllersOptions {
   std::size_t ungater_concurrency = 32;  // the same, for pods that wait for their topology
   bool ungate_topology = true;
   bool user_kinds = true;  // JobKind objects
+  // A declared kind is managed from now on, or not any more; may be null.
+  std::function<void(const JobKind& kind, bool managed)> on_user_kind;
 };
 
 // Selects every namespace but kube-system and the controller's own (Kueue's default).

@@ -441,7 +441,8 @@ void JobReconciler::Emit(const JobState& state, const EmitEvent& event) {
     std::string& last = last_state_message_[job.uid];
     if (last == event.message) return;
     last = event.message;
-    rank = kube::EventRank::kCommentary;
+    // The reason why no Workload can be made is told once, and nowhere else.
+    if (event.type == EmitEvent::Type::kNormal) rank = kube::EventRank::kCommentary;
   }
   const auto record = [&](const api::ObjectMeta& object) {
     const api::ResourceKind& kind = source_.resource();

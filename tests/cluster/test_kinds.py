@@ -192,6 +192,12 @@ class KindsTest(ClusterTest):
                 "spec": {"containers": [{"name": "main", "image": "none",
                                          "resources": {"requests": {"cpu": "1"}}}],
                          "nodeSelector": {"kubernetes.io/hostname": "node-1"}}}}, "it runs")
+        # A job of a declared kind gives way to a job of higher priority.
+        self.create(training_job("urgent", 3, **{"kueue.x-k8s.io/priority-class": "high"}))
+        self.wait_until(lambda: self.is_true("pytorchjob-urgent-", "Admitted"), "the urgent job runs")
+        self.assertEqual(self.plane.get("sweep", "sweep")["spec"]["paused"], True)
+        self.plane.kubectl("delete", "pytorchjob", "urgent")
+        self.wait_until(lambda: self.is_true("sweep-sweep-", "Admitted"), "the job is back")
         self.plane.kubectl("patch", "sweep", "sweep", "--subresource=status", "--type=merge", "-p",
                            json.dumps({"status": {"conditions": [
                                {"type": "Failed", "status": "True", "reason": "R", "message": "no luck",
