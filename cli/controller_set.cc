@@ -65,7 +65,7 @@ integrations::JobControllersOptions JobOptions(const admission::Configuration& c
     std::string framework(kind->kind.framework);
     if (!selection.jobs.contains(framework)) options.not_reconciled.insert(std::move(framework));
   }
-  options.user_kinds = !selection.jobs.empty();
+  options.user_kinds = selection.core;
   options.ungate_topology = selection.tas;
   TakeConcurrency(configuration, "Job.batch", options.concurrency);
   TakeConcurrency(configuration, "Pod", options.ungater_concurrency);

@@ -86,7 +86,6 @@ webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind) {
                   ", Kind=" + std::string(names.kind);
   reviewed.framework = names.framework;
   reviewed.path = ReviewPathOf(names);
-  reviewed.on_update_too = kind->review.on_update_too;
   reviewed.prebuilt = kind->review.prebuilt;
   reviewed.elastic = kind->review.elastic;
   reviewed.pod_set_groups = kind->review.pod_set_groups;

@@ -113,7 +113,6 @@ std::string PhaseOf(const integrations::JobView& view) {
   if (!view.problem.empty()) return "cannot be queued: " + view.problem;
   std::string text = view.suspended ? "held" : "not held";
   if (view.skipped) text += ", left to others";
-  if (view.on_hold) text += ", on hold";
   if (view.active) text += ", active";
   if (view.pods_ready) text += ", ready";
   if (view.finished) text += view.finished->succeeded ? ", succeeded" : ", failed";
@@ -130,10 +129,13 @@ Json ViewJson(const integrations::JobView& view) {
     }
     pod_sets.push_back({{"name", pods.name}, {"count", pods.count}, {"requests", requests}});
   }
-  Json json = {{"name", view.meta.name},  {"held", view.suspended},
-               {"active", view.active},   {"ready", view.pods_ready},
-               {"skipped", view.skipped}, {"onHold", view.on_hold},
-               {"podSets", pod_sets},     {"finished", view.finished.has_value()}};
+  Json json = {{"name", view.meta.name},
+               {"held", view.suspended},
+               {"active", view.active},
+               {"ready", view.pods_ready},
+               {"skipped", view.skipped},
+               {"podSets", pod_sets},
+               {"finished", view.finished.has_value()}};
   if (view.finished) json["succeeded"] = view.finished->succeeded;
   if (!view.problem.empty()) json["problem"] = view.problem;
   return json;

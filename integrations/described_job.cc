@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "api/codec/codec.h"
 #include "api/labels.h"
+#include "base/dns_names.h"
 #include "integrations/topology_request.h"
 
 namespace berth::integrations {
@@ -18,7 +20,9 @@ namespace {
 using Json = nlohmann::json;
 using cel::Value;
 
-constexpr std::size_t kMaxPodSets = 1000;  // more are no Workload, and not read
+constexpr std::size_t kMaxPodSets = 18;  // of a Workload
+constexpr std::size_t kMaxConditions = 256;
+constexpr std::size_t kMaxNameBytes = 63;
 
 const Json* FindField(const Json& object, const FieldPath& path) {
   const Json* at = &object;
@@ -66,10 +70,14 @@ class Evaluation {
  public:
   explicit Evaluation(const Json& object) : object_(object) {
     base_.Set("self", Value::View(object_));
-    cel::Entries entries;
+    std::map<std::string_view, bool> states;
     if (const Json* conditions = FindField(object_, {"status", "conditions"});
         conditions != nullptr && conditions->is_array()) {
-      for (const Json& each : *conditions) AddCondition(each, entries);
+      for (const Json& each : *conditions) AddCondition(each, states);
+    }
+    cel::Entries entries;
+    for (const auto& [type, is_true] : states) {
+      entries.emplace_back(Value::ViewText(type), Value::Bool(is_true));
     }
     base_.Set("conditions", Value::Map(std::move(entries)));
   }
@@ -116,16 +124,13 @@ class Evaluation {
   }
 
  private:
-  static void AddCondition(const Json& condition, cel::Entries& entries) {
-    if (!condition.is_object()) return;
+  // The first of several conditions of one type counts.
+  static void AddCondition(const Json& condition, std::map<std::string_view, bool>& states) {
+    if (!condition.is_object() || states.size() >= kMaxConditions) return;
     const auto type = condition.find("type");
     const auto status = condition.find("status");
     if (type == condition.end() || status == condition.end() || !type->is_string()) return;
-    const auto& name = type->get_ref<const std::string&>();
-    const bool known = std::any_of(entries.begin(), entries.end(), [&](const cel::Entry& entry) {
-      return entry.first.AsText() == name;
-    });
-    if (!known) entries.emplace_back(Value::ViewText(name), Value::Bool(*status == "True"));
+    states.emplace(type->get_ref<const std::string&>(), *status == "True");
   }
 
   const Json& object_;
@@ -179,9 +184,6 @@ class PodSetReader {
   Status AddItems(const PodSetRule& rule, const Json& list, const Json::json_pointer& at) {
     if (!list.is_array()) return Invalid(TextOf(rule.each), "expected a list");
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (out_.size() >= kMaxPodSets) {
-        return Invalid(TextOf(rule.each), "more than " + std::to_string(kMaxPodSets) + " pod sets");
-      }
       BERTH_CHECK_OK(Add(rule, list[i], at / i, ""));
     }
     return OkStatus();
@@ -207,6 +209,7 @@ class PodSetReader {
     if (!decoded) return Invalid(FieldOf(placed.pod_template), decoded.error().message);
     placed.pods.pod_template = *std::move(decoded);
     BERTH_TRY(placed.pods.name, evaluation_.Text("podSets.name", rule.name, activation));
+    BERTH_CHECK_OK(CheckName(placed.pods.name));
     BERTH_TRY(placed.pods.count, evaluation_.Count("podSets.count", rule.count, activation));
     BERTH_CHECK_OK(AddTopology(rule, activation, placed.pods));
     for (const std::string& label : rule.dropped_labels) {
@@ -214,6 +217,19 @@ class PodSetReader {
     }
     out_.push_back(std::move(placed));
     return OkStatus();
+  }
+
+  // The rules of a Workload's pod sets, which its API would refuse otherwise.
+  Status CheckName(const std::string& name) const {
+    if (!IsDnsLabel(name) || name.size() > kMaxNameBytes) {
+      return Invalid("podSets.name", "\"" + name + "\" is no DNS label of at most 63 characters");
+    }
+    const bool twice = std::any_of(out_.begin(), out_.end(), [&name](const PlacedPodSet& other) {
+      return other.pods.name == name;
+    });
+    if (twice) return Invalid("podSets.name", "two pod sets are called \"" + name + "\"");
+    if (out_.size() < kMaxPodSets) return OkStatus();
+    return Invalid("podSets", "more than " + std::to_string(kMaxPodSets) + " pod sets");
   }
 
   Status AddTopology(const PodSetRule& rule, const cel::Activation& activation, api::PodSet& pods) {
@@ -235,11 +251,7 @@ class PodSetReader {
   std::vector<PlacedPodSet> out_;
 };
 
-Status ReadState(const KindDescription& kind, Evaluation& evaluation, JobView& view) {
-  BERTH_TRY(view.active, evaluation.Bool("active", kind.active, false));
-  BERTH_TRY(view.pods_ready, evaluation.Bool("ready", kind.ready, false));
-  BERTH_TRY(view.skipped, evaluation.Bool("skip", kind.skip, false));
-  BERTH_TRY(view.on_hold, evaluation.Bool("onHold", kind.on_hold, false));
+Status ReadFinish(const KindDescription& kind, Evaluation& evaluation, JobView& view) {
   for (const FinishRule& rule : kind.finished) {
     BERTH_TRY(const bool over, evaluation.Bool("finished.when", rule.when, evaluation.base()));
     if (!over) continue;
@@ -251,10 +263,26 @@ Status ReadState(const KindDescription& kind, Evaluation& evaluation, JobView& v
     view.finished = std::move(outcome);
     break;
   }
-  if (kind.priority_class) {
-    BERTH_TRY(view.priority_class,
-              evaluation.Text("priorityClass", *kind.priority_class, evaluation.base()));
-  }
+  return OkStatus();
+}
+
+// Reads what can be read; returns the first error.
+Status ReadState(const KindDescription& kind, Evaluation& evaluation, JobView& view) {
+  Status status = ReadFinish(kind, evaluation, view);
+  const auto read = [&](const char* field, const std::optional<cel::Program>& program, bool& out) {
+    Result<bool> value = evaluation.Bool(field, program, false);
+    if (value) {
+      out = *value;
+    } else if (status) {
+      status = value.error();
+    }
+  };
+  read("active", kind.active, view.active);
+  read("ready", kind.ready, view.pods_ready);
+  read("skip", kind.skip, view.skipped);
+  if (!status || !kind.priority_class) return status;
+  BERTH_TRY(view.priority_class,
+            evaluation.Text("priorityClass", *kind.priority_class, evaluation.base()));
   return OkStatus();
 }
 
@@ -281,9 +309,11 @@ Status ReadAll(const KindDescription& kind, const Json& object, JobView& view) {
   }
   view.suspended = suspend != nullptr && suspend->get<bool>();
   Evaluation evaluation(object);
+  // The state of a job counts although its pod sets cannot be read: it may run, or be over.
+  const Status state = ReadState(kind, evaluation, view);
   BERTH_TRY(const std::vector<PlacedPodSet> pod_sets,
             PodSetReader(kind, object, evaluation).Read());
-  BERTH_CHECK_OK(ReadState(kind, evaluation, view));
+  BERTH_CHECK_OK(state);
   BERTH_CHECK_OK(ReadReclaimable(kind, pod_sets, evaluation, view));
   for (const PlacedPodSet& placed : pod_sets) view.pod_sets.push_back(placed.pods);
   return OkStatus();

@@ -67,14 +67,20 @@ class Planner {
     return std::move(plan_);
   }
 
-  // No Workload can be made of the job: it waits, held, until its object changes.
+  // No Workload can be made of the job: it waits, held, until its object changes. A Workload of an
+  // earlier state of the object is driven to its end.
   JobPlan ReportProblem() {
-    const bool admitted =
-        std::any_of(in_.workloads.begin(), in_.workloads.end(), [](const api::Workload& workload) {
-          return api::IsTrue(workload.status.conditions, api::kAdmitted);
-        });
-    if (!admitted && !job_.finished) Stop(nullptr, kNoMatchingWorkload, job_.problem);
     Add(EmitEvent{EmitEvent::Type::kWarning, "ErrWorkloadCompose", job_.problem, ""});
+    const api::Workload* workload = nullptr;
+    for (const api::Workload& each : in_.workloads) {
+      const bool reserved = api::IsTrue(each.status.conditions, api::kQuotaReserved);
+      if (workload == nullptr || reserved) workload = &each;
+    }
+    if (workload != nullptr) {
+      Drive(workload);
+    } else if (!job_.finished) {
+      Stop(nullptr, kNoMatchingWorkload, job_.problem);
+    }
     return std::move(plan_);
   }
 
@@ -137,10 +143,6 @@ class Planner {
   void Create();
   void Drive(const api::Workload* workload);
   void Finish(const api::Workload* workload);
-  void PutOnHold(const api::Workload& workload) {
-    if (!api::IsTrue(workload.status.conditions, api::kQuotaReserved)) return;
-    Add(ReleaseQuota{workload.meta.key(), StatusOnHold(workload, now_)});
-  }
   void ReportPodsReady(const api::Workload& workload);
   void FollowEviction(const api::Workload& workload, const api::Condition& evicted);
   void DeleteWhenExpired(const api::Workload& workload, const api::Condition& evicted);
@@ -319,10 +321,10 @@ void Planner::Drive(const api::Workload* workload) {
     return FinalizePods();
   }
   if (job_.meta.deletion_timestamp) return Stop(workload, kWorkloadDeleted, "Job is deleted");
-  if (job_.on_hold && workload != nullptr) return PutOnHold(*workload);
   if (job_.finished) return Finish(workload);
   if (workload == nullptr) return Create();
-  if (in_.report_reclaimable_pods && job_.reclaimable_pods != workload->status.reclaimable_pods) {
+  if (in_.report_reclaimable_pods && job_.problem.empty() &&
+      job_.reclaimable_pods != workload->status.reclaimable_pods) {
     Add(SetReclaimablePods{workload->meta.key(), job_.reclaimable_pods});
   }
   if (in_.pods_ready_rule == PodsReadyRule::kReport) ReportPodsReady(*workload);
@@ -394,6 +396,7 @@ void Planner::DeleteWhenExpired(const api::Workload& workload, const api::Condit
 }
 
 void Planner::Start(const api::Workload& workload) {
+  if (!job_.problem.empty()) return;  // its templates cannot take the admission
   // A user has suspended the job: it is resumed at once, unless terminating pods use its quota.
   if (!job_.active && HasPods()) return;
   if (job_.bare_pods && !job_.bare_pods->gated) return;

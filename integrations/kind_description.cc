@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/dns_names.h"
 #include "base/strings.h"
 
 namespace berth::integrations {
@@ -210,7 +211,6 @@ std::optional<FinishRule> ReadFinish(Fields& in) {
 }
 
 void ReadReview(Fields& in, ReviewTraits& out) {
-  out.on_update_too = in.Flag("onUpdateToo", out.on_update_too);
   out.prebuilt = in.Flag("prebuilt", out.prebuilt);
   out.elastic = in.Flag("elastic", out.elastic);
   out.pod_set_groups = in.Flag("podSetGroups", out.pod_set_groups);
@@ -225,6 +225,9 @@ void ReadNames(Fields& in, KindDescription& out) {
   if (names->plural.empty()) names->plural = ToLower(names->kind) + "s";
   names->framework = in.Text("framework");
   if (names->framework.empty()) names->framework = names->group + "/" + ToLower(names->kind);
+  if (!IsDnsSubdomain(names->group)) in.Fail("group", "expected a DNS name such as example.com");
+  if (!IsDnsLabel(names->version)) in.Fail("version", "expected a name such as v1");
+  if (!IsDnsLabel(names->plural)) in.Fail("plural", "expected lower-case letters and digits");
   out.kind = {names->group, names->version, names->kind, names->plural, names->framework};
   out.resource = {names->group, names->version, names->kind, names->plural};
   out.names = std::move(names);
@@ -253,12 +256,6 @@ Result<KindPtr> ParseKind(const Json& description) {
   kind->reclaimable = in.Expression("reclaimable", PodSetVariables());
   kind->priority_class = in.Expression("priorityClass", ObjectVariables());
   kind->skip = in.Expression("skip", ObjectVariables());
-  kind->on_hold = in.Expression("onHold", ObjectVariables());
-  in.Part("managedBy", [&](Fields& part) {
-    kind->managed_by = part.Path("path");
-    kind->own_manager = part.Text("own");
-  });
-  kind->pods_of = in.Text("podsLabel");
   in.Part("review", [&](Fields& part) { ReadReview(part, kind->review); });
   in.Done();
   if (!status) return status.error();

@@ -54,7 +54,6 @@ struct FinishRule {
 
 // What the reviews of the kind's objects check beside the rules of all kinds.
 struct ReviewTraits {
-  bool on_update_too = true;    // rules of creation hold for updates
   bool prebuilt = true;         // a job may name a Workload that exists
   bool elastic = false;         // workload slices
   bool pod_set_groups = false;  // topology: two pod sets may form a group
@@ -79,10 +78,6 @@ struct KindDescription {
   std::optional<cel::Program> reclaimable;     // int, for each pod set
   std::optional<cel::Program> priority_class;  // string; absent or "": that of the templates
   std::optional<cel::Program> skip;            // bool; true: the job is not queued
-  std::optional<cel::Program> on_hold;         // bool; true: the job must not hold quota
-  FieldPath managed_by;                        // spec.managedBy; empty: the kind has no such field
-  std::string own_manager;                     // its value for the kind's own controller
-  std::string pods_of;  // label of pods whose value is the job's name; empty: unknown
   ReviewTraits review;
 };
 

@@ -36,7 +36,7 @@ class Release {
                                            .observed_generation = workload_.meta.generation});
   }
   // No admission, and the time admitted added to the total.
-  api::WorkloadStatus End() && {
+  api::WorkloadStatus End() {
     if (api::IsTrue(workload_.status.conditions, api::kAdmitted)) {
       const api::Condition* admitted =
           api::FindCondition(workload_.status.conditions, api::kAdmitted);
@@ -49,7 +49,7 @@ class Release {
     Set(api::kAdmitted, api::ConditionStatus::kFalse, api::kNoReservation,
         "The workload has no reservation");
     status_.admission.reset();
-    return std::move(status_);
+    return status_;
   }
 
  private:
@@ -71,13 +71,7 @@ api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime n
   // The scheduler writes the reason why the Workload has no quota, after its next attempt.
   release.Set(api::kQuotaReserved, api::ConditionStatus::kFalse, api::kPendingEvaluation,
               evicted->message);
-  return std::move(release).End();
-}
-
-api::WorkloadStatus StatusOnHold(const api::Workload& workload, WallTime now) {
-  Release release(workload, now);
-  release.Set(api::kQuotaReserved, api::ConditionStatus::kFalse, api::kOnHold, "Job is on hold");
-  return std::move(release).End();
+  return release.End();
 }
 
 }  // namespace berth::integrations

@@ -1,4 +1,4 @@
-// integrations/release.h — releases the quota of an evicted Workload, and of a job on hold.
+// integrations/release.h — releases the quota of an evicted Workload.
 //
 // Source: Kueue pkg/workload (UnsetQuotaReservationWithCondition, SetRequeuedCondition).
 #pragma once
@@ -13,8 +13,5 @@ namespace berth::integrations {
 //
 // Precondition: the Evicted condition is True.
 api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime now);
-
-// The status of a Workload whose job is on hold: no admission, QuotaReserved False with OnHold.
-api::WorkloadStatus StatusOnHold(const api::Workload& workload, WallTime now);
 
 }  // namespace berth::integrations

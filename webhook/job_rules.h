@@ -38,7 +38,6 @@ struct ReviewedKind {
   std::string name;           // "jobset.x-k8s.io/v1alpha2, Kind=JobSet"
   std::string framework;      // "jobset.x-k8s.io/jobset"
   std::string path;           // "jobset-x-k8s-io-v1alpha2-jobset" of /mutate-… and /validate-…
-  bool on_update_too = true;  // the rules of creation hold for updates
   bool prebuilt = true;       // a job may name a Workload that exists
   bool elastic = false;       // workload slices
   bool pod_set_groups = false;  // topology: two pod sets may form a group

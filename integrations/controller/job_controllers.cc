@@ -1,11 +1,18 @@
 #include "integrations/controller/job_controllers.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/log/log.h"
 #include "integrations/controller/described_jobs.h"
 #include "integrations/kind_catalogue.h"
 
 namespace berth::integrations {
+namespace {
+
+constexpr Duration kPatience = std::chrono::seconds(30);  // for the kinds of owners
+
+}  // namespace
 
 api::LabelSelector DefaultManagedNamespaces(const std::string& own_namespace) {
   return {.match_expressions = {{.key = "kubernetes.io/metadata.name",
@@ -42,6 +49,7 @@ JobControllers::JobControllers(kube::Manager& manager, const Clock& clock,
         manager.AddController(batch_job_reconciler_, {.max_concurrent = options_.concurrency}));
   }
   for (const KindPtr& kind : options_.kinds) Add(kind);
+  owners_.SetKnown([this] { return OwnersAreKnown(); });
   if (options_.user_kinds) user_kinds_.Start();
   if (options_.pods == JobControllersOptions::Pods::kManaged) {
     pod_jobs_.emplace(manager);
@@ -95,8 +103,13 @@ Status JobControllers::Manage(const KindPtr& kind) {
       return Error{ErrorCode::kInvalid, "the kind is built in: name it in integrations.frameworks"};
     }
   }
-  if (options_.on_user_kind) options_.on_user_kind(kind->kind, true);
   Described* known = Find(kind->kind);
+  if (known == nullptr && shared_.manager.HasInformer(kind->resource)) {
+    return Error{ErrorCode::kInvalid, "Berth reads " + kind->resource.api_version() + " " +
+                                          std::string(kind->resource.plural) +
+                                          " for another purpose"};
+  }
+  if (options_.on_user_kind) options_.on_user_kind(kind->kind, true);
   if (known == nullptr) {
     Add(kind);
     return OkStatus();
@@ -109,6 +122,25 @@ Status JobControllers::Manage(const KindPtr& kind) {
 void JobControllers::Leave(const KindPtr& kind) {
   if (options_.on_user_kind) options_.on_user_kind(kind->kind, false);
   if (Described* known = Find(kind->kind)) known->jobs.Describe(nullptr);
+}
+
+// A child of a job whose kind is not read yet would be stopped as a job of its own.
+bool JobControllers::OwnersAreKnown() {
+  if (owners_known_) return true;
+  const SteadyTime now = shared_.clock.SteadyNow();
+  if (!asked_for_owners_) asked_for_owners_ = now;
+  const auto is_read = [](const auto& each) {
+    const kube::InformerBase& informer = each->jobs.informer();
+    return informer.has_synced() || informer.is_missing();
+  };
+  owners_known_ = (!options_.user_kinds || user_kinds_.is_settled()) &&
+                  std::all_of(described_.begin(), described_.end(), is_read);
+  if (!owners_known_ && now - *asked_for_owners_ > kPatience) {
+    LogWarning("job kinds cannot be read; jobs that they own may be taken for jobs of their own",
+               {});
+    owners_known_ = true;
+  }
+  return owners_known_;
 }
 
 bool JobControllers::IsServed(const KindPtr& kind) {

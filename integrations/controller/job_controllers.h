@@ -67,6 +67,7 @@ class JobControllers {
   Described* Find(const JobKind& kind);
   Described& Add(const KindPtr& kind);
   bool IsServed(const KindPtr& kind);
+  bool OwnersAreKnown();
 
   JobReconciler::Shared shared_;
   JobControllersOptions options_;
@@ -80,6 +81,8 @@ class JobControllers {
   std::optional<JobReconciler> pod_reconciler_;
   TopologyUngater topology_ungater_;
   UserKinds user_kinds_;
+  bool owners_known_ = false;
+  std::optional<SteadyTime> asked_for_owners_;
 };
 
 }  // namespace berth::integrations

@@ -78,9 +78,20 @@ std::optional<ManagedAncestor> JobOwners::AncestorOf(const api::ObjectMeta& job)
     owner = api::ControllerOf(*above);
   }
   if (managed == nullptr) return std::nullopt;
+  // The newest unfinished Workload decides; one of an earlier job of this name does not.
   const std::vector<api::Workload> workloads = WorkloadsOf(managed_by->kind(), managed->key());
-  const bool admitted =
-      !workloads.empty() && api::IsTrue(workloads.front().status.conditions, api::kAdmitted);
+  const api::Workload* newest = nullptr;
+  for (const api::Workload& each : workloads) {
+    const api::OwnerReference* controller = api::ControllerOf(each.meta);
+    if (controller == nullptr || controller->uid != managed->uid ||
+        api::IsTrue(each.status.conditions, api::kFinished)) {
+      continue;
+    }
+    if (newest == nullptr || each.meta.creation_timestamp > newest->meta.creation_timestamp) {
+      newest = &each;
+    }
+  }
+  const bool admitted = newest != nullptr && api::IsTrue(newest->status.conditions, api::kAdmitted);
   return ManagedAncestor{admitted};
 }
 

@@ -5,9 +5,11 @@
 // Source: Kueue pkg/controller/jobframework (FindAncestorJobManagedByKueue).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/workload.h"
@@ -24,6 +26,10 @@ class JobOwners {
 
   // `source` must outlive this object.
   void Add(JobSource& source) { sources_.push_back(&source); }
+  // False while kinds of owners are being read: whose child a job is cannot be told yet.
+  void SetKnown(std::function<bool()> known) { known_ = std::move(known); }
+  bool are_known() const { return !known_ || known_(); }
+
   // The kind that the reference names, in any of its versions; null: not managed here.
   JobSource* SourceOf(const api::OwnerReference& owner) const;
 
@@ -39,6 +45,7 @@ class JobOwners {
   kube::Informer<api::Workload>& workloads_;
   QueueNameRule queue_name_rule_;
   std::vector<JobSource*> sources_;
+  std::function<bool()> known_;
 };
 
 }  // namespace berth::integrations

@@ -19,6 +19,8 @@ using kube::Force;
 using kube::PatchType;
 using Json = nlohmann::json;
 
+// The time until owners of jobs that a new leader does not know yet are looked up again.
+constexpr Duration kOwnersAppear = std::chrono::milliseconds(200);
 constexpr Duration kLookAgain = std::chrono::seconds(5);
 // The time in which a created Workload is assumed to exist, unseen by the informer.
 constexpr Duration kInformerLag = std::chrono::seconds(30);
@@ -142,7 +144,9 @@ void JobReconciler::Watch(kube::Controller& controller) {
 }
 
 void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
-  if (!source_.is_managed()) return done(kube::NextLook{});
+  if (!owners_.are_known()) return done(kube::NextLook{kOwnersAppear});
+  // The Workloads of a job that is gone are removed although its kind is not managed any more.
+  if (!source_.is_managed() && source_.Meta(key) != nullptr) return done(kube::NextLook{});
   auto pass = std::make_shared<Pass>();
   pass->job = source_.Get(key);
   JobPlan plan;

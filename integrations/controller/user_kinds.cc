@@ -46,6 +46,10 @@ Result<JobKindObject> Decode(const api::JsonSource& source) {
   return decoded;
 }
 
+bool IsSameKind(const JobKind& a, const JobKind& b) {
+  return a.group == b.group && a.version == b.version && a.kind == b.kind && a.plural == b.plural;
+}
+
 bool IsSame(const Json& before, const Json& now) {
   for (const char* key : {"status", "reason", "message", "observedGeneration"}) {
     if (before.value(key, Json()) != now.value(key, Json())) return false;
@@ -63,6 +67,7 @@ UserKinds::UserKinds(kube::Manager& manager, const Clock& clock, Callbacks callb
 
 void UserKinds::Start() {
   kube::Controller& controller = manager_.AddController(*this, {.max_concurrent = 1}, {&objects_});
+  controller_ = &controller;
   controller.AddSweep(kube::SweepOf(objects_));
   const auto add = [&controller](const auto& object) { controller.Add(object->meta.key()); };
   objects_.AddHandler({.on_add = add,
@@ -74,8 +79,10 @@ void UserKinds::Reconcile(const api::ObjectKey& key, Done done) {
   const auto object = objects_.Get(key);
   if (object == nullptr) {
     Forget(key.name);
+    judged_.erase(key.name);
     return done(kube::NextLook{});
   }
+  judged_.insert(key.name);
   WriteStatus(*object, Take(*object), std::move(done));
 }
 
@@ -84,6 +91,17 @@ void UserKinds::Forget(const std::string& name) {
   if (known == kinds_.end()) return;
   callbacks_.leave(known->second);
   kinds_.erase(known);
+  // Another JobKind may describe the kind, and has been refused so far.
+  for (const auto& object : objects_.objects()) {
+    if (object->meta.name != name) controller_->Add(object->meta.key());
+  }
+}
+
+bool UserKinds::is_settled() const {
+  if (objects_.is_missing()) return true;
+  return objects_.has_synced() &&
+         std::all_of(objects_.objects().begin(), objects_.objects().end(),
+                     [this](const auto& object) { return judged_.contains(object->meta.name); });
 }
 
 UserKinds::Verdict UserKinds::Take(const JobKindObject& object) {
@@ -98,6 +116,11 @@ UserKinds::Verdict UserKinds::Take(const JobKindObject& object) {
         described->kind.kind == (*kind)->kind.kind) {
       return {false, "AlreadyDescribed", "the JobKind " + other + " describes the kind"};
     }
+  }
+  // A JobKind that was deleted and made anew may describe another kind.
+  if (const auto before = kinds_.find(name);
+      before != kinds_.end() && !IsSameKind(before->second->kind, (*kind)->kind)) {
+    Forget(name);
   }
   if (const Status managed = callbacks_.manage(*kind); !managed) {
     Forget(name);

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/clock.h"
@@ -45,6 +46,9 @@ class UserKinds final : public kube::Reconciler {
   // Adds its controller to the manager.
   void Start();
 
+  // Whether every JobKind that is known is managed, or refused.
+  bool is_settled() const;
+
   std::string_view name() const override { return "jobkind"; }
   void Reconcile(const api::ObjectKey& key, Done done) override;
 
@@ -64,6 +68,8 @@ class UserKinds final : public kube::Reconciler {
   Callbacks callbacks_;
   kube::Informer<JobKindObject>& objects_;
   std::map<std::string, KindPtr> kinds_;  // by name of the JobKind
+  std::set<std::string> judged_;          // names of JobKinds
+  kube::Controller* controller_ = nullptr;
 };
 
 }  // namespace berth::integrations

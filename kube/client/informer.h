@@ -42,7 +42,8 @@ class InformerBase {
   virtual const api::ResourceKind& kind() const = 0;
   // Calls `synced` once, when has_synced turns true; at once if it is true.
   virtual void OnSynced(std::function<void()> synced) = 0;
-  // The API server does not serve the kind: its CRD is missing. The informer keeps retrying.
+  // The API server does not serve the kind, since its CRD is missing, or refuses to list its
+  // objects. The informer keeps retrying.
   virtual bool is_missing() const = 0;
   // Calls `missing` once, when is_missing turns true.
   virtual void OnMissing(std::function<void()> missing) = 0;
@@ -164,7 +165,10 @@ class Informer final : public InformerBase {
   void TakeFailure(const Error& error) {
     if (missing_ && error.code == ErrorCode::kNotFound) return;  // reported once
     LogWarning("watch failed", {{"kind", std::string(kind_.kind)}, {"error", error.message}});
-    if (synced_ || error.code != ErrorCode::kNotFound) return;
+    // Refusals: the kind is missing, or this client may not list its objects.
+    const bool refused = error.code == ErrorCode::kNotFound ||
+                         error.code == ErrorCode::kForbidden || error.code == ErrorCode::kInvalid;
+    if (synced_ || missing_ || !refused) return;
     missing_ = true;
     if (const auto callback = std::exchange(on_missing_, nullptr)) callback();
   }

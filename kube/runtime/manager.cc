@@ -39,7 +39,8 @@ void Manager::StartControllers() {
 }
 
 void Manager::StartWhenSynced() {
-  if (!has_synced()) return;
+  // A kind that is added later must not hold up the others.
+  if (!running_ && !has_synced()) return;
   for (const auto& synced : std::exchange(on_synced_, {})) synced();
   if (!wanted_) return;
   const bool is_first = !std::exchange(running_, true);

@@ -47,6 +47,13 @@ class Manager {
     return informer;
   }
 
+  // Whether some controller reads objects of the kind, all or some.
+  bool HasInformer(const api::ResourceKind& kind) const {
+    const std::string start = kind.api_version() + "/" + std::string(kind.plural) + "?";
+    const auto found = informers_.lower_bound(start);
+    return found != informers_.end() && found->first.starts_with(start);
+  }
+
   // The informer of a kind that a cluster may lack. While its CRD is missing, everything else runs;
   // controllers that need the kind start when the CRD comes. Call before StartInformers.
   template <typename T>

@@ -68,11 +68,15 @@ Json ViewAsJson(const JobView& view) {
   if (view.finished) {
     finished = {{"succeeded", view.finished->succeeded}, {"message", view.finished->message}};
   }
-  return {{"podSets", pod_sets},     {"reclaimable", reclaimable},
-          {"finished", finished},    {"suspended", view.suspended},
-          {"active", view.active},   {"ready", view.pods_ready},
-          {"skipped", view.skipped}, {"onHold", view.on_hold},
-          {"problem", view.problem}, {"priorityClass", view.priority_class}};
+  return {{"podSets", pod_sets},
+          {"reclaimable", reclaimable},
+          {"finished", finished},
+          {"suspended", view.suspended},
+          {"active", view.active},
+          {"ready", view.pods_ready},
+          {"skipped", view.skipped},
+          {"problem", view.problem},
+          {"priorityClass", view.priority_class}};
 }
 
 std::vector<PodSetChange> ChangesOf(const Json& changes) {

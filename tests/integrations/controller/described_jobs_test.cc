@@ -305,6 +305,106 @@ TEST_F(UserKindsTest, AreManagedWhileTheControllerRuns) {
   EXPECT_EQ((*api_.Find(workload))["spec"]["podSets"][0]["count"], 7);
 }
 
+// Another kind's informer has objects of another type.
+TEST_F(UserKindsTest, AKindThatIsReadForAnotherPurposeIsRefused) {
+  Start();
+  Json kind = Kind();
+  kind["spec"]["group"] = "kueue.x-k8s.io";
+  kind["spec"]["version"] = "v1beta2";
+  kind["spec"]["plural"] = "workloads";
+  api_.Put(kKinds, kind);
+  Settle();
+  EXPECT_THAT(Ready(),
+              HasSubstr("False AlreadyDescribed Berth reads kueue.x-k8s.io/v1beta2 workloads"));
+}
+
+TEST_F(UserKindsTest, AKindThatCannotBeListedHoldsUpNoOther) {
+  api_.Put(kCrds, crd_);
+  Start();
+  Json other = Kind();
+  other["metadata"]["name"] = "others";
+  other["spec"]["kind"] = "Other";
+  api_.Put(kKinds, other);
+  Settle();
+  api_.Put(kKinds, Kind());
+  Settle();
+  SubmitSweep();
+  EXPECT_NE(WorkloadPath(), "");
+}
+
+TEST_F(UserKindsTest, AJobThatGoesWithoutItsKindLeavesNoQuota) {
+  api_.Put(kCrds, crd_);
+  Start();
+  api_.Put(kKinds, Kind());
+  Settle();
+  SubmitSweep();
+  const std::string path = WorkloadPath();
+  api_.Remove(kKind);
+  Settle();
+  client_.Delete(api::KindOf<api::Workload>(), {"default", path.substr(path.rfind('/') + 1)}, {},
+                 [](const berth::Status&) {});
+  Settle();
+  ASSERT_NE(api_.Find(path), nullptr);  // the finalizer holds it
+  api_.Remove(kSweep);
+  Settle();
+  EXPECT_EQ(api_.Find(path), nullptr);
+}
+
+TEST_F(UserKindsTest, TheSecondDescriptionTakesOverWhenTheFirstGoes) {
+  api_.Put(kCrds, crd_);
+  Start();
+  api_.Put(kKinds, Kind());
+  Settle();
+  Json second = Kind();
+  second["metadata"]["name"] = "second";
+  api_.Put(kKinds, second);
+  Settle();
+  api_.Remove(kKind);
+  Settle();
+  SubmitSweep();
+  EXPECT_NE(WorkloadPath(), "");
+}
+
+// A new leader reads the jobs before the kinds of their owners.
+TEST_F(UserKindsTest, AChildIsNotStoppedBeforeTheKindOfItsOwnerIsRead) {
+  api_.Put(kCrds, crd_);
+  api_.Put(kKinds, Kind());
+  const Json sweep = api_.Put(kSweeps, Json::parse(R"({"metadata": {"name": "s",
+      "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": "lq"}}, "spec": {"paused": false,
+      "trials": 1, "pod": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}})"));
+  Json child = Json::parse(R"({"metadata": {"name": "s-run", "namespace": "default",
+      "labels": {"kueue.x-k8s.io/queue-name": "lq"}}, "spec": {"suspend": false, "template": {"spec":
+      {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}})");
+  child["metadata"]["ownerReferences"] = {{{"apiVersion", "science.example/v1"},
+                                           {"kind", "Sweep"},
+                                           {"name", "s"},
+                                           {"uid", sweep["metadata"]["uid"]},
+                                           {"controller", true}}};
+  api_.Put("/apis/batch/v1/namespaces/default/jobs", child);
+  Start();
+  for (const auto& request : api_.requests()) {
+    EXPECT_FALSE(request.method == "POST" && request.path == kWorkloadsPath &&
+                 request.body["metadata"]["ownerReferences"][0]["kind"] == "Job");
+  }
+}
+
+// A user must not keep quota by breaking the templates of a job that runs.
+TEST_F(DescribedJobsTest, ABrokenJobIsEvicted) {
+  api_.Put(kCrds, JobSetCrd());
+  Start();
+  Submit();
+  Apply({"QuotaReserved", "Admitted"});
+  ASSERT_EQ(Job()["spec"]["suspend"], false);
+  Json broken = Job();
+  broken["spec"]["replicatedJobs"][1]["template"]["spec"].erase("template");
+  api_.Put(kJobSets, broken);
+  Settle();
+  EXPECT_EQ(Job()["spec"]["suspend"], false);  // it has its quota
+  Apply({"QuotaReserved", "Admitted", "Evicted"});
+  EXPECT_EQ(Job()["spec"]["suspend"], true);
+  EXPECT_FALSE(Workload()["status"].contains("admission"));
+}
+
 TEST_F(UserKindsTest, ABadDescriptionSaysWhatIsWrong) {
   Start();
   api_.Put(kCrds, crd_);
