@@ -35,11 +35,11 @@ struct JobFacts;
 
 // A job kind, as its reviews see it.
 struct ReviewedKind {
-  std::string name;           // "jobset.x-k8s.io/v1alpha2, Kind=JobSet"
-  std::string framework;      // "jobset.x-k8s.io/jobset"
-  std::string path;           // "jobset-x-k8s-io-v1alpha2-jobset" of /mutate-… and /validate-…
-  bool prebuilt = true;       // a job may name a Workload that exists
-  bool elastic = false;       // workload slices
+  std::string name;       // "jobset.x-k8s.io/v1alpha2, Kind=JobSet"
+  std::string framework;  // "jobset.x-k8s.io/jobset"
+  std::string path;       // "jobset-x-k8s-io-v1alpha2-jobset" of /mutate-… and /validate-…
+  bool prebuilt = true;   // a job may name a Workload that exists
+  bool elastic = false;   // workload slices
   bool pod_set_groups = false;  // topology: two pod sets may form a group
   // kInvalid: the object is denied with the message.
   std::function<Result<ReviewedJob>(const nlohmann::json& object)> read;
