@@ -53,9 +53,9 @@ struct OwnerKind {
 struct SchedulerConfig {
   FeatureGates gates;
   std::optional<FairSharing> fair_sharing;  // nullopt: classical preemption
-  queue::RequeuingTimestamp pods_ready_requeuing = queue::RequeuingTimestamp::kEviction;
   std::vector<std::string> excluded_resource_prefixes;
   std::vector<queue::ResourceTransformation> transformations;
+  queue::RequeuingTimestamp pods_ready_requeuing = queue::RequeuingTimestamp::kEviction;
   // resources.quotaCheckStrategy IgnoreUndeclared: resources that no group covers are ignored.
   bool ignore_undeclared_resources = false;
   std::optional<AdmissionFairSharing> admission_fair_sharing;  // nullopt: off
@@ -69,12 +69,12 @@ struct SchedulerConfig {
   std::optional<std::vector<OwnerKind>> managed_owners;
   // waitForPodsReady.blockAdmission: no admission while pods of a reservation are not ready.
   bool block_admission = false;
-  // Waiting workloads are counted (Scheduler::TakePendingCounts), also by these values; null: by
-  // LocalQueue alone.
+  // Waiting workloads are counted (Scheduler::TakePendingCounts).
   bool count_pending = false;
-  queue::PendingCounts::ValuesOf pending_values;
   // Which workloads parked in bulk are listed; kAll lists those woken in bulk, too.
   queue::Listing listing = queue::Listing::kNo;
+  // Workloads are also counted by these values; null: by LocalQueue alone.
+  queue::PendingCounts::ValuesOf pending_values;
 };
 
 class Scheduler {

@@ -99,7 +99,8 @@ void LabelledMetrics::ForgetObject(Source source, const std::string& key) {
 
 void LabelledMetrics::Change(const Object& object, Known& known, Values values) {
   if (known.values == values) return;
-  const auto& [source, key] = object;
+  const Source source = object.first;
+  const std::string& key = object.second;
   const auto with = [&](MetricLabels labels, const Values& of) {
     labels.merge(Named(source, of));
     return labels;

@@ -43,11 +43,11 @@ std::string RuleBehind(const Decision& decision) {
 
 Shadow::Shadow(kube::Manager& manager, const Clock& clock, kube::Metrics& metrics,
                const ShadowOptions& options)
-    : manager_(manager),
+    : scheduler_(WithNewListed(options.scheduler)),
+      manager_(manager),
       clock_(clock),
       options_(options),
       workloads_(manager.InformerFor<api::Workload>()),
-      scheduler_(WithNewListed(options.scheduler)),
       report_(metrics, options.window),
       topology_feed_(manager, scheduler_, [this](TopologyFeed::Change) { Changed(); }),
       pod_defaults_feed_(

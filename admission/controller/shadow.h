@@ -137,11 +137,11 @@ class Shadow {
   void After(Duration delay, const api::ObjectKey& key, std::uint64_t ticket,
              void (Shadow::*act)(const api::ObjectKey&, std::uint64_t));
 
+  Scheduler scheduler_;
   kube::Manager& manager_;
   const Clock& clock_;
   const ShadowOptions options_;
   kube::Informer<api::Workload>& workloads_;
-  Scheduler scheduler_;
   ShadowReport report_;
   TopologyFeed topology_feed_;
   PodDefaultsFeed pod_defaults_feed_;
