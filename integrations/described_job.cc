@@ -310,10 +310,10 @@ Status ReadAll(const KindDescription& kind, const Json& object, JobView& view) {
   view.suspended = suspend != nullptr && suspend->get<bool>();
   Evaluation evaluation(object);
   // The state of a job counts although its pod sets cannot be read: it may run, or be over.
-  const Status state = ReadState(kind, evaluation, view);
+  Status state = ReadState(kind, evaluation, view);
   BERTH_TRY(const std::vector<PlacedPodSet> pod_sets,
             PodSetReader(kind, object, evaluation).Read());
-  BERTH_CHECK_OK(state);
+  if (!state) return state;
   BERTH_CHECK_OK(ReadReclaimable(kind, pod_sets, evaluation, view));
   for (const PlacedPodSet& placed : pod_sets) view.pod_sets.push_back(placed.pods);
   return OkStatus();
