@@ -93,14 +93,15 @@ void CheckPriorityClass(const ReviewedJob& job, const ReviewedJob* old, FieldErr
 void CheckGates(const ReviewedJob& job, const ReviewedJob* old, FieldErrors& errors) {
   const Path path = Annotations().Key(api::kAdmissionGatedByAnnotation);
   const std::string* text = api::FindValue(job.meta.annotations, api::kAdmissionGatedByAnnotation);
+  const std::string list = text == nullptr ? "" : *text;
   std::vector<std::string> seen;
   for (const std::string_view part :
-       text == nullptr ? std::vector<std::string_view>{} : Split(*text, ',')) {
+       text == nullptr ? std::vector<std::string_view>{} : Split(list, ',')) {
     const std::string gate(TrimSpace(part));
     if (gate.empty()) {
-      errors.push_back(Invalid(path, Quoted(*text), "cannot contain empty gate names"));
+      errors.push_back(Invalid(path, Quoted(list), "cannot contain empty gate names"));
     } else if (std::find(seen.begin(), seen.end(), gate) != seen.end()) {
-      errors.push_back(Invalid(path, Quoted(*text), "duplicate gate name: " + gate));
+      errors.push_back(Invalid(path, Quoted(list), "duplicate gate name: " + gate));
     } else if (const std::string problem = QualifiedNameProblem(gate); !problem.empty()) {
       errors.push_back(Invalid(path, Quoted(gate), problem));
     }

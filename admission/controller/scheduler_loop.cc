@@ -19,9 +19,6 @@ namespace {
 
 constexpr Duration kShortestPause = std::chrono::milliseconds(1);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
-// Without a preemption in so many batches of wake-ups, a batch takes this part of its time.
-constexpr int kCalmBatches = 30;
-constexpr int kCalmShare = 20;
 constexpr std::size_t kMaxOpenWrites = 512;
 constexpr std::size_t kMaxParkedShapes = 10'000;
 
@@ -146,18 +143,9 @@ void SchedulerLoop::Kick(Duration delay) {
   });
 }
 
-// While preemptions happen, wake-ups wait for company: a workload that fills a gap at once is the
-// next preemptor's victim.
-Duration SchedulerLoop::WakeUpDelay() const {
-  const Duration batch = parts_.wake_up_batch;
-  const bool calm =
-      !last_eviction_ || parts_.clock.SteadyNow() - *last_eviction_ > batch * kCalmBatches;
-  return calm ? batch / kCalmShare : batch;
-}
-
 void SchedulerLoop::ScheduleWakeUps() {
   if (!parts_.scheduler.HasWakeUps() || std::exchange(wake_up_posted_, true)) return;
-  parts_.manager.executor().PostAfter(WakeUpDelay(), [weak = std::weak_ptr(self_)] {
+  parts_.manager.executor().PostAfter(parts_.wake_up_batch, [weak = std::weak_ptr(self_)] {
     const auto self = weak.lock();
     if (self == nullptr) return;
     SchedulerLoop& loop = **self;
@@ -311,7 +299,6 @@ SchedulerLoop::Progress SchedulerLoop::Evict(const Decision& decision, const Vic
     return Progress::kNone;  // its reservation is being written; a later cycle retries
   }
   const WallTime now = parts_.clock.Now();
-  last_eviction_ = parts_.clock.SteadyNow();
   const std::string reason = ToString(victim.reason);
   const std::string message = PreemptedMessage(*decision.object, victim.reason,
                                                parts_.scheduler.PathOf(decision.cluster_queue),

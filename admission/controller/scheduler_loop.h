@@ -45,8 +45,7 @@ struct SchedulerLoopParts {
   kube::EventRecorder& events;
   const Clock& clock;
   AdmissionMetrics& metrics;
-  // Wake-ups within it are one; a twentieth of it where nothing was preempted lately.
-  Duration wake_up_batch = std::chrono::seconds(1);
+  Duration wake_up_batch = std::chrono::seconds(1);  // wake-ups within it are one
   std::function<void()> on_turn;  // after each cycle and each batch of wake-ups; may be null
 };
 
@@ -80,7 +79,6 @@ class SchedulerLoop {
   void RunCycle();
   bool HasHeads() const;
   void RestorePlans();
-  Duration WakeUpDelay() const;
   void ScheduleWakeUps();
   void ScheduleSecondPass();
   Progress Perform(const CycleResult& result);
@@ -105,7 +103,6 @@ class SchedulerLoop {
   bool running_ = false;
   bool cycle_posted_ = false;
   bool wake_up_posted_ = false;
-  std::optional<SteadyTime> last_eviction_;
   std::uint64_t kick_ticket_ = 0;  // number of the posted cycle; older tickets do nothing
   Duration pause_;
   std::int64_t cycle_count_ = 0;

@@ -82,7 +82,8 @@ void CheckWorkload(const Json& workload, AdoptionReport& report) {
     }
     return;
   }
-  const std::string group = owner.api_version.substr(0, owner.api_version.find('/'));
+  const std::size_t slash = owner.api_version.find('/');
+  const std::string group = slash == std::string::npos ? "" : owner.api_version.substr(0, slash);
   if (report.queued_kinds.contains(group + "/" + owner.kind)) {
     ++report.taken_over["Workloads of " + owner.kind + "s"];
     return;

@@ -94,6 +94,19 @@ class AdoptTest(unittest.TestCase):
         self.assertEqual(self.findings(1), [("missing", "workload default/set"),
                                             ("stays", "workload default/group")])
 
+    def test_kinds_that_the_configuration_names_are_taken_over(self):
+        self.add("workloads", workload("group", ("v1", "Pod", "group-0", False)))
+        self.add("workloads", workload("set", ("jobset.x-k8s.io/v1alpha2", "JobSet", "set", True),
+                                       conditions=()))
+        self.configure("apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+                       "integrations: {frameworks: [batch/job, pod, jobset.x-k8s.io/jobset]}\n"
+                       "managedJobsNamespaceSelector:\n"
+                       "  matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn,\n"
+                       "                      values: [kube-system, kueue-system]}]\n")
+        done = json.loads(self.adopt("-o", "json").stdout)
+        self.assertEqual(done["takenOver"].get("Workloads of JobSets"), 1, done)
+        self.assertEqual(done["takenOver"].get("Workloads of Pods"), 1, done)
+
     def test_pods_that_only_kueue_lets_go(self):
         for name, gates, managed in (("waits", ["kueue.x-k8s.io/admission"], "true"),
                                      ("runs", [], "true"), ("own", [], "false")):
@@ -120,9 +133,9 @@ class AdoptTest(unittest.TestCase):
                        "integrations: {frameworks: [batch/job]}\n"
                        "resources: {deviceClassMappings: [{name: gpus, deviceClassNames: [a]}]}\n")
         self.assertEqual(self.findings(1), [
+            ("missing", "configmap kueue-system/kueue-manager-config"),
             ("missing", "workload default/job-claims-1"), ("missing", "admissioncheck remote"),
             ("missing", "multikueueclusters far"),
-            ("missing", "configmap kueue-system/kueue-manager-config"),
             ("differs", "job default/grows"), ("stays", "admissioncheck budget")])
 
     def test_kueue_that_runs_is_to_be_stopped_first(self):

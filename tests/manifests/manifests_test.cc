@@ -63,7 +63,8 @@ const std::map<std::string, Kind>& Kinds() {
     auto* result = new std::map<std::string, Kind>;
     for (const fs::path& path : YamlFiles(kRoot)) {
       for (const Json& crd : Documents(path)) {
-        if (crd.value("kind", "") != "CustomResourceDefinition") continue;
+        // A patch of a component is a list.
+        if (!crd.is_object() || crd.value("kind", "") != "CustomResourceDefinition") continue;
         const Json& spec = crd["spec"];
         for (const Json& version : spec["versions"]) {
           std::vector<local::Cause> causes;

@@ -112,7 +112,7 @@ class DescribedJobsTest : public ::testing::Test {
     api_.Put(kJobSets, job);
     Settle();
   }
-  static Json TemplateOf(const Json& job, int index) {
+  static Json TemplateOf(const Json& job, std::size_t index) {
     return job["spec"]["replicatedJobs"][index]["template"]["spec"]["template"];
   }
 

@@ -169,7 +169,7 @@ leaderElection: {resourceName: mine, leaseDuration: 4s, renewDeadline: 2500ms, r
         self.assertEqual(self.end(replica)[0], 0)
 
     def test_bad_flags_are_named(self):
-        for flags, text in ((("--controllers", "jobs/pod"), '"jobs/pod" is not one of core'),
+        for flags, text in ((("--controllers", "jobs/none"), '"jobs/none" is not one of core'),
                             (("--requeue-interval", "soon"), '--requeue-interval "soon"')):
             replica = self.start_replica("bad", *flags)
             self.assertEqual(replica.process.wait(timeout=PATIENCE_SECONDS), 1)
