@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/codec.h"
 #include "base/strings.h"
 #include "integrations/described_job.h"
 #include "integrations/kind_catalogue.h"
@@ -28,10 +29,9 @@ std::string ReviewPathOf(const integrations::JobKind& kind) {
 // An object whose pod sets cannot be read is reviewed without them: its controller tells why it
 // waits.
 Result<webhook::ReviewedJob> ReadJob(const KindPtr& kind, const Json& object) {
-  BERTH_TRY(integrations::JobView view, integrations::ViewOf(kind, object));
   webhook::ReviewedJob job;
-  job.meta = std::move(view.meta);
-  job.suspended = view.suspended;
+  BERTH_TRY(job.meta, api::Decode<api::ObjectMeta>(object));
+  job.suspended = integrations::IsSuspended(*kind, object);
   auto pod_sets = integrations::PodSetsOf(*kind, object);
   if (!pod_sets) return job;
   for (integrations::DescribedPodSet& each : *pod_sets) {

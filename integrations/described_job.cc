@@ -307,7 +307,7 @@ Status ReadAll(const KindDescription& kind, const Json& object, JobView& view) {
   if (suspend != nullptr && !suspend->is_boolean()) {
     return Invalid(TextOf(kind.suspend), "expected a bool");
   }
-  view.suspended = suspend != nullptr && suspend->get<bool>();
+  view.suspended = IsSuspended(kind, object);
   Evaluation evaluation(object);
   // The state of a job counts although its pod sets cannot be read: it may run, or be over.
   Status state = ReadState(kind, evaluation, view);
@@ -381,6 +381,11 @@ bool WriteTemplates(const KindDescription& kind, const std::vector<PodSetChange>
 }
 
 }  // namespace
+
+bool IsSuspended(const KindDescription& kind, const Json& object) {
+  const Json* suspend = FindField(object, kind.suspend);
+  return suspend != nullptr && suspend->is_boolean() && suspend->get<bool>();
+}
 
 void SetSuspended(const KindDescription& kind, bool suspended, Json& object) {
   Json* at = &object;

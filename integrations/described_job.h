@@ -36,6 +36,8 @@ Result<nlohmann::json> Started(const KindDescription& kind, const nlohmann::json
 nlohmann::json Stopped(const KindDescription& kind, const nlohmann::json& object,
                        const std::vector<PodSetChange>& originals);
 
+// The field that holds the job; one that is no boolean does not hold it.
+bool IsSuspended(const KindDescription& kind, const nlohmann::json& object);
 // Sets the field that holds the job.
 void SetSuspended(const KindDescription& kind, bool suspended, nlohmann::json& object);
 

@@ -190,15 +190,7 @@ const api::Workload* Planner::FindPrebuilt() {
     if (PodGroup() != nullptr) return PrebuiltOfGroup(workload);
     const api::OwnerReference* owner = api::ControllerOf(workload.meta);
     if (owner == nullptr) {
-      std::string api_version(job_.kind->group);
-      if (!api_version.empty()) api_version += '/';
-      Add(AdoptWorkload{workload.meta.key(),
-                        {.api_version = api_version + std::string(job_.kind->version),
-                         .kind = std::string(job_.kind->kind),
-                         .name = job_.meta.name,
-                         .uid = job_.meta.uid,
-                         .controller = true,
-                         .block_owner_deletion = true}});
+      Add(AdoptWorkload{workload.meta.key(), ReferenceTo(job_)});
       settled_ = true;
       return nullptr;
     }

@@ -22,56 +22,41 @@ bool ComesBackAtOnce(const api::Workload& workload, const std::string& eviction_
   return eviction_reason == kEvictedByPreemption || eviction_reason == api::kNodeFailures;
 }
 
-class Release {
- public:
-  Release(const api::Workload& workload, WallTime now)
-      : workload_(workload), now_(now), status_(workload.status) {}
-
-  void Set(const char* type, api::ConditionStatus value, std::string why, std::string text) {
-    api::SetCondition(status_.conditions, {.type = type,
-                                           .status = value,
-                                           .reason = std::move(why),
-                                           .message = std::move(text),
-                                           .last_transition_time = CutToSeconds(now_),
-                                           .observed_generation = workload_.meta.generation});
-  }
-  // No admission, and the time admitted added to the total.
-  api::WorkloadStatus End() {
-    if (api::IsTrue(workload_.status.conditions, api::kAdmitted)) {
-      const api::Condition* admitted =
-          api::FindCondition(workload_.status.conditions, api::kAdmitted);
-      const auto ran =
-          std::chrono::duration_cast<std::chrono::seconds>(now_ - admitted->last_transition_time);
-      status_.accumulated_past_execution_time_seconds +=
-          static_cast<std::int32_t>(std::clamp<std::int64_t>(
-              ran.count(), 0, INT32_MAX - status_.accumulated_past_execution_time_seconds));
-    }
-    Set(api::kAdmitted, api::ConditionStatus::kFalse, api::kNoReservation,
-        "The workload has no reservation");
-    status_.admission.reset();
-    return status_;
-  }
-
- private:
-  const api::Workload& workload_;
-  const WallTime now_;
-  api::WorkloadStatus status_;
-};
-
 }  // namespace
 
 api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime now) {
   const api::Condition* evicted = api::FindCondition(workload.status.conditions, api::kEvicted);
   BERTH_ASSERT(evicted != nullptr);
-  Release release(workload, now);
-  release.Set(api::kRequeued,
-              ComesBackAtOnce(workload, evicted->reason) ? api::ConditionStatus::kTrue
-                                                         : api::ConditionStatus::kFalse,
-              evicted->reason, evicted->message);
+  api::WorkloadStatus status = workload.status;
+  const auto set = [&](const char* type, api::ConditionStatus value, const std::string& why,
+                       const std::string& text) {
+    api::SetCondition(status.conditions, {.type = type,
+                                          .status = value,
+                                          .reason = why,
+                                          .message = text,
+                                          .last_transition_time = CutToSeconds(now),
+                                          .observed_generation = workload.meta.generation});
+  };
+  const std::string reason = evicted->reason;
+  const std::string message = evicted->message;
+  set(api::kRequeued,
+      ComesBackAtOnce(workload, reason) ? api::ConditionStatus::kTrue
+                                        : api::ConditionStatus::kFalse,
+      reason, message);
   // The scheduler writes the reason why the Workload has no quota, after its next attempt.
-  release.Set(api::kQuotaReserved, api::ConditionStatus::kFalse, api::kPendingEvaluation,
-              evicted->message);
-  return release.End();
+  set(api::kQuotaReserved, api::ConditionStatus::kFalse, api::kPendingEvaluation, message);
+  if (api::IsTrue(workload.status.conditions, api::kAdmitted)) {
+    const api::Condition* admitted = api::FindCondition(workload.status.conditions, api::kAdmitted);
+    const auto ran =
+        std::chrono::duration_cast<std::chrono::seconds>(now - admitted->last_transition_time);
+    status.accumulated_past_execution_time_seconds +=
+        static_cast<std::int32_t>(std::clamp<std::int64_t>(
+            ran.count(), 0, INT32_MAX - status.accumulated_past_execution_time_seconds));
+  }
+  set(api::kAdmitted, api::ConditionStatus::kFalse, api::kNoReservation,
+      "The workload has no reservation");
+  status.admission.reset();
+  return status;
 }
 
 }  // namespace berth::integrations

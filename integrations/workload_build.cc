@@ -91,6 +91,18 @@ std::string QueueNameOf(const JobView& job) {
   return name == nullptr ? "" : *name;
 }
 
+api::OwnerReference ReferenceTo(const JobView& job) {
+  std::string api_version(job.kind->group);
+  if (!api_version.empty()) api_version += '/';
+  api_version += job.kind->version;
+  return {.api_version = std::move(api_version),
+          .kind = std::string(job.kind->kind),
+          .name = job.meta.name,
+          .uid = job.meta.uid,
+          .controller = true,
+          .block_owner_deletion = true};
+}
+
 api::Workload BuildWorkload(const JobView& job, const JobPriority& priority,
                             const BuildOptions& options) {
   api::Workload workload;
@@ -113,15 +125,7 @@ api::Workload BuildWorkload(const JobView& job, const JobPriority& priority,
     }
   }
   workload.meta.finalizers = {api::kResourceInUseFinalizer};
-  std::string api_version(job.kind->group);
-  if (!api_version.empty()) api_version += '/';
-  api_version += job.kind->version;
-  workload.meta.owner_references = {{.api_version = std::move(api_version),
-                                     .kind = std::string(job.kind->kind),
-                                     .name = job.meta.name,
-                                     .uid = job.meta.uid,
-                                     .controller = true,
-                                     .block_owner_deletion = true}};
+  workload.meta.owner_references = {ReferenceTo(job)};
   if (job.bare_pods && job.bare_pods->group) TakeGroup(*job.bare_pods->group, workload);
   workload.spec.pod_sets = job.pod_sets;
   workload.spec.queue_name = QueueNameOf(job);

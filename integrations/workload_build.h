@@ -25,6 +25,9 @@ struct BuildOptions {
 api::Workload BuildWorkload(const JobView& job, const JobPriority& priority,
                             const BuildOptions& options);
 
+// The reference of a Workload to the job that controls it.
+api::OwnerReference ReferenceTo(const JobView& job);
+
 // spec.maximumExecutionTimeSeconds of the job's Workload.
 std::optional<std::int32_t> MaximumExecutionTimeOf(const api::ObjectMeta& job);
 

@@ -74,6 +74,16 @@ void CheckPartialAdmission(const api::Job& job, const api::Job* old, FieldErrors
   }
 }
 
+Result<FieldErrors> ReviewBatchJob(const nlohmann::json& object, const nlohmann::json& before,
+                                   const ReviewedKind::FactsOf& facts_of) {
+  BERTH_TRY(const api::Job job, api::Decode<api::Job>(object));
+  const JobFacts facts = facts_of(job.meta);
+  if (before.is_null()) return ValidateBatchJob(job, nullptr, facts);
+  BERTH_TRY(const api::Job old, api::Decode<api::Job>(before));
+  if (!IsManagedJob(job.meta) && !IsManagedJob(old.meta)) return FieldErrors{};
+  return ValidateBatchJob(job, &old, facts);
+}
+
 }  // namespace
 
 const ReviewedKind& BatchJobKind() {
@@ -86,7 +96,8 @@ const ReviewedKind& BatchJobKind() {
         BERTH_TRY(const api::Job job, api::Decode<api::Job>(object));
         return ReviewedOf(job);
       },
-      .suspend = [](nlohmann::json& object) { object["spec"]["suspend"] = true; }};
+      .suspend = [](nlohmann::json& object) { object["spec"]["suspend"] = true; },
+      .validate = ReviewBatchJob};
   return kKind;
 }
 

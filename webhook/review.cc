@@ -92,15 +92,6 @@ Result<Json> MutateWorkload(const Request& request) {
   return changed;
 }
 
-Result<FieldErrors> CheckBatchJob(const Request& request) {
-  BERTH_TRY(const api::Job job, api::Decode<api::Job>(request.object));
-  const JobFacts facts = request.jobs.facts(*request.kind, job.meta);
-  if (request.old.is_null()) return ValidateBatchJob(job, nullptr, facts);
-  BERTH_TRY(const api::Job old, api::Decode<api::Job>(request.old));
-  if (!IsManagedJob(job.meta) && !IsManagedJob(old.meta)) return FieldErrors{};
-  return ValidateBatchJob(job, &old, facts);
-}
-
 Result<FieldErrors> CheckJob(const Request& request) {
   const ReviewedKind& kind = *request.kind;
   if (kind.validate) return kind.validate(request.object, request.old, FactsFor(request));
@@ -156,7 +147,7 @@ constexpr std::array kRoutes{
     Route{"/mutate-kueue-x-k8s-io-v1beta2-clusterqueue", AddFinalizer},
     Route{"/mutate-kueue-x-k8s-io-v1beta2-resourceflavor", AddFinalizer},
     Route{"/mutate-kueue-x-k8s-io-v1beta2-workload", MutateWorkload},
-    Route{"/validate-batch-v1-job", nullptr, CheckBatchJob, WarnOfJob},
+    Route{"/validate-batch-v1-job", nullptr, CheckJob, WarnOfJob},
     Route{"/validate-kueue-x-k8s-io-v1beta2-admissioncheck", nullptr, CheckAdmissionCheck},
     Route{"/validate-kueue-x-k8s-io-v1beta2-clusterqueue", nullptr, CheckClusterQueue},
     Route{"/validate-kueue-x-k8s-io-v1beta2-cohort", nullptr, CheckCohort},

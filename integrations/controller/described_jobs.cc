@@ -4,19 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/codec/json_text.h"
 #include "api/codec/json_tree.h"
+#include "integrations/controller/object_tree.h"
 #include "integrations/described_job.h"
 
 namespace berth::integrations {
 namespace {
 
 using Json = nlohmann::json;
-
-Result<Json> TreeOf(const api::JsonSource& object) {
-  if (object.tree() != nullptr) return *object.tree();
-  return api::ParseJson(object.node()->text);
-}
 
 Result<DescribedJob> Decode(const KindPtr& kind, const api::JsonSource& source) {
   BERTH_TRY(Json object, TreeOf(source));

@@ -84,11 +84,7 @@ void JobControllers::AddHandler(const JobSource::Handler& handler) {
 
 JobControllers::Described* JobControllers::Find(const JobKind& kind) {
   for (const auto& each : described_) {
-    const JobKind& known = each->jobs.kind();
-    if (known.group == kind.group && known.kind == kind.kind && known.version == kind.version &&
-        known.plural == kind.plural) {
-      return each.get();
-    }
+    if (IsSameKind(each->jobs.kind(), kind)) return each.get();
   }
   return nullptr;
 }

@@ -6,9 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
-#include "api/codec/json_text.h"
-#include "api/codec/json_tree.h"
 #include "base/rfc3339.h"
+#include "integrations/controller/object_tree.h"
 
 namespace berth::integrations {
 namespace {
@@ -26,8 +25,7 @@ constexpr char kFieldManager[] = "berth-job-kinds";
 constexpr Duration kLookForDefinition = std::chrono::seconds(10);
 
 Result<JobKindObject> Decode(const api::JsonSource& source) {
-  Json object =
-      source.tree() != nullptr ? *source.tree() : api::ParseJsonOrNull(source.node()->text);
+  BERTH_TRY(Json object, TreeOf(source));
   BERTH_TRY(api::ObjectMeta meta, api::Decode<api::ObjectMeta>(object));
   JobKindObject decoded;
   decoded.meta = std::move(meta);
@@ -46,10 +44,6 @@ Result<JobKindObject> Decode(const api::JsonSource& source) {
   return decoded;
 }
 
-bool IsSameKind(const JobKind& a, const JobKind& b) {
-  return a.group == b.group && a.version == b.version && a.kind == b.kind && a.plural == b.plural;
-}
-
 bool IsSame(const Json& before, const Json& now) {
   for (const char* key : {"status", "reason", "message", "observedGeneration"}) {
     if (before.value(key, Json()) != now.value(key, Json())) return false;
@@ -58,6 +52,10 @@ bool IsSame(const Json& before, const Json& now) {
 }
 
 }  // namespace
+
+bool IsSameKind(const JobKind& a, const JobKind& b) {
+  return a.group == b.group && a.version == b.version && a.kind == b.kind && a.plural == b.plural;
+}
 
 UserKinds::UserKinds(kube::Manager& manager, const Clock& clock, Callbacks callbacks)
     : manager_(manager),

@@ -23,6 +23,9 @@
 
 namespace berth::integrations {
 
+// Whether both name the same resource; their frameworks may differ.
+bool IsSameKind(const JobKind& a, const JobKind& b);
+
 // A JobKind as the informer keeps it.
 struct JobKindObject {
   api::ObjectMeta meta;

@@ -208,6 +208,26 @@ class ClusterTest(unittest.TestCase):
     def apply_manifests(cls):
         cls.berth.apply_manifests()
 
+    SHOWN = ("workloads",)  # kinds that a failed wait prints
+
+    def wait_until(self, condition, what):
+        try:
+            return self.plane.wait_until(condition, what, seconds=60)
+        except AssertionError as late:
+            shown = "\n".join(json.dumps(self.plane.items(kind), indent=1) for kind in self.SHOWN)
+            raise AssertionError(f"{late}\n{shown}\n{self.controller.log()[-3000:]}") from None
+
+    def condition(self, name, kind):
+        """The condition of the first Workload whose name begins so; {}: none."""
+        for each in self.plane.items("workloads"):
+            if each["metadata"]["name"].startswith(name):
+                found = {c["type"]: c for c in each.get("status", {}).get("conditions", [])}
+                return found.get(kind, {})
+        return {}
+
+    def is_true(self, name, kind):
+        return self.condition(name, kind).get("status") == "True"
+
     def apply_when_accepted(self, text, *flags):
         """Applies when the webhooks answer: then their configurations have the CA."""
         done = None

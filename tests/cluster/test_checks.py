@@ -69,13 +69,6 @@ class ChecksTest(ClusterTest):
     def check(self):
         return next(iter(self.workload().get("status", {}).get("admissionChecks", [])), {})
 
-    def wait_until(self, condition, what):
-        try:
-            return self.plane.wait_until(condition, what, seconds=60)
-        except AssertionError as late:
-            raise AssertionError(f"{late}\n{json.dumps(self.workload(), indent=1)}\n"
-                                 f"{self.controller.log()[-3000:]}") from None
-
     def patch(self, kind, name, patch, *flags):
         self.plane.kubectl("patch", kind, name, "--type=merge", "-p", json.dumps(patch), *flags)
 

@@ -93,13 +93,6 @@ class KindsTest(ClusterTest):
         path = cls.plane.write("configuration.yaml", CONFIGURATION)
         return cls.berth.start(flags=["--config", path])
 
-    def wait_until(self, condition, what):
-        try:
-            return self.plane.wait_until(condition, what, seconds=60)
-        except AssertionError as late:
-            raise AssertionError(f"{late}\n{json.dumps(self.plane.items('workloads'), indent=1)}\n"
-                                 f"{self.controller.log()[-3000:]}") from None
-
     def operate(self, operator):
         operator.start()
         self.addCleanup(operator.stop)
@@ -117,16 +110,6 @@ class KindsTest(ClusterTest):
     def create(self, job):
         return json.loads(self.plane.kubectl("create", "-f", "-", "-o", "json",
                                              stdin=json.dumps(job)).stdout)
-
-    def condition(self, workload_prefix, kind):
-        for each in self.plane.items("workloads"):
-            if each["metadata"]["name"].startswith(workload_prefix):
-                found = {c["type"]: c for c in each.get("status", {}).get("conditions", [])}
-                return found.get(kind, {})
-        return {}
-
-    def is_true(self, workload_prefix, kind):
-        return self.condition(workload_prefix, kind).get("status") == "True"
 
     def test_life(self):
         made = self.create(job_set("set"))

@@ -56,6 +56,8 @@ def pod(name, group=None, total=2, **labels):
 
 
 class PodsTest(ClusterTest):
+    SHOWN = ("workloads", "pods")
+
     @classmethod
     def start_first(cls):
         folder = os.path.join(ROOT, "manifests", "components", "pods")
@@ -66,30 +68,12 @@ class PodsTest(ClusterTest):
         path = cls.plane.write("configuration.yaml", CONFIGURATION)
         return cls.berth.start(flags=["--config", path])
 
-    def wait_until(self, condition, what):
-        try:
-            return self.plane.wait_until(condition, what, seconds=60)
-        except AssertionError as late:
-            raise AssertionError(f"{late}\n{json.dumps(self.plane.items('workloads'), indent=1)}\n"
-                                 f"{json.dumps(self.plane.items('pods'), indent=1)}\n"
-                                 f"{self.controller.log()[-3000:]}") from None
-
     def create(self, *objects):
         for each in objects:
             self.plane.kubectl("create", "-f", "-", stdin=json.dumps(each))
 
     def pods(self):
         return {each["metadata"]["name"]: each for each in self.plane.items("pods")}
-
-    def condition(self, name, kind):
-        for each in self.plane.items("workloads"):
-            if each["metadata"]["name"].startswith(name):
-                found = {c["type"]: c for c in each.get("status", {}).get("conditions", [])}
-                return found.get(kind, {})
-        return {}
-
-    def is_true(self, name, kind):
-        return self.condition(name, kind).get("status") == "True"
 
     def running(self, *names):
         found = self.pods()
