@@ -15,18 +15,7 @@ namespace {
 using kube::Json;
 using kube::NextLook;
 
-constexpr Duration kCounterInterval = std::chrono::seconds(1);
 constexpr char kFieldManager[] = "kueue";
-
-// The time until counters may be written; nullopt: now.
-std::optional<Duration> MustWait(const std::map<api::ObjectKey, SteadyTime>& written_at,
-                                 const api::ObjectKey& key, const Clock& clock) {
-  const auto found = written_at.find(key);
-  if (found == written_at.end()) return std::nullopt;
-  const Duration since = clock.SteadyNow() - found->second;
-  if (since >= kCounterInterval) return std::nullopt;
-  return kCounterInterval - since;
-}
 
 void SetActive(api::QueueStatus& status, bool active, const std::string& reason,
                const std::string& message, std::int64_t generation, WallTime now) {
@@ -79,7 +68,7 @@ api::QueueStatus ClusterQueueReconciler::StatusOf(const api::ClusterQueue& queue
 void ClusterQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   const auto queue = parts_.cluster_queues.Get(key);
   if (queue == nullptr) {
-    written_at_.erase(key);
+    pace_.Forget(key);
     return done(NextLook{});
   }
   if (ReconcileFinalizer(*queue, done)) return;
@@ -87,9 +76,9 @@ void ClusterQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   parts_.on_cluster_queue(*queue, status);
   if (status == queue->status) return done(NextLook{});
   if (status.conditions == queue->status.conditions) {
-    if (const auto wait = MustWait(written_at_, key, parts_.clock)) return done(NextLook{wait});
+    if (const auto wait = pace_.Wait(key, parts_.clock.SteadyNow())) return done(NextLook{wait});
   }
-  written_at_[key] = parts_.clock.SteadyNow();
+  pace_.OnWrite(key, parts_.clock.SteadyNow());
   WriteStatus(parts_.client, parts_.cluster_queues, *queue, api::EncodeClusterQueueStatus(status),
               done);
 }
@@ -161,7 +150,7 @@ kube::NextLook LocalQueueReconciler::NextSample(const api::QueueStatus& status) 
 void LocalQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   const auto queue = parts_.local_queues.Get(key);
   if (queue == nullptr || queue->meta.deletion_timestamp) {
-    written_at_.erase(key);
+    pace_.Forget(key);
     return done(NextLook{});
   }
   const api::QueueStatus status = StatusOf(*queue);
@@ -170,9 +159,9 @@ void LocalQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   const NextLook next = NextSample(status);
   if (status == queue->status) return done(next);
   if (status.conditions == queue->status.conditions) {
-    if (const auto wait = MustWait(written_at_, key, parts_.clock)) return done(NextLook{wait});
+    if (const auto wait = pace_.Wait(key, parts_.clock.SteadyNow())) return done(NextLook{wait});
   }
-  written_at_[key] = parts_.clock.SteadyNow();
+  pace_.OnWrite(key, parts_.clock.SteadyNow());
   Json json = api::EncodeLocalQueueStatus(status);
   if (queue->status.usage_history && status.usage_history) {
     // A merge patch has to name removed keys.
@@ -190,13 +179,13 @@ void LocalQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
 void CohortReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   const auto cohort = cohorts_.Get(key);
   if (cohort == nullptr) {
-    written_at_.erase(key);
+    pace_.Forget(key);
     return done(NextLook{});
   }
   const std::optional<std::int64_t> share = share_(key.name);
   if (!share || share == cohort->weighted_share) return done(NextLook{});
-  if (const auto wait = MustWait(written_at_, key, clock_)) return done(NextLook{wait});
-  written_at_[key] = clock_.SteadyNow();
+  if (const auto wait = pace_.Wait(key, clock_.SteadyNow())) return done(NextLook{wait});
+  pace_.OnWrite(key, clock_.SteadyNow());
   WriteStatus(client_, cohorts_, *cohort, {{"fairSharing", {{"weightedShare", *share}}}}, done);
 }
 

@@ -1,18 +1,18 @@
 // admission/controller/queue_reconcilers.h — status and finalizers of ClusterQueues and
 // LocalQueues.
 //
-// Counters are written at most once a second per queue, and their final values are always written;
-// a condition is written at once.
+// Counters are written at the pace of CounterPace, and their final values are always written; a
+// condition is written at once.
 //
 // Threads: one Executor.
 // Source: Kueue pkg/controller/core/clusterqueue_controller.go, localqueue_controller.go.
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 
+#include "admission/controller/counter_pace.h"
 #include "admission/controller/workload_tally.h"
 #include "api/queues.h"
 #include "base/clock.h"
@@ -60,7 +60,7 @@ class ClusterQueueReconciler final : public kube::Reconciler {
   bool ReconcileFinalizer(const api::ClusterQueue& queue, const Done& done);
 
   QueueReconcilerParts parts_;
-  std::map<api::ObjectKey, SteadyTime> written_at_;
+  CounterPace pace_;
 };
 
 class LocalQueueReconciler final : public kube::Reconciler {
@@ -77,7 +77,7 @@ class LocalQueueReconciler final : public kube::Reconciler {
   kube::NextLook NextSample(const api::QueueStatus& status) const;
 
   QueueReconcilerParts parts_;
-  std::map<api::ObjectKey, SteadyTime> written_at_;
+  CounterPace pace_;
 };
 
 // Writes the share of cohorts; with fair sharing only.
@@ -95,7 +95,7 @@ class CohortReconciler final : public kube::Reconciler {
   kube::Informer<api::Cohort>& cohorts_;
   const Clock& clock_;
   std::function<std::optional<std::int64_t>(const std::string&)> share_;
-  std::map<api::ObjectKey, SteadyTime> written_at_;
+  CounterPace pace_;
 };
 
 }  // namespace berth::admission

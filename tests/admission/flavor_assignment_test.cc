@@ -251,6 +251,24 @@ TEST(FlavorAssignmentTest, PreemptingStartsTheScanAnew) {
   EXPECT_EQ(world.FlavorFor("w", "gpu"), "f0");
 }
 
+// FlavorFungibility off: the policies of the queue are ignored, and the first flavor with room is
+// taken before one where something has to be preempted.
+TEST(FlavorAssignmentTest, WithoutFungibilityOnlyRoomEndsTheSearch) {
+  for (const bool gate : {true, false}) {
+    SchedulerConfig config;
+    config.gates.flavor_fungibility = gate;
+    api::ClusterQueue a = MakeQueue("a", "", {{"f0", {{"gpu", 2}}}, {"f1", {{"gpu", 2}}}});
+    a.spec.preemption.within_cluster_queue = api::PreemptionPolicy::kLowerPriority;
+    a.spec.flavor_fungibility.when_can_preempt = api::SearchPolicy::kMayStopSearch;
+    TableWorld world({"f0", "f1"}, {a}, config);
+    world.Apply(MakeJob("x", "a", 1, {{"gpu", 2}}, 0));
+    ASSERT_EQ(world.AdmitAll(), "x");
+    world.Apply(MakeJob("w", "a", 1, {{"gpu", 2}}, 5));
+    EXPECT_EQ(world.Cycle(), gate ? "w Preempting" : "w Admitted");
+    EXPECT_EQ(world.FlavorFor("w", "gpu"), gate ? "f0" : "f1");
+  }
+}
+
 TEST(FlavorAssignmentTest, AllResourcesOfAGroupLandOnOneFlavor) {
   TableWorld world({"f0", "f1"}, {MakeQueue("a", "",
                                             {

@@ -422,6 +422,25 @@ TEST(PreemptionEnd, AHigherPriorityThatNeedsNothingOfThePlanGoesFirst) {
   }
 }
 
+// Of p's two victims v has released three; w has one still. high takes the two that were free
+// before the preemption; the three of v are kept for p, and x gets none of them.
+TEST(PreemptionEnd, WhatStoppedVictimsReleasedIsKeptWhileAnotherStops) {
+  TableWorld world({"f"},
+                   {MakeOrgQueue("a", 6, PreemptionPolicy::kAny), MakeOrgQueue("b", 0),
+                    MakeOrgQueue("c", 0), MakeOrgQueue("d", 0)},
+                   Config(true));
+  world.Apply(MakeJob("v", "b", 1, {{"gpu", 3}}));
+  world.Apply(MakeJob("w", "b", 1, {{"gpu", 1}}));
+  world.AdmitAll();
+  world.Apply(MakeJob("p", "a", 1, {{"gpu", 6}}, 5));
+  EXPECT_EQ(world.Cycle(), "p Preempting");
+  world.Release(KeyOf("v"));
+  world.DeleteWorkload(KeyOf("v"));
+  world.Apply(MakeJob("high", "c", 1, {{"gpu", 2}}, 9));
+  world.Apply(MakeJob("x", "d", 1, {{"gpu", 1}}));
+  EXPECT_EQ(world.Cycle(), "high Admitted, p Skipped, x Skipped");
+}
+
 TEST(PreemptionEnd, AVictimWhoseQueueWasDeletedByForceIsPassedOver) {
   TableWorld world({"f"}, {MakeOrgQueue("a", 2, PreemptionPolicy::kAny), MakeOrgQueue("b", 2)},
                    Config(true));

@@ -260,6 +260,23 @@ TEST(PreemptionTest, OutsideItsOwnSubtreeThePreemptorHasAnAdvantage) {
   EXPECT_EQ(world.VictimsOf("p"), "far(InCohortReclamation)");
 }
 
+// As above, but a lends only two of its four: p's request for five takes two that nobody else may
+// have, and the other three are within the four of left.
+TEST(PreemptionTest, WhatTheQueueKeepsForItselfCountsBeforeTheSubtree) {
+  api::ClusterQueue a =
+      MakeQueue("a", "left", {{"f", {{.resource = "gpu", .nominal = 4, .lending = 2}}}});
+  a.spec.preemption = kReclaimAny;
+  TableWorld world({"f"}, {a, MakeQueue("l", "left", {{"f", {{"gpu", 2}}}}),
+                           MakeQueue("r", "right", {{"f", {{"gpu", 0}}}})});
+  world.Apply(support::MakeCohort("left", "root"));
+  world.Apply(support::MakeCohort("right", "root"));
+  world.Apply(MakeJob("far", "r", 1, {{"gpu", 4}}, 5));
+  ASSERT_EQ(world.AdmitAll(), "far");
+  world.Apply(MakeJob("p", "a", 1, {{"gpu", 5}}, 0));
+  EXPECT_EQ(world.Cycle(), "p Preempting");
+  EXPECT_EQ(world.VictimsOf("p"), "far(InCohortReclamation)");
+}
+
 TEST(PreemptionTest, OneThatStopsAlreadyIsTakenFirstAndNotToldAgain) {
   api::ClusterQueue a = MakeQueue("a", "", {{"f", {{"gpu", 4}}}});
   a.spec.preemption = kLower;

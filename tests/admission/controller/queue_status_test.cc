@@ -74,6 +74,26 @@ TEST_F(QueueStatusTest, CountersAreWrittenOnceASecondAndRightInTheEnd) {
   EXPECT_EQ(Object("clusterqueues/cq")["status"]["pendingWorkloads"], 0);
 }
 
+TEST_F(QueueStatusTest, CountersThatChangeAllTheTimeAreWrittenEveryFourSeconds) {
+  PutQueues(1000);
+  executor_.RunFor(5s);
+  api_.ClearRequests();
+  for (int i = 0; i < 200; ++i) {
+    PutWorkload("w" + std::to_string(i), 1);
+    executor_.RunFor(200ms);
+  }
+  // At 0, 1, 3, 7, 11, … 39 s.
+  EXPECT_LE(StatusWrites("clusterqueues/cq"), 12U);
+  EXPECT_LE(StatusWrites("namespaces/team/localqueues/lq"), 12U);
+  executor_.RunFor(5s);
+  EXPECT_EQ(Object("clusterqueues/cq")["status"]["admittedWorkloads"], 200);
+  // After a pause a change is written at once, and the next one after a second.
+  executor_.RunFor(10s);
+  PutWorkload("late", 1);
+  executor_.RunFor(1500ms);
+  EXPECT_EQ(Object("clusterqueues/cq")["status"]["admittedWorkloads"], 201);
+}
+
 TEST_F(QueueStatusTest, BorrowedQuotaIsShown) {
   api_.Put("/api/v1/namespaces", {{"metadata", {{"name", "team"}}}});
   Put("resourceflavors", "default", Json::object());
