@@ -1,5 +1,6 @@
-"""Operators that the tests play: real ones are not to be had from a registry here. JobSet's makes Jobs,
-that Kubernetes' own controllers run, and reports their state as jobset-controller does; those of
+"""Operators that the tests play: those of kinds whose real one is not to be had from a registry, and a
+TrainingOperator for tests of Berth alone (test_kubeflow.py has Kubeflow's real one). JobSet's makes
+Jobs, that Kubernetes' own controllers run, and reports their state as jobset-controller does; those of
 training-operator report active replicas while a job is not suspended."""
 
 import json

@@ -1,0 +1,150 @@
+"""Goal: jobs of Kubeflow's training operator are queued, started, preempted and finished with the operator as
+its makers publish it.
+
+Method: the real operator and its real CRDs; pods by kwok. Each kind once through its whole life, and
+a PyTorchJob that gives way to another one and comes back. Rights: the manifests' alone."""
+
+import json
+import os
+import unittest
+
+from installation import ClusterTest
+from training_operator import PROGRAM, TrainingOperator
+
+CONFIGURATION = """
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+waitForPodsReady: {timeout: 5m}
+integrations:
+  frameworks: [batch/job, kubeflow.org/pytorchjob, kubeflow.org/tfjob, kubeflow.org/xgboostjob,
+               kubeflow.org/paddlejob]
+"""
+QUEUES = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: first}
+spec: {nodeLabels: {kubernetes.io/hostname: node-1}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: team}
+spec:
+  namespaceSelector: {}
+  preemption: {withinClusterQueue: LowerPriority}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: first, resources: [{name: cpu, nominalQuota: "3"}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: q, namespace: default}
+spec: {clusterQueue: team}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: WorkloadPriorityClass
+metadata: {name: high}
+value: 100
+"""
+# kind -> field of the roles, container that the operator looks for, roles (the first one ends the job).
+KINDS = {
+    "PyTorchJob": ("pytorchReplicaSpecs", "pytorch", {"Master": 1, "Worker": 2}),
+    "TFJob": ("tfReplicaSpecs", "tensorflow", {"Chief": 1, "Worker": 2}),
+    "XGBoostJob": ("xgbReplicaSpecs", "xgboost", {"Master": 1, "Worker": 2}),
+    "PaddleJob": ("paddleReplicaSpecs", "paddle", {"Master": 1, "Worker": 2}),
+}
+
+
+def training_job(kind, name, **labels):
+    field, container, roles = KINDS[kind]
+    pod = {"containers": [{"name": container, "image": "none",
+                           "resources": {"requests": {"cpu": "1"}}}]}
+    return {"apiVersion": "kubeflow.org/v1", "kind": kind,
+            "metadata": {"name": name, "namespace": "default",
+                         "labels": {"kueue.x-k8s.io/queue-name": "q", **labels}},
+            "spec": {field: {role: {"replicas": count, "restartPolicy": "OnFailure",
+                                    "template": {"spec": pod}} for role, count in roles.items()}}}
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "no operator: build one with tools/training-operator")
+class KubeflowTest(ClusterTest):
+    SHOWN = ("workloads", "pods", "pytorchjobs")
+
+    @classmethod
+    def start_first(cls):
+        cls.operator = TrainingOperator(cls.plane, cls.berth)
+        cls.operator.install()
+        cls.operator.start()
+        cls.addClassCleanup(cls.operator.stop)
+        path = cls.plane.write("configuration.yaml", CONFIGURATION)
+        return cls.berth.start(flags=["--config", path])
+
+    def setUp(self):
+        self.apply_when_accepted(QUEUES)
+
+    def create(self, job):
+        return json.loads(self.plane.kubectl("create", "-f", "-", "-o", "json",
+                                             stdin=json.dumps(job)).stdout)
+
+    def pods(self, name):
+        return self.plane.items("pods", "-l", f"training.kubeflow.org/job-name={name}")
+
+    def job_is(self, kind, name, condition):
+        found = {c["type"]: c["status"] for c in
+                 self.plane.get(kind.lower(), name).get("status", {}).get("conditions") or []}
+        return found.get(condition) == "True"
+
+    def end_pods(self, name):
+        """The programs end well: kwok ends the pods of batch Jobs alone."""
+        for pod in self.pods(name):
+            containers = [{**status, "ready": False, "started": False,
+                           "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}}
+                          for status in pod["status"]["containerStatuses"]]
+            self.plane.kubectl("patch", "pod", pod["metadata"]["name"], "--subresource=status",
+                               "--type=merge", "-p", json.dumps({"status": {
+                                   "phase": "Succeeded", "containerStatuses": containers}}))
+
+    def test_life_of_each_kind(self):
+        for kind, (field, _, roles) in KINDS.items():
+            name = "life-" + kind.lower()
+            workload = f"{kind.lower()}-{name}-"
+            with self.subTest(kind=kind):
+                made = self.create(training_job(kind, name))
+                self.assertEqual(made["spec"]["runPolicy"]["suspend"], True)
+                self.wait_until(lambda: self.is_true(workload, "Admitted"), "the job is admitted")
+                self.wait_until(lambda: len(self.pods(name)) == 3, "the operator makes its pods")
+                for pod in self.pods(name):
+                    self.assertEqual(pod["spec"]["nodeSelector"], {"kubernetes.io/hostname": "node-1"})
+                self.wait_until(lambda: self.is_true(workload, "PodsReady"), "its pods are ready")
+                self.assertTrue(self.job_is(kind, name, "Running"))
+                self.assertFalse(any(w["metadata"]["name"].startswith("pod-")
+                                     for w in self.plane.items("workloads")), "pods are not queued")
+                self.end_pods(name)
+                self.wait_until(lambda: self.condition(workload, "Finished"), "it is finished")
+                self.assertEqual(self.condition(workload, "Finished")["reason"], "Succeeded")
+                after = self.plane.get(kind.lower(), name)["spec"]
+                self.assertEqual(set(after[field]), set(roles))
+
+    def test_preemption_and_return(self):
+        before = training_job("PyTorchJob", "low")
+        self.create(before)
+        self.wait_until(lambda: self.is_true("pytorchjob-low-", "Admitted"), "low is admitted")
+        self.wait_until(lambda: self.job_is("PyTorchJob", "low", "Running"), "low runs")
+        self.create(training_job("PyTorchJob", "high", **{"kueue.x-k8s.io/priority-class": "high"}))
+        self.wait_until(lambda: self.is_true("pytorchjob-high-", "Admitted"), "high preempts low")
+        self.wait_until(lambda: self.job_is("PyTorchJob", "low", "Suspended"), "the operator stops low")
+        self.assertEqual(self.pods("low"), [])
+        stopped = self.plane.get("pytorchjob", "low")["spec"]
+        for role in ("Master", "Worker"):
+            self.assertNotIn("nodeSelector", stopped["pytorchReplicaSpecs"][role]["template"]["spec"])
+        self.wait_until(lambda: self.job_is("PyTorchJob", "high", "Running"), "high runs")
+        self.end_pods("high")
+        self.wait_until(lambda: self.condition("pytorchjob-high-", "Finished"), "high is finished")
+        self.wait_until(lambda: self.job_is("PyTorchJob", "low", "Running"), "low runs again")
+        self.plane.kubectl("patch", "pytorchjob", "low", "--type=merge", "-p", json.dumps(
+            {"spec": {"runPolicy": {"activeDeadlineSeconds": 1}}}))  # then the operator fails the job
+        self.wait_until(lambda: self.condition("pytorchjob-low-", "Finished").get("reason") == "Failed",
+                        "low has failed")
+
+
+if __name__ == "__main__":
+    unittest.main()
