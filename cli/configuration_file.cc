@@ -1,5 +1,6 @@
 #include "cli/configuration_file.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -10,9 +11,26 @@
 #include "cli/job_kinds.h"
 
 namespace berth::cli {
+namespace {
+
+// A kind that Kueue has behind a gate needs the gate.
+Status CheckGates(const admission::Configuration& configuration) {
+  const auto& enabled = configuration.enabled_gates;
+  for (const integrations::KindPtr& kind : DescribedKinds(configuration.frameworks)) {
+    const std::string& gate = kind->feature_gate;
+    if (gate.empty() || std::find(enabled.begin(), enabled.end(), gate) != enabled.end()) continue;
+    return Error{ErrorCode::kInvalid,
+                 "integrations.frameworks: " + std::string(kind->kind.framework) +
+                     " needs the feature gate " + gate};
+  }
+  return OkStatus();
+}
+
+}  // namespace
 
 Result<admission::Configuration> ReadConfigurationDocument(const nlohmann::json& document) {
   BERTH_TRY(admission::Configuration configuration, admission::ReadConfiguration(document));
+  BERTH_CHECK_OK(CheckGates(configuration));
   for (const std::string& name : UnmanagedFrameworks(configuration.frameworks)) {
     configuration.ignored.push_back(
         {"integrations.frameworks: " + name, "jobs of this kind are not managed by Berth yet"});

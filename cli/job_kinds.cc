@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/labels.h"
 #include "base/strings.h"
 #include "integrations/described_job.h"
+#include "integrations/described_review.h"
 #include "integrations/kind_catalogue.h"
 #include "integrations/pods/role_hash.h"
 #include "webhook/pod_rules.h"
@@ -32,6 +34,7 @@ Result<webhook::ReviewedJob> ReadJob(const KindPtr& kind, const Json& object) {
   webhook::ReviewedJob job;
   BERTH_TRY(job.meta, api::Decode<api::ObjectMeta>(object));
   job.suspended = integrations::IsSuspended(*kind, object);
+  job.skipped = integrations::IsSkipped(*kind, object);
   auto pod_sets = integrations::PodSetsOf(*kind, object);
   if (!pod_sets) return job;
   for (integrations::DescribedPodSet& each : *pod_sets) {
@@ -42,6 +45,38 @@ Result<webhook::ReviewedJob> ReadJob(const KindPtr& kind, const Json& object) {
          .topology_annotations = std::move(each.pods.pod_template.annotations)});
   }
   return job;
+}
+
+bool IsElastic(const Json& object) {
+  const Result<api::ObjectMeta> meta = api::Decode<api::ObjectMeta>(object);
+  const std::string* value =
+      meta ? api::FindValue(meta->annotations, api::kElasticJobAnnotation) : nullptr;
+  return value != nullptr && *value == "true";
+}
+
+std::string FieldErrorOf(const integrations::ReviewError& error) {
+  using Type = integrations::ReviewRule::Type;
+  const webhook::Path path(error.field);
+  switch (error.type) {
+    case Type::kForbidden: return webhook::Forbidden(path, error.message);
+    case Type::kRequired: return webhook::Required(path, error.message);
+    case Type::kTooMany:
+      return webhook::TooMany(path, static_cast<std::size_t>(ParseInt64(error.value).value_or(0)),
+                              static_cast<std::size_t>(ParseInt64(error.message).value_or(0)));
+    case Type::kInvalid: break;
+  }
+  return webhook::Invalid(path, error.value, error.message);
+}
+
+// The errors of the kind's own rules.
+webhook::FieldErrors OwnErrors(const integrations::KindDescription& kind, const Json& object,
+                               const Json& old) {
+  webhook::FieldErrors errors;
+  for (const integrations::ReviewError& error :
+       integrations::ReviewErrors(kind, object, old, IsElastic(object))) {
+    errors.push_back(FieldErrorOf(error));
+  }
+  return errors;
 }
 
 }  // namespace
@@ -91,6 +126,16 @@ webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind) {
   reviewed.pod_set_groups = kind->review.pod_set_groups;
   reviewed.read = [kind](const Json& object) { return ReadJob(kind, object); };
   reviewed.suspend = [kind](Json& object) { integrations::SetSuspended(*kind, true, object); };
+  if (!kind->review.defaults.empty() || (kind->hook != nullptr && kind->hook->create != nullptr)) {
+    reviewed.defaults = [kind](bool queued, Json& object) {
+      integrations::AddDefaults(*kind, queued, object);
+    };
+  }
+  if (!kind->review.rules.empty()) {
+    reviewed.own = [kind](const Json& object, const Json& old) {
+      return OwnErrors(*kind, object, old);
+    };
+  }
   return reviewed;
 }
 

@@ -17,24 +17,35 @@ namespace berth::integrations {
 
 // A pod set that the object does not describe as the kind says (a template is missing, an
 // expression fails) makes JobView::problem, with the field. kInvalid: the metadata cannot be read.
-Result<JobView> ViewOf(const KindPtr& kind, const nlohmann::json& object);
+// `reads`: what the kind reads beside the object; see NamesToRead.
+Result<JobView> ViewOf(const KindPtr& kind, const nlohmann::json& object,
+                       const ReadObjects& reads = {});
+
+// The names of the objects that the kind reads beside this one, in the order of its `reads`; "":
+// none.
+std::vector<std::string> NamesToRead(const KindDescription& kind, const nlohmann::json& object);
 
 struct DescribedPodSet {
   api::PodSet pods;
   std::string template_path;  // "spec.replicatedJobs[0].template.spec.template"
+  std::string pointer;  // the same as a JSON pointer; of the expansion where the kind has a hook
 };
 // The pod sets alone. kInvalid: as JobView::problem.
 Result<std::vector<DescribedPodSet>> PodSetsOf(const KindDescription& kind,
-                                               const nlohmann::json& object);
+                                               const nlohmann::json& object,
+                                               const ReadObjects& reads = {});
 
-// `object`, started with one change per pod set. kInvalid where the object's pod sets are not
-// those of the changes.
-Result<nlohmann::json> Started(const KindDescription& kind, const nlohmann::json& object,
-                               const std::vector<PodSetChange>& changes);
+// `object`, started with one change per pod set: the states that are written one after the other.
+// kInvalid where the object's pod sets are not those of the changes.
+Result<std::vector<nlohmann::json>> Started(const KindDescription& kind,
+                                            const nlohmann::json& object,
+                                            const std::vector<PodSetChange>& changes,
+                                            const ReadObjects& reads = {});
 
-// `object`, suspended. Its templates become `originals`, unless these are not of its pod sets.
-nlohmann::json Stopped(const KindDescription& kind, const nlohmann::json& object,
-                       const std::vector<PodSetChange>& originals);
+// `object`, suspended, as Started. Its templates become `originals`, unless these are not of its
+// pod sets. `active`: pods of the job exist.
+std::vector<nlohmann::json> Stopped(const KindDescription& kind, const nlohmann::json& object,
+                                    const std::vector<PodSetChange>& originals, bool active);
 
 // The field that holds the job; one that is no boolean does not hold it.
 bool IsSuspended(const KindDescription& kind, const nlohmann::json& object);

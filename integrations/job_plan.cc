@@ -117,10 +117,10 @@ class Planner {
   // A job that its owner suspended while admitted still has the additions of its start. They go
   // with its quota, else the job would ask for the same flavors for ever.
   void Restore(const api::Workload* workload) {
-    if (workload == nullptr || job_.active || IsOriginal(job_, *workload) ||
-        !api::IsTrue(workload->status.conditions, api::kAdmitted)) {
-      return;
-    }
+    const bool changed =
+        job_.has_additions || (workload != nullptr && !IsOriginal(job_, *workload) &&
+                               api::IsTrue(workload->status.conditions, api::kAdmitted));
+    if (workload == nullptr || job_.active || !changed) return;
     Add(StopJob{OriginalPodSets(*workload)});
   }
 
@@ -132,6 +132,12 @@ class Planner {
       EndOutOfSync(workload);
     }
     return &workload;
+  }
+  void Hold(const api::Workload* workload) {
+    if (workload == nullptr || !api::IsTrue(workload->status.conditions, api::kQuotaReserved))
+      return;
+    Add(ReleaseQuota{workload->meta.key(),
+                     StatusWithoutQuota(*workload, api::kOnHold, "Job is on hold", now_)});
   }
   void EndOutOfSync(const api::Workload& workload) {
     SetFinished(workload, api::kOutOfSync,
@@ -313,6 +319,7 @@ void Planner::Drive(const api::Workload* workload) {
     return FinalizePods();
   }
   if (job_.meta.deletion_timestamp) return Stop(workload, kWorkloadDeleted, "Job is deleted");
+  if (job_.on_hold) return Hold(workload);
   if (job_.finished) return Finish(workload);
   if (workload == nullptr) return Create();
   if (in_.report_reclaimable_pods && job_.problem.empty() &&
@@ -325,7 +332,10 @@ void Planner::Drive(const api::Workload* workload) {
     return FollowEviction(*workload, *evicted);
   }
   const bool admitted = api::IsTrue(workload->status.conditions, api::kAdmitted);
-  if (job_.suspended && !admitted) return FollowJob(*workload);
+  if (job_.suspended && !admitted) {
+    if (job_.has_additions) Restore(workload);
+    return FollowJob(*workload);
+  }
   FollowPriorityClass(*workload);
   if (job_.suspended) return Start(*workload);
   // Completes an interrupted stop first; an admitted job is started afterwards.

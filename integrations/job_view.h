@@ -66,6 +66,8 @@ struct JobView {
   std::vector<api::ReclaimablePod> reclaimable_pods;
   std::string priority_class;  // the kind's own choice among PriorityClasses; empty: the templates'
   bool skipped = false;        // the kind's rules leave the job to others
+  bool on_hold = false;        // the kind's rules give the job's quota back
+  bool has_additions = false;  // the object has those of a start, beside its pod sets
   bool queue_is_fixed = false;  // the Workload does not follow changes of the queue's name
   std::string problem;          // the object does not fit its kind's description; empty: it does
   std::optional<BarePods> bare_pods;

@@ -19,6 +19,8 @@ constexpr std::size_t kMaxPodSetRules = 18;  // the pod sets that a Workload may
 constexpr std::size_t kMaxFinishRules = 16;
 constexpr std::size_t kMaxPathKeys = 32;
 constexpr std::size_t kMaxMapKeys = 64;
+constexpr std::size_t kMaxReviewRules = 32;
+constexpr std::size_t kMaxReads = 4;
 
 // One object of the description, with the first error in it. A field that is read is known; Done
 // reports the others.
@@ -139,15 +141,20 @@ class Fields {
 };
 
 const std::vector<std::string>& ObjectVariables() {
-  static const std::vector<std::string> kNames{"self", "conditions"};
+  static const std::vector<std::string> kNames{"self", "conditions", "expanded"};
   return kNames;
 }
 const std::vector<std::string>& ItemVariables() {
-  static const std::vector<std::string> kNames{"self", "conditions", "item", "key"};
+  static const std::vector<std::string> kNames{"self", "conditions", "expanded", "item", "key"};
   return kNames;
 }
 const std::vector<std::string>& PodSetVariables() {
-  static const std::vector<std::string> kNames{"self", "conditions", "item", "key", "podSet"};
+  static const std::vector<std::string> kNames{"self", "conditions", "expanded",
+                                               "item", "key",        "podSet"};
+  return kNames;
+}
+const std::vector<std::string>& ReviewVariables() {
+  static const std::vector<std::string> kNames{"self", "old", "item", "elastic"};
   return kNames;
 }
 
@@ -163,6 +170,9 @@ std::optional<PodSetRule> ReadPodSet(Fields& in) {
   FieldPath pod_template = in.Path("template");
   if (pod_template.empty()) in.Fail("template", "the path of the pod template is missing");
   std::vector<std::string> dropped = in.Texts("dropLabels");
+  const std::string hook_name = in.Text("hook");
+  TemplateHook hook = FindTemplateHook(hook_name);
+  if (!hook_name.empty() && hook == nullptr) in.Fail("hook", "unknown hook");
   std::string index;
   std::string sub_group;
   std::optional<cel::Program> sub_group_count;
@@ -181,7 +191,8 @@ std::optional<PodSetRule> ReadPodSet(Fields& in) {
                     .dropped_labels = std::move(dropped),
                     .pod_index_label = std::move(index),
                     .sub_group_label = std::move(sub_group),
-                    .sub_group_count = std::move(sub_group_count)};
+                    .sub_group_count = std::move(sub_group_count),
+                    .hook = hook};
 }
 
 // {condition: Complete, succeeded: true} is short for the condition's status and message.
@@ -210,14 +221,81 @@ std::optional<FinishRule> ReadFinish(Fields& in) {
   return FinishRule{*std::move(when), *std::move(succeeded), *std::move(message)};
 }
 
+ReviewRule::Type TypeOf(Fields& in) {
+  const std::string type = in.Text("type", "is missing");
+  if (type == "Forbidden") return ReviewRule::Type::kForbidden;
+  if (type == "Required") return ReviewRule::Type::kRequired;
+  if (type == "TooMany") return ReviewRule::Type::kTooMany;
+  if (type != "Invalid") in.Fail("type", "expected Invalid, Forbidden, Required or TooMany");
+  return ReviewRule::Type::kInvalid;
+}
+
+std::optional<ReviewRule> ReadReviewRule(Fields& in) {
+  FieldPath each = in.Path("each");
+  FieldPath at = in.Path("at");
+  auto when = in.Expression("when", ReviewVariables());
+  auto value = in.Expression("value", ReviewVariables());
+  auto message = in.Expression("message", ReviewVariables());
+  FieldPath field = in.Path("field");
+  const bool stop = in.Flag("stop", false);
+  const ReviewRule::Type type = TypeOf(in);
+  if (field.empty()) in.Fail("field", "the path of the field is missing");
+  if (!when) in.Fail("when", "is missing");
+  if (!message) in.Fail("message", "is missing");
+  if (!in.ok()) return std::nullopt;
+  if (at.empty()) at = each;
+  return ReviewRule{.each = std::move(each),
+                    .at = std::move(at),
+                    .when = *std::move(when),
+                    .type = type,
+                    .field = std::move(field),
+                    .value = std::move(value),
+                    .message = *std::move(message),
+                    .stop = stop};
+}
+
+std::optional<DefaultRule> ReadDefault(Fields& in) {
+  auto when = in.Expression("when", ReviewVariables());
+  std::string pod_set = in.Text("podSet", "is missing");
+  std::string annotation = in.Text("annotation", "is missing");
+  std::string value = in.Text("value", "is missing");
+  if (!when) in.Fail("when", "is missing");
+  if (!in.ok()) return std::nullopt;
+  return DefaultRule{.when = *std::move(when),
+                     .pod_set = std::move(pod_set),
+                     .annotation = std::move(annotation),
+                     .value = std::move(value)};
+}
+
+std::optional<ReadRule> ReadRead(Fields& in) {
+  auto names = std::make_shared<KindNames>();
+  names->group = in.Text("group", "is missing");
+  names->version = in.Text("version", "is missing");
+  names->kind = in.Text("kind", "is missing");
+  names->plural = ToLower(names->kind) + "s";
+  const bool namespaced = in.Flag("namespaced", true);
+  auto name = in.Expression("name", ObjectVariables());
+  if (!name) in.Fail("name", "is missing");
+  if (!in.ok()) return std::nullopt;
+  const api::ResourceKind resource{names->group, names->version, names->kind, names->plural,
+                                   namespaced};
+  return ReadRule{.names = std::move(names), .resource = resource, .name = *std::move(name)};
+}
+
 void ReadReview(Fields& in, ReviewTraits& out) {
+  in.Each("rules", kMaxReviewRules, [&](Fields& item) {
+    if (auto rule = ReadReviewRule(item)) out.rules.push_back(*std::move(rule));
+  });
+  in.Each("defaults", kMaxReviewRules, [&](Fields& item) {
+    if (auto rule = ReadDefault(item)) out.defaults.push_back(*std::move(rule));
+  });
   out.prebuilt = in.Flag("prebuilt", out.prebuilt);
   out.elastic = in.Flag("elastic", out.elastic);
   out.pod_set_groups = in.Flag("podSetGroups", out.pod_set_groups);
 }
 
 void ReadNames(Fields& in, KindDescription& out) {
-  auto names = std::make_shared<KindDescription::Names>();
+  auto names = std::make_shared<KindNames>();
   names->group = in.Text("group");
   names->version = in.Text("version", "the API version is missing");
   names->kind = in.Text("kind", "the kind is missing");
@@ -241,6 +319,13 @@ Result<KindPtr> ParseKind(const Json& description) {
   Fields in(description, "", status);
   ReadNames(in, *kind);
   kind->enabled = in.Flag("enabled", false);
+  kind->feature_gate = in.Text("featureGate");
+  const std::string hook = in.Text("hook");
+  kind->hook = FindKindHook(hook);
+  if (!hook.empty() && kind->hook == nullptr) in.Fail("hook", "unknown hook");
+  in.Each("reads", kMaxReads, [&](Fields& item) {
+    if (auto rule = ReadRead(item)) kind->reads.push_back(*std::move(rule));
+  });
   kind->suspend = in.Path("suspend");
   if (kind->suspend.empty())
     in.Fail("suspend", "the path of the field that holds a job is missing");
@@ -256,6 +341,7 @@ Result<KindPtr> ParseKind(const Json& description) {
   kind->reclaimable = in.Expression("reclaimable", PodSetVariables());
   kind->priority_class = in.Expression("priorityClass", ObjectVariables());
   kind->skip = in.Expression("skip", ObjectVariables());
+  kind->on_hold = in.Expression("onHold", ObjectVariables());
   in.Part("review", [&](Fields& part) { ReadReview(part, kind->review); });
   in.Done();
   if (!status) return status.error();

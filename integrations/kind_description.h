@@ -10,11 +10,14 @@
 //     conditions  map from the type of each of status.conditions to whether its status is "True"
 //     item, key   in podSets with `each`: the element of the list or map, the member's name
 //     podSet      in `reclaimable`: {name, count}
+//     expanded    what the kind's hook makes of the object (kind_hooks.h)
+//     old         in `review`: the object that is changed; null on create
 //
 // Threads: immutable; any. Errors: kInvalid with the path of the field of the description.
 // Source: Kueue pkg/controller/jobs (one package for each kind).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +30,7 @@
 #include "base/result.h"
 #include "cel/program.h"
 #include "integrations/job_view.h"
+#include "integrations/kind_hooks.h"
 
 namespace berth::integrations {
 
@@ -44,6 +48,7 @@ struct PodSetRule {
   std::string pod_index_label;  // topology: the pods' label with their index; empty: none
   std::string sub_group_label;
   std::optional<cel::Program> sub_group_count;
+  TemplateHook hook = nullptr;  // null: the template is the object's
 };
 
 struct FinishRule {
@@ -52,23 +57,57 @@ struct FinishRule {
   cel::Program message;
 };
 
+// The strings that a JobKind and a ResourceKind view.
+struct KindNames {
+  std::string group, version, kind, plural, framework;
+};
+
+// An object that the hook reads beside the job, in the job's namespace where its kind has those.
+struct ReadRule {
+  std::shared_ptr<const KindNames> names;
+  api::ResourceKind resource;
+  cel::Program name;  // "": none
+};
+
+// A rule for what a user may write.
+struct ReviewRule {
+  enum class Type : std::uint8_t { kInvalid, kForbidden, kRequired, kTooMany };
+  FieldPath each;  // of a list: the rule holds for each of its items
+  FieldPath at;    // the list's name in messages
+  cel::Program when;
+  Type type = Type::kInvalid;
+  FieldPath field;                    // of the item, or of the object
+  std::optional<cel::Program> value;  // absent: that of the field
+  cel::Program message;               // kTooMany: the largest number as text
+  bool stop = false;                  // where the rule applies, those behind it do not
+};
+
+// Sets an annotation of a pod set's template on create.
+struct DefaultRule {
+  cel::Program when;
+  std::string pod_set;     // the name of a pod set
+  std::string annotation;  // unless the template has it
+  std::string value;
+};
+
 // What the reviews of the kind's objects check beside the rules of all kinds.
 struct ReviewTraits {
+  std::vector<ReviewRule> rules;  // of objects that are queued
+  std::vector<DefaultRule> defaults;
   bool prebuilt = true;         // a job may name a Workload that exists
   bool elastic = false;         // workload slices
   bool pod_set_groups = false;  // topology: two pod sets may form a group
 };
 
 struct KindDescription {
-  // The strings that `kind` and `resource` view.
-  struct Names {
-    std::string group, version, kind, plural, framework;
-  };
-  std::shared_ptr<const Names> names;
+  std::shared_ptr<const KindNames> names;        // of `kind` and `resource`
   std::shared_ptr<const nlohmann::json> source;  // the description that was read
   JobKind kind;
   api::ResourceKind resource;
-  bool enabled = false;  // in the list of frameworks that Kueue's manifests enable
+  bool enabled = false;            // in the list of frameworks that Kueue's manifests enable
+  std::string feature_gate;        // that has to be on for the kind; empty: none
+  const KindHook* hook = nullptr;  // null: none
+  std::vector<ReadRule> reads;
 
   FieldPath suspend;  // of a boolean of the object
   std::vector<PodSetRule> pod_sets;
@@ -78,6 +117,7 @@ struct KindDescription {
   std::optional<cel::Program> reclaimable;     // int, for each pod set
   std::optional<cel::Program> priority_class;  // string; absent or "": that of the templates
   std::optional<cel::Program> skip;            // bool; true: the job is not queued
+  std::optional<cel::Program> on_hold;         // bool; true: the job gives its quota back
   ReviewTraits review;
 };
 

@@ -22,29 +22,38 @@ bool ComesBackAtOnce(const api::Workload& workload, const std::string& eviction_
   return eviction_reason == kEvictedByPreemption || eviction_reason == api::kNodeFailures;
 }
 
+void Set(const api::Workload& workload, const char* type, api::ConditionStatus value,
+         const std::string& reason, const std::string& message, WallTime now,
+         api::WorkloadStatus& status) {
+  api::SetCondition(status.conditions, {.type = type,
+                                        .status = value,
+                                        .reason = reason,
+                                        .message = message,
+                                        .last_transition_time = CutToSeconds(now),
+                                        .observed_generation = workload.meta.generation});
+}
+
 }  // namespace
 
 api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime now) {
   const api::Condition* evicted = api::FindCondition(workload.status.conditions, api::kEvicted);
   BERTH_ASSERT(evicted != nullptr);
-  api::WorkloadStatus status = workload.status;
-  const auto set = [&](const char* type, api::ConditionStatus value, const std::string& why,
-                       const std::string& text) {
-    api::SetCondition(status.conditions, {.type = type,
-                                          .status = value,
-                                          .reason = why,
-                                          .message = text,
-                                          .last_transition_time = CutToSeconds(now),
-                                          .observed_generation = workload.meta.generation});
-  };
-  const std::string reason = evicted->reason;
-  const std::string message = evicted->message;
-  set(api::kRequeued,
-      ComesBackAtOnce(workload, reason) ? api::ConditionStatus::kTrue
-                                        : api::ConditionStatus::kFalse,
-      reason, message);
   // The scheduler writes the reason why the Workload has no quota, after its next attempt.
-  set(api::kQuotaReserved, api::ConditionStatus::kFalse, api::kPendingEvaluation, message);
+  api::WorkloadStatus status =
+      StatusWithoutQuota(workload, api::kPendingEvaluation, evicted->message, now);
+  Set(workload, api::kRequeued,
+      ComesBackAtOnce(workload, evicted->reason) ? api::ConditionStatus::kTrue
+                                                 : api::ConditionStatus::kFalse,
+      evicted->reason, evicted->message, now, status);
+  Set(workload, api::kAdmitted, api::ConditionStatus::kFalse, api::kNoReservation,
+      "The workload has no reservation", now, status);
+  return status;
+}
+
+api::WorkloadStatus StatusWithoutQuota(const api::Workload& workload, const std::string& reason,
+                                       const std::string& message, WallTime now) {
+  api::WorkloadStatus status = workload.status;
+  Set(workload, api::kQuotaReserved, api::ConditionStatus::kFalse, reason, message, now, status);
   if (api::IsTrue(workload.status.conditions, api::kAdmitted)) {
     const api::Condition* admitted = api::FindCondition(workload.status.conditions, api::kAdmitted);
     const auto ran =
@@ -52,9 +61,9 @@ api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime n
     status.accumulated_past_execution_time_seconds +=
         static_cast<std::int32_t>(std::clamp<std::int64_t>(
             ran.count(), 0, INT32_MAX - status.accumulated_past_execution_time_seconds));
+    Set(workload, api::kAdmitted, api::ConditionStatus::kFalse, api::kNoReservation,
+        "The workload has no reservation", now, status);
   }
-  set(api::kAdmitted, api::ConditionStatus::kFalse, api::kNoReservation,
-      "The workload has no reservation");
   status.admission.reset();
   return status;
 }

@@ -3,6 +3,8 @@
 // Source: Kueue pkg/workload (UnsetQuotaReservationWithCondition, SetRequeuedCondition).
 #pragma once
 
+#include <string>
+
 #include "api/workload.h"
 #include "base/clock.h"
 
@@ -13,5 +15,10 @@ namespace berth::integrations {
 //
 // Precondition: the Evicted condition is True.
 api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime now);
+
+// The status without admission, for another cause than an eviction: QuotaReserved False with the
+// reason and the message, Admitted False, the time admitted added to the total.
+api::WorkloadStatus StatusWithoutQuota(const api::Workload& workload, const std::string& reason,
+                                       const std::string& message, WallTime now);
 
 }  // namespace berth::integrations

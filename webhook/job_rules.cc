@@ -35,15 +35,22 @@ void CheckQueueName(const ReviewedJob& job, const ReviewedJob* old, const JobFac
   if (before == now) return;
   if (!job.suspended) errors.push_back(Invalid(path, Quoted(now), kImmutable));
   if (now.empty() && facts.default_local_queue) {
-    errors.push_back(Invalid(path, Quoted(""),
-                             "queue-name must not be empty while a default LocalQueue exists"));
+    errors.push_back(
+        Invalid(path, Quoted(""), "queue-name must not be empty in namespace with default queue"));
   }
+}
+
+// The annotation goes before the label.
+std::string PrebuiltOf(const api::ObjectMeta& job) {
+  const std::string by_annotation = ValueOf(job.annotations, api::kPrebuiltWorkloadLabel);
+  return by_annotation.empty() ? ValueOf(job.labels, api::kPrebuiltWorkloadLabel) : by_annotation;
 }
 
 void CheckPrebuilt(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
                    FieldErrors& errors) {
-  const Path path = Labels().Key(api::kPrebuiltWorkloadLabel);
-  const std::string now = ValueOf(job.meta.labels, api::kPrebuiltWorkloadLabel);
+  const bool annotated = job.meta.annotations.count(api::kPrebuiltWorkloadLabel) != 0;
+  const Path path = (annotated ? Annotations() : Labels()).Key(api::kPrebuiltWorkloadLabel);
+  const std::string now = PrebuiltOf(job.meta);
   if (!now.empty() && !kind.prebuilt) {
     errors.push_back(Forbidden(path, "Is not supported for " + Quoted(kind.name)));
   } else if (!now.empty()) {
@@ -51,10 +58,10 @@ void CheckPrebuilt(const ReviewedJob& job, const ReviewedJob* old, const Reviewe
       errors.push_back(Invalid(path, Quoted(now), problem));
     }
   }
-  if (old != nullptr && !job.suspended &&
-      now != ValueOf(old->meta.labels, api::kPrebuiltWorkloadLabel)) {
-    errors.push_back(Invalid(path, Quoted(now), kImmutable));
-  }
+  if (old == nullptr || job.suspended || now == PrebuiltOf(old->meta)) return;
+  // The Workload of an elastic job changes with its size.
+  if (ValueOf(old->meta.annotations, api::kElasticJobAnnotation) == "true") return;
+  errors.push_back(Invalid(path, Quoted(now), kImmutable));
 }
 
 void CheckMaxExecTime(const ReviewedJob& job, const ReviewedJob* old, FieldErrors& errors) {
@@ -81,11 +88,12 @@ void CheckPriorityClass(const ReviewedJob& job, const ReviewedJob* old, FieldErr
   const std::string before = ValueOf(old->meta.labels, api::kPriorityClassLabel);
   const std::string now = ValueOf(job.meta.labels, api::kPriorityClassLabel);
   if (!before.empty() && now.empty()) {
-    errors.push_back(Invalid(path, Quoted(now), "WorkloadPriorityClass cannot be removed"));
+    errors.push_back(
+        Invalid(path, Quoted(now), "WorkloadPriorityClass cannot be removed from a workload"));
   }
   if (before.empty() && !now.empty() && !job.suspended) {
-    errors.push_back(
-        Invalid(path, Quoted(now), "WorkloadPriorityClass cannot be added to a running job"));
+    errors.push_back(Invalid(path, Quoted(now),
+                             "WorkloadPriorityClass cannot be added to a non-suspended workload"));
   }
 }
 
@@ -153,12 +161,19 @@ void CheckTopology(const ReviewedJob& job, const ReviewedKind& kind, FieldErrors
 }  // namespace
 
 bool IsManagedJob(const api::ObjectMeta& job) {
-  return !ValueOf(job.labels, api::kQueueLabel).empty() ||
+  return !ValueOf(job.labels, api::kQueueLabel).empty() || !PrebuiltOf(job).empty() ||
          job.labels.count(api::kPrebuiltWorkloadLabel) != 0;
 }
 
+bool IsQueuedJob(const api::ObjectMeta& job, const JobFacts& facts) {
+  if (IsManagedJob(job)) return true;
+  return facts.manage_without_queue_name && facts.namespace_managed && !facts.ancestor_managed;
+}
+
 void DefaultJob(const JobFacts& facts, ReviewedJob& job) {
-  if (!facts.kind_managed || !facts.namespace_managed || facts.ancestor_managed) return;
+  if (!facts.kind_managed || !facts.namespace_managed || facts.ancestor_managed || job.skipped) {
+    return;
+  }
   if (facts.default_local_queue && job.meta.labels.count(api::kQueueLabel) == 0) {
     job.meta.labels[api::kQueueLabel] = kDefaultName;
   }
@@ -180,7 +195,7 @@ FieldErrors ValidateJob(const ReviewedJob& job, const ReviewedJob* old, const Re
   CheckPriorityClass(job, old, errors);
   CheckGates(job, old, errors);
   errors.insert(errors.end(), own.begin(), own.end());
-  if (IsManagedJob(job.meta)) CheckTopology(job, kind, errors);
+  if (IsQueuedJob(job.meta, facts)) CheckTopology(job, kind, errors);
   CheckElastic(job, old, kind, errors);
   return errors;
 }

@@ -28,6 +28,7 @@ struct ReviewedJob {
   };
   api::ObjectMeta meta;
   bool suspended = false;
+  bool skipped = false;  // the kind's rules leave the job to others
   std::vector<PodSet> pod_sets;
 };
 
@@ -44,6 +45,11 @@ struct ReviewedKind {
   // kInvalid: the object is denied with the message.
   std::function<Result<ReviewedJob>(const nlohmann::json& object)> read;
   std::function<void(nlohmann::json& object)> suspend;
+  // What every new object gets beside the defaults of all kinds; null: nothing. `queued`: a queue
+  // has the job, or will.
+  std::function<void(bool queued, nlohmann::json& object)> defaults;
+  // The kind's own errors of a job that is queued; null: none. `old`: null on create.
+  std::function<FieldErrors(const nlohmann::json& object, const nlohmann::json& old)> own;
   // Kinds with reviews of their own; null: the rules of all kinds. `old`: null on create.
   using FactsOf = std::function<JobFacts(const api::ObjectMeta& job)>;
   std::function<Result<nlohmann::json>(const nlohmann::json& object, const FactsOf& facts)> mutate;
@@ -65,6 +71,8 @@ struct JobFacts {
 
 // Whether the job is to be queued.
 bool IsManagedJob(const api::ObjectMeta& job);
+// The same where jobs without a queue's name are managed, too.
+bool IsQueuedJob(const api::ObjectMeta& job, const JobFacts& facts);
 
 // Sets labels and `suspended` of a job on create.
 void DefaultJob(const JobFacts& facts, ReviewedJob& job);

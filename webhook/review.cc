@@ -42,12 +42,16 @@ Result<Json> MutateJob(const Request& request) {
   BERTH_TRY(ReviewedJob job, kind.read(request.object));
   const api::StringMap labels = job.meta.labels;
   const bool suspended = job.suspended;
-  DefaultJob(request.jobs.facts(kind, job.meta), job);
+  const JobFacts facts = request.jobs.facts(kind, job.meta);
+  DefaultJob(facts, job);
   Json changed = request.object;
   if (job.meta.labels != labels) {
     for (const auto& [key, value] : job.meta.labels) changed["metadata"]["labels"][key] = value;
   }
   if (job.suspended != suspended) kind.suspend(changed);
+  if (kind.defaults && facts.kind_managed) {
+    kind.defaults(!job.skipped && IsQueuedJob(job.meta, facts), changed);
+  }
   return changed;
 }
 
@@ -97,10 +101,15 @@ Result<FieldErrors> CheckJob(const Request& request) {
   if (kind.validate) return kind.validate(request.object, request.old, FactsFor(request));
   BERTH_TRY(const ReviewedJob job, kind.read(request.object));
   const JobFacts facts = request.jobs.facts(kind, job.meta);
-  if (request.old.is_null()) return ValidateJob(job, nullptr, kind, facts);
+  if (!facts.kind_managed) return FieldErrors{};
+  const FieldErrors own = kind.own && IsQueuedJob(job.meta, facts)
+                              ? kind.own(request.object, request.old)
+                              : FieldErrors{};
+  if (job.skipped) return own;
+  if (request.old.is_null()) return ValidateJob(job, nullptr, kind, facts, own);
   BERTH_TRY(const ReviewedJob old, kind.read(request.old));
-  if (!IsManagedJob(job.meta) && !IsManagedJob(old.meta)) return FieldErrors{};
-  return ValidateJob(job, &old, kind, facts);
+  if (!IsQueuedJob(job.meta, facts) && !IsManagedJob(old.meta)) return FieldErrors{};
+  return ValidateJob(job, &old, kind, facts, own);
 }
 
 std::vector<std::string> WarnOfJob(const Request& request) {
@@ -185,6 +194,7 @@ constexpr Route kValidateJob{"", nullptr, CheckJob, WarnOfJob};
 struct Found {
   const Route* route = nullptr;  // null: no webhook
   const ReviewedKind* kind = nullptr;
+  std::shared_ptr<const ReviewedKind> declared;  // keeps `kind`
 };
 
 Found RouteOf(std::string_view path, const JobReviews& jobs) {
@@ -202,6 +212,8 @@ Found RouteOf(std::string_view path, const JobReviews& jobs) {
     if (std::find(kLeftAlone.begin(), kLeftAlone.end(), name) != kLeftAlone.end()) {
       return {&kAllowAll};
     }
+    if (!jobs.declared) continue;
+    if (auto declared = jobs.declared(name)) return {route, declared.get(), declared};
   }
   return {};
 }
@@ -254,7 +266,7 @@ std::vector<std::string_view> ReviewPaths() {
 
 Result<Json> Review(std::string_view path, const Json& review, const JobReviews& jobs,
                     const ReviewGates& gates) {
-  const auto [route, kind] = RouteOf(path, jobs);
+  const auto [route, kind, declared] = RouteOf(path, jobs);
   if (route == nullptr) return Error{ErrorCode::kNotFound, "no webhook at " + std::string(path)};
   const Json null;
   const auto member = [&null](const Json& parent, const char* key) -> const Json& {

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,9 @@ using JobFactsOf = std::function<JobFacts(const ReviewedKind& kind, const api::O
 struct JobReviews {
   JobFactsOf facts;
   std::vector<ReviewedKind> kinds;  // beside batch/v1 Job
+  // The kind that a user has declared, by ReviewedKind::path; null: there is none, or the function
+  // is null. Fast and thread-safe.
+  std::function<std::shared_ptr<const ReviewedKind>(std::string_view path)> declared;
 };
 
 bool IsReviewPath(std::string_view path, const JobReviews& jobs);

@@ -300,6 +300,7 @@ void ReadFeatureGates(const Reader& in, Configuration& out) {
     const Reader gate = in.Field(name.c_str());
     bool enabled = false;
     gate.Get(enabled);
+    if (enabled) out.enabled_gates.push_back(name);
     const std::string_view needed = NeededGate(name);
     if (enabled && !needed.empty() && gates.value(needed, Json()) == false) {
       return gate.Fail("does nothing while " + std::string(needed) + " is off");

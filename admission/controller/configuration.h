@@ -42,6 +42,7 @@ struct Configuration {
   ProgramOptions program;
   // The WorkloadPriorityClass "default" is that of jobs without one.
   bool default_priority_class = true;
+  std::vector<std::string> enabled_gates;  // those that the file sets to true
   // objectRetentionPolicies.workloads.afterDeactivatedByKueue, for jobs; nullopt: for ever.
   std::optional<Duration> keep_deactivated;
 

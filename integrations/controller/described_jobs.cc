@@ -13,41 +13,69 @@ namespace {
 
 using Json = nlohmann::json;
 
-Result<DescribedJob> Decode(const KindPtr& kind, const api::JsonSource& source) {
+constexpr char kReadsIndex[] = "reads";
+
+Result<Json> WithoutManagedFields(const api::JsonSource& source) {
   BERTH_TRY(Json object, TreeOf(source));
   if (const auto metadata = object.find("metadata");
       metadata != object.end() && metadata->is_object()) {
     metadata->erase("managedFields");
   }
-  BERTH_TRY(JobView view, ViewOf(kind, object));
-  return DescribedJob{{std::move(view)}, kind, object.dump()};
+  return object;
+}
+
+Result<DescribedJob> Decode(const KindPtr& kind, const api::JsonSource& source,
+                            const ReadObjects& reads = {}) {
+  BERTH_TRY(const Json object, WithoutManagedFields(source));
+  BERTH_TRY(JobView view, ViewOf(kind, object, reads));
+  return DescribedJob{{std::move(view)}, kind, object.dump(), NamesToRead(*kind, object)};
+}
+
+Result<ReadObject> DecodeRead(const api::JsonSource& source) {
+  BERTH_TRY(Json object, WithoutManagedFields(source));
+  BERTH_TRY(api::ObjectMeta meta, api::Decode<api::ObjectMeta>(object));
+  return ReadObject{std::move(meta), std::make_shared<const Json>(std::move(object))};
+}
+
+// Of the index of jobs by what they read.
+std::string ReadsValue(std::size_t rule, const api::ObjectKey& object) {
+  return std::to_string(rule) + ":" + object.ToString();
 }
 
 class DescribedJobState final : public JobState {
  public:
-  explicit DescribedJobState(std::shared_ptr<const DescribedJob> job) : job_(std::move(job)) {}
+  DescribedJobState(std::shared_ptr<const DescribedJob> job, ReadObjects reads)
+      : job_(std::move(job)), reads_(std::move(reads)) {}
 
   const api::ObjectMeta& meta() const override { return job_->meta; }
   JobView View() const override { return *job_; }
   std::vector<JobWrite> Start(const std::vector<PodSetChange>& changes) const override {
     const Json before = api::ParseJsonOrNull(job_->text);
-    const Result<Json> after = Started(*job_->description, before, changes);
-    return after ? Difference(before, *after) : std::vector<JobWrite>{};
+    const Result<std::vector<Json>> states = Started(*job_->description, before, changes, reads_);
+    return states ? Differences(before, *states) : std::vector<JobWrite>{};
   }
   std::vector<JobWrite> Stop(const std::vector<PodSetChange>& originals) const override {
     const Json before = api::ParseJsonOrNull(job_->text);
-    return Difference(before, Stopped(*job_->description, before, originals));
+    return Differences(before, Stopped(*job_->description, before, originals, job_->active));
   }
 
  private:
-  static std::vector<JobWrite> Difference(const Json& before, const Json& after) {
-    Json patch = Json::diff(before, after);
-    if (patch.empty()) return {};
-    return {
-        {.type = kube::PatchType::kJson, .patch = std::make_shared<const Json>(std::move(patch))}};
+  // One write for each state that differs from the one before it.
+  static std::vector<JobWrite> Differences(const Json& before, const std::vector<Json>& states) {
+    std::vector<JobWrite> writes;
+    const Json* last = &before;
+    for (const Json& state : states) {
+      Json patch = Json::diff(*last, state);
+      last = &state;
+      if (patch.empty()) continue;
+      writes.push_back({.type = kube::PatchType::kJson,
+                        .patch = std::make_shared<const Json>(std::move(patch))});
+    }
+    return writes;
   }
 
   std::shared_ptr<const DescribedJob> job_;
+  ReadObjects reads_;
 };
 
 }  // namespace
@@ -57,7 +85,52 @@ DescribedJobs::DescribedJobs(kube::Manager& manager, KindPtr description)
           description->resource,
           [description](const api::JsonSource& object) { return Decode(description, object); })),
       first_(description),
-      description_(std::move(description)) {}
+      description_(std::move(description)) {
+  WatchReads(manager);
+}
+
+void DescribedJobs::WatchReads(kube::Manager& manager) {
+  for (const ReadRule& rule : first_->reads) {
+    reads_.push_back(&manager.OptionalInformerFor<ReadObject>(rule.resource, DecodeRead));
+  }
+  if (reads_.empty()) return;
+  jobs().AddIndex(kReadsIndex, [kind = first_](const DescribedJob& job) {
+    std::vector<std::string> values;
+    for (std::size_t i = 0; i < job.reads.size() && i < kind->reads.size(); ++i) {
+      const bool namespaced = kind->reads[i].resource.namespaced;
+      if (job.reads[i].empty()) continue;
+      values.push_back(
+          ReadsValue(i, {namespaced ? job.meta.namespace_name : std::string(), job.reads[i]}));
+    }
+    return values;
+  });
+}
+
+ReadObjects DescribedJobs::ReadsOf(const DescribedJob& job) const {
+  ReadObjects objects(reads_.size());
+  for (std::size_t i = 0; i < reads_.size() && i < job.reads.size(); ++i) {
+    const bool namespaced = first_->reads[i].resource.namespaced;
+    const auto found =
+        reads_[i]->Get({namespaced ? job.meta.namespace_name : std::string(), job.reads[i]});
+    if (found != nullptr) objects[i] = found->json;
+  }
+  return objects;
+}
+
+void DescribedJobs::AddHandler(Handler handler) {
+  for (std::size_t i = 0; i < reads_.size(); ++i) {
+    const auto tell = [this, i, on_change = handler.on_change](const auto& object) {
+      if (!on_change) return;
+      for (const auto& job : jobs().ByIndex(kReadsIndex, ReadsValue(i, object->meta.key()))) {
+        on_change(job->meta);
+      }
+    };
+    reads_[i]->AddHandler({.on_add = tell,
+                           .on_update = [tell](const auto&, const auto& now) { tell(now); },
+                           .on_delete = tell});
+  }
+  InformedJobs<DescribedJob>::AddHandler(std::move(handler));
+}
 
 bool DescribedJobs::Describe(const KindPtr& description) {
   const bool differs = description_ == nullptr || description == nullptr ||
@@ -74,11 +147,15 @@ std::vector<api::ObjectKey> DescribedJobs::Keys() const {
 
 std::shared_ptr<const JobState> DescribedJobs::Get(const api::ObjectKey& key) const {
   auto job = jobs().Get(key);
-  if (job != nullptr && description_ != nullptr && job->description != description_) {
-    auto again = Decode(description_, api::ParseJsonOrNull(job->text));
+  if (job == nullptr) return nullptr;
+  ReadObjects reads = ReadsOf(*job);
+  const bool described_anew = description_ != nullptr && job->description != description_;
+  if (described_anew || !reads.empty()) {
+    auto again = Decode(described_anew ? description_ : job->description,
+                        api::ParseJsonOrNull(job->text), reads);
     if (again) job = std::make_shared<const DescribedJob>(*std::move(again));
   }
-  return job == nullptr ? nullptr : std::make_shared<const DescribedJobState>(std::move(job));
+  return std::make_shared<const DescribedJobState>(std::move(job), std::move(reads));
 }
 
 }  // namespace berth::integrations

@@ -153,6 +153,7 @@ class InformedJobs : public JobSource {
 
  protected:
   const kube::Informer<T>& jobs() const { return informer_; }
+  kube::Informer<T>& jobs() { return informer_; }
 
  private:
   static constexpr char kPrebuiltIndex[] = "prebuilt";

@@ -69,8 +69,8 @@ void JobKinds(std::string_view text) {
   const auto started = integrations::Started(**kind, object->value, changes);
   if (!view->problem.empty()) return;
   Require(started.has_value(), "a job that can be read can be started");
-  const auto stopped = integrations::Stopped(**kind, *started, changes);
-  Require(integrations::ViewOf(*kind, stopped).has_value(), "a stopped job can be read");
+  const auto stopped = integrations::Stopped(**kind, started->back(), changes, false);
+  Require(integrations::ViewOf(*kind, stopped.back()).has_value(), "a stopped job can be read");
 }
 
 }  // namespace berth::fuzz

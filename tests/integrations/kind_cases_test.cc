@@ -1,6 +1,7 @@
 // Goal: each built-in job kind is read and written as Kueue's package of the kind does: pod sets,
 // state, start and stop. Method: kinds/*.yaml beside this file; each case changes a sample object
-// by a merge patch and names the expected parts of its view, or of the object that a start leaves.
+// by a merge patch and names the expected parts of its view, the object that a start and a stop
+// leave, the errors of its review, or the object that the review of its creation makes.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -11,6 +12,7 @@
 #include "api/codec/codec.h"
 #include "api/yaml/yaml.h"
 #include "integrations/described_job.h"
+#include "integrations/described_review.h"
 #include "integrations/kind_catalogue.h"
 
 namespace berth::integrations {
@@ -23,6 +25,7 @@ struct KindCase {
   std::string name;
   KindPtr kind;
   Json object;
+  ReadObjects reads;
   Json expected;
 };
 
@@ -40,8 +43,13 @@ std::vector<KindCase> AllCases() {
       for (const Json& one : sample.at("cases")) {
         Json object = sample.at("object");
         object.merge_patch(one.value("change", Json::object()));
+        ReadObjects reads;
+        for (const Json& read : one.value("reads", sample.value("reads", Json::array()))) {
+          reads.push_back(read.is_null() ? nullptr : std::make_shared<const Json>(read));
+        }
         cases.push_back({entry.path().stem().string(), one.at("name").get<std::string>(),
-                         FindBuiltInKind(sample.at("framework").get<std::string>()), object, one});
+                         FindBuiltInKind(sample.at("framework").get<std::string>()), object, reads,
+                         one});
       }
     }
   }
@@ -50,7 +58,13 @@ std::vector<KindCase> AllCases() {
 
 Json ViewAsJson(const JobView& view) {
   Json pod_sets = Json::array();
+  Json requests = Json::object();
+  Json templates = Json::object();
   for (const api::PodSet& pods : view.pod_sets) {
+    for (const auto& [resource, amount] : api::PodRequests(pods.pod_template.spec)) {
+      requests[pods.name][resource] = amount;
+    }
+    templates[pods.name] = api::Encode(pods.pod_template);
     Json each = {{"name", pods.name}, {"count", pods.count}};
     if (const auto& request = pods.topology_request) {
       if (request->pod_index_label) each["podIndexLabel"] = *request->pod_index_label;
@@ -69,6 +83,10 @@ Json ViewAsJson(const JobView& view) {
     finished = {{"succeeded", view.finished->succeeded}, {"message", view.finished->message}};
   }
   return {{"podSets", pod_sets},
+          {"requests", requests},
+          {"templates", templates},
+          {"onHold", view.on_hold},
+          {"additions", view.has_additions},
           {"reclaimable", reclaimable},
           {"finished", finished},
           {"suspended", view.suspended},
@@ -102,47 +120,91 @@ std::vector<PodSetChange> ChangesOf(const Json& changes) {
 
 class KindCaseTest : public ::testing::TestWithParam<KindCase> {};
 
-TEST_P(KindCaseTest, Agrees) {
+TEST_P(KindCaseTest, IsSeen) {
   const KindCase& one = GetParam();
   ASSERT_NE(one.kind, nullptr) << "no such framework";
-  const Result<JobView> view = ViewOf(one.kind, one.object);
+  const Result<JobView> view = ViewOf(one.kind, one.object, one.reads);
   ASSERT_TRUE(view) << view.error().message;
   const Json seen = ViewAsJson(*view);
   const Json wanted = one.expected.value("view", Json::object());
   for (const auto& [key, expected] : wanted.items()) {
     EXPECT_EQ(seen.at(key), expected) << key << "; problem: " << view->problem;
   }
-  if (const auto start = one.expected.find("start"); start != one.expected.end()) {
-    const Result<Json> started = Started(*one.kind, one.object, ChangesOf(start->at("changes")));
-    if (start->contains("error")) {
-      ASSERT_FALSE(started);
-      EXPECT_EQ(started.error().message, start->at("error"));
-      return;
-    }
-    ASSERT_TRUE(started) << started.error().message;
-    Json expected = one.object;
-    expected.merge_patch(start->at("object"));
-    EXPECT_EQ(*started, expected) << Json::diff(expected, *started).dump(1);
-    // A stop gives the object back.
-    std::vector<PodSetChange> originals;
-    for (const api::PodSet& pods : view->pod_sets) {
-      originals.push_back({.name = pods.name,
-                           .count = pods.count,
-                           .labels = pods.pod_template.labels,
-                           .annotations = pods.pod_template.annotations,
-                           .node_selector = pods.pod_template.spec.node_selector,
-                           .tolerations = pods.pod_template.spec.tolerations,
-                           .scheduling_gates = pods.pod_template.spec.scheduling_gates});
-    }
-    const Result<JobView> stopped = ViewOf(one.kind, Stopped(*one.kind, *started, originals));
-    ASSERT_TRUE(stopped);
-    EXPECT_TRUE(stopped->suspended);
-    ASSERT_EQ(stopped->pod_sets.size(), view->pod_sets.size());
-    for (std::size_t i = 0; i < view->pod_sets.size(); ++i) {
-      EXPECT_EQ(stopped->pod_sets[i].pod_template.spec, view->pod_sets[i].pod_template.spec);
-      EXPECT_EQ(stopped->pod_sets[i].pod_template.labels, view->pod_sets[i].pod_template.labels);
-    }
+}
+
+std::vector<PodSetChange> OriginalsOf(const JobView& view) {
+  std::vector<PodSetChange> originals;
+  for (const api::PodSet& pods : view.pod_sets) {
+    originals.push_back({.name = pods.name,
+                         .count = pods.count,
+                         .labels = pods.pod_template.labels,
+                         .annotations = pods.pod_template.annotations,
+                         .node_selector = pods.pod_template.spec.node_selector,
+                         .tolerations = pods.pod_template.spec.tolerations,
+                         .scheduling_gates = pods.pod_template.spec.scheduling_gates});
   }
+  return originals;
+}
+
+TEST_P(KindCaseTest, StartsAndStops) {
+  const KindCase& one = GetParam();
+  const auto start = one.expected.find("start");
+  if (start == one.expected.end()) return;
+  const Result<JobView> view = ViewOf(one.kind, one.object, one.reads);
+  const auto states = Started(*one.kind, one.object, ChangesOf(start->at("changes")), one.reads);
+  if (start->contains("error")) {
+    ASSERT_FALSE(states);
+    EXPECT_EQ(states.error().message, start->at("error"));
+    return;
+  }
+  ASSERT_TRUE(states) << states.error().message;
+  EXPECT_EQ(states->size(), start->value("states", 1U));
+  for (std::size_t i = 0; i + 1 < states->size(); ++i) {
+    EXPECT_TRUE(IsSuspended(*one.kind, (*states)[i]));
+  }
+  const Json& started = states->back();
+  Json expected = one.object;
+  expected.merge_patch(start->at("object"));
+  EXPECT_EQ(started, expected) << Json::diff(expected, started).dump(1);
+  // A stop gives the object back, but for what the case names.
+  const std::vector<Json> stopped = Stopped(*one.kind, started, OriginalsOf(*view), false);
+  Json restored = one.object;
+  SetSuspended(*one.kind, true, restored);
+  restored.merge_patch(one.expected.value("stop", Json::object()));
+  EXPECT_EQ(stopped.back(), restored) << Json::diff(restored, stopped.back()).dump(1);
+  const Result<JobView> again = ViewOf(one.kind, stopped.back(), one.reads);
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->suspended);
+  ASSERT_EQ(again->pod_sets.size(), view->pod_sets.size());
+  for (std::size_t i = 0; i < view->pod_sets.size(); ++i) {
+    EXPECT_EQ(again->pod_sets[i].pod_template.spec, view->pod_sets[i].pod_template.spec);
+    EXPECT_EQ(again->pod_sets[i].pod_template.labels, view->pod_sets[i].pod_template.labels);
+  }
+}
+
+std::string TextOfError(const ReviewError& error) {
+  const char* types[] = {"Invalid", "Forbidden", "Required", "TooMany"};
+  return std::string(types[static_cast<int>(error.type)]) + " " + error.field + " " + error.value +
+         ": " + error.message;
+}
+
+TEST_P(KindCaseTest, IsReviewed) {
+  const KindCase& one = GetParam();
+  if (const auto created = one.expected.find("created"); created != one.expected.end()) {
+    Json object = one.object;
+    AddDefaults(*one.kind, true, object);
+    Json expected = one.object;
+    expected.merge_patch(*created);
+    EXPECT_EQ(object, expected) << Json::diff(expected, object).dump(1);
+  }
+  const auto errors = one.expected.find("errors");
+  if (errors == one.expected.end()) return;
+  std::vector<std::string> seen;
+  for (const ReviewError& error :
+       ReviewErrors(*one.kind, one.object, nullptr, one.expected.value("elastic", false))) {
+    seen.push_back(TextOfError(error));
+  }
+  EXPECT_EQ(seen, errors->get<std::vector<std::string>>());
 }
 
 std::string CaseName(const ::testing::TestParamInfo<KindCase>& info) {

@@ -1,0 +1,86 @@
+// Goal: the steps of the reconcile order that only described kinds need: jobs on hold, and
+// additions of a start that stand beside the pod sets.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integrations/job_plan.h"
+#include "tests/integrations/fixtures.h"
+
+namespace berth::integrations {
+namespace {
+
+using testing::At;
+
+class DescribedPlanTest : public ::testing::Test {
+ protected:
+  DescribedPlanTest() {
+    situation_.pods_ready_rule = PodsReadyRule::kIgnore;
+    situation_.flavors = &flavors_;
+    situation_.job = ViewOf(testing::GpuJob());
+    situation_.workloads = {testing::WorkloadFor(testing::GpuJob())};
+  }
+  template <typename Action>
+  const Action* Find() {
+    plan_ = PlanJob(situation_, At(60));
+    for (const JobAction& action : plan_.actions) {
+      if (const auto* found = std::get_if<Action>(&action)) return found;
+    }
+    return nullptr;
+  }
+  api::Workload& workload() { return situation_.workloads.front(); }
+
+  FlavorsByName flavors_ = testing::SpotFlavor();
+  JobSituation situation_;
+  JobPlan plan_;
+};
+
+TEST_F(DescribedPlanTest, AJobOnHoldGivesItsQuotaBack) {
+  testing::Admit(workload());
+  situation_.job.on_hold = true;
+  const auto* release = Find<ReleaseQuota>();
+  ASSERT_NE(release, nullptr);
+  EXPECT_FALSE(release->status.admission.has_value());
+  const auto* reserved = api::FindCondition(release->status.conditions, api::kQuotaReserved);
+  EXPECT_EQ(reserved->reason, "OnHold");
+  EXPECT_EQ(reserved->message, "Job is on hold");
+  EXPECT_TRUE(api::IsFalse(release->status.conditions, api::kAdmitted));
+  EXPECT_EQ(plan_.actions.size(), 1U);
+}
+
+TEST_F(DescribedPlanTest, AJobOnHoldWithoutQuotaIsLeftAlone) {
+  situation_.job.on_hold = true;
+  EXPECT_EQ(Find<ReleaseQuota>(), nullptr);
+  EXPECT_TRUE(plan_.actions.empty());
+  situation_.workloads.clear();
+  EXPECT_EQ(Find<CreateWorkload>(), nullptr);
+}
+
+// Of a TrainJob, whose patch can be cleared only when its pods are gone.
+TEST_F(DescribedPlanTest, AdditionsGoWhenThePodsAreGone) {
+  testing::Admit(workload());
+  testing::SetTrue(workload(), api::kEvicted, "Preempted", "because");
+  situation_.job.has_additions = true;
+  situation_.job.active = true;
+  EXPECT_EQ(Find<StopJob>(), nullptr);
+  EXPECT_EQ(Find<ReleaseQuota>(), nullptr);
+  situation_.job.active = false;
+  EXPECT_NE(Find<StopJob>(), nullptr);
+  EXPECT_NE(Find<ReleaseQuota>(), nullptr);
+}
+
+TEST_F(DescribedPlanTest, AdditionsOfALostAdmissionGo) {
+  situation_.job.has_additions = true;
+  EXPECT_NE(Find<StopJob>(), nullptr);
+  situation_.job.has_additions = false;
+  EXPECT_EQ(Find<StopJob>(), nullptr);
+}
+
+TEST_F(DescribedPlanTest, AnAdmittedJobWithAdditionsIsStarted) {
+  testing::Admit(workload());
+  situation_.job.has_additions = true;
+  EXPECT_NE(Find<StartJob>(), nullptr);
+  EXPECT_EQ(Find<StopJob>(), nullptr);
+}
+
+}  // namespace
+}  // namespace berth::integrations
