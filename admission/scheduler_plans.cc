@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "admission/scheduler.h"
+#include "api/pod_groups.h"
 
 namespace berth::admission {
 namespace {
@@ -144,6 +145,11 @@ void Scheduler::ForgetPlan(Record& changed) {
 bool Scheduler::HasForeignOwner(const api::Workload& object) const {
   if (!config_.managed_owners || !config_.own_rules.preemptor_keeps_what_it_freed) return false;
   const api::OwnerReference* owner = api::ControllerOf(object.meta);
+  // The pods of a group own its Workload together, and none controls it.
+  static const api::OwnerReference kPods{.api_version = "v1", .kind = "Pod"};
+  if (owner == nullptr && object.meta.annotations.count(api::kIsGroupWorkloadAnnotation) != 0) {
+    owner = &kPods;
+  }
   if (owner == nullptr) return false;
   return std::none_of(config_.managed_owners->begin(), config_.managed_owners->end(),
                       [owner](const OwnerKind& managed) {

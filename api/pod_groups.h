@@ -19,6 +19,11 @@ inline constexpr char kPodGroupPodIndexLabel[] = "kueue.x-k8s.io/pod-group-pod-i
 
 // On Workloads.
 inline constexpr char kIsGroupWorkloadAnnotation[] = "kueue.x-k8s.io/is-group-workload";
+// Of a group whose Workload was made for its pods by their parent.
+inline constexpr char kJobOwnerGvkAnnotation[] = "kueue.x-k8s.io/job-owner-gvk";
+inline constexpr char kJobOwnerNameAnnotation[] = "kueue.x-k8s.io/job-owner-name";
+inline constexpr char kComponentWorkloadIndexAnnotation[] =
+    "kueue.x-k8s.io/component-workload-index";
 // True: pods of the group are absent. The Workload is not admitted meanwhile.
 inline constexpr char kWaitingForReplacementPods[] = "WaitingForReplacementPods";
 

@@ -23,11 +23,18 @@ bool ManagesJobs(const admission::Configuration& configuration) {
          frameworks.end();
 }
 
+bool QueuesDeployments(const admission::Configuration& configuration) {
+  const auto& frameworks = configuration.frameworks;
+  return std::find(frameworks.begin(), frameworks.end(), "deployment") != frameworks.end();
+}
+
 webhook::FactsMirrorOptions FactsOptions(const admission::Configuration& configuration) {
-  return {.namespace_selector = ManagedNamespaces(configuration),
-          .manage_without_queue_name = configuration.manage_jobs_without_queue_name,
-          .batch_jobs_managed = ManagesJobs(configuration),
-          .default_priority_class = configuration.default_priority_class};
+  return {
+      .namespace_selector = ManagedNamespaces(configuration),
+      .manage_without_queue_name = configuration.manage_jobs_without_queue_name,
+      .batch_jobs_managed = ManagesJobs(configuration),
+      .default_priority_class = configuration.default_priority_class,
+      .replica_sets = ManagesPods(configuration.frameworks) && QueuesDeployments(configuration)};
 }
 
 // Takes the file's number for the kind, where the file has one.
@@ -56,9 +63,10 @@ integrations::JobControllersOptions JobOptions(const admission::Configuration& c
   if (!ManagesJobs(configuration) || !runs) {
     options.batch_jobs = integrations::JobControllersOptions::BatchJobs::kLeftAlone;
   }
-  if (ManagesPods(configuration.frameworks) &&
+  if (ManagesPodsOfParents(configuration.frameworks) &&
       selection.jobs.contains(std::string(integrations::kPod.framework))) {
-    options.pods = integrations::JobControllersOptions::Pods::kManaged;
+    using Pods = integrations::JobControllersOptions::Pods;
+    options.pods = ManagesPods(configuration.frameworks) ? Pods::kManaged : Pods::kOfParents;
   }
   options.kinds = DescribedKinds(configuration.frameworks);
   for (const integrations::KindPtr& kind : options.kinds) {

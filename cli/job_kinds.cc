@@ -12,6 +12,7 @@
 #include "integrations/described_review.h"
 #include "integrations/kind_catalogue.h"
 #include "integrations/pods/role_hash.h"
+#include "webhook/parent_rules.h"
 #include "webhook/pod_rules.h"
 
 namespace berth::cli {
@@ -35,6 +36,11 @@ Result<webhook::ReviewedJob> ReadJob(const KindPtr& kind, const Json& object) {
   BERTH_TRY(job.meta, api::Decode<api::ObjectMeta>(object));
   job.suspended = integrations::IsSuspended(*kind, object);
   job.skipped = integrations::IsSkipped(*kind, object);
+  if (kind->pods) {
+    BERTH_TRY(const integrations::JobView view, integrations::ViewOf(kind, object));
+    job.suspended = !view.active;
+    if (kind->pods->each_alone) return job;
+  }
   auto pod_sets = integrations::PodSetsOf(*kind, object);
   if (!pod_sets) return job;
   for (integrations::DescribedPodSet& each : *pod_sets) {
@@ -94,12 +100,19 @@ bool ManagesPods(const std::vector<std::string>& frameworks) {
          frameworks.end();
 }
 
+bool ManagesPodsOfParents(const std::vector<std::string>& frameworks) {
+  const std::vector<KindPtr> kinds = DescribedKinds(frameworks);
+  return ManagesPods(frameworks) ||
+         std::any_of(kinds.begin(), kinds.end(),
+                     [](const KindPtr& kind) { return kind->pods.has_value(); });
+}
+
 std::vector<admission::OwnerKind> OwnersOf(const admission::Configuration& configuration) {
   std::vector<admission::OwnerKind> owners = admission::ManagedOwners(configuration);
   for (const KindPtr& kind : DescribedKinds(configuration.frameworks)) {
     owners.push_back({std::string(kind->kind.group), std::string(kind->kind.kind)});
   }
-  if (ManagesPods(configuration.frameworks)) {
+  if (ManagesPodsOfParents(configuration.frameworks)) {
     owners.push_back({std::string(integrations::kPod.group), std::string(integrations::kPod.kind)});
   }
   return owners;
@@ -125,6 +138,19 @@ webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind) {
   reviewed.elastic = kind->review.elastic;
   reviewed.pod_set_groups = kind->review.pod_set_groups;
   reviewed.read = [kind](const Json& object) { return ReadJob(kind, object); };
+  if (kind->pods) {
+    const integrations::PodsRule::Marks& from = kind->pods->marks;
+    webhook::ParentMarks marks{.metadata = from.metadata,
+                               .labels = from.labels,
+                               .managed = from.managed,
+                               .serving = from.serving};
+    if (!kind->review.rules.empty()) {
+      marks.own = [kind](const Json& object, const Json& old, const webhook::ReviewedJob&,
+                         const webhook::JobFacts&) { return OwnErrors(*kind, object, old); };
+    }
+    webhook::AddServingRules(reviewed.framework, marks);
+    return webhook::ParentKind(std::move(reviewed), std::move(marks));
+  }
   reviewed.suspend = [kind](Json& object) { integrations::SetSuspended(*kind, true, object); };
   if (!kind->review.defaults.empty() || (kind->hook != nullptr && kind->hook->create != nullptr)) {
     reviewed.defaults = [kind](bool queued, Json& object) {
@@ -142,7 +168,11 @@ webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind) {
 std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>& frameworks) {
   std::vector<webhook::ReviewedKind> kinds;
   for (const KindPtr& kind : DescribedKinds(frameworks)) kinds.push_back(ReviewedKindOf(kind));
-  if (ManagesPods(frameworks)) kinds.push_back(webhook::PodKind(integrations::RoleHash));
+  if (ManagesPodsOfParents(frameworks)) {
+    kinds.push_back(webhook::PodKind(
+        integrations::RoleHash,
+        ManagesPods(frameworks) ? webhook::ReviewedPods::kAll : webhook::ReviewedPods::kOfParents));
+  }
   return kinds;
 }
 

@@ -18,6 +18,10 @@ std::vector<integrations::KindPtr> DescribedKinds(const std::vector<std::string>
 // Whether pods are queued themselves: framework "pod".
 bool ManagesPods(const std::vector<std::string>& frameworks);
 
+// Whether pods are queued for their parents, at least: also by the frameworks "deployment",
+// "statefulset" and the others whose pods are held by their gates.
+bool ManagesPodsOfParents(const std::vector<std::string>& frameworks);
+
 // The kinds of owners whose jobs are managed: those of `frameworks`, and the external ones.
 std::vector<admission::OwnerKind> OwnersOf(const admission::Configuration& configuration);
 

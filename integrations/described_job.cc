@@ -73,6 +73,19 @@ Status ReadReclaimable(const KindDescription& kind, const std::vector<PlacedPodS
   return OkStatus();
 }
 
+Status ReadParent(const PodsRule& rule, Evaluation& evaluation, JobView& view) {
+  PodParent parent;
+  if (rule.groups) {
+    BERTH_TRY(parent.groups, evaluation.Count("pods.groups", *rule.groups, evaluation.base()));
+  }
+  if (rule.old_revision) {
+    BERTH_TRY(parent.old_revision,
+              evaluation.Text("pods.oldRevision", *rule.old_revision, evaluation.base()));
+  }
+  view.pod_parent = std::move(parent);
+  return OkStatus();
+}
+
 // What the kind's hook makes of the object; the object itself where the kind has no hook.
 class Expansion {
  public:
@@ -99,15 +112,18 @@ class Expansion {
 
 Status ReadAll(const KindDescription& kind, const Json& object, const ReadObjects& reads,
                JobView& view) {
-  const Json* suspend = FindField(object, kind.suspend);
-  if (suspend != nullptr && !suspend->is_boolean()) {
-    return InvalidField(TextOf(kind.suspend), "expected a bool");
+  if (!kind.pods) {
+    const Json* suspend = FindField(object, kind.suspend);
+    if (suspend != nullptr && !suspend->is_boolean()) {
+      return InvalidField(TextOf(kind.suspend), "expected a bool");
+    }
+    view.suspended = IsSuspended(kind, object);
   }
-  view.suspended = IsSuspended(kind, object);
   if (kind.hook != nullptr && kind.hook->is_started != nullptr) {
     view.has_additions = kind.hook->is_started(object);
   }
   Evaluation evaluation(object);
+  if (kind.pods) BERTH_CHECK_OK(ReadParent(*kind.pods, evaluation, view));
   const Result<Expansion> expansion = Expansion::Of(kind, object, reads);
   if (expansion) expansion->TellTo(evaluation);
   // The state of a job counts although its pod sets cannot be read: it may run, or be over.
@@ -207,11 +223,13 @@ Result<Json> WithAdditions(const KindDescription& kind, const Json& object,
 }  // namespace
 
 bool IsSuspended(const KindDescription& kind, const Json& object) {
+  if (kind.suspend.empty()) return false;
   const Json* suspend = FindField(object, kind.suspend);
   return suspend != nullptr && suspend->is_boolean() && suspend->get<bool>();
 }
 
 void SetSuspended(const KindDescription& kind, bool suspended, Json& object) {
+  if (kind.suspend.empty()) return;
   Json* at = &object;
   for (std::size_t i = 0; i + 1 < kind.suspend.size(); ++i) {
     at = &MakePart(*at, kind.suspend[i].c_str());

@@ -118,11 +118,27 @@ class PodSetReader {
     BERTH_CHECK_OK(CheckName(placed.pods.name));
     BERTH_TRY(placed.pods.count, evaluation_.Count("podSets.count", rule.count, activation));
     BERTH_CHECK_OK(AddTopology(rule, item, activation, placed.pods));
-    for (const std::string& label : rule.dropped_labels) {
-      placed.pods.pod_template.labels.erase(label);
-    }
+    DropMetadata(rule, placed.pods.pod_template);
     out_.push_back(std::move(placed));
     return OkStatus();
+  }
+
+  // The metadata that the Workload must not have: it differs from object to object.
+  static void DropMetadata(const PodSetRule& rule, api::PodTemplate& pods) {
+    for (const std::string& label : rule.dropped_labels) pods.labels.erase(label);
+    if (rule.spec_only) {
+      pods.labels.clear();
+      pods.annotations.clear();
+    }
+    if (rule.dropped_prefix.empty()) return;
+    const auto& kept = rule.kept_labels;
+    std::erase_if(pods.labels, [&](const auto& label) {
+      return label.first.starts_with(rule.dropped_prefix) &&
+             std::find(kept.begin(), kept.end(), label.first) == kept.end();
+    });
+    std::erase_if(pods.annotations, [&](const auto& annotation) {
+      return annotation.first.starts_with(rule.dropped_prefix);
+    });
   }
 
   // An expansion names the object's field itself.
@@ -167,6 +183,9 @@ class PodSetReader {
   Status AddTopology(const PodSetRule& rule, const Json& item, const cel::Activation& activation,
                      api::PodSet& pods) {
     pods.topology_request = TopologyRequestOf(pods.pod_template.annotations);
+    // As in Kueue, an index label alone makes a request of pods that exist before their start.
+    const bool indexed = kind_.pods && !rule.pod_index_label.empty();
+    if (!pods.topology_request && indexed) pods.topology_request.emplace();
     if (!pods.topology_request) return OkStatus();
     api::TopologyRequest& request = *pods.topology_request;
     if (!rule.pod_index_label.empty()) request.pod_index_label = rule.pod_index_label;

@@ -26,6 +26,7 @@ class Planner {
 
   JobPlan Run() {
     if (in_.namespace_rule == NamespaceRule::kUnmanaged || job_.skipped) return std::move(plan_);
+    if (in_.nested_too_deep) return ReportDepth();
     if (in_.ancestor) return FollowAncestor();
     const bool prebuilt = PrebuiltName() != nullptr;
     if (QueueNameOf(job_).empty() && !prebuilt && in_.queue_name_rule == QueueNameRule::kRequired) {
@@ -57,6 +58,15 @@ class Planner {
   void Add(JobAction action) { plan_.actions.push_back(std::move(action)); }
   void Event(const char* reason, std::string message) {
     Add(EmitEvent{kNormal, reason, std::move(message), ""});
+  }
+
+  // Whose child the job is cannot be told: it stays as it is.
+  JobPlan ReportDepth() {
+    Add(EmitEvent{EmitEvent::Type::kWarning, "JobNestingTooDeep",
+                  "Terminated search for Kueue-managed Job because ancestor depth exceeded limit "
+                  "of 10",
+                  ""});
+    return std::move(plan_);
   }
 
   JobPlan FollowAncestor() {
@@ -461,7 +471,10 @@ JobPlan PlanJob(const JobSituation& situation, WallTime now) {
 JobPlan PlanMissingJob(const std::vector<api::Workload>& workloads) {
   JobPlan plan;
   for (const api::Workload& workload : workloads) {
-    if (api::HasFinalizer(workload.meta, api::kResourceInUseFinalizer)) {
+    const bool waits = ParentOfPods(workload.meta) != nullptr &&
+                       !workload.meta.deletion_timestamp &&
+                       !api::IsTrue(workload.status.conditions, api::kFinished);
+    if (!waits && api::HasFinalizer(workload.meta, api::kResourceInUseFinalizer)) {
       plan.actions.emplace_back(RemoveWorkloadFinalizer{workload.meta.key()});
     }
   }

@@ -37,9 +37,10 @@ struct ManagedAncestor {
 
 struct JobSituation {
   JobView job;
-  // The Workloads whose controller is the job, and the prebuilt Workload that it names.
+  // The Workloads that the job owns (OwningJobOf), and the prebuilt Workload that it names.
   std::vector<api::Workload> workloads;
   std::optional<ManagedAncestor> ancestor;
+  bool nested_too_deep = false;  // the search for an ancestor ended at its limit
   NamespaceRule namespace_rule = NamespaceRule::kManaged;
   QueueNameRule queue_name_rule = QueueNameRule::kRequired;
   PodsReadyRule pods_ready_rule = PodsReadyRule::kReport;
@@ -110,6 +111,16 @@ struct AddOwners {  // further pods of the Workload's group
   api::ObjectKey key;
   std::vector<api::OwnerReference> owners;
 };
+// Labels and annotations of the pods of a parent (pods/pod_parent.h).
+struct PodMark {
+  std::string pod;
+  api::StringMap labels;
+  api::StringMap annotations;
+  bool ungate = false;  // without the gates of admission and topology
+};
+struct MarkPods {
+  std::vector<PodMark> pods;
+};
 struct DeleteJob {};  // with its dependents
 struct EmitEvent {
   enum class Type { kNormal, kWarning };
@@ -119,10 +130,10 @@ struct EmitEvent {
   std::string pod;  // the event tells of this pod of the job; empty: of the job
 };
 
-using JobAction =
-    std::variant<CreateWorkload, DeleteWorkload, RemoveWorkloadFinalizer, UpdateWorkloadSpec,
-                 AdoptWorkload, SetQueueName, SetPriority, SetReclaimablePods, SetWorkloadCondition,
-                 ReleaseQuota, StartJob, StopJob, ReleasePods, AddOwners, DeleteJob, EmitEvent>;
+using JobAction = std::variant<CreateWorkload, DeleteWorkload, RemoveWorkloadFinalizer,
+                               UpdateWorkloadSpec, AdoptWorkload, SetQueueName, SetPriority,
+                               SetReclaimablePods, SetWorkloadCondition, ReleaseQuota, StartJob,
+                               StopJob, ReleasePods, AddOwners, MarkPods, DeleteJob, EmitEvent>;
 
 struct JobPlan {
   std::vector<JobAction> actions;
@@ -134,7 +145,8 @@ struct JobPlan {
 
 JobPlan PlanJob(const JobSituation& situation, WallTime now);
 
-// The job is gone: removes Berth's finalizer from its workloads.
+// The job is gone: removes Berth's finalizer from its workloads. A Workload of a parent of pods
+// keeps it until it is deleted: pods may come and go.
 JobPlan PlanMissingJob(const std::vector<api::Workload>& workloads);
 
 }  // namespace berth::integrations

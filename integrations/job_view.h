@@ -51,6 +51,13 @@ struct BarePods {
   std::optional<Group> group;  // absent: one pod
 };
 
+// An object whose pods are held by their gates (pods/pod_parent.h). The view's pod sets are those
+// of each of its Workloads.
+struct PodParent {
+  std::int32_t groups = 1;   // number of its Workloads
+  std::string old_revision;  // of pods that a rolling update will replace; empty: none
+};
+
 struct JobView {
   const JobKind* kind = &kBatchJob;
   api::ObjectMeta meta;
@@ -71,6 +78,7 @@ struct JobView {
   bool queue_is_fixed = false;  // the Workload does not follow changes of the queue's name
   std::string problem;          // the object does not fit its kind's description; empty: it does
   std::optional<BarePods> bare_pods;
+  std::optional<PodParent> pod_parent;
 };
 
 // The target of a start or stop for one pod set: the template's labels, annotations, node selector,

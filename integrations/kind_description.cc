@@ -181,6 +181,9 @@ std::optional<PodSetRule> ReadPodSet(Fields& in) {
     sub_group = part.Text("subGroupIndexLabel");
     sub_group_count = part.Expression("subGroupCount", ItemVariables());
   });
+  const bool spec_only = in.Flag("specOnly", false);
+  std::string dropped_prefix = in.Text("dropPrefix");
+  std::vector<std::string> kept = in.Texts("keepLabels");
   if (!in.ok()) return std::nullopt;
   return PodSetRule{.each = std::move(each),
                     .keys = std::move(keys),
@@ -192,7 +195,48 @@ std::optional<PodSetRule> ReadPodSet(Fields& in) {
                     .pod_index_label = std::move(index),
                     .sub_group_label = std::move(sub_group),
                     .sub_group_count = std::move(sub_group_count),
-                    .hook = hook};
+                    .hook = hook,
+                    .spec_only = spec_only,
+                    .dropped_prefix = std::move(dropped_prefix),
+                    .kept_labels = std::move(kept)};
+}
+
+void ReadMarks(Fields& in, PodsRule::Marks& out) {
+  for (const std::string& text : in.Texts("metadata")) {
+    FieldPath path;
+    for (const std::string_view part : Split(text, '.')) path.emplace_back(part);
+    out.metadata.push_back(std::move(path));
+  }
+  if (out.metadata.empty()) in.Fail("metadata", "expected the paths of metadata");
+  out.labels = in.Flag("labels", false);
+  out.managed = in.Flag("managed", false);
+  out.serving = in.Flag("serving", false);
+}
+
+PodsRule ReadPods(Fields& in) {
+  static const std::vector<std::string> kPodVariables{"pod"};
+  PodsRule out;
+  out.each_alone = in.Flag("eachAlone", false);
+  out.selector = in.Text("selector");
+  if (out.selector.empty() == !out.each_alone) {
+    in.Fail("selector", "expected a selector of pods, or `eachAlone`");
+  }
+  out.parent_label = in.Text("parentLabel");
+  out.pod_set = in.Expression("podSet", kPodVariables);
+  out.group = in.Expression("group", kPodVariables);
+  out.groups = in.Expression("groups", ObjectVariables());
+  out.old_revision = in.Expression("oldRevision", ObjectVariables());
+  out.revisions_of_stateful_sets = in.Flag("revisionsOfStatefulSets", false);
+  out.index_workloads = in.Flag("indexWorkloads", false);
+  if (out.groups.has_value() != out.index_workloads) {
+    in.Fail("groups", "needs `indexWorkloads`, and the reverse");
+  }
+  out.fast_admission = in.Flag("fastAdmission", false);
+  out.keep_labels = in.Flag("keepLabels", false);
+  out.pod_index_label = in.Text("podIndexLabel");
+  in.Part("marks", [&](Fields& part) { ReadMarks(part, out.marks); });
+  if (in.ok() && out.marks.metadata.empty()) in.Fail("marks", "is missing");
+  return out;
 }
 
 // {condition: Complete, succeeded: true} is short for the condition's status and message.
@@ -327,12 +371,15 @@ Result<KindPtr> ParseKind(const Json& description) {
     if (auto rule = ReadRead(item)) kind->reads.push_back(*std::move(rule));
   });
   kind->suspend = in.Path("suspend");
-  if (kind->suspend.empty())
+  in.Part("pods", [&](Fields& part) { kind->pods = ReadPods(part); });
+  if (kind->suspend.empty() == !kind->pods.has_value()) {
     in.Fail("suspend", "the path of the field that holds a job is missing");
+  }
   in.Each("podSets", kMaxPodSetRules, [&](Fields& item) {
     if (auto rule = ReadPodSet(item)) kind->pod_sets.push_back(*std::move(rule));
   });
-  if (kind->pod_sets.empty()) in.Fail("podSets", "expected at least one");
+  const bool none = kind->pods && kind->pods->each_alone;
+  if (kind->pod_sets.empty() != none) in.Fail("podSets", "expected at least one");
   kind->active = in.Expression("active", ObjectVariables());
   kind->ready = in.Expression("ready", ObjectVariables());
   in.Each("finished", kMaxFinishRules, [&](Fields& item) {

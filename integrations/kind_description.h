@@ -12,6 +12,7 @@
 //     podSet      in `reclaimable`: {name, count}
 //     expanded    what the kind's hook makes of the object (kind_hooks.h)
 //     old         in `review`: the object that is changed; null on create
+//     pod         in `pods.podSet` and `pods.group`: {name, labels, annotations}, nothing else
 //
 // Threads: immutable; any. Errors: kInvalid with the path of the field of the description.
 // Source: Kueue pkg/controller/jobs (one package for each kind).
@@ -49,6 +50,35 @@ struct PodSetRule {
   std::string sub_group_label;
   std::optional<cel::Program> sub_group_count;
   TemplateHook hook = nullptr;  // null: the template is the object's
+  bool spec_only = false;       // the Workload has the template without its metadata
+  std::string dropped_prefix;   // of labels and annotations that the Workload must not have
+  std::vector<std::string> kept_labels;  // in spite of the prefix
+};
+
+// Of a kind whose objects cannot be suspended: their pods are held by scheduling gates
+// (pods/pod_parent.h). The object's reviews mark the metadata from which its pods are made, with
+// the annotation pod-suspending-parent and more.
+struct PodsRule {
+  std::string selector;      // label selector of pods that may be an object's
+  std::string parent_label;  // its value is the object's name; empty: the object controls the pod
+  std::optional<cel::Program> pod_set;  // over `pod`: its pod set, of several
+  std::optional<cel::Program> group;    // over `pod`: the number of its group; absent: 0
+  std::optional<cel::Program> groups;   // over `self`: the number of Workloads; absent: 1
+  // Over `self`: the label controller-revision-hash of pods that a rolling update will replace.
+  std::optional<cel::Program> old_revision;
+  bool revisions_of_stateful_sets = false;  // the StatefulSets that control the pods have it
+  bool index_workloads = false;             // the group's number is part of the Workload's name
+  bool fast_admission = false;              // the first pod suffices for the start
+  bool keep_labels = false;                 // labels that a pod was created with stay as they are
+  bool each_alone = false;                  // every pod has a Workload of its own, made of the pod
+  std::string pod_index_label;              // of pods, for topologies
+  struct Marks {
+    std::vector<FieldPath> metadata;  // of the object; of templates
+    bool labels = false;              // queue-name and priority-class
+    bool managed = false;             // label managed
+    bool serving = false;             // annotation pod-group-serving
+  };
+  Marks marks;
 };
 
 struct FinishRule {
@@ -109,7 +139,8 @@ struct KindDescription {
   const KindHook* hook = nullptr;  // null: none
   std::vector<ReadRule> reads;
 
-  FieldPath suspend;  // of a boolean of the object
+  FieldPath suspend;  // of a boolean of the object; empty: `pods` holds a job
+  std::optional<PodsRule> pods;
   std::vector<PodSetRule> pod_sets;
   std::optional<cel::Program> active;          // bool; absent: never
   std::optional<cel::Program> ready;           // bool; absent: never

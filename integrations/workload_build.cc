@@ -135,6 +135,39 @@ api::Workload BuildWorkload(const JobView& job, const JobPriority& priority,
   return workload;
 }
 
+const api::OwnerReference* ParentOfPods(const api::ObjectMeta& workload) {
+  if (workload.annotations.count(api::kIsGroupWorkloadAnnotation) == 0) return nullptr;
+  for (const api::OwnerReference& owner : workload.owner_references) {
+    if (!owner.controller && owner.kind != kPod.kind) return &owner;
+  }
+  return nullptr;
+}
+
+const api::OwnerReference* OwningJobOf(const api::ObjectMeta& workload) {
+  const api::OwnerReference* controller = api::ControllerOf(workload);
+  return controller != nullptr ? controller : ParentOfPods(workload);
+}
+
+api::Workload BuildGroupWorkload(const JobView& parent, const std::string& name,
+                                 std::optional<std::int32_t> group, const JobPriority& priority,
+                                 const BuildOptions& options) {
+  api::Workload workload = BuildWorkload(parent, priority, options);
+  workload.meta.name = name;
+  api::OwnerReference& owner = workload.meta.owner_references.front();
+  owner.controller = false;
+  owner.block_owner_deletion = false;
+  api::StringMap& annotations = workload.meta.annotations;
+  annotations[api::kIsGroupWorkloadAnnotation] = "true";
+  annotations[api::kJobOwnerGvkAnnotation] = owner.api_version + ", Kind=" + owner.kind;
+  annotations[api::kJobOwnerNameAnnotation] = parent.meta.name;
+  if (group) annotations[api::kComponentWorkloadIndexAnnotation] = std::to_string(*group);
+  return workload;
+}
+
+bool HasPodSetsOf(const JobView& job, const api::Workload& workload) {
+  return SamePodSets(job.pod_sets, workload.spec.pod_sets, Tolerations::kCompare);
+}
+
 bool IsEquivalent(const JobView& job, const api::Workload& workload, const FlavorsByName& flavors) {
   const api::OwnerReference* owner = api::ControllerOf(workload.meta);
   if (owner == nullptr || owner->uid != job.meta.uid) return false;

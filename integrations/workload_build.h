@@ -25,6 +25,20 @@ struct BuildOptions {
 api::Workload BuildWorkload(const JobView& job, const JobPriority& priority,
                             const BuildOptions& options);
 
+// Builds the Workload of one group of a parent of pods (pods/pod_parent.h). `group`: its number;
+// nullopt: the object has one group.
+api::Workload BuildGroupWorkload(const JobView& parent, const std::string& name,
+                                 std::optional<std::int32_t> group, const JobPriority& priority,
+                                 const BuildOptions& options);
+
+// The owner that is the Workload's job: its controller or, of a group of pods, the object that made
+// it for its pods; null: none. ParentOfPods: the latter alone.
+const api::OwnerReference* OwningJobOf(const api::ObjectMeta& workload);
+const api::OwnerReference* ParentOfPods(const api::ObjectMeta& workload);
+
+// Whether the Workload has the job's pod sets, as far as they are compared.
+bool HasPodSetsOf(const JobView& job, const api::Workload& workload);
+
 // The reference of a Workload to the job that controls it.
 api::OwnerReference ReferenceTo(const JobView& job);
 

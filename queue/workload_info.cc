@@ -230,8 +230,16 @@ bool IsGated(const api::Workload& workload) {
   return gates != nullptr && !gates->empty();
 }
 
+bool IsOnHold(const api::Workload& workload) {
+  const api::Condition* reserved =
+      api::FindCondition(workload.status.conditions, api::kQuotaReserved);
+  return reserved != nullptr && reserved->status == api::ConditionStatus::kFalse &&
+         reserved->reason == api::kOnHold;
+}
+
 bool BelongsInQueue(const api::Workload& workload) {
-  return workload.spec.active && !IsGated(workload) && !api::ClaimsDevices(workload) &&
+  return workload.spec.active && !IsGated(workload) && !IsOnHold(workload) &&
+         !api::ClaimsDevices(workload) &&
          !api::IsTrue(workload.status.conditions, api::kFinished) &&
          !api::IsTrue(workload.status.conditions, api::kQuotaReserved);
 }

@@ -89,7 +89,10 @@ api::ResourceAmounts EffectiveRequests(const api::PodSet& pod_set, const InfoOpt
 // Whether the annotation kueue.x-k8s.io/admission-gated-by holds the workload back.
 bool IsGated(const api::Workload& workload);
 
-// Whether the workload is active, unfinished, not gated, without reservation and device claims.
+// Whether the workload's owner wants no pods at present.
+bool IsOnHold(const api::Workload& workload);
+
+// Whether the workload is active, unfinished, not held back, without reservation and claims.
 bool BelongsInQueue(const api::Workload& workload);
 
 }  // namespace berth::queue

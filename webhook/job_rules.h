@@ -67,6 +67,8 @@ struct JobFacts {
   bool namespace_managed = true;        // managedJobsNamespaceSelector
   bool manage_without_queue_name = false;
   bool ancestor_managed = false;  // an owner is queued itself
+  // The object has made a Workload for its pods, which is not on hold.
+  bool parent_holds_workload = false;
 };
 
 // Whether the job is to be queued.

@@ -88,10 +88,11 @@ void Gate(const api::ObjectMeta& meta, const RoleHashOf& role_hash, PodJson& pod
 }
 
 Result<PodJson> MutatePod(const PodJson& object, const ReviewedKind::FactsOf& facts,
-                          const RoleHashOf& role_hash) {
+                          const RoleHashOf& role_hash, ReviewedPods which) {
   BERTH_TRY(api::ObjectMeta meta, api::Decode<api::ObjectMeta>(object));
   PodJson changed = object;
   if (!IsQueuedByParent(meta)) {
+    if (which == ReviewedPods::kOfParents) return changed;
     const api::StringMap before = meta.labels;
     ReviewedJob job{.meta = std::move(meta)};
     DefaultJob(facts(job.meta), job);
@@ -198,15 +199,15 @@ std::vector<std::string> WarnOfPod(const PodJson& object, const ReviewedKind::Fa
 
 }  // namespace
 
-ReviewedKind PodKind(RoleHashOf role_hash) {
+ReviewedKind PodKind(RoleHashOf role_hash, ReviewedPods which) {
   ReviewedKind kind;
   kind.name = "/v1, Kind=Pod";
   kind.framework = "pod";
   kind.path = "-v1-pod";
   kind.read = ReadPod;
-  kind.mutate = [role_hash = std::move(role_hash)](const PodJson& object,
-                                                   const ReviewedKind::FactsOf& facts) {
-    return MutatePod(object, facts, role_hash);
+  kind.mutate = [role_hash = std::move(role_hash), which](const PodJson& object,
+                                                          const ReviewedKind::FactsOf& facts) {
+    return MutatePod(object, facts, role_hash, which);
   };
   const ReviewedKind names = {.name = kind.name, .framework = kind.framework, .path = kind.path};
   kind.validate = [names](const PodJson& object, const PodJson& old,

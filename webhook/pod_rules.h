@@ -22,6 +22,9 @@ namespace berth::webhook {
 // The hash of a pod's spec (integrations/pods/role_hash.h).
 using RoleHashOf = std::function<std::string(const nlohmann::json& spec)>;
 
-ReviewedKind PodKind(RoleHashOf role_hash);
+// kOfParents: pods that no parent queues are left as they are.
+enum class ReviewedPods { kAll, kOfParents };
+
+ReviewedKind PodKind(RoleHashOf role_hash, ReviewedPods which = ReviewedPods::kAll);
 
 }  // namespace berth::webhook

@@ -385,6 +385,7 @@ void Planner::Pending() {
   const std::string& local = workload_.spec.queue_name;
   const QueueFacts& queue = in_.cluster_queue;
   const Condition* reserved = FindCondition(status_.conditions, api::kQuotaReserved);
+  if (reserved != nullptr && reserved->reason == api::kOnHold) return;  // until its owner says so
   const bool was_gated = reserved != nullptr && reserved->reason == api::kAdmissionGated;
   if (const std::string* gates =
           api::FindValue(workload_.meta.annotations, api::kAdmissionGatedByAnnotation);

@@ -150,6 +150,10 @@ void CheckDeployment(const Json& deployment, AdoptionReport& report) {
 
 // Pods that Kueue manages by themselves (label kueue.x-k8s.io/managed), not by a Job.
 void CheckPod(const Json& pod, AdoptionReport& report) {
+  if (report.queued_kinds.contains("/Pod")) {
+    ++report.taken_over["Pods"];
+    return;
+  }
   const Json& gates = ArrayAt(pod, "/spec/schedulingGates");
   const bool gated = std::any_of(gates.begin(), gates.end(), [](const Json& gate) {
     return TextAt(gate, "/name") == api::kAdmissionGate;

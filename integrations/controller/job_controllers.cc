@@ -5,6 +5,7 @@
 
 #include "base/log/log.h"
 #include "integrations/controller/described_jobs.h"
+#include "integrations/controller/pod_parents.h"
 #include "integrations/kind_catalogue.h"
 
 namespace berth::integrations {
@@ -23,9 +24,14 @@ api::LabelSelector DefaultManagedNamespaces(const std::string& own_namespace) {
 struct JobControllers::Described {
   Described(const JobReconciler::Shared& shared, const KindPtr& kind,
             const JobReconcilerOptions& options)
-      : jobs(shared.manager, kind), reconciler(shared, jobs, options) {}
+      : jobs(shared.manager, kind),
+        parents(kind->pods && !kind->pods->each_alone
+                    ? std::make_unique<PodParents>(shared.manager, jobs, kind)
+                    : nullptr),
+        reconciler(shared, parents ? static_cast<JobSource&>(*parents) : jobs, options) {}
 
   DescribedJobs jobs;
+  std::unique_ptr<PodParents> parents;  // of kinds whose pods are held by their gates
   JobReconciler reconciler;
   kube::Controller* controller = nullptr;  // null: not reconciled here
 };
@@ -51,8 +57,9 @@ JobControllers::JobControllers(kube::Manager& manager, const Clock& clock,
   for (const KindPtr& kind : options_.kinds) Add(kind);
   owners_.SetKnown([this] { return OwnersAreKnown(); });
   if (options_.user_kinds) user_kinds_.Start();
-  if (options_.pods == JobControllersOptions::Pods::kManaged) {
-    pod_jobs_.emplace(manager);
+  if (options_.pods != JobControllersOptions::Pods::kLeftAlone) {
+    const bool all = options_.pods == JobControllersOptions::Pods::kManaged;
+    pod_jobs_.emplace(manager, all ? PodJobs::Which::kAll : PodJobs::Which::kOfParents);
     pod_reconciler_.emplace(shared_, *pod_jobs_, options_.job);
     pod_reconciler_->Watch(
         manager.AddController(*pod_reconciler_, {.max_concurrent = options_.concurrency}));
@@ -70,6 +77,7 @@ JobControllers::Described& JobControllers::Add(const KindPtr& kind) {
   owners_.Add(each.jobs);
   for (const JobSource::Handler& handler : handlers_) each.jobs.AddHandler(handler);
   if (options_.not_reconciled.contains(std::string(kind->kind.framework))) return each;
+  if (kind->pods && kind->pods->each_alone) return each;  // its pods are jobs
   each.controller = &shared_.manager.AddController(
       each.reconciler, {.max_concurrent = options_.concurrency}, {&each.jobs.informer()});
   each.reconciler.Watch(*each.controller);
@@ -98,6 +106,9 @@ Status JobControllers::Manage(const KindPtr& kind) {
     if (is_this(built_in->kind)) {
       return Error{ErrorCode::kInvalid, "the kind is built in: name it in integrations.frameworks"};
     }
+  }
+  if (kind->pods) {
+    return Error{ErrorCode::kInvalid, "pods: kinds whose pods hold them are built in"};
   }
   Described* known = Find(kind->kind);
   if (known == nullptr && shared_.manager.HasInformer(kind->resource)) {

@@ -28,8 +28,9 @@ namespace berth::integrations {
 struct JobControllersOptions {
   enum class BatchJobs { kManaged, kLeftAlone };  // integrations.frameworks
   BatchJobs batch_jobs = BatchJobs::kManaged;
-  // kLeftAlone: no pod is watched for its own sake.
-  enum class Pods { kManaged, kLeftAlone };
+  // kOfParents: those of kinds that queue the pods of their objects. kLeftAlone: no pod is watched
+  // for its own sake.
+  enum class Pods { kManaged, kOfParents, kLeftAlone };
   Pods pods = Pods::kLeftAlone;
   std::vector<KindPtr> kinds;  // further kinds that are managed
   // Frameworks of `kinds` whose jobs are known as owners and reviewed, and not reconciled here.

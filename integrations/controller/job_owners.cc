@@ -4,6 +4,7 @@
 
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "integrations/workload_build.h"
 
 namespace berth::integrations {
 namespace {
@@ -30,7 +31,7 @@ std::string IndexValue(std::string_view group, std::string_view kind, const api:
 JobOwners::JobOwners(kube::Manager& manager, QueueNameRule queue_name_rule)
     : workloads_(manager.InformerFor<api::Workload>()), queue_name_rule_(queue_name_rule) {
   workloads_.AddIndex(kOwnerIndex, [](const api::Workload& workload) {
-    const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+    const api::OwnerReference* owner = OwningJobOf(workload.meta);
     if (owner == nullptr) return std::vector<std::string>{};
     return std::vector<std::string>{IndexValue(GroupOf(owner->api_version), owner->kind,
                                                {workload.meta.namespace_name, owner->name})};
@@ -58,12 +59,13 @@ bool JobOwners::HasWorkload(const JobKind& kind, const api::ObjectKey& job) cons
   return workloads_.HasIn(kOwnerIndex, IndexValue(kind.group, kind.kind, job));
 }
 
-std::optional<ManagedAncestor> JobOwners::AncestorOf(const api::ObjectMeta& job) const {
+JobOwners::Ancestry JobOwners::AncestorOf(const api::ObjectMeta& job) const {
   const JobSource* managed_by = nullptr;
   JobSource::MetaPtr managed;
   JobSource::MetaPtr above;  // keeps `owner` alive
   const api::OwnerReference* owner = api::ControllerOf(job);
-  for (int depth = 0; depth < kMaxAncestors && owner != nullptr; ++depth) {
+  int depth = 0;
+  for (; depth < kMaxAncestors && owner != nullptr; ++depth) {
     const JobSource* source = SourceOf(*owner);
     if (source == nullptr) break;
     const JobSource::MetaPtr parent = source->Meta({job.namespace_name, owner->name});
@@ -77,12 +79,13 @@ std::optional<ManagedAncestor> JobOwners::AncestorOf(const api::ObjectMeta& job)
     above = parent;
     owner = api::ControllerOf(*above);
   }
-  if (managed == nullptr) return std::nullopt;
+  const bool too_deep = depth == kMaxAncestors && owner != nullptr && SourceOf(*owner) != nullptr;
+  if (managed == nullptr) return {std::nullopt, too_deep};
   // The newest unfinished Workload decides; one of an earlier job of this name does not.
   const std::vector<api::Workload> workloads = WorkloadsOf(managed_by->kind(), managed->key());
   const api::Workload* newest = nullptr;
   for (const api::Workload& each : workloads) {
-    const api::OwnerReference* controller = api::ControllerOf(each.meta);
+    const api::OwnerReference* controller = OwningJobOf(each.meta);
     if (controller == nullptr || controller->uid != managed->uid ||
         api::IsTrue(each.status.conditions, api::kFinished)) {
       continue;
@@ -92,7 +95,7 @@ std::optional<ManagedAncestor> JobOwners::AncestorOf(const api::ObjectMeta& job)
     }
   }
   const bool admitted = newest != nullptr && api::IsTrue(newest->status.conditions, api::kAdmitted);
-  return ManagedAncestor{admitted};
+  return {ManagedAncestor{admitted}, too_deep};
 }
 
 }  // namespace berth::integrations

@@ -33,13 +33,17 @@ class JobOwners {
   // The kind that the reference names, in any of its versions; null: not managed here.
   JobSource* SourceOf(const api::OwnerReference& owner) const;
 
-  // The Workloads whose controller is the job, in the order of their names.
+  // The Workloads that the job owns (OwningJobOf), in the order of their names.
   std::vector<api::Workload> WorkloadsOf(const JobKind& kind, const api::ObjectKey& job) const;
   bool HasWorkload(const JobKind& kind, const api::ObjectKey& job) const;
 
   // The topmost owner of the job that is managed: an owner with a queue or, where jobs are managed
-  // without one, any owner of a managed kind.
-  std::optional<ManagedAncestor> AncestorOf(const api::ObjectMeta& job) const;
+  // without one, any owner of a managed kind. Owners beyond the tenth are not searched.
+  struct Ancestry {
+    std::optional<ManagedAncestor> managed;
+    bool too_deep = false;  // the search ended at its limit
+  };
+  Ancestry AncestorOf(const api::ObjectMeta& job) const;
 
  private:
   kube::Informer<api::Workload>& workloads_;

@@ -212,7 +212,9 @@ JobSituation JobReconciler::Observe(const JobState& job) const {
       situation.workloads.push_back(*prebuilt);
     }
   }
-  situation.ancestor = owners_.AncestorOf(meta);
+  const JobOwners::Ancestry ancestry = owners_.AncestorOf(meta);
+  situation.ancestor = ancestry.managed;
+  situation.nested_too_deep = ancestry.too_deep;
   situation.namespace_rule = RuleOf(meta.namespace_name);
   situation.queue_name_rule = options_.queue_name_rule;
   situation.pods_ready_rule = options_.pods_ready_rule;
@@ -438,9 +440,9 @@ kube::Step JobReconciler::JobStep(const std::shared_ptr<Pass>& pass, JobWrite wr
 void JobReconciler::Emit(const JobState& state, const EmitEvent& event) {
   const api::ObjectMeta& job = state.meta();
   auto rank = kube::EventRank::kDecision;
-  const bool is_state = event.reason == "UpdatedAdmissionCheck" ||
-                        event.reason == "ErrWorkloadCompose" ||
-                        event.reason == "WorkloadNameConflict";
+  const bool is_state =
+      event.reason == "UpdatedAdmissionCheck" || event.reason == "ErrWorkloadCompose" ||
+      event.reason == "WorkloadNameConflict" || event.reason == "JobNestingTooDeep";
   if (is_state && source_.Meta(job.key()) != nullptr) {
     std::string& last = last_state_message_[job.uid];
     if (last == event.message) return;

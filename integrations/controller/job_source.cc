@@ -17,7 +17,7 @@ bool IsOf(const JobKind& kind, const api::OwnerReference& owner) {
 }
 
 std::optional<JobSource::Owner> JobSource::OwnerOf(const api::Workload& workload) const {
-  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  const api::OwnerReference* owner = OwningJobOf(workload.meta);
   if (owner == nullptr || !IsOf(kind(), *owner)) return std::nullopt;
   return Owner{{workload.meta.namespace_name, owner->name}, owner->uid};
 }

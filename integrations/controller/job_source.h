@@ -108,6 +108,8 @@ class JobSource {
   virtual void Ingest(const kube::Json& written) = 0;
 
   const api::ResourceKind& resource() const { return informer().kind(); }
+  // Of the pods to which PodWrites writes, and whose states Ingest takes.
+  virtual const api::ResourceKind& pod_resource() const { return resource(); }
 };
 
 // Whether the reference names a job of `kind`, in any of its versions.

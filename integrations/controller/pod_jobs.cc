@@ -77,8 +77,13 @@ class PodJobState final : public JobState {
   }
   std::vector<PodWrite> PodWrites(const JobAction& action) const override {
     std::vector<PodWrite> writes;
+    if (const auto* start = std::get_if<StartJob>(&action)) {
+      for (const QueuedPodPtr& pod : PodsToStart(job_, start->pod_sets)) {
+        AddStart(*pod, *start, writes);
+      }
+      return writes;
+    }
     for (const QueuedPodPtr& pod : job_.pods) {
-      if (const auto* start = std::get_if<StartJob>(&action)) AddStart(*pod, *start, writes);
       if (const auto* stop = std::get_if<StopJob>(&action)) AddStop(*pod, *stop, writes);
       if (const auto* release = std::get_if<ReleasePods>(&action)) {
         AddRelease(*pod, *release, writes);
@@ -95,7 +100,6 @@ class PodJobState final : public JobState {
   }
 
   void AddStart(const QueuedPod& pod, const StartJob& start, std::vector<PodWrite>& out) const {
-    if (!IsGated(pod) || pod.meta.deletion_timestamp) return;
     const auto started = StartedPod(pod, !job_.group.empty(), start.pod_sets);
     if (started) out.push_back(WriteTo(pod, PodPatch(pod.meta, pod.pod_template.spec, *started)));
   }
@@ -149,9 +153,10 @@ class PodJobState final : public JobState {
 
 }  // namespace
 
-PodJobs::PodJobs(kube::Manager& manager)
+PodJobs::PodJobs(kube::Manager& manager, Which which)
     : pods_(manager.SelectedInformerFor<QueuedPod>(api::KindOf<api::Pod>(), DecodeQueuedPod,
-                                                   std::string(api::kManagedLabel) + "=true")) {
+                                                   std::string(api::kManagedLabel) + "=true")),
+      which_(which) {
   pods_.AddIndex(kGroupIndex, [](const QueuedPod& pod) {
     const std::string group = PodGroupOf(pod.meta);
     if (group.empty()) return std::vector<std::string>{};
@@ -165,10 +170,17 @@ PodJobs::PodJobs(kube::Manager& manager)
 }
 
 std::vector<QueuedPodPtr> PodJobs::PodsOf(const api::ObjectKey& key) const {
-  if (!GroupNameIn(key).empty()) return pods_.ByIndex(kGroupIndex, key.ToString());
-  const auto pod = pods_.Get(key);
-  if (pod == nullptr || !PodGroupOf(pod->meta).empty()) return {};
-  return {pod};
+  std::vector<QueuedPodPtr> pods;
+  if (!GroupNameIn(key).empty()) {
+    pods = pods_.ByIndex(kGroupIndex, key.ToString());
+  } else if (const auto pod = pods_.Get(key); pod != nullptr && PodGroupOf(pod->meta).empty()) {
+    pods.push_back(pod);
+  }
+  if (which_ == Which::kAll) return pods;
+  std::erase_if(pods, [](const QueuedPodPtr& pod) {
+    return pod->meta.annotations.count(api::kPodSuspendingParentAnnotation) == 0;
+  });
+  return pods;
 }
 
 std::shared_ptr<const JobState> PodJobs::Get(const api::ObjectKey& key) const {
@@ -232,7 +244,10 @@ kube::Sweep PodJobs::AllJobs() const {
             const auto pod = pods_.After(place);
             if (pod == nullptr) return std::nullopt;
             kube::Sweep::Step step{pod->meta.key(), JobKeyOf(pod->meta)};
-            if (*step.key != step.place && PodsOf(*step.key).front() != pod) step.key.reset();
+            const auto others = PodsOf(*step.key);
+            if (others.empty() || (*step.key != step.place && others.front() != pod)) {
+              step.key.reset();
+            }
             return step;
           }};
 }

@@ -18,8 +18,11 @@ namespace berth::integrations {
 
 class PodJobs final : public JobSource {
  public:
+  // kOfParents: pods whose parent queues them (annotation pod-suspending-parent); others that carry
+  // the label are left as they are.
+  enum class Which { kAll, kOfParents };
   // Construct before the manager's informers start.
-  explicit PodJobs(kube::Manager& manager);
+  PodJobs(kube::Manager& manager, Which which);
 
   const JobKind& kind() const override { return kPod; }
   const kube::InformerBase& informer() const override { return pods_; }
@@ -37,6 +40,7 @@ class PodJobs final : public JobSource {
   std::vector<QueuedPodPtr> PodsOf(const api::ObjectKey& key) const;
 
   kube::Informer<QueuedPod>& pods_;
+  const Which which_;
 };
 
 }  // namespace berth::integrations

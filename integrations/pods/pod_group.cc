@@ -360,6 +360,28 @@ std::optional<api::Condition> WaitingCondition(const api::Workload& workload, st
   return now;
 }
 
+Pods PodsToStart(const PodsOfJob& job, const std::vector<PodSetChange>& changes) {
+  Pods waiting;
+  std::map<std::string, std::int32_t> room;
+  for (const PodSetChange& change : changes) room[change.name] = change.count;
+  for (const QueuedPodPtr& pod : job.pods) {
+    if (IsGated(*pod)) {
+      if (!pod->meta.deletion_timestamp) waiting.push_back(pod);
+    } else if (IsRunnable(*pod)) {
+      --room[pod->role];
+    }
+  }
+  if (job.group.empty()) return waiting;
+  SortActive(waiting);
+  std::erase_if(waiting, [&](const QueuedPodPtr& pod) {
+    const bool known = std::any_of(changes.begin(), changes.end(), [&](const PodSetChange& each) {
+      return each.name == pod->role;
+    });
+    return known && room[pod->role]-- <= 0;
+  });
+  return waiting;
+}
+
 Result<PodSetChange> StartedPod(const QueuedPod& pod, bool in_group,
                                 const std::vector<PodSetChange>& changes) {
   const auto change = std::find_if(changes.begin(), changes.end(), [&](const PodSetChange& each) {

@@ -65,6 +65,11 @@ std::vector<api::ReclaimablePod> ReclaimablePodsOf(const std::vector<QueuedPodPt
 // caller sets transition time and generation.
 std::optional<api::Condition> WaitingCondition(const api::Workload& workload, std::int32_t absent);
 
+// The gated pods that a start lets go: of a group no more of a role than its pod set counts, the
+// oldest first.
+std::vector<QueuedPodPtr> PodsToStart(const PodsOfJob& job,
+                                      const std::vector<PodSetChange>& changes);
+
 // The pod as the start of its Workload leaves it: merged labels, annotations, node selector and
 // tolerations, without the gate of admission. kInvalid for a conflict, or a role without a change.
 Result<PodSetChange> StartedPod(const QueuedPod& pod, bool in_group,

@@ -73,8 +73,11 @@ class GroupPlanner {
     bool matches = true;
     if (prebuilt != nullptr) {
       if (workload_ != nullptr) {
-        matches = CompareGroup(job_, *workload_, now_).matches;
-        AddMissingOwners(members);
+        GroupComparison compared = CompareGroup(job_, *workload_, now_);
+        matches = compared.matches;
+        // More pods than the Workload counts wait: their parent has not ended the others yet.
+        if (matches) members = std::move(compared.kept);
+        AddMissingOwners(job_.pods);
       }
     } else if (workload_ != nullptr) {
       matches = Compare(members);
@@ -213,8 +216,7 @@ void Adapt(const PodsOfJob& job, const JobSituation& situation, WallTime now, Jo
     }
     const auto* start = std::get_if<StartJob>(&action);
     if (start == nullptr) continue;
-    for (const QueuedPodPtr& pod : job.pods) {
-      if (!IsGated(*pod) || pod->meta.deletion_timestamp) continue;
+    for (const QueuedPodPtr& pod : PodsToStart(job, start->pod_sets)) {
       const auto started = StartedPod(*pod, !job.group.empty(), start->pod_sets);
       if (!started && !refusal) refusal = started.error().message;
     }
@@ -236,6 +238,7 @@ void Adapt(const PodsOfJob& job, const JobSituation& situation, WallTime now, Jo
 }  // namespace
 
 JobPlan PlanPods(const PodsOfJob& job, JobSituation situation, WallTime now) {
+  situation.nested_too_deep = false;
   situation.ancestor.reset();  // the webhook leaves the pods of queued owners alone
   JobPlan plan;
   if (!job.group.empty()) {

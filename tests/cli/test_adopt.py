@@ -21,7 +21,7 @@ PLURALS = ("workloads", "admissionchecks", "clusterqueues", "cohorts", "localque
 CONFIG = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
-integrations: {frameworks: [batch/job, pod, statefulset]}
+integrations: {frameworks: [batch/job, pod, workload.codeflare.dev/appwrapper]}
 """
 
 
@@ -107,7 +107,7 @@ class AdoptTest(unittest.TestCase):
         self.assertEqual(done["takenOver"].get("Workloads of JobSets"), 1, done)
         self.assertEqual(done["takenOver"].get("Workloads of Pods"), 1, done)
 
-    def test_pods_that_only_kueue_lets_go(self):
+    def test_pods_are_taken_over_with_their_framework_alone(self):
         for name, gates, managed in (("waits", ["kueue.x-k8s.io/admission"], "true"),
                                      ("runs", [], "true"), ("own", [], "false")):
             self.api.add("/api/v1/pods", {
@@ -115,6 +115,10 @@ class AdoptTest(unittest.TestCase):
                              "labels": {"kueue.x-k8s.io/managed": managed},
                              "finalizers": ["kueue.x-k8s.io/managed"]},
                 "spec": {"schedulingGates": [{"name": gate} for gate in gates]}})
+        done = json.loads(self.adopt("-o", "json").stdout)
+        self.assertEqual(done["takenOver"].get("Pods"), 3, done)
+        self.configure("apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+                       "integrations: {frameworks: [batch/job]}\n")
         found = [(grade, name) for grade, name in self.findings(1) if name.startswith("pod ")]
         self.assertEqual(found, [("missing", "pod default/waits"), ("differs", "pod default/waits"),
                                  ("differs", "pod default/runs")])

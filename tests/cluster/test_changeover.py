@@ -1,8 +1,8 @@
 """Goal: Berth takes over a cluster on which Kueue was at work, and Kueue could take it back. Nothing restarts:
 every running pod runs on, no Workload is made anew or loses its admission, and what has not changed stays
-as it was, byte for byte. What waits is admitted when room comes, and a preemption that was under
-way comes to its end. Kinds that Berth does not queue are left alone, and `berth adopt --check` names
-them. Afterwards the objects are such that Kueue's CRDs accept them, with Kueue's own field
+as it was, byte for byte: Jobs, pods, pod groups, a Deployment's pods, a StatefulSet. What waits is admitted when
+room comes, a preemption that was under way comes to its end, and pods that are lost are replaced and run.
+`berth adopt --check` names the kinds that the Configuration leaves out. Afterwards the objects are such that Kueue's CRDs accept them, with Kueue's own field
 managers and finalizers.
 
 Method: three recordings of a live Kueue cluster (changeover/) are written into etcd with their uids, one
@@ -35,6 +35,11 @@ KUEUE_FINALIZERS = {"kueue.x-k8s.io/resource-in-use", "kueue.x-k8s.io/managed"}
 BERTH_ANNOTATIONS = {"berth.dev/explanation", "berth.dev/preemption-plan"}
 FAILED_REQUEST = "job-capacity-failed-22355-prov-1"  # the next attempt replaces it
 QUIET_SECONDS = 4
+CONFIGURATION = """
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+integrations: {frameworks: [batch/job, pod, deployment, statefulset]}
+"""
 
 
 class Witness(ApiProxy):
@@ -79,7 +84,15 @@ class Changeover(ClusterTest):
         cls.findings = cls.adopt()
         cls.witness = Witness(cls.berth.write_inline_kubeconfig("witness.kubeconfig"))
         cls.addClassCleanup(cls.witness.close)
-        cls.controller = cls.berth.start("berth", kubeconfig=cls.witness.kubeconfig)
+        for component in ("pods", "serving"):
+            folder = os.path.join(ROOT, "manifests", "components", component)
+            cls.plane.kubectl("apply", "--server-side", "-f", os.path.join(folder, "role.yaml"))
+            for kind in ("mutating", "validating"):
+                cls.plane.kubectl("patch", kind + "webhookconfiguration",
+                                  f"kueue-{kind}-webhook-configuration", "--type=json", "--patch-file",
+                                  os.path.join(folder, kind + ".yaml"))
+        cls.controller = cls.berth.start("berth", kubeconfig=cls.witness.kubeconfig, flags=[
+            "--config", cls.plane.write("configuration.yaml", CONFIGURATION)])
         cls.plane.wait_until(lambda: " leading lease=" in cls.controller.log(), "Berth leads")
         cls.witness.last = time.monotonic()
         cls.plane.wait_until(cls.witness.is_quiet, "Berth has written what it writes at its start")
@@ -160,6 +173,50 @@ class Changeover(ClusterTest):
             if not name.startswith("job-"):
                 self.assertNotIn(name, self.changed("Workload"))
 
+    def check_pods_are_taken_over(self):
+        """What is lost comes back with the admission that Kueue gave; what ends gives its quota back."""
+        workloads = {name: item["metadata"]["uid"] for name, item in self.of(self.before, "Workload").items()}
+        lost = self.plane.get("pod", "db-1")["metadata"]["uid"]
+        self.plane.kubectl("delete", "pod", "db-1", "--wait=false")
+
+        def is_back():
+            pod = self.plane.get("pod", "db-1")
+            return (pod is not None and pod["metadata"]["uid"] != lost and pod["status"].get("phase") == "Running"
+                    and pod["metadata"]["labels"].get("kueue.x-k8s.io/podset") == "main")
+        self.plane.wait_until(is_back, "the StatefulSet's new pod runs")
+        found = self.plane.get("workload", "statefulset-db-9a7d6")
+        self.assertEqual(found["metadata"]["uid"], workloads["statefulset-db-9a7d6"])
+        gone = next(name for name in self.of(self.before, "Pod") if name.startswith("web-"))
+        self.plane.kubectl("delete", "pod", gone, "--wait=false")
+
+        def replaced():
+            pods = [pod for pod in self.plane.items("pods") if pod["metadata"]["name"].startswith("web-")]
+            return len(pods) == 2 and all(
+                pod["metadata"]["name"] != gone and pod["status"].get("phase") == "Running"
+                or pod["metadata"]["name"] in self.of(self.before, "Pod") for pod in pods)
+        self.plane.wait_until(replaced, "the Deployment's new pod runs")
+        for name in ("lone-pod", "group-1", "group-2", "group-3"):
+            self.plane.kubectl("patch", "pod", name, "--subresource=status", "--type=merge", "-p",
+                               '{"status": {"phase": "Succeeded"}}')
+        for name in ("g", "pod-lone-pod-070a8"):
+            self.plane.wait_until(
+                lambda name=name: self.condition(self.plane.get("workload", name), "Finished")
+                .get("reason") == "Succeeded", f"{name} has finished")
+        self.plane.wait_until(lambda: not self.plane.get("pod", "group-1")["metadata"].get("finalizers"),
+                              "the ended pods are released")
+        second = self.plane.get("pod", "short-group-1")
+        self.assertIn({"name": "kueue.x-k8s.io/admission"}, second["spec"]["schedulingGates"])
+        metadata = second["metadata"]
+        self.plane.kubectl("create", "-f", "-", stdin=json.dumps({
+            "apiVersion": "v1", "kind": "Pod", "spec": {
+                "restartPolicy": "Never",
+                "containers": [{"name": "c", "image": "x", "resources": {"requests": {"cpu": "100m"}}}]},
+            "metadata": {"name": "short-group-2", "namespace": "default",
+                         "labels": {key: metadata["labels"][key] for key in (
+                             "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/pod-group-name")},
+                         "annotations": {"kueue.x-k8s.io/pod-group-total-count": "2"}}}))
+        self.plane.wait_until(lambda: self.is_admitted("short"), "the short group is whole, and runs")
+
     def check_kueue_would_take_it_back(self):
         self.controller.end()
         for (kind, name), item in self.read_all().items():
@@ -209,6 +266,7 @@ class Running(Changeover):
         self.plane.wait_until(lambda: self.is_admitted("job-waits-for-quota-73f83"), "what waited runs")
         self.plane.wait_until(lambda: not self.plane.get("job", "waits-for-quota")["spec"]["suspend"],
                               "its job is started")
+        self.check_pods_are_taken_over()
         self.check_kueue_would_take_it_back()
 
     def check_what_waits(self):

@@ -144,6 +144,21 @@ class OverlaysTest(ClusterTest):
                               timeout=60, check=False, env={"HOME": self.plane.folder})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_pods_and_serving(self):
+        webhooks = {("MutatingWebhookConfiguration", "kueue-mutating-webhook-configuration"),
+                    ("ValidatingWebhookConfiguration", "kueue-validating-webhook-configuration")}
+        roles = {("ClusterRole", "kueue-pods-role"), ("ClusterRoleBinding", "kueue-pods-rolebinding")}
+        for overlay, new, kinds in (("pods", roles, {"pod"}),
+                                    ("serving", roles | {("ClusterRole", "kueue-serving-role")},
+                                     {"pod", "deployment", "statefulset", "leaderworkerset"})):
+            objects = self.install_twice("overlays", overlay)
+            self.assertEqual(self.changed(objects), (webhooks | {CONFIG}, new))
+            plain = by_name(self.kustomize())
+            for name in webhooks:
+                added = {each["name"][1:].removesuffix(".kb.io")
+                         for each in objects[name]["webhooks"] if each not in plain[name]["webhooks"]}
+                self.assertLessEqual(kinds, added, name)
+
     def test_network_policy(self):
         objects = self.install_twice("overlays", "network-policy")
         policy = ("NetworkPolicy", "kueue-controller-manager")

@@ -38,6 +38,7 @@ std::string NameOf(const JobAction& action) {
     }
     std::string operator()(const ReleasePods&) const { return "release pods"; }
     std::string operator()(const AddOwners&) const { return "owners"; }
+    std::string operator()(const MarkPods&) const { return "marks"; }
     std::string operator()(const DeleteJob&) const { return "delete job"; }
     std::string operator()(const EmitEvent& a) const { return "event " + a.reason; }
   };
@@ -446,6 +447,14 @@ TEST_F(JobPlanTest, AChildFollowsItsAncestor) {
   EXPECT_THAT(Plan(), ElementsAre("stop", "event Suspended"));
   situation_.ancestor->admitted = true;
   EXPECT_THAT(Plan(), IsEmpty());
+}
+
+TEST_F(JobPlanTest, AJobWhoseOwnersAreTooManyIsLeftAlone) {
+  job_.suspend = false;
+  situation_.nested_too_deep = true;
+  EXPECT_THAT(Plan(), ElementsAre("event JobNestingTooDeep"));
+  EXPECT_EQ(Get<EmitEvent>(0).message,
+            "Terminated search for Kueue-managed Job because ancestor depth exceeded limit of 10");
 }
 
 TEST_F(JobPlanTest, APrebuiltWorkloadIsAdoptedAndMustFit) {

@@ -82,19 +82,21 @@ Json ViewAsJson(const JobView& view) {
   if (view.finished) {
     finished = {{"succeeded", view.finished->succeeded}, {"message", view.finished->message}};
   }
-  return {{"podSets", pod_sets},
-          {"requests", requests},
-          {"templates", templates},
-          {"onHold", view.on_hold},
-          {"additions", view.has_additions},
-          {"reclaimable", reclaimable},
-          {"finished", finished},
-          {"suspended", view.suspended},
-          {"active", view.active},
-          {"ready", view.pods_ready},
-          {"skipped", view.skipped},
-          {"problem", view.problem},
-          {"priorityClass", view.priority_class}};
+  Json parent;
+  if (view.pod_parent) {
+    const bool any = !view.pod_sets.empty();
+    parent = {{"groups", view.pod_parent->groups},
+              {"oldRevision", view.pod_parent->old_revision},
+              {"labels", any ? view.pod_sets[0].pod_template.labels : api::StringMap{}},
+              {"annotations", any ? view.pod_sets[0].pod_template.annotations : api::StringMap{}}};
+  }
+  return {{"podSets", pod_sets},         {"parent", parent},
+          {"requests", requests},        {"templates", templates},
+          {"onHold", view.on_hold},      {"additions", view.has_additions},
+          {"reclaimable", reclaimable},  {"finished", finished},
+          {"suspended", view.suspended}, {"active", view.active},
+          {"ready", view.pods_ready},    {"skipped", view.skipped},
+          {"problem", view.problem},     {"priorityClass", view.priority_class}};
 }
 
 std::vector<PodSetChange> ChangesOf(const Json& changes) {

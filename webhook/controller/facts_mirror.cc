@@ -1,6 +1,9 @@
 #include "webhook/controller/facts_mirror.h"
 
 #include "api/codec/codec.h"
+#include "api/pod_groups.h"
+#include "api/reasons.h"
+#include "api/workload.h"
 #include "webhook/batch_job_rules.h"
 
 namespace berth::webhook {
@@ -8,6 +11,27 @@ namespace {
 
 constexpr char kDefaultName[] = "default";
 constexpr char kNamespaceNameLabel[] = "kubernetes.io/metadata.name";
+
+constexpr api::ResourceKind kReplicaSets{"apps", "v1", "ReplicaSet", "replicasets"};
+
+struct Link {
+  api::ObjectMeta meta;
+};
+
+// The object that made the Workload for its pods; null: another Workload.
+const api::OwnerReference* ParentOf(const api::ObjectMeta& workload) {
+  if (workload.annotations.count(api::kJobOwnerGvkAnnotation) == 0) return nullptr;
+  for (const api::OwnerReference& owner : workload.owner_references) {
+    if (!owner.controller && owner.kind != "Pod") return &owner;
+  }
+  return nullptr;
+}
+
+bool IsOnHold(const std::vector<api::Condition>& conditions) {
+  const api::Condition* reserved = api::FindCondition(conditions, api::kQuotaReserved);
+  return reserved != nullptr && reserved->status == api::ConditionStatus::kFalse &&
+         reserved->reason == api::kOnHold;
+}
 
 }  // namespace
 
@@ -29,6 +53,18 @@ FactsMirror::FactsMirror(kube::Manager& manager, FactsMirrorOptions options)
   manager.InformerFor<api::WorkloadPriorityClass>().AddHandler(
       {.on_add = [priority_class](const auto& each) { priority_class(each, true); },
        .on_delete = [priority_class](const auto& each) { priority_class(each, false); }});
+  const auto workload = [this](const auto& each, bool present) {
+    const api::OwnerReference* parent = ParentOf(each->meta);
+    if (parent != nullptr) {
+      Set(parents_with_workload_, parent->uid + "/" + each->meta.name,
+          present && !IsOnHold(each->status.conditions));
+    }
+  };
+  manager.InformerFor<api::Workload>().AddHandler(
+      {.on_add = [workload](const auto& each) { workload(each, true); },
+       .on_update = [workload](const auto&, const auto& now) { workload(now, true); },
+       .on_delete = [workload](const auto& each) { workload(each, false); }});
+  if (options_.replica_sets) WatchReplicaSets(manager);
   const auto labels = [this](const auto& each) {
     const std::lock_guard lock(mutex_);
     labels_by_namespace_[each->meta.name] = each->meta.labels;
@@ -43,15 +79,35 @@ FactsMirror::FactsMirror(kube::Manager& manager, FactsMirrorOptions options)
            }});
 }
 
+// The fields that tell whose a ReplicaSet's pods are.
+void FactsMirror::WatchReplicaSets(kube::Manager& manager) {
+  kube::Informer<Link>& links = manager.OptionalInformerFor<Link>(
+      kReplicaSets, [](const api::JsonSource& object) -> Result<Link> {
+        BERTH_TRY(api::ObjectMeta meta, api::Decode<api::ObjectMeta>(object));
+        Link link{std::move(meta)};
+        link.meta.labels.clear();
+        link.meta.annotations.clear();
+        return link;
+      });
+  const auto take = [this](const auto& link) { TakeOwner(link->meta, true); };
+  links.AddHandler({.on_add = take,
+                    .on_update = [take](const auto&, const auto& link) { take(link); },
+                    .on_delete = [this](const auto& link) { TakeOwner(link->meta, false); }});
+}
+
 void FactsMirror::TakeJob(const api::ObjectMeta& job, bool present) {
   const bool managed = IsManagedJob(job) || options_.manage_without_queue_name;
   Set(managed_job_uids_, job.uid, present && managed);
-  const api::OwnerReference* owner = api::ControllerOf(job);
+  TakeOwner(job, present);
+}
+
+void FactsMirror::TakeOwner(const api::ObjectMeta& owned, bool present) {
+  const api::OwnerReference* owner = api::ControllerOf(owned);
   const std::lock_guard lock(mutex_);
   if (present && owner != nullptr) {
-    owner_uids_[job.uid] = owner->uid;
+    owner_uids_[owned.uid] = owner->uid;
   } else {
-    owner_uids_.erase(job.uid);
+    owner_uids_.erase(owned.uid);
   }
 }
 
@@ -94,6 +150,9 @@ JobFacts FactsMirror::Of(const ReviewedKind& kind, const api::ObjectMeta& job) c
   }
   facts.namespace_managed = options_.namespace_selector.Matches(labels);
   facts.ancestor_managed = HasManagedAncestor(job);
+  const auto held = parents_with_workload_.lower_bound(job.uid + "/");
+  facts.parent_holds_workload =
+      !job.uid.empty() && held != parents_with_workload_.end() && held->starts_with(job.uid + "/");
   return facts;
 }
 

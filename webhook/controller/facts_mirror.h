@@ -19,6 +19,7 @@ struct FactsMirrorOptions {
   bool manage_without_queue_name = false;
   bool batch_jobs_managed = true;      // integrations.frameworks
   bool default_priority_class = true;  // gate WorkloadPriorityClassDefaulting
+  bool replica_sets = false;           // they are links from pods to Deployments that are queued
 };
 
 class FactsMirror {
@@ -32,6 +33,8 @@ class FactsMirror {
   JobFacts Of(const ReviewedKind& kind, const api::ObjectMeta& job) const;
 
  private:
+  void WatchReplicaSets(kube::Manager& manager);
+  void TakeOwner(const api::ObjectMeta& owned, bool present);
   bool HasManagedAncestor(const api::ObjectMeta& job) const;
   void Set(std::set<std::string>& set, const std::string& value, bool present);
 
@@ -40,7 +43,9 @@ class FactsMirror {
   std::set<std::string> namespaces_with_default_queue_;
   std::map<std::string, api::StringMap> labels_by_namespace_;
   std::set<std::string> managed_job_uids_;
-  std::map<std::string, std::string> owner_uids_;  // of jobs that have an owner, by uid
+  // "uid/Workload" of objects that have made a Workload for their pods, which is not on hold.
+  std::set<std::string> parents_with_workload_;
+  std::map<std::string, std::string> owner_uids_;  // of owned jobs and ReplicaSets, by uid
   bool default_priority_class_ = false;
 };
 

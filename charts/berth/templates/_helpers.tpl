@@ -44,10 +44,20 @@
 {{- .root.Files.Get .path | replace "kueue-system" .root.Release.Namespace -}}
 {{- end -}}
 
-{{/* "true" where the Configuration queues pods themselves: integrations.frameworks has pod. */}}
+{{/* "true" where the Configuration queues objects by their pods: Deployments and the like. */}}
+{{- define "berth.managesServing" -}}
+{{- $configuration := fromYaml .Values.managerConfig.controllerManagerConfigYaml -}}
+{{- $frameworks := dig "integrations" "frameworks" list $configuration -}}
+{{- range $name := list "deployment" "statefulset" "leaderworkerset.x-k8s.io/leaderworkerset" -}}
+{{- if has $name $frameworks -}}true{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* "true" where the Configuration queues pods themselves: integrations.frameworks has pod, or a kind of the above. */}}
 {{- define "berth.managesPods" -}}
 {{- $configuration := fromYaml .Values.managerConfig.controllerManagerConfigYaml -}}
 {{- if has "pod" (dig "integrations" "frameworks" list $configuration) -}}true{{- end -}}
+{{- include "berth.managesServing" . -}}
 {{- end -}}
 
 {{/* Sets cert-manager's annotation in .object, which gets its CA. */}}

@@ -224,6 +224,37 @@ TEST_F(DescribedJobsTest, AChildFollowsItsParentOfAnotherKind) {
   EXPECT_EQ(WorkloadPath(), workload);  // the child has none
 }
 
+// The search for a queued owner ends at the tenth.
+TEST_F(DescribedJobsTest, AJobBelowTooManyOwnersIsLeftAsItIs) {
+  Start();
+  const std::string jobs = "/apis/batch/v1/namespaces/default/jobs";
+  Json owners = Json::array();
+  for (int i = 0; i < 13; ++i) {
+    Json job = Json::parse(R"({"metadata": {"namespace": "default"},
+        "spec": {"suspend": false, "template": {"spec": {"restartPolicy": "Never",
+        "containers": [{"name": "c", "image": "i"}]}}}})");
+    const std::string name = "j" + std::to_string(i);
+    job["metadata"]["name"] = name;
+    if (!owners.empty()) job["metadata"]["ownerReferences"] = owners;
+    if (i == 10 || i == 12) job["metadata"]["labels"] = {{"kueue.x-k8s.io/queue-name", "lq"}};
+    const Json made = api_.Put(jobs, job);
+    owners = {{{"apiVersion", "batch/v1"},
+               {"kind", "Job"},
+               {"name", name},
+               {"uid", made["metadata"]["uid"]},
+               {"controller", true}}};
+  }
+  Settle();
+  EXPECT_EQ((*api_.Find(jobs + "/j12"))["spec"]["suspend"], false);
+  EXPECT_EQ((*api_.Find(jobs + "/j10"))["spec"]["suspend"], true);  // ten owners, none queued
+  int told = 0;
+  for (const auto& request : api_.requests()) {
+    const bool is_event = request.path.find("/events") != std::string::npos;
+    if (is_event && request.body["reason"] == "JobNestingTooDeep") ++told;
+  }
+  EXPECT_EQ(told, 2);  // of j11 and j12, once each
+}
+
 // A kind of a user, of another group, with its own names for everything.
 class UserKindsTest : public DescribedJobsTest {
  protected:

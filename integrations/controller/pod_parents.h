@@ -1,0 +1,65 @@
+// integrations/controller/pod_parents.h — the JobSource of a kind whose objects are parents of pods
+// (pods/pod_parent.h).
+//
+//     DescribedJobs (the objects) + pods selected by PodsRule::selector ──▶ JobState ──▶ MarkPods
+//
+// The pods are watched from the first object on that is queued. An object is looked at again a
+// moment after its pods have changed, so that pods that are created together are handled together.
+// Of other pods in the selection only the identity is kept.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "integrations/controller/described_jobs.h"
+#include "integrations/controller/job_source.h"
+#include "integrations/pods/pod_parent.h"
+#include "kube/runtime/manager.h"
+
+namespace berth::integrations {
+
+class PodParents final : public JobSource {
+ public:
+  // Construct before the manager's informers start. `objects` outlives it; its kind has
+  // KindDescription::pods, with a selector.
+  PodParents(kube::Manager& manager, DescribedJobs& objects, KindPtr description);
+
+  const JobKind& kind() const override { return objects_.kind(); }
+  bool is_managed() const override { return objects_.is_managed(); }
+  const kube::InformerBase& informer() const override { return objects_.informer(); }
+  const api::ResourceKind& pod_resource() const override;
+  std::shared_ptr<const JobState> Get(const api::ObjectKey& key) const override;
+  MetaPtr Meta(const api::ObjectKey& key) const override { return objects_.Meta(key); }
+  Duration GatheringOf(const api::ObjectKey& job) const override;
+  std::vector<api::ObjectKey> JobsNaming(const api::ObjectKey& workload) const override;
+  void AddHandler(Handler handler) override;
+  kube::Sweep AllJobs() const override { return objects_.AllJobs(); }
+  void Ingest(const kube::Json& written) override;
+
+ private:
+  // Watches the pods from now on. True: they are known.
+  bool Open();
+  // What a StatefulSet's rolling update is about to replace; empty: no update is under way.
+  struct Revision {
+    api::ObjectMeta meta;
+    std::string old;
+  };
+  std::string IndexName() const;
+  static Result<Revision> DecodeRevision(const api::JsonSource& object);
+  // The object of which the pod is; empty: of none of this kind.
+  std::string ParentOf(const ParentedPod& pod) const;
+  std::vector<PlacedPod> PodsOf(const JobView& view) const;
+  void AddRevisions(std::vector<PlacedPod>& pods) const;
+
+  kube::Manager& manager_;
+  DescribedJobs& objects_;
+  KindPtr description_;
+  const std::function<bool()> open_;
+  std::shared_ptr<const Handler> handler_;             // of AddHandler
+  kube::Informer<ParentedPod>* pods_ = nullptr;        // null: not watched yet
+  kube::Informer<Revision>* stateful_sets_ = nullptr;  // PodsRule::revisions_of_stateful_sets
+};
+
+}  // namespace berth::integrations

@@ -1,0 +1,396 @@
+#include "integrations/pods/pod_parent.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "api/codec/parts.h"
+#include "api/labels.h"
+#include "api/pod_groups.h"
+#include "api/reasons.h"
+#include "base/strings.h"
+#include "cel/program.h"
+#include "integrations/release.h"
+#include "integrations/workload_build.h"
+#include "integrations/workload_name.h"
+
+namespace berth::integrations {
+namespace {
+
+cel::Value MapOf(const api::StringMap& map) {
+  cel::Entries entries;
+  entries.reserve(map.size());
+  for (const auto& [key, value] : map) {
+    entries.emplace_back(cel::Value::ViewText(key), cel::Value::ViewText(value));
+  }
+  return cel::Value::Map(std::move(entries));
+}
+
+cel::Activation PodActivation(const api::ObjectMeta& pod) {
+  cel::Activation activation;
+  activation.Set("pod",
+                 cel::Value::Map({{cel::Value::ViewText("name"), cel::Value::ViewText(pod.name)},
+                                  {cel::Value::ViewText("labels"), MapOf(pod.labels)},
+                                  {cel::Value::ViewText("annotations"), MapOf(pod.annotations)}}));
+  return activation;
+}
+
+bool IsGatedForAdmission(const ParentedPod& pod) {
+  return std::find(pod.gates.begin(), pod.gates.end(), api::kAdmissionGate) != pod.gates.end();
+}
+
+bool IsOnHold(const api::Workload& workload) {
+  const api::Condition* reserved =
+      api::FindCondition(workload.status.conditions, api::kQuotaReserved);
+  return reserved != nullptr && reserved->status == api::ConditionStatus::kFalse &&
+         reserved->reason == api::kOnHold;
+}
+
+bool IsDone(const api::Workload& workload) {
+  return api::IsTrue(workload.status.conditions, api::kFinished);
+}
+
+bool HasQuota(const api::Workload& workload) {
+  return api::IsTrue(workload.status.conditions, api::kQuotaReserved);
+}
+
+// One pass over an object.
+class ParentPlanner {
+ public:
+  ParentPlanner(const JobSituation& situation, const PodsRule& rule,
+                const std::vector<PlacedPod>& pods, WallTime now)
+      : in_(situation), job_(situation.job), rule_(rule), pods_(pods), now_(now) {
+    for (const api::PodSet& each : job_.pod_sets) total_ += each.count;
+  }
+
+  JobPlan Run() {
+    if (!IsQueuedParent(in_) || job_.meta.deletion_timestamp) return {};
+    if (!job_.problem.empty()) {
+      Add(EmitEvent{EmitEvent::Type::kWarning, "ErrWorkloadCompose", job_.problem, ""});
+      return std::move(plan_);
+    }
+    if (job_.finished) return Finish();
+    std::set<std::string> wanted;
+    const std::int32_t groups = job_.pod_parent ? job_.pod_parent->groups : 1;
+    for (std::int32_t group = 0; group < groups; ++group) {
+      const std::string name = NameOf(group);
+      wanted.insert(name);
+      Group(group, name);
+    }
+    for (const api::Workload& workload : in_.workloads) {
+      if (wanted.count(workload.meta.name) == 0 && IsOurs(workload)) {
+        Add(DeleteWorkload{workload.meta.key()});
+        Event("DeletedWorkload",
+              "Deleted not matching Workload: " + workload.meta.key().ToString());
+      }
+    }
+    Mark(groups);
+    return std::move(plan_);
+  }
+
+ private:
+  void Add(JobAction action) { plan_.actions.push_back(std::move(action)); }
+  void Event(const char* reason, std::string message) {
+    Add(EmitEvent{EmitEvent::Type::kNormal, reason, std::move(message), ""});
+  }
+
+  const api::Workload* Find(const std::string& name) const {
+    for (const api::Workload& workload : in_.workloads) {
+      if (workload.meta.name == name) return &workload;
+    }
+    return nullptr;
+  }
+
+  bool IsOurs(const api::Workload& workload) const {
+    const api::OwnerReference* parent = ParentOfPods(workload.meta);
+    return parent != nullptr && parent->uid == job_.meta.uid;
+  }
+
+  // Kueue once made the names without the object's uid.
+  std::string NameOf(std::int32_t group) const {
+    std::string name = GroupWorkloadName(job_, rule_, group);
+    if (Find(name) != nullptr) return name;
+    JobView without = job_;
+    without.meta.uid.clear();
+    std::string legacy = GroupWorkloadName(without, rule_, group);
+    const api::Workload* known = Find(legacy);
+    return known != nullptr && IsOurs(*known) ? legacy : name;
+  }
+
+  JobPlan Finish() {
+    const JobOutcome& outcome = *job_.finished;
+    for (const api::Workload& workload : in_.workloads) {
+      if (!IsOurs(workload) || IsDone(workload)) continue;
+      std::string message = outcome.message;
+      if (message.empty()) message = outcome.succeeded ? "Job finished successfully" : "Job failed";
+      Add(SetWorkloadCondition{workload.meta.key(),
+                               {.type = api::kFinished,
+                                .status = api::ConditionStatus::kTrue,
+                                .reason = outcome.succeeded ? api::kSucceeded : api::kFailed,
+                                .message = std::move(message),
+                                .last_transition_time = CutToSeconds(now_),
+                                .observed_generation = workload.meta.generation}});
+      Event("FinishedWorkload",
+            "Workload '" + workload.meta.key().ToString() + "' is declared finished");
+    }
+    return std::move(plan_);
+  }
+
+  void Group(std::int32_t group, const std::string& name) {
+    const api::Workload* workload = Find(name);
+    if (workload == nullptr) {
+      if (total_ > 0) Create(group, name);
+      return;
+    }
+    if (workload->meta.deletion_timestamp || IsDone(*workload)) return;
+    if (!IsOurs(*workload)) Add(AddOwners{workload->meta.key(), {Reference()}});
+    if (total_ == 0) return Hold(group, *workload);
+    if (!HasQuota(*workload) && !HasPodSetsOf(job_, *workload)) Resize(*workload);
+    if (IsOnHold(*workload)) {
+      return Release(*workload, api::kPendingEvaluation,
+                     "Workload no longer on hold; waiting for quota reservation");
+    }
+    FollowQueue(*workload);
+    FollowPriorityClass(*workload);
+  }
+
+  api::OwnerReference Reference() const {
+    api::OwnerReference owner = ReferenceTo(job_);
+    owner.controller = false;
+    owner.block_owner_deletion = false;
+    return owner;
+  }
+
+  std::optional<JobPriority> KnownPriority() {
+    static const PriorityClassesByName kNone;
+    Result<JobPriority> priority =
+        PriorityOf(job_, in_.workload_priority_classes ? *in_.workload_priority_classes : kNone,
+                   in_.priority_classes ? *in_.priority_classes : kNone);
+    if (priority) return *std::move(priority);
+    plan_.retry = priority.error().message;
+    Add(EmitEvent{EmitEvent::Type::kWarning, "WorkloadPriorityClassNotFound",
+                  priority.error().message, ""});
+    return std::nullopt;
+  }
+
+  api::Workload Built(std::int32_t group, const std::string& name,
+                      const JobPriority& priority) const {
+    std::optional<std::int32_t> index;
+    if (rule_.index_workloads) index = group;
+    return BuildGroupWorkload(job_, name, index, priority, in_.build);
+  }
+
+  void Create(std::int32_t group, const std::string& name) {
+    const std::optional<JobPriority> priority = KnownPriority();
+    if (!priority) return;
+    api::Workload workload = Built(group, name, *priority);
+    const std::string key = workload.meta.key().ToString();
+    Add(CreateWorkload{std::move(workload)});
+    Event("CreatedWorkload", "Created Workload: " + key);
+  }
+
+  // The object has got another size, or other containers, while its Workload waits.
+  void Resize(const api::Workload& workload) {
+    const std::optional<JobPriority> priority = KnownPriority();
+    if (!priority) return;
+    api::WorkloadSpec spec = Built(0, workload.meta.name, *priority).spec;
+    spec.active = workload.spec.active;
+    Add(UpdateWorkloadSpec{workload.meta.key(), std::move(spec)});
+    Event("UpdatedWorkload",
+          "Updated not matching Workload for suspended job: " + workload.meta.key().ToString());
+  }
+
+  // The object wants no pods. Its pods keep the quota until they are gone.
+  void Hold(std::int32_t group, const api::Workload& workload) {
+    if (IsOnHold(workload)) return;
+    const bool runs = std::any_of(pods_.begin(), pods_.end(), [group](const PlacedPod& each) {
+      return each.group == group && each.pod->has_node && !each.pod->ended;
+    });
+    if (runs) return;
+    Release(workload, api::kOnHold,
+            std::string(job_.kind->kind) + " scaled to zero; workload on hold");
+  }
+
+  void Release(const api::Workload& workload, const char* reason, const std::string& message) {
+    Add(ReleaseQuota{workload.meta.key(), StatusWithoutQuota(workload, reason, message, now_)});
+  }
+
+  // A Workload that holds quota stays in its queue.
+  void FollowQueue(const api::Workload& workload) {
+    const std::string name = QueueNameOf(job_);
+    if (name != workload.spec.queue_name && !HasQuota(workload)) {
+      Add(SetQueueName{workload.meta.key(), name});
+    }
+  }
+
+  void FollowPriorityClass(const api::Workload& workload) {
+    const std::string* label = api::FindValue(job_.meta.labels, api::kPriorityClassLabel);
+    if (label == nullptr) return;
+    const auto& ref = workload.spec.priority_class_ref;
+    const bool of_workloads = ref && ref->group == "kueue.x-k8s.io";
+    if (of_workloads && ref->name == *label) return;
+    if (!of_workloads && HasQuota(workload)) return;
+    std::optional<JobPriority> priority = KnownPriority();
+    if (!priority) return;
+    Add(SetPriority{workload.meta.key(), *std::move(priority)});
+    Event("UpdatedWorkload", "Updated workload priority class: " + workload.meta.key().ToString());
+  }
+
+  // Pods that are marked keep their places; then the oldest get the rest.
+  void Mark(std::int32_t groups) {
+    std::map<std::pair<std::int32_t, std::string>, std::int32_t> room;
+    for (std::int32_t group = 0; group < groups; ++group) {
+      for (const api::PodSet& each : job_.pod_sets) room[{group, each.name}] = each.count;
+    }
+    std::vector<const PlacedPod*> living;
+    for (const PlacedPod& each : pods_) {
+      if (!each.pod->meta.deletion_timestamp && !each.pod->ended) living.push_back(&each);
+    }
+    std::stable_sort(living.begin(), living.end(), [](const PlacedPod* a, const PlacedPod* b) {
+      if (IsMarked(*a->pod) != IsMarked(*b->pod)) return IsMarked(*a->pod);
+      return a->pod->meta.creation_timestamp < b->pod->meta.creation_timestamp;
+    });
+    MarkPods marks;
+    for (const PlacedPod* each : living) {
+      if (each->replaced_soon && IsGatedForAdmission(*each->pod)) {
+        marks.pods.push_back({.pod = each->pod->meta.name, .ungate = true});
+        continue;
+      }
+      const auto place = room.find({each->group, each->pod_set});
+      if (place == room.end() || place->second == 0) continue;
+      --place->second;
+      PodMark mark = MarkOf(*each);
+      if (!mark.labels.empty() || !mark.annotations.empty()) marks.pods.push_back(std::move(mark));
+    }
+    if (!marks.pods.empty()) Add(std::move(marks));
+  }
+
+  static bool IsMarked(const ParentedPod& pod) {
+    return pod.meta.labels.count(api::kManagedLabel) != 0 &&
+           pod.meta.annotations.count(api::kPodGroupNameLabel) != 0;
+  }
+
+  // What the pod lacks.
+  PodMark MarkOf(const PlacedPod& placed) const {
+    const api::ObjectMeta& pod = placed.pod->meta;
+    PodMark mark{.pod = pod.name};
+    const auto want = [](const api::StringMap& known, const std::string& key,
+                         const std::string& value, api::StringMap& missing) {
+      const auto found = known.find(key);
+      if (found == known.end() || found->second != value) missing[key] = value;
+    };
+    want(pod.labels, api::kManagedLabel, "true", mark.labels);
+    // Templates that carry the labels give them to every new pod: a pod that runs keeps its own.
+    const bool may_follow = !rule_.marks.labels || IsGatedForAdmission(*placed.pod);
+    for (const char* key : {api::kQueueLabel, api::kPriorityClassLabel}) {
+      const std::string* value = api::FindValue(job_.meta.labels, key);
+      if (value == nullptr || !may_follow) continue;
+      if (rule_.keep_labels && pod.labels.count(key) != 0) continue;
+      want(pod.labels, key, *value, mark.labels);
+    }
+    const std::string name = NameOf(placed.group);
+    const auto annotate = [&](const char* key, const std::string& value) {
+      want(pod.annotations, key, value, mark.annotations);
+    };
+    annotate(api::kPrebuiltWorkloadLabel, name);
+    annotate(api::kPodGroupNameLabel, name);
+    annotate(api::kPodGroupTotalCountAnnotation, std::to_string(total_));
+    annotate(api::kPodGroupServingAnnotation, "true");
+    annotate(api::kRoleHashAnnotation, placed.pod_set);
+    if (rule_.fast_admission) annotate(api::kPodGroupFastAdmissionAnnotation, "true");
+    if (!rule_.pod_index_label.empty()) {
+      annotate(api::kPodGroupPodIndexLabelAnnotation, rule_.pod_index_label);
+    }
+    return mark;
+  }
+
+  const JobSituation& in_;
+  const JobView& job_;
+  const PodsRule& rule_;
+  const std::vector<PlacedPod>& pods_;
+  const WallTime now_;
+  std::int32_t total_ = 0;  // pods of a group
+  JobPlan plan_;
+};
+
+}  // namespace
+
+Result<ParentedPod> DecodeParentedPod(const api::JsonSource& object) {
+  return api::ReadAs<ParentedPod>(object, [](const api::Reader& in, ParentedPod& out) {
+    api::Read(in.Field("metadata"), out.meta);
+    const std::string* parent =
+        api::FindValue(out.meta.annotations, api::kPodSuspendingParentAnnotation);
+    if (parent == nullptr) {
+      out.meta.labels.clear();
+      out.meta.annotations.clear();
+      return;
+    }
+    out.framework = *parent;
+    const api::Reader spec = in.Field("spec");
+    spec.Field("schedulingGates").List(out.gates, [](const api::Reader& item, std::string& gate) {
+      item.Field("name").Get(gate);
+    });
+    std::string text;
+    spec.Field("nodeName").Get(text);
+    out.has_node = !text.empty();
+    const api::Reader status = in.Field("status");
+    text.clear();
+    status.Field("phase").Get(text);
+    out.ended = text == "Succeeded" || text == "Failed";
+  });
+}
+
+std::vector<PlacedPod> PlacePods(const JobView& parent, const PodsRule& rule,
+                                 const std::vector<ParentedPodPtr>& pods) {
+  std::vector<PlacedPod> placed;
+  const std::string old = parent.pod_parent ? parent.pod_parent->old_revision : std::string();
+  for (const ParentedPodPtr& pod : pods) {
+    PlacedPod place{.pod = pod};
+    const cel::Activation activation = PodActivation(pod->meta);
+    if (rule.pod_set && parent.pod_sets.size() > 1) {
+      const auto value = rule.pod_set->Evaluate(activation);
+      if (!value || !value->is(cel::Kind::kString)) continue;
+      place.pod_set = value->AsText();
+    } else if (!parent.pod_sets.empty()) {
+      place.pod_set = parent.pod_sets.front().name;
+    }
+    if (rule.group) {
+      const auto value = rule.group->Evaluate(activation);
+      const auto number = value ? value->Whole() : std::nullopt;
+      if (!number || *number < 0 || *number > INT32_MAX) continue;
+      place.group = static_cast<std::int32_t>(*number);
+    }
+    const std::string* revision = api::FindValue(pod->meta.labels, "controller-revision-hash");
+    place.replaced_soon = !old.empty() && revision != nullptr && *revision == old;
+    placed.push_back(std::move(place));
+  }
+  return placed;
+}
+
+std::string GroupWorkloadName(const JobView& parent, const PodsRule& rule, std::int32_t group) {
+  std::string name = parent.meta.name;
+  if (rule.index_workloads) name += "-" + std::to_string(group);
+  return WorkloadName({.kind = parent.kind->kind,
+                       .group = parent.kind->group,
+                       .name = name,
+                       .uid = parent.meta.uid,
+                       .variant = {}});
+}
+
+bool IsQueuedParent(const JobSituation& situation) {
+  if (situation.namespace_rule == NamespaceRule::kUnmanaged || situation.ancestor ||
+      situation.nested_too_deep || situation.job.skipped) {
+    return false;
+  }
+  return situation.queue_name_rule == QueueNameRule::kManageWithoutName ||
+         !QueueNameOf(situation.job).empty();
+}
+
+JobPlan PlanPodParent(const JobSituation& situation, const PodsRule& rule,
+                      const std::vector<PlacedPod>& pods, WallTime now) {
+  return ParentPlanner(situation, rule, pods, now).Run();
+}
+
+}  // namespace berth::integrations

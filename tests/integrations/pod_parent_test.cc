@@ -1,0 +1,387 @@
+// Goal: what is planned for a parent of pods: its Workloads and the marks of its pods, row by row
+// of its states. Method: the built-in StatefulSet and LeaderWorkerSet; pods and Workloads as in
+// Kueue's recordings.
+#include "integrations/pods/pod_parent.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/labels.h"
+#include "api/pod_groups.h"
+#include "api/reasons.h"
+#include "integrations/kind_catalogue.h"
+#include "integrations/workload_build.h"
+
+namespace berth::integrations::pod_parent_test {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr char kLws[] = "leaderworkerset.x-k8s.io/leaderworkerset";
+
+WallTime At(int seconds) { return WallTime{std::chrono::seconds(1'700'000'000 + seconds)}; }
+
+api::PodSet PodSetOf(const std::string& name, int count) {
+  api::PodSet pods;
+  pods.name = name;
+  pods.count = count;
+  api::Container container;
+  container.name = "c";
+  container.requests = {{"cpu", 1000}};
+  pods.pod_template.spec.containers = {container};
+  return pods;
+}
+
+class PodParentTest : public ::testing::Test {
+ protected:
+  PodParentTest() {
+    Use("statefulset");
+    situation_.job.meta = {.namespace_name = "default", .name = "db", .uid = "0001"};
+    situation_.job.meta.labels = {{api::kQueueLabel, "lq"}};
+    situation_.job.pod_sets = {PodSetOf("main", 2)};
+    situation_.job.pod_parent.emplace();
+  }
+  void Use(const char* framework) {
+    kind_ = FindBuiltInKind(framework);
+    situation_.job.kind = &kind_->kind;
+  }
+  void UseLeaderWorkerSet(int groups) {
+    Use(kLws);
+    situation_.job.pod_sets = {PodSetOf("leader", 1), PodSetOf("worker", 2)};
+    situation_.job.pod_parent->groups = groups;
+  }
+  std::string NameOf(int group = 0) const {
+    return GroupWorkloadName(situation_.job, *kind_->pods, group);
+  }
+  // The Workload as the plan made it.
+  api::Workload& AddWorkload(int group = 0) {
+    std::optional<std::int32_t> index;
+    if (kind_->pods->index_workloads) index = group;
+    api::Workload made = BuildGroupWorkload(situation_.job, NameOf(group), index, {}, {});
+    made.meta.uid = "uid-" + made.meta.name;
+    situation_.workloads.push_back(std::move(made));
+    return situation_.workloads.back();
+  }
+  static void Set(api::Workload& workload, const char* type, api::ConditionStatus status,
+                  const char* reason) {
+    api::SetCondition(
+        workload.status.conditions,
+        {.type = type, .status = status, .reason = reason, .last_transition_time = At(0)});
+  }
+  static void Admit(api::Workload& workload) {
+    Set(workload, api::kQuotaReserved, api::ConditionStatus::kTrue, "QuotaReserved");
+    Set(workload, api::kAdmitted, api::ConditionStatus::kTrue, "Admitted");
+    workload.status.admission = api::Admission{.cluster_queue = "cq"};
+  }
+  static void Hold(api::Workload& workload) {
+    Set(workload, api::kQuotaReserved, api::ConditionStatus::kFalse, api::kOnHold);
+  }
+  // A gated pod; each word names a fact that differs.
+  ParentedPod& AddPod(const std::string& name, const std::string& words = "", int age = 0) {
+    const auto says = [&words](const char* word) { return words.find(word) != std::string::npos; };
+    auto pod = std::make_shared<ParentedPod>();
+    pod->meta = {.namespace_name = "default", .name = name, .uid = "uid-" + name};
+    pod->meta.creation_timestamp = At(age);
+    pod->framework = "statefulset";
+    if (!says("running")) pod->gates = {api::kAdmissionGate, api::kTopologyGate};
+    pod->has_node = says("running");
+    pod->ended = says("ended");
+    if (says("deleting")) pod->meta.deletion_timestamp = At(1);
+    if (says("marked")) {
+      pod->meta.labels = {{api::kManagedLabel, "true"}, {api::kQueueLabel, "lq"}};
+      pod->meta.annotations = {
+          {api::kPrebuiltWorkloadLabel, NameOf()},
+          {api::kPodGroupNameLabel, NameOf()},
+          {api::kPodGroupTotalCountAnnotation, "2"},
+          {api::kPodGroupServingAnnotation, "true"},
+          {api::kRoleHashAnnotation, "main"},
+          {api::kPodGroupFastAdmissionAnnotation, "true"},
+          {api::kPodGroupPodIndexLabelAnnotation, "apps.kubernetes.io/pod-index"}};
+    }
+    pods_.push_back(pod);
+    return *pod;
+  }
+  JobPlan Plan() {
+    std::vector<ParentedPodPtr> pods(pods_.begin(), pods_.end());
+    return PlanPodParent(situation_, *kind_->pods, PlacePods(situation_.job, *kind_->pods, pods),
+                         At(10));
+  }
+  // The actions in words.
+  std::vector<std::string> Words() {
+    std::vector<std::string> words;
+    for (const JobAction& action : Plan().actions) {
+      if (const auto* a = std::get_if<CreateWorkload>(&action)) {
+        words.push_back("create " + a->workload.meta.name);
+      } else if (const auto* d = std::get_if<DeleteWorkload>(&action)) {
+        words.push_back("delete " + d->key.name);
+      } else if (const auto* u = std::get_if<UpdateWorkloadSpec>(&action)) {
+        words.push_back("resize to " + std::to_string(u->spec.pod_sets[0].count));
+      } else if (const auto* r = std::get_if<ReleaseQuota>(&action)) {
+        const auto* why = api::FindCondition(r->status.conditions, api::kQuotaReserved);
+        words.push_back("release: " + why->reason + ": " + why->message);
+        EXPECT_FALSE(r->status.admission);
+      } else if (const auto* q = std::get_if<SetQueueName>(&action)) {
+        words.push_back("queue " + q->queue_name);
+      } else if (const auto* o = std::get_if<AddOwners>(&action)) {
+        words.push_back("owner " + o->owners[0].kind + " " + o->owners[0].uid);
+      } else if (const auto* m = std::get_if<MarkPods>(&action)) {
+        for (const PodMark& mark : m->pods) {
+          words.push_back((mark.ungate ? "ungate " : "mark ") + mark.pod);
+        }
+      } else if (const auto* f = std::get_if<SetWorkloadCondition>(&action)) {
+        words.push_back(f->condition.type + " " + f->condition.reason);
+      } else if (const auto* e = std::get_if<EmitEvent>(&action)) {
+        words.push_back("event " + e->reason);
+      } else {
+        words.emplace_back("another action");
+      }
+    }
+    return words;
+  }
+
+  KindPtr kind_;
+  JobSituation situation_;
+  std::vector<std::shared_ptr<ParentedPod>> pods_;
+};
+
+TEST_F(PodParentTest, TheWorkloadIsMadeBeforeThePods) {
+  const JobPlan plan = Plan();
+  ASSERT_EQ(plan.actions.size(), 2U);
+  const api::Workload made = std::get<CreateWorkload>(plan.actions[0]).workload;
+  EXPECT_EQ(made.meta.annotations,
+            (api::StringMap{{"kueue.x-k8s.io/is-group-workload", "true"},
+                            {"kueue.x-k8s.io/job-owner-gvk", "apps/v1, Kind=StatefulSet"},
+                            {"kueue.x-k8s.io/job-owner-name", "db"}}));
+  EXPECT_EQ(made.meta.labels, (api::StringMap{{api::kJobUidLabel, "0001"}}));
+  ASSERT_EQ(made.meta.owner_references.size(), 1U);
+  EXPECT_FALSE(made.meta.owner_references[0].controller);
+  EXPECT_EQ(made.meta.finalizers, std::vector<std::string>{api::kResourceInUseFinalizer});
+  EXPECT_EQ(made.spec.queue_name, "lq");
+  EXPECT_EQ(made.spec.pod_sets[0].count, 2);
+  EXPECT_EQ(OwningJobOf(made.meta)->name, "db");
+}
+
+TEST_F(PodParentTest, NamesAreKueues) {
+  situation_.job.meta.uid = "a55b2e5f-0f37-4397-896b-4d85eaf77a5d";
+  EXPECT_EQ(NameOf(), "statefulset-db-9a7d6");  // recorded
+  UseLeaderWorkerSet(1);
+  situation_.job.meta.name = "lws";
+  situation_.job.meta.uid = "0001";
+  EXPECT_EQ(NameOf(2), "leaderworkerset-lws-2-a0331");
+}
+
+TEST_F(PodParentTest, WhatIsNotQueuedIsLeftAlone) {
+  AddPod("db-0");
+  situation_.job.meta.labels.clear();
+  EXPECT_THAT(Words(), ElementsAre());
+  situation_.queue_name_rule = QueueNameRule::kManageWithoutName;
+  EXPECT_EQ(Words().size(), 3U);
+  situation_.ancestor = ManagedAncestor{};
+  EXPECT_THAT(Words(), ElementsAre());
+  situation_.ancestor.reset();
+  situation_.namespace_rule = NamespaceRule::kUnmanaged;
+  EXPECT_THAT(Words(), ElementsAre());
+}
+
+TEST_F(PodParentTest, PodsAreMarkedUpToTheCount) {
+  AddWorkload();
+  AddPod("db-2", "", 3);
+  AddPod("db-1", "", 2);
+  AddPod("db-0", "", 1);
+  AddPod("old", "marked deleting running");
+  EXPECT_THAT(Words(), ElementsAre("mark db-0", "mark db-1"));
+  AddPod("first", "marked running", 9);
+  EXPECT_THAT(Words(), ElementsAre("mark db-0"));
+}
+
+TEST_F(PodParentTest, MarksAreThoseOfTheRecording) {
+  AddWorkload();
+  AddPod("db-0");
+  const JobPlan plan = Plan();
+  ASSERT_EQ(plan.actions.size(), 1U);
+  const PodMark mark = std::get<MarkPods>(plan.actions[0]).pods[0];
+  EXPECT_EQ(mark.labels, (api::StringMap{{"kueue.x-k8s.io/managed", "true"},
+                                         {"kueue.x-k8s.io/queue-name", "lq"}}));
+  EXPECT_EQ(
+      mark.annotations,
+      (api::StringMap{{"kueue.x-k8s.io/pod-group-fast-admission", "true"},
+                      {"kueue.x-k8s.io/pod-group-name", NameOf()},
+                      {"kueue.x-k8s.io/pod-group-pod-index-label", "apps.kubernetes.io/pod-index"},
+                      {"kueue.x-k8s.io/pod-group-serving", "true"},
+                      {"kueue.x-k8s.io/pod-group-total-count", "2"},
+                      {"kueue.x-k8s.io/prebuilt-workload-name", NameOf()},
+                      {"kueue.x-k8s.io/role-hash", "main"}}));
+}
+
+TEST_F(PodParentTest, MarkedPodsAreLeftAsTheyAre) {
+  AddWorkload();
+  AddPod("db-0", "marked");
+  AddPod("db-1", "marked running");
+  EXPECT_THAT(Words(), ElementsAre());
+}
+
+TEST_F(PodParentTest, ThePodsFollowTheQueue) {
+  AddWorkload();
+  AddPod("db-0", "marked");
+  situation_.job.meta.labels[api::kQueueLabel] = "other";
+  EXPECT_THAT(Words(), ElementsAre("queue other", "mark db-0"));
+}
+
+TEST_F(PodParentTest, AKindThatKeepsLabelsAddsThemAlone) {
+  auto kind = std::make_shared<KindDescription>(*kind_);
+  kind->pods->keep_labels = true;
+  kind_ = kind;
+  AddWorkload();
+  AddPod("db-0").meta.labels[api::kQueueLabel] = "other";
+  const JobPlan plan = Plan();
+  EXPECT_EQ(std::get<MarkPods>(plan.actions[0]).pods[0].labels,
+            (api::StringMap{{"kueue.x-k8s.io/managed", "true"}}));
+}
+
+TEST_F(PodParentTest, ScaledToZeroItWaitsForItsPodsThenHolds) {
+  Admit(AddWorkload());
+  situation_.job.pod_sets[0].count = 0;
+  AddPod("db-0", "marked running deleting");
+  EXPECT_THAT(Words(), ElementsAre());
+  pods_.clear();
+  EXPECT_THAT(Words(),
+              ElementsAre("release: OnHold: StatefulSet scaled to zero; workload on hold"));
+  Hold(situation_.workloads[0]);
+  situation_.workloads[0].status.admission.reset();
+  EXPECT_THAT(Words(), ElementsAre());
+}
+
+TEST_F(PodParentTest, ScaledUpItQueuesWithItsNewSize) {
+  Hold(AddWorkload());
+  situation_.job.pod_sets[0].count = 3;
+  EXPECT_THAT(Words(),
+              ElementsAre("resize to 3", "event UpdatedWorkload",
+                          "release: PendingEvaluation: Workload no longer on hold; waiting for "
+                          "quota reservation"));
+}
+
+TEST_F(PodParentTest, WithoutPodsFromTheStartItMakesNothing) {
+  situation_.job.pod_sets[0].count = 0;
+  EXPECT_THAT(Words(), ElementsAre());
+}
+
+TEST_F(PodParentTest, AnAdmittedWorkloadKeepsItsSizeAndItsQueue) {
+  Admit(AddWorkload());
+  situation_.job.pod_sets[0].pod_template.spec.containers[0].image = "other";
+  situation_.job.meta.labels[api::kQueueLabel] = "other";
+  EXPECT_THAT(Words(), ElementsAre());
+}
+
+TEST_F(PodParentTest, TheOwnerReferenceIsRepaired) {
+  AddWorkload().meta.owner_references[0].uid = "another";
+  EXPECT_THAT(Words(), ElementsAre("owner StatefulSet 0001"));
+}
+
+TEST_F(PodParentTest, AWorkloadOfAnEarlierSetOfThisNameStays) {
+  situation_.job.meta.uid = "0000";
+  AddWorkload();
+  situation_.job.meta.uid = "0001";
+  EXPECT_THAT(Words(), ElementsAre("create " + NameOf(), "event CreatedWorkload"));
+}
+
+TEST_F(PodParentTest, AWorkloadWithTheOldNameIsUsed) {
+  api::Workload& workload = AddWorkload();
+  JobView without = situation_.job;
+  without.meta.uid.clear();
+  workload.meta.name = GroupWorkloadName(without, *kind_->pods, 0);
+  AddPod("db-0");
+  const JobPlan plan = Plan();
+  ASSERT_EQ(plan.actions.size(), 1U);
+  EXPECT_EQ(std::get<MarkPods>(plan.actions[0]).pods[0].annotations.at(api::kPodGroupNameLabel),
+            workload.meta.name);
+}
+
+TEST_F(PodParentTest, AGatedPodOfTheOldRevisionIsLetGo) {
+  AddWorkload();
+  situation_.job.pod_parent->old_revision = "db-1";
+  AddPod("db-0").meta.labels["controller-revision-hash"] = "db-1";
+  AddPod("db-1").meta.labels["controller-revision-hash"] = "db-2";
+  EXPECT_THAT(Words(), ElementsAre("ungate db-0", "mark db-1"));
+}
+
+TEST_F(PodParentTest, AProblemIsToldAndNothingElseHappens) {
+  situation_.job.problem = "spec.template: the pod template is missing";
+  AddPod("db-0");
+  EXPECT_THAT(Words(), ElementsAre("event ErrWorkloadCompose"));
+}
+
+TEST_F(PodParentTest, AMissingPriorityClassIsToldAndRetried) {
+  situation_.job.meta.labels[api::kPriorityClassLabel] = "missing";
+  const JobPlan plan = Plan();
+  EXPECT_EQ(plan.retry, "WorkloadPriorityClass \"missing\" not found");
+}
+
+TEST_F(PodParentTest, AFinishedObjectFinishesItsWorkloads) {
+  AddWorkload();
+  situation_.job.finished = JobOutcome{true, ""};
+  EXPECT_THAT(Words(), ElementsAre("Finished Succeeded", "event FinishedWorkload"));
+  Set(situation_.workloads[0], api::kFinished, api::ConditionStatus::kTrue, "Succeeded");
+  EXPECT_THAT(Words(), ElementsAre());
+}
+
+TEST_F(PodParentTest, AWorkloadForEachGroup) {
+  UseLeaderWorkerSet(2);
+  const JobPlan plan = Plan();
+  ASSERT_EQ(plan.actions.size(), 4U);
+  const api::Workload second = std::get<CreateWorkload>(plan.actions[2]).workload;
+  EXPECT_EQ(second.meta.annotations.at(api::kComponentWorkloadIndexAnnotation), "1");
+  EXPECT_EQ(second.meta.annotations.at(api::kJobOwnerGvkAnnotation),
+            "leaderworkerset.x-k8s.io/v1, Kind=LeaderWorkerSet");
+  EXPECT_EQ(second.spec.pod_sets.size(), 2U);
+  AddWorkload(0);
+  AddWorkload(1);
+  AddWorkload(2);
+  EXPECT_THAT(Words(), ElementsAre("delete " + NameOf(2), "event DeletedWorkload"));
+}
+
+TEST_F(PodParentTest, PodsOfGroupsHaveTheirRoles) {
+  UseLeaderWorkerSet(2);
+  AddWorkload(0);
+  AddWorkload(1);
+  const auto add = [this](const std::string& name, const std::string& group, bool worker) {
+    ParentedPod& pod = AddPod(name);
+    pod.meta.labels["leaderworkerset.sigs.k8s.io/group-index"] = group;
+    if (worker) pod.meta.annotations["leaderworkerset.sigs.k8s.io/leader-name"] = "lws-0";
+  };
+  add("lws-0", "0", false);
+  add("lws-1-1", "1", true);
+  add("lws-5", "5", false);  // its group has no Workload
+  AddPod("without-index");
+  const JobPlan plan = Plan();
+  ASSERT_EQ(plan.actions.size(), 1U);
+  const auto& marks = std::get<MarkPods>(plan.actions[0]).pods;
+  ASSERT_EQ(marks.size(), 2U);
+  EXPECT_EQ(marks[0].annotations.at(api::kRoleHashAnnotation), "leader");
+  EXPECT_EQ(marks[0].annotations.at(api::kPodGroupTotalCountAnnotation), "3");
+  EXPECT_EQ(marks[0].annotations.count(api::kPodGroupFastAdmissionAnnotation), 0U);
+  EXPECT_EQ(marks[1].annotations.at(api::kRoleHashAnnotation), "worker");
+  EXPECT_EQ(marks[1].annotations.at(api::kPodGroupNameLabel), NameOf(1));
+}
+
+TEST_F(PodParentTest, ARunningPodOfAGroupKeepsItsQueue) {
+  UseLeaderWorkerSet(1);
+  AddWorkload();
+  AddPod("lws-0", "running").meta.labels["leaderworkerset.sigs.k8s.io/group-index"] = "0";
+  AddPod("lws-0-1").meta.labels["leaderworkerset.sigs.k8s.io/group-index"] = "0";
+  pods_[1]->meta.annotations["leaderworkerset.sigs.k8s.io/leader-name"] = "lws-0";
+  const JobPlan plan = Plan();
+  const auto& marks = std::get<MarkPods>(plan.actions[0]).pods;
+  ASSERT_EQ(marks.size(), 2U);
+  EXPECT_EQ(marks[0].labels.count(api::kQueueLabel), 0U);
+  EXPECT_EQ(marks[1].labels.at(api::kQueueLabel), "lq");
+}
+
+TEST_F(PodParentTest, AMissingParentKeepsTheFinalizerUntilTheWorkloadGoes) {
+  api::Workload& workload = AddWorkload();
+  EXPECT_TRUE(PlanMissingJob(situation_.workloads).actions.empty());
+  workload.meta.deletion_timestamp = At(1);
+  EXPECT_EQ(PlanMissingJob(situation_.workloads).actions.size(), 1U);
+}
+
+}  // namespace
+}  // namespace berth::integrations::pod_parent_test
