@@ -5,11 +5,10 @@ Method: the real operator and its real CRDs; pods by kwok. Each kind once throug
 a PyTorchJob that gives way to another one and comes back. Rights: the manifests' alone."""
 
 import json
-import os
 import unittest
 
+import operators
 from installation import ClusterTest
-from training_operator import PROGRAM, TrainingOperator
 
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -17,7 +16,7 @@ kind: Configuration
 waitForPodsReady: {timeout: 5m}
 integrations:
   frameworks: [batch/job, kubeflow.org/pytorchjob, kubeflow.org/tfjob, kubeflow.org/xgboostjob,
-               kubeflow.org/paddlejob]
+               kubeflow.org/paddlejob, kubeflow.org/jaxjob]
 """
 QUEUES = """
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -45,12 +44,13 @@ kind: WorkloadPriorityClass
 metadata: {name: high}
 value: 100
 """
-# kind -> field of the roles, container that the operator looks for, roles (the first one ends the job).
+# kind -> field of the roles, container that the operator looks for, roles (the job ends when the first one has ended).
 KINDS = {
     "PyTorchJob": ("pytorchReplicaSpecs", "pytorch", {"Master": 1, "Worker": 2}),
     "TFJob": ("tfReplicaSpecs", "tensorflow", {"Chief": 1, "Worker": 2}),
     "XGBoostJob": ("xgbReplicaSpecs", "xgboost", {"Master": 1, "Worker": 2}),
     "PaddleJob": ("paddleReplicaSpecs", "paddle", {"Master": 1, "Worker": 2}),
+    "JAXJob": ("jaxReplicaSpecs", "jax", {"Worker": 3}),
 }
 
 
@@ -65,16 +65,15 @@ def training_job(kind, name, **labels):
                                     "template": {"spec": pod}} for role, count in roles.items()}}}
 
 
-@unittest.skipUnless(os.path.exists(PROGRAM), "no operator: build one with tools/training-operator")
+@unittest.skipUnless(operators.are_built("training-operator"), "no operator: tools/operators builds it")
 class KubeflowTest(ClusterTest):
     SHOWN = ("workloads", "pods", "pytorchjobs")
 
     @classmethod
     def start_first(cls):
-        cls.operator = TrainingOperator(cls.plane, cls.berth)
-        cls.operator.install()
-        cls.operator.start()
-        cls.addClassCleanup(cls.operator.stop)
+        operator = operators.training_operator(cls.plane, cls.berth).start()
+        cls.addClassCleanup(operator.stop)
+        operator.register_webhooks()
         path = cls.plane.write("configuration.yaml", CONFIGURATION)
         return cls.berth.start(flags=["--config", path])
 

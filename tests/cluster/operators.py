@@ -1,0 +1,180 @@
+"""Operators of job kinds as their makers publish them (tools/operators builds them), on a control plane of
+the tests.
+
+An operator reads the certificate of its webhooks from a fixed folder below /tmp, where a cluster mounts
+a Secret. So each gets a /tmp of its own, in a mount namespace, with the certificate of the control
+plane's server, and its webhooks are registered by URL."""
+
+import base64
+import os
+import shutil
+import signal
+import socket
+import subprocess
+
+import yaml
+
+from control_plane import ADMIN_TOKEN, ROOT, die_with_parent, free_ports
+
+FOLDER = os.path.join(ROOT, "build", "bin", "operators")
+NAMESPACE = "operators"
+IN_OWN_TMP = 'exec 3<"$1"; mount --bind "$2" /tmp; shift 2; exec /proc/self/fd/3 "$@"'
+NO_SERVERS = ("--metrics-bind-address=0", "--health-probe-bind-address=0")
+
+
+def are_built(*names):
+    return all(os.path.exists(os.path.join(FOLDER, name)) for name in names)
+
+
+class Operator:
+    """`configuration`: the text of its configuration file, with {port} for the port of the webhooks;
+    `flags` likewise."""
+
+    def __init__(self, plane, berth, name, flags=(), configuration=""):
+        self.plane, self.name = plane, name
+        self.program = os.path.join(FOLDER, name)
+        self.port = free_ports(1)[0]
+        self.flags = [flag.format(port=self.port) for flag in flags]
+        self.log_path = plane.file(name + ".log")
+        self.tmp = plane.file(name + "-tmp")
+        certificates = os.path.join(self.tmp, "k8s-webhook-server", "serving-certs")
+        os.makedirs(certificates)
+        for ours, theirs in (("server.crt", "tls.crt"), ("server.key", "tls.key")):
+            shutil.copy(plane.file(ours), os.path.join(certificates, theirs))
+        os.replace(berth.write_inline_kubeconfig(name + ".kubeconfig", ADMIN_TOKEN),
+                   os.path.join(self.tmp, "kubeconfig"))
+        if configuration:
+            with open(os.path.join(self.tmp, "configuration.yaml"), "w", encoding="utf-8") as file:
+                file.write(configuration.format(port=self.port))
+            self.flags.append("--config=/tmp/configuration.yaml")
+        self.process = None
+
+    def install(self):
+        folder = self.program + ".crds"
+        for name in sorted(os.listdir(folder)):
+            path = os.path.join(folder, name)
+            if name == "kustomization.yaml":
+                continue
+            self.plane.kubectl("apply", "--server-side", "-f", path)
+            # kubectl refuses to wait for an object that has no conditions yet.
+            self.plane.wait_until(lambda path=path: self.plane.kubectl(
+                "wait", "--for=condition=Established", "-f", path, check=False).returncode == 0,
+                name + " is served")
+        self.plane.apply(f"{{apiVersion: v1, kind: Namespace, metadata: {{name: {NAMESPACE}}}}}")
+        return self
+
+    def start(self):
+        with open(self.log_path, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", IN_OWN_TMP, "sh",
+                 self.program, self.tmp, "--kubeconfig=/tmp/kubeconfig", *self.flags],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent,
+                env={"PATH": os.environ["PATH"], "MY_POD_NAMESPACE": NAMESPACE,
+                     "POD_NAMESPACE": NAMESPACE, "NAMESPACE": NAMESPACE})
+        return self
+
+    def register_webhooks(self):
+        """Once the operator answers: until then the API server would refuse every object."""
+        folder = self.program + ".webhooks"
+        if not os.path.isdir(folder):
+            return self
+        self.plane.wait_until(self.answers, self.name + " answers")
+        with open(self.plane.file("ca.crt"), "rb") as file:
+            authority = base64.b64encode(file.read()).decode()
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                parts = [part for part in yaml.safe_load_all(file) if part]
+            for part in parts:
+                part["metadata"]["name"] = f"{self.name}-{part['kind'].lower()}"
+                for webhook in part["webhooks"]:
+                    path = webhook["clientConfig"]["service"]["path"]
+                    webhook["clientConfig"] = {"url": f"https://127.0.0.1:{self.port}{path}",
+                                               "caBundle": authority}
+                self.plane.apply(yaml.safe_dump(part))
+        return self
+
+    def answers(self):
+        if self.process.poll() is not None:
+            raise AssertionError(f"{self.name} ended:\n{self.log()[-3000:]}")
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1):
+                return True
+        except OSError:
+            return False
+
+    def stop(self):
+        if self.process is None:
+            return
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+        self.process.wait(timeout=30)
+        self.process = None
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as log:
+            return log.read()
+
+
+def training_operator(plane, berth):
+    """Kubeflow's. It insists on a Secret for its certificate."""
+    schemes = ("tfjob", "pytorchjob", "xgboostjob", "paddlejob", "jaxjob")
+    operator = Operator(plane, berth, "training-operator", [
+        *NO_SERVERS, "--webhook-server-port={port}",
+        *[f"--enable-scheme={scheme}" for scheme in schemes]]).install()
+    plane.apply("{apiVersion: v1, kind: Secret, metadata: "
+                f"{{name: training-operator-webhook-cert, namespace: {NAMESPACE}}}}}")
+    return operator
+
+
+def jobset(plane, berth):
+    return Operator(plane, berth, "jobset", [*NO_SERVERS, "--leader-elect=false"], """
+apiVersion: config.jobset.x-k8s.io/v1alpha1
+kind: Configuration
+webhook: {{port: {port}}}
+internalCertManagement: {{enable: false}}
+""").install()
+
+
+def trainer(plane, berth):
+    """Kubeflow Trainer; its jobs become JobSets."""
+    return Operator(plane, berth, "trainer", configuration="""
+apiVersion: config.trainer.kubeflow.org/v1alpha1
+kind: Configuration
+webhook: {{port: {port}}}
+health: {{healthProbeBindAddress: "0"}}
+metrics: {{bindAddress: "0"}}
+leaderElection: {{leaderElect: false}}
+certManagement: {{enable: false}}
+""").install()
+
+
+def kuberay(plane, berth):
+    return Operator(plane, berth, "kuberay", [
+        "--metrics-addr=0", "--health-probe-bind-address=0",
+        "--enable-leader-election=false"]).install()
+
+
+def appwrapper(plane, berth):
+    """Without webhooks: their port is fixed."""
+    operator = Operator(plane, berth, "appwrapper").install()
+    plane.apply(f"""
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: appwrapper-operator-config, namespace: {NAMESPACE}}}
+data:
+  config.yaml: |
+    webhooksEnabled: false
+    controllerManager: {{metrics: {{bindAddress: "0"}}, health: {{bindAddress: "0"}}}}
+""")
+    return operator
+
+
+def lws(plane, berth):
+    """LeaderWorkerSet's."""
+    return Operator(plane, berth, "lws", [*NO_SERVERS, "--leader-elect=false"], """
+apiVersion: config.lws.x-k8s.io/v1alpha1
+kind: Configuration
+webhook: {{port: {port}}}
+leaderElection: {{leaderElect: false}}
+internalCertManagement: {{enable: false}}
+""").install()
