@@ -16,6 +16,7 @@ namespace berth::cli {
 namespace {
 
 constexpr char kKueueGroup[] = "/apis/kueue.x-k8s.io/v1beta2/";
+constexpr char kJobKinds[] = "/apis/integrations.berth.dev/v1alpha1/jobkinds";
 constexpr char kConfigMap[] = "kueue-manager-config";
 constexpr char kConfigKey[] = "controller_manager_config.yaml";
 
@@ -71,6 +72,15 @@ void CheckConfigMap(const Result<nlohmann::json>& answer, const std::string& spa
                     "berth version --config FILE"});
 }
 
+// Kinds that users have declared are queued, too.
+void TakeDeclaredKinds(const Result<nlohmann::json>& answer, AdoptionReport& report) {
+  if (!answer) return;
+  for (const nlohmann::json& each : answer->value("items", nlohmann::json::array())) {
+    const nlohmann::json spec = each.value("spec", nlohmann::json::object());
+    report.queued_kinds.insert(spec.value("group", "") + "/" + spec.value("kind", ""));
+  }
+}
+
 }  // namespace
 
 int RunAdopt(const ClientFlags& client) {
@@ -80,11 +90,13 @@ int RunAdopt(const ClientFlags& client) {
   const auto lists = ListsOf(space);
   std::vector<std::string> paths;
   for (const auto& list : lists) paths.push_back(list.second);
+  paths.emplace_back(kJobKinds);
   paths.push_back("/api/v1/namespaces/" + space + "/configmaps/" + kConfigMap);
   const auto answers = (*session)->GetAll(paths);
 
   AdoptionReport report{.cluster_name = (*session)->cluster_name()};
   CheckConfigMap(answers.back(), space, report);  // names the kinds that are queued
+  TakeDeclaredKinds(answers[lists.size()], report);
   for (std::size_t i = 0; i < lists.size(); ++i) {
     const auto& [plural, path] = lists[i];
     const Result<nlohmann::json>& answer = answers[i];

@@ -4,10 +4,12 @@
 #include <optional>
 
 #include "admission/controller/admission_controllers.h"
+#include "cli/declared_kinds.h"
 #include "cli/job_kinds.h"
 #include "integrations/controller/job_controllers.h"
 #include "provisioning/controller/provisioning_controllers.h"
 #include "webhook/controller/facts_mirror.h"
+#include "webhook/controller/kind_webhooks.h"
 
 namespace berth::cli {
 namespace {
@@ -116,10 +118,12 @@ struct ControllerSet::Parts {
         const ControllerSelection& selection)
       : facts(manager, FactsOptions(configuration)),
         kinds(ReviewedKinds(configuration.frameworks)),
+        kind_webhooks(manager.client(), manager.executor(), [this] { return declared.Webhooks(); }),
         admission(manager, clock, events, metrics, AdmissionOptions(configuration, selection)),
         jobs(manager, clock, events, WithOwners(JobOptions(configuration, metrics, selection))) {
     jobs.AddHandler({.on_change = [this](const auto& job) { facts.TakeJob(job, true); },
                      .on_delete = [this](const auto& job) { facts.TakeJob(job, false); }});
+    if (selection.core) manager.OnLeaderStart([this] { kind_webhooks.Start(); });
     if (selection.provisioning) {
       provisioning.emplace(manager, clock, events, provisioning::ProvisioningControllersOptions{});
     }
@@ -130,11 +134,16 @@ struct ControllerSet::Parts {
     options.on_user_kind = [this](const integrations::JobKind& kind, bool managed) {
       admission.ManageOwner({std::string(kind.group), std::string(kind.kind)}, managed);
     };
+    options.on_reviewed_kind = [this](const std::string& name, const integrations::KindPtr& kind) {
+      if (declared.Set(name, kind)) kind_webhooks.Refresh();
+    };
     return options;
   }
 
   webhook::FactsMirror facts;
   std::vector<webhook::ReviewedKind> kinds;
+  DeclaredKinds declared;
+  webhook::KindWebhooks kind_webhooks;
   admission::AdmissionControllers admission;
   integrations::JobControllers jobs;
   std::optional<provisioning::ProvisioningControllers> provisioning;
@@ -152,7 +161,9 @@ webhook::JobReviews ControllerSet::Reviews() const {
   return {.facts = [facts = &parts_->facts](
                        const webhook::ReviewedKind& kind,
                        const api::ObjectMeta& job) { return facts->Of(kind, job); },
-          .kinds = parts_->kinds};
+          .kinds = parts_->kinds,
+          .declared = [declared = &parts_->declared](
+                          std::string_view path) { return declared->Find(path); }};
 }
 
 const admission::Scheduler& ControllerSet::scheduler() const {

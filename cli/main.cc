@@ -102,7 +102,9 @@ void AddWhy(CLI::App& app, ClientFlags& client, std::string& reference, int& exi
       app.add_subcommand("why", "Why a job waits: the chain from the Job to what is missing");
   AddClientFlags(*command, client);
   AddOutputFlag(*command, client);
-  command->add_option("NAME", reference, "job/NAME, workload/NAME, pod/NAME, or a job's name")
+  command
+      ->add_option("NAME", reference,
+                   "job/NAME, KIND/NAME (jobset/x), workload/NAME, pod/NAME, or a job's name")
       ->required()
       ->type_name(kReferenceValue);
   command->footer(

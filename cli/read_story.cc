@@ -40,6 +40,7 @@ class StoryReader {
 
   Status Read() {
     const ObjectReference reference = ParseReference(scope_.reference);
+    if (IsOtherKind(reference.kind)) return ReadByOwner(reference);
     const std::vector<ViewKind> kinds = KindsOf(reference.kind);
     if (kinds.empty() || !IsName(reference.name)) return OkStatus();
     BERTH_CHECK_OK(scope_.all_namespaces ? FindAnywhere(kinds, reference.name)
@@ -117,6 +118,19 @@ class StoryReader {
     const std::string name = view_.pods.front().job_name;
     if (!IsName(name)) return OkStatus();
     return FindHere({ViewKind::kJobs}, name);
+  }
+
+  // The Workload of a job of another kind, by its owner.
+  Status ReadByOwner(const ObjectReference& reference) {
+    BERTH_CHECK_OK(
+        ReadLists(session_, {Here(ViewKind::kWorkloads), Here(ViewKind::kLocalQueues)}, "", view_));
+    for (const api::Workload& workload : view_.workloads) {
+      const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+      if (owner == nullptr || !NamesOwner(reference, *owner) || IsFinished(workload)) continue;
+      const api::Workload found = workload;  // the lists are read anew
+      return ReadSurroundings(found);
+    }
+    return OkStatus();
   }
 
   Want Here(ViewKind kind, std::string query = "") const {

@@ -340,6 +340,20 @@ std::string Mark(StepState state, const TextStyle& style) {
 
 }  // namespace
 
+bool IsOtherKind(const std::string& kind) {
+  return !kind.empty() && kind != "job" && kind != "pod" && kind != "workload";
+}
+
+bool NamesOwner(const ObjectReference& reference, const api::OwnerReference& owner) {
+  const std::string& word = reference.kind;
+  const std::size_t dot = word.find('.');
+  const std::string kind = ToLower(owner.kind);
+  const std::string given = word.substr(0, dot);
+  if (owner.name != reference.name || (given != kind && given != kind + "s")) return false;
+  return dot == std::string::npos ||
+         owner.api_version.substr(0, owner.api_version.find('/')) == word.substr(dot + 1);
+}
+
 ObjectReference ParseReference(const std::string& reference) {
   const std::size_t slash = reference.find('/');
   if (slash == std::string::npos) return {"", reference};
@@ -377,9 +391,17 @@ Result<Story> TellStory(const ClusterView& view, const std::string& namespace_na
       if (!kind.empty()) names.push_back(workload.meta.name);
     }
   }
-  if (!kind.empty() && kind != "job" && kind != "pod" && kind != "workload") {
-    return Error{ErrorCode::kInvalid,
-                 "\"" + kind + "\": berth why knows job/NAME, workload/NAME and pod/NAME"};
+  if (IsOtherKind(kind)) {
+    for (const api::Workload& workload : view.workloads) {
+      if (workload.meta.namespace_name != namespace_name) continue;
+      const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+      if (owner == nullptr) continue;
+      if (NamesOwner({kind, name}, *owner)) return StoryOf(view, workload, style);
+      if (NamesOwner({kind, owner->name}, *owner)) names.push_back(owner->name);
+    }
+    return Error{ErrorCode::kNotFound,
+                 "no Workload of a " + kind + " \"" + name + "\" in namespace " + namespace_name +
+                     Suggestion(name, names) + "; berth kinds shows the kinds that are queued"};
   }
   return Error{ErrorCode::kNotFound, "no " + (kind.empty() ? "job" : kind) + " \"" + name +
                                          "\" in namespace " + namespace_name +

@@ -61,6 +61,10 @@ struct ObjectReference {
   std::string name;
 };
 ObjectReference ParseReference(const std::string& reference);
+// Whether the word is none of "", "job", "workload" and "pod".
+bool IsOtherKind(const std::string& kind);
+// "jobset/x", "jobsets/x" and "jobset.jobset.x-k8s.io/x" name the owner x of the kind JobSet.
+bool NamesOwner(const ObjectReference& reference, const api::OwnerReference& owner);
 
 // `reference`: "job/NAME", "workload/NAME", "pod/NAME", or "NAME" (a job, else a workload). Errors:
 // kNotFound with the nearest name, kInvalid for other kinds or a Job that is not queued.

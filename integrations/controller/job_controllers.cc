@@ -48,7 +48,8 @@ JobControllers::JobControllers(kube::Manager& manager, const Clock& clock,
       user_kinds_(manager, clock,
                   {.manage = [this](const KindPtr& kind) { return Manage(kind); },
                    .leave = [this](const KindPtr& kind) { Leave(kind); },
-                   .is_served = [this](const KindPtr& kind) { return IsServed(kind); }}) {
+                   .is_served = [this](const KindPtr& kind) { return IsServed(kind); },
+                   .review = options_.on_reviewed_kind}) {
   if (options_.batch_jobs == JobControllersOptions::BatchJobs::kManaged) {
     owners_.Add(batch_jobs_);
     batch_job_reconciler_.Watch(

@@ -42,6 +42,8 @@ struct JobControllersOptions {
   bool user_kinds = true;  // JobKind objects
   // A declared kind is managed from now on, or not any more; may be null.
   std::function<void(const JobKind& kind, bool managed)> on_user_kind;
+  // See UserKinds::Callbacks::review; may be null.
+  std::function<void(const std::string& name, const KindPtr& kind)> on_reviewed_kind;
 };
 
 // Selects every namespace but kube-system and the controller's own (Kueue's default).

@@ -20,9 +20,12 @@ constexpr api::ResourceKind kJobKind{.group = "integrations.berth.dev",
                                      .plural = "jobkinds",
                                      .namespaced = false};
 constexpr char kNotServedReason[] = "NotServed";
+constexpr int kNotFoundStatus = 404;
 constexpr char kFieldManager[] = "berth-job-kinds";
 // A kind whose CRD is missing is looked up again.
 constexpr Duration kLookForDefinition = std::chrono::seconds(10);
+// And one that is served, as its CRD may be deleted.
+constexpr Duration kLookAtDefinition = std::chrono::minutes(1);
 
 Result<JobKindObject> Decode(const api::JsonSource& source) {
   BERTH_TRY(Json object, TreeOf(source));
@@ -51,6 +54,11 @@ bool IsSame(const Json& before, const Json& now) {
   return true;
 }
 
+// Whether the API server does not serve the kind. No answer is no news.
+bool IsGone(const Result<kube::ApiResponse>& answer) {
+  return answer ? answer->status == kNotFoundStatus : answer.error().code == ErrorCode::kNotFound;
+}
+
 }  // namespace
 
 bool IsSameKind(const JobKind& a, const JobKind& b) {
@@ -71,6 +79,34 @@ void UserKinds::Start() {
   objects_.AddHandler({.on_add = add,
                        .on_update = [add](const auto&, const auto& object) { add(object); },
                        .on_delete = add});
+  if (!callbacks_.review) return;
+  const auto tell = [this](const auto& object) { TellReviews(*object, true); };
+  objects_.AddHandler({.on_add = tell,
+                       .on_update = [tell](const auto&, const auto& object) { tell(object); },
+                       .on_delete = [this](const auto& object) { TellReviews(*object, false); }});
+}
+
+void UserKinds::TellReviews(const JobKindObject& object, bool present) const {
+  const bool ready =
+      present && object.ready != nullptr && object.ready->value("status", "") == "True";
+  const Result<KindPtr> kind = ready ? ParseKind(*object.spec) : Result<KindPtr>(KindPtr());
+  callbacks_.review(object.meta.name, kind ? *kind : nullptr);
+}
+
+// The informer does not tell that the CRD of a kind that it has listed is gone.
+void UserKinds::Probe(const KindPtr& kind) {
+  manager_.client().GetRaw(
+      "/apis/" + kind->resource.api_version() + "/" + std::string(kind->resource.plural) +
+          "?limit=1",
+      [this, kind,
+       alive = std::weak_ptr<const bool>(alive_)](const Result<kube::ApiResponse>& answer) {
+        if (alive.expired()) return;
+        const std::string framework(kind->kind.framework);
+        const bool gone = IsGone(answer);
+        if (gone ? gone_.insert(framework).second : gone_.erase(framework) > 0) {
+          for (const auto& object : objects_.objects()) controller_->Add(object->meta.key());
+        }
+      });
 }
 
 void UserKinds::Reconcile(const api::ObjectKey& key, Done done) {
@@ -125,7 +161,8 @@ UserKinds::Verdict UserKinds::Take(const JobKindObject& object) {
     return {false, "AlreadyDescribed", managed.error().message};
   }
   kinds_[name] = *kind;
-  if (!callbacks_.is_served(*kind)) {
+  Probe(*kind);
+  if (!callbacks_.is_served(*kind) || gone_.contains(std::string((*kind)->kind.framework))) {
     return {
         false, kNotServedReason,
         "the API server does not serve " + (*kind)->resource.api_version() + " " +
@@ -137,8 +174,9 @@ UserKinds::Verdict UserKinds::Take(const JobKindObject& object) {
 }
 
 void UserKinds::WriteStatus(const JobKindObject& object, const Verdict& verdict, Done done) {
-  const kube::NextLook next =
-      verdict.reason == kNotServedReason ? kube::NextLook{kLookForDefinition} : kube::NextLook{};
+  kube::NextLook next;
+  if (verdict.reason == kNotServedReason) next = kube::NextLook{kLookForDefinition};
+  if (verdict.ready) next = kube::NextLook{kLookAtDefinition};
   Json condition = {{"type", "Ready"},
                     {"status", verdict.ready ? "True" : "False"},
                     {"reason", verdict.reason},

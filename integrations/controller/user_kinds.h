@@ -41,6 +41,9 @@ class UserKinds final : public kube::Reconciler {
     std::function<void(const KindPtr& kind)> leave;
     // Whether the API server serves the kind.
     std::function<bool(const KindPtr& kind)> is_served;
+    // On every replica: the JobKind of that name is Ready and describes `kind`; null: it is not, or
+    // gone. May be null.
+    std::function<void(const std::string& name, const KindPtr& kind)> review;
   };
 
   // Construct before the manager's informers start. `manager` and `clock` must outlive it.
@@ -62,6 +65,8 @@ class UserKinds final : public kube::Reconciler {
     std::string message;
   };
 
+  void TellReviews(const JobKindObject& object, bool present) const;
+  void Probe(const KindPtr& kind);
   Verdict Take(const JobKindObject& object);
   void Forget(const std::string& name);
   void WriteStatus(const JobKindObject& object, const Verdict& verdict, Done done);
@@ -72,7 +77,9 @@ class UserKinds final : public kube::Reconciler {
   kube::Informer<JobKindObject>& objects_;
   std::map<std::string, KindPtr> kinds_;  // by name of the JobKind
   std::set<std::string> judged_;          // names of JobKinds
+  std::set<std::string> gone_;            // frameworks whose CRD has been deleted
   kube::Controller* controller_ = nullptr;
+  const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 };
 
 }  // namespace berth::integrations

@@ -50,6 +50,26 @@ TEST(Why, SuggestsTheNearestName) {
                                   "mean h100-train? (berth list)"}));
 }
 
+TEST(Why, KnowsJobsOfOtherKindsByTheirWorkloads) {
+  ClusterView view = DwsView();
+  api::Workload& workload = view.workloads.front();
+  workload.meta.owner_references = {{.api_version = "jobset.x-k8s.io/v1alpha2",
+                                     .kind = "JobSet",
+                                     .name = "set",
+                                     .uid = "u9",
+                                     .controller = true}};
+  for (const char* word : {"jobset/set", "JobSets/set", "jobset.jobset.x-k8s.io/set"}) {
+    const auto story = TellStory(view, workload.meta.namespace_name, word, {});
+    ASSERT_TRUE(story.has_value()) << word << story.error().message;
+    EXPECT_THAT(story->subject, HasSubstr("/set"));
+  }
+  EXPECT_THAT(TellStory(view, "default", "jobset/sat", {}).error().message,
+              HasSubstr("did you mean set?"));
+  EXPECT_FALSE(TellStory(view, "default", "jobset.example.com/set", {}).has_value());
+  EXPECT_THAT(TellStory(view, "default", "rayjob/set", {}).error().message,
+              HasSubstr("no Workload of a rayjob \"set\" in namespace default"));
+}
+
 TEST(Why, SaysWhenAJobIsNotQueued) {
   ClusterView view = DwsView();
   view.workloads.clear();
@@ -60,7 +80,8 @@ TEST(Why, SaysWhenAJobIsNotQueued) {
 }
 
 TEST(Why, RefusesOtherKinds) {
-  EXPECT_EQ(TellStory(DwsView(), "default", "node/n1", {}).error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(TellStory(DwsView(), "default", "node/n1", {}).error().message,
+              HasSubstr("berth kinds shows the kinds that are queued"));
 }
 
 TEST(Why, JsonHasAmountsAsNumbers) {

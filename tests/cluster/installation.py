@@ -165,7 +165,7 @@ users:
                     continue  # another program's
                 self.patch(kind, item["metadata"]["name"], "json", [
                     {"op": "add", "path": f"/webhooks/{index}/clientConfig/service/port", "value": port}
-                    for index in range(len(item["webhooks"]))])
+                    for index in range(len(item.get("webhooks", [])))])
         for item in self.plane.items("crd"):
             webhook = item["spec"].get("conversion", {}).get("webhook")
             if webhook is not None:

@@ -218,7 +218,7 @@ class ReleaseTest(ClusterTest):
         """The CA in every webhook."""
         return {webhook["clientConfig"].get("caBundle")
                 for kind in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration")
-                for item in self.plane.items(kind) for webhook in item["webhooks"]}
+                for item in self.plane.items(kind) for webhook in item.get("webhooks", [])}
 
     def replicas(self):
         return self.plane.get("deployment", "kueue-controller-manager", "-n",

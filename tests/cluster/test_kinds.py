@@ -165,7 +165,19 @@ class KindsTest(ClusterTest):
         self.plane.kubectl("apply", "-f", "-", stdin=definition("science.example", "v1", "Sweep"))
         self.wait_until(lambda: reason() == "Managed", "its jobs are queued")
         self.operate(SweepOperator(self.plane))
-        self.plane.apply(SWEEP)
+        # From now on its objects are reviewed.
+        self.wait_until(lambda: all(
+            len(self.plane.get(kind, f"kueue-job-kinds-{word}-webhook-configuration").get("webhooks", [])) == 1
+            for word, kind in (("mutating", "mutatingwebhookconfiguration"),
+                               ("validating", "validatingwebhookconfiguration"))), "it has its webhooks")
+
+        def is_refused():
+            bad = SWEEP.replace("queue-name: q", "queue-name: q, kueue.x-k8s.io/max-exec-time-seconds: '0'")
+            done = self.plane.kubectl("create", "--dry-run=server", "-f", "-", stdin=bad, check=False)
+            return "should be greater than 0" in done.stderr
+        self.wait_until(is_refused, "the API server calls them")
+        made = json.loads(self.plane.kubectl("create", "-f", "-", "-o", "json", stdin=SWEEP).stdout)
+        self.assertEqual(made["spec"]["paused"], True)
         self.wait_until(lambda: self.is_true("sweep-sweep-", "Admitted"), "the job is admitted")
         self.wait_until(lambda: self.plane.get("sweep", "sweep")["spec"] == {
             "paused": False, "parallelTrials": 2, "trialTemplate": {

@@ -336,6 +336,20 @@ TEST_F(UserKindsTest, AreManagedWhileTheControllerRuns) {
   EXPECT_EQ((*api_.Find(workload))["spec"]["podSets"][0]["count"], 7);
 }
 
+TEST_F(UserKindsTest, AKindWhoseDefinitionGoesIsNotReady) {
+  Start();
+  api_.Put(kKinds, Kind());
+  api_.Put(kCrds, crd_);
+  Settle();
+  EXPECT_THAT(Ready(), HasSubstr("True Managed"));
+  api_.Remove(std::string(kCrds) + "/sweeps.science.example");
+  executor_.RunFor(150s);
+  EXPECT_THAT(Ready(), HasSubstr("False NotServed"));
+  api_.Put(kCrds, crd_);
+  executor_.RunFor(150s);
+  EXPECT_THAT(Ready(), HasSubstr("True Managed"));
+}
+
 // Another kind's informer has objects of another type.
 TEST_F(UserKindsTest, AKindThatIsReadForAnotherPurposeIsRefused) {
   Start();
@@ -434,6 +448,22 @@ TEST_F(DescribedJobsTest, ABrokenJobIsEvicted) {
   Apply({"QuotaReserved", "Admitted", "Evicted"});
   EXPECT_EQ(Job()["spec"]["suspend"], true);
   EXPECT_FALSE(Workload()["status"].contains("admission"));
+}
+
+TEST_F(DescribedJobsTest, ATemplateOfAMegabyteIsQueued) {
+  api_.Put(kCrds, JobSetCrd());
+  Start();
+  Json job = JobSet();
+  Json& container =
+      job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0];
+  container["env"] = {{{"name", "LONG"}, {"value", std::string(1'000'000, 'x')}}};
+  Submit(job);
+  ASSERT_NE(WorkloadPath(), "");
+  Apply({"QuotaReserved", "Admitted"});
+  EXPECT_EQ(Job()["spec"]["suspend"], false);
+  const std::size_t requests = api_.requests().size();
+  executor_.RunFor(60s);
+  EXPECT_EQ(api_.requests().size(), requests);
 }
 
 TEST_F(UserKindsTest, ABadDescriptionSaysWhatIsWrong) {

@@ -20,6 +20,10 @@ from replica import Replica
 RBAC = os.path.join(ROOT, "manifests", "rbac")
 # Rights that no story uses: (group, resource, verb) -> why the controller needs them.
 NOT_REACHED = {
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "patch"):
+        "no declared kind is ready here; cluster.kinds has one",
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations", "patch"):
+        "no declared kind is ready here; cluster.kinds has one",
     ("apiregistration.k8s.io", "apiservices", "patch"): "`berth up` has no APIServices"}
 ACCOUNT = "kueue-controller-manager"
 SERIES_SECONDS = 61  # a repeated event is written at most once a minute
