@@ -161,11 +161,11 @@ users:
     def lead_webhooks_to(self, port):
         for kind in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration"):
             for item in self.plane.items(kind):
-                if "service" not in item["webhooks"][0]["clientConfig"]:
-                    continue  # another program's
+                ours = [index for index, webhook in enumerate(item.get("webhooks", []))
+                        if "service" in webhook["clientConfig"]]  # other programs' have URLs
                 self.patch(kind, item["metadata"]["name"], "json", [
                     {"op": "add", "path": f"/webhooks/{index}/clientConfig/service/port", "value": port}
-                    for index in range(len(item.get("webhooks", [])))])
+                    for index in ours])
         for item in self.plane.items("crd"):
             webhook = item["spec"].get("conversion", {}).get("webhook")
             if webhook is not None:
