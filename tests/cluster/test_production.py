@@ -93,7 +93,7 @@ class ProductionTest(ClusterTest):
             return ["/spec"]
         if item["kind"] == "CustomResourceDefinition":
             return ["/spec/conversion/webhook/clientConfig"]
-        return [f"/webhooks/{index}/clientConfig" for index in range(len(item["webhooks"]))]
+        return [f"/webhooks/{index}/clientConfig" for index in range(len(item.get("webhooks", [])))]
 
     def test_it_queues_with_the_certificate_of_another_program(self):
         wanted = self.plane.kubectl("kustomize", self.overlay()).stdout.count(INJECT + ":")
