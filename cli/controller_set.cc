@@ -31,12 +31,12 @@ bool QueuesDeployments(const admission::Configuration& configuration) {
 }
 
 webhook::FactsMirrorOptions FactsOptions(const admission::Configuration& configuration) {
-  return {
-      .namespace_selector = ManagedNamespaces(configuration),
-      .manage_without_queue_name = configuration.manage_jobs_without_queue_name,
-      .batch_jobs_managed = ManagesJobs(configuration),
-      .default_priority_class = configuration.default_priority_class,
-      .replica_sets = ManagesPods(configuration.frameworks) && QueuesDeployments(configuration)};
+  return {.namespace_selector = ManagedNamespaces(configuration),
+          .manage_without_queue_name = configuration.manage_jobs_without_queue_name,
+          .batch_jobs_managed = ManagesJobs(configuration),
+          .default_priority_class = configuration.default_priority_class,
+          .replica_sets = ManagesPods(configuration.frameworks) && QueuesDeployments(configuration),
+          .pod_labels = PodLabelsOf(configuration.frameworks)};
 }
 
 // Takes the file's number for the kind, where the file has one.

@@ -1,12 +1,14 @@
 #include "cli/job_kinds.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
 #include "api/labels.h"
+#include "api/pod_groups.h"
 #include "base/strings.h"
 #include "integrations/described_job.h"
 #include "integrations/described_review.h"
@@ -74,6 +76,32 @@ std::string FieldErrorOf(const integrations::ReviewError& error) {
   return webhook::Invalid(path, error.value, error.message);
 }
 
+// What the pods of a held job were made of stays as it is, since its operator does not change them;
+// and the mark that holds them.
+void CheckHeldChange(const integrations::KindDescription& kind, const Json& object, const Json& old,
+                     webhook::FieldErrors& errors) {
+  if (!integrations::IsSuspended(kind, old)) return;
+  if (!integrations::IsSuspended(kind, object)) {
+    const auto path =
+        webhook::Path("metadata.annotations").Key(api::kPodSuspendingParentAnnotation);
+    errors.push_back(webhook::Invalid(path, webhook::Quoted(""), webhook::kImmutable));
+  }
+  const auto now = integrations::PodSetsOf(kind, object);
+  const auto before = integrations::PodSetsOf(kind, old);
+  for (std::size_t i = 0; now && before && i < std::min(now->size(), before->size()); ++i) {
+    const api::PodSpec& is = (*now)[i].pods.pod_template.spec;
+    const api::PodSpec& was = (*before)[i].pods.pod_template.spec;
+    if (is.containers == was.containers && is.init_containers == was.init_containers &&
+        is.node_selector == was.node_selector && is.tolerations == was.tolerations) {
+      continue;
+    }
+    errors.push_back(webhook::Forbidden(
+        webhook::Path((*now)[i].template_path + ".spec"),
+        "requests, node selector and tolerations cannot change: the operator does not change pods "
+        "that exist; create the object again"));
+  }
+}
+
 // The errors of the kind's own rules.
 webhook::FieldErrors OwnErrors(const integrations::KindDescription& kind, const Json& object,
                                const Json& old) {
@@ -82,6 +110,7 @@ webhook::FieldErrors OwnErrors(const integrations::KindDescription& kind, const 
        integrations::ReviewErrors(kind, object, old, IsElastic(object))) {
     errors.push_back(FieldErrorOf(error));
   }
+  if (kind.hold && !old.is_null()) CheckHeldChange(kind, object, old, errors);
   return errors;
 }
 
@@ -105,6 +134,14 @@ bool ManagesPodsOfParents(const std::vector<std::string>& frameworks) {
   return ManagesPods(frameworks) ||
          std::any_of(kinds.begin(), kinds.end(),
                      [](const KindPtr& kind) { return kind->pods.has_value(); });
+}
+
+std::vector<std::string> PodLabelsOf(const std::vector<std::string>& frameworks) {
+  std::set<std::string> labels;
+  for (const KindPtr& kind : DescribedKinds(frameworks)) {
+    if (kind->hold) labels.insert(kind->hold->job_label);
+  }
+  return {labels.begin(), labels.end()};
 }
 
 std::vector<admission::OwnerKind> OwnersOf(const admission::Configuration& configuration) {
@@ -157,7 +194,7 @@ webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind) {
       integrations::AddDefaults(*kind, queued, object);
     };
   }
-  if (!kind->review.rules.empty()) {
+  if (!kind->review.rules.empty() || kind->hold) {
     reviewed.own = [kind](const Json& object, const Json& old) {
       return OwnErrors(*kind, object, old);
     };
@@ -168,7 +205,7 @@ webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind) {
 std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>& frameworks) {
   std::vector<webhook::ReviewedKind> kinds;
   for (const KindPtr& kind : DescribedKinds(frameworks)) kinds.push_back(ReviewedKindOf(kind));
-  if (ManagesPodsOfParents(frameworks)) {
+  if (ManagesPodsOfParents(frameworks) || !PodLabelsOf(frameworks).empty()) {
     kinds.push_back(webhook::PodKind(
         integrations::RoleHash,
         ManagesPods(frameworks) ? webhook::ReviewedPods::kAll : webhook::ReviewedPods::kOfParents));

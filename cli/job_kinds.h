@@ -22,6 +22,9 @@ bool ManagesPods(const std::vector<std::string>& frameworks);
 // "statefulset" and the others whose pods are held by their gates.
 bool ManagesPodsOfParents(const std::vector<std::string>& frameworks);
 
+// Labels of pods with the name of a job that is held by its pods (KindDescription::hold).
+std::vector<std::string> PodLabelsOf(const std::vector<std::string>& frameworks);
+
 // The kinds of owners whose jobs are managed: those of `frameworks`, and the external ones.
 std::vector<admission::OwnerKind> OwnersOf(const admission::Configuration& configuration);
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/pod_groups.h"
 #include "integrations/described_pod_sets.h"
 #include "integrations/hooks/json_parts.h"
 
@@ -113,7 +114,7 @@ class Expansion {
 Status ReadAll(const KindDescription& kind, const Json& object, const ReadObjects& reads,
                JobView& view) {
   if (!kind.pods) {
-    const Json* suspend = FindField(object, kind.suspend);
+    const Json* suspend = kind.hold ? nullptr : FindField(object, kind.suspend);
     if (suspend != nullptr && !suspend->is_boolean()) {
       return InvalidField(TextOf(kind.suspend), "expected a bool");
     }
@@ -223,12 +224,23 @@ Result<Json> WithAdditions(const KindDescription& kind, const Json& object,
 }  // namespace
 
 bool IsSuspended(const KindDescription& kind, const Json& object) {
+  if (kind.hold) {
+    const Json* parent =
+        FindField(object, {"metadata", "annotations", api::kPodSuspendingParentAnnotation});
+    return parent != nullptr && *parent == std::string(kind.kind.framework);
+  }
   if (kind.suspend.empty()) return false;
   const Json* suspend = FindField(object, kind.suspend);
   return suspend != nullptr && suspend->is_boolean() && suspend->get<bool>();
 }
 
 void SetSuspended(const KindDescription& kind, bool suspended, Json& object) {
+  if (kind.hold) {
+    if (!suspended) return;  // pods are started one by one
+    Json& annotations = MakePart(MakePart(object, "metadata"), "annotations");
+    annotations.emplace(api::kPodSuspendingParentAnnotation, std::string(kind.kind.framework));
+    return;
+  }
   if (kind.suspend.empty()) return;
   Json* at = &object;
   for (std::size_t i = 0; i + 1 < kind.suspend.size(); ++i) {
@@ -246,9 +258,26 @@ Result<std::vector<DescribedPodSet>> PodSetsOf(const KindDescription& kind, cons
             ReadPodSets(kind, object, expansion.tree(), evaluation));
   std::vector<DescribedPodSet> pod_sets;
   for (PlacedPodSet& each : placed) {
-    pod_sets.push_back({std::move(each.pods), std::move(each.field), std::move(each.pointer)});
+    pod_sets.push_back({std::move(each.pods), std::move(each.field), std::move(each.pointer),
+                        std::move(each.pod_labels)});
   }
   return pod_sets;
+}
+
+Result<DescribedPodSet> PodSetOfGroup(const KindDescription& kind, const Json& object,
+                                      const Json& group) {
+  Evaluation evaluation(object);
+  BERTH_TRY(PlacedPodSet placed, ReadGroupPodSet(*kind.hold->groups, group, evaluation));
+  return DescribedPodSet{std::move(placed.pods), std::move(placed.field), "",
+                         std::move(placed.pod_labels)};
+}
+
+bool CanRestart(const KindDescription& kind, const Json& object) {
+  if (!kind.hold || !kind.hold->restart) return false;
+  Evaluation evaluation(object);
+  const Result<bool> can =
+      evaluation.Bool("restart.when", kind.hold->restart->when, evaluation.base());
+  return can && *can;
 }
 
 Result<JobView> ViewOf(const KindPtr& kind, const Json& object, const ReadObjects& reads) {

@@ -29,6 +29,7 @@ struct DescribedPodSet {
   api::PodSet pods;
   std::string template_path;  // "spec.replicatedJobs[0].template.spec.template"
   std::string pointer;  // the same as a JSON pointer; of the expansion where the kind has a hook
+  api::StringMap pod_labels;  // with PodHold: those of its pods
 };
 // The pod sets alone. kInvalid: as JobView::problem.
 Result<std::vector<DescribedPodSet>> PodSetsOf(const KindDescription& kind,
@@ -47,9 +48,16 @@ Result<std::vector<nlohmann::json>> Started(const KindDescription& kind,
 std::vector<nlohmann::json> Stopped(const KindDescription& kind, const nlohmann::json& object,
                                     const std::vector<PodSetChange>& originals, bool active);
 
-// The field that holds the job; one that is no boolean does not hold it.
+// With PodHold::groups: the pod set of `object` that `group` sizes. kInvalid: as JobView::problem.
+Result<DescribedPodSet> PodSetOfGroup(const KindDescription& kind, const nlohmann::json& object,
+                                      const nlohmann::json& group);
+// With PodHold::restart: whether the job's operator can be made to create the pod again.
+bool CanRestart(const KindDescription& kind, const nlohmann::json& object);
+
+// The field that holds the job; one that is no boolean does not hold it. With PodHold: whether the
+// annotation is there that makes the review of its pods gate them.
 bool IsSuspended(const KindDescription& kind, const nlohmann::json& object);
-// Sets the field that holds the job.
+// Sets the field, or the annotation. The annotation of an owner stays.
 void SetSuspended(const KindDescription& kind, bool suspended, nlohmann::json& object);
 
 }  // namespace berth::integrations

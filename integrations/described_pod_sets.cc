@@ -55,6 +55,21 @@ void AddCondition(const Json& condition, std::map<std::string_view, bool>& state
   states.emplace(type->get_ref<const std::string&>(), *status == "True");
 }
 
+Status AddPodLabels(const std::vector<PodLabelRule>& rules, const cel::Activation& activation,
+                    Evaluation& evaluation, PlacedPodSet& placed) {
+  for (const PodLabelRule& rule : rules) {
+    BERTH_TRY(placed.pod_labels[rule.label],
+              evaluation.Text("podSets.pods", rule.value, activation));
+  }
+  return OkStatus();
+}
+
+// A Workload's API would refuse other names.
+Status CheckPodSetName(const std::string& name) {
+  if (IsDnsLabel(name) && name.size() <= kMaxNameBytes) return OkStatus();
+  return InvalidAt("podSets.name", "\"" + name + "\" is no DNS label of at most 63 characters");
+}
+
 class PodSetReader {
  public:
   PodSetReader(const KindDescription& kind, const Json& object, const Json& tree,
@@ -118,6 +133,7 @@ class PodSetReader {
     BERTH_CHECK_OK(CheckName(placed.pods.name));
     BERTH_TRY(placed.pods.count, evaluation_.Count("podSets.count", rule.count, activation));
     BERTH_CHECK_OK(AddTopology(rule, item, activation, placed.pods));
+    BERTH_CHECK_OK(AddPodLabels(rule.pods, activation, evaluation_, placed));
     DropMetadata(rule, placed.pods.pod_template);
     out_.push_back(std::move(placed));
     return OkStatus();
@@ -169,9 +185,7 @@ class PodSetReader {
 
   // The rules of a Workload's pod sets, which its API would refuse otherwise.
   Status CheckName(const std::string& name) const {
-    if (!IsDnsLabel(name) || name.size() > kMaxNameBytes) {
-      return InvalidAt("podSets.name", "\"" + name + "\" is no DNS label of at most 63 characters");
-    }
+    BERTH_CHECK_OK(CheckPodSetName(name));
     const bool twice = std::any_of(out_.begin(), out_.end(), [&name](const PlacedPodSet& other) {
       return other.pods.name == name;
     });
@@ -283,6 +297,23 @@ Result<std::int32_t> Evaluation::Count(const char* field, const cel::Program& pr
 Result<std::vector<PlacedPodSet>> ReadPodSets(const KindDescription& kind, const Json& object,
                                               const Json& tree, Evaluation& evaluation) {
   return PodSetReader(kind, object, tree, evaluation).Read();
+}
+
+Result<PlacedPodSet> ReadGroupPodSet(const PodHold::Groups& rule, const Json& group,
+                                     Evaluation& evaluation) {
+  const cel::Activation activation = evaluation.ForItem(&group, "");
+  PlacedPodSet placed;
+  placed.field = TextOf(rule.pod_template);
+  const Json* pod_template = FindField(group, rule.pod_template);
+  if (pod_template == nullptr) {
+    return InvalidAt(placed.field, "the pod template of the group is missing");
+  }
+  BERTH_TRY(placed.pods.pod_template, api::Decode<api::PodTemplate>(*pod_template));
+  BERTH_TRY(placed.pods.name, evaluation.Text("groups.podSet", rule.pod_set, activation));
+  BERTH_CHECK_OK(CheckPodSetName(placed.pods.name));
+  BERTH_TRY(placed.pods.count, evaluation.Count("groups.count", rule.count, activation));
+  BERTH_CHECK_OK(AddPodLabels(rule.pods, activation, evaluation, placed));
+  return placed;
 }
 
 const Json* FindField(const Json& object, const FieldPath& path) {

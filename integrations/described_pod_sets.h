@@ -57,13 +57,18 @@ struct PlacedPodSet {
   const nlohmann::json* item = nullptr;
   std::string key;
   std::shared_ptr<const nlohmann::json>
-      made;  // the template that the object lacks; null: it has one
+      made;                   // the template that the object lacks; null: it has one
+  api::StringMap pod_labels;  // with PodHold: those of its pods
 };
 
 // `tree`: the object, or what the kind's hook has made of it.
 Result<std::vector<PlacedPodSet>> ReadPodSets(const KindDescription& kind,
                                               const nlohmann::json& object,
                                               const nlohmann::json& tree, Evaluation& evaluation);
+
+// The pod set of one object of PodHold::groups.
+Result<PlacedPodSet> ReadGroupPodSet(const PodHold::Groups& rule, const nlohmann::json& group,
+                                     Evaluation& evaluation);
 
 // Null where the path leads to nothing, or to null.
 const nlohmann::json* FindField(const nlohmann::json& object, const FieldPath& path);

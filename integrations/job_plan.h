@@ -93,6 +93,9 @@ struct ReleaseQuota {  // the whole status, field manager kueue-admission
 };
 struct StartJob {
   std::vector<PodSetChange> pod_sets;
+  // Of a job that is held by its pods (held_job.h): the pods that start, and their Workload.
+  std::vector<std::string> pods;
+  std::string workload;
 };
 struct StopJob {  // without originals the templates do not change
   std::vector<PodSetChange> originals;
@@ -100,6 +103,19 @@ struct StopJob {  // without originals the templates do not change
   std::string reason;
   std::string message;
   WallTime at{};
+  std::vector<std::string> pods;  // of a job that is held by its pods: those that stop
+};
+// Makes the job's operator create a pod again that a stop has deleted.
+struct RestartJob {};
+// Writes the size of an object that sizes a pod set.
+struct ResizeGroup {
+  api::ObjectMeta group;
+  std::int32_t replicas = 0;
+  std::string retired;  // the annotation; empty: none
+};
+// Deletes the objects that make these pods, one each.
+struct DeleteMakers {
+  std::vector<std::string> pods;
 };
 // Takes the finalizer of managed pods off bare pods.
 struct ReleasePods {
@@ -130,10 +146,11 @@ struct EmitEvent {
   std::string pod;  // the event tells of this pod of the job; empty: of the job
 };
 
-using JobAction = std::variant<CreateWorkload, DeleteWorkload, RemoveWorkloadFinalizer,
-                               UpdateWorkloadSpec, AdoptWorkload, SetQueueName, SetPriority,
-                               SetReclaimablePods, SetWorkloadCondition, ReleaseQuota, StartJob,
-                               StopJob, ReleasePods, AddOwners, MarkPods, DeleteJob, EmitEvent>;
+using JobAction =
+    std::variant<CreateWorkload, DeleteWorkload, RemoveWorkloadFinalizer, UpdateWorkloadSpec,
+                 AdoptWorkload, SetQueueName, SetPriority, SetReclaimablePods, SetWorkloadCondition,
+                 ReleaseQuota, StartJob, StopJob, RestartJob, ResizeGroup, DeleteMakers,
+                 ReleasePods, AddOwners, MarkPods, DeleteJob, EmitEvent>;
 
 struct JobPlan {
   std::vector<JobAction> actions;

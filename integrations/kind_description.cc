@@ -158,6 +158,28 @@ const std::vector<std::string>& ReviewVariables() {
   return kNames;
 }
 
+constexpr std::size_t kMaxPodLabels = 8;
+
+// Labels of pods, as a map to expressions.
+std::vector<PodLabelRule> ReadPodLabels(Fields& in, const char* key) {
+  std::vector<PodLabelRule> labels;
+  const Json* map = in.Find(key);
+  if (map == nullptr) return labels;
+  if (!map->is_object() || map->size() > kMaxPodLabels) {
+    in.Fail(key, "expected at most " + std::to_string(kMaxPodLabels) + " labels with expressions");
+    return labels;
+  }
+  for (const auto& [label, text] : map->items()) {
+    if (!text.is_string()) {
+      in.Fail(std::string(key) + "." + label, "expected an expression");
+      return labels;
+    }
+    auto value = in.Compiled(key, text.get<std::string>(), ItemVariables());
+    if (value) labels.push_back({label, *std::move(value)});
+  }
+  return labels;
+}
+
 std::optional<PodSetRule> ReadPodSet(Fields& in) {
   FieldPath each = in.Path("each");
   std::vector<std::string> keys = in.Texts("keys");
@@ -170,6 +192,7 @@ std::optional<PodSetRule> ReadPodSet(Fields& in) {
   FieldPath pod_template = in.Path("template");
   if (pod_template.empty()) in.Fail("template", "the path of the pod template is missing");
   std::vector<std::string> dropped = in.Texts("dropLabels");
+  std::vector<PodLabelRule> pods = ReadPodLabels(in, "pods");
   const std::string hook_name = in.Text("hook");
   TemplateHook hook = FindTemplateHook(hook_name);
   if (!hook_name.empty() && hook == nullptr) in.Fail("hook", "unknown hook");
@@ -198,7 +221,8 @@ std::optional<PodSetRule> ReadPodSet(Fields& in) {
                     .hook = hook,
                     .spec_only = spec_only,
                     .dropped_prefix = std::move(dropped_prefix),
-                    .kept_labels = std::move(kept)};
+                    .kept_labels = std::move(kept),
+                    .pods = std::move(pods)};
 }
 
 void ReadMarks(Fields& in, PodsRule::Marks& out) {
@@ -237,6 +261,61 @@ PodsRule ReadPods(Fields& in) {
   in.Part("marks", [&](Fields& part) { ReadMarks(part, out.marks); });
   if (in.ok() && out.marks.metadata.empty()) in.Fail("marks", "is missing");
   return out;
+}
+
+std::optional<PodHold::Groups> ReadGroups(Fields& in, const KindNames& of_job) {
+  auto names = std::make_shared<KindNames>();
+  names->group = of_job.group;
+  names->version = of_job.version;
+  names->kind = in.Text("kind", "the kind of the objects is missing");
+  names->plural = in.Text("plural");
+  if (names->plural.empty()) names->plural = ToLower(names->kind) + "s";
+  FieldPath job = in.Path("job");
+  FieldPath replicas = in.Path("replicas");
+  FieldPath pod_template = in.Path("template");
+  if (job.empty()) in.Fail("job", "the path of the job's name is missing");
+  if (replicas.empty()) in.Fail("replicas", "the path of the size is missing");
+  if (pod_template.empty()) in.Fail("template", "the path of the pod template is missing");
+  auto pod_set = in.Expression("podSet", ItemVariables());
+  auto count = in.Expression("count", ItemVariables());
+  if (!pod_set) in.Fail("podSet", "is missing");
+  if (!count) in.Fail("count", "is missing");
+  std::vector<PodLabelRule> pods = ReadPodLabels(in, "pods");
+  const bool deployments = in.Flag("deployments", false);
+  if (!in.ok()) return std::nullopt;
+  const api::ResourceKind resource{names->group, names->version, names->kind, names->plural};
+  return PodHold::Groups{.names = std::move(names),
+                         .resource = resource,
+                         .job = std::move(job),
+                         .replicas = std::move(replicas),
+                         .pod_set = *std::move(pod_set),
+                         .pod_template = std::move(pod_template),
+                         .count = *std::move(count),
+                         .pods = std::move(pods),
+                         .deployments = deployments};
+}
+
+std::optional<PodHold::Restart> ReadRestart(Fields& in) {
+  std::string pod_set = in.Text("podSet", "is missing");
+  std::string hide_label = in.Text("hideLabel", "is missing");
+  auto when = in.Expression("when", ObjectVariables());
+  if (!when) in.Fail("when", "is missing");
+  const Json* status = in.Find("status");
+  if (status == nullptr || !status->is_object()) in.Fail("status", "expected an object");
+  if (!in.ok()) return std::nullopt;
+  return PodHold::Restart{.pod_set = std::move(pod_set),
+                          .hide_label = std::move(hide_label),
+                          .when = *std::move(when),
+                          .status = std::make_shared<const Json>(*status)};
+}
+
+void ReadHold(Fields& in, const KindNames& names, std::optional<PodHold>& out) {
+  PodHold hold{.job_label = in.Text("podLabel", "the label with the job's name is missing"),
+               .groups = {},
+               .restart = {}};
+  in.Part("groups", [&](Fields& part) { hold.groups = ReadGroups(part, names); });
+  in.Part("restart", [&](Fields& part) { hold.restart = ReadRestart(part); });
+  out = std::move(hold);
 }
 
 // {condition: Complete, succeeded: true} is short for the condition's status and message.
@@ -372,7 +451,8 @@ Result<KindPtr> ParseKind(const Json& description) {
   });
   kind->suspend = in.Path("suspend");
   in.Part("pods", [&](Fields& part) { kind->pods = ReadPods(part); });
-  if (kind->suspend.empty() == !kind->pods.has_value()) {
+  in.Part("hold", [&](Fields& part) { ReadHold(part, *kind->names, kind->hold); });
+  if (kind->suspend.empty() == !(kind->pods.has_value() || kind->hold.has_value())) {
     in.Fail("suspend", "the path of the field that holds a job is missing");
   }
   in.Each("podSets", kMaxPodSetRules, [&](Fields& item) {

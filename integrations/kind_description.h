@@ -38,6 +38,12 @@ namespace berth::integrations {
 // "spec.replicatedJobs" as its keys.
 using FieldPath = std::vector<std::string>;
 
+// A label that the pods of a pod set have, with its value for one object.
+struct PodLabelRule {
+  std::string label;
+  cel::Program value;
+};
+
 struct PodSetRule {
   FieldPath each;                    // of a list, or of a map with `keys`; empty: one pod set
   std::vector<std::string> keys;     // members of the map, in the order of the pod sets
@@ -53,6 +59,7 @@ struct PodSetRule {
   bool spec_only = false;       // the Workload has the template without its metadata
   std::string dropped_prefix;   // of labels and annotations that the Workload must not have
   std::vector<std::string> kept_labels;  // in spite of the prefix
+  std::vector<PodLabelRule> pods;  // with PodHold: which pods of the job are those of the pod set
 };
 
 // Of a kind whose objects cannot be suspended: their pods are held by scheduling gates
@@ -90,6 +97,37 @@ struct FinishRule {
 // The strings that a JobKind and a ResourceKind view.
 struct KindNames {
   std::string group, version, kind, plural, framework;
+};
+
+// A job whose pods are made by its own operator, and that has no field that holds it: its pods are
+// held by the gate of admission (held_job.h).
+struct PodHold {
+  std::string job_label;  // of a pod: the name of its job
+
+  // Objects that size a pod set of a job that exists, or add one.
+  struct Groups {
+    std::shared_ptr<const KindNames> names;
+    api::ResourceKind resource;
+    FieldPath job;  // the name of the job
+    FieldPath replicas;
+    // As in PodSetRule, with `item` as the group.
+    cel::Program pod_set;
+    FieldPath pod_template;
+    cel::Program count;
+    std::vector<PodLabelRule> pods;
+    bool deployments = false;  // each pod is made by a Deployment of its own
+  };
+  std::optional<Groups> groups;
+
+  // A pod whose end ends the job for its operator. A stop takes the label off before it deletes the
+  // pod, and `status` makes the operator create another one while `when` is true.
+  struct Restart {
+    std::string pod_set;
+    std::string hide_label;
+    cel::Program when;
+    std::shared_ptr<const nlohmann::json> status;
+  };
+  std::optional<Restart> restart;
 };
 
 // An object that the hook reads beside the job, in the job's namespace where its kind has those.
@@ -139,8 +177,11 @@ struct KindDescription {
   const KindHook* hook = nullptr;  // null: none
   std::vector<ReadRule> reads;
 
-  FieldPath suspend;  // of a boolean of the object; empty: `pods` holds a job
+  // How a job is held: by a boolean of the object, or by the gates of its pods, which form groups
+  // (PodsRule) or are the job's alone (PodHold).
+  FieldPath suspend;
   std::optional<PodsRule> pods;
+  std::optional<PodHold> hold;
   std::vector<PodSetRule> pod_sets;
   std::optional<cel::Program> active;          // bool; absent: never
   std::optional<cel::Program> ready;           // bool; absent: never

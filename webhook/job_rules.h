@@ -69,6 +69,9 @@ struct JobFacts {
   bool ancestor_managed = false;  // an owner is queued itself
   // The object has made a Workload for its pods, which is not on hold.
   bool parent_holds_workload = false;
+  // Of a pod: the framework of the queued job that its labels name, and that is held by its pods;
+  // empty: none.
+  std::string held_by;
 };
 
 // Whether the job is to be queued.

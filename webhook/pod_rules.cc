@@ -91,7 +91,11 @@ Result<PodJson> MutatePod(const PodJson& object, const ReviewedKind::FactsOf& fa
                           const RoleHashOf& role_hash, ReviewedPods which) {
   BERTH_TRY(api::ObjectMeta meta, api::Decode<api::ObjectMeta>(object));
   PodJson changed = object;
-  if (!IsQueuedByParent(meta)) {
+  if (const std::string parent = IsQueuedByParent(meta) ? "" : facts(meta).held_by;
+      !parent.empty()) {
+    ObjectAt(ObjectAt(changed, "metadata"), "annotations")[api::kPodSuspendingParentAnnotation] =
+        parent;
+  } else if (!IsQueuedByParent(meta)) {
     if (which == ReviewedPods::kOfParents) return changed;
     const api::StringMap before = meta.labels;
     ReviewedJob job{.meta = std::move(meta)};

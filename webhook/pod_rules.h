@@ -4,12 +4,13 @@
 //             the index label and the gate of topology
 //
 // A pod of a parent that queues its pods (annotation pod-suspending-parent) is gated alone: its
-// parent's controller does the rest.
+// parent's controller does the rest. A pod whose labels name such a parent gets the annotation.
 //
 // Threads: pure functions. Source: Kueue pkg/controller/jobs/pod/pod_webhook.go; the texts are
 // Kueue's.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 

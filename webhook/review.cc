@@ -166,9 +166,9 @@ constexpr std::array kRoutes{
     Route{"/validate-kueue-x-k8s-io-v1beta2-workload", nullptr, CheckWorkload},
 };
 
-// Kinds that Kueue reviews, at /mutate-KIND and /validate-KIND, and that may not be managed: every
-// write of them is allowed then.
-constexpr std::array<std::string_view, 18> kLeftAlone{
+// Kinds that Kueue reviews, and Dask's, at /mutate-KIND and /validate-KIND, and that may not be
+// managed: every write of them is allowed then.
+constexpr std::array<std::string_view, 20> kLeftAlone{
     "-v1-pod",
     "apps-v1-deployment",
     "apps-v1-statefulset",
@@ -179,6 +179,8 @@ constexpr std::array<std::string_view, 18> kLeftAlone{
     "kubeflow-org-v1-tfjob",
     "kubeflow-org-v1-xgboostjob",
     "kubeflow-org-v2beta1-mpijob",
+    "kubernetes-dask-org-v1-daskcluster",
+    "kubernetes-dask-org-v1-daskjob",
     "leaderworkerset-x-k8s-io-v1-leaderworkerset",
     "ray-io-v1-raycluster",
     "ray-io-v1-rayjob",

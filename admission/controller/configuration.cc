@@ -51,8 +51,8 @@ constexpr OtherField kOtherFields[] = {
     {"tls", "Berth serves TLS 1.2 and later"},
 };
 
-// The values of integrations.frameworks in Kueue.
-constexpr std::array<std::string_view, 18> kFrameworks{"batch/job",
+// The values of integrations.frameworks: those of Kueue, then Dask's.
+constexpr std::array<std::string_view, 20> kFrameworks{"batch/job",
                                                        "kubeflow.org/mpijob",
                                                        "ray.io/rayjob",
                                                        "ray.io/raycluster",
@@ -69,7 +69,9 @@ constexpr std::array<std::string_view, 18> kFrameworks{"batch/job",
                                                        "kubeflow.org/jaxjob",
                                                        "workload.codeflare.dev/appwrapper",
                                                        "trainer.kubeflow.org/trainjob",
-                                                       "sparkoperator.k8s.io/sparkapplication"};
+                                                       "sparkoperator.k8s.io/sparkapplication",
+                                                       "kubernetes.dask.org/daskcluster",
+                                                       "kubernetes.dask.org/daskjob"};
 
 enum class Version { kV1Beta1, kV1Beta2 };
 

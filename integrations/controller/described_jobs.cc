@@ -86,6 +86,7 @@ DescribedJobs::DescribedJobs(kube::Manager& manager, KindPtr description)
           [description](const api::JsonSource& object) { return Decode(description, object); })),
       first_(description),
       description_(std::move(description)) {
+  if (first_->hold) held_.emplace(manager, first_);
   WatchReads(manager);
 }
 
@@ -118,6 +119,12 @@ ReadObjects DescribedJobs::ReadsOf(const DescribedJob& job) const {
 }
 
 void DescribedJobs::AddHandler(Handler handler) {
+  if (held_) {
+    held_->OnChange([this, on_change = handler.on_change](const api::ObjectKey& key) {
+      const auto job = jobs().Get(key);
+      if (job != nullptr && on_change) on_change(job->meta);
+    });
+  }
   for (std::size_t i = 0; i < reads_.size(); ++i) {
     const auto tell = [this, i, on_change = handler.on_change](const auto& object) {
       if (!on_change) return;
@@ -130,6 +137,18 @@ void DescribedJobs::AddHandler(Handler handler) {
                            .on_delete = tell});
   }
   InformedJobs<DescribedJob>::AddHandler(std::move(handler));
+}
+
+// The answer to a write to the job, to one of its pods, or to an object that sizes it, whose own
+// informer sees it soon.
+void DescribedJobs::Ingest(const kube::Json& written) {
+  const std::string kind = held_ ? written.value("kind", "") : "";
+  if (held_ && kind == api::KindOf<api::Pod>().kind) return held_->Ingest(written);
+  if (!held_ || kind == first_->kind.kind) InformedJobs<DescribedJob>::Ingest(written);
+}
+
+const api::ResourceKind& DescribedJobs::pod_resource() const {
+  return held_ ? api::KindOf<api::Pod>() : resource();
 }
 
 bool DescribedJobs::Describe(const KindPtr& description) {
@@ -155,6 +174,7 @@ std::shared_ptr<const JobState> DescribedJobs::Get(const api::ObjectKey& key) co
                         api::ParseJsonOrNull(job->text), reads);
     if (again) job = std::make_shared<const DescribedJob>(*std::move(again));
   }
+  if (held_) return held_->StateOf(*job, job->text);
   return std::make_shared<const DescribedJobState>(std::move(job), std::move(reads));
 }
 

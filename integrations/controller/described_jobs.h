@@ -6,14 +6,18 @@
 // After a change of the description, Get reads the text again; so it does where the kind reads
 // further objects (KindDescription::reads), whose changes count as changes of the jobs that name
 // them.
+//
+// Jobs of a kind with a hold are stopped and started by their pods (held_pods.h).
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "integrations/controller/held_pods.h"
 #include "integrations/controller/job_source.h"
 #include "integrations/kind_description.h"
 #include "kube/runtime/manager.h"
@@ -41,6 +45,8 @@ class DescribedJobs final : public InformedJobs<DescribedJob> {
   bool is_managed() const override { return description_ != nullptr; }
   std::shared_ptr<const JobState> Get(const api::ObjectKey& key) const override;
   void AddHandler(Handler handler) override;
+  void Ingest(const kube::Json& written) override;
+  const api::ResourceKind& pod_resource() const override;
 
   // Another description of the same kind; null: jobs are left as they are. Returns whether it
   // differs from the present one: all jobs have to be looked at again then.
@@ -54,6 +60,7 @@ class DescribedJobs final : public InformedJobs<DescribedJob> {
   const KindPtr first_;  // decodes what the informer reads
   std::vector<kube::Informer<ReadObject>*> reads_;
   KindPtr description_;
+  std::optional<HeldPods> held_;
 };
 
 }  // namespace berth::integrations

@@ -56,17 +56,17 @@ kube::Step JobReconciler::PodSteps(std::vector<PodWrite> writes) {
 }
 
 kube::Step JobReconciler::PodStep(PodWrite write) {
+  if (write.resource == nullptr) write.resource = &source_.pod_resource();
   return [this, write = std::move(write)](std::function<void(Status)> next) {
     if (write.patch == nullptr) {
-      return manager_.client().Delete(source_.pod_resource(), write.pod,
-                                      {.precondition_uid = write.uid},
+      return manager_.client().Delete(*write.resource, write.pod, {.precondition_uid = write.uid},
                                       [this, write, next = std::move(next)](const Status& done) {
                                         if (done) return next(OkStatus());
                                         EndPodWrite(write, done.error(), next);
                                       });
     }
     const bool applies = write.type == kube::PatchType::kApply;
-    manager_.client().Patch(source_.pod_resource(), write.pod, write.type, *write.patch,
+    manager_.client().Patch(*write.resource, write.pod, write.type, *write.patch,
                             {.field_manager = applies ? kPodManager : "berth",
                              .force = applies ? kube::Force::kYes : kube::Force::kNo,
                              .subresource = write.subresource},
@@ -83,8 +83,10 @@ kube::Step JobReconciler::PodStep(PodWrite write) {
 void JobReconciler::EndPodWrite(const PodWrite& write, const Error& error,
                                 std::function<void(Status)> next) {
   if (error.code == ErrorCode::kNotFound) return next(OkStatus());
-  manager_.client().Get(source_.pod_resource(), write.pod,
-                        [this, named = Annotate(error, "writing pod " + write.pod.ToString()),
+  manager_.client().Get(*write.resource, write.pod,
+                        [this,
+                         named = Annotate(error, "writing " + std::string(write.resource->plural) +
+                                                     " " + write.pod.ToString()),
                          next = std::move(next)](const Result<kube::JsonPtr>& answer) {
                           if (answer && *answer != nullptr) source_.Ingest(**answer);
                           next(named);

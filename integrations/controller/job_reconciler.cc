@@ -256,6 +256,8 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
     for (JobWrite& write : pass->job->Stop(stop->originals)) {
       steps.push_back(JobStep(pass, std::move(write)));
     }
+  } else if (std::holds_alternative<RestartJob>(action)) {
+    for (JobWrite& write : pass->job->Restart()) steps.push_back(JobStep(pass, std::move(write)));
   } else if (const auto* owners = std::get_if<AddOwners>(&action)) {
     steps.push_back(OwnersStep(*owners));
   } else if (std::holds_alternative<DeleteJob>(action)) {

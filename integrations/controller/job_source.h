@@ -40,6 +40,7 @@ struct PodWrite {
   kube::PatchType type = kube::PatchType::kMerge;  // or kApply
   kube::JsonPtr patch;                             // null: the pod is deleted
   std::string subresource;
+  const api::ResourceKind* resource = nullptr;  // null: a pod; or an object that makes pods
 };
 
 // One state of one job.
@@ -57,6 +58,9 @@ class JobState {
   virtual std::vector<JobWrite> Start(const std::vector<PodSetChange>& changes) const = 0;
   // Empty `originals`: the templates do not change.
   virtual std::vector<JobWrite> Stop(const std::vector<PodSetChange>& originals) const = 0;
+
+  // Makes the operator create a pod again that a stop has deleted.
+  virtual std::vector<JobWrite> Restart() const { return {}; }
 
   // Of bare pods. The objects of which the job's events tell; empty: the job is an object.
   virtual std::vector<api::ObjectMeta> Pods() const { return {}; }

@@ -9,8 +9,8 @@
 
 #include "api/labels.h"
 #include "api/pod_groups.h"
-#include "base/rfc3339.h"
 #include "integrations/controller/job_patches.h"
+#include "integrations/controller/pod_writes.h"
 #include "integrations/pods/pod_plan.h"
 
 namespace berth::integrations {
@@ -93,37 +93,15 @@ class PodJobState final : public JobState {
   }
 
  private:
-  static PodWrite WriteTo(const QueuedPod& pod, Json patch) {
-    return {.pod = pod.meta.key(),
-            .uid = pod.meta.uid,
-            .patch = std::make_shared<const Json>(std::move(patch))};
-  }
-
   void AddStart(const QueuedPod& pod, const StartJob& start, std::vector<PodWrite>& out) const {
     const auto started = StartedPod(pod, !job_.group.empty(), start.pod_sets);
     if (started) out.push_back(WriteTo(pod, PodPatch(pod.meta, pod.pod_template.spec, *started)));
   }
 
-  // The condition says why the pod ends; the deletion follows it.
   static void AddStop(const QueuedPod& pod, const StopJob& stop, std::vector<PodWrite>& out) {
     const bool all = stop.reason == "WorkloadDeleted";
     if (all ? pod.meta.deletion_timestamp.has_value() : !HasToStop(pod)) return;
-    PodWrite why = WriteTo(
-        pod,
-        {{"apiVersion", "v1"},
-         {"kind", "Pod"},
-         {"metadata",
-          {{"name", pod.meta.name}, {"namespace", pod.meta.namespace_name}, {"uid", pod.meta.uid}}},
-         {"status",
-          {{"conditions", Json::array({{{"type", "TerminationTarget"},
-                                        {"status", "True"},
-                                        {"lastTransitionTime", FormatTime(stop.at)},
-                                        {"reason", stop.reason},
-                                        {"message", stop.message}}})}}}});
-    why.type = kube::PatchType::kApply;
-    why.subresource = "status";
-    out.push_back(std::move(why));
-    out.push_back({.pod = pod.meta.key(), .uid = pod.meta.uid});
+    for (PodWrite& write : StopWrites(pod, stop)) out.push_back(std::move(write));
   }
 
   static void AddRelease(const QueuedPod& pod, const ReleasePods& release,

@@ -36,6 +36,9 @@ std::string NameOf(const JobAction& action) {
     std::string operator()(const StopJob& a) const {
       return a.originals.empty() ? "stop" : "stop+restore";
     }
+    std::string operator()(const RestartJob&) const { return "restart"; }
+    std::string operator()(const ResizeGroup&) const { return "resize"; }
+    std::string operator()(const DeleteMakers&) const { return "delete makers"; }
     std::string operator()(const ReleasePods&) const { return "release pods"; }
     std::string operator()(const AddOwners&) const { return "owners"; }
     std::string operator()(const MarkPods&) const { return "marks"; }

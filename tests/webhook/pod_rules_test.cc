@@ -61,6 +61,8 @@ TEST(PodReviewTest, WhichPodsAreGated) {
   owned.ancestor_managed = true;
   JobFacts with_default;
   with_default.default_local_queue = true;
+  JobFacts held;
+  held.held_by = "example.com/cluster";
   struct Case {
     const char* what;
     Json pod;
@@ -77,6 +79,8 @@ TEST(PodReviewTest, WhichPodsAreGated) {
            Case{"owner is queued", Patched(kQueued), owned, false, false},
            Case{"default queue", PodObject(), with_default, true, true},
            Case{"parent queues", Patched(by_parent), {}, true, false},
+           Case{"a held job's", PodObject(), held, true, false},
+           Case{"a held job's, with a queue", Patched(kQueued), held, true, false},
            Case{"parent queues, other namespace", Patched(by_parent), unmanaged, true, false},
        }) {
     const Json pod = Mutated(each.pod, each.facts);
@@ -91,6 +95,31 @@ TEST(PodReviewTest, WhichPodsAreGated) {
         << each.what;
     EXPECT_EQ(Mutated(pod, each.facts), pod) << each.what << ", twice";
   }
+}
+
+TEST(PodReviewTest, APodOfAHeldJobGetsItsMark) {
+  JobFacts facts;
+  facts.held_by = "example.com/cluster";
+  const char* key = "kueue.x-k8s.io/pod-suspending-parent";
+  EXPECT_EQ(Mutated(PodObject(), facts)["metadata"]["annotations"][key], "example.com/cluster");
+  const Json marked = Patched(
+      R"({"metadata": {"annotations": {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"}}})");
+  EXPECT_EQ(Mutated(marked, facts)["metadata"]["annotations"][key], "statefulset");
+}
+
+// Without framework "pod" only pods of parents are gated.
+TEST(PodReviewTest, BarePodsMayBeLeftAlone) {
+  JobFacts facts;
+  const JobReviews jobs{
+      .facts = [&facts](const ReviewedKind&, const api::ObjectMeta&) { return facts; },
+      .kinds = {PodKind([](const Json&) { return "c0ffee00"; }, ReviewedPods::kOfParents)}};
+  const auto answer = [&jobs](std::string_view path, const Json& pod) {
+    return (*Review(path, {{"request", {{"uid", "u"}, {"object", pod}}}}, jobs))["response"];
+  };
+  const Json queued = Patched(kQueued);
+  EXPECT_FALSE(answer("/mutate--v1-pod", queued).contains("patch"));
+  facts.held_by = "example.com/cluster";
+  EXPECT_TRUE(answer("/mutate--v1-pod", queued).contains("patch"));
 }
 
 TEST(PodReviewTest, AddsTheDefaults) {

@@ -99,6 +99,8 @@ void FactsMirror::TakeJob(const api::ObjectMeta& job, bool present) {
   const bool managed = IsManagedJob(job) || options_.manage_without_queue_name;
   Set(managed_job_uids_, job.uid, present && managed);
   TakeOwner(job, present);
+  const std::lock_guard lock(mutex_);
+  TakeHeldJob(job, present);
 }
 
 void FactsMirror::TakeOwner(const api::ObjectMeta& owned, bool present) {
@@ -109,6 +111,29 @@ void FactsMirror::TakeOwner(const api::ObjectMeta& owned, bool present) {
   } else {
     owner_uids_.erase(owned.uid);
   }
+}
+
+// The review of the job has marked it. A job and the cluster that it makes have one name.
+void FactsMirror::TakeHeldJob(const api::ObjectMeta& job, bool present) {
+  const std::string* framework =
+      api::FindValue(job.annotations, api::kPodSuspendingParentAnnotation);
+  const std::pair<std::string, std::string> key{job.namespace_name, job.name};
+  if (present && framework != nullptr) {
+    held_jobs_[key][job.uid] = *framework;
+  } else if (const auto known = held_jobs_.find(key); known != held_jobs_.end()) {
+    known->second.erase(job.uid);
+    if (known->second.empty()) held_jobs_.erase(known);
+  }
+}
+
+std::string FactsMirror::HeldBy(const api::ObjectMeta& pod) const {
+  for (const std::string& label : options_.pod_labels) {
+    const std::string* name = api::FindValue(pod.labels, label.c_str());
+    if (name == nullptr) continue;
+    const auto held = held_jobs_.find({pod.namespace_name, *name});
+    if (held != held_jobs_.end()) return held->second.begin()->second;
+  }
+  return "";
 }
 
 // An owner's owner counts as well: a pod of a Job of a queued JobSet.
@@ -153,6 +178,7 @@ JobFacts FactsMirror::Of(const ReviewedKind& kind, const api::ObjectMeta& job) c
   const auto held = parents_with_workload_.lower_bound(job.uid + "/");
   facts.parent_holds_workload =
       !job.uid.empty() && held != parents_with_workload_.end() && held->starts_with(job.uid + "/");
+  facts.held_by = HeldBy(job);
   return facts;
 }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "api/object_meta.h"
 #include "kube/runtime/manager.h"
@@ -20,6 +21,8 @@ struct FactsMirrorOptions {
   bool batch_jobs_managed = true;      // integrations.frameworks
   bool default_priority_class = true;  // gate WorkloadPriorityClassDefaulting
   bool replica_sets = false;           // they are links from pods to Deployments that are queued
+  // Labels of pods with the name of a job that is held by its pods.
+  std::vector<std::string> pod_labels;
 };
 
 class FactsMirror {
@@ -36,6 +39,8 @@ class FactsMirror {
   void WatchReplicaSets(kube::Manager& manager);
   void TakeOwner(const api::ObjectMeta& owned, bool present);
   bool HasManagedAncestor(const api::ObjectMeta& job) const;
+  void TakeHeldJob(const api::ObjectMeta& job, bool present);
+  std::string HeldBy(const api::ObjectMeta& pod) const;
   void Set(std::set<std::string>& set, const std::string& value, bool present);
 
   FactsMirrorOptions options_;
@@ -47,6 +52,8 @@ class FactsMirror {
   std::set<std::string> parents_with_workload_;
   std::map<std::string, std::string> owner_uids_;  // of owned jobs and ReplicaSets, by uid
   bool default_priority_class_ = false;
+  // The frameworks of jobs that are held by their pods, by namespace and name, then by uid.
+  std::map<std::pair<std::string, std::string>, std::map<std::string, std::string>> held_jobs_;
 };
 
 }  // namespace berth::webhook

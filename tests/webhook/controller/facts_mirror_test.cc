@@ -62,5 +62,36 @@ TEST(FactsMirrorTest, FollowsTheCluster) {
   EXPECT_FALSE(mirror.Of(BatchJobKind(), job.meta).default_local_queue);
 }
 
+// The pods of a job and of the cluster that it makes name both, since these have one name.
+TEST(FactsMirrorTest, KnowsThePodsOfHeldJobs) {
+  FakeClock clock;
+  SimExecutor executor(clock);
+  kube::RegistryTransport api(executor, clock);
+  kube::ApiClient client(api, executor);
+  kube::Manager manager(client, executor);
+  FactsMirror mirror(manager, {.pod_labels = {"example.com/cluster"}});
+  api::ObjectMeta job{.namespace_name = "a", .name = "c", .uid = "u-1"};
+  job.annotations["kueue.x-k8s.io/pod-suspending-parent"] = "example.com/job";
+  api::ObjectMeta cluster = job;
+  cluster.uid = "u-2";
+  api::ObjectMeta pod{.namespace_name = "a", .name = "p"};
+  const auto holder = [&] { return mirror.Of(BatchJobKind(), pod).held_by; };
+  mirror.TakeJob(job, true);
+  EXPECT_EQ(holder(), "");
+  pod.labels["example.com/cluster"] = "c";
+  EXPECT_EQ(holder(), "example.com/job");
+  mirror.TakeJob(cluster, true);
+  mirror.TakeJob(cluster, false);
+  EXPECT_EQ(holder(), "example.com/job");
+  pod.namespace_name = "b";
+  EXPECT_EQ(holder(), "");
+  pod.namespace_name = "a";
+  mirror.TakeJob(job, false);
+  EXPECT_EQ(holder(), "");
+  job.annotations.clear();
+  mirror.TakeJob(job, true);
+  EXPECT_EQ(holder(), "");
+}
+
 }  // namespace
 }  // namespace berth::webhook

@@ -1,0 +1,16 @@
+// api/held_jobs.h — the annotations of jobs whose pods are held by their gates
+// (integrations/held_job.h).
+#pragma once
+
+namespace berth::api {
+
+// On a Workload: the number of the growth of its job that it admits. The Workload without it admits
+// the job itself.
+inline constexpr char kGrowthAnnotation[] = "integrations.berth.dev/growth";
+// On a started pod: the name of the Workload that counts it.
+inline constexpr char kPodWorkloadAnnotation[] = "integrations.berth.dev/workload";
+// On an object that sizes a pod set, as "2@4": a preemption has made it 2 smaller, to 4. Void once
+// the size is another one.
+inline constexpr char kRetiredAnnotation[] = "integrations.berth.dev/retired";
+
+}  // namespace berth::api

@@ -1,0 +1,20 @@
+// integrations/controller/pod_writes.h — the writes to pods that start and stop them.
+//
+// Threads: pure functions.
+#pragma once
+
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "integrations/controller/job_source.h"
+#include "integrations/pods/queued_pod.h"
+
+namespace berth::integrations {
+
+PodWrite WriteTo(const QueuedPod& pod, nlohmann::json patch);
+
+// The condition TerminationTarget says why the pod ends; the deletion follows it.
+std::vector<PodWrite> StopWrites(const QueuedPod& pod, const StopJob& stop);
+
+}  // namespace berth::integrations
