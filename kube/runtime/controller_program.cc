@@ -16,8 +16,30 @@ namespace berth::kube {
 namespace {
 
 constexpr std::chrono::seconds kReleaseTimeout{2};
+constexpr std::chrono::seconds kFlushTimeout{3};
+constexpr char kDroppedEvents[] = "berth_dropped_events_total";
 constexpr std::chrono::milliseconds kPollInterval{10};
 constexpr std::chrono::seconds kReviewTimeout{10};
+
+const char* ReasonOf(EventRecorder::Dropped why) {
+  switch (why) {
+    case EventRecorder::Dropped::kBudget: return "budget";
+    case EventRecorder::Dropped::kQueue: return "queue";
+    case EventRecorder::Dropped::kRefused: return "refused";
+  }
+  return "";
+}
+
+void CountDrops(EventRecorder& events, Metrics& metrics) {
+  metrics.DeclareCounter(kDroppedEvents, "Events that were never written, by reason");
+  for (const auto why : {EventRecorder::Dropped::kBudget, EventRecorder::Dropped::kQueue,
+                         EventRecorder::Dropped::kRefused}) {
+    metrics.Increment(kDroppedEvents, {{"reason", ReasonOf(why)}}, 0);
+  }
+  events.OnDrop([&metrics](EventRecorder::Dropped why) {
+    metrics.Increment(kDroppedEvents, {{"reason", ReasonOf(why)}});
+  });
+}
 
 }  // namespace
 
@@ -89,7 +111,10 @@ AccessGate ControllerProgram::Impl::GateOf(AccessReviews& reviews) {
 }
 
 void ControllerProgram::Impl::Start(std::function<void(const std::string& holder)> on_lost) {
-  manager->OnLeaderStart([this] { running = true; });
+  manager->OnLeaderStart([this] {
+    if (!options.read_only) CountDrops(*events, metrics);
+    running = true;
+  });
   manager->OnLeaderStop([this] { running = false; });
   manager->StartInformers();
   if (!options.leader_election) return manager->StartControllers();
@@ -239,19 +264,33 @@ bool ControllerProgram::RunOnStrand(const std::function<void()>& task) {
 
 void ControllerProgram::Stop() {
   if (impl_->stopped.exchange(true)) return;
+  const SteadyTime begun = impl_->clock.SteadyNow();
   auto released = std::make_shared<std::promise<void>>();
-  impl_->strand->Post([impl = impl_.get(), released] {
+  auto flushed = std::make_shared<std::promise<void>>();
+  impl_->strand->Post([impl = impl_.get(), released, flushed] {
     impl->manager->Stop();
     impl->front_proxy.reset();
-    if (impl->elector == nullptr) return released->set_value();
-    impl->fence->Close(
-        [impl, released] { impl->elector->Release([released] { released->set_value(); }); });
+    const auto flush = [impl, flushed] {
+      impl->events->Flush([flushed] { flushed->set_value(); });
+    };
+    if (impl->elector == nullptr) {
+      released->set_value();
+      return flush();
+    }
+    impl->fence->Close([impl, released, flush] {
+      flush();  // the last decisions are written, and have made their events
+      impl->elector->Release([released] { released->set_value(); });
+    });
   });
   released->get_future().wait_for(kReleaseTimeout);
+  flushed->get_future().wait_for(begun + kFlushTimeout - impl_->clock.SteadyNow());
   if (impl_->metrics_server != nullptr) impl_->metrics_server->Stop();
   if (impl_->extension != nullptr) impl_->extension->Stop();
   if (impl_->health != nullptr) impl_->health->Stop();
   impl_->pool.Stop();
+  if (const std::size_t left = impl_->events->queued(); left > 0) {
+    LogWarning("events were not written before the end", {{"events", std::to_string(left)}});
+  }
 }
 
 }  // namespace berth::kube

@@ -89,7 +89,8 @@ class ControllerProgram {
   // Runs `task` on the strand and waits for its end; false where the program has stopped.
   bool RunOnStrand(const std::function<void()>& task);
   // Stops controllers, waits for their open writes, gives the lease back (two seconds at most for
-  // both; a lease that was not given back runs out), ends all threads. Idempotent.
+  // both; a lease that was not given back runs out), writes the events that wait (three seconds at
+  // most for all), ends all threads. Idempotent.
   void Stop();
 
  private:

@@ -21,6 +21,10 @@ constexpr std::chrono::minutes kSeriesWriteEvery{1};
 constexpr double kBudgetPerSecond = 0.1;
 constexpr double kLeftForDecisions = 0.2;      // of an object's budget
 constexpr std::size_t kShareOfCommentary = 4;  // of the places in the queue, one in so many
+constexpr std::chrono::hours kLongestWait{1};  // of an event about a decision
+constexpr Duration kFirstPause = std::chrono::seconds(1);
+constexpr Duration kLongestPauseOfEvents = std::chrono::seconds(30);
+constexpr std::size_t kFlushedAtOnce = 32;
 
 Json EncodeReference(const ObjectReference& object) {
   Json json = {
@@ -29,6 +33,17 @@ Json EncodeReference(const ObjectReference& object) {
   if (!object.uid.empty()) json["uid"] = object.uid;
   if (!object.resource_version.empty()) json["resourceVersion"] = object.resource_version;
   return json;
+}
+
+// Whether the API server may take the event later.
+bool MayPass(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kTooManyRequests:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kDeadlineExceeded:
+    case ErrorCode::kInternal: return true;
+    default: return false;
+  }
 }
 
 std::string WithoutNumbers(std::string_view text) {
@@ -103,8 +118,7 @@ void EventRecorder::Record(const ObjectReference& regarding, EventType type,
   if (!is_new) return Repeat(found, now);
   if (!Spend(object, rank)) {
     series_.erase(found);
-    ++dropped_;
-    return;
+    return CountDropped(Dropped::kBudget);
   }
   // Events of cluster-scoped objects are in the namespace "default".
   const std::string& space = regarding.key.namespace_name;
@@ -137,7 +151,7 @@ void EventRecorder::Forget(AllSeries::iterator which) {
   const Series& series = which->second;
   if (series.place) {
     QueueOf(series).Remove(*series.place);
-    if (!series.created) ++dropped_;
+    if (!series.created) CountDropped(Dropped::kQueue);
   }
   oldest_first_.erase(series.age);
   series_.erase(which);
@@ -204,9 +218,15 @@ void EventRecorder::Sweep() {
   const WallTime now = clock_.Now();
   if (now - last_sweep_ < kSeriesWriteEvery) return;
   last_sweep_ = now;
-  while (!oldest_first_.empty()) {
+  for (std::size_t left = oldest_first_.size(); left > 0; --left) {
     const auto oldest = series_.find(*oldest_first_.front());
-    if (now - oldest->second.last_seen <= kSeriesLife) break;
+    Series& series = oldest->second;
+    if (now - series.last_seen <= kSeriesLife) break;
+    const bool waits = series.place && !series.created && series.rank == EventRank::kDecision;
+    if (waits && now - series.first_seen <= kLongestWait) {
+      oldest_first_.splice(oldest_first_.end(), oldest_first_, series.age);
+      continue;
+    }
     Forget(oldest);
   }
   std::erase_if(budgets_, [&](const auto& entry) {
@@ -232,8 +252,13 @@ void EventRecorder::OnDropped(const EventSeries& key) {
   const auto found = series_.find(key);
   found->second.place.reset();
   if (found->second.created) return;
-  ++dropped_;
+  CountDropped(Dropped::kQueue);
   Forget(found);
+}
+
+void EventRecorder::CountDropped(Dropped why) {
+  ++dropped_;
+  if (on_drop_) on_drop_(why);
 }
 
 std::optional<EventRank> EventRecorder::NextRank() const {
@@ -244,18 +269,33 @@ std::optional<EventRank> EventRecorder::NextRank() const {
   return due ? EventRank::kCommentary : EventRank::kDecision;
 }
 
+Duration EventRecorder::WaitFor(EventRank rank) {
+  if (executor_ == nullptr) return Duration::zero();
+  const SteadyTime now = clock_.SteadyNow();
+  if (now < attempt_after_) return attempt_after_ - now;
+  if (on_flushed_) return Duration::zero();
+  return pace_.Take(now, rank == EventRank::kDecision ? WritePace::Rank::kFact
+                                                      : WritePace::Rank::kCommentary);
+}
+
 void EventRecorder::Pump() {
-  while (in_flight_ < options_.max_in_flight) {
+  const std::size_t at_once = on_flushed_ ? kFlushedAtOnce : options_.max_in_flight;
+  while (in_flight_ < at_once) {
     const std::optional<EventRank> rank = NextRank();
-    if (!rank) return;
-    const bool is_decision = *rank == EventRank::kDecision;
-    if (executor_ != nullptr) {
-      const auto turn = is_decision ? WritePace::Rank::kFact : WritePace::Rank::kCommentary;
-      const Duration wait = pace_.Take(clock_.SteadyNow(), turn);
-      if (wait > Duration::zero()) return PumpAfter(wait);
-    }
-    Send(series_.find(*(is_decision ? decisions_ : commentary_).Pop()));
+    if (!rank) return EndFlush();
+    if (const Duration wait = WaitFor(*rank); wait > Duration::zero()) return PumpAfter(wait);
+    Send(series_.find(*(*rank == EventRank::kDecision ? decisions_ : commentary_).Pop()));
   }
+}
+
+void EventRecorder::Flush(std::function<void()> done) {
+  on_flushed_ = std::move(done);
+  attempt_after_ = {};
+  Pump();
+}
+
+void EventRecorder::EndFlush() {
+  if (on_flushed_ && in_flight_ == 0) std::exchange(on_flushed_, nullptr)();
 }
 
 void EventRecorder::PumpAfter(Duration wait) {
@@ -292,6 +332,13 @@ void EventRecorder::Send(AllSeries::iterator which) {
 
 void EventRecorder::Measure(const Sent& sent, const Status& written) {
   const SteadyTime now = clock_.SteadyNow();
+  if (written || !MayPass(written.error())) {
+    pause_ = Duration::zero();
+    attempt_after_ = {};
+  } else if (now >= attempt_after_) {  // of answers that come together, the first counts
+    pause_ = std::clamp<Duration>(pause_ * 2, kFirstPause, kLongestPauseOfEvents);
+    attempt_after_ = now + pause_;
+  }
   if (written) return pace_.OnAnswer(now, now - sent.at);
   switch (written.error().code) {
     case ErrorCode::kTooManyRequests:
@@ -301,23 +348,41 @@ void EventRecorder::Measure(const Sent& sent, const Status& written) {
   }
 }
 
+// The Event has not come to be. A create whose answer was lost is found by its name (409).
+void EventRecorder::OnFailed(const Sent& sent, AllSeries::iterator which, const Error& error) {
+  const Series& series = which->second;
+  // A missing namespace is NotFound too, with a message that says so; the event is lost then.
+  const bool not_served = sent.through == EventApi::kEvents && error.code == ErrorCode::kNotFound &&
+                          error.message.find("namespaces") == std::string::npos;
+  if (not_served) event_api_ = EventApi::kCore;
+  const bool waits = executor_ != nullptr && series.rank == EventRank::kDecision && MayPass(error) &&
+                     clock_.Now() - series.first_seen <= kLongestWait;
+  if (not_served || waits) return WriteAgain(which);
+  CountDropped(Dropped::kRefused);
+  Forget(which);
+}
+
+// A repetition that waits is part of the next create.
+void EventRecorder::WriteAgain(AllSeries::iterator which) {
+  Series& series = which->second;
+  if (series.place) QueueOf(series).Remove(*series.place);
+  series.created = false;
+  Enqueue(which);
+}
+
 void EventRecorder::OnWritten(const Sent& sent, const Status& written) {
   --in_flight_;
   Measure(sent, written);
   const auto found = series_.find(sent.key);
   const bool known = found != series_.end() && found->second.event.name == sent.name;
-  if (!written) {
-    // A missing namespace is NotFound too, with a message that says so; the event is lost then.
-    const bool not_served = sent.creates && sent.through == EventApi::kEvents &&
-                            written.error().code == ErrorCode::kNotFound &&
-                            written.error().message.find("namespaces") == std::string::npos;
-    if (not_served) event_api_ = EventApi::kCore;
+  const bool exists = !written && written.error().code == ErrorCode::kAlreadyExists;
+  if (!written && !exists) {
     LogDebug("event not written", {{"error", written.error().message}});
-    if (known && not_served && !found->second.place) {
-      found->second.created = false;
-      return Enqueue(found);
+    if (sent.creates && known) {
+      OnFailed(sent, found, written.error());
+    } else if (sent.creates) {
+      CountDropped(Dropped::kRefused);  // forgotten meanwhile
     }
-    if (known && sent.creates) Forget(found);
   }
   Pump();
 }

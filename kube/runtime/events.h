@@ -1,7 +1,7 @@
 // kube/runtime/events.h — writes events.k8s.io/v1 Events about objects.
 //
-// Recording never delays the caller: writes are asynchronous and bounded, and a failed write is
-// logged at debug level and not repeated. An event that recurs within ten minutes becomes a series,
+// Recording never delays the caller: writes are asynchronous and bounded. An event that recurs
+// within ten minutes becomes a series,
 // written at most once a minute. Each object has a budget (25 at once, then one in 10 s; commentary
 // leaves a fifth), so that one object cannot flood the API. The memory of events and objects is
 // bounded: a forgotten event starts a new series.
@@ -11,6 +11,12 @@
 // of an object is replaced by the object's next commentary of the same reason; a full queue drops
 // the oldest events, of decisions first those that a later one of the same object and reason
 // follows. What is dropped is counted.
+//
+// While the API server is unavailable, or too busy, an event about a decision stays in its queue
+// for an hour at most and is written when the API server answers again; the pause between two
+// attempts doubles from a second to half a minute. Commentary is not repeated, since the next
+// attempt of its workload makes it again. Flush writes what waits without a pace: the last act of a
+// program.
 //
 // For servers without events.k8s.io (such as `berth up`) the recorder writes core/v1 Events.
 //
@@ -90,7 +96,18 @@ class EventRecorder {
               const std::string& action, const std::string& note,
               EventRank rank = EventRank::kDecision);
 
-  // Events that were never written: over a budget, or over the bound of a queue.
+  // Writes everything that waits as fast as the API server answers, then calls `done`. What is
+  // recorded meanwhile is written too. Call once; the owner bounds the wait.
+  void Flush(std::function<void()> done);
+
+  // Why an event was never written.
+  enum class Dropped : std::uint8_t {
+    kBudget,   // its object had too many events
+    kQueue,    // too many events waited, or the event waited too long
+    kRefused,  // the API server refused the event, or did not take commentary
+  };
+  // Called with each event that is dropped. Call before the first event.
+  void OnDrop(std::function<void(Dropped why)> told) { on_drop_ = std::move(told); }
   std::uint64_t dropped() const { return dropped_; }
   std::size_t queued() const { return decisions_.size() + commentary_.size(); }
 
@@ -132,6 +149,12 @@ class EventRecorder {
   void Enqueue(AllSeries::iterator which);
   void Forget(AllSeries::iterator which);
   void OnDropped(const EventSeries& key);
+  void CountDropped(Dropped why);
+  void OnFailed(const Sent& sent, AllSeries::iterator which, const Error& error);
+  void WriteAgain(AllSeries::iterator which);
+  // How long the next attempt waits; zero: it may begin.
+  Duration WaitFor(EventRank rank);
+  void EndFlush();
   std::optional<EventRank> NextRank() const;
   void Pump();
   void PumpAfter(Duration wait);
@@ -157,6 +180,10 @@ class EventRecorder {
   bool pump_posted_ = false;
   std::size_t in_flight_ = 0;
   std::uint64_t dropped_ = 0;
+  std::function<void(Dropped)> on_drop_;
+  std::function<void()> on_flushed_;  // not null: a flush is under way
+  SteadyTime attempt_after_{};        // after a failure of the API server
+  Duration pause_{};                  // before that instant; zero: the last answer was a success
   WallTime last_sweep_{};
   std::shared_ptr<EventRecorder*> self_;
 };

@@ -38,6 +38,10 @@ class ControllerProgramTest : public ::testing::Test {
             stream_ = responder->StartStream(200, json);
             return;
           }
+          if (request.method == "POST" && request.target.find("/events") != std::string::npos) {
+            ++events_;
+            return responder->Send({201, json, request.body});
+          }
           if (!lists_) return responder->Send({500, json, "{}"});
           responder->Send({200, json, R"({"metadata":{"resourceVersion":"1"},"items":[]})"});
         });
@@ -80,6 +84,7 @@ class ControllerProgramTest : public ::testing::Test {
   SystemClock clock_;
   net::IoPool pool_{1};
   std::atomic<bool> lists_ = false;
+  std::atomic<int> events_ = 0;
   std::shared_ptr<net::Stream> stream_;
   std::unique_ptr<net::HttpServer> server_;
   std::unique_ptr<ControllerProgram> program_;
@@ -91,6 +96,24 @@ TEST_F(ControllerProgramTest, IsReadyWhenCachesHaveSyncedAndTheRestIsConfirmed) 
   EXPECT_THAT(ReadyWith("webhook"), HasSubstr("503 the webhook port does not answer"));
   program_->ConfirmReady();
   EXPECT_EQ(Ready(), "200 ok\n");
+}
+
+TEST_F(ControllerProgramTest, EventsThatWaitAreWrittenBeforeTheEnd) {
+  lists_ = true;
+  ASSERT_TRUE(program_->WaitUntilRunning(20s));
+  constexpr int kEvents = 300;
+  program_->RunOnStrand([&] {
+    for (int i = 0; i < kEvents; ++i) {
+      const std::string name = "w" + std::to_string(i);
+      program_->events().Record({"v1", "Pod", {"team", name}, "uid-" + name, "5"},
+                                EventType::kNormal, "Admitted", "", "n");
+    }
+    EXPECT_GT(program_->events().queued(), 200U) << "the pace holds them back";
+  });
+  EXPECT_THAT(program_->metrics().Text(),
+              HasSubstr("berth_dropped_events_total{reason=\"queue\"} 0"));
+  program_->Stop();
+  EXPECT_EQ(events_, kEvents);
 }
 
 // An identity for "localhost" and the certificate that vouches for it.

@@ -217,6 +217,99 @@ TEST_F(RankedEventsTest, NoRankStarves) {
   EXPECT_LE(recorder_.queued(), 12U);
 }
 
+class EventsInAnOutageTest : public RankedEventsTest {
+ protected:
+  // The next `count` requests meet an API server that is down.
+  void Fail(int count) {
+    for (int i = 0; i < count; ++i) api_.FailNext("events", 503);
+  }
+};
+
+TEST_F(EventsInAnOutageTest, ADecisionIsWrittenWhenTheServerAnswersAgain) {
+  Fail(5);
+  Record("admitted");
+  executor_.RunFor(20s);
+  EXPECT_EQ(api_.requests().size(), 0U);
+  EXPECT_EQ(recorder_.queued(), 1U);
+  executor_.RunFor(20s);  // the fifth pause ends after 31 s
+  ASSERT_EQ(api_.requests().size(), 1U);
+  EXPECT_EQ(api_.requests()[0].body["note"], "admitted");
+  EXPECT_EQ(api_.requests()[0].body["eventTime"], "2026-01-01T00:00:00.000000Z");
+  EXPECT_EQ(recorder_.dropped(), 0U);
+  EXPECT_EQ(recorder_.queued(), 0U);
+}
+
+TEST_F(EventsInAnOutageTest, WhatWaitsIsTriedWithOneRequestAtATime) {
+  Fail(4);
+  for (int i = 0; i < 9; ++i) Say(EventRank::kDecision, "w" + std::to_string(i), "admitted");
+  executor_.RunFor(900ms);
+  EXPECT_EQ(recorder_.queued(), 9U) << "the first four met the outage, the rest waits for them";
+  executor_.RunFor(10s);
+  EXPECT_EQ(api_.requests().size(), 9U);
+}
+
+TEST_F(EventsInAnOutageTest, CommentaryIsNotRepeated) {
+  Fail(1);
+  Say(EventRank::kCommentary, "a", "a waits");
+  executor_.RunFor(1min);
+  EXPECT_EQ(api_.requests().size(), 0U);
+  EXPECT_EQ(recorder_.dropped(), 1U);
+}
+
+TEST_F(EventsInAnOutageTest, AnEventWhoseAnswerWasLostIsThere) {
+  api_.FailNext("events", 0, ErrorCode::kDeadlineExceeded);
+  api_.FailNext("events", 0, ErrorCode::kAlreadyExists);
+  Record("admitted");
+  executor_.RunFor(1min);
+  EXPECT_EQ(api_.requests().size(), 2U) << "the second create shows that the first one counted";
+  EXPECT_EQ(recorder_.dropped(), 0U);
+  EXPECT_EQ(recorder_.queued(), 0U);
+}
+
+TEST_F(EventsInAnOutageTest, ADecisionWaitsForAnHour) {
+  std::vector<EventRecorder::Dropped> reasons;
+  recorder_.OnDrop([&](EventRecorder::Dropped why) { reasons.push_back(why); });
+  Fail(1000);
+  Record("admitted");
+  executor_.RunFor(50min);
+  Record("later", "x");  // looks for what is old
+  EXPECT_EQ(recorder_.queued(), 2U);
+  EXPECT_EQ(recorder_.dropped(), 0U);
+  executor_.RunFor(11min);
+  EXPECT_EQ(recorder_.queued(), 1U);
+  EXPECT_EQ(reasons.size(), 1U);
+}
+
+TEST_F(EventsInAnOutageTest, ARefusedEventIsDropped) {
+  std::vector<EventRecorder::Dropped> reasons;
+  recorder_.OnDrop([&](EventRecorder::Dropped why) { reasons.push_back(why); });
+  api_.FailNext("events", 403);
+  Record("admitted");
+  executor_.RunFor(1min);
+  EXPECT_EQ(recorder_.queued(), 0U);
+  EXPECT_EQ(reasons, std::vector{EventRecorder::Dropped::kRefused});
+  for (int i = 0; i < 40; ++i) Record("note " + std::to_string(i));
+  EXPECT_EQ(reasons.back(), EventRecorder::Dropped::kBudget);
+}
+
+TEST_F(RankedEventsTest, AFlushWritesAllWithoutAPace) {
+  SlowDown();
+  api_.set_latency(20ms);
+  for (int i = 0; i < 9; ++i) Say(EventRank::kDecision, "w" + std::to_string(i), "admitted");
+  Say(EventRank::kCommentary, "c", "waits");
+  bool flushed = false;
+  recorder_.Flush([&] { flushed = true; });
+  executor_.RunFor(1s);
+  EXPECT_TRUE(flushed);
+  EXPECT_EQ(api_.requests().size(), 10U);
+}
+
+TEST_F(RankedEventsTest, AFlushOfNothingIsDoneAtOnce) {
+  bool flushed = false;
+  recorder_.Flush([&] { flushed = true; });
+  EXPECT_TRUE(flushed);
+}
+
 class EventsOnTheRealApiTest : public KubeTest {};
 
 TEST_F(EventsOnTheRealApiTest, TheWholeEventIsTaken) {
