@@ -98,6 +98,13 @@ void PendingNotes::Note(const api::ObjectKey& key, std::shared_ptr<const Pending
   Queue(key, entry);
 }
 
+void PendingNotes::Renew(const api::ObjectKey& key) {
+  const auto found = notes_.find(key);
+  if (found == notes_.end() || found->second.writing || found->second.failures > 0) return;
+  found->second.delayed = false;
+  Queue(key, found->second);
+}
+
 void PendingNotes::Remember(const api::ObjectKey& key, Entry& entry) {
   const auto workload = workloads_.Get(key);
   if (workload == nullptr) return;

@@ -58,6 +58,8 @@ class PendingNotes {
   enum class Verdict : std::uint8_t { kItsOwn, kOfAnEqual };
   // Records the note of a waiting workload. Several workloads may share one note.
   void Note(const api::ObjectKey& key, std::shared_ptr<const PendingNote> note, Verdict verdict);
+  // Another client has removed the condition: writes the latest note again.
+  void Renew(const api::ObjectKey& key);
   bool Has(const api::ObjectKey& key) const { return notes_.count(key) > 0; }
   // The workload has quota, or is gone.
   void Forget(const api::ObjectKey& key);

@@ -17,8 +17,6 @@
 namespace berth::admission {
 namespace {
 
-constexpr Duration kShortestPause = std::chrono::milliseconds(1);
-constexpr Duration kLongestPause = std::chrono::seconds(1);
 constexpr std::size_t kMaxOpenWrites = 512;
 constexpr std::size_t kMaxParkedShapes = 10'000;
 
@@ -31,18 +29,33 @@ bool WasTold(const api::Workload& workload, const PendingNote& note) {
          told->reason == note.reason() && told->observed_generation == workload.meta.generation;
 }
 
+// Whether another client has removed the reason why the workload waits.
+bool HasLostItsReason(const api::Workload& before, const api::Workload& after) {
+  return api::FindCondition(before.status.conditions, api::kQuotaReserved) != nullptr &&
+         api::FindCondition(after.status.conditions, api::kQuotaReserved) == nullptr;
+}
+
 }  // namespace
 
 SchedulerLoop::SchedulerLoop(SchedulerLoopParts parts)
     : parts_(parts),
       workloads_(parts.manager.InformerFor<api::Workload>()),
-      pause_(kShortestPause),
+      pace_(parts.manager.executor(), parts.clock, parts.wake_up_batch, PacedWork()),
       self_(std::make_shared<SchedulerLoop*>(this)),
       second_pass_({parts.manager, parts.scheduler, parts.writer, parts.events, parts.clock,
                     [this](const api::Workload& before, const WorkloadPlan& plan) {
                       parts_.metrics.OnPlan(before, plan, parts_.clock.Now());
                     },
                     [this](const api::ObjectKey& key) { ReadBack(key, 0); }}) {}
+
+CyclePace::Work SchedulerLoop::PacedWork() {
+  return {// The end of a write kicks again.
+          .may_run = [this] { return open_writes_ < kMaxOpenWrites && HasHeads(); },
+          .has_heads = [this] { return parts_.scheduler.HasHeads(); },
+          .run_cycle = [this] { return RunCycle(); },
+          .has_wake_ups = [this] { return parts_.scheduler.HasWakeUps(); },
+          .run_wake_ups = [this] { RunWakeUps(); }};
+}
 
 // Whether other workloads waited for this workload's pods (blockAdmission).
 bool SchedulerLoop::Unblocks(const api::Workload& before, const api::Workload& after) const {
@@ -53,7 +66,7 @@ bool SchedulerLoop::Unblocks(const api::Workload& before, const api::Workload& a
 
 // Recorded here, not with the condition: the workload may be admitted before the condition.
 void SchedulerLoop::SayIfGateCleared(const api::Workload& before, const api::Workload& after) {
-  if (!running_ || !queue::IsGated(before) || queue::IsGated(after)) return;
+  if (!pace_.running() || !queue::IsGated(before) || queue::IsGated(after)) return;
   parts_.events.Record(kube::ReferenceTo(after), kube::EventType::kNormal, "AdmissionGateCleared",
                        "AdmissionGateCleared",
                        "Admission gate cleared, workload is now admissible");
@@ -75,6 +88,9 @@ void SchedulerLoop::FeedWorkloads() {
                                apply(object);
                                ScheduleSecondPass();
                                SayIfGateCleared(*before, *object);
+                               if (HasLostItsReason(*before, *object)) {
+                                 parts_.notes.Renew(object->meta.key());
+                               }
                                if (Matters(*before, *object) || Unblocks(*before, *object)) {
                                  Changed();
                                }
@@ -84,6 +100,7 @@ void SchedulerLoop::FeedWorkloads() {
                                const api::ObjectKey key = object->meta.key();
                                put_aside_.erase(key);
                                failures_.erase(key);
+                               unanswered_.erase(key);
                                parts_.notes.Forget(key);
                                parts_.scheduler.ForgetWorkload(key);
                                Changed();
@@ -115,47 +132,26 @@ void SchedulerLoop::RestorePlans() {
 }
 
 void SchedulerLoop::Start() {
-  running_ = true;
+  pace_.Start();
   RestorePlans();
   Changed();
 }
 
 bool SchedulerLoop::idle() const {
-  return open_writes_ == 0 && !wake_up_posted_ && !parts_.scheduler.HasWakeUps() &&
-         (!parts_.scheduler.HasHeads() || pause_ > kShortestPause * 8);
+  return open_writes_ == 0 && !pace_.awaits_wake_up() && !parts_.scheduler.HasWakeUps() &&
+         (!parts_.scheduler.HasHeads() || pace_.at_rest());
 }
 
 void SchedulerLoop::Changed() {
-  if (!running_) return;
-  pause_ = kShortestPause;
-  ScheduleWakeUps();
+  pace_.OnChange();
   ScheduleSecondPass();
-  if (parts_.scheduler.HasHeads()) Kick(Duration::zero());
 }
 
-void SchedulerLoop::Kick(Duration delay) {
-  if (!running_ || (cycle_posted_ && delay > Duration::zero())) return;
-  cycle_posted_ = true;
-  const std::uint64_t ticket = ++kick_ticket_;
-  parts_.manager.executor().PostAfter(delay, [weak = std::weak_ptr(self_), ticket] {
-    const auto self = weak.lock();
-    if (self != nullptr && (*self)->kick_ticket_ == ticket) (*self)->RunCycle();
-  });
-}
-
-void SchedulerLoop::ScheduleWakeUps() {
-  if (!parts_.scheduler.HasWakeUps() || std::exchange(wake_up_posted_, true)) return;
-  parts_.manager.executor().PostAfter(parts_.wake_up_batch, [weak = std::weak_ptr(self_)] {
-    const auto self = weak.lock();
-    if (self == nullptr) return;
-    SchedulerLoop& loop = **self;
-    loop.wake_up_posted_ = false;
-    if (!loop.running_) return;
-    loop.parts_.scheduler.RunWakeUps(loop.parts_.clock.Now());
-    loop.parked_shapes_.clear();
-    if (loop.parts_.on_turn) loop.parts_.on_turn();
-    loop.Changed();
-  });
+void SchedulerLoop::RunWakeUps() {
+  parts_.scheduler.RunWakeUps(parts_.clock.Now());
+  parked_shapes_.clear();
+  if (parts_.on_turn) parts_.on_turn();
+  ScheduleSecondPass();
 }
 
 // Workloads that have quota and lack nodes become heads when their second pass is due.
@@ -166,24 +162,22 @@ bool SchedulerLoop::HasHeads() const {
 }
 
 void SchedulerLoop::ScheduleSecondPass() {
-  if (!running_) return;
+  if (!pace_.running()) return;
   const std::optional<WallTime> next = parts_.scheduler.NextSecondPass();
   if (!next || (second_pass_at_ && *second_pass_at_ <= *next)) return;
   second_pass_at_ = next;
-  const Duration wait = std::max<Duration>(*next - parts_.clock.Now(), kShortestPause);
+  const Duration wait =
+      std::max<Duration>(*next - parts_.clock.Now(), std::chrono::milliseconds(1));
   parts_.manager.executor().PostAfter(wait, [weak = std::weak_ptr(self_), at = *next] {
     const auto self = weak.lock();
     if (self == nullptr || (*self)->second_pass_at_ != at) return;
     (*self)->second_pass_at_.reset();
     if (!(*self)->HasHeads()) return (*self)->ScheduleSecondPass();  // after the clock was set back
-    (*self)->Kick(Duration::zero());
+    (*self)->pace_.Kick();
   });
 }
 
-void SchedulerLoop::RunCycle() {
-  cycle_posted_ = false;
-  // The end of a write kicks again.
-  if (!running_ || open_writes_ >= kMaxOpenWrites || !HasHeads()) return;
+SchedulerLoop::Progress SchedulerLoop::RunCycle() {
   ++cycle_count_;
   const SteadyTime start = parts_.clock.SteadyNow();
   const CycleResult& result = parts_.scheduler.RunCycle(parts_.clock.Now());
@@ -199,15 +193,8 @@ void SchedulerLoop::RunCycle() {
   });
   const Progress progress = Perform(result);
   if (parts_.on_turn) parts_.on_turn();
-  ScheduleWakeUps();
   ScheduleSecondPass();
-  if (!parts_.scheduler.HasHeads()) return;
-  if (progress == Progress::kSome) {
-    pause_ = kShortestPause;
-    return Kick(Duration::zero());
-  }
-  Kick(pause_);
-  pause_ = std::min(pause_ * 2, kLongestPause);
+  return progress;
 }
 
 SchedulerLoop::Progress SchedulerLoop::Perform(const CycleResult& result) {
@@ -242,7 +229,7 @@ SchedulerLoop::Progress SchedulerLoop::Perform(const CycleResult& result) {
   return progress;
 }
 
-// Other clients may write meanwhile; most often PodsReady=False is written.
+// Other clients may write meanwhile.
 void SchedulerLoop::Reserve(const Decision& decided) {
   parts_.notes.Forget(decided.object->meta.key());
   DropRetry(decided.object->meta.key());
@@ -252,8 +239,10 @@ void SchedulerLoop::Reserve(const Decision& decided) {
                {.status_on =
                     [this, decision](const api::Workload& base) {
                       api::WorkloadStatus status = base.status;
+                      const WallTime now = parts_.clock.Now();
                       ReserveQuota(status, AdmissionOf(*decision, parts_.scheduler),
-                                   decision->checks, base.meta.generation, parts_.clock.Now());
+                                   decision->checks, base.meta.generation, now);
+                      if (parts_.pods_ready_is_reported) AwaitPods(status, base.meta, now);
                       return status;
                     },
                 .still_holds =
@@ -263,9 +252,16 @@ void SchedulerLoop::Reserve(const Decision& decided) {
                 .done =
                     [this, decision](const Result<api::WorkloadStatus>& written) {
                       --open_writes_;
-                      if (parts_.scheduler.HasHeads()) Kick(Duration::zero());
-                      if (!written) return TakeBack(decision->object->meta.key(), written.error());
-                      OnReserved(*decision, *written);
+                      if (parts_.scheduler.HasHeads()) pace_.Kick();
+                      if (written) return OnReserved(*decision, *written);
+                      const api::ObjectKey key = decision->object->meta.key();
+                      TellIfWritten(key, written.error(), [this, decision](const auto& fresh) {
+                        if (api::IsTrue(fresh.status.conditions, api::kQuotaReserved) &&
+                            fresh.status.admission == AdmissionOf(*decision, parts_.scheduler)) {
+                          OnReserved(*decision, fresh.status);
+                        }
+                      });
+                      TakeBack(key, written.error());
                     }});
 }
 
@@ -307,6 +303,7 @@ SchedulerLoop::Progress SchedulerLoop::Evict(const Decision& decision, const Vic
   Preempt(evicted->status, reason, message, current->meta.generation, now);
   parts_.scheduler.ApplyWorkload(evicted, now);
   DropRetry(key);
+  pace_.NotePreemption();
   ++open_writes_;
   const std::string preemptor_queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
   WriteRebased(
@@ -326,18 +323,26 @@ SchedulerLoop::Progress SchedulerLoop::Evict(const Decision& decision, const Vic
            [this, current, reason, message, preemptor_queue,
             preemptor = decision.object](const Result<api::WorkloadStatus>& written) {
              --open_writes_;
-             if (!written) return OnNotEvicted(current->meta.key(), written.error());
-             failures_.erase(current->meta.key());
-             RecordPreemption(parts_.events,
-                              {.priority_boost = parts_.scheduler.config().gates.priority_boost},
-                              *preemptor, *current, message);
-             parts_.metrics.OnPreempted(*current, preemptor_queue, reason, parts_.clock.Now());
+             const auto tell = [this, current, reason, message, preemptor_queue, preemptor] {
+               failures_.erase(current->meta.key());
+               RecordPreemption(parts_.events,
+                                {.priority_boost = parts_.scheduler.config().gates.priority_boost},
+                                *preemptor, *current, message);
+               parts_.metrics.OnPreempted(*current, preemptor_queue, reason, parts_.clock.Now());
+             };
+             if (written) return tell();
+             const api::ObjectKey victim_key = current->meta.key();
+             TellIfWritten(victim_key, written.error(), [message, tell](const auto& fresh) {
+               const auto* stored = api::FindCondition(fresh.status.conditions, api::kEvicted);
+               if (stored != nullptr && stored->message == message) tell();
+             });
+             OnNotEvicted(victim_key, written.error());
            }});
   return Progress::kSome;
 }
 
 void SchedulerLoop::NotePending(const Decision& decision) {
-  if (pause_ > kShortestPause && parts_.notes.Has(decision.object->meta.key())) return;
+  if (pace_.repeats() && parts_.notes.Has(decision.object->meta.key())) return;
   const std::shared_ptr<const PendingNote> note = DecisionNote::Of(decision, parts_.scheduler);
   if (note == nullptr) return;
   if (decision.to == queue::Destination::kInadmissible) {
@@ -351,7 +356,7 @@ void SchedulerLoop::NotePending(const Decision& decision) {
 void SchedulerLoop::NoteParkedOnArrival(const api::Workload& workload) {
   const api::ObjectKey key = workload.meta.key();
   const std::optional<WorkloadId> id = parts_.scheduler.Find(key);
-  if (!running_ || !id || !parts_.scheduler.queues().IsInadmissible(*id)) return;
+  if (!pace_.running() || !id || !parts_.scheduler.queues().IsInadmissible(*id)) return;
   const auto queue =
       parts_.scheduler.queues().ClusterQueueOf({key.namespace_name, workload.spec.queue_name});
   if (!queue) return;

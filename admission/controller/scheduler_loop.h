@@ -4,14 +4,13 @@
 //                      ▲  assumed state                    │ failed
 //                      └──────────── taken back ───────────┘
 //
-// Cycles run back to back on assumed state and wait for writes only while too many are open. A
-// cycle that changes nothing is followed by a pause that doubles up to a second and ends with the
-// next change. Wake-ups are batched over a second.
+// Cycles run back to back on assumed state (admission/controller/cycle_pace.h) and wait for writes
+// only while too many are open.
 //
 // An admission or preemption that meets a conflict is written again on the newer object, as long as
 // no fact that the decision rests on has changed. After a write with unknown outcome the Workload
 // is read back before the next decision on it, and from the second failure on after a pause that
-// doubles. A workload whose write is refused for good is put aside for a while.
+// doubles; a decision that was written after all gets its events then. A workload whose write is refused for good is put aside for a while.
 //
 // Threads: one Executor.
 #pragma once
@@ -23,6 +22,7 @@
 #include <set>
 #include <string>
 
+#include "admission/controller/cycle_pace.h"
 #include "admission/controller/pending_notes.h"
 #include "admission/controller/second_pass.h"
 #include "admission/controller/workload_writer.h"
@@ -45,7 +45,8 @@ struct SchedulerLoopParts {
   kube::EventRecorder& events;
   const Clock& clock;
   AdmissionMetrics& metrics;
-  Duration wake_up_batch = std::chrono::seconds(1);  // wake-ups within it are one
+  Duration wake_up_batch = std::chrono::seconds(1);  // CyclePace
+  bool pods_ready_is_reported = true;                // waitForPodsReady
   std::function<void()> on_turn;  // after each cycle and each batch of wake-ups; may be null
 };
 
@@ -59,7 +60,7 @@ class SchedulerLoop {
   void Connect();
   // Begins to run cycles. Call on the leader, after the informers have synced.
   void Start();
-  void Stop() { running_ = false; }
+  void Stop() { pace_.Stop(); }
   // Call after the scheduler was told of a change that may let a head move.
   void OnChange() { Changed(); }
 
@@ -68,18 +69,18 @@ class SchedulerLoop {
   std::int64_t cycle_count() const { return cycle_count_; }
 
  private:
-  enum class Progress { kNone, kSome };
+  using Progress = CyclePace::Progress;
 
+  CyclePace::Work PacedWork();
   void FeedWorkloads();
 
   bool Unblocks(const api::Workload& before, const api::Workload& after) const;
   void SayIfGateCleared(const api::Workload& before, const api::Workload& after);
   void Changed();  // a change may let a head move
-  void Kick(Duration delay);
-  void RunCycle();
+  Progress RunCycle();
   bool HasHeads() const;
   void RestorePlans();
-  void ScheduleWakeUps();
+  void RunWakeUps();
   void ScheduleSecondPass();
   Progress Perform(const CycleResult& result);
   void Reserve(const Decision& decision);
@@ -94,17 +95,17 @@ class SchedulerLoop {
   void OnNotEvicted(const api::ObjectKey& key, const Error& error);
   void ReadBack(const api::ObjectKey& key, int attempt);
   void DropRetry(const api::ObjectKey& key);
+  // The write of a decision failed: `tell` is called where a later read shows that the API server
+  // has carried the write out.
+  using Tell = std::function<void(const api::Workload& fresh)>;
+  void TellIfWritten(const api::ObjectKey& key, const Error& error, Tell tell);
   void AfterFailure(const api::ObjectKey& key, void (SchedulerLoop::*act)(const api::ObjectKey&));
   void ReadBackNow(const api::ObjectKey& key) { ReadBack(key, 0); }
   void Reapply(const api::ObjectKey& key);
 
   SchedulerLoopParts parts_;
   kube::Informer<api::Workload>& workloads_;
-  bool running_ = false;
-  bool cycle_posted_ = false;
-  bool wake_up_posted_ = false;
-  std::uint64_t kick_ticket_ = 0;  // number of the posted cycle; older tickets do nothing
-  Duration pause_;
+  CyclePace pace_;
   std::int64_t cycle_count_ = 0;
   std::size_t open_writes_ = 0;
   std::set<api::ObjectKey> put_aside_;
@@ -114,6 +115,7 @@ class SchedulerLoop {
   };
   std::map<api::ObjectKey, Failures> failures_;
   std::uint64_t next_retry_ = 1;
+  std::map<api::ObjectKey, Tell> unanswered_;  // decisions that may be written
   // The note of the last workload of a shape parked in a queue; later ones of the shape share it.
   std::map<std::pair<ClusterQueueId, std::uint64_t>, std::shared_ptr<const PendingNote>>
       parked_shapes_;

@@ -82,7 +82,17 @@ void SchedulerLoop::AfterFailure(const api::ObjectKey& key,
       });
 }
 
+void SchedulerLoop::TellIfWritten(const api::ObjectKey& key, const Error& error, Tell tell) {
+  switch (error.code) {
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kDeadlineExceeded:
+    case ErrorCode::kInternal: unanswered_[key] = std::move(tell); return;
+    default: return;
+  }
+}
+
 void SchedulerLoop::DropRetry(const api::ObjectKey& key) {
+  unanswered_.erase(key);
   if (const auto found = failures_.find(key); found != failures_.end()) found->second.retry = 0;
 }
 
@@ -96,10 +106,15 @@ void SchedulerLoop::ReadBack(const api::ObjectKey& key, int attempt) {
         SchedulerLoop& loop = **self;
         if (answer && *answer != nullptr) {
           loop.workloads_.Ingest(**answer);
+          const auto fresh = loop.workloads_.Get(key);
+          if (auto unanswered = loop.unanswered_.extract(key); unanswered && fresh != nullptr) {
+            unanswered.mapped()(*fresh);
+          }
           return loop.Reapply(key);
         }
         if (answer || answer.error().code == ErrorCode::kNotFound) {
           loop.failures_.erase(key);  // the Workload is gone
+          loop.unanswered_.erase(key);
           return;
         }
         const Duration wait = std::min<Duration>(kRetry * (1 << attempt), kLongestRetry);

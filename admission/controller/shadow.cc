@@ -14,9 +14,6 @@
 namespace berth::admission {
 namespace {
 
-constexpr Duration kFirstShadowPause = std::chrono::milliseconds(1);
-constexpr Duration kLastShadowPause = std::chrono::seconds(1);
-constexpr std::size_t kMaxOpenDecisions = 512;
 constexpr int kMaxCyclesAtOnce = 64;
 constexpr int kMostTimesLonger = 5;  // doublings of the time aside
 constexpr std::size_t kLoggedDifferences = 20;
@@ -53,7 +50,10 @@ Shadow::Shadow(kube::Manager& manager, const Clock& clock, kube::Metrics& metric
       pod_defaults_feed_(
           manager, scheduler_, clock,
           {.workload = [](const api::ObjectKey&) {}, .scheduler = [this] { Changed(); }}),
-      pause_(kFirstShadowPause) {
+      pace_(manager.executor(), clock, options.wake_up_batch, PacedWork()) {
+  workloads_.AddIndex(kShadowByUid, [](const api::Workload& workload) {
+    return std::vector<std::string>{workload.meta.uid};
+  });
   topology_feed_.Connect(options.scheduler.gates.topology_aware_scheduling
                              ? TopologyFeed::Mode::kWithNodes
                              : TopologyFeed::Mode::kAsIs);
@@ -72,14 +72,14 @@ Shadow::Shadow(kube::Manager& manager, const Clock& clock, kube::Metrics& metric
 }
 
 void Shadow::Start() {
-  running_ = true;
+  pace_.Start();
   LogInfo("shadow: decides, writes nothing");
   SummariseLater();
   Changed();
 }
 
 void Shadow::Stop() {
-  running_ = false;
+  pace_.Stop();
   LogSummary(Detail::kWithDifferences);
 }
 
@@ -94,6 +94,7 @@ void Shadow::LogSummary(Detail detail) const {
            {"only_berth", std::to_string(counts.Of(ShadowResult::kOnlyBerth))},
            {"only_incumbent", std::to_string(counts.Of(ShadowResult::kOnlyIncumbent))},
            {"overtaken", std::to_string(counts.overtaken)},
+           {"unjudged", std::to_string(counts.unjudged)},
            {"open", std::to_string(counts.open)}});
   if (detail == Detail::kCounts) return;
   for (const std::string& line : report_.Lines(kLoggedDifferences)) {
@@ -104,7 +105,7 @@ void Shadow::LogSummary(Detail detail) const {
 void Shadow::SummariseLater() {
   manager_.executor().PostAfter(options_.summary_interval, [weak = std::weak_ptr(self_)] {
     const auto self = weak.lock();
-    if (self == nullptr || !(*self)->running_) return;
+    if (self == nullptr || !(*self)->pace_.running()) return;
     (*self)->LogSummary(Detail::kCounts);
     (*self)->SummariseLater();
   });
@@ -118,61 +119,24 @@ void Shadow::After(Duration delay, const api::ObjectKey& key, std::uint64_t tick
   });
 }
 
-void Shadow::Changed() {
-  if (!running_) return;
-  pause_ = kFirstShadowPause;
-  ScheduleWakeUps();
-  if (scheduler_.HasHeads()) Kick(Duration::zero());
+CyclePace::Work Shadow::PacedWork() {
+  return {// The end of a comparison kicks again.
+          .may_run = [this] { return scheduler_.HasHeads() && !IsFull(); },
+          .has_heads = [this] { return scheduler_.HasHeads(); },
+          .run_cycle = [this] { return Cycle(); },
+          .has_wake_ups = [this] { return scheduler_.HasWakeUps(); },
+          .run_wake_ups = [this] { scheduler_.RunWakeUps(clock_.Now()); }};
 }
 
-void Shadow::Kick(Duration delay) {
-  if (!running_ || (cycle_posted_ && delay > Duration::zero())) return;
-  cycle_posted_ = true;
-  const std::uint64_t ticket = ++kick_ticket_;
-  manager_.executor().PostAfter(delay, [weak = std::weak_ptr(self_), ticket] {
-    const auto self = weak.lock();
-    if (self != nullptr && (*self)->kick_ticket_ == ticket) (*self)->RunCycle();
-  });
-}
-
-void Shadow::ScheduleWakeUps() {
-  if (!scheduler_.HasWakeUps() || std::exchange(wake_up_posted_, true)) return;
-  manager_.executor().PostAfter(options_.wake_up_batch, [weak = std::weak_ptr(self_)] {
-    const auto self = weak.lock();
-    if (self == nullptr) return;
-    Shadow& shadow = **self;
-    shadow.wake_up_posted_ = false;
-    if (!shadow.running_) return;
-    shadow.scheduler_.RunWakeUps(shadow.clock_.Now());
-    shadow.Changed();
-  });
-}
-
-// The end of a comparison kicks again.
-bool Shadow::MayRun() const {
-  return running_ && scheduler_.HasHeads() &&
-         admissions_.size() + preemptions_.size() < kMaxOpenDecisions;
-}
-
-void Shadow::RunCycle() {
-  cycle_posted_ = false;
-  if (!MayRun()) return;
-  const Progress progress = Cycle();
-  ScheduleWakeUps();
-  if (!scheduler_.HasHeads()) return;
-  if (progress == Progress::kSome) {
-    pause_ = kFirstShadowPause;
-    return Kick(Duration::zero());
-  }
-  Kick(pause_);
-  pause_ = std::min(pause_ * 2, kLastShadowPause);
+bool Shadow::IsFull() const {
+  return admissions_.size() + preemptions_.size() >= options_.max_open_decisions;
 }
 
 void Shadow::RunCyclesNow() {
-  for (int cycles = 0; cycles < kMaxCyclesAtOnce && MayRun(); ++cycles) {
+  for (int cycles = 0; cycles < kMaxCyclesAtOnce && scheduler_.HasHeads() && !IsFull(); ++cycles) {
     if (Cycle() == Progress::kNone) break;
   }
-  ScheduleWakeUps();
+  pace_.ScheduleWakeUps();
 }
 
 Shadow::Progress Shadow::Cycle() {
@@ -189,7 +153,10 @@ Shadow::Progress Shadow::Cycle() {
         break;
       case Outcome::kPreempting:
         Note(decision);
-        if (OpenPreemptions(decision) == Progress::kSome) progress = Progress::kSome;
+        if (OpenPreemptions(decision) == Progress::kSome) {
+          progress = Progress::kSome;
+          pace_.NotePreemption();
+        }
         break;
       default: Note(decision);
     }

@@ -13,8 +13,12 @@
 // A workload that the incumbent left waiting is put aside for the window, and longer each time: so
 // that it does not take the quota of workloads that the incumbent does admit.
 //
-// Compared: reservations of quota (ClusterQueue, flavors, counts) and preemptions (victims). Facts
-// that are followed without a comparison: all other evictions, checks, second passes for nodes.
+// Compared: reservations of quota (ClusterQueue, flavors, counts) and preemptions (victims, and for
+// whom). Facts that are followed without a comparison: all other evictions, checks, second passes
+// for nodes.
+//
+// At most `max_open_decisions` of Berth's decisions are open. While so many are, no cycle runs, and a
+// decision of the incumbent that meets none of them is not judged.
 //
 // Threads: the manager's Executor; report() may be read on any thread.
 #pragma once
@@ -24,6 +28,7 @@
 #include <memory>
 #include <string>
 
+#include "admission/controller/cycle_pace.h"
 #include "admission/controller/pending_note.h"
 #include "admission/controller/pod_defaults_feed.h"
 #include "admission/controller/shadow_report.h"
@@ -40,7 +45,8 @@ struct ShadowOptions {
   SchedulerConfig scheduler;
   Duration window = std::chrono::seconds(10);  // how long the incumbent may take to do the same
   Duration settle = std::chrono::seconds(2);
-  Duration wake_up_batch = std::chrono::seconds(1);
+  Duration wake_up_batch = std::chrono::seconds(1);  // CyclePace
+  std::size_t max_open_decisions = 4096;
   Duration summary_interval = std::chrono::minutes(1);
 };
 
@@ -62,7 +68,7 @@ class Shadow {
  private:
   using WorkloadPtr = std::shared_ptr<const api::Workload>;
   enum class Fact { kNone, kReserved, kPreempted };
-  enum class Progress { kNone, kSome };
+  using Progress = CyclePace::Progress;
 
   struct OpenAdmission {
     std::uint64_t ticket = 0;
@@ -78,11 +84,13 @@ class Shadow {
     ShadowSide berth;
     std::map<api::ObjectKey, VictimState> victims;
     std::vector<std::string> others;  // preempted by the incumbent for the same preemptor
+    std::string for_another;          // whom the incumbent preempted a victim for, where that differs
   };
   struct HeldFact {
     std::uint64_t ticket = 0;
     Fact fact = Fact::kNone;
     WorkloadPtr object;
+    bool judged = true;  // false: too many decisions were open
   };
   // A workload that the incumbent left waiting.
   struct LeftWaiting {
@@ -92,6 +100,8 @@ class Shadow {
     int times = 0;
     bool aside = false;
   };
+
+  static constexpr char kShadowByUid[] = "uid";  // index of Workloads
 
   static Fact FactOf(const api::Workload& before, const api::Workload& after);
   void Start();
@@ -104,6 +114,7 @@ class Shadow {
   bool Compare(Fact fact, const WorkloadPtr& object);
   bool CompareReserved(const WorkloadPtr& object);
   bool ComparePreempted(const WorkloadPtr& object);
+  void NotePreemptedFor(const api::ObjectKey& preemptor, const WorkloadPtr& victim);
   void Hold(Fact fact, const WorkloadPtr& object);
   void OnSettled(const api::ObjectKey& key, std::uint64_t ticket);
   void OnEnded(const WorkloadPtr& object);
@@ -117,11 +128,9 @@ class Shadow {
   api::ObjectKey PreemptorOf(const api::Workload& victim) const;
 
   // What Berth decides (shadow.cc).
-  void Changed();
-  void Kick(Duration delay);
-  void ScheduleWakeUps();
-  bool MayRun() const;
-  void RunCycle();
+  CyclePace::Work PacedWork();
+  void Changed() { pace_.OnChange(); }
+  bool IsFull() const;
   void RunCyclesNow();
   Progress Cycle();
   void Note(const Decision& decision);
@@ -146,12 +155,8 @@ class Shadow {
   TopologyFeed topology_feed_;
   PodDefaultsFeed pod_defaults_feed_;
 
-  bool running_ = false;
-  bool cycle_posted_ = false;
-  bool wake_up_posted_ = false;
-  std::uint64_t kick_ticket_ = 0;
+  CyclePace pace_;
   std::uint64_t next_ticket_ = 1;
-  Duration pause_;
   std::map<api::ObjectKey, OpenAdmission> admissions_;
   std::map<api::ObjectKey, OpenPreemption> preemptions_;   // by preemptor
   std::map<api::ObjectKey, api::ObjectKey> preemptor_of_;  // by victim of an open preemption

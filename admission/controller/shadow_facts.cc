@@ -33,7 +33,7 @@ Shadow::Fact Shadow::FactOf(const api::Workload& before, const api::Workload& af
 
 void Shadow::OnUpdate(const WorkloadPtr& before, const WorkloadPtr& after) {
   const api::ObjectKey key = after->meta.key();
-  const Fact fact = running_ ? FactOf(*before, *after) : Fact::kNone;
+  const Fact fact = pace_.running() ? FactOf(*before, *after) : Fact::kNone;
   if (fact != Fact::kNone) return OnFact(fact, after);
   if (const auto held = held_.find(key); held != held_.end()) {
     const bool goes_on =
@@ -119,7 +119,8 @@ bool Shadow::Compare(Fact fact, const WorkloadPtr& object) {
 
 void Shadow::Hold(Fact fact, const WorkloadPtr& object) {
   const std::uint64_t ticket = next_ticket_++;
-  held_[object->meta.key()] = {.ticket = ticket, .fact = fact, .object = object};
+  held_[object->meta.key()] = {
+      .ticket = ticket, .fact = fact, .object = object, .judged = !IsFull()};
   After(options_.settle, object->meta.key(), ticket, &Shadow::OnSettled);
 }
 
@@ -129,6 +130,11 @@ void Shadow::OnSettled(const api::ObjectKey& key, std::uint64_t ticket) {
   if (found == held_.end() || found->second.ticket != ticket) return;
   const HeldFact held = std::move(found->second);
   held_.erase(found);
+  if (!held.judged) {
+    report_.AddUnjudged();
+    Adopt(held.object);
+    return Changed();
+  }
   const bool reserved = held.fact == Fact::kReserved;
   const api::ObjectKey about = reserved ? key : PreemptorOf(*held.object);
   ShadowComparison comparison{
@@ -177,26 +183,36 @@ bool Shadow::CompareReserved(const WorkloadPtr& object) {
 
 bool Shadow::ComparePreempted(const WorkloadPtr& object) {
   const api::ObjectKey key = object->meta.key();
+  const api::ObjectKey preemptor = PreemptorOf(*object);
   if (const auto found = preemptor_of_.find(key); found != preemptor_of_.end()) {
-    const api::ObjectKey preemptor = found->second;
-    preemptions_[preemptor].victims[key] = VictimState::kPreempted;
+    const api::ObjectKey berths = found->second;
+    OpenPreemption& open = preemptions_[berths];
+    open.victims[key] = VictimState::kPreempted;
+    const std::string_view uid = PreemptorUidOf(*object);
+    if (!uid.empty() && uid != open.uid) {
+      open.for_another = preemptor.ToString();
+      NotePreemptedFor(preemptor, object);
+    }
     Adopt(object);
-    CloseIfComplete(preemptor);
+    CloseIfComplete(berths);
     return true;
   }
-  const api::ObjectKey preemptor = PreemptorOf(*object);
+  if (!preemptions_.contains(preemptor) && !left_waiting_.contains(preemptor)) return false;
+  NotePreemptedFor(preemptor, object);
+  Adopt(object);
+  return true;
+}
+
+// The incumbent preempted a workload that Berth would not have preempted for this preemptor.
+void Shadow::NotePreemptedFor(const api::ObjectKey& preemptor, const WorkloadPtr& victim) {
   if (const auto open = preemptions_.find(preemptor); open != preemptions_.end()) {
-    open->second.others.push_back(key.ToString());
+    open->second.others.push_back(victim->meta.key().ToString());
   } else if (const auto left = left_waiting_.find(preemptor); left != left_waiting_.end()) {
-    report_.Follow(left->second.report, SideOf(*object));
+    report_.Follow(left->second.report, SideOf(*victim));
     // The preemptor competes for what its victim releases.
     left->second.aside = false;
     if (const auto waiting = workloads_.Get(preemptor)) Adopt(waiting);
-  } else {
-    return false;
   }
-  Adopt(object);
-  return true;
 }
 
 // A preemption with other victims stays open: Berth's victims may follow.
@@ -219,8 +235,9 @@ void Shadow::CloseIfComplete(const api::ObjectKey& preemptor) {
   for (const auto& [victim, state] : open.victims) {
     if (state == VictimState::kPreempted) incumbent.preempted.push_back(victim.ToString());
   }
-  Close(preemptor, open.others.empty() ? ShadowResult::kSame : ShadowResult::kDiffers,
-        std::move(incumbent));
+  if (!open.for_another.empty()) incumbent.message = "preempted for " + open.for_another;
+  const bool same = open.others.empty() && open.for_another.empty();
+  Close(preemptor, same ? ShadowResult::kSame : ShadowResult::kDiffers, std::move(incumbent));
 }
 
 std::uint64_t Shadow::Close(const api::ObjectKey& preemptor, ShadowResult result,
@@ -289,12 +306,9 @@ ShadowSide Shadow::WaitingSide(const api::ObjectKey& key) const {
 // The preemptor is found by its UID; the victim itself where the preemptor is unknown.
 api::ObjectKey Shadow::PreemptorOf(const api::Workload& victim) const {
   const std::string_view uid = PreemptorUidOf(victim);
-  if (!uid.empty()) {
-    for (const auto& workload : workloads_.objects()) {
-      if (workload->meta.uid == uid) return workload->meta.key();
-    }
-  }
-  return victim.meta.key();
+  if (uid.empty()) return victim.meta.key();
+  const auto preemptors = workloads_.ByIndex(kShadowByUid, std::string(uid));
+  return preemptors.empty() ? victim.meta.key() : preemptors.front()->meta.key();
 }
 
 }  // namespace berth::admission

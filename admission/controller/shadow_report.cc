@@ -16,6 +16,7 @@ constexpr ShadowResult kShadowResults[] = {ShadowResult::kSame, ShadowResult::kD
 
 constexpr char kShadowComparisons[] = "berth_shadow_comparisons_total";
 constexpr char kShadowOvertaken[] = "berth_shadow_overtaken_total";
+constexpr char kShadowUnjudged[] = "berth_shadow_unjudged_total";
 constexpr char kShadowOpen[] = "berth_shadow_open_decisions";
 constexpr char kShadowAgreement[] = "berth_shadow_agreement_ratio";
 constexpr char kShadowDelay[] = "berth_shadow_incumbent_delay_seconds";
@@ -97,6 +98,9 @@ ShadowReport::ShadowReport(kube::Metrics& metrics, Duration window)
       "Decisions of the incumbent compared with Berth's, by subject and result");
   metrics_.DeclareCounter(kShadowOvertaken,
                           "Decisions of Berth whose workload or victims ended by themselves");
+  metrics_.DeclareCounter(kShadowUnjudged,
+                          "Decisions of the incumbent that were not compared, since too many of "
+                          "Berth's decisions were open");
   metrics_.DeclareGauge(kShadowOpen, "Decisions of Berth that wait for the incumbent's");
   metrics_.DeclareGauge(kShadowAgreement, "The part of comparisons with the same result");
   metrics_.DeclareHistogram(
@@ -109,6 +113,7 @@ ShadowReport::ShadowReport(kube::Metrics& metrics, Duration window)
     }
   }
   metrics_.Increment(kShadowOvertaken, {}, 0);
+  metrics_.Increment(kShadowUnjudged, {}, 0);
   metrics_.SetGauge(kShadowOpen, {}, 0);
 }
 
@@ -155,6 +160,12 @@ void ShadowReport::AddOvertaken() {
   const std::lock_guard lock(mutex_);
   ++counts_.overtaken;
   metrics_.Increment(kShadowOvertaken, {});
+}
+
+void ShadowReport::AddUnjudged() {
+  const std::lock_guard lock(mutex_);
+  ++counts_.unjudged;
+  metrics_.Increment(kShadowUnjudged, {});
 }
 
 void ShadowReport::SetOpen(std::size_t decisions) {
@@ -205,6 +216,7 @@ std::string ShadowReport::JsonText(WallTime now) const {
       {"agreement", agreement ? nlohmann::json(*agreement) : nlohmann::json()},
       {"counts", std::move(counts)},
       {"overtaken", counts_.overtaken},
+      {"unjudged", counts_.unjudged},
       {"open", counts_.open},
       {"olderDifferences", dropped_},
       {"differences", newest_first(differences_)},

@@ -75,11 +75,14 @@ class ShadowReport {
   void Follow(std::uint64_t number, ShadowSide incumbent);
   // A decision that nothing can be compared with: its workload or victims ended by themselves.
   void AddOvertaken();
+  // A decision of the incumbent about which Berth could not decide.
+  void AddUnjudged();
   void SetOpen(std::size_t decisions);
 
   struct Counts {
     std::map<std::pair<ShadowSubject, ShadowResult>, std::int64_t> by_kind;
     std::int64_t overtaken = 0;
+    std::int64_t unjudged = 0;
     std::size_t open = 0;
 
     std::int64_t Of(ShadowResult result) const;

@@ -1,5 +1,6 @@
 #include "admission/controller/workload_reconciler.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -57,23 +58,52 @@ WorkloadSituation WorkloadReconciler::Observe(const api::Workload& workload) con
   return situation;
 }
 
+void WorkloadReconciler::Tell(const api::Workload& workload, const WorkloadPlan& plan) {
+  for (const PlannedEvent& event : plan.events) {
+    parts_.events.Record(kube::ReferenceTo(workload),
+                         event.type == PlannedEvent::Type::kNormal ? kube::EventType::kNormal
+                                                                   : kube::EventType::kWarning,
+                         event.reason, event.reason, event.message);
+  }
+  observer_(workload, plan);
+}
+
+void WorkloadReconciler::TellIfWritten(const api::Workload& fresh) {
+  const auto lost = unanswered_.find(fresh.meta.key());
+  if (lost == unanswered_.end()) return;
+  const std::vector<api::Condition>& planned = lost->second.plan.status->conditions;
+  const bool written =
+      std::all_of(planned.begin(), planned.end(), [&fresh](const api::Condition& each) {
+        if (each.type == api::kPodsReady) return true;  // the job's controller writes it, too
+        const api::Condition* now = api::FindCondition(fresh.status.conditions, each.type);
+        return now != nullptr && now->status == each.status && now->reason == each.reason &&
+               now->message == each.message;
+      });
+  const bool is_other = lost->second.workload->meta.uid != fresh.meta.uid;
+  if (!written && !is_other) return;  // the watch may deliver the write later
+  if (!is_other) Tell(*lost->second.workload, lost->second.plan);
+  unanswered_.erase(lost);
+}
+
 void WorkloadReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   const std::shared_ptr<const api::Workload> workload = parts_.workloads.Get(key);
-  if (workload == nullptr) return done(kube::NextLook{});
+  if (workload == nullptr) {
+    unanswered_.erase(key);
+    return done(kube::NextLook{});
+  }
+  TellIfWritten(*workload);
   WorkloadPlan plan = PlanWorkload(Observe(*workload), parts_.clock.Now());
   auto written = [this, workload, plan, done](const Status& status) {
     if (!status) {
       // The Workload was deleted meanwhile.
       if (status.error().code == ErrorCode::kNotFound) return done(kube::NextLook{});
+      if (plan.status && !plan.events.empty()) {
+        unanswered_[workload->meta.key()] = {workload, plan};
+      }
       return done(status.error());
     }
-    for (const PlannedEvent& event : plan.events) {
-      parts_.events.Record(kube::ReferenceTo(*workload),
-                           event.type == PlannedEvent::Type::kNormal ? kube::EventType::kNormal
-                                                                     : kube::EventType::kWarning,
-                           event.reason, event.reason, event.message);
-    }
-    observer_(*workload, plan);
+    unanswered_.erase(workload->meta.key());
+    Tell(*workload, plan);
     done(kube::NextLook{plan.look_again});
   };
   if (plan.status) return parts_.writer.ApplyStatus(*workload, *plan.status, std::move(written));

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,12 +59,22 @@ class WorkloadReconciler final : public kube::Reconciler {
   void Reconcile(const api::ObjectKey& key, Done done) override;
 
  private:
+  // A plan that the API server may have carried out: its answer was lost.
+  struct Unanswered {
+    std::shared_ptr<const api::Workload> workload;
+    WorkloadPlan plan;
+  };
+
   WorkloadSituation Observe(const api::Workload& workload) const;
+  void Tell(const api::Workload& workload, const WorkloadPlan& plan);
+  // Tells of the plan whose answer was lost, where the Workload shows that it was carried out.
+  void TellIfWritten(const api::Workload& fresh);
 
   WorkloadReconcilerParts parts_;
   QueueLookup lookup_;
   LifecycleOptions options_;
   Observer observer_;
+  std::map<api::ObjectKey, Unanswered> unanswered_;
 };
 
 // The flavors that an admission uses, each once, sorted.

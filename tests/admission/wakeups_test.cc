@@ -157,6 +157,13 @@ TEST(WakeUpsTest, WhatBecomesOfOtherObjects) {
       {"more quota", [](TableWorld& w) { w.Apply(Quota("a", "c", "f", 5)); }, "pa pb"},
       {"less quota too: any change of the spec",
        [](TableWorld& w) { w.Apply(Quota("a", "c", "f", 3)); }, "pa pb"},
+      {"an order that nobody may overtake",
+       [](TableWorld& w) {
+         api::ClusterQueue alone = Quota("alone", "", "g", 4);
+         alone.spec.queueing_strategy = api::QueueingStrategy::kStrictFifo;
+         w.Apply(alone);
+       },
+       "palone"},
       {"the same spec again", [](TableWorld& w) { w.Apply(Quota("a", "c", "f", 4)); }, ""},
       {"the queue alone", [](TableWorld& w) { w.Apply(Quota("alone", "", "g", 5)); }, "palone"},
       {"the cohort becomes an object", [](TableWorld& w) { w.Apply(support::MakeCohort("c", "")); },

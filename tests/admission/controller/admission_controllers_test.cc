@@ -306,6 +306,18 @@ TEST_F(AdmissionControllersTest, ATwinIsToldAnewAfterARestartOnlyIfItIsAnother) 
   EXPECT_EQ(MessageOf("moves", api::kQuotaReserved), kBypassed);
 }
 
+TEST_F(AdmissionControllersTest, AReasonThatSomebodyRemovesIsWrittenAgain) {
+  PutQueues(1);
+  PutWorkload("a", 1);
+  executor_.RunFor(1s);
+  PutWorkload("b", 1);
+  executor_.RunFor(1min);
+  ASSERT_EQ(ReasonOf("b", api::kQuotaReserved), "WaitingForQuota");
+  Edit("b", [](Json& object) { object["status"].erase("conditions"); });
+  executor_.RunFor(1s);
+  EXPECT_EQ(ReasonOf("b", api::kQuotaReserved), "WaitingForQuota");
+}
+
 TEST_F(AdmissionControllersTest, AtRestNothingIsWritten) {
   PutQueues(4, {{"queueingStrategy", "StrictFIFO"}});
   PutWorkload("a", 3);

@@ -1,6 +1,8 @@
 // Goal: conflicts, lost answers, crashes and lost watches never break quota and never lose a
 // workload. Method: ordered faults first, then seeded stories of random ones with the invariants.
 
+#include <algorithm>
+
 #include "base/random.h"
 #include "tests/admission/controller/admission_fixture.h"
 
@@ -81,6 +83,53 @@ TEST_F(AdmissionFaultsTest, LostAnswerOfAWriteThatHappened) {
   executor_.RunFor(5s);
   EXPECT_TRUE(Is("a", api::kAdmitted));
   EXPECT_FALSE(Is("b", api::kQuotaReserved));
+}
+
+// The API server carried the write out; the client met a timeout, or a broken connection.
+TEST_F(AdmissionFaultsTest, DecisionsWhoseAnswerIsLostGetTheirEvents) {
+  const auto lose = [this](const char* what, ErrorCode code) {
+    api_.FailNext(what, 0, RegistryTransport::Effect::kDone, code);
+  };
+  const auto count = [this](const std::string& about, const std::string& reason) {
+    const std::vector<std::string> reasons = EventReasons(about);
+    return std::count(reasons.begin(), reasons.end(), reason);
+  };
+  PutQueues(4, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
+  lose("workloads/low/status", ErrorCode::kDeadlineExceeded);
+  PutWorkload("low", 4, {{"priority", 1}});
+  executor_.RunFor(3s);
+  EXPECT_EQ(count("low", "QuotaReserved"), 1);
+  EXPECT_EQ(count("low", "Admitted"), 1);
+  lose("workloads/low/status", ErrorCode::kUnavailable);
+  PutWorkload("high", 4, {{"priority", 9}});
+  executor_.RunFor(3s);
+  EXPECT_TRUE(Is("low", api::kPreempted));
+  EXPECT_EQ(count("low", "Preempted"), 1);
+}
+
+TEST_F(AdmissionFaultsTest, AnAdmissionByItsChecksWhoseAnswerIsLostGetsItsEvent) {
+  Put("admissionchecks", "dws", {{"controllerName", "example.com/c"}});
+  ActivateCheck("dws");
+  PutQueues(4, {{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "dws"}}}}}}});
+  PutWorkload("a", 4);
+  executor_.RunFor(3s);
+  api_.FailNext("workloads/a/status", 0, RegistryTransport::Effect::kDone,
+                ErrorCode::kDeadlineExceeded);
+  Edit("a", [](Json& object) { object["status"]["admissionChecks"][0]["state"] = "Ready"; });
+  executor_.RunFor(10s);
+  EXPECT_TRUE(Is("a", api::kAdmitted));
+  const std::vector<std::string> reasons = EventReasons("a");
+  EXPECT_EQ(std::count(reasons.begin(), reasons.end(), "Admitted"), 1);
+}
+
+// A decision that was not written is written later, and told once.
+TEST_F(AdmissionFaultsTest, DecisionsThatAreWrittenLaterGetTheirEvents) {
+  PutQueues(4);
+  for (int i = 0; i < 3; ++i) api_.FailNext("workloads/a/status", 503);
+  PutWorkload("a", 4);
+  executor_.RunFor(10s);
+  const std::vector<std::string> reasons = EventReasons("a");
+  EXPECT_EQ(std::count(reasons.begin(), reasons.end(), "Admitted"), 1);
 }
 
 TEST_F(AdmissionFaultsTest, RefusedForGoodIsPutAsideAndOthersGoOn) {

@@ -231,6 +231,50 @@ TEST_F(ShadowTest, PreemptionsAreComparedByVictim) {
   EXPECT_EQ(later["preempted"], Json({"team/middle"}));
 }
 
+// Two queues of one cohort, the victim in a third: both programs preempt the victim, each for
+// another workload.
+TEST_F(ShadowTest, APreemptionForAnotherWorkloadIsADifference) {
+  StopIncumbent();
+  PutTwoFlavors(4);
+  PutWorkload("low", 4, {{"priority", 1}});
+  PutWorkload("spot", 4, {{"priority", 9}});
+  Admit("low", 4);
+  Admit("spot", 4, "spot");
+  StartShadow();
+  PutWorkload("high", 4, {{"priority", 5}});
+  executor_.RunFor(2s);
+  PutWorkload("other", 4, {{"priority", 4}});
+  executor_.RunFor(1s);
+  PreemptFor("other", "low");
+  executor_.RunFor(3s);
+  EXPECT_EQ(Counts(), (Map{{"preemption.differs", 1}})) << Report().dump(1);
+  const Json difference = Report()["differences"][0];
+  EXPECT_EQ(difference["workload"], "team/high");
+  EXPECT_EQ(difference["incumbent"]["preempted"], Json({"team/low"}));
+  EXPECT_EQ(difference["incumbent"]["message"], "preempted for team/other");
+}
+
+// The incumbent's decision may be the one that Berth had no room for.
+TEST_F(ShadowTest, WithTooManyOpenDecisionsNothingIsJudged) {
+  StopIncumbent();
+  shadow_options_.max_open_decisions = 2;
+  PutQueues(9);
+  StartShadow();
+  for (const char* name : {"a", "b", "c", "d"}) PutWorkload(name, 1);
+  executor_.RunFor(1s);
+  EXPECT_EQ(Report()["open"], 2);
+  Admit("d", 1);
+  executor_.RunFor(3s);
+  EXPECT_EQ(Counts(), Map{}) << Report().dump(1);
+  EXPECT_EQ(Report()["unjudged"], 1);
+  EXPECT_THAT(shadow_metrics_.Text(), HasSubstr("berth_shadow_unjudged_total 1\n"));
+  Admit("a", 1);
+  executor_.RunFor(1s);
+  Admit("c", 1);
+  executor_.RunFor(1s);
+  EXPECT_EQ(Counts(), (Map{{"admission.same", 2}})) << Report().dump(1);
+}
+
 TEST_F(ShadowTest, APreemptionOfTheIncumbentAlone) {
   StopIncumbent();
   PutQueues(4);

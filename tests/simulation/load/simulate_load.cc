@@ -2,17 +2,21 @@
 // Berth and an API server with few cores, in virtual time.
 //
 //   simulate_load [--share PERCENT] [--cores N] [--slowness FACTOR] [--requeue-interval MS]
-//                 [--trace WORD]
+//                 [--shadow 1] [--trace WORD]
 //
-// Prints one JSON object: times, evictions, requests. --trace: the life of each Workload whose
-// name contains WORD, on stderr. Deterministic.
+// Prints one JSON object: times, evictions, requests. --shadow: a shadow decides beside Berth; the
+// object has its comparisons. --trace: the life of each
+// Workload whose name contains WORD, on stderr. Deterministic, but for processor times.
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "admission/controller/shadow.h"
 #include "cli/controller_set.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/metrics.h"
@@ -32,6 +36,7 @@ struct LoadOptions {
   std::size_t cores = 2;
   double slowness = 1;
   std::chrono::milliseconds requeue_interval{1000};
+  bool shadow = false;
   std::string trace;
 };
 
@@ -70,6 +75,27 @@ void Trace(kube::Manager& manager, const FakeClock& clock, const std::string& wo
        .on_delete = {}});
 }
 
+// A shadow beside the controller, as a program of its own.
+struct ShadowProgram {
+  ShadowProgram(local::Registry& registry, const Clock& clock, Executor& executor,
+                BusyServer& server, const admission::Configuration& configuration)
+      : program(registry, executor, server),
+        shadow(program.manager, clock, metrics, {.scheduler = configuration.admission.scheduler}) {
+    program.manager.StartInformers();
+    program.manager.StartControllers();
+  }
+
+  kube::Json Report(const Clock& clock) const {
+    kube::Json report = kube::Json::parse(shadow.report().JsonText(clock.Now()));
+    for (const char* list : {"differences", "agreements"}) report.erase(list);
+    return report;
+  }
+
+  Program program;
+  kube::Metrics metrics;
+  admission::Shadow shadow;
+};
+
 [[noreturn]] void GiveUp(const std::string& why) {
   std::cerr << "simulate_load: " << why << "\n";
   std::_Exit(1);
@@ -92,6 +118,9 @@ int Run(const LoadOptions& options) {
   controller.manager.StartInformers();
   controller.manager.StartControllers();
 
+  std::optional<ShadowProgram> shadow;
+  if (options.shadow) shadow.emplace((*api)->registry(), clock, executor, server, configuration);
+
   Program player((*api)->registry(), executor, server);
   bench::KueueLoad load(player.manager, clock, options.share, GiveUp);
   if (!options.trace.empty()) Trace(player.manager, clock, options.trace);
@@ -111,6 +140,8 @@ int Run(const LoadOptions& options) {
   kube::Json report = load.Report(clock.SteadyNow() - start);
   report["done"] = done;
   report["busy_s"] = std::chrono::duration<double>(server.busy()).count();
+  report["cpu_s"] = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  if (shadow) report["shadow"] = shadow->Report(clock);
   for (const auto& [request, count] : server.counts()) {
     if (count >= 100) report["requests"][request] = count;
   }
@@ -125,6 +156,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   berth::sim::LoadOptions options;
   for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+    if (words[i] == "--shadow") options.shadow = words[i + 1] != "0";
     if (words[i] == "--share") options.share = std::atoi(words[i + 1].c_str());
     if (words[i] == "--trace") options.trace = words[i + 1];
     if (words[i] == "--cores") options.cores = std::strtoul(words[i + 1].c_str(), nullptr, 10);
