@@ -2,17 +2,13 @@
 #include <algorithm>
 
 #include "admission/scheduler.h"
+#include "api/api_version.h"
 #include "api/pod_groups.h"
 
 namespace berth::admission {
 namespace {
 
 constexpr Duration kLongestPause = std::chrono::hours(1);
-
-std::string_view GroupOf(const std::string& api_version) {
-  const std::size_t slash = api_version.find('/');
-  return slash == std::string::npos ? "" : std::string_view(api_version).substr(0, slash);
-}
 
 void TakeFrom(Usage& amounts, const Usage& taken) {
   for (FlavorResourceAmount& item : amounts) {
@@ -154,7 +150,7 @@ bool Scheduler::HasForeignOwner(const api::Workload& object) const {
   return std::none_of(config_.managed_owners->begin(), config_.managed_owners->end(),
                       [owner](const OwnerKind& managed) {
                         return managed.kind == owner->kind &&
-                               managed.group == GroupOf(owner->api_version);
+                               managed.group == api::GroupOf(owner->api_version);
                       });
 }
 

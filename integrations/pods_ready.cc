@@ -1,21 +1,17 @@
 #include "integrations/pods_ready.h"
 
+#include "api/pods_ready.h"
 #include "api/reasons.h"
 
 namespace berth::integrations {
 namespace {
 
-constexpr char kWaitForStart[] = "WaitForStart";
 constexpr char kWaitForRecovery[] = "WaitForRecovery";
 constexpr char kStarted[] = "Started";
 constexpr char kRecovered[] = "Recovered";
 
 api::Condition Of(api::ConditionStatus status, const char* reason, const char* message) {
   return {.type = api::kPodsReady, .status = status, .reason = reason, .message = message};
-}
-
-api::Condition NotStarted() {
-  return Of(api::ConditionStatus::kFalse, kWaitForStart, "Not all pods are ready or succeeded");
 }
 
 }  // namespace
@@ -25,7 +21,7 @@ api::Condition PodsReadyCondition(const JobView& job, const api::Workload& workl
   // before the next reconcile, and its own stop must not count as a loss of pods.
   const auto& conditions = workload.status.conditions;
   if (!api::IsTrue(conditions, api::kAdmitted) || api::IsTrue(conditions, api::kEvicted)) {
-    return NotStarted();
+    return api::PodsNotStarted();
   }
   const api::Condition* before = api::FindCondition(workload.status.conditions, api::kPodsReady);
   if (job.pods_ready) {
@@ -36,7 +32,7 @@ api::Condition PodsReadyCondition(const JobView& job, const api::Workload& workl
   }
   const bool was_ready = before != nullptr && (before->status == api::ConditionStatus::kTrue ||
                                                before->reason == kWaitForRecovery);
-  if (!was_ready) return NotStarted();
+  if (!was_ready) return api::PodsNotStarted();
   return Of(api::ConditionStatus::kFalse, kWaitForRecovery,
             "At least one pod has failed, waiting for recovery");
 }

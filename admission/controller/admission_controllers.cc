@@ -149,7 +149,7 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
       writer(manager.client(), workloads),
       notes(workloads, writer, events, clock, manager.executor()),
       loop({manager, scheduler, writer, notes, events, clock, metrics, options.wake_up_batch,
-            [this] { metrics_feed.OnTurn(); }}),
+            options.pods_ready.enabled, [this] { metrics_feed.OnTurn(); }}),
       topology_feed(manager, scheduler,
                     [this](TopologyFeed::Change change) { OnTopologyFeed(change); }),
       pod_defaults_feed(

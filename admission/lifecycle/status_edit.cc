@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "admission/lifecycle/workload_lifecycle.h"
+#include "api/pods_ready.h"
 #include "api/reasons.h"
 
 namespace berth::admission {
@@ -191,6 +192,16 @@ void ReserveQuota(api::WorkloadStatus& status, api::Admission admission,
                      message, generation, now);
   SyncCheckStates(status, required_checks, now);
   SyncAdmittedCondition(status, generation, now);
+}
+
+void AwaitPods(api::WorkloadStatus& status, const api::ObjectMeta& workload, WallTime now) {
+  if (workload.owner_references.empty() || !api::IsTrue(status.conditions, api::kAdmitted) ||
+      api::FindCondition(status.conditions, api::kPodsReady) != nullptr) {
+    return;
+  }
+  const Condition waits = api::PodsNotStarted();
+  SetStatusCondition(status, api::kPodsReady, waits.status, waits.reason, waits.message,
+                     workload.generation, now);
 }
 
 Difference SetUnadmitted(api::WorkloadStatus& status, std::string_view reason,

@@ -266,6 +266,7 @@ void Planner::SyncAdmitted() {
   if (!SyncAdmittedCondition(status_, workload_.meta.generation, now_)) return;
   changed_ = true;
   if (!IsTrue(status_.conditions, api::kAdmitted)) return;
+  if (in_.pods_ready.enabled) AwaitPods(status_, workload_.meta, now_);
   const Condition* reserved = FindCondition(status_.conditions, api::kQuotaReserved);
   const std::int64_t waited = WaitSeconds(reserved->last_transition_time, now_);
   const std::string queue = status_.admission ? status_.admission->cluster_queue : "";

@@ -111,6 +111,10 @@ void ReserveQuota(api::WorkloadStatus& status, api::Admission admission,
                   const std::vector<std::string>& required_checks, std::int64_t generation,
                   WallTime now);
 
+// Adds PodsReady=False to the status of an admitted Workload whose owner is to report its pods, as
+// the owner's controller would in a write of its own. Only where the condition is missing.
+void AwaitPods(api::WorkloadStatus& status, const api::ObjectMeta& workload, WallTime now);
+
 // Sets QuotaReserved=False with a reason; returns what changed. `message_only`: only the message
 // may change.
 enum class Difference { kNone, kMessage, kReason };

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/pods_ready.h"
 #include "api/reasons.h"
 
 namespace berth::api {
@@ -13,7 +14,8 @@ nlohmann::json AdmissionStatusPatch(const Workload& base, const WorkloadStatus& 
   WorkloadStatus owned = status;
   owned.reclaimable_pods.clear();
   std::erase_if(owned.conditions, [](const Condition& condition) {
-    return condition.type == kPodsReady || condition.type == kFinished;
+    if (condition.type == kPodsReady) return !SaysPodsNotStarted(condition);
+    return condition.type == kFinished;
   });
   return StatusPatch(base, Encode(owned));
 }

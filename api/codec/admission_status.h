@@ -3,8 +3,10 @@
 // applies this document, also the job reconciler when it releases quota.
 //
 // Owned: admission, requeueState, admissionChecks, schedulingStats, unhealthyNodes,
-// resourceRequests, accumulatedPastExecutionTimeSeconds, and every condition but PodsReady and
-// Finished. The API server removes an owned field that the manager applied once and leaves out.
+// resourceRequests, accumulatedPastExecutionTimeSeconds, and every condition but Finished and
+// PodsReady. PodsReady is owned too while it says that the pods have not started: the admission
+// writes it, and the first report of the job's controller takes it over. The API server removes an
+// owned field that the manager applied once and leaves out.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,6 +20,7 @@ namespace berth::api {
 nlohmann::json AdmissionStatusPatch(const Workload& base, const WorkloadStatus& status);
 
 // A document with `status` as given, for other field managers of parts of the status. It carries
+// uid and resourceVersion, too.
 nlohmann::json StatusPatch(const Workload& base, nlohmann::json status);
 
 }  // namespace berth::api

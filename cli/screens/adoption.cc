@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/api_version.h"
 #include "api/labels.h"
 
 namespace berth::cli {
@@ -82,8 +83,7 @@ void CheckWorkload(const Json& workload, AdoptionReport& report) {
     }
     return;
   }
-  const std::size_t slash = owner.api_version.find('/');
-  const std::string group = slash == std::string::npos ? "" : owner.api_version.substr(0, slash);
+  const std::string group(api::GroupOf(owner.api_version));
   if (report.queued_kinds.contains(group + "/" + owner.kind)) {
     ++report.taken_over["Workloads of " + owner.kind + "s"];
     return;

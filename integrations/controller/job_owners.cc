@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/api_version.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "integrations/workload_build.h"
@@ -11,11 +12,6 @@ namespace {
 
 constexpr char kOwnerIndex[] = "owner";
 constexpr int kMaxAncestors = 10;
-
-std::string_view GroupOf(std::string_view api_version) {
-  const std::size_t slash = api_version.find('/');
-  return slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
-}
 
 std::string IndexValue(std::string_view group, std::string_view kind, const api::ObjectKey& job) {
   std::string value(group);
@@ -33,7 +29,7 @@ JobOwners::JobOwners(kube::Manager& manager, QueueNameRule queue_name_rule)
   workloads_.AddIndex(kOwnerIndex, [](const api::Workload& workload) {
     const api::OwnerReference* owner = OwningJobOf(workload.meta);
     if (owner == nullptr) return std::vector<std::string>{};
-    return std::vector<std::string>{IndexValue(GroupOf(owner->api_version), owner->kind,
+    return std::vector<std::string>{IndexValue(api::GroupOf(owner->api_version), owner->kind,
                                                {workload.meta.namespace_name, owner->name})};
   });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/api_version.h"
 #include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
@@ -12,11 +13,6 @@ constexpr char kOrphan[] = "orphan";
 
 // Events have neither owners nor dependents, and are many.
 bool IsIgnored(const ResourceId& resource) { return resource.resource == "events"; }
-
-std::string GroupOf(const std::string& api_version) {
-  const std::size_t slash = api_version.find('/');
-  return slash == std::string::npos ? "" : api_version.substr(0, slash);
-}
 
 }  // namespace
 
@@ -158,7 +154,8 @@ Result<OwnerState> GarbageCollector::StateOf(const Json& object, const Json& own
     const bool waits = member.waits_for_dependents && BoolAt(owner, {"blockOwnerDeletion"});
     return waits ? OwnerState::kWaiting : OwnerState::kThere;
   }
-  const std::string group = GroupOf(StringAt(owner, {"apiVersion"}));
+  const std::string api_version = StringAt(owner, {"apiVersion"});
+  const std::string group(api::GroupOf(api_version));
   const std::string kind = StringAt(owner, {"kind"});
   for (const WholeApi::KindInfo& info : api_.Kinds()) {
     if (info.id.group != group || info.kind != kind) continue;

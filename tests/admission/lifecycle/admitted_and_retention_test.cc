@@ -18,6 +18,43 @@ using api::ConditionStatus;
 
 constexpr WallTime kNow{1'767'225'600s};
 
+TEST(AdmittedCondition, PodsAreAwaitedInTheSameWrite) {
+  struct Row {
+    const char* name;
+    bool admitted;
+    bool has_owner;
+    const char* reason_before;  // of PodsReady; null: there is no such condition
+    const char* reason;
+  };
+  const std::vector<Row> rows = {
+      {"a job's", true, true, nullptr, "WaitForStart"},
+      {"not admitted", false, true, nullptr, nullptr},
+      {"nobody's", true, false, nullptr, nullptr},
+      {"a second admission", true, true, "WaitForRecovery", "WaitForRecovery"},
+  };
+  for (const Row& row : rows) {
+    api::WorkloadStatus status;
+    api::ObjectMeta meta;
+    meta.generation = 3;
+    if (row.has_owner) meta.owner_references.push_back({.kind = "Job", .name = "j"});
+    const auto set = [&status](const char* type, ConditionStatus value, const char* reason) {
+      SetStatusCondition(status, type, value, reason, "", 1, kNow);
+    };
+    set(api::kAdmitted, row.admitted ? ConditionStatus::kTrue : ConditionStatus::kFalse, "r");
+    if (row.reason_before != nullptr) {
+      set(api::kPodsReady, ConditionStatus::kFalse, row.reason_before);
+    }
+    AwaitPods(status, meta, kNow);
+    const api::Condition* ready = api::FindCondition(status.conditions, api::kPodsReady);
+    ASSERT_EQ(ready != nullptr, row.reason != nullptr) << row.name;
+    if (ready == nullptr) continue;
+    EXPECT_EQ(ready->status, ConditionStatus::kFalse) << row.name;
+    EXPECT_EQ(ready->reason, row.reason) << row.name;
+    EXPECT_EQ(&status.conditions.back(), ready) << row.name << ": behind Admitted";
+    EXPECT_EQ(ready->observed_generation, row.reason_before == nullptr ? 3 : 1) << row.name;
+  }
+}
+
 TEST(AdmittedCondition, SaysWhatIsMissing) {
   struct Row {
     const char* name;
