@@ -1,12 +1,14 @@
 // admission/controller/counter_pace.h — how often the counters in a queue's status are written.
 //
 // The first change after a pause is written at once. While counters change all the time the
-// interval between two writes doubles from one second to four.
+// interval between two writes doubles from one second to four. Counters that have not changed for
+// a second are at rest: their values are written then.
 //
 // Pure: the instant is an argument. Threads: one.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 
@@ -20,22 +22,29 @@ class CounterPace {
   static constexpr Duration kShortest = std::chrono::seconds(1);
   static constexpr Duration kLongest = std::chrono::seconds(4);
 
-  // The time until counters may be written; nullopt: now.
-  std::optional<Duration> Wait(const api::ObjectKey& key, SteadyTime now) const {
+  // The time until counters may be written; nullopt: now. `counters`: equal for equal counters.
+  std::optional<Duration> Wait(const api::ObjectKey& key, std::int64_t counters, SteadyTime now) {
     const auto found = writes_.find(key);
     if (found == writes_.end()) return std::nullopt;
-    const Duration since = now - found->second.at;
-    if (since >= found->second.interval) return std::nullopt;
-    return found->second.interval - since;
+    Write& last = found->second;
+    if (last.counters != counters) {
+      last.counters = counters;
+      last.changed_at = now;
+    }
+    const SteadyTime rest = std::max(last.changed_at, last.at) + kShortest;
+    const SteadyTime due = std::min(last.at + last.interval, rest);
+    if (now >= due) return std::nullopt;
+    return due - now;
   }
 
   // The status is written at `now`, be it for its counters or for a condition.
   void OnWrite(const api::ObjectKey& key, SteadyTime now) {
-    const auto [found, is_new] = writes_.try_emplace(key, Write{now, kShortest});
+    const auto [found, is_new] = writes_.try_emplace(key, Write{.at = now});
     if (is_new) return;
     Write& write = found->second;
     const bool steady = now - write.at < 2 * write.interval;
-    write = {now, steady ? std::min(2 * write.interval, kLongest) : kShortest};
+    write.at = now;
+    write.interval = steady ? std::min(2 * write.interval, kLongest) : kShortest;
   }
 
   void Forget(const api::ObjectKey& key) { writes_.erase(key); }
@@ -43,7 +52,9 @@ class CounterPace {
  private:
   struct Write {
     SteadyTime at;
-    Duration interval;  // until the next write of counters
+    Duration interval = kShortest;  // until the next write of counters
+    std::int64_t counters = 0;
+    SteadyTime changed_at{};
   };
   std::map<api::ObjectKey, Write> writes_;
 };

@@ -28,6 +28,13 @@ void SetActive(api::QueueStatus& status, bool active, const std::string& reason,
                      .observed_generation = generation});
 }
 
+// Of workloads alone: amounts change with them.
+std::int64_t CountersOf(const api::QueueStatus& status) {
+  constexpr std::int64_t kBase = 1'000'003;
+  return (status.pending_workloads * kBase + status.reserving_workloads) * kBase +
+         status.admitted_workloads;
+}
+
 template <typename T>
 void WriteStatus(kube::ApiClient& client, kube::Informer<T>& informer, const T& queue, Json status,
                  const kube::Reconciler::Done& done) {
@@ -76,7 +83,8 @@ void ClusterQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   parts_.on_cluster_queue(*queue, status);
   if (status == queue->status) return done(NextLook{});
   if (status.conditions == queue->status.conditions) {
-    if (const auto wait = pace_.Wait(key, parts_.clock.SteadyNow())) return done(NextLook{wait});
+    const auto wait = pace_.Wait(key, CountersOf(status), parts_.clock.SteadyNow());
+    if (wait) return done(NextLook{wait});
   }
   pace_.OnWrite(key, parts_.clock.SteadyNow());
   WriteStatus(parts_.client, parts_.cluster_queues, *queue, api::EncodeClusterQueueStatus(status),
@@ -159,7 +167,8 @@ void LocalQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   const NextLook next = NextSample(status);
   if (status == queue->status) return done(next);
   if (status.conditions == queue->status.conditions) {
-    if (const auto wait = pace_.Wait(key, parts_.clock.SteadyNow())) return done(NextLook{wait});
+    const auto wait = pace_.Wait(key, CountersOf(status), parts_.clock.SteadyNow());
+    if (wait) return done(NextLook{wait});
   }
   pace_.OnWrite(key, parts_.clock.SteadyNow());
   Json json = api::EncodeLocalQueueStatus(status);
@@ -184,7 +193,8 @@ void CohortReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   }
   const std::optional<std::int64_t> share = share_(key.name);
   if (!share || share == cohort->weighted_share) return done(NextLook{});
-  if (const auto wait = pace_.Wait(key, clock_.SteadyNow())) return done(NextLook{wait});
+  const auto wait = pace_.Wait(key, *share, clock_.SteadyNow());
+  if (wait) return done(NextLook{wait});
   pace_.OnWrite(key, clock_.SteadyNow());
   WriteStatus(client_, cohorts_, *cohort, {{"fairSharing", {{"weightedShare", *share}}}}, done);
 }

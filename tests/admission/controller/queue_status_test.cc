@@ -87,11 +87,20 @@ TEST_F(QueueStatusTest, CountersThatChangeAllTheTimeAreWrittenEveryFourSeconds) 
   EXPECT_LE(StatusWrites("namespaces/team/localqueues/lq"), 12U);
   executor_.RunFor(5s);
   EXPECT_EQ(Object("clusterqueues/cq")["status"]["admittedWorkloads"], 200);
+  // Counters at rest do not wait for the end of the interval.
+  PutWorkload("more", 1);
+  executor_.RunFor(1s);
+  for (int i = 0; i < 20; ++i) {
+    PutWorkload("x" + std::to_string(i), 1);
+    executor_.RunFor(200ms);
+  }
+  executor_.RunFor(1s);
+  EXPECT_EQ(Object("clusterqueues/cq")["status"]["admittedWorkloads"], 221);
   // After a pause a change is written at once, and the next one after a second.
   executor_.RunFor(10s);
   PutWorkload("late", 1);
   executor_.RunFor(1500ms);
-  EXPECT_EQ(Object("clusterqueues/cq")["status"]["admittedWorkloads"], 201);
+  EXPECT_EQ(Object("clusterqueues/cq")["status"]["admittedWorkloads"], 222);
 }
 
 TEST_F(QueueStatusTest, BorrowedQuotaIsShown) {
