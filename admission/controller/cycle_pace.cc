@@ -10,7 +10,18 @@ CyclePace::CyclePace(Executor& executor, const Clock& clock, Duration wake_up_ba
       clock_(clock),
       wake_up_batch_(wake_up_batch),
       work_(std::move(work)),
-      preempted_at_(clock.SteadyNow()) {}
+      contested_at_(clock.SteadyNow()) {}
+
+void CyclePace::NoteArrival(std::int32_t priority) {
+  constexpr Duration kWindow = std::chrono::minutes(1);
+  const SteadyTime now = clock_.SteadyNow();
+  if (now - window_at_ >= kWindow) {
+    window_at_ = now;
+    lowest_before_ = std::exchange(lowest_, std::numeric_limits<std::int32_t>::max());
+  }
+  lowest_ = std::min(lowest_, priority);
+  if (priority > std::min(lowest_, lowest_before_)) contested_at_ = now;
+}
 
 void CyclePace::OnChange() {
   if (!running_) return;
@@ -44,7 +55,7 @@ void CyclePace::RunCycle() {
 }
 
 Duration CyclePace::WakeUpBatch() const {
-  const bool calm = clock_.SteadyNow() - preempted_at_ >= kCalm;
+  const bool calm = clock_.SteadyNow() - contested_at_ >= kCalm;
   return calm ? std::min(wake_up_batch_, kCalmBatch) : wake_up_batch_;
 }
 

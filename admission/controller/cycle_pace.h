@@ -1,19 +1,21 @@
-// admission/controller/cycle_pace.h — when the next cycle of a Scheduler runs, and when its wake-ups
-// do.
+// admission/controller/cycle_pace.h — when the next cycle of a Scheduler runs, and when its
+// wake-ups do.
 //
-// Cycles run back to back while they change something. A cycle that changes nothing is followed by a
-// pause that doubles up to a second and ends with the next change.
+// Cycles run back to back while they change something. A cycle that changes nothing is followed by
+// a pause that doubles up to a second and ends with the next change.
 //
 // Wake-ups of parked workloads are batched: those that are due within `wake_up_batch` run as one.
-// While no preemption has happened for kCalm, the batch is kCalmBatch long. A preemption shows that
-// room which is given out at once is soon taken back: the workloads that come in the next moments
-// have a right to it. Without preemptions a wait leaves room unused.
+// Room that is given out at once is soon taken back where workloads with more right to it keep
+// coming. Where none has come for kCalm, a wait leaves room unused: the batch is kCalmBatch long.
+// Signs of more right: a preemption, and the arrival of a workload with a higher priority than
+// others that came in the last minutes.
 //
 // Threads: one Executor. Errors: none.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 
 #include "base/clock.h"
@@ -49,7 +51,8 @@ class CyclePace {
   // Runs the next cycle soon; the pause after it does not change.
   void Kick() { KickAfter(Duration::zero()); }
   void ScheduleWakeUps();
-  void NotePreemption() { preempted_at_ = clock_.SteadyNow(); }
+  void NotePreemption() { contested_at_ = clock_.SteadyNow(); }
+  void NoteArrival(std::int32_t priority);
 
   // Whether the last cycle changed nothing, and nothing has changed since.
   bool repeats() const { return pause_ > kShortestPause; }
@@ -74,7 +77,11 @@ class CyclePace {
   bool wake_up_posted_ = false;
   std::uint64_t kick_ticket_ = 0;  // number of the posted cycle; older tickets do nothing
   Duration pause_ = kShortestPause;
-  SteadyTime preempted_at_;
+  SteadyTime contested_at_;  // the last sign that somebody has more right to room than others
+  // The lowest priority of arrivals in the window that runs, and in the one before.
+  std::int32_t lowest_ = std::numeric_limits<std::int32_t>::max();
+  std::int32_t lowest_before_ = std::numeric_limits<std::int32_t>::max();
+  SteadyTime window_at_{};
   std::shared_ptr<CyclePace*> self_ = std::make_shared<CyclePace*>(this);
 };
 

@@ -80,6 +80,9 @@ void SchedulerLoop::FeedWorkloads() {
   workloads_.AddHandler({.on_add =
                              [this, apply](const auto& object) {
                                apply(object);
+                               if (queue::BelongsInQueue(*object)) {
+                                 pace_.NoteArrival(object->spec.priority.value_or(0));
+                               }
                                NoteParkedOnArrival(*object);
                                Changed();
                              },

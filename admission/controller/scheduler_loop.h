@@ -10,7 +10,8 @@
 // An admission or preemption that meets a conflict is written again on the newer object, as long as
 // no fact that the decision rests on has changed. After a write with unknown outcome the Workload
 // is read back before the next decision on it, and from the second failure on after a pause that
-// doubles; a decision that was written after all gets its events then. A workload whose write is refused for good is put aside for a while.
+// doubles; a decision that was written after all gets its events then. A workload whose write is
+// refused for good is put aside for a while.
 //
 // Threads: one Executor.
 #pragma once

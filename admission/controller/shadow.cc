@@ -10,6 +10,7 @@
 #include "admission/messages.h"
 #include "api/reasons.h"
 #include "base/log/log.h"
+#include "queue/workload_info.h"
 
 namespace berth::admission {
 namespace {
@@ -61,6 +62,9 @@ Shadow::Shadow(kube::Manager& manager, const Clock& clock, kube::Metrics& metric
   FeedQueues(manager, scheduler_, [this] { Changed(); });
   workloads_.AddHandler({.on_add =
                              [this](const WorkloadPtr& object) {
+                               if (queue::BelongsInQueue(*object)) {
+                                 pace_.NoteArrival(object->spec.priority.value_or(0));
+                               }
                                Adopt(object);
                                Changed();
                              },

@@ -17,8 +17,8 @@
 // whom). Facts that are followed without a comparison: all other evictions, checks, second passes
 // for nodes.
 //
-// At most `max_open_decisions` of Berth's decisions are open. While so many are, no cycle runs, and a
-// decision of the incumbent that meets none of them is not judged.
+// At most `max_open_decisions` of Berth's decisions are open. While so many are, no cycle runs, and
+// a decision of the incumbent that meets none of them is not judged.
 //
 // Threads: the manager's Executor; report() may be read on any thread.
 #pragma once
@@ -84,7 +84,7 @@ class Shadow {
     ShadowSide berth;
     std::map<api::ObjectKey, VictimState> victims;
     std::vector<std::string> others;  // preempted by the incumbent for the same preemptor
-    std::string for_another;          // whom the incumbent preempted a victim for, where that differs
+    std::string for_another;  // whom the incumbent preempted a victim for, where that differs
   };
   struct HeldFact {
     std::uint64_t ticket = 0;

@@ -274,8 +274,8 @@ Duration EventRecorder::WaitFor(EventRank rank) {
   const SteadyTime now = clock_.SteadyNow();
   if (now < attempt_after_) return attempt_after_ - now;
   if (on_flushed_) return Duration::zero();
-  return pace_.Take(now, rank == EventRank::kDecision ? WritePace::Rank::kFact
-                                                      : WritePace::Rank::kCommentary);
+  return pace_.Take(
+      now, rank == EventRank::kDecision ? WritePace::Rank::kFact : WritePace::Rank::kCommentary);
 }
 
 void EventRecorder::Pump() {
@@ -355,8 +355,8 @@ void EventRecorder::OnFailed(const Sent& sent, AllSeries::iterator which, const 
   const bool not_served = sent.through == EventApi::kEvents && error.code == ErrorCode::kNotFound &&
                           error.message.find("namespaces") == std::string::npos;
   if (not_served) event_api_ = EventApi::kCore;
-  const bool waits = executor_ != nullptr && series.rank == EventRank::kDecision && MayPass(error) &&
-                     clock_.Now() - series.first_seen <= kLongestWait;
+  const bool waits = executor_ != nullptr && series.rank == EventRank::kDecision &&
+                     MayPass(error) && clock_.Now() - series.first_seen <= kLongestWait;
   if (not_served || waits) return WriteAgain(which);
   CountDropped(Dropped::kRefused);
   Forget(which);

@@ -12,7 +12,7 @@
 #include "admission/controller/configuration.h"
 #include "api/codec/admission_status.h"
 #include "api/codec/codec.h"
-#include "api/labels.h"
+#include "api/reasons.h"
 #include "cli/controller_set.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/metrics.h"
@@ -114,7 +114,8 @@ class JobRequestsTest : public ::testing::Test {
   }
   std::vector<std::string> Conditions() {
     std::vector<std::string> found;
-    for (const Json& each : Workload()["status"]["conditions"]) {
+    const Json workload = Workload();
+    for (const Json& each : workload["status"]["conditions"]) {
       found.push_back(each["type"].get<std::string>() + "=" + each["status"].get<std::string>());
     }
     return found;
@@ -125,8 +126,8 @@ class JobRequestsTest : public ::testing::Test {
   kube::RegistryTransport api_{executor_, clock_};
   kube::ApiClient client_{api_, executor_};
   kube::Manager manager_{client_, executor_};
-  kube::EventRecorder events_{client_, clock_,
-                              {.controller = "kueue", .first_api = kube::EventApi::kCore}};
+  kube::EventRecorder events_{
+      client_, clock_, {.controller = "kueue", .first_api = kube::EventApi::kCore}};
   kube::Metrics metrics_;
   admission::Configuration configuration_;
   cli::ControllerSet controllers_{manager_, clock_, events_, metrics_, configuration_};
@@ -135,19 +136,21 @@ class JobRequestsTest : public ::testing::Test {
 
 TEST_F(JobRequestsTest, OfAJobThatRunsAndEnds) {
   Submit();
-  EXPECT_THAT(Requests(), ElementsAre("POST workload", "PATCH workload/status by kueue-admission",
-                                      "PATCH job"));
+  EXPECT_THAT(Requests(),
+              ElementsAre("POST workload by berth", "PATCH workload/status by kueue-admission",
+                          "PATCH job by berth"));
   EXPECT_THAT(Conditions(), ElementsAre("QuotaReserved=True", "Admitted=True", "PodsReady=False"));
   SetJobStatus({{"startTime", "2026-01-01T00:00:00Z"}, {"active", 1}, {"ready", 1}});
   Finish();
-  EXPECT_THAT(Requests(),
-              ElementsAre("POST workload", "PATCH workload/status by kueue-admission", "PATCH job",
-                          "PATCH workload/status by kueue-job-controller-PodsReady",
-                          "PATCH workload/status by kueue-job-controller-Finished",
-                          "PATCH workload"));
+  EXPECT_THAT(
+      Requests(),
+      ElementsAre("POST workload by berth", "PATCH workload/status by kueue-admission",
+                  "PATCH job by berth", "PATCH workload/status by kueue-job-controller-PodsReady",
+                  "PATCH workload/status by kueue-job-controller-Finished",
+                  "PATCH workload by berth"));
   EXPECT_THAT(Events(), UnorderedElementsAre("CreatedWorkload", "QuotaReserved", "Admitted",
                                              "Started", "FinishedWorkload"));
-  EXPECT_LE(QueueWrites(), 4U) << "of both queues: admitted, finished";
+  EXPECT_LE(QueueWrites(), 6U) << "of both queues: pending, admitted, finished";
   EXPECT_THAT(Conditions(), ElementsAre("QuotaReserved=True", "Admitted=True", "PodsReady=True",
                                         "Finished=True"));
 }

@@ -1,5 +1,6 @@
 // Goal: cycles run back to back while they change something and at growing intervals while they do
-// not; wake-ups are batched, for less time where nothing is preempted. Method: a scripted scheduler
+// not; wake-ups are batched, for less time where nobody has more right to room
+// than others. Method: a scripted scheduler
 // in virtual time.
 
 #include "admission/controller/cycle_pace.h"
@@ -127,6 +128,38 @@ TEST_F(CyclePaceTest, WithoutPreemptionsTheBatchIsShort) {
   pace_.OnChange();
   executor_.RunFor(900ms);
   EXPECT_EQ(batches_.size(), 1U);
+}
+
+// Of the latest batch, where the last workload of `priorities` has just come.
+TEST_F(CyclePaceTest, HigherPrioritiesThatKeepComingHaveMoreRight) {
+  struct Row {
+    const char* name;
+    std::vector<std::pair<Duration, std::int32_t>> arrivals;  // after a pause
+    Duration batch;
+  };
+  const std::vector<Row> rows = {
+      {"equals", {{0s, 5}, {1s, 5}, {1s, 5}}, CyclePace::kCalmBatch},
+      {"a higher one", {{0s, 5}, {1s, 6}}, 1s},
+      {"a lower one", {{0s, 5}, {1s, 4}}, CyclePace::kCalmBatch},
+      {"a higher one, a while ago", {{0s, 5}, {1s, 6}, {5s, 5}}, CyclePace::kCalmBatch},
+      {"the lower ones are minutes old",
+       {{0s, 5}, {61s, 6}, {61s, 6}, {61s, 6}},
+       CyclePace::kCalmBatch},
+  };
+  for (const Row& row : rows) {
+    CyclePace pace(executor_, clock_, 1s, Work());
+    pace.Start();
+    executor_.RunFor(CyclePace::kCalm);
+    for (const auto& [pause, priority] : row.arrivals) {
+      executor_.RunFor(pause);
+      pace.NoteArrival(priority);
+    }
+    Begin();
+    ++wake_ups_;
+    pace.OnChange();
+    executor_.RunFor(2s);
+    EXPECT_EQ(batches_, std::vector<Duration>{row.batch}) << row.name;
+  }
 }
 
 TEST_F(CyclePaceTest, ATimerOutlivesItsOwner) {
