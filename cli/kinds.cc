@@ -96,8 +96,9 @@ Result<std::vector<Json>> ReadFiles(const std::vector<std::string>& files) {
 }
 
 bool IsDescription(const Json& document) {
-  return document.is_object() && (document.value("kind", Json()) == "JobKind" ||
-                                  (document.contains("podSets") && document.contains("suspend")));
+  if (!document.is_object()) return false;
+  const bool held = document.contains("suspend") || document.contains("hold");
+  return document.value("kind", Json()) == "JobKind" || (document.contains("podSets") && held);
 }
 
 std::string RequestsOf(const api::PodSpec& spec, const TextStyle& style) {
