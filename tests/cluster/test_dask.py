@@ -320,6 +320,28 @@ class DaskTest(ClusterTest):
             {"op": "replace", "path": "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota", "value": "5"}]))
         self.wait_until(lambda: self.is_running("a", 4), "it grows with the quota")
 
+    def test_h_preemption_while_workers_wait(self):
+        """Workers that wait are taken away first: the operator would retire others in their place."""
+        self.plane.kubectl("patch", "clusterqueue", "team", "--type=json", "-p", json.dumps([
+            {"op": "replace", "path": "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota", "value": "4"}]))
+        self.create_cluster("a")
+        self.wait_until(lambda: self.is_running("a", 2), "it runs")
+        self.scale(5, "a-default", "daskworkergroup")
+        self.wait_until(lambda: self.is_running("a", 3, waiting=2), "it has grown to the quota")
+        self.wait_until(lambda: {0, 1, 2} <= set(self.workloads("a")), "the rest has a Workload")
+        self.scheduler.retired.clear()
+        self.create_batch_job("high", 1, HIGH)
+        self.wait_until(lambda: self.is_true("job-high-", "Admitted"), "the job is admitted")
+        self.wait_until(lambda: self.is_running("a", 2), "the cluster goes on with two workers")
+        self.assertEqual(len(self.scheduler.retired), 1)
+        group = self.plane.get("daskworkergroup", "a-default")
+        self.assertEqual(group["metadata"]["annotations"]["integrations.berth.dev/retired"], "3@2")
+        self.plane.kubectl("delete", "job", "high")
+        self.wait_until(lambda: self.is_running("a", 3), "the worker is back")
+        self.plane.kubectl("patch", "clusterqueue", "team", "--type=json", "-p", json.dumps([
+            {"op": "replace", "path": "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota", "value": "6"}]))
+        self.wait_until(lambda: self.is_running("a", 5), "so are those that waited")
+
 
 if __name__ == "__main__":
     unittest.main()
