@@ -50,7 +50,7 @@ Result<HeldGroup> DecodeGroup(const KindPtr& kind, const api::JsonSource& source
 std::string RoleOf(const QueuedPod& pod, const LabelsOfSets& sets) {
   for (const auto& [name, labels] : sets) {
     const bool has_all = std::all_of(labels.begin(), labels.end(), [&pod](const auto& label) {
-      const std::string* value = api::FindValue(pod.meta.labels, label.first.c_str());
+      const std::string* value = api::FindValue(pod.meta.labels, label.first);
       return value != nullptr && *value == label.second;
     });
     if (has_all && !labels.empty()) return name;
@@ -173,7 +173,7 @@ HeldPods::HeldPods(kube::Manager& manager, KindPtr kind)
 
 // A pod is held by the kind that its annotation names.
 api::ObjectKey HeldPods::JobOf(const QueuedPod& pod) const {
-  const std::string* name = api::FindValue(pod.meta.labels, kind_->hold->job_label.c_str());
+  const std::string* name = api::FindValue(pod.meta.labels, kind_->hold->job_label);
   const std::string* parent =
       api::FindValue(pod.meta.annotations, api::kPodSuspendingParentAnnotation);
   if (name == nullptr || parent == nullptr || *parent != kind_->kind.framework) return {};

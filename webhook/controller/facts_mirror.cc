@@ -128,7 +128,7 @@ void FactsMirror::TakeHeldJob(const api::ObjectMeta& job, bool present) {
 
 std::string FactsMirror::HeldBy(const api::ObjectMeta& pod) const {
   for (const std::string& label : options_.pod_labels) {
-    const std::string* name = api::FindValue(pod.labels, label.c_str());
+    const std::string* name = api::FindValue(pod.labels, label);
     if (name == nullptr) continue;
     const auto held = held_jobs_.find({pod.namespace_name, *name});
     if (held != held_jobs_.end()) return held->second.begin()->second;
