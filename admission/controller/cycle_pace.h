@@ -25,7 +25,7 @@ namespace berth::admission {
 
 class CyclePace {
  public:
-  static constexpr Duration kCalm = std::chrono::seconds(5);
+  static constexpr Duration kCalm = std::chrono::seconds(10);
   static constexpr Duration kCalmBatch = std::chrono::milliseconds(50);
 
   enum class Progress : std::uint8_t { kNone, kSome };
