@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "admission/partial_admission.h"
+#include "admission/workload_slices.h"
 #include "base/assert.h"
 #include "base/prefetch.h"
 
@@ -74,9 +75,13 @@ void Cycle::AssignFlavors(Entry& entry, const ScanState* scan, const Assignment*
   if (entry.input.reserved != nullptr) {
     AssignAgain(entry);
   } else {
+    // The slice that the entry replaces is no victim: its pods go on in the new slice.
+    const std::size_t excluded = context_.search.excluded_count();
+    if (entry.input.replaces != nullptr) context_.search.Exclude(*entry.input.replaces);
     Choose(entry, scan, nominated);
     if (!entry.targets.empty() && context_.own_rules.no_preemption_in_return)
       HoldBack(entry, scan, nominated);
+    if (entry.input.replaces != nullptr) context_.search.ExcludeFirst(excluded);
   }
   NotePlaced(entry);
 }
@@ -90,8 +95,16 @@ void Cycle::Choose(Entry& entry, const ScanState* scan, const Assignment* nomina
                                                  number_,
                                                  context_.gates.topology_aware_scheduling,
                                                  context_.ignore_undeclared_resources};
+  const Reservation* replaced = entry.input.replaces;
+  Charges charges;
+  if (replaced != nullptr) {
+    charges = ChargesOf(context_.state, *replaced->object,
+                        context_.gates.reclaimable_pods ? queue::ReclaimRule::kFrees
+                                                        : queue::ReclaimRule::kIgnored);
+  }
   FlavorAssigner assigner(assigner_context, *entry.input.workload, entry.input.head.cluster_queue,
-                          scan, nominated, oracle);
+                          replaced == nullptr ? scan : nullptr, nominated, oracle);
+  if (replaced != nullptr) assigner.SetReplaced(*replaced->object, charges);
   entry.targets.clear();
   entry.decision.spared.clear();
   std::vector<std::int32_t> counts;
@@ -172,6 +185,7 @@ void Cycle::Nominate(const HeadInput& head) {
   decision.object = head.workload->object;
   decision.cluster_queue = head.head.cluster_queue;
   decision.second_pass = head.reserved != nullptr;
+  if (head.replaces != nullptr) decision.replaces = head.replaces->object;
   decision.remark = WhyNotNominated(head);
   if (decision.remark == Remark::kNamespaceMismatch) {
     decision.requeue_reason = queue::RequeueReason::kNamespaceMismatch;
@@ -301,6 +315,10 @@ void Cycle::Process(Entry& entry) {
 void Cycle::ProcessNow(Entry& entry) {
   Decision& decision = entry.decision;
   decisions_->List(decision);
+  if (entry.input.replaces != nullptr && context_.search.IsExcluded(*entry.input.replaces)) {
+    entry.targets.clear();
+    return Skip(entry, Remark::kOverlappingTargets);  // an earlier entry preempts the slice
+  }
   if (context_.gates.recompute_assignment_upon_preemption_targets_overlap && Overlaps(entry)) {
     RecomputeOverlap(entry);
   } else if (context_.gates.tas_recompute_assignment_within_scheduling_cycle &&
@@ -354,6 +372,7 @@ void Cycle::ProcessNow(Entry& entry) {
   } else {
     CountIn(entry);
     Admit(entry);
+    if (entry.input.replaces != nullptr) context_.search.Exclude(*entry.input.replaces);
     NoteOwner(entry);
   }
 }

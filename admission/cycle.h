@@ -40,6 +40,7 @@ struct HeadInput {
   bool waits_for_preemption = false;
   const PreemptionPlan* plan = nullptr;   // null: the head has no preemption plan
   const Reservation* reserved = nullptr;  // not null: has quota, lacks nodes (second pass)
+  const Reservation* replaces = nullptr;  // the slice whose quota it takes over; null: none
 };
 
 class Cycle {

@@ -71,9 +71,9 @@ void Cycle::NotePlaced(Entry& entry) {
   PlacePreemptor(entry);
   entry.placed =
       BookingsOf(context_.state, *entry.input.workload->object, entry.decision.assignment);
-  if (entry.input.reserved != nullptr) {
-    entry.placed = Beyond(std::move(entry.placed), entry.input.reserved->placed);
-  }
+  const Reservation* held =
+      entry.input.reserved != nullptr ? entry.input.reserved : entry.input.replaces;
+  if (held != nullptr) entry.placed = Beyond(std::move(entry.placed), held->placed);
 }
 
 Cycle::Room Cycle::RoomFor(const Entry& entry) {

@@ -70,6 +70,7 @@ struct Obstacle {
     kNotNominated,       // another flavor was nominated; in a second assignment of a cycle
     kTopology,           // `text()`
     kTopologyError,      // `text()` is the whole message
+    kOfAnotherSlice,     // the slice that it replaces has another flavor; `text()`
   };
   Kind kind = Kind::kInsufficientQuota;
   bool in_message = true;  // false: of a flavor that lost to a better one
@@ -120,6 +121,8 @@ struct PodSetDecision {
   SmallVector<Obstacle, 1> obstacles;    // of all attempts
   SmallVector<FlavorAttempt, 1> attempts;
   std::shared_ptr<const api::TopologyAssignment> topology;  // null: none
+  // Domains of the slice that it replaces: their pods stay, the others are placed; null: none.
+  std::shared_ptr<const api::TopologyAssignment> kept_topology;
   std::string_view delayed_topology;  // "", Pending, Ready: status' delayedTopologyRequest
 
   bool HasMessage() const;  // some obstacle has in_message
@@ -239,6 +242,8 @@ struct Decision {
       victims;              // with kPreempting: the ones to evict; else computed, not acted on
   SparedCandidates spared;  // at most kMaxSpared
   TargetSearch target_search = TargetSearch::kOnce;
+  // The slice that ends with the admission, and whose quota `assignment.usage` lacks; null: none.
+  std::shared_ptr<const api::Workload> replaces;
   std::shared_ptr<const api::Workload> held_for;  // preemptor whose claim is kept; null: none
   std::vector<std::string> checks;                // checks that an admitted workload has to pass
   // The workload has quota already; the cycle chose nodes alone

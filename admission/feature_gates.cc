@@ -9,6 +9,8 @@ struct NamedGate {
 };
 
 constexpr NamedGate kGates[] = {
+    {"ElasticJobsViaWorkloadSlices", &FeatureGates::elastic_jobs},
+    {"ElasticJobsViaWorkloadSlicesWithTAS", &FeatureGates::elastic_jobs_with_tas},
     {"FairSharingPreemptWithinNominal", &FeatureGates::fair_sharing_preempt_within_nominal},
     {"FairSharingPrioritizeNonBorrowing", &FeatureGates::fair_sharing_prioritize_non_borrowing},
     {"FlavorFungibility", &FeatureGates::flavor_fungibility},

@@ -10,6 +10,8 @@
 namespace berth::admission {
 
 struct FeatureGates {
+  bool elastic_jobs = true;
+  bool elastic_jobs_with_tas = false;
   bool fair_sharing_preempt_within_nominal = true;
   bool fair_sharing_prioritize_non_borrowing = true;
   bool flavor_fungibility = true;

@@ -127,9 +127,20 @@ void FlavorAssigner::Assign(const std::vector<std::int32_t>& counts, Assignment&
   assignment.pod_sets.resize(kept);
   Finish(assignment);
   if (assignment.mode != AssignmentMode::kNoFit && MayBePlaced()) {
+    if (slice_ != nullptr) KeepTopologies(assignment);
     PlaceByTopology(context_.state, queue_, *workload_.object, assignment);
   }
   ResolveNoFitReason(assignment);
+}
+
+void FlavorAssigner::KeepTopologies(Assignment& assignment) const {
+  for (PodSetDecision& pod_set : assignment.pod_sets) {
+    for (const api::PodSetAssignment& before : slice_->status.admission->pod_set_assignments) {
+      if (before.name == pod_set.name && before.topology_assignment && pod_set.count > 0) {
+        KeepTopology(*before.topology_assignment, pod_set);
+      }
+    }
+  }
 }
 
 // Answered from the compiled pod sets; reading the object would miss the cache.
@@ -225,7 +236,8 @@ void FlavorAssigner::GiveOut(const PodSetGroup& group, const FlavorChoices& choi
         if (choice.resource != request.resource) continue;
         decision.flavors.push_back(choice);
         assignment.borrow_height = std::max(assignment.borrow_height, choice.borrow_height);
-        AddTo(assignment.usage, choice.flavor_resource, request.amount);
+        AddTo(assignment.usage, choice.flavor_resource,
+              api::SubtractAmounts(request.amount, ReplacedAmount(index, request.resource)));
         assignment.scan.positions.push_back(
             {static_cast<std::int32_t>(index), choice.resource, choice.tried_index});
       }
@@ -299,11 +311,21 @@ FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
   Mode worst;
   FlavorAttempt attempt;
   attempt.flavor = flavor;
+  if (std::optional<Obstacle> other = DiffersFromSlice(group, resources, flavor)) {
+    flavor_scan.obstacles.push_back(*std::move(other));
+    attempt.no_fit_reason = NoFitReason::kNoMatchingFlavor;
+    flavor_scan.attempts.push_back(attempt);
+    return {Rating::kNoFit, 0};
+  }
   for (const ResourceRequest& request : group.requests) {
     const FlavorResourceId fr = resources.Find(index, request.resource);
     if (fr < 0) continue;  // of another resource group
+    Amount asked = request.amount;
+    for (const std::size_t pod_set : group.pod_sets) {
+      asked = api::SubtractAmounts(asked, ReplacedAmount(pod_set, request.resource));
+    }
     const QuotaAnswer answer =
-        AskQuota({fr, request.resource, flavor, AmountOf(assumed, fr), request.amount},
+        AskQuota({fr, request.resource, flavor, AmountOf(assumed, fr), asked},
                  flavor_scan.obstacles);
     attempt.no_fit_reason = std::max(attempt.no_fit_reason, answer.no_fit_reason);
     attempt.borrow_height = std::max(attempt.borrow_height, answer.mode.borrow_height);
@@ -373,6 +395,42 @@ std::optional<Obstacle> FlavorAssigner::CheckFlavor(const PodSetGroup& group,
       obstacle.kind = Obstacle::Kind::kAffinityMismatch;
       return obstacle;
     }
+  }
+  return std::nullopt;
+}
+
+Amount FlavorAssigner::ReplacedAmount(std::size_t pod_set, ResourceId resource) const {
+  if (replaced_ == nullptr) return 0;
+  const std::string& name = workload_.pod_sets[pod_set].name;
+  for (const PodSetCharge& charge : *replaced_) {
+    if (charge.resource == resource && charge.pod_set == name) return charge.amount;
+  }
+  return 0;
+}
+
+std::optional<Obstacle> FlavorAssigner::DiffersFromSlice(const PodSetGroup& group,
+                                                         const CompiledGroup& resources,
+                                                         FlavorId flavor) const {
+  if (replaced_ == nullptr) return std::nullopt;
+  const queue::Names& flavors = context_.state.vocabulary().flavors;
+  for (const PodSetCharge& charge : *replaced_) {
+    const bool of_group = std::any_of(
+        group.pod_sets.begin(), group.pod_sets.end(),
+        [&](std::size_t index) { return workload_.pod_sets[index].name == charge.pod_set; });
+    const bool requested = std::any_of(
+        group.requests.begin(), group.requests.end(),
+        [&](const ResourceRequest& request) { return request.resource == charge.resource; });
+    if (!of_group || !requested || charge.flavor == flavor ||
+        queue_.GroupOf(charge.resource) != &resources) {
+      continue;
+    }
+    Obstacle other;
+    other.kind = Obstacle::Kind::kOfAnotherSlice;
+    other.resource = charge.resource;
+    other.flavor = flavor;
+    other.SetText("could not assign " + flavors[flavor] +
+                  " flavor since the original workload is assigned: " + flavors[charge.flavor]);
+    return other;
   }
   return std::nullopt;
 }

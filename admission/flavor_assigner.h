@@ -19,6 +19,7 @@
 #include "admission/decision.h"
 #include "admission/feature_gates.h"
 #include "admission/topology/topology_placer.h"
+#include "admission/workload_slices.h"
 
 namespace berth::admission {
 
@@ -48,6 +49,13 @@ class FlavorAssigner {
   // of this earlier assignment; null: allow all. All arguments must outlive the object.
   FlavorAssigner(const Context& context, const queue::WorkloadInfo& workload, ClusterQueueId queue,
                  const ScanState* scan, const Assignment* nominated, PreemptionOracle& oracle);
+
+  // The workload replaces `slice`, which has these charges: it asks for the difference, in the same
+  // flavors. Both must outlive the object.
+  void SetReplaced(const api::Workload& slice, const Charges& charges) {
+    slice_ = &slice;
+    replaced_ = &charges;
+  }
 
   // `counts`: pods of each pod set; empty: all pods that need quota. Overwrites `assignment`, which
   // must not be the nominated one.
@@ -104,6 +112,10 @@ class FlavorAssigner {
   std::optional<std::string> TopologyMismatch(const api::PodSet& pod_set,
                                               const CompiledGroup& resources,
                                               FlavorId flavor) const;
+  // What the replaced slice is charged for the resource of the pod set.
+  Amount ReplacedAmount(std::size_t pod_set, ResourceId resource) const;
+  std::optional<Obstacle> DiffersFromSlice(const PodSetGroup& group,
+                                           const CompiledGroup& resources, FlavorId flavor) const;
   bool IsNominated(const PodSetGroup& group, FlavorId flavor, ResourceId resource) const;
   // Appends the reasons that stand against the flavor.
   QuotaAnswer AskQuota(const Demand& demand, Obstacles& obstacles);
@@ -113,6 +125,7 @@ class FlavorAssigner {
   void MergeAttempts(FlavorAttempts& into, FlavorScan& flavor_scan,
                      const CompiledGroup& group) const;
   bool MayBePlaced() const;
+  void KeepTopologies(Assignment& assignment) const;
   void Finish(Assignment& assignment) const;
   void ResolveNoFitReason(Assignment& assignment) const;
 
@@ -121,10 +134,15 @@ class FlavorAssigner {
   const QueueState& queue_;
   const ScanState* scan_;
   const Assignment* nominated_;
+  const api::Workload* slice_ = nullptr;  // null: the workload replaces no slice
+  const Charges* replaced_ = nullptr;     // of `slice_`
   PreemptionOracle& oracle_;
   ResourceId pods_;
   bool places_everything_ = false;
 };
+
+// The pods of the replaced slice stay in its domains `before`.
+void KeepTopology(const api::TopologyAssignment& before, PodSetDecision& pod_set);
 
 // Whether some flavor of the assignment has a topology.
 bool UsesTopologies(const ClusterState& state, const Assignment& assignment);

@@ -26,6 +26,7 @@ FlavorAssigner::QuotaAnswer FlavorAssigner::AskQuota(const Demand& demand, Obsta
     obstacle.requested = demand.request;
     obstacle.limit = limit;
   };
+  if (replaced_ != nullptr && total <= 0) return {};  // the replaced slice has it all
   const Amount potential = tree.Potential(queue_.node, fr);
   if (total > potential) {
     note(Obstacle::Kind::kExceedsMaximum, potential);
@@ -118,6 +119,9 @@ void FlavorAssigner::Finish(Assignment& assignment) const {
   for (const PodSetDecision& pod_set : assignment.pod_sets) {
     assignment.mode = std::min(assignment.mode, pod_set.Mode());
   }
+  if (replaced_ == nullptr) return;
+  erase_if(assignment.usage, [](const FlavorResourceAmount& item) { return item.amount <= 0; });
+  assignment.scan.positions.clear();  // the one flavor is tried each time
 }
 
 void FlavorAssigner::ResolveNoFitReason(Assignment& assignment) const {

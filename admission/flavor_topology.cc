@@ -44,7 +44,45 @@ std::vector<FlavorId> PlacedFlavors(const ClusterState& state, const PodSetDecis
   return flavors;
 }
 
+std::int32_t KeptPods(const PodSetDecision& pod_set) {
+  std::int32_t pods = 0;
+  if (!pod_set.kept_topology) return pods;
+  for (const auto& domain : pod_set.kept_topology->domains) pods += domain.count;
+  return pods;
+}
+
+// Adds the domains of `kept` to `placed`.
+void AddKept(const api::TopologyAssignment& kept, api::TopologyAssignment& placed) {
+  for (const api::TopologyAssignment::Domain& domain : kept.domains) {
+    const auto same =
+        std::find_if(placed.domains.begin(), placed.domains.end(),
+                     [&domain](const auto& other) { return other.values == domain.values; });
+    if (same == placed.domains.end()) {
+      placed.domains.push_back(domain);
+    } else {
+      same->count += domain.count;
+    }
+  }
+  std::sort(placed.domains.begin(), placed.domains.end());
+}
+
 }  // namespace
+
+void KeepTopology(const api::TopologyAssignment& before, PodSetDecision& pod_set) {
+  auto kept = std::make_shared<api::TopologyAssignment>();
+  kept->levels = before.levels;
+  std::int32_t left = pod_set.count;
+  for (const api::TopologyAssignment::Domain& domain : before.domains) {
+    const std::int32_t count = std::min(domain.count, left);
+    if (count > 0) kept->domains.push_back({domain.values, count});
+    left -= count;
+  }
+  if (left > 0) {
+    pod_set.kept_topology = std::move(kept);
+  } else {
+    pod_set.topology = std::move(kept);
+  }
+}
 
 bool UsesTopologies(const ClusterState& state, const Assignment& assignment) {
   return std::any_of(assignment.pod_sets.begin(), assignment.pod_sets.end(),
@@ -81,7 +119,7 @@ OpenPods OpenPlacements(const ClusterState& state, const QueueState& queue,
       open.delayed.push_back(i);
       continue;
     }
-    open.requests.push_back({i, flavors.front(), pod_set.count, !asks});
+    open.requests.push_back({i, flavors.front(), pod_set.count - KeptPods(pod_set), !asks});
   }
   return open;
 }
@@ -98,6 +136,7 @@ void MarkUnplaced(Assignment& assignment, OpenPods open) {
 void TakePlacements(Assignment& assignment, PlacementResult result) {
   for (Placement& placed : result.placements) {
     PodSetDecision& pod_set = assignment.pod_sets[placed.pod_set];
+    if (pod_set.kept_topology) AddKept(*pod_set.kept_topology, placed.assignment);
     pod_set.topology =
         std::make_shared<const api::TopologyAssignment>(std::move(placed.assignment));
     if (!pod_set.delayed_topology.empty()) pod_set.delayed_topology = "Ready";

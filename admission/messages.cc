@@ -115,6 +115,7 @@ void AppendObstacle(std::string& text, const Obstacle& obstacle, const Vocabular
       return Append(text,
                     {"skipping flavor ", flavor,
                      " as it is not found in the nomination mapping for resource ", resource});
+    case Obstacle::Kind::kOfAnotherSlice:
     case Obstacle::Kind::kTopology:
     case Obstacle::Kind::kTopologyError: text += obstacle.text();
   }

@@ -214,6 +214,7 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
     inputs_.push_back({head, &taken.info, CurrentScan(taken, head.cluster_queue),
                        config_.gates.prioritize_preemptor_workloads && queues_.IsPreemptor(head),
                        taken.plan.get()});
+    inputs_.back().replaces = SliceReplacedBy(*taken.info.object, head.cluster_queue);
   }
   AddSecondPasses(inputs_, now);
   cycle_runner_.Run(cycle_, inputs_, result.decisions);

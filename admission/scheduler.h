@@ -248,6 +248,12 @@ class Scheduler {
   std::unique_ptr<Reservation> NewReservation(WorkloadId id, const queue::WorkloadInfo& info,
                                               WallTime now);
   void Assume(const Decision& decision, WallTime now);
+  // Workload slices (scheduler_slices.cc).
+  const Reservation* SliceReplacedBy(const api::Workload& slice, ClusterQueueId queue) const;
+  bool IsReplaced(const api::Workload& slice, ClusterQueueId queue) const;
+  void TakeOver(WorkloadId id);
+  void GiveUpSlice(WorkloadId id, const api::Workload& object);
+  void Recharge(const api::ObjectKey& slice);
   // The second pass (scheduler_nodes.cc).
   void NoteSecondPass(WorkloadId id, WallTime now);
   void AddSecondPasses(std::vector<HeadInput>& heads, WallTime now);
@@ -306,6 +312,8 @@ class Scheduler {
     int attempts = 0;
   };
   std::map<WorkloadId, SecondPass> second_passes_;
+  // The slices with quota that replace another one, by the key of that one.
+  std::map<api::ObjectKey, WorkloadId> replacements_;
   std::int64_t cycle_ = 0;
   std::int64_t forgotten_count_ = 0;
   std::uint64_t plan_versions_ = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "admission/scheduler.h"
+#include "admission/workload_slices.h"
 #include "api/condition.h"
 #include "api/reasons.h"
 
@@ -24,6 +25,14 @@ bool PriorityChanged(const queue::WorkloadInfo& before, const queue::WorkloadInf
   if (!new_class || new_class->kind != "WorkloadPriorityClass") return false;
   if (old_class && old_class->kind != "WorkloadPriorityClass") return false;
   return before.priority != after.priority || !old_class || old_class->name != new_class->name;
+}
+
+// Whether an elastic job was scaled down.
+bool NeedsFewerPods(const queue::WorkloadInfo& before, const queue::WorkloadInfo& after) {
+  for (std::size_t i = 0; i < after.pod_sets.size() && i < before.pod_sets.size(); ++i) {
+    if (after.pod_sets[i].count < before.pod_sets[i].count) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -119,6 +128,7 @@ void Scheduler::ReleaseQuota(WorkloadId id) {
   const std::shared_ptr<const api::Workload> object = held->object;
   CountAdmitted(*held, -1);
   state_.Release(id);
+  GiveUpSlice(id, *object);
   RequestAround(*object);
   if (config_.own_rules.wake_without_local_queue) RequestFor(queue);
 }
@@ -158,30 +168,21 @@ void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime no
 
 Usage Scheduler::UsageOf(const api::Workload& object) {
   Usage usage;
-  const std::vector<std::int32_t> counts = queue::CountsAfterReclaim(object, info_options_.reclaim);
-  for (const api::PodSetAssignment& assigned : object.status.admission->pod_set_assignments) {
-    std::int32_t count = assigned.count;
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      if (object.spec.pod_sets[i].name == assigned.name) count = std::min(count, counts[i]);
-    }
-    for (const auto& [resource, amount] : assigned.resource_usage) {
-      const auto flavor = assigned.flavors.find(resource);
-      if (flavor == assigned.flavors.end()) continue;
-      const FlavorResourceId fr =
-          state_.FlavorResourceNumber(state_.vocabulary().flavors.Intern(flavor->second),
-                                      state_.vocabulary().resources.Intern(resource));
-      const Amount used =
-          count < assigned.count && assigned.count > 0 ? amount / assigned.count * count : amount;
-      const auto known = std::find_if(usage.begin(), usage.end(), [fr](const auto& item) {
-        return item.flavor_resource == fr;
-      });
-      if (known == usage.end()) {
-        usage.push_back({fr, used});
-      } else {
-        known->amount = api::AddAmounts(known->amount, used);
-      }
-    }
-  }
+  ForEachCharge(object, info_options_.reclaim,
+                [&](const api::PodSetAssignment&, const std::string& resource,
+                    const std::string& flavor, Amount used) {
+                  const FlavorResourceId fr =
+                      state_.FlavorResourceNumber(state_.vocabulary().flavors.Intern(flavor),
+                                                  state_.vocabulary().resources.Intern(resource));
+                  const auto known =
+                      std::find_if(usage.begin(), usage.end(),
+                                   [fr](const auto& item) { return item.flavor_resource == fr; });
+                  if (known == usage.end()) {
+                    usage.push_back({fr, used});
+                  } else {
+                    known->amount = api::AddAmounts(known->amount, used);
+                  }
+                });
   return usage;
 }
 
@@ -193,7 +194,8 @@ std::unique_ptr<Reservation> Scheduler::NewReservation(WorkloadId id,
   made->workload = id;
   made->object = info.object;
   made->cluster_queue = queues_.ClusterQueueNumber(object.status.admission->cluster_queue);
-  made->usage = UsageOf(object);
+  const bool replaced = IsReplaced(object, made->cluster_queue);
+  if (!replaced) made->usage = UsageOf(object);
   made->priority = info.priority;
   made->queued_at = info.queued_at;
   const api::Condition* reserved =
@@ -201,7 +203,7 @@ std::unique_ptr<Reservation> Scheduler::NewReservation(WorkloadId id,
   made->reserved_at = reserved != nullptr && reserved->status == api::ConditionStatus::kTrue
                           ? reserved->last_transition_time
                           : now;
-  made->placed = BookingsOf(state_, object);
+  if (!replaced) made->placed = BookingsOf(state_, object);
   made->evicted = api::IsTrue(object.status.conditions, api::kEvicted);
   made->admitted = api::IsTrue(object.status.conditions, api::kAdmitted);
   made->pods_ready = api::IsTrue(object.status.conditions, api::kPodsReady);
@@ -220,6 +222,7 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
   bool may_help = false;
   if (held != nullptr && held->cluster_queue == queue) {
     may_help = held->object->status.reclaimable_pods != next->object->status.reclaimable_pods ||
+               NeedsFewerPods(record(id).info, info) ||
                PriorityChanged(record(id).info, info);
     if (may_help) RequestForNodesOf(*held);
     CountAdmitted(*held, -1);
@@ -244,6 +247,7 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
   record(id).scan.reset();
   ForgetPlan(record(id));
   record(id).phase = Phase::kReserved;
+  TakeOver(id);
 }
 
 void Scheduler::Assume(const Decision& decision, WallTime now) {
@@ -253,7 +257,8 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   made->workload = decision.workload;
   made->object = admitted.info.object;
   made->cluster_queue = decision.cluster_queue;
-  made->usage = decision.assignment.usage;
+  made->usage = decision.replaces == nullptr ? decision.assignment.usage
+                                             : WholeUsageOf(decision.assignment);
   made->placed = BookingsOf(state_, *made->object, decision.assignment);
   made->priority = admitted.info.priority;
   made->queued_at = admitted.info.queued_at;
@@ -262,6 +267,7 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   made->foreign_owner = HasForeignOwner(*made->object);
   CountAdmitted(*made, 1);
   state_.Reserve(std::move(made));
+  TakeOver(decision.workload);
   Penalise(admitted, decision);
   admitted.scan.reset();  // the plan ends when the admission is written
   history_.Admitted(decision.workload);

@@ -23,7 +23,11 @@ inline constexpr char kMinParallelismAnnotation[] = "kueue.x-k8s.io/job-min-para
 inline constexpr char kCompletionsEqualParallelismAnnotation[] =
     "kueue.x-k8s.io/job-completions-equal-parallelism";
 inline constexpr char kStoppingAnnotation[] = "kueue.x-k8s.io/stopping";
+inline constexpr char kRayClusterGenerationAnnotation[] = "kueue.x-k8s.io/raycluster-generation";
 inline constexpr char kWorkloadAnnotation[] = "kueue.x-k8s.io/workload";
+inline constexpr char kSliceNameAnnotation[] = "kueue.x-k8s.io/workload-slice-name";
+inline constexpr char kSliceReplacementForAnnotation[] =
+    "kueue.x-k8s.io/workload-slice-replacement-for";
 inline constexpr char kPriorityBoostAnnotation[] = "kueue.x-k8s.io/priority-boost";
 inline constexpr char kRequiredTopologyAnnotation[] = "kueue.x-k8s.io/podset-required-topology";
 inline constexpr char kPreferredTopologyAnnotation[] = "kueue.x-k8s.io/podset-preferred-topology";
@@ -43,6 +47,7 @@ inline constexpr char kResourceInUseFinalizer[] = "kueue.x-k8s.io/resource-in-us
 inline constexpr char kManagedFinalizer[] = "kueue.x-k8s.io/managed";
 inline constexpr char kAdmissionGate[] = "kueue.x-k8s.io/admission";
 inline constexpr char kTopologyGate[] = "kueue.x-k8s.io/topology";
+inline constexpr char kElasticJobGate[] = "kueue.x-k8s.io/elastic-job";
 
 // Annotations and labels of capacity.
 inline constexpr char kConsumeProvisioningRequestAnnotation[] =

@@ -38,6 +38,7 @@ inline constexpr char kFailed[] = "Failed";
 inline constexpr char kOutOfSync[] = "OutOfSync";
 inline constexpr char kFailedToStart[] = "FailedToStart";
 inline constexpr char kOwnerNotFound[] = "OwnerNotFound";
+inline constexpr char kWorkloadSliceReplaced[] = "WorkloadSliceReplaced";
 inline constexpr char kPodsReadyTimeout[] = "PodsReadyTimeout";
 inline constexpr char kAdmissionCheckReason[] = "AdmissionCheck";
 inline constexpr char kClusterQueueStopped[] = "ClusterQueueStopped";

@@ -271,6 +271,8 @@ Status Process::OpenWebhooks(const net::TlsIdentity& identity) {
   const admission::FeatureGates& gates = options_.configuration.admission.scheduler.gates;
   server.gates.priority_boost = gates.priority_boost;
   server.gates.partial_admission = gates.partial_admission;
+  server.gates.elastic_jobs = gates.elastic_jobs;
+  server.gates.elastic_jobs_with_tas = gates.elastic_jobs_with_tas;
   server.tls = std::make_shared<const net::TlsIdentity>(identity);
   BERTH_TRY(webhook_server_, webhook::StartWebhookServer(*webhook_pool_, std::move(server),
                                                          controllers_->Reviews()));

@@ -4,7 +4,7 @@
 //     scheduler    decisions
 //     tas          pods that wait for their topology, nodes that fail, finalizers of Topologies
 //     provisioning ProvisioningRequests and their checks
-//     elasticjobs  known to Kueue; Berth has none
+//     elasticjobs  removes the gates of pods of elastic jobs
 //     jobs/NAME    jobs of a framework as integrations.frameworks names it: jobs/batch/job
 //     *            all of them; -NAME after it leaves one out
 //

@@ -77,10 +77,12 @@ integrations::JobControllersOptions JobOptions(const admission::Configuration& c
   }
   options.user_kinds = selection.core;
   options.ungate_topology = selection.tas;
+  options.ungate_slices = selection.elasticjobs;
   TakeConcurrency(configuration, "Job.batch", options.concurrency);
   TakeConcurrency(configuration, "Pod", options.ungater_concurrency);
   options.job.namespace_selector = ManagedNamespaces(configuration);
   options.job.metrics = &metrics;
+  options.job.workload_slices = configuration.admission.scheduler.gates.elastic_jobs;
   options.job.report_reclaimable_pods = configuration.admission.scheduler.gates.reclaimable_pods;
   options.job.keep_deactivated = configuration.keep_deactivated;
   options.job.build.label_keys_to_copy = configuration.label_keys_to_copy;

@@ -14,6 +14,7 @@
 #include "integrations/described_review.h"
 #include "integrations/kind_catalogue.h"
 #include "integrations/pods/role_hash.h"
+#include "webhook/elastic_gate.h"
 #include "webhook/parent_rules.h"
 #include "webhook/pod_rules.h"
 
@@ -29,6 +30,12 @@ std::string ReviewPathOf(const integrations::JobKind& kind) {
       std::string(kind.group) + "-" + std::string(kind.version) + "-" + ToLower(kind.kind);
   std::replace(path.begin(), path.end(), '.', '-');
   return path;
+}
+
+// True where the template is not a part of the object.
+bool HasElasticGateAt(const Json& object, const std::string& pointer) {
+  const Json::json_pointer place(pointer);
+  return !object.contains(place) || webhook::HasElasticGate(object.at(place));
 }
 
 // An object whose pod sets cannot be read is reviewed without them: its controller tells why it
@@ -50,7 +57,8 @@ Result<webhook::ReviewedJob> ReadJob(const KindPtr& kind, const Json& object) {
         {.name = each.pods.name,
          .count = each.pods.count,
          .annotations = webhook::Path(each.template_path + ".metadata.annotations"),
-         .topology_annotations = std::move(each.pods.pod_template.annotations)});
+         .topology_annotations = std::move(each.pods.pod_template.annotations),
+         .has_elastic_gate = HasElasticGateAt(object, each.pointer)});
   }
   return job;
 }
@@ -197,6 +205,16 @@ webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind) {
   if (!kind->review.rules.empty() || kind->hold) {
     reviewed.own = [kind](const Json& object, const Json& old) {
       return OwnErrors(*kind, object, old);
+    };
+  }
+  if (kind->review.elastic && kind->review.gate_templates) {
+    reviewed.gate = [kind](Json& object) {
+      const auto pod_sets = integrations::PodSetsOf(*kind, object);
+      if (!pod_sets) return;
+      for (const integrations::DescribedPodSet& each : *pod_sets) {
+        const Json::json_pointer place(each.pointer);
+        if (object.contains(place)) webhook::AddElasticGate(object.at(place));
+      }
     };
   }
   return reviewed;

@@ -116,6 +116,8 @@ JobView ViewOf(const api::Job& job) {
       std::int64_t{job.succeeded} + job.ready + job.uncounted_succeeded + job.uncounted_failed >=
       PodsCount(job);
   view.finished = OutcomeOf(job);
+  view.elastic = HasAnnotation(job, api::kElasticJobAnnotation, "true");
+  if (view.elastic) view.slice_variant = std::to_string(job.meta.generation);
   view.reclaimable_pods = ReclaimablePods(job);
 
   api::PodSet pods;

@@ -188,6 +188,17 @@ bool WriteTemplates(const KindDescription& kind, const std::vector<PodSetChange>
   return true;
 }
 
+// A child of another kind that scales the job's pods counts in this annotation.
+void ReadElastic(const KindDescription& kind, JobView& view) {
+  const std::string* elastic = api::FindValue(view.meta.annotations, api::kElasticJobAnnotation);
+  view.elastic = kind.review.elastic && elastic != nullptr && *elastic == "true";
+  if (!view.elastic) return;
+  view.slice_variant = std::to_string(view.meta.generation);
+  const std::string* child =
+      api::FindValue(view.meta.annotations, api::kRayClusterGenerationAnnotation);
+  if (child != nullptr && !child->empty()) view.slice_variant += "_" + *child;
+}
+
 PodSetChange OriginalOf(const api::PodSet& pods) {
   const api::PodTemplate& source = pods.pod_template;
   return {.name = pods.name,
@@ -285,6 +296,7 @@ Result<JobView> ViewOf(const KindPtr& kind, const Json& object, const ReadObject
   JobView view;
   view.kind = &kind->kind;
   view.meta = std::move(meta);
+  ReadElastic(*kind, view);
   const Status read = ReadAll(*kind, object, reads, view);
   if (!read) view.problem = read.error().message;
   return view;

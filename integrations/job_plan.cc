@@ -6,6 +6,7 @@
 #include "api/reasons.h"
 #include "integrations/pods_ready.h"
 #include "integrations/release.h"
+#include "integrations/slice_plan.h"
 
 namespace berth::integrations {
 namespace {
@@ -33,7 +34,9 @@ class Planner {
       return std::move(plan_);
     }
     if (!job_.problem.empty()) return ReportProblem();
-    const api::Workload* workload = prebuilt ? FindPrebuilt() : EnsureOne();
+    const api::Workload* workload = prebuilt       ? FindPrebuilt()
+                                    : job_.elastic ? EnsureSlice()
+                                                   : EnsureOne();
     if (settled_) return std::move(plan_);
     Drive(workload);
     return std::move(plan_);
@@ -155,8 +158,13 @@ class Planner {
     settled_ = true;
   }
   const api::Workload* EnsureOne();
+  const api::Workload* EnsureSlice();
+  // Whether the template of a held job was edited while its first slice waits.
+  bool IsStale(const SlicePlan& slices) const {
+    return slices.is_first && job_.suspended && (!Fits(*slices.slice) || IsMisplaced(*slices.slice));
+  }
   bool Update(const api::Workload& workload);
-  void Create();
+  void Create(const api::Workload* replaced = nullptr);
   void Drive(const api::Workload* workload);
   void Finish(const api::Workload* workload);
   void ReportPodsReady(const api::Workload& workload);
@@ -181,13 +189,7 @@ class Planner {
     return std::nullopt;
   }
   void SetFinished(const api::Workload& workload, const char* reason, std::string message) {
-    Add(SetWorkloadCondition{workload.meta.key(),
-                             {.type = api::kFinished,
-                              .status = api::ConditionStatus::kTrue,
-                              .reason = reason,
-                              .message = std::move(message),
-                              .last_transition_time = CutToSeconds(now_),
-                              .observed_generation = workload.meta.generation}});
+    Add(FinishedBecause(workload, reason, std::move(message), now_));
   }
 
   const JobSituation& in_;
@@ -197,6 +199,7 @@ class Planner {
   const PriorityClassesByName no_classes_;
   JobPlan plan_;
   bool settled_ = false;
+  const api::Workload* head_slice_ = nullptr;  // of an elastic job: holds quota; null: none
 };
 
 // The prebuilt workload that the job names; the job must match it, not the reverse.
@@ -227,6 +230,7 @@ const api::Workload* Planner::EnsureOne() {
   const api::Workload* match = nullptr;
   std::vector<const api::Workload*> others;
   for (const api::Workload& workload : in_.workloads) {
+    if (job_.elastic && api::IsTrue(workload.status.conditions, api::kFinished)) continue;
     if (match == nullptr && Fits(workload) && !IsMisplaced(workload)) {
       match = &workload;
     } else {
@@ -267,6 +271,21 @@ const api::Workload* Planner::EnsureOne() {
   return match;
 }
 
+// Finds the slice of the job's present size, or makes it.
+const api::Workload* Planner::EnsureSlice() {
+  SlicePlan slices = PlanSlices(job_, in_.workloads, now_);
+  for (JobAction& action : slices.actions) Add(std::move(action));
+  if (slices.look_again) plan_.look_again = slices.look_again;
+  head_slice_ = slices.head;
+  if (slices.next == SlicePlan::Next::kOther) return EnsureOne();
+  const bool rebuilds = slices.next == SlicePlan::Next::kRebuild || IsStale(slices);
+  settled_ = settled_ || rebuilds || slices.next != SlicePlan::Next::kDrive;
+  if (slices.next == SlicePlan::Next::kGrow) Create(slices.slice);
+  if (rebuilds) Update(*slices.slice);
+  if (slices.head != nullptr && slices.head != slices.slice) FollowPriorityClass(*slices.head);
+  return slices.slice;
+}
+
 // Whether the placement fields of a waiting job, or its queue, were edited after its workload was
 // created and got quota: that quota and capacity would be wrong. An admitted job has the changes of
 // its start, and is not compared.
@@ -302,13 +321,17 @@ bool Planner::HasPods() {
   return true;
 }
 
-void Planner::Create() {
-  if (HasPods()) return;  // of an earlier workload with unknown quota
+// `replaced`: the slice of an elastic job that the Workload replaces; null: none.
+void Planner::Create(const api::Workload* replaced) {
+  if (!job_.elastic && HasPods()) return;  // of an earlier workload with unknown quota
   if (job_.bare_pods && job_.bare_pods->running) return;  // pods that a stop deletes
   if (!CanCompose()) return;
   const std::optional<JobPriority> priority = KnownPriority();
   if (!priority) return;
   api::Workload workload = BuildWorkload(job_, *priority, in_.build);
+  if (replaced != nullptr && workload.meta.name == replaced->meta.name) return;
+  if (replaced != nullptr) BecomeNextSlice(job_, *replaced, workload);
+  if (replaced == nullptr && job_.elastic) MarkSlice(nullptr, workload);
   const std::string key = workload.meta.key().ToString();
   Add(CreateWorkload{std::move(workload)});
   Event("CreatedWorkload", "Created Workload: " + key);
@@ -332,9 +355,10 @@ void Planner::Drive(const api::Workload* workload) {
   if (job_.on_hold) return Hold(workload);
   if (job_.finished) return Finish(workload);
   if (workload == nullptr) return Create();
-  if (in_.report_reclaimable_pods && job_.problem.empty() &&
-      job_.reclaimable_pods != workload->status.reclaimable_pods) {
-    Add(SetReclaimablePods{workload->meta.key(), job_.reclaimable_pods});
+  if (auto pods = ReclaimableOf(job_, *workload);
+      in_.report_reclaimable_pods && job_.problem.empty() &&
+      pods != workload->status.reclaimable_pods) {
+    Add(SetReclaimablePods{workload->meta.key(), std::move(pods)});
   }
   if (in_.pods_ready_rule == PodsReadyRule::kReport) ReportPodsReady(*workload);
   const api::Condition* evicted = api::FindCondition(workload->status.conditions, api::kEvicted);
@@ -348,8 +372,10 @@ void Planner::Drive(const api::Workload* workload) {
   }
   FollowPriorityClass(*workload);
   if (job_.suspended) return Start(*workload);
-  // Completes an interrupted stop first; an admitted job is started afterwards.
-  if (!admitted || job_.stopping) Stop(workload, kNotAdmitted, "Not admitted by cluster queue");
+  // Completes an interrupted stop first; an admitted job is started afterwards. An elastic job runs
+  // in the size of the slice that holds quota, whatever waits.
+  const bool may_run = admitted || (job_.elastic && head_slice_ != nullptr);
+  if (!may_run || job_.stopping) Stop(workload, kNotAdmitted, "Not admitted by cluster queue");
 }
 
 void Planner::Finish(const api::Workload* workload) {

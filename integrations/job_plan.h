@@ -32,6 +32,7 @@ enum class PodsReadyRule { kReport, kIgnore };               // waitForPodsReady
 
 // An ancestor of the job that is managed itself: the job runs when the ancestor may run.
 struct ManagedAncestor {
+  // Its Workload is admitted, or, of an elastic job, one of its slices.
   bool admitted = false;
 };
 

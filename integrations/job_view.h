@@ -75,6 +75,8 @@ struct JobView {
   bool skipped = false;        // the kind's rules leave the job to others
   bool on_hold = false;        // the kind's rules give the job's quota back
   bool has_additions = false;  // the object has those of a start, beside its pod sets
+  bool elastic = false;        // the job has workload slices (job_slices.h)
+  std::string slice_variant;   // of an elastic job: differs with its size; part of slices' names
   bool queue_is_fixed = false;  // the Workload does not follow changes of the queue's name
   std::string problem;          // the object does not fit its kind's description; empty: it does
   std::optional<BarePods> bare_pods;

@@ -414,6 +414,7 @@ void ReadReview(Fields& in, ReviewTraits& out) {
   });
   out.prebuilt = in.Flag("prebuilt", out.prebuilt);
   out.elastic = in.Flag("elastic", out.elastic);
+  out.gate_templates = in.Flag("gateTemplates", out.gate_templates);
   out.pod_set_groups = in.Flag("podSetGroups", out.pod_set_groups);
 }
 

@@ -164,6 +164,7 @@ struct ReviewTraits {
   std::vector<DefaultRule> defaults;
   bool prebuilt = true;         // a job may name a Workload that exists
   bool elastic = false;         // workload slices
+  bool gate_templates = true;   // the pod templates of an elastic job get its scheduling gate
   bool pod_set_groups = false;  // topology: two pod sets may form a group
 };
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/labels.h"
+#include "integrations/job_slices.h"
 
 namespace berth::integrations {
 namespace {
@@ -138,6 +139,7 @@ Result<std::vector<PodSetChange>> StartChanges(const api::Workload& workload,
     BERTH_CHECK_OK(AddChecks(workload, change));
     BERTH_CHECK_OK(AddQueueLabels(workload, change));
     AddTopology(workload, *assignment, change);
+    if (IsSlice(workload)) change.annotations[api::kSliceNameAnnotation] = ChainOf(workload);
   }
   return changes;
 }

@@ -111,7 +111,7 @@ api::Workload BuildWorkload(const JobView& job, const JobPriority& priority,
                                      .group = job.kind->group,
                                      .name = job.meta.name,
                                      .uid = job.meta.uid,
-                                     .variant = {}});
+                                     .variant = job.elastic ? job.slice_variant : ""});
   for (const std::string& key : options.label_keys_to_copy) {
     if (const std::string* value = api::FindValue(job.meta.labels, key)) {
       workload.meta.labels[key] = *value;

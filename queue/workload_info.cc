@@ -88,6 +88,11 @@ void AddTopologyRequest(const api::TopologyRequest& request, ShapeHash& hash) {
 std::uint64_t ShapeOf(const WorkloadInfo& info, const Names& resources) {
   ShapeHash hash;
   hash.Add(info.priority);
+  // A slice asks for the difference to the one that it replaces.
+  if (const std::string* replaced = api::FindValue(info.object->meta.annotations,
+                                                   api::kSliceReplacementForAnnotation)) {
+    hash.Add(*replaced);
+  }
   for (std::size_t i = 0; i < info.pod_sets.size(); ++i) {
     const PodSetInfo& pod_set = info.pod_sets[i];
     const api::PodSet& spec = info.object->spec.pod_sets[i];

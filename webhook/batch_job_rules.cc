@@ -8,6 +8,7 @@
 #include "api/codec/codec.h"
 #include "api/labels.h"
 #include "base/strings.h"
+#include "webhook/elastic_gate.h"
 
 namespace berth::webhook {
 namespace {
@@ -42,7 +43,7 @@ void CheckPartialAdmission(const api::Job& job, const api::Job* old, FieldErrors
                                "should be between 0 and " + std::to_string(PodsCount(job) - 1)));
     }
     if (AnnotationOf(job, api::kElasticJobAnnotation) == "true") {
-      errors.push_back(Invalid(path, Quoted(*text), "excludes elastic-job"));
+      errors.push_back(Invalid(path, Quoted(*text), "partial admission and elastic job cannot be used together"));
     }
   }
   if (old != nullptr && text != nullptr && !old->suspend && !job.suspend &&
@@ -92,11 +93,13 @@ const ReviewedKind& BatchJobKind() {
       .framework = "batch/job",
       .path = "batch-v1-job",
       .elastic = true,
+      .plain_topology = true,
       .read = [](const nlohmann::json& object) -> Result<ReviewedJob> {
         BERTH_TRY(const api::Job job, api::Decode<api::Job>(object));
         return ReviewedOf(job);
       },
       .suspend = [](nlohmann::json& object) { object["spec"]["suspend"] = true; },
+      .gate = [](nlohmann::json& object) { AddElasticGate(object["spec"]["template"]); },
       .validate = ReviewBatchJob};
   return kKind;
 }

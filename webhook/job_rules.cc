@@ -20,6 +20,10 @@ std::string ValueOf(const api::StringMap& map, const char* key) {
   return value == nullptr ? "" : *value;
 }
 
+bool IsElastic(const api::ObjectMeta& job) {
+  return ValueOf(job.annotations, api::kElasticJobAnnotation) == "true";
+}
+
 void CheckQueueName(const ReviewedJob& job, const ReviewedJob* old, const JobFacts& facts,
                     FieldErrors& errors) {
   const Path path = Labels().Key(api::kQueueLabel);
@@ -60,7 +64,7 @@ void CheckPrebuilt(const ReviewedJob& job, const ReviewedJob* old, const Reviewe
   }
   if (old == nullptr || job.suspended || now == PrebuiltOf(old->meta)) return;
   // The Workload of an elastic job changes with its size.
-  if (ValueOf(old->meta.annotations, api::kElasticJobAnnotation) == "true") return;
+  if (IsElastic(old->meta)) return;
   errors.push_back(Invalid(path, Quoted(now), kImmutable));
 }
 
@@ -132,7 +136,8 @@ void CheckGates(const ReviewedJob& job, const ReviewedJob* old, FieldErrors& err
 }
 
 void CheckElastic(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
-                  FieldErrors& errors) {
+                  const JobFacts& facts, FieldErrors& errors) {
+  if (!facts.elastic_jobs) return;
   const Path path = Annotations().Key(api::kElasticJobAnnotation);
   const std::string now = ValueOf(job.meta.annotations, api::kElasticJobAnnotation);
   if (now == "true" && !kind.elastic) {
@@ -140,6 +145,22 @@ void CheckElastic(const ReviewedJob& job, const ReviewedJob* old, const Reviewed
   }
   if (old != nullptr && ValueOf(old->meta.annotations, api::kElasticJobAnnotation) != now) {
     errors.push_back(Invalid(path, Quoted(now), kImmutable));
+  }
+  if (now != "true" || !kind.elastic || !IsManagedJob(job.meta)) return;
+  for (const ReviewedJob::PodSet& pods : job.pod_sets) {
+    if (!pods.has_elastic_gate && kind.gate) {
+      errors.push_back(Invalid(pods.annotations, Quoted(pods.name),
+                               "an elastic job must have the ElasticJobSchedulingGate"));
+    }
+    if (!kind.plain_topology) continue;
+    for (const auto& [key, word] :
+         {std::pair(api::kRequiredTopologyAnnotation, "required"),
+          std::pair(api::kPreferredTopologyAnnotation, "preferred")}) {
+      if (pods.topology_annotations.count(key) == 0) continue;
+      errors.push_back(Forbidden(pods.annotations.Key(key),
+                                 std::string(word) +
+                                     " topology is not supported with elastic jobs"));
+    }
   }
 }
 
@@ -171,9 +192,10 @@ bool IsQueuedJob(const api::ObjectMeta& job, const JobFacts& facts) {
 }
 
 void DefaultJob(const JobFacts& facts, ReviewedJob& job) {
-  if (!facts.kind_managed || !facts.namespace_managed || facts.ancestor_managed || job.skipped) {
-    return;
-  }
+  if (!facts.kind_managed || !facts.namespace_managed || job.skipped) return;
+  // A child of an elastic job has the pods whose number its parent's slices limit.
+  job.gated = facts.ancestor_managed && facts.elastic_jobs && IsElastic(job.meta);
+  if (facts.ancestor_managed) return;
   if (facts.default_local_queue && job.meta.labels.count(api::kQueueLabel) == 0) {
     job.meta.labels[api::kQueueLabel] = kDefaultName;
   }
@@ -183,6 +205,7 @@ void DefaultJob(const JobFacts& facts, ReviewedJob& job) {
     job.meta.labels[api::kPriorityClassLabel] = kDefaultName;
   }
   job.suspended = true;
+  job.gated = facts.elastic_jobs && IsElastic(job.meta);
 }
 
 FieldErrors ValidateJob(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
@@ -196,17 +219,15 @@ FieldErrors ValidateJob(const ReviewedJob& job, const ReviewedJob* old, const Re
   CheckGates(job, old, errors);
   errors.insert(errors.end(), own.begin(), own.end());
   if (IsQueuedJob(job.meta, facts)) CheckTopology(job, kind, errors);
-  CheckElastic(job, old, kind, errors);
+  CheckElastic(job, old, kind, facts, errors);
   return errors;
 }
 
-std::vector<std::string> WarningsOfJob(const api::ObjectMeta& job) {
-  if (!IsManagedJob(job) || ValueOf(job.annotations, api::kElasticJobAnnotation) != "true") {
-    return {};
-  }
+std::vector<std::string> WarningsOfJob(const api::ObjectMeta& job, bool elastic_jobs) {
+  if (elastic_jobs || !IsManagedJob(job) || !IsElastic(job)) return {};
   return {Annotations().Key(api::kElasticJobAnnotation).text() +
-          ": Berth does not scale jobs that run: a change of parallelism stops the job and queues "
-          "it anew"};
+          ": the feature gate ElasticJobsViaWorkloadSlices is off: a change of parallelism stops the "
+          "job and queues it anew"};
 }
 
 }  // namespace berth::webhook

@@ -25,10 +25,12 @@ struct ReviewedJob {
     std::int64_t count = 0;
     Path annotations;  // of the pod template
     api::StringMap topology_annotations;
+    bool has_elastic_gate = true;  // of an elastic job: the template has the gate
   };
   api::ObjectMeta meta;
   bool suspended = false;
   bool skipped = false;  // the kind's rules leave the job to others
+  bool gated = false;  // of an elastic job: its templates get the gate of elastic jobs
   std::vector<PodSet> pod_sets;
 };
 
@@ -41,6 +43,7 @@ struct ReviewedKind {
   std::string path;       // "jobset-x-k8s-io-v1alpha2-jobset" of /mutate-… and /validate-…
   bool prebuilt = true;   // a job may name a Workload that exists
   bool elastic = false;   // workload slices
+  bool plain_topology = false;  // an elastic job asks for no required or preferred topology
   bool pod_set_groups = false;  // topology: two pod sets may form a group
   // kInvalid: the object is denied with the message.
   std::function<Result<ReviewedJob>(const nlohmann::json& object)> read;
@@ -50,6 +53,8 @@ struct ReviewedKind {
   std::function<void(bool queued, nlohmann::json& object)> defaults;
   // The kind's own errors of a job that is queued; null: none. `old`: null on create.
   std::function<FieldErrors(const nlohmann::json& object, const nlohmann::json& old)> own;
+  // Adds the gate of elastic jobs to the pod templates; null: the kind's pods get it otherwise.
+  std::function<void(nlohmann::json& object)> gate;
   // Kinds with reviews of their own; null: the rules of all kinds. `old`: null on create.
   using FactsOf = std::function<JobFacts(const api::ObjectMeta& job)>;
   std::function<Result<nlohmann::json>(const nlohmann::json& object, const FactsOf& facts)> mutate;
@@ -72,6 +77,7 @@ struct JobFacts {
   // Of a pod: the framework of the queued job that its labels name, and that is held by its pods;
   // empty: none.
   std::string held_by;
+  bool elastic_jobs = true;       // gate ElasticJobsViaWorkloadSlices
 };
 
 // Whether the job is to be queued.
@@ -88,6 +94,6 @@ FieldErrors ValidateJob(const ReviewedJob& job, const ReviewedJob* old, const Re
                         const JobFacts& facts, const FieldErrors& own = {});
 
 // Warnings for requests that are allowed and have no effect.
-std::vector<std::string> WarningsOfJob(const api::ObjectMeta& job);
+std::vector<std::string> WarningsOfJob(const api::ObjectMeta& job, bool elastic_jobs);
 
 }  // namespace berth::webhook

@@ -33,7 +33,11 @@ using Mutation = Result<Json> (*)(const Request&);
 using Validation = Result<FieldErrors> (*)(const Request&);
 
 ReviewedKind::FactsOf FactsFor(const Request& request) {
-  return [&request](const api::ObjectMeta& job) { return request.jobs.facts(*request.kind, job); };
+  return [&request](const api::ObjectMeta& job) {
+    JobFacts facts = request.jobs.facts(*request.kind, job);
+    facts.elastic_jobs = request.gates.elastic_jobs;
+    return facts;
+  };
 }
 
 Result<Json> MutateJob(const Request& request) {
@@ -42,7 +46,7 @@ Result<Json> MutateJob(const Request& request) {
   BERTH_TRY(ReviewedJob job, kind.read(request.object));
   const api::StringMap labels = job.meta.labels;
   const bool suspended = job.suspended;
-  const JobFacts facts = request.jobs.facts(kind, job.meta);
+  const JobFacts facts = FactsFor(request)(job.meta);
   DefaultJob(facts, job);
   Json changed = request.object;
   if (job.meta.labels != labels) {
@@ -52,6 +56,7 @@ Result<Json> MutateJob(const Request& request) {
   if (kind.defaults && facts.kind_managed) {
     kind.defaults(!job.skipped && IsQueuedJob(job.meta, facts), changed);
   }
+  if (job.gated && kind.elastic && kind.gate) kind.gate(changed);
   return changed;
 }
 
@@ -100,7 +105,7 @@ Result<FieldErrors> CheckJob(const Request& request) {
   const ReviewedKind& kind = *request.kind;
   if (kind.validate) return kind.validate(request.object, request.old, FactsFor(request));
   BERTH_TRY(const ReviewedJob job, kind.read(request.object));
-  const JobFacts facts = request.jobs.facts(kind, job.meta);
+  const JobFacts facts = FactsFor(request)(job.meta);
   if (!facts.kind_managed) return FieldErrors{};
   const FieldErrors own = kind.own && IsQueuedJob(job.meta, facts)
                               ? kind.own(request.object, request.old)
@@ -115,7 +120,7 @@ Result<FieldErrors> CheckJob(const Request& request) {
 std::vector<std::string> WarnOfJob(const Request& request) {
   if (request.kind->warn) return request.kind->warn(request.object, FactsFor(request));
   const Result<api::ObjectMeta> job = api::Decode<api::ObjectMeta>(request.object);
-  return job ? WarningsOfJob(*job) : std::vector<std::string>{};
+  return job ? WarningsOfJob(*job, request.gates.elastic_jobs) : std::vector<std::string>{};
 }
 
 Result<FieldErrors> CheckClusterQueue(const Request& request) {

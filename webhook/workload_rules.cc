@@ -22,11 +22,22 @@ bool SameTemplate(const api::PodTemplate& a, const api::PodTemplate& b) {
          (!a.json || !b.json);
 }
 
-bool SamePodSets(const std::vector<api::PodSet>& a, const std::vector<api::PodSet>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x.name == y.name && x.count == y.count && x.min_count == y.min_count &&
+enum class Counts : std::uint8_t { kFixed, kMayFall };
+
+bool MayFollow(const std::vector<api::PodSet>& now, const std::vector<api::PodSet>& before,
+               Counts counts) {
+  return std::equal(now.begin(), now.end(), before.begin(), before.end(),
+                    [counts](const auto& x, const auto& y) {
+    const bool fits = counts == Counts::kFixed ? x.count == y.count : x.count <= y.count;
+    return x.name == y.name && fits && x.min_count == y.min_count &&
            x.topology_request == y.topology_request && SameTemplate(x.pod_template, y.pod_template);
   });
+}
+
+bool IsSlice(const api::Workload& workload) {
+  const std::string* elastic =
+      api::FindValue(workload.meta.annotations, api::kElasticJobAnnotation);
+  return elastic != nullptr && *elastic == "true";
 }
 
 const api::PodSet* PodSetNamed(const api::Workload& workload, const std::string& name) {
@@ -40,7 +51,10 @@ const api::PodSet* PodSetNamed(const api::Workload& workload, const std::string&
 class WorkloadRules {
  public:
   WorkloadRules(const api::Workload& workload, const api::Workload* old, const ReviewGates& gates)
-      : new_(workload), old_(old), gates_(gates) {}
+      : new_(workload),
+        old_(old),
+        gates_(gates),
+        is_slice_(gates.elastic_jobs && IsSlice(old == nullptr ? workload : *old)) {}
 
   FieldErrors Run() {
     CheckPodSets();
@@ -61,6 +75,9 @@ class WorkloadRules {
     for (std::size_t i = 0; i < new_.spec.pod_sets.size(); ++i) {
       const api::PodSet& pods = new_.spec.pod_sets[i];
       const Path at = path.Index(i);
+      if (pods.min_count && is_slice_) {
+        Add(Forbidden(at.Child("minCount"), "is not supported for elastic workloads"));
+      }
       if (pods.min_count) {
         ++with_min_count;
         if (*pods.min_count > pods.count) {
@@ -171,11 +188,28 @@ class WorkloadRules {
         std::vector<std::string> names;
         for (const api::PodSet& known : new_.spec.pod_sets) names.push_back(known.name);
         Add(Unsupported(at.Child("name"), Quoted(each.pod_set), names));
-      } else if (each.count > pods->count) {
+      } else if (each.count > pods->count && !(is_slice_ && WasReclaimable(each))) {
         Add(Invalid(at.Child("count"), std::to_string(each.count),
                     "should be less or equal to " + std::to_string(pods->count)));
       }
     }
+  }
+
+  // An elastic job was scaled down below its reclaimable pods: a later write caps their number.
+  bool WasReclaimable(const api::ReclaimablePod& pods) const {
+    if (old_ == nullptr) return false;
+    const auto& before = old_->status.reclaimable_pods;
+    return std::find(before.begin(), before.end(), pods) != before.end();
+  }
+
+  // Whether an elastic job was scaled down in this pod set since its admission.
+  bool WasScaledDown(const std::string& pod_set) const {
+    const api::PodSet* pods = PodSetNamed(new_, pod_set);
+    if (!is_slice_ || pods == nullptr || !new_.status.admission) return false;
+    const auto& assignments = new_.status.admission->pod_set_assignments;
+    return std::any_of(assignments.begin(), assignments.end(), [&](const auto& assigned) {
+      return assigned.name == pod_set && pods->count < assigned.count;
+    });
   }
 
   void CheckUpdates() {
@@ -236,7 +270,8 @@ class WorkloadRules {
   void CheckChange() {
     const bool held = IsReserved(*old_);
     const bool keeps = held && IsReserved(new_);
-    if (held && !SamePodSets(new_.spec.pod_sets, old_->spec.pod_sets)) {
+    const Counts counts = is_slice_ ? Counts::kMayFall : Counts::kFixed;
+    if (held && !MayFollow(new_.spec.pod_sets, old_->spec.pod_sets, counts)) {
       Add(Invalid(Path("spec.podSets"), Quoted(new_.meta.name), kImmutable));
     }
     if (keeps && new_.spec.queue_name != old_->spec.queue_name) {
@@ -298,6 +333,7 @@ class WorkloadRules {
         return each.pod_set == before.pod_set;
       });
       const Path at = Path("status.reclaimablePods").Key(before.pod_set);
+      if (WasScaledDown(before.pod_set)) continue;
       if (now == list.end()) {
         Add(Required(at.Child("name"), "cannot be removed"));
       } else if (now->count < before.count) {
@@ -324,6 +360,7 @@ class WorkloadRules {
   const api::Workload& new_;
   const api::Workload* old_;
   const ReviewGates& gates_;
+  const bool is_slice_;  // of an elastic job
   FieldErrors errors_;
 };
 

@@ -16,6 +16,8 @@ namespace berth::webhook {
 struct ReviewGates {
   bool priority_boost = false;
   bool partial_admission = true;
+  bool elastic_jobs = true;
+  bool elastic_jobs_with_tas = false;
 };
 
 // `old`: null on create.

@@ -67,7 +67,8 @@ AdmissionMetrics::AdmissionMetrics(LabelledMetrics& metrics, const QueueMetrics&
                                     {0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5});
   for (const char* name : {"kueue_quota_reserved_workloads_total", "kueue_admitted_workloads_total",
                            "kueue_evicted_workloads_total", "kueue_evicted_workloads_once_total",
-                           "kueue_preempted_workloads_total", "kueue_finished_workloads_total"}) {
+                           "kueue_preempted_workloads_total", "kueue_finished_workloads_total",
+                           "kueue_replaced_workload_slices_total"}) {
     metrics_.plain().DeclareCounter(name, "Workloads, per ClusterQueue");
   }
   for (const char* name :
@@ -226,6 +227,10 @@ void AdmissionMetrics::OnPreempted(const api::Workload& before, const std::strin
   CountEviction(before, queue, "Preempted", "", now);
   metrics_.Increment("kueue_preempted_workloads_total",
                      {{"preempting_cluster_queue", preempting_queue}, {"reason", reason}});
+}
+
+void AdmissionMetrics::OnSliceReplaced(const std::string& queue) {
+  metrics_.Increment("kueue_replaced_workload_slices_total", {{"cluster_queue", queue}});
 }
 
 void AdmissionMetrics::OnPlan(const api::Workload& before, const WorkloadPlan& plan, WallTime now) {

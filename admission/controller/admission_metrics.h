@@ -42,6 +42,8 @@ class AdmissionMetrics {
                   std::int64_t waited_seconds, std::int64_t checks_seconds);
   void OnPreempted(const api::Workload& before, const std::string& preempting_queue,
                    const std::string& reason, WallTime now);
+  // A slice of an elastic job is replaced by one that is admitted.
+  void OnSliceReplaced(const std::string& queue);
   // Counts a status that a plan of the lifecycle wrote.
   void OnPlan(const api::Workload& before, const WorkloadPlan& plan, WallTime now);
   // Counts every other transition, from two states of one Workload; either may be null.

@@ -22,8 +22,6 @@ constexpr Gate kKueueGates[] = {
     {"CleanupProvisioningRequestsOnEviction", Behaves::kOn, Otherwise::kWarn},
     {"ConcurrentAdmission", Behaves::kOff, Otherwise::kRefuse},
     {"DeferRayServiceFinalizationForRedisCleanup", Behaves::kOn, Otherwise::kWarn},
-    {"ElasticJobsViaWorkloadSlices", Behaves::kOff, Otherwise::kWarn},
-    {"ElasticJobsViaWorkloadSlicesWithTAS", Behaves::kOff, Otherwise::kRefuse},
     {"FailureRecoveryPolicy", Behaves::kOff, Otherwise::kRefuse},
     {"FastQuotaReleaseInPodIntegration", Behaves::kOff, Otherwise::kWarn},
     {"FinishOrphanedWorkloads", Behaves::kOn, Otherwise::kWarn},
@@ -92,6 +90,7 @@ struct Need {
 };
 
 constexpr Need kNeeds[] = {
+    {"ElasticJobsViaWorkloadSlicesWithTAS", "ElasticJobsViaWorkloadSlices"},
     {"TASBalancedPlacement", "TopologyAwareScheduling"},
     {"TASFailedNodeReplacement", "TopologyAwareScheduling"},
     {"TASFailedNodeReplacementFailFast", "TASFailedNodeReplacement"},

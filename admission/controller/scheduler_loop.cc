@@ -11,8 +11,10 @@
 #include "admission/controller/rebased_write.h"
 #include "admission/controller/scheduler_feed.h"
 #include "admission/messages.h"
+#include "admission/workload_slices.h"
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "base/log/log.h"
 
 namespace berth::admission {
 namespace {
@@ -283,11 +285,35 @@ void SchedulerLoop::OnReserved(const Decision& decision, const api::WorkloadStat
   parts_.events.Record(reference, kube::EventType::kNormal, "QuotaReserved", "QuotaReserved",
                        message);
   parts_.metrics.OnQuotaReserved(workload, queue, waited);
+  if (decision.replaces != nullptr) EndReplaced(decision);
   if (!api::IsTrue(status.conditions, api::kAdmitted)) return;
   parts_.events.Record(
       reference, kube::EventType::kNormal, "Admitted", "Admitted",
       "Admitted by ClusterQueue " + queue + ", wait time since reservation was 0s");
   parts_.metrics.OnAdmitted(workload, queue, waited, 0);
+}
+
+// The controller of the job ends the slice where this write fails.
+void SchedulerLoop::EndReplaced(const Decision& decision) {
+  const auto replaced = workloads_.Get(decision.replaces->meta.key());
+  if (replaced == nullptr || replaced->meta.uid != decision.replaces->meta.uid ||
+      api::IsTrue(replaced->status.conditions, api::kFinished)) {
+    return;
+  }
+  parts_.metrics.OnSliceReplaced(parts_.scheduler.state().queue(decision.cluster_queue).name);
+  parts_.writer.Finish(
+      *replaced,
+      {.type = api::kFinished,
+       .status = api::ConditionStatus::kTrue,
+       .reason = api::kWorkloadSliceReplaced,
+       .message = SliceReplacedMessage(*decision.object),
+       .last_transition_time = CutToSeconds(parts_.clock.Now()),
+       .observed_generation = replaced->meta.generation},
+      [key = replaced->meta.key()](const Status& written) {
+        if (written) return;
+        LogInfo("replaced slice not finished yet",
+                {{"workload", key.ToString()}, {"error", written.error().message}});
+      });
 }
 
 // Applies the victim's future state to the scheduler, so that no later cycle evicts it again.

@@ -86,6 +86,7 @@ class SchedulerLoop {
   Progress Perform(const CycleResult& result);
   void Reserve(const Decision& decision);
   void OnReserved(const Decision& decision, const api::WorkloadStatus& status);
+  void EndReplaced(const Decision& decision);
   Progress Evict(const Decision& decision, const Victim& victim);
   // An attempt that repeats the last one without a change in between is neither noted nor counted.
   void NotePending(const Decision& decision);

@@ -45,6 +45,7 @@ JobControllers::JobControllers(kube::Manager& manager, const Clock& clock,
       batch_jobs_(manager),
       batch_job_reconciler_(shared_, batch_jobs_, options_.job),
       topology_ungater_(manager, clock, options_.job.metrics),
+      slice_ungater_(manager),
       user_kinds_(manager, clock,
                   {.manage = [this](const KindPtr& kind) { return Manage(kind); },
                    .leave = [this](const KindPtr& kind) { Leave(kind); },
@@ -64,6 +65,10 @@ JobControllers::JobControllers(kube::Manager& manager, const Clock& clock,
     pod_reconciler_.emplace(shared_, *pod_jobs_, options_.job);
     pod_reconciler_->Watch(
         manager.AddController(*pod_reconciler_, {.max_concurrent = options_.concurrency}));
+  }
+  if (options_.ungate_slices && options_.job.workload_slices) {
+    slice_ungater_.Watch(
+        manager.AddController(slice_ungater_, {.max_concurrent = options_.ungater_concurrency}));
   }
   if (!options_.ungate_topology) return;
   topology_ungater_.Watch(

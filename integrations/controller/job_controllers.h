@@ -19,6 +19,7 @@
 #include "integrations/controller/job_reconciler.h"
 #include "integrations/controller/job_tables.h"
 #include "integrations/controller/pod_jobs.h"
+#include "integrations/controller/slice_ungater.h"
 #include "integrations/controller/topology_ungater.h"
 #include "integrations/controller/user_kinds.h"
 #include "integrations/kind_description.h"
@@ -39,6 +40,7 @@ struct JobControllersOptions {
   std::size_t concurrency = 32;          // writes under way at once, for jobs of one kind
   std::size_t ungater_concurrency = 32;  // the same, for pods that wait for their topology
   bool ungate_topology = true;
+  bool ungate_slices = true;  // pods of elastic jobs
   bool user_kinds = true;  // JobKind objects
   // A declared kind is managed from now on, or not any more; may be null.
   std::function<void(const JobKind& kind, bool managed)> on_user_kind;
@@ -83,6 +85,7 @@ class JobControllers {
   std::optional<PodJobs> pod_jobs_;
   std::optional<JobReconciler> pod_reconciler_;
   TopologyUngater topology_ungater_;
+  SliceUngater slice_ungater_;
   UserKinds user_kinds_;
   bool owners_known_ = false;
   std::optional<SteadyTime> asked_for_owners_;

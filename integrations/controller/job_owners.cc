@@ -22,6 +22,16 @@ std::string IndexValue(std::string_view group, std::string_view kind, const api:
   return value;
 }
 
+bool IsElastic(const api::ObjectMeta& job) {
+  const std::string* elastic = api::FindValue(job.annotations, api::kElasticJobAnnotation);
+  return elastic != nullptr && *elastic == "true";
+}
+
+bool MayRun(const api::Workload& slice) {
+  return api::IsTrue(slice.status.conditions, api::kAdmitted) &&
+         !api::IsTrue(slice.status.conditions, api::kEvicted);
+}
+
 }  // namespace
 
 JobOwners::JobOwners(kube::Manager& manager, QueueNameRule queue_name_rule)
@@ -79,6 +89,7 @@ JobOwners::Ancestry JobOwners::AncestorOf(const api::ObjectMeta& job) const {
   if (managed == nullptr) return {std::nullopt, too_deep};
   // The newest unfinished Workload decides; one of an earlier job of this name does not.
   const std::vector<api::Workload> workloads = WorkloadsOf(managed_by->kind(), managed->key());
+  const bool elastic = IsElastic(*managed) || IsElastic(job);
   const api::Workload* newest = nullptr;
   for (const api::Workload& each : workloads) {
     const api::OwnerReference* controller = OwningJobOf(each.meta);
@@ -86,11 +97,14 @@ JobOwners::Ancestry JobOwners::AncestorOf(const api::ObjectMeta& job) const {
         api::IsTrue(each.status.conditions, api::kFinished)) {
       continue;
     }
+    // Of an elastic job the next slice waits while the admitted one lets the job run.
+    if (elastic && MayRun(each)) return {ManagedAncestor{true}, too_deep};
     if (newest == nullptr || each.meta.creation_timestamp > newest->meta.creation_timestamp) {
       newest = &each;
     }
   }
-  const bool admitted = newest != nullptr && api::IsTrue(newest->status.conditions, api::kAdmitted);
+  const bool admitted =
+      !elastic && newest != nullptr && api::IsTrue(newest->status.conditions, api::kAdmitted);
   return {ManagedAncestor{admitted}, too_deep};
 }
 

@@ -203,6 +203,7 @@ JobSituation JobReconciler::Observe(const JobState& job) const {
   const api::ObjectMeta& meta = job.meta();
   JobSituation situation;
   situation.job = job.View();
+  situation.job.elastic = situation.job.elastic && options_.workload_slices;
   situation.workloads = WorkloadsOf(meta.key());
   if (const std::string* name = PrebuiltWorkloadOf(meta)) {
     const auto prebuilt = workloads_.Get({meta.namespace_name, *name});

@@ -12,14 +12,11 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
-#include <map>
-#include <memory>
-#include <set>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
+#include "integrations/controller/gated_pods.h"
 #include "integrations/ungating.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/metrics.h"
@@ -43,27 +40,17 @@ class TopologyUngater final : public kube::Reconciler {
   void Reconcile(const api::ObjectKey& key, Done done) override;
 
  private:
-  struct Writes;  // the writes of one reconcile
-
   void Open();  // starts the Pod informer
   void AddWorkloadOf(const api::Pod& pod);
-  void LetGo(const api::ObjectKey& key, Done done);
-  void ReadBack(const api::ObjectKey& key, std::vector<api::ObjectKey> pods, Done done);
-  void Next(const std::shared_ptr<Writes>& writes);
-  void OnWritten(const std::shared_ptr<Writes>& writes, const api::ObjectKey& pod,
-                 const Result<kube::JsonPtr>& answer);
+  std::vector<GatedPods::Write> Plan(const api::ObjectKey& workload) const;
 
   void Observe(const api::ObjectKey& workload) const;
 
-  kube::Manager& manager_;
   const Clock& clock_;
   kube::Metrics* metrics_;
-  std::size_t max_in_flight_;
+  GatedPods gated_;
   kube::Informer<api::Workload>& workloads_;
-  kube::Informer<api::Pod>* pods_ = nullptr;  // null: not started yet
   kube::Controller* controller_ = nullptr;
-  // The pods whose write has an unknown outcome, by workload.
-  std::map<api::ObjectKey, std::set<api::ObjectKey>> unknown_;
 };
 
 }  // namespace berth::integrations

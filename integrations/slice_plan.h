@@ -1,0 +1,42 @@
+// integrations/slice_plan.h — plans for the slices of an elastic job (job_slices.h): which slice the
+// job follows, and how the slices follow the job's size. A part of job_plan.h.
+//
+// Threads: pure functions. Errors: none.
+// Source: Kueue pkg/workloadslicing, pkg/controller/jobframework/reconciler.go.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "integrations/job_plan.h"
+#include "integrations/job_slices.h"
+
+namespace berth::integrations {
+
+struct SlicePlan {
+  enum class Next {
+    kDrive,    // `slice` is the job's Workload; null: it has none
+    kWait,     // for the result of `actions`
+    kRebuild,  // `slice`, which waits, gets the spec of the job
+    kGrow,     // a further slice, which replaces `slice`
+    kOther,    // the job's pod sets are others: slices cannot follow
+  };
+  Next next = Next::kDrive;
+  const api::Workload* slice = nullptr;
+  const api::Workload* head = nullptr;  // holds quota, not evicted; null: none
+  bool is_first = false;                // `slice` waits, and no pods run
+  std::vector<JobAction> actions;
+  std::optional<Duration> look_again;
+};
+
+// `workloads`: all those of the job, finished ones too.
+SlicePlan PlanSlices(const JobView& job, const std::vector<api::Workload>& workloads, WallTime now);
+
+// The next slice of the job, in place of `workload`, which was built for the job's present size.
+void BecomeNextSlice(const JobView& job, const api::Workload& replaced, api::Workload& workload);
+
+SetWorkloadCondition FinishedBecause(const api::Workload& workload, const char* reason,
+                                     std::string message, WallTime now);
+
+}  // namespace berth::integrations
