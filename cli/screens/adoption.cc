@@ -108,14 +108,6 @@ void CheckJob(const Json& job, AdoptionReport& report) {
   if (TextAt(job, "/spec/managedBy") == kMultiKueue) {
     report.findings.push_back(
         {AdoptionGrade::kMissing, name, "spec.managedBy is MultiKueue's: Berth has no MultiKueue"});
-    return;
-  }
-  const Json::json_pointer annotations("/metadata/annotations");
-  if (job.contains(annotations) && job.at(annotations).is_object() &&
-      job.at(annotations).value(api::kElasticJobAnnotation, Json()) == "true") {
-    report.findings.push_back(
-        {AdoptionGrade::kDiffers, name,
-         "elastic: a change of its parallelism stops it and queues it again"});
   }
 }
 

@@ -12,7 +12,7 @@ namespace berth::integrations {
 namespace {
 
 constexpr char kByChain[] = "slices/chain";  // "namespace/name"
-constexpr Duration kBatch = std::chrono::milliseconds(100);
+constexpr Duration kGather = std::chrono::milliseconds(100);
 
 std::optional<api::ObjectKey> ChainKeyOf(const api::Workload& workload) {
   const std::string chain = ChainOf(workload);
@@ -46,7 +46,7 @@ void SliceUngater::Watch(kube::Controller& controller) {
     const auto chain = ChainKeyOf(*workload);
     if (!chain) return;
     Open();
-    controller_->AddAfter(*chain, kBatch);
+    controller_->AddAfter(*chain, kGather);
   };
   workloads_.AddHandler(
       {.on_add = changed,
@@ -67,7 +67,7 @@ void SliceUngater::Open() {
   const auto changed = [this](const auto& pod) {
     const auto chain = ChainKeyOf(*pod);
     if (chain && workloads_.HasIn(kByChain, chain->ToString())) {
-      controller_->AddAfter(*chain, kBatch);
+      controller_->AddAfter(*chain, kGather);
     }
   };
   pods.AddHandler({.on_add = changed,

@@ -130,9 +130,6 @@ class AdoptTest(unittest.TestCase):
                                      "spec": {"controllerName": "example.com/budget"}})
         self.add("multikueueclusters", {"metadata": {"name": "far"}})
         self.add("workloads", workload("job-claims-1", job_owner("claims"), claims=[{"name": "gpu"}]))
-        self.api.add("/apis/batch/v1/jobs", {
-            "metadata": {"name": "grows", "namespace": "default",
-                         "annotations": {"kueue.x-k8s.io/elastic-job": "true"}}, "spec": {}})
         self.configure("apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
                        "integrations: {frameworks: [batch/job]}\n"
                        "resources: {deviceClassMappings: [{name: gpus, deviceClassNames: [a]}]}\n")
@@ -140,7 +137,7 @@ class AdoptTest(unittest.TestCase):
             ("missing", "configmap kueue-system/kueue-manager-config"),
             ("missing", "workload default/job-claims-1"), ("missing", "admissioncheck remote"),
             ("missing", "multikueueclusters far"),
-            ("differs", "job default/grows"), ("stays", "admissioncheck budget")])
+            ("stays", "admissioncheck budget")])
 
     def test_kueue_that_runs_is_to_be_stopped_first(self):
         deployment = {"metadata": {"name": "kueue-controller-manager", "namespace": "kueue-system"},

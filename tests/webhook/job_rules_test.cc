@@ -193,6 +193,32 @@ INSTANTIATE_TEST_SUITE_P(
         {"ElasticIsForLife", nullptr,
          [](auto&, auto& job) { job.meta.annotations[api::kElasticJobAnnotation] = "true"; },
          "elastic-job]: Invalid value: \"true\": field is immutable"},
+        {"ElasticExcludesPartialAdmission",
+         [](auto& job) {
+           job.meta.annotations[api::kElasticJobAnnotation] = "true";
+           job.meta.annotations[api::kMinParallelismAnnotation] = "2";
+         },
+         nullptr, "partial admission and elastic job cannot be used together"},
+        {"ElasticAndRequiredTopology",
+         [](auto& job) {
+           job.meta.annotations[api::kElasticJobAnnotation] = "true";
+           job.pod_template.annotations = {{api::kRequiredTopologyAnnotation, "rack"}};
+         },
+         nullptr,
+         "podset-required-topology]: Forbidden: required topology is not supported with elastic "
+         "jobs"},
+        {"ElasticAndPreferredTopology",
+         [](auto& job) {
+           job.meta.annotations[api::kElasticJobAnnotation] = "true";
+           job.pod_template.annotations = {{api::kPreferredTopologyAnnotation, "rack"}};
+         },
+         nullptr, "preferred topology is not supported with elastic jobs"},
+        {"ElasticAndUnconstrainedTopology",
+         [](auto& job) {
+           job.meta.annotations[api::kElasticJobAnnotation] = "true";
+           job.pod_template.annotations = {{api::kUnconstrainedTopologyAnnotation, "true"}};
+         },
+         nullptr, ""},
     }),
     [](const auto& row) { return row.param.name; });
 

@@ -53,18 +53,42 @@ TEST(ReviewTest, NothingToChangeIsNoPatch) {
   EXPECT_FALSE(response.contains("patch"));
 }
 
-TEST(ReviewTest, AnElasticJobIsWarnedOf) {
+TEST(ReviewTest, AnElasticJobIsGated) {
   Json job = kJob;
-  EXPECT_FALSE(ResponseTo("/validate-batch-v1-job", ReviewOf(job)).contains("warnings"));
   job["metadata"]["annotations"] = {{"kueue.x-k8s.io/elastic-job", "true"}};
-  const Json response = ResponseTo("/validate-batch-v1-job", ReviewOf(job));
+  const auto patch_of = [](const Json& review, const ReviewGates& gates) {
+    const Json answer = *Review("/mutate-batch-v1-job", review, kNoFacts, gates);
+    return Json::parse(*Base64Decode(answer["response"]["patch"].get<std::string>()));
+  };
+  const Json gated = Json::parse(R"([
+      {"op": "add", "path": "/spec/suspend", "value": true},
+      {"op": "add", "path": "/spec/template/spec/schedulingGates",
+       "value": [{"name": "kueue.x-k8s.io/elastic-job"}]}])");
+  EXPECT_EQ(patch_of(ReviewOf(job), {}), gated);
+  EXPECT_EQ(patch_of(ReviewOf(job), {.elastic_jobs = false}).size(), 1U);
+  job["spec"]["suspend"] = true;
+  job["spec"]["template"]["spec"]["schedulingGates"] = {{{"name", "kueue.x-k8s.io/elastic-job"}}};
+  EXPECT_FALSE(ResponseTo("/mutate-batch-v1-job", ReviewOf(job)).contains("patch"));
+  EXPECT_FALSE(ResponseTo("/validate-batch-v1-job", ReviewOf(job)).contains("warnings"));
+}
+
+TEST(ReviewTest, WithoutSlicesAnElasticJobIsWarnedOf) {
+  const auto response_to = [](const Json& review) {
+    const Json answer =
+        *Review("/validate-batch-v1-job", review, kNoFacts, {.elastic_jobs = false});
+    return answer["response"];
+  };
+  Json job = kJob;
+  EXPECT_FALSE(response_to(ReviewOf(job)).contains("warnings"));
+  job["metadata"]["annotations"] = {{"kueue.x-k8s.io/elastic-job", "true"}};
+  const Json response = response_to(ReviewOf(job));
   EXPECT_EQ(response["allowed"], true);
   ASSERT_EQ(response["warnings"].size(), 1U);
   EXPECT_THAT(response["warnings"][0].get<std::string>(),
               HasSubstr("metadata.annotations[kueue.x-k8s.io/elastic-job]: "));
-  EXPECT_FALSE(ResponseTo("/validate-batch-v1-job", ReviewOf(job, job)).contains("warnings"));
+  EXPECT_FALSE(response_to(ReviewOf(job, job)).contains("warnings"));
   job["metadata"]["labels"] = Json::object();
-  EXPECT_FALSE(ResponseTo("/validate-batch-v1-job", ReviewOf(job)).contains("warnings"))
+  EXPECT_FALSE(response_to(ReviewOf(job)).contains("warnings"))
       << "somebody else's job";
 }
 

@@ -203,6 +203,63 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& row) { return row.param.name; });
 
+api::Workload Slice() {
+  api::Workload slice = Reserved();
+  slice.meta.annotations[api::kElasticJobAnnotation] = "true";
+  return slice;
+}
+
+TEST(WorkloadRulesUpdateTest, ASliceMayOnlyShrink) {
+  struct SliceRow {
+    const char* name;
+    std::function<void(api::Workload&)> change;
+    bool allowed;
+  };
+  const SliceRow rows[] = {
+      {"fewer pods", [](auto& slice) { slice.spec.pod_sets[0].count = 3; }, true},
+      {"more pods", [](auto& slice) { slice.spec.pod_sets[0].count = 5; }, false},
+      {"another name", [](auto& slice) { slice.spec.pod_sets[0].name = "x"; }, false},
+      {"another template",
+       [](auto& slice) {
+         slice.spec.pod_sets[0].pod_template.spec.containers[0].requests = {{"cpu", 50}};
+       },
+       false},
+  };
+  for (const SliceRow& row : rows) {
+    SCOPED_TRACE(row.name);
+    const api::Workload old = Slice();
+    api::Workload changed = old;
+    row.change(changed);
+    const FieldErrors errors = ValidateWorkload(changed, &old);
+    EXPECT_EQ(errors.empty(), row.allowed) << (errors.empty() ? "" : errors[0]);
+    const FieldErrors with_gate_off = ValidateWorkload(changed, &old, {.elastic_jobs = false});
+    EXPECT_FALSE(with_gate_off.empty());
+  }
+}
+
+TEST(WorkloadRulesUpdateTest, ASliceThatShrankMayGiveReclaimablePodsUp) {
+  api::Workload old = Slice();
+  old.status.reclaimable_pods = {{"main", 3}};
+  api::Workload shrunk = old;
+  shrunk.spec.pod_sets[0].count = 2;
+  EXPECT_THAT(ValidateWorkload(shrunk, &old), IsEmpty());  // 3 of 2: the next write caps them
+  api::Workload more = shrunk;
+  more.status.reclaimable_pods = {{"main", 4}};
+  EXPECT_THAT(ValidateWorkload(more, &shrunk), Contains(HasSubstr("less or equal to 2")));
+  api::Workload capped = shrunk;
+  capped.status.reclaimable_pods = {{"main", 1}};
+  EXPECT_THAT(ValidateWorkload(capped, &shrunk), IsEmpty());
+  capped.status.reclaimable_pods.clear();
+  EXPECT_THAT(ValidateWorkload(capped, &shrunk), IsEmpty());
+}
+
+TEST(WorkloadRulesTest, ASliceHasNoMinCount) {
+  api::Workload slice = Slice();
+  slice.spec.pod_sets[0].min_count = 1;
+  EXPECT_THAT(ValidateWorkload(slice, nullptr),
+              Contains(HasSubstr("spec.podSets[0].minCount: Forbidden")));
+}
+
 TEST(WorkloadRulesUpdateTest, ReclaimedPodsDoNotComeBack) {
   api::Workload old = Reserved();
   old.status.reclaimable_pods = {{"main", 2}};

@@ -1,0 +1,21 @@
+// api/codec/device_claims.h — claims of devices from JSON. See codec.h.
+#pragma once
+
+#include <vector>
+
+#include "api/codec/codec.h"
+#include "api/codec/kinds.h"
+#include "api/device_claims.h"
+#include "api/pod.h"
+
+namespace berth::api {
+
+template <>
+Result<ResourceClaimTemplate> Decode<ResourceClaimTemplate>(const JsonSource& object);
+template <>
+const ResourceKind& KindOf<ResourceClaimTemplate>();
+
+// The claims of a template that was read from JSON.
+std::vector<PodClaim> ClaimsOf(const PodTemplate& pod_template);
+
+}  // namespace berth::api
