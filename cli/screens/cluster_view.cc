@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/labels.h"
 #include "api/reasons.h"
 #include "base/strings.h"
 
@@ -25,6 +26,20 @@ const T* FindByKey(const std::vector<T>& objects, const api::ObjectKey& key) {
 bool IsOwnedBy(const api::ObjectMeta& meta, const std::string& uid) {
   return std::any_of(meta.owner_references.begin(), meta.owner_references.end(),
                      [&](const api::OwnerReference& owner) { return owner.uid == uid; });
+}
+
+// Whether `b` tells more of an elastic job than `a`: the slice of its present size is the newest one
+// that has not ended.
+bool IsLaterSlice(const api::Workload& a, const api::Workload& b) {
+  const bool a_ended = api::IsTrue(a.status.conditions, api::kFinished);
+  const bool b_ended = api::IsTrue(b.status.conditions, api::kFinished);
+  if (a_ended != b_ended) return a_ended;
+  if (a.meta.creation_timestamp != b.meta.creation_timestamp) {
+    return a.meta.creation_timestamp < b.meta.creation_timestamp;
+  }
+  const std::string* replaced =
+      api::FindValue(b.meta.annotations, api::kSliceReplacementForAnnotation);
+  return replaced != nullptr && *replaced == a.meta.key().ToString();
 }
 
 }  // namespace
@@ -67,11 +82,14 @@ const NodePoolView* FindNodePool(const ClusterView& view, const std::string& nam
 }
 
 const api::Workload* FindWorkloadOf(const ClusterView& view, const api::Job& job) {
-  const auto found =
-      std::find_if(view.workloads.begin(), view.workloads.end(), [&](const api::Workload& w) {
-        return w.meta.namespace_name == job.meta.namespace_name && IsOwnedBy(w.meta, job.meta.uid);
-      });
-  return found == view.workloads.end() ? nullptr : &*found;
+  const api::Workload* found = nullptr;
+  for (const api::Workload& w : view.workloads) {
+    if (w.meta.namespace_name != job.meta.namespace_name || !IsOwnedBy(w.meta, job.meta.uid)) {
+      continue;
+    }
+    if (found == nullptr || IsLaterSlice(*found, w)) found = &w;
+  }
+  return found;
 }
 
 const api::ProvisioningRequest* FindProvisioningRequest(const ClusterView& view,
