@@ -31,6 +31,7 @@
 #include "admission/cluster_state.h"
 #include "admission/cycle.h"
 #include "admission/decision.h"
+#include "admission/device_claims.h"
 #include "admission/feature_gates.h"
 #include "admission/kept_plan.h"
 #include "admission/own_rules.h"
@@ -56,6 +57,9 @@ struct SchedulerConfig {
   std::vector<std::string> excluded_resource_prefixes;
   std::vector<queue::ResourceTransformation> transformations;
   queue::RequeuingTimestamp pods_ready_requeuing = queue::RequeuingTimestamp::kEviction;
+  // resources.deviceClassMappings; empty: claims of devices are refused.
+  DeviceClassMapping device_classes;
+  DeviceClaims::ClaimsOf claims_of;  // reads the claims of a pod template
   // resources.quotaCheckStrategy IgnoreUndeclared: resources that no group covers are ignored.
   bool ignore_undeclared_resources = false;
   std::optional<AdmissionFairSharing> admission_fair_sharing;  // nullopt: off
@@ -106,6 +110,8 @@ class Scheduler {
   void ForgetLimitRange(const api::ObjectKey& key) { pod_defaults_.RemoveLimitRange(key); }
   void ApplyRuntimeClass(const api::RuntimeClass& object) { pod_defaults_.Set(object); }
   void ForgetRuntimeClass(const std::string& name) { pod_defaults_.RemoveRuntimeClass(name); }
+  void ApplyClaimTemplate(const api::ResourceClaimTemplate& object) { device_claims_.Set(object); }
+  void ForgetClaimTemplate(const api::ObjectKey& key) { device_claims_.Remove(key); }
   // Applies a waiting workload as new, if the pod defaults now give other requests; ignores
   // workloads that hold quota and forgotten ones.
   void Reconsider(const std::shared_ptr<const api::Workload>& object, WallTime now);
@@ -230,6 +236,8 @@ class Scheduler {
 
   Record& record(WorkloadId id) { return *records_[static_cast<std::size_t>(id)]; }
   void SetInfo(WorkloadId id, queue::WorkloadInfo info);
+  // With pod defaults and claimed devices.
+  std::shared_ptr<const api::Workload> Completed(std::shared_ptr<const api::Workload> object) const;
   void Request(const Wakes& wakes);
   void RequestFor(ClusterQueueId queue);
   std::optional<WakeTarget> TreeOfCohort(const std::string& name) const;
@@ -297,6 +305,7 @@ class Scheduler {
   PreemptionSearch search_;
   PreemptionHistory history_;
   PodDefaults pod_defaults_;
+  DeviceClaims device_claims_;
   std::optional<UsageLedger> ledger_;
   std::vector<std::unique_ptr<Record>> records_;
   std::vector<WorkloadId> free_records_;

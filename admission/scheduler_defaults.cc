@@ -1,5 +1,6 @@
 // Pod defaults (LimitRanges, RuntimeClasses) in the Scheduler.
 #include <algorithm>
+#include <utility>
 
 #include "admission/scheduler.h"
 
@@ -15,13 +16,18 @@ bool SamePods(const api::Workload& a, const api::Workload& b) {
 
 }  // namespace
 
+std::shared_ptr<const api::Workload> Scheduler::Completed(
+    std::shared_ptr<const api::Workload> object) const {
+  return device_claims_.Counted(pod_defaults_.Completed(std::move(object)));
+}
+
 void Scheduler::Reconsider(const std::shared_ptr<const api::Workload>& object, WallTime now) {
   const std::optional<WorkloadId> id = Find(object->meta.key());
   if (!id) return;  // forgotten by the caller, who applies it again
   const Phase phase = record(*id).phase;
   if (phase == Phase::kAssumed || phase == Phase::kReserved) return;
-  const std::shared_ptr<const api::Workload> completed = pod_defaults_.Completed(object);
-  const bool queued = queue::BelongsInQueue(*completed);
+  const std::shared_ptr<const api::Workload> completed = Completed(object);
+  const bool queued = queue::BelongsInQueue(*completed) && !api::ClaimsDevices(*completed);
   const bool refused = queued && !pod_defaults_.Problem(*completed).empty();
   // No change for the workload: its plan and its note stay.
   if (queued == (phase == Phase::kPending) && refused == (refused_.count(*id) > 0) &&
@@ -34,7 +40,8 @@ void Scheduler::Reconsider(const std::shared_ptr<const api::Workload>& object, W
 
 std::string Scheduler::PodProblem(const api::Workload& object) const {
   const std::shared_ptr<const api::Workload> not_owned(std::shared_ptr<const void>(), &object);
-  return pod_defaults_.Problem(*pod_defaults_.Completed(not_owned));
+  std::string problem = device_claims_.Problem(object);
+  return problem.empty() ? pod_defaults_.Problem(*pod_defaults_.Completed(not_owned)) : problem;
 }
 
 }  // namespace berth::admission

@@ -61,13 +61,14 @@ void Scheduler::SetInfo(WorkloadId id, queue::WorkloadInfo info) {
 }
 
 void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallTime now) {
-  object = pod_defaults_.Completed(std::move(object));
+  object = Completed(std::move(object));
   const std::optional<WorkloadId> known = Find(object->meta.key());
   const WorkloadId id = known ? *known : NewNumber();
   const bool holds_quota = HoldsQuota(*object, config_.own_rules);
   const bool lacks_nodes =
       config_.gates.topology_aware_scheduling && holds_quota && NeedsSecondPass(*object);
-  const bool belongs = queue::BelongsInQueue(*object);
+  // Claims that cannot be counted keep the workload out of its queue.
+  const bool belongs = queue::BelongsInQueue(*object) && !api::ClaimsDevices(*object);
   // The written object of an assumed workload may arrive later; an older one must not undo it.
   if (record(id).phase == Phase::kAssumed && belongs) return;
   queue::WorkloadInfo info =

@@ -244,7 +244,6 @@ bool IsOnHold(const api::Workload& workload) {
 
 bool BelongsInQueue(const api::Workload& workload) {
   return workload.spec.active && !IsGated(workload) && !IsOnHold(workload) &&
-         !api::ClaimsDevices(workload) &&
          !api::IsTrue(workload.status.conditions, api::kFinished) &&
          !api::IsTrue(workload.status.conditions, api::kQuotaReserved);
 }

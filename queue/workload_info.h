@@ -92,7 +92,7 @@ bool IsGated(const api::Workload& workload);
 // Whether the workload's owner wants no pods at present.
 bool IsOnHold(const api::Workload& workload);
 
-// Whether the workload is active, unfinished, not held back, without reservation and claims.
+// Whether the workload is active, unfinished, not held back, without reservation.
 bool BelongsInQueue(const api::Workload& workload);
 
 }  // namespace berth::queue

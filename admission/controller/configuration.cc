@@ -240,12 +240,7 @@ void ReadResources(const Reader& in, Configuration& out) {
   });
   const Reader strategy = in.Field("quotaCheckStrategy");
   strategy.Get(scheduler.ignore_undeclared_resources, kQuotaCheckWords);
-  const Reader mappings = in.Field("deviceClassMappings");
-  if (mappings.present() && !mappings.json().empty()) {
-    mappings.Fail(
-        "Berth does not count the devices of resource claims: workloads that use them would be "
-        "admitted beyond their quota; remove the mappings");
-  }
+  ReadDeviceClasses(in.Field("deviceClassMappings"), out);
 }
 
 void ReadRetention(const Reader& in, Configuration& out) {

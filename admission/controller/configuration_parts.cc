@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/device_claims.h"
 #include "api/codec/parts.h"
+#include "base/dns_names.h"
 #include "base/strings.h"
 
 namespace berth::admission {
@@ -146,6 +150,37 @@ std::optional<Duration> ParseGoDuration(std::string_view text) {
     }
   }
   return std::chrono::duration_cast<Duration>(sum);
+}
+
+void ReadDeviceClasses(const api::Reader& in, Configuration& out) {
+  constexpr std::size_t kMaxMappings = 16;
+  constexpr std::size_t kMaxClasses = 8;
+  SchedulerConfig& scheduler = out.admission.scheduler;
+  scheduler.claims_of = api::ClaimsOf;
+  std::set<std::string> resources;
+  in.Each([&](const api::Reader& item) {
+    CheckFields(item, "resources.deviceClassMappings", {"name", "deviceClassNames"}, {}, out);
+    std::string resource;
+    item.Field("name").Get(resource);
+    if (!IsLabelKey(resource)) {
+      item.Field("name").Fail("must be the name of a resource, such as example.com/gpus");
+    }
+    if (!resources.insert(resource).second) {
+      item.Field("name").Fail("\"" + resource + "\" comes twice");
+    }
+    if (resources.size() > kMaxMappings) in.Fail("must have at most 16 items");
+    const api::Reader names = item.Field("deviceClassNames");
+    std::vector<std::string> classes;
+    names.Get(classes);
+    if (classes.empty()) names.Fail("must have at least one item");
+    if (classes.size() > kMaxClasses) names.Fail("must have at most 8 items");
+    for (const std::string& name : classes) {
+      if (!IsDnsSubdomain(name)) names.Fail("\"" + name + "\" is no name of a DeviceClass");
+      if (!scheduler.device_classes.emplace(name, resource).second) {
+        names.Fail("\"" + name + "\" is mapped twice");
+      }
+    }
+  });
 }
 
 }  // namespace berth::admission

@@ -28,6 +28,9 @@ void CheckFields(const api::Reader& in, const std::string& path,
 
 bool IsLabelKey(std::string_view key);
 
+// resources.deviceClassMappings.
+void ReadDeviceClasses(const api::Reader& in, Configuration& out);
+
 // Parts of Configuration::program, and metrics.customLabels (configuration_program.cc).
 void ReadCustomLabels(const api::Reader& in, Configuration& out);
 void ReadWebhook(const api::Reader& in, Configuration& out);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/codec/device_claims.h"
 #include "api/codec/limits.h"
 #include "queue/workload_info.h"
 
@@ -13,6 +14,7 @@ PodDefaultsFeed::PodDefaultsFeed(kube::Manager& manager, Scheduler& scheduler, c
     : manager_(manager), scheduler_(scheduler), clock_(clock), told_(std::move(told)) {}
 
 void PodDefaultsFeed::Connect() {
+  ConnectClaims();
   const auto set_range = [this](const auto& range) {
     scheduler_.ApplyLimitRange(*range);
     LookAgain(namespaces_, range->meta.namespace_name);
@@ -42,6 +44,23 @@ void PodDefaultsFeed::Connect() {
            [this](const auto& runtime_class) {
              scheduler_.ForgetRuntimeClass(runtime_class->meta.name);
              LookAgain(runtime_classes_, runtime_class->meta.name);
+           }});
+}
+
+// Read only where device classes are counted: most clusters have no such kind.
+void PodDefaultsFeed::ConnectClaims() {
+  if (scheduler_.config().device_classes.empty()) return;
+  const auto set_claim = [this](const auto& claim) {
+    scheduler_.ApplyClaimTemplate(*claim);
+    LookAgain(namespaces_, claim->meta.namespace_name);
+  };
+  manager_.OptionalInformerFor<api::ResourceClaimTemplate>().AddHandler(
+      {.on_add = set_claim,
+       .on_update = [set_claim](const auto&, const auto& claim) { set_claim(claim); },
+       .on_delete =
+           [this](const auto& claim) {
+             scheduler_.ForgetClaimTemplate(claim->meta.key());
+             LookAgain(namespaces_, claim->meta.namespace_name);
            }});
 }
 

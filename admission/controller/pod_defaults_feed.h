@@ -1,4 +1,5 @@
-// admission/controller/pod_defaults_feed.h — shows LimitRanges and RuntimeClasses to the scheduler;
+// admission/controller/pod_defaults_feed.h — shows LimitRanges, RuntimeClasses and
+// ResourceClaimTemplates to the scheduler;
 // waiting workloads that a change concerns are reconciled.
 //
 // Threads: one Executor.
@@ -28,6 +29,7 @@ class PodDefaultsFeed {
   void Connect();
 
  private:
+  void ConnectClaims();
   // Adds `name` to `changed`; the changes of one instant cost one walk over the workloads.
   void LookAgain(std::set<std::string>& changed, const std::string& name);
   void Walk();
@@ -37,7 +39,7 @@ class PodDefaultsFeed {
   Scheduler& scheduler_;
   const Clock& clock_;
   Told told_;
-  std::set<std::string> namespaces_;       // with changed LimitRanges
+  std::set<std::string> namespaces_;  // with changed LimitRanges or ResourceClaimTemplates
   std::set<std::string> runtime_classes_;  // that changed
   bool posted_ = false;
   std::shared_ptr<PodDefaultsFeed*> self_ = std::make_shared<PodDefaultsFeed*>(this);

@@ -398,10 +398,8 @@ void Planner::Pending() {
   if (was_gated) {
     because(api::kPendingEvaluation, "AdmissionGatedBy cleared, waiting for quota reservation");
   }
-  if (api::ClaimsDevices(workload_)) {
-    return because(api::kMisconfigured,
-                   "The pods claim devices (spec.resourceClaims), which Berth does not count: ask "
-                   "for them as a resource instead");
+  if (api::ClaimsDevices(workload_) && !in_.pod_problem.empty()) {
+    return because(api::kMisconfigured, in_.pod_problem);
   }
   if (!in_.local_queue.exists) {
     return because(api::kMisconfigured, "LocalQueue " + local + " doesn't exist");

@@ -78,7 +78,7 @@ void CheckWorkload(const Json& workload, AdoptionReport& report) {
     if (ClaimsDevices(workload)) {
       report.findings.push_back(
           {AdoptionGrade::kMissing, name,
-           "its pods claim devices (resourceClaims), which Berth does not count: it waits with the "
+           "its pods claim devices (resourceClaims): without a mapping of their class it waits with the "
            "reason Misconfigured once it has been stopped"});
     }
     return;

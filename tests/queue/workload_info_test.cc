@@ -276,7 +276,7 @@ TEST(WorkloadInfoTest, WhatBelongsIntoAQueue) {
   }
   api::Workload claims = Plain();
   claims.spec.pod_sets[0].pod_template.spec.resource_claims = true;
-  EXPECT_FALSE(BelongsInQueue(claims)) << "no quota counts its devices";
+  EXPECT_TRUE(BelongsInQueue(claims)) << "the scheduler says whether quota counts its devices";
 }
 
 }  // namespace

@@ -226,12 +226,15 @@ TEST(Claims, OfDevicesAreRefusedWithTheirReason) {
   situation.workload = &workload;
   situation.local_queue.exists = situation.cluster_queue.exists = true;
   situation.cluster_queue.active = true;
+  EXPECT_FALSE(PlanWorkload(situation, now).status.has_value());  // they are counted
+  situation.pod_problem = "no such class";
+  situation.local_queue.exists = false;  // the other problem is told later
   const WorkloadPlan plan = PlanWorkload(situation, now);
   ASSERT_TRUE(plan.status.has_value());
   const auto* reserved = api::FindCondition(plan.status->conditions, api::kQuotaReserved);
   ASSERT_NE(reserved, nullptr);
   EXPECT_EQ(reserved->reason, "Misconfigured");
-  EXPECT_NE(reserved->message.find("spec.resourceClaims"), std::string::npos);
+  EXPECT_EQ(reserved->message, "no such class");
 }
 
 }  // namespace
