@@ -78,8 +78,8 @@ void CheckWorkload(const Json& workload, AdoptionReport& report) {
     if (ClaimsDevices(workload)) {
       report.findings.push_back(
           {AdoptionGrade::kMissing, name,
-           "its pods claim devices (resourceClaims): without a mapping of their class it waits with the "
-           "reason Misconfigured once it has been stopped"});
+           "its pods claim devices (resourceClaims): without a mapping of their class it waits with "
+           "the reason Misconfigured once it has been stopped"});
     }
     return;
   }
