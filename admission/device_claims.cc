@@ -49,8 +49,9 @@ std::string DeviceClaims::Add(const api::Workload& workload, std::size_t pod_set
     const std::string path = "spec.podSets[" + std::to_string(pod_set) +
                              "].template.spec.resourceClaims[" + std::to_string(i) + "]";
     if (!claims[i].claim_name.empty()) {
-      return path + ".resourceClaimName: Forbidden: DynamicResourceAllocation feature does not "
-                    "support use of resource claims";
+      return path +
+             ".resourceClaimName: Forbidden: DynamicResourceAllocation feature does not "
+             "support use of resource claims";
     }
     const std::string& name = claims[i].template_name;
     if (name.empty()) continue;

@@ -324,9 +324,8 @@ FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
     for (const std::size_t pod_set : group.pod_sets) {
       asked = api::SubtractAmounts(asked, ReplacedAmount(pod_set, request.resource));
     }
-    const QuotaAnswer answer =
-        AskQuota({fr, request.resource, flavor, AmountOf(assumed, fr), asked},
-                 flavor_scan.obstacles);
+    const QuotaAnswer answer = AskQuota(
+        {fr, request.resource, flavor, AmountOf(assumed, fr), asked}, flavor_scan.obstacles);
     attempt.no_fit_reason = std::max(attempt.no_fit_reason, answer.no_fit_reason);
     attempt.borrow_height = std::max(attempt.borrow_height, answer.mode.borrow_height);
     if (Preferred(worst, answer.mode)) worst = answer.mode;

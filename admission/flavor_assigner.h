@@ -114,8 +114,8 @@ class FlavorAssigner {
                                               FlavorId flavor) const;
   // What the replaced slice is charged for the resource of the pod set.
   Amount ReplacedAmount(std::size_t pod_set, ResourceId resource) const;
-  std::optional<Obstacle> DiffersFromSlice(const PodSetGroup& group,
-                                           const CompiledGroup& resources, FlavorId flavor) const;
+  std::optional<Obstacle> DiffersFromSlice(const PodSetGroup& group, const CompiledGroup& resources,
+                                           FlavorId flavor) const;
   bool IsNominated(const PodSetGroup& group, FlavorId flavor, ResourceId resource) const;
   // Appends the reasons that stand against the flavor.
   QuotaAnswer AskQuota(const Demand& demand, Obstacles& obstacles);

@@ -223,8 +223,7 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
   bool may_help = false;
   if (held != nullptr && held->cluster_queue == queue) {
     may_help = held->object->status.reclaimable_pods != next->object->status.reclaimable_pods ||
-               NeedsFewerPods(record(id).info, info) ||
-               PriorityChanged(record(id).info, info);
+               NeedsFewerPods(record(id).info, info) || PriorityChanged(record(id).info, info);
     if (may_help) RequestForNodesOf(*held);
     CountAdmitted(*held, -1);
     CountAdmitted(*next, 1);
@@ -258,8 +257,8 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   made->workload = decision.workload;
   made->object = admitted.info.object;
   made->cluster_queue = decision.cluster_queue;
-  made->usage = decision.replaces == nullptr ? decision.assignment.usage
-                                             : WholeUsageOf(decision.assignment);
+  made->usage =
+      decision.replaces == nullptr ? decision.assignment.usage : WholeUsageOf(decision.assignment);
   made->placed = BookingsOf(state_, *made->object, decision.assignment);
   made->priority = admitted.info.priority;
   made->queued_at = admitted.info.queued_at;

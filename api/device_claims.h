@@ -1,5 +1,5 @@
-// api/device_claims.h — claims of devices (dynamic resource allocation): what a pod template claims,
-// and ResourceClaimTemplate (resource.k8s.io/v1) with the devices that each claim asks for.
+// api/device_claims.h — claims of devices (dynamic resource allocation): what a pod template
+// claims, and ResourceClaimTemplate (resource.k8s.io/v1) with the devices that each claim asks for.
 #pragma once
 
 #include <cstdint>

@@ -161,7 +161,8 @@ class Planner {
   const api::Workload* EnsureSlice();
   // Whether the template of a held job was edited while its first slice waits.
   bool IsStale(const SlicePlan& slices) const {
-    return slices.is_first && job_.suspended && (!Fits(*slices.slice) || IsMisplaced(*slices.slice));
+    return slices.is_first && job_.suspended &&
+           (!Fits(*slices.slice) || IsMisplaced(*slices.slice));
   }
   bool Update(const api::Workload& workload);
   void Create(const api::Workload* replaced = nullptr);
@@ -355,9 +356,9 @@ void Planner::Drive(const api::Workload* workload) {
   if (job_.on_hold) return Hold(workload);
   if (job_.finished) return Finish(workload);
   if (workload == nullptr) return Create();
-  if (auto pods = ReclaimableOf(job_, *workload);
-      in_.report_reclaimable_pods && job_.problem.empty() &&
-      pods != workload->status.reclaimable_pods) {
+  if (auto pods = ReclaimableOf(job_, *workload); in_.report_reclaimable_pods &&
+                                                  job_.problem.empty() &&
+                                                  pods != workload->status.reclaimable_pods) {
     Add(SetReclaimablePods{workload->meta.key(), std::move(pods)});
   }
   if (in_.pods_ready_rule == PodsReadyRule::kReport) ReportPodsReady(*workload);

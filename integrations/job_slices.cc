@@ -63,8 +63,8 @@ JobSlices SortSlices(std::vector<const api::Workload*> slices) {
   }
   for (const api::Workload* each : slices) {
     if (each == sorted.head || each == sorted.pending) continue;
-    const api::Workload* by = Newest(
-        slices, [each](const api::Workload& other) { return Replaces(other, *each); });
+    const api::Workload* by =
+        Newest(slices, [each](const api::Workload& other) { return Replaces(other, *each); });
     sorted.ended.push_back({each, by == nullptr ? api::kOutOfSync : api::kWorkloadSliceReplaced,
                             by == nullptr ? kOutOfSyncText : kReplacedText, by});
   }

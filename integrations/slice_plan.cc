@@ -39,8 +39,8 @@ class SlicePlanner {
       return std::move(plan_);
     }
     EndOthers(slices);
-    plan_.is_first = slices.head == nullptr &&
-                     !api::IsTrue(plan_.slice->status.conditions, api::kQuotaReserved);
+    plan_.is_first =
+        slices.head == nullptr && !api::IsTrue(plan_.slice->status.conditions, api::kQuotaReserved);
     // A job that a user has suspended goes on in the size that is admitted.
     if (job_.suspended && slices.head != nullptr &&
         api::IsTrue(slices.head->status.conditions, api::kAdmitted)) {

@@ -43,7 +43,7 @@ bool AddToPod(const api::Workload& slice, const std::string& pod_set, SliceUngat
       if (update.name != pod_set) continue;
       if (!AddMissing(one.pod->spec.node_selector, update.node_selector, one.node_selector) ||
           !AddMissing(one.pod->meta.annotations, OfProvisioning(update.annotations),
-                 one.annotations)) {
+                      one.annotations)) {
         return false;
       }
     }

@@ -26,14 +26,13 @@ struct SliceUngating {
 
 // The slice of the job whose size counts: the newest that holds quota, is not evicted, not finished
 // and not replaced. Null: none is admitted.
-const api::Workload* AdmittedSlice(
-    const std::vector<std::shared_ptr<const api::Workload>>& slices);
+const api::Workload* AdmittedSlice(const std::vector<std::shared_ptr<const api::Workload>>& slices);
 
 bool IsElasticGated(const api::Pod& pod);
 
 // `pods`: those of the job, in any order. Pods to which the admission checks cannot add, because
 // they have other values, stay gated.
-std::vector<SliceUngating> PlanSliceUngating(
-    const api::Workload& slice, std::vector<std::shared_ptr<const api::Pod>> pods);
+std::vector<SliceUngating> PlanSliceUngating(const api::Workload& slice,
+                                             std::vector<std::shared_ptr<const api::Pod>> pods);
 
 }  // namespace berth::integrations

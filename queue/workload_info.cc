@@ -89,8 +89,8 @@ std::uint64_t ShapeOf(const WorkloadInfo& info, const Names& resources) {
   ShapeHash hash;
   hash.Add(info.priority);
   // A slice asks for the difference to the one that it replaces.
-  if (const std::string* replaced = api::FindValue(info.object->meta.annotations,
-                                                   api::kSliceReplacementForAnnotation)) {
+  if (const std::string* replaced =
+          api::FindValue(info.object->meta.annotations, api::kSliceReplacementForAnnotation)) {
     hash.Add(*replaced);
   }
   for (std::size_t i = 0; i < info.pod_sets.size(); ++i) {

@@ -43,7 +43,8 @@ void CheckPartialAdmission(const api::Job& job, const api::Job* old, FieldErrors
                                "should be between 0 and " + std::to_string(PodsCount(job) - 1)));
     }
     if (AnnotationOf(job, api::kElasticJobAnnotation) == "true") {
-      errors.push_back(Invalid(path, Quoted(*text), "partial admission and elastic job cannot be used together"));
+      errors.push_back(Invalid(path, Quoted(*text),
+                               "partial admission and elastic job cannot be used together"));
     }
   }
   if (old != nullptr && text != nullptr && !old->suspend && !job.suspend &&

@@ -153,13 +153,12 @@ void CheckElastic(const ReviewedJob& job, const ReviewedJob* old, const Reviewed
                                "an elastic job must have the ElasticJobSchedulingGate"));
     }
     if (!kind.plain_topology) continue;
-    for (const auto& [key, word] :
-         {std::pair(api::kRequiredTopologyAnnotation, "required"),
-          std::pair(api::kPreferredTopologyAnnotation, "preferred")}) {
+    for (const auto& [key, word] : {std::pair(api::kRequiredTopologyAnnotation, "required"),
+                                    std::pair(api::kPreferredTopologyAnnotation, "preferred")}) {
       if (pods.topology_annotations.count(key) == 0) continue;
-      errors.push_back(Forbidden(pods.annotations.Key(key),
-                                 std::string(word) +
-                                     " topology is not supported with elastic jobs"));
+      errors.push_back(
+          Forbidden(pods.annotations.Key(key),
+                    std::string(word) + " topology is not supported with elastic jobs"));
     }
   }
 }
@@ -225,9 +224,10 @@ FieldErrors ValidateJob(const ReviewedJob& job, const ReviewedJob* old, const Re
 
 std::vector<std::string> WarningsOfJob(const api::ObjectMeta& job, bool elastic_jobs) {
   if (elastic_jobs || !IsManagedJob(job) || !IsElastic(job)) return {};
-  return {Annotations().Key(api::kElasticJobAnnotation).text() +
-          ": the feature gate ElasticJobsViaWorkloadSlices is off: a change of parallelism stops the "
-          "job and queues it anew"};
+  return {
+      Annotations().Key(api::kElasticJobAnnotation).text() +
+      ": the feature gate ElasticJobsViaWorkloadSlices is off: a change of parallelism stops the "
+      "job and queues it anew"};
 }
 
 }  // namespace berth::webhook

@@ -26,12 +26,13 @@ enum class Counts : std::uint8_t { kFixed, kMayFall };
 
 bool MayFollow(const std::vector<api::PodSet>& now, const std::vector<api::PodSet>& before,
                Counts counts) {
-  return std::equal(now.begin(), now.end(), before.begin(), before.end(),
-                    [counts](const auto& x, const auto& y) {
-    const bool fits = counts == Counts::kFixed ? x.count == y.count : x.count <= y.count;
-    return x.name == y.name && fits && x.min_count == y.min_count &&
-           x.topology_request == y.topology_request && SameTemplate(x.pod_template, y.pod_template);
-  });
+  return std::equal(
+      now.begin(), now.end(), before.begin(), before.end(), [counts](const auto& x, const auto& y) {
+        const bool fits = counts == Counts::kFixed ? x.count == y.count : x.count <= y.count;
+        return x.name == y.name && fits && x.min_count == y.min_count &&
+               x.topology_request == y.topology_request &&
+               SameTemplate(x.pod_template, y.pod_template);
+      });
 }
 
 bool IsSlice(const api::Workload& workload) {

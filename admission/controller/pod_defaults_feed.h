@@ -39,7 +39,7 @@ class PodDefaultsFeed {
   Scheduler& scheduler_;
   const Clock& clock_;
   Told told_;
-  std::set<std::string> namespaces_;  // with changed LimitRanges or ResourceClaimTemplates
+  std::set<std::string> namespaces_;       // with changed LimitRanges or ResourceClaimTemplates
   std::set<std::string> runtime_classes_;  // that changed
   bool posted_ = false;
   std::shared_ptr<PodDefaultsFeed*> self_ = std::make_shared<PodDefaultsFeed*>(this);

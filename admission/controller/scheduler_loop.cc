@@ -301,19 +301,19 @@ void SchedulerLoop::EndReplaced(const Decision& decision) {
     return;
   }
   parts_.metrics.OnSliceReplaced(parts_.scheduler.state().queue(decision.cluster_queue).name);
-  parts_.writer.Finish(
-      *replaced,
-      {.type = api::kFinished,
-       .status = api::ConditionStatus::kTrue,
-       .reason = api::kWorkloadSliceReplaced,
-       .message = SliceReplacedMessage(*decision.object),
-       .last_transition_time = CutToSeconds(parts_.clock.Now()),
-       .observed_generation = replaced->meta.generation},
-      [key = replaced->meta.key()](const Status& written) {
-        if (written) return;
-        LogInfo("replaced slice not finished yet",
-                {{"workload", key.ToString()}, {"error", written.error().message}});
-      });
+  parts_.writer.Finish(*replaced,
+                       {.type = api::kFinished,
+                        .status = api::ConditionStatus::kTrue,
+                        .reason = api::kWorkloadSliceReplaced,
+                        .message = SliceReplacedMessage(*decision.object),
+                        .last_transition_time = CutToSeconds(parts_.clock.Now()),
+                        .observed_generation = replaced->meta.generation},
+                       [key = replaced->meta.key()](const Status& written) {
+                         if (written) return;
+                         LogInfo(
+                             "replaced slice not finished yet",
+                             {{"workload", key.ToString()}, {"error", written.error().message}});
+                       });
 }
 
 // Applies the victim's future state to the scheduler, so that no later cycle evicts it again.

@@ -76,10 +76,10 @@ void CheckWorkload(const Json& workload, AdoptionReport& report) {
   if (owner.kind == "Job" && owner.api_version == "batch/v1") {
     ++report.taken_over["Workloads of Jobs"];
     if (ClaimsDevices(workload)) {
-      report.findings.push_back(
-          {AdoptionGrade::kMissing, name,
-           "its pods claim devices (resourceClaims): without a mapping of their class it waits with "
-           "the reason Misconfigured once it has been stopped"});
+      report.findings.push_back({AdoptionGrade::kMissing, name,
+                                 "its pods claim devices (resourceClaims): without a mapping of "
+                                 "their class it waits with "
+                                 "the reason Misconfigured once it has been stopped"});
     }
     return;
   }

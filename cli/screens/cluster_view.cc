@@ -28,8 +28,8 @@ bool IsOwnedBy(const api::ObjectMeta& meta, const std::string& uid) {
                      [&](const api::OwnerReference& owner) { return owner.uid == uid; });
 }
 
-// Whether `b` tells more of an elastic job than `a`: the slice of its present size is the newest one
-// that has not ended.
+// Whether `b` tells more of an elastic job than `a`: the slice of its present size is the newest
+// one that has not ended.
 bool IsLaterSlice(const api::Workload& a, const api::Workload& b) {
   const bool a_ended = api::IsTrue(a.status.conditions, api::kFinished);
   const bool b_ended = api::IsTrue(b.status.conditions, api::kFinished);

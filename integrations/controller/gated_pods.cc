@@ -49,19 +49,18 @@ void GatedPods::ReadBack(std::shared_ptr<Pass> pass, std::vector<api::ObjectKey>
   if (pods.empty()) return Begin(pass);
   const api::ObjectKey pod = pods.back();
   pods.pop_back();
-  manager_.client().Get(
-      api::KindOf<api::Pod>(), pod,
-      [this, pod, pods = std::move(pods),
-       pass = std::move(pass)](const Result<kube::JsonPtr>& answer) mutable {
-        const bool gone = !answer && answer.error().code == ErrorCode::kNotFound;
-        if (!answer && !gone) return pass->done(answer.error());
-        if (!gone && *answer != nullptr) pods_->Ingest(**answer);
-        if (const auto open = unknown_.find(pass->key); open != unknown_.end()) {
-          open->second.erase(pod);
-          if (open->second.empty()) unknown_.erase(open);
-        }
-        ReadBack(std::move(pass), std::move(pods));
-      });
+  manager_.client().Get(api::KindOf<api::Pod>(), pod,
+                        [this, pod, pods = std::move(pods),
+                         pass = std::move(pass)](const Result<kube::JsonPtr>& answer) mutable {
+                          const bool gone = !answer && answer.error().code == ErrorCode::kNotFound;
+                          if (!answer && !gone) return pass->done(answer.error());
+                          if (!gone && *answer != nullptr) pods_->Ingest(**answer);
+                          if (const auto open = unknown_.find(pass->key); open != unknown_.end()) {
+                            open->second.erase(pod);
+                            if (open->second.empty()) unknown_.erase(open);
+                          }
+                          ReadBack(std::move(pass), std::move(pods));
+                        });
 }
 
 void GatedPods::Begin(const std::shared_ptr<Pass>& pass) {

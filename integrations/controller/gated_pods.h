@@ -67,7 +67,7 @@ class GatedPods {
 
 // Removes `gate` from the pod, and adds node selectors and annotations. The API refuses the patch
 // if the pod has changed: the next pass reads the new state.
-kube::JsonPtr UngatePatch(const api::Pod& pod, const char* gate, const api::StringMap& node_selector,
-                          const api::StringMap& annotations);
+kube::JsonPtr UngatePatch(const api::Pod& pod, const char* gate,
+                          const api::StringMap& node_selector, const api::StringMap& annotations);
 
 }  // namespace berth::integrations

@@ -41,7 +41,7 @@ struct JobControllersOptions {
   std::size_t ungater_concurrency = 32;  // the same, for pods that wait for their topology
   bool ungate_topology = true;
   bool ungate_slices = true;  // pods of elastic jobs
-  bool user_kinds = true;  // JobKind objects
+  bool user_kinds = true;     // JobKind objects
   // A declared kind is managed from now on, or not any more; may be null.
   std::function<void(const JobKind& kind, bool managed)> on_user_kind;
   // See UserKinds::Callbacks::review; may be null.

@@ -89,8 +89,8 @@ std::vector<GatedPods::Write> SliceUngater::Plan(const api::ObjectKey& chain) co
   if (slice == nullptr) return writes;
   for (const SliceUngating& one :
        PlanSliceUngating(*slice, gated_.pods().ByIndex(kByChain, chain.ToString()))) {
-    writes.push_back({one.pod, UngatePatch(*one.pod, api::kElasticJobGate, one.node_selector,
-                                           one.annotations)});
+    writes.push_back(
+        {one.pod, UngatePatch(*one.pod, api::kElasticJobGate, one.node_selector, one.annotations)});
   }
   return writes;
 }

@@ -29,8 +29,7 @@ std::optional<api::ObjectKey> WorkloadKeyOf(const api::Pod& pod) {
 
 api::ObjectKey KeyOf(const api::Workload& workload) {
   const std::string chain = ChainOf(workload);
-  return chain.empty() ? workload.meta.key()
-                       : api::ObjectKey{workload.meta.namespace_name, chain};
+  return chain.empty() ? workload.meta.key() : api::ObjectKey{workload.meta.namespace_name, chain};
 }
 
 }  // namespace

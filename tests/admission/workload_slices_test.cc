@@ -34,9 +34,7 @@ api::Workload Slice(const std::string& name, std::int32_t count, const std::stri
   return slice;
 }
 
-api::ClusterQueue Queue(api::Amount quota) {
-  return MakeQueue("a", "", {{"f", {{"gpu", quota}}}});
-}
+api::ClusterQueue Queue(api::Amount quota) { return MakeQueue("a", "", {{"f", {{"gpu", quota}}}}); }
 
 api::Amount UsedIn(const TableWorld& world, const std::string& queue = "a",
                    const std::string& flavor = "f") {
@@ -65,10 +63,9 @@ TEST_F(SlicesTest, TheNextSliceAsksForTheDifference) {
   ASSERT_NE(world_.Of("new").replaces, nullptr);
   EXPECT_EQ(world_.Of("new").replaces->meta.name, "old");
   EXPECT_EQ(world_.Of("new").victims.size(), 0U);
-  EXPECT_EQ(world_.Find(KeyOf("new"))
-                ->status.admission->pod_set_assignments[0]
-                .resource_usage.at("gpu"),
-            5);
+  EXPECT_EQ(
+      world_.Find(KeyOf("new"))->status.admission->pod_set_assignments[0].resource_usage.at("gpu"),
+      5);
   // Both hold quota until the old one is finished; the pods are charged once.
   EXPECT_EQ(UsedIn(world_), 5);
   world_.Finish(KeyOf("old"));
@@ -304,11 +301,10 @@ TEST(SlicesProperty, EveryPodIsChargedOnceAndQuotaHolds) {
         case 0:
         case 1: {  // the next slice
           const std::string name = "s" + std::to_string(++made);
-          api::Workload slice =
-              head == nullptr
-                  ? Slice(name, *support::Below(7) + 1, "", owner)
-                  : Slice(name, head->spec.pod_sets[0].count + *support::Below(4), last[chain],
-                          owner);
+          api::Workload slice = head == nullptr
+                                    ? Slice(name, *support::Below(7) + 1, "", owner)
+                                    : Slice(name, head->spec.pod_sets[0].count + *support::Below(4),
+                                            last[chain], owner);
           slice.spec.priority = *support::Below(3);
           world.Apply(slice);
           last[chain] = name;
@@ -323,8 +319,9 @@ TEST(SlicesProperty, EveryPodIsChargedOnceAndQuotaHolds) {
           break;
         }
         case 3: break;  // the slices that were replaced have ended
-        case 4: world.Apply(MakeJob("j" + std::to_string(++made), "a", *support::Below(4) + 1,
-                                    {{"gpu", 1}}, *support::Below(3)));
+        case 4:
+          world.Apply(MakeJob("j" + std::to_string(++made), "a", *support::Below(4) + 1,
+                              {{"gpu", 1}}, *support::Below(3)));
           break;
         default: world.ReleaseEvicted();
       }

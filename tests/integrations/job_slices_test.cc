@@ -1,6 +1,6 @@
-// Goal: which slice of an elastic job counts, and which ones end. Method: a table of slices in short
-// form: "a:R" holds quota, "b:P>a" waits and replaces a, "c:RE" holds quota and is evicted; times
-// rise with the place, but for "=", which has the time of the slice before it.
+// Goal: which slice of an elastic job counts, and which ones end. Method: a table of slices in
+// short form: "a:R" holds quota, "b:P>a" waits and replaces a, "c:RE" holds quota and is evicted;
+// times rise with the place, but for "=", which has the time of the slice before it.
 #include "integrations/job_slices.h"
 
 #include <gtest/gtest.h>

@@ -11,8 +11,8 @@ namespace berth::integrations {
 namespace {
 
 using testing::At;
-using testing::GpuJob;
 using ::testing::ElementsAre;
+using testing::GpuJob;
 using ::testing::IsEmpty;
 
 class SlicePlanTest : public ::testing::Test {

@@ -88,8 +88,7 @@ TEST(ReviewTest, WithoutSlicesAnElasticJobIsWarnedOf) {
               HasSubstr("metadata.annotations[kueue.x-k8s.io/elastic-job]: "));
   EXPECT_FALSE(response_to(ReviewOf(job, job)).contains("warnings"));
   job["metadata"]["labels"] = Json::object();
-  EXPECT_FALSE(response_to(ReviewOf(job)).contains("warnings"))
-      << "somebody else's job";
+  EXPECT_FALSE(response_to(ReviewOf(job)).contains("warnings")) << "somebody else's job";
 }
 
 TEST(ReviewTest, ClusterQueuesGetTheirFinalizer) {
