@@ -30,7 +30,7 @@ struct ReviewedJob {
   api::ObjectMeta meta;
   bool suspended = false;
   bool skipped = false;  // the kind's rules leave the job to others
-  bool gated = false;  // of an elastic job: its templates get the gate of elastic jobs
+  bool gated = false;    // of an elastic job: its templates get the gate of elastic jobs
   std::vector<PodSet> pod_sets;
 };
 

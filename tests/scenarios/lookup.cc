@@ -65,15 +65,25 @@ std::vector<Object> AllOf(sim::SimWorld& world, std::string_view kind) {
   return list ? list->items : std::vector<Object>();
 }
 
+// Of an elastic job: a slice that has not ended, if there is one.
 Object WorkloadOf(sim::SimWorld& world, const std::string& text) {
   const ObjectName named = ObjectNameOf(text);
+  const auto has_ended = [](const local::Json& workload) {
+    const local::Json conditions =
+        workload.value(local::Json::json_pointer("/status/conditions"), local::Json::array());
+    return std::any_of(conditions.begin(), conditions.end(), [](const local::Json& each) {
+      return each.value("type", "") == "Finished" && each.value("status", "") == "True";
+    });
+  };
+  Object found;
   for (const Object& workload : AllOf(world, "workload")) {
     if (NamespaceOf(*workload) != named.namespace_name) continue;
     if (NameOf(*workload) == named.name) return workload;
     const local::Json* owner = local::cluster::ControllerRef(*workload);
-    if (owner != nullptr && StringAt(*owner, {"name"}) == named.name) return workload;
+    if (owner == nullptr || StringAt(*owner, {"name"}) != named.name) continue;
+    if (found == nullptr || has_ended(*found)) found = workload;
   }
-  return nullptr;
+  return found;
 }
 
 std::vector<Object> RequestsOf(sim::SimWorld& world, const std::string& text) {
