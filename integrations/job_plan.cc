@@ -175,7 +175,6 @@ class Planner {
   bool IsAtRest() { return job_.finished || ((job_.suspended || job_.bare_pods) && !HasPods()); }
   void Start(const api::Workload& workload);
   void FollowJob(const api::Workload& workload);
-  void ReportChecks(const api::Workload& workload);
   void FollowPriorityClass(const api::Workload& workload);
   // nullopt: its class does not exist. An event of the job says so, and the plan is retried.
   std::optional<JobPriority> KnownPriority() {
@@ -455,7 +454,10 @@ void Planner::Start(const api::Workload& workload) {
 
 // The job waits: copies its owner's changes of queue and priority to the workload.
 void Planner::FollowJob(const api::Workload& workload) {
-  if (api::IsTrue(workload.status.conditions, api::kQuotaReserved)) ReportChecks(workload);
+  if (std::string told = PendingChecksMessage(workload);
+      !told.empty() && api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
+    Event("UpdatedAdmissionCheck", std::move(told));
+  }
   if (const std::string name = QueueNameOf(job_);
       name != workload.spec.queue_name && PrebuiltName() == nullptr && !job_.queue_is_fixed &&
       !(job_.bare_pods && api::IsTrue(workload.status.conditions, api::kQuotaReserved))) {
@@ -476,17 +478,6 @@ void Planner::FollowPriorityClass(const api::Workload& workload) {
   if (!priority) return;
   Add(SetPriority{workload.meta.key(), *std::move(priority)});
   Event("UpdatedWorkload", "Updated workload priority class: " + workload.meta.key().ToString());
-}
-
-// The event passes the estimated arrival of capacity on to the job's owner.
-void Planner::ReportChecks(const api::Workload& workload) {
-  std::string message;
-  for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
-    if (check.state != api::CheckState::kPending || check.message.empty()) continue;
-    if (!message.empty()) message += "; ";
-    message += check.name + ": " + check.message;
-  }
-  if (!message.empty()) Event("UpdatedAdmissionCheck", std::move(message));
 }
 
 }  // namespace

@@ -37,4 +37,14 @@ api::Condition PodsReadyCondition(const JobView& job, const api::Workload& workl
             "At least one pod has failed, waiting for recovery");
 }
 
+std::string PendingChecksMessage(const api::Workload& workload) {
+  std::string message;
+  for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
+    if (check.state != api::CheckState::kPending || check.message.empty()) continue;
+    if (!message.empty()) message += "; ";
+    message += check.name + ": " + check.message;
+  }
+  return message;
+}
+
 }  // namespace berth::integrations

@@ -77,7 +77,7 @@ struct JobFacts {
   // Of a pod: the framework of the queued job that its labels name, and that is held by its pods;
   // empty: none.
   std::string held_by;
-  bool elastic_jobs = true;       // gate ElasticJobsViaWorkloadSlices
+  bool elastic_jobs = true;  // gate ElasticJobsViaWorkloadSlices
 };
 
 // Whether the job is to be queued.
