@@ -330,8 +330,7 @@ void Planner::Create(const api::Workload* replaced) {
   if (!priority) return;
   api::Workload workload = BuildWorkload(job_, *priority, in_.build);
   if (replaced != nullptr && workload.meta.name == replaced->meta.name) return;
-  if (replaced != nullptr) BecomeNextSlice(job_, *replaced, workload);
-  if (replaced == nullptr && job_.elastic) MarkSlice(nullptr, workload);
+  if (job_.elastic) BecomeSlice(job_, replaced, workload);
   const std::string key = workload.meta.key().ToString();
   Add(CreateWorkload{std::move(workload)});
   Event("CreatedWorkload", "Created Workload: " + key);
@@ -372,8 +371,7 @@ void Planner::Drive(const api::Workload* workload) {
   }
   FollowPriorityClass(*workload);
   if (job_.suspended) return Start(*workload);
-  // Completes an interrupted stop first; an admitted job is started afterwards. An elastic job runs
-  // in the size of the slice that holds quota, whatever waits.
+  // Completes an interrupted stop first. A slice that holds quota lets an elastic job run on.
   const bool may_run = admitted || (job_.elastic && head_slice_ != nullptr);
   if (!may_run || job_.stopping) Stop(workload, kNotAdmitted, "Not admitted by cluster queue");
 }

@@ -174,10 +174,10 @@ SlicePlan PlanSlices(const JobView& job, const std::vector<api::Workload>& workl
   return SlicePlanner(job, workloads, now).Run();
 }
 
-void BecomeNextSlice(const JobView& job, const api::Workload& replaced, api::Workload& workload) {
+void BecomeSlice(const JobView& job, const api::Workload* replaced, api::Workload& workload) {
   // The templates of the running job have the additions of its start.
-  workload.spec.pod_sets = WithCountsOf(job, replaced);
-  MarkSlice(&replaced, workload);
+  if (replaced != nullptr) workload.spec.pod_sets = WithCountsOf(job, *replaced);
+  MarkSlice(replaced, workload);
 }
 
 SetWorkloadCondition FinishedBecause(const api::Workload& workload, const char* reason,

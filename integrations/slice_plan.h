@@ -33,8 +33,9 @@ struct SlicePlan {
 // `workloads`: all those of the job, finished ones too.
 SlicePlan PlanSlices(const JobView& job, const std::vector<api::Workload>& workloads, WallTime now);
 
-// The next slice of the job, in place of `workload`, which was built for the job's present size.
-void BecomeNextSlice(const JobView& job, const api::Workload& replaced, api::Workload& workload);
+// Makes `workload`, which was built for the job's present size, a slice of the job. `replaced`: null
+// for the first one.
+void BecomeSlice(const JobView& job, const api::Workload* replaced, api::Workload& workload);
 
 SetWorkloadCondition FinishedBecause(const api::Workload& workload, const char* reason,
                                      std::string message, WallTime now);
