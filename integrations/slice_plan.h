@@ -33,8 +33,8 @@ struct SlicePlan {
 // `workloads`: all those of the job, finished ones too.
 SlicePlan PlanSlices(const JobView& job, const std::vector<api::Workload>& workloads, WallTime now);
 
-// Makes `workload`, which was built for the job's present size, a slice of the job. `replaced`: null
-// for the first one.
+// Makes `workload`, which was built for the job's present size, a slice of the job. `replaced`:
+// null for the first one.
 void BecomeSlice(const JobView& job, const api::Workload* replaced, api::Workload& workload);
 
 SetWorkloadCondition FinishedBecause(const api::Workload& workload, const char* reason,
