@@ -61,9 +61,9 @@ TEST(ReviewTest, AnElasticJobIsGated) {
     return Json::parse(*Base64Decode(answer["response"]["patch"].get<std::string>()));
   };
   const Json gated = Json::parse(R"([
-      {"op": "add", "path": "/spec/suspend", "value": true},
       {"op": "add", "path": "/spec/template/spec/schedulingGates",
-       "value": [{"name": "kueue.x-k8s.io/elastic-job"}]}])");
+       "value": [{"name": "kueue.x-k8s.io/elastic-job"}]},
+      {"op": "add", "path": "/spec/suspend", "value": true}])");
   EXPECT_EQ(patch_of(ReviewOf(job), {}), gated);
   EXPECT_EQ(patch_of(ReviewOf(job), {.elastic_jobs = false}).size(), 1U);
   job["spec"]["suspend"] = true;
