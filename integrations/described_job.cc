@@ -298,7 +298,11 @@ Result<JobView> ViewOf(const KindPtr& kind, const Json& object, const ReadObject
   view.meta = std::move(meta);
   ReadElastic(*kind, view);
   const Status read = ReadAll(*kind, object, reads, view);
-  if (!read) view.problem = read.error().message;
+  if (!read) {
+    view.problem = read.error().message;
+    view.lacks_object = read.error().code == ErrorCode::kNotFound;
+  }
+  view.reads_objects = !kind->reads.empty();
   return view;
 }
 

@@ -4,6 +4,7 @@
 
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "integrations/gate_plan.h"
 #include "integrations/pods_ready.h"
 #include "integrations/release.h"
 #include "integrations/slice_plan.h"
@@ -80,19 +81,17 @@ class Planner {
     return std::move(plan_);
   }
 
-  // No Workload can be made of the job: it waits, held, until its object changes. A Workload of an
-  // earlier state of the object is driven to its end.
+  // No Workload can be made of the job: it waits, held, and its Workload of an earlier state goes.
+  // While only an object that its description reads is missing, that Workload is driven on.
   JobPlan ReportProblem() {
     Add(EmitEvent{EmitEvent::Type::kWarning, "ErrWorkloadCompose", job_.problem, ""});
-    const api::Workload* workload = nullptr;
-    for (const api::Workload& each : in_.workloads) {
-      const bool reserved = api::IsTrue(each.status.conditions, api::kQuotaReserved);
-      if (workload == nullptr || reserved) workload = &each;
-    }
-    if (workload != nullptr) {
+    const api::Workload* workload = OwnWorkload(in_.workloads, job_.meta.uid);
+    const bool ends = job_.finished || job_.meta.deletion_timestamp;
+    if (workload != nullptr && (ends || job_.lacks_object || workload->meta.deletion_timestamp)) {
       Drive(workload);
-    } else if (!job_.finished) {
+    } else if (!ends) {
       Stop(nullptr, kNoMatchingWorkload, job_.problem);
+      if (workload != nullptr && IsAtRest()) Add(DeleteWorkload{workload->meta.key()});
     }
     return std::move(plan_);
   }
@@ -147,10 +146,12 @@ class Planner {
     return &workload;
   }
   void Hold(const api::Workload* workload) {
-    if (workload == nullptr || !api::IsTrue(workload->status.conditions, api::kQuotaReserved))
-      return;
-    Add(ReleaseQuota{workload->meta.key(),
-                     StatusWithoutQuota(*workload, api::kOnHold, "Job is on hold", now_)});
+    if (workload == nullptr || HasPods()) return;  // they use the quota
+    const bool reserved = api::IsTrue(workload->status.conditions, api::kQuotaReserved);
+    if (reserved) ReleaseAs(*workload, api::kOnHold, "Job is on hold");
+  }
+  void ReleaseAs(const api::Workload& workload, const char* reason, const char* message) {
+    Add(ReleaseQuota{workload.meta.key(), StatusWithoutQuota(workload, reason, message, now_)});
   }
   void EndOutOfSync(const api::Workload& workload) {
     SetFinished(workload, api::kOutOfSync,
@@ -250,6 +251,11 @@ const api::Workload* Planner::EnsureOne() {
       is_ours(*others.front())) {
     settled_ = true;
     if (Update(*others.front())) others.erase(others.begin());
+  }
+  // A further object, such as a runtime that many jobs share, was edited: what runs stays as it is.
+  if (match == nullptr && job_.reads_objects && !job_.suspended && others.size() == 1 &&
+      is_ours(*others.front()) && reserved(*others.front())) {
+    return others.front();
   }
   if (match == nullptr && !settled_ && !job_.finished) {
     const bool one = others.size() == 1;
@@ -354,12 +360,18 @@ void Planner::Drive(const api::Workload* workload) {
   if (job_.on_hold) return Hold(workload);
   if (job_.finished) return Finish(workload);
   if (workload == nullptr) return Create();
+  if (!job_.bare_pods && IsOnHold(*workload)) {
+    return ReleaseAs(*workload, api::kPendingEvaluation,
+                     "Job no longer on hold; waiting for quota reservation");
+  }
   if (auto pods = ReclaimableOf(job_, *workload); in_.report_reclaimable_pods &&
                                                   job_.problem.empty() &&
                                                   pods != workload->status.reclaimable_pods) {
     Add(SetReclaimablePods{workload->meta.key(), std::move(pods)});
   }
-  if (in_.pods_ready_rule == PodsReadyRule::kReport) ReportPodsReady(*workload);
+  if (in_.pods_ready_rule == PodsReadyRule::kReport && job_.problem.empty()) {
+    ReportPodsReady(*workload);
+  }
   const api::Condition* evicted = api::FindCondition(workload->status.conditions, api::kEvicted);
   if (evicted != nullptr && evicted->status == api::ConditionStatus::kTrue) {
     return FollowEviction(*workload, *evicted);
@@ -461,6 +473,7 @@ void Planner::FollowJob(const api::Workload& workload) {
       !(job_.bare_pods && api::IsTrue(workload.status.conditions, api::kQuotaReserved))) {
     Add(SetQueueName{workload.meta.key(), name});
   }
+  for (JobAction& action : PlanGates(job_, workload)) Add(std::move(action));
   FollowPriorityClass(workload);
 }
 
@@ -482,19 +495,6 @@ void Planner::FollowPriorityClass(const api::Workload& workload) {
 
 JobPlan PlanJob(const JobSituation& situation, WallTime now) {
   return Planner(situation, now).Run();
-}
-
-JobPlan PlanMissingJob(const std::vector<api::Workload>& workloads) {
-  JobPlan plan;
-  for (const api::Workload& workload : workloads) {
-    const bool waits = ParentOfPods(workload.meta) != nullptr &&
-                       !workload.meta.deletion_timestamp &&
-                       !api::IsTrue(workload.status.conditions, api::kFinished);
-    if (!waits && api::HasFinalizer(workload.meta, api::kResourceInUseFinalizer)) {
-      plan.actions.emplace_back(RemoveWorkloadFinalizer{workload.meta.key()});
-    }
-  }
-  return plan;
 }
 
 }  // namespace berth::integrations

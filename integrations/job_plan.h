@@ -76,6 +76,10 @@ struct SetQueueName {
   api::ObjectKey key;
   std::string queue_name;
 };
+struct SetAdmissionGates {  // the annotation kueue.x-k8s.io/admission-gated-by; empty: without it
+  api::ObjectKey key;
+  std::string gates;
+};
 struct SetPriority {
   api::ObjectKey key;
   JobPriority priority;
@@ -149,9 +153,9 @@ struct EmitEvent {
 
 using JobAction =
     std::variant<CreateWorkload, DeleteWorkload, RemoveWorkloadFinalizer, UpdateWorkloadSpec,
-                 AdoptWorkload, SetQueueName, SetPriority, SetReclaimablePods, SetWorkloadCondition,
-                 ReleaseQuota, StartJob, StopJob, RestartJob, ResizeGroup, DeleteMakers,
-                 ReleasePods, AddOwners, MarkPods, DeleteJob, EmitEvent>;
+                 AdoptWorkload, SetQueueName, SetAdmissionGates, SetPriority, SetReclaimablePods,
+                 SetWorkloadCondition, ReleaseQuota, StartJob, StopJob, RestartJob, ResizeGroup,
+                 DeleteMakers, ReleasePods, AddOwners, MarkPods, DeleteJob, EmitEvent>;
 
 struct JobPlan {
   std::vector<JobAction> actions;

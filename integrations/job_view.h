@@ -79,6 +79,8 @@ struct JobView {
   std::string slice_variant;   // of an elastic job: differs with its size; part of slices' names
   bool queue_is_fixed = false;  // the Workload does not follow changes of the queue's name
   std::string problem;          // the object does not fit its kind's description; empty: it does
+  bool lacks_object = false;    // the problem: an object that the description reads does not exist
+  bool reads_objects = false;   // the pod sets depend on further objects
   std::optional<BarePods> bare_pods;
   std::optional<PodParent> pod_parent;
 };

@@ -68,4 +68,22 @@ api::WorkloadStatus StatusWithoutQuota(const api::Workload& workload, const std:
   return status;
 }
 
+bool IsOnHold(const api::Workload& workload) {
+  const api::Condition* reserved =
+      api::FindCondition(workload.status.conditions, api::kQuotaReserved);
+  return reserved != nullptr && reserved->status == api::ConditionStatus::kFalse &&
+         reserved->reason == api::kOnHold;
+}
+
+const api::Workload* OwnWorkload(const std::vector<api::Workload>& workloads,
+                                 const std::string& uid) {
+  const api::Workload* own = nullptr;
+  for (const api::Workload& each : workloads) {
+    const api::OwnerReference* owner = api::ControllerOf(each.meta);
+    if (owner == nullptr || owner->uid != uid) continue;
+    if (own == nullptr || api::IsTrue(each.status.conditions, api::kQuotaReserved)) own = &each;
+  }
+  return own;
+}
+
 }  // namespace berth::integrations

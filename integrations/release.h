@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "api/workload.h"
 #include "base/clock.h"
@@ -20,5 +21,13 @@ api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime n
 // reason and the message, Admitted False, the time admitted added to the total.
 api::WorkloadStatus StatusWithoutQuota(const api::Workload& workload, const std::string& reason,
                                        const std::string& message, WallTime now);
+
+// Whether the Workload waits because its job wants no quota.
+bool IsOnHold(const api::Workload& workload);
+
+// Of the Workloads that the object with this uid controls, the one that holds quota, else any;
+// null: there is none.
+const api::Workload* OwnWorkload(const std::vector<api::Workload>& workloads,
+                                 const std::string& uid);
 
 }  // namespace berth::integrations

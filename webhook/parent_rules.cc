@@ -67,19 +67,24 @@ void Mark(const ReviewedJob& job, const std::string& framework, const ParentMark
   }
 }
 
+// An object with ready pods gets no default queue or priority class: it could not have them removed
+// or added by its user either.
 Result<ParentJson> MutateParent(const ParentJson& object, const ReviewedKind::FactsOf& facts_of,
-                                const std::string& framework, const ParentMarks& marks) {
-  BERTH_TRY(api::ObjectMeta meta, api::Decode<api::ObjectMeta>(object));
+                                const ReviewedKind& kind, const ParentMarks& marks) {
+  BERTH_TRY(const ReviewedJob given, kind.read(object));
   ParentJson changed = object;
-  if (IsOfAnother(object, framework, marks)) return changed;
-  const api::StringMap before = meta.labels;
-  ReviewedJob job{.meta = std::move(meta)};
-  DefaultJob(facts_of(job.meta), job);
+  if (IsOfAnother(object, kind.framework, marks)) return changed;
+  const api::StringMap before = given.meta.labels;
+  ReviewedJob job{.meta = given.meta};
+  JobFacts facts = facts_of(job.meta);
+  facts.default_local_queue = facts.default_local_queue && given.suspended;
+  facts.default_priority_class = facts.default_priority_class && given.suspended;
+  DefaultJob(facts, job);
   if (!job.suspended) return changed;
   for (const auto& [key, value] : job.meta.labels) {
     if (before.count(key) == 0) MapIn(MapIn(changed, "metadata"), "labels")[key] = value;
   }
-  for (const Keys& path : marks.metadata) Mark(job, framework, marks, path, changed);
+  for (const Keys& path : marks.metadata) Mark(job, kind.framework, marks, path, changed);
   if (marks.more) marks.more(changed);
   return changed;
 }
@@ -114,9 +119,8 @@ Result<FieldErrors> ValidateParent(const ParentJson& object, const ParentJson& o
 
 ReviewedKind ParentKind(ReviewedKind kind, ParentMarks marks) {
   ReviewedKind reviewed = kind;
-  reviewed.mutate = [framework = kind.framework, marks](const ParentJson& object,
-                                                        const ReviewedKind::FactsOf& facts) {
-    return MutateParent(object, facts, framework, marks);
+  reviewed.mutate = [kind, marks](const ParentJson& object, const ReviewedKind::FactsOf& facts) {
+    return MutateParent(object, facts, kind, marks);
   };
   reviewed.validate = [kind = std::move(kind), marks = std::move(marks)](
                           const ParentJson& object, const ParentJson& old,

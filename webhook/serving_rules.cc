@@ -126,7 +126,8 @@ FieldErrors CheckLeaderWorkerSet(const Tree& object, const Tree& old, const Revi
 // The leader takes the first place of its domain: the workers are numbered behind it.
 void OffsetWorkers(Tree& object) {
   const Tree& parts = Deep(object, {"spec", "leaderWorkerTemplate"});
-  if (At(parts, "leaderTemplate").is_null() || At(parts, "workerTemplate").is_null()) return;
+  // The review comes before the API server compares the object with its schema.
+  if (At(parts, "leaderTemplate").is_null() || !At(parts, "workerTemplate").is_object()) return;
   for (const char* part : {"leaderTemplate", "workerTemplate"}) {
     const Tree& annotations = Deep(parts, {part, "metadata", "annotations"});
     if (annotations.is_object() && annotations.contains(api::kPodSetGroupNameAnnotation)) return;

@@ -298,6 +298,12 @@ std::vector<kube::Step> JobReconciler::SpecSteps(const JobAction& action) {
   if (const auto* a = std::get_if<SetQueueName>(&action)) {
     return merge("changing the queue", a->key, Json{{"spec", {{"queueName", a->queue_name}}}});
   }
+  if (const auto* a = std::get_if<SetAdmissionGates>(&action)) {
+    Json gates = a->gates.empty() ? Json(nullptr) : Json(a->gates);
+    return merge("changing the admission gates", a->key,
+                 Json{{"metadata",
+                       {{"annotations", {{api::kAdmissionGatedByAnnotation, std::move(gates)}}}}}});
+  }
   if (const auto* a = std::get_if<SetPriority>(&action)) {
     Json spec = {{"priority", a->priority.value}, {"priorityClassRef", nullptr}};
     if (const auto& ref = a->priority.ref) {

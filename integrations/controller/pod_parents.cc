@@ -145,7 +145,13 @@ Result<PodParents::Revision> PodParents::DecodeRevision(const api::JsonSource& o
     std::string next;
     status.Field("currentRevision").Get(out.old);
     status.Field("updateRevision").Get(next);
-    if (out.old == next) out.old.clear();
+    // A partition keeps pods of the old revision for good.
+    std::int32_t partition = 0;
+    const api::Reader spec = in.Field("spec");
+    const api::Reader strategy = spec.Field("updateStrategy");
+    const api::Reader rolling = strategy.Field("rollingUpdate");
+    rolling.Field("partition").Get(partition);
+    if (out.old == next || partition > 0) out.old.clear();
   });
 }
 

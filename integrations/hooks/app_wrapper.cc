@@ -22,6 +22,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::size_t kMaxPodSets = 18;  // of a Workload
+
 constexpr std::size_t kMaxPathBytes = 1024;
 constexpr char kPodIndexLabel[] = "workload.codeflare.dev.appwrapper/tas-pod-index-label";
 constexpr char kSubGroupLabel[] = "workload.codeflare.dev.appwrapper/tas-sub-group-index-label";
@@ -84,9 +86,14 @@ const Json* AtPath(const Json& component, std::string_view path) {
   return at;
 }
 
+// A number that is none of pods becomes one that no Workload takes.
 std::int64_t CountAt(const Json& object, const char* field, std::int64_t fallback) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const Json* count = PartOf(object, {field});
-  return count != nullptr && count->is_number_integer() ? count->get<std::int64_t>() : fallback;
+  if (count == nullptr || !count->is_number_integer()) return fallback;
+  const auto value = count->get<std::int64_t>();
+  if (value > kMost) return std::numeric_limits<std::int64_t>::max();
+  return std::max<std::int64_t>(value, -1);
 }
 
 std::vector<WrappedPods> InferJob(const Json& spec, const std::string& at) {
@@ -220,6 +227,10 @@ Result<Json> ExpandWrapped(const Json& object, const ReadObjects& /*reads*/) {
     for (const WrappedPods& pods : PodSetsOfComponent(components[i])) {
       const Json* found = AtPath(components[i], pods.path);
       if (found == nullptr || PartOf(*found, {"spec"}) == nullptr) continue;
+      if (pod_sets.size() == kMaxPodSets) {  // each has a copy of its template
+        return Error{ErrorCode::kInvalid, "spec.components: must have at most " +
+                                              std::to_string(kMaxPodSets) + " pod sets"};
+      }
       const std::int64_t groups = ParseInt64(pods.sub_group_count).value_or(0);
       pod_sets.push_back({{"name", name + "-" + std::to_string(pod_sets.size())},
                           {"replicas", pods.replicas},

@@ -6,6 +6,7 @@
 // Source: Kueue pkg/controller/jobs/sparkapplication; spark-operator's webhook.
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -87,24 +88,25 @@ Result<Json> ResourcesOf(const Json& role, const std::string& at) {
 
 // Adds the containers that are not there by name and image.
 void AddContainers(const Json& further, Json& containers) {
+  std::set<std::pair<std::string, std::string>> known;
+  const auto identity = [](const Json& container) {
+    return std::pair(TextPart(container, {"name"}), TextPart(container, {"image"}));
+  };
+  for (const Json& each : containers) known.insert(identity(each));
   for (const Json& each : further) {
-    const bool known = std::any_of(containers.begin(), containers.end(), [&](const Json& other) {
-      return TextPart(other, {"name"}) == TextPart(each, {"name"}) &&
-             TextPart(other, {"image"}) == TextPart(each, {"image"});
-    });
-    if (!known) containers.push_back(each);
+    if (known.insert(identity(each)).second) containers.push_back(each);
   }
 }
 
 Json VolumesOf(const Json& object, const Json& role) {
   Json volumes = Json::array();
+  std::set<std::string> mounted;
+  for (const Json& mount : ListPart(role, {"volumeMounts"})) {
+    mounted.insert(TextPart(mount, {"name"}));
+  }
   for (const Json& volume : ListPart(object, {"spec", "volumes"})) {
     const std::string name = TextPart(volume, {"name"});
-    const Json& mounts = ListPart(role, {"volumeMounts"});
-    const bool mounted = std::any_of(mounts.begin(), mounts.end(), [&name](const Json& mount) {
-      return TextPart(mount, {"name"}) == name;
-    });
-    if (mounted && !name.starts_with(kLocalDirectories)) volumes.push_back(volume);
+    if (mounted.count(name) != 0 && !name.starts_with(kLocalDirectories)) volumes.push_back(volume);
   }
   return volumes;
 }

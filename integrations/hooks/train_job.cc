@@ -6,7 +6,9 @@
 // The trainer takes changes of the patches only while the TrainJob is held.
 // Source: Kueue pkg/controller/jobs/trainjob; kubeflow/trainer pkg/runtime.
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <unordered_map>  // lookup only
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -22,7 +24,8 @@ using Json = nlohmann::json;
 constexpr char kManager[] = "kueue.x-k8s.io/manager";
 constexpr char kStep[] = "trainer.kubeflow.org/trainjob-ancestor-step";
 constexpr char kTrainerGroup[] = "trainer.kubeflow.org";
-constexpr std::size_t kMaxJobs = 18;  // the pod sets of a Workload
+constexpr std::size_t kMaxJobs = 18;                       // the pod sets of a Workload
+constexpr std::int64_t kMaxNodes = std::int64_t{1} << 31;  // one more is refused as a count
 
 bool IsOurs(const Json& patch) { return TextPart(patch, {"manager"}) == kManager; }
 
@@ -51,14 +54,16 @@ void MergeInto(Json& target, const Json& patch) {
     target = patch;
     return;
   }
+  std::unordered_map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    places.emplace(TextPart(target[i], {"name"}), i);
+  }
   for (const Json& each : patch) {
-    const auto same = std::find_if(target.begin(), target.end(), [&each](const Json& other) {
-      return TextPart(other, {"name"}) == TextPart(each, {"name"});
-    });
-    if (same != target.end()) {
-      MergeInto(*same, each);
-    } else {
+    const auto [same, is_new] = places.emplace(TextPart(each, {"name"}), target.size());
+    if (is_new) {
       target.push_back(each);
+    } else {
+      MergeInto(target[same->second], each);
     }
   }
 }
@@ -78,7 +83,7 @@ Result<Json> RuntimeOf(const Json& object, const ReadObjects& reads) {
   for (const auto& read : reads) {
     if (read != nullptr) return MapPart(*read, {"spec"});
   }
-  return Error{ErrorCode::kInvalid, "spec.runtimeRef: runtime '" + name + "' not found"};
+  return Error{ErrorCode::kNotFound, "spec.runtimeRef: runtime '" + name + "' not found"};
 }
 
 // The template of the JobSet with the patches of all managers but ours, whose jobs keep the
@@ -118,16 +123,20 @@ void ApplyTrainer(const Json& trainer, Json& job) {
 }
 
 struct Nodes {
-  std::int64_t count = 1;
-  bool mpi = false;               // the job "node" runs them
+  std::optional<std::int64_t> given;  // by the TrainJob
+  std::int64_t of_runtime = 1;
+  bool mpi = false;               // those given run in the job "node"
   bool launcher_is_node = false;  // and the launcher is one of them
 };
 
 Nodes NodesOf(const Json& object, const Json& runtime) {
   const Json& policy = MapPart(runtime, {"mlPolicy"});
   Nodes nodes;
-  nodes.count = WholePart(policy, {"numNodes"}, 1);
-  nodes.count = WholePart(object, {"spec", "trainer", "numNodes"}, nodes.count);
+  nodes.of_runtime = WholePart(policy, {"numNodes"}, 1);
+  if (PartOf(object, {"spec", "trainer", "numNodes"}) != nullptr) {
+    nodes.given = std::clamp<std::int64_t>(WholePart(object, {"spec", "trainer", "numNodes"}, 1), 0,
+                                           kMaxNodes);
+  }
   nodes.mpi = PartOf(policy, {"mpi"}) != nullptr;
   nodes.launcher_is_node = FlagPart(policy, {"mpi", "runLauncherAsNode"});
   return nodes;
@@ -136,10 +145,10 @@ Nodes NodesOf(const Json& object, const Json& runtime) {
 void SetCounts(const Nodes& nodes, const std::string& step, Json& job) {
   Json& spec = MakePart(MakePart(job, "template"), "spec");
   std::int64_t count = WholePart(spec, {"parallelism"}, 1);
-  if (nodes.mpi && TextPart(job, {"name"}) == "node") {
-    count = nodes.launcher_is_node ? std::max<std::int64_t>(nodes.count - 1, 1) : nodes.count;
-  } else if (step == "trainer") {
-    count = nodes.mpi ? count : nodes.count;
+  if (step == "trainer")
+    count = nodes.mpi ? nodes.of_runtime : nodes.given.value_or(nodes.of_runtime);
+  if (nodes.mpi && nodes.given && TextPart(job, {"name"}) == "node") {
+    count = nodes.launcher_is_node ? std::max<std::int64_t>(*nodes.given - 1, 1) : *nodes.given;
   }
   spec["parallelism"] = count;
   spec["completions"] = count;

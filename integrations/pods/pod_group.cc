@@ -275,7 +275,9 @@ GroupComparison CompareGroup(const PodsOfJob& job, const api::Workload& workload
   }
   out.matches =
       !out.kept.empty() &&
-      workload.spec.maximum_execution_time_seconds == MaximumExecutionTimeOf(job.first().meta) &&
+      (IsTrueAnnotation(job.first(),
+                        api::kPodGroupServingAnnotation) ||  // the parent's label counts
+       workload.spec.maximum_execution_time_seconds == MaximumExecutionTimeOf(job.first().meta)) &&
       Matches(out.kept, workload);
   return out;
 }

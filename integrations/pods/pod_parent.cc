@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <unordered_map>  // lookup only
 #include <utility>
 
 #include "api/codec/parts.h"
@@ -12,6 +14,7 @@
 #include "api/reasons.h"
 #include "base/strings.h"
 #include "cel/program.h"
+#include "integrations/gate_plan.h"
 #include "integrations/release.h"
 #include "integrations/workload_build.h"
 #include "integrations/workload_name.h"
@@ -41,15 +44,12 @@ bool IsGatedForAdmission(const ParentedPod& pod) {
   return std::find(pod.gates.begin(), pod.gates.end(), api::kAdmissionGate) != pod.gates.end();
 }
 
-bool IsOnHold(const api::Workload& workload) {
-  const api::Condition* reserved =
-      api::FindCondition(workload.status.conditions, api::kQuotaReserved);
-  return reserved != nullptr && reserved->status == api::ConditionStatus::kFalse &&
-         reserved->reason == api::kOnHold;
-}
-
 bool IsDone(const api::Workload& workload) {
   return api::IsTrue(workload.status.conditions, api::kFinished);
+}
+
+bool IsEvicted(const api::Workload& workload) {
+  return api::IsTrue(workload.status.conditions, api::kEvicted);
 }
 
 bool HasQuota(const api::Workload& workload) {
@@ -63,6 +63,7 @@ class ParentPlanner {
                 const std::vector<PlacedPod>& pods, WallTime now)
       : in_(situation), job_(situation.job), rule_(rule), pods_(pods), now_(now) {
     for (const api::PodSet& each : job_.pod_sets) total_ += each.count;
+    for (const api::Workload& each : in_.workloads) workloads_.emplace(each.meta.name, &each);
   }
 
   JobPlan Run() {
@@ -72,13 +73,16 @@ class ParentPlanner {
       return std::move(plan_);
     }
     if (job_.finished) return Finish();
-    std::set<std::string> wanted;
     const std::int32_t groups = job_.pod_parent ? job_.pod_parent->groups : 1;
-    for (std::int32_t group = 0; group < groups; ++group) {
-      const std::string name = NameOf(group);
-      wanted.insert(name);
-      Group(group, name);
+    if (groups > kMostGroups) {
+      Add(EmitEvent{EmitEvent::Type::kWarning, "ErrWorkloadCompose",
+                    "spec.replicas: must be at most " + std::to_string(kMostGroups), ""});
+      return std::move(plan_);
     }
+    names_.reserve(static_cast<std::size_t>(groups));
+    for (std::int32_t group = 0; group < groups; ++group) names_.push_back(FindName(group));
+    for (std::int32_t group = 0; group < groups; ++group) Group(group, NameOf(group));
+    const std::set<std::string_view> wanted(names_.begin(), names_.end());
     for (const api::Workload& workload : in_.workloads) {
       if (wanted.count(workload.meta.name) == 0 && IsOurs(workload)) {
         Add(DeleteWorkload{workload.meta.key()});
@@ -97,10 +101,8 @@ class ParentPlanner {
   }
 
   const api::Workload* Find(const std::string& name) const {
-    for (const api::Workload& workload : in_.workloads) {
-      if (workload.meta.name == name) return &workload;
-    }
-    return nullptr;
+    const auto found = workloads_.find(name);
+    return found == workloads_.end() ? nullptr : found->second;
   }
 
   bool IsOurs(const api::Workload& workload) const {
@@ -108,8 +110,12 @@ class ParentPlanner {
     return parent != nullptr && parent->uid == job_.meta.uid;
   }
 
+  const std::string& NameOf(std::int32_t group) const {
+    return names_[static_cast<std::size_t>(group)];
+  }
+
   // Kueue once made the names without the object's uid.
-  std::string NameOf(std::int32_t group) const {
+  std::string FindName(std::int32_t group) const {
     std::string name = GroupWorkloadName(job_, rule_, group);
     if (Find(name) != nullptr) return name;
     JobView without = job_;
@@ -141,10 +147,15 @@ class ParentPlanner {
   void Group(std::int32_t group, const std::string& name) {
     const api::Workload* workload = Find(name);
     if (workload == nullptr) {
-      if (total_ > 0) Create(group, name);
+      if (total_ > 0) CreateSoon(group, name);
       return;
     }
     if (workload->meta.deletion_timestamp || IsDone(*workload)) return;
+    // The plan of the pods releases the quota of those that are marked.
+    if (HasQuota(*workload) && IsEvicted(*workload) && !HasMarkedPods(group)) {
+      Add(ReleaseQuota{workload->meta.key(), StatusAfterRelease(*workload, now_)});
+      return;
+    }
     if (!IsOurs(*workload)) Add(AddOwners{workload->meta.key(), {Reference()}});
     if (total_ == 0) return Hold(group, *workload);
     if (!HasQuota(*workload) && !HasPodSetsOf(job_, *workload)) Resize(*workload);
@@ -153,7 +164,14 @@ class ParentPlanner {
                      "Workload no longer on hold; waiting for quota reservation");
     }
     FollowQueue(*workload);
+    FollowGates(*workload);
     FollowPriorityClass(*workload);
+  }
+
+  bool HasMarkedPods(std::int32_t group) const {
+    return std::any_of(pods_.begin(), pods_.end(), [group](const PlacedPod& each) {
+      return each.group == group && !each.pod->ended && IsMarked(*each.pod);
+    });
   }
 
   api::OwnerReference Reference() const {
@@ -182,6 +200,16 @@ class ParentPlanner {
     return BuildGroupWorkload(job_, name, index, priority, in_.build);
   }
 
+  // A pass makes a bounded number of Workloads; each one that is made leads to the next pass.
+  void CreateSoon(std::int32_t group, const std::string& name) {
+    if (created_ == kCreatedAtOnce) {
+      plan_.look_again = std::chrono::milliseconds(100);
+      return;
+    }
+    ++created_;
+    Create(group, name);
+  }
+
   void Create(std::int32_t group, const std::string& name) {
     const std::optional<JobPriority> priority = KnownPriority();
     if (!priority) return;
@@ -205,6 +233,7 @@ class ParentPlanner {
   // The object wants no pods. Its pods keep the quota until they are gone.
   void Hold(std::int32_t group, const api::Workload& workload) {
     if (IsOnHold(workload)) return;
+    if (!HasQuota(workload) && !workload.spec.active) return;  // it keeps the reason of that
     const bool runs = std::any_of(pods_.begin(), pods_.end(), [group](const PlacedPod& each) {
       return each.group == group && each.pod->has_node && !each.pod->ended;
     });
@@ -223,6 +252,10 @@ class ParentPlanner {
     if (name != workload.spec.queue_name && !HasQuota(workload)) {
       Add(SetQueueName{workload.meta.key(), name});
     }
+  }
+
+  void FollowGates(const api::Workload& workload) {
+    for (JobAction& action : PlanGates(job_, workload)) Add(std::move(action));
   }
 
   void FollowPriorityClass(const api::Workload& workload) {
@@ -282,21 +315,20 @@ class ParentPlanner {
       if (found == known.end() || found->second != value) missing[key] = value;
     };
     want(pod.labels, api::kManagedLabel, "true", mark.labels);
-    // Templates that carry the labels give them to every new pod: a pod that runs keeps its own.
-    const bool may_follow = !rule_.marks.labels || IsGatedForAdmission(*placed.pod);
+    const bool may_follow = IsGatedForAdmission(*placed.pod);  // those of a started pod are fixed
     for (const char* key : {api::kQueueLabel, api::kPriorityClassLabel}) {
       const std::string* value = api::FindValue(job_.meta.labels, key);
       if (value == nullptr || !may_follow) continue;
       if (rule_.keep_labels && pod.labels.count(key) != 0) continue;
       want(pod.labels, key, *value, mark.labels);
     }
-    const std::string name = NameOf(placed.group);
+    const std::string& name = NameOf(placed.group);
     const auto annotate = [&](const char* key, const std::string& value) {
       want(pod.annotations, key, value, mark.annotations);
     };
     annotate(api::kPrebuiltWorkloadLabel, name);
     annotate(api::kPodGroupNameLabel, name);
-    annotate(api::kPodGroupTotalCountAnnotation, std::to_string(total_));
+    annotate(api::kPodGroupTotalCountAnnotation, std::to_string(SizeOf(name)));
     annotate(api::kPodGroupServingAnnotation, "true");
     annotate(api::kRoleHashAnnotation, placed.pod_set);
     if (rule_.fast_admission) annotate(api::kPodGroupFastAdmissionAnnotation, "true");
@@ -306,12 +338,27 @@ class ParentPlanner {
     return mark;
   }
 
+  // Pods of the group: a Workload that holds quota keeps its size.
+  std::int32_t SizeOf(const std::string& name) const {
+    const api::Workload* workload = Find(name);
+    if (workload == nullptr || !HasQuota(*workload)) return total_;
+    std::int32_t size = 0;
+    for (const api::PodSet& each : workload->spec.pod_sets) size += each.count;
+    return size;
+  }
+
+  static constexpr std::int32_t kMostGroups = 1'000'000;  // as the review of LeaderWorkerSets
+  static constexpr int kCreatedAtOnce = 100;
+
   const JobSituation& in_;
   const JobView& job_;
   const PodsRule& rule_;
   const std::vector<PlacedPod>& pods_;
   const WallTime now_;
-  std::int32_t total_ = 0;  // pods of a group
+  std::int32_t total_ = 0;          // pods of a group
+  std::vector<std::string> names_;  // of the Workload of each group
+  std::unordered_map<std::string_view, const api::Workload*> workloads_;
+  int created_ = 0;
   JobPlan plan_;
 };
 

@@ -82,5 +82,79 @@ TEST_F(DescribedPlanTest, AnAdmittedJobWithAdditionsIsStarted) {
   EXPECT_EQ(Find<StopJob>(), nullptr);
 }
 
+TEST_F(DescribedPlanTest, AJobThatIsOffItsHoldQueuesAgain) {
+  api::SetCondition(workload().status.conditions, {.type = api::kQuotaReserved,
+                                                   .status = api::ConditionStatus::kFalse,
+                                                   .reason = api::kOnHold});
+  const auto* release = Find<ReleaseQuota>();
+  ASSERT_NE(release, nullptr);
+  EXPECT_EQ(api::FindCondition(release->status.conditions, api::kQuotaReserved)->reason,
+            api::kPendingEvaluation);
+}
+
+TEST_F(DescribedPlanTest, PodsOfAJobOnHoldKeepTheirQuota) {
+  testing::Admit(workload());
+  situation_.job.on_hold = true;
+  situation_.job.active = true;
+  EXPECT_EQ(Find<ReleaseQuota>(), nullptr);
+}
+
+// An edit that no Workload can follow would let the job run at any size.
+TEST_F(DescribedPlanTest, ARunningJobThatIsEditedIntoAProblemIsStopped) {
+  testing::Admit(workload());
+  workload().meta.owner_references = {
+      {.name = "job", .uid = situation_.job.meta.uid, .controller = true}};
+  situation_.job.problem = "spec.groups[0].name: \"a.b\" is no DNS label";
+  situation_.job.suspended = false;
+  situation_.job.active = true;
+  EXPECT_NE(Find<StopJob>(), nullptr);
+  EXPECT_EQ(Find<DeleteWorkload>(), nullptr) << "its pods use the quota";
+  situation_.job.suspended = true;
+  situation_.job.active = false;
+  EXPECT_NE(Find<DeleteWorkload>(), nullptr);
+  EXPECT_EQ(Find<StartJob>(), nullptr);
+}
+
+TEST_F(DescribedPlanTest, AJobWhoseRuntimeIsMissingGoesOn) {
+  testing::Admit(workload());
+  workload().meta.owner_references = {
+      {.name = "job", .uid = situation_.job.meta.uid, .controller = true}};
+  situation_.job.problem = "spec.runtimeRef: runtime 'x' not found";
+  situation_.job.lacks_object = true;
+  situation_.job.suspended = false;
+  situation_.job.active = true;
+  situation_.pods_ready_rule = PodsReadyRule::kReport;
+  EXPECT_EQ(Find<StopJob>(), nullptr);
+  EXPECT_EQ(Find<SetWorkloadCondition>(), nullptr) << "whether its pods are ready is not known";
+}
+
+TEST_F(DescribedPlanTest, AProblemGivesNoRightToAnothersWorkload) {
+  testing::Admit(workload());
+  workload().meta.owner_references = {{.name = "other", .uid = "other", .controller = true}};
+  situation_.job.problem = "too many pod sets";
+  situation_.job.suspended = false;
+  EXPECT_NE(Find<StopJob>(), nullptr);
+  EXPECT_EQ(Find<DeleteWorkload>(), nullptr);
+  situation_.job.suspended = true;
+  EXPECT_EQ(Find<StartJob>(), nullptr);
+  EXPECT_EQ(Find<DeleteWorkload>(), nullptr);
+}
+
+// Of a TrainJob: many jobs share a runtime, and the trainer leaves those that run as they are.
+TEST_F(DescribedPlanTest, AnEditedRuntimeStopsNoRunningJob) {
+  testing::Admit(workload());
+  workload().meta.owner_references = {
+      {.name = "job", .uid = situation_.job.meta.uid, .controller = true}};
+  situation_.job.suspended = false;
+  situation_.job.active = true;
+  situation_.job.pod_sets[0].count += 1;
+  EXPECT_NE(Find<StopJob>(), nullptr);
+  situation_.job.reads_objects = true;
+  EXPECT_EQ(Find<StopJob>(), nullptr);
+  situation_.job.suspended = true;
+  situation_.job.active = false;
+  EXPECT_EQ(Find<StartJob>(), nullptr) << "at rest it is queued with what it asks for";
+}
+
 }  // namespace
 }  // namespace berth::integrations

@@ -26,6 +26,7 @@ std::string NameOf(const JobAction& action) {
     std::string operator()(const UpdateWorkloadSpec&) const { return "update"; }
     std::string operator()(const AdoptWorkload&) const { return "adopt"; }
     std::string operator()(const SetQueueName& a) const { return "queue " + a.queue_name; }
+    std::string operator()(const SetAdmissionGates& a) const { return "gates " + a.gates; }
     std::string operator()(const SetPriority&) const { return "priority"; }
     std::string operator()(const SetReclaimablePods&) const { return "reclaimable"; }
     std::string operator()(const SetWorkloadCondition& a) const {

@@ -304,6 +304,68 @@ TEST_F(PodParentTest, AGatedPodOfTheOldRevisionIsLetGo) {
   EXPECT_THAT(Words(), ElementsAre("ungate db-0", "mark db-1"));
 }
 
+// No plan of pods would release the quota: none of the pods is marked.
+TEST_F(PodParentTest, AnEvictedWorkloadWithoutPodsGivesItsQuotaBack) {
+  Admit(AddWorkload());
+  Set(situation_.workloads[0], api::kEvicted, api::ConditionStatus::kTrue, api::kPreempted);
+  const JobPlan plan = Plan();
+  ASSERT_EQ(plan.actions.size(), 1U);
+  const auto& status = std::get<ReleaseQuota>(plan.actions[0]).status;
+  EXPECT_FALSE(api::IsTrue(status.conditions, api::kQuotaReserved));
+  EXPECT_FALSE(status.admission);
+  AddPod("db-0", "marked running");
+  EXPECT_THAT(Words(), ElementsAre());
+}
+
+TEST_F(PodParentTest, AnInactiveWorkloadOfNoPodsKeepsItsReason) {
+  AddWorkload();
+  Set(situation_.workloads[0], api::kQuotaReserved, api::ConditionStatus::kFalse,
+      api::kDeactivated);
+  situation_.workloads[0].spec.active = false;
+  situation_.job.pod_sets[0].count = 0;
+  EXPECT_THAT(Words(), ElementsAre());
+}
+
+TEST_F(PodParentTest, ManyGroupsAreMadeInParts) {
+  UseLeaderWorkerSet(250);
+  const JobPlan plan = Plan();
+  EXPECT_EQ(plan.actions.size(), 200U) << "a hundred Workloads, each with its event";
+  EXPECT_TRUE(plan.look_again.has_value());
+  situation_.job.pod_parent->groups = 1'000'001;
+  EXPECT_THAT(Words(), ElementsAre("event ErrWorkloadCompose"));
+}
+
+TEST_F(PodParentTest, APodThatRunsKeepsItsQueue) {
+  Admit(AddWorkload());
+  AddPod("db-0", "marked running");
+  situation_.job.meta.labels[api::kQueueLabel] = "other";
+  EXPECT_THAT(Words(), ElementsAre());
+}
+
+TEST_F(PodParentTest, AnAdmittedGroupKeepsItsTotalCount) {
+  Admit(AddWorkload());
+  AddPod("db-0", "marked running");
+  situation_.job.pod_sets[0].count = 5;  // by the subresource scale, which no review sees
+  EXPECT_THAT(Words(), ElementsAre());
+}
+
+TEST_F(PodParentTest, GatesThatTheObjectLosesOpen) {
+  situation_.job.meta.annotations[api::kAdmissionGatedByAnnotation] = "example.com/a,example.com/b";
+  AddWorkload();
+  EXPECT_THAT(Words(), ElementsAre());
+  situation_.job.meta.annotations[api::kAdmissionGatedByAnnotation] = "example.com/b";
+  const JobPlan plan = Plan();
+  ASSERT_EQ(plan.actions.size(), 2U);
+  EXPECT_EQ(std::get<SetAdmissionGates>(plan.actions[0]).gates, "example.com/b");
+  situation_.job.meta.annotations.clear();
+  const JobPlan all = Plan();
+  EXPECT_EQ(std::get<SetAdmissionGates>(all.actions.at(0)).gates, "");
+  // A gate that somebody has opened on the Workload stays open.
+  situation_.workloads[0].meta.annotations.erase(api::kAdmissionGatedByAnnotation);
+  situation_.job.meta.annotations[api::kAdmissionGatedByAnnotation] = "example.com/a";
+  EXPECT_THAT(Words(), ElementsAre());
+}
+
 TEST_F(PodParentTest, AProblemIsToldAndNothingElseHappens) {
   situation_.job.problem = "spec.template: the pod template is missing";
   AddPod("db-0");

@@ -180,6 +180,27 @@ TEST(ParentReviewTest, WhichObjectsAreMarked) {
   EXPECT_EQ(defaulted["metadata"]["labels"]["kueue.x-k8s.io/queue-name"], "default");
 }
 
+// A class or queue named "default" that comes later must not block the rollouts of what runs.
+TEST(ParentReviewTest, ARunningObjectGetsNoDefaults) {
+  JobFacts facts;
+  facts.default_priority_class = true;
+  facts.default_local_queue = true;
+  for (const char* kind : {kDeployments, kStatefulSets}) {
+    const Json object = Serving(R"({"status": {"readyReplicas": 2}})");
+    const Json now = Mutated(kind, object, facts);
+    EXPECT_FALSE(now["metadata"]["labels"].contains("kueue.x-k8s.io/priority-class"));
+    EXPECT_EQ(Refusal(kind, now, object, facts), "");
+    const Json unqueued =
+        Serving(R"({"metadata": {"labels": null}, "status": {"readyReplicas": 2}})");
+    EXPECT_EQ(Mutated(kind, unqueued, facts), unqueued);
+  }
+}
+
+TEST(ParentReviewTest, TemplatesThatAreNoneAreLeftToTheSchema) {
+  const Json odd = Groups(R"({"spec": {"leaderWorkerTemplate": {"workerTemplate": "x"}}})");
+  EXPECT_EQ(Mutated(kLwss, odd)["spec"]["leaderWorkerTemplate"]["workerTemplate"], "x");
+}
+
 TEST(ParentReviewTest, AReviewedObjectIsNotChangedAgain) {
   for (const char* kind : {kDeployments, kStatefulSets}) {
     const Json once = Mutated(kind, Serving());

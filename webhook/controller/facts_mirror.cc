@@ -57,7 +57,8 @@ FactsMirror::FactsMirror(kube::Manager& manager, FactsMirrorOptions options)
     const api::OwnerReference* parent = ParentOf(each->meta);
     if (parent != nullptr) {
       Set(parents_with_workload_, parent->uid + "/" + each->meta.name,
-          present && !IsOnHold(each->status.conditions));
+          present && !IsOnHold(each->status.conditions) &&
+              !api::IsTrue(each->status.conditions, api::kFinished));
     }
   };
   manager.InformerFor<api::Workload>().AddHandler(

@@ -1,0 +1,54 @@
+#include "integrations/gate_plan.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "api/labels.h"
+#include "base/strings.h"
+#include "integrations/workload_build.h"
+
+namespace berth::integrations {
+namespace {
+
+// The gates of the Workload without those that its job does not have any more; nullopt: no change.
+std::optional<std::string> GatesWithout(const api::ObjectMeta& job,
+                                        const api::ObjectMeta& workload) {
+  const std::string* held = api::FindValue(workload.annotations, api::kAdmissionGatedByAnnotation);
+  if (held == nullptr) return std::nullopt;
+  const std::string* wanted = api::FindValue(job.annotations, api::kAdmissionGatedByAnnotation);
+  if (wanted != nullptr && *wanted == *held) return std::nullopt;
+  std::vector<std::string> known;
+  if (wanted != nullptr) {
+    for (const std::string_view each : Split(*wanted, ',')) known.emplace_back(TrimSpace(each));
+  }
+  std::string kept;
+  bool fewer = false;
+  for (const std::string_view each : Split(*held, ',')) {
+    const std::string gate(TrimSpace(each));
+    if (std::find(known.begin(), known.end(), gate) == known.end()) {
+      fewer = true;
+      continue;
+    }
+    if (!kept.empty()) kept += ',';
+    kept += gate;
+  }
+  if (!fewer) return std::nullopt;
+  return kept;
+}
+
+}  // namespace
+
+std::vector<JobAction> PlanGates(const JobView& job, const api::Workload& workload) {
+  if (job.bare_pods || PrebuiltWorkloadOf(job.meta) != nullptr) return {};
+  std::optional<std::string> gates = GatesWithout(job.meta, workload.meta);
+  if (!gates) return {};
+  const std::string key = workload.meta.key().ToString();
+  return {SetAdmissionGates{workload.meta.key(), *std::move(gates)},
+          EmitEvent{EmitEvent::Type::kNormal, "UpdatedWorkload", "Updated admission gates: " + key,
+                    ""}};
+}
+
+}  // namespace berth::integrations

@@ -1,0 +1,18 @@
+// integrations/gate_plan.h — plans how a Workload follows the admission gates of its job, the
+// annotation kueue.x-k8s.io/admission-gated-by.
+//
+// Threads: pure functions. Errors: none. Source: Kueue pkg/controller/jobframework/reconciler.go.
+#pragma once
+
+#include <vector>
+
+#include "integrations/job_plan.h"
+
+namespace berth::integrations {
+
+// The Workload loses the gates that its job does not have any more. Gates are never added: others
+// may have opened a gate on the Workload itself.
+// Pods and jobs with a prebuilt Workload have no say in its gates.
+std::vector<JobAction> PlanGates(const JobView& job, const api::Workload& workload);
+
+}  // namespace berth::integrations

@@ -1,0 +1,22 @@
+// The plan for Workloads whose job does not exist.
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "integrations/job_plan.h"
+#include "integrations/workload_build.h"
+
+namespace berth::integrations {
+
+JobPlan PlanMissingJob(const std::vector<api::Workload>& workloads) {
+  JobPlan plan;
+  for (const api::Workload& workload : workloads) {
+    const bool waits = ParentOfPods(workload.meta) != nullptr &&
+                       !workload.meta.deletion_timestamp &&
+                       !api::IsTrue(workload.status.conditions, api::kFinished);
+    if (!waits && api::HasFinalizer(workload.meta, api::kResourceInUseFinalizer)) {
+      plan.actions.emplace_back(RemoveWorkloadFinalizer{workload.meta.key()});
+    }
+  }
+  return plan;
+}
+
+}  // namespace berth::integrations
