@@ -50,6 +50,12 @@ class StoryReader {
     }
     BERTH_CHECK_OK(ReadJobOfPod());
     BERTH_CHECK_OK(ReadBelongings());
+    // Of an elastic job's slices: the one that the story tells of.
+    if (const api::Workload* told =
+            view_.jobs.empty() ? nullptr : FindWorkloadOf(view_, view_.jobs.front());
+        told != nullptr && !IsFinished(*told)) {
+      return ReadSurroundings(*told);
+    }
     for (const api::Workload& workload : view_.workloads) {
       if (!IsFinished(workload)) return ReadSurroundings(workload);
     }
