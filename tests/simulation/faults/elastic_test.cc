@@ -134,8 +134,8 @@ class ElasticEpisode {
     ASSERT_TRUE(script) << line;
     if (scenarios::Act(world_, script->steps.front())) return;
     const auto objects = scenarios::MakeObjects(script->steps.front());
-    ASSERT_TRUE(objects) << line;
-    for (const Json& object : *objects) {
+    ASSERT_TRUE(objects && *objects) << line;
+    for (const Json& object : **objects) {
       ASSERT_TRUE(world_.ApplyOne(object)) << line;
       if (!object.contains("status")) continue;
       const auto kind = world_.FindKind(object["kind"].get<std::string>());
