@@ -18,7 +18,8 @@ class ReasonsTest(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         for name in ("admission", "provisioning", "integrations", "kube/runtime", "queue"):
             shutil.copytree(PROJECT / name, self.root / name)
-        for name in ("api/reasons.h", "tools/reasons", "tools/reasons.txt", "docs/troubleshooting.md"):
+        for name in ("api/reasons.h", "api/pods_ready.h", "tools/reasons", "tools/reasons.txt",
+                     "docs/troubleshooting.md"):
             (self.root / name).parent.mkdir(exist_ok=True)
             shutil.copy(PROJECT / name, self.root / name)
 

@@ -48,7 +48,7 @@ constexpr FieldRow kRows[] = {
      Fate::kRefused, "resources.deviceClassMappings[0].name"},
     {R"({"resources": {"deviceClassMappings": [{"name": "a", "deviceClassNames": ["c"],
                                                 "sources": []}]}})",
-     Fate::kRefused, "resources.deviceClassMappings"},
+     Fate::kRefused, "resources.deviceClassMappings[0].sources"},
     {R"({"objectRetentionPolicies": {"workloads": {"afterFinished": "1h"}}})", Fate::kRead},
     {R"({"objectRetentionPolicies": {"workloads": {"afterDeactivatedByKueue": "1h"}}})",
      Fate::kRead},
