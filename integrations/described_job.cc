@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/labels.h"
 #include "api/pod_groups.h"
 #include "integrations/described_pod_sets.h"
 #include "integrations/hooks/json_parts.h"
