@@ -302,7 +302,7 @@ std::optional<PodHold::Restart> ReadRestart(Fields& in) {
   if (!when) in.Fail("when", "is missing");
   const Json* status = in.Find("status");
   if (status == nullptr || !status->is_object()) in.Fail("status", "expected an object");
-  if (!in.ok()) return std::nullopt;
+  if (!in.ok() || !when || status == nullptr) return std::nullopt;
   return PodHold::Restart{.pod_set = std::move(pod_set),
                           .hide_label = std::move(hide_label),
                           .when = *std::move(when),
