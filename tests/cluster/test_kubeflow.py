@@ -139,10 +139,8 @@ class KubeflowTest(ClusterTest):
         self.end_pods("high")
         self.wait_until(lambda: self.condition("pytorchjob-high-", "Finished"), "high is finished")
         self.wait_until(lambda: self.job_is("PyTorchJob", "low", "Running"), "low runs again")
-        self.plane.kubectl("patch", "pytorchjob", "low", "--type=merge", "-p", json.dumps(
-            {"spec": {"runPolicy": {"activeDeadlineSeconds": 1}}}))  # then the operator fails the job
-        self.wait_until(lambda: self.condition("pytorchjob-low-", "Finished").get("reason") == "Failed",
-                        "low has failed")
+        self.end_pods("low")
+        self.wait_until(lambda: self.condition("pytorchjob-low-", "Finished"), "low is finished")
 
 
 if __name__ == "__main__":

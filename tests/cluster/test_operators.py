@@ -132,8 +132,12 @@ class OperatorsTest(ClusterTest):
         self.assertEqual(len(found), 1)
         return found[0]
 
-    def owners_of_workloads(self):
-        return {w["metadata"]["ownerReferences"][0]["kind"] for w in self.plane.items("workloads")}
+    def check_no_workload_of(self, kind, name):
+        """A child of a queued job is not queued itself."""
+        owners = {(owner["kind"], owner["name"]) for workload in self.plane.items("workloads")
+                  for owner in workload["metadata"].get("ownerReferences", [])}
+        self.assertFalse([owner for owner in owners
+                          if owner[0] == kind and owner[1].startswith(name)])
 
     def pod_sets(self, name):
         return [(p["name"], p["count"]) for p in self.workload(name)["spec"]["podSets"]]
@@ -152,7 +156,7 @@ class OperatorsTest(ClusterTest):
         self.assertEqual(self.pod_sets("jobset-set-"), [("leader", 1), ("workers", 2)])
         self.check_pods("jobset.sigs.k8s.io/jobset-name=set", 3)
         self.wait_until(lambda: self.is_true("jobset-set-", "PodsReady"), "its pods are ready")
-        self.assertNotIn("Job", self.owners_of_workloads())
+        self.check_no_workload_of("Job", "set-")
         # A JobSet of higher priority takes its place; then the first one comes back.
         self.create(job_set("high", **{"kueue.x-k8s.io/priority-class": "high"}))
         self.wait_until(lambda: self.is_true("jobset-high-", "Admitted"), "high preempts it")
@@ -173,7 +177,7 @@ class OperatorsTest(ClusterTest):
         self.wait_until(lambda: self.is_true("trainjob-train-", "Admitted"), "the TrainJob is admitted")
         self.assertEqual(self.pod_sets("trainjob-train-"), [("node", 2)])
         self.check_pods("jobset.sigs.k8s.io/jobset-name=train", 2)
-        self.assertNotIn("JobSet", self.owners_of_workloads())
+        self.check_no_workload_of("JobSet", "train")
         self.wait_until(lambda: self.condition("trainjob-train-", "Finished"), "it is finished")
         self.assertEqual(self.condition("trainjob-train-", "Finished")["reason"], "Succeeded")
 
@@ -201,7 +205,7 @@ class OperatorsTest(ClusterTest):
         name = self.wait_until(lambda: self.plane.get("rayjob", "job")["status"].get("rayClusterName"),
                                "the operator names its cluster")
         self.check_pods("ray.io/cluster=" + name, 3)
-        self.assertNotIn("RayCluster", self.owners_of_workloads())
+        self.check_no_workload_of("RayCluster", "job")
         self.plane.kubectl("delete", "rayjob", "job")
         self.wait_until(lambda: not self.condition("rayjob-job-", "Admitted"), "its Workload goes")
 
@@ -213,7 +217,7 @@ class OperatorsTest(ClusterTest):
         self.wait_until(lambda: self.is_true("appwrapper-wrapped-", "Admitted"), "it is admitted")
         self.assertEqual(self.pod_sets("appwrapper-wrapped-"), [("wrapped-0", 2)])
         self.check_pods("batch.kubernetes.io/job-name=inner", 2)
-        self.assertNotIn("Job", self.owners_of_workloads())
+        self.check_no_workload_of("Job", "inner")
         self.wait_until(lambda: self.condition("appwrapper-wrapped-", "Finished"), "it is finished")
         self.assertEqual(self.condition("appwrapper-wrapped-", "Finished")["message"],
                          "AppWrapper finished successfully")
