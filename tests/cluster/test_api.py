@@ -46,7 +46,10 @@ class ApiTest(unittest.TestCase):
         plane.start()
         plane.programs["kube-controller-manager"].end()  # it would work on the Jobs
         plane.kubectl("apply", "--server-side", "-k", os.path.join(ROOT, "manifests", "crds"))
-        plane.kubectl("wait", "--for=condition=Established", "crd", "workloads.kueue.x-k8s.io")
+        # kubectl refuses to wait for an object that has no conditions yet.
+        plane.wait_until(lambda: plane.kubectl(
+            "wait", "--for=condition=Established", "crd", "workloads.kueue.x-k8s.io",
+            check=False).returncode == 0, "Workloads are served")
         context = ssl.create_default_context(cafile=plane.file("ca.crt"))
         outcomes = api_rows.play(sender(plane.server, ADMIN_TOKEN, context))
         if WRITE:

@@ -111,7 +111,7 @@ class ElasticTest(ClusterTest):
         self.wait_for(1, 0, "1")
 
     def test_rules_of_the_reviews(self):
-        self.apply_when_accepted(QUEUES, "--server-side")
+        self.apply_when_accepted(QUEUES, "--server-side", "--force-conflicts")
         job = JOB.replace("annotations: {kueue.x-k8s.io/elastic-job: \"true\"}",
                           "annotations: {kueue.x-k8s.io/elastic-job: \"true\", "
                           "kueue.x-k8s.io/job-min-parallelism: \"1\"}", 1)

@@ -89,7 +89,9 @@ Result<Json> KindWebhooksPatch(ReviewVerb verb, const Json& built_in, const Json
   if (model == nullptr && !kinds.empty()) {
     return Error{ErrorCode::kInvalid, "the configuration of the built-in kinds has no entry"};
   }
-  for (const DeclaredWebhook& kind : kinds) wanted.push_back(EntryFor(verb, *model, kind));
+  for (const DeclaredWebhook& kind : kinds) {
+    if (model != nullptr) wanted.push_back(EntryFor(verb, *model, kind));
+  }
   if (Includes(configuration.value("webhooks", Json::array()), wanted)) return Json();
   return Json{{"metadata",
                {{"resourceVersion", configuration.at("metadata").value("resourceVersion", "")}}},
