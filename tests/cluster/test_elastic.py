@@ -117,7 +117,7 @@ class ElasticTest(ClusterTest):
                           "kueue.x-k8s.io/job-min-parallelism: \"1\"}", 1)
         done = self.plane.kubectl("create", "-f", "-", stdin=job, check=False)
         self.assertIn("partial admission and elastic job cannot be used together", done.stderr)
-        self.plane.apply(JOB)
+        self.plane.apply(JOB, "--force-conflicts")
         done = self.plane.kubectl("annotate", "job", "train", "kueue.x-k8s.io/elastic-job-", check=False)
         self.assertIn("field is immutable", done.stderr)
         template = self.plane.items("jobs")[0]["spec"]["template"]["spec"]
