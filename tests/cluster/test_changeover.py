@@ -224,9 +224,9 @@ class Changeover(ClusterTest):
             if not item["apiVersion"].startswith("kueue.x-k8s.io"):
                 continue
             meta = item["metadata"]
-            managers = {entry["manager"] for entry in meta["managedFields"]}
-            if not any(name == known["metadata"]["name"] for known in self.recorded):
-                managers.discard("berth")  # which made the object; Kueue applies its status alone
+            # Kueue applies the status. What "berth" has merged beside it, such as owners, Kueue merges too.
+            managers = {entry["manager"] for entry in meta["managedFields"]
+                        if entry.get("subresource") == "status" or entry["manager"] != "berth"}
             self.assertLessEqual(managers, KUEUE_MANAGERS | OTHER_MANAGERS, (kind, name))
             self.assertLessEqual(set(meta.get("finalizers", [])), KUEUE_FINALIZERS, (kind, name))
             ours = {key for key in meta.get("annotations", {}) if "berth.dev" in key}
