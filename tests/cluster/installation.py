@@ -108,6 +108,18 @@ class Installation:
             raise AssertionError(done.stdout + done.stderr)
         self.lead_services()
 
+    def add_components(self, *names):
+        """The rights and the reviews of optional parts, folders of manifests/components, on what is installed."""
+        for name in names:
+            folder = os.path.join(ROOT, "manifests", "components", name)
+            self.plane.kubectl("apply", "--server-side", "-f", os.path.join(folder, "role.yaml"))
+            for kind in ("mutating", "validating"):
+                reviews = os.path.join(folder, kind + ".yaml")
+                if os.path.exists(reviews):
+                    self.plane.kubectl("patch", kind + "webhookconfiguration",
+                                       f"kueue-{kind}-webhook-configuration", "--type=json",
+                                       "--patch-file", reviews)
+
     def lead_services(self):
         """There is no network of pods: the Services lead to this machine."""
         for service in SERVICES:

@@ -84,13 +84,7 @@ class Changeover(ClusterTest):
         cls.findings = cls.adopt()
         cls.witness = Witness(cls.berth.write_inline_kubeconfig("witness.kubeconfig"))
         cls.addClassCleanup(cls.witness.close)
-        for component in ("pods", "serving"):
-            folder = os.path.join(ROOT, "manifests", "components", component)
-            cls.plane.kubectl("apply", "--server-side", "-f", os.path.join(folder, "role.yaml"))
-            for kind in ("mutating", "validating"):
-                cls.plane.kubectl("patch", kind + "webhookconfiguration",
-                                  f"kueue-{kind}-webhook-configuration", "--type=json", "--patch-file",
-                                  os.path.join(folder, kind + ".yaml"))
+        cls.berth.add_components("pods", "serving")
         cls.controller = cls.berth.start("berth", kubeconfig=cls.witness.kubeconfig, flags=[
             "--config", cls.plane.write("configuration.yaml", CONFIGURATION)])
         cls.plane.wait_until(lambda: " leading lease=" in cls.controller.log(), "Berth leads")

@@ -6,10 +6,8 @@ Method: dask-kubernetes' own operator, unmodified (tools/dask). kwok plays the p
 interface of Dask's scheduler. The manifests of the component `dask`. Rights: the manifests' alone."""
 
 import json
-import os
 import unittest
 
-from control_plane import ROOT
 from dask_operator import Operator, Scheduler, is_installed
 from installation import ClusterTest
 
@@ -82,10 +80,7 @@ class DaskTest(ClusterTest):
 
     @classmethod
     def start_first(cls):
-        folder = os.path.join(ROOT, "manifests", "components", "dask")
-        cls.plane.kubectl("apply", "--server-side", "-f", os.path.join(folder, "role.yaml"))
-        cls.plane.kubectl("patch", "mutatingwebhookconfiguration", "kueue-mutating-webhook-configuration",
-                          "--type=json", "--patch-file", os.path.join(folder, "mutating.yaml"))
+        cls.berth.add_components("dask")
         path = cls.plane.write("configuration.yaml", CONFIGURATION)
         return cls.berth.start(flags=["--config", path])
 

@@ -9,6 +9,7 @@ import unittest
 
 import operators
 from installation import ClusterTest
+from team_queues import QUEUES
 
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -17,32 +18,6 @@ waitForPodsReady: {timeout: 5m}
 integrations:
   frameworks: [batch/job, kubeflow.org/pytorchjob, kubeflow.org/tfjob, kubeflow.org/xgboostjob,
                kubeflow.org/paddlejob, kubeflow.org/jaxjob]
-"""
-QUEUES = """
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata: {name: first}
-spec: {nodeLabels: {kubernetes.io/hostname: node-1}}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: team}
-spec:
-  namespaceSelector: {}
-  preemption: {withinClusterQueue: LowerPriority}
-  resourceGroups:
-  - coveredResources: [cpu]
-    flavors: [{name: first, resources: [{name: cpu, nominalQuota: "3"}]}]
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: q, namespace: default}
-spec: {clusterQueue: team}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: WorkloadPriorityClass
-metadata: {name: high}
-value: 100
 """
 # kind -> field of the roles, container that the operator looks for, roles (the job ends when the first one has ended).
 KINDS = {

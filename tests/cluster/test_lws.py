@@ -5,38 +5,16 @@ Method: the real operator with its CRD and webhooks, Kubernetes' own StatefulSet
 Rights: those of the manifests with the components pods and serving."""
 
 import json
-import os
 import unittest
 
 import operators
-from control_plane import ROOT
 from installation import ClusterTest
+from team_queues import QUEUES
 
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 integrations: {frameworks: [batch/job, leaderworkerset.x-k8s.io/leaderworkerset]}
-"""
-QUEUES = """
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata: {name: first}
-spec: {nodeLabels: {kubernetes.io/hostname: node-1}}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: team}
-spec:
-  namespaceSelector: {}
-  preemption: {withinClusterQueue: LowerPriority}
-  resourceGroups:
-  - coveredResources: [cpu]
-    flavors: [{name: first, resources: [{name: cpu, nominalQuota: "3"}]}]
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: q, namespace: default}
-spec: {clusterQueue: team}
 """
 
 
@@ -51,13 +29,7 @@ class LeaderWorkerSetTest(ClusterTest):
 
     @classmethod
     def start_first(cls):
-        for component in ("pods", "serving"):
-            folder = os.path.join(ROOT, "manifests", "components", component)
-            cls.plane.kubectl("apply", "--server-side", "-f", os.path.join(folder, "role.yaml"))
-            for kind in ("mutating", "validating"):
-                cls.plane.kubectl("patch", kind + "webhookconfiguration",
-                                  f"kueue-{kind}-webhook-configuration", "--type=json", "--patch-file",
-                                  os.path.join(folder, kind + ".yaml"))
+        cls.berth.add_components("pods", "serving")
         operator = operators.lws(cls.plane, cls.berth).start()
         cls.addClassCleanup(operator.stop)
         operator.register_webhooks()

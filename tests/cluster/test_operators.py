@@ -9,6 +9,7 @@ import unittest
 
 import operators
 from installation import ClusterTest
+from team_queues import QUEUES
 
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -17,32 +18,6 @@ waitForPodsReady: {timeout: 5m}
 integrations:
   frameworks: [batch/job, jobset.x-k8s.io/jobset, trainer.kubeflow.org/trainjob, ray.io/raycluster,
                ray.io/rayjob, workload.codeflare.dev/appwrapper]
-"""
-QUEUES = """
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata: {name: first}
-spec: {nodeLabels: {kubernetes.io/hostname: node-1}}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: team}
-spec:
-  namespaceSelector: {}
-  preemption: {withinClusterQueue: LowerPriority}
-  resourceGroups:
-  - coveredResources: [cpu]
-    flavors: [{name: first, resources: [{name: cpu, nominalQuota: "3"}]}]
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: q, namespace: default}
-spec: {clusterQueue: team}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: WorkloadPriorityClass
-metadata: {name: high}
-value: 100
 """
 ON_NODE_1 = {"kubernetes.io/hostname": "node-1"}
 RUNTIME = """

@@ -4,10 +4,8 @@ their flavor's node selector, ended by a preemption, replaced, finished; pods of
 Method: the manifests of the component `pods`; kwok runs the pods, the test reports how they end. Rights: the manifests' alone."""
 
 import json
-import os
 import unittest
 
-from control_plane import ROOT
 from installation import ClusterTest
 
 CONFIGURATION = """
@@ -60,11 +58,7 @@ class PodsTest(ClusterTest):
 
     @classmethod
     def start_first(cls):
-        folder = os.path.join(ROOT, "manifests", "components", "pods")
-        cls.plane.kubectl("apply", "--server-side", "-f", os.path.join(folder, "role.yaml"))
-        for kind in ("mutating", "validating"):
-            cls.plane.kubectl("patch", kind + "webhookconfiguration", f"kueue-{kind}-webhook-configuration",
-                              "--type=json", "--patch-file", os.path.join(folder, kind + ".yaml"))
+        cls.berth.add_components("pods")
         path = cls.plane.write("configuration.yaml", CONFIGURATION)
         return cls.berth.start(flags=["--config", path])
 

@@ -6,44 +6,17 @@ Workload for each group.
 Method: the manifests of the component `serving`; kwok runs the pods. Rights: the manifests' alone."""
 
 import json
-import os
 import unittest
 
-from control_plane import ROOT
 from installation import ClusterTest
 from played_operator import definition
+from team_queues import QUEUES
 
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 integrations:
   frameworks: [batch/job, deployment, statefulset, leaderworkerset.x-k8s.io/leaderworkerset]
-"""
-QUEUES = """
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata: {name: first}
-spec: {nodeLabels: {kubernetes.io/hostname: node-1}}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: team}
-spec:
-  namespaceSelector: {}
-  preemption: {withinClusterQueue: LowerPriority}
-  resourceGroups:
-  - coveredResources: [cpu]
-    flavors: [{name: first, resources: [{name: cpu, nominalQuota: "3"}]}]
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: q, namespace: default}
-spec: {clusterQueue: team}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: WorkloadPriorityClass
-metadata: {name: high}
-value: 100
 """
 GATE = {"name": "kueue.x-k8s.io/admission"}
 LWS = "leaderworkerset.sigs.k8s.io/"
@@ -68,13 +41,7 @@ class ServingTest(ClusterTest):
 
     @classmethod
     def start_first(cls):
-        for component in ("pods", "serving"):
-            folder = os.path.join(ROOT, "manifests", "components", component)
-            cls.plane.kubectl("apply", "--server-side", "-f", os.path.join(folder, "role.yaml"))
-            for kind in ("mutating", "validating"):
-                cls.plane.kubectl("patch", kind + "webhookconfiguration",
-                                  f"kueue-{kind}-webhook-configuration", "--type=json", "--patch-file",
-                                  os.path.join(folder, kind + ".yaml"))
+        cls.berth.add_components("pods", "serving")
         cls.plane.apply(definition("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet"))
         path = cls.plane.write("configuration.yaml", CONFIGURATION)
         return cls.berth.start(flags=["--config", path])
