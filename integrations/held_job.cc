@@ -21,6 +21,9 @@ using LivePods = std::vector<QueuedPodPtr>;
 // after one minute. Workers that are left then are deleted.
 constexpr Duration kRetireTime = std::chrono::minutes(3);
 constexpr Duration kMakersGo = std::chrono::seconds(2);
+// Of two Workloads the one with the later reservation is preempted first, and times of conditions
+// are whole seconds: a growth asks for quota in a later second than the one that its job got it in.
+constexpr Duration kGrowthFollows = std::chrono::seconds(1);
 
 // Whether the pod uses its quota. A pod that is being deleted does until its grace has passed.
 bool UsesQuota(const QueuedPod& pod, WallTime now) {
@@ -254,6 +257,12 @@ void HeldPlanner::PlanGrowth(HeldPart& part) {
                                         part.workload->meta.key().ToString());
   }
   if (part.pod_sets.empty()) return;
+  if (part.workload == nullptr) {
+    const api::Condition* reserved =
+        api::FindCondition(main_->status.conditions, api::kQuotaReserved);
+    const Duration left = reserved->last_transition_time + kGrowthFollows - now_;
+    if (left > Duration::zero()) return LookAgain(std::min(left, kGrowthFollows));
+  }
   JobSituation growth = in_;
   growth.job = ViewOfPods(part.live, part.starts, part.counts);
   growth.job.pod_sets = part.pod_sets;

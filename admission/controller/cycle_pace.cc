@@ -10,7 +10,7 @@ CyclePace::CyclePace(Executor& executor, const Clock& clock, Duration wake_up_ba
       clock_(clock),
       wake_up_batch_(wake_up_batch),
       work_(std::move(work)),
-      contested_at_(clock.SteadyNow()) {}
+      contested_at_(clock.SteadyNow() - kCalm) {}
 
 void CyclePace::NoteArrival(std::int32_t priority) {
   constexpr Duration kWindow = std::chrono::minutes(1);

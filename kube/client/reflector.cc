@@ -86,6 +86,7 @@ void Reflector::OnListEnd(const Result<std::string>& resource_version) {
   // If every list expires at once, another list is no success.
   if (list_was_useful_) backoff_ = options_.first_backoff;
   list_was_useful_ = false;
+  watch_was_refused_ = false;
   callbacks_.on_list_end();
   Watch();
 }
@@ -134,7 +135,8 @@ void Reflector::OnWatchEnd(const Status& status) {
   }
   const Error& error = status.error();
   if (error.code == ErrorCode::kExpired) {
-    if (list_was_useful_) return After(Duration::zero(), Step::kList);
+    // The time of the refusals made the list old.
+    if (list_was_useful_ || watch_was_refused_) return After(Duration::zero(), Step::kList);
     // One request is the fresher list, but may be too long for one answer.
     next_list_ = last_list_ == Paging::kPages ? Paging::kWhole : Paging::kPages;
     return TryAgain(Step::kList, &error);
@@ -145,6 +147,7 @@ void Reflector::OnWatchEnd(const Status& status) {
     backoff_ = options_.first_backoff;
     return Watch();
   }
+  watch_was_refused_ = true;
   const bool list_again = error.code == ErrorCode::kInvalid || error.code == ErrorCode::kNotFound;
   TryAgain(list_again ? Step::kList : Step::kWatch, &error);
 }

@@ -4,7 +4,8 @@
 //               ▲                      ▲  ended, silent    │
 //               └── expired (410) ─────┴───────────────────┘   errors: the same, after a backoff
 //
-// A list that has expired for a watch when it ends (short history, or pages that went on with newer
+// A list that expires while its watch is refused for another reason is repeated at once. A list
+// that has expired for a watch when it ends (short history, or pages that went on with newer
 // ones) is repeated after a backoff, alternately in one request and in pages.
 //
 // Threads: one Executor; all callbacks run on it. Destruction ends all requests.
@@ -74,6 +75,7 @@ class Reflector {
   bool watch_was_useful_ = false;          // the watch delivered an event or bookmark
   std::shared_ptr<bool> watch_has_stood_;  // the watch was open for a while
   bool list_was_useful_ = true;            // a watch could start from the last list, if any
+  bool watch_was_refused_ = false;         // since the last list, with another error than kExpired
   Paging last_list_ = Paging::kPages;
   Paging next_list_ = Paging::kPages;
   Duration backoff_;

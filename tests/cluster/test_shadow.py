@@ -80,12 +80,22 @@ class ShadowTest(ClusterTest):
         with urllib.request.urlopen(request, timeout=10, context=context) as answer:
             return answer.read().decode()
 
+    def is_active(self, kind):
+        return any(each["type"] == "Active" and each["status"] == "True"
+                   for queue in self.plane.items(kind, "-A")
+                   for each in queue.get("status", {}).get("conditions", []))
+
+    def stop_queue(self, policy):
+        self.plane.kubectl("patch", "localqueue", "q", "--type=merge", "-p",
+                           json.dumps({"spec": {"stopPolicy": policy}}))
+
     def report(self, shadow):
         return json.loads(self.get(shadow, "/shadow", "admin"))
 
     def test_it_agrees_differs_and_writes_nothing(self):
         self.apply_when_accepted(QUEUES, "--server-side")
-        self.plane.wait_until(lambda: self.plane.get("clusterqueue"), "the queue is there")
+        self.plane.wait_until(lambda: self.is_active("clusterqueue") and self.is_active("localqueue"),
+                              "the incumbent knows the queues")
         same = self.start_shadow("same")
         config = self.plane.write("other.yaml", "apiVersion: config.kueue.x-k8s.io/v1beta2\n"
                                   "kind: Configuration\nresources: {excludeResourcePrefixes: [cpu]}\n")
@@ -93,8 +103,14 @@ class ShadowTest(ClusterTest):
         for shadow in (same, other):
             self.plane.wait_until(lambda log=shadow.log: "decides, writes nothing" in log(),
                                   "the shadow decides")
-        for number in range(4):  # the quota admits two at a time
-            self.apply_when_accepted(JOB.replace("NAME", f"job-{number}"), "--server-side")
+        # The quota admits two at a time, and all know the jobs when the first is decided. A job that
+        # ends before the shadow decides is not compared.
+        self.stop_queue("Hold")
+        for number in range(4):
+            job = JOB.replace("NAME", f"job-{number}").replace("run-for: 300ms", "run-for: 3s")
+            self.apply_when_accepted(job, "--server-side")
+        self.plane.wait_until(lambda: len(self.plane.items("workloads", "-A")) == 4, "the jobs wait")
+        self.stop_queue("None")
 
         try:
             self.plane.wait_until(

@@ -230,6 +230,17 @@ TEST_F(HeldJobTest, GrowthIsAWorkloadOfItsOwn) {
   EXPECT_THAT(Words(), ElementsAre("start more worker:2", "create growth 2 worker:1"));
 }
 
+// At equal times of reservation either could be preempted.
+TEST_F(HeldJobTest, AGrowthIsReservedInALaterSecond) {
+  api::Workload& main = Has("main", {{"scheduler", 1}, {"worker", 2}});
+  Admit(main);
+  for (api::Condition& each : main.status.conditions) each.last_transition_time = At(10);
+  Want({{"scheduler", 1}, {"worker", 4}});
+  EXPECT_THAT(Words(10), IsEmpty());
+  EXPECT_EQ(Plan(10).look_again, std::chrono::seconds(1));
+  EXPECT_THAT(Words(11), ElementsAre("create growth 1 worker:2"));
+}
+
 // As many start as there is quota for; the others are a growth that waits.
 TEST_F(HeldJobTest, AGrowthMayStartInPart) {
   Admit(Has("main", {{"scheduler", 1}, {"worker", 1}}));

@@ -148,6 +148,26 @@ TEST_F(ReflectorTest, AWatchThatExpiresLaterListsAgainAtOnceAndInPages) {
   EXPECT_THAT(errors_, IsEmpty());
 }
 
+// kube-apiserver refuses watches of a kind while it takes a change of its definition.
+TEST_F(ReflectorTest, AListThatExpiresWhileItsWatchIsRefusedIsRepeatedAtOnce) {
+  api_.RefuseWatches(Error{ErrorCode::kTooManyRequests, "storage is (re)initializing"});
+  reflector_.Start();
+  executor_.RunUntil([&] { return errors_.size() == 3; });
+  api_.Put(kFlavors, Named("f1000"));
+  api_.CompactHistory();
+  api_.RefuseWatches(std::nullopt);
+  lists_.clear();
+  const std::size_t before = api_.watches_begun();
+  executor_.RunUntil([&] { return api_.watches_begun() > before; });
+  const SteadyTime watched = clock_.SteadyNow();
+  executor_.RunFor(10s);
+  ASSERT_EQ(lists_.size(), 1U);
+  EXPECT_LT(lists_[0] - watched, 10ms);
+  api_.Put(kFlavors, Named("f1001"));
+  executor_.RunFor(1s);
+  EXPECT_THAT(TakeHeard(), ElementsAre("f1001"));
+}
+
 // A proxy in front of the API server answers 504 at once.
 TEST_F(ReflectorTest, AWatchThatTimesOutAtOnceBacksOff) {
   reflector_.Start();

@@ -114,6 +114,14 @@ TEST_F(CyclePaceTest, WakeUpsAreBatched) {
   EXPECT_EQ(batches_, (std::vector<Duration>{1s, 2s}));
 }
 
+TEST_F(CyclePaceTest, TheFirstBatchIsShort) {
+  pace_.Start();
+  ++wake_ups_;
+  pace_.OnChange();
+  executor_.RunFor(100ms);
+  EXPECT_EQ(batches_, (std::vector<Duration>{CyclePace::kCalmBatch}));
+}
+
 TEST_F(CyclePaceTest, WithoutPreemptionsTheBatchIsShort) {
   pace_.Start();
   pace_.NotePreemption();
