@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "tests/simulation/faults/fault_maker.h"
 #include "tests/simulation/faults/more_edits.h"
+#include "tests/simulation/faults/pod_edits.h"
 #include "tests/simulation/faults/shared_edits.h"
 #include "tests/simulation/faults/story.h"
 
@@ -64,6 +65,8 @@ class StoryMaker {
     if (third.Below(4) == 0) EditTemplates(story_, third);
     if (third.Below(5) == 0) AddPrebuilt(story_, third);
     if (third.Below(8) == 0) AddZones(story_, third);
+    Random fourth(story_.seed * 0xA24BAED4963EE407U + 13);
+    if (fourth.Below(3) == 0) AddPods(story_, fourth);
     std::stable_sort(story_.events.begin(), story_.events.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     AddFaults(story_, random_);

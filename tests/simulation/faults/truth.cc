@@ -143,6 +143,7 @@ WorkloadFacts ReadWorkload(const Key& key, const Json& object) {
   facts.finished = ConditionIs(object, "Finished", "True");
   facts.pods_ready = ConditionIs(object, "PodsReady", "True");
   facts.held_back = ConditionIs(object, "Requeued", "False") ||
+                    ConditionIs(object, "WaitingForReplacementPods", "True") ||
                     Find(object, {"status", "requeueState", "requeueAt"}) != nullptr;
   for (const Json& set : ArrayAt(object, {"spec", "podSets"})) {
     const Json* pod_spec = Find(set, {"template", "spec"});

@@ -1,0 +1,168 @@
+#include "tests/simulation/faults/pod_edits.h"
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/simulation/faults/pod_play.h"
+#include "tests/simulation/sim_runner.h"
+
+namespace berth::sim {
+namespace {
+
+using Json = nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+struct MadeLine {
+  std::string space;  // namespace
+  std::string queue;
+};
+
+// "local-queue NS/NAME -> CQ"
+std::vector<MadeLine> LocalQueuesOf(const Story& story) {
+  std::vector<MadeLine> queues;
+  for (const std::string& line : story.setup) {
+    if (line.rfind("local-queue ", 0) != 0) continue;
+    const std::string path = line.substr(12, line.find(' ', 12) - 12);
+    const std::size_t slash = path.find('/');
+    if (slash == std::string::npos) {
+      queues.push_back({"default", path});
+    } else {
+      queues.push_back({path.substr(0, slash), path.substr(slash + 1)});
+    }
+  }
+  return queues;
+}
+
+Json PodOf(const MadeLine& place, const std::string& name, const std::string& set, Random& random) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Pod"},
+          {"metadata",
+           {{"name", name},
+            {"namespace", place.space},
+            {"labels", {{"kueue.x-k8s.io/queue-name", place.queue}, {kSetLabel, set}}},
+            {"annotations", Json::object()}}},
+          {"spec",
+           {{"restartPolicy", "Never"},
+            {"terminationGracePeriodSeconds", random.Below(15)},
+            {"containers",
+             Json::array({{{"name", "main"},
+                           {"image", kSimImage},
+                           {"args", Json::array({std::to_string(3 + random.Below(40)) + "s"})},
+                           {"resources",
+                            {{"requests", {{"cpu", std::to_string(1 + random.Below(2))}}}}}}})}}}};
+}
+
+class PodMaker {
+ public:
+  PodMaker(Story& story, Random& random)
+      : story_(story), random_(random), queues_(LocalQueuesOf(story)) {}
+
+  void Make() {
+    if (queues_.empty()) return;
+    story_.config += "integrations: {frameworks: [batch/job, pod]}\n";
+    story_.setup.emplace_back("priority-class pressing 300");
+    const std::uint64_t sets = 1 + random_.Below(4);
+    for (std::uint64_t i = 0; i < sets; ++i) {
+      const MadeLine& place = queues_[random_.Below(queues_.size())];
+      const std::string name = "s" + std::to_string(i);
+      if (random_.Below(3) == 0) {
+        MakeLonePod(place, name);
+      } else {
+        MakeGroup(place, name);
+      }
+    }
+  }
+
+ private:
+  Duration Moment() {
+    return milliseconds(random_.Below(static_cast<std::uint64_t>(
+        std::chrono::duration_cast<milliseconds>(story_.length).count())));
+  }
+  void Apply(Duration at, const Json& object) {
+    story_.events.push_back({at, "apply <<EOF\n" + object.dump() + "\nEOF"});
+  }
+  bool OneIn(std::uint64_t count) { return random_.Below(count) == 0; }
+
+  void Prioritise(Json& pod) {
+    if (OneIn(4)) pod["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "pressing";
+  }
+
+  void MakeLonePod(const MadeLine& place, const std::string& set) {
+    const Duration at = Moment();
+    Json pod = PodOf(place, set + "-0", set, random_);
+    Prioritise(pod);
+    Apply(at, pod);
+    Meddle(place, pod, at);
+  }
+
+  // Pods of one or two roles, which come together or one after the other.
+  void MakeGroup(const MadeLine& place, const std::string& set) {
+    const std::uint64_t total = 1 + random_.Below(4);
+    const Duration at = Moment();
+    Json first = PodOf(place, "", set, random_);
+    Prioritise(first);
+    Json& metadata = first["metadata"];
+    metadata["labels"]["kueue.x-k8s.io/pod-group-name"] = set;
+    metadata["annotations"]["kueue.x-k8s.io/pod-group-total-count"] = std::to_string(total);
+    if (OneIn(5)) metadata["annotations"]["kueue.x-k8s.io/pod-group-fast-admission"] = "true";
+    const bool fast = metadata["annotations"].size() > 1;
+    if (!fast && OneIn(8)) {
+      metadata["annotations"]["kueue.x-k8s.io/retriable-in-group"] = "false";
+    }
+    const std::uint64_t leaders = !fast && OneIn(3) ? 1 : 0;
+    const std::uint64_t surplus = !fast && OneIn(5) ? 1 : 0;
+    for (std::uint64_t i = 0; i < total + surplus; ++i) {
+      Json pod = first;
+      pod["metadata"]["name"] = set + "-" + std::to_string(i);
+      pod["metadata"]["annotations"][kSetSizeAnnotation] =
+          std::to_string(i < leaders ? leaders : total - leaders);
+      if (i < leaders) {
+        // Another role is a set of its own.
+        pod["spec"]["tolerations"] = Json::array({{{"key", "leader"}, {"operator", "Exists"}}});
+        pod["metadata"]["labels"][kSetLabel] = set + "-l";
+      }
+      Apply(at + milliseconds(random_.Below(OneIn(3) ? 20'000 : 300)), pod);
+    }
+    first["metadata"]["name"] = set + "-0";
+    Meddle(place, first, at);
+  }
+
+  // What users do to it.
+  void Meddle(const MadeLine& place, const Json& pod, Duration at) {
+    const std::string name = place.space + "/" + pod["metadata"]["name"].get<std::string>();
+    const Duration later = at + milliseconds(random_.Below(60'000));
+    switch (random_.Below(6)) {
+      case 0: story_.events.push_back({later, "delete pod " + name}); break;
+      case 1: {
+        const std::string group =
+            pod["metadata"]["labels"].value("kueue.x-k8s.io/pod-group-name", "");
+        if (group.empty()) break;
+        story_.events.push_back({later, "delete workload " + place.space + "/" + group});
+        break;
+      }
+      case 2: {
+        const MadeLine& other = queues_[random_.Below(queues_.size())];
+        if (other.space != place.space) break;
+        story_.events.push_back(
+            {later, "patch pod " + name +
+                        " <<EOF\nmetadata: {labels: {kueue.x-k8s.io/queue-name: " + other.queue +
+                        "}}\nEOF"});
+        break;
+      }
+      default: break;
+    }
+  }
+
+  Story& story_;
+  Random& random_;
+  std::vector<MadeLine> queues_;
+};
+
+}  // namespace
+
+void AddPods(Story& story, Random& random) { PodMaker(story, random).Make(); }
+
+}  // namespace berth::sim
