@@ -10,6 +10,7 @@
 #include "tests/scenarios/chronicle.h"
 #include "tests/scenarios/short_forms.h"
 #include "tests/simulation/faults/gatekeeper.h"
+#include "tests/simulation/faults/player.h"
 #include "tests/simulation/faults/pod_play.h"
 #include "tests/simulation/faults/saboteur.h"
 #include "tests/simulation/faults/shared_edits.h"
@@ -86,7 +87,7 @@ class Episode {
                    .blocks_admission = story.config.find("blockAdmission") != std::string::npos}),
         saboteur_(story, world, options.saboteur),
         gatekeeper_(world, story.seed),
-        pods_(world, invariants_, kPatience) {
+        players_(story, world, invariants_, kPatience) {
     if (options.chronicle) chronicle_ = std::make_unique<scenarios::Chronicle>(world);
     saboteur_.on_crash = [this] { invariants_.OnCrash(); };
     saboteur_.on_request = [this](const kube::ApiRequest& request, const std::string& identity) {
@@ -147,8 +148,7 @@ class Episode {
   Standing standing_;
   Saboteur saboteur_;
   Gatekeeper gatekeeper_;
-  PodPlay pods_;
-  const bool has_pods_ = story_.config.find("frameworks: [batch/job, pod]") != std::string::npos;
+  Players players_;
   std::unique_ptr<scenarios::Chronicle> chronicle_;
   int listener_ = 0;
   bool story_acts_ = false;
@@ -180,7 +180,7 @@ void Episode::See(const local::StoreEvent& event) {
       is_job && found != truth().jobs().end() ? std::optional(found->second) : std::nullopt;
   invariants_.See(event, story_acts_ ? Invariants::Actor::kStory : Invariants::Actor::kPrograms,
                   world_.clock().SteadyNow());
-  pods_.See(event, story_acts_);
+  players_.See(event, story_acts_);
   if (event.type == local::WatchEvent::Type::kDeleted) return;
   if (is_job) {
     const JobFacts& job = truth().jobs().at(key);
@@ -261,13 +261,13 @@ void Episode::Pass(Duration span) {
     } else {
       standing_.LookAgain(well);
     }
-    pods_.Look(well);
+    players_.Look(well);
     was_changed_ = changed;
   }
 }
 
 void Episode::TellStory() {
-  if (has_pods_) pods_.Begin();
+  players_.Begin();
   for (const std::string& line : story_.setup) {
     if (const Status done = Do(line); !done) {
       return invariants_.Report("bad-story", line + ": " + done.error().message);
@@ -317,9 +317,9 @@ void Episode::DropWhatNeverFits() {
         std::any_of(truth().jobs().begin(), truth().jobs().end(), [&key = key](const auto& job) {
           return job.first.first == key.first && job.second.prebuilt == key.second;
         });
-    if (pods_.Owns(workload)) {
+    if (Player* player = players_.OwnerOf(workload)) {
       const bool waits = !workload.finished && !workload.reserved;
-      if (waits && !standing_.CouldEverRun(workload)) pods_.Drop(workload, lines);
+      if (waits && !standing_.CouldEverRun(workload)) player->Drop(workload, lines);
       continue;
     }
     if (workload.job.empty() && !is_named) lines.push_back("delete workload " + Show(key));
@@ -356,7 +356,7 @@ void Episode::UntilNothingMoves() {
     revision = moves_;
     const bool over = std::all_of(truth().jobs().begin(), truth().jobs().end(),
                                   [this](const auto& job) { return IsOver(job.second); }) &&
-                      pods_.IsOver(CouldRun());
+                      players_.IsOver(CouldRun());
     // Idle nodes are removed minutes later, by the wall clock.
     const Duration still = over ? minutes(5) + SetBack(story_) : kStill;
     if (world_.clock().SteadyNow() - written > still) return;
@@ -368,7 +368,7 @@ std::function<bool(const WorkloadFacts&)> Episode::CouldRun() {
 }
 
 void Episode::CheckRest() {
-  pods_.CheckRest(CouldRun());
+  players_.CheckRest(CouldRun());
   for (const auto& [key, job] : truth().jobs()) {
     if (!IsOver(job)) invariants_.Report("never-finishes", "job " + Show(key));
     if (job.deleting) invariants_.Report("stuck", "job " + Show(key));
@@ -380,7 +380,7 @@ void Episode::CheckRest() {
     if (queue.deleting) invariants_.Report("stuck", "ClusterQueue " + name);
   }
   for (const auto& [key, pod] : truth().pods()) {
-    if (!pod.over && !pods_.Has(key)) {
+    if (!pod.over && !players_.Keep(key)) {
       invariants_.Report("left-over", "pod " + Show(key) + " at work");
     }
   }
@@ -413,7 +413,7 @@ void Episode::CheckRestart() {
 void Episode::TearDown() {
   if (Failed()) return;
   Note("! everything is deleted");
-  std::vector<std::string> lines = pods_.End();
+  std::vector<std::string> lines = players_.End();
   for (const auto& [key, job] : truth().jobs()) lines.push_back("delete job " + Show(key));
   DoAll(lines);
   Pass(minutes(1));
@@ -450,7 +450,7 @@ void Episode::ExpectNothingLeft() {
   for (const auto& [key, pod] : truth().pods()) {
     if (!pod.job_uid.empty()) report("Pod", key);
   }
-  pods_.ExpectNothingLeft();
+  players_.ExpectNothingLeft();
 }
 
 Outcome Episode::Run() {

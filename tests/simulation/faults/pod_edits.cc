@@ -15,28 +15,8 @@ using Json = nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-struct MadeLine {
-  std::string space;  // namespace
-  std::string queue;
-};
-
-// "local-queue NS/NAME -> CQ"
-std::vector<MadeLine> LocalQueuesOf(const Story& story) {
-  std::vector<MadeLine> queues;
-  for (const std::string& line : story.setup) {
-    if (line.rfind("local-queue ", 0) != 0) continue;
-    const std::string path = line.substr(12, line.find(' ', 12) - 12);
-    const std::size_t slash = path.find('/');
-    if (slash == std::string::npos) {
-      queues.push_back({"default", path});
-    } else {
-      queues.push_back({path.substr(0, slash), path.substr(slash + 1)});
-    }
-  }
-  return queues;
-}
-
-Json PodOf(const MadeLine& place, const std::string& name, const std::string& set, Random& random) {
+Json PodOf(const QueuePlace& place, const std::string& name, const std::string& set,
+           Random& random) {
   return {{"apiVersion", "v1"},
           {"kind", "Pod"},
           {"metadata",
@@ -62,11 +42,11 @@ class PodMaker {
 
   void Make() {
     if (queues_.empty()) return;
-    story_.config += "integrations: {frameworks: [batch/job, pod]}\n";
+    AddFramework(story_, kPodFramework);
     story_.setup.emplace_back("priority-class pressing 300");
     const std::uint64_t sets = 1 + random_.Below(4);
     for (std::uint64_t i = 0; i < sets; ++i) {
-      const MadeLine& place = queues_[random_.Below(queues_.size())];
+      const QueuePlace& place = queues_[random_.Below(queues_.size())];
       const std::string name = "s" + std::to_string(i);
       if (random_.Below(3) == 0) {
         MakeLonePod(place, name);
@@ -90,7 +70,7 @@ class PodMaker {
     if (OneIn(4)) pod["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "pressing";
   }
 
-  void MakeLonePod(const MadeLine& place, const std::string& set) {
+  void MakeLonePod(const QueuePlace& place, const std::string& set) {
     const Duration at = Moment();
     Json pod = PodOf(place, set + "-0", set, random_);
     Prioritise(pod);
@@ -99,7 +79,7 @@ class PodMaker {
   }
 
   // Pods of one or two roles, which come together or one after the other.
-  void MakeGroup(const MadeLine& place, const std::string& set) {
+  void MakeGroup(const QueuePlace& place, const std::string& set) {
     const std::uint64_t total = 1 + random_.Below(4);
     const Duration at = Moment();
     Json first = PodOf(place, "", set, random_);
@@ -131,7 +111,7 @@ class PodMaker {
   }
 
   // What users do to it.
-  void Meddle(const MadeLine& place, const Json& pod, Duration at) {
+  void Meddle(const QueuePlace& place, const Json& pod, Duration at) {
     const std::string name = place.space + "/" + pod["metadata"]["name"].get<std::string>();
     const Duration later = at + milliseconds(random_.Below(60'000));
     switch (random_.Below(6)) {
@@ -144,7 +124,7 @@ class PodMaker {
         break;
       }
       case 2: {
-        const MadeLine& other = queues_[random_.Below(queues_.size())];
+        const QueuePlace& other = queues_[random_.Below(queues_.size())];
         if (other.space != place.space) break;
         story_.events.push_back(
             {later, "patch pod " + name +
@@ -158,7 +138,7 @@ class PodMaker {
 
   Story& story_;
   Random& random_;
-  std::vector<MadeLine> queues_;
+  std::vector<QueuePlace> queues_;
 };
 
 }  // namespace

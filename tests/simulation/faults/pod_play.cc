@@ -9,54 +9,26 @@ namespace {
 
 using local::Json;
 using local::cluster::ArrayAt;
-using local::cluster::Find;
-using local::cluster::IntAt;
 using local::cluster::StringAt;
 using std::chrono::seconds;
-using CouldRun = std::function<bool(const WorkloadFacts&)>;
 
 constexpr char kQueueGate[] = "kueue.x-k8s.io/admission";
 constexpr char kQueueFinalizer[] = "kueue.x-k8s.io/managed";
 constexpr char kGroupLabel[] = "kueue.x-k8s.io/pod-group-name";
 constexpr Duration kReplacement = seconds(2);
+constexpr Duration kGivesUp = seconds(90);
 constexpr int kMostPodsOfASet = 60;
 
 std::string TextAt(const Json& object, const char* part, const std::string& key) {
-  const Json* found = Find(object, {"metadata", part, key.c_str()});
+  const Json* found = local::cluster::Find(object, {"metadata", part, key.c_str()});
   return found != nullptr && found->is_string() ? found->get<std::string>() : "";
-}
-
-Json Review(const char* name, const char* path, const std::vector<std::string>& operations) {
-  return {{"name", name},
-          {"admissionReviewVersions", Json::array({"v1"})},
-          {"clientConfig",
-           {{"service",
-             {{"name", "kueue-webhook-service"}, {"namespace", "kueue-system"}, {"path", path}}}}},
-          {"failurePolicy", "Fail"},
-          {"sideEffects", "None"},
-          {"objectSelector",
-           {{"matchExpressions", Json::array({{{"key", kSetLabel}, {"operator", "Exists"}}})}}},
-          {"rules", Json::array({{{"apiGroups", Json::array({""})},
-                                  {"apiVersions", Json::array({"v1"})},
-                                  {"operations", operations},
-                                  {"resources", Json::array({"pods"})}}})}};
 }
 
 }  // namespace
 
 void PodPlay::Begin() {
-  for (const auto& [kind, review] :
-       {std::pair<const char*, Json>{"MutatingWebhookConfiguration",
-                                     Review("mpod.kb.io", "/mutate--v1-pod", {"CREATE"})},
-        std::pair<const char*, Json>{
-            "ValidatingWebhookConfiguration",
-            Review("vpod.kb.io", "/validate--v1-pod", {"CREATE", "UPDATE"})}}) {
-    const auto done = world_.ApplyOne({{"apiVersion", "admissionregistration.k8s.io/v1"},
-                                       {"kind", kind},
-                                       {"metadata", {{"name", "story-pods"}}},
-                                       {"webhooks", Json::array({review})}});
-    if (!done) invariants_.Report("bad-story", done.error().message);
-  }
+  const Status done = ReviewPods(world_, "story-pods", kSetLabel);
+  if (!done) invariants_.Report("bad-story", done.error().message);
 }
 
 PodPlay::Pod PodPlay::Read(const Key& key, const Json& object) {
@@ -82,7 +54,7 @@ PodPlay::Pod PodPlay::Read(const Key& key, const Json& object) {
   for (const Json& each : ArrayAt(object, {"metadata", "finalizers"})) {
     pod.held = pod.held || each == kQueueFinalizer;
   }
-  if (const Json* selector = Find(object, {"spec", "nodeSelector"})) {
+  if (const Json* selector = local::cluster::Find(object, {"spec", "nodeSelector"})) {
     for (const auto& [label, value] : selector->items()) pod.node_selector[label] = value;
   }
   return pod;
@@ -173,7 +145,8 @@ void PodPlay::RepairLater(const Key& key) {
 void PodPlay::Repair(const Key& key) {
   Set& set = sets_.at(key);
   set.repairing = false;
-  if (ended_ || set.unretriable || set.made >= kMostPodsOfASet) return;
+  if (ended_ || set.made >= kMostPodsOfASet) return;
+  if (set.unretriable) return GiveUpLater(key);
   std::int64_t living = 0;
   const WorkloadFacts* workload = nullptr;
   for (const auto& [name, pod] : pods_) {
@@ -188,6 +161,26 @@ void PodPlay::Repair(const Key& key) {
     // The webhooks do not answer while no controller runs.
     if (!world_.ApplyOne(pod)) return RepairLater(key);
   }
+}
+
+// Of an unretriable group, a pod that is deleted before it has a node never ends: it is told
+// neither to run nor to fail. The group's Workload keeps its quota, as in Kueue, until the owner
+// replaces the pod or deletes the Workload. This owner deletes the Workload.
+void PodPlay::GiveUpLater(const Key& key) {
+  world_.executor().PostAfter(kGivesUp, [this, key] {
+    for (const auto& [name, pod] : pods_) {
+      if (ended_ || Key{name.first, pod.set} != key || !IsLostForGood(pod)) continue;
+      static_cast<void>(world_.api().Delete({"kueue.x-k8s.io", "v1beta2", "workloads"}, name.first,
+                                            pod.group, {.propagation_policy = "Background"}));
+      return GiveUpLater(key);  // the webhooks may not answer
+    }
+  });
+}
+
+bool PodPlay::IsLostForGood(const Pod& pod) const {
+  const WorkloadFacts* workload =
+      pod.unretriable && pod.deleting && pod.gated && !pod.over() ? WorkloadOf(pod) : nullptr;
+  return workload != nullptr && workload->reserved && !workload->finished && !workload->deleting;
 }
 
 void PodPlay::SeePod(const Pod* before, const Pod& now) {
@@ -253,16 +246,16 @@ void PodPlay::SeeWorkload(const Key& key) {
   }
 }
 
-void PodPlay::Standing(std::map<std::pair<std::string, std::string>, std::string>& seen) const {
+void PodPlay::Find(Findings& findings) const {
   std::map<Key, std::pair<std::int64_t, const Pod*>> succeeded;
   for (const auto& [key, pod] : pods_) {
     const WorkloadFacts* workload = WorkloadOf(pod);
     const bool admitted = workload != nullptr && workload->admitted;
     if (!pod.gated && !pod.over() && !pod.deleting && !admitted) {
-      seen[{"pod-runs-unadmitted", Show(key)}] = "no admission";
+      findings[{"pod-runs-unadmitted", Show(key)}] = "no admission";
     }
     const bool over = workload == nullptr || workload->finished;
-    if (pod.over() && pod.held && over) seen[{"pod-held", Show(key)}] = "it has ended";
+    if (pod.over() && pod.held && over) findings[{"pod-held", Show(key)}] = "it has ended";
     if (!pod.group.empty() && pod.succeeded) {
       auto& [count, any] = succeeded[{key.first, pod.group}];
       ++count;
@@ -273,19 +266,8 @@ void PodPlay::Standing(std::map<std::pair<std::string, std::string>, std::string
     const WorkloadFacts* workload = WorkloadOf(*found.second);
     if (found.first >= found.second->total && workload != nullptr && !workload->finished &&
         !workload->deleting) {
-      seen[{"group-not-finished", Show(group)}] = "all its pods have succeeded";
+      findings[{"group-not-finished", Show(group)}] = "all its pods have succeeded";
     }
-  }
-}
-
-void PodPlay::Look(Duration healthy) {
-  std::map<std::pair<std::string, std::string>, std::string> seen;
-  Standing(seen);
-  std::erase_if(troubles_, [&](const auto& each) { return seen.count(each.first) == 0; });
-  for (const auto& [what, text] : seen) {
-    Duration& lasted = troubles_[what];
-    lasted += healthy;
-    if (lasted > patience_) invariants_.Report(what.first, what.second + ": " + text);
   }
 }
 
@@ -319,11 +301,6 @@ bool PodPlay::IsOver(const CouldRun& could_run) const {
 void PodPlay::CheckRest(const CouldRun& could_run) {
   for (const auto& [key, set] : sets_) {
     if (!IsSettled(set, could_run)) invariants_.Report("never-finishes", "pods of " + Show(key));
-  }
-  std::map<std::pair<std::string, std::string>, std::string> seen;
-  Standing(seen);
-  for (const auto& [what, text] : seen) {
-    invariants_.Report(what.first, what.second + ": " + text + " (at rest)");
   }
 }
 

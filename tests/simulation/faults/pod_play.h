@@ -3,7 +3,10 @@
 //
 //     pods with the label test.berth.dev/set ──▶ facts, rules ──▶ Invariants::Report
 //                                            └─▶ a set replaces pods that failed or are deleted, as
-//                                                a ReplicaSet does, until its Workload has finished
+//                                                a ReplicaSet does, until its Workload has
+//                                                finished; the owner of an unretriable group
+//                                                deletes its Workload where a deleted pod can never
+//                                                end
 //
 // Rules:
 //   pod-without-admission  a pod is ungated although its Workload is not admitted
@@ -19,43 +22,36 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "tests/simulation/faults/invariants.h"
-#include "tests/simulation/sim_world.h"
+#include "tests/simulation/faults/player.h"
 
 namespace berth::sim {
 
+inline constexpr char kPodFramework[] = "pod";
 inline constexpr char kSetLabel[] = "test.berth.dev/set";
 inline constexpr char kSetSizeAnnotation[] = "test.berth.dev/pods";  // absent: one
 
-class PodPlay {
+class PodPlay final : public Player {
  public:
-  PodPlay(SimWorld& world, Invariants& invariants, Duration patience)
-      : world_(world), invariants_(invariants), patience_(patience) {}
+  PodPlay(SimWorld& world, Invariants& invariants) : world_(world), invariants_(invariants) {}
 
-  // Registers the reviews of the story's pods.
-  void Begin();
-  void See(const local::StoreEvent& event, bool by_story);
-  void Look(Duration healthy);
-  // Whether no further progress of any pod is expected; `could_run`: of a Workload.
-  bool IsOver(const std::function<bool(const WorkloadFacts&)>& could_run) const;
-  // At rest: no state may persist, nothing may be under way.
-  void CheckRest(const std::function<bool(const WorkloadFacts&)>& could_run);
-  // Adds lines that delete the pods of the Workload, which are not replaced.
-  void Drop(const WorkloadFacts& workload, std::vector<std::string>& lines);
-  // Lines that delete all pods; nothing is replaced from now on.
-  std::vector<std::string> End();
-  void ExpectNothingLeft();
+  void Begin() override;
+  void See(const local::StoreEvent& event, bool by_story) override;
+  void Find(Findings& findings) const override;
+  bool IsOver(const CouldRun& could_run) const override;
+  void CheckRest(const CouldRun& could_run) override;
+  bool Owns(const WorkloadFacts& workload) const override;
+  bool Keeps(const Key& pod) const override { return pods_.contains(pod); }
+  // The pods of a dropped Workload are not replaced.
+  void Drop(const WorkloadFacts& workload, std::vector<std::string>& lines) override;
+  std::vector<std::string> End() override;
+  void ExpectNothingLeft() override;
   // Whether the event says why a group lacks pods: a new process says it once more.
   static bool TellsAgain(const local::StoreEvent& event);
-  bool Has(const Key& pod) const { return pods_.contains(pod); }
-  bool Owns(const WorkloadFacts& workload) const;
 
  private:
   struct Pod {
@@ -92,17 +88,16 @@ class PodPlay {
   void Remember(const Pod& pod, const local::Json& object);
   void RepairLater(const Key& set);
   void Repair(const Key& set);
-  bool IsSettled(const Set& set, const std::function<bool(const WorkloadFacts&)>& could_run) const;
-  void Standing(std::map<std::pair<std::string, std::string>, std::string>& seen) const;
+  void GiveUpLater(const Key& set);
+  bool IsLostForGood(const Pod& pod) const;
+  bool IsSettled(const Set& set, const CouldRun& could_run) const;
 
   SimWorld& world_;
   Invariants& invariants_;
-  const Duration patience_;
   std::map<Key, Pod> pods_;
   std::map<Key, Set> sets_;
   std::map<Key, bool> reserved_;            // Workload → it held quota
   std::map<std::string, SteadyTime> gone_;  // Workload "ns/name" → when
-  std::map<std::pair<std::string, std::string>, Duration> troubles_;
   bool ended_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "tests/simulation/faults/story.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "tests/scenarios/script.h"
@@ -40,7 +41,42 @@ std::string Describe(const Blow& blow) {
   return "";
 }
 
+constexpr char kFrameworks[] = "integrations: {frameworks: [batch/job";
+
 }  // namespace
+
+void AddFramework(Story& story, const std::string& framework) {
+  const std::size_t at = story.config.find(kFrameworks);
+  if (at == std::string::npos) {
+    story.config += std::string(kFrameworks) + ", " + framework + "]}\n";
+  } else {
+    story.config.insert(at + std::string_view(kFrameworks).size(), ", " + framework);
+  }
+}
+
+bool HasFramework(const Story& story, const std::string& framework) {
+  const std::size_t at = story.config.find(kFrameworks);
+  if (at == std::string::npos) return false;
+  const std::string line = story.config.substr(at, story.config.find('\n', at) - at);
+  return line.find(", " + framework + ",") != std::string::npos ||
+         line.find(", " + framework + "]") != std::string::npos;
+}
+
+// "local-queue NS/NAME -> CQ"
+std::vector<QueuePlace> LocalQueuesOf(const Story& story) {
+  std::vector<QueuePlace> queues;
+  for (const std::string& line : story.setup) {
+    if (line.rfind("local-queue ", 0) != 0) continue;
+    const std::string path = line.substr(12, line.find(' ', 12) - 12);
+    const std::size_t slash = path.find('/');
+    if (slash == std::string::npos) {
+      queues.push_back({"default", path});
+    } else {
+      queues.push_back({path.substr(0, slash), path.substr(slash + 1)});
+    }
+  }
+  return queues;
+}
 
 std::string Tell(const Story& story) {
   std::vector<std::pair<Duration, std::string>> lines;

@@ -67,6 +67,18 @@ struct Story {
 
 Story MakeStory(std::uint64_t seed);
 
+// Kinds beside batch/v1 Job that the story's controllers manage: Kueue's names in
+// integrations.frameworks.
+void AddFramework(Story& story, const std::string& framework);
+bool HasFramework(const Story& story, const std::string& framework);
+
+// The LocalQueues that the story's setup makes.
+struct QueuePlace {
+  std::string space;  // namespace
+  std::string queue;
+};
+std::vector<QueuePlace> LocalQueuesOf(const Story& story);
+
 // The story for people: one line per event, in order of time.
 std::string Tell(const Story& story);
 
