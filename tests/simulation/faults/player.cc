@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+#include "tests/simulation/faults/jobset_play.h"
 #include "tests/simulation/faults/pod_play.h"
 
 namespace berth::sim {
@@ -38,6 +40,9 @@ Players::Players(const Story& story, SimWorld& world, Invariants& invariants, Du
     : invariants_(invariants), patience_(patience) {
   if (HasFramework(story, kPodFramework)) {
     players_.push_back(std::make_unique<PodPlay>(world, invariants));
+  }
+  if (HasFramework(story, kJobSetFramework)) {
+    players_.push_back(std::make_unique<JobSetPlay>(story, world, invariants));
   }
 }
 
@@ -114,6 +119,29 @@ Status ReviewPods(SimWorld& world, const std::string& name, const std::string& l
                                    {"webhooks", Json::array({review})}}));
   }
   return OkStatus();
+}
+
+Status DefineKind(SimWorld& world, const std::string& group, const std::string& version,
+                  const std::string& kind) {
+  const std::string singular = ToLower(kind);
+  const Json open = {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
+  return Applied(
+      world, {{"apiVersion", "apiextensions.k8s.io/v1"},
+              {"kind", "CustomResourceDefinition"},
+              {"metadata", {{"name", singular + "s." + group}}},
+              {"spec",
+               {{"group", group},
+                {"scope", "Namespaced"},
+                {"names",
+                 {{"kind", kind},
+                  {"plural", singular + "s"},
+                  {"singular", singular},
+                  {"listKind", kind + "List"}}},
+                {"versions", Json::array({{{"name", version},
+                                           {"served", true},
+                                           {"storage", true},
+                                           {"schema", {{"openAPIV3Schema", open}}},
+                                           {"subresources", {{"status", Json::object()}}}}})}}}});
 }
 
 }  // namespace berth::sim

@@ -1,7 +1,7 @@
 // tests/simulation/faults/player.h — played controllers: each runs the queued objects of one kind
 // in a story, as the kind's own controller does, and knows the rules of these objects.
 //
-//     Episode ──▶ Players ──▶ PodPlay, …: one for each framework of the story
+//     Episode ──▶ Players ──▶ PodPlay, JobSetPlay: one for each framework of the story
 //
 // A rule about a state that may exist for a moment is a finding; it breaks the story when it lasts.
 //
@@ -77,5 +77,9 @@ class Players {
 
 // Registers the reviews of pods with the label.
 Status ReviewPods(SimWorld& world, const std::string& name, const std::string& label);
+
+// Registers a kind without a schema; its plural is the kind in lower case with an "s".
+Status DefineKind(SimWorld& world, const std::string& group, const std::string& version,
+                  const std::string& kind);
 
 }  // namespace berth::sim

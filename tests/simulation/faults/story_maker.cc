@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "tests/simulation/faults/fault_maker.h"
+#include "tests/simulation/faults/jobset_edits.h"
 #include "tests/simulation/faults/more_edits.h"
 #include "tests/simulation/faults/pod_edits.h"
 #include "tests/simulation/faults/shared_edits.h"
@@ -67,6 +68,8 @@ class StoryMaker {
     if (third.Below(8) == 0) AddZones(story_, third);
     Random fourth(story_.seed * 0xA24BAED4963EE407U + 13);
     if (fourth.Below(3) == 0) AddPods(story_, fourth);
+    Random fifth(story_.seed * 0x9FB21C651E98DF25U + 17);
+    if (fifth.Below(5) == 0) AddJobSets(story_, fifth);
     std::stable_sort(story_.events.begin(), story_.events.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     AddFaults(story_, random_);

@@ -1,0 +1,209 @@
+// Goal: the rules of played controllers can be broken, and a proper life breaks none. Method:
+// histories are written into a store by hand; the world only gives the time.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/log/log.h"
+#include "tests/simulation/faults/history.h"
+#include "tests/simulation/faults/jobset_play.h"
+#include "tests/simulation/faults/pod_play.h"
+
+namespace berth::sim {
+namespace {
+
+class PlayRulesTest : public HistoryTest {
+ protected:
+  PlayRulesTest() : world_(std::move(*SimWorld::Start({}))) {}
+
+  void Let(std::unique_ptr<Player> player) {
+    player_ = std::move(player);
+    store_->AddListener([this](const std::vector<local::EventPtr>& events) {
+      for (const auto& event : events) player_->See(*event, actor_ == Invariants::Actor::kStory);
+    });
+  }
+  // The rules of the present findings.
+  std::string Found() const {
+    Findings findings;
+    player_->Find(findings);
+    std::string rules;
+    for (const auto& [what, text] : findings) rules += (rules.empty() ? "" : " ") + what.first;
+    return rules;
+  }
+  // A Workload of the name and its owner's; without `cpu` it has no quota.
+  void PutFinished(const std::string& name, const std::string& job) {
+    PutWorkload(name, job, "1", true);
+    Json workload = *store_->GetLatest({kWorkloads, "default", name})->json();
+    workload["status"]["conditions"].push_back(Condition("Finished", true));
+    Put(kWorkloads, "default", name, workload);
+  }
+  static Json Pod(bool gated, const std::string& phase) {
+    Json pod{{"spec", {{"nodeSelector", {{"pool", "f"}}}}}, {"status", {{"phase", phase}}}};
+    if (gated) {
+      pod["spec"]["schedulingGates"] = Json::array({{{"name", "kueue.x-k8s.io/admission"}}});
+    }
+    return pod;
+  }
+
+  std::unique_ptr<SimWorld> world_;
+  std::unique_ptr<Player> player_;
+};
+
+class PodRulesTest : public PlayRulesTest {
+ protected:
+  PodRulesTest() { Let(std::make_unique<PodPlay>(*world_, invariants_)); }
+  static Json InGroup(Json pod) {
+    pod["metadata"]["labels"] = {{kSetLabel, "s"}, {"kueue.x-k8s.io/pod-group-name", "g"}};
+    pod["metadata"]["annotations"] = {{"kueue.x-k8s.io/pod-group-total-count", "1"},
+                                      {"kueue.x-k8s.io/role-hash", "main"}};
+    return pod;
+  }
+  void PutLone(const Json& pod) {
+    Json labelled = pod;
+    labelled["metadata"]["labels"] = {{kSetLabel, "s"}};
+    Put("pods", "default", "p", labelled);
+  }
+};
+
+TEST_F(PodRulesTest, AProperLifeBreaksNothing) {
+  Put("pods", "default", "p", InGroup(Pod(true, "Pending")));
+  PutWorkload("g", "nobody", "1", true);
+  Put("pods", "default", "p", InGroup(Pod(false, "Running")));
+  Put("pods", "default", "p", InGroup(Pod(false, "Succeeded")));
+  PutFinished("g", "nobody");
+  EXPECT_EQ(Broken(), "");
+  EXPECT_EQ(Found(), "");
+}
+
+TEST_F(PodRulesTest, APodIsUngatedWithoutAdmission) {
+  PutLone(Pod(true, "Pending"));
+  PutLone(Pod(false, "Pending"));
+  EXPECT_EQ(Broken(), "pod-without-admission");
+  EXPECT_EQ(Found(), "pod-runs-unadmitted");
+}
+
+TEST_F(PodRulesTest, APodIsUngatedInTheWrongPlace) {
+  PutLone(Pod(true, "Pending"));
+  PutWorkload("w", "p", "1", true);
+  Json pod = Pod(false, "Pending");
+  pod["spec"].erase("nodeSelector");
+  PutLone(pod);
+  EXPECT_EQ(Broken(), "pod-in-wrong-place");
+}
+
+TEST_F(PodRulesTest, MorePodsOfARoleThanTheGroupWasGranted) {
+  PutWorkload("g", "nobody", "1", true);
+  for (const char* name : {"a", "b"}) {
+    EXPECT_EQ(Broken(), "");
+    Put("pods", "default", name, InGroup(Pod(true, "Pending")));
+    Put("pods", "default", name, InGroup(Pod(false, "Pending")));
+  }
+  EXPECT_EQ(Broken(), "too-many-group-pods");
+}
+
+TEST_F(PodRulesTest, AGroupsQuotaIsGivenBackWhileItRuns) {
+  PutWorkload("g", "nobody", "1", true);
+  Put("pods", "default", "p", InGroup(Pod(false, "Running")));
+  PutWorkload("g", "nobody", "", false);
+  EXPECT_EQ(Broken(), "group-released");
+}
+
+TEST_F(PodRulesTest, AnEndedPodKeepsItsFinalizer) {
+  Json pod = Pod(false, "Succeeded");
+  pod["metadata"]["finalizers"] = Json::array({"kueue.x-k8s.io/managed"});
+  PutLone(pod);
+  EXPECT_EQ(Found(), "pod-held");
+}
+
+TEST_F(PodRulesTest, AGroupEndsAndItsWorkloadDoesNot) {
+  PutWorkload("g", "nobody", "1", true);
+  Put("pods", "default", "p", InGroup(Pod(false, "Succeeded")));
+  EXPECT_EQ(Found(), "group-not-finished");
+}
+
+class JobSetRulesTest : public PlayRulesTest {
+ protected:
+  JobSetRulesTest() { Let(std::make_unique<JobSetPlay>(Story{}, *world_, invariants_)); }
+  void PutSet(bool suspend, const Json& selector, const std::string& ended = "") {
+    Json set{{"spec", {{"suspend", suspend}}}};
+    Json part{{"name", "main"}};
+    part["template"]["spec"]["template"]["spec"]["nodeSelector"] = selector;
+    set["spec"]["replicatedJobs"] = Json::array({part});
+    if (!ended.empty()) {
+      set["status"]["conditions"] = Json::array({Condition(ended.c_str(), true)});
+    }
+    Put("jobsets.jobset.x-k8s.io", "default", "s", set);
+  }
+  void PutPod(const std::string& name, const std::string& phase) {
+    Json pod = Pod(false, phase);
+    pod["metadata"]["labels"] = {{"jobset.sigs.k8s.io/jobset-name", "s"}};
+    Put("pods", "default", name, pod);
+  }
+  const Json nowhere_ = Json::object();
+  const Json pool_ = {{"pool", "f"}};
+};
+
+TEST_F(JobSetRulesTest, AProperLifeBreaksNothing) {
+  PutSet(true, nowhere_);
+  PutWorkload("w", "s", "1", true);
+  PutSet(false, pool_);
+  PutPod("p", "Running");
+  EXPECT_EQ(Found(), "");
+  PutPod("p", "Succeeded");
+  PutSet(false, pool_, "Completed");
+  PutFinished("w", "s");
+  EXPECT_EQ(Broken(), "");
+  EXPECT_EQ(Found(), "");
+}
+
+TEST_F(JobSetRulesTest, ASetIsStartedWithoutAdmission) {
+  PutSet(true, nowhere_);
+  PutWorkload("w", "s", "", false);
+  PutSet(false, pool_);
+  EXPECT_EQ(Broken(), "jobset-without-admission");
+  EXPECT_EQ(Found(), "jobset-runs-unadmitted");
+}
+
+TEST_F(JobSetRulesTest, ASetIsStartedInTheWrongPlace) {
+  PutSet(true, nowhere_);
+  PutWorkload("w", "s", "1", true);
+  PutSet(false, {{"pool", "g"}});
+  EXPECT_EQ(Broken(), "jobset-in-wrong-place");
+}
+
+TEST_F(JobSetRulesTest, MorePodsThanTheSetWasGranted) {
+  PutSet(false, pool_);
+  PutWorkload("w", "s", "1", true);
+  PutPod("a", "Running");
+  EXPECT_EQ(Broken(), "");
+  PutPod("b", "Pending");
+  EXPECT_EQ(Broken(), "too-many-jobset-pods");
+}
+
+TEST_F(JobSetRulesTest, QuotaIsGivenBackWhileItsPodsRun) {
+  PutSet(false, pool_);
+  PutWorkload("w", "s", "1", true);
+  PutPod("p", "Running");
+  PutWorkload("w", "s", "", false);
+  EXPECT_EQ(Broken(), "jobset-released");
+}
+
+TEST_F(JobSetRulesTest, AStoppedSetKeepsTheNodesOfItsStart) {
+  PutSet(true, nowhere_);
+  PutSet(true, pool_);
+  EXPECT_EQ(Found(), "jobset-template-changed");
+}
+
+TEST_F(JobSetRulesTest, ASetEndsAndItsWorkloadDoesNot) {
+  PutWorkload("w", "s", "1", true);
+  PutSet(false, pool_, "Failed");
+  EXPECT_EQ(Found(), "jobset-not-finished");
+}
+
+}  // namespace
+}  // namespace berth::sim
+
+int main(int argc, char** argv) {
+  berth::ConfigureLog(berth::LogLevel::kError);
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
