@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,6 +30,7 @@
 #include "local/cloud/cloud_driver.h"
 #include "local/cluster/cluster.h"
 #include "local/cluster/job_user.h"
+#include "local/cluster/network/loopback_network.h"
 #include "local/cluster/pod_logs.h"
 
 namespace berth::cli {
@@ -149,6 +151,7 @@ class Up {
   std::string data_directory_;
   std::string kubeconfig_path_;
   std::unique_ptr<local::cluster::PodLogs> logs_;
+  std::optional<local::cluster::LoopbackNetwork> network_;
   std::unique_ptr<local::ApiServer> server_;
   std::unique_ptr<ThreadExecutor> executor_;
   std::unique_ptr<local::cluster::Cluster> cluster_;
@@ -177,6 +180,12 @@ Status Up::StartServer(const UpFlags& flags) {
   options.port = listen.port;
   logs_ = std::make_unique<local::cluster::PodLogs>(data_directory_);
   options.logs = logs_.get();
+  if (auto network = local::cluster::LoopbackNetwork::Claim(data_directory_)) {
+    network_.emplace(*std::move(network));
+    options.service_prefix = network_->prefix();
+  } else {
+    LogWarning("pods have no addresses of their own", {{"error", network.error().message}});
+  }
   BERTH_TRY(server_, local::ApiServer::Start(std::move(options)));
   BERTH_CHECK_OK(ApplyManifests(server_->api(), CrdManifests()));
   BERTH_CHECK_OK(ApplyManifests(server_->api(), CloudManifests()));
@@ -197,6 +206,7 @@ Status Up::StartCluster(const UpFlags& flags) {
   }
   BERTH_TRY(options.programs, ParseImages(flags.images));
   AddBuiltInPrograms(options.programs);
+  if (network_) options.network = network_->prefix();
   executor_ = std::make_unique<ThreadExecutor>();
   BERTH_TRY(cluster_,
             local::cluster::Cluster::Start(server_->api(), clock_, *executor_, std::move(options)));

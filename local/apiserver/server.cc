@@ -111,6 +111,7 @@ Status ApiServerImpl::Open() {
   registry.clock = clock;
   registry.seed = options_.seed == 0 ? RandomSeed() : options_.seed;
   registry.root_ca_pem = credentials_.authority.certificate_chain_pem;
+  registry.service_prefix = options_.service_prefix;
   registry.webhooks = webhooks_.get();
   registry_ = std::make_unique<Registry>(*store_, std::move(registry));
   api_ = MakeInProcessApi(*registry_, options_.watch_executor);

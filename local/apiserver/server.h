@@ -32,8 +32,9 @@ struct ApiServerOptions {
   bool serve_http = true;  // false: in-process Api only
   // "NAME.NAMESPACE.svc" → "https://host:port", for webhooks that name a service.
   std::map<std::string, std::string> webhook_services;
-  LogSource* logs = nullptr;     // outlives the server
-  const Clock* clock = nullptr;  // null: real time
+  std::string service_prefix = "127.96";  // addresses of Services: RegistryOptions
+  LogSource* logs = nullptr;              // outlives the server
+  const Clock* clock = nullptr;           // null: real time
   // Runs the callbacks of api().Watch, for virtual time; null: a thread runs them.
   Executor* watch_executor = nullptr;
   std::uint64_t seed = 0;  // for uids and generated names; 0: random

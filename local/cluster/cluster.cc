@@ -7,9 +7,14 @@
 #include "local/cluster/image_map.h"
 #include "local/cluster/job_controller.h"
 #include "local/cluster/namespace_controller.h"
+#include "local/cluster/network/pod_network.h"
+#include "local/cluster/network/service_controller.h"
 #include "local/cluster/pod_binder.h"
 #include "local/cluster/pod_executor.h"
 #include "local/cluster/pod_index.h"
+#include "local/cluster/probes/net_probe_caller.h"
+#include "local/cluster/replicas/deployment_controller.h"
+#include "local/cluster/replicas/replica_set_controller.h"
 #include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
@@ -30,17 +35,24 @@ struct Cluster::Parts {
         event_thread(host != nullptr ? std::make_unique<ThreadExecutor>() : nullptr),
         cache(api, on),
         jobs(api, cache, on, event_writes(), clock),
+        replica_sets(api, cache, on, event_writes(), clock),
+        deployments(api, cache, on, event_writes(), clock),
+        network(options.network.empty() ? nullptr
+                                        : std::make_unique<PodNetwork>(
+                                              options.network, options.data_folder + "/hosts")),
+        services(api, cache, on, clock, network.get()),
         binder(api, cache, on, event_writes(), clock),
         garbage(api, cache, on, clock),
         namespaces(api, cache, on, clock),
         pods({api, cache, on, event_writes(), clock, runner, folders, images, options.job_user,
-              options.log_bytes}) {
+              options.log_bytes, network.get(), host != nullptr ? &probe_calls : nullptr}) {
     IndexUnfinishedPods(cache);
   }
 
   // Runs in a task of the executor. Tracks nodes before pods: a pod without its node counts lost.
   void Begin() {
-    for (const ResourceId* resource : {&kNamespaces, &kNodes, &kJobs, &kPods}) {
+    for (const ResourceId* resource : {&kNamespaces, &kNodes, &kJobs, &kDeployments, &kReplicaSets,
+                                       &kServices, &kEndpoints, &kEndpointSlices, &kPods}) {
       const auto tracked = cache.Track(*resource);
       if (tracked) continue;
       LogWarning("cannot list",
@@ -49,6 +61,9 @@ struct Cluster::Parts {
     }
     pods.Start();
     jobs.Start();
+    services.Start();
+    replica_sets.Start();
+    deployments.Start();
     namespaces.Start();
     garbage.Start();
   }
@@ -68,9 +83,14 @@ struct Cluster::Parts {
   std::unique_ptr<ThreadExecutor> event_thread;  // null in virtual time
   ObjectCache cache;
   JobController jobs;
+  ReplicaSetController replica_sets;
+  DeploymentController deployments;
+  std::unique_ptr<PodNetwork> network;
+  ServiceController services;
   PodBinder binder;
   GarbageCollector garbage;
   NamespaceController namespaces;
+  NetProbeCaller probe_calls;
   PodExecutor pods;
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
 };

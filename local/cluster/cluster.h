@@ -36,6 +36,9 @@ struct ClusterOptions {
   std::int64_t log_bytes = kDefaultLogBytes;  // limit of each log; 0: none
   // Null: runs processes on this machine. Tests in virtual time pass their own.
   ProcessRunner* runner = nullptr;
+  // "127.77": the part of 127.0.0.0/8 for pods and Services (loopback_network.h); empty: pods have
+  // the machine's network.
+  std::string network;
 };
 
 class Cluster {

@@ -41,8 +41,9 @@ std::string FieldValue(const Json& pod, const std::string& path) {
   if (path == "spec.serviceAccountName") {
     return StringAt(pod, {"spec", "serviceAccountName"}, "default");
   }
-  // Processes have the machine's addresses.
-  if (path == "status.podIP" || path == "status.podIPs") return "127.0.0.1";
+  if (path == "status.podIP" || path == "status.podIPs") {
+    return StringAt(pod, {"status", "podIP"}, "127.0.0.1");
+  }
   if (path == "status.hostIP" || path == "status.hostIPs") return "127.0.0.1";
   return "";
 }

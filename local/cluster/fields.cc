@@ -104,6 +104,14 @@ const Json* ControllerRef(const Json& object) {
   return nullptr;
 }
 
+void SetCount(Json& status, const char* name, std::int64_t count) {
+  if (count == 0) {
+    status.erase(name);
+  } else {
+    status[name] = count;
+  }
+}
+
 const Json* FindCondition(const Json& object, std::string_view type) {
   for (const Json& condition : ArrayAt(object, {"status", "conditions"})) {
     if (StringAt(condition, {"type"}) == type) return &condition;

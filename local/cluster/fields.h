@@ -42,6 +42,9 @@ bool HasFinalizer(const Json& object, std::string_view finalizer);
 bool RemoveFinalizer(Json& object, std::string_view finalizer);  // true: it was present
 const Json* ControllerRef(const Json& object);  // the ownerReference with controller: true
 
+// Writes a counter of a status, in which Go omits zero.
+void SetCount(Json& status, const char* name, std::int64_t count);
+
 const Json* FindCondition(const Json& object, std::string_view type);  // in status.conditions
 bool ConditionIs(const Json& object, std::string_view type, std::string_view status);
 

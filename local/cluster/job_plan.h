@@ -14,19 +14,10 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "kube/runtime/event_type.h"
 #include "local/cluster/job_view.h"
+#include "local/cluster/planned_event.h"
 
 namespace berth::local::cluster {
-
-using kube::EventType;
-
-struct PlannedEvent {
-  EventType type = EventType::kNormal;
-  std::string reason;
-  std::string message;
-  friend bool operator==(const PlannedEvent&, const PlannedEvent&) = default;
-};
 
 // Perform the members in this order.
 struct JobPlan {

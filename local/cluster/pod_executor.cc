@@ -52,6 +52,16 @@ PodExecutor::PodExecutor(const Services& services)
           services.executor, "executor", [this](const ObjectKey& key) { return Look(key); },
           LookOptions(services.clock)),
       base_environment_(InheritedEnvironment()) {
+  if (services_.probes != nullptr) {
+    probes_ = std::make_unique<PodProbes>(
+        services_.executor, *services_.probes,
+        [this](const PodProbes::Container& place, const std::vector<std::string>& command,
+               Duration timeout, const std::function<void(ProbeAnswer)>& done) {
+          RunProbeCommand(place, command, timeout, done);
+        },
+        [this](const PodProbes::Container& place, ProbeKind kind, bool passed,
+               const std::string& why) { OnVerdict(place, kind, passed, why); });
+  }
   services_.cache.Listen(kPods, [this](const ObjectChange& change) { OnPod(change); });
   services_.cache.Listen(kNodes, [this](const ObjectChange& change) {
     if (change.current != nullptr) return;
@@ -87,6 +97,15 @@ void PodExecutor::OnPod(const ObjectChange& change) {
   }
 }
 
+std::string PodExecutor::AddressFor(const Json& pod) {
+  if (services_.network == nullptr || BoolAt(pod, {"spec", "hostNetwork"})) return "127.0.0.1";
+  return services_.network->addresses().Take(UidOf(pod));
+}
+
+void PodExecutor::GiveBackAddress(const std::string& uid) {
+  if (services_.network != nullptr) services_.network->addresses().GiveBack(uid);
+}
+
 Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
   const Object pod = services_.cache.Get(kPods, key);
   const std::string uid = pod == nullptr ? "" : UidOf(*pod);
@@ -103,6 +122,7 @@ Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
   if (is_new) {
     live.pod = pod;
     live.run = NewRun(*pod, services_.clock.Now());
+    live.run.address = AddressFor(*pod);
     uids_by_key_[key].insert(uid);
   }
   live.run.node_is_gone =
@@ -135,6 +155,7 @@ void PodExecutor::EndOthers(const ObjectKey& key, const std::string& uid) {
       return false;
     }
     services_.folders.Remove(*live.pod);
+    GiveBackAddress(other);
     live_by_uid_.erase(other);
     return true;
   });
@@ -149,6 +170,7 @@ Result<NextLook> PodExecutor::LookAtEnded(const Json& pod) {
       SignalAll(live->second, SIGKILL);
       return NextLook{};  // their end reconciles again
     }
+    GiveBackAddress(uid);
     live_by_uid_.erase(live);
     const auto uids = uids_by_key_.find(KeyOf(pod));  // earlier pods of this name may be ending
     uids->second.erase(uid);
@@ -209,7 +231,7 @@ void PodExecutor::StartContainer(const Json& pod, Live& live, std::size_t at) {
   ContainerRun& container = live.run.containers[at];
   const auto program = services_.images.Find(container.image);
   if (!program) return ReportMissingImage(pod, container);
-  const Result<ProcessSpec> spec = MakeSpec(pod, container, *program);
+  const Result<ProcessSpec> spec = MakeSpec(pod, live.run, container, *program);
   if (!spec) {
     const bool is_config = spec.error().code == ErrorCode::kInvalid;
     const char* reason = is_config ? "CreateContainerConfigError" : "CreateContainerError";
@@ -228,6 +250,7 @@ void PodExecutor::StartContainer(const Json& pod, Live& live, std::size_t at) {
     container.state = ContainerRun::State::kRunning;
     container.started_at = now;
     events_.Record(pod, EventType::kNormal, "Started", "Started container " + container.name);
+    if (const Json* declared = FindContainer(pod, container)) StartProbes(live, at, *declared);
     return;
   }
   if (spawned.error().code != ErrorCode::kInvalid) {
@@ -242,8 +265,11 @@ void PodExecutor::StartContainer(const Json& pod, Live& live, std::size_t at) {
   events_.Record(pod, EventType::kWarning, "Failed", "Error: " + spawned.error().message);
 }
 
-Result<ProcessSpec> PodExecutor::MakeSpec(const Json& pod, const ContainerRun& container,
+Result<ProcessSpec> PodExecutor::MakeSpec(const Json& stored_pod, const PodRun& run,
+                                          const ContainerRun& container,
                                           const LocalProgram& program) {
+  Json pod = stored_pod;
+  pod["status"]["podIP"] = run.address;  // the status may be written later
   const Json* spec = FindContainer(pod, container);
   if (spec == nullptr) return Error{ErrorCode::kInvalid, "no such container"};
   BERTH_TRY(const Environment own,
@@ -257,6 +283,7 @@ Result<ProcessSpec> PodExecutor::MakeSpec(const Json& pod, const ContainerRun& c
   process.record_path = services_.folders.RecordPath(pod, container.name);
   process.most_output_bytes = services_.log_bytes;
   process.user = services_.job_user;
+  if (services_.network != nullptr) process.network = services_.network->For(pod, run.address);
   process.argv = MakeCommandLine(program, Expanded(ArrayAt(*spec, {"command"}), own),
                                  Expanded(ArrayAt(*spec, {"args"}), own));
   std::map<std::string, std::string> environment(base_environment_.begin(),
@@ -301,6 +328,7 @@ void PodExecutor::OnExit(const std::string& uid, std::size_t at, ProcessExit exi
   if (found == live_by_uid_.end()) return;
   Live& live = found->second;
   live.processes.erase(at);
+  if (probes_ != nullptr) probes_->Stop({uid, at});
   ContainerRun& container = live.run.containers[at];
   container.state = ContainerRun::State::kEnded;
   container.ended_at = services_.clock.Now();

@@ -18,10 +18,12 @@
 #include "local/cluster/container_environment.h"
 #include "local/cluster/image_map.h"
 #include "local/cluster/looks.h"
+#include "local/cluster/network/pod_network.h"
 #include "local/cluster/object_cache.h"
 #include "local/cluster/object_events.h"
 #include "local/cluster/pod_folders.h"
 #include "local/cluster/pod_lifecycle.h"
+#include "local/cluster/probes/pod_probes.h"
 #include "local/cluster/process_host.h"
 #include "local/cluster/writer.h"
 
@@ -40,6 +42,8 @@ class PodExecutor {
     const ImageMap& images;
     std::optional<ProcessUser> job_user;
     std::int64_t log_bytes = 0;
+    PodNetwork* network = nullptr;  // null: pods have the machine's
+    ProbeCaller* probes = nullptr;  // null: every probe passes
   };
 
   // Registers its listeners; call before the cache tracks pods and nodes.
@@ -58,6 +62,8 @@ class PodExecutor {
   };
 
   void OnPod(const ObjectChange& change);
+  std::string AddressFor(const Json& pod);
+  void GiveBackAddress(const std::string& uid);
   Result<NextLook> Look(const ObjectKey& key);
   void EndOthers(const ObjectKey& key, const std::string& uid);
   Result<NextLook> LookAtEnded(const Json& pod);
@@ -65,12 +71,20 @@ class PodExecutor {
   PodStep Advance(const Json& pod, Live& live);
   bool Perform(const Json& pod, Live& live, const PodStep& step);
   void StartContainer(const Json& pod, Live& live, std::size_t at);
-  Result<ProcessSpec> MakeSpec(const Json& pod, const ContainerRun& container,
-                               const LocalProgram& program);
+  Result<ProcessSpec> MakeSpec(const Json& stored_pod, const PodRun& run,
+                               const ContainerRun& container, const LocalProgram& program);
   void Hold(ContainerRun& container, const std::string& reason, const std::string& message);
   void ReportMissingImage(const Json& pod, ContainerRun& container);
   void SignalAll(const Live& live, int signal);
   void OnExit(const std::string& uid, std::size_t at, ProcessExit exit);
+  // pod_executor_probes.cc
+  void StartProbes(Live& live, std::size_t at, const Json& container);
+  void OnVerdict(const PodProbes::Container& place, ProbeKind kind, bool passed,
+                 const std::string& why);
+  void KillForProbe(Live& live, std::size_t at, ProbeKind kind);
+  void RunProbeCommand(const PodProbes::Container& place, const std::vector<std::string>& command,
+                       Duration timeout, const std::function<void(ProbeAnswer)>& done);
+
   std::string LastWords(const Json& pod, const ContainerRun& container) const;
   Json ReadData(const std::string& namespace_name, DataKind kind, const std::string& name);
 
@@ -82,6 +96,7 @@ class PodExecutor {
   std::map<ObjectKey, std::set<std::string>> uids_by_key_;
   std::set<std::string> lost_uids_;
   Environment base_environment_;
+  std::unique_ptr<PodProbes> probes_;  // null: every probe passes
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

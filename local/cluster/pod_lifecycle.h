@@ -33,6 +33,8 @@ struct ContainerRun {
   int signal = 0;
   std::string end_reason;  // if neither Completed nor Error: "ContainerCannotRun"
   std::string end_message;
+  bool has_started = true;       // its startup probe has passed, or there is none
+  bool passes_readiness = true;  // its readiness probe does, or there is none
   int restarts = 0;
   std::optional<Json> last_end;  // lastState.terminated
   bool is_sidecar() const { return is_init && restart_policy == "Always"; }
@@ -43,6 +45,7 @@ struct ContainerRun {
 // The executor's state of one pod.
 struct PodRun {
   std::vector<ContainerRun> containers;  // init containers first, in order
+  std::string address = "127.0.0.1";
   WallTime started_at;
   std::optional<WallTime> stop_asked_at;  // when SIGTERM was sent
   std::string stop_reason;                // reason of a stop without a deletion

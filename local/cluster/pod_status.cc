@@ -28,7 +28,7 @@ Json EndOf(const ContainerRun& container) {
 
 bool IsReady(const ContainerRun& container) {
   if (container.is_init && !container.is_sidecar()) return container.has_ended_well();
-  return container.is_running();
+  return container.is_running() && container.has_started && container.passes_readiness;
 }
 
 Json ContainerStatus(const Json& pod, const ContainerRun& container) {
@@ -37,7 +37,7 @@ Json ContainerStatus(const Json& pod, const ContainerRun& container) {
                  {"imageID", ""},
                  {"restartCount", container.restarts},
                  {"ready", IsReady(container)},
-                 {"started", container.is_running()},
+                 {"started", container.is_running() && container.has_started},
                  {"lastState", Json::object()}};
   switch (container.state) {
     case ContainerRun::State::kRunning:
@@ -134,8 +134,8 @@ Json MakePodStatus(const Json& pod, const PodRun& run, const std::string& phase,
   if (!status.contains("startTime")) status["startTime"] = FormatTime(run.started_at);
   status["hostIP"] = kHostAddress;
   status["hostIPs"] = Json::array({{{"ip", kHostAddress}}});
-  status["podIP"] = kHostAddress;
-  status["podIPs"] = Json::array({{{"ip", kHostAddress}}});
+  status["podIP"] = run.address;
+  status["podIPs"] = Json::array({{{"ip", run.address}}});
   Json init = Json::array();
   Json main = Json::array();
   for (const ContainerRun& container : run.containers) {

@@ -13,7 +13,9 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -55,7 +57,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-enum class Step { kRecord, kExecute };
+enum class Step { kRecord, kNetwork, kExecute };
 
 // The failed step of the child, in memory shared by both processes.
 struct Failure {
@@ -84,6 +86,15 @@ class ChildMemory {
   void* const start_;
 };
 
+// The child's own network view, made before the clone.
+struct NetworkPlan {
+  int namespaces = 0;              // flags of clone
+  const char* hosts = nullptr;     // stands at /etc/hosts
+  int listener_end = -1;           // a socket for the listener of InstallBindFilter
+  const char* user_map = nullptr;  // of the user namespace; null: there is none
+  const char* group_map = nullptr;
+};
+
 // The child's data, made before the clone: afterwards the child makes system calls only.
 struct ChildPlan {
   const char* program;
@@ -94,7 +105,8 @@ struct ChildPlan {
   const char* record_beside;
   int output;
   pid_t parent;
-  const ProcessUser* user;  // null: this process' user
+  const ProcessUser* user;     // null: this process' user
+  const NetworkPlan* network;  // null: the machine's
   ProcessGuard* guard;
   Failure* failure;
 };
@@ -166,6 +178,34 @@ void ResetSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+bool WriteFile(const char* path, const char* text) {
+  const int file = open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const auto size = static_cast<ssize_t>(std::strlen(text));
+  const bool written = write(file, text, static_cast<std::size_t>(size)) == size;
+  close(file);
+  return written;
+}
+
+// System calls only. In a user namespace the child keeps the numbers of its user and group.
+bool EnterNetwork(const NetworkPlan& network) {
+  if (network.user_map != nullptr && !(WriteFile("/proc/self/setgroups", "deny") &&
+                                       WriteFile("/proc/self/uid_map", network.user_map) &&
+                                       WriteFile("/proc/self/gid_map", network.group_map))) {
+    return false;
+  }
+  return mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
+         mount(network.hosts, "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
+}
+
+bool FilterBinds(const NetworkPlan& network) {
+  const int listener = InstallBindFilter();
+  if (listener < 0) return false;
+  const bool sent = SendFile(network.listener_end, listener);
+  close(listener);
+  return sent;
+}
+
 [[noreturn]] void ChildMain(const ChildPlan& plan) {
   setsid();
   DieWithParent(plan);
@@ -173,10 +213,13 @@ void ResetSignals() {
   if (!WriteRecord(plan.record, plan.record_beside)) Fail(plan, Step::kRecord);
   ResetSignals();
   umask(022);  // this process' umask is 077
+  const bool has_network = plan.network != nullptr;
+  if (has_network && !EnterNetwork(*plan.network)) Fail(plan, Step::kNetwork);
   if (plan.user != nullptr) {
     if (!BecomeUser(*plan.user)) Fail(plan, Step::kExecute);
     DieWithParent(plan);  // setuid clears PR_SET_PDEATHSIG
   }
+  if (has_network && !FilterBinds(*plan.network)) Fail(plan, Step::kNetwork);
   if (chdir(plan.working_folder) != 0) Fail(plan, Step::kExecute);
   const int input = open("/dev/null", O_RDONLY);
   if (input < 0 || dup2(input, 0) < 0) Fail(plan, Step::kExecute);
@@ -197,7 +240,8 @@ pid_t Clone(ChildPlan& plan, const ChildMemory& memory) {
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int shares = plan.user == nullptr ? CLONE_VM : 0;
+  const int namespaces = plan.network == nullptr ? 0 : plan.network->namespaces;
+  const int shares = (plan.user == nullptr ? CLONE_VM : 0) | namespaces;
   const pid_t pid = clone(ChildEntry, memory.stack(), shares | CLONE_VFORK | SIGCHLD, &plan);
   const int error = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -212,9 +256,8 @@ std::string StartTime(pid_t pid) {
   return std::string(StartTimeIn(text));
 }
 
-}  // namespace
-
-Result<pid_t> ExecuteInChild(const ProcessSpec& spec, int output, ProcessGuard& guard) {
+Result<pid_t> Execute(const ProcessSpec& spec, int output, ProcessGuard& guard,
+                      const NetworkPlan* network) {
   if (spec.argv.empty()) return Error{ErrorCode::kInvalid, "no command"};
   BERTH_TRY(const std::string program, FindProgram(spec.argv[0]));
   if (spec.user && fchown(output, spec.user->user, spec.user->group) != 0) {
@@ -234,17 +277,68 @@ Result<pid_t> ExecuteInChild(const ProcessSpec& spec, int output, ProcessGuard& 
                  .output = output,
                  .parent = getpid(),
                  .user = spec.user ? &*spec.user : nullptr,
+                 .network = network,
                  .guard = &guard,
                  .failure = memory.failure()};
   const pid_t pid = Clone(plan, memory);
-  if (pid < 0) return SystemError(ErrorCode::kUnavailable, "clone", errno);
+  if (pid < 0) {
+    const bool refused = network != nullptr && errno != EAGAIN && errno != ENOMEM;
+    return SystemError(refused ? ErrorCode::kForbidden : ErrorCode::kUnavailable, "clone", errno);
+  }
   const Failure failure = *memory.failure();
   if (failure.error == 0) return pid;
   Abandon(pid, spec, guard);
   if (failure.step == Step::kRecord) {
     return SystemError(ErrorCode::kUnavailable, record_beside, failure.error);
   }
+  if (failure.step == Step::kNetwork) {
+    return SystemError(ErrorCode::kForbidden, "namespaces and filters of programs", failure.error);
+  }
   return SystemError(ErrorCode::kInvalid, "cannot execute", failure.error);
+}
+
+// Root needs no user namespace, unless a container refuses what root may do.
+std::vector<int> NamespacesToTry(const ProcessSpec& spec) {
+  if (geteuid() != 0) return {CLONE_NEWUSER | CLONE_NEWNS};
+  if (spec.user) return {CLONE_NEWNS};
+  return {CLONE_NEWNS, CLONE_NEWUSER | CLONE_NEWNS};
+}
+
+}  // namespace
+
+Result<pid_t> ExecuteInChild(const ProcessSpec& spec, int output, ProcessGuard& guard) {
+  return Execute(spec, output, guard, nullptr);
+}
+
+Result<pid_t> ExecuteInChild(const ProcessSpec& spec, int output, ProcessGuard& guard,
+                             BindSupervisor& binds) {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return SystemError(ErrorCode::kUnavailable, "socketpair", errno);
+  }
+  const auto map = [](unsigned id) {
+    return std::to_string(id) + " " + std::to_string(id) + " 1\n";
+  };
+  const std::string user_map = map(geteuid());
+  const std::string group_map = map(getegid());
+  Result<pid_t> pid = Error{ErrorCode::kForbidden, "no namespaces"};
+  for (const int namespaces : NamespacesToTry(spec)) {
+    const bool is_user = (namespaces & CLONE_NEWUSER) != 0;
+    const NetworkPlan network{.namespaces = namespaces,
+                              .hosts = spec.network->hosts_path.c_str(),
+                              .listener_end = ends[1],
+                              .user_map = is_user ? user_map.c_str() : nullptr,
+                              .group_map = group_map.c_str()};
+    pid = Execute(spec, output, guard, &network);
+    if (pid || pid.error().code != ErrorCode::kForbidden) break;
+  }
+  if (pid) {
+    const int listener = ReceiveFile(ends[0]);
+    if (listener >= 0) binds.Add(listener, spec.network->address);
+  }
+  close(ends[0]);
+  close(ends[1]);
+  return pid;
 }
 
 void Abandon(pid_t pid, const ProcessSpec& spec, ProcessGuard& guard) {

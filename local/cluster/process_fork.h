@@ -1,6 +1,6 @@
 // local/cluster/process_fork.h — executes a program in a child, and reports why that fails.
 //
-//     clone ─▶ the guard knows the group ─▶ record ─▶ user, folder, files ─▶ exec
+//     clone ─▶ the guard knows the group ─▶ record ─▶ network, user, folder, files ─▶ exec
 //
 // Internal to process_host.cc, and the only file of the project that makes children for programs of
 // users.
@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/result.h"
+#include "local/cluster/network/bind_supervisor.h"
 #include "local/cluster/process_guard.h"
 #include "local/cluster/process_host.h"
 
@@ -20,6 +21,10 @@ namespace berth::local::cluster {
 // stderr; the caller closes it. Errors: kInvalid: no such program, or not one for this user or
 // machine; kUnavailable: no processes, no room for the record.
 Result<pid_t> ExecuteInChild(const ProcessSpec& spec, int output, ProcessGuard& guard);
+
+// The same with spec.network. kForbidden: this machine does not allow it.
+Result<pid_t> ExecuteInChild(const ProcessSpec& spec, int output, ProcessGuard& guard,
+                             BindSupervisor& binds);
 
 // Kills and reaps the child of ExecuteInChild, and removes its record.
 void Abandon(pid_t pid, const ProcessSpec& spec, ProcessGuard& guard);

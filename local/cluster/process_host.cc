@@ -22,6 +22,7 @@
 
 #include "base/log/log.h"
 #include "local/cluster/log_pump.h"
+#include "local/cluster/network/bind_supervisor.h"
 #include "local/cluster/process_fork.h"
 #include "local/cluster/process_guard.h"
 
@@ -167,7 +168,7 @@ class ProcessHost::Impl {
 
   Result<ProcessId> StartLogged(SpawnRequest& request, const ProcessSpec& spec,
                                 const LogPump::Log& log) {
-    BERTH_TRY(const pid_t pid, ExecuteInChild(spec, log.write_end, guard_));
+    BERTH_TRY(const pid_t pid, Execute(spec, log.write_end));
     const int pid_file = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
     if (pid_file < 0) {
       const int error = errno;
@@ -179,8 +180,29 @@ class ProcessHost::Impl {
     return id;
   }
 
+  // Without the pod's network where the machine refuses namespaces or filters.
+  Result<pid_t> Execute(const ProcessSpec& given, int output) {
+    if (given.network && no_network_.empty()) {
+      if (binds_ == nullptr) {
+        BERTH_TRY(binds_, BindSupervisor::Start());
+      }
+      Result<pid_t> pid = ExecuteInChild(given, output, guard_, *binds_);
+      if (pid || pid.error().code != ErrorCode::kForbidden) return pid;
+      no_network_ = pid.error().message;
+      LogWarning("programs run without addresses and names of their own",
+                 {{"because", no_network_}});
+    }
+    if (!given.network) return ExecuteInChild(given, output, guard_);
+    ProcessSpec spec = given;
+    spec.network.reset();
+    spec.env.push_back("BERTH_NETWORK=that of the machine: " + no_network_);
+    return ExecuteInChild(spec, output, guard_);
+  }
+
   const std::string mark_;
   ProcessGuard guard_;
+  std::unique_ptr<BindSupervisor> binds_;  // of pods with a network
+  std::string no_network_;                 // the machine's refusal
   std::unique_ptr<LogPump> pump_;
   const int wake_;  // an eventfd
   std::mutex mutex_;

@@ -35,6 +35,12 @@ struct ProcessUser {
   std::vector<gid_t> groups;
 };
 
+// What a program of a pod sees of the cluster's network.
+struct ProcessNetwork {
+  std::string hosts_path;  // stands at /etc/hosts
+  std::string address;     // of IPv4: that of servers for all addresses (bind_supervisor.h)
+};
+
 struct ProcessSpec {
   std::vector<std::string> argv;       // argv[0]: a path, or a name searched in PATH
   std::vector<std::string> env;        // "NAME=value"; the host adds the mark
@@ -43,6 +49,8 @@ struct ProcessSpec {
   std::int64_t most_output_bytes = 0;  // newest bytes to keep (log_pump.h); 0: all
   std::optional<ProcessUser> user;     // nullopt: this process' user
   std::string record_path;             // identifies the running process; its folder must exist
+  // Where this machine does not allow it, programs run without, and BERTH_NETWORK says so.
+  std::optional<ProcessNetwork> network;
 };
 
 struct ProcessExit {

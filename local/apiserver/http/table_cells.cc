@@ -185,6 +185,25 @@ Json JobCells(const Json& job, WallTime now) {
                       SelectorText(At(job, {"spec", "selector"}))});
 }
 
+Json DeploymentCells(const Json& deployment, WallTime now) {
+  const auto count = [&](std::string_view name) { return IntAt(deployment, {"status", name}, 0); };
+  const Json& containers = ArrayAt(deployment, {"spec", "template", "spec", "containers"});
+  return Json::array({NameOf(deployment),
+                      std::to_string(count("readyReplicas")) + "/" +
+                          std::to_string(IntAt(deployment, {"spec", "replicas"}, 0)),
+                      count("updatedReplicas"), count("availableReplicas"), Age(deployment, now),
+                      JoinField(containers, "name"), JoinField(containers, "image"),
+                      SelectorText(At(deployment, {"spec", "selector"}))});
+}
+
+Json ReplicaSetCells(const Json& set, WallTime now) {
+  const Json& containers = ArrayAt(set, {"spec", "template", "spec", "containers"});
+  return Json::array(
+      {NameOf(set), IntAt(set, {"spec", "replicas"}, 0), IntAt(set, {"status", "replicas"}, 0),
+       IntAt(set, {"status", "readyReplicas"}, 0), Age(set, now), JoinField(containers, "name"),
+       JoinField(containers, "image"), SelectorText(At(set, {"spec", "selector"}))});
+}
+
 Json NodeCells(const Json& node, WallTime now) {
   const auto info = [&](std::string_view field) {
     return OrUnknown(TextAt(node, {"status", "nodeInfo", field}));

@@ -8,6 +8,8 @@ namespace berth::local {
 
 Json PodCells(const Json& pod, WallTime now);
 Json JobCells(const Json& job, WallTime now);
+Json DeploymentCells(const Json& deployment, WallTime now);
+Json ReplicaSetCells(const Json& set, WallTime now);
 Json NodeCells(const Json& node, WallTime now);
 Json NamespaceCells(const Json& object, WallTime now);
 Json EventCells(const Json& event, WallTime now);

@@ -37,6 +37,24 @@ std::vector<Column> EventColumns() {
           {"Name", "string", "name", 1}};
 }
 
+// Those of `kubectl get -o wide` for kinds with a pod template.
+std::vector<Column> WithTemplateColumns(std::vector<Column> columns) {
+  for (const char* name : {"Containers", "Images", "Selector"}) {
+    columns.push_back({name, "string", "", 1});
+  }
+  return columns;
+}
+
+std::vector<Column> DeploymentColumns() {
+  return WithTemplateColumns(
+      {kName, {"Ready"}, {"Up-to-date", "integer"}, {"Available", "integer"}, kAge});
+}
+
+std::vector<Column> ReplicaSetColumns() {
+  return WithTemplateColumns(
+      {kName, {"Desired", "integer"}, {"Current", "integer"}, {"Ready", "integer"}, kAge});
+}
+
 const std::map<std::string, Printer, std::less<>>& Printers() {
   static const std::map<std::string, Printer, std::less<>> kPrinters = {
       {"pods",
@@ -60,6 +78,8 @@ const std::map<std::string, Printer, std::less<>>& Printers() {
          {"Images", "string", "", 1},
          {"Selector", "string", "", 1}},
         JobCells}},
+      {"deployments.apps", {DeploymentColumns(), DeploymentCells}},
+      {"replicasets.apps", {ReplicaSetColumns(), ReplicaSetCells}},
       {"nodes",
        {{kName,
          {"Status"},

@@ -36,6 +36,7 @@ constexpr const char* kAdmission = "admissionregistration.k8s.io";
 constexpr Row kRows[] = {
     {"", "v1", "bindings", "binding", "Binding", "N", "c"},
     {"", "v1", "configmaps", "configmap", "ConfigMap", "N", kStandard, "cm"},
+    {"", "v1", "endpoints", "endpoints", "Endpoints", "N", kStandard, "ep"},
     {"", "v1", "events", "event", "Event", "NC", kStandard, "ev", "", "", kEventLabels},
     {"", "v1", "limitranges", "limitrange", "LimitRange", "N", kStandard, "limits"},
     {"", "v1", "namespaces", "namespace", "Namespace", "S", "cdglpuw", "ns", "",
@@ -49,10 +50,16 @@ constexpr Row kRows[] = {
     {"", "v1", "podtemplates", "podtemplate", "PodTemplate", "N", kStandard},
     {"", "v1", "secrets", "secret", "Secret", "N", kStandard, "", "", "", "type"},
     {"", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount", "N", kStandard, "sa"},
-    {"", "v1", "services", "service", "Service", "NC", kStandard, "svc", "all"},
+    {"", "v1", "services", "service", "Service", "NSC", kStandard, "svc", "all", "status:gpu",
+     "spec.clusterIP spec.type"},
+    {"apps", "v1", "deployments", "deployment", "Deployment", "NSG", kStandard, "deploy", "all",
+     "scale:gpu:autoscaling/v1/Scale status:gpu"},
+    {"apps", "v1", "replicasets", "replicaset", "ReplicaSet", "NSG", kStandard, "rs", "all",
+     "scale:gpu:autoscaling/v1/Scale status:gpu", "status.replicas"},
     {"batch", "v1", "jobs", "job", "Job", "NSG", kStandard, "", "all", "status:gpu",
      "status.successful"},
     {"coordination.k8s.io", "v1", "leases", "lease", "Lease", "NRC", kStandard},
+    {"discovery.k8s.io", "v1", "endpointslices", "endpointslice", "EndpointSlice", "NG", kStandard},
     // The objects of the core group's events, with other names for some fields.
     {"events.k8s.io", "v1", "events", "event", "Event", "NC", kStandard, "ev", "", "",
      "regarding.kind regarding.namespace regarding.name regarding.uid regarding.apiVersion "

@@ -118,6 +118,9 @@ ApiResult<WriteResult> Registry::CreateTracked(RequestContext& context, Json obj
       PrepareCrdStatus(prepared);
     }
     std::vector<Cause> causes = strategy.Validate(resource, prepared);
+    if (causes.empty() && resource.storage == "services") {
+      causes = service_addresses_.Assign(prepared, store_.cache());
+    }
     if (!causes.empty()) {
       return InvalidStatus(resource.id.group, resource.kind, context.name, causes);
     }

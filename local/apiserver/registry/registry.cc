@@ -23,6 +23,7 @@ Registry::Registry(Store& store, RegistryOptions options)
       types_(TypeTable::Builtin()),
       catalog_(BuiltinResources(types_)),
       random_(options_.seed),
+      service_addresses_(options_.service_prefix),
       converter_(options_.webhooks),
       admission_(store_, options_.webhooks, converter_) {
   if (options_.sibling != nullptr) catalog_.LearnFrom(options_.sibling->catalog_);

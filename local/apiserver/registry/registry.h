@@ -24,6 +24,7 @@
 #include "local/apiserver/registry/catalog.h"
 #include "local/apiserver/registry/conversion.h"
 #include "local/apiserver/registry/request.h"
+#include "local/apiserver/registry/service_addresses.h"
 #include "local/apiserver/registry/strategy.h"
 #include "local/apiserver/schema/selector.h"
 #include "local/apiserver/store/store.h"
@@ -51,9 +52,10 @@ class Registry;
 
 struct RegistryOptions {
   const Clock* clock = nullptr;
-  std::uint64_t seed = 1;             // for uids and generated names
-  std::string root_ca_pem;            // for kube-root-ca.crt
-  WebhookCaller* webhooks = nullptr;  // null: webhooks and webhook conversion answer 500
+  std::uint64_t seed = 1;                 // for uids and generated names
+  std::string root_ca_pem;                // for kube-root-ca.crt
+  std::string service_prefix = "127.96";  // service_addresses.h
+  WebhookCaller* webhooks = nullptr;      // null: webhooks and webhook conversion answer 500
   // A registry whose store had the same initial content: its parsed CRDs are shared. May be null;
   // needed during construction only.
   const Registry* sibling = nullptr;
@@ -101,7 +103,7 @@ class Registry {
 
   // POST to a subresource: pods/binding, pods/eviction.
   ApiResult<Json> CreateSubresource(RequestContext& context, Body body);
-  // The scale subresource of custom kinds: GET; PUT and PATCH.
+  // The scale subresource: GET; PUT and PATCH.
   ApiResult<Json> GetScale(const RequestContext& context);
   ApiResult<Json> UpdateScale(RequestContext& context, Body body);
   ApiResult<Json> PatchScale(RequestContext& context, PatchRequest patch);
@@ -181,6 +183,7 @@ class Registry {
   std::mutex refresh_mutex_;
   std::mutex random_mutex_;
   Random random_;
+  ServiceAddresses service_addresses_;
   Converter converter_;
   AdmissionChain admission_;
 };

@@ -1,4 +1,4 @@
-// Pods' binding and eviction; scale of custom kinds.
+// Pods' binding and eviction; scale.
 #include "base/rfc3339.h"
 #include "local/apiserver/patch/json_patch.h"
 #include "local/apiserver/registry/errors.h"
@@ -97,12 +97,19 @@ Json ScaleOf(const Json& object, const CrdScale& paths) {
   if (replicas != nullptr) scale["spec"]["replicas"] = *replicas;
   const Json* selector =
       paths.label_selector_path.empty() ? nullptr : ValueAt(object, paths.label_selector_path);
-  if (selector != nullptr) scale["status"]["selector"] = *selector;
+  if (selector == nullptr) return scale;
+  if (!selector->is_object()) {
+    scale["status"]["selector"] = *selector;
+  } else if (const auto parsed = LabelSelectorFromJson(*selector); parsed) {
+    scale["status"]["selector"] = FormatLabelSelector(*parsed);  // of a built-in kind
+  }
   return scale;
 }
 
 const CrdScale* ScaleOf(const ResourceInfo& resource) {
-  return resource.crd_version == nullptr ? nullptr : resource.crd_version->scale.get();
+  static const CrdScale kBuiltin{".spec.replicas", ".status.replicas", ".spec.selector"};
+  if (resource.crd_version != nullptr) return resource.crd_version->scale.get();
+  return resource.FindSubresource("scale") == nullptr ? nullptr : &kBuiltin;
 }
 
 }  // namespace

@@ -91,6 +91,21 @@ bool IsAlwaysWritten(const Field& field) {
          !field.Has(kFieldOmitZero);
 }
 
+// Texts and numbers without omitempty are written although they are zero; clients' models rely on
+// them. Null: the field is none of these.
+Json ZeroOf(const Field& field) {
+  if (field.Has(kFieldPointer) || field.Has(kFieldOmitEmpty) || field.Has(kFieldOmitZero)) {
+    return nullptr;
+  }
+  switch (field.type->kind) {
+    case TypeKind::kString:
+    case TypeKind::kBoolean:
+    case TypeKind::kInt32:
+    case TypeKind::kInt64: return ZeroElement(*field.type);
+    default: return nullptr;
+  }
+}
+
 void NormalizeObject(const TypeNode& type, Json& value) {
   for (auto at = value.begin(); at != value.end();) {
     const Field* field = FindField(type, at.key());
@@ -102,9 +117,13 @@ void NormalizeObject(const TypeNode& type, Json& value) {
     at = at->is_null() || IsOmitted(*field, *at) ? value.erase(at) : std::next(at);
   }
   for (const Field& field : type.fields) {
-    if (!IsAlwaysWritten(field) || value.contains(field.name)) continue;
-    Json& added = value[field.name] = Json::object();
-    NormalizeObject(*field.type, added);
+    if (IsAlwaysWritten(field)) {
+      if (value.contains(field.name)) continue;
+      Json& added = value[field.name] = Json::object();
+      NormalizeObject(*field.type, added);
+    } else if (Json zero = ZeroOf(field); !zero.is_null() && !value.contains(field.name)) {
+      value[field.name] = std::move(zero);
+    }
   }
 }
 

@@ -210,6 +210,24 @@ void DefaultCronJob(Json& cron_job) {
   }
 }
 
+void DefaultApps(std::string_view kind, Json& object) {
+  Json* spec = Inner(object, "spec");
+  if (spec == nullptr) return;
+  SetDefault(*spec, "replicas", 1);
+  if (Json* pod_template = Inner(*spec, "template")) DefaultPodTemplate(*pod_template);
+  if (kind != "Deployment") return;
+  SetDefault(*spec, "revisionHistoryLimit", 10);
+  SetDefault(*spec, "progressDeadlineSeconds", 600);
+  Json& strategy = (*spec)["strategy"];
+  if (!strategy.is_object()) strategy = Json::object();
+  if (IsEmptyText(strategy, "type")) strategy["type"] = "RollingUpdate";
+  if (strategy["type"] != "RollingUpdate") return;
+  Json& rolling = strategy["rollingUpdate"];
+  if (!rolling.is_object()) rolling = Json::object();
+  SetDefault(rolling, "maxUnavailable", "25%");
+  SetDefault(rolling, "maxSurge", "25%");
+}
+
 void DefaultWebhooks(Json& configuration, bool mutating) {
   ForEach(configuration, "webhooks", [mutating](Json& webhook) {
     if (IsEmptyText(webhook, "failurePolicy")) webhook["failurePolicy"] = "Fail";
@@ -347,6 +365,8 @@ void ApplyStaticDefaults(std::string_view group, std::string_view /*version*/,
     DefaultCore(kind, object);
   } else if (group == "batch" && kind == "Job") {
     if (Json* spec = Inner(object, "spec")) DefaultJobSpec(*spec, object);
+  } else if (group == "apps" && (kind == "Deployment" || kind == "ReplicaSet")) {
+    DefaultApps(kind, object);
   } else if (group == "batch" && kind == "CronJob") {
     DefaultCronJob(object);
   } else if (group == "scheduling.k8s.io" && kind == "PriorityClass") {

@@ -210,6 +210,9 @@ std::unique_ptr<const Strategy> MakeCrdStrategy() { return std::make_unique<CrdS
 std::map<std::string, std::unique_ptr<const Strategy>> MakeStrategies() {
   std::map<std::string, std::unique_ptr<const Strategy>> strategies;
   strategies["jobs.batch"] = MakeJobStrategy();
+  strategies["deployments.apps"] = MakeDeploymentStrategy();
+  strategies["replicasets.apps"] = MakeReplicaSetStrategy();
+  strategies["services"] = MakeServiceStrategy();
   strategies["pods"] = MakePodStrategy();
   strategies["namespaces"] = MakeNamespaceStrategy();
   strategies["nodes"] = MakeNodeStrategy();

@@ -9,9 +9,12 @@
 
 namespace berth::local {
 
-std::unique_ptr<const Strategy> MakeJobStrategy();        // job.cc
-std::unique_ptr<const Strategy> MakePodStrategy();        // pod.cc
-std::unique_ptr<const Strategy> MakeNamespaceStrategy();  // small_kinds.cc, like all below
+std::unique_ptr<const Strategy> MakeJobStrategy();         // job.cc
+std::unique_ptr<const Strategy> MakeDeploymentStrategy();  // replicas.cc
+std::unique_ptr<const Strategy> MakeReplicaSetStrategy();  // replicas.cc
+std::unique_ptr<const Strategy> MakeServiceStrategy();     // service.cc
+std::unique_ptr<const Strategy> MakePodStrategy();         // pod.cc
+std::unique_ptr<const Strategy> MakeNamespaceStrategy();   // small_kinds.cc, like all below
 std::unique_ptr<const Strategy> MakeNodeStrategy();
 std::unique_ptr<const Strategy> MakeConfigMapStrategy();
 std::unique_ptr<const Strategy> MakeSecretStrategy();

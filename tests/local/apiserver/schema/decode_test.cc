@@ -37,6 +37,8 @@ struct Shape {
         {.name = "maybe",
          .type = arena.New(TypeKind::kInt64),
          .flags = kFieldOmitEmpty | kFieldPointer},
+        {.name = "name", .type = text},
+        {.name = "port", .type = arena.New(TypeKind::kInt32)},
         {.name = "resources", .type = resources},
         {.name = "when", .type = arena.New(TypeKind::kTime), .flags = kFieldOmitZero}};
   }
@@ -120,11 +122,12 @@ TEST(NormalizeTest, WritesWhatGoWouldWrite) {
       "when": "2026-11-20T08:03:22.5+01:00"})");
   NormalizeBuiltin(*shape.root, value);
   EXPECT_EQ(value, Json::parse(R"({
-      "maybe": 0, "labels": {"a": ""}, "resources": {"limits": {"cpu": "500m", "memory": "1Gi"}},
-      "when": "2026-11-20T07:03:22Z"})"));
+      "maybe": 0, "labels": {"a": ""}, "name": "", "port": 0,
+      "resources": {"limits": {"cpu": "500m", "memory": "1Gi"}}, "when": "2026-11-20T07:03:22Z"})"));
   Json empty = Json::object();
   NormalizeBuiltin(*shape.root, empty);
-  EXPECT_EQ(empty, Json::parse(R"({"resources": {}})"));
+  // What has no omitempty is written although it is zero.
+  EXPECT_EQ(empty, Json::parse(R"({"name": "", "port": 0, "resources": {}})"));
   EXPECT_THAT(UnknownFields(*shape.root, value), IsEmpty());
 }
 

@@ -1,0 +1,277 @@
+#include "local/cluster/network/bind_supervisor.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/log/log.h"
+
+namespace berth::local::cluster {
+namespace {
+
+#if defined(__x86_64__)
+constexpr std::uint32_t kMachine = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint32_t kMachine = AUDIT_ARCH_AARCH64;
+#else
+constexpr std::uint32_t kMachine = 0;  // no program asks
+#endif
+
+// The process of a thread, which has its files.
+pid_t ProcessOf(std::uint32_t thread) {
+  std::ifstream status("/proc/" + std::to_string(thread) + "/status");
+  std::string word;
+  while (status >> word) {
+    if (word != "Tgid:") continue;
+    pid_t process = 0;
+    return status >> process ? process : 0;
+  }
+  return 0;
+}
+
+int FileOf(pid_t process, int number) {
+  const auto process_file = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+  if (process_file < 0) return -1;
+  const auto file = static_cast<int>(syscall(SYS_pidfd_getfd, process_file, number, 0));
+  close(process_file);
+  return file;
+}
+
+bool IsTcp(int socket) {
+  int type = 0;
+  int protocol = 0;
+  socklen_t size = sizeof type;
+  if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) {
+    return false;
+  }
+  size = sizeof protocol;
+  return getsockopt(socket, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 &&
+         protocol == IPPROTO_TCP;
+}
+
+union SocketAddress {
+  sockaddr any;
+  sockaddr_in v4;
+  sockaddr_in6 v6;
+};
+
+// Changes "all addresses" to `own`; false: the address is another one.
+bool Redirect(SocketAddress& address, std::size_t size, in_addr own) {
+  if (size >= sizeof address.v4 && address.any.sa_family == AF_INET) {
+    if (address.v4.sin_addr.s_addr != htonl(INADDR_ANY) || address.v4.sin_port == 0) return false;
+    address.v4.sin_addr = own;
+    return true;
+  }
+  if (size < sizeof address.v6 || address.any.sa_family != AF_INET6) return false;
+  if (!IN6_IS_ADDR_UNSPECIFIED(&address.v6.sin6_addr) || address.v6.sin6_port == 0) return false;
+  std::array<std::uint8_t, 16> mapped{};
+  mapped[10] = mapped[11] = 0xff;
+  std::memcpy(&mapped[12], &own, sizeof own);
+  std::memcpy(&address.v6.sin6_addr, mapped.data(), mapped.size());
+  return true;
+}
+
+}  // namespace
+
+class BindSupervisor::Impl {
+ public:
+  explicit Impl(int wake) : wake_(wake) {
+    thread_ = std::thread([this] { Serve(); });
+  }
+
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_stopping_ = true;
+    }
+    Wake();
+    thread_.join();
+    for (const auto& [file, address] : listeners_) close(file);
+    close(wake_);
+  }
+
+  void Add(int listener, in_addr address) {
+    {
+      const std::lock_guard lock(mutex_);
+      listeners_[listener] = address;
+    }
+    Wake();
+  }
+
+ private:
+  void Wake() const {
+    const std::uint64_t one = 1;
+    while (write(wake_, &one, sizeof one) < 0 && errno == EINTR) {
+    }
+  }
+
+  void Serve() {
+    for (;;) {
+      std::vector<pollfd> files{{wake_, POLLIN, 0}};
+      {
+        const std::lock_guard lock(mutex_);
+        if (is_stopping_) return;
+        for (const auto& [file, address] : listeners_) files.push_back({file, POLLIN, 0});
+      }
+      if (poll(files.data(), files.size(), -1) <= 0) continue;
+      std::uint64_t count = 0;
+      if (files[0].revents != 0 && read(wake_, &count, sizeof count) < 0) count = 0;
+      for (std::size_t at = 1; at < files.size(); ++at) {
+        if ((files[at].revents & POLLIN) != 0) {
+          Answer(files[at].fd);
+        } else if (files[at].revents != 0) {
+          Forget(files[at].fd);  // all programs that have the filter have ended
+        }
+      }
+    }
+  }
+
+  void Forget(int listener) {
+    const std::lock_guard lock(mutex_);
+    listeners_.erase(listener);
+    close(listener);
+  }
+
+  in_addr AddressOf(int listener) {
+    const std::lock_guard lock(mutex_);
+    return listeners_[listener];
+  }
+
+  void Answer(int listener) {
+    seccomp_notif asked{};
+    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) return;
+    seccomp_notif_resp answer{};
+    answer.id = asked.id;
+    if (!Bind(listener, asked, answer)) {
+      answer.val = 0;
+      answer.error = 0;
+      answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    }
+    ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+  }
+
+  // Binds in place of the program; false: the program's own call goes on. The program cannot
+  // change what is bound: the address is a copy.
+  bool Bind(int listener, const seccomp_notif& asked, seccomp_notif_resp& answer) {
+    SocketAddress address{};
+    const std::size_t size = asked.data.args[2];
+    if (size < sizeof(sockaddr_in) || size > sizeof(sockaddr_storage)) return false;
+    const std::size_t count = size < sizeof address ? size : sizeof address;
+    const iovec here{&address, count};
+    const iovec there{reinterpret_cast<void*>(asked.data.args[1]), count};  // NOLINT
+    const auto thread = static_cast<pid_t>(asked.pid);
+    if (process_vm_readv(thread, &here, 1, &there, 1, 0) != static_cast<ssize_t>(count)) {
+      return false;
+    }
+    if (!Redirect(address, count, AddressOf(listener))) return false;
+    const int socket = FileOf(ProcessOf(asked.pid), static_cast<int>(asked.data.args[0]));
+    if (socket < 0) return false;
+    // The thread is still the one that asked, so the copies are its own.
+    const bool is_valid = ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) == 0;
+    bool is_done = false;
+    if (is_valid && IsTcp(socket)) {
+      const bool bound = bind(socket, &address.any, static_cast<socklen_t>(count)) == 0;
+      answer.error = bound ? 0 : -errno;
+      // A socket of IPv6 alone has no address of IPv4.
+      is_done = bound || errno == EADDRINUSE || errno == EACCES;
+    }
+    close(socket);
+    return is_done;
+  }
+
+  const int wake_;  // an eventfd
+  std::mutex mutex_;
+  std::map<int, in_addr> listeners_;
+  bool is_stopping_ = false;
+  std::thread thread_;
+};
+
+Result<std::unique_ptr<BindSupervisor>> BindSupervisor::Start() {
+  const int wake = eventfd(0, EFD_CLOEXEC);
+  if (wake < 0) {
+    return Error{ErrorCode::kUnavailable, std::string("eventfd: ") + std::strerror(errno)};
+  }
+  return std::unique_ptr<BindSupervisor>(new BindSupervisor(std::make_unique<Impl>(wake)));
+}
+
+BindSupervisor::BindSupervisor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+BindSupervisor::~BindSupervisor() = default;
+
+void BindSupervisor::Add(int listener, const std::string& address) {
+  in_addr own{};
+  if (inet_pton(AF_INET, address.c_str(), &own) != 1) {
+    LogWarning("not an address of a pod", {{"address", address}});
+    own.s_addr = htonl(INADDR_ANY);
+  }
+  impl_->Add(listener, own);
+}
+
+int InstallBindFilter() {
+  std::array<sock_filter, 6> code{{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kMachine, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bind, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  }};
+  const sock_fprog program{code.size(), code.data()};
+  return static_cast<int>(
+      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
+}
+
+bool SendFile(int socket, int file) {
+  char byte = 0;
+  iovec data{&byte, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof file);
+  std::memcpy(CMSG_DATA(header), &file, sizeof file);
+  return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
+}
+
+int ReceiveFile(int socket) {
+  char byte = 0;
+  iovec data{&byte, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1) return -1;
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return -1;
+  int file = -1;
+  std::memcpy(&file, CMSG_DATA(header), sizeof file);
+  return file;
+}
+
+}  // namespace berth::local::cluster

@@ -1,0 +1,46 @@
+// local/cluster/network/bind_supervisor.h — programs of a pod listen on the pod's address, where
+// they ask for all addresses of the machine.
+//
+//     program: bind(0.0.0.0:8786) ─▶ kernel (seccomp) ─▶ supervisor: bind(127.77.0.5:8786) ─▶
+//     answer
+//
+// Two pods may use one port, as on a cluster. Concerned are TCP sockets and ports other than 0;
+// every other call goes on as it was. The filter looks at the number of the system call alone, so
+// that the kernel answers all other calls from its cache.
+//
+// Threads: Add may be called from any thread. Linux 5.11 and later.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+
+namespace berth::local::cluster {
+
+class BindSupervisor {
+ public:
+  static Result<std::unique_ptr<BindSupervisor>> Start();
+  ~BindSupervisor();
+  BindSupervisor(const BindSupervisor&) = delete;
+  BindSupervisor& operator=(const BindSupervisor&) = delete;
+
+  // `listener`: that of InstallBindFilter, owned from here on; it ends with the program and its
+  // descendants. `address`: of IPv4.
+  void Add(int listener, const std::string& address);
+
+ private:
+  class Impl;
+  explicit BindSupervisor(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// Makes the calling process, and what it executes, ask a listener before each bind. Returns the
+// listener, or -1 and errno. System calls only.
+int InstallBindFilter();
+
+// Passes a file through a socket to another process; system calls only.
+bool SendFile(int socket, int file);
+int ReceiveFile(int socket);  // -1: none
+
+}  // namespace berth::local::cluster

@@ -1,0 +1,84 @@
+#include "local/cluster/network/pod_network.h"
+
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "base/log/log.h"
+#include "local/cluster/fields.h"
+
+namespace berth::local::cluster {
+namespace {
+
+std::string MachineHosts() {
+  std::ifstream file("/etc/hosts", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string OwnerKey(const std::string& namespace_name, const std::string& name) {
+  return namespace_name + "/" + name;
+}
+
+}  // namespace
+
+PodNetwork::PodNetwork(std::string prefix, std::string folder)
+    : addresses_(std::move(prefix)), hosts_(std::move(folder), MachineHosts()) {}
+
+// Relays end before their pool.
+PodNetwork::~PodNetwork() {
+  relays_by_service_.clear();
+  if (pool_ != nullptr) pool_->Stop();
+}
+
+std::optional<ProcessNetwork> PodNetwork::For(const Json& pod, const std::string& address) {
+  if (!UsesPodNetwork(pod, !relays_by_service_.empty())) return std::nullopt;
+  const Result<std::string> hosts = hosts_.FileOf(NamespaceOf(pod));
+  if (!hosts) {
+    LogWarning("a pod runs without names of Services", {{"error", hosts.error().message}});
+    return std::nullopt;
+  }
+  return ProcessNetwork{*hosts, address};
+}
+
+bool PodNetwork::SetService(const std::string& namespace_name, const std::string& name,
+                            const std::vector<ServiceRoute>& routes, std::vector<HostsLine> lines) {
+  const std::string owner = OwnerKey(namespace_name, name);
+  hosts_.Set(namespace_name, owner, std::move(lines));
+  Relays& relays = relays_by_service_[owner];
+  std::set<Place> wanted;
+  bool all_serve = true;
+  for (const ServiceRoute& route : routes) {
+    const Place place{route.address, route.port};
+    wanted.insert(place);
+    auto& relay = relays[place];
+    if (relay == nullptr) {
+      if (pool_ == nullptr) pool_ = std::make_unique<net::IoPool>(1);
+      auto listening = net::TcpRelay::Listen(*pool_, route.address, route.port);
+      if (!listening) {
+        LogWarning("a Service is not reachable",
+                   {{"service", owner}, {"error", listening.error().message}});
+        all_serve = false;
+        continue;
+      }
+      relay = std::move(*listening);
+    }
+    std::vector<net::RelayTarget> targets;
+    for (const ServiceBackend& backend : route.backends) {
+      targets.push_back({backend.address, backend.port});
+    }
+    relay->SetTargets(std::move(targets));
+  }
+  // A port without endpoints refuses connections.
+  std::erase_if(relays, [&](const auto& one) {
+    return one.second == nullptr || wanted.count(one.first) == 0;
+  });
+  return all_serve;
+}
+
+void PodNetwork::RemoveService(const std::string& namespace_name, const std::string& name) {
+  const std::string owner = OwnerKey(namespace_name, name);
+  hosts_.Set(namespace_name, owner, {});
+  relays_by_service_.erase(owner);
+}
+
+}  // namespace berth::local::cluster

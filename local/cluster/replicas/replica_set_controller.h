@@ -1,0 +1,51 @@
+// local/cluster/replicas/replica_set_controller.h — watches ReplicaSets and their pods, calls
+// PlanReplicaSet, performs the plan.
+//
+// Threads: as ObjectCache.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/clock.h"
+#include "base/executor.h"
+#include "local/cluster/looks.h"
+#include "local/cluster/object_cache.h"
+#include "local/cluster/object_events.h"
+#include "local/cluster/replicas/replica_set_plan.h"
+#include "local/cluster/writer.h"
+
+namespace berth::local::cluster {
+
+class ReplicaSetController {
+ public:
+  // Registers its indexes and listeners; call before the cache tracks pods and ReplicaSets.
+  ReplicaSetController(Api& api, ObjectCache& cache, Executor& executor, Executor& event_writes,
+                       const Clock& clock);
+  ReplicaSetController(const ReplicaSetController&) = delete;
+  ReplicaSetController& operator=(const ReplicaSetController&) = delete;
+
+  // Reconciles all present ReplicaSets. Call after the cache is filled.
+  void Start();
+
+ private:
+  struct CreateBackoff {
+    int failures = 0;
+    WallTime until;
+    std::string message;
+  };
+
+  void OnPod(const ObjectChange& change);
+  Result<NextLook> Look(const ObjectKey& key);
+  Status Claim(const ReplicaSetView& view, const ReplicaSetPlan& plan);
+  void CreatePods(const ObjectKey& key, const Json& set, std::size_t count);
+
+  ObjectCache& cache_;
+  const Clock& clock_;
+  Writer writer_;
+  ObjectEvents events_;
+  FunctionController sets_;
+  std::map<ObjectKey, CreateBackoff> create_backoffs_;
+};
+
+}  // namespace berth::local::cluster

@@ -1,0 +1,28 @@
+// local/cluster/replicas/rollout_numbers.h — the numbers of a rolling update: surge, what may be
+// unavailable, and the revisions and sizes in annotations of ReplicaSets.
+//
+// Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "local/apiserver/api.h"
+
+namespace berth::local::cluster {
+
+inline constexpr char kDesiredReplicas[] = "deployment.kubernetes.io/desired-replicas";
+inline constexpr char kMaxReplicas[] = "deployment.kubernetes.io/max-replicas";
+inline constexpr char kRevisionHistory[] = "deployment.kubernetes.io/revision-history";
+
+std::int64_t WantedReplicas(const Json& object);  // spec.replicas
+bool IsRollingUpdate(const Json& deployment);
+std::int64_t MaxSurge(const Json& deployment);        // 0 for Recreate
+std::int64_t MaxUnavailable(const Json& deployment);  // 0 for Recreate
+std::int64_t RevisionOf(const Json& object);          // 0: none
+
+// The size of `set` in proportion when a rollout in progress is scaled: the change of its part of
+// `total`, at most `left` in amount, of the sign of `left`.
+std::int64_t ProportionalChange(const Json& set, const Json& deployment, std::int64_t left);
+
+}  // namespace berth::local::cluster

@@ -1,0 +1,211 @@
+// Goal: programs of pods have addresses of their own, find Services by name, and reach them.
+// Method: real processes of python3, on free ports; hosts files in a folder of the test.
+#include "local/cluster/network/pod_network.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace berth::local::cluster {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+sockaddr_in Address(const std::string& ip, int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  inet_pton(AF_INET, ip.c_str(), &address.sin_addr);
+  return address;
+}
+
+// A port that nothing has on any address.
+int FreePort() {
+  const int file = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = Address("0.0.0.0", 0);
+  socklen_t size = sizeof address;
+  bind(file, reinterpret_cast<sockaddr*>(&address), size);
+  getsockname(file, reinterpret_cast<sockaddr*>(&address), &size);
+  close(file);
+  return ntohs(address.sin_port);
+}
+
+// What the server there says; "" if none listens.
+std::string Ask(const std::string& ip, int port) {
+  const int file = socket(AF_INET, SOCK_STREAM, 0);
+  const sockaddr_in address = Address(ip, port);
+  std::string answer;
+  if (connect(file, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+    char bytes[64];
+    ssize_t got = 0;
+    while ((got = recv(file, bytes, sizeof bytes, 0)) > 0) {
+      answer.append(bytes, static_cast<std::size_t>(got));
+    }
+  }
+  close(file);
+  return answer;
+}
+
+class PodNetworkTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = fs::temp_directory_path() / "berth-network-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    auto claimed = LoopbackNetwork::Claim(folder_);
+    ASSERT_TRUE(claimed);
+    loopback_.emplace(*std::move(claimed));
+    network_ = std::make_unique<PodNetwork>(loopback_->prefix(), folder_ + "/hosts");
+    auto host = ProcessHost::Start(folder_);
+    ASSERT_TRUE(host);
+    host_ = *std::move(host);
+  }
+  void TearDown() override {
+    host_.reset();
+    SweepProcesses(folder_);
+    fs::remove_all(folder_);
+  }
+
+  // A server of all addresses that says `word` to everybody.
+  std::string Serve(const std::string& word, int port, const std::string& family = "AF_INET") {
+    const std::string any = family == "AF_INET" ? "0.0.0.0" : "::";
+    const std::string script =
+        "import socket\ns = socket.socket(socket." + family +
+        ")\ns.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)\ns.bind(('" + any + "', " +
+        std::to_string(port) + "))\ns.listen()\nwhile True:\n c, _ = s.accept()\n c.sendall(b'" +
+        word + "')\n c.close()\n";
+    return Run(word, {"python3", "-c", script});
+  }
+
+  // Returns the address of the pod.
+  std::string Run(const std::string& pod, const std::vector<std::string>& argv) {
+    const Json object = {{"metadata", {{"name", pod}, {"namespace", "team"}, {"uid", pod}}},
+                         {"spec", {{"containers", Json::array()}}}};
+    const std::string address = network_->addresses().Take(pod);
+    ProcessSpec spec;
+    spec.argv = argv;
+    spec.env = {"PATH=/usr/local/bin:/usr/bin:/bin"};
+    spec.working_folder = folder_;
+    spec.output_path = LogOf(pod);
+    spec.record_path = folder_ + "/" + pod + ".process";
+    spec.network = network_->For(object, address);
+    EXPECT_TRUE(spec.network);
+    const auto started = host_->Spawn(spec, [](ProcessExit) {});
+    EXPECT_TRUE(started) << started.error().message;
+    return address;
+  }
+  std::string LogOf(const std::string& pod) const { return folder_ + "/" + pod + ".log"; }
+
+  static bool Eventually(const std::function<bool()>& holds) {
+    for (int round = 0; round < 1000; ++round) {
+      if (holds()) return true;
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(10));  // allow sleep-in-test: another process
+    }
+    return false;
+  }
+
+  std::string folder_;
+  std::optional<LoopbackNetwork> loopback_;
+  std::unique_ptr<PodNetwork> network_;
+  std::unique_ptr<ProcessHost> host_;
+};
+
+TEST_F(PodNetworkTest, PodsUseOnePortEachAtItsOwnAddress) {
+  const int port = FreePort();
+  const std::string one = Serve("one", port);
+  const std::string two = Serve("two", port);
+  const std::string six = Serve("six", port, "AF_INET6");
+  EXPECT_TRUE(Eventually([&] { return Ask(one, port) == "one"; })) << ReadText(LogOf("one"));
+  EXPECT_TRUE(Eventually([&] { return Ask(two, port) == "two"; })) << ReadText(LogOf("two"));
+  EXPECT_TRUE(Eventually([&] { return Ask(six, port) == "six"; })) << ReadText(LogOf("six"));
+  EXPECT_EQ(Ask("127.0.0.1", port), "") << "the machine's own address is free";
+}
+
+TEST_F(PodNetworkTest, TheServiceHasAPodsPortAndName) {
+  const int port = FreePort();
+  const std::string one = Serve("one", port);
+  const std::string two = Serve("two", port);
+  const std::string service = loopback_->prefix() + ".128.1";
+  const auto number = static_cast<std::uint16_t>(port);
+  ASSERT_TRUE(network_->SetService("team", "db",
+                                   {{service, number, {{one, number}, {two, number}}}},
+                                   {{service, {"db.team.svc.cluster.local", "db.team"}, {"db"}}}));
+  std::set<std::string> answers;
+  EXPECT_TRUE(Eventually([&] {
+    answers.insert(Ask(service, port));
+    return answers.count("one") == 1 && answers.count("two") == 1;
+  }));
+  Run("client", {"python3", "-c",
+                 "import socket\nfor name in ('db', 'db.team', 'db.team.svc.cluster.local'):\n"
+                 " print(socket.gethostbyname(name))\n"
+                 "print(socket.create_connection(('db', " +
+                     std::to_string(port) + ")).recv(9).decode())\n"});
+  const std::string names = service + "\n" + service + "\n" + service + "\n";
+  EXPECT_TRUE(Eventually([&] {
+    const std::string log = ReadText(LogOf("client"));
+    return log == names + "one\n" || log == names + "two\n";
+  })) << ReadText(LogOf("client"));
+  network_->RemoveService("team", "db");
+  EXPECT_TRUE(Eventually([&] { return Ask(service, port).empty(); }));
+}
+
+TEST_F(PodNetworkTest, AProgramThatRunsSeesLaterNames) {
+  Run("client", {"python3", "-uc",
+                 "import socket, time\nprint('here')\nwhile True:\n try:\n"
+                 "  print(socket.gethostbyname('late.team'))\n  break\n"
+                 " except OSError:\n  time.sleep(0.01)\n"});
+  ASSERT_TRUE(Eventually([&] { return ReadText(LogOf("client")) == "here\n"; }))
+      << ReadText(LogOf("client"));
+  network_->SetService("team", "late", {}, {{"127.0.9.9", {"late.team"}, {"late"}}});
+  EXPECT_TRUE(Eventually([&] { return ReadText(LogOf("client")) == "here\n127.0.9.9\n"; }));
+}
+
+TEST_F(PodNetworkTest, AddressesAreNotGivenTwice) {
+  PodAddresses addresses("127.9");
+  const std::string a = addresses.Take("a");
+  EXPECT_EQ(a, addresses.Take("a"));
+  const std::string b = addresses.Take("b");
+  EXPECT_NE(a, b);
+  addresses.GiveBack("a");
+  EXPECT_NE(addresses.Take("c"), b);
+  std::set<std::string> all;
+  for (int pod = 0; pod < 1000; ++pod) all.insert(addresses.Take(std::to_string(pod)));
+  EXPECT_EQ(all.size(), 1000U);
+}
+
+TEST_F(PodNetworkTest, TwoProgramsHaveTwoNetworks) {
+  const auto other = LoopbackNetwork::Claim(folder_);
+  ASSERT_TRUE(other);
+  EXPECT_NE(other->prefix(), loopback_->prefix());
+}
+
+TEST_F(PodNetworkTest, LinesOfAHostsFileStayInPlace) {
+  HostsTable table(folder_ + "/h", "127.0.0.1 localhost");
+  const auto path = table.FileOf("team");
+  ASSERT_TRUE(path);
+  table.Set("team", "team/a", {{"127.9.0.1", {"a.team"}, {"a"}}});
+  table.Set("other", "other/b", {{"127.9.0.2", {"b.other"}, {"b"}}});
+  const std::string head = "127.0.0.1 localhost\n# names of Services\n";
+  EXPECT_EQ(ReadText(*path), head + "127.9.0.1 a.team a\n127.9.0.2 b.other\n");
+  table.Set("team", "team/a", {});
+  EXPECT_EQ(ReadText(*path), head + "#                 \n127.9.0.2 b.other\n");
+  table.Set("team", "team/c", {{"127.9.0.3", {"c.team"}, {}}});
+  EXPECT_EQ(ReadText(*path), head + "127.9.0.3 c.team  \n127.9.0.2 b.other\n");
+  EXPECT_EQ(ReadText(*table.FileOf("other")), head + "127.9.0.2 b.other b\n127.9.0.3 c.team\n");
+}
+
+}  // namespace
+}  // namespace berth::local::cluster
