@@ -2,8 +2,10 @@
 
 #include <array>
 #include <future>
+#include <map>
 #include <optional>
 #include <random>
+#include <utility>
 
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include "cli/controller_set.h"
 #include "cli/job_kinds.h"
 #include "cli/version.h"
+#include "integrations/controller/user_kinds.h"
 #include "kube/runtime/controller_program.h"
 #include "net/client.h"
 #include "net/io_pool.h"
@@ -78,6 +81,7 @@ class Process final : public ControllerProcess {
   Status ServeWith(const net::TlsIdentity& identity);
   void MakeControllers();
   void MakeShadow();
+  void TakeDeclaredKind(const std::string& name, const integrations::KindPtr& kind);
   void StopAll();
 
   const Clock& clock_;
@@ -92,6 +96,8 @@ class Process final : public ControllerProcess {
   std::unique_ptr<webhook::CertificateFiles> certificate_files_;
   std::unique_ptr<ControllerSet> controllers_;
   std::unique_ptr<admission::Shadow> shadow_;  // in place of controllers_
+  std::unique_ptr<integrations::UserKinds> shadow_kinds_;
+  std::map<std::string, integrations::KindPtr> declared_;  // of Ready JobKinds, by their names
   std::optional<kube::ExtensionApi> visibility_;
 };
 
@@ -213,6 +219,24 @@ void Process::MakeShadow() {
   shadow.wake_up_batch = options_.configuration.admission.wake_up_batch;
   shadow_ =
       std::make_unique<admission::Shadow>(program_->manager(), clock_, program_->metrics(), shadow);
+  shadow_kinds_ = std::make_unique<integrations::UserKinds>(
+      program_->manager(), clock_,
+      integrations::UserKinds::Callbacks{
+          .review = [this](const std::string& name, const integrations::KindPtr& kind) {
+            TakeDeclaredKind(name, kind);
+          }});
+  shadow_kinds_->Watch();
+}
+
+// The incumbent may preempt Workloads of the kinds that users declare.
+void Process::TakeDeclaredKind(const std::string& name, const integrations::KindPtr& kind) {
+  const auto manage = [this](const integrations::KindPtr& each, bool managed) {
+    if (each == nullptr) return;
+    shadow_->ManageOwner({std::string(each->kind.group), std::string(each->kind.kind)}, managed);
+  };
+  manage(std::exchange(declared_[name], kind), false);
+  manage(kind, true);
+  if (kind == nullptr) declared_.erase(name);
 }
 
 Result<webhook::ServingCertificate> Process::ObtainCertificate() {
@@ -337,6 +361,7 @@ void Process::StopAll() {
   if (webhook_pool_ != nullptr) webhook_pool_->Stop();
   webhook_server_.reset();
   controllers_.reset();
+  shadow_kinds_.reset();
   shadow_.reset();
   program_.reset();
 }

@@ -207,6 +207,17 @@ webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind) {
       return OwnErrors(*kind, object, old);
     };
   }
+  if (!kind->managed_by.empty()) {
+    reviewed.warn = [kind](const Json& object, const webhook::ReviewedKind::FactsOf& facts_of) {
+      const Result<api::ObjectMeta> meta = api::Decode<api::ObjectMeta>(object);
+      if (!meta) return std::vector<std::string>{};
+      auto warnings = webhook::WarningsOfJob(*meta, facts_of(*meta).elastic_jobs);
+      if (integrations::IsDelegated(*kind, object) && webhook::IsManagedJob(*meta)) {
+        warnings.push_back(webhook::DelegationWarning(Join(kind->managed_by, ".")));
+      }
+      return warnings;
+    };
+  }
   if (kind->review.elastic && kind->review.gate_templates) {
     reviewed.gate = [kind](Json& object) {
       const auto pod_sets = integrations::PodSetsOf(*kind, object);

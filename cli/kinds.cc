@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/screens/text.h"
 #include "cli/session.h"
+#include "integrations/declared_kind.h"
 #include "integrations/described_job.h"
 #include "integrations/kind_catalogue.h"
 
@@ -67,7 +68,7 @@ std::vector<KindRow> RowsOf(Session& session) {
   for (const Json& object : answers.front()->value("items", Json::array())) {
     const Json spec = object.value("spec", Json::object());
     const std::string name = object.at("metadata").value("name", "");
-    const Result<KindPtr> kind = integrations::ParseKind(spec);
+    const Result<KindPtr> kind = integrations::ParseDeclaredKind(spec);
     rows.push_back(
         {spec.value("kind", ""), spec.value("group", "") + "/" + spec.value("version", ""),
          kind ? std::string((*kind)->kind.framework) : "", "jobkind/" + name, StateOf(object)});
@@ -188,8 +189,9 @@ int RunKindsCheck(const ClientFlags& client, const std::vector<std::string>& fil
               "no description among the files: expected a JobKind, or its spec alone"});
     return kExitUsage;
   }
-  const Json& description = found->contains("spec") ? found->at("spec") : *found;
-  const Result<KindPtr> kind = integrations::ParseKind(description);
+  const Result<KindPtr> kind = found->value("kind", Json()) == "JobKind"
+                                   ? integrations::ParseJobKind(*found)
+                                   : integrations::ParseKind(*found);
   if (!kind) return Complain(kind.error());
   const TextStyle style = DetectStyle(client.ascii);
   std::string text = (*kind)->resource.api_version() + " " + std::string((*kind)->kind.kind) +
@@ -198,6 +200,9 @@ int RunKindsCheck(const ClientFlags& client, const std::vector<std::string>& fil
   bool all_fit = true;
   for (const Json& sample : *documents) {
     if (&sample == &*found) continue;
+    if (const Status fits = integrations::CheckIsOf(**kind, sample); !fits) {
+      return Complain(fits.error());
+    }
     const Result<integrations::JobView> view = integrations::ViewOf(*kind, sample);
     if (!view) return Complain(view.error());
     all_fit = all_fit && view->problem.empty();

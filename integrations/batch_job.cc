@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/labels.h"
+#include "api/multikueue.h"
 #include "base/strings.h"
 #include "integrations/topology_request.h"
 
@@ -110,6 +111,8 @@ JobView ViewOf(const api::Job& job) {
   const bool marked = HasAnnotation(job, api::kStoppingAnnotation, "true");
   view.suspended = job.suspend && !marked;
   view.stopping = job.suspend && marked;
+  view.is_delegated = job.managed_by == api::kMultiKueueController;
+  view.skipped = view.is_delegated;
   view.active = job.active != 0;
   view.ending_until = EndingUntil(job);
   view.pods_ready =

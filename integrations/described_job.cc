@@ -9,6 +9,7 @@
 
 #include "api/codec/codec.h"
 #include "api/labels.h"
+#include "api/multikueue.h"
 #include "api/pod_groups.h"
 #include "integrations/described_pod_sets.h"
 #include "integrations/hooks/json_parts.h"
@@ -53,6 +54,7 @@ Status ReadState(const KindDescription& kind, Evaluation& evaluation, JobView& v
   read("ready", kind.ready, view.pods_ready);
   read("skip", kind.skip, view.skipped);
   read("onHold", kind.on_hold, view.on_hold);
+  view.skipped = view.skipped || view.is_delegated;
   if (!status || !kind.priority_class) return status;
   BERTH_TRY(view.priority_class,
             evaluation.Text("priorityClass", *kind.priority_class, evaluation.base()));
@@ -235,6 +237,12 @@ Result<Json> WithAdditions(const KindDescription& kind, const Json& object,
 
 }  // namespace
 
+bool IsDelegated(const KindDescription& kind, const Json& object) {
+  if (kind.managed_by.empty()) return false;
+  const Json* manager = FindField(object, kind.managed_by);
+  return manager != nullptr && *manager == api::kMultiKueueController;
+}
+
 bool IsSuspended(const KindDescription& kind, const Json& object) {
   if (kind.hold) {
     const Json* parent =
@@ -297,6 +305,7 @@ Result<JobView> ViewOf(const KindPtr& kind, const Json& object, const ReadObject
   JobView view;
   view.kind = &kind->kind;
   view.meta = std::move(meta);
+  view.is_delegated = IsDelegated(*kind, object);
   ReadElastic(*kind, view);
   const Status read = ReadAll(*kind, object, reads, view);
   if (!read) {

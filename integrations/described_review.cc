@@ -112,6 +112,7 @@ void AddDefaults(const KindDescription& kind, bool queued, Json& object) {
 }
 
 bool IsSkipped(const KindDescription& kind, const Json& object) {
+  if (IsDelegated(kind, object)) return true;
   if (!kind.skip) return false;
   Evaluation evaluation(object);
   const Result<bool> skipped = evaluation.Bool("skip", kind.skip, false);

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
+#include "api/holds.h"
 #include "api/labels.h"
-#include "base/strings.h"
 #include "integrations/workload_build.h"
 
 namespace berth::integrations {
@@ -20,14 +19,10 @@ std::optional<std::string> GatesWithout(const api::ObjectMeta& job,
   if (held == nullptr) return std::nullopt;
   const std::string* wanted = api::FindValue(job.annotations, api::kAdmissionGatedByAnnotation);
   if (wanted != nullptr && *wanted == *held) return std::nullopt;
-  std::vector<std::string> known;
-  if (wanted != nullptr) {
-    for (const std::string_view each : Split(*wanted, ',')) known.emplace_back(TrimSpace(each));
-  }
+  const std::vector<std::string> known = api::AdmissionGatesOf(job);
   std::string kept;
   bool fewer = false;
-  for (const std::string_view each : Split(*held, ',')) {
-    const std::string gate(TrimSpace(each));
+  for (const std::string& gate : api::AdmissionGatesOf(workload)) {
     if (std::find(known.begin(), known.end(), gate) == known.end()) {
       fewer = true;
       continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/holds.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "integrations/gate_plan.h"
@@ -27,7 +28,8 @@ class Planner {
       : in_(situation), job_(situation.job), now_(now) {}
 
   JobPlan Run() {
-    if (in_.namespace_rule == NamespaceRule::kUnmanaged || job_.skipped) return std::move(plan_);
+    if (in_.namespace_rule == NamespaceRule::kUnmanaged) return std::move(plan_);
+    if (job_.skipped) return TellOfDelegation();
     if (in_.nested_too_deep) return ReportDepth();
     if (in_.ancestor) return FollowAncestor();
     const bool prebuilt = PrebuiltName() != nullptr;
@@ -62,6 +64,18 @@ class Planner {
   void Add(JobAction action) { plan_.actions.push_back(std::move(action)); }
   void Event(const char* reason, std::string message) {
     Add(EmitEvent{kNormal, reason, std::move(message), ""});
+  }
+
+  // The job is left as it is. No controller here would ever run it.
+  JobPlan TellOfDelegation() {
+    const bool queued = !QueueNameOf(job_).empty() && !in_.ancestor && !job_.finished;
+    if (job_.is_delegated && queued && !job_.meta.deletion_timestamp) {
+      Add(EmitEvent{EmitEvent::Type::kWarning, "ManagedByMultiKueue",
+                    "the field managedBy names MultiKueue, which Berth does not have: the job is "
+                    "not queued; create it without the field",
+                    ""});
+    }
+    return std::move(plan_);
   }
 
   // Whose child the job is cannot be told: it stays as it is.
@@ -360,7 +374,7 @@ void Planner::Drive(const api::Workload* workload) {
   if (job_.on_hold) return Hold(workload);
   if (job_.finished) return Finish(workload);
   if (workload == nullptr) return Create();
-  if (!job_.bare_pods && IsOnHold(*workload)) {
+  if (!job_.bare_pods && api::IsOnHold(*workload)) {
     return ReleaseAs(*workload, api::kPendingEvaluation,
                      "Job no longer on hold; waiting for quota reservation");
   }

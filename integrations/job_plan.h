@@ -61,6 +61,9 @@ struct CreateWorkload {
 struct DeleteWorkload {  // removes the finalizer, then the object
   api::ObjectKey key;
 };
+struct EndWorkload {  // deletes the object; its finalizer goes when its pods are gone
+  api::ObjectKey key;
+};
 struct RemoveWorkloadFinalizer {
   api::ObjectKey key;
 };
@@ -152,8 +155,8 @@ struct EmitEvent {
 };
 
 using JobAction =
-    std::variant<CreateWorkload, DeleteWorkload, RemoveWorkloadFinalizer, UpdateWorkloadSpec,
-                 AdoptWorkload, SetQueueName, SetAdmissionGates, SetPriority, SetReclaimablePods,
+    std::variant<CreateWorkload, DeleteWorkload, EndWorkload, RemoveWorkloadFinalizer,
+                 UpdateWorkloadSpec, AdoptWorkload, SetQueueName, SetAdmissionGates, SetPriority, SetReclaimablePods,
                  SetWorkloadCondition, ReleaseQuota, StartJob, StopJob, RestartJob, ResizeGroup,
                  DeleteMakers, ReleasePods, AddOwners, MarkPods, DeleteJob, EmitEvent>;
 

@@ -73,6 +73,7 @@ struct JobView {
   std::vector<api::ReclaimablePod> reclaimable_pods;
   std::string priority_class;  // the kind's own choice among PriorityClasses; empty: the templates'
   bool skipped = false;        // the kind's rules leave the job to others
+  bool is_delegated = false;   // the same: its field managedBy names MultiKueue
   bool on_hold = false;        // the kind's rules give the job's quota back
   bool has_additions = false;  // the object has those of a start, beside its pod sets
   bool elastic = false;        // the job has workload slices (job_slices.h)

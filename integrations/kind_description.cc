@@ -451,6 +451,7 @@ Result<KindPtr> ParseKind(const Json& description) {
     if (auto rule = ReadRead(item)) kind->reads.push_back(*std::move(rule));
   });
   kind->suspend = in.Path("suspend");
+  kind->managed_by = in.Path("managedBy");
   in.Part("pods", [&](Fields& part) { kind->pods = ReadPods(part); });
   in.Part("hold", [&](Fields& part) { ReadHold(part, *kind->names, kind->hold); });
   if (kind->suspend.empty() == !(kind->pods.has_value() || kind->hold.has_value())) {

@@ -181,6 +181,7 @@ struct KindDescription {
   // How a job is held: by a boolean of the object, or by the gates of its pods, which form groups
   // (PodsRule) or are the job's alone (PodHold).
   FieldPath suspend;
+  FieldPath managed_by;  // the name of the controller that runs a job; empty: no such field
   std::optional<PodsRule> pods;
   std::optional<PodHold> hold;
   std::vector<PodSetRule> pod_sets;

@@ -68,13 +68,6 @@ api::WorkloadStatus StatusWithoutQuota(const api::Workload& workload, const std:
   return status;
 }
 
-bool IsOnHold(const api::Workload& workload) {
-  const api::Condition* reserved =
-      api::FindCondition(workload.status.conditions, api::kQuotaReserved);
-  return reserved != nullptr && reserved->status == api::ConditionStatus::kFalse &&
-         reserved->reason == api::kOnHold;
-}
-
 const api::Workload* OwnWorkload(const std::vector<api::Workload>& workloads,
                                  const std::string& uid) {
   const api::Workload* own = nullptr;

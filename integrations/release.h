@@ -22,9 +22,6 @@ api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime n
 api::WorkloadStatus StatusWithoutQuota(const api::Workload& workload, const std::string& reason,
                                        const std::string& message, WallTime now);
 
-// Whether the Workload waits because its job wants no quota.
-bool IsOnHold(const api::Workload& workload);
-
 // Of the Workloads that the object with this uid controls, the one that holds quota, else any;
 // null: there is none.
 const api::Workload* OwnWorkload(const std::vector<api::Workload>& workloads,

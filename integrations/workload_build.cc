@@ -143,6 +143,21 @@ const api::OwnerReference* ParentOfPods(const api::ObjectMeta& workload) {
   return nullptr;
 }
 
+std::optional<api::OwnerReference> LostParentOf(const api::ObjectMeta& workload) {
+  constexpr std::string_view kKind = ", Kind=";
+  const std::string* gvk = api::FindValue(workload.annotations, api::kJobOwnerGvkAnnotation);
+  const std::string* name = api::FindValue(workload.annotations, api::kJobOwnerNameAnnotation);
+  if (gvk == nullptr || name == nullptr || OwningJobOf(workload) != nullptr ||
+      workload.annotations.count(api::kIsGroupWorkloadAnnotation) == 0) {
+    return std::nullopt;
+  }
+  const std::size_t comma = gvk->find(kKind);
+  if (comma == std::string::npos) return std::nullopt;
+  return api::OwnerReference{.api_version = gvk->substr(0, comma),
+                             .kind = gvk->substr(comma + kKind.size()),
+                             .name = *name};
+}
+
 const api::OwnerReference* OwningJobOf(const api::ObjectMeta& workload) {
   const api::OwnerReference* controller = api::ControllerOf(workload);
   return controller != nullptr ? controller : ParentOfPods(workload);

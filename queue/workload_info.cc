@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api/condition.h"
+#include "api/holds.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 
@@ -229,21 +230,8 @@ WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,
   return info;
 }
 
-bool IsGated(const api::Workload& workload) {
-  const std::string* gates =
-      api::FindValue(workload.meta.annotations, api::kAdmissionGatedByAnnotation);
-  return gates != nullptr && !gates->empty();
-}
-
-bool IsOnHold(const api::Workload& workload) {
-  const api::Condition* reserved =
-      api::FindCondition(workload.status.conditions, api::kQuotaReserved);
-  return reserved != nullptr && reserved->status == api::ConditionStatus::kFalse &&
-         reserved->reason == api::kOnHold;
-}
-
 bool BelongsInQueue(const api::Workload& workload) {
-  return workload.spec.active && !IsGated(workload) && !IsOnHold(workload) &&
+  return workload.spec.active && !api::IsGated(workload) && !api::IsOnHold(workload) &&
          !api::IsTrue(workload.status.conditions, api::kFinished) &&
          !api::IsTrue(workload.status.conditions, api::kQuotaReserved);
 }

@@ -86,12 +86,6 @@ std::vector<std::int32_t> CountsAfterReclaim(const api::Workload& workload,
 // The requests of one pod of `pod_set`, after exclusions and transformations.
 api::ResourceAmounts EffectiveRequests(const api::PodSet& pod_set, const InfoOptions& options);
 
-// Whether the annotation kueue.x-k8s.io/admission-gated-by holds the workload back.
-bool IsGated(const api::Workload& workload);
-
-// Whether the workload's owner wants no pods at present.
-bool IsOnHold(const api::Workload& workload);
-
 // Whether the workload is active, unfinished, not held back, without reservation.
 bool BelongsInQueue(const api::Workload& workload);
 

@@ -7,6 +7,7 @@
 
 #include "api/codec/codec.h"
 #include "api/labels.h"
+#include "api/multikueue.h"
 #include "base/strings.h"
 #include "webhook/elastic_gate.h"
 
@@ -82,8 +83,19 @@ Result<FieldErrors> ReviewBatchJob(const nlohmann::json& object, const nlohmann:
   const JobFacts facts = facts_of(job.meta);
   if (before.is_null()) return ValidateBatchJob(job, nullptr, facts);
   BERTH_TRY(const api::Job old, api::Decode<api::Job>(before));
-  if (!IsManagedJob(job.meta) && !IsManagedJob(old.meta)) return FieldErrors{};
+  if (!IsQueuedJob(job.meta, facts) && !IsManagedJob(old.meta)) return FieldErrors{};
   return ValidateBatchJob(job, &old, facts);
+}
+
+std::vector<std::string> WarnOfBatchJob(const nlohmann::json& object,
+                                        const ReviewedKind::FactsOf& facts_of) {
+  const Result<api::Job> job = api::Decode<api::Job>(object);
+  if (!job) return {};
+  std::vector<std::string> warnings = WarningsOfJob(job->meta, facts_of(job->meta).elastic_jobs);
+  if (job->managed_by == api::kMultiKueueController && IsManagedJob(job->meta)) {
+    warnings.push_back(DelegationWarning("spec.managedBy"));
+  }
+  return warnings;
 }
 
 }  // namespace
@@ -101,13 +113,15 @@ const ReviewedKind& BatchJobKind() {
       },
       .suspend = [](nlohmann::json& object) { object["spec"]["suspend"] = true; },
       .gate = [](nlohmann::json& object) { AddElasticGate(object["spec"]["template"]); },
-      .validate = ReviewBatchJob};
+      .validate = ReviewBatchJob,
+      .warn = WarnOfBatchJob};
   return kKind;
 }
 
 ReviewedJob ReviewedOf(const api::Job& job) {
   return {.meta = job.meta,
           .suspended = job.suspend,
+          .skipped = job.managed_by == api::kMultiKueueController,
           .pod_sets = {{.name = "main",
                         .count = PodsCount(job),
                         .annotations = Path("spec.template.metadata.annotations"),

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "api/holds.h"
 #include "api/labels.h"
+#include "api/multikueue.h"
 #include "base/strings.h"
 #include "webhook/topology_rules.h"
 
@@ -107,9 +109,7 @@ void CheckGates(const ReviewedJob& job, const ReviewedJob* old, FieldErrors& err
   const std::string* text = api::FindValue(job.meta.annotations, api::kAdmissionGatedByAnnotation);
   const std::string list = text == nullptr ? "" : *text;
   std::vector<std::string> seen;
-  for (const std::string_view part :
-       text == nullptr ? std::vector<std::string_view>{} : Split(list, ',')) {
-    const std::string gate(TrimSpace(part));
+  for (const std::string& gate : api::AdmissionGatesOf(job.meta)) {
     if (gate.empty()) {
       errors.push_back(Invalid(path, Quoted(list), "cannot contain empty gate names"));
     } else if (std::find(seen.begin(), seen.end(), gate) != seen.end()) {
@@ -127,8 +127,7 @@ void CheckGates(const ReviewedJob& job, const ReviewedJob* old, FieldErrors& err
       errors.push_back(Forbidden(path, "cannot add admission gate after creation"));
     return;
   }
-  std::vector<std::string> known;
-  for (const std::string_view part : Split(*before, ',')) known.emplace_back(TrimSpace(part));
+  const std::vector<std::string> known = api::AdmissionGatesOf(old->meta);
   const bool grows = std::any_of(seen.begin(), seen.end(), [&known](const std::string& gate) {
     return std::find(known.begin(), known.end(), gate) == known.end();
   });
@@ -228,6 +227,12 @@ std::vector<std::string> WarningsOfJob(const api::ObjectMeta& job, bool elastic_
       Annotations().Key(api::kElasticJobAnnotation).text() +
       ": the feature gate ElasticJobsViaWorkloadSlices is off: a change of parallelism stops the "
       "job and queues it anew"};
+}
+
+std::string DelegationWarning(const std::string& path) {
+  return path + ": " + api::kMultiKueueController +
+         ": Berth has no MultiKueue: the job is not queued, and does not run; create it without the "
+         "field";
 }
 
 }  // namespace berth::webhook

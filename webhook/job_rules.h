@@ -95,5 +95,7 @@ FieldErrors ValidateJob(const ReviewedJob& job, const ReviewedJob* old, const Re
 
 // Warnings for requests that are allowed and have no effect.
 std::vector<std::string> WarningsOfJob(const api::ObjectMeta& job, bool elastic_jobs);
+// The warning for a queued job whose field managedBy, at `path`, names MultiKueue.
+std::string DelegationWarning(const std::string& path);
 
 }  // namespace berth::webhook

@@ -100,8 +100,7 @@ Result<FieldErrors> ValidateParent(const ParentJson& object, const ParentJson& o
                        marks.own ? marks.own(object, old, job, facts) : FieldErrors{});
   }
   BERTH_TRY(const ReviewedJob before, kind.read(old));
-  const bool managed = IsManagedJob(job.meta) || facts.manage_without_queue_name;
-  if (!managed && !IsManagedJob(before.meta)) return FieldErrors{};
+  if (!IsQueuedJob(job.meta, facts) && !IsManagedJob(before.meta)) return FieldErrors{};
   FieldErrors own;
   // A queue is never taken away: the pods that wait for it would wait for ever.
   const bool queued = before.meta.labels.count(api::kQueueLabel) != 0;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "api/holds.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "base/strings.h"
@@ -235,12 +237,9 @@ class WorkloadRules {
   }
 
   std::set<std::string> Gates(const api::Workload& workload) {
-    std::set<std::string> gates;
-    const std::string* text =
-        api::FindValue(workload.meta.annotations, api::kAdmissionGatedByAnnotation);
-    if (text == nullptr || text->empty()) return gates;
-    for (const std::string_view gate : Split(*text, ',')) gates.emplace(TrimSpace(gate));
-    return gates;
+    if (!api::IsGated(workload)) return {};
+    const std::vector<std::string> gates = api::AdmissionGatesOf(workload.meta);
+    return {gates.begin(), gates.end()};
   }
 
   void CheckAnnotations() {

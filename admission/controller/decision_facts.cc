@@ -2,6 +2,7 @@
 
 #include "admission/messages.h"
 #include "api/condition.h"
+#include "api/holds.h"
 #include "api/pod.h"
 #include "api/reasons.h"
 #include "queue/workload_info.h"
@@ -11,8 +12,8 @@ namespace berth::admission {
 bool Matters(const api::Workload& before, const api::Workload& after) {
   if (before.meta.generation != after.meta.generation) return true;
   if (before.status.reclaimable_pods != after.status.reclaimable_pods) return true;
-  if (queue::IsGated(before) != queue::IsGated(after)) return true;
-  if (queue::IsOnHold(before) != queue::IsOnHold(after)) return true;
+  if (api::IsGated(before) != api::IsGated(after)) return true;
+  if (api::IsOnHold(before) != api::IsOnHold(after)) return true;
   const auto not_before = [](const api::Workload& workload) {
     const auto& state = workload.status.requeue_state;
     return state ? state->requeue_at : std::nullopt;

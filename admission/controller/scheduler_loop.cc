@@ -12,6 +12,7 @@
 #include "admission/controller/scheduler_feed.h"
 #include "admission/messages.h"
 #include "admission/workload_slices.h"
+#include "api/holds.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "base/log/log.h"
@@ -68,7 +69,7 @@ bool SchedulerLoop::Unblocks(const api::Workload& before, const api::Workload& a
 
 // Recorded here, not with the condition: the workload may be admitted before the condition.
 void SchedulerLoop::SayIfGateCleared(const api::Workload& before, const api::Workload& after) {
-  if (!pace_.running() || !queue::IsGated(before) || queue::IsGated(after)) return;
+  if (!pace_.running() || !api::IsGated(before) || api::IsGated(after)) return;
   parts_.events.Record(kube::ReferenceTo(after), kube::EventType::kNormal, "AdmissionGateCleared",
                        "AdmissionGateCleared",
                        "Admission gate cleared, workload is now admissible");

@@ -61,6 +61,8 @@ class Shadow {
 
   const ShadowReport& report() const { return report_; }
   const Scheduler& scheduler() const { return scheduler_; }
+  // The incumbent begins or ends to manage jobs of the kind; see Scheduler::ManageOwner.
+  void ManageOwner(const OwnerKind& kind, bool managed) { scheduler_.ManageOwner(kind, managed); }
   // Logs the counts of the report, and with `kWithDifferences` the latest differences.
   enum class Detail { kCounts, kWithDifferences };
   void LogSummary(Detail detail) const;

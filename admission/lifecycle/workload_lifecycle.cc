@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "admission/lifecycle/status_edit.h"
+#include "api/holds.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "base/strings.h"
@@ -388,10 +389,9 @@ void Planner::Pending() {
   const Condition* reserved = FindCondition(status_.conditions, api::kQuotaReserved);
   if (reserved != nullptr && reserved->reason == api::kOnHold) return;  // until its owner says so
   const bool was_gated = reserved != nullptr && reserved->reason == api::kAdmissionGated;
-  if (const std::string* gates =
-          api::FindValue(workload_.meta.annotations, api::kAdmissionGatedByAnnotation);
-      gates != nullptr && !gates->empty()) {
-    const std::string text = "dmission is gated by: " + *gates;
+  if (api::IsGated(workload_)) {
+    const std::string text = "dmission is gated by: " +
+                             workload_.meta.annotations.at(api::kAdmissionGatedByAnnotation);
     if (!was_gated) Say(PlannedEvent::Type::kNormal, "AdmissionGated", "Workload a" + text);
     return because(api::kAdmissionGated, "A" + text);
   }

@@ -7,13 +7,13 @@
 
 #include "api/api_version.h"
 #include "api/labels.h"
+#include "api/multikueue.h"
 
 namespace berth::cli {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr char kMultiKueue[] = "kueue.x-k8s.io/multikueue";
 
 // The text at `path`, or "".
 std::string TextAt(const Json& object, const char* path) {
@@ -105,7 +105,7 @@ void CheckWorkload(const Json& workload, AdoptionReport& report) {
 
 void CheckJob(const Json& job, AdoptionReport& report) {
   const std::string name = NameOf("job", job);
-  if (TextAt(job, "/spec/managedBy") == kMultiKueue) {
+  if (TextAt(job, "/spec/managedBy") == api::kMultiKueueController) {
     report.findings.push_back(
         {AdoptionGrade::kMissing, name, "spec.managedBy is MultiKueue's: Berth has no MultiKueue"});
   }
@@ -115,7 +115,7 @@ void CheckAdmissionCheck(const Json& check, AdoptionReport& report) {
   const std::string controller = TextAt(check, "/spec/controllerName");
   if (controller == api::kProvisioningCheckController) {
     ++report.taken_over["AdmissionChecks"];
-  } else if (controller == kMultiKueue) {
+  } else if (controller == api::kMultiKueueController) {
     report.findings.push_back({AdoptionGrade::kMissing, NameOf("admissioncheck", check),
                                "of MultiKueue, which Berth does not have: workloads of its queues "
                                "wait for it for ever"});

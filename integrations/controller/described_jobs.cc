@@ -14,6 +14,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kReadsIndex[] = "reads";
+constexpr char kQueueingPrefix[] = "kueue.x-k8s.io/";
+constexpr char kLastApplied[] = "kubectl.kubernetes.io/last-applied-configuration";
 
 Result<Json> WithoutManagedFields(const api::JsonSource& source) {
   BERTH_TRY(Json object, TreeOf(source));
@@ -24,11 +26,12 @@ Result<Json> WithoutManagedFields(const api::JsonSource& source) {
   return object;
 }
 
-Result<DescribedJob> Decode(const KindPtr& kind, const api::JsonSource& source,
-                            const ReadObjects& reads = {}) {
-  BERTH_TRY(const Json object, WithoutManagedFields(source));
-  BERTH_TRY(JobView view, ViewOf(kind, object, reads));
-  return DescribedJob{{std::move(view)}, kind, object.dump(), NamesToRead(*kind, object)};
+// Who queues the object; its pods have the rest.
+void KeepWhatQueues(api::ObjectMeta& meta) {
+  const auto other = [](const auto& entry) { return !entry.first.starts_with(kQueueingPrefix); };
+  std::erase_if(meta.labels, other);
+  std::erase_if(meta.annotations, other);
+  meta.finalizers.clear();
 }
 
 Result<ReadObject> DecodeRead(const api::JsonSource& source) {
@@ -50,16 +53,20 @@ class DescribedJobState final : public JobState {
   const api::ObjectMeta& meta() const override { return job_->meta; }
   JobView View() const override { return *job_; }
   std::vector<JobWrite> Start(const std::vector<PodSetChange>& changes) const override {
-    const Json before = api::ParseJsonOrNull(job_->text);
+    const Json before = Object();
     const Result<std::vector<Json>> states = Started(*job_->description, before, changes, reads_);
     return states ? Differences(before, *states) : std::vector<JobWrite>{};
   }
   std::vector<JobWrite> Stop(const std::vector<PodSetChange>& originals) const override {
-    const Json before = api::ParseJsonOrNull(job_->text);
+    const Json before = Object();
     return Differences(before, Stopped(*job_->description, before, originals, job_->active));
   }
 
  private:
+  Json Object() const {
+    return job_->text == nullptr ? Json() : api::ParseJsonOrNull(*job_->text);
+  }
+
   // One write for each state that differs from the one before it.
   static std::vector<JobWrite> Differences(const Json& before, const std::vector<Json>& states) {
     std::vector<JobWrite> writes;
@@ -80,10 +87,23 @@ class DescribedJobState final : public JobState {
 
 }  // namespace
 
+Result<DescribedJob> DecodeDescribedJob(const KindPtr& kind, const api::JsonSource& source) {
+  BERTH_TRY(const Json object, WithoutManagedFields(source));
+  BERTH_TRY(JobView view, ViewOf(kind, object));
+  DescribedJob job{{std::move(view)}, kind, nullptr, NamesToRead(*kind, object)};
+  if (!kind->pods) {
+    job.text = std::make_shared<const std::string>(object.dump());
+    return job;
+  }
+  job.meta.annotations.erase(kLastApplied);
+  if (kind->pods->each_alone) KeepWhatQueues(job.meta);
+  return job;
+}
+
 DescribedJobs::DescribedJobs(kube::Manager& manager, KindPtr description)
     : InformedJobs<DescribedJob>(manager.OptionalInformerFor<DescribedJob>(
           description->resource,
-          [description](const api::JsonSource& object) { return Decode(description, object); })),
+          [description](const api::JsonSource& object) { return DecodeDescribedJob(description, object); })),
       first_(description),
       description_(std::move(description)) {
   if (first_->hold) held_.emplace(manager, first_);
@@ -94,6 +114,8 @@ void DescribedJobs::WatchReads(kube::Manager& manager) {
   for (const ReadRule& rule : first_->reads) {
     reads_.push_back(&manager.OptionalInformerFor<ReadObject>(rule.resource, DecodeRead));
   }
+  jobs().AddHandler(
+      {.on_delete = [this](const auto& job) { read_.erase(job->meta.key()); }});
   if (reads_.empty()) return;
   jobs().AddIndex(kReadsIndex, [kind = first_](const DescribedJob& job) {
     std::vector<std::string> values;
@@ -164,17 +186,33 @@ std::vector<api::ObjectKey> DescribedJobs::Keys() const {
   return keys;
 }
 
+// A text that cannot be read leaves the job as the informer has it.
+DescribedJobs::JobPtr DescribedJobs::ReadAgain(const JobPtr& job, const KindPtr& description,
+                                               const ReadObjects& reads) const {
+  ReadJob& known = read_[job->meta.key()];
+  if (known.from == job && known.description == description && known.reads == reads) {
+    return known.job;
+  }
+  const Json object = api::ParseJsonOrNull(*job->text);
+  Result<JobView> view = ViewOf(description, object, reads);
+  JobPtr read = job;
+  if (view) {
+    read = std::make_shared<const DescribedJob>(DescribedJob{
+        {*std::move(view)}, description, job->text, NamesToRead(*description, object)});
+  }
+  known = {job, description, reads, read};
+  return read;
+}
+
 std::shared_ptr<const JobState> DescribedJobs::Get(const api::ObjectKey& key) const {
   auto job = jobs().Get(key);
   if (job == nullptr) return nullptr;
   ReadObjects reads = ReadsOf(*job);
   const bool described_anew = description_ != nullptr && job->description != description_;
-  if (described_anew || !reads.empty()) {
-    auto again = Decode(described_anew ? description_ : job->description,
-                        api::ParseJsonOrNull(job->text), reads);
-    if (again) job = std::make_shared<const DescribedJob>(*std::move(again));
+  if (job->text != nullptr && (described_anew || !reads.empty())) {
+    job = ReadAgain(job, described_anew ? description_ : job->description, reads);
   }
-  if (held_) return held_->StateOf(*job, job->text);
+  if (held_) return held_->StateOf(*job, *job->text);
   return std::make_shared<const DescribedJobState>(std::move(job), std::move(reads));
 }
 

@@ -2,14 +2,18 @@
 // (kind_description.h).
 //
 // The informer keeps a job's view and its JSON text: a start or a stop edits the object as it was
-// received, so that fields unknown to Berth survive, and sends the difference as a JSON patch.
+// received, so that fields unknown to Berth survive, and sends the difference as a JSON patch. Of a
+// kind whose pods are held by their gates (KindDescription::pods) no object is written: the
+// informer keeps no text, and of the metadata of an object whose pods are queued one by one (a
+// Deployment) only what says who queues it.
 // After a change of the description, Get reads the text again; so it does where the kind reads
 // further objects (KindDescription::reads), whose changes count as changes of the jobs that name
-// them.
+// them. What Get has read stays until the job, an object that it reads, or the description changes.
 //
 // Jobs of a kind with a hold are stopped and started by their pods (held_pods.h).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,9 +30,13 @@ namespace berth::integrations {
 
 struct DescribedJob : JobView {
   KindPtr description;
-  std::string text;                // the object, without managedFields
+  // The object, without managedFields; null: the kind's objects are not written.
+  std::shared_ptr<const std::string> text;
   std::vector<std::string> reads;  // names of the objects that are read, one for each rule
 };
+
+// As the informer keeps it. kInvalid: the metadata cannot be read.
+Result<DescribedJob> DecodeDescribedJob(const KindPtr& kind, const api::JsonSource& source);
 
 // An object that a kind reads beside its jobs.
 struct ReadObject {
@@ -54,13 +62,24 @@ class DescribedJobs final : public InformedJobs<DescribedJob> {
   std::vector<api::ObjectKey> Keys() const;
 
  private:
+  using JobPtr = std::shared_ptr<const DescribedJob>;
+  // What was read from the text of a job that the informer holds.
+  struct ReadJob {
+    JobPtr from;
+    KindPtr description;
+    ReadObjects reads;
+    JobPtr job;
+  };
+
   void WatchReads(kube::Manager& manager);
   ReadObjects ReadsOf(const DescribedJob& job) const;
+  JobPtr ReadAgain(const JobPtr& job, const KindPtr& description, const ReadObjects& reads) const;
 
   const KindPtr first_;  // decodes what the informer reads
   std::vector<kube::Informer<ReadObject>*> reads_;
   KindPtr description_;
   std::optional<HeldPods> held_;
+  mutable std::map<api::ObjectKey, ReadJob> read_;  // of jobs that exist
 };
 
 }  // namespace berth::integrations

@@ -38,6 +38,8 @@ JobOwners::JobOwners(kube::Manager& manager, QueueNameRule queue_name_rule)
     : workloads_(manager.InformerFor<api::Workload>()), queue_name_rule_(queue_name_rule) {
   workloads_.AddIndex(kOwnerIndex, [](const api::Workload& workload) {
     const api::OwnerReference* owner = OwningJobOf(workload.meta);
+    const std::optional<api::OwnerReference> lost = LostParentOf(workload.meta);
+    if (lost) owner = &*lost;
     if (owner == nullptr) return std::vector<std::string>{};
     return std::vector<std::string>{IndexValue(api::GroupOf(owner->api_version), owner->kind,
                                                {workload.meta.namespace_name, owner->name})};

@@ -247,6 +247,8 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
     steps.push_back(CreateStep(pass, create->workload));
   } else if (const auto* drop = std::get_if<DeleteWorkload>(&action)) {
     steps = {FinalizerStep(drop->key), DeleteStep(drop->key)};
+  } else if (const auto* end = std::get_if<EndWorkload>(&action)) {
+    steps.push_back(DeleteStep(end->key));
   } else if (const auto* release = std::get_if<RemoveWorkloadFinalizer>(&action)) {
     steps.push_back(FinalizerStep(release->key));
   } else if (const auto* start = std::get_if<StartJob>(&action)) {
@@ -451,7 +453,7 @@ void JobReconciler::Emit(const JobState& state, const EmitEvent& event) {
   auto rank = kube::EventRank::kDecision;
   const bool is_state =
       event.reason == "UpdatedAdmissionCheck" || event.reason == "ErrWorkloadCompose" ||
-      event.reason == "WorkloadNameConflict" || event.reason == "JobNestingTooDeep";
+      event.reason == "ManagedByMultiKueue" || event.reason == "WorkloadNameConflict" || event.reason == "JobNestingTooDeep";
   if (is_state && source_.Meta(job.key()) != nullptr) {
     std::string& last = last_state_message_[job.uid];
     if (last == event.message) return;

@@ -10,6 +10,8 @@ bool IsOf(const JobKind& kind, const api::OwnerReference& owner) {
 
 std::optional<JobSource::Owner> JobSource::OwnerOf(const api::Workload& workload) const {
   const api::OwnerReference* owner = OwningJobOf(workload.meta);
+  const std::optional<api::OwnerReference> lost = LostParentOf(workload.meta);
+  if (lost) owner = &*lost;
   if (owner == nullptr || !IsOf(kind(), *owner)) return std::nullopt;
   return Owner{{workload.meta.namespace_name, owner->name}, owner->uid};
 }

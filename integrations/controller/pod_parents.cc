@@ -9,6 +9,7 @@
 
 #include "api/codec/parts.h"
 #include "api/labels.h"
+#include "integrations/pods/orphaned_pods.h"
 
 namespace berth::integrations {
 namespace {
@@ -44,17 +45,21 @@ Json MarkPatch(const ParentedPod& pod, const PodMark& mark) {
 class PodParentState final : public JobState {
  public:
   PodParentState(JobView view, KindPtr description, std::vector<PlacedPod> pods,
-                 std::function<bool()> open)
+                 std::vector<ParentedPodPtr> orphans, std::function<bool()> open)
       : view_(std::move(view)),
         description_(std::move(description)),
         pods_(std::move(pods)),
+        orphans_(std::move(orphans)),
         open_(std::move(open)) {}
 
   const api::ObjectMeta& meta() const override { return view_.meta; }
   JobView View() const override { return view_; }
   JobPlan Plan(JobSituation situation, WallTime now) const override {
+    if (view_.meta.uid.empty()) return PlanMissing(situation, now);
     if (IsQueuedParent(situation) && !open_()) return {.look_again = kPodsGather};
-    return PlanPodParent(situation, *description_->pods, pods_, now);
+    JobPlan plan = PlanPodParent(situation, *description_->pods, pods_, now);
+    LetOrphansGo(orphans_, situation.workloads, plan);
+    return plan;
   }
   // Its pods start and stop.
   std::vector<JobWrite> Start(const std::vector<PodSetChange>& changes) const override {
@@ -70,22 +75,37 @@ class PodParentState final : public JobState {
     const auto* marks = std::get_if<MarkPods>(&action);
     if (marks == nullptr) return writes;
     for (const PodMark& mark : marks->pods) {
-      const auto found = std::find_if(pods_.begin(), pods_.end(), [&mark](const PlacedPod& each) {
-        return each.pod->meta.name == mark.pod;
-      });
-      if (found == pods_.end()) continue;
-      const ParentedPod& pod = *found->pod;
-      writes.push_back({.pod = pod.meta.key(),
-                        .uid = pod.meta.uid,
-                        .patch = std::make_shared<const Json>(MarkPatch(pod, mark))});
+      const ParentedPodPtr pod = Find(mark.pod);
+      if (pod == nullptr) continue;
+      writes.push_back({.pod = pod->meta.key(),
+                        .uid = pod->meta.uid,
+                        .patch = std::make_shared<const Json>(MarkPatch(*pod, mark))});
     }
     return writes;
   }
 
  private:
+  // A Workload that is left behind tells of pods that may be orphans.
+  JobPlan PlanMissing(const JobSituation& situation, WallTime now) const {
+    JobPlan plan = PlanMissingParent(orphans_, situation.workloads, now);
+    if (!situation.workloads.empty() && !open_()) plan.look_again = kPodsGather;
+    return plan;
+  }
+
+  ParentedPodPtr Find(const std::string& name) const {
+    for (const PlacedPod& each : pods_) {
+      if (each.pod->meta.name == name) return each.pod;
+    }
+    for (const ParentedPodPtr& each : orphans_) {
+      if (each->meta.name == name) return each;
+    }
+    return nullptr;
+  }
+
   JobView view_;
   KindPtr description_;
   std::vector<PlacedPod> pods_;
+  std::vector<ParentedPodPtr> orphans_;
   std::function<bool()> open_;  // whether the pods are known
 };
 
@@ -111,20 +131,44 @@ bool PodParents::Open() {
     return std::vector{api::ObjectKey{pod.meta.namespace_name, parent}.ToString()};
   });
   const auto changed = [this](const ParentedPodPtr& pod) {
-    const std::string parent = ParentOf(*pod);
-    if (parent.empty() || handler_ == nullptr || !handler_->on_change) return;
-    if (const auto meta = objects_.Meta({pod->meta.namespace_name, parent})) {
-      handler_->on_change(*meta);
-    }
+    Tell(pod->meta.namespace_name, ParentOf(*pod));
   };
   pods_->AddHandler({.on_add = changed,
                      .on_update = [changed](const auto&, const auto& pod) { changed(pod); },
                      .on_delete = changed});
-  if (rule.revisions_of_stateful_sets) {
-    stateful_sets_ =
-        &manager_.SelectedInformerFor<Revision>(kStatefulSets, DecodeRevision, rule.selector);
-  }
+  if (!rule.parent_label.empty() || rule.revisions_of_stateful_sets) WatchStatefulSets();
   return Open();
+}
+
+// A pod may be known before its StatefulSet is.
+void PodParents::WatchStatefulSets() {
+  const PodsRule& rule = *description_->pods;
+  stateful_sets_ =
+      &manager_.SelectedInformerFor<Revision>(kStatefulSets, DecodeRevision, rule.selector);
+  const auto tell = [this](const auto& set) {
+    const std::string* name =
+        api::FindValue(set->meta.labels, description_->pods->parent_label);
+    if (name != nullptr) Tell(set->meta.namespace_name, *name);
+  };
+  stateful_sets_->AddHandler(
+      {.on_add = tell,
+       .on_update =
+           [tell](const auto& before, const auto& set) {
+             if (before->old != set->old ||
+                 before->meta.owner_references != set->meta.owner_references) {
+               tell(set);
+             }
+           },
+       .on_delete = tell});
+}
+
+// The object may be gone: its name is enough.
+void PodParents::Tell(const std::string& namespace_name, const std::string& parent) const {
+  if (parent.empty() || handler_ == nullptr || !handler_->on_change) return;
+  const MetaPtr known = objects_.Meta({namespace_name, parent});
+  handler_->on_change(known != nullptr ? *known
+                                       : api::ObjectMeta{.namespace_name = namespace_name,
+                                                         .name = parent});
 }
 
 std::string PodParents::IndexName() const {
@@ -163,7 +207,35 @@ std::string PodParents::ParentOf(const ParentedPod& pod) const {
     return name == nullptr ? "" : *name;
   }
   const api::OwnerReference* owner = api::ControllerOf(pod.meta);
-  return owner != nullptr && IsOf(description_->kind, *owner) ? owner->name : "";
+  if (owner != nullptr) return IsOf(description_->kind, *owner) ? owner->name : "";
+  // An orphan: the name of a StatefulSet's pod is that of the set and a number.
+  const std::size_t dash = pod.meta.name.rfind('-');
+  return dash == std::string::npos ? "" : pod.meta.name.substr(0, dash);
+}
+
+PodParents::Origin PodParents::OriginOf(const ParentedPod& pod, const std::string& uid) const {
+  constexpr int kMostLinks = 5;
+  std::shared_ptr<const void> link;  // keeps `owner` alive
+  const api::OwnerReference* owner = api::ControllerOf(pod.meta);
+  for (int i = 0; i < kMostLinks && owner != nullptr; ++i) {
+    if (owner->uid == uid) return Origin::kObject;
+    const api::ObjectKey key{pod.meta.namespace_name, owner->name};
+    const api::ObjectMeta* above = nullptr;
+    if (owner->kind == kStatefulSets.kind && stateful_sets_ != nullptr) {
+      // Without the right to read them the labels have to do.
+      if (stateful_sets_->is_missing()) return Origin::kObject;
+      const auto set = stateful_sets_->Get(key);
+      above = set == nullptr || set->meta.uid != owner->uid ? nullptr : &set->meta;
+      link = set;
+    } else if (owner->kind == kPod.kind) {
+      const auto leader = pods_->Get(key);
+      above = leader == nullptr || leader->meta.uid != owner->uid ? nullptr : &leader->meta;
+      link = leader;
+    }
+    if (above == nullptr) return Origin::kAnother;
+    owner = api::ControllerOf(*above);
+  }
+  return owner == nullptr ? Origin::kOrphan : Origin::kAnother;
 }
 
 void PodParents::AddRevisions(std::vector<PlacedPod>& pods) const {
@@ -178,27 +250,34 @@ void PodParents::AddRevisions(std::vector<PlacedPod>& pods) const {
   }
 }
 
-std::vector<PlacedPod> PodParents::PodsOf(const JobView& view) const {
-  if (pods_ == nullptr) return {};
-  const PodsRule& rule = *description_->pods;
-  std::vector<PlacedPod> pods =
-      PlacePods(view, rule, pods_->ByIndex(IndexName(), view.meta.key().ToString()));
-  // Pods of an earlier object of this name.
-  std::erase_if(pods, [&](const PlacedPod& each) {
-    const api::OwnerReference* owner = api::ControllerOf(each.pod->meta);
-    return rule.parent_label.empty() && (owner == nullptr || owner->uid != view.meta.uid);
-  });
-  AddRevisions(pods);
+PodParents::Pods PodParents::PodsOf(const JobView& view) const {
+  Pods pods;
+  if (pods_ == nullptr) return pods;
+  std::vector<ParentedPodPtr> own;
+  for (const ParentedPodPtr& pod : pods_->ByIndex(IndexName(), view.meta.key().ToString())) {
+    const Origin origin = OriginOf(*pod, view.meta.uid);
+    if (origin == Origin::kObject) own.push_back(pod);
+    if (origin == Origin::kOrphan) pods.orphans.push_back(pod);
+  }
+  pods.placed = PlacePods(view, *description_->pods, own);
+  AddRevisions(pods.placed);
   return pods;
 }
 
-// A queued object opens the watch of its pods, and is looked at again when they are known.
+// A queued object opens the watch of its pods, and is looked at again when they are known. Of an
+// object that does not exist there may be pods and Workloads.
 std::shared_ptr<const JobState> PodParents::Get(const api::ObjectKey& key) const {
   const auto object = objects_.Get(key);
-  if (object == nullptr) return nullptr;
-  JobView view = object->View();
-  std::vector<PlacedPod> pods = PodsOf(view);
-  return std::make_shared<const PodParentState>(std::move(view), description_, std::move(pods),
+  JobView view;
+  if (object != nullptr) {
+    view = object->View();
+  } else {
+    view.kind = &description_->kind;
+    view.meta = {.namespace_name = key.namespace_name, .name = key.name};
+  }
+  Pods pods = PodsOf(view);
+  return std::make_shared<const PodParentState>(std::move(view), description_,
+                                                std::move(pods.placed), std::move(pods.orphans),
                                                 open_);
 }
 

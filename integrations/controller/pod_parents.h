@@ -6,6 +6,11 @@
 // The pods are watched from the first object on that is queued. An object is looked at again a
 // moment after its pods have changed, so that pods that are created together are handled together.
 // Of other pods in the selection only the identity is kept.
+//
+// A pod is an object's if its owners lead to the object: the labels alone do not tell, since anybody
+// may set them. A LeaderWorkerSet's are
+//     worker ─▶ StatefulSet of the group ─▶ leader ─▶ StatefulSet of the leaders ─▶ object
+// Pods whose owners end with one that nobody controls are orphans (pods/orphaned_pods.h).
 #pragma once
 
 #include <functional>
@@ -41,16 +46,29 @@ class PodParents final : public JobSource {
  private:
   // Watches the pods from now on. True: they are known.
   bool Open();
-  // What a StatefulSet's rolling update is about to replace; empty: no update is under way.
+  // A StatefulSet between an object and its pods: its owner, and the revision that a rolling update
+  // is about to replace; empty: no update is under way.
   struct Revision {
     api::ObjectMeta meta;
     std::string old;
   };
+  // Where a pod's owners end: at the object; at another one, or one that is not known (yet, or any
+  // more); at one that nobody controls.
+  enum class Origin { kObject, kAnother, kOrphan };
+  // The pods that name one object: its own, and orphans.
+  struct Pods {
+    std::vector<PlacedPod> placed;
+    std::vector<ParentedPodPtr> orphans;
+  };
   std::string IndexName() const;
   static Result<Revision> DecodeRevision(const api::JsonSource& object);
-  // The object of which the pod is; empty: of none of this kind.
+  void WatchStatefulSets();
+  void Tell(const std::string& namespace_name, const std::string& parent) const;
+  // The name of the object of which the pod seems to be; empty: of none of this kind.
   std::string ParentOf(const ParentedPod& pod) const;
-  std::vector<PlacedPod> PodsOf(const JobView& view) const;
+  Origin OriginOf(const ParentedPod& pod, const std::string& uid) const;
+  // `view`: without a uid where the object does not exist.
+  Pods PodsOf(const JobView& view) const;
   void AddRevisions(std::vector<PlacedPod>& pods) const;
 
   kube::Manager& manager_;
@@ -59,7 +77,8 @@ class PodParents final : public JobSource {
   const std::function<bool()> open_;
   std::shared_ptr<const Handler> handler_;             // of AddHandler
   kube::Informer<ParentedPod>* pods_ = nullptr;        // null: not watched yet
-  kube::Informer<Revision>* stateful_sets_ = nullptr;  // PodsRule::revisions_of_stateful_sets
+  // With PodsRule::parent_label or revisions_of_stateful_sets.
+  kube::Informer<Revision>* stateful_sets_ = nullptr;
 };
 
 }  // namespace berth::integrations

@@ -8,6 +8,7 @@
 #include "api/codec/codec.h"
 #include "base/rfc3339.h"
 #include "integrations/controller/object_tree.h"
+#include "integrations/declared_kind.h"
 
 namespace berth::integrations {
 namespace {
@@ -79,6 +80,10 @@ void UserKinds::Start() {
   objects_.AddHandler({.on_add = add,
                        .on_update = [add](const auto&, const auto& object) { add(object); },
                        .on_delete = add});
+  Watch();
+}
+
+void UserKinds::Watch() {
   if (!callbacks_.review) return;
   const auto tell = [this](const auto& object) { TellReviews(*object, true); };
   objects_.AddHandler({.on_add = tell,
@@ -89,7 +94,7 @@ void UserKinds::Start() {
 void UserKinds::TellReviews(const JobKindObject& object, bool present) const {
   const bool ready =
       present && object.ready != nullptr && object.ready->value("status", "") == "True";
-  const Result<KindPtr> kind = ready ? ParseKind(*object.spec) : Result<KindPtr>(KindPtr());
+  const Result<KindPtr> kind = ready ? ParseDeclaredKind(*object.spec) : Result<KindPtr>(KindPtr());
   callbacks_.review(object.meta.name, kind ? *kind : nullptr);
 }
 
@@ -140,7 +145,7 @@ bool UserKinds::is_settled() const {
 
 UserKinds::Verdict UserKinds::Take(const JobKindObject& object) {
   const std::string& name = object.meta.name;
-  Result<KindPtr> kind = ParseKind(*object.spec);
+  Result<KindPtr> kind = ParseDeclaredKind(*object.spec);
   if (!kind) {
     Forget(name);
     return {false, "InvalidDescription", "spec." + kind.error().message};

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "api/codec/parts.h"
+#include "api/holds.h"
 #include "api/labels.h"
 #include "api/pod_groups.h"
 #include "api/reasons.h"
@@ -63,7 +64,10 @@ class ParentPlanner {
                 const std::vector<PlacedPod>& pods, WallTime now)
       : in_(situation), job_(situation.job), rule_(rule), pods_(pods), now_(now) {
     for (const api::PodSet& each : job_.pod_sets) total_ += each.count;
-    for (const api::Workload& each : in_.workloads) workloads_.emplace(each.meta.name, &each);
+    for (const api::Workload& each : in_.workloads) {
+      workloads_.emplace(each.meta.name, &each);
+      NoteGroup(each);
+    }
   }
 
   JobPlan Run() {
@@ -84,8 +88,10 @@ class ParentPlanner {
     for (std::int32_t group = 0; group < groups; ++group) Group(group, NameOf(group));
     const std::set<std::string_view> wanted(names_.begin(), names_.end());
     for (const api::Workload& workload : in_.workloads) {
-      if (wanted.count(workload.meta.name) == 0 && IsOurs(workload)) {
-        Add(DeleteWorkload{workload.meta.key()});
+      // The pods of the group end with the Workload, which keeps their quota until they are gone.
+      if (wanted.count(workload.meta.name) == 0 && IsOurs(workload) &&
+          !workload.meta.deletion_timestamp) {
+        Add(EndWorkload{workload.meta.key()});
         Event("DeletedWorkload",
               "Deleted not matching Workload: " + workload.meta.key().ToString());
       }
@@ -106,15 +112,19 @@ class ParentPlanner {
   }
 
   bool IsOurs(const api::Workload& workload) const {
-    const api::OwnerReference* parent = ParentOfPods(workload.meta);
-    return parent != nullptr && parent->uid == job_.meta.uid;
+    const auto& owners = workload.meta.owner_references;
+    return ParentOfPods(workload.meta) != nullptr &&
+           std::any_of(owners.begin(), owners.end(), [this](const api::OwnerReference& each) {
+             return !each.controller && each.uid == job_.meta.uid;
+           });
   }
 
   const std::string& NameOf(std::int32_t group) const {
     return names_[static_cast<std::size_t>(group)];
   }
 
-  // Kueue once made the names without the object's uid.
+  // Kueue once made the names without the object's uid. An object that is made again, and takes
+  // pods that an earlier one of its name has left behind, takes their Workload with them.
   std::string FindName(std::int32_t group) const {
     std::string name = GroupWorkloadName(job_, rule_, group);
     if (Find(name) != nullptr) return name;
@@ -122,7 +132,35 @@ class ParentPlanner {
     without.meta.uid.clear();
     std::string legacy = GroupWorkloadName(without, rule_, group);
     const api::Workload* known = Find(legacy);
-    return known != nullptr && IsOurs(*known) ? legacy : name;
+    if (known != nullptr && IsOurs(*known)) return legacy;
+    const auto taken = by_group_.find(group);
+    return taken == by_group_.end() ? name : taken->second->meta.name;
+  }
+
+  // The object's own go before those that nobody has taken.
+  void NoteGroup(const api::Workload& workload) {
+    if (workload.meta.deletion_timestamp || IsDone(workload)) return;
+    if (IsOurs(workload)) {
+      by_group_.insert_or_assign(GroupOf(workload), &workload);
+    } else if (LostParentOf(workload.meta) || HasOurPods(workload)) {
+      by_group_.emplace(GroupOf(workload), &workload);
+    }
+  }
+
+  bool HasOurPods(const api::Workload& workload) const {
+    return std::any_of(pods_.begin(), pods_.end(), [&workload](const PlacedPod& each) {
+      const std::string* name =
+          api::FindValue(each.pod->meta.annotations, api::kPodGroupNameLabel);
+      return name != nullptr && *name == workload.meta.name && IsMarked(*each.pod);
+    });
+  }
+
+  std::int32_t GroupOf(const api::Workload& workload) const {
+    if (!rule_.index_workloads) return 0;
+    const std::string* text =
+        api::FindValue(workload.meta.annotations, api::kComponentWorkloadIndexAnnotation);
+    const std::int64_t number = text == nullptr ? -1 : ParseInt64(*text).value_or(-1);
+    return number < 0 || number > INT32_MAX ? -1 : static_cast<std::int32_t>(number);
   }
 
   JobPlan Finish() {
@@ -159,13 +197,25 @@ class ParentPlanner {
     if (!IsOurs(*workload)) Add(AddOwners{workload->meta.key(), {Reference()}});
     if (total_ == 0) return Hold(group, *workload);
     if (!HasQuota(*workload) && !HasPodSetsOf(job_, *workload)) Resize(*workload);
-    if (IsOnHold(*workload)) {
+    if (api::IsOnHold(*workload)) {
       return Release(*workload, api::kPendingEvaluation,
                      "Workload no longer on hold; waiting for quota reservation");
     }
     FollowQueue(*workload);
     FollowGates(*workload);
     FollowPriorityClass(*workload);
+    if (SizeOf(name) != total_) TellOfSize(*workload);
+  }
+
+  // Told of one group: the others differ alike.
+  void TellOfSize(const api::Workload& workload) {
+    if (std::exchange(told_of_size_, true)) return;
+    Add(EmitEvent{EmitEvent::Type::kWarning, "ErrWorkloadCompose",
+                  "the admitted Workload " + workload.meta.key().ToString() + " counts " +
+                      std::to_string(SizeOf(workload.meta.name)) + " pods, and the object asks for " +
+                      std::to_string(total_) +
+                      ": scale to 0 and back to queue another size",
+                  ""});
   }
 
   bool HasMarkedPods(std::int32_t group) const {
@@ -232,7 +282,7 @@ class ParentPlanner {
 
   // The object wants no pods. Its pods keep the quota until they are gone.
   void Hold(std::int32_t group, const api::Workload& workload) {
-    if (IsOnHold(workload)) return;
+    if (api::IsOnHold(workload)) return;
     if (!HasQuota(workload) && !workload.spec.active) return;  // it keeps the reason of that
     const bool runs = std::any_of(pods_.begin(), pods_.end(), [group](const PlacedPod& each) {
       return each.group == group && each.pod->has_node && !each.pod->ended;
@@ -358,7 +408,9 @@ class ParentPlanner {
   std::int32_t total_ = 0;          // pods of a group
   std::vector<std::string> names_;  // of the Workload of each group
   std::unordered_map<std::string_view, const api::Workload*> workloads_;
+  std::map<std::int32_t, const api::Workload*> by_group_;
   int created_ = 0;
+  bool told_of_size_ = false;
   JobPlan plan_;
 };
 

@@ -22,6 +22,7 @@ std::string NameOf(const JobAction& action) {
   struct Names {
     std::string operator()(const CreateWorkload&) const { return "create"; }
     std::string operator()(const DeleteWorkload&) const { return "delete"; }
+    std::string operator()(const EndWorkload&) const { return "end"; }
     std::string operator()(const RemoveWorkloadFinalizer&) const { return "finalizer"; }
     std::string operator()(const UpdateWorkloadSpec&) const { return "update"; }
     std::string operator()(const AdoptWorkload&) const { return "adopt"; }

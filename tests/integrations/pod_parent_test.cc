@@ -10,6 +10,7 @@
 #include "api/pod_groups.h"
 #include "api/reasons.h"
 #include "integrations/kind_catalogue.h"
+#include "integrations/pods/orphaned_pods.h"
 #include "integrations/workload_build.h"
 
 namespace berth::integrations::pod_parent_test {
@@ -112,8 +113,8 @@ class PodParentTest : public ::testing::Test {
     for (const JobAction& action : Plan().actions) {
       if (const auto* a = std::get_if<CreateWorkload>(&action)) {
         words.push_back("create " + a->workload.meta.name);
-      } else if (const auto* d = std::get_if<DeleteWorkload>(&action)) {
-        words.push_back("delete " + d->key.name);
+      } else if (const auto* d = std::get_if<EndWorkload>(&action)) {
+        words.push_back("end " + d->key.name);
       } else if (const auto* u = std::get_if<UpdateWorkloadSpec>(&action)) {
         words.push_back("resize to " + std::to_string(u->spec.pod_sets[0].count));
       } else if (const auto* r = std::get_if<ReleaseQuota>(&action)) {
@@ -284,6 +285,61 @@ TEST_F(PodParentTest, AWorkloadOfAnEarlierSetOfThisNameStays) {
   EXPECT_THAT(Words(), ElementsAre("create " + NameOf(), "event CreatedWorkload"));
 }
 
+// Deleted with --cascade=orphan, the object's reference goes and its pods run on; made again, the
+// object takes the pods and their Workload.
+TEST_F(PodParentTest, AnObjectThatIsMadeAgainTakesTheWorkloadOfItsPods) {
+  situation_.job.meta.uid = "0000";
+  api::Workload& workload = AddWorkload();
+  Admit(workload);
+  workload.meta.owner_references = {
+      {.api_version = "v1", .kind = "Pod", .name = "db-0", .uid = "uid-db-0"}};
+  const std::string name = workload.meta.name;
+  AddPod("db-0", "marked running");
+  situation_.job.meta.uid = "0001";
+  EXPECT_NE(NameOf(), name);
+  EXPECT_THAT(Words(), ElementsAre("owner StatefulSet 0001"));
+  workload.meta.owner_references.push_back(
+      {.api_version = "apps/v1", .kind = "StatefulSet", .name = "db", .uid = "0001"});
+  EXPECT_THAT(Words(), ElementsAre());
+  // One that has ended is of no use.
+  workload.meta.owner_references.pop_back();
+  Set(workload, api::kFinished, api::ConditionStatus::kTrue, "Succeeded");
+  EXPECT_THAT(Words(),
+              ElementsAre("create " + NameOf(), "event CreatedWorkload", "mark db-0"));
+}
+
+// The garbage collector has not taken the reference to the earlier object away yet.
+TEST_F(PodParentTest, PodsThatAreTakenBringTheirWorkload) {
+  situation_.job.meta.uid = "0000";
+  const std::string name = AddWorkload().meta.name;
+  AddPod("db-0", "marked running");
+  situation_.job.meta.uid = "0001";
+  EXPECT_THAT(Words(), ElementsAre("owner StatefulSet 0001"));
+  EXPECT_NE(NameOf(), name);
+}
+
+TEST_F(PodParentTest, GroupsTakeTheWorkloadsOfTheirNumber) {
+  UseLeaderWorkerSet(2);
+  situation_.job.meta.uid = "0000";
+  AddWorkload(1).meta.owner_references.clear();
+  situation_.job.meta.uid = "0001";
+  EXPECT_THAT(Words(), ElementsAre("create " + NameOf(0), "event CreatedWorkload",
+                                   "owner LeaderWorkerSet 0001"));
+}
+
+TEST_F(PodParentTest, AWorkloadThatHasLostItsReferenceIsFoundByItsAnnotations) {
+  api::Workload& workload = AddWorkload();
+  EXPECT_FALSE(LostParentOf(workload.meta));
+  workload.meta.owner_references.clear();
+  const auto lost = LostParentOf(workload.meta);
+  ASSERT_TRUE(lost);
+  EXPECT_EQ(*lost, (api::OwnerReference{
+                       .api_version = "apps/v1", .kind = "StatefulSet", .name = "db"}));
+  EXPECT_THAT(Words(), ElementsAre("owner StatefulSet 0001"));
+  workload.meta.annotations.erase(api::kIsGroupWorkloadAnnotation);
+  EXPECT_FALSE(LostParentOf(workload.meta));
+}
+
 TEST_F(PodParentTest, AWorkloadWithTheOldNameIsUsed) {
   api::Workload& workload = AddWorkload();
   JobView without = situation_.job;
@@ -346,7 +402,12 @@ TEST_F(PodParentTest, AnAdmittedGroupKeepsItsTotalCount) {
   Admit(AddWorkload());
   AddPod("db-0", "marked running");
   situation_.job.pod_sets[0].count = 5;  // by the subresource scale, which no review sees
-  EXPECT_THAT(Words(), ElementsAre());
+  const JobPlan plan = Plan();
+  ASSERT_EQ(plan.actions.size(), 1U);
+  EXPECT_EQ(std::get<EmitEvent>(plan.actions[0]).message,
+            "the admitted Workload default/" + NameOf() +
+                " counts 2 pods, and the object asks for 5: scale to 0 and back to queue another "
+                "size");
 }
 
 TEST_F(PodParentTest, GatesThatTheObjectLosesOpen) {
@@ -398,7 +459,10 @@ TEST_F(PodParentTest, AWorkloadForEachGroup) {
   AddWorkload(0);
   AddWorkload(1);
   AddWorkload(2);
-  EXPECT_THAT(Words(), ElementsAre("delete " + NameOf(2), "event DeletedWorkload"));
+  EXPECT_THAT(Words(), ElementsAre("end " + NameOf(2), "event DeletedWorkload"));
+  // The plan of its pods removes the finalizer when they are gone.
+  situation_.workloads[2].meta.deletion_timestamp = At(5);
+  EXPECT_THAT(Words(), ElementsAre());
 }
 
 TEST_F(PodParentTest, PodsOfGroupsHaveTheirRoles) {
@@ -436,6 +500,52 @@ TEST_F(PodParentTest, ARunningPodOfAGroupKeepsItsQueue) {
   ASSERT_EQ(marks.size(), 2U);
   EXPECT_EQ(marks[0].labels.count(api::kQueueLabel), 0U);
   EXPECT_EQ(marks[1].labels.at(api::kQueueLabel), "lq");
+}
+
+std::vector<std::string> LetGo(const JobPlan& plan) {
+  std::vector<std::string> names;
+  for (const JobAction& action : plan.actions) {
+    const auto* marks = std::get_if<MarkPods>(&action);
+    if (marks == nullptr) continue;
+    for (const PodMark& mark : marks->pods) {
+      EXPECT_TRUE(mark.ungate);
+      names.push_back(mark.pod);
+    }
+  }
+  return names;
+}
+
+TEST_F(PodParentTest, OrphansWithoutAWorkloadAreLetGo) {
+  api::Workload& workload = AddWorkload();
+  workload.meta.owner_references = {
+      {.api_version = "v1", .kind = "Pod", .name = "waits", .uid = "uid-waits"}};
+  AddPod("waits", "marked");
+  AddPod("unmarked");
+  AddPod("runs", "running");
+  AddPod("goes", "deleting");
+  AddPod("over", "ended");
+  std::vector<ParentedPodPtr> orphans(pods_.begin(), pods_.end());
+  EXPECT_THAT(LetGo(PlanMissingParent(orphans, situation_.workloads, At(10))),
+              ElementsAre("unmarked"));
+  // Nothing admits the marked one any more.
+  Set(workload, api::kFinished, api::ConditionStatus::kTrue, "Failed");
+  EXPECT_THAT(LetGo(PlanMissingParent(orphans, situation_.workloads, At(10))),
+              ElementsAre("waits", "unmarked"));
+}
+
+TEST_F(PodParentTest, AWorkloadThatIsLeftBehindWithoutPodsEnds) {
+  api::Workload& workload = AddWorkload();
+  EXPECT_TRUE(PlanMissingParent({}, situation_.workloads, At(10)).actions.empty())
+      << "the garbage collector deletes it with the object";
+  workload.meta.owner_references.clear();
+  const JobPlan plan = PlanMissingParent({}, situation_.workloads, At(10));
+  ASSERT_EQ(plan.actions.size(), 1U);
+  EXPECT_EQ(std::get<SetWorkloadCondition>(plan.actions[0]).condition.reason,
+            api::kOwnerNotFound);
+  workload.meta.owner_references = {
+      {.api_version = "v1", .kind = "Pod", .name = "db-0", .uid = "uid-db-0"}};
+  EXPECT_TRUE(PlanMissingParent({}, situation_.workloads, At(10)).actions.empty())
+      << "its pods may run";
 }
 
 TEST_F(PodParentTest, AMissingParentKeepsTheFinalizerUntilTheWorkloadGoes) {

@@ -1,6 +1,7 @@
 #include "webhook/controller/facts_mirror.h"
 
 #include "api/codec/codec.h"
+#include "api/holds.h"
 #include "api/pod_groups.h"
 #include "api/reasons.h"
 #include "api/workload.h"
@@ -27,12 +28,6 @@ const api::OwnerReference* ParentOf(const api::ObjectMeta& workload) {
   return nullptr;
 }
 
-bool IsOnHold(const std::vector<api::Condition>& conditions) {
-  const api::Condition* reserved = api::FindCondition(conditions, api::kQuotaReserved);
-  return reserved != nullptr && reserved->status == api::ConditionStatus::kFalse &&
-         reserved->reason == api::kOnHold;
-}
-
 }  // namespace
 
 FactsMirror::FactsMirror(kube::Manager& manager, FactsMirrorOptions options)
@@ -57,7 +52,7 @@ FactsMirror::FactsMirror(kube::Manager& manager, FactsMirrorOptions options)
     const api::OwnerReference* parent = ParentOf(each->meta);
     if (parent != nullptr) {
       Set(parents_with_workload_, parent->uid + "/" + each->meta.name,
-          present && !IsOnHold(each->status.conditions) &&
+          present && !api::IsOnHold(*each) &&
               !api::IsTrue(each->status.conditions, api::kFinished));
     }
   };

@@ -69,6 +69,8 @@ class PodParentsTest : public ::testing::Test {
   void AddPod(const std::string& name, const std::string& group, bool worker) {
     Json pod = Json::parse(R"({
       "metadata": {"namespace": "default", "labels": {"leaderworkerset.sigs.k8s.io/name": "lws"},
+        "ownerReferences": [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "lws", "uid": "s",
+          "controller": true}],
         "annotations": {"kueue.x-k8s.io/pod-suspending-parent": "leaderworkerset.x-k8s.io/leaderworkerset",
           "kueue.x-k8s.io/pod-group-serving": "true", "kueue.x-k8s.io/role-hash": "c0ffee00"}},
       "spec": {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}, {"name": "kueue.x-k8s.io/topology"}],
