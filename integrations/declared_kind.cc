@@ -81,8 +81,8 @@ Status CheckIsOf(const KindDescription& kind, const Json& object) {
   const std::string api_version = TextAt(object, "apiVersion");
   const std::string name = TextAt(object, "kind");
   if (name == kind.kind.kind && api::GroupOf(api_version) == kind.kind.group) return OkStatus();
-  const std::string found = api_version.empty() && name.empty() ? "no apiVersion and kind"
-                                                                : api_version + " " + name;
+  const std::string found =
+      api_version.empty() && name.empty() ? "no apiVersion and kind" : api_version + " " + name;
   return Refused("sample", "expected an object of " + expected + ", got " + found);
 }
 

@@ -29,8 +29,8 @@ class Planner {
 
   JobPlan Run() {
     if (in_.namespace_rule == NamespaceRule::kUnmanaged) return std::move(plan_);
-    if (job_.skipped) return TellOfDelegation();
-    if (in_.nested_too_deep) return ReportDepth();
+    if (job_.skipped) return PlanSkippedJob(in_);
+    if (in_.nested_too_deep) return PlanNestedJob();
     if (in_.ancestor) return FollowAncestor();
     const bool prebuilt = PrebuiltName() != nullptr;
     if (QueueNameOf(job_).empty() && !prebuilt && in_.queue_name_rule == QueueNameRule::kRequired) {
@@ -64,27 +64,6 @@ class Planner {
   void Add(JobAction action) { plan_.actions.push_back(std::move(action)); }
   void Event(const char* reason, std::string message) {
     Add(EmitEvent{kNormal, reason, std::move(message), ""});
-  }
-
-  // The job is left as it is. No controller here would ever run it.
-  JobPlan TellOfDelegation() {
-    const bool queued = !QueueNameOf(job_).empty() && !in_.ancestor && !job_.finished;
-    if (job_.is_delegated && queued && !job_.meta.deletion_timestamp) {
-      Add(EmitEvent{EmitEvent::Type::kWarning, "ManagedByMultiKueue",
-                    "the field managedBy names MultiKueue, which Berth does not have: the job is "
-                    "not queued; create it without the field",
-                    ""});
-    }
-    return std::move(plan_);
-  }
-
-  // Whose child the job is cannot be told: it stays as it is.
-  JobPlan ReportDepth() {
-    Add(EmitEvent{EmitEvent::Type::kWarning, "JobNestingTooDeep",
-                  "Terminated search for Kueue-managed Job because ancestor depth exceeded limit "
-                  "of 10",
-                  ""});
-    return std::move(plan_);
   }
 
   JobPlan FollowAncestor() {

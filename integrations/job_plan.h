@@ -154,11 +154,11 @@ struct EmitEvent {
   std::string pod;  // the event tells of this pod of the job; empty: of the job
 };
 
-using JobAction =
-    std::variant<CreateWorkload, DeleteWorkload, EndWorkload, RemoveWorkloadFinalizer,
-                 UpdateWorkloadSpec, AdoptWorkload, SetQueueName, SetAdmissionGates, SetPriority, SetReclaimablePods,
-                 SetWorkloadCondition, ReleaseQuota, StartJob, StopJob, RestartJob, ResizeGroup,
-                 DeleteMakers, ReleasePods, AddOwners, MarkPods, DeleteJob, EmitEvent>;
+using JobAction = std::variant<CreateWorkload, DeleteWorkload, EndWorkload, RemoveWorkloadFinalizer,
+                               UpdateWorkloadSpec, AdoptWorkload, SetQueueName, SetAdmissionGates,
+                               SetPriority, SetReclaimablePods, SetWorkloadCondition, ReleaseQuota,
+                               StartJob, StopJob, RestartJob, ResizeGroup, DeleteMakers,
+                               ReleasePods, AddOwners, MarkPods, DeleteJob, EmitEvent>;
 
 struct JobPlan {
   std::vector<JobAction> actions;
@@ -169,6 +169,11 @@ struct JobPlan {
 };
 
 JobPlan PlanJob(const JobSituation& situation, WallTime now);
+
+// The job is left as it is; an event tells of one that no controller here will ever run.
+JobPlan PlanSkippedJob(const JobSituation& situation);
+// The job stays as it is: whose child it is cannot be told.
+JobPlan PlanNestedJob();
 
 // The job is gone: removes Berth's finalizer from its workloads. A Workload of a parent of pods
 // keeps it until it is deleted: pods may come and go.

@@ -35,9 +35,9 @@ api::Workload BuildGroupWorkload(const JobView& parent, const std::string& name,
 // it for its pods; null: none. ParentOfPods: the latter alone.
 const api::OwnerReference* OwningJobOf(const api::ObjectMeta& workload);
 const api::OwnerReference* ParentOfPods(const api::ObjectMeta& workload);
-// The object that made the Workload for its pods, by the Workload's annotations, where the reference
-// to the object is lost: it was removed, or the object was deleted without its dependents. Without
-// a uid.
+// The object that made the Workload for its pods, by the Workload's annotations, where the
+// reference to the object is lost: it was removed, or the object was deleted without its
+// dependents. Without a uid.
 std::optional<api::OwnerReference> LostParentOf(const api::ObjectMeta& workload);
 
 // Whether the Workload has the job's pod sets, as far as they are compared.

@@ -231,7 +231,8 @@ std::vector<std::string> WarningsOfJob(const api::ObjectMeta& job, bool elastic_
 
 std::string DelegationWarning(const std::string& path) {
   return path + ": " + api::kMultiKueueController +
-         ": Berth has no MultiKueue: the job is not queued, and does not run; create it without the "
+         ": Berth has no MultiKueue: the job is not queued, and does not run; create it without "
+         "the "
          "field";
 }
 

@@ -390,8 +390,8 @@ void Planner::Pending() {
   if (reserved != nullptr && reserved->reason == api::kOnHold) return;  // until its owner says so
   const bool was_gated = reserved != nullptr && reserved->reason == api::kAdmissionGated;
   if (api::IsGated(workload_)) {
-    const std::string text = "dmission is gated by: " +
-                             workload_.meta.annotations.at(api::kAdmissionGatedByAnnotation);
+    const std::string text =
+        "dmission is gated by: " + workload_.meta.annotations.at(api::kAdmissionGatedByAnnotation);
     if (!was_gated) Say(PlannedEvent::Type::kNormal, "AdmissionGated", "Workload a" + text);
     return because(api::kAdmissionGated, "A" + text);
   }

@@ -14,7 +14,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-
 // The text at `path`, or "".
 std::string TextAt(const Json& object, const char* path) {
   const Json::json_pointer pointer(path);

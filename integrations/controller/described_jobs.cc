@@ -63,9 +63,7 @@ class DescribedJobState final : public JobState {
   }
 
  private:
-  Json Object() const {
-    return job_->text == nullptr ? Json() : api::ParseJsonOrNull(*job_->text);
-  }
+  Json Object() const { return job_->text == nullptr ? Json() : api::ParseJsonOrNull(*job_->text); }
 
   // One write for each state that differs from the one before it.
   static std::vector<JobWrite> Differences(const Json& before, const std::vector<Json>& states) {
@@ -103,7 +101,9 @@ Result<DescribedJob> DecodeDescribedJob(const KindPtr& kind, const api::JsonSour
 DescribedJobs::DescribedJobs(kube::Manager& manager, KindPtr description)
     : InformedJobs<DescribedJob>(manager.OptionalInformerFor<DescribedJob>(
           description->resource,
-          [description](const api::JsonSource& object) { return DecodeDescribedJob(description, object); })),
+          [description](const api::JsonSource& object) {
+            return DecodeDescribedJob(description, object);
+          })),
       first_(description),
       description_(std::move(description)) {
   if (first_->hold) held_.emplace(manager, first_);
@@ -114,8 +114,7 @@ void DescribedJobs::WatchReads(kube::Manager& manager) {
   for (const ReadRule& rule : first_->reads) {
     reads_.push_back(&manager.OptionalInformerFor<ReadObject>(rule.resource, DecodeRead));
   }
-  jobs().AddHandler(
-      {.on_delete = [this](const auto& job) { read_.erase(job->meta.key()); }});
+  jobs().AddHandler({.on_delete = [this](const auto& job) { read_.erase(job->meta.key()); }});
   if (reads_.empty()) return;
   jobs().AddIndex(kReadsIndex, [kind = first_](const DescribedJob& job) {
     std::vector<std::string> values;

@@ -33,8 +33,8 @@ class JobOwners {
   // The kind that the reference names, in any of its versions; null: not managed here.
   JobSource* SourceOf(const api::OwnerReference& owner) const;
 
-  // The Workloads that the job owns (OwningJobOf), or made for its pods (LostParentOf), in the order
-  // of their names.
+  // The Workloads that the job owns (OwningJobOf), or made for its pods (LostParentOf), in the
+  // order of their names.
   std::vector<api::Workload> WorkloadsOf(const JobKind& kind, const api::ObjectKey& job) const;
   bool HasWorkload(const JobKind& kind, const api::ObjectKey& job) const;
 

@@ -453,7 +453,8 @@ void JobReconciler::Emit(const JobState& state, const EmitEvent& event) {
   auto rank = kube::EventRank::kDecision;
   const bool is_state =
       event.reason == "UpdatedAdmissionCheck" || event.reason == "ErrWorkloadCompose" ||
-      event.reason == "ManagedByMultiKueue" || event.reason == "WorkloadNameConflict" || event.reason == "JobNestingTooDeep";
+      event.reason == "ManagedByMultiKueue" || event.reason == "WorkloadNameConflict" ||
+      event.reason == "JobNestingTooDeep";
   if (is_state && source_.Meta(job.key()) != nullptr) {
     std::string& last = last_state_message_[job.uid];
     if (last == event.message) return;

@@ -146,29 +146,27 @@ void PodParents::WatchStatefulSets() {
   stateful_sets_ =
       &manager_.SelectedInformerFor<Revision>(kStatefulSets, DecodeRevision, rule.selector);
   const auto tell = [this](const auto& set) {
-    const std::string* name =
-        api::FindValue(set->meta.labels, description_->pods->parent_label);
+    const std::string* name = api::FindValue(set->meta.labels, description_->pods->parent_label);
     if (name != nullptr) Tell(set->meta.namespace_name, *name);
   };
-  stateful_sets_->AddHandler(
-      {.on_add = tell,
-       .on_update =
-           [tell](const auto& before, const auto& set) {
-             if (before->old != set->old ||
-                 before->meta.owner_references != set->meta.owner_references) {
-               tell(set);
-             }
-           },
-       .on_delete = tell});
+  stateful_sets_->AddHandler({.on_add = tell,
+                              .on_update =
+                                  [tell](const auto& before, const auto& set) {
+                                    if (before->old != set->old || before->meta.owner_references !=
+                                                                       set->meta.owner_references) {
+                                      tell(set);
+                                    }
+                                  },
+                              .on_delete = tell});
 }
 
 // The object may be gone: its name is enough.
 void PodParents::Tell(const std::string& namespace_name, const std::string& parent) const {
   if (parent.empty() || handler_ == nullptr || !handler_->on_change) return;
   const MetaPtr known = objects_.Meta({namespace_name, parent});
-  handler_->on_change(known != nullptr ? *known
-                                       : api::ObjectMeta{.namespace_name = namespace_name,
-                                                         .name = parent});
+  handler_->on_change(known != nullptr
+                          ? *known
+                          : api::ObjectMeta{.namespace_name = namespace_name, .name = parent});
 }
 
 std::string PodParents::IndexName() const {
@@ -276,9 +274,8 @@ std::shared_ptr<const JobState> PodParents::Get(const api::ObjectKey& key) const
     view.meta = {.namespace_name = key.namespace_name, .name = key.name};
   }
   Pods pods = PodsOf(view);
-  return std::make_shared<const PodParentState>(std::move(view), description_,
-                                                std::move(pods.placed), std::move(pods.orphans),
-                                                open_);
+  return std::make_shared<const PodParentState>(
+      std::move(view), description_, std::move(pods.placed), std::move(pods.orphans), open_);
 }
 
 Duration PodParents::GatheringOf(const api::ObjectKey& job) const {

@@ -7,8 +7,8 @@
 // moment after its pods have changed, so that pods that are created together are handled together.
 // Of other pods in the selection only the identity is kept.
 //
-// A pod is an object's if its owners lead to the object: the labels alone do not tell, since anybody
-// may set them. A LeaderWorkerSet's are
+// A pod is an object's if its owners lead to the object: the labels alone do not tell, since
+// anybody may set them. A LeaderWorkerSet's are
 //     worker ─▶ StatefulSet of the group ─▶ leader ─▶ StatefulSet of the leaders ─▶ object
 // Pods whose owners end with one that nobody controls are orphans (pods/orphaned_pods.h).
 #pragma once
@@ -75,8 +75,8 @@ class PodParents final : public JobSource {
   DescribedJobs& objects_;
   KindPtr description_;
   const std::function<bool()> open_;
-  std::shared_ptr<const Handler> handler_;             // of AddHandler
-  kube::Informer<ParentedPod>* pods_ = nullptr;        // null: not watched yet
+  std::shared_ptr<const Handler> handler_;       // of AddHandler
+  kube::Informer<ParentedPod>* pods_ = nullptr;  // null: not watched yet
   // With PodsRule::parent_label or revisions_of_stateful_sets.
   kube::Informer<Revision>* stateful_sets_ = nullptr;
 };

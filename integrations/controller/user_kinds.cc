@@ -9,6 +9,7 @@
 #include "base/rfc3339.h"
 #include "integrations/controller/object_tree.h"
 #include "integrations/declared_kind.h"
+#include "integrations/kind_schema.h"
 
 namespace berth::integrations {
 namespace {
@@ -21,6 +22,7 @@ constexpr api::ResourceKind kJobKind{.group = "integrations.berth.dev",
                                      .plural = "jobkinds",
                                      .namespaced = false};
 constexpr char kNotServedReason[] = "NotServed";
+constexpr int kOkStatus = 200;
 constexpr int kNotFoundStatus = 404;
 constexpr char kFieldManager[] = "berth-job-kinds";
 // A kind whose CRD is missing is looked up again.
@@ -116,9 +118,37 @@ void UserKinds::Probe(const KindPtr& kind) {
 
 void UserKinds::Reconcile(const api::ObjectKey& key, Done done) {
   const auto object = objects_.Get(key);
+  const Result<KindPtr> kind =
+      object == nullptr ? Result<KindPtr>(KindPtr()) : ParseDeclaredKind(*object->spec);
+  const auto known = compared_.find(key.name);
+  const bool fits = kind && known != compared_.end() && known->second.problem.empty() &&
+                    *known->second.source == *object->spec;
+  if (!kind || *kind == nullptr || fits) return Judge(key, std::move(done));
+  manager_.client().GetRaw(
+      "/openapi/v3/apis/" + (*kind)->resource.api_version(),
+      [this, key, kind = *kind, done = std::move(done),
+       alive = std::weak_ptr<const bool>(alive_)](const Result<kube::ApiResponse>& answer) {
+        if (alive.expired()) return;
+        Compare(key.name, kind, answer);
+        Judge(key, done);
+      });
+}
+
+// Without an answer, what is known stays.
+void UserKinds::Compare(const std::string& name, const KindPtr& kind,
+                        const Result<kube::ApiResponse>& answer) {
+  if (!answer || answer->status != kOkStatus || answer->body == nullptr) return;
+  const Result<bool> fits = CheckPaths(*kind, *answer->body);
+  if (fits && !*fits) return;
+  compared_[name] = {kind->source, fits ? std::string() : fits.error().message};
+}
+
+void UserKinds::Judge(const api::ObjectKey& key, Done done) {
+  const auto object = objects_.Get(key);
   if (object == nullptr) {
     Forget(key.name);
     judged_.erase(key.name);
+    compared_.erase(key.name);
     return done(kube::NextLook{});
   }
   judged_.insert(key.name);
@@ -156,6 +186,12 @@ UserKinds::Verdict UserKinds::Take(const JobKindObject& object) {
       return {false, "AlreadyDescribed", "the JobKind " + other + " describes the kind"};
     }
   }
+  if (const auto compared = compared_.find(name); compared != compared_.end() &&
+                                                  !compared->second.problem.empty() &&
+                                                  *compared->second.source == *object.spec) {
+    Forget(name);
+    return {false, "InvalidDescription", "spec." + compared->second.problem, true};
+  }
   // A JobKind that was deleted and made anew may describe another kind.
   if (const auto before = kinds_.find(name);
       before != kinds_.end() && !IsSameKind(before->second->kind, (*kind)->kind)) {
@@ -168,6 +204,7 @@ UserKinds::Verdict UserKinds::Take(const JobKindObject& object) {
   kinds_[name] = *kind;
   Probe(*kind);
   if (!callbacks_.is_served(*kind) || gone_.contains(std::string((*kind)->kind.framework))) {
+    compared_.erase(name);
     return {
         false, kNotServedReason,
         "the API server does not serve " + (*kind)->resource.api_version() + " " +
@@ -181,7 +218,7 @@ UserKinds::Verdict UserKinds::Take(const JobKindObject& object) {
 void UserKinds::WriteStatus(const JobKindObject& object, const Verdict& verdict, Done done) {
   kube::NextLook next;
   if (verdict.reason == kNotServedReason) next = kube::NextLook{kLookForDefinition};
-  if (verdict.ready) next = kube::NextLook{kLookAtDefinition};
+  if (verdict.ready || verdict.may_change) next = kube::NextLook{kLookAtDefinition};
   Json condition = {{"type", "Ready"},
                     {"status", verdict.ready ? "True" : "False"},
                     {"reason", verdict.reason},

@@ -4,6 +4,9 @@
 //     JobKind ──ParseKind──▶ KindDescription ──▶ JobControllers::Manage     status: Ready, or why
 //     not
 //
+// A description is compared with the schema of its kind (kind_schema.h) as soon as the API server
+// serves it, and again until it fits.
+//
 // A JobKind that is deleted, or no description any more, stops the management of its kind: its jobs
 // stay as they are.
 //
@@ -65,8 +68,17 @@ class UserKinds final : public kube::Reconciler {
     bool ready = false;
     std::string reason;
     std::string message;
+    bool may_change = false;  // without a change of the JobKind
+  };
+  // What became of the comparison of a description with the schema of its kind.
+  struct Comparison {
+    std::shared_ptr<const nlohmann::json> source;
+    std::string problem;  // empty: it fits
   };
 
+  void Compare(const std::string& name, const KindPtr& kind,
+               const Result<kube::ApiResponse>& answer);
+  void Judge(const api::ObjectKey& key, Done done);
   void TellReviews(const JobKindObject& object, bool present) const;
   void Probe(const KindPtr& kind);
   Verdict Take(const JobKindObject& object);
@@ -77,9 +89,10 @@ class UserKinds final : public kube::Reconciler {
   const Clock& clock_;
   Callbacks callbacks_;
   kube::Informer<JobKindObject>& objects_;
-  std::map<std::string, KindPtr> kinds_;  // by name of the JobKind
-  std::set<std::string> judged_;          // names of JobKinds
-  std::set<std::string> gone_;            // frameworks whose CRD has been deleted
+  std::map<std::string, KindPtr> kinds_;        // by name of the JobKind
+  std::set<std::string> judged_;                // names of JobKinds
+  std::set<std::string> gone_;                  // frameworks whose CRD has been deleted
+  std::map<std::string, Comparison> compared_;  // by name of the JobKind
   kube::Controller* controller_ = nullptr;
   const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 };

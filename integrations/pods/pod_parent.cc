@@ -149,8 +149,7 @@ class ParentPlanner {
 
   bool HasOurPods(const api::Workload& workload) const {
     return std::any_of(pods_.begin(), pods_.end(), [&workload](const PlacedPod& each) {
-      const std::string* name =
-          api::FindValue(each.pod->meta.annotations, api::kPodGroupNameLabel);
+      const std::string* name = api::FindValue(each.pod->meta.annotations, api::kPodGroupNameLabel);
       return name != nullptr && *name == workload.meta.name && IsMarked(*each.pod);
     });
   }
@@ -212,8 +211,8 @@ class ParentPlanner {
     if (std::exchange(told_of_size_, true)) return;
     Add(EmitEvent{EmitEvent::Type::kWarning, "ErrWorkloadCompose",
                   "the admitted Workload " + workload.meta.key().ToString() + " counts " +
-                      std::to_string(SizeOf(workload.meta.name)) + " pods, and the object asks for " +
-                      std::to_string(total_) +
+                      std::to_string(SizeOf(workload.meta.name)) +
+                      " pods, and the object asks for " + std::to_string(total_) +
                       ": scale to 0 and back to queue another size",
                   ""});
   }

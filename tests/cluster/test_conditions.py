@@ -185,7 +185,14 @@ ROWS = [
      annotations(admission_gated_by=None), {J: 1}, ""),
     ("a job starts", JOB, [], RUNS, {J: 0, JM: 0}, ""),
     ("a label of a job", JOB, [], LABEL, {J: 0}, ""),
-    ("a label of a job without a queue", PLAIN, [], labels(priority_class="p"), {J: 0}, ""),
+    ("a label of a job without a queue", PLAIN, [], LABEL, {J: 0}, ""),
+    ("other parallelism of a job without a queue", PLAIN, [], {"spec": {"parallelism": 3}}, {J: 0}, ""),
+    # With manageJobsWithoutQueueName these have rules.
+    ("a priority class of a job without a queue", PLAIN, [], labels(priority_class="p"), {J: 1}, ""),
+    ("a topology of a job without a queue", PLAIN, [], {"spec": {"template": {"metadata": {
+        "annotations": {GROUP + "podset-required-topology": "b c"}}}}}, {J: 1}, ""),
+    ("a workload with a bad name", merged(PLAIN, annotations(prebuilt_workload_name="No_Name")), [], None,
+     {J: 1}, "No_Name"),
     ("another queue", JOB, [], labels(queue_name="other"), {J: 1}, ""),
     ("another queue of a running job", JOB, [RUNS], labels(queue_name="other"), {J: 1},
      "field is immutable"),

@@ -4,6 +4,7 @@
 // leave, the errors of its review, or the object that the review of its creation makes.
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -31,6 +32,13 @@ struct KindCase {
 
 std::ostream& operator<<(std::ostream& out, const KindCase& each) { return out << each.name; }
 
+// A misspelled key would be a case that tests nothing.
+void RequireKnown(const Json& object, const std::set<std::string>& known, const std::string& at) {
+  for (const auto& [key, value] : object.items()) {
+    if (known.count(key) == 0) throw std::runtime_error(at + ": unknown key " + key);
+  }
+}
+
 std::vector<KindCase> AllCases() {
   std::vector<KindCase> cases;
   for (const auto& entry : std::filesystem::directory_iterator(BERTH_KIND_CASES)) {
@@ -40,7 +48,16 @@ std::vector<KindCase> AllCases() {
     if (!documents) throw std::runtime_error(entry.path().string() + documents.error().message);
     for (const api::YamlDocument& document : *documents) {
       const Json& sample = document.value;
+      const std::string file = entry.path().filename().string();
+      RequireKnown(sample, {"framework", "object", "reads", "cases"}, file);
       for (const Json& one : sample.at("cases")) {
+        RequireKnown(
+            one,
+            {"name", "change", "reads", "view", "start", "stop", "created", "errors", "elastic"},
+            file + ": " + one.value("name", ""));
+        if (const auto start = one.find("start"); start != one.end()) {
+          RequireKnown(*start, {"changes", "object", "error", "states"}, file + ": start");
+        }
         Json object = sample.at("object");
         object.merge_patch(one.value("change", Json::object()));
         ReadObjects reads;

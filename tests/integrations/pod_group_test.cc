@@ -126,7 +126,14 @@ TEST(ComposeGroupTest, Problems) {
     pod.meta.annotations[api::kPodGroupTotalCountAnnotation] = "19";
     many.push_back(std::make_shared<const QueuedPod>(std::move(pod)));
   }
+  std::vector<QueuedPodPtr> thousand;
+  for (int i = 0; i < 1000; ++i) {
+    QueuedPod pod = *Pod("p" + std::to_string(i), "", 0, "r" + std::to_string(i));
+    pod.meta.annotations[api::kPodGroupTotalCountAnnotation] = "1000";
+    thousand.push_back(std::make_shared<const QueuedPod>(std::move(pod)));
+  }
   for (const Case& each : {
+           Case{"a thousand roles", Group(thousand), "more than 18 roles"},
            Case{"too few", Group({Pod("a")}), "'g' group has fewer runnable pods than expected"},
            Case{"failed ones do not count", Group({Pod("a"), Pod("b", "failed")}),
                 "fewer runnable"},

@@ -130,6 +130,36 @@ TEST(ReviewTest, UnmanagedJobsMayChangeFreely) {
   EXPECT_EQ(ResponseTo("/validate-batch-v1-job", ReviewOf(job, job))["allowed"], true);
 }
 
+TEST(ReviewTest, JobsWithoutAQueueMayNotWhereAllAreManaged) {
+  const JobReviews all{.facts = [](const ReviewedKind&, const api::ObjectMeta&) {
+    return JobFacts{.manage_without_queue_name = true};
+  }};
+  const Json before = {{"metadata", {{"name", "j"}}},
+                       {"spec", {{"template", {{"spec", Json::object()}}}}}};
+  Json now = before;
+  now["spec"]["template"]["metadata"]["annotations"]["kueue.x-k8s.io/podset-required-topology"] =
+      "b c";
+  const Json answer = *Review("/validate-batch-v1-job", ReviewOf(now, before), all);
+  EXPECT_EQ(answer["response"]["allowed"], false);
+  EXPECT_THAT(answer["response"]["status"]["message"].get<std::string>(),
+              HasSubstr("podset-required-topology"));
+  EXPECT_EQ(ResponseTo("/validate-batch-v1-job", ReviewOf(now, before))["allowed"], true);
+}
+
+TEST(ReviewTest, AJobThatMultiKueueRunsIsWarnedOf) {
+  Json job = kJob;
+  job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue";
+  EXPECT_FALSE(ResponseTo("/mutate-batch-v1-job", ReviewOf(job)).contains("patch"));
+  const Json response = ResponseTo("/validate-batch-v1-job", ReviewOf(job));
+  EXPECT_EQ(response["allowed"], true);
+  ASSERT_EQ(response["warnings"].size(), 1U);
+  EXPECT_THAT(response["warnings"][0].get<std::string>(),
+              HasSubstr("spec.managedBy: kueue.x-k8s.io/multikueue: Berth has no MultiKueue"));
+  job["spec"]["managedBy"] = "example.com/another";
+  EXPECT_TRUE(ResponseTo("/mutate-batch-v1-job", ReviewOf(job)).contains("patch"));
+  EXPECT_FALSE(ResponseTo("/validate-batch-v1-job", ReviewOf(job)).contains("warnings"));
+}
+
 TEST(ReviewTest, WhatIsNoReviewIsAnError) {
   EXPECT_FALSE(Review("/validate-batch-v1-job", Json("x"), kNoFacts));
   EXPECT_FALSE(Review("/validate-batch-v1-job", Json::object(), kNoFacts));

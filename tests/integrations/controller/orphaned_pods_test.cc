@@ -75,14 +75,14 @@ class OrphanedPodsTest : public ::testing::Test {
   }
 
   Json PutGroups(int replicas) {
-    Json set = {{"metadata",
-                 {{"name", "lws"},
-                  {"namespace", "default"},
-                  {"labels", {{"kueue.x-k8s.io/queue-name", "lq"}}}}},
-                {"spec",
-                 {{"replicas", replicas},
-                  {"leaderWorkerTemplate",
-                   {{"size", 1}, {"workerTemplate", {{"spec", PodSpec()}}}}}}}};
+    Json set = {
+        {"metadata",
+         {{"name", "lws"},
+          {"namespace", "default"},
+          {"labels", {{"kueue.x-k8s.io/queue-name", "lq"}}}}},
+        {"spec",
+         {{"replicas", replicas},
+          {"leaderWorkerTemplate", {{"size", 1}, {"workerTemplate", {{"spec", PodSpec()}}}}}}}};
     api_.Put(kGroups, set);
     Settle();
     return Object(std::string(kGroups) + "/lws");
@@ -217,8 +217,7 @@ TEST_F(OrphanedPodsTest, AStatefulSetThatIsMadeAgainCountsOnce) {
   Settle();
   EXPECT_FALSE(Pod("db-0").is_null());
   const Json second = PutSet("db", {}, kQueue);
-  SetOwners(std::string(kPods) + "/db-0",
-            Json::array({OwnerOf(second, "StatefulSet", "apps/v1")}));
+  SetOwners(std::string(kPods) + "/db-0", Json::array({OwnerOf(second, "StatefulSet", "apps/v1")}));
   EXPECT_EQ(Workloads(), made);
   EXPECT_TRUE(Workload(made[0])["status"].contains("admission"));
   Json owners = Workload(made[0])["metadata"]["ownerReferences"];
@@ -241,12 +240,13 @@ TEST_F(OrphanedPodsTest, ALostReferenceIsRepaired) {
 
 TEST_F(OrphanedPodsTest, ASurplusGroupHoldsItsQuotaWhileItsPodsRun) {
   Json groups = PutGroups(2);
-  const Json set = PutSet("lws", OwnerOf(groups, "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1"),
-                          kName);
+  const Json set =
+      PutSet("lws", OwnerOf(groups, "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1"), kName);
   const std::vector<std::string> made = Workloads();
   ASSERT_EQ(made.size(), 2U);
   AddPod("lws-1", kLws, OwnerOf(set, "StatefulSet", "apps/v1"));
-  const std::string second = Pod("lws-1")["metadata"]["annotations"]["kueue.x-k8s.io/pod-group-name"];
+  const std::string second =
+      Pod("lws-1")["metadata"]["annotations"]["kueue.x-k8s.io/pod-group-name"];
   Admit(second);
   Run("lws-1");
   ASSERT_FALSE(IsGated(Pod("lws-1")));
@@ -286,8 +286,8 @@ TEST_F(OrphanedPodsTest, ForeignPodsTakeNoPlaces) {
 // Its StatefulSets are left behind and go on making pods.
 TEST_F(OrphanedPodsTest, GatedPodsOfADeletedSetAreLetGo) {
   const Json groups = PutGroups(1);
-  const Json set = PutSet("lws", OwnerOf(groups, "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1"),
-                          kName);
+  const Json set =
+      PutSet("lws", OwnerOf(groups, "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1"), kName);
   const Json owner = OwnerOf(set, "StatefulSet", "apps/v1");
   AddPod("lws-0", kLws, owner);
   AddPod("lws-1", kLws, owner);  // one more than there are groups

@@ -197,6 +197,20 @@ TEST_F(PodJobsTest, AGroupFromTheQueueToItsEnd) {
   EXPECT_EQ(api_.requests().size(), requests);  // nothing spins
 }
 
+TEST_F(PodJobsTest, AGroupThatContradictsItselfWaitsWithTheReason) {
+  Submit({QueuedPodJson("a", "g", "2"), QueuedPodJson("b", "g", "3")});
+  EXPECT_EQ(WorkloadPath(), "");
+  EXPECT_EQ(Events("ErrWorkloadCompose"), 2);  // of each pod
+  EXPECT_EQ(Gates(*Pod("a")), 2U);
+  const std::size_t requests = api_.requests().size();
+  executor_.RunFor(60s);
+  EXPECT_EQ(api_.requests().size(), requests);  // nothing spins
+  // The pods are made again as they were meant.
+  for (const char* name : {"a", "b"}) api_.Remove(std::string(kPods) + "/" + name);
+  Submit({QueuedPodJson("c", "g"), QueuedPodJson("d", "g")});
+  EXPECT_NE(WorkloadPath(), "");
+}
+
 TEST_F(PodJobsTest, SurplusPodsAreDeleted) {
   Submit({QueuedPodJson("a", "g"), QueuedPodJson("b", "g")});
   Apply(kGroupWorkload, "r1", 2, {"QuotaReserved", "Admitted"});

@@ -21,7 +21,17 @@ spec:
   - name: v1
     served: true
     storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              paused: {type: boolean}
+              parallelTrials: {type: integer}
+              trialTemplate: {type: object, x-kubernetes-preserve-unknown-fields: true}
+          status: {type: object, x-kubernetes-preserve-unknown-fields: true}
     subresources: {status: {}}
 """
 QUEUES = """
@@ -120,6 +130,12 @@ class JobKindsTest(ClusterTest):
         wait_until(lambda: (self.state() or "").startswith("NotServed"), "the CRD is missing")
         self.cluster.apply(CRD)
         self.wait_until(lambda: self.state() == "queued", "the kind is queued")
+        self.cluster.kubectl("patch", "jobkind", "sweeps", "--type=merge", "-p",
+                             '{"spec": {"suspend": "spec.pausd"}}')
+        self.wait_until(lambda: "has no field spec.pausd" in (self.state() or ""), "the path is wrong")
+        self.cluster.kubectl("patch", "jobkind", "sweeps", "--type=merge", "-p",
+                             '{"spec": {"suspend": "spec.paused"}}')
+        self.wait_until(lambda: self.state() == "queued", "the kind is queued again")
 
         self.cluster.apply(NODE)
         self.cluster.kubectl("patch", "node", "here", "--subresource=status", "--type=merge", "-p",

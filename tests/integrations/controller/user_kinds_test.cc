@@ -1,0 +1,306 @@
+// Goal: a kind that a user declares is managed while the controller runs, and its JobKind says why
+// it is not: the description is wrong, does not fit the schema, or the kind is not served. Method:
+// the fixture of described kinds, with a kind of another group and with its own names for
+// everything.
+#include "integrations/declared_kind.h"
+#include "integrations/kind_schema.h"
+#include "tests/integrations/controller/described_jobs_fixture.h"
+
+namespace berth::integrations::described_jobs_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class UserKindsTest : public DescribedJobsTest {
+ protected:
+  static constexpr char kKinds[] = "/apis/integrations.berth.dev/v1alpha1/jobkinds";
+  static constexpr char kKind[] = "/apis/integrations.berth.dev/v1alpha1/jobkinds/sweeps";
+  static constexpr char kSweeps[] = "/apis/science.example/v1/namespaces/default/sweeps";
+  static constexpr char kSweep[] = "/apis/science.example/v1/namespaces/default/sweeps/s";
+
+  void SetUp() override {
+    DescribedJobsTest::SetUp();
+    Json crd = JobSetCrd();
+    crd["metadata"]["name"] = "sweeps.science.example";
+    crd["spec"]["group"] = "science.example";
+    crd["spec"]["names"] = {
+        {"kind", "Sweep"}, {"plural", "sweeps"}, {"singular", "sweep"}, {"listKind", "SweepList"}};
+    crd["spec"]["versions"][0]["name"] = "v1";
+    crd_ = crd;
+  }
+  static Json Kind(const std::string& count = "self.spec.trials") {
+    return {{"metadata", {{"name", "sweeps"}}},
+            {"spec",
+             {{"group", "science.example"},
+              {"version", "v1"},
+              {"kind", "Sweep"},
+              {"suspend", "spec.paused"},
+              {"podSets",
+               Json::array({{{"name", "'trial'"}, {"template", "spec.pod"}, {"count", count}}})},
+              {"active", "self.?status.?running.orValue(0) > 0"},
+              {"finished", Json::array({{{"when", "self.?status.?phase.orValue('') == 'Done'"},
+                                         {"succeeded", "true"}}})}}}};
+  }
+  void SubmitSweep() {
+    api_.Put(kSweeps, Json::parse(R"({"metadata": {"name": "s", "namespace": "default",
+        "labels": {"kueue.x-k8s.io/queue-name": "lq"}}, "spec": {"paused": true, "trials": 7,
+        "pod": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}})"));
+    Settle();
+  }
+  std::string Ready() {
+    const Json* kind = api_.Find(kKind);
+    if (kind == nullptr || !kind->contains("status")) return "";
+    const Json& condition = (*kind)["status"]["conditions"][0];
+    return condition["status"].get<std::string>() + " " + condition["reason"].get<std::string>() +
+           " " + condition["message"].get<std::string>();
+  }
+
+  Json crd_;
+};
+
+TEST_F(UserKindsTest, AreManagedWhileTheControllerRuns) {
+  Start();
+  api_.Put(kKinds, Kind());
+  Settle();
+  EXPECT_THAT(Ready(),
+              HasSubstr("False NotServed the API server does not serve science.example/v1 sweeps"));
+  api_.Put(kCrds, crd_);
+  Settle();
+  EXPECT_THAT(Ready(), HasSubstr("True Managed"));
+
+  SubmitSweep();
+  const Json pods = Workload()["spec"]["podSets"][0];
+  EXPECT_EQ(pods["name"], "trial");
+  EXPECT_EQ(pods["count"], 7);
+
+  // Another description: the waiting job's Workload follows.
+  api_.Put(kKinds, Kind("self.spec.trials * 2"));
+  Settle();
+  EXPECT_EQ(Workload()["spec"]["podSets"][0]["count"], 14);
+
+  // Without the JobKind its jobs are left as they are; with the JobKind they are queued again.
+  api_.Remove(kKind);
+  Settle();
+  const std::string workload = WorkloadPath();
+  api_.Remove(workload);
+  Settle();
+  EXPECT_EQ(api_.Find(workload), nullptr);
+  api_.Put(kKinds, Kind());
+  Settle();
+  ASSERT_NE(api_.Find(workload), nullptr);
+  EXPECT_EQ((*api_.Find(workload))["spec"]["podSets"][0]["count"], 7);
+}
+
+TEST_F(UserKindsTest, AKindWhoseDefinitionGoesIsNotReady) {
+  Start();
+  api_.Put(kKinds, Kind());
+  api_.Put(kCrds, crd_);
+  Settle();
+  EXPECT_THAT(Ready(), HasSubstr("True Managed"));
+  api_.Remove(std::string(kCrds) + "/sweeps.science.example");
+  executor_.RunFor(150s);
+  EXPECT_THAT(Ready(), HasSubstr("False NotServed"));
+  api_.Put(kCrds, crd_);
+  executor_.RunFor(150s);
+  EXPECT_THAT(Ready(), HasSubstr("True Managed"));
+}
+
+// Another kind's informer has objects of another type.
+TEST_F(UserKindsTest, AKindThatIsReadForAnotherPurposeIsRefused) {
+  Start();
+  Json kind = Kind();
+  kind["spec"]["group"] = "kueue.x-k8s.io";
+  kind["spec"]["version"] = "v1beta2";
+  kind["spec"]["plural"] = "workloads";
+  api_.Put(kKinds, kind);
+  Settle();
+  EXPECT_THAT(Ready(),
+              HasSubstr("False AlreadyDescribed Berth reads kueue.x-k8s.io/v1beta2 workloads"));
+}
+
+TEST_F(UserKindsTest, AKindThatCannotBeListedHoldsUpNoOther) {
+  api_.Put(kCrds, crd_);
+  Start();
+  Json other = Kind();
+  other["metadata"]["name"] = "others";
+  other["spec"]["kind"] = "Other";
+  api_.Put(kKinds, other);
+  Settle();
+  api_.Put(kKinds, Kind());
+  Settle();
+  SubmitSweep();
+  EXPECT_NE(WorkloadPath(), "");
+}
+
+TEST_F(UserKindsTest, AJobThatGoesWithoutItsKindLeavesNoQuota) {
+  api_.Put(kCrds, crd_);
+  Start();
+  api_.Put(kKinds, Kind());
+  Settle();
+  SubmitSweep();
+  const std::string path = WorkloadPath();
+  api_.Remove(kKind);
+  Settle();
+  client_.Delete(api::KindOf<api::Workload>(), {"default", path.substr(path.rfind('/') + 1)}, {},
+                 [](const berth::Status&) {});
+  Settle();
+  ASSERT_NE(api_.Find(path), nullptr);  // the finalizer holds it
+  api_.Remove(kSweep);
+  Settle();
+  EXPECT_EQ(api_.Find(path), nullptr);
+}
+
+TEST_F(UserKindsTest, TheSecondDescriptionTakesOverWhenTheFirstGoes) {
+  api_.Put(kCrds, crd_);
+  Start();
+  api_.Put(kKinds, Kind());
+  Settle();
+  Json second = Kind();
+  second["metadata"]["name"] = "second";
+  api_.Put(kKinds, second);
+  Settle();
+  api_.Remove(kKind);
+  Settle();
+  SubmitSweep();
+  EXPECT_NE(WorkloadPath(), "");
+}
+
+// A new leader reads the jobs before the kinds of their owners.
+TEST_F(UserKindsTest, AChildIsNotStoppedBeforeTheKindOfItsOwnerIsRead) {
+  api_.Put(kCrds, crd_);
+  api_.Put(kKinds, Kind());
+  const Json sweep = api_.Put(kSweeps, Json::parse(R"({"metadata": {"name": "s",
+      "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": "lq"}}, "spec": {"paused": false,
+      "trials": 1, "pod": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}})"));
+  Json child = Json::parse(R"({"metadata": {"name": "s-run", "namespace": "default",
+      "labels": {"kueue.x-k8s.io/queue-name": "lq"}}, "spec": {"suspend": false, "template": {"spec":
+      {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}})");
+  child["metadata"]["ownerReferences"] = {{{"apiVersion", "science.example/v1"},
+                                           {"kind", "Sweep"},
+                                           {"name", "s"},
+                                           {"uid", sweep["metadata"]["uid"]},
+                                           {"controller", true}}};
+  api_.Put("/apis/batch/v1/namespaces/default/jobs", child);
+  Start();
+  for (const auto& request : api_.requests()) {
+    EXPECT_FALSE(request.method == "POST" && request.path == kWorkloadsPath &&
+                 request.body["metadata"]["ownerReferences"][0]["kind"] == "Job");
+  }
+}
+
+// A state that cannot be read: whether the job runs, or is over, is not known.
+TEST_F(UserKindsTest, AnExpressionThatFailsWaitsWithTheReason) {
+  api_.Put(kCrds, crd_);
+  Start();
+  Json kind = Kind();
+  kind["spec"]["active"] = "self.status.running > 0";
+  api_.Put(kKinds, kind);
+  Settle();
+  SubmitSweep();
+  EXPECT_EQ(WorkloadPath(), "");
+  EXPECT_THAT(Told("ErrWorkloadCompose"), ElementsAre(HasSubstr("active")));
+  const std::size_t writes = api_.CountWrites();
+  executor_.RunFor(120s);
+  EXPECT_EQ(api_.CountWrites(), writes) << "nothing spins";
+  api_.Put(kKinds, Kind());
+  Settle();
+  EXPECT_NE(WorkloadPath(), "");
+}
+
+TEST_F(UserKindsTest, PathsAreThoseOfTheSchema) {
+  const auto problem = [](const Json& spec, const Json& schema) -> std::string {
+    Json openapi = {{"components", {{"schemas", {{"of.Sweep", schema}, {"of.Pod", Json::parse(R"({
+        "type": "object", "properties": {"spec": {"type": "object"}}})")}}}}}};
+    openapi["components"]["schemas"]["of.Sweep"]["x-kubernetes-group-version-kind"] = {
+        {{"group", "science.example"}, {"version", "v1"}, {"kind", "Sweep"}}};
+    const Result<KindPtr> kind = ParseDeclaredKind(spec);
+    if (!kind) return kind.error().message;
+    const Result<bool> fits = CheckPaths(**kind, openapi);
+    EXPECT_TRUE(!fits || *fits);
+    return fits ? "" : fits.error().message;
+  };
+  const Json schema = Json::parse(R"({"type": "object", "properties": {"spec": {"type": "object",
+      "properties": {"paused": {"type": "boolean"}, "manager": {"type": "string"},
+        "pod": {"allOf": [{"$ref": "#/components/schemas/of.Pod"}]},
+        "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+        "roles": {"type": "array", "items": {"type": "object", "properties": {"pod": {}}}},
+        "types": {"type": "object", "additionalProperties": {"type": "object",
+          "properties": {"pod": {}}}}}}}})");
+  Json kind = Kind()["spec"];
+  const Json pod_sets = kind["podSets"];
+  EXPECT_EQ(problem(kind, schema), "");
+  kind["suspend"] = "spec.pausd";
+  EXPECT_EQ(problem(kind, schema), "suspend: science.example/v1 Sweep has no field spec.pausd");
+  kind["suspend"] = "spec.manager";
+  EXPECT_EQ(problem(kind, schema), "suspend: spec.manager is of the type string, expected boolean");
+  kind["suspend"] = "spec.open.paused";
+  kind["managedBy"] = "spec.manager";
+  EXPECT_EQ(problem(kind, schema), "");
+  kind["managedBy"] = "managedBy";
+  EXPECT_EQ(problem(kind, schema), "managedBy: science.example/v1 Sweep has no field managedBy");
+  kind.erase("managedBy");
+  kind["podSets"][0]["template"] = "spec.pod.templat";
+  EXPECT_EQ(problem(kind, schema),
+            "podSets[0].template: science.example/v1 Sweep has no field spec.pod.templat");
+  kind["podSets"][0] = {{"each", "spec.roles"}, {"template", "pod"}, {"name", "item.name"}};
+  EXPECT_EQ(problem(kind, schema), "");
+  kind["podSets"][0]["template"] = "pods";
+  EXPECT_EQ(problem(kind, schema),
+            "podSets[0].template: science.example/v1 Sweep has no field spec.roles[].pods");
+  kind["podSets"][0]["each"] = "spec.rolls";
+  EXPECT_EQ(problem(kind, schema),
+            "podSets[0].each: science.example/v1 Sweep has no field spec.rolls");
+  kind["podSets"][0] = {
+      {"each", "spec.types"}, {"keys", {"A"}}, {"template", "pods"}, {"name", "key"}};
+  EXPECT_EQ(problem(kind, schema),
+            "podSets[0].template: science.example/v1 Sweep has no field spec.types.A.pods");
+  kind["podSets"] = pod_sets;
+  EXPECT_EQ(problem(kind, {{"type", "object"}}), "") << "open";
+  // References without an end end.
+  Json loop = schema;
+  loop["properties"]["spec"] = {{"$ref", "#/components/schemas/of.Sweep"}};
+  loop["$ref"] = "#/components/schemas/of.Sweep";
+  EXPECT_EQ(problem(kind, loop), "");
+  EXPECT_FALSE(*CheckPaths(**ParseDeclaredKind(kind), Json::object())) << "no such kind";
+  EXPECT_FALSE(*CheckPaths(**ParseDeclaredKind(kind), Json::array({1})));
+}
+
+TEST_F(UserKindsTest, FieldsOfBuiltInKindsAreRefused) {
+  EXPECT_THAT(ParseDeclaredKind({{"group", "g.example"}, {"hold", Json::object()}}).error().message,
+              HasSubstr("hold: the pods of built-in kinds alone are held: give the objects a "
+                        "boolean that their operator honours"));
+  EXPECT_THAT(ParseDeclaredKind({{"podSets", {{{"hook", "rayClusterHead"}}}}}).error().message,
+              HasSubstr("podSets[0].hook: hooks belong to built-in kinds"));
+  Json object = Kind();
+  object["apiVersion"] = "integrations.berth.dev/v1alpha1";
+  object["kind"] = "JobKind";
+  const Result<KindPtr> kind = ParseJobKind(object);
+  ASSERT_TRUE(kind) << kind.error().message;
+  object["suspend"] = "spec.paused";
+  EXPECT_EQ(ParseJobKind(object).error().message,
+            "suspend: unknown field: the description is in `spec`");
+  EXPECT_TRUE(CheckIsOf(**kind, {{"apiVersion", "science.example/v1"}, {"kind", "Sweep"}}));
+  EXPECT_EQ(CheckIsOf(**kind, {{"framework", "sweep"}, {"cases", Json::array()}}).error().message,
+            "sample: expected an object of science.example/v1 Sweep, got no apiVersion and kind");
+}
+
+TEST_F(UserKindsTest, ABadDescriptionSaysWhatIsWrong) {
+  Start();
+  api_.Put(kCrds, crd_);
+  Json kind = Kind("self.spec.trials +");
+  api_.Put(kKinds, kind);
+  Settle();
+  EXPECT_THAT(Ready(),
+              HasSubstr("False InvalidDescription spec.podSets[0].count: ERROR: <input>:1:"));
+  kind = Kind();
+  kind["spec"]["kind"] = "JobSet";
+  kind["spec"]["group"] = "jobset.x-k8s.io";
+  api_.Remove(kKind);
+  api_.Put(kKinds, kind);
+  Settle();
+  EXPECT_THAT(Ready(), HasSubstr("False AlreadyDescribed the kind is built in"));
+}
+
+}  // namespace
+}  // namespace berth::integrations::described_jobs_test
