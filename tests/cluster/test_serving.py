@@ -76,6 +76,7 @@ class ServingTest(ClusterTest):
     def test_life(self):
         self.apply_when_accepted(QUEUES)
         self.check_stateful_set()
+        self.check_made_again()
         self.check_rolling_update()
         self.check_scale()
         self.check_preemption_and_deployment()
@@ -96,6 +97,20 @@ class ServingTest(ClusterTest):
         for pod in self.pods("db-").values():
             self.assertEqual(pod["spec"]["nodeSelector"], {"kubernetes.io/hostname": "node-1"})
             self.assertNotIn("finalizers", pod["metadata"])
+
+    def check_made_again(self):
+        """The pods run on; the set that takes them takes their Workload, and counts once."""
+        uids = {pod["metadata"]["uid"] for pod in self.pods("db-").values()}
+        before = set(self.workloads("statefulset-db-"))
+        self.plane.kubectl("delete", "statefulset", "db", "--cascade=orphan")
+        self.create(serving("StatefulSet", "db", 2))
+        uid = self.plane.get("statefulset", "db")["metadata"]["uid"]
+        self.wait_until(lambda: any(uid == owner["uid"] for each in self.workloads("statefulset-db-").values()
+                                    for owner in each["metadata"]["ownerReferences"]),
+                        "the new set owns a Workload")
+        self.assertEqual(set(self.workloads("statefulset-db-")), before)
+        self.assertEqual({pod["metadata"]["uid"] for pod in self.pods("db-").values()}, uids)
+        self.assertEqual(self.running("db-"), ["db-0", "db-1"])
 
     def check_rolling_update(self):
         uids = {pod["metadata"]["uid"] for pod in self.pods("db-").values()}
