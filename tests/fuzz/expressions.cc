@@ -6,7 +6,9 @@
 #include "cel/internal/syntax.h"
 #include "cel/names.h"
 #include "cel/program.h"
+#include "integrations/declared_kind.h"
 #include "integrations/described_job.h"
+#include "integrations/kind_schema.h"
 #include "tests/fuzz/targets.h"
 
 namespace berth::fuzz {
@@ -51,17 +53,22 @@ void Expressions(std::string_view text) {
     (void)copy->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// A description of a job kind; after "--" an object of the kind.
+// A description of a job kind; after "--" an object of the kind, or the schema of the kind.
 void JobKinds(std::string_view text) {
   const auto [description, sample] = SplitParts(text);
   const auto document = api::ParseYaml(description, {.max_bytes = 16384, .max_nodes = 2000});
   const auto object = api::ParseYaml(sample, {.max_bytes = 16384, .max_nodes = 2000});
   if (!document || !object) return;
+  (void)integrations::ParseJobKind(document->value);
+  const auto declared = integrations::ParseDeclaredKind(document->value);
   const auto kind = integrations::ParseKind(document->value);
+  Require(kind || !declared, "what a user may declare is a description");
   if (!kind) {
     Require(!kind.error().message.empty(), "an error says what is wrong");
     return;
   }
+  (void)integrations::CheckIsOf(**kind, object->value);
+  (void)integrations::CheckPaths(**kind, object->value);
   const auto view = integrations::ViewOf(*kind, object->value);
   if (!view) return;
   std::vector<integrations::PodSetChange> changes(view->pod_sets.size());
