@@ -189,8 +189,8 @@ ROWS = [
     ("other parallelism of a job without a queue", PLAIN, [], {"spec": {"parallelism": 3}}, {J: 0}, ""),
     # With manageJobsWithoutQueueName these have rules.
     ("a priority class of a job without a queue", PLAIN, [], labels(priority_class="p"), {J: 1}, ""),
-    ("a topology of a job without a queue", PLAIN, [], {"spec": {"template": {"metadata": {
-        "annotations": {GROUP + "podset-required-topology": "b c"}}}}}, {J: 1}, ""),
+    ("a topology of a job without a queue", merged(PLAIN, {"spec": {"template": {"metadata": {
+        "annotations": {GROUP + "podset-required-topology": "b c"}}}}}), [], None, {J: 1}, ""),
     ("a workload with a bad name", merged(PLAIN, annotations(prebuilt_workload_name="No_Name")), [], None,
      {J: 1}, "No_Name"),
     ("another queue", JOB, [], labels(queue_name="other"), {J: 1}, ""),
