@@ -292,6 +292,11 @@ Result<ProcessSpec> PodExecutor::MakeSpec(const Json& stored_pod, const PodRun& 
   environment["TMPDIR"] = process.working_folder;
   if (process.user) environment["USER"] = environment["LOGNAME"] = process.user->name;
   environment["HOSTNAME"] = StringAt(pod, {"spec", "hostname"}, NameOf(pod));
+  if (services_.network != nullptr && BoolAt(pod, {"spec", "enableServiceLinks"})) {
+    for (const auto& [name, value] : services_.network->LinksIn(NamespaceOf(pod))) {
+      environment[name] = value;
+    }
+  }
   for (const auto& [name, value] : own) environment[name] = value;
   for (const auto& [name, value] : environment) process.env.push_back(name + "=" + value);
   return process;

@@ -5,6 +5,7 @@
 
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/strategies/strategies.h"
+#include "local/apiserver/schema/decode.h"
 
 namespace berth::local {
 namespace {
@@ -26,6 +27,14 @@ bool SpecDiffers(const ResourceInfo& resource, const Json& a, const Json& b) {
   return false;
 }
 
+// Without conditions and counters, but for those that Kubernetes never omits.
+Json EmptyStatus(const ResourceInfo& resource) {
+  Json status = Json::object();
+  const Field* field = FindField(*resource.type, "status");
+  if (field != nullptr) NormalizeBuiltin(*field->type, status);
+  return status;
+}
+
 void CopyMember(Json& to, const Json& from, const char* key) {
   if (const auto it = from.find(key); it != from.end()) {
     to[key] = *it;
@@ -40,7 +49,7 @@ void Strategy::PrepareForCreate(const ResourceInfo& resource, Json& object,
                                 WallTime /*now*/) const {
   if (resource.has_status) {
     object.erase("status");
-    if (resource.crd == nullptr) object["status"] = Json::object();
+    if (resource.crd == nullptr) object["status"] = EmptyStatus(resource);
   }
   if (resource.tracks_generation) object["metadata"]["generation"] = 1;
 }

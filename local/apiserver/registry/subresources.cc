@@ -173,6 +173,10 @@ ApiResult<Json> Registry::PatchScale(RequestContext& context, PatchRequest patch
   auto next = patch.type == PatchType::kJson ? ApplyJsonPatch(*current, patch.body.object)
                                              : ApplyMergePatch(*current, patch.body.object);
   if (!next) return next.error();
+  // Only a client that names a revision depends on it.
+  if (At(patch.body.object, {"metadata", "resourceVersion"}) == nullptr && next->is_object()) {
+    (*next)["metadata"].erase("resourceVersion");
+  }
   return UpdateScale(context, {std::move(*next), {}});
 }
 

@@ -40,9 +40,20 @@ std::optional<ProcessNetwork> PodNetwork::For(const Json& pod, const std::string
   return ProcessNetwork{*hosts, address};
 }
 
-bool PodNetwork::SetService(const std::string& namespace_name, const std::string& name,
-                            const std::vector<ServiceRoute>& routes, std::vector<HostsLine> lines) {
-  const std::string owner = OwnerKey(namespace_name, name);
+std::vector<std::pair<std::string, std::string>> PodNetwork::LinksIn(
+    const std::string& namespace_name) const {
+  const auto found = services_by_namespace_.find(namespace_name);
+  if (found == services_by_namespace_.end()) return {};
+  std::vector<Object> services;
+  for (const auto& [name, service] : found->second) services.push_back(service);
+  return LinksTo(services);
+}
+
+bool PodNetwork::SetService(const Object& service, const std::vector<ServiceRoute>& routes,
+                            std::vector<HostsLine> lines) {
+  const std::string namespace_name = NamespaceOf(*service);
+  const std::string owner = OwnerKey(namespace_name, NameOf(*service));
+  services_by_namespace_[namespace_name][NameOf(*service)] = service;
   hosts_.Set(namespace_name, owner, std::move(lines));
   Relays& relays = relays_by_service_[owner];
   std::set<Place> wanted;
@@ -79,6 +90,10 @@ void PodNetwork::RemoveService(const std::string& namespace_name, const std::str
   const std::string owner = OwnerKey(namespace_name, name);
   hosts_.Set(namespace_name, owner, {});
   relays_by_service_.erase(owner);
+  const auto services = services_by_namespace_.find(namespace_name);
+  if (services == services_by_namespace_.end()) return;
+  services->second.erase(name);
+  if (services->second.empty()) services_by_namespace_.erase(services);
 }
 
 }  // namespace berth::local::cluster

@@ -36,8 +36,10 @@ class PodNetwork {
 
   // Replaces the routes and names of one Service; a refused address is logged and tried again with
   // the next call. Returns false then.
-  bool SetService(const std::string& namespace_name, const std::string& name,
-                  const std::vector<ServiceRoute>& routes, std::vector<HostsLine> lines);
+  bool SetService(const Object& service, const std::vector<ServiceRoute>& routes,
+                  std::vector<HostsLine> lines);
+  // The variables of the Services in a namespace (LinksTo).
+  std::vector<std::pair<std::string, std::string>> LinksIn(const std::string& namespace_name) const;
   void RemoveService(const std::string& namespace_name, const std::string& name);
 
  private:
@@ -48,6 +50,7 @@ class PodNetwork {
   HostsTable hosts_;
   std::unique_ptr<net::IoPool> pool_;
   std::map<std::string, Relays> relays_by_service_;
+  std::map<std::string, std::map<std::string, Object>> services_by_namespace_;
 };
 
 }  // namespace berth::local::cluster

@@ -76,8 +76,8 @@ Result<NextLook> ServiceController::Look(const ObjectKey& key) {
   }
   BERTH_CHECK_OK(WriteIngress(*service));
   if (network_ == nullptr) return NextLook{};
-  const bool serves = network_->SetService(key.namespace_name, key.name,
-                                           RoutesOf(*service, subsets), NamesOf(*service, subsets));
+  const bool serves =
+      network_->SetService(service, RoutesOf(*service, subsets), NamesOf(*service, subsets));
   return serves ? NextLook{} : NextLook{kServeAgain};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/strings.h"
 #include "local/cluster/fields.h"
 
 namespace berth::local::cluster {
@@ -80,6 +81,15 @@ Json SliceEndpoint(const Json& address, bool ready) {
     if (address.contains(copied)) endpoint[copied] = address[copied];
   }
   return endpoint;
+}
+
+// "db-main" becomes DB_MAIN.
+std::string VariableName(std::string name) {
+  for (char& c : name) {
+    if (c == '-') c = '_';
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return name;
 }
 
 // What begins with "NAME.NAMESPACE", in all its forms.
@@ -209,6 +219,34 @@ std::vector<HostsLine> NamesOf(const Json& service, const Json& subsets) {
     }
   }
   return lines;
+}
+
+std::vector<std::pair<std::string, std::string>> LinksTo(const std::vector<Object>& services) {
+  std::vector<std::pair<std::string, std::string>> links;
+  for (const Object& service : services) {
+    const std::string address = StringAt(*service, {"spec", "clusterIP"});
+    const Json& ports = ArrayAt(*service, {"spec", "ports"});
+    if (address.empty() || address == kNoAddress || ports.empty()) continue;
+    const std::string name = VariableName(NameOf(*service));
+    const std::string first = std::to_string(IntAt(ports[0], {"port"}));
+    links.emplace_back(name + "_SERVICE_HOST", address);
+    links.emplace_back(name + "_SERVICE_PORT", first);
+    for (const Json& port : ports) {
+      const std::string number = std::to_string(IntAt(port, {"port"}));
+      const std::string protocol = StringAt(port, {"protocol"}, "TCP");
+      const std::string url = ToLower(protocol) + "://" + address + ":" + number;
+      const std::string prefix = name + "_PORT_" + number + "_" + protocol;
+      if (&port == &ports[0]) links.emplace_back(name + "_PORT", url);
+      if (const std::string own = StringAt(port, {"name"}); !own.empty()) {
+        links.emplace_back(name + "_SERVICE_PORT_" + VariableName(own), number);
+      }
+      links.emplace_back(prefix, url);
+      links.emplace_back(prefix + "_PROTO", ToLower(protocol));
+      links.emplace_back(prefix + "_PORT", number);
+      links.emplace_back(prefix + "_ADDR", address);
+    }
+  }
+  return links;
 }
 
 bool UsesPodNetwork(const Json& pod, bool has_services) {

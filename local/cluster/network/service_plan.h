@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "local/apiserver/api.h"
@@ -45,6 +46,10 @@ std::vector<ServiceRoute> RoutesOf(const Json& service, const Json& subsets);
 
 // The names of the Service, and of pods that a headless Service gives names.
 std::vector<HostsLine> NamesOf(const Json& service, const Json& subsets);
+
+// The variables of enableServiceLinks: NAME_SERVICE_HOST, NAME_PORT_80_TCP, …; `services` are those
+// of the pod's namespace. None for headless ones.
+std::vector<std::pair<std::string, std::string>> LinksTo(const std::vector<Object>& services);
 
 // Whether the pod's programs see addresses and names of the cluster. Pods of Jobs do if they name a
 // port, or if Services exist; all others do unless they use the machine's network.

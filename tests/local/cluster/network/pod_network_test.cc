@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "local/cluster/job_user.h"
+
 namespace berth::local::cluster {
 namespace {
 
@@ -40,6 +42,10 @@ int FreePort() {
   getsockname(file, reinterpret_cast<sockaddr*>(&address), &size);
   close(file);
   return ntohs(address.sin_port);
+}
+
+Object Service(const std::string& name) {
+  return std::make_shared<const Json>(Json{{"metadata", {{"name", name}, {"namespace", "team"}}}});
 }
 
 // What the server there says; "" if none listens.
@@ -140,7 +146,7 @@ TEST_F(PodNetworkTest, TheServiceHasAPodsPortAndName) {
   const std::string two = Serve("two", port);
   const std::string service = loopback_->prefix() + ".128.1";
   const auto number = static_cast<std::uint16_t>(port);
-  ASSERT_TRUE(network_->SetService("team", "db",
+  ASSERT_TRUE(network_->SetService(Service("db"),
                                    {{service, number, {{one, number}, {two, number}}}},
                                    {{service, {"db.team.svc.cluster.local", "db.team"}, {"db"}}}));
   std::set<std::string> answers;
@@ -169,8 +175,45 @@ TEST_F(PodNetworkTest, AProgramThatRunsSeesLaterNames) {
                  " except OSError:\n  time.sleep(0.01)\n"});
   ASSERT_TRUE(Eventually([&] { return ReadText(LogOf("client")) == "here\n"; }))
       << ReadText(LogOf("client"));
-  network_->SetService("team", "late", {}, {{"127.0.9.9", {"late.team"}, {"late"}}});
+  network_->SetService(Service("late"), {}, {{"127.0.9.9", {"late.team"}, {"late"}}});
   EXPECT_TRUE(Eventually([&] { return ReadText(LogOf("client")) == "here\n127.0.9.9\n"; }));
+}
+
+TEST_F(PodNetworkTest, WhereTheMachineRefusesProgramsRunInItsNetworkAndSaySo) {
+  ProcessSpec spec;
+  spec.argv = {"/bin/sh", "-c", "echo $BERTH_NETWORK"};
+  spec.working_folder = folder_;
+  spec.output_path = LogOf("p");
+  spec.record_path = folder_ + "/p.process";
+  spec.network = ProcessNetwork{folder_ + "/no-such-file", "127.9.0.1"};
+  ASSERT_TRUE(host_->Spawn(spec, [](ProcessExit) {}));
+  EXPECT_TRUE(Eventually([&] {
+    return ReadText(LogOf("p")) ==
+           "that of the machine: namespaces and filters of programs: No such file or directory\n";
+  })) << ReadText(LogOf("p"));
+}
+
+TEST_F(PodNetworkTest, AnotherUsersProgramsHaveTheNetworkToo) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const auto user = FindJobUser("nobody");
+  ASSERT_TRUE(user);
+  ProcessSpec spec;
+  spec.argv = {"/usr/bin/python3", "-c",
+               "import os, socket\nprint(os.getuid(), socket.gethostbyname('db'))\n"
+               "s = socket.socket()\ns.bind(('0.0.0.0', " +
+                   std::to_string(FreePort()) + "))\nprint(s.getsockname()[0])\n"};
+  spec.env = {"PATH=/usr/bin:/bin"};
+  spec.working_folder = "/";
+  spec.output_path = LogOf("p");
+  spec.record_path = folder_ + "/p.process";
+  spec.user = *user;
+  spec.network = ProcessNetwork{*HostsTable(folder_ + "/own", "127.0.9.9 db\n").FileOf("team"),
+                                loopback_->prefix() + ".0.9"};
+  const auto started = host_->Spawn(spec, [](ProcessExit) {});
+  ASSERT_TRUE(started) << started.error().message;
+  const std::string expected =
+      std::to_string(user->user) + " 127.0.9.9\n" + loopback_->prefix() + ".0.9\n";
+  EXPECT_TRUE(Eventually([&] { return ReadText(LogOf("p")) == expected; })) << ReadText(LogOf("p"));
 }
 
 TEST_F(PodNetworkTest, AddressesAreNotGivenTwice) {

@@ -2,6 +2,8 @@
 // Method: rows of a Service and pods against Endpoints, slices, routes and names, whole.
 #include "local/cluster/network/service_plan.h"
 
+#include <map>
+
 #include <gmock/gmock.h>
 
 #include "local/cluster/fields.h"
@@ -98,6 +100,24 @@ TEST(ServicePlanTest, NamesOfAServiceAndOfPodsBehindAHeadlessOne) {
                     {"db.team.svc.cluster.local", "db.team.svc", "db.team",
                      "db-0.db.team.svc.cluster.local", "db-0.db.team.svc", "db-0.db.team"},
                     {"db", "db-0.db"}}));
+}
+
+TEST(ServicePlanTest, LinksNameTheServiceInTheEnvironment) {
+  Json service = DbService();
+  service["spec"]["ports"] = Json::parse(R"([{"name": "my-sql", "port": 5432}])");
+  service["metadata"]["name"] = "my-db";
+  const auto links = LinksTo({std::make_shared<const Json>(service),
+                              std::make_shared<const Json>(DbService({{"clusterIP", "None"}}))});
+  const std::map<std::string, std::string> expected{
+      {"MY_DB_SERVICE_HOST", "127.9.128.1"},
+      {"MY_DB_SERVICE_PORT", "5432"},
+      {"MY_DB_SERVICE_PORT_MY_SQL", "5432"},
+      {"MY_DB_PORT", "tcp://127.9.128.1:5432"},
+      {"MY_DB_PORT_5432_TCP", "tcp://127.9.128.1:5432"},
+      {"MY_DB_PORT_5432_TCP_PROTO", "tcp"},
+      {"MY_DB_PORT_5432_TCP_PORT", "5432"},
+      {"MY_DB_PORT_5432_TCP_ADDR", "127.9.128.1"}};
+  EXPECT_EQ((std::map<std::string, std::string>(links.begin(), links.end())), expected);
 }
 
 TEST(ServicePlanTest, PodsOfJobsUseTheNetworkOnDemandOnly) {
