@@ -89,12 +89,9 @@ Result<DescribedJob> DecodeDescribedJob(const KindPtr& kind, const api::JsonSour
   BERTH_TRY(const Json object, WithoutManagedFields(source));
   BERTH_TRY(JobView view, ViewOf(kind, object));
   DescribedJob job{{std::move(view)}, kind, nullptr, NamesToRead(*kind, object)};
-  if (!kind->pods) {
-    job.text = std::make_shared<const std::string>(object.dump());
-    return job;
-  }
   job.meta.annotations.erase(kLastApplied);
-  if (kind->pods->each_alone) KeepWhatQueues(job.meta);
+  if (!kind->pods) job.text = std::make_shared<const std::string>(object.dump());
+  if (kind->pods && kind->pods->each_alone) KeepWhatQueues(job.meta);
   return job;
 }
 
