@@ -417,7 +417,7 @@ void Planner::FollowEviction(const api::Workload& workload, const api::Condition
   }
   // A job that is being stopped may start pods: retries once it is at rest.
   if (!job_.suspended && !job_.bare_pods) return;
-  Add(ReleaseQuota{workload.meta.key(), StatusAfterRelease(workload, now_)});
+  Add(ReleaseQuota{workload.meta.key(), StatusAfterRelease(workload, job_, now_)});
 }
 
 // objectRetentionPolicies.workloads.afterDeactivatedByKueue: not for workloads that a user has

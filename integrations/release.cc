@@ -10,15 +10,14 @@ namespace {
 
 constexpr char kEvictedByPreemption[] = "Preempted";
 
-// A Workload of one pod ends with the pod, which the eviction deletes.
+// A Workload of one pod ends with the pod. The eviction deletes a pod that has started.
 bool IsOfOnePod(const api::Workload& workload) {
   const api::OwnerReference* owner = api::ControllerOf(workload.meta);
   return owner != nullptr && owner->kind == "Pod" && owner->api_version == "v1";
 }
 
 // Other evictions are requeued when their cause is over: after a backoff or a reactivation.
-bool ComesBackAtOnce(const api::Workload& workload, const std::string& eviction_reason) {
-  if (IsOfOnePod(workload)) return false;
+bool ComesBackAtOnce(const std::string& eviction_reason) {
   return eviction_reason == kEvictedByPreemption || eviction_reason == api::kNodeFailures;
 }
 
@@ -33,21 +32,31 @@ void Set(const api::Workload& workload, const char* type, api::ConditionStatus v
                                         .observed_generation = workload.meta.generation});
 }
 
-}  // namespace
-
-api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime now) {
+api::WorkloadStatus AfterRelease(const api::Workload& workload, bool may_come_back, WallTime now) {
   const api::Condition* evicted = api::FindCondition(workload.status.conditions, api::kEvicted);
   BERTH_ASSERT(evicted != nullptr);
   // The scheduler writes the reason why the Workload has no quota, after its next attempt.
   api::WorkloadStatus status =
       StatusWithoutQuota(workload, api::kPendingEvaluation, evicted->message, now);
+  const bool comes_back = may_come_back && ComesBackAtOnce(evicted->reason);
   Set(workload, api::kRequeued,
-      ComesBackAtOnce(workload, evicted->reason) ? api::ConditionStatus::kTrue
-                                                 : api::ConditionStatus::kFalse,
-      evicted->reason, evicted->message, now, status);
+      comes_back ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse, evicted->reason,
+      evicted->message, now, status);
   Set(workload, api::kAdmitted, api::ConditionStatus::kFalse, api::kNoReservation,
       "The workload has no reservation", now, status);
   return status;
+}
+
+}  // namespace
+
+api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime now) {
+  return AfterRelease(workload, !IsOfOnePod(workload), now);
+}
+
+api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, const JobView& job,
+                                       WallTime now) {
+  const bool waits = job.bare_pods && job.bare_pods->gated;
+  return AfterRelease(workload, waits || !IsOfOnePod(workload), now);
 }
 
 api::WorkloadStatus StatusWithoutQuota(const api::Workload& workload, const std::string& reason,

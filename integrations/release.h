@@ -8,6 +8,7 @@
 
 #include "api/workload.h"
 #include "base/clock.h"
+#include "integrations/job_view.h"
 
 namespace berth::integrations {
 
@@ -16,6 +17,9 @@ namespace berth::integrations {
 //
 // Precondition: the Evicted condition is True.
 api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime now);
+// The same for a job whose state is known: a pod that waits at its gate stays, and waits again.
+api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, const JobView& job,
+                                       WallTime now);
 
 // The status without admission, for another cause than an eviction: QuotaReserved False with the
 // reason and the message, Admitted False, the time admitted added to the total.

@@ -2,6 +2,8 @@
 // state of pods and Workload, and the actions that follow from it.
 #include "integrations/pods/pod_plan.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -283,16 +285,20 @@ TEST(PlanPodTest, Steps) {
   }
 }
 
-TEST(PlanPodTest, ItsWorkloadIsNotQueuedAgain) {
-  const JobPlan plan =
-      PlanPods(Single("running"), Situation({WorkloadOfPod("admitted evicted")}), At(50));
-  for (const JobAction& action : plan.actions) {
-    const auto* release = std::get_if<ReleaseQuota>(&action);
-    if (release == nullptr) continue;
-    EXPECT_TRUE(api::IsFalse(release->status.conditions, api::kRequeued));
-    return;
+// An eviction deletes a pod that has started; one that waits at its gate stays, and is queued
+// again.
+TEST(PlanPodTest, OnlyTheWorkloadOfAPodThatWaitsIsQueuedAgain) {
+  for (const auto& [pod, queued] : {std::pair{"running", false}, std::pair{"", true}}) {
+    const JobPlan plan =
+        PlanPods(Single(pod), Situation({WorkloadOfPod("admitted evicted")}), At(50));
+    const auto release = std::find_if(
+        plan.actions.begin(), plan.actions.end(),
+        [](const JobAction& action) { return std::holds_alternative<ReleaseQuota>(action); });
+    ASSERT_NE(release, plan.actions.end()) << "the quota stays: '" << pod << "'";
+    EXPECT_EQ(api::IsTrue(std::get<ReleaseQuota>(*release).status.conditions, api::kRequeued),
+              queued)
+        << pod;
   }
-  FAIL() << "the quota stays";
 }
 
 TEST(PlanPodTest, ItsWorkloadHasKueuesName) {
