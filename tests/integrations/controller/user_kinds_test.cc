@@ -2,6 +2,10 @@
 // it is not: the description is wrong, does not fit the schema, or the kind is not served. Method:
 // the fixture of described kinds, with a kind of another group and with its own names for
 // everything.
+#include "integrations/controller/user_kinds.h"
+
+#include <map>
+
 #include "integrations/declared_kind.h"
 #include "integrations/kind_schema.h"
 #include "tests/integrations/controller/described_jobs_fixture.h"
@@ -90,6 +94,34 @@ TEST_F(UserKindsTest, AreManagedWhileTheControllerRuns) {
   Settle();
   ASSERT_NE(api_.Find(workload), nullptr);
   EXPECT_EQ((*api_.Find(workload))["spec"]["podSets"][0]["count"], 7);
+}
+
+// Beside the controller that manages the kinds.
+TEST_F(UserKindsTest, AShadowIsToldOfReadyKindsAndWritesNothing) {
+  kube::Manager manager(client_, executor_);
+  std::map<std::string, std::string> told;
+  UserKinds kinds(manager, clock_,
+                  {.review = [&told](const std::string& name, const KindPtr& kind) {
+                    told[name] = kind == nullptr ? "" : std::string(kind->kind.kind);
+                  }});
+  kinds.Watch();
+  manager.StartInformers();
+  Json kind = Kind();
+  api_.Put(kKinds, kind);
+  Settle();
+  EXPECT_EQ(told["sweeps"], "") << "not Ready";
+  kind["status"]["conditions"] = {{{"type", "Ready"},
+                                   {"status", "True"},
+                                   {"reason", "Managed"},
+                                   {"message", ""},
+                                   {"lastTransitionTime", "2026-01-01T00:00:00Z"}}};
+  api_.Put(kKinds, kind);
+  Settle();
+  EXPECT_EQ(told["sweeps"], "Sweep");
+  api_.Remove(kKind);
+  Settle();
+  EXPECT_EQ(told["sweeps"], "");
+  EXPECT_EQ(api_.CountWrites(), 0U);
 }
 
 TEST_F(UserKindsTest, AKindWhoseDefinitionGoesIsNotReady) {
