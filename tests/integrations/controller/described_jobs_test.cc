@@ -2,6 +2,8 @@
 // admission, stopped and restored, finished; a CRD that comes later; an object that does not fit
 // its description. Method: JobSet on the real API in memory, in virtual time; the test plays
 // scheduler and JobSet's controller.
+#include "integrations/controller/described_jobs.h"
+
 #include "tests/integrations/controller/described_jobs_fixture.h"
 
 namespace berth::integrations::described_jobs_test {
@@ -206,6 +208,60 @@ TEST_F(DescribedJobsTest, ATemplateOfAMegabyteIsQueued) {
   const std::size_t requests = api_.requests().size();
   executor_.RunFor(60s);
   EXPECT_EQ(api_.requests().size(), requests);
+}
+
+// A TrainJob's pod sets are those of a runtime.
+TEST_F(DescribedJobsTest, AJobIsReadAgainWhenItOrWhatItReadsChanges) {
+  constexpr char kTrainJobs[] = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainjobs";
+  constexpr char kRuntimes[] = "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes";
+  const auto put_crd = [this](const std::string& kind, const std::string& plural,
+                              const char* scope) {
+    Json crd = JobSetCrd();
+    crd["metadata"]["name"] = plural + ".trainer.kubeflow.org";
+    crd["spec"]["group"] = "trainer.kubeflow.org";
+    crd["spec"]["scope"] = scope;
+    crd["spec"]["names"] = {
+        {"kind", kind}, {"plural", plural}, {"singular", plural}, {"listKind", kind + "List"}};
+    crd["spec"]["versions"][0]["name"] = "v1alpha1";
+    api_.Put(kCrds, crd);
+  };
+  put_crd("TrainJob", "trainjobs", "Namespaced");
+  put_crd("TrainingRuntime", "trainingruntimes", "Namespaced");
+  put_crd("ClusterTrainingRuntime", "clustertrainingruntimes", "Cluster");
+  const auto put_runtime = [&](int nodes) {
+    Json runtime = Json::parse(R"({"metadata": {"name": "torch"}, "spec": {"mlPolicy": {},
+        "template": {"spec": {"replicatedJobs": [{"name": "node", "template": {
+          "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+          "spec": {"template": {"spec": {"containers": [{"name": "node", "image": "i"}]}}}}}]}}}})");
+    runtime["spec"]["mlPolicy"]["numNodes"] = nodes;
+    api_.Put(kRuntimes, runtime);
+    Settle();
+  };
+  kube::Manager manager(client_, executor_);
+  DescribedJobs jobs(manager, FindBuiltInKind("trainer.kubeflow.org/trainjob"));
+  Json job = Json::parse(R"({"metadata": {"name": "t", "namespace": "default"},
+      "spec": {"suspend": true, "runtimeRef": {"name": "torch"}}})");
+  api_.Put(kTrainJobs, job);
+  manager.StartInformers();
+  put_runtime(2);
+  const auto pods_of = [&jobs] {
+    const auto state = jobs.Get({"default", "t"});
+    const JobView view = state == nullptr ? JobView{} : state->View();
+    EXPECT_EQ(view.problem, "");
+    return view.pod_sets.empty() ? api::PodSet{} : view.pod_sets[0];
+  };
+  const api::PodSet first = pods_of();
+  EXPECT_EQ(first.count, 2);
+  EXPECT_EQ(pods_of().pod_template.json, first.pod_template.json) << "the same text, not its copy";
+  put_runtime(3);
+  EXPECT_EQ(pods_of().count, 3);
+  job["spec"]["trainer"]["numNodes"] = 5;
+  api_.Put(kTrainJobs, job);
+  Settle();
+  EXPECT_EQ(pods_of().count, 5);
+  api_.Remove(std::string(kTrainJobs) + "/t");
+  Settle();
+  EXPECT_EQ(jobs.Get({"default", "t"}), nullptr);
 }
 
 }  // namespace
