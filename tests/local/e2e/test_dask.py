@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 import unittest
 
 from harness import ROOT, ClusterTest, wait_until
@@ -35,6 +36,25 @@ import os, time
 from distributed import Client
 with Client(os.environ['DASK_SCHEDULER_ADDRESS'], timeout=60) as client:
     assert sum(client.gather(client.map(lambda part: time.sleep(0.5) or part, range(60), pure=False))) == 1770
+"""
+
+NOTEBOOK = """
+import os
+from dask_kubernetes.operator import KubeCluster, make_cluster_spec
+from distributed import Client
+spec = make_cluster_spec('notebook', image='image', n_workers=1, worker_command='dask worker --no-nanny --nthreads 1')
+with KubeCluster(custom_cluster_spec=spec, quiet=True, shutdown_on_close=True) as cluster:
+    cluster.scale(2)
+    with Client(cluster, timeout=60) as client:
+        client.wait_for_workers(2, timeout=60)
+        values = client.gather(client.map(lambda part: (sum(i * i for i in range(part * 1000, part * 1000 + 1000)),
+                                                        os.environ['DASK_WORKER_NAME']), range(50), pure=False))
+        print('workers', len({name for _, name in values}), 'sum', sum(value for value, _ in values), flush=True)
+"""
+# The entry point of Dask's image: it executes its arguments.
+IMAGE = """#!/bin/sh
+[ "$1" = dask-scheduler ] && { shift; set -- dask scheduler "$@"; }
+PATH=%s:$PATH exec "$@"
 """
 
 
@@ -77,7 +97,12 @@ class DaskCase(ClusterTest):
     def setUp(self):
         if not os.path.exists(os.path.join(FOLDER, "stamp")):
             raise unittest.SkipTest("no Dask: install it with tools/dask")
+        folder = tempfile.mkdtemp(prefix="berth-dask-")
+        self.addCleanup(shutil.rmtree, folder)
+        image = write_file(folder, "image", IMAGE % os.path.join(FOLDER, "bin"))
+        os.chmod(image, 0o755)
         self.cluster = self.start_cluster(images=[
+            f"image={image}",
             f"dask={os.path.join(FOLDER, 'bin', 'dask')}",
             f"python={os.path.join(FOLDER, 'bin', 'python3')}",
             f"operator={os.path.join(FOLDER, 'bin', 'kopf')}"], flags=self.flags)
@@ -220,6 +245,31 @@ class DaskTest(DaskCase):
         self.wait(lambda: self.phase("busy") in ("Succeeded", "Failed"), "the work ends")
         self.assertEqual(self.phase("busy"), "Succeeded", self.kubectl("logs", "busy").stdout)
         self.wait(lambda: not self.cluster.items("pods", "-l", "dask.org/component=worker"), "no worker is left")
+
+    def test_kube_cluster_from_python(self):
+        """KubeCluster in a pod: makes a cluster, scales it, computes, and ends it."""
+        self.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "notebook"}, "spec": {
+            "restartPolicy": "Never", "containers": [{
+                "name": "python", "image": "python", "args": ["-c", NOTEBOOK],
+                "env": [{"name": "KUBECONFIG", "value": self.cluster.kubeconfig}]}]}})
+        self.wait(self.notebook_has_ended, "the program ends")
+        output = self.kubectl("logs", "notebook").stdout
+        self.assertEqual(self.phase("notebook"), "Succeeded", output)
+        self.assertIn(f"workers 2 sum {SUM}", output)
+        self.wait(lambda: not self.cluster.items("pods", "-l", "dask.org/component"), "everything is gone")
+
+    def notebook_has_ended(self):
+        """The operator writes the phase Running when it sees the Service's status, and Pending when it has made all
+        components: in the wrong order on a busy machine. KubeCluster waits for Running, which a change of the
+        Service's status brings."""
+        cluster = self.cluster.get("daskcluster", "notebook") or {}
+        service = self.cluster.get("service", "notebook-scheduler")
+        if service and cluster.get("status", {}).get("phase") == "Pending":
+            condition = {"type": "Seen", "status": "True", "reason": "Again", "message": "",
+                         "lastTransitionTime": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+            self.kubectl("patch", "service", "notebook-scheduler", "--subresource=status", "--type=merge", "-p",
+                         json.dumps({"status": {"conditions": [condition]}}), check=False)
+        return self.phase("notebook") in ("Succeeded", "Failed")
 
     def test_a_dask_job(self):
         self.create_job("job", 1)
