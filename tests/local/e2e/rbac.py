@@ -25,7 +25,7 @@ def text_of(right):
 
 
 # Rights that RBAC gives to every user (system:public-info-viewer, system:discovery).
-OPEN_PATHS = re.compile(r"/(version|healthz|livez|readyz|api(/[^/]+)?|apis(/[^/]+){0,2})")
+OPEN_PATHS = re.compile(r"/(version|healthz|livez|readyz|openapi(/.*)?|api(/[^/]+)?|apis(/[^/]+){0,2})")
 # Owners of the objects that controllers make: kind -> group and plural.
 OWNERS = {"Job": ("batch", "jobs"), "Workload": ("kueue.x-k8s.io", "workloads"),
           "ProvisioningRequest": ("autoscaling.x-k8s.io", "provisioningrequests")}

@@ -354,6 +354,7 @@ class RolesTest(unittest.TestCase):
         self.assertEqual(need("GET", "/api/v1/nodes"), [("", "", "nodes", "", "", "list")])
         self.assertEqual(need("GET", "/metrics"), [("", "", "", "", "/metrics", "get")])
         self.assertEqual(need("GET", "/version"), [])
+        self.assertEqual(need("GET", "/openapi/v3/apis/batch/v1"), [])
         owned = (b'{"metadata":{"ownerReferences":[{"kind":"Job","name":"j",'
                  b'"blockOwnerDeletion":true}]}}')
         workloads = "/apis/kueue.x-k8s.io/v1beta2/namespaces/d/workloads"
