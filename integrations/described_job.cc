@@ -114,6 +114,16 @@ class Expansion {
   std::shared_ptr<const Json> made_;
 };
 
+// A child of another kind that scales the job's pods counts in the names of its slices.
+Status ReadVariant(const KindDescription& kind, Evaluation& evaluation, JobView& view) {
+  view.slice_variant = std::to_string(view.meta.generation);
+  if (!kind.slice_variant) return OkStatus();
+  BERTH_TRY(const std::string child,
+            evaluation.Text("sliceVariant", *kind.slice_variant, evaluation.base()));
+  if (!child.empty()) view.slice_variant += "_" + child;
+  return OkStatus();
+}
+
 Status ReadAll(const KindDescription& kind, const Json& object, const ReadObjects& reads,
                JobView& view) {
   if (!kind.pods) {
@@ -126,7 +136,7 @@ Status ReadAll(const KindDescription& kind, const Json& object, const ReadObject
   if (kind.hook != nullptr && kind.hook->is_started != nullptr) {
     view.has_additions = kind.hook->is_started(object);
   }
-  Evaluation evaluation(object);
+  Evaluation evaluation(kind, object, reads);
   if (kind.pods) BERTH_CHECK_OK(ReadParent(*kind.pods, evaluation, view));
   const Result<Expansion> expansion = Expansion::Of(kind, object, reads);
   if (expansion) expansion->TellTo(evaluation);
@@ -136,6 +146,11 @@ Status ReadAll(const KindDescription& kind, const Json& object, const ReadObject
   BERTH_TRY(const std::vector<PlacedPodSet> pod_sets,
             ReadPodSets(kind, object, expansion->tree(), evaluation));
   if (!state) return state;
+  if (kind.problem) {
+    BERTH_TRY(std::string problem, evaluation.Text("problem", *kind.problem, evaluation.base()));
+    if (!problem.empty()) return Error{ErrorCode::kNotFound, std::move(problem)};
+  }
+  if (view.elastic) BERTH_CHECK_OK(ReadVariant(kind, evaluation, view));
   BERTH_CHECK_OK(ReadReclaimable(kind, pod_sets, evaluation, view));
   for (const PlacedPodSet& placed : pod_sets) view.pod_sets.push_back(placed.pods);
   return OkStatus();
@@ -177,7 +192,7 @@ enum class Missing { kLeave, kWrite };  // templates that the object lacks
 bool WriteTemplates(const KindDescription& kind, const std::vector<PodSetChange>& changes,
                     Missing missing, Json& object) {
   const Json before = object;
-  Evaluation evaluation(before);
+  Evaluation evaluation(kind, before);
   const Result<std::vector<PlacedPodSet>> pod_sets = ReadPodSets(kind, before, before, evaluation);
   if (!pod_sets || pod_sets->size() != changes.size()) return false;
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -191,15 +206,9 @@ bool WriteTemplates(const KindDescription& kind, const std::vector<PodSetChange>
   return true;
 }
 
-// A child of another kind that scales the job's pods counts in this annotation.
-void ReadElastic(const KindDescription& kind, JobView& view) {
-  const std::string* elastic = api::FindValue(view.meta.annotations, api::kElasticJobAnnotation);
-  view.elastic = kind.review.elastic && elastic != nullptr && *elastic == "true";
-  if (!view.elastic) return;
-  view.slice_variant = std::to_string(view.meta.generation);
-  const std::string* child =
-      api::FindValue(view.meta.annotations, api::kRayClusterGenerationAnnotation);
-  if (child != nullptr && !child->empty()) view.slice_variant += "_" + *child;
+bool IsElastic(const KindDescription& kind, const api::ObjectMeta& meta) {
+  const std::string* elastic = api::FindValue(meta.annotations, api::kElasticJobAnnotation);
+  return kind.review.elastic && elastic != nullptr && *elastic == "true";
 }
 
 PodSetChange OriginalOf(const api::PodSet& pods) {
@@ -220,7 +229,7 @@ Error OtherPodSets() {
 // The object with the additions that its kind's hook writes, still held.
 Result<Json> WithAdditions(const KindDescription& kind, const Json& object,
                            const std::vector<PodSetChange>& changes, const ReadObjects& reads) {
-  Evaluation evaluation(object);
+  Evaluation evaluation(kind, object, reads);
   BERTH_TRY(const Expansion expansion, Expansion::Of(kind, object, reads));
   expansion.TellTo(evaluation);
   BERTH_TRY(const std::vector<PlacedPodSet> placed,
@@ -271,7 +280,7 @@ void SetSuspended(const KindDescription& kind, bool suspended, Json& object) {
 
 Result<std::vector<DescribedPodSet>> PodSetsOf(const KindDescription& kind, const Json& object,
                                                const ReadObjects& reads) {
-  Evaluation evaluation(object);
+  Evaluation evaluation(kind, object, reads);
   BERTH_TRY(const Expansion expansion, Expansion::Of(kind, object, reads));
   expansion.TellTo(evaluation);
   BERTH_TRY(std::vector<PlacedPodSet> placed,
@@ -286,7 +295,7 @@ Result<std::vector<DescribedPodSet>> PodSetsOf(const KindDescription& kind, cons
 
 Result<DescribedPodSet> PodSetOfGroup(const KindDescription& kind, const Json& object,
                                       const Json& group) {
-  Evaluation evaluation(object);
+  Evaluation evaluation(kind, object);
   BERTH_TRY(PlacedPodSet placed, ReadGroupPodSet(*kind.hold->groups, group, evaluation));
   return DescribedPodSet{std::move(placed.pods), std::move(placed.field), "",
                          std::move(placed.pod_labels)};
@@ -294,7 +303,7 @@ Result<DescribedPodSet> PodSetOfGroup(const KindDescription& kind, const Json& o
 
 bool CanRestart(const KindDescription& kind, const Json& object) {
   if (!kind.hold || !kind.hold->restart) return false;
-  Evaluation evaluation(object);
+  Evaluation evaluation(kind, object);
   const Result<bool> can =
       evaluation.Bool("restart.when", kind.hold->restart->when, evaluation.base());
   return can && *can;
@@ -306,19 +315,19 @@ Result<JobView> ViewOf(const KindPtr& kind, const Json& object, const ReadObject
   view.kind = &kind->kind;
   view.meta = std::move(meta);
   view.is_delegated = IsDelegated(*kind, object);
-  ReadElastic(*kind, view);
+  view.elastic = IsElastic(*kind, view.meta);
   const Status read = ReadAll(*kind, object, reads, view);
   if (!read) {
     view.problem = read.error().message;
     view.lacks_object = read.error().code == ErrorCode::kNotFound;
   }
-  view.reads_objects = !kind->reads.empty();
+  view.reads_objects = kind->hook != nullptr && !kind->reads.empty();
   return view;
 }
 
 std::vector<std::string> NamesToRead(const KindDescription& kind, const Json& object) {
   std::vector<std::string> names;
-  Evaluation evaluation(object);
+  Evaluation evaluation(kind, object);
   for (const ReadRule& rule : kind.reads) {
     const Result<std::string> name = evaluation.Text("reads.name", rule.name, evaluation.base());
     names.push_back(name ? *name : std::string());

@@ -240,8 +240,13 @@ class PodSetReader {
 
 }  // namespace
 
-Evaluation::Evaluation(const Json& object) {
+Evaluation::Evaluation(const KindDescription& kind, const Json& object, const ReadObjects& reads) {
   base_.Set("self", Value::View(object));
+  cel::Values read(kind.reads.size());
+  for (std::size_t i = 0; i < read.size() && i < reads.size(); ++i) {
+    if (reads[i] != nullptr) read[i] = Value::View(*reads[i]);
+  }
+  base_.Set("reads", Value::List(std::move(read)));
   std::map<std::string_view, bool> states;
   if (const Json* conditions = FindField(object, {"status", "conditions"});
       conditions != nullptr && conditions->is_array()) {

@@ -22,7 +22,9 @@ namespace berth::integrations {
 // The evaluation of one object's expressions. Budget: of all of them together.
 class Evaluation {
  public:
-  explicit Evaluation(const nlohmann::json& object);
+  // `reads`: what the kind reads beside the object; those that are missing at the end are absent.
+  Evaluation(const KindDescription& kind, const nlohmann::json& object,
+             const ReadObjects& reads = {});
 
   // What the kind's hook has made of the object.
   void Expand(const nlohmann::json& expanded);

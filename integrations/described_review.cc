@@ -21,7 +21,7 @@ std::string ShownText(const Json* value) {
 class ReviewOfObject {
  public:
   ReviewOfObject(const KindDescription& kind, const Json& object, const Json& old, bool elastic)
-      : kind_(kind), object_(object), evaluation_(object) {
+      : kind_(kind), object_(object), evaluation_(kind, object) {
     base_ = evaluation_.base();
     base_.Set("old", old.is_null() ? cel::Value() : cel::Value::View(old));
     base_.Set("elastic", cel::Value::Bool(elastic));
@@ -114,7 +114,7 @@ void AddDefaults(const KindDescription& kind, bool queued, Json& object) {
 bool IsSkipped(const KindDescription& kind, const Json& object) {
   if (IsDelegated(kind, object)) return true;
   if (!kind.skip) return false;
-  Evaluation evaluation(object);
+  Evaluation evaluation(kind, object);
   const Result<bool> skipped = evaluation.Bool("skip", kind.skip, false);
   return skipped && *skipped;
 }

@@ -141,11 +141,12 @@ class Fields {
 };
 
 const std::vector<std::string>& ObjectVariables() {
-  static const std::vector<std::string> kNames{"self", "conditions", "expanded"};
+  static const std::vector<std::string> kNames{"self", "conditions", "expanded", "reads"};
   return kNames;
 }
 const std::vector<std::string>& ItemVariables() {
-  static const std::vector<std::string> kNames{"self", "conditions", "expanded", "item", "key"};
+  static const std::vector<std::string> kNames{"self", "conditions", "expanded",
+                                               "reads", "item", "key"};
   return kNames;
 }
 const std::vector<std::string>& PodSetVariables() {
@@ -471,6 +472,8 @@ Result<KindPtr> ParseKind(const Json& description) {
   kind->priority_class = in.Expression("priorityClass", ObjectVariables());
   kind->skip = in.Expression("skip", ObjectVariables());
   kind->on_hold = in.Expression("onHold", ObjectVariables());
+  kind->problem = in.Expression("problem", ObjectVariables());
+  kind->slice_variant = in.Expression("sliceVariant", ObjectVariables());
   in.Part("review", [&](Fields& part) { ReadReview(part, kind->review); });
   in.Done();
   if (!status) return status.error();

@@ -130,7 +130,8 @@ struct PodHold {
   std::optional<Restart> restart;
 };
 
-// An object that the hook reads beside the job, in the job's namespace where its kind has those.
+// An object that the hook and the expressions read beside the job, in the job's namespace where its
+// kind has those.
 struct ReadRule {
   std::shared_ptr<const KindNames> names;
   api::ResourceKind resource;
@@ -192,6 +193,8 @@ struct KindDescription {
   std::optional<cel::Program> priority_class;  // string; absent or "": that of the templates
   std::optional<cel::Program> skip;            // bool; true: the job is not queued
   std::optional<cel::Program> on_hold;         // bool; true: the job gives its quota back
+  std::optional<cel::Program> problem;  // string: why `reads` make no pod sets; absent or "": they do
+  std::optional<cel::Program> slice_variant;  // string: differs with a size that `reads` give
   ReviewTraits review;
 };
 

@@ -109,6 +109,20 @@ void AddTopology(const api::Workload& workload, const api::PodSetAssignment& ass
   }
 }
 
+bool IsGatedAsSlice(const PodSetChange& change) {
+  const std::vector<std::string>& gates = change.scheduling_gates;
+  return std::find(gates.begin(), gates.end(), api::kElasticJobGate) != gates.end();
+}
+
+// Pods with the elastic gate get the annotations of the request when the gate is removed: those of
+// the slice that lets them run, and not of the slice that started the job.
+void AddSlice(const api::Workload& workload, PodSetChange& change) {
+  change.annotations[api::kSliceNameAnnotation] = ChainOf(workload);
+  if (!IsGatedAsSlice(change)) return;
+  change.annotations.erase(api::kConsumeProvisioningRequestAnnotation);
+  change.annotations.erase(api::kProvisioningClassAnnotation);
+}
+
 // The assignment with the pod set's name. If another writer has used other names: as in Kueue, the
 // assignment at the pod set's position, whose name becomes the label of the pods.
 const api::PodSetAssignment* AssignmentOf(const api::Admission& admission,
@@ -139,7 +153,7 @@ Result<std::vector<PodSetChange>> StartChanges(const api::Workload& workload,
     BERTH_CHECK_OK(AddChecks(workload, change));
     BERTH_CHECK_OK(AddQueueLabels(workload, change));
     AddTopology(workload, *assignment, change);
-    if (IsSlice(workload)) change.annotations[api::kSliceNameAnnotation] = ChainOf(workload);
+    if (IsSlice(workload)) AddSlice(workload, change);
   }
   return changes;
 }

@@ -32,6 +32,16 @@ void Set(const api::Workload& workload, const char* type, api::ConditionStatus v
                                         .observed_generation = workload.meta.generation});
 }
 
+// Of the slices of an elastic job, those that have ended hold no quota.
+bool TellsLess(const api::Workload& a, const api::Workload& b) {
+  const auto weight = [](const api::Workload& each) {
+    const auto& conditions = each.status.conditions;
+    return (api::IsTrue(conditions, api::kFinished) ? 0 : 2) +
+           (api::IsTrue(conditions, api::kQuotaReserved) ? 1 : 0);
+  };
+  return weight(a) < weight(b);
+}
+
 api::WorkloadStatus AfterRelease(const api::Workload& workload, bool may_come_back, WallTime now) {
   const api::Condition* evicted = api::FindCondition(workload.status.conditions, api::kEvicted);
   BERTH_ASSERT(evicted != nullptr);
@@ -83,7 +93,7 @@ const api::Workload* OwnWorkload(const std::vector<api::Workload>& workloads,
   for (const api::Workload& each : workloads) {
     const api::OwnerReference* owner = api::ControllerOf(each.meta);
     if (owner == nullptr || owner->uid != uid) continue;
-    if (own == nullptr || api::IsTrue(each.status.conditions, api::kQuotaReserved)) own = &each;
+    if (own == nullptr || !TellsLess(each, *own)) own = &each;
   }
   return own;
 }

@@ -58,7 +58,7 @@ class SlicePlanner {
   // go.
   Workloads OpenSlices() {
     Workloads open;
-    Workloads replaced;
+    Workloads ended;
     for (const api::Workload& each : workloads_) {
       const api::OwnerReference* owner = api::ControllerOf(each.meta);
       if (owner == nullptr || owner->uid != job_.meta.uid) {
@@ -70,29 +70,34 @@ class SlicePlanner {
         }
         continue;
       }
-      const api::Condition* ended = api::FindCondition(each.status.conditions, api::kFinished);
-      if (ended == nullptr || ended->status != api::ConditionStatus::kTrue) {
+      const api::Condition* end = api::FindCondition(each.status.conditions, api::kFinished);
+      if (end == nullptr || end->status != api::ConditionStatus::kTrue) {
         open.push_back(&each);
         continue;
       }
       if (api::HasFinalizer(each.meta, api::kResourceInUseFinalizer)) {
         Add(RemoveWorkloadFinalizer{each.meta.key()});
       }
-      if (ended->reason == api::kWorkloadSliceReplaced) replaced.push_back(&each);
+      if (HasBeenFollowed(*end)) ended.push_back(&each);
     }
-    DropOldest(std::move(replaced));
+    DropOldest(std::move(ended));
     return open;
   }
 
-  // A job that is scaled often keeps its last replaced slices alone.
-  void DropOldest(Workloads replaced) {
+  // Whether the job goes on after this end of a slice.
+  static bool HasBeenFollowed(const api::Condition& end) {
+    return end.reason == api::kWorkloadSliceReplaced || end.reason == api::kOutOfSync;
+  }
+
+  // A job that is scaled often keeps its last ended slices alone.
+  void DropOldest(Workloads ended) {
     constexpr std::size_t kKept = 10;
-    if (replaced.size() <= kKept) return;
-    std::sort(replaced.begin(), replaced.end(), [](const auto* a, const auto* b) {
+    if (ended.size() <= kKept) return;
+    std::sort(ended.begin(), ended.end(), [](const auto* a, const auto* b) {
       return a->meta.creation_timestamp > b->meta.creation_timestamp;
     });
-    for (std::size_t i = kKept; i < replaced.size(); ++i) {
-      if (!replaced[i]->meta.deletion_timestamp) Add(DeleteWorkload{replaced[i]->meta.key()});
+    for (std::size_t i = kKept; i < ended.size(); ++i) {
+      if (!ended[i]->meta.deletion_timestamp) Add(DeleteWorkload{ended[i]->meta.key()});
     }
   }
 
@@ -100,10 +105,7 @@ class SlicePlanner {
   const api::Workload* EndedForGood() const {
     for (const api::Workload& each : workloads_) {
       const api::Condition* ended = api::FindCondition(each.status.conditions, api::kFinished);
-      if (ended != nullptr && ended->reason != api::kWorkloadSliceReplaced &&
-          ended->reason != api::kOutOfSync) {
-        return &each;
-      }
+      if (ended != nullptr && !HasBeenFollowed(*ended)) return &each;
     }
     return nullptr;
   }

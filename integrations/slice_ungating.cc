@@ -70,6 +70,9 @@ bool IsElasticGated(const api::Pod& pod) {
 
 std::vector<SliceUngating> PlanSliceUngating(const api::Workload& slice,
                                              std::vector<std::shared_ptr<const api::Pod>> pods) {
+  const bool any_waits =
+      std::any_of(pods.begin(), pods.end(), [](const auto& pod) { return IsElasticGated(*pod); });
+  if (!any_waits) return {};
   std::sort(pods.begin(), pods.end(),
             [](const auto& a, const auto& b) { return a->meta.name < b->meta.name; });
   std::vector<SliceUngating> plan;

@@ -145,7 +145,7 @@ void CheckElastic(const ReviewedJob& job, const ReviewedJob* old, const Reviewed
   if (old != nullptr && ValueOf(old->meta.annotations, api::kElasticJobAnnotation) != now) {
     errors.push_back(Invalid(path, Quoted(now), kImmutable));
   }
-  if (now != "true" || !kind.elastic || !IsManagedJob(job.meta)) return;
+  if (now != "true" || !kind.elastic || !IsQueuedJob(job.meta, facts)) return;
   for (const ReviewedJob::PodSet& pods : job.pod_sets) {
     if (!pods.has_elastic_gate && kind.gate) {
       errors.push_back(Invalid(pods.annotations, Quoted(pods.name),

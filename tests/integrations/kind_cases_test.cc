@@ -113,7 +113,8 @@ Json ViewAsJson(const JobView& view) {
           {"reclaimable", reclaimable},  {"finished", finished},
           {"suspended", view.suspended}, {"active", view.active},
           {"ready", view.pods_ready},    {"skipped", view.skipped},
-          {"problem", view.problem},     {"priorityClass", view.priority_class}};
+          {"problem", view.problem},     {"priorityClass", view.priority_class},
+          {"lacking", view.lacks_object}, {"variant", view.slice_variant}};
 }
 
 std::vector<PodSetChange> ChangesOf(const Json& changes) {

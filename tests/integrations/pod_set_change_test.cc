@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/labels.h"
 #include "tests/integrations/fixtures.h"
 
 namespace berth::integrations {
@@ -41,6 +42,24 @@ TEST(PodSetChangeTest, FlavorChecksAndQueueLabelsAddUp) {
                                            {api::kPodSetLabel, "main"}}));
   EXPECT_THAT(change.tolerations, SizeIs(3));
   EXPECT_THAT(change.scheduling_gates, ElementsAre());
+}
+
+// Pods of a later slice wait for the request of that slice; they get it with the end of their gate.
+TEST(PodSetChangeTest, TheTemplateOfGatedSlicesNamesNoProvisioningRequest) {
+  api::Workload workload = AdmittedWorkload();
+  workload.meta.annotations[api::kElasticJobAnnotation] = "true";
+  workload.status.admission_checks[0].pod_set_updates[0].annotations = {
+      {api::kConsumeProvisioningRequestAnnotation, "pr-1"},
+      {api::kProvisioningClassAnnotation, "class"},
+      {"other", "kept"}};
+  const auto ungated = StartChanges(workload, SpotFlavor());
+  ASSERT_TRUE(ungated) << ungated.error().message;
+  EXPECT_EQ(ungated->front().annotations.count(api::kConsumeProvisioningRequestAnnotation), 1U);
+  workload.spec.pod_sets[0].pod_template.spec.scheduling_gates = {api::kElasticJobGate};
+  const auto gated = StartChanges(workload, SpotFlavor());
+  ASSERT_TRUE(gated) << gated.error().message;
+  EXPECT_EQ(gated->front().annotations,
+            (api::StringMap{{"other", "kept"}, {api::kSliceNameAnnotation, workload.meta.name}}));
 }
 
 TEST(PodSetChangeTest, AnAssignmentOfAnotherNameIsTheOneInItsPlace) {

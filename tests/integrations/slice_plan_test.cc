@@ -239,6 +239,35 @@ TEST_F(SlicePlanTest, ManyReplacedSlicesAreNotKept) {
   EXPECT_THAT(Plan(), ElementsAre("delete", "delete"));
 }
 
+TEST_F(SlicePlanTest, EndedSlicesOutOfSyncAreNotKeptEither) {
+  RunWithThree();
+  for (int i = 0; i < 12; ++i) {
+    api::Workload ended = situation_.workloads[0];
+    ended.meta.name = "ended-" + std::to_string(i);
+    ended.meta.uid = ended.meta.name;
+    ended.meta.finalizers.clear();
+    testing::SetTrue(ended, api::kFinished, api::kOutOfSync);
+    situation_.workloads.push_back(ended);
+  }
+  EXPECT_THAT(Plan(), ElementsAre("delete", "delete"));
+}
+
+// A user deactivates the slice that waits: the job stays in its present size.
+TEST_F(SlicePlanTest, ASizeWhoseSliceHasEndedIsNotAskedForAgain) {
+  RunWithThree();
+  Scale(5);
+  api::Workload& next = AddCreated();
+  next.spec.active = false;
+  testing::SetTrue(next, api::kEvicted);
+  EXPECT_THAT(Plan(), ElementsAre(next.meta.name + " OutOfSync"));
+  testing::SetTrue(next, api::kFinished, api::kOutOfSync);
+  next.meta.finalizers.clear();
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_THAT(plan_.actions, IsEmpty()) << "an event tells of a further slice";
+  Scale(6);
+  EXPECT_THAT(Plan(), ElementsAre("create"));
+}
+
 TEST_F(SlicePlanTest, AWorkloadOfAnEarlierJobOfTheNameGoes) {
   AddCreated().meta.owner_references[0].uid = "earlier";
   EXPECT_THAT(Plan(), ElementsAre("delete"));

@@ -222,5 +222,16 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& row) { return row.param.name; });
 
+// A job without a queue name is queued too where all jobs are managed.
+TEST(ElasticJobRulesTest, RulesOfElasticJobsHoldWithoutAQueueName) {
+  api::Job job = Queued();
+  job.meta.labels.clear();
+  job.meta.annotations[api::kElasticJobAnnotation] = "true";
+  job.pod_template.annotations = {{api::kRequiredTopologyAnnotation, "rack"}};
+  EXPECT_THAT(ValidateBatchJob(job, nullptr, {}), IsEmpty());
+  EXPECT_THAT(ValidateBatchJob(job, nullptr, {.manage_without_queue_name = true}),
+              ElementsAre(HasSubstr("required topology is not supported with elastic jobs")));
+}
+
 }  // namespace
 }  // namespace berth::webhook
