@@ -62,7 +62,15 @@ Scheduler::Scheduler(const SchedulerConfig& config)
   info_options_.equivalence_hashing = config.gates.scheduling_equivalence_hashing;
   info_options_.excluded_resource_prefixes = config.excluded_resource_prefixes;
   info_options_.transformations = config.transformations;
-  device_claims_.Use(config.device_classes, config.claims_of);
+  device_claims_.Use(config.device_classes, config.claims_of, config.device_counters);
+  for (const auto& [name, resource] : config.device_classes) {
+    info_options_.device_resources.push_back(resource);
+  }
+  for (const auto& [name, counters] : config.device_counters) {
+    for (const DeviceCounter& each : counters) {
+      info_options_.device_resources.push_back(each.resource);
+    }
+  }
   state_.placer().SetProfile({config.gates.tas_profile_mixed, config.gates.tas_balanced_placement,
                               config.gates.tas_respect_node_affinity_preferred});
   if (config.count_pending) queues_.CountPending(config.pending_values);

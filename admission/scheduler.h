@@ -59,6 +59,7 @@ struct SchedulerConfig {
   queue::RequeuingTimestamp pods_ready_requeuing = queue::RequeuingTimestamp::kEviction;
   // resources.deviceClassMappings; empty: claims of devices are refused.
   DeviceClassMapping device_classes;
+  DeviceCounters device_counters;    // of those with sources
   DeviceClaims::ClaimsOf claims_of;  // reads the claims of a pod template
   // resources.quotaCheckStrategy IgnoreUndeclared: resources that no group covers are ignored.
   bool ignore_undeclared_resources = false;
@@ -112,6 +113,10 @@ class Scheduler {
   void ForgetRuntimeClass(const std::string& name) { pod_defaults_.RemoveRuntimeClass(name); }
   void ApplyClaimTemplate(const api::ResourceClaimTemplate& object) { device_claims_.Set(object); }
   void ForgetClaimTemplate(const api::ObjectKey& key) { device_claims_.Remove(key); }
+  DevicePool& devices() { return device_claims_.pool(); }
+  bool AsksForDevices(const api::Workload& object) const {
+    return device_claims_.AsksForDevices(object);
+  }
   // Applies a waiting workload as new, if the pod defaults now give other requests; ignores
   // workloads that hold quota and forgotten ones.
   void Reconsider(const std::shared_ptr<const api::Workload>& object, WallTime now);

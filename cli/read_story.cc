@@ -130,13 +130,12 @@ class StoryReader {
   Status ReadByOwner(const ObjectReference& reference) {
     BERTH_CHECK_OK(
         ReadLists(session_, {Here(ViewKind::kWorkloads), Here(ViewKind::kLocalQueues)}, "", view_));
-    for (const api::Workload& workload : view_.workloads) {
-      const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-      if (owner == nullptr || !NamesOwner(reference, *owner) || IsFinished(workload)) continue;
-      const api::Workload found = workload;  // the lists are read anew
-      return ReadSurroundings(found);
-    }
-    return OkStatus();
+    const api::Workload* told = FindWorkloadWhere(
+        view_, scope_.namespace_name,
+        [&reference](const api::Workload& each) { return BelongsTo(reference, each); });
+    if (told == nullptr || IsFinished(*told)) return OkStatus();
+    const api::Workload found = *told;  // the lists are read anew
+    return ReadSurroundings(found);
   }
 
   Want Here(ViewKind kind, std::string query = "") const {

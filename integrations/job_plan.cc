@@ -47,10 +47,6 @@ class Planner {
 
  private:
   const std::string* PrebuiltName() const { return PrebuiltWorkloadOf(job_.meta); }
-  bool HasWorkload(const std::string& name) const {
-    return std::any_of(in_.workloads.begin(), in_.workloads.end(),
-                       [&name](const api::Workload& each) { return each.meta.name == name; });
-  }
   const BarePods::Group* PodGroup() const {
     return job_.bare_pods && job_.bare_pods->group ? &*job_.bare_pods->group : nullptr;
   }
@@ -332,9 +328,7 @@ void Planner::Create(const api::Workload* replaced) {
   const std::optional<JobPriority> priority = KnownPriority();
   if (!priority) return;
   api::Workload workload = BuildWorkload(job_, *priority, in_.build);
-  // The slice of this size has ended, as one that was deactivated while it waited: the job goes on
-  // in its present size until it changes again.
-  if (job_.elastic && HasWorkload(workload.meta.name)) return;
+  if (job_.elastic && HadSlice(in_.workloads, workload.meta.name)) return;
   if (job_.elastic) BecomeSlice(job_, replaced, workload);
   const std::string key = workload.meta.key().ToString();
   Add(CreateWorkload{std::move(workload)});

@@ -145,8 +145,8 @@ const std::vector<std::string>& ObjectVariables() {
   return kNames;
 }
 const std::vector<std::string>& ItemVariables() {
-  static const std::vector<std::string> kNames{"self", "conditions", "expanded",
-                                               "reads", "item", "key"};
+  static const std::vector<std::string> kNames{"self",  "conditions", "expanded",
+                                               "reads", "item",       "key"};
   return kNames;
 }
 const std::vector<std::string>& PodSetVariables() {

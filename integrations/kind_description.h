@@ -193,7 +193,8 @@ struct KindDescription {
   std::optional<cel::Program> priority_class;  // string; absent or "": that of the templates
   std::optional<cel::Program> skip;            // bool; true: the job is not queued
   std::optional<cel::Program> on_hold;         // bool; true: the job gives its quota back
-  std::optional<cel::Program> problem;  // string: why `reads` make no pod sets; absent or "": they do
+  std::optional<cel::Program>
+      problem;  // string: why `reads` make no pod sets; absent or "": they do
   std::optional<cel::Program> slice_variant;  // string: differs with a size that `reads` give
   ReviewTraits review;
 };

@@ -176,6 +176,11 @@ SlicePlan PlanSlices(const JobView& job, const std::vector<api::Workload>& workl
   return SlicePlanner(job, workloads, now).Run();
 }
 
+bool HadSlice(const std::vector<api::Workload>& workloads, const std::string& name) {
+  return std::any_of(workloads.begin(), workloads.end(),
+                     [&name](const api::Workload& each) { return each.meta.name == name; });
+}
+
 void BecomeSlice(const JobView& job, const api::Workload* replaced, api::Workload& workload) {
   // The templates of the running job have the additions of its start.
   if (replaced != nullptr) workload.spec.pod_sets = WithCountsOf(job, *replaced);

@@ -33,6 +33,10 @@ struct SlicePlan {
 // `workloads`: all those of the job, finished ones too.
 SlicePlan PlanSlices(const JobView& job, const std::vector<api::Workload>& workloads, WallTime now);
 
+// Whether the job has had a slice of this name, and so of this size. Where that has ended, as one
+// that was deactivated while it waited, the job goes on in its present size until it changes again.
+bool HadSlice(const std::vector<api::Workload>& workloads, const std::string& name);
+
 // Makes `workload`, which was built for the job's present size, a slice of the job. `replaced`:
 // null for the first one.
 void BecomeSlice(const JobView& job, const api::Workload* replaced, api::Workload& workload);

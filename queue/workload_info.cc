@@ -176,13 +176,20 @@ api::ResourceAmounts Transformed(const api::ResourceAmounts& requests,
 
 api::ResourceAmounts EffectiveRequests(const api::PodSet& pod_set, const InfoOptions& options) {
   api::ResourceAmounts requests = api::PodRequests(pod_set.pod_template.spec);
+  api::ResourceAmounts devices;
+  for (const std::string& resource : options.device_resources) {
+    if (auto claimed = requests.extract(resource)) devices.insert(std::move(claimed));
+  }
   if (!options.excluded_resource_prefixes.empty()) {
     std::erase_if(requests, [&](const auto& entry) {
       return HasPrefix(entry.first, options.excluded_resource_prefixes);
     });
   }
-  if (options.transformations.empty()) return requests;
-  return Transformed(requests, options.transformations);
+  if (!options.transformations.empty()) requests = Transformed(requests, options.transformations);
+  for (const auto& [resource, amount] : devices) {
+    requests[resource] = api::AddAmounts(requests[resource], amount);
+  }
+  return requests;
 }
 
 std::vector<std::int32_t> CountsAfterReclaim(const api::Workload& workload, ReclaimRule rule) {

@@ -58,6 +58,8 @@ struct InfoOptions {
   bool equivalence_hashing = true;
   std::vector<std::string> excluded_resource_prefixes;
   std::vector<ResourceTransformation> transformations;
+  // Resources that claimed devices are counted as: neither excluded nor transformed.
+  std::vector<std::string> device_resources;
 };
 
 inline constexpr std::uint64_t kUnknownShape = 0;

@@ -152,6 +152,61 @@ std::optional<Duration> ParseGoDuration(std::string_view text) {
   return std::chrono::duration_cast<Duration>(sum);
 }
 
+namespace {
+
+// Kueue counts one source of a mapping.
+std::optional<DeviceCounter> ReadCounter(const api::Reader& in, const std::string& resource,
+                                         Configuration& out) {
+  std::optional<DeviceCounter> counter;
+  std::size_t count = 0;
+  in.Each([&](const api::Reader& item) {
+    if (++count > 1) in.Fail("must have at most one item");
+    CheckFields(item, "resources.deviceClassMappings.sources", {"counter"}, {}, out);
+    const api::Reader source = item.Field("counter");
+    if (!source.present()) return item.Fail("must have a counter");
+    CheckFields(source, "resources.deviceClassMappings.sources.counter",
+                {"name", "driver", "deviceSelector"}, {}, out);
+    DeviceCounter read{.resource = resource, .name = "", .driver = "", .selector = ""};
+    source.Field("name").Get(read.name);
+    source.Field("driver").Get(read.driver);
+    const api::Reader selector = source.Field("deviceSelector");
+    const api::Reader cel = selector.Field("cel");
+    cel.Field("expression").Get(read.selector);
+    if (!IsLabelKey(read.name)) source.Field("name").Fail("must be the name of a counter");
+    if (!IsDnsSubdomain(read.driver) || read.driver.size() > 63) {
+      source.Field("driver").Fail("must be the name of a driver, of at most 63 characters");
+    }
+    if (read.selector.empty()) {
+      selector.Fail("must have cel.expression, which is true of the devices that count");
+    } else if (const auto compiled = DeviceSelectors::Compile({read.selector}); !compiled) {
+      selector.Fail(compiled.error().message);
+    }
+    counter = std::move(read);
+  });
+  if (in.present() && count == 0) in.Fail("must have one item");
+  return counter;
+}
+
+// A class is counted once, or by several counters with names of their own.
+void AddDeviceClass(const api::Reader& names, const std::string& name, const std::string& resource,
+                    const std::optional<DeviceCounter>& counter, SchedulerConfig& scheduler) {
+  const bool is_new = scheduler.device_classes.emplace(name, resource).second;
+  const bool was_counter = scheduler.device_counters.contains(name);
+  if (!is_new && (!counter || !was_counter)) {
+    return names.Fail("\"" + name + "\" is mapped twice");
+  }
+  if (!counter) return;
+  std::vector<DeviceCounter>& counters = scheduler.device_counters[name];
+  for (const DeviceCounter& other : counters) {
+    if (other.name == counter->name) {
+      names.Fail("\"" + name + "\" is mapped twice to the counter \"" + other.name + "\"");
+    }
+  }
+  counters.push_back(*counter);
+}
+
+}  // namespace
+
 void ReadDeviceClasses(const api::Reader& in, Configuration& out) {
   constexpr std::size_t kMaxMappings = 16;
   constexpr std::size_t kMaxClasses = 8;
@@ -159,7 +214,8 @@ void ReadDeviceClasses(const api::Reader& in, Configuration& out) {
   scheduler.claims_of = api::ClaimsOf;
   std::set<std::string> resources;
   in.Each([&](const api::Reader& item) {
-    CheckFields(item, "resources.deviceClassMappings", {"name", "deviceClassNames"}, {}, out);
+    CheckFields(item, "resources.deviceClassMappings", {"name", "deviceClassNames", "sources"}, {},
+                out);
     std::string resource;
     item.Field("name").Get(resource);
     if (!IsLabelKey(resource)) {
@@ -174,11 +230,10 @@ void ReadDeviceClasses(const api::Reader& in, Configuration& out) {
     names.Get(classes);
     if (classes.empty()) names.Fail("must have at least one item");
     if (classes.size() > kMaxClasses) names.Fail("must have at most 8 items");
+    const std::optional<DeviceCounter> counter = ReadCounter(item.Field("sources"), resource, out);
     for (const std::string& name : classes) {
       if (!IsDnsSubdomain(name)) names.Fail("\"" + name + "\" is no name of a DeviceClass");
-      if (!scheduler.device_classes.emplace(name, resource).second) {
-        names.Fail("\"" + name + "\" is mapped twice");
-      }
+      AddDeviceClass(names, name, resource, counter, scheduler);
     }
   });
 }

@@ -8,6 +8,14 @@
 #include "queue/workload_info.h"
 
 namespace berth::admission {
+namespace {
+
+bool HaveSameDevices(const api::ResourceSlice& a, const api::ResourceSlice& b) {
+  return a.driver == b.driver && a.pool == b.pool && a.pool_generation == b.pool_generation &&
+         a.pool_slices == b.pool_slices && a.devices == b.devices;
+}
+
+}  // namespace
 
 PodDefaultsFeed::PodDefaultsFeed(kube::Manager& manager, Scheduler& scheduler, const Clock& clock,
                                  Told told)
@@ -47,25 +55,76 @@ void PodDefaultsFeed::Connect() {
            }});
 }
 
-// Read only where device classes are counted: most clusters have no such kind.
+// Read only where device classes are counted: most clusters have no such kinds.
 void PodDefaultsFeed::ConnectClaims() {
   if (scheduler_.config().device_classes.empty()) return;
   const auto set_claim = [this](const auto& claim) {
     scheduler_.ApplyClaimTemplate(*claim);
-    LookAgain(namespaces_, claim->meta.namespace_name);
+    LookAgain(claiming_namespaces_, claim->meta.namespace_name);
   };
   manager_.OptionalInformerFor<api::ResourceClaimTemplate>().AddHandler(
       {.on_add = set_claim,
-       .on_update = [set_claim](const auto&, const auto& claim) { set_claim(claim); },
+       .on_update =
+           [set_claim](const auto& before, const auto& claim) {
+             if (before->requests != claim->requests) set_claim(claim);
+           },
        .on_delete =
            [this](const auto& claim) {
              scheduler_.ForgetClaimTemplate(claim->meta.key());
-             LookAgain(namespaces_, claim->meta.namespace_name);
+             LookAgain(claiming_namespaces_, claim->meta.namespace_name);
            }});
+  ConnectDevices();
+}
+
+void PodDefaultsFeed::ConnectDevices() {
+  const auto set_class = [this](const auto& device_class) {
+    scheduler_.devices().Set(*device_class);
+    OnDevices(!device_class->extended_resource.empty());
+  };
+  manager_.OptionalInformerFor<api::DeviceClass>().AddHandler(
+      {.on_add = set_class,
+       .on_update =
+           [this](const auto& before, const auto& now) {
+             const bool serves_others = before->extended_resource != now->extended_resource;
+             if (!serves_others && before->selectors == now->selectors) return;
+             scheduler_.devices().Set(*now);
+             OnDevices(serves_others);
+           },
+       .on_delete =
+           [this](const auto& device_class) {
+             scheduler_.devices().RemoveClass(device_class->meta.name);
+             OnDevices(!device_class->extended_resource.empty());
+           }});
+  const auto set_slice = [this](const auto& slice) {
+    scheduler_.devices().Set(*slice);
+    OnDevices(false);
+  };
+  manager_.OptionalInformerFor<api::ResourceSlice>().AddHandler(
+      {.on_add = set_slice,
+       .on_update =
+           [set_slice](const auto& before, const auto& slice) {
+             if (!HaveSameDevices(*before, *slice)) set_slice(slice);
+           },
+       .on_delete =
+           [this](const auto& slice) {
+             scheduler_.devices().RemoveSlice(slice->meta.name);
+             OnDevices(false);
+           }});
+}
+
+// `resources`: other extended resources are served by devices.
+void PodDefaultsFeed::OnDevices(bool resources) {
+  devices_changed_ = true;
+  served_resources_changed_ = served_resources_changed_ || resources;
+  LookAgain();
 }
 
 void PodDefaultsFeed::LookAgain(std::set<std::string>& changed, const std::string& name) {
   changed.insert(name);
+  LookAgain();
+}
+
+void PodDefaultsFeed::LookAgain() {
   if (std::exchange(posted_, true)) return;
   manager_.executor().PostAfter(Duration::zero(), [weak = std::weak_ptr(self_)] {
     if (const auto self = weak.lock()) (*self)->Walk();
@@ -81,11 +140,20 @@ void PodDefaultsFeed::Walk() {
   }
   namespaces_.clear();
   runtime_classes_.clear();
+  claiming_namespaces_.clear();
+  devices_changed_ = false;
+  served_resources_changed_ = false;
   told_.scheduler();
 }
 
 bool PodDefaultsFeed::IsConcerned(const api::Workload& workload) const {
   if (namespaces_.contains(workload.meta.namespace_name)) return true;
+  if (claiming_namespaces_.contains(workload.meta.namespace_name) && api::ClaimsDevices(workload)) {
+    return true;
+  }
+  if (served_resources_changed_ || (devices_changed_ && scheduler_.AsksForDevices(workload))) {
+    return true;
+  }
   const auto& pod_sets = workload.spec.pod_sets;
   return !runtime_classes_.empty() &&
          std::any_of(pod_sets.begin(), pod_sets.end(), [this](const api::PodSet& pods) {

@@ -1,6 +1,6 @@
-// admission/controller/pod_defaults_feed.h — shows LimitRanges, RuntimeClasses and
-// ResourceClaimTemplates to the scheduler;
-// waiting workloads that a change concerns are reconciled.
+// admission/controller/pod_defaults_feed.h — shows LimitRanges, RuntimeClasses,
+// ResourceClaimTemplates and the devices of the cluster to the scheduler; waiting workloads that a
+// change concerns are reconciled.
 //
 // Threads: one Executor.
 #pragma once
@@ -30,8 +30,11 @@ class PodDefaultsFeed {
 
  private:
   void ConnectClaims();
+  void ConnectDevices();
+  void OnDevices(bool resources);
   // Adds `name` to `changed`; the changes of one instant cost one walk over the workloads.
   void LookAgain(std::set<std::string>& changed, const std::string& name);
+  void LookAgain();
   void Walk();
   bool IsConcerned(const api::Workload& workload) const;
 
@@ -39,8 +42,11 @@ class PodDefaultsFeed {
   Scheduler& scheduler_;
   const Clock& clock_;
   Told told_;
-  std::set<std::string> namespaces_;       // with changed LimitRanges or ResourceClaimTemplates
-  std::set<std::string> runtime_classes_;  // that changed
+  std::set<std::string> namespaces_;           // with changed LimitRanges
+  std::set<std::string> claiming_namespaces_;  // with changed ResourceClaimTemplates
+  bool devices_changed_ = false;               // or their classes
+  bool served_resources_changed_ = false;      // extended resources that devices serve
+  std::set<std::string> runtime_classes_;      // that changed
   bool posted_ = false;
   std::shared_ptr<PodDefaultsFeed*> self_ = std::make_shared<PodDefaultsFeed*>(this);
 };

@@ -1,5 +1,6 @@
 #include "api/codec/device_claims.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +14,50 @@ namespace {
 
 constexpr ResourceKind kResourceClaimTemplate{"resource.k8s.io", "v1", "ResourceClaimTemplate",
                                               "resourceclaimtemplates"};
-constexpr std::size_t kMaxClaims = 256;
+constexpr ResourceKind kDeviceClass{"resource.k8s.io", "v1", "DeviceClass", "deviceclasses", false};
+constexpr ResourceKind kResourceSlice{"resource.k8s.io", "v1", "ResourceSlice", "resourceslices",
+                                      false};
+
+void ReadSelectors(const Reader& in, std::vector<std::string>& out) {
+  in.Each([&out](const Reader& item) {
+    const Reader cel = item.Field("cel");
+    if (cel.present()) cel.Field("expression").Get(out.emplace_back());
+  });
+}
+
+void ReadAttribute(const Reader& in, DeviceAttribute& out) {
+  const Reader flag = in.Field("bool");
+  const Reader number = in.Field("int");
+  const Reader version = in.Field("version");
+  if (flag.present()) {
+    flag.Get(out.emplace<bool>());
+  } else if (number.present()) {
+    number.Get(out.emplace<std::int64_t>());
+  } else if (version.present()) {
+    version.Get(out.emplace<DeviceVersion>().text);
+  } else {
+    in.Field("string").Get(out.emplace<std::string>());
+  }
+}
+
+void ReadDevice(const Reader& in, Device& out) {
+  in.Field("name").Get(out.name);
+  in.Field("attributes").EachMember("object", [&out](const std::string& name, const Reader& value) {
+    ReadAttribute(value, out.attributes[name]);
+  });
+  in.Field("capacity").EachMember("object", [&out](const std::string& name, const Reader& value) {
+    value.Field("value").Get(out.capacity[name]);
+  });
+  in.Field("consumesCounters").Each([&out](const Reader& item) {
+    item.Field("counters")
+        .EachMember("object", [&out](const std::string& name, const Reader& value) {
+          Amount amount = 0;
+          value.Field("value").GetAmount("counter", amount);
+          const auto [known, added] = out.counters.emplace(name, amount);
+          if (!added) known->second = std::max(known->second, amount);
+        });
+  });
+}
 
 }  // namespace
 
@@ -32,8 +76,43 @@ Result<ResourceClaimTemplate> Decode<ResourceClaimTemplate>(const JsonSource& ob
       exactly.Field("allocationMode").Get(request.allocation_mode);
       exactly.Field("count").Get(request.count);
       exactly.Field("adminAccess").Get(request.admin_access);
+      ReadSelectors(exactly.Field("selectors"), request.selectors);
     });
   });
+}
+
+template <>
+Result<DeviceClass> Decode<DeviceClass>(const JsonSource& object) {
+  return ReadAs<DeviceClass>(object, [](const Reader& in, DeviceClass& out) {
+    Read(in.Field("metadata"), out.meta);
+    const Reader spec = in.Field("spec");
+    ReadSelectors(spec.Field("selectors"), out.selectors);
+    spec.Field("extendedResourceName").Get(out.extended_resource);
+  });
+}
+
+template <>
+const ResourceKind& KindOf<DeviceClass>() {
+  return kDeviceClass;
+}
+
+template <>
+Result<ResourceSlice> Decode<ResourceSlice>(const JsonSource& object) {
+  return ReadAs<ResourceSlice>(object, [](const Reader& in, ResourceSlice& out) {
+    Read(in.Field("metadata"), out.meta);
+    const Reader spec = in.Field("spec");
+    spec.Field("driver").Get(out.driver);
+    const Reader pool = spec.Field("pool");
+    pool.Field("name").Get(out.pool);
+    pool.Field("generation").Get(out.pool_generation);
+    pool.Field("resourceSliceCount").Get(out.pool_slices);
+    spec.Field("devices").List(out.devices, ReadDevice);
+  });
+}
+
+template <>
+const ResourceKind& KindOf<ResourceSlice>() {
+  return kResourceSlice;
 }
 
 template <>
@@ -48,7 +127,7 @@ std::vector<PodClaim> ClaimsOf(const PodTemplate& pod_template) {
   const nlohmann::json::json_pointer place("/spec/resourceClaims");
   if (!tree.contains(place) || !tree.at(place).is_array()) return claims;
   for (const nlohmann::json& item : tree.at(place)) {
-    if (!item.is_object() || claims.size() >= kMaxClaims) continue;
+    if (!item.is_object()) continue;
     const auto text = [&item](const char* key) {
       const auto found = item.find(key);
       return found != item.end() && found->is_string() ? found->get<std::string>() : std::string();

@@ -14,6 +14,14 @@ template <>
 Result<ResourceClaimTemplate> Decode<ResourceClaimTemplate>(const JsonSource& object);
 template <>
 const ResourceKind& KindOf<ResourceClaimTemplate>();
+template <>
+Result<DeviceClass> Decode<DeviceClass>(const JsonSource& object);
+template <>
+const ResourceKind& KindOf<DeviceClass>();
+template <>
+Result<ResourceSlice> Decode<ResourceSlice>(const JsonSource& object);
+template <>
+const ResourceKind& KindOf<ResourceSlice>();
 
 // The claims of a template that was read from JSON.
 std::vector<PodClaim> ClaimsOf(const PodTemplate& pod_template);

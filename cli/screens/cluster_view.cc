@@ -82,11 +82,17 @@ const NodePoolView* FindNodePool(const ClusterView& view, const std::string& nam
 }
 
 const api::Workload* FindWorkloadOf(const ClusterView& view, const api::Job& job) {
+  return FindWorkloadWhere(view, job.meta.namespace_name, [&job](const api::Workload& workload) {
+    return IsOwnedBy(workload.meta, job.meta.uid);
+  });
+}
+
+const api::Workload* FindWorkloadWhere(
+    const ClusterView& view, const std::string& namespace_name,
+    const std::function<bool(const api::Workload& workload)>& belongs) {
   const api::Workload* found = nullptr;
   for (const api::Workload& w : view.workloads) {
-    if (w.meta.namespace_name != job.meta.namespace_name || !IsOwnedBy(w.meta, job.meta.uid)) {
-      continue;
-    }
+    if (w.meta.namespace_name != namespace_name || !belongs(w)) continue;
     if (found == nullptr || IsLaterSlice(*found, w)) found = &w;
   }
   return found;

@@ -3,6 +3,7 @@
 // Plain data: cli/session reads it with the caller's rights, the screens render it.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -80,6 +81,11 @@ const api::Job* FindJob(const ClusterView& view, const api::ObjectKey& key);
 const NodePoolView* FindNodePool(const ClusterView& view, const std::string& name);
 // The Workload whose controller is the job, or null.
 const api::Workload* FindWorkloadOf(const ClusterView& view, const api::Job& job);
+// Of the Workloads of `namespace_name` for which `belongs` is true, those of one job: the one that
+// tells of it. Of an elastic job that is the slice of its present size. Null: none.
+const api::Workload* FindWorkloadWhere(
+    const ClusterView& view, const std::string& namespace_name,
+    const std::function<bool(const api::Workload& workload)>& belongs);
 // The newest ProvisioningRequest of the Workload's `check`, or null.
 const api::ProvisioningRequest* FindProvisioningRequest(const ClusterView& view,
                                                         const api::Workload& workload);

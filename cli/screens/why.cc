@@ -354,6 +354,11 @@ bool NamesOwner(const ObjectReference& reference, const api::OwnerReference& own
          owner.api_version.substr(0, owner.api_version.find('/')) == word.substr(dot + 1);
 }
 
+bool BelongsTo(const ObjectReference& reference, const api::Workload& workload) {
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  return owner != nullptr && NamesOwner(reference, *owner);
+}
+
 ObjectReference ParseReference(const std::string& reference) {
   const std::size_t slash = reference.find('/');
   if (slash == std::string::npos) return {"", reference};
@@ -392,11 +397,15 @@ Result<Story> TellStory(const ClusterView& view, const std::string& namespace_na
     }
   }
   if (IsOtherKind(kind)) {
+    if (const api::Workload* told =
+            FindWorkloadWhere(view, namespace_name, [&](const api::Workload& each) {
+              return BelongsTo({kind, name}, each);
+            })) {
+      return StoryOf(view, *told, style);
+    }
     for (const api::Workload& workload : view.workloads) {
-      if (workload.meta.namespace_name != namespace_name) continue;
       const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-      if (owner == nullptr) continue;
-      if (NamesOwner({kind, name}, *owner)) return StoryOf(view, workload, style);
+      if (owner == nullptr || workload.meta.namespace_name != namespace_name) continue;
       if (NamesOwner({kind, owner->name}, *owner)) names.push_back(owner->name);
     }
     return Error{ErrorCode::kNotFound,

@@ -65,6 +65,7 @@ ObjectReference ParseReference(const std::string& reference);
 bool IsOtherKind(const std::string& kind);
 // "jobset/x", "jobsets/x" and "jobset.jobset.x-k8s.io/x" name the owner x of the kind JobSet.
 bool NamesOwner(const ObjectReference& reference, const api::OwnerReference& owner);
+bool BelongsTo(const ObjectReference& reference, const api::Workload& workload);
 
 // `reference`: "job/NAME", "workload/NAME", "pod/NAME", or "NAME" (a job, else a workload). Errors:
 // kNotFound with the nearest name, kInvalid for other kinds or a Job that is not queued.

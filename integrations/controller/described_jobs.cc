@@ -7,6 +7,7 @@
 #include "api/codec/json_tree.h"
 #include "integrations/controller/object_tree.h"
 #include "integrations/described_job.h"
+#include "integrations/kind_catalogue.h"
 
 namespace berth::integrations {
 namespace {
@@ -38,6 +39,16 @@ Result<ReadObject> DecodeRead(const api::JsonSource& source) {
   BERTH_TRY(Json object, WithoutManagedFields(source));
   BERTH_TRY(api::ObjectMeta meta, api::Decode<api::ObjectMeta>(object));
   return ReadObject{std::move(meta), std::make_shared<const Json>(std::move(object))};
+}
+
+// The built-in job kind of the objects of `rule`; null: they are none.
+KindPtr JobKindOf(const ReadRule& rule) {
+  for (const KindPtr& kind : BuiltInKinds()) {
+    if (kind->resource.group == rule.resource.group && kind->resource.kind == rule.resource.kind) {
+      return kind;
+    }
+  }
+  return nullptr;
 }
 
 // Of the index of jobs by what they read.
@@ -107,9 +118,44 @@ DescribedJobs::DescribedJobs(kube::Manager& manager, KindPtr description)
   WatchReads(manager);
 }
 
+std::shared_ptr<const Json> DescribedJobs::ReadSource::Find(const api::ObjectKey& key) const {
+  if (objects != nullptr) {
+    const auto found = objects->Get(key);
+    return found == nullptr ? nullptr : found->json;
+  }
+  const auto job = jobs->Get(key);
+  if (job == nullptr || job->text == nullptr) {
+    read.erase(key);
+    return nullptr;
+  }
+  auto& [from, json] = read[key];
+  if (from != job) json = std::make_shared<const Json>(api::ParseJsonOrNull(*job->text));
+  from = job;
+  return json;
+}
+
+void DescribedJobs::ReadSource::OnChange(
+    const std::function<void(const api::ObjectKey& key)>& tell) const {
+  const auto changed = [tell](const auto& object) { tell(object->meta.key()); };
+  const auto updated = [tell](const auto&, const auto& now) { tell(now->meta.key()); };
+  if (objects != nullptr) {
+    objects->AddHandler({.on_add = changed, .on_update = updated, .on_delete = changed});
+  } else {
+    jobs->AddHandler({.on_add = changed, .on_update = updated, .on_delete = changed});
+  }
+}
+
 void DescribedJobs::WatchReads(kube::Manager& manager) {
   for (const ReadRule& rule : first_->reads) {
-    reads_.push_back(&manager.OptionalInformerFor<ReadObject>(rule.resource, DecodeRead));
+    ReadSource source;
+    if (const KindPtr kind = JobKindOf(rule)) {
+      source.jobs = &manager.OptionalInformerFor<DescribedJob>(
+          kind->resource,
+          [kind](const api::JsonSource& object) { return DecodeDescribedJob(kind, object); });
+    } else {
+      source.objects = &manager.OptionalInformerFor<ReadObject>(rule.resource, DecodeRead);
+    }
+    reads_.push_back(std::move(source));
   }
   jobs().AddHandler({.on_delete = [this](const auto& job) { read_.erase(job->meta.key()); }});
   if (reads_.empty()) return;
@@ -129,9 +175,8 @@ ReadObjects DescribedJobs::ReadsOf(const DescribedJob& job) const {
   ReadObjects objects(reads_.size());
   for (std::size_t i = 0; i < reads_.size() && i < job.reads.size(); ++i) {
     const bool namespaced = first_->reads[i].resource.namespaced;
-    const auto found =
-        reads_[i]->Get({namespaced ? job.meta.namespace_name : std::string(), job.reads[i]});
-    if (found != nullptr) objects[i] = found->json;
+    objects[i] =
+        reads_[i].Find({namespaced ? job.meta.namespace_name : std::string(), job.reads[i]});
   }
   return objects;
 }
@@ -144,15 +189,12 @@ void DescribedJobs::AddHandler(Handler handler) {
     });
   }
   for (std::size_t i = 0; i < reads_.size(); ++i) {
-    const auto tell = [this, i, on_change = handler.on_change](const auto& object) {
+    reads_[i].OnChange([this, i, on_change = handler.on_change](const api::ObjectKey& key) {
       if (!on_change) return;
-      for (const auto& job : jobs().ByIndex(kReadsIndex, ReadsValue(i, object->meta.key()))) {
+      for (const auto& job : jobs().ByIndex(kReadsIndex, ReadsValue(i, key))) {
         on_change(job->meta);
       }
-    };
-    reads_[i]->AddHandler({.on_add = tell,
-                           .on_update = [tell](const auto&, const auto& now) { tell(now); },
-                           .on_delete = tell});
+    });
   }
   InformedJobs<DescribedJob>::AddHandler(std::move(handler));
 }

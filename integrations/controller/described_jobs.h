@@ -13,10 +13,12 @@
 // Jobs of a kind with a hold are stopped and started by their pods (held_pods.h).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -63,6 +65,17 @@ class DescribedJobs final : public InformedJobs<DescribedJob> {
 
  private:
   using JobPtr = std::shared_ptr<const DescribedJob>;
+  // The objects of one rule of `reads`. Those of a job kind come from the informer of that kind.
+  struct ReadSource {
+    kube::Informer<ReadObject>* objects = nullptr;
+    kube::Informer<DescribedJob>* jobs = nullptr;
+    // Of `jobs`: the JSON of those that were asked for.
+    mutable std::map<api::ObjectKey, std::pair<JobPtr, std::shared_ptr<const nlohmann::json>>> read;
+
+    std::shared_ptr<const nlohmann::json> Find(const api::ObjectKey& key) const;
+    void OnChange(const std::function<void(const api::ObjectKey& key)>& tell) const;
+  };
+
   // What was read from the text of a job that the informer holds.
   struct ReadJob {
     JobPtr from;
@@ -76,7 +89,7 @@ class DescribedJobs final : public InformedJobs<DescribedJob> {
   JobPtr ReadAgain(const JobPtr& job, const KindPtr& description, const ReadObjects& reads) const;
 
   const KindPtr first_;  // decodes what the informer reads
-  std::vector<kube::Informer<ReadObject>*> reads_;
+  std::vector<ReadSource> reads_;
   KindPtr description_;
   std::optional<HeldPods> held_;
   mutable std::map<api::ObjectKey, ReadJob> read_;  // of jobs that exist

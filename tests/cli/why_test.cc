@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
+#include "api/reasons.h"
 #include "tests/cli/view_builder.h"
 
 namespace berth::cli {
@@ -68,6 +69,34 @@ TEST(Why, KnowsJobsOfOtherKindsByTheirWorkloads) {
   EXPECT_FALSE(TellStory(view, "default", "jobset.example.com/set", {}).has_value());
   EXPECT_THAT(TellStory(view, "default", "rayjob/set", {}).error().message,
               HasSubstr("no Workload of a rayjob \"set\" in namespace default"));
+}
+
+// An elastic RayCluster that has grown: its running slice, the one that waits, and one that ended.
+TEST(Why, TellsOfTheSliceOfThePresentSize) {
+  ClusterView view = DwsView();
+  view.workloads.clear();
+  view.jobs.clear();
+  const auto add = [&view](api::Workload slice, const char* name) {
+    slice.meta.name = name;
+    slice.meta.owner_references = {{.api_version = "ray.io/v1",
+                                    .kind = "RayCluster",
+                                    .name = "ray",
+                                    .uid = "u9",
+                                    .controller = true}};
+    view.workloads.push_back(std::move(slice));
+  };
+  api::Workload ended = MakeWorkload("default", "ended", "q", 900);
+  ended.status.conditions = {
+      TrueCondition(api::kFinished, api::kWorkloadSliceReplaced, "replaced", SecondsAgo(500))};
+  add(MakeRunning("default", "running", "cq", {{"cpu", 1000}}), "running");
+  view.workloads[0].meta.creation_timestamp = SecondsAgo(600);
+  add(MakeWorkload("default", "next", "q", 60), "next");
+  add(std::move(ended), "ended");
+  const auto story = TellStory(view, "default", "raycluster/ray", {});
+  ASSERT_TRUE(story.has_value()) << story.error().message;
+  EXPECT_THAT(story->headline, HasSubstr("has waited 60s"));
+  view.workloads.erase(view.workloads.begin() + 1);
+  EXPECT_THAT(TellStory(view, "default", "raycluster/ray", {})->headline, HasSubstr("runs since"));
 }
 
 TEST(Why, SaysWhenAJobIsNotQueued) {

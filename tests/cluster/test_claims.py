@@ -1,5 +1,6 @@
 """Goal: pods that claim devices (ResourceClaimTemplates) take quota of the resource that their device
-class is counted as, and a claim that cannot be counted says why.
+class is counted as, and a claim that cannot be counted says why; selectors wait for devices that fit,
+and an extended resource that devices serve counts as its class.
 
 Method: a separate control plane, which serves resource.k8s.io; Berth with a mapping of one class."""
 
@@ -45,6 +46,32 @@ spec:
       requests:
       - name: gpus
         exactly: {deviceClassName: CLASS, allocationMode: ExactCount, count: 2}
+"""
+DEVICES = """
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec:
+  extendedResourceName: example.com/gpu
+  selectors: [{cel: {expression: "device.driver == 'gpu.example.com'"}}]
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-0-gpus}
+spec:
+  driver: gpu.example.com
+  nodeName: node-0
+  pool: {name: node-0, generation: 1, resourceSliceCount: 1}
+  devices:
+  - {name: gpu-0, attributes: {model: {string: a100}}, capacity: {memory: {value: 80Gi}}}
+  - {name: gpu-1, attributes: {model: {string: a100}}, capacity: {memory: {value: MEMORY}}}
+"""
+SELECTOR = """
+        exactly:
+          deviceClassName: gpu.example.com
+          count: 2
+          selectors:
+          - cel: {expression: "device.capacity['gpu.example.com'].memory.compareTo(quantity('80Gi')) >= 0"}
 """
 JOB = """
 apiVersion: batch/v1
@@ -106,6 +133,25 @@ class ClaimsTest(ClusterTest):
         self.plane.apply(JOB.replace("NAME", "third").replace("TEMPLATE", "other"))
         self.expect("third", "False", 'deviceClassName: Not found: "tpu.example.com"')
         self.assertTrue(usage)
+        self.plane.kubectl("delete", "jobs", "--all")
+
+    def test_devices_are_selected(self):
+        self.apply_when_accepted(QUEUES, "--server-side", "--force-conflicts")
+        plain = TEMPLATE[TEMPLATE.index("        exactly:"):]
+        self.plane.apply(TEMPLATE.replace(plain, SELECTOR.strip("\n")).replace("NAME", "large"))
+        self.plane.apply(JOB.replace("NAME", "choosy").replace("TEMPLATE", "large"))
+        self.expect("choosy", "False", "failed to get DeviceClass gpu.example.com")
+        self.plane.apply(DEVICES.replace("MEMORY", "40Gi"))
+        self.expect("choosy", "False", "1 device(s) match in the cluster but 2 requested")
+        self.plane.apply(DEVICES.replace("MEMORY", "80Gi"))
+        self.expect("choosy", "True", "")
+        asking = JOB.replace("NAME", "asking").replace(
+            "      resourceClaims: [{name: gpu, resourceClaimTemplateName: TEMPLATE}]\n", "").replace(
+            'resources: {requests: {cpu: "1"}, claims: [{name: gpu}]}',
+            'resources: {requests: {cpu: "1", example.com/gpu: "2"}, limits: {example.com/gpu: "2"}}')
+        self.plane.apply(asking)
+        self.expect("asking", "False", "insufficient unused quota for example.com/gpus")
+        self.plane.kubectl("delete", "jobs", "--all")
 
 
 if __name__ == "__main__":

@@ -75,8 +75,13 @@ class ElasticRayTest(ClusterTest):
                          "annotations": {"kueue.x-k8s.io/elastic-job": "true"}}}))
 
     def scale(self, cluster, replicas):
+        """As Ray's autoscaler: it names the workers that go."""
+        workers = sorted(pod["metadata"]["name"] for pod in self.plane.items(
+            "pods", "-l", f"ray.io/cluster={cluster},ray.io/node-type=worker"))
         self.plane.kubectl("patch", "raycluster", cluster, "--type=json", "-p", json.dumps([
-            {"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": replicas}]))
+            {"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": replicas},
+            {"op": "add", "path": "/spec/workerGroupSpecs/0/scaleStrategy",
+             "value": {"workersToDelete": workers[replicas:]}}]))
 
     def pods(self, cluster):
         """(running, gated) names of pods that are not being deleted."""
@@ -130,15 +135,18 @@ class ElasticRayTest(ClusterTest):
         self.plane.kubectl("delete", "raycluster", "ray")
         self.wait_for("ray", 0, 0, "0")
 
+    def cluster_that_runs(self):
+        """Its name; the operator has another one for the cluster that it gave up when it was held."""
+        status = self.plane.get("rayjob", "job").get("status", {})
+        return status.get("jobDeploymentStatus") == "Running" and status["rayClusterName"]
+
     def test_ray_job(self):
         small = {"requests": {"cpu": "0"}, "limits": {"cpu": "0"}}
         self.create("RayJob", "job", {
             "entrypoint": "true", "shutdownAfterJobFinishes": True, "submissionMode": "HTTPMode",
             "rayClusterSpec": cluster_spec(enableInTreeAutoscaling=True,
                                            autoscalerOptions={"resources": small})})
-        cluster = self.wait_until(
-            lambda: self.plane.get("rayjob", "job").get("status", {}).get("rayClusterName"),
-            "the operator names its cluster")
+        cluster = self.wait_until(self.cluster_that_runs, "the cluster of the job runs")
         self.wait_for(cluster, 2, 0, "2")
         self.check_growth(cluster, "rayjob-job-")
         owners = {owner["kind"] for each in self.plane.items("workloads")

@@ -107,13 +107,13 @@ Json ViewAsJson(const JobView& view) {
               {"labels", any ? view.pod_sets[0].pod_template.labels : api::StringMap{}},
               {"annotations", any ? view.pod_sets[0].pod_template.annotations : api::StringMap{}}};
   }
-  return {{"podSets", pod_sets},         {"parent", parent},
-          {"requests", requests},        {"templates", templates},
-          {"onHold", view.on_hold},      {"additions", view.has_additions},
-          {"reclaimable", reclaimable},  {"finished", finished},
-          {"suspended", view.suspended}, {"active", view.active},
-          {"ready", view.pods_ready},    {"skipped", view.skipped},
-          {"problem", view.problem},     {"priorityClass", view.priority_class},
+  return {{"podSets", pod_sets},          {"parent", parent},
+          {"requests", requests},         {"templates", templates},
+          {"onHold", view.on_hold},       {"additions", view.has_additions},
+          {"reclaimable", reclaimable},   {"finished", finished},
+          {"suspended", view.suspended},  {"active", view.active},
+          {"ready", view.pods_ready},     {"skipped", view.skipped},
+          {"problem", view.problem},      {"priorityClass", view.priority_class},
           {"lacking", view.lacks_object}, {"variant", view.slice_variant}};
 }
 

@@ -18,7 +18,7 @@ MAY_INCLUDE = {
     # Of api/ the parser of quantities alone: cel/ knows no kinds.
     "cel": "base api/quantity.h",
     "queue": "base api",
-    "admission": "base api queue",
+    "admission": "base api cel queue",
     "provisioning": "base api",
     "integrations": "base api api/codec cel",
     "webhook": "base api api/codec cel",

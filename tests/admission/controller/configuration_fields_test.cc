@@ -49,6 +49,17 @@ constexpr FieldRow kRows[] = {
     {R"({"resources": {"deviceClassMappings": [{"name": "a", "deviceClassNames": ["c"],
                                                 "sources": []}]}})",
      Fate::kRefused, "resources.deviceClassMappings[0].sources"},
+    {R"({"resources": {"deviceClassMappings": [{"name": "a", "deviceClassNames": ["c"], "sources": [
+      {"counter": {"name": "memory", "driver": "d.example.com",
+                   "deviceSelector": {"cel": {"expression": "true"}}}}]}]}})",
+     Fate::kRead},
+    {R"({"resources": {"deviceClassMappings": [{"name": "a", "deviceClassNames": ["c"], "sources": [
+      {"counter": {"name": "memory", "driver": "d.example.com",
+                   "deviceSelector": {"cel": {"expression": "(" }}}}]}]}})",
+     Fate::kRefused, "resources.deviceClassMappings[0].sources[0].counter.deviceSelector"},
+    {R"({"resources": {"deviceClassMappings": [{"name": "a", "deviceClassNames": ["c"],
+                                                "sources": [{"capacity": {}}]}]}})",
+     Fate::kRefused, "resources.deviceClassMappings[0].sources[0]"},
     {R"({"objectRetentionPolicies": {"workloads": {"afterFinished": "1h"}}})", Fate::kRead},
     {R"({"objectRetentionPolicies": {"workloads": {"afterDeactivatedByKueue": "1h"}}})",
      Fate::kRead},

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "api/codec/device_claims.h"
 #include "api/codec/json_text.h"
 #include "base/rfc3339.h"
 
@@ -217,6 +218,41 @@ TEST(PodCodec, ResourceClaimsAreSeen) {
     EXPECT_EQ(pod->spec.resource_claims, seen);
     EXPECT_EQ(Decode<Pod>(nlohmann::json::parse(text))->spec.resource_claims, seen);
   }
+}
+
+TEST(DeviceCodec, EveryClaimOfAPodIsRead) {
+  PodTemplate pods;
+  nlohmann::json claims = nlohmann::json::array();
+  for (int i = 0; i < 1000; ++i) claims.push_back({{"resourceClaimTemplateName", "t"}});
+  pods.json = std::make_shared<const std::string>(
+      nlohmann::json{{"spec", {{"resourceClaims", claims}}}}.dump());
+  EXPECT_EQ(ClaimsOf(pods).size(), 1000U);
+}
+
+TEST(DeviceCodec, ClassesAndSlices) {
+  const auto of_class = Decode<DeviceClass>(R"({"metadata":{"name":"c"},"spec":{
+    "selectors":[{"cel":{"expression":"true"}},{"other":{}}],"extendedResourceName":"e/r"}})"_json);
+  ASSERT_TRUE(of_class);
+  EXPECT_EQ(of_class->selectors, (std::vector<std::string>{"true"}));
+  EXPECT_EQ(of_class->extended_resource, "e/r");
+  const auto slice = Decode<ResourceSlice>(R"({"metadata":{"name":"s"},"spec":{"driver":"d",
+    "pool":{"name":"p","generation":3,"resourceSliceCount":2},"devices":[{"name":"g",
+      "attributes":{"a":{"bool":true},"b":{"int":7},"c":{"string":"x"},"d":{"version":"1.2.3"}},
+      "capacity":{"memory":{"value":"80Gi"}},
+      "consumesCounters":[{"counterSet":"k","counters":{"memory":{"value":"1Ki"}}},
+                          {"counterSet":"l","counters":{"memory":{"value":"2Ki"}}}]}]}})"_json);
+  ASSERT_TRUE(slice) << slice.error().message;
+  EXPECT_EQ(slice->pool, "p");
+  EXPECT_EQ(slice->pool_generation, 3);
+  EXPECT_EQ(slice->pool_slices, 2);
+  const Device wanted{.name = "g",
+                      .attributes = {{"a", true},
+                                     {"b", std::int64_t{7}},
+                                     {"c", std::string("x")},
+                                     {"d", DeviceVersion{"1.2.3"}}},
+                      .capacity = {{"memory", "80Gi"}},
+                      .counters = {{"memory", 2048}}};
+  EXPECT_EQ(slice->devices, (std::vector<Device>{wanted}));
 }
 
 TEST(QueueStatusCodec, BorrowedIsTheClusterQueuesOwn) {

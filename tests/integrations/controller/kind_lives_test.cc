@@ -290,5 +290,48 @@ std::string LifeName(const ::testing::TestParamInfo<KindLife>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, KindLifeTest, ::testing::ValuesIn(Lives()), LifeName);
 
+// The RayCluster of an elastic RayJob is read beside it, and is of a job kind itself.
+TEST(ChildOfAnElasticJobTest, ItsWorkersAreTheJobs) {
+  FakeClock clock;
+  SimExecutor executor{clock};
+  kube::RegistryTransport api{executor, clock};
+  kube::ApiClient client{api, executor};
+  kube::EventRecorder events{
+      client, clock, {.controller = "kueue-job", .first_api = kube::EventApi::kCore}};
+  kube::Manager manager{client, executor};
+  JobControllers controllers{
+      manager, clock, events,
+      JobControllersOptions{
+          .kinds = {FindBuiltInKind("ray.io/raycluster"), FindBuiltInKind("ray.io/rayjob")},
+          .job = {.namespace_selector = DefaultManagedNamespaces("kueue-system")}}};
+  api.Put(kDefinitions, Crd("ray.io", "v1", "RayJob", "rayjobs", true));
+  api.Put(kDefinitions, Crd("ray.io", "v1", "RayCluster", "rayclusters", true));
+  manager.StartInformers();
+  manager.StartControllers();
+  executor.RunFor(40s);
+  const std::string path = "/apis/ray.io/v1/namespaces/default/";
+  const std::string groups =
+      "{headGroupSpec: {template: {spec: {containers: [{name: h}]}}}, enableInTreeAutoscaling: "
+      "true, workerGroupSpecs: [{groupName: w, replicas: ";
+  const std::string end = ", template: {spec: {containers: [{name: w}]}}}]}";
+  api.Put(path + "rayjobs",
+          Yaml("metadata: {name: j, namespace: default, labels: {kueue.x-k8s.io/queue-name: lq}, "
+               "annotations: {kueue.x-k8s.io/elastic-job: 'true'}}\n"
+               "spec: {suspend: true, shutdownAfterJobFinishes: true, rayClusterSpec: " +
+               groups + "1" + end + "}\nstatus: {rayClusterName: child}\n"));
+  executor.RunFor(40s);
+  const auto workers = [&] {
+    const auto& found = manager.InformerFor<api::Workload>().objects();
+    return found.size() == 1 ? (*found.begin())->spec.pod_sets.at(1).count : -1;
+  };
+  EXPECT_EQ(workers(), 1);
+  for (const char* replicas : {"4", "2"}) {
+    api.Put(path + "rayclusters", Yaml("metadata: {name: child, namespace: default}\nspec: " +
+                                       groups + replicas + end + "\n"));
+    executor.RunFor(40s);
+    EXPECT_EQ(workers(), std::stoi(replicas));
+  }
+}
+
 }  // namespace
 }  // namespace berth::integrations

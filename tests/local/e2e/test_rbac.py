@@ -25,10 +25,10 @@ NOT_REACHED = {
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations", "patch"):
         "no declared kind is ready here; cluster.kinds has one",
     ("apiregistration.k8s.io", "apiservices", "patch"): "`berth up` has no APIServices",
-    ("resource.k8s.io", "resourceclaimtemplates", "list"):
-        "`berth up` serves no claims of devices; cluster.claims has some",
-    ("resource.k8s.io", "resourceclaimtemplates", "watch"):
-        "`berth up` serves no claims of devices; cluster.claims has some"}
+    **{("resource.k8s.io", kind, verb):
+       "`berth up` serves no claims of devices; cluster.claims has some"
+       for kind in ("deviceclasses", "resourceclaimtemplates", "resourceslices")
+       for verb in ("list", "watch")}}
 ACCOUNT = "kueue-controller-manager"
 SERIES_SECONDS = 61  # a repeated event is written at most once a minute
 
