@@ -59,7 +59,7 @@ constexpr FieldRow kRows[] = {
      Fate::kRefused, "resources.deviceClassMappings[0].sources[0].counter.deviceSelector"},
     {R"({"resources": {"deviceClassMappings": [{"name": "a", "deviceClassNames": ["c"],
                                                 "sources": [{"capacity": {}}]}]}})",
-     Fate::kRefused, "resources.deviceClassMappings[0].sources[0]"},
+     Fate::kRefused, "resources.deviceClassMappings[0].sources[0].capacity"},
     {R"({"objectRetentionPolicies": {"workloads": {"afterFinished": "1h"}}})", Fate::kRead},
     {R"({"objectRetentionPolicies": {"workloads": {"afterDeactivatedByKueue": "1h"}}})",
      Fate::kRead},
