@@ -198,6 +198,12 @@ Value Value::List(Values elements) {
   return value;
 }
 
+Value Value::UnorderedList(Values elements) {
+  Value value = List(std::move(elements));
+  value.unordered_ = true;
+  return value;
+}
+
 Value Value::Map(Entries entries) {
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return CompareKeys(a.first, b.first) < 0;

@@ -87,6 +87,8 @@ class Value {
   static Value String(std::string text);
   static Value Bytes(std::string bytes);
   static Value List(Values elements);
+  // A list that equals another one with the same elements in any order (list-type set and map).
+  static Value UnorderedList(Values elements);
   // Keys are bools, ints, uints and strings; of equal ones the last counts.
   static Value Map(Entries entries);
   static Value Duration(std::int64_t nanoseconds);
@@ -118,6 +120,7 @@ class Value {
   // A whole number in any of the three numeric kinds, as an int64.
   std::optional<std::int64_t> Whole() const;
 
+  bool is_unordered() const { return unordered_; }        // see UnorderedList
   std::size_t size() const;                               // number of elements or entries
   Value At(std::size_t index) const;                      // of a list; index < size()
   std::optional<Value> Find(const Value& key) const;      // of a map
@@ -160,6 +163,7 @@ class Value {
 
   Kind kind_;
   bool views_json_ = false;  // lists and maps: bits_.json, and no owner
+  bool unordered_ = false;   // lists
   std::int32_t nanos_;
   Bits bits_;
   std::shared_ptr<const void> owner_;

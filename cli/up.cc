@@ -274,10 +274,6 @@ int RunUp(const UpFlags& flags) {
   }
   Print("berth is up at " + up.server().url() + "\n\n  export KUBECONFIG=" + up.kubeconfig_path() +
         "\n  kubectl get nodes\n  berth status\n\n");
-  if (const std::size_t rules = up.server().unevaluated_rules(); rules > 0) {
-    LogInfo("CEL rules of the installed kinds are kept but not evaluated yet",
-            {{"rules", std::to_string(rules)}});
-  }
   WaitForStopSignal();
   Print("stopping\n");
   up.Stop();

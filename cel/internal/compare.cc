@@ -1,5 +1,7 @@
 #include "cel/internal/compare.h"
 
+#include <vector>
+
 #include "cel/internal/containers.h"
 
 namespace berth::cel {
@@ -37,8 +39,26 @@ std::partial_ordering CompareInt(std::int64_t a, const Value& b) {
 
 bool EqualDeep(const Value& a, const Value& b, std::uint64_t& work, int depth);
 
+// Each element has one that equals it in the other list. Elements are often in the same order.
+bool EqualInAnyOrder(const Value& a, const Value& b, std::uint64_t& work, int depth) {
+  const std::size_t size = b.size();
+  std::vector<bool> taken(size);
+  std::size_t index = 0;
+  return ForEachElement(a, [&](const Value& element) {
+    const std::size_t start = index++;
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::size_t at = (start + i) % size;
+      if (taken[at] || !EqualDeep(element, b.At(at), work, depth)) continue;
+      taken[at] = true;
+      return true;
+    }
+    return false;
+  });
+}
+
 bool EqualLists(const Value& a, const Value& b, std::uint64_t& work, int depth) {
   if (a.size() != b.size()) return false;
+  if (a.is_unordered() && b.is_unordered()) return EqualInAnyOrder(a, b, work, depth);
   std::size_t index = 0;
   return ForEachElement(
       a, [&](const Value& element) { return EqualDeep(element, b.At(index++), work, depth); });

@@ -62,7 +62,6 @@ class ApiServerImpl final : public ApiServer {
   void SetExtension(const std::string& group, ExtensionHandler handler) override {
     if (front_ != nullptr) front_->SetExtension(group, std::move(handler));
   }
-  std::size_t unevaluated_rules() const override;
   void Stop() override { StopAll(); }
 
  private:
@@ -180,12 +179,6 @@ Result<ApiServer::Identity> ApiServerImpl::IssueServerCertificate(
   request.not_after = system_clock_.Now() + kWebhookCertificateDays;
   BERTH_TRY(net::TlsIdentity identity, net::IssueCertificate(credentials_.authority, request));
   return Identity{std::move(identity.certificate_chain_pem), std::move(identity.private_key_pem)};
-}
-
-std::size_t ApiServerImpl::unevaluated_rules() const {
-  std::size_t rules = 0;
-  for (const ResourcePtr& resource : registry_->table()->all()) rules += CountRules(*resource);
-  return rules;
 }
 
 void ApiServerImpl::StopAll() {

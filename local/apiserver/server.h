@@ -68,9 +68,6 @@ class ApiServer {
   virtual void SetExtension(const std::string& group, ExtensionHandler handler) = 0;
   virtual void SetWebhookService(const std::string& name, const std::string& url) = 0;
 
-  // The number of CEL rules in the installed CRDs, which are not evaluated.
-  virtual std::size_t unevaluated_rules() const = 0;
-
   // Ends watches and connections, then the store. Idempotent. Every WatchHandle of api() must be
   // destroyed earlier.
   virtual void Stop() = 0;

@@ -316,9 +316,4 @@ void SetCrdStatus(Json& crd, const std::vector<const Json*>& others, WallTime no
   }
 }
 
-std::size_t CountRules(const ResourceInfo& resource) {
-  if (resource.crd_version == nullptr || resource.crd_version->schema == nullptr) return 0;
-  return resource.crd_version->schema->rule_count();
-}
-
 }  // namespace berth::local

@@ -26,7 +26,4 @@ std::vector<Cause> ValidateCrdUpdate(const Json& crd, const Json& old_crd);
 // versions, conditions NamesAccepted and Established. `others`: every other CRD.
 void SetCrdStatus(Json& crd, const std::vector<const Json*>& others, WallTime now);
 
-// The number of CEL rules in all versions, which are stored and not evaluated.
-std::size_t CountRules(const ResourceInfo& resource);
-
 }  // namespace berth::local

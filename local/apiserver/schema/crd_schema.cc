@@ -6,6 +6,7 @@
 #include <re2/re2.h>
 
 #include "local/apiserver/schema/crd_internal.h"
+#include "local/apiserver/schema/crd_rules.h"
 #include "local/apiserver/schema/formats.h"
 #include "local/apiserver/schema/validation.h"
 
@@ -51,9 +52,13 @@ class Reader {
  public:
   Reader(TypeArena& arena, const TypeNode* meta) : arena_(arena), meta_(meta) {}
 
+  const std::vector<Cause>& rule_causes() const { return rule_causes_; }
+
   enum class Position { kRoot, kInside };
 
-  const TypeNode* Read(const Json& schema, Position position) {
+  // `path`: of the schema in the CRD. `list_path`: of the innermost list around it that is no map.
+  const TypeNode* Read(const Json& schema, Position position, const std::string& path,
+                       const std::string& list_path) {
     TypeNode* node = arena_.New(TypeKind::kAny);
     const std::string type = Text(schema, "type");
     node->nullable = Flag(schema, "nullable");
@@ -67,26 +72,42 @@ class Reader {
     if (Flag(schema, "x-kubernetes-int-or-string")) {
       node->kind = TypeKind::kIntOrString;
     } else if (type == "array" || (type.empty() && schema.contains("items"))) {
-      ReadList(schema, *node);
+      ReadList(schema, *node, path, list_path);
     } else if (type == "object" || node->embedded_resource || schema.contains("properties") ||
                schema.contains("additionalProperties")) {
-      ReadObject(schema, *node);
+      ReadObject(schema, *node, path, list_path);
     } else {
       node->kind = ScalarKind(type);
     }
-    node->validation = ReadValidation(schema, type);
+    node->validation = ReadValidation(schema, type, path, list_path);
+    node->has_rules = node->has_rules || node->validation->rules != nullptr;
+    const std::string& format = node->validation->format;
+    node->cel_converts =
+        node->cel_converts || node->kind == TypeKind::kNumber ||
+        (node->kind == TypeKind::kString &&
+         (format == "date-time" || format == "date" || format == "duration" || format == "byte"));
     return node;
   }
 
-  std::size_t rule_count() const { return rule_count_; }
-
  private:
-  void ReadList(const Json& schema, TypeNode& node) {
+  // What is true of a node because of a node below.
+  static void TakeFrom(const TypeNode& below, TypeNode& node) {
+    node.has_rules = node.has_rules || below.has_rules;
+    node.has_unordered = node.has_unordered || below.has_unordered;
+    node.cel_converts = node.cel_converts || below.cel_converts;
+  }
+
+  void ReadList(const Json& schema, TypeNode& node, const std::string& path,
+                const std::string& list_path) {
     node.kind = TypeKind::kList;
     const Json* items = Member(schema, "items");
-    node.element = items != nullptr && items->is_object() ? Read(*items, Position::kInside)
-                                                          : arena_.New(TypeKind::kAny);
     const std::string list_type = Text(schema, "x-kubernetes-list-type");
+    const std::string& uncorrelated = list_path.empty() && list_type != "map" ? path : list_path;
+    node.element = items != nullptr && items->is_object()
+                       ? Read(*items, Position::kInside, ChildPath(path, "items"), uncorrelated)
+                       : arena_.New(TypeKind::kAny);
+    TakeFrom(*node.element, node);
+    node.has_unordered = node.has_unordered || list_type == "set" || list_type == "map";
     if (list_type == "set") node.list_type = ListType::kSet;
     if (list_type != "map") return;
     node.list_type = ListType::kMap;
@@ -99,7 +120,8 @@ class Reader {
     std::sort(node.list_map_keys.begin(), node.list_map_keys.end());
   }
 
-  void ReadObject(const Json& schema, TypeNode& node) {
+  void ReadObject(const Json& schema, TypeNode& node, const std::string& path,
+                  const std::string& list_path) {
     node.kind = TypeKind::kObject;
     const Json* required = Member(schema, "required");
     const Json* properties = Member(schema, "properties");
@@ -107,14 +129,16 @@ class Reader {
       for (const auto& [name, property] : properties->items()) {
         if (!property.is_object()) continue;
         if (node.embedded_resource && name == "metadata") continue;
-        Field field{.name = name, .type = Read(property, Position::kInside)};
+        const std::string at = KeyPath(ChildPath(path, "properties"), name);
+        Field field{.name = name, .type = Read(property, Position::kInside, at, list_path)};
+        TakeFrom(*field.type, node);
         const bool must = required != nullptr &&
                           std::find(required->begin(), required->end(), name) != required->end();
         if (must) field.flags |= kFieldRequired;
         node.fields.push_back(std::move(field));
       }
     }
-    if (node.embedded_resource) AddTypeAndMeta(properties, node);
+    if (node.embedded_resource) AddTypeAndMeta(properties, node, path);
     std::sort(node.fields.begin(), node.fields.end(),
               [](const Field& a, const Field& b) { return a.name < b.name; });
 
@@ -122,7 +146,9 @@ class Reader {
     if (additional == nullptr || !node.fields.empty()) return;
     if (additional->is_object()) {
       node.kind = TypeKind::kMap;
-      node.element = Read(*additional, Position::kInside);
+      node.element =
+          Read(*additional, Position::kInside, ChildPath(path, "additionalProperties"), list_path);
+      TakeFrom(*node.element, node);
     } else if (additional->is_boolean() && additional->get<bool>()) {
       node.kind = TypeKind::kMap;
       node.element = arena_.New(TypeKind::kObject);  // items without declared fields
@@ -130,7 +156,7 @@ class Reader {
   }
 
   // metadata is always ObjectMeta; a schema may only restrict name and generateName.
-  void AddTypeAndMeta(const Json* properties, TypeNode& node) {
+  void AddTypeAndMeta(const Json* properties, TypeNode& node, const std::string& path) {
     for (const char* name : {"apiVersion", "kind"}) {
       const bool declared = std::any_of(node.fields.begin(), node.fields.end(),
                                         [name](const Field& field) { return field.name == name; });
@@ -149,10 +175,13 @@ class Reader {
         const Json* property = Member((*narrowed)["properties"], field.name.c_str());
         if (property != nullptr && property->is_object() &&
             (field.name == "name" || field.name == "generateName")) {
-          field.type = Read(*property, Position::kInside);
+          field.type = Read(*property, Position::kInside, path, "");
         }
       }
-      own->validation = ReadValidation(*narrowed, "object");
+      own->validation = ReadValidation(*narrowed, "object", path, "");
+      own->has_rules = own->validation->rules != nullptr;
+      for (const Field& field : own->fields) TakeFrom(*field.type, *own);
+      TakeFrom(*own, node);
       meta = own;
     }
     node.fields.push_back({.name = "metadata", .type = meta});
@@ -163,12 +192,14 @@ class Reader {
     const Json* list = Member(schema, name);
     if (list == nullptr || !list->is_array()) return nodes;
     for (const Json& item : *list) {
-      if (item.is_object()) nodes.push_back(Read(item, Position::kInside));
+      if (item.is_object()) nodes.push_back(Read(item, Position::kInside, "", ""));
     }
     return nodes;
   }
 
-  std::shared_ptr<const Validation> ReadValidation(const Json& schema, const std::string& type) {
+  std::shared_ptr<const Validation> ReadValidation(const Json& schema, const std::string& type,
+                                                   const std::string& path,
+                                                   const std::string& list_path) {
     auto out = std::make_shared<Validation>();
     if (!type.empty()) out->types = {type};
     if (Flag(schema, "x-kubernetes-int-or-string")) out->types = {"integer", "string"};
@@ -203,19 +234,15 @@ class Reader {
     out->any_of = ReadAll(schema, "anyOf");
     out->one_of = ReadAll(schema, "oneOf");
     if (const Json* inner = Member(schema, "not"); inner != nullptr && inner->is_object()) {
-      out->not_of = Read(*inner, Position::kInside);
+      out->not_of = Read(*inner, Position::kInside, "", "");
     }
-    if (const Json* rules = Member(schema, "x-kubernetes-validations");
-        rules != nullptr && rules->is_array()) {
-      out->rules = *rules;
-      rule_count_ += rules->size();
-    }
+    out->rules = CrdRules::Compile(schema, path, list_path, rule_causes_);
     return out;
   }
 
   TypeArena& arena_;
   const TypeNode* meta_;
-  std::size_t rule_count_ = 0;
+  std::vector<Cause> rule_causes_;
 };
 
 // Every default must satisfy its own schema. `path`: the path in the schema.
@@ -268,8 +295,8 @@ std::shared_ptr<const CrdSchema> CrdSchema::Parse(const Json& schema, std::strin
   }
   std::shared_ptr<CrdSchema> out(new CrdSchema());
   Reader reader(out->arena_, NewObjectMetaType(out->arena_));
-  out->root_ = reader.Read(schema, Reader::Position::kRoot);
-  out->rule_count_ = reader.rule_count();
+  out->root_ = reader.Read(schema, Reader::Position::kRoot, std::string(path), "");
+  errors = reader.rule_causes();
   CheckDefaults(schema, *out->root_, std::string(path), errors);
   if (!errors.empty()) {
     std::move(errors.begin(), errors.end(), std::back_inserter(causes));
@@ -292,11 +319,15 @@ std::vector<Cause> CrdSchema::Validate(const Json& object, const Json* old_objec
   const bool was_so =
       !lists.empty() && old_object != nullptr && !ListTypeErrors(*root_, *old_object, "").empty();
   if (!was_so) std::move(lists.begin(), lists.end(), std::back_inserter(causes));
-  if (rule_count_ > 0 && std::any_of(causes.begin(), causes.end(), IsBlocking)) {
+  if (!root_->has_rules) return causes;
+  if (std::any_of(causes.begin(), causes.end(), IsBlocking)) {
     causes.push_back(InvalidError("", nullptr,
                                   "some validation rules were not checked because the object was "
                                   "invalid; correct the existing errors to complete validation"));
+    return causes;
   }
+  std::vector<Cause> unchanged;
+  RuleErrors(*root_, object, old_object, causes, ratcheted == nullptr ? unchanged : *ratcheted);
   return causes;
 }
 

@@ -4,7 +4,7 @@
 //     body → Prune → Default → (admission, managedFields) → Validate → store
 //     stored → Prune → Default → reply
 //
-// Rules in CEL (x-kubernetes-validations) are stored and counted, not evaluated.
+// Rules in CEL (x-kubernetes-validations) are evaluated where nothing else is wrong (crd_rules.h).
 //
 // Threads: immutable after Parse; any thread. Errors: causes in Kubernetes' words.
 // Source: Kubernetes structural schemas, KEP-2876 (rules), KEP-4008 (ratcheting).
@@ -31,7 +31,6 @@ class CrdSchema {
 
   // The type of whole objects, with apiVersion, kind and metadata: for apply and unknown fields.
   const TypeNode& root() const { return *root_; }
-  std::size_t rule_count() const { return rule_count_; }  // CEL rules that are not evaluated
 
   // Removes undeclared fields, also in embedded metadata. Returns their paths in key order, for
   // `unknown field "…"`.
@@ -49,7 +48,6 @@ class CrdSchema {
   CrdSchema() = default;
   TypeArena arena_;
   const TypeNode* root_ = nullptr;
-  std::size_t rule_count_ = 0;
 };
 
 }  // namespace berth::local

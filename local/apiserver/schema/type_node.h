@@ -73,12 +73,15 @@ struct TypeNode {
   std::vector<Field> proto_fields;
   const TypeNode* element = nullptr;  // kMap, kList: never null there
   ListType list_type = ListType::kAtomic;
-  std::vector<std::string> list_map_keys;     // kList with ListType::kMap
-  bool atomic = false;                        // kObject, kMap: map-type atomic, one owner for all
-  bool preserve_unknown = false;              // kObject: keeps undeclared fields
-  bool embedded_resource = false;             // a whole object with apiVersion, kind and metadata
-  bool nullable = false;                      // null is a value
-  std::shared_ptr<const Json> default_value;  // null: no default
+  std::vector<std::string> list_map_keys;  // kList with ListType::kMap
+  bool atomic = false;                     // kObject, kMap: map-type atomic, one owner for all
+  bool preserve_unknown = false;           // kObject: keeps undeclared fields
+  bool embedded_resource = false;          // a whole object with apiVersion, kind and metadata
+  bool nullable = false;                   // null is a value
+  bool has_rules = false;                  // custom kinds: the node or one below has rules in CEL
+  bool has_unordered = false;  // custom kinds: the node or one below is a list-type set or map
+  bool cel_converts = false;   // custom kinds: in CEL a value is not what its JSON is
+  std::shared_ptr<const Json> default_value;     // null: no default
   std::shared_ptr<const Validation> validation;  // null: no constraint beyond the type
 };
 

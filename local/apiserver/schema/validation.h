@@ -22,6 +22,8 @@ class RE2;
 
 namespace berth::local {
 
+class CrdRules;
+
 struct Validation {
   std::vector<std::string> types;  // JSON type names; empty: any. int-or-string has two
   std::string format;              // a checked format; unknown ones are dropped
@@ -44,7 +46,7 @@ struct Validation {
   std::vector<const TypeNode*> any_of;
   std::vector<const TypeNode*> one_of;
   const TypeNode* not_of = nullptr;
-  Json rules;  // x-kubernetes-validations, not evaluated; null: none
+  std::shared_ptr<const CrdRules> rules;  // in CEL; null: none
 };
 
 }  // namespace berth::local

@@ -1,0 +1,214 @@
+// RuleErrors: walks an object beside its schema and its old object, and evaluates the rules.
+#include <algorithm>
+#include <utility>
+
+#include "base/strings.h"
+#include "local/apiserver/schema/crd_rules.h"
+#include "local/apiserver/schema/validation.h"
+
+namespace berth::local {
+namespace {
+
+constexpr std::size_t kMaxMessageBytes = 5120;  // of an evaluated messageExpression
+constexpr char kOutOfBudget[] =
+    "validation failed due to running out of cost budget, no further validation rules will be run";
+
+// The answer of an expression without variables but `self`.
+cel::Value Converted(const cel::Program& program, const Json& value) {
+  auto answer = program.Evaluate(cel::Activation().Set("self", cel::Value::View(value)));
+  return answer ? std::move(*answer) : cel::Value::Failure(answer.error().message);
+}
+
+// The value of a field whose format has a type of its own in CEL.
+cel::Value FormattedValue(const std::string& format, const Json& value) {
+  static const auto compiled = [](const char* text) {
+    return *cel::Compile(text, {.variables = {"self"}, .objects = {}});
+  };
+  static const cel::Program timestamp = compiled("timestamp(self)");
+  static const cel::Program date = compiled("timestamp(self + 'T00:00:00Z')");
+  static const cel::Program duration = compiled("duration(self)");
+  if (format == "date-time") return Converted(timestamp, value);
+  if (format == "date") return Converted(date, value);
+  if (format == "duration") return Converted(duration, value);
+  const auto bytes = Base64Decode(value.get_ref<const std::string&>());
+  return bytes ? cel::Value::Bytes(*bytes) : cel::Value::Failure("invalid base64");
+}
+
+// The item with the same keys in a list that is a map.
+const Json* OldItem(const TypeNode& type, const Json& item, const Json& before) {
+  if (type.list_type != ListType::kMap || !item.is_object() || !before.is_array()) return nullptr;
+  for (const Json& old_item : before) {
+    if (!old_item.is_object()) continue;
+    const bool same = std::all_of(type.list_map_keys.begin(), type.list_map_keys.end(),
+                                  [&](const std::string& key) {
+                                    return item.value(key, Json()) == old_item.value(key, Json());
+                                  });
+    if (same) return &old_item;
+  }
+  return nullptr;
+}
+
+const Json* OldMember(const Json* before, const std::string& key) {
+  if (before == nullptr || !before->is_object()) return nullptr;
+  const auto at = before->find(key);
+  return at == before->end() ? nullptr : &*at;
+}
+
+// What `self` is: the JSON, but for values whose schema gives them another type than their JSON,
+// and for lists without an order, whose order matters only where it differs from that in `other`,
+// the value to compare with (null: nothing is compared).
+cel::Value ValueOf(const TypeNode& type, const Json& value, const Json* other) {
+  const bool reorders = type.has_unordered && other != nullptr && *other != value;
+  if (!type.cel_converts && !reorders) return cel::Value::View(value);
+  if (value.is_string() && type.kind == TypeKind::kString) {
+    return FormattedValue(type.validation->format, value);
+  }
+  if (value.is_number_integer() && type.kind == TypeKind::kNumber) {
+    return cel::Value::Double(value.get<double>());
+  }
+  if (value.is_array() && type.element != nullptr) {
+    cel::Values items;
+    items.reserve(value.size());
+    for (const Json& item : value) {
+      const Json* match = other == nullptr ? nullptr : OldItem(type, item, *other);
+      items.push_back(ValueOf(*type.element, item, match));
+    }
+    return type.list_type == ListType::kAtomic ? cel::Value::List(std::move(items))
+                                               : cel::Value::UnorderedList(std::move(items));
+  }
+  if (value.is_object()) {
+    cel::Entries entries;
+    entries.reserve(value.size());
+    for (const auto& [key, member] : value.items()) {
+      const TypeNode* child = ChildType(type, key);
+      entries.emplace_back(cel::Value::ViewText(key),
+                           child == nullptr ? cel::Value::View(member)
+                                            : ValueOf(*child, member, OldMember(other, key)));
+    }
+    return cel::Value::Map(std::move(entries));
+  }
+  return cel::Value::View(value);
+}
+
+// The type as Kubernetes quotes it; empty: any.
+std::string TypeName(const TypeNode& type) {
+  if (type.validation == nullptr || type.validation->types.size() != 1) return "";
+  return type.validation->types.front();
+}
+
+class RuleWalk {
+ public:
+  RuleWalk(std::vector<Cause>& causes, std::vector<Cause>& ratcheted)
+      : causes_(causes), ratcheted_(ratcheted) {}
+
+  // `before`: the value before the update, null where there is none.
+  void Visit(const TypeNode& type, const Json& value, const Json* before, const std::string& path) {
+    if (!type.has_rules || value.is_null() || spent_) return;
+    if (before != nullptr && before->is_null()) before = nullptr;
+    pairs_.emplace_back(&value, before);
+    if (type.validation != nullptr && type.validation->rules != nullptr) {
+      CheckNode(type, value, before, path);
+    }
+    if (value.is_array() && type.element != nullptr) {
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        const Json* old_item = before == nullptr ? nullptr : OldItem(type, value[i], *before);
+        Visit(*type.element, value[i], old_item, IndexPath(path, i));
+      }
+    } else if (value.is_object()) {
+      for (const auto& [key, member] : value.items()) {
+        const TypeNode* child = ChildType(type, key);
+        if (child == nullptr || !child->has_rules) continue;
+        Visit(*child, member, OldMember(before, key),
+              type.kind == TypeKind::kMap ? KeyPath(path, key) : ChildPath(path, key));
+      }
+    }
+    pairs_.pop_back();
+  }
+
+ private:
+  void CheckNode(const TypeNode& type, const Json& value, const Json* before,
+                 const std::string& path) {
+    cel::Activation plain;
+    plain.Set("self", ValueOf(type, value, before));
+    cel::Activation optional = plain;
+    if (before == nullptr) {
+      optional.Set("oldSelf", cel::Value::None());
+    } else {
+      const cel::Value old_self = ValueOf(type, *before, &value);
+      plain.Set("oldSelf", old_self);
+      optional.Set("oldSelf", cel::Value::Optional(old_self));
+    }
+    for (const CrdRule& rule : type.validation->rules->all()) {
+      if (rule.reads_old && before == nullptr && !rule.optional_old) continue;
+      if (budget_ == 0) {
+        spent_ = true;
+        causes_.push_back(InvalidError(path, TypeName(type), kOutOfBudget));
+        return;
+      }
+      const auto answer = rule.program.Evaluate(rule.optional_old ? optional : plain, budget_);
+      if (!answer) {
+        const std::string& error = answer.error().message;
+        const bool misfit = error.starts_with("no such overload");
+        causes_.push_back(InvalidError(
+            path, TypeName(type),
+            misfit ? "'" + error +
+                         "': call arguments did not match a supported operator, function or macro "
+                         "signature for rule: " +
+                         rule.shown
+                   : error + " evaluating rule: " + rule.shown));
+        continue;
+      }
+      if (answer->is_true()) continue;
+      const bool stays = !rule.reads_old && IsUnchanged();
+      (stays ? ratcheted_ : causes_)
+          .push_back(Refusal(rule, type, value,
+                             rule.field_path.empty() ? path : ChildPath(path, rule.field_path),
+                             MessageOf(rule, plain)));
+    }
+  }
+
+  std::string MessageOf(const CrdRule& rule, const cel::Activation& activation) {
+    if (!rule.message_program) return rule.message;
+    const auto answer = rule.message_program->Evaluate(activation, budget_);
+    if (!answer || !answer->is(cel::Kind::kString)) return rule.message;
+    const std::string_view text = TrimSpace(answer->AsText());
+    const bool fits = !text.empty() && text.size() <= kMaxMessageBytes &&
+                      text.find('\n') == std::string_view::npos;
+    return fits ? std::string(text) : rule.message;
+  }
+
+  static Cause Refusal(const CrdRule& rule, const TypeNode& type, const Json& value,
+                       std::string path, const std::string& message) {
+    const std::string name = TypeName(type);
+    const bool omitted = name == "object" || name == "array";
+    if (rule.reason == "FieldValueForbidden") return ForbiddenError(std::move(path), message);
+    if (rule.reason == "FieldValueRequired") return RequiredError(std::move(path), message);
+    Cause cause = rule.reason == "FieldValueDuplicate" ? DuplicateError(std::move(path), value)
+                                                       : InvalidError(std::move(path), value, "");
+    if (omitted) cause.message.resize(cause.message.find(':'));
+    if (rule.reason != "FieldValueDuplicate") cause.message += ": " + message;
+    return cause;
+  }
+
+  // Whether the update leaves the node, or a value around it, as it was.
+  bool IsUnchanged() const {
+    return std::any_of(pairs_.begin(), pairs_.end(), [](const auto& pair) {
+      return pair.second != nullptr && *pair.first == *pair.second;
+    });
+  }
+
+  std::vector<Cause>& causes_;
+  std::vector<Cause>& ratcheted_;
+  std::vector<std::pair<const Json*, const Json*>> pairs_;  // from the root to the node, and before
+  std::uint64_t budget_ = kMaxRuleCost;
+  bool spent_ = false;
+};
+
+}  // namespace
+
+void RuleErrors(const TypeNode& root, const Json& object, const Json* old_object,
+                std::vector<Cause>& causes, std::vector<Cause>& ratcheted) {
+  RuleWalk(causes, ratcheted).Visit(root, object, old_object, "");
+}
+
+}  // namespace berth::local
