@@ -208,6 +208,9 @@ const api::Workload* Planner::FindPrebuilt() {
       return nullptr;
     }
     if (owner->uid != job_.meta.uid) break;  // owned by another job: treated as missing
+    const api::Condition* finished = api::FindCondition(workload.status.conditions, api::kFinished);
+    const bool was_out_of_sync = finished != nullptr && finished->reason == api::kOutOfSync;
+    if (was_out_of_sync && !job_.finished) break;  // likewise
     if (!api::IsTrue(workload.status.conditions, api::kFinished) &&
         !IsEquivalent(job_, workload, flavors())) {
       EndOutOfSync(workload);

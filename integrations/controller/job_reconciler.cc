@@ -122,6 +122,7 @@ void JobReconciler::Watch(kube::Controller& controller) {
                           [this, &controller](const api::ObjectMeta& job) {
                             last_state_message_.erase(job.uid);
                             created_.erase(job.uid);
+                            stopped_.erase(job.uid);
                             lost_.erase(job.uid);
                             controller.Add(job.key());
                           }});
@@ -259,6 +260,10 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
     for (JobWrite& write : pass->job->Stop(stop->originals)) {
       steps.push_back(JobStep(pass, std::move(write)));
     }
+    steps.push_back([this, pass](const std::function<void(Status)>& next) {
+      stopped_.insert(pass->job->meta().uid);
+      next(OkStatus());
+    });
   } else if (std::holds_alternative<RestartJob>(action)) {
     for (JobWrite& write : pass->job->Restart()) steps.push_back(JobStep(pass, std::move(write)));
   } else if (const auto* owners = std::get_if<AddOwners>(&action)) {
@@ -272,8 +277,22 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
     });
   } else {
     steps = SpecSteps(action);
+    if (const auto* quota = std::get_if<ReleaseQuota>(&action)) {
+      if (MayRunUnseen(pass->job->View(), quota->key)) {
+        steps.insert(steps.begin(),
+                     JobStep(pass, {.patch = std::make_shared<const Json>(Json::object())}));
+      }
+      stopped_.erase(pass->job->meta().uid);
+    }
   }
   return steps;
+}
+
+// Whether the job may have been started by a write whose answer and event are both missing. An
+// empty patch, which names the version that was seen, fails then.
+bool JobReconciler::MayRunUnseen(const JobView& job, const api::ObjectKey& workload) const {
+  return !job.bare_pods && !stopped_.contains(job.meta.uid) &&
+         api::IsTrue(Stored(workload).status.conditions, api::kAdmitted);
 }
 
 api::Workload JobReconciler::Stored(const api::ObjectKey& key) const {

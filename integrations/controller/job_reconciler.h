@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <memory>
 #include <string>
 #include <vector>
@@ -66,6 +67,7 @@ class JobReconciler final : public kube::Reconciler {
   NamespaceRule RuleOf(const std::string& namespace_name) const;
 
   std::vector<kube::Step> StepsFor(const std::shared_ptr<Pass>& pass, const JobAction& action);
+  bool MayRunUnseen(const JobView& job, const api::ObjectKey& workload) const;
   std::vector<kube::Step> SpecSteps(const JobAction& action);
   std::vector<kube::Step> StatusSteps(const JobAction& action);
   api::Workload Stored(const api::ObjectKey& key) const;
@@ -108,6 +110,7 @@ class JobReconciler final : public kube::Reconciler {
   // The message of the last event that tells a state (of checks, or a problem of the object), which
   // is not repeated, by job uid.
   std::map<std::string, std::string> last_state_message_;
+  std::set<std::string> stopped_;  // uids of jobs stopped by a write that was answered
 };
 
 }  // namespace berth::integrations

@@ -472,7 +472,10 @@ TEST_F(JobPlanTest, APrebuiltWorkloadIsAdoptedAndMustFit) {
   EXPECT_THAT(Plan(), IsEmpty());
   situation_.workloads[0].spec.pod_sets[0].count = 9;
   EXPECT_THAT(Plan(), ElementsAre("Finished=OutOfSync"));
+  SetTrue(situation_.workloads[0], api::kFinished, api::kOutOfSync);
+  EXPECT_THAT(Plan(), IsEmpty());
   job_.suspend = false;
+  EXPECT_THAT(Plan(), ElementsAre("stop", "event Stopped")) << "it is nobody's admission";
   situation_.workloads.clear();
   EXPECT_THAT(Plan(), ElementsAre("stop", "event Stopped"));
 }

@@ -197,6 +197,30 @@ TEST(FoundTest, AnEditOfAnAdmittedJobsTemplateLastsUntilItsNextStop) {
        {seconds(15), "set workload of a active=false"}}));
 }
 
+// released-while-running, seed 2002133: the start of a job was written and its answer lost while
+// its watch was down: an eviction found it suspended, as before its start.
+TEST(FoundTest, AJobThatWasStartedUnseenIsStoppedBeforeItsQuotaGoes) {
+  Story story = Told({"check gate", "cluster-queue cq checks=gate f/cpu=4", "local-queue q -> cq"},
+                     {{seconds(1), "job a queue=q cpu=3 runs=60s"},
+                      {seconds(9), "answer gate of a Ready"},
+                      {seconds(12), "set clusterqueue cq stopPolicy=HoldAndDrain"}});
+  story.faults = {{.at = seconds(5),
+                   .length = seconds(20),
+                   .fault = Fault::kServerError,
+                   .requests = FaultSpan::Requests::kReads,
+                   .per_mille = 1000,
+                   .path = "/jobs",
+                   .seed = 1},
+                  {.at = seconds(8),
+                   .length = seconds(10),
+                   .fault = Fault::kLostAnswer,
+                   .per_mille = 1000,
+                   .path = "/jobs",
+                   .seed = 1}};
+  story.blows = {{.kind = Blow::Kind::kBreakWatches, .at = seconds(6)}};
+  EndsWell(story);
+}
+
 }  // namespace
 }  // namespace berth::sim
 
