@@ -278,7 +278,7 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
   } else {
     steps = SpecSteps(action);
     if (const auto* quota = std::get_if<ReleaseQuota>(&action)) {
-      if (MayRunUnseen(pass->job->View(), quota->key)) {
+      if (MayRunUnseen(pass->job->meta(), quota->key)) {
         steps.insert(steps.begin(),
                      JobStep(pass, {.patch = std::make_shared<const Json>(Json::object())}));
       }
@@ -290,8 +290,9 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
 
 // Whether the job may have been started by a write whose answer and event are both missing. An
 // empty patch, which names the version that was seen, fails then.
-bool JobReconciler::MayRunUnseen(const JobView& job, const api::ObjectKey& workload) const {
-  return !job.bare_pods && !stopped_.contains(job.meta.uid) &&
+bool JobReconciler::MayRunUnseen(const api::ObjectMeta& job, const api::ObjectKey& workload) const {
+  const bool is_pods = source_.resource().plural == "pods";  // a group is no object
+  return !is_pods && !stopped_.contains(job.uid) &&
          api::IsTrue(Stored(workload).status.conditions, api::kAdmitted);
 }
 
