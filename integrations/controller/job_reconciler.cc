@@ -278,7 +278,7 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
   } else {
     steps = SpecSteps(action);
     if (const auto* quota = std::get_if<ReleaseQuota>(&action)) {
-      if (MayRunUnseen(pass->job->meta(), quota->key)) {
+      if (MayRunUnseen(*pass->job, quota->key)) {
         steps.insert(steps.begin(),
                      JobStep(pass, {.patch = std::make_shared<const Json>(Json::object())}));
       }
@@ -290,9 +290,9 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
 
 // Whether the job may have been started by a write whose answer and event are both missing. An
 // empty patch, which names the version that was seen, fails then.
-bool JobReconciler::MayRunUnseen(const api::ObjectMeta& job, const api::ObjectKey& workload) const {
-  const bool is_pods = source_.resource().plural == "pods";  // a group is no object
-  return !is_pods && !stopped_.contains(job.uid) &&
+bool JobReconciler::MayRunUnseen(const JobState& job, const api::ObjectKey& workload) const {
+  const bool stops_by_a_write = !job.Stop({}).empty();  // and not by its pods
+  return stops_by_a_write && !stopped_.contains(job.meta().uid) &&
          api::IsTrue(Stored(workload).status.conditions, api::kAdmitted);
 }
 

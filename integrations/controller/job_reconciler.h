@@ -67,7 +67,7 @@ class JobReconciler final : public kube::Reconciler {
   NamespaceRule RuleOf(const std::string& namespace_name) const;
 
   std::vector<kube::Step> StepsFor(const std::shared_ptr<Pass>& pass, const JobAction& action);
-  bool MayRunUnseen(const api::ObjectMeta& job, const api::ObjectKey& workload) const;
+  bool MayRunUnseen(const JobState& job, const api::ObjectKey& workload) const;
   std::vector<kube::Step> SpecSteps(const JobAction& action);
   std::vector<kube::Step> StatusSteps(const JobAction& action);
   api::Workload Stored(const api::ObjectKey& key) const;
