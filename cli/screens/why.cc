@@ -398,9 +398,10 @@ Result<Story> TellStory(const ClusterView& view, const std::string& namespace_na
   }
   if (IsOtherKind(kind)) {
     if (const api::Workload* told =
-            FindWorkloadWhere(view, namespace_name, [&](const api::Workload& each) {
-              return BelongsTo({kind, name}, each);
-            })) {
+            FindWorkloadWhere(view, namespace_name,
+                              [&, named = ParseReference(reference)](const api::Workload& each) {
+                                return BelongsTo(named, each);
+                              })) {
       return StoryOf(view, *told, style);
     }
     for (const api::Workload& workload : view.workloads) {
