@@ -46,6 +46,7 @@ void Invariants::Report(const std::string& rule, const std::string& text) {
 void Invariants::See(const local::StoreEvent& event, Actor actor, SteadyTime now) {
   now_ = now;
   actor_ = actor;
+  if (const auto breach = order_.Settled(now)) Report(breach->rule, breach->text);
   const local::ObjectKey& where = event.object->key();
   const std::string& resource = where.resource;
   if (resource == "leases.coordination.k8s.io") SeeLease(event);
@@ -218,7 +219,7 @@ void Invariants::CheckOrder(const WorkloadFacts& workload) {
       (changed != reprioritised_.end() && changed->second + options_.order_window > now_)) {
     return;
   }
-  if (const auto breach = order_.Judge(truth_, workload, now_)) Report(breach->rule, breach->text);
+  order_.OnQuota(truth_, workload, now_);
 }
 
 void Invariants::CheckFairOrder(const WorkloadFacts* before, const WorkloadFacts* now) {

@@ -1,6 +1,7 @@
 #include "tests/simulation/faults/order_law.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace berth::sim {
 namespace {
@@ -69,7 +70,10 @@ void OrderLaw::NoteWorkload(const Truth& truth, const WorkloadFacts* before,
   const bool same = before != nullptr && workload != nullptr && before->uid == workload->uid;
   if (before != nullptr && HasQuota(*before) && !(same && HasQuota(*workload))) released_ = now;
   if (before != nullptr && !same && waits_.erase(before->uid) > 0) left_ = now;
-  if (workload != nullptr) NoteWaiting(truth, *workload, now);
+  if (workload == nullptr) return;
+  NoteWaiting(truth, *workload, now);
+  if (!HasQuota(*workload)) return;
+  std::erase_if(open_, [workload](const Open& open) { return open.passed_over == workload->uid; });
 }
 
 void OrderLaw::NoteQueues(const Truth& truth, SteadyTime now) {
@@ -96,12 +100,11 @@ bool OrderLaw::GoesBefore(const WorkloadFacts& first, const WorkloadFacts& secon
          first.created < second.created;
 }
 
-std::optional<OrderLaw::Breach> OrderLaw::Judge(const Truth& truth, const WorkloadFacts& workload,
-                                                SteadyTime now) const {
+void OrderLaw::OnQuota(const Truth& truth, const WorkloadFacts& workload, SteadyTime now) {
   const auto queue = truth.cluster_queues().find(workload.cluster_queue);
   if (queue == truth.cluster_queues().end() || queue->second.by_usage ||
       preemptors_.contains(workload.uid)) {
-    return std::nullopt;
+    return;
   }
   for (const auto& [key, other] : truth.workloads()) {
     const auto waiting = waits_.find(other.uid);
@@ -110,14 +113,21 @@ std::optional<OrderLaw::Breach> OrderLaw::Judge(const Truth& truth, const Worklo
         !GoesBefore(other, workload)) {
       continue;
     }
+    const bool may_be_untried = released_ && *released_ + kWakeUp > now;
+    if (!queue->second.strict && (may_be_untried || !NeedsOf(truth, workload, other))) continue;
     const std::string text = Show(workload.key) + " gets quota in " + workload.cluster_queue +
                              ", in which " + Show(key) + " of priority " +
                              std::to_string(other.priority) + " waits before it";
-    if (queue->second.strict) return Breach{"strict-order", text};
-    if (released_ && *released_ + kWakeUp > now) continue;
-    if (NeedsOf(truth, workload, other)) return Breach{"priority-order", text};
+    const std::string rule = queue->second.strict ? "strict-order" : "priority-order";
+    open_.push_back({now, other.uid, {rule, text}});
   }
-  return std::nullopt;
+}
+
+std::optional<OrderLaw::Breach> OrderLaw::Settled(SteadyTime now) {
+  if (open_.empty() || open_.front().since + kSettles > now) return std::nullopt;
+  Breach breach = std::move(open_.front().breach);
+  open_.pop_front();
+  return breach;
 }
 
 }  // namespace berth::sim

@@ -8,6 +8,9 @@
 // Wake-ups are batched over a second, as in Kueue: for `kWakeUp` after a release of quota a parked
 // workload may not have been tried, and priority-order does not apply.
 //
+// Decisions are judged by their writes, which may overtake one another: a breach counts after
+// kSettles in which the workload that was passed over did not get quota.
+//
 // Exceptions: queues ordered by usage; preemptors, which get the quota that they freed first;
 // workloads with a topology, which only placement can judge; workloads that wait as
 // Misconfigured.
@@ -16,6 +19,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -43,8 +47,9 @@ class OrderLaw {
   void Restart() { waits_.clear(); }
   void OnPreemptor(const std::string& uid) { preemptors_.insert(uid); }
   // `workload` has just reserved quota.
-  std::optional<Breach> Judge(const Truth& truth, const WorkloadFacts& workload,
-                              SteadyTime now) const;
+  void OnQuota(const Truth& truth, const WorkloadFacts& workload, SteadyTime now);
+  // The first breach that has settled.
+  std::optional<Breach> Settled(SteadyTime now);
 
   // Whether `workload`, which waits or has just got quota, waited for the window as the head of its
   // ClusterQueue, and no other workload has stopped waiting within kWakeUp.
@@ -61,16 +66,23 @@ class OrderLaw {
     std::int64_t priority = 0;
     std::int64_t pods = 0;
   };
+  struct Open {
+    SteadyTime since;
+    std::string passed_over;  // UID
+    Breach breach;
+  };
   void NoteWaiting(const Truth& truth, const WorkloadFacts& workload, SteadyTime now);
   bool GoesBefore(const WorkloadFacts& first, const WorkloadFacts& second) const;
 
   static constexpr Duration kWakeUp = std::chrono::seconds(2);
+  static constexpr Duration kSettles = std::chrono::milliseconds(100);
 
   const Duration window_;
   std::optional<SteadyTime> left_;        // the last end of a workload's waiting
   std::optional<SteadyTime> released_;    // the last release of quota by one of them
   std::map<std::string, Waiting> waits_;  // by UID
   std::set<std::string> preemptors_;      // UIDs
+  std::deque<Open> open_;
 };
 
 }  // namespace berth::sim

@@ -51,6 +51,12 @@ class RuleTest : public HistoryTest {
     Change(kWorkloads, "default", name, "/status",
            {{"conditions", {Condition("QuotaReserved", true)}}, {"admission", AdmissionOf(cpu)}});
   }
+  // Order is judged when the writes of other decisions have had their time.
+  void GiveQuotaAndSettle(const std::string& name, const std::string& cpu) {
+    GiveQuota(name, cpu);
+    now_ += std::chrono::milliseconds(200);
+    PutWorkload("later", "job-later", "", false);
+  }
   // Lets a violation last longer than the patience of the rules.
   void LookForLong(const admission::Scheduler* core = nullptr) {
     standing_.Look(seconds(1), core);
@@ -148,13 +154,24 @@ TEST_F(RuleTest, AStrictQueueLetsOneBehindItsHeadPass) {
   PutWaiting("head", "9", 0, 1);
   now_ += seconds(3);
   PutWaiting("small", "1", 0, 2);
-  GiveQuota("small", "1");
+  GiveQuotaAndSettle("small", "1");
   EXPECT_EQ(Broken(), "") << "the head may have come too late";
   now_ += seconds(3);
   PutWaiting("small2", "1", 0, 2);
-  GiveQuota("small2", "1");
+  GiveQuotaAndSettle("small2", "1");
   EXPECT_EQ(Broken(), "strict-order");
   EXPECT_THAT(invariants_.violation()->text, HasSubstr("default/head"));
+}
+
+TEST_F(RuleTest, AHeadIsWrittenAMomentAfterTheOneBehindIt) {
+  Change(kQueues, "", "cq", "/spec/queueingStrategy", "StrictFIFO");
+  PutWaiting("head", "1", 0, 1);
+  now_ += seconds(6);
+  PutWaiting("small", "1", 0, 2);
+  GiveQuota("small", "1");
+  now_ += std::chrono::milliseconds(2);
+  GiveQuotaAndSettle("head", "1");
+  EXPECT_EQ(Broken(), "");
 }
 
 TEST_F(RuleTest, AHigherPriorityIsPassedOverForTheSameAmounts) {
@@ -163,9 +180,9 @@ TEST_F(RuleTest, AHigherPriorityIsPassedOverForTheSameAmounts) {
   PutWaiting("small", "1", 0, 1);
   PutWaiting("same", "2", 0, 1);
   now_ += seconds(6);
-  GiveQuota("small", "1");
+  GiveQuotaAndSettle("small", "1");
   EXPECT_EQ(Broken(), "") << "what it got is too little for the others";
-  GiveQuota("same", "2");
+  GiveQuotaAndSettle("same", "2");
   EXPECT_EQ(Broken(), "priority-order");
   EXPECT_THAT(invariants_.violation()->text, HasSubstr("default/urgent"));
 }
@@ -176,7 +193,7 @@ TEST_F(RuleTest, OneThatALimitRangeAsksMoreOfIsNotInTheWay) {
   Put("limitranges", "default", "defaults",
       {{"spec", {{"limits", {{{"defaultRequest", {{"example.com/licence", "1"}}}}}}}}});
   now_ += seconds(6);
-  GiveQuota("same", "2");
+  GiveQuotaAndSettle("same", "2");
   EXPECT_EQ(Broken(), "");
 }
 
@@ -188,7 +205,7 @@ TEST_F(RuleTest, OneThatIsMisconfiguredIsNotInTheWay) {
   Change(kWorkloads, "default", "head", "/status/conditions/-", condition);
   now_ += seconds(6);
   PutWaiting("small", "1", 0, 2);
-  GiveQuota("small", "1");
+  GiveQuotaAndSettle("small", "1");
   EXPECT_EQ(Broken(), "");
 }
 
