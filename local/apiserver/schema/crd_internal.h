@@ -28,6 +28,10 @@ std::vector<Cause> ListTypeErrors(const TypeNode& type, const Json& value, std::
 // apiVersion and kind of embedded objects (not of the root).
 std::vector<Cause> EmbeddedErrors(const TypeNode& type, const Json& value, std::string_view path);
 
+// The item of `before` with the keys of `item`, in a list that is a map; null where there is none.
+// `before` may be null.
+const Json* OldItem(const TypeNode& list, const Json& item, const Json* before);
+
 void DefaultValue(const TypeNode& type, Json& value);
 
 }  // namespace berth::local

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "local/apiserver/schema/crd_internal.h"
 #include "local/apiserver/schema/crd_rules.h"
 #include "local/apiserver/schema/validation.h"
 
@@ -34,20 +35,6 @@ cel::Value FormattedValue(const std::string& format, const Json& value) {
   return bytes ? cel::Value::Bytes(*bytes) : cel::Value::Failure("invalid base64");
 }
 
-// The item with the same keys in a list that is a map.
-const Json* OldItem(const TypeNode& type, const Json& item, const Json& before) {
-  if (type.list_type != ListType::kMap || !item.is_object() || !before.is_array()) return nullptr;
-  for (const Json& old_item : before) {
-    if (!old_item.is_object()) continue;
-    const bool same = std::all_of(type.list_map_keys.begin(), type.list_map_keys.end(),
-                                  [&](const std::string& key) {
-                                    return item.value(key, Json()) == old_item.value(key, Json());
-                                  });
-    if (same) return &old_item;
-  }
-  return nullptr;
-}
-
 const Json* OldMember(const Json* before, const std::string& key) {
   if (before == nullptr || !before->is_object()) return nullptr;
   const auto at = before->find(key);
@@ -70,8 +57,7 @@ cel::Value ValueOf(const TypeNode& type, const Json& value, const Json* other) {
     cel::Values items;
     items.reserve(value.size());
     for (const Json& item : value) {
-      const Json* match = other == nullptr ? nullptr : OldItem(type, item, *other);
-      items.push_back(ValueOf(*type.element, item, match));
+      items.push_back(ValueOf(*type.element, item, OldItem(type, item, other)));
     }
     return type.list_type == ListType::kAtomic ? cel::Value::List(std::move(items))
                                                : cel::Value::UnorderedList(std::move(items));
@@ -111,8 +97,7 @@ class RuleWalk {
     }
     if (value.is_array() && type.element != nullptr) {
       for (std::size_t i = 0; i < value.size(); ++i) {
-        const Json* old_item = before == nullptr ? nullptr : OldItem(type, value[i], *before);
-        Visit(*type.element, value[i], old_item, IndexPath(path, i));
+        Visit(*type.element, value[i], OldItem(type, value[i], before), IndexPath(path, i));
       }
     } else if (value.is_object()) {
       for (const auto& [key, member] : value.items()) {
@@ -128,17 +113,20 @@ class RuleWalk {
  private:
   void CheckNode(const TypeNode& type, const Json& value, const Json* before,
                  const std::string& path) {
+    const CrdRules& rules = *type.validation->rules;
     cel::Activation plain;
     plain.Set("self", ValueOf(type, value, before));
-    cel::Activation optional = plain;
-    if (before == nullptr) {
+    cel::Activation optional;  // of rules with optionalOldSelf
+    if (rules.reads_old()) {
+      optional = plain;
       optional.Set("oldSelf", cel::Value::None());
-    } else {
-      const cel::Value old_self = ValueOf(type, *before, &value);
-      plain.Set("oldSelf", old_self);
-      optional.Set("oldSelf", cel::Value::Optional(old_self));
+      if (before != nullptr) {
+        const cel::Value old_self = ValueOf(type, *before, &value);
+        plain.Set("oldSelf", old_self);
+        optional.Set("oldSelf", cel::Value::Optional(old_self));
+      }
     }
-    for (const CrdRule& rule : type.validation->rules->all()) {
+    for (const CrdRule& rule : rules.all()) {
       if (rule.reads_old && before == nullptr && !rule.optional_old) continue;
       if (budget_ == 0) {
         spent_ = true;
@@ -183,11 +171,12 @@ class RuleWalk {
     const bool omitted = name == "object" || name == "array";
     if (rule.reason == "FieldValueForbidden") return ForbiddenError(std::move(path), message);
     if (rule.reason == "FieldValueRequired") return RequiredError(std::move(path), message);
-    Cause cause = rule.reason == "FieldValueDuplicate" ? DuplicateError(std::move(path), value)
-                                                       : InvalidError(std::move(path), value, "");
-    if (omitted) cause.message.resize(cause.message.find(':'));
-    if (rule.reason != "FieldValueDuplicate") cause.message += ": " + message;
-    return cause;
+    if (rule.reason == "FieldValueDuplicate") {
+      return omitted ? DuplicateWithoutValue(std::move(path))
+                     : DuplicateError(std::move(path), value);
+    }
+    return omitted ? InvalidWithoutValue(std::move(path), message)
+                   : InvalidError(std::move(path), value, message);
   }
 
   // Whether the update leaves the node, or a value around it, as it was.

@@ -206,7 +206,10 @@ std::shared_ptr<const CrdRules> CrdRules::Compile(const Json& schema, std::strin
     const Json& rule = (*rules)[i];
     if (!rule.is_object()) continue;
     auto read = RuleReader(schema, rule, IndexPath(list, i), list_path, causes).Read();
-    if (read) out->rules_.push_back(std::move(*read));
+    if (!read) continue;
+    out->reads_old_ |=
+        read->reads_old || (read->message_program && read->message_program->Reads("oldSelf"));
+    out->rules_.push_back(std::move(*read));
   }
   return out;
 }

@@ -51,9 +51,12 @@ class CrdRules {
                                                  std::vector<Cause>& causes);
 
   const std::vector<CrdRule>& all() const { return rules_; }
+  // Whether a rule or the message of one reads oldSelf.
+  bool reads_old() const { return reads_old_; }
 
  private:
   std::vector<CrdRule> rules_;
+  bool reads_old_ = false;
 };
 
 // `old_object`: before an update; null on create. The error of a value that the update does not

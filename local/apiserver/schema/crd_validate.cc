@@ -185,27 +185,12 @@ class ValueChecker {
   }
 
   // Items of list maps have old items with equal keys; items of other lists have none.
-  const Json* OldItem(const Json& item) const {
-    if (old_ == nullptr || !old_->is_array() || node_.kind != TypeKind::kList ||
-        node_.list_type != ListType::kMap || !item.is_object()) {
-      return nullptr;
-    }
-    for (const Json& candidate : *old_) {
-      if (!candidate.is_object()) continue;
-      const bool same = std::all_of(
-          node_.list_map_keys.begin(), node_.list_map_keys.end(), [&](const std::string& key) {
-            return item.value(key, Json()) == candidate.value(key, Json());
-          });
-      if (same) return &candidate;
-    }
-    return nullptr;
-  }
-
   void CheckList() {
     const Validation& v = validation_;
     if (node_.kind == TypeKind::kList) {
       for (std::size_t i = 0; i < value_.size(); ++i) {
-        ValidateValue(*node_.element, value_[i], OldItem(value_[i]), IndexPath(path_, i), errors_);
+        ValidateValue(*node_.element, value_[i], OldItem(node_, value_[i], old_),
+                      IndexPath(path_, i), errors_);
       }
     }
     const auto size = static_cast<std::int64_t>(value_.size());
@@ -335,6 +320,21 @@ class ValueChecker {
 };
 
 }  // namespace
+
+const Json* OldItem(const TypeNode& list, const Json& item, const Json* before) {
+  if (before == nullptr || !before->is_array() || list.list_type != ListType::kMap ||
+      !item.is_object()) {
+    return nullptr;
+  }
+  const auto found = std::find_if(before->begin(), before->end(), [&](const Json& candidate) {
+    return candidate.is_object() &&
+           std::all_of(list.list_map_keys.begin(), list.list_map_keys.end(),
+                       [&](const std::string& key) {
+                         return item.value(key, Json()) == candidate.value(key, Json());
+                       });
+  });
+  return found == before->end() ? nullptr : &*found;
+}
 
 void ValidateValue(const TypeNode& type, const Json& value, const Json* old_value,
                    const std::string& path, ValueErrors& errors) {

@@ -88,6 +88,10 @@ Cause InvalidError(std::string field, const Json& value, std::string_view detail
   return Make("FieldValueInvalid", std::move(field), "Invalid value: " + ValueText(value), detail);
 }
 
+Cause InvalidWithoutValue(std::string field, std::string_view detail) {
+  return Make("FieldValueInvalid", std::move(field), "Invalid value", detail);
+}
+
 Cause TypeInvalidError(std::string field, const Json& value, std::string_view detail) {
   return Make("FieldValueTypeInvalid", std::move(field), "Invalid value: " + ValueText(value),
               detail);
@@ -109,6 +113,10 @@ Cause ForbiddenError(std::string field, std::string_view detail) {
 
 Cause DuplicateError(std::string field, const Json& value) {
   return Make("FieldValueDuplicate", std::move(field), "Duplicate value: " + ValueText(value), "");
+}
+
+Cause DuplicateWithoutValue(std::string field) {
+  return Make("FieldValueDuplicate", std::move(field), "Duplicate value", "");
 }
 
 Cause NotFoundError(std::string field, const Json& value) {

@@ -23,11 +23,14 @@ struct Cause {
 Cause RequiredError(std::string field, std::string_view detail = "");
 // `value` is printed the way Go prints it: strings quoted, other scalars bare, objects as JSON.
 Cause InvalidError(std::string field, const Json& value, std::string_view detail);
+// … of an object or a list, which the message leaves out.
+Cause InvalidWithoutValue(std::string field, std::string_view detail);
 Cause TypeInvalidError(std::string field, const Json& value, std::string_view detail);
 Cause NotSupportedError(std::string field, const Json& value,
                         const std::vector<std::string>& supported);
 Cause ForbiddenError(std::string field, std::string_view detail);
 Cause DuplicateError(std::string field, const Json& value);
+Cause DuplicateWithoutValue(std::string field);
 Cause NotFoundError(std::string field, const Json& value);
 Cause TooLongError(std::string field, std::int64_t max_bytes);
 Cause TooManyError(std::string field, std::int64_t actual, std::int64_t max_items);
