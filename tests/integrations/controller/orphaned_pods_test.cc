@@ -2,15 +2,7 @@
 // quota twice nor wait for ever. Method: StatefulSets and LeaderWorkerSets on the real API in
 // memory, in virtual time; the test plays webhooks, scheduler, kubelet, garbage collector and the
 // objects' operators.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-
-#include "integrations/controller/job_controllers.h"
-#include "integrations/kind_catalogue.h"
-#include "kube/runtime/manager.h"
-#include "tests/support/registry_transport.h"
-#include "tests/support/sim_executor.h"
+#include "tests/integrations/controller/pod_parents_fixture.h"
 
 namespace berth::integrations::orphaned_pods_test {
 namespace {
@@ -19,25 +11,7 @@ using Json = nlohmann::json;
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 
-constexpr char kCrds[] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-constexpr char kPods[] = "/api/v1/namespaces/default/pods";
-constexpr char kGroups[] = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/default/leaderworkersets";
-constexpr char kSets[] = "/apis/apps/v1/namespaces/default/statefulsets";
-constexpr char kWorkloads[] = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
-constexpr char kLws[] = "leaderworkerset.x-k8s.io/leaderworkerset";
 constexpr char kName[] = "leaderworkerset.sigs.k8s.io/name";
-
-Json OpenCrd(const std::string& group, const std::string& kind, const std::string& plural) {
-  Json crd = Json::parse(R"({"metadata": {}, "spec": {"scope": "Namespaced",
-      "versions": [{"name": "v1", "served": true, "storage": true,
-        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-        "subresources": {"status": {}}}]}})");
-  crd["metadata"]["name"] = plural + "." + group;
-  crd["spec"]["group"] = group;
-  crd["spec"]["names"] = {
-      {"kind", kind}, {"plural", plural}, {"singular", plural}, {"listKind", kind + "List"}};
-  return crd;
-}
 
 Json OwnerOf(const Json& object, const char* kind, const char* api_version) {
   return {{"apiVersion", api_version},
@@ -52,28 +26,12 @@ Json PodSpec() {
       R"({"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]})");
 }
 
-class OrphanedPodsTest : public ::testing::Test {
+class OrphanedPodsTest : public PodParentsFixture {
  protected:
-  void SetUp() override {
-    controllers_.emplace(
-        manager_, clock_, events_,
-        JobControllersOptions{
-            .pods = JobControllersOptions::Pods::kOfParents,
-            .kinds = {FindBuiltInKind(kLws), FindBuiltInKind("statefulset")},
-            .job = {.namespace_selector = DefaultManagedNamespaces("kueue-system")}});
-    api_.Put(kCrds, OpenCrd("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "leaderworkersets"));
-    api_.Put(kCrds, OpenCrd("apps", "StatefulSet", "statefulsets"));
-    api_.Put("/apis/kueue.x-k8s.io/v1beta2/resourceflavors", {{"metadata", {{"name", "spot"}}}});
-    manager_.StartInformers();
-    manager_.StartControllers();
+  OrphanedPodsTest() : PodParentsFixture({kLeaderWorkerSet, "statefulset"}) {
+    PutOpenCrd("apps", "StatefulSet", "statefulsets");
     Settle();
   }
-  void Settle() { executor_.RunFor(40s); }
-  Json Object(const std::string& path) {
-    const Json* found = api_.Find(path);
-    return found == nullptr ? Json() : *found;
-  }
-
   Json PutGroups(int replicas) {
     Json set = {
         {"metadata",
@@ -83,18 +41,18 @@ class OrphanedPodsTest : public ::testing::Test {
         {"spec",
          {{"replicas", replicas},
           {"leaderWorkerTemplate", {{"size", 1}, {"workerTemplate", {{"spec", PodSpec()}}}}}}}};
-    api_.Put(kGroups, set);
+    api_.Put(kLeaderWorkerSets, set);
     Settle();
-    return Object(std::string(kGroups) + "/lws");
+    return Object(std::string(kLeaderWorkerSets) + "/lws");
   }
   Json PutSet(const std::string& name, const Json& owner, const char* label) {
     Json set = {{"metadata", {{"name", name}, {"namespace", "default"}}}};
     if (!owner.is_null()) set["metadata"]["ownerReferences"].push_back(owner);
     set["metadata"]["labels"][label] = label == std::string(kName) ? "lws" : "lq";
     set["spec"] = {{"replicas", 1}, {"template", {{"spec", PodSpec()}}}};
-    api_.Put(kSets, set);
+    api_.Put(kStatefulSets, set);
     Settle();
-    return Object(std::string(kSets) + "/" + name);
+    return Object(std::string(kStatefulSets) + "/" + name);
   }
   // A pod as its operator makes it and its review leaves it.
   Json AddPod(const std::string& name, const std::string& framework, const Json& owner) {
@@ -102,7 +60,7 @@ class OrphanedPodsTest : public ::testing::Test {
     Json& metadata = pod["metadata"];
     metadata["annotations"]["kueue.x-k8s.io/pod-suspending-parent"] = framework;
     metadata["labels"]["statefulset.kubernetes.io/pod-name"] = name;
-    if (framework == kLws) {
+    if (framework == kLeaderWorkerSet) {
       metadata["labels"][kName] = "lws";
       metadata["labels"]["leaderworkerset.sigs.k8s.io/group-index"] = name.substr(name.size() - 1);
     }
@@ -113,7 +71,6 @@ class OrphanedPodsTest : public ::testing::Test {
     Settle();
     return Pod(name);
   }
-  Json Pod(const std::string& name) { return Object(std::string(kPods) + "/" + name); }
   void Run(const std::string& name) {
     api_.Put(std::string(kPods) + "/" + name + "/binding",
              {{"metadata", {{"name", name}, {"namespace", "default"}}},
@@ -160,44 +117,11 @@ class OrphanedPodsTest : public ::testing::Test {
     executor_.RunFor(10ms);
     return names;
   }
-  Json Workload(const std::string& name) { return Object(std::string(kWorkloads) + "/" + name); }
-  void Admit(const std::string& name) {
-    Json applied = {{"apiVersion", "kueue.x-k8s.io/v1beta2"},
-                    {"kind", "Workload"},
-                    {"metadata", {{"name", name}, {"namespace", "default"}}},
-                    {"status", {{"admission", {{"clusterQueue", "cq"}}}}}};
-    const Json pod_sets = Workload(name)["spec"]["podSets"];
-    for (const Json& pods : pod_sets) {
-      applied["status"]["admission"]["podSetAssignments"].push_back(
-          {{"name", pods["name"]}, {"count", pods["count"]}, {"flavors", {{"cpu", "spot"}}}});
-    }
-    for (const char* type : {"QuotaReserved", "Admitted"}) {
-      applied["status"]["conditions"].push_back({{"type", type},
-                                                 {"status", "True"},
-                                                 {"reason", "Test"},
-                                                 {"message", "said by the test"},
-                                                 {"lastTransitionTime", "2026-01-01T00:00:00Z"}});
-    }
-    client_.Patch(
-        api::KindOf<api::Workload>(), {"default", name}, kube::PatchType::kApply, applied,
-        {.field_manager = "kueue-admission", .force = kube::Force::kYes, .subresource = "status"},
-        [](const Result<kube::JsonPtr>& done) { EXPECT_TRUE(done) << done.error().message; });
-    Settle();
-  }
   void ExpectNoMoreWrites() {
     const std::size_t writes = api_.CountWrites();
     executor_.RunFor(60s);
     EXPECT_EQ(api_.CountWrites(), writes) << "nothing spins";
   }
-
-  FakeClock clock_;
-  SimExecutor executor_{clock_};
-  kube::RegistryTransport api_{executor_, clock_};
-  kube::ApiClient client_{api_, executor_};
-  kube::EventRecorder events_{
-      client_, clock_, {.controller = "kueue-job", .first_api = kube::EventApi::kCore}};
-  kube::Manager manager_{client_, executor_};
-  std::optional<JobControllers> controllers_;
 };
 
 TEST_F(OrphanedPodsTest, AStatefulSetThatIsMadeAgainCountsOnce) {
@@ -210,10 +134,11 @@ TEST_F(OrphanedPodsTest, AStatefulSetThatIsMadeAgainCountsOnce) {
   Run("db-0");
   ASSERT_FALSE(IsGated(Pod("db-0")));
 
-  Delete(kSets, Object(std::string(kSets) + "/db"), {"apps", "v1", "StatefulSet", "statefulsets"});
+  Delete(kStatefulSets, Object(std::string(kStatefulSets) + "/db"),
+         {"apps", "v1", "StatefulSet", "statefulsets"});
   Forget(std::string(kWorkloads) + "/" + made[0], first);
   Forget(std::string(kPods) + "/db-0", first);
-  api_.Remove(std::string(kSets) + "/db");
+  api_.Remove(std::string(kStatefulSets) + "/db");
   Settle();
   EXPECT_FALSE(Pod("db-0").is_null());
   const Json second = PutSet("db", {}, kQueue);
@@ -244,15 +169,15 @@ TEST_F(OrphanedPodsTest, ASurplusGroupHoldsItsQuotaWhileItsPodsRun) {
       PutSet("lws", OwnerOf(groups, "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1"), kName);
   const std::vector<std::string> made = Workloads();
   ASSERT_EQ(made.size(), 2U);
-  AddPod("lws-1", kLws, OwnerOf(set, "StatefulSet", "apps/v1"));
+  AddPod("lws-1", kLeaderWorkerSet, OwnerOf(set, "StatefulSet", "apps/v1"));
   const std::string second =
       Pod("lws-1")["metadata"]["annotations"]["kueue.x-k8s.io/pod-group-name"];
   Admit(second);
   Run("lws-1");
   ASSERT_FALSE(IsGated(Pod("lws-1")));
-  groups = Object(std::string(kGroups) + "/lws");
+  groups = Object(std::string(kLeaderWorkerSets) + "/lws");
   groups["spec"]["replicas"] = 1;
-  api_.Put(kGroups, groups);
+  api_.Put(kLeaderWorkerSets, groups);
   executor_.RunFor(2s);
   // The pod has a grace period: it runs, and its quota is held.
   EXPECT_TRUE(Pod("lws-1")["metadata"].contains("deletionTimestamp"));
@@ -270,10 +195,10 @@ TEST_F(OrphanedPodsTest, ForeignPodsTakeNoPlaces) {
   const Json owner = OwnerOf(groups, "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1");
   const Json another = PutSet("another", {}, "app");
   // Both come first; the labels are those of the set's pods.
-  const Json bare = AddPod("bare-0", kLws, {});
-  Json foreign = AddPod("foreign-0", kLws, OwnerOf(another, "StatefulSet", "apps/v1"));
+  const Json bare = AddPod("bare-0", kLeaderWorkerSet, {});
+  Json foreign = AddPod("foreign-0", kLeaderWorkerSet, OwnerOf(another, "StatefulSet", "apps/v1"));
   const Json set = PutSet("lws", owner, kName);
-  const Json own = AddPod("lws-0", kLws, OwnerOf(set, "StatefulSet", "apps/v1"));
+  const Json own = AddPod("lws-0", kLeaderWorkerSet, OwnerOf(set, "StatefulSet", "apps/v1"));
   EXPECT_TRUE(IsMarked(own));
   EXPECT_TRUE(IsGated(own));
   foreign = Pod("foreign-0");
@@ -289,22 +214,22 @@ TEST_F(OrphanedPodsTest, GatedPodsOfADeletedSetAreLetGo) {
   const Json set =
       PutSet("lws", OwnerOf(groups, "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1"), kName);
   const Json owner = OwnerOf(set, "StatefulSet", "apps/v1");
-  AddPod("lws-0", kLws, owner);
-  AddPod("lws-1", kLws, owner);  // one more than there are groups
+  AddPod("lws-0", kLeaderWorkerSet, owner);
+  AddPod("lws-1", kLeaderWorkerSet, owner);  // one more than there are groups
   const std::string name = Workloads().at(0);
   EXPECT_TRUE(IsGated(Pod("lws-1")));
 
-  Delete(kGroups, Object(std::string(kGroups) + "/lws"),
+  Delete(kLeaderWorkerSets, Object(std::string(kLeaderWorkerSets) + "/lws"),
          {"leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets"});
   Forget(std::string(kWorkloads) + "/" + name, groups);
-  Forget(std::string(kSets) + "/lws", groups);
-  api_.Remove(std::string(kGroups) + "/lws");
+  Forget(std::string(kStatefulSets) + "/lws", groups);
+  api_.Remove(std::string(kLeaderWorkerSets) + "/lws");
   Settle();
   EXPECT_FALSE(IsGated(Pod("lws-1")));
   EXPECT_TRUE(IsGated(Pod("lws-0"))) << "its Workload waits for quota";
   Admit(name);
   EXPECT_FALSE(IsGated(Pod("lws-0")));
-  AddPod("lws-2", kLws, owner);
+  AddPod("lws-2", kLeaderWorkerSet, owner);
   EXPECT_FALSE(IsGated(Pod("lws-2")));
   ExpectNoMoreWrites();
 }
