@@ -1,28 +1,55 @@
-"""Queues of several tests: three CPUs of one flavor, whose pods go to node-1, and a priority class."""
+"""Queues that tests of one team share."""
 
-QUEUES = """
+
+def team_queues(cpu):
+    """A queue `q` of `cpu` CPUs in the namespace default, whose ClusterQueue `team` preempts lower
+    priorities, on node-1; and the priority class `high`."""
+    return f"""
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor
-metadata: {name: first}
-spec: {nodeLabels: {kubernetes.io/hostname: node-1}}
+metadata: {{name: first}}
+spec: {{nodeLabels: {{kubernetes.io/hostname: node-1}}}}
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue
-metadata: {name: team}
+metadata: {{name: team}}
 spec:
-  namespaceSelector: {}
-  preemption: {withinClusterQueue: LowerPriority}
+  namespaceSelector: {{}}
+  preemption: {{withinClusterQueue: LowerPriority}}
   resourceGroups:
   - coveredResources: [cpu]
-    flavors: [{name: first, resources: [{name: cpu, nominalQuota: "3"}]}]
+    flavors: [{{name: first, resources: [{{name: cpu, nominalQuota: {cpu}}}]}}]
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue
-metadata: {name: q, namespace: default}
-spec: {clusterQueue: team}
+metadata: {{name: q, namespace: default}}
+spec: {{clusterQueue: team}}
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: WorkloadPriorityClass
-metadata: {name: high}
+metadata: {{name: high}}
 value: 100
+"""
+
+
+def plain_queues(cpu):
+    """A queue `q` of `cpu` CPUs in the namespace default and its ClusterQueue `team`."""
+    return f"""
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {{name: default}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {{name: team}}
+spec:
+  namespaceSelector: {{}}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{{name: default, resources: [{{name: cpu, nominalQuota: {cpu}}}]}}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {{name: q, namespace: default}}
+spec: {{clusterQueue: team}}
 """

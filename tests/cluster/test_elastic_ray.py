@@ -10,33 +10,14 @@ import unittest
 
 import operators
 from installation import ClusterTest
+from team_queues import plain_queues
 
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 integrations: {frameworks: [ray.io/raycluster, ray.io/rayjob]}
 """
-QUEUES = """
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata: {name: default}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: team}
-spec:
-  namespaceSelector: {}
-  resourceGroups:
-  - coveredResources: [cpu]
-    flavors:
-    - name: default
-      resources: [{name: cpu, nominalQuota: "4"}]
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: q, namespace: default}
-spec: {clusterQueue: team}
-"""
+QUEUES = plain_queues(4)
 GATE = {"name": "kueue.x-k8s.io/elastic-job"}
 
 

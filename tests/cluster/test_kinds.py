@@ -12,38 +12,14 @@ import unittest
 from control_plane import ROOT
 from installation import ClusterTest
 from played_operator import JobSetOperator, SweepOperator, TrainingOperator, definition
+from team_queues import team_queues
 
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset, kubeflow.org/pytorchjob]}
 """
-QUEUES = """
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata: {name: first}
-spec: {nodeLabels: {kubernetes.io/hostname: node-1}}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: team}
-spec:
-  namespaceSelector: {}
-  preemption: {withinClusterQueue: LowerPriority}
-  resourceGroups:
-  - coveredResources: [cpu]
-    flavors: [{name: first, resources: [{name: cpu, nominalQuota: "4"}]}]
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: q, namespace: default}
-spec: {clusterQueue: team}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: WorkloadPriorityClass
-metadata: {name: high}
-value: 100
-"""
+QUEUES = team_queues(4)
 POD = {"restartPolicy": "Never",
        "containers": [{"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}]}
 

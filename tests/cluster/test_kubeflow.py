@@ -9,7 +9,7 @@ import unittest
 
 import operators
 from installation import ClusterTest
-from team_queues import QUEUES
+from team_queues import team_queues
 
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -53,7 +53,7 @@ class KubeflowTest(ClusterTest):
         return cls.berth.start(flags=["--config", path])
 
     def setUp(self):
-        self.apply_when_accepted(QUEUES)
+        self.apply_when_accepted(team_queues(3))
 
     def create(self, job):
         return json.loads(self.plane.kubectl("create", "-f", "-", "-o", "json",

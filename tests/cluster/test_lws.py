@@ -9,7 +9,7 @@ import unittest
 
 import operators
 from installation import ClusterTest
-from team_queues import QUEUES
+from team_queues import team_queues
 
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -46,7 +46,7 @@ class LeaderWorkerSetTest(ClusterTest):
                 if each["metadata"]["name"].startswith("leaderworkerset-serve-")]
 
     def test_groups(self):
-        self.apply_when_accepted(QUEUES)
+        self.apply_when_accepted(team_queues(3))
         self.plane.kubectl("create", "-f", "-", stdin=json.dumps({
             "apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
             "metadata": {"name": "serve", "namespace": "default",

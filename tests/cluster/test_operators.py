@@ -9,7 +9,7 @@ import unittest
 
 import operators
 from installation import ClusterTest
-from team_queues import QUEUES
+from team_queues import team_queues
 
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -88,7 +88,7 @@ class OperatorsTest(ClusterTest):
         return cls.berth.start(flags=["--config", path])
 
     def setUp(self):
-        self.apply_when_accepted(QUEUES)
+        self.apply_when_accepted(team_queues(3))
 
     def wait_until(self, condition, what):
         try:

@@ -7,38 +7,14 @@ import json
 import unittest
 
 from installation import ClusterTest
+from team_queues import team_queues
 
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 integrations: {frameworks: [batch/job, pod]}
 """
-QUEUES = """
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata: {name: first}
-spec: {nodeLabels: {kubernetes.io/hostname: node-1}}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: team}
-spec:
-  namespaceSelector: {}
-  preemption: {withinClusterQueue: LowerPriority}
-  resourceGroups:
-  - coveredResources: [cpu]
-    flavors: [{name: first, resources: [{name: cpu, nominalQuota: "2"}]}]
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: q, namespace: default}
-spec: {clusterQueue: team}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: WorkloadPriorityClass
-metadata: {name: high}
-value: 100
-"""
+QUEUES = team_queues(2)
 ADMISSION = "kueue.x-k8s.io/admission"
 
 

@@ -10,7 +10,7 @@ import unittest
 
 from installation import ClusterTest
 from played_operator import definition
-from team_queues import QUEUES
+from team_queues import team_queues
 
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -74,7 +74,7 @@ class ServingTest(ClusterTest):
         return self.patch(kind, name, {"spec": {"replicas": replicas}}, check)
 
     def test_life(self):
-        self.apply_when_accepted(QUEUES)
+        self.apply_when_accepted(team_queues(3))
         self.check_stateful_set()
         self.check_made_again()
         self.check_rolling_update()

@@ -122,7 +122,7 @@ class WebhooksTest(ClusterTest):
             lambda: self.plane.get("job", "queued").get("status", {}).get("succeeded") == 1,
             "the job of the queue is complete", seconds=60)
         self.plane.kubectl("label", "clusterqueue/team", "seen=yes")
-        broken = QUEUES.replace("nominalQuota: \"2\"", "nominalQuota: \"-2\"")
+        broken = QUEUES.replace("nominalQuota: 2", "nominalQuota: -2")
         refused = self.plane.kubectl("apply", "-f", "-", stdin=broken, check=False)
         self.assertNotEqual(refused.returncode, 0, "Kueue's kinds are reviewed")
 
