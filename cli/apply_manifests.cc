@@ -32,9 +32,10 @@ Result<local::WholeApi::KindInfo> FindKind(local::WholeApi& api, const Json& obj
 
 }  // namespace
 
-Status ApplyManifests(local::WholeApi& api, std::string_view yaml) {
-  BERTH_TRY(const auto documents, api::ParseYamlStream(yaml));
-  for (const api::YamlDocument& document : documents) {
+Status ApplyManifests(local::WholeApi& api, std::string_view yaml, const ManifestChange& change) {
+  BERTH_TRY(auto documents, api::ParseYamlStream(yaml));
+  for (api::YamlDocument& document : documents) {
+    if (change) BERTH_CHECK_OK(change(document.value));
     BERTH_TRY(const local::WholeApi::KindInfo kind, FindKind(api, document.value));
     const Json& metadata = document.value.at("metadata");
     const std::string name = metadata.value("name", "");

@@ -18,6 +18,7 @@
 #include "base/thread_executor.h"
 #include "cli/apply_manifests.h"
 #include "cli/commands.h"
+#include "cli/component_reviews.h"
 #include "cli/configuration_file.h"
 #include "cli/controller_process.h"
 #include "cli/data_directory.h"
@@ -235,7 +236,11 @@ Status Up::StartControllers(const UpFlags& flags) {
   options.on_webhook_port = [this](std::uint16_t port) {
     server_->SetWebhookService(kWebhookService, "https://127.0.0.1:" + std::to_string(port));
   };
-  BERTH_CHECK_OK(ApplyManifests(server_->api(), WebhookManifests()));
+  BERTH_CHECK_OK(
+      ApplyManifests(server_->api(), WebhookManifests(),
+                     [frameworks = options.configuration.frameworks](local::Json& object) {
+                       return AddComponentReviews(frameworks, object);
+                     }));
   BERTH_TRY(controllers_, ControllerProcess::Start(clock_, std::move(options)));
   if (Status running = controllers_->WaitUntilRunning(kControllersTimeout); !running) {
     Error error = running.error();

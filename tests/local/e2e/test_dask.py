@@ -80,6 +80,7 @@ kind: ClusterQueue
 metadata: {name: team}
 spec:
   namespaceSelector: {}
+  preemption: {withinClusterQueue: LowerPriority}
   resourceGroups:
   - coveredResources: [cpu]
     flavors: [{name: machine, resources: [{name: cpu, nominalQuota: "5"}]}]
@@ -88,7 +89,13 @@ apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue
 metadata: {name: q, namespace: default}
 spec: {clusterQueue: team}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: WorkloadPriorityClass
+metadata: {name: high}
+value: 100
 """
+QUEUE = {"kueue.x-k8s.io/queue-name": "q"}
 
 
 class DaskCase(ClusterTest):
@@ -158,9 +165,9 @@ class DaskCase(ClusterTest):
                               "service": {"type": "ClusterIP", "selector": selector, "ports": ports}},
                 "worker": {"replicas": workers, "spec": {**short, "containers": [worker]}}}
 
-    def create_cluster(self, name, workers):
-        self.create({"apiVersion": "kubernetes.dask.org/v1", "kind": "DaskCluster", "metadata": {"name": name},
-                     "spec": self.cluster_spec(name, workers)})
+    def create_cluster(self, name, workers, **metadata):
+        self.create({"apiVersion": "kubernetes.dask.org/v1", "kind": "DaskCluster",
+                     "metadata": {"name": name, **metadata}, "spec": self.cluster_spec(name, workers)})
 
     def start_client(self, name, pod, program):
         address = f"tcp://{name}-scheduler.default.svc.cluster.local:8786"
@@ -279,42 +286,103 @@ class DaskTest(DaskCase):
 
 
 class QueuedDaskTest(DaskCase):
-    """Jobs are queued as units, and compute in turn."""
+    """Clusters and jobs are queued as units; `berth up` holds their pods as the component `dask` does."""
 
     def setUp(self):
         folder = tempfile.mkdtemp(prefix="berth-dask-")
         self.addCleanup(shutil.rmtree, folder)
         self.flags = ["--config", write_file(folder, "configuration.yaml", CONFIGURATION)]
         super().setUp()
-        self.kubectl("patch", "mutatingwebhookconfiguration", "kueue-mutating-webhook-configuration", "--type=json",
-                     "--patch-file", os.path.join(ROOT, "manifests", "components", "dask", "mutating.yaml"))
-        # The controller gives the new entry its CA within minutes; here it is given at once.
-        hooks = self.cluster.get("mutatingwebhookconfiguration", "kueue-mutating-webhook-configuration")["webhooks"]
-        self.kubectl("patch", "mutatingwebhookconfiguration", "kueue-mutating-webhook-configuration", "--type=json",
-                     "-p", json.dumps([{"op": "add", "path": f"/webhooks/{len(hooks) - 1}/clientConfig/caBundle",
-                                        "value": hooks[0]["clientConfig"]["caBundle"]}]))
         self.cluster.apply(QUEUES)
 
-    def admitted(self, name):
-        return [each for each in self.cluster.items("workloads")
-                if each["metadata"]["ownerReferences"][0]["name"] == name and any(
-                    condition["type"] == "Admitted" and condition["status"] == "True"
-                    for condition in each.get("status", {}).get("conditions", []))]
+    def workloads(self, name):
+        """{number of the growth, 0 for the job: its Workload}"""
+        return {int(each["metadata"].get("annotations", {}).get("integrations.berth.dev/growth", "0")): each
+                for each in self.cluster.items("workloads") if each["metadata"]["ownerReferences"][0]["name"] == name}
+
+    def condition(self, name, kind, growth=0):
+        status = self.workloads(name).get(growth, {}).get("status", {})
+        return next((each for each in status.get("conditions", []) if each["type"] == kind), {})
+
+    def admitted(self, name, growth=0):
+        return self.condition(name, "Admitted", growth).get("status") == "True"
+
+    def waiting(self, name):
+        """The numbers of the growths that wait."""
+        return [growth for growth in self.workloads(name) if growth and not self.admitted(name, growth)]
+
+    def used(self):
+        """The CPUs that the ClusterQueue counts."""
+        flavors = self.cluster.get("clusterqueue", "team")["status"].get("flavorsUsage")
+        return flavors and flavors[0]["resources"][0]["total"]
+
+    def held(self, name, component=None):
+        """The pods of the cluster that are held: gated, without a node."""
+        labels = f"dask.org/cluster-name={name}" + (f",dask.org/component={component}" if component else "")
+        return [pod for pod in self.cluster.items("pods", "-l", labels) if "nodeName" not in pod["spec"] and
+                {"name": "kueue.x-k8s.io/admission"} in pod["spec"].get("schedulingGates", [])]
+
+    def create_high_job(self):
+        self.create({"apiVersion": "batch/v1", "kind": "Job",
+                     "metadata": {"name": "high", "labels": {**QUEUE, "kueue.x-k8s.io/priority-class": "high"}},
+                     "spec": {"template": {"spec": {
+                         "restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "containers": [{
+                             "name": "main", "image": "python", "args": ["-c", "import time; time.sleep(600)"],
+                             "resources": {"requests": {"cpu": "1"}}}]}}}})
+
+    def test_a_cluster_is_one_unit_that_grows_and_is_preempted(self):
+        self.create_cluster("a", workers=2, labels=QUEUE)
+        self.wait(lambda: self.ready("a") == [1, 2], "it runs")
+        self.assertEqual([(each["name"], each["count"]) for each in self.workloads("a")[0]["spec"]["podSets"]],
+                         [("scheduler", 1), ("worker", 2)])
+        # Two of five CPUs are left: of a cluster of three nothing runs.
+        self.create_cluster("b", workers=2, labels=QUEUE)
+        self.wait(lambda: len(self.held("b")) == 3, "its pods are held")
+        self.wait(lambda: self.condition("b", "QuotaReserved").get("status") == "False", "it waits")
+        self.assertIn("cpu", self.condition("b", "QuotaReserved")["message"])
+        self.assertIn("needs 3", self.cluster.berth("why", "daskcluster/b").stdout)
+
+        # Growth runs within the quota; beyond it waits, visibly.
+        self.kubectl("scale", "daskcluster", "a", "--replicas=5")
+        self.wait(lambda: self.ready("a") == [1, 4] and len(self.held("a", "worker")) == 1, "it has grown, one waits")
+        self.wait(lambda: self.waiting("a"), "so does its Workload")
+        growth = max(self.workloads("a"))
+        self.assertEqual([(each["name"], each["count"]) for each in self.workloads("a")[growth]["spec"]["podSets"]],
+                         [("worker", 1)])
+        self.wait(lambda: self.condition("a", "QuotaReserved", growth).get("status") == "False", "with its reason")
+        self.assertIn("cpu", self.condition("a", "QuotaReserved", growth)["message"])
+        self.kubectl("scale", "daskcluster", "a", "--replicas=4")
+        self.wait(lambda: not self.held("a") and not self.waiting("a"), "nobody waits")
+        self.assertEqual(self.compute("a", 4, "client-1"), f"workers 4 sum {SUM}")
+
+        # A growth goes to a job of high priority, through the scheduler of Dask, and comes back.
+        self.create_high_job()
+        self.wait(lambda: self.admitted("high"), "the job is admitted")
+        self.wait(lambda: self.ready("a") == [1, 3], "the cluster goes on with three workers")
+        self.assertTrue(self.admitted("a"))
+        self.kubectl("delete", "job", "high")
+        self.wait(lambda: self.ready("a") == [1, 4], "the worker is back")
+
+        # What one cluster leaves another one gets.
+        self.kubectl("delete", "daskcluster", "a")
+        self.wait(lambda: self.ready("b") == [1, 2], "the other cluster runs")
+        self.assertEqual(self.compute("b", 2, "client-2"), f"workers 2 sum {SUM}")
+        self.kubectl("delete", "daskcluster", "b")
+        self.wait(lambda: not self.cluster.items("pods", "-l", "dask.org/component") and
+                  not self.cluster.items("workloads") and self.used() == "0", "everything is gone")
 
     def test_jobs_compute_in_turn(self):
-        queue = {"kueue.x-k8s.io/queue-name": "q"}
-        self.create_job("first", 2, labels=queue)
+        self.create_job("first", 2, labels=QUEUE)
         self.wait(lambda: self.admitted("first"), "the first job is admitted")
-        self.create_job("second", 2, labels=queue)
+        self.create_job("second", 2, labels=QUEUE)
         self.wait(lambda: self.cluster.items("pods", "-l", "dask.org/cluster-name=second"), "the second has pods")
-        held = self.cluster.items("pods", "-l", "dask.org/cluster-name=second")
+        held = self.held("second")
         if not self.admitted("second"):  # the first one may have ended
-            self.assertTrue(all("nodeName" not in pod["spec"] for pod in held))
+            self.assertTrue(held)
         for name in ("first", "second"):
             self.wait(lambda name=name: self.job_status(name) == "Successful", f"{name} succeeds")
             self.assertIn(f"workers 2 sum {SUM}", self.kubectl("logs", f"{name}-runner").stdout)
-        self.wait(lambda: self.cluster.get("clusterqueue", "team")["status"]["flavorsUsage"][0]["resources"][0][
-            "total"] == "0", "the quota is given back")
+        self.wait(lambda: self.used() == "0", "the quota is given back")
         self.kubectl("delete", "daskjobs", "--all")
         self.wait(lambda: not self.cluster.items("pods", "-l", "dask.org/component") and
                   not self.cluster.items("workloads"), "everything is gone")
