@@ -157,6 +157,12 @@ class ChartTest(unittest.TestCase):
     def test_the_framework_pod_brings_reviews_and_rights(self):
         self.assert_same(render(PODS), self.kustomized("overlays", "pods"))
 
+    def test_the_frameworks_of_the_configuration_bring_reviews_and_rights(self):
+        kinds = "pod, deployment, statefulset, leaderworkerset.x-k8s.io/leaderworkerset"
+        self.assert_same(render(PODS.replace("pod]", kinds + "]")), self.kustomized("overlays", "serving"))
+        kinds = "kubernetes.dask.org/daskcluster, kubernetes.dask.org/daskjob"
+        self.assert_same(render(PODS.replace("pod]", kinds + "]")), self.kustomized("overlays", "dask"))
+
     def test_values_of_kueue_are_followed(self):
         objects = render(KUEUE_VALUES)
         pod = objects[DEPLOYMENT]["spec"]["template"]

@@ -60,6 +60,13 @@
 {{- include "berth.managesServing" . -}}
 {{- end -}}
 
+{{/* "true" where the Configuration queues the clusters or jobs of Dask. */}}
+{{- define "berth.managesDask" -}}
+{{- $configuration := fromYaml .Values.managerConfig.controllerManagerConfigYaml -}}
+{{- $frameworks := dig "integrations" "frameworks" list $configuration -}}
+{{- if or (has "kubernetes.dask.org/daskcluster" $frameworks) (has "kubernetes.dask.org/daskjob" $frameworks) -}}true{{- end -}}
+{{- end -}}
+
 {{/* Sets cert-manager's annotation in .object, which gets its CA. */}}
 {{- define "berth.injectCa" -}}
 {{- $annotations := default dict .object.metadata.annotations -}}
