@@ -218,6 +218,7 @@ TEST(SamplesTest, EveryObjectFitsItsKind) {
   int seen = 0;
   for (const fs::path& path : YamlFiles(kRoot / "samples")) {
     for (const Json& object : Documents(path)) {
+      if (object["kind"] == "Kustomization") continue;
       ++seen;
       const std::string context =
           path.filename().string() + " " + object["metadata"].value("name", "");

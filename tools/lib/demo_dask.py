@@ -1,0 +1,335 @@
+"""tools/demo dask: two teams share three GPUs; a DaskJob of each is queued as one unit.
+
+Dask's own operator and real schedulers and workers, as processes of `berth up`; the objects are those of
+manifests/samples/dask. Exits 0 only if every step came about, and every check held. Run by the Python of build/dask."""
+
+import base64
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import requests
+import yaml
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SAMPLES = os.path.join(ROOT, "manifests", "samples", "dask")
+DASK = os.path.join(ROOT, "build", "dask")
+DASK_GROUP = "/apis/kubernetes.dask.org/v1"
+QUEUE_GROUP = "/apis/kueue.x-k8s.io/v1beta2"
+IMAGE = "ghcr.io/dask/dask:2026.3.0"
+PATIENCE_SECONDS = 120  # for one step, on a busy machine
+JOBS = {"team-a": "trips-2015", "team-b": "trips-2016"}
+# The program that stands for Dask's image: it executes its arguments.
+ENTRY_POINT = f"#!/bin/sh\nPYTHONDONTWRITEBYTECODE=1 PATH={DASK}/bin:$PATH exec \"$@\"\n"
+CONFIGURATION = """
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+integrations: {frameworks: [batch/job, kubernetes.dask.org/daskcluster, kubernetes.dask.org/daskjob]}
+"""
+OPERATOR = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: dask-operator, namespace: default}
+spec:
+  selector: {matchLabels: {app: dask-operator}}
+  template:
+    metadata: {labels: {app: dask-operator}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers:
+      - name: operator
+        image: %s
+        args: [kopf, run, -m, dask_kubernetes.operator.controller, --all-namespaces,
+               --liveness, "http://0.0.0.0:8080/healthz"]
+        env: [{name: KUBECONFIG, value: "%s"}]
+        ports: [{name: health, containerPort: 8080}]
+        readinessProbe: {httpGet: {port: health, path: /healthz}, periodSeconds: 1}
+"""
+
+
+class Failed(Exception):
+    pass
+
+
+def check(holds, what):
+    if not holds:
+        raise Failed(what)
+
+
+def is_true(item, kind):
+    return any(each["type"] == kind and each["status"] == "True"
+               for each in item.get("status", {}).get("conditions", []))
+
+
+def condition(item, kind):
+    return next((each for each in item.get("status", {}).get("conditions", []) if each["type"] == kind), {})
+
+
+def direct_mean(seed, blocks, rows=200_000):
+    """The mean of haversine.py by another formula, from chords of the sphere, without Dask."""
+    total = 0.0
+    for block in range(blocks):
+        random = np.random.default_rng([seed, block])
+        pickup = random.normal((-73.98, 40.75), (0.02, 0.03), (rows, 2))
+        ends = [np.radians(pickup), np.radians(pickup + random.normal(0, 0.02, (rows, 2)))]
+        points = [np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+                  for lon, lat in (end.T for end in ends)]
+        total += float((2 * 6371.0 * np.arcsin(np.linalg.norm(points[0] - points[1], axis=0) / 2)).sum())
+    return total / (rows * blocks)
+
+
+class Demo:
+    def __init__(self, scratch):
+        self.scratch = scratch
+        self.started = time.monotonic()
+        self.berth = os.path.join(os.environ.get("BERTH_BUILD", os.path.join(ROOT, "build", "release")), "berth")
+        tests_kubectl = os.path.join(ROOT, "build", "bin", "kubectl")
+        self.client = tests_kubectl if os.path.exists(tests_kubectl) else shutil.which("kubectl")
+        check(self.client, "no kubectl: install one, or build that of the tests with tools/kubectl")
+        self.kubeconfig = os.path.join(scratch, "kubeconfig")
+        self.log = os.path.join(scratch, "berth.log")
+        self.process = None
+        self.session = None
+        self.said = {}  # last state of each thing that is told
+        self.admitted_at = {}
+
+    # Telling and asking ---------------------------------------------------------------------------
+    def say(self, text):
+        print(f"{time.monotonic() - self.started:5.1f}s  {text}", flush=True)
+
+    def tell(self, thing, state):
+        if state and self.said.get(thing) != state:
+            self.said[thing] = state
+            self.say(f"{thing}: {state}")
+
+    def file(self, name, text):
+        path = os.path.join(self.scratch, name)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        return path
+
+    def run(self, *command):
+        environment = {"PATH": os.environ["PATH"], "HOME": self.scratch, "KUBECONFIG": self.kubeconfig,
+                       "LANG": "C.UTF-8"}
+        done = subprocess.run(command, text=True, capture_output=True, timeout=60, env=environment, check=False)
+        check(done.returncode == 0, f"{' '.join(command)}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def kubectl(self, *arguments):
+        return self.run(self.client, *arguments)
+
+    def get(self, path, **parameters):
+        answer = self.session.get(self.url + path, params=parameters, timeout=10)
+        return answer.json() if answer.status_code == 200 else {}
+
+    def items(self, path, **parameters):
+        return self.get(path, **parameters).get("items", [])
+
+    def wait(self, holds, what):
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not holds():
+            check(self.process.poll() is None, "berth up ended early")
+            check(time.monotonic() < deadline, f"not in time: {what}")
+            time.sleep(0.2)
+
+    # What is seen ---------------------------------------------------------------------------------
+    def pods(self, team, component=None):
+        return self.items(f"/api/v1/namespaces/{team}/pods",
+                          **({"labelSelector": f"dask.org/component={component}"} if component else {}))
+
+    def ready(self, team, component):
+        return sum(is_true(pod, "Ready") for pod in self.pods(team, component)
+                   if "deletionTimestamp" not in pod["metadata"])
+
+    def workload(self, team, growth=""):
+        """The Workload of the team's job, or of what it has grown by."""
+        for each in self.items(f"{QUEUE_GROUP}/namespaces/{team}/workloads"):
+            if each["metadata"].get("annotations", {}).get("integrations.berth.dev/growth", "") == growth:
+                return each
+        return {}
+
+    def machines(self):
+        return self.items("/api/v1/nodes", labelSelector="cloud.google.com/gke-nodepool=dask-t4-nodepool")
+
+    def gpus(self, team):
+        for flavor in self.get(f"{QUEUE_GROUP}/clusterqueues/{team}").get("status", {}).get("flavorsUsage", []):
+            for each in flavor["resources"]:
+                if each["name"] == "nvidia.com/gpu":
+                    return int(each["total"]), int(each.get("borrowed", 0))
+        return 0, 0
+
+    def job_status(self, team):
+        return self.get(f"{DASK_GROUP}/namespaces/{team}/daskjobs/{JOBS[team]}").get("status", {}).get("jobStatus", "")
+
+    def look(self):
+        """Tells what has changed, and checks what must hold at any time."""
+        used = 0
+        for team, job in JOBS.items():
+            workload = self.workload(team)
+            pods = self.pods(team)
+            if is_true(workload, "Admitted"):
+                self.admitted_at.setdefault(team, condition(workload, "Admitted")["lastTransitionTime"])
+            elif team not in self.admitted_at and not is_true(self.workload(team), "Admitted"):
+                for pod in pods:
+                    check("nodeName" not in pod["spec"],
+                          f"pod {pod['metadata']['name']} of {team} has a node before the job is admitted")
+            gpus, borrowed = self.gpus(team)
+            used += gpus
+            running = sum(pod["status"].get("phase") == "Running" for pod in pods)
+            held = sum("nodeName" not in pod["spec"] and bool(pod["spec"].get("schedulingGates")) for pod in pods)
+            status = self.job_status(team)
+            if status in ("Successful", "Failed"):
+                self.tell(f"{team}/{job}", status)
+                check(status == "Successful", self.kubectl("logs", "-n", team, f"{job}-runner"))
+            elif workload:
+                self.tell(f"{team}/{job}", f"{'admitted' if is_true(workload, 'Admitted') else 'waits'}, "
+                          f"{running} pods run, {held} are held; {gpus} GPUs" +
+                          (f", {borrowed} of them borrowed" if borrowed else ""))
+        check(used <= 3, f"{used} GPUs are used, of 3")
+        self.tell("machines with a GPU", str(sum(is_true(node, "Ready") for node in self.machines())))
+
+    def follow(self, holds, what):
+        def look():
+            self.look()
+            return holds()
+        self.wait(look, what)
+
+    # The story ------------------------------------------------------------------------------------
+    def start(self):
+        self.say("berth up: a Kubernetes API, an emulated cloud and the queue controllers in one process")
+        image = self.file("dask-image", ENTRY_POINT)
+        os.chmod(image, 0o755)
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [self.berth, "up", "--data-dir", os.path.join(self.scratch, "data"), "--kubeconfig", self.kubeconfig,
+                 "--listen", "127.0.0.1:0", "--image", f"{IMAGE}={image}",
+                 "--config", self.file("configuration.yaml", CONFIGURATION)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.wait(lambda: os.path.exists(self.kubeconfig), "berth is up")
+        self.connect()
+        for path in sorted(glob.glob(os.path.join(
+                DASK, "lib", "python3*", "site-packages", "dask_kubernetes", "operator", "deployment", "helm",
+                "dask-kubernetes-operator", "crds", "*.yaml"))):
+            self.kubectl("apply", "--server-side", "-f", path)
+        with open(os.path.join(SAMPLES, "nodepools.yaml"), encoding="utf-8") as pools:
+            text = pools.read()
+        text = text.replace("bootSeconds: 60", "bootSeconds: 2").replace("idleSeconds: 600", "idleSeconds: 3")
+        self.kubectl("apply", "-f", self.file("nodepools.yaml", text))
+        self.kubectl("apply", "-k", SAMPLES)
+        self.say("applied: Dask's kinds, two pools of machines, the queues: 2 GPUs for team-a, 1 for team-b, in a cohort")
+        self.kubectl("apply", "-f", self.file("operator.yaml", OPERATOR % (IMAGE, self.kubeconfig)))
+        self.wait(lambda: self.get("/apis/apps/v1/namespaces/default/deployments/dask-operator").get("status", {})
+                  .get("readyReplicas") == 1, "the operator is ready")
+        self.say("Dask's operator runs, in a Deployment")
+
+    def connect(self):
+        with open(self.kubeconfig, encoding="utf-8") as file:
+            config = yaml.safe_load(file)
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        self.url = cluster["server"]
+        self.session = requests.Session()
+        self.session.trust_env = False
+        self.session.headers["Authorization"] = "Bearer " + user["token"]
+        self.session.verify = self.file("ca.pem", base64.b64decode(cluster["certificate-authority-data"]).decode())
+
+    def team_a_computes(self):
+        self.kubectl("apply", "-f", os.path.join(SAMPLES, "job-team-a.yaml"))
+        self.say("team-a submits trips-2015: a runner, a scheduler and 2 workers with a GPU each, one unit")
+        self.follow(lambda: self.ready("team-a", "worker") == 2, "team-a's workers run")
+        sets = [(each["name"], each["count"]) for each in self.workload("team-a")["spec"]["podSets"]]
+        check(sets == [("scheduler", 1), ("worker", 2), ("runner", 1)], f"one Workload for the job, not {sets}")
+        self.kubectl("apply", "-f", os.path.join(SAMPLES, "autoscaler-team-a.yaml"))
+        self.say("team-a lets Dask scale it, from 2 to 3 workers, as its work asks")
+        self.follow(lambda: self.ready("team-a", "worker") == 3, "the cluster has grown")
+        check(self.gpus("team-a") == (3, 1), "team-a uses 3 GPUs and borrows 1")
+        check(is_true(self.workload("team-a", "1"), "Admitted"), "the growth is a Workload of its own")
+        self.say("the third worker is a Workload of its own, admitted on the GPU that team-b does not use")
+
+    def team_b_waits(self):
+        self.kubectl("apply", "-f", os.path.join(SAMPLES, "job-team-b.yaml"))
+        self.say("team-b submits trips-2016: a runner, a scheduler and 1 worker")
+        self.follow(lambda: len(self.pods("team-b")) == 3 and condition(self.workload("team-b"), "QuotaReserved"),
+                    "team-b's job is seen")
+        check(not is_true(self.workload("team-b"), "Admitted"), "team-b's job has to wait")
+        why = self.run(self.berth, "why", "-n", "team-b", "daskjob/trips-2016")
+        print("\n" + self.run(self.berth, "status") + "\n" + why)
+        check("nvidia.com/gpu" in why, "why does not speak of GPUs")
+
+    def both_end(self):
+        self.follow(lambda: is_true(self.workload("team-b"), "Admitted"), "team-b's job is admitted")
+        check(self.ready("team-a", "worker") <= 2, "team-a has given its third GPU back")
+        check(self.gpus("team-a")[1] == 0, "team-a borrows nothing")
+        self.say("Dask has retired the third worker: its GPU goes back, and team-b's job starts")
+        self.follow(lambda: all(self.job_status(team) == "Successful" for team in JOBS), "both jobs succeed")
+        starts = [pod["status"]["startTime"] for pod in self.pods("team-b") if "startTime" in pod["status"]]
+        check(starts and min(starts) >= self.admitted_at["team-b"], f"team-b's pods started at {min(starts)}, before "
+              f"the admission at {self.admitted_at['team-b']}")
+
+    def check_results(self):
+        for team, seed, blocks in (("team-a", 2015, 80), ("team-b", 2016, 8)):
+            words = self.kubectl("logs", "-n", team, f"{JOBS[team]}-runner")
+            for line in words.splitlines():
+                self.say(f"{team}/{JOBS[team]}: {line}")
+            mean, direct = float(words.split()[-1]), direct_mean(seed, blocks)
+            check(abs(mean - direct) < 1e-9 * direct, f"the mean is {mean}, computed directly {direct}")
+            self.say(f"computed directly, without Dask: {direct!r}")
+        words = self.kubectl("logs", "-n", "team-a", "trips-2015-runner")
+        check("computed with 3 workers\nends with 2 workers" in words, "team-a computed with 3 workers, ended with 2")
+
+    def clean_up(self):
+        for team in JOBS:
+            self.kubectl("delete", "daskjobs,daskautoscalers", "--all", "-n", team)
+        kinds = ["/api/v1/pods", "/api/v1/services", "/apis/apps/v1/deployments", "/apis/apps/v1/replicasets",
+                 f"{QUEUE_GROUP}/workloads"] + [f"{DASK_GROUP}/{kind}" for kind in (
+                     "daskclusters", "daskworkergroups", "daskautoscalers", "daskjobs")]
+
+        def left():
+            return [f"{kind.rsplit('/', 1)[1]} {item['metadata']['namespace']}/{item['metadata']['name']}"
+                    for kind in kinds for item in self.items(kind) if item["metadata"]["namespace"] in JOBS]
+        try:
+            self.wait(lambda: not left(), "nothing is left")
+            self.wait(lambda: not any(self.gpus(team)[0] for team in JOBS), "the quota is given back")
+            self.wait(lambda: not self.machines(), "the pool is at zero")
+        except Failed as failure:
+            raise Failed(f"{failure}: {left()}") from None
+        self.say("both jobs are done, nothing is left of them, the pool of GPUs is back at zero: done")
+
+    def tell_state(self):
+        kinds = "daskjobs,daskclusters,daskworkergroups,workloads,pods,nodes"
+        print(self.run(self.client, "get", kinds, "-A", "-o", "wide"), file=sys.stderr)
+        with open(self.log, encoding="utf-8", errors="replace") as log:
+            print(log.read()[-3000:], file=sys.stderr)
+
+    def stop(self):
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(timeout=60)
+
+
+def main():
+    scratch = tempfile.mkdtemp(prefix="berth-demo-")
+    demo = None
+    try:
+        demo = Demo(scratch)
+        for step in (demo.start, demo.team_a_computes, demo.team_b_waits, demo.both_end, demo.check_results,
+                     demo.clean_up):
+            step()
+        return 0
+    except Failed as failure:
+        print(f"the demo failed: {failure}", file=sys.stderr)
+        if demo is not None and demo.session is not None:
+            demo.tell_state()
+        return 1
+    finally:
+        if demo is not None:
+            demo.stop()
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
