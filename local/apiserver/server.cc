@@ -115,6 +115,7 @@ Status ApiServerImpl::Open() {
   registry_ = std::make_unique<Registry>(*store_, std::move(registry));
   api_ = MakeInProcessApi(*registry_, options_.watch_executor);
   BERTH_CHECK_OK(registry_->Bootstrap());
+  BERTH_CHECK_OK(registry_->BootstrapRoles());
   // Not in virtual time, where the instant would differ between runs.
   if (options_.watch_executor == nullptr) {
     tidy_ = io_->MakeStrand();

@@ -101,7 +101,8 @@ ApiResponse Create(Registry& registry, RequestContext& context, const ApiRequest
   }
   if (local::IsReview(*context.resource)) {
     const local::Authenticator nobody("");  // the simulation has no tokens
-    return FromJson(kCreated, local::AnswerReview(context, nobody, *request.body));
+    return FromJson(kCreated,
+                    local::AnswerReview(context, nobody, registry.roles(), *request.body));
   }
   return Written(registry.Create(context, Body{*request.body, {}}));
 }

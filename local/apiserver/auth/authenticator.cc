@@ -22,7 +22,7 @@ std::optional<UserInfo> Authenticator::UserOf(std::string_view token) const {
   if (token_.empty() || !SameSecret(token, token_)) return std::nullopt;
   UserInfo user;
   user.name = "kubernetes-admin";
-  user.groups = {"system:masters", "system:authenticated"};
+  user.groups = {kMastersGroup, kAuthenticatedGroup};
   return user;
 }
 
@@ -42,11 +42,11 @@ Authenticator::Answer Authenticator::Authenticate(const net::Request& request) c
     answer.outcome = Outcome::kUser;
     answer.user.name = request.client_certificate_common_name;
     answer.user.groups = request.client_certificate_organizations;
-    answer.user.groups.emplace_back("system:authenticated");
+    answer.user.groups.emplace_back(kAuthenticatedGroup);
     return answer;
   }
-  answer.user.name = "system:anonymous";
-  answer.user.groups = {"system:unauthenticated"};
+  answer.user.name = kAnonymousUser;
+  answer.user.groups = {kUnauthenticatedGroup};
   return answer;
 }
 

@@ -8,10 +8,13 @@
 #include <string>
 #include <string_view>
 
-#include "local/apiserver/registry/request.h"
+#include "local/apiserver/auth/user.h"
 #include "net/http.h"
 
 namespace berth::local {
+
+// The audience of this server's tokens, which spec.audiences of a TokenReview may name.
+inline constexpr char kAudience[] = "https://kubernetes.default.svc.cluster.local";
 
 class Authenticator {
  public:

@@ -2,14 +2,10 @@
 
 #include <algorithm>
 
+#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/schema/field_error.h"
+
 namespace berth::local {
-namespace {
-
-bool IsIn(const UserInfo& user, std::string_view group) {
-  return std::find(user.groups.begin(), user.groups.end(), group) != user.groups.end();
-}
-
-}  // namespace
 
 bool IsHealthPath(std::string_view path) {
   for (const std::string_view root : {"/healthz", "/livez", "/readyz"}) {
@@ -21,19 +17,39 @@ bool IsHealthPath(std::string_view path) {
 
 bool IsOpenPath(std::string_view path) { return path == "/version" || IsHealthPath(path); }
 
-Access Authorize(const UserInfo& user, const AccessAttributes& attributes) {
-  if (attributes.resource.empty() && IsOpenPath(attributes.path)) {
+bool IsMaster(const UserInfo& user) {
+  return std::find(user.groups.begin(), user.groups.end(), kMastersGroup) != user.groups.end();
+}
+
+Access Authorize(RoleIndex& roles, const UserInfo& user, const AccessAttributes& attributes) {
+  if (IsMaster(user)) return {true, "the user is in the group system:masters"};
+  if (attributes.resource.empty() && attributes.verb == "get" && IsOpenPath(attributes.path)) {
     return {true, "the path is open to everybody"};
   }
-  if (!attributes.resource.empty() && attributes.verb == "impersonate") {
-    return {false, "impersonation is not honoured by this server"};
+  auto binding = roles.Allows(user, attributes);
+  if (!binding) return {};
+  return {true, "RBAC: allowed by " + *std::move(binding)};
+}
+
+ApiError ForbiddenTo(const UserInfo& user, const AccessAttributes& attributes) {
+  std::string why = "User " + GoQuote(user.name) + " cannot " + attributes.verb;
+  if (attributes.resource.empty()) {
+    why += " path " + GoQuote(attributes.path);
+    return {403, "Forbidden", "forbidden: " + why, Json::object()};
   }
-  if (IsIn(user, "system:authenticated") || IsIn(user, "system:masters")) {
-    return {true, "this server has no roles: every authenticated user may do everything"};
-  }
-  return {false, "user \"" + user.name +
-                     "\" is not in the group system:authenticated, in which every user is whom "
-                     "this server knows"};
+  why += " resource " + GoQuote(attributes.FullResource()) + " in API group " +
+         GoQuote(attributes.group);
+  why += attributes.namespace_name.empty()
+             ? std::string(" at the cluster scope")
+             : " in the namespace " + GoQuote(attributes.namespace_name);
+  return ForbiddenStatus({attributes.group, attributes.version, attributes.resource},
+                         attributes.name, why);
+}
+
+std::optional<ApiError> CheckAccess(RoleIndex& roles, const UserInfo& user,
+                                    const AccessAttributes& attributes) {
+  if (Authorize(roles, user, attributes).allowed) return std::nullopt;
+  return ForbiddenTo(user, attributes);
 }
 
 }  // namespace berth::local

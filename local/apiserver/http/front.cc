@@ -9,7 +9,9 @@
 #include "base/strings.h"
 #include "local/apiserver/auth/authorizer.h"
 #include "local/apiserver/blocking.h"
+#include "local/apiserver/http/impersonation.h"
 #include "local/apiserver/http/openapi.h"
+#include "local/apiserver/http/request_access.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/uuid.h"
@@ -60,15 +62,6 @@ std::string Etag(const std::string& body) {
   return "\"" + std::to_string(std::hash<std::string>()(body)) + "\"";
 }
 
-// The first impersonation header; empty: none.
-std::string ImpersonationIn(const net::Request& request) {
-  constexpr std::string_view kPrefix = "Impersonate-";
-  for (const net::Header& header : request.headers) {
-    if (EqualsIgnoreCase(header.name.substr(0, kPrefix.size()), kPrefix)) return header.name;
-  }
-  return {};
-}
-
 }  // namespace
 
 Front::Front(Registry& registry, const Authenticator& authenticator, LogSource* logs)
@@ -115,23 +108,19 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
   exchange->target = std::move(*target);
   std::string& path = exchange->target.path;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
-  const auto user = authenticator_.Authenticate(exchange->request);
-  const bool open = IsOpenPath(exchange->target.path);
-  if (user.outcome == Authenticator::Outcome::kRefused ||
-      (user.outcome == Authenticator::Outcome::kAnonymous && !open)) {
+  const auto who = authenticator_.Authenticate(exchange->request);
+  if (who.outcome == Authenticator::Outcome::kRefused) {
     exchange->SendError(UnauthorizedStatus());
     return;
   }
-  exchange->user = user.user;
-  if (const std::string header = ImpersonationIn(exchange->request); !header.empty()) {
-    exchange->SendError(
-        {403, "Forbidden",
-         "user \"" + user.user.name + "\" cannot impersonate: " + header +
-             " is not honoured here, since every user may do everything; leave --as "
-             "and the kubeconfig's \"as\" out",
-         Json()});
-    return;
-  }
+  RoleIndex& roles = registry_.roles();
+  auto user = ActingUser(exchange->request.headers, roles, who.user);
+  if (!user) return exchange->SendError(user.error());
+  exchange->user = *std::move(user);
+  // Every request passes here, and nothing behind this line asks for the right again, but for what
+  // the path does not tell: objects that a PUT or PATCH creates, and what roles grant.
+  const AccessAttributes access = AttributesOf(exchange->request.method, exchange->target);
+  if (auto error = CheckAccess(roles, exchange->user, access)) return exchange->SendError(*error);
   if (RouteHealth(*exchange)) return;
   if (!PoolOf(*exchange).Post([this, exchange] { Route(*exchange); })) {
     ApiError busy{429,

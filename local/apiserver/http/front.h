@@ -1,7 +1,7 @@
 // local/apiserver/http/front.h — dispatches requests: authentication, routing, discovery, health.
 //
-//   I/O thread ─▶ authenticate ─▶ worker ─▶ discovery │ OpenAPI │ resources ─▶ answer
-//                     └─ 401
+//   I/O thread ─▶ authenticate ─▶ authorize ─▶ worker ─▶ discovery │ OpenAPI │ resources ─▶ answer
+//                     └─ 401         └─ 403
 //
 // Threads: Handle is called on I/O threads and does not block. Reads, writes, and requests that may
 // wait for a webhook have worker pools of their own, so that waiting webhooks stop neither reads

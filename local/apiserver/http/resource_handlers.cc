@@ -171,7 +171,7 @@ void ResourceHandlers::Create(Exchange& exchange, RequestContext& context) {
       DecodeBody(registry_.types(), exchange.request, resource.api_version(), resource.kind);
   if (!body) return exchange.SendError(body.error(), context.warnings);
   if (IsReview(resource)) {
-    auto answer = AnswerReview(context, authenticator_, std::move(body->object));
+    auto answer = AnswerReview(context, authenticator_, registry_.roles(), std::move(body->object));
     if (!answer) return exchange.SendError(answer.error(), context.warnings);
     return exchange.SendJson(kCreated, EncodeObject(*answer), context.warnings);
   }

@@ -1,6 +1,7 @@
 #include "local/apiserver/http/reviews.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "local/apiserver/auth/authorizer.h"
 #include "local/apiserver/registry/json_access.h"
@@ -12,6 +13,7 @@ namespace {
 Json UserJson(const UserInfo& user) {
   Json json{{"username", user.name}, {"groups", user.groups}};
   if (!user.uid.empty()) json["uid"] = user.uid;
+  if (!user.extra.empty()) json["extra"] = user.extra;
   return json;
 }
 
@@ -49,12 +51,22 @@ ApiResult<AccessAttributes> AttributesOf(const RequestContext& context, const Js
                               "specified"));
   }
   if (has_path) {
-    return AccessAttributes{.verb = TextAt(*path, {"verb"}), .path = TextAt(*path, {"path"})};
+    AccessAttributes attributes;
+    attributes.verb = TextAt(*path, {"verb"});
+    attributes.path = TextAt(*path, {"path"});
+    return attributes;
   }
-  AccessAttributes attributes{.verb = TextAt(*resource, {"verb"}),
-                              .group = TextAt(*resource, {"group"}),
-                              .resource = TextAt(*resource, {"resource"})};
-  if (attributes.resource.empty()) attributes.resource = "*";
+  AccessAttributes attributes;
+  attributes.verb = TextAt(*resource, {"verb"});
+  attributes.group = TextAt(*resource, {"group"});
+  attributes.version = TextAt(*resource, {"version"});
+  attributes.resource = TextAt(*resource, {"resource"});
+  attributes.subresource = TextAt(*resource, {"subresource"});
+  attributes.namespace_name = TextAt(*resource, {"namespace"});
+  attributes.name = TextAt(*resource, {"name"});
+  // An empty resource is one that no role names; an empty one here would be a question about a
+  // path.
+  if (attributes.resource.empty()) attributes.resource = " ";
   return attributes;
 }
 
@@ -66,6 +78,14 @@ ApiResult<UserInfo> SubjectOf(const RequestContext& context, const Json& spec) {
   for (const Json& group : ArrayAt(spec, {"groups"})) {
     if (group.is_string()) user.groups.push_back(group.get<std::string>());
   }
+  const Json* extra = Member(spec, "extra");
+  if (extra != nullptr && extra->is_object()) {
+    for (const auto& [key, values] : extra->items()) {
+      for (const Json& value : values) {
+        if (value.is_string()) user.extra[key].push_back(value.get<std::string>());
+      }
+    }
+  }
   if (user.name.empty() && user.groups.empty()) {
     return InvalidReview(
         context, InvalidError("spec.user", "", "at least one of user or group must be specified"));
@@ -74,29 +94,73 @@ ApiResult<UserInfo> SubjectOf(const RequestContext& context, const Json& spec) {
 }
 
 Json AccessStatus(const Access& access) {
-  return {{"allowed", access.allowed}, {"reason", access.reason}};
+  Json status{{"allowed", access.allowed}};
+  if (!access.reason.empty()) status["reason"] = access.reason;
+  return status;
+}
+
+// LocalSubjectAccessReview: the namespace of the question is that of the review.
+std::optional<ApiError> CheckLocal(const RequestContext& context, const Json& spec) {
+  if (Member(spec, "nonResourceAttributes") != nullptr) {
+    return InvalidReview(context,
+                         InvalidError("spec.nonResourceAttributes", spec["nonResourceAttributes"],
+                                      "disallowed on this kind of request"));
+  }
+  const std::string asked = TextAt(spec, {"resourceAttributes", "namespace"});
+  if (asked == context.namespace_name) return std::nullopt;
+  return BadRequest("spec.resourceAttributes.namespace must match namespace: " +
+                    context.namespace_name);
+}
+
+std::vector<PolicyRule> RulesOfUser(RoleIndex& roles, const UserInfo& user,
+                                    const std::string& namespace_name) {
+  std::vector<PolicyRule> rules = roles.RulesFor(user, namespace_name);
+  if (!IsMaster(user)) return rules;
+  const PolicyRule everything{
+      .verbs = {"*"}, .groups = {"*"}, .resources = {"*"}, .names = {}, .paths = {}};
+  if (std::find(rules.begin(), rules.end(), everything) == rules.end()) {
+    rules.push_back(everything);
+    rules.push_back({.verbs = {"*"}, .groups = {}, .resources = {}, .names = {}, .paths = {"*"}});
+  }
+  return rules;
+}
+
+ApiResult<Json> RulesStatus(const RequestContext& context, RoleIndex& roles, const Json& spec) {
+  const std::string namespace_name = TextAt(spec, {"namespace"});
+  if (namespace_name.empty()) return BadRequest("no namespace on request");
+  Json resources = Json::array();
+  Json paths = Json::array();
+  for (const PolicyRule& rule : RulesOfUser(roles, context.user, namespace_name)) {
+    if (!rule.paths.empty()) {
+      paths.push_back(Json{{"verbs", rule.verbs}, {"nonResourceURLs", rule.paths}});
+      continue;
+    }
+    Json one{{"verbs", rule.verbs}, {"apiGroups", rule.groups}, {"resources", rule.resources}};
+    if (!rule.names.empty()) one["resourceNames"] = rule.names;
+    resources.push_back(std::move(one));
+  }
+  return Json{{"resourceRules", std::move(resources)},
+              {"nonResourceRules", std::move(paths)},
+              {"incomplete", false}};
 }
 
 ApiResult<Json> StatusOfReview(const RequestContext& context, const Authenticator& authenticator,
-                               const Json& spec) {
+                               RoleIndex& roles, const Json& spec) {
   const std::string& kind = context.resource->kind;
   if (kind == "SelfSubjectReview") return Json{{"userInfo", UserJson(context.user)}};
-  if (kind == "SelfSubjectRulesReview") {
-    const Json all = Json::array({"*"});
-    const Json verbs = Json::array(
-        {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"});
-    return Json{{"resourceRules",
-                 Json::array({{{"verbs", verbs}, {"apiGroups", all}, {"resources", all}}})},
-                {"nonResourceRules", Json::array({{{"verbs", all}, {"nonResourceURLs", all}}})},
-                {"incomplete", false}};
-  }
+  if (kind == "SelfSubjectRulesReview") return RulesStatus(context, roles, spec);
   if (kind == "TokenReview") return TokenStatus(authenticator, spec);
+  if (kind == "LocalSubjectAccessReview") {
+    if (auto error = CheckLocal(context, spec)) return *error;
+  }
   const auto attributes = AttributesOf(context, spec);
   if (!attributes) return attributes.error();
-  if (kind == "SelfSubjectAccessReview") return AccessStatus(Authorize(context.user, *attributes));
+  if (kind == "SelfSubjectAccessReview") {
+    return AccessStatus(Authorize(roles, context.user, *attributes));
+  }
   const auto subject = SubjectOf(context, spec);
   if (!subject) return subject.error();
-  return AccessStatus(Authorize(*subject, *attributes));
+  return AccessStatus(Authorize(roles, *subject, *attributes));
 }
 
 }  // namespace
@@ -107,13 +171,13 @@ bool IsReview(const ResourceInfo& resource) {
 }
 
 ApiResult<Json> AnswerReview(const RequestContext& context, const Authenticator& authenticator,
-                             Json review) {
+                             RoleIndex& roles, Json review) {
   if (!review.is_object()) return BadRequest("the review is no object");
   review["apiVersion"] = context.resource->api_version();
   review["kind"] = context.resource->kind;
   if (!review["metadata"].is_object()) review["metadata"] = Json::object();
   const Json* spec = Member(review, "spec");
-  auto status = StatusOfReview(context, authenticator, spec == nullptr ? Json() : *spec);
+  auto status = StatusOfReview(context, authenticator, roles, spec == nullptr ? Json() : *spec);
   if (!status) return status.error();
   review["status"] = *std::move(status);
   return review;

@@ -1,22 +1,19 @@
 // local/apiserver/http/reviews.h — answers TokenReviews, SelfSubjectReviews and access reviews.
-// Reviews are not stored. The answers are those of the server's own Authenticator and
-// Authorize.
+// Reviews are not stored. The answers are those of the server's own Authenticator and Authorize.
 //
-// Errors: 400 (no object, no token), 422 names the field.
+// Errors: 400 (no object, no token, no namespace), 422 names the field.
 #pragma once
 
 #include "local/apiserver/api.h"
 #include "local/apiserver/auth/authenticator.h"
+#include "local/apiserver/auth/role_index.h"
 #include "local/apiserver/registry/request.h"
 
 namespace berth::local {
 
-// The audience of this server's tokens, which spec.audiences of a TokenReview may name.
-inline constexpr char kAudience[] = "https://kubernetes.default.svc.cluster.local";
-
 bool IsReview(const ResourceInfo& resource);
 // Returns the review with its status. `context`: user and namespace of the request.
 ApiResult<Json> AnswerReview(const RequestContext& context, const Authenticator& authenticator,
-                             Json review);
+                             RoleIndex& roles, Json review);
 
 }  // namespace berth::local

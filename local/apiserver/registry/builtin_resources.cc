@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "base/strings.h"
+#include "local/apiserver/auth/role_index.h"
 #include "local/apiserver/registry/errors.h"
 
 namespace berth::local {
@@ -67,6 +68,11 @@ constexpr Row kRows[] = {
     {"node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass", "", kStandard},
     {"scheduling.k8s.io", "v1", "priorityclasses", "priorityclass", "PriorityClass", "G", kStandard,
      "pc"},
+    {kRbacGroup, "v1", "clusterrolebindings", "clusterrolebinding", "ClusterRoleBinding", "C",
+     kStandard},
+    {kRbacGroup, "v1", "clusterroles", "clusterrole", "ClusterRole", "C", kStandard},
+    {kRbacGroup, "v1", "rolebindings", "rolebinding", "RoleBinding", "NC", kStandard},
+    {kRbacGroup, "v1", "roles", "role", "Role", "NC", kStandard},
     {kAdmission, "v1", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration",
      "MutatingWebhookConfiguration", "GR", kStandard, "", "api-extensions"},
     {kAdmission, "v1", "validatingwebhookconfigurations", "validatingwebhookconfiguration",
@@ -76,6 +82,8 @@ constexpr Row kRows[] = {
     {"authentication.k8s.io", "v1", "selfsubjectreviews", "selfsubjectreview", "SelfSubjectReview",
      "", "c"},
     {"authentication.k8s.io", "v1", "tokenreviews", "tokenreview", "TokenReview", "", "c"},
+    {"authorization.k8s.io", "v1", "localsubjectaccessreviews", "localsubjectaccessreview",
+     "LocalSubjectAccessReview", "N", "c"},
     {"authorization.k8s.io", "v1", "selfsubjectaccessreviews", "selfsubjectaccessreview",
      "SelfSubjectAccessReview", "", "c"},
     {"authorization.k8s.io", "v1", "selfsubjectrulesreviews", "selfsubjectrulesreview",

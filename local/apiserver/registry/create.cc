@@ -126,6 +126,7 @@ ApiResult<WriteResult> Registry::CreateTracked(RequestContext& context, Json obj
     }
     AdmissionRequest validation = request;
     validation.name = context.name;
+    if (auto error = CheckEscalation(context, prepared, nullptr)) return *error;
     if (auto error = CheckStorable(prepared)) return *error;
     if (auto error = admission_.Validate(validation, &prepared)) return *error;
     auto created = CommitCreate(context, std::move(prepared));

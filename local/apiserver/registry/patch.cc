@@ -107,6 +107,7 @@ ApiResult<WriteResult> Registry::Apply(RequestContext& context, Body body, bool 
 ApiResult<WriteResult> Registry::CreateByApply(RequestContext& context, const Json& config,
                                                const ManagerContext& manager,
                                                ConflictPolicy policy) {
+  if (auto error = CheckMayCreate(context)) return *error;
   auto applied = ApplyConfiguration(nullptr, config, manager, policy);
   if (!applied) return applied.error();
   Json object = std::move(applied->object);

@@ -22,6 +22,7 @@ Registry::Registry(Store& store, RegistryOptions options)
       options_(std::move(options)),
       types_(TypeTable::Builtin()),
       catalog_(BuiltinResources(types_)),
+      roles_(store_.cache()),
       random_(options_.seed),
       service_addresses_(options_.service_prefix),
       converter_(options_.webhooks),
@@ -40,6 +41,10 @@ void Registry::AfterCommit(const ObjectKey& key, bool deleted) {
     RefreshCatalog();
     return;
   }
+  if (key.resource == kClusterRoles) {
+    CollectRoles();
+    return;
+  }
   if (!deleted) return;
   const ResourcePtr resource = table()->FindStored(key.resource);
   if (resource != nullptr && resource->crd != nullptr && resource->crd->terminating) {
@@ -50,8 +55,10 @@ void Registry::AfterCommit(const ObjectKey& key, bool deleted) {
 Status Registry::Settle(const RequestContext& context, const SubmittedWrite& write,
                         WriteResult& result) {
   const ObjectKey key = context.key();
-  // The served kinds change with a CRD: a client that has the answer may use them.
-  if (context.wait_for == WaitFor::kSubmitted && key.resource != kCrds) {
+  // The served kinds change with a CRD, the rights with a cluster role: a client that has the
+  // answer may use them.
+  const bool has_effects = key.resource == kCrds || key.resource == kClusterRoles;
+  if (context.wait_for == WaitFor::kSubmitted && !has_effects) {
     result.pending = write.pending;
     return OkStatus();
   }

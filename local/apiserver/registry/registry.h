@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "local/apiserver/auth/role_index.h"
 #include "local/apiserver/patch/managed_fields.h"
 #include "local/apiserver/registry/admission.h"
 #include "local/apiserver/registry/catalog.h"
@@ -74,6 +75,9 @@ class Registry {
 
   // Creates the namespaces and priority classes that every cluster has; idempotent.
   Status Bootstrap();
+  // Creates the default cluster roles and bindings; idempotent.
+  Status BootstrapRoles();
+  RoleIndex& roles() { return roles_; }
 
   // The answer to a write that the store refused.
   static ApiError FromStore(const Error& error, const RequestContext& context);
@@ -159,6 +163,20 @@ class Registry {
   void FinishCrdDeletion(const std::string& crd_name);
   void DeleteInstances(RequestContext& context, const Json& crd);
 
+  // access.cc
+  std::optional<ApiError> CheckMayCreate(const RequestContext& context);
+  // The 403 if the user writes a role or binding that grants more than the user has.
+  std::optional<ApiError> CheckEscalation(const RequestContext& context, const Json& object,
+                                          const Json* old_object);
+  std::optional<ApiError> CheckRole(const RequestContext& context, const Json& role,
+                                    const Json* old_role);
+  std::optional<ApiError> CheckBinding(const RequestContext& context, const Json& binding);
+  std::optional<ApiError> CheckGrants(const RequestContext& context,
+                                      const std::vector<PolicyRule>& rules);
+  // Fills the rules of cluster roles with an aggregationRule.
+  void CollectRoles();
+  bool CollectOnce();
+
   // Waits for `write` if the request waits; then runs AfterCommit. Fills `result`.
   Status Settle(const RequestContext& context, const SubmittedWrite& write, WriteResult& result);
   // The same where nothing is written: waits for the write that made the state which was read.
@@ -180,6 +198,8 @@ class Registry {
   const RegistryOptions options_;
   const TypeTable types_;
   Catalog catalog_;
+  RoleIndex roles_;
+  std::mutex collect_mutex_;  // held while cluster roles collect others
   std::mutex refresh_mutex_;
   std::mutex random_mutex_;
   Random random_;

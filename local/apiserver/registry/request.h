@@ -6,17 +6,12 @@
 #include <vector>
 
 #include "local/apiserver/api.h"
+#include "local/apiserver/auth/user.h"
 #include "local/apiserver/registry/catalog.h"
 #include "local/apiserver/registry/resource_info.h"
 #include "local/apiserver/store/store.h"
 
 namespace berth::local {
-
-struct UserInfo {
-  std::string name = "system:apiserver";
-  std::string uid;
-  std::vector<std::string> groups = {"system:masters", "system:authenticated"};
-};
 
 // When a write returns. kSubmitted: before it is durable; WriteResult::pending completes then, and
 // the client must not be answered earlier. The registry may wait all the same.

@@ -119,6 +119,7 @@ ApiResult<Json> Registry::PrepareUpdate(RequestContext& context, Json next, cons
   if (!causes.empty()) {
     return InvalidStatus(resource.id.group, resource.kind, context.name, causes);
   }
+  if (auto error = CheckEscalation(context, next, &current)) return *error;
   if (auto error = CheckStorable(next)) return *error;
   if (auto error = admission_.Validate(request, &next)) return *error;
   return next;
@@ -215,6 +216,7 @@ ApiResult<WriteResult> Registry::Update(RequestContext& context, Body body) {
   const bool has_revision = !TextAt(body.object, {"metadata", "resourceVersion"}).empty();
   if (!exists && resource.create_on_update && context.subresource.empty() && !has_revision) {
     body.object["metadata"]["name"] = context.name;
+    if (auto error = CheckMayCreate(context)) return *error;
     return CreateTracked(context, std::move(body.object), Tracking::kUpdate);
   }
   if (exists && !has_revision && !resource.unconditional_update) {

@@ -1,4 +1,5 @@
 #include "base/strings.h"
+#include "local/apiserver/auth/role_index.h"
 #include "local/apiserver/registry/crd.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/strategies/strategies.h"
@@ -223,6 +224,10 @@ std::map<std::string, std::unique_ptr<const Strategy>> MakeStrategies() {
   strategies["mutatingwebhookconfigurations.admissionregistration.k8s.io"] = MakeWebhookStrategy();
   strategies["validatingwebhookconfigurations.admissionregistration.k8s.io"] =
       MakeWebhookStrategy();
+  for (const char* roles : {kRoles, kClusterRoles}) strategies[roles] = MakeRoleStrategy();
+  for (const char* bindings : {kRoleBindings, kClusterRoleBindings}) {
+    strategies[bindings] = MakeRoleBindingStrategy();
+  }
   return strategies;
 }
 

@@ -22,6 +22,9 @@ std::unique_ptr<const Strategy> MakePriorityClassStrategy();
 std::unique_ptr<const Strategy> MakeCrdStrategy();
 std::unique_ptr<const Strategy> MakeWebhookStrategy();  // webhook_configuration.cc
 
+std::unique_ptr<const Strategy> MakeRoleStrategy();  // rbac.cc, like the next
+std::unique_ptr<const Strategy> MakeRoleBindingStrategy();
+
 // The strategies of all kinds, by storage name ("jobs.batch").
 std::map<std::string, std::unique_ptr<const Strategy>> MakeStrategies();
 

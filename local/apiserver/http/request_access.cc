@@ -1,0 +1,77 @@
+#include "local/apiserver/http/request_access.h"
+
+#include <algorithm>
+
+#include "local/apiserver/schema/selector.h"
+
+namespace berth::local {
+namespace {
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+std::string VerbOf(std::string_view method, const Target& target, bool named) {
+  if (method == "POST") return "create";
+  if (method == "PUT") return "update";
+  if (method == "PATCH") return "patch";
+  if (method == "DELETE") return named ? "delete" : "deletecollection";
+  if (method != "GET" && method != "HEAD") return Lower(method);
+  if (named) return "get";
+  return target.IsTrue("watch") ? "watch" : "list";
+}
+
+// A path below /api or /apis with more parts than ParseApiPath takes is one of a resource, too.
+std::optional<ApiPath> ResourcePath(std::string_view path) {
+  if (!path.starts_with("/api/") && !path.starts_with("/apis/")) return ParseApiPath(path);
+  while (true) {
+    auto parsed = ParseApiPath(path);
+    if (parsed) return parsed;
+    const std::size_t slash = path.rfind('/');
+    if (slash == 0 || slash == std::string_view::npos) return std::nullopt;
+    path = path.substr(0, slash);
+  }
+}
+
+// The name that a list or watch is restricted to.
+std::string SelectedName(const Target& target) {
+  const auto selector = ParseFieldSelector(target.Get("fieldSelector"));
+  if (!selector) return {};
+  for (const FieldRequirement& one : *selector) {
+    if (one.field == "metadata.name" && !one.negated) return one.value;
+  }
+  return {};
+}
+
+}  // namespace
+
+AccessAttributes AttributesOf(std::string_view method, const Target& target) {
+  AccessAttributes attributes;
+  const auto path = ResourcePath(target.path);
+  if (!path || path->resource.empty()) {
+    attributes.verb = Lower(method == "HEAD" ? "get" : method);
+    attributes.path = target.path;
+    return attributes;
+  }
+  attributes.verb = VerbOf(method, target, !path->name.empty());
+  attributes.group = path->group;
+  attributes.version = path->version;
+  attributes.resource = path->resource;
+  attributes.subresource = path->subresource;
+  attributes.namespace_name = path->namespace_name;
+  attributes.name = path->name;
+  // A namespace is in itself: a Role there may give rights to it.
+  if (path->resource == "namespaces" && path->namespace_name.empty()) {
+    attributes.namespace_name = path->name;
+  }
+  if (attributes.verb == "list" || attributes.verb == "watch") {
+    attributes.name = SelectedName(target);
+  }
+  return attributes;
+}
+
+}  // namespace berth::local
