@@ -100,7 +100,9 @@ class MetricsTest(ClusterTest):
             return cluster.kubectl("auth", "can-i", *words, check=False).stdout.strip()
         self.assertEqual(can("create", "jobs"), "yes")
         self.assertEqual(can("get", "/metrics"), "yes")
-        self.assertEqual(can("impersonate", "users").split()[0], "no")
+        self.assertEqual(can("impersonate", "users").split()[-1], "yes")
+        self.assertEqual(can("create", "jobs", "--as", "jane"), "no")
+        self.assertEqual(can("get", "/metrics", "--as", "jane"), "no")
         me = json.loads(cluster.kubectl("auth", "whoami", "-o", "json").stdout)
         self.assertEqual(me["status"]["userInfo"]["username"], "kubernetes-admin")
 
