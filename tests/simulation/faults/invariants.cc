@@ -171,7 +171,8 @@ void Invariants::SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* n
   if (now == nullptr) return;
   if (!now->deleting && !now->job_uid.empty()) {
     for (const auto& [key, other] : truth_.workloads()) {
-      if (key != now->key && other.job_uid == now->job_uid && !other.deleting) {
+      if (key != now->key && other.job_uid == now->job_uid && other.growth == now->growth &&
+          !other.deleting) {
         Report("two-workloads", "job " + now->job + " has " + Show(key) + " and " + Show(now->key));
       }
     }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/log/log.h"
+#include "tests/simulation/faults/dask_play.h"
 #include "tests/simulation/faults/history.h"
 #include "tests/simulation/faults/jobset_play.h"
 #include "tests/simulation/faults/pod_play.h"
@@ -197,6 +198,68 @@ TEST_F(JobSetRulesTest, ASetEndsAndItsWorkloadDoesNot) {
   PutWorkload("w", "s", "1", true);
   PutSet(false, pool_, "Failed");
   EXPECT_EQ(Found(), "jobset-not-finished");
+}
+
+class DaskRulesTest : public PlayRulesTest {
+ protected:
+  DaskRulesTest() {
+    Let(std::make_unique<DaskPlay>(Story{}, *world_, invariants_));
+    Put("daskclusters.kubernetes.dask.org", "default", "c", Json::object());
+  }
+  // The pod set is that of PutWorkload: a group made by hand.
+  void PutPod(const std::string& name, bool gated, const std::string& workload = "w") {
+    Json pod = Pod(gated, gated ? "Pending" : "Running");
+    pod["metadata"]["labels"] = {
+        {kDaskClusterLabel, "c"}, {kDaskComponentLabel, "worker"}, {kDaskGroupLabel, "main"}};
+    pod["metadata"]["annotations"] = {{"integrations.berth.dev/workload", workload}};
+    Put("pods", "default", name, pod);
+  }
+};
+
+TEST_F(DaskRulesTest, AProperLifeBreaksNothing) {
+  PutPod("p", true);
+  PutWorkload("w", "c", "1", true);
+  PutPod("p", false);
+  EXPECT_EQ(Broken(), "");
+  EXPECT_EQ(Found(), "");
+}
+
+TEST_F(DaskRulesTest, APodStartsWithoutAdmission) {
+  PutPod("p", true);
+  PutWorkload("w", "c", "1", false);
+  PutPod("p", false);
+  EXPECT_EQ(Broken(), "dask-pod-without-admission");
+  EXPECT_EQ(Found(), "dask-runs-unadmitted");
+}
+
+TEST_F(DaskRulesTest, APodStartsWithTheWorkloadOfAnotherOwner) {
+  PutPod("p", true);
+  PutWorkload("w", "c", "1", true);
+  PutWorkload("x", "other", "1", true);
+  PutPod("p", false, "x");
+  EXPECT_EQ(Broken(), "dask-pod-without-admission");
+}
+
+TEST_F(DaskRulesTest, MorePodsStartThanThereIsQuotaFor) {
+  PutWorkload("w", "c", "1", true);
+  PutPod("a", false);
+  EXPECT_EQ(Broken(), "");
+  PutPod("b", false);
+  EXPECT_EQ(Broken(), "too-many-dask-pods");
+  EXPECT_EQ(Found(), "dask-over-quota");
+}
+
+TEST_F(DaskRulesTest, QuotaIsGivenBackWhileItsPodsRun) {
+  PutWorkload("w", "c", "1", true);
+  PutPod("p", false);
+  PutWorkload("w", "c", "", false);
+  EXPECT_EQ(Broken(), "dask-released");
+}
+
+TEST_F(DaskRulesTest, APodWaitsBesideItsQuota) {
+  PutWorkload("w", "c", "1", true);
+  PutPod("p", true);
+  EXPECT_EQ(Found(), "dask-pod-held");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "tests/simulation/faults/dask_play.h"
 #include "tests/simulation/faults/jobset_play.h"
 #include "tests/simulation/faults/pod_play.h"
 
@@ -43,6 +44,9 @@ Players::Players(const Story& story, SimWorld& world, Invariants& invariants, Du
   }
   if (HasFramework(story, kJobSetFramework)) {
     players_.push_back(std::make_unique<JobSetPlay>(story, world, invariants));
+  }
+  if (HasFramework(story, kDaskFramework)) {
+    players_.push_back(std::make_unique<DaskPlay>(story, world, invariants));
   }
 }
 

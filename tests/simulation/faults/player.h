@@ -1,7 +1,7 @@
 // tests/simulation/faults/player.h — played controllers: each runs the queued objects of one kind
 // in a story, as the kind's own controller does, and knows the rules of these objects.
 //
-//     Episode ──▶ Players ──▶ PodPlay, JobSetPlay: one for each framework of the story
+//     Episode ──▶ Players ──▶ PodPlay, JobSetPlay, DaskPlay: one for each framework of the story
 //
 // A rule about a state that may exist for a moment is a finding; it breaks the story when it lasts.
 //

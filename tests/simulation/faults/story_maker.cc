@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "tests/simulation/faults/dask_edits.h"
 #include "tests/simulation/faults/fault_maker.h"
 #include "tests/simulation/faults/jobset_edits.h"
 #include "tests/simulation/faults/more_edits.h"
@@ -70,6 +71,8 @@ class StoryMaker {
     if (fourth.Below(3) == 0) AddPods(story_, fourth);
     Random fifth(story_.seed * 0x9FB21C651E98DF25U + 17);
     if (fifth.Below(5) == 0) AddJobSets(story_, fifth);
+    Random sixth(story_.seed * 0xC2B2AE3D27D4EB4FU + 19);
+    if (sixth.Below(6) == 0) AddDask(story_, sixth);
     std::stable_sort(story_.events.begin(), story_.events.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     AddFaults(story_, random_);

@@ -65,10 +65,11 @@ void ReadAdmission(const Json& workload, WorkloadFacts& facts) {
     const std::int64_t count = IntAt(set, {"count"}, 1);
     facts.granted_pods += count;
     const auto flavor_of = StringsAt(set, {"flavors"});
-    for (const PodSetFacts& asked : facts.pod_sets) {
+    for (PodSetFacts& asked : facts.pod_sets) {
       if (asked.name != StringAt(set, {"name"})) continue;
       // Where fewer pods were admitted than requested, all count until fewer are left to run.
       const std::int64_t left = std::min(count, asked.count);
+      asked.granted = left;
       for (const auto& [resource, flavor] : flavor_of) {
         const auto each = asked.requests.find(resource);
         if (each == asked.requests.end()) continue;
@@ -133,6 +134,7 @@ WorkloadFacts ReadWorkload(const Key& key, const Json& object) {
     facts.job_uid = StringAt(*owner, {"uid"});
     facts.job = StringAt(*owner, {"name"});
   }
+  facts.growth = local::cluster::AnnotationOf(object, "integrations.berth.dev/growth");
   facts.queue = StringAt(object, {"spec", "queueName"});
   const Json* active = Find(object, {"spec", "active"});
   facts.active = active == nullptr || *active != false;
@@ -421,7 +423,9 @@ const WorkloadFacts* Truth::Workload(const std::string& uid) const {
 
 const WorkloadFacts* Truth::WorkloadOfJob(const std::string& job_uid) const {
   for (const auto& [key, workload] : workloads_) {
-    if (workload.job_uid == job_uid && !workload.deleting) return &workload;
+    if (workload.job_uid == job_uid && workload.growth.empty() && !workload.deleting) {
+      return &workload;
+    }
   }
   return nullptr;
 }

@@ -34,6 +34,7 @@ std::string Show(const Key& key);  // "ns/name", or "name"
 struct PodSetFacts {
   std::string name;
   std::int64_t count = 0;
+  std::int64_t granted = 0;                      // of the admission, without reclaimable pods
   std::int64_t min_count = 0;                    // equals the count where all pods are needed
   std::map<std::string, std::int64_t> requests;  // of one pod
   std::map<std::string, std::string> node_selector;
@@ -49,6 +50,7 @@ struct WorkloadFacts {
   std::string uid;
   std::string job_uid;  // empty: no job owns it
   std::string job;
+  std::string growth;  // its number where the Workload is what a held job grows by
   std::string queue;
   bool active = true;
   bool deleting = false;
@@ -181,7 +183,8 @@ class Truth {
   // The ClusterQueue that the workload waits in, if it is open and matches the namespace.
   const QueueFacts* OpenQueueOf(const WorkloadFacts& workload) const;
 
-  const WorkloadFacts* WorkloadOfJob(const std::string& job_uid) const;  // not deleting
+  // That of the job itself, not of its growth; not one that is being deleted.
+  const WorkloadFacts* WorkloadOfJob(const std::string& job_uid) const;
   const WorkloadFacts* Workload(const std::string& uid) const;
   const JobFacts* Job(const std::string& uid) const;
   // The usage of reserving and admitted workloads, by ClusterQueue.
