@@ -324,6 +324,7 @@ void Episode::DropWhatNeverFits() {
     }
     if (workload.job.empty() && !is_named) lines.push_back("delete workload " + Show(key));
     if (workload.finished || workload.reserved || workload.job.empty()) continue;
+    if (!workload.replaces.empty()) continue;  // the job runs in its present size
     if (standing_.CouldEverRun(workload)) continue;
     lines.push_back("delete job " + Show({key.first, workload.job}));
   }

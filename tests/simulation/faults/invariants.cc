@@ -142,7 +142,7 @@ void Invariants::SeeJob(const JobFacts* before, const JobFacts& now) {
   }
   const auto edited = edited_.find(now.uid);
   const bool is_own = edited == edited_.end() || edited->second + options_.staleness < now_;
-  if (is_own && now.most_pods > workload->granted_pods) {
+  if (is_own && !now.is_elastic && now.most_pods > workload->granted_pods) {
     return Report("started-too-wide",
                   "job " + Show(now.key) + " is started for " + std::to_string(now.most_pods) +
                       " pods, quota was given for " + std::to_string(workload->granted_pods));
@@ -172,7 +172,7 @@ void Invariants::SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* n
   if (!now->deleting && !now->job_uid.empty()) {
     for (const auto& [key, other] : truth_.workloads()) {
       if (key != now->key && other.job_uid == now->job_uid && other.growth == now->growth &&
-          !other.deleting) {
+          !other.deleting && !now->is_slice) {
         Report("two-workloads", "job " + now->job + " has " + Show(key) + " and " + Show(now->key));
       }
     }
@@ -216,7 +216,7 @@ bool Invariants::IsQuiet() const {
 
 void Invariants::CheckOrder(const WorkloadFacts& workload) {
   const auto changed = reprioritised_.find(workload.uid);
-  if (!IsQuiet() ||
+  if (!IsQuiet() || !workload.replaces.empty() ||
       (changed != reprioritised_.end() && changed->second + options_.order_window > now_)) {
     return;
   }
@@ -236,7 +236,7 @@ void Invariants::CheckFairOrder(const WorkloadFacts* before, const WorkloadFacts
   const bool same_queues =
       laws_.size() < 2 || laws_[laws_.size() - 2].until + options_.staleness < now_;
   const bool is_given = holds(now) && !holds(before) && same_queues && IsQuiet() &&
-                        !reprioritised_.contains(now->uid);
+                        now->replaces.empty() && !reprioritised_.contains(now->uid);
   if (is_given)
     fair_order_.OnQuota(truth_, {law().formulae(), laws_.back().fair, order_}, *now, now_);
   if (holds(before)) fair_order_.NoteUsage(before->cluster_queue, now_);
@@ -300,7 +300,10 @@ void Invariants::CheckNodes(const WorkloadFacts& workload) {
     std::int64_t promised = 0;
     for (const auto& [key, other] : truth_.workloads()) {
       const auto there = other.node_cpu.find(node);
-      if (!other.reserved || other.finished || there == other.node_cpu.end()) continue;
+      if (!other.reserved || other.finished || there == other.node_cpu.end() ||
+          truth_.IsReplaced(other)) {
+        continue;
+      }
       promised += there->second;
     }
     const auto has = node_cpu_.find(node);
@@ -373,12 +376,14 @@ void Invariants::SeeRequest(const RequestFacts& request) {
 }
 
 void Invariants::SeePod(const PodFacts& pod) {
-  if (pod.over || pod.deleting) return;
+  if (pod.over || pod.deleting || pod.held) return;
   const JobFacts* job = truth_.Job(pod.job_uid);
   if (job == nullptr) return;
   std::int64_t at_work = 0;
   for (const auto& [key, other] : truth_.pods()) {
-    if (other.job_uid == pod.job_uid && !other.over && !other.deleting) ++at_work;
+    if (other.job_uid == pod.job_uid && !other.over && !other.deleting && !other.held) {
+      ++at_work;
+    }
   }
   const WorkloadFacts* workload = truth_.WorkloadOfJob(pod.job_uid);
   // A job that users changed is stopped if necessary, which takes a while.

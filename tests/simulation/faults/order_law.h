@@ -13,7 +13,7 @@
 //
 // Exceptions: queues ordered by usage; preemptors, which get the quota that they freed first;
 // workloads with a topology, which only placement can judge; workloads that wait as
-// Misconfigured.
+// Misconfigured; slices of elastic jobs that replace others, which ask for a difference only.
 //
 // Threads: one.
 #pragma once

@@ -200,6 +200,39 @@ TEST_F(JobSetRulesTest, ASetEndsAndItsWorkloadDoesNot) {
   EXPECT_EQ(Found(), "jobset-not-finished");
 }
 
+// Slices of an elastic job, which the rules of all jobs judge.
+class SliceRulesTest : public HistoryTest {
+ protected:
+  void PutSlice(const std::string& name, const std::string& replaces, const std::string& cpu) {
+    const Json owner{{"kind", "Job"}, {"name", "j"}, {"uid", "uid-of-j"}, {"controller", true}};
+    Put(kWorkloads, "default", name,
+        {{"metadata",
+          {{"ownerReferences", Json::array({owner})},
+           {"annotations",
+            {{"kueue.x-k8s.io/elastic-job", "true"},
+             {"kueue.x-k8s.io/workload-slice-replacement-for", replaces}}}}},
+         {"spec", {{"queueName", "q"}, {"podSets", PodSets(cpu)}}},
+         {"status",
+          {{"admission", AdmissionOf(cpu)},
+           {"conditions",
+            Json::array({Condition("Admitted", true), Condition("QuotaReserved", true)})}}}});
+  }
+};
+
+TEST_F(SliceRulesTest, ALargerSliceTakesThePlaceOfItsPredecessor) {
+  PutSlice("a", "", "3");
+  PutSlice("b", "default/a", "4");
+  EXPECT_EQ(Broken(), "");
+  PutWorkload("c", "k", "1m", true);
+  EXPECT_EQ(Broken(), "quota-exceeded");
+}
+
+TEST_F(SliceRulesTest, ASliceThatReplacesNothingIsChargedBesideTheOther) {
+  PutSlice("a", "", "3");
+  PutSlice("b", "", "3");
+  EXPECT_EQ(Broken(), "quota-exceeded");
+}
+
 class DaskRulesTest : public PlayRulesTest {
  protected:
   DaskRulesTest() {

@@ -199,9 +199,20 @@ bool Standing::Fits(const WorkloadFacts& workload, const Usage& usage) const {
   const QueueFacts* queue = truth().OpenQueueOf(workload);
   if (queue == nullptr || queue->groups.empty()) return false;
   const std::vector<std::string>& flavors = queue->groups.front();
-  return std::any_of(flavors.begin(), flavors.end(), [&](const std::string& flavor) {
-    return FitsInto(flavor, *queue, workload, usage) && FitsOnNodes(flavor, workload, usage);
-  });
+  const WorkloadFacts* old = truth().ReplacedBy(workload);
+  if (old == nullptr || usage.empty()) {
+    return std::any_of(flavors.begin(), flavors.end(), [&](const std::string& flavor) {
+      return FitsInto(flavor, *queue, workload, usage) && FitsOnNodes(flavor, workload, usage);
+    });
+  }
+  // A larger slice takes the place of its predecessor, in the same flavors.
+  Usage without = usage;
+  for (const auto& [what, amount] : old->usage) without[old->cluster_queue][what] -= amount;
+  return queue->name == old->cluster_queue &&
+         std::all_of(old->flavors.begin(), old->flavors.end(), [&](const std::string& flavor) {
+           return FitsInto(flavor, *queue, workload, without) &&
+                  FitsOnNodes(flavor, workload, without);
+         });
 }
 
 bool Standing::FitsInto(const std::string& flavor, const QueueFacts& queue,

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "tests/simulation/faults/dask_edits.h"
+#include "tests/simulation/faults/elastic_edits.h"
 #include "tests/simulation/faults/fault_maker.h"
 #include "tests/simulation/faults/jobset_edits.h"
 #include "tests/simulation/faults/more_edits.h"
@@ -73,6 +74,8 @@ class StoryMaker {
     if (fifth.Below(5) == 0) AddJobSets(story_, fifth);
     Random sixth(story_.seed * 0xC2B2AE3D27D4EB4FU + 19);
     if (sixth.Below(6) == 0) AddDask(story_, sixth);
+    Random seventh(story_.seed * 0x165667B19E3779F9U + 23);
+    if (seventh.Below(5) == 0) AddElastic(story_, seventh);
     std::stable_sort(story_.events.begin(), story_.events.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     AddFaults(story_, random_);

@@ -18,6 +18,8 @@ using local::cluster::IntAt;
 using local::cluster::StringAt;
 
 constexpr char kKueueGroup[] = ".kueue.x-k8s.io";
+constexpr char kElasticJob[] = "kueue.x-k8s.io/elastic-job";  // annotation, and gate of pods
+constexpr char kReplaces[] = "kueue.x-k8s.io/workload-slice-replacement-for";
 
 std::int64_t AmountOf(const std::string& resource, const Json& value) {
   const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
@@ -135,6 +137,8 @@ WorkloadFacts ReadWorkload(const Key& key, const Json& object) {
     facts.job = StringAt(*owner, {"name"});
   }
   facts.growth = local::cluster::AnnotationOf(object, "integrations.berth.dev/growth");
+  facts.is_slice = local::cluster::AnnotationOf(object, kElasticJob) == "true";
+  facts.replaces = local::cluster::AnnotationOf(object, kReplaces);
   facts.queue = StringAt(object, {"spec", "queueName"});
   const Json* active = Find(object, {"spec", "active"});
   facts.active = active == nullptr || *active != false;
@@ -176,6 +180,7 @@ JobFacts ReadJob(const Key& key, const Json& object) {
   facts.uid = local::cluster::UidOf(object);
   facts.queue = local::cluster::LabelOf(object, "kueue.x-k8s.io/queue-name");
   facts.prebuilt = local::cluster::LabelOf(object, "kueue.x-k8s.io/prebuilt-workload-name");
+  facts.is_elastic = local::cluster::AnnotationOf(object, kElasticJob) == "true";
   facts.suspended = BoolAt(object, {"spec", "suspend"});
   facts.stopping = local::cluster::HasAnnotation(object, "kueue.x-k8s.io/stopping");
   facts.deleting = local::cluster::IsDeleting(object);
@@ -283,11 +288,15 @@ RequestFacts ReadRequest(const Key& key, const Json& object) {
 
 PodFacts ReadPod(const Key& key, const Json& object) {
   const std::string phase = StringAt(object, {"status", "phase"});
-  return {.key = key,
-          .job_uid = OwnerUid(object),
-          .deleting = local::cluster::IsDeleting(object),
-          .over = phase == "Succeeded" || phase == "Failed",
-          .running = phase == "Running"};
+  const Json& gates = ArrayAt(object, {"spec", "schedulingGates"});
+  return {
+      .key = key,
+      .job_uid = OwnerUid(object),
+      .held = std::any_of(gates.begin(), gates.end(),
+                          [](const Json& gate) { return gate.value("name", "") == kElasticJob; }),
+      .deleting = local::cluster::IsDeleting(object),
+      .over = phase == "Succeeded" || phase == "Failed",
+      .running = phase == "Running"};
 }
 
 // The resources of a LimitRange's default requests for containers.
@@ -422,12 +431,34 @@ const WorkloadFacts* Truth::Workload(const std::string& uid) const {
 }
 
 const WorkloadFacts* Truth::WorkloadOfJob(const std::string& job_uid) const {
+  const WorkloadFacts* best = nullptr;
+  const auto rank = [this](const WorkloadFacts& each) {
+    if (each.finished) return 0;
+    if (!each.reserved) return 1;
+    return IsReplaced(each) ? 2 : 3;
+  };
   for (const auto& [key, workload] : workloads_) {
-    if (workload.job_uid == job_uid && workload.growth.empty() && !workload.deleting) {
-      return &workload;
-    }
+    if (workload.job_uid != job_uid || !workload.growth.empty() || workload.deleting) continue;
+    if (best == nullptr || rank(workload) > rank(*best)) best = &workload;
   }
-  return nullptr;
+  return best;
+}
+
+const WorkloadFacts* Truth::ReplacedBy(const WorkloadFacts& workload) const {
+  const std::size_t slash = workload.replaces.find('/');
+  if (slash == std::string::npos) return nullptr;
+  const auto old =
+      workloads_.find({workload.replaces.substr(0, slash), workload.replaces.substr(slash + 1)});
+  const bool holds = old != workloads_.end() && old->second.reserved && !old->second.finished &&
+                     old->second.job_uid == workload.job_uid;
+  return holds ? &old->second : nullptr;
+}
+
+bool Truth::IsReplaced(const WorkloadFacts& workload) const {
+  if (!workload.is_slice) return false;
+  return std::any_of(workloads_.begin(), workloads_.end(), [&](const auto& each) {
+    return each.second.reserved && !each.second.finished && ReplacedBy(each.second) == &workload;
+  });
 }
 
 const JobFacts* Truth::Job(const std::string& uid) const {
@@ -440,7 +471,7 @@ const JobFacts* Truth::Job(const std::string& uid) const {
 std::map<std::string, FlavorAmounts> Truth::Usage() const {
   std::map<std::string, FlavorAmounts> usage;
   for (const auto& [key, workload] : workloads_) {
-    if (!workload.reserved || workload.finished) continue;
+    if (!workload.reserved || workload.finished || IsReplaced(workload)) continue;
     for (const auto& [what, amount] : workload.usage) {
       usage[workload.cluster_queue][what] += amount;
     }

@@ -50,7 +50,9 @@ struct WorkloadFacts {
   std::string uid;
   std::string job_uid;  // empty: no job owns it
   std::string job;
-  std::string growth;  // its number where the Workload is what a held job grows by
+  std::string growth;     // its number where the Workload is what a held job grows by
+  bool is_slice = false;  // of an elastic job
+  std::string replaces;   // "ns/name" of the slice that it replaces
   std::string queue;
   bool active = true;
   bool deleting = false;
@@ -92,6 +94,7 @@ struct JobFacts {
   bool finished = false;
   std::int64_t active = 0;
   std::int64_t parallelism = 1;
+  bool is_elastic = false;
   std::int64_t most_pods = 1;  // at a time: the parallelism, or fewer completions that are left
   local::Json shape;           // the fields that a start changes and a stop restores
   std::map<std::string, std::string> node_selector;
@@ -143,6 +146,7 @@ struct RequestFacts {
 struct PodFacts {
   Key key;
   std::string job_uid;
+  bool held = false;  // by the gate of elastic jobs
   bool deleting = false;
   bool over = false;
   bool running = false;
@@ -183,11 +187,16 @@ class Truth {
   // The ClusterQueue that the workload waits in, if it is open and matches the namespace.
   const QueueFacts* OpenQueueOf(const WorkloadFacts& workload) const;
 
-  // That of the job itself, not of its growth; not one that is being deleted.
+  // That of the job itself, not of its growth; not one that is being deleted. Of several slices the
+  // one that has quota.
   const WorkloadFacts* WorkloadOfJob(const std::string& job_uid) const;
   const WorkloadFacts* Workload(const std::string& uid) const;
+  // The slice that the Workload replaces, while that one has quota; null: none.
+  const WorkloadFacts* ReplacedBy(const WorkloadFacts& workload) const;
   const JobFacts* Job(const std::string& uid) const;
-  // The usage of reserving and admitted workloads, by ClusterQueue.
+  bool IsReplaced(const WorkloadFacts& slice) const;  // by one that has quota
+  // The usage of reserving and admitted workloads, by ClusterQueue, without slices that another one
+  // with quota replaces.
   std::map<std::string, FlavorAmounts> Usage() const;
 
  private:

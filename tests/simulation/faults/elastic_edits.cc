@@ -1,0 +1,73 @@
+#include "tests/simulation/faults/elastic_edits.h"
+
+#include <string>
+#include <vector>
+
+namespace berth::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t kMostPods = 4;  // as all jobs of stories
+
+class ElasticMaker {
+ public:
+  ElasticMaker(Story& story, Random& random)
+      : story_(story), random_(random), queues_(LocalQueuesOf(story)) {}
+
+  void Make() {
+    if (queues_.empty()) return;
+    const std::uint64_t jobs = 1 + random_.Below(2);
+    for (std::uint64_t i = 0; i < jobs; ++i) MakeJob("elastic" + std::to_string(i));
+  }
+
+ private:
+  bool OneIn(std::uint64_t count) { return random_.Below(count) == 0; }
+  std::string Size() { return std::to_string(1 + random_.Below(kMostPods)); }
+  void At(Duration at, std::string line) { story_.events.push_back({at, std::move(line)}); }
+
+  void MakeJob(const std::string& name) {
+    const QueuePlace place = queues_[random_.Below(queues_.size())];
+    const std::string path = place.space + "/" + name;
+    const Duration at = milliseconds(random_.Below(static_cast<std::uint64_t>(
+        std::chrono::duration_cast<milliseconds>(story_.length).count())));
+    std::string line = "job " + path + " queue=" + place.queue + " cpu=1 parallelism=" + Size() +
+                       " completions=" + std::to_string(kMostPods + random_.Below(8)) +
+                       " backoff-limit=1000 runs=" + std::to_string(5 + random_.Below(30)) +
+                       "s annotate=kueue.x-k8s.io/elastic-job=true";
+    if (OneIn(2)) line += " priority=" + std::to_string(1 + random_.Below(200));
+    if (OneIn(5)) line += " stops=" + std::to_string(1 + random_.Below(20)) + "s";
+    At(at, line);
+    const std::uint64_t sizes = 1 + random_.Below(6);
+    for (std::uint64_t i = 0; i < sizes; ++i) {
+      At(at + milliseconds(random_.Below(70'000)), "set job " + path + " parallelism=" + Size());
+    }
+    Meddle(path, at);
+  }
+
+  // What users do to it.
+  void Meddle(const std::string& path, Duration at) {
+    const Duration later = at + milliseconds(random_.Below(60'000));
+    switch (random_.Below(8)) {
+      case 0: return At(later, "delete job " + path);
+      case 1: return At(later, "delete workload of " + path);
+      case 2: return At(later, "set job " + path + " suspend=true");
+      case 3: {
+        At(later, "set workload of " + path + " active=false");
+        return At(later + milliseconds(500 + random_.Below(40'000)),
+                  "set workload of " + path + " active=true");
+      }
+      default: return;
+    }
+  }
+
+  Story& story_;
+  Random& random_;
+  std::vector<QueuePlace> queues_;
+};
+
+}  // namespace
+
+void AddElastic(Story& story, Random& random) { ElasticMaker(story, random).Make(); }
+
+}  // namespace berth::sim

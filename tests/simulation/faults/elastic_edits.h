@@ -1,0 +1,14 @@
+// tests/simulation/faults/elastic_edits.h — elastic Jobs in stories: their sizes change while they
+// wait and run, and users stop, move and delete them. The rules are those of all Jobs.
+//
+// Pure: equal random numbers give equal lines.
+#pragma once
+
+#include "base/random.h"
+#include "tests/simulation/faults/story.h"
+
+namespace berth::sim {
+
+void AddElastic(Story& story, Random& random);
+
+}  // namespace berth::sim
