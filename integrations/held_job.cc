@@ -24,6 +24,9 @@ constexpr Duration kMakersGo = std::chrono::seconds(2);
 // Of two Workloads the one with the later reservation is preempted first, and times of conditions
 // are whole seconds: a growth asks for quota in a later second than the one that its job got it in.
 constexpr Duration kGrowthFollows = std::chrono::seconds(1);
+// For how long the reviews may not know a new job.
+constexpr Duration kReviewLag = std::chrono::seconds(2);
+constexpr Duration kMaxReviewLag = std::chrono::seconds(30);
 
 // Whether the pod uses its quota. A pod that is being deleted does until its grace has passed.
 bool UsesQuota(const QueuedPod& pod, WallTime now) {
@@ -55,6 +58,7 @@ class HeldPlanner {
     } else {
       PlanWhole();
     }
+    StopMissedPods();
     return std::move(plan_);
   }
 
@@ -94,6 +98,7 @@ class HeldPlanner {
   void FixCounts(JobView& view) const;
   void PlanWhole();
   void PlanRestart(const JobView& view);
+  void StopMissedPods();
 
   void PlanParts();
   void PlanMain(const HeldPart& part);
@@ -185,11 +190,39 @@ void HeldPlanner::PlanRestart(const JobView& view) {
       in_.namespace_rule == NamespaceRule::kUnmanaged) {
     return;
   }
-  const std::string& pod_set = job_.kind->hold->restart->pod_set;
-  const bool exists =
-      std::any_of(job_.pods.begin(), job_.pods.end(),
-                  [&pod_set](const QueuedPodPtr& pod) { return pod->role == pod_set; });
-  if (!exists) Add(RestartJob{});
+  const auto ends_the_job = [this](const QueuedPodPtr& pod) {
+    return pod->role == job_.kind->hold->restart->pod_set;
+  };
+  if (std::any_of(job_.pods.begin(), job_.pods.end(), ends_the_job)) return;
+  if (std::any_of(job_.missed_pods.begin(), job_.missed_pods.end(), ends_the_job)) return;
+  Add(RestartJob{});
+}
+
+// While the reviews do not know the job, the pod that replaces a deleted one is missed as well. A
+// pod stays for as long as the job had existed when the pod was created: each wait is twice as long
+// as the last one.
+void HeldPlanner::StopMissedPods() {
+  if (job_.view.finished || job_.view.meta.deletion_timestamp || in_.ancestor ||
+      in_.namespace_rule == NamespaceRule::kUnmanaged) {
+    return;
+  }
+  std::vector<std::string> due;
+  for (const QueuedPodPtr& pod : job_.missed_pods) {
+    if (pod->meta.deletion_timestamp || HasEnded(*pod)) continue;
+    const WallTime created = pod->meta.creation_timestamp;
+    const Duration wait = std::clamp<Duration>(created - job_.view.meta.creation_timestamp,
+                                               kReviewLag, kMaxReviewLag);
+    const Duration age = now_ - created;
+    // A clock that was set back does not tell the age.
+    if (age >= wait || age < -kMaxReviewLag) {
+      due.push_back(pod->meta.name);
+    } else {
+      LookAgain(wait - age);
+    }
+  }
+  if (due.empty()) return;
+  Add(StopJob{
+      {}, "NotAdmitted", "The review of the pod did not know its job", now_, std::move(due)});
 }
 
 void HeldPlanner::PlanParts() {

@@ -16,6 +16,9 @@
 // A pod belongs to the Workload that its annotation names. Where that one is not admitted, another
 // one with the same flavors and room takes it over.
 //
+// A pod whose review did not know the job yet has no annotation of its parent, and no gate. No
+// Workload counts it: it is deleted, and what made it makes one that is held.
+//
 // Threads: pure functions.
 #pragma once
 
@@ -41,7 +44,8 @@ struct PodGroupSize {
 struct HeldJob {
   KindPtr kind;
   JobView view;  // pod sets: those that the object and its groups ask for, retired pods included
-  std::vector<QueuedPodPtr> pods;  // by name; QueuedPod::role is the name of the pod set
+  std::vector<QueuedPodPtr> pods;         // by name; QueuedPod::role is the name of the pod set
+  std::vector<QueuedPodPtr> missed_pods;  // those whose review did not know the job
   std::vector<PodGroupSize> groups;
   bool can_restart = false;  // PodHold::Restart::when
 };

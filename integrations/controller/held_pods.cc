@@ -94,6 +94,9 @@ class HeldJobState final : public JobState {
       if (const auto* start = std::get_if<StartJob>(&action)) AddStart(*pod, *start, writes);
       if (const auto* stop = std::get_if<StopJob>(&action)) AddStop(*pod, *stop, writes);
     }
+    for (const QueuedPodPtr& pod : job_.missed_pods) {
+      if (const auto* stop = std::get_if<StopJob>(&action)) AddStop(*pod, *stop, writes);
+    }
     return writes;
   }
 
@@ -171,12 +174,13 @@ HeldPods::HeldPods(kube::Manager& manager, KindPtr kind)
   });
 }
 
-// A pod is held by the kind that its annotation names.
+// A pod is held by the kind that its annotation names. A pod without the annotation belongs to the
+// job of its label, of any kind.
 api::ObjectKey HeldPods::JobOf(const QueuedPod& pod) const {
   const std::string* name = api::FindValue(pod.meta.labels, kind_->hold->job_label);
   const std::string* parent =
       api::FindValue(pod.meta.annotations, api::kPodSuspendingParentAnnotation);
-  if (name == nullptr || parent == nullptr || *parent != kind_->kind.framework) return {};
+  if (name == nullptr || (parent != nullptr && *parent != kind_->kind.framework)) return {};
   return {pod.meta.namespace_name, *name};
 }
 
@@ -241,7 +245,7 @@ void HeldPods::ReadGroups(const Json& object, HeldJob& job, LabelsOfSets& labels
 
 std::shared_ptr<const JobState> HeldPods::StateOf(const JobView& view,
                                                   const std::string& text) const {
-  HeldJob job{.kind = kind_, .view = view, .pods = {}, .groups = {}};
+  HeldJob job{.kind = kind_, .view = view, .pods = {}, .missed_pods = {}, .groups = {}};
   const Json object = api::ParseJsonOrNull(text);
   LabelsOfSets labels;
   if (auto pod_sets = PodSetsOf(*kind_, object)) {
@@ -255,7 +259,9 @@ std::shared_ptr<const JobState> HeldPods::StateOf(const JobView& view,
        pods_.ByIndex(std::string(kind_->kind.framework), view.meta.key().ToString())) {
     QueuedPod placed = *pod;
     placed.role = RoleOf(*pod, labels);
-    job.pods.push_back(std::make_shared<const QueuedPod>(std::move(placed)));
+    const bool is_held = pod->meta.annotations.count(api::kPodSuspendingParentAnnotation) != 0;
+    (is_held ? job.pods : job.missed_pods)
+        .push_back(std::make_shared<const QueuedPod>(std::move(placed)));
   }
   return std::make_shared<const HeldJobState>(std::move(job));
 }

@@ -76,6 +76,16 @@ class HeldJobTest : public ::testing::Test {
       job_.pods.push_back(std::make_shared<const QueuedPod>(pod));
     }
   }
+  // A pod whose review did not know the job.
+  QueuedPod& Missed(int created_at) {
+    const auto pod = std::make_shared<QueuedPod>();
+    pod->meta = {.namespace_name = "default", .name = "worker-missed", .uid = "uid-missed"};
+    pod->meta.creation_timestamp = At(created_at);
+    pod->role = "worker";
+    pod->phase = QueuedPod::Phase::kRunning;
+    job_.missed_pods = {pod};
+    return *pod;
+  }
   api::Workload& Has(const std::string& name, const Counts& counts, int growth = 0) {
     api::Workload workload;
     workload.meta = {.namespace_name = "default", .name = name, .uid = "uid-" + name};
@@ -392,6 +402,51 @@ TEST_F(HeldJobTest, PodsOfUnknownWorkloadsStop) {
   Pods("worker", 1, "running", "gone");
   Want({{"scheduler", 1}, {"worker", 1}});
   EXPECT_THAT(Words(), ElementsAre("stop worker:1"));
+}
+
+// As many pods of the job as have quota run beside it.
+TEST_F(HeldJobTest, APodThatItsReviewMissedStopsAndIsNotCounted) {
+  Has("main", {{"scheduler", 1}, {"worker", 2}});
+  job_.view.meta.creation_timestamp = At(0);
+  Missed(0);
+  EXPECT_THAT(Words(), ElementsAre("stop worker:1"));
+  Admit(workloads_.back());
+  Pods("scheduler", 1, "running", "main");
+  Pods("worker", 2);
+  EXPECT_THAT(Words(), ElementsAre("start main worker:2", "stop worker:1"));
+  Evict(workloads_.back());
+  job_.pods.clear();
+  EXPECT_THAT(Words(), ElementsAre("give back main", "stop worker:1"));
+  job_.view.meta.deletion_timestamp = At(9);
+  EXPECT_THAT(Words(), ::testing::Not(::testing::Contains("stop worker:1")));
+}
+
+TEST_F(HeldJobTest, APodThatItsReviewMissedStopsLaterTheOlderTheJobWas) {
+  struct WaitRow {
+    const char* what;
+    int job_at;
+    int pod_at;
+    int wait;  // seconds
+  };
+  const WaitRow rows[] = {
+      {"at once: the informers of reviews follow", 100, 100, 2},
+      {"they are 5 s behind", 100, 105, 5},
+      {"an old job", 100, 10'000, 30},
+      {"the clock was set back in between", 100, 50, 2},
+  };
+  Has("main", {{"scheduler", 1}, {"worker", 2}});
+  for (const WaitRow& row : rows) {
+    SCOPED_TRACE(row.what);
+    job_.view.meta.creation_timestamp = At(row.job_at);
+    Missed(row.pod_at);
+    EXPECT_THAT(Words(row.pod_at), IsEmpty());
+    EXPECT_EQ(Plan(row.pod_at).look_again, std::chrono::seconds(row.wait));
+    EXPECT_THAT(Words(row.pod_at + row.wait - 1), IsEmpty());
+    EXPECT_THAT(Words(row.pod_at + row.wait), ElementsAre("stop worker:1"));
+    EXPECT_THAT(Words(row.pod_at - 31), ElementsAre("stop worker:1"));  // the age cannot be told
+  }
+  Missed(100).meta.deletion_timestamp = At(101);
+  EXPECT_THAT(Words(200), IsEmpty());
 }
 
 TEST(RetiredPodsTest, IsVoidWhenTheSizeHasChanged) {

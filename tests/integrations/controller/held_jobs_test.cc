@@ -219,6 +219,21 @@ TEST_F(HeldJobsTest, AClusterStartsAsOneAndGrows) {
   EXPECT_FALSE(back["metadata"].contains("annotations")) << back["metadata"];
 }
 
+// The review of the pod did not know the cluster yet, and left the pod as it was.
+TEST_F(HeldJobsTest, APodThatItsReviewMissedIsDeleted) {
+  Put(std::string(kDask) + "daskclusters", Root("daskcluster", "c", ClusterSpec(1)));
+  Json free = PodOf("daskcluster", "c", "worker", "free");
+  free["metadata"].erase("annotations");
+  free["spec"].erase("schedulingGates");
+  Json other = free;
+  other["metadata"]["name"] = "other";
+  other["metadata"]["labels"]["dask.org/cluster-name"] = "not-queued";
+  Put(kAllPods, other);
+  Put(kAllPods, free);
+  EXPECT_TRUE(Pod("free").is_null());
+  EXPECT_FALSE(Pod("other").is_null());
+}
+
 TEST_F(HeldJobsTest, ARunnerIsHiddenStoppedAndAskedForAgain) {
   Json job = Root("daskjob", "j", {{"job", Template("runner")}});
   job["spec"]["cluster"]["spec"] = ClusterSpec(0);

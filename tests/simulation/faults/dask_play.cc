@@ -17,6 +17,7 @@ using local::cluster::UidOf;
 
 constexpr char kQueueGate[] = "kueue.x-k8s.io/admission";
 constexpr char kWorkloadAnnotation[] = "integrations.berth.dev/workload";
+constexpr char kParentAnnotation[] = "kueue.x-k8s.io/pod-suspending-parent";
 constexpr Duration kNewsTakes = std::chrono::seconds(75);  // with faults
 
 bool HoldsQuota(const WorkloadFacts& workload) { return workload.reserved && !workload.finished; }
@@ -41,8 +42,10 @@ DaskPlay::Pod DaskPlay::Read(const Json& object) {
     pod.gated = pod.gated || StringAt(gate, {"name"}) == kQueueGate;
   }
   const bool lives = !IsDeleting(object) && !local::cluster::HasEnded(object);
-  pod.at_work = lives && !pod.gated;
-  pod.waits = lives && pod.gated;
+  const bool held = local::cluster::HasAnnotation(object, kParentAnnotation);
+  pod.missed = lives && !held;
+  pod.at_work = lives && held && !pod.gated;
+  pod.waits = lives && held && pod.gated;
   pod.running = pod.at_work && StringAt(object, {"status", "phase"}) == "Running";
   return pod;
 }
@@ -184,6 +187,11 @@ void DaskPlay::Find(Findings& findings) const {
       if (pods > quota) findings[{"dask-over-quota", Show(key)}] = text;
       const bool waits = CountPods(key, pod_set, &Pod::waits) > 0;
       if (admitted && waits && pods < quota) findings[{"dask-pod-held", Show(key)}] = text;
+      const std::int64_t missed = CountPods(key, pod_set, &Pod::missed);
+      if (missed > 0) {
+        findings[{"dask-pod-missed", Show(key)}] =
+            std::to_string(missed) + " of " + pod_set + " are not held";
+      }
     }
   }
 }

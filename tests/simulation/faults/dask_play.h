@@ -11,6 +11,8 @@
 //   dask-runs-unadmitted        a pod without a gate of a cluster that is not admitted
 //   dask-over-quota             more pods of a pod set run than the Workloads have quota for
 //   dask-pod-held               a pod waits at its gate although its cluster has quota for it
+//   dask-pod-missed             a pod exists that has no mark of its cluster: its review did not
+//                               know the cluster
 //
 // Threads: one.
 #pragma once
@@ -50,7 +52,8 @@ class DaskPlay final : public Player {
     std::string pod_set;
     std::string workload;  // that its start names
     bool gated = false;
-    bool at_work = false;  // neither gated nor ended nor deleted
+    bool missed = false;   // its review did not know the cluster: it is soon deleted
+    bool at_work = false;  // neither missed nor gated nor ended nor deleted
     bool waits = false;    // gated, not deleted
     bool running = false;
   };

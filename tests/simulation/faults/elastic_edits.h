@@ -1,5 +1,6 @@
 // tests/simulation/faults/elastic_edits.h — elastic Jobs in stories: their sizes change while they
-// wait and run, and users stop, move and delete them. The rules are those of all Jobs.
+// wait and run, and users stop and delete them. A fault follows the first change of size of every
+// third. The rules are those of all Jobs.
 //
 // Pure: equal random numbers give equal lines.
 #pragma once
@@ -10,5 +11,6 @@
 namespace berth::sim {
 
 void AddElastic(Story& story, Random& random);
+bool HasElastic(const Story& story);
 
 }  // namespace berth::sim

@@ -244,7 +244,9 @@ class DaskRulesTest : public PlayRulesTest {
     Json pod = Pod(gated, gated ? "Pending" : "Running");
     pod["metadata"]["labels"] = {
         {kDaskClusterLabel, "c"}, {kDaskComponentLabel, "worker"}, {kDaskGroupLabel, "main"}};
-    pod["metadata"]["annotations"] = {{"integrations.berth.dev/workload", workload}};
+    pod["metadata"]["annotations"] = {{"integrations.berth.dev/workload", workload},
+                                      {"kueue.x-k8s.io/pod-suspending-parent", kDaskFramework}};
+    if (workload.empty()) pod["metadata"].erase("annotations");
     Put("pods", "default", name, pod);
   }
 };
@@ -287,6 +289,14 @@ TEST_F(DaskRulesTest, QuotaIsGivenBackWhileItsPodsRun) {
   PutPod("p", false);
   PutWorkload("w", "c", "", false);
   EXPECT_EQ(Broken(), "dask-released");
+}
+
+TEST_F(DaskRulesTest, APodThatItsReviewMissedIsNotCountedAndHasToGo) {
+  PutWorkload("w", "c", "1", true);
+  PutPod("a", false);
+  PutPod("b", false, "");
+  EXPECT_EQ(Broken(), "");
+  EXPECT_EQ(Found(), "dask-pod-missed");
 }
 
 TEST_F(DaskRulesTest, APodWaitsBesideItsQuota) {

@@ -1,12 +1,13 @@
 // simulate_faults [--first N] [--seeds M] [--jobs K] [--verbose] [--shrink] [--twice] [--log]:
 // plays the stories of seeds N … N+M-1, each in a world of its own.
 //
-// Prints one line for each seed that fails, with its command line, how often each kind of fault
-// happened (in 500 stories each must), and ends with one line
-// "simulate-faults: M seeds, F failed, …". --verbose prints the story and all events; --shrink
+// Prints one line for each seed that fails, with its command line, how many stories each kind of
+// job was in, how often each kind of fault happened (in 500 stories each must), and ends with one
+// line "simulate-faults: M seeds, F failed, …". --verbose prints the story and all events; --shrink
 // removes needless lines from a failing story; --twice plays every seed twice and compares
 // the traces; --log shows the controllers' log. Exit status 1 if a seed fails, 2 for a bad command
 // line.
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <ctime>
@@ -14,12 +15,17 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/log/log.h"
 #include "base/strings.h"
 #include "tests/scenarios/script.h"
+#include "tests/simulation/faults/dask_play.h"
+#include "tests/simulation/faults/elastic_edits.h"
 #include "tests/simulation/faults/episode.h"
+#include "tests/simulation/faults/jobset_play.h"
+#include "tests/simulation/faults/pod_play.h"
 #include "tests/simulation/faults/saboteur.h"
 #include "tests/simulation/faults/shrink.h"
 
@@ -42,8 +48,9 @@ struct Totals {
   std::int64_t seeds = 0;
   std::int64_t writes = 0;
   std::int64_t jobs = 0;
-  std::map<std::string, std::int64_t> failed;  // by rule
-  std::map<std::string, std::int64_t> faults;  // by kind
+  std::map<std::string, std::int64_t> failed;   // by rule
+  std::map<std::string, std::int64_t> faults;   // by kind
+  std::map<std::string, std::int64_t> stories;  // by kind of job
 };
 
 bool ReadOptions(const std::vector<std::string>& words, Options& options) {
@@ -97,6 +104,28 @@ std::string Report(const Story& story, const Outcome& outcome, const Options& op
   return text;
 }
 
+// Counts the story at its kinds of jobs, and with the faults that elastic Jobs met.
+void CountKinds(const Story& story, const Outcome& outcome, Totals& totals) {
+  const auto count = [&totals](const char* what, bool is_there) {
+    totals.stories[what] += is_there ? 1 : 0;
+  };
+  const auto met = [&outcome](const std::vector<const char*>& faults) {
+    return std::any_of(faults.begin(), faults.end(), [&outcome](const char* fault) {
+      const auto found = outcome.faults.find(fault);
+      return found != outcome.faults.end() && found->second > 0;
+    });
+  };
+  count("pods", HasFramework(story, kPodFramework));
+  count("JobSets", HasFramework(story, kJobSetFramework));
+  count("Dask clusters", HasFramework(story, kDaskFramework));
+  const bool elastic = HasElastic(story);
+  count("elastic Jobs", elastic);
+  count("elastic Jobs with crashes", elastic && met({"crash, write lost", "crash, write done"}));
+  count("elastic Jobs with lost answers", elastic && met({"lost-answer", "timeout-after"}));
+  count("elastic Jobs with broken watches",
+        elastic && met({"watches broken", "watches expired", "watches stalled"}));
+}
+
 void PlayOne(std::int64_t seed, const Options& options, Totals& totals, std::mutex& mutex) {
   const Story story = MakeStory(static_cast<std::uint64_t>(seed));
   Outcome outcome = Play(story, {});
@@ -121,22 +150,31 @@ void PlayOne(std::int64_t seed, const Options& options, Totals& totals, std::mut
   totals.jobs += outcome.jobs_finished;
   for (const auto& [kind, count] : outcome.faults) totals.faults[kind] += count;
   if (outcome.violation) ++totals.failed[outcome.violation->rule];
+  CountKinds(story, outcome, totals);
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
 }
 
-// Prints how often each kind of fault happened. False: one never did, in enough stories.
-bool PrintFaults(const Totals& totals) {
+// Prints in how many stories each kind of job was, and how often each kind of fault happened.
+// False: one never did, in enough stories.
+bool PrintCounts(const Totals& totals) {
   constexpr std::int64_t kEnough = 500;
-  std::string text = "faults:";
   std::string missing;
+  const auto print = [&missing](const char* title, const auto& counts) {
+    std::string text = title;
+    for (const auto& [kind, count] : counts) {
+      text += (text.back() == ':' ? " " : ", ") + kind + " " + std::to_string(count);
+      if (count == 0) missing += (missing.empty() ? "" : ", ") + kind;
+    }
+    std::printf("%s\n", text.c_str());
+  };
+  print("stories with:", totals.stories);
+  std::vector<std::pair<std::string, std::int64_t>> faults;
   for (const std::string& kind : FaultKinds()) {
     const auto found = totals.faults.find(kind);
-    const std::int64_t count = found == totals.faults.end() ? 0 : found->second;
-    text += (text.back() == ':' ? " " : ", ") + kind + " " + std::to_string(count);
-    if (count == 0) missing += (missing.empty() ? "" : ", ") + kind;
+    faults.emplace_back(kind, found == totals.faults.end() ? 0 : found->second);
   }
-  std::printf("%s\n", text.c_str());
+  print("faults:", faults);
   if (missing.empty() || totals.seeds < kEnough) return true;
   std::printf("never happened: %s\n", missing.c_str());
   return false;
@@ -162,7 +200,7 @@ int Run(const Options& options) {
     rules += (rules.empty() ? " (" : ", ") + rule + " " + std::to_string(count);
   }
   const double cpu = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-  const bool all_happened = PrintFaults(totals);
+  const bool all_happened = PrintCounts(totals);
   std::printf(
       "simulate-faults: %lld seeds, %lld failed%s%s, %lld jobs, %lld writes, %.0f ms of "
       "CPU a seed\n",
