@@ -60,6 +60,18 @@ int RunBackup(const ClientFlags& client, const std::string& file);
 inline constexpr char kCompleteCommand[] = "__complete";
 int RunComplete(const Command& program, const std::vector<std::string>& words);
 
+// A user of the cluster of `berth up` on this machine.
+struct UserFlags {
+  std::string name;
+  std::vector<std::string> groups;
+  std::string data_dir;    // as UpFlags
+  std::string kubeconfig;  // which `berth up` has written; empty: that in the data directory
+  std::string namespace_name = "default";
+  int days = 365;
+  std::string out;  // file to write; empty: standard output
+};
+int RunUserAdd(const UserFlags& flags);
+
 struct UpFlags {
   std::string data_dir;    // empty: $XDG_DATA_HOME/berth, ~/.local/share/berth
   std::string kubeconfig;  // empty: kubeconfig in the data directory

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -85,7 +86,23 @@ Status Reset(const std::string& path) {
   return OkStatus();
 }
 
+std::string DefaultDataDirectory() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread
+  if (const char* data_home = std::getenv("XDG_DATA_HOME"); data_home != nullptr && *data_home) {
+    return std::string(data_home) + "/berth";
+  }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  const char* home = std::getenv("HOME");
+  return std::string(home == nullptr ? "." : home) + "/.local/share/berth";
+}
+
 }  // namespace
+
+std::string DataDirectory(const std::string& flag) {
+  const fs::path path =
+      fs::absolute(flag.empty() ? DefaultDataDirectory() : flag).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).string();
+}
 
 Status PrepareDataDirectory(const std::string& path, bool reset) {
   std::error_code error;

@@ -11,6 +11,10 @@
 
 namespace berth::cli {
 
+// The absolute path of --data-dir, without a trailing slash, which would follow a symbolic link;
+// empty: $XDG_DATA_HOME/berth, ~/.local/share/berth. Call before any thread starts.
+std::string DataDirectory(const std::string& flag);
+
 // Creates the folder, or takes the existing one. `reset` removes the cluster in it. Errors:
 // kInvalid (wrong owner or type), kUnavailable (the system's reason); both name the path and the
 // way out.

@@ -159,6 +159,33 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
   command->callback([&] { exit_code = RunUp(flags); });
 }
 
+void AddUser(CLI::App& app, UserFlags& flags, int& exit_code) {
+  CLI::App* command = app.add_subcommand("user", "Users of the cluster that `berth up` runs");
+  command->require_subcommand(1);
+  CLI::App* add = command->add_subcommand(
+      "add", "A certificate and a kubeconfig for one user; rights come from role bindings");
+  add->add_option("NAME", flags.name, "name of the user")->required()->type_name("NAME");
+  add->add_option("--group", flags.groups, "a group of the user; may be repeated")
+      ->type_name("GROUP");
+  add->add_option("--data-dir", flags.data_dir,
+                  "data directory of `berth up` (default ~/.local/share/berth)")
+      ->type_name(kDirectoryValue);
+  add->add_option("--kubeconfig", flags.kubeconfig,
+                  "kubeconfig that `berth up` has written (default: in the data directory)")
+      ->type_name(kFileValue);
+  add->add_option("-n,--namespace", flags.namespace_name, "namespace of the kubeconfig")
+      ->type_name(kNamespaceValue)
+      ->capture_default_str();
+  add->add_option("--days", flags.days, "days until the certificate ends")->capture_default_str();
+  add->add_option("--out", flags.out, "file to write (default: standard output)")
+      ->type_name(kFileValue);
+  add->footer(
+      "Examples:\n"
+      "  berth user add jane --group team-a -n team-a --out jane.kubeconfig\n"
+      "  kubectl create rolebinding jane -n team-a --clusterrole edit --user jane");
+  add->callback([&] { exit_code = RunUserAdd(flags); });
+}
+
 void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "controller", "The queue controllers against any Kubernetes: in place of Kueue's manager");
@@ -359,6 +386,8 @@ int Run(int argc, char** argv) {
   CLI::App& list_command = AddList(app, client, list, labels, exit_code);
   AddWhy(app, client, reference, exit_code);
   AddUp(app, up, exit_code);
+  UserFlags user;
+  AddUser(app, user, exit_code);
   AddController(app, controller, exit_code);
   AddCloud(app, client, exit_code);
   AddBackup(app, client, backup_file, exit_code);

@@ -1,7 +1,6 @@
 // berth up: runs API server, cluster, cloud and controllers in one process, which communicate
 // through the API. This file starts them in order and stops them in reverse.
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -43,16 +42,6 @@ constexpr char kRole[] = "berth-up";
 
 Error Refuse(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }
 
-std::string DefaultDataDirectory() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread
-  if (const char* data_home = std::getenv("XDG_DATA_HOME"); data_home != nullptr && *data_home) {
-    return std::string(data_home) + "/berth";
-  }
-  // NOLINTNEXTLINE(concurrency-mt-unsafe)
-  const char* home = std::getenv("HOME");
-  return std::string(home == nullptr ? "." : home) + "/.local/share/berth";
-}
-
 using Programs = std::vector<std::pair<std::string, std::string>>;
 
 Result<Programs> ParseImages(const std::vector<std::string>& images) {
@@ -90,13 +79,6 @@ Result<std::int64_t> ParseLogLimit(const std::string& text) {
   if (limit && *limit == 0) return *limit;
   if (limit && *limit >= kLeast) return *limit;
   return Refuse("--log-limit \"" + text + "\": write 0 (none), or 64Ki or more, such as 64Mi");
-}
-
-// The absolute path without a trailing slash, which would follow a symbolic link.
-std::string AbsolutePath(const std::string& flag) {
-  std::filesystem::path path =
-      std::filesystem::absolute(flag.empty() ? DefaultDataDirectory() : flag).lexically_normal();
-  return (path.has_filename() ? path : path.parent_path()).string();
 }
 
 // An address beyond loopback opens the API to other machines and needs --allow-remote.
@@ -161,7 +143,7 @@ class Up {
 };
 
 Status Up::Start(const UpFlags& flags) {
-  data_directory_ = AbsolutePath(flags.data_dir);
+  data_directory_ = DataDirectory(flags.data_dir);
   BERTH_CHECK_OK(PrepareDataDirectory(data_directory_, flags.reset));
   BERTH_CHECK_OK(StartServer(flags));
   BERTH_CHECK_OK(StartCluster(flags));

@@ -81,6 +81,7 @@ class ApiServerImpl final : public ApiServer {
   WorkerPool tidy_workers_{{.threads = 1, .running = 1, .waiting = 1}};
   std::unique_ptr<HttpWebhookCaller> webhooks_;
   std::unique_ptr<Store> store_;
+  std::unique_ptr<AccountTokens> tokens_;
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<WholeApi> api_;
   std::unique_ptr<Authenticator> authenticator_;
@@ -111,6 +112,14 @@ Status ApiServerImpl::Open() {
   registry.seed = options_.seed == 0 ? RandomSeed() : options_.seed;
   registry.root_ca_pem = credentials_.authority.certificate_chain_pem;
   registry.service_prefix = options_.service_prefix;
+  auto key = net::SigningKey::FromPem(credentials_.account_key_pem);
+  if (!key) {
+    return Error{key.error().code, folder + "/sa.key: " + key.error().message +
+                                       "; remove the file for a new key, which ends the tokens of "
+                                       "service accounts"};
+  }
+  tokens_ = std::make_unique<AccountTokens>(*std::move(key), store_->cache());
+  registry.tokens = tokens_.get();
   registry.webhooks = webhooks_.get();
   registry_ = std::make_unique<Registry>(*store_, std::move(registry));
   api_ = MakeInProcessApi(*registry_, options_.watch_executor);
@@ -142,7 +151,9 @@ void ApiServerImpl::Tidy() {
 
 Status ApiServerImpl::Listen() {
   if (const Status raised = net::RaiseFileLimit(); !raised) LogWarning(raised.error().message);
-  authenticator_ = std::make_unique<Authenticator>(credentials_.token);
+  authenticator_ =
+      std::make_unique<Authenticator>(credentials_.token, tokens_.get(),
+                                      options_.clock == nullptr ? &system_clock_ : options_.clock);
   front_ = std::make_unique<Front>(*registry_, *authenticator_, options_.logs);
   net::ServerOptions server;
   server.address = options_.address;
@@ -192,6 +203,7 @@ void ApiServerImpl::StopAll() {
   front_.reset();
   api_.reset();
   registry_.reset();
+  tokens_.reset();
   store_.reset();
   webhooks_.reset();
   tidy_.reset();

@@ -1,5 +1,7 @@
 #include "local/apiserver/auth/authenticator.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 
 namespace berth::local {
@@ -18,12 +20,38 @@ bool SameSecret(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::optional<UserInfo> Authenticator::UserOf(std::string_view token) const {
-  if (token_.empty() || !SameSecret(token, token_)) return std::nullopt;
-  UserInfo user;
-  user.name = "kubernetes-admin";
-  user.groups = {kMastersGroup, kAuthenticatedGroup};
-  return user;
+Authenticator::TokenAnswer Authenticator::Review(std::string_view token,
+                                                 const std::vector<std::string>& audiences) const {
+  TokenAnswer answer;
+  std::vector<std::string> known = {kAudience};
+  if (!token_.empty() && SameSecret(token, token_)) {
+    answer.user = UserInfo{.name = "kubernetes-admin",
+                           .uid = "",
+                           .groups = {kMastersGroup, kAuthenticatedGroup},
+                           .extra = {}};
+  } else if (accounts_ != nullptr && AccountTokens::IsToken(token)) {
+    auto account = accounts_->Check(token, clock_->Now());
+    if (!account) {
+      answer.error = account.error().message;
+      return answer;
+    }
+    answer.user = std::move(account->user);
+    known = std::move(account->audiences);
+  } else {
+    answer.error = "invalid bearer token";
+    return answer;
+  }
+  const std::vector<std::string> here = {kAudience};
+  for (const std::string& audience : audiences.empty() ? here : audiences) {
+    if (std::find(known.begin(), known.end(), audience) != known.end()) {
+      answer.audiences.push_back(audience);
+    }
+  }
+  if (!answer.audiences.empty()) return answer;
+  answer.user.reset();
+  answer.error = "the token is for other audiences:";
+  for (const std::string& audience : known) answer.error += " \"" + audience + "\"";
+  return answer;
 }
 
 Authenticator::Answer Authenticator::Authenticate(const net::Request& request) const {
@@ -33,9 +61,10 @@ Authenticator::Answer Authenticator::Authenticate(const net::Request& request) c
     constexpr std::string_view kScheme = "bearer ";
     const bool bearer = header.size() > kScheme.size() &&
                         EqualsIgnoreCase(header.substr(0, kScheme.size()), kScheme);
-    const auto user = bearer ? UserOf(TrimSpace(header.substr(kScheme.size()))) : std::nullopt;
-    answer.outcome = user ? Outcome::kUser : Outcome::kRefused;
-    if (user) answer.user = *user;
+    TokenAnswer token;
+    if (bearer) token = Review(TrimSpace(header.substr(kScheme.size())), {});
+    answer.outcome = token.user ? Outcome::kUser : Outcome::kRefused;
+    if (token.user) answer.user = *std::move(token.user);
     return answer;
   }
   if (!request.client_certificate_common_name.empty()) {

@@ -1,26 +1,26 @@
 // local/apiserver/auth/authenticator.h — finds the user of a request from its bearer token or
 // client certificate.
 //
-// Threads: immutable; any thread. Source: Kubernetes authentication.
+// Threads: any thread. Source: Kubernetes authentication.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/clock.h"
+#include "local/apiserver/auth/account_tokens.h"
 #include "local/apiserver/auth/user.h"
 #include "net/http.h"
 
 namespace berth::local {
 
-// The audience of this server's tokens, which spec.audiences of a TokenReview may name.
-inline constexpr char kAudience[] = "https://kubernetes.default.svc.cluster.local";
-
 class Authenticator {
  public:
   enum class Outcome {
     kUser,
-    kAnonymous,  // no credentials: may use open paths only
+    kAnonymous,  // no credentials
     kRefused,    // wrong credentials: may use no path, not even open ones
   };
   struct Answer {
@@ -28,15 +28,27 @@ class Authenticator {
     UserInfo user;
   };
 
-  // `token`: the only valid bearer token; empty: none is valid.
-  explicit Authenticator(std::string token) : token_(std::move(token)) {}
+  // `token`: the administrator's bearer token; empty: there is none. `accounts`: null where there
+  // are no tokens of service accounts; else with a clock.
+  explicit Authenticator(std::string token, const AccountTokens* accounts = nullptr,
+                         const Clock* clock = nullptr)
+      : token_(std::move(token)), accounts_(accounts), clock_(clock) {}
 
   Answer Authenticate(const net::Request& request) const;
-  // The user of a bearer token; nullopt: the token is not valid.
-  std::optional<UserInfo> UserOf(std::string_view token) const;
+
+  // The user of a token, and those of `audiences` (empty: this server's) for which the token is.
+  // No user: `error` tells why.
+  struct TokenAnswer {
+    std::optional<UserInfo> user;
+    std::vector<std::string> audiences;
+    std::string error;
+  };
+  TokenAnswer Review(std::string_view token, const std::vector<std::string>& audiences) const;
 
  private:
   const std::string token_;
+  const AccountTokens* const accounts_;
+  const Clock* const clock_;
 };
 
 }  // namespace berth::local

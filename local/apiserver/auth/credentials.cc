@@ -9,11 +9,13 @@
 #include <sstream>
 
 #include <fcntl.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/strings.h"
 #include "net/certificates.h"
+#include "net/signing_key.h"
 
 namespace berth::local {
 namespace {
@@ -22,7 +24,9 @@ constexpr std::chrono::days kAuthorityDays{3650};
 constexpr std::chrono::days kServingDays{365};
 constexpr std::chrono::days kRenewBefore{30};
 constexpr std::chrono::hours kClockSlack{1};
-constexpr const char* kMark = "# written by berth up; changes are lost at its next start\n";
+constexpr const char* kMark = "# written by berth ";  // begins files that may be replaced
+constexpr const char* kMarkOfUp = "# written by berth up; changes are lost at its next start\n";
+constexpr const char* kMarkOfUser = "# written by berth user add\n";
 
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -93,6 +97,34 @@ bool IsFresh(const net::TlsIdentity& identity, WallTime now) {
   return end && *end > now + kRenewBefore;
 }
 
+std::string Quoted(const std::string& text) { return nlohmann::json(text).dump(); }
+
+// `secret`: the lines of the user's credentials.
+std::string KubeconfigText(const char* mark, const UserKubeconfig& about,
+                           const std::string& secret) {
+  const std::string user = Quoted(about.user);
+  std::string text = mark;
+  text +=
+      "apiVersion: v1\n"
+      "kind: Config\n"
+      "current-context: berth\n"
+      "clusters:\n"
+      "- name: berth\n"
+      "  cluster:\n"
+      "    server: ";
+  text += about.url;
+  text += "\n    certificate-authority-data: " + Base64Encode(about.authority_pem);
+  text += "\nusers:\n- name: " + user + "\n  user:\n" + secret;
+  text +=
+      "contexts:\n"
+      "- name: berth\n"
+      "  context:\n"
+      "    cluster: berth\n"
+      "    user: ";
+  text += user + "\n    namespace: " + Quoted(about.namespace_name) + "\n";
+  return text;
+}
+
 }  // namespace
 
 Result<Credentials> LoadOrMakeCredentials(const std::string& folder, WallTime now) {
@@ -126,6 +158,12 @@ Result<Credentials> LoadOrMakeCredentials(const std::string& folder, WallTime no
     BERTH_CHECK_OK(write("serving.key", credentials.serving.private_key_pem));
     BERTH_CHECK_OK(write("serving.crt", credentials.serving.certificate_chain_pem));
   }
+  credentials.account_key_pem = read("sa.key");
+  if (credentials.account_key_pem.empty()) {
+    BERTH_TRY(const net::SigningKey key, net::SigningKey::Make());
+    credentials.account_key_pem = key.pem();
+    BERTH_CHECK_OK(write("sa.key", credentials.account_key_pem));
+  }
   credentials.token = std::string(TrimSpace(read("token")));
   if (credentials.token.empty()) {
     credentials.token = NewToken();
@@ -135,34 +173,26 @@ Result<Credentials> LoadOrMakeCredentials(const std::string& folder, WallTime no
 }
 
 std::string MakeKubeconfig(const Credentials& credentials, const std::string& url) {
-  std::string text = kMark;
-  text +=
-      "apiVersion: v1\n"
-      "kind: Config\n"
-      "current-context: berth\n"
-      "clusters:\n"
-      "- name: berth\n"
-      "  cluster:\n"
-      "    server: ";
-  text += url;
-  text += "\n    certificate-authority-data: ";
-  text += Base64Encode(credentials.authority.certificate_chain_pem);
-  text +=
-      "\n"
-      "users:\n"
-      "- name: berth\n"
-      "  user:\n"
-      "    token: ";
-  text += credentials.token;
-  text +=
-      "\n"
-      "contexts:\n"
-      "- name: berth\n"
-      "  context:\n"
-      "    cluster: berth\n"
-      "    user: berth\n"
-      "    namespace: default\n";
-  return text;
+  return KubeconfigText(kMarkOfUp,
+                        {credentials.authority.certificate_chain_pem, url, "berth", "default"},
+                        "    token: " + credentials.token + "\n");
+}
+
+Result<net::TlsIdentity> ReadAuthority(const std::string& folder) {
+  net::TlsIdentity authority{ReadFile(folder + "/ca.crt"), ReadFile(folder + "/ca.key")};
+  if (!authority.certificate_chain_pem.empty() && !authority.private_key_pem.empty()) {
+    return authority;
+  }
+  return Error{ErrorCode::kNotFound, folder +
+                                         " has no certificate authority that can be read: start "
+                                         "`berth up` with this data directory first"};
+}
+
+std::string MakeUserKubeconfig(const UserKubeconfig& about, const net::TlsIdentity& identity) {
+  return KubeconfigText(
+      kMarkOfUser, about,
+      "    client-certificate-data: " + Base64Encode(identity.certificate_chain_pem) +
+          "\n    client-key-data: " + Base64Encode(identity.private_key_pem) + "\n");
 }
 
 Status WriteKubeconfig(const std::string& path, const std::string& text) {

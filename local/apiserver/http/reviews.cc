@@ -24,18 +24,16 @@ ApiError InvalidReview(const RequestContext& context, const Cause& cause) {
 ApiResult<Json> TokenStatus(const Authenticator& authenticator, const Json& spec) {
   const std::string token = TextAt(spec, {"token"});
   if (token.empty()) return BadRequest("token is required for TokenReview in authentication");
-  const auto refused = [](std::string why) {
-    return Json{{"authenticated", false}, {"user", Json::object()}, {"error", std::move(why)}};
-  };
-  const auto user = authenticator.UserOf(token);
-  if (!user) return refused("invalid bearer token");
-  const Json& audiences = ArrayAt(spec, {"audiences"});
-  if (!audiences.empty() &&
-      std::find(audiences.begin(), audiences.end(), kAudience) == audiences.end()) {
-    return refused(std::string("the token is for the audience \"") + kAudience + "\" alone");
+  std::vector<std::string> audiences;
+  for (const Json& audience : ArrayAt(spec, {"audiences"})) {
+    if (audience.is_string()) audiences.push_back(audience.get<std::string>());
+  }
+  const Authenticator::TokenAnswer answer = authenticator.Review(token, audiences);
+  if (!answer.user) {
+    return Json{{"authenticated", false}, {"user", Json::object()}, {"error", answer.error}};
   }
   return Json{
-      {"authenticated", true}, {"user", UserJson(*user)}, {"audiences", Json::array({kAudience})}};
+      {"authenticated", true}, {"user", UserJson(*answer.user)}, {"audiences", answer.audiences}};
 }
 
 // Reads exactly one of the two attributes of a SubjectAccessReview or SelfSubjectAccessReview.

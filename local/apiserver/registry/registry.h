@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "local/apiserver/auth/account_tokens.h"
 #include "local/apiserver/auth/role_index.h"
 #include "local/apiserver/patch/managed_fields.h"
 #include "local/apiserver/registry/admission.h"
@@ -56,6 +57,7 @@ struct RegistryOptions {
   std::uint64_t seed = 1;                 // for uids and generated names
   std::string root_ca_pem;                // for kube-root-ca.crt
   std::string service_prefix = "127.96";  // service_addresses.h
+  const AccountTokens* tokens = nullptr;  // null: no tokens are signed
   WebhookCaller* webhooks = nullptr;      // null: webhooks and webhook conversion answer 500
   // A registry whose store had the same initial content: its parsed CRDs are shared. May be null;
   // needed during construction only.
@@ -162,6 +164,11 @@ class Registry {
                                                     const DeleteOptions& options);
   void FinishCrdDeletion(const std::string& crd_name);
   void DeleteInstances(RequestContext& context, const Json& crd);
+
+  // account_token.cc
+  ApiResult<Json> RequestToken(RequestContext& context, Json request);
+  std::optional<ApiError> BindToken(const RequestContext& context, const Json& reference,
+                                    AccountClaims& claims);
 
   // access.cc
   std::optional<ApiError> CheckMayCreate(const RequestContext& context);

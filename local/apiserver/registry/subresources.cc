@@ -116,6 +116,7 @@ const CrdScale* ScaleOf(const ResourceInfo& resource) {
 
 ApiResult<Json> Registry::CreateSubresource(RequestContext& context, Body body) {
   const ResourceInfo& resource = *context.resource;
+  if (resource.storage == "serviceaccounts") return RequestToken(context, std::move(body.object));
   if (resource.storage != "pods") return UnknownPathStatus();
   if (context.subresource == "binding") {
     const Change bind = [&](const Json& pod) { return Bind(pod, body.object, resource.id, Now()); };

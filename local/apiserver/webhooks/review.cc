@@ -69,6 +69,7 @@ WebhookQuestion MakeReview(const AdmissionRequest& request, const ReviewQuestion
   };
   Json user{{"username", context.user.name}, {"groups", context.user.groups}};
   if (!context.user.uid.empty()) user["uid"] = context.user.uid;
+  if (!context.user.extra.empty()) user["extra"] = context.user.extra;
   Json body{{"uid", question.uid},
             {"kind", kind(question.version)},
             {"resource", place(question.version)},

@@ -111,6 +111,14 @@ TEST_F(WebhookTest, AMutatingWebhookPatchesTheObject) {
             (Json{{"group", ""}, {"version", "v1"}, {"resource", "configmaps"}}));
   Post("/api/v1/namespaces/default/secrets", {{"metadata", {{"name", "s"}}}});
   EXPECT_EQ(calls_, 1);  // no rule for secrets
+  Send("POST", kMaps, ConfigMapJson("b").dump(),
+       {{"Impersonate-User", "jane"},
+        {"Impersonate-Group", "system:masters"},
+        {"Impersonate-Extra-project", "x"}});
+  EXPECT_EQ(last_["request"]["userInfo"],
+            Json({{"username", "jane"},
+                  {"groups", {"system:masters", "system:authenticated"}},
+                  {"extra", {{"project", {"x"}}}}}));
 }
 
 TEST_F(WebhookTest, ARefusalIsPassedOn) {

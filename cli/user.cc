@@ -1,0 +1,103 @@
+// berth user: certificates for people who use the cluster of `berth up` on this machine.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/strings.h"
+#include "base/system_clock.h"
+#include "cli/commands.h"
+#include "cli/data_directory.h"
+#include "cli/output.h"
+#include "kube/client/kubeconfig.h"
+#include "local/apiserver/auth/credentials.h"
+#include "net/certificates.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::string_view kSystemPrefix = "system:";
+constexpr std::string_view kMasters = "system:masters";
+constexpr std::size_t kLongestName = 64;  // of a certificate's subject
+constexpr int kMostDays = 3650;
+
+Error BadUser(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }
+
+Status CheckName(const std::string& what, const std::string& name) {
+  if (name.empty() || name.size() > kLongestName) {
+    return BadUser(what + " \"" + name + "\": write 1 to 64 characters");
+  }
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
+  if (std::any_of(name.begin(), name.end(), is_control)) {
+    return BadUser(what + " has control characters: leave them out");
+  }
+  if (name.starts_with(kSystemPrefix) && name != kMasters) {
+    return BadUser(what + " \"" + name + "\": names that begin with \"system:\" are the cluster's");
+  }
+  return OkStatus();
+}
+
+Status CheckFlags(const UserFlags& flags) {
+  BERTH_CHECK_OK(CheckName("the user's name", flags.name));
+  if (flags.name == kMasters) return BadUser("\"system:masters\" is a group, not a user");
+  for (const std::string& group : flags.groups) BERTH_CHECK_OK(CheckName("--group", group));
+  if (flags.days >= 1 && flags.days <= kMostDays) return OkStatus();
+  return BadUser("--days " + std::to_string(flags.days) + ": write 1 to 3650");
+}
+
+// The address of the API, from the kubeconfig that `berth up` has written.
+Result<std::string> ServerUrl(const UserFlags& flags, const std::string& data_directory) {
+  const std::string path =
+      flags.kubeconfig.empty() ? data_directory + "/kubeconfig" : flags.kubeconfig;
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) {
+    return Error{ErrorCode::kNotFound,
+                 path + " cannot be read: say with --kubeconfig which file `berth up` has written"};
+  }
+  BERTH_TRY(
+      const kube::KubeConfig config,
+      kube::ParseKubeConfig(text.str(), std::filesystem::path(path).parent_path().string(), ""));
+  return config.server;
+}
+
+Result<std::string> MakeUser(const UserFlags& flags) {
+  BERTH_CHECK_OK(CheckFlags(flags));
+  const std::string folder = DataDirectory(flags.data_dir);
+  BERTH_TRY(const net::TlsIdentity authority, local::ReadAuthority(folder + "/pki"));
+  BERTH_TRY(const std::string url, ServerUrl(flags, folder));
+  const WallTime now = SystemClock().Now();
+  net::CertificateRequest request;
+  request.common_name = flags.name;
+  request.organizations = flags.groups;
+  request.for_client = true;
+  request.not_before = now - std::chrono::hours(1);
+  request.not_after = now + std::chrono::days(flags.days);
+  BERTH_TRY(const net::TlsIdentity identity, net::IssueCertificate(authority, request));
+  return local::MakeUserKubeconfig(
+      {authority.certificate_chain_pem, url, flags.name, flags.namespace_name}, identity);
+}
+
+}  // namespace
+
+int RunUserAdd(const UserFlags& flags) {
+  const auto text = MakeUser(flags);
+  if (!text) return Complain(text.error());
+  if (flags.out.empty()) {
+    Print(*text);
+    return kExitAnswered;
+  }
+  const std::string path = std::filesystem::absolute(flags.out).string();
+  if (const Status written = local::WriteKubeconfig(path, *text); !written) {
+    return Complain(written.error());
+  }
+  Print(path + ": kubeconfig of " + flags.name +
+        ". It gives no rights of its own: bind roles to the user or its groups, such as\n" +
+        "  kubectl create rolebinding " + flags.name + " -n " + flags.namespace_name +
+        " --clusterrole edit --user " + flags.name + "\n");
+  return kExitAnswered;
+}
+
+}  // namespace berth::cli
