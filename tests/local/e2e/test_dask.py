@@ -96,6 +96,31 @@ metadata: {name: high}
 value: 100
 """
 QUEUE = {"kueue.x-k8s.io/queue-name": "q"}
+RACKS = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Topology
+metadata: {name: racks}
+spec: {levels: [{nodeLabel: rack}, {nodeLabel: kubernetes.io/hostname}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: racks}
+spec: {nodeLabels: {pool: racks}, topologyName: racks}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: racks}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: racks, resources: [{name: cpu, nominalQuota: "9"}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: racks, namespace: default}
+spec: {clusterQueue: racks}
+"""
 
 
 class DaskCase(ClusterTest):
@@ -165,9 +190,10 @@ class DaskCase(ClusterTest):
                               "service": {"type": "ClusterIP", "selector": selector, "ports": ports}},
                 "worker": {"replicas": workers, "spec": {**short, "containers": [worker]}}}
 
-    def create_cluster(self, name, workers, **metadata):
+    def create_cluster(self, name, workers, spec=None, **metadata):
         self.create({"apiVersion": "kubernetes.dask.org/v1", "kind": "DaskCluster",
-                     "metadata": {"name": name, **metadata}, "spec": self.cluster_spec(name, workers)})
+                     "metadata": {"name": name, **metadata},
+                     "spec": {**self.cluster_spec(name, workers), **(spec or {})}})
 
     def start_client(self, name, pod, program):
         address = f"tcp://{name}-scheduler.default.svc.cluster.local:8786"
@@ -370,6 +396,43 @@ class QueuedDaskTest(DaskCase):
         self.kubectl("delete", "daskcluster", "b")
         self.wait(lambda: not self.cluster.items("pods", "-l", "dask.org/component") and
                   not self.cluster.items("workloads") and self.used() == "0", "everything is gone")
+
+    def test_idle_clusters_give_their_quota_to_those_that_wait(self):
+        """The operator deletes an idle cluster after idleTimeout. One that is held has no scheduler: it is not idle."""
+        for name in ("first", "second"):
+            self.create_cluster(name, workers=2, labels=QUEUE, spec={"idleTimeout": 6})
+            self.wait(lambda name=name: self.workloads(name), f"{name} is queued")
+        self.wait(lambda: self.ready("first") == [1, 2], "the first cluster runs")
+        self.assertEqual(len(self.held("second")), 3)
+        self.wait(lambda: not self.workloads("first"), "it was idle")
+        self.wait(lambda: self.ready("second") == [1, 2], "the second cluster runs")
+        self.wait(lambda: not self.cluster.items("pods", "-l", "dask.org/component") and self.used() == "0",
+                  "it was idle, too")
+        self.assertEqual(self.cluster.items("daskclusters"), [])
+
+    def test_workers_of_a_cluster_share_a_rack(self):
+        self.cluster.apply(RACKS)
+        for name, rack, cpus in (("a-1", "a", 2), ("a-2", "a", 2), ("b-1", "b", 2), ("b-2", "b", 3)):
+            amounts = {"cpu": str(cpus), "memory": "8Gi", "pods": "110"}
+            self.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {
+                "pool": "racks", "rack": rack, "kubernetes.io/hostname": name}},
+                "status": {"allocatable": amounts, "capacity": amounts, "conditions": [
+                    {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": ""}]}})
+        spec = self.cluster_spec("a", 4)
+        spec["worker"]["metadata"] = {"annotations": {"kueue.x-k8s.io/podset-required-topology": "rack"}}
+        self.create_cluster("a", workers=4, labels={"kueue.x-k8s.io/queue-name": "racks"}, spec=spec)
+        self.wait(lambda: self.ready("a") == [1, 4], "it runs")
+        self.assertEqual(len(self.racks_of("a")), 1)
+        self.assertEqual(self.compute("a", 4, "client"), f"workers 4 sum {SUM}")
+        # A worker whose pod is lost comes back where there is room for it.
+        lost = self.cluster.items("pods", "-l", "dask.org/component=worker")[0]["metadata"]["name"]
+        self.kubectl("delete", "pod", lost)
+        self.wait(lambda: not self.cluster.get("pod", lost) and self.ready("a") == [1, 4], "it has four workers again")
+        self.assertEqual(len(self.racks_of("a")), 1)
+
+    def racks_of(self, name):
+        workers = self.cluster.items("pods", "-l", f"dask.org/cluster-name={name},dask.org/component=worker")
+        return {pod["spec"]["nodeName"][0] for pod in workers}
 
     def test_jobs_compute_in_turn(self):
         self.create_job("first", 2, labels=QUEUE)
