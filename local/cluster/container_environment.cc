@@ -32,42 +32,16 @@ std::string MapEntry(const Json& pod, const std::string& path) {
   return AnnotationOf(pod, key);
 }
 
-std::string FieldValue(const Json& pod, const std::string& path) {
-  if (path.find("['") != std::string::npos) return MapEntry(pod, path);
-  if (path == "metadata.name") return NameOf(pod);
-  if (path == "metadata.namespace") return NamespaceOf(pod);
-  if (path == "metadata.uid") return UidOf(pod);
-  if (path == "spec.nodeName") return StringAt(pod, {"spec", "nodeName"});
-  if (path == "spec.serviceAccountName") {
-    return StringAt(pod, {"spec", "serviceAccountName"}, "default");
+// key="value", a line each.
+std::string MapText(const Json& pod, std::string_view map) {
+  const Json* entries = Find(pod, {"metadata", map});
+  std::string text;
+  if (entries == nullptr || !entries->is_object()) return text;
+  for (const auto& [key, value] : entries->items()) {
+    text += (text.empty() ? "" : "\n") + key + "=" +
+            Json(Text(value)).dump(-1, ' ', false, Json::error_handler_t::replace);
   }
-  if (path == "status.podIP" || path == "status.podIPs") {
-    return StringAt(pod, {"status", "podIP"}, "127.0.0.1");
-  }
-  if (path == "status.hostIP" || path == "status.hostIPs") return "127.0.0.1";
-  return "";
-}
-
-// limits.cpu in whole cores, rounded up, unless a divisor is given.
-std::string ResourceValue(const Json& pod, const Json& container, const Json& reference) {
-  const std::string resource = StringAt(reference, {"resource"});
-  const std::size_t dot = resource.find('.');
-  if (dot == std::string::npos) return "";
-  const std::string list = resource.substr(0, dot);
-  const std::string name = resource.substr(dot + 1);
-  const std::string from = StringAt(reference, {"containerName"});
-  const Json* source = &container;
-  for (const Json& other : ArrayAt(pod, {"spec", "containers"})) {
-    if (!from.empty() && StringAt(other, {"name"}) == from) source = &other;
-  }
-  const Json* found = Find(*source, {"resources", list, name});
-  if (found == nullptr) return "";
-  const auto amount =
-      api::ParseAmount(name, found->is_string() ? found->get<std::string>() : found->dump());
-  const std::string divisor_text = StringAt(reference, {"divisor"}, "1");
-  const auto divisor = api::ParseAmount(name, divisor_text == "0" ? "1" : divisor_text);
-  if (!amount || !divisor || *divisor <= 0) return "";
-  return std::to_string((*amount + *divisor - 1) / *divisor);
+  return text;
 }
 
 Result<std::string> DataValue(DataKind kind, const Json& reference, const DataLookup& lookup,
@@ -113,9 +87,9 @@ Status AddOne(const Json& pod, const Json& container, const Json& one, const Dat
   }
   bool is_missing = false;
   if (const Json* field = Find(*from, {"fieldRef"}); field != nullptr) {
-    Set(environment, name, FieldValue(pod, StringAt(*field, {"fieldPath"})));
+    Set(environment, name, DownwardField(pod, StringAt(*field, {"fieldPath"})));
   } else if (const Json* resource = Find(*from, {"resourceFieldRef"}); resource != nullptr) {
-    Set(environment, name, ResourceValue(pod, container, *resource));
+    Set(environment, name, DownwardResource(pod, container, *resource));
   } else if (const Json* map = Find(*from, {"configMapKeyRef"}); map != nullptr) {
     BERTH_TRY(const std::string value, DataValue(DataKind::kConfigMap, *map, lookup, is_missing));
     if (!is_missing) Set(environment, name, value);
@@ -127,6 +101,47 @@ Status AddOne(const Json& pod, const Json& container, const Json& one, const Dat
 }
 
 }  // namespace
+
+std::string DownwardField(const Json& pod, const std::string& path) {
+  if (path.find("['") != std::string::npos) return MapEntry(pod, path);
+  if (path == "metadata.labels" || path == "metadata.annotations") {
+    return MapText(pod, path == "metadata.labels" ? "labels" : "annotations");
+  }
+  if (path == "metadata.name") return NameOf(pod);
+  if (path == "metadata.namespace") return NamespaceOf(pod);
+  if (path == "metadata.uid") return UidOf(pod);
+  if (path == "spec.nodeName") return StringAt(pod, {"spec", "nodeName"});
+  if (path == "spec.serviceAccountName") {
+    return StringAt(pod, {"spec", "serviceAccountName"}, "default");
+  }
+  if (path == "status.podIP" || path == "status.podIPs") {
+    return StringAt(pod, {"status", "podIP"}, "127.0.0.1");
+  }
+  if (path == "status.hostIP" || path == "status.hostIPs") return "127.0.0.1";
+  return "";
+}
+
+// limits.cpu in whole cores, rounded up, unless a divisor is given.
+std::string DownwardResource(const Json& pod, const Json& container, const Json& reference) {
+  const std::string resource = StringAt(reference, {"resource"});
+  const std::size_t dot = resource.find('.');
+  if (dot == std::string::npos) return "";
+  const std::string list = resource.substr(0, dot);
+  const std::string name = resource.substr(dot + 1);
+  const std::string from = StringAt(reference, {"containerName"});
+  const Json* source = &container;
+  for (const Json& other : ArrayAt(pod, {"spec", "containers"})) {
+    if (!from.empty() && StringAt(other, {"name"}) == from) source = &other;
+  }
+  const Json* found = Find(*source, {"resources", list, name});
+  if (found == nullptr) return "";
+  const auto amount =
+      api::ParseAmount(name, found->is_string() ? found->get<std::string>() : found->dump());
+  const std::string divisor_text = StringAt(reference, {"divisor"}, "1");
+  const auto divisor = api::ParseAmount(name, divisor_text == "0" ? "1" : divisor_text);
+  if (!amount || !divisor || *divisor <= 0) return "";
+  return std::to_string((*amount + *divisor - 1) / *divisor);
+}
 
 Result<Environment> MakeEnvironment(const Json& pod, const Json& container,
                                     const DataLookup& lookup) {

@@ -28,4 +28,9 @@ Result<Environment> MakeEnvironment(const Json& pod, const Json& container,
 // $(NAME) becomes its value, $$(NAME) the text $(NAME); unknown names are kept.
 std::string ExpandVariables(const std::string& text, const Environment& environment);
 
+// A field of the pod by its path ("metadata.labels": a line for each); "": unknown.
+std::string DownwardField(const Json& pod, const std::string& path);
+// A request or limit as resourceFieldRef asks for it, of `container` or the one that it names.
+std::string DownwardResource(const Json& pod, const Json& container, const Json& reference);
+
 }  // namespace berth::local::cluster

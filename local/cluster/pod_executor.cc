@@ -231,6 +231,7 @@ void PodExecutor::StartContainer(const Json& pod, Live& live, std::size_t at) {
   ContainerRun& container = live.run.containers[at];
   const auto program = services_.images.Find(container.image);
   if (!program) return ReportMissingImage(pod, container);
+  if (!PrepareVolumes(pod, container)) return;
   const Result<ProcessSpec> spec = MakeSpec(pod, live.run, container, *program);
   if (!spec) {
     const bool is_config = spec.error().code == ErrorCode::kInvalid;
@@ -284,6 +285,7 @@ Result<ProcessSpec> PodExecutor::MakeSpec(const Json& stored_pod, const PodRun& 
   process.most_output_bytes = services_.log_bytes;
   process.user = services_.job_user;
   if (services_.network != nullptr) process.network = services_.network->For(pod, run.address);
+  BERTH_CHECK_OK(AddVolumes(pod, *spec, own, process));
   process.argv = MakeCommandLine(program, Expanded(ArrayAt(*spec, {"command"}), own),
                                  Expanded(ArrayAt(*spec, {"args"}), own));
   std::map<std::string, std::string> environment(base_environment_.begin(),
@@ -357,11 +359,17 @@ std::string PodExecutor::LastWords(const Json& pod, const ContainerRun& containe
 }
 
 Json PodExecutor::ReadData(const std::string& namespace_name, DataKind kind,
-                           const std::string& name) {
+                           const std::string& name, bool binary) {
   const bool is_map = kind == DataKind::kConfigMap;
   const auto read = services_.api.Get(is_map ? kConfigMaps : kSecrets, namespace_name, name);
   if (!read) return nullptr;
   Json data = (*read)->value("data", Json::object());
+  if (is_map && binary) {
+    const Json entries = (*read)->value("binaryData", Json::object());
+    for (const auto& [key, value] : entries.items()) {
+      data[key] = Base64Decode(StringAt(value, {})).value_or("");
+    }
+  }
   if (is_map) return data;
   for (auto& [key, value] : data.items()) {
     value = Base64Decode(StringAt(value, {})).value_or("");

@@ -73,6 +73,10 @@ class PodExecutor {
   void StartContainer(const Json& pod, Live& live, std::size_t at);
   Result<ProcessSpec> MakeSpec(const Json& stored_pod, const PodRun& run,
                                const ContainerRun& container, const LocalProgram& program);
+  // pod_executor_volumes.cc
+  bool PrepareVolumes(const Json& pod, ContainerRun& container);
+  Status AddVolumes(const Json& pod, const Json& container, const Environment& own,
+                    ProcessSpec& process) const;
   void Hold(ContainerRun& container, const std::string& reason, const std::string& message);
   void ReportMissingImage(const Json& pod, ContainerRun& container);
   void SignalAll(const Live& live, int signal);
@@ -86,7 +90,9 @@ class PodExecutor {
                        Duration timeout, const std::function<void(ProbeAnswer)>& done);
 
   std::string LastWords(const Json& pod, const ContainerRun& container) const;
-  Json ReadData(const std::string& namespace_name, DataKind kind, const std::string& name);
+  // `binary`: with the entries that are no text.
+  Json ReadData(const std::string& namespace_name, DataKind kind, const std::string& name,
+                bool binary = false);
 
   Services services_;
   Writer writer_;

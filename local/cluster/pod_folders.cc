@@ -26,6 +26,13 @@ Status MakeFolder(const std::string& path) {
   return OkStatus();
 }
 
+// A folder that other users may enter and list.
+Status MakeOpenFolder(const std::string& path) {
+  BERTH_CHECK_OK(MakeFolder(path));
+  if (chmod(path.c_str(), S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH) == 0) return OkStatus();
+  return Error{ErrorCode::kUnavailable, path + ": " + std::strerror(errno)};
+}
+
 constexpr std::size_t kUidLength = 36;
 
 std::string NameOfFolder(const Json& pod) {
@@ -73,18 +80,61 @@ Status PodFolders::Prepare(const Json& pod, const std::string& container) const 
   return MakeFolder(Folder(pod) + "/" + container);
 }
 
+Status PodFolders::WriteVolumes(const Json& pod, const std::vector<PodVolume>& volumes) const {
+  for (const PodVolume& volume : volumes) {
+    if (volume.is_empty_dir) {
+      BERTH_CHECK_OK(MakeBesideVolumes(pod, volume.name));
+      continue;
+    }
+    const std::string folder = VolumesFolder(pod) + "/" + volume.name;
+    BERTH_CHECK_OK(MakeOpenFolder(VolumesFolder(pod)));
+    BERTH_CHECK_OK(MakeOpenFolder(folder));
+    for (const VolumeFile& file : volume.files) BERTH_CHECK_OK(WriteFile(folder, file));
+  }
+  return OkStatus();
+}
+
+Status PodFolders::MakeBesideVolumes(const Json& pod, const std::string& name) const {
+  const std::string folder = VolumesFolder(pod) + "/" + name;
+  BERTH_CHECK_OK(MakeOpenFolder(VolumesFolder(pod)));
+  BERTH_CHECK_OK(MakeOpenFolder(folder));
+  return GiveToUser(folder);
+}
+
+// Replaces the file at once: a program that reads it sees one content.
+Status PodFolders::WriteFile(const std::string& folder, const VolumeFile& file) const {
+  const std::string path = folder + "/" + file.path;
+  for (fs::path each = fs::path(path).parent_path(); each != fs::path(folder);
+       each = each.parent_path()) {
+    BERTH_CHECK_OK(MakeOpenFolder(each));
+  }
+  const std::string beside = folder + ".new";
+  std::ofstream out(beside, std::ios::binary | std::ios::trunc);
+  out << file.content;
+  out.close();
+  if (!out || chmod(beside.c_str(), file.mode) != 0) {
+    return Error{ErrorCode::kUnavailable, beside + ": " + std::strerror(errno)};
+  }
+  BERTH_CHECK_OK(GiveToUser(beside));
+  if (std::rename(beside.c_str(), path.c_str()) == 0) return OkStatus();
+  return Error{ErrorCode::kUnavailable, path + ": " + std::strerror(errno)};
+}
+
+Status PodFolders::GiveToUser(const std::string& path) const {
+  if (!user_ || lchown(path.c_str(), user_->user, user_->group) == 0) return OkStatus();
+  return Error{ErrorCode::kUnavailable, path + ": " + std::strerror(errno)};
+}
+
 bool PodFolders::Exists(const Json& pod) const {
   std::error_code error;
   return fs::exists(Folder(pod), error);
 }
 
 void PodFolders::Remove(const Json& pod) const {
-  std::error_code error;
-  fs::remove_all(Folder(pod), error);
-  if (error) LogWarning("pod folder stays", {{"path", Folder(pod)}, {"error", error.message()}});
-  fs::remove_all(WorkFolder(pod), error);
-  if (error) {
-    LogWarning("pod folder stays", {{"path", WorkFolder(pod)}, {"error", error.message()}});
+  for (const std::string& path : {Folder(pod), WorkFolder(pod), VolumesFolder(pod)}) {
+    std::error_code error;
+    fs::remove_all(path, error);
+    if (error) LogWarning("pod folder stays", {{"path", path}, {"error", error.message()}});
   }
 }
 
@@ -92,6 +142,10 @@ std::string PodFolders::Folder(const Json& pod) const { return root_ + "/" + Nam
 
 std::string PodFolders::WorkFolder(const Json& pod) const {
   return work_root_ + "/" + NameOfFolder(pod);
+}
+
+std::string PodFolders::VolumesFolder(const Json& pod) const {
+  return work_root_ + "/volumes_" + NameOfFolder(pod);
 }
 
 std::string PodFolders::LogPath(const Json& pod, const std::string& container, int restart) const {

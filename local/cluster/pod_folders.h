@@ -3,6 +3,7 @@
 //     ROOT/<namespace>_<pod>_<uid>/<container>/0.log, 1.log …  one log per start
 //                                 /<container>/process      its present process (process_host.h)
 //     WORK/<namespace>_<pod>_<uid>/                         the working folder of all containers
+//     WORK/volumes_<namespace>_<pod>_<uid>/<volume>/        its volumes
 //
 // Programs know only WORK, which is outside of the folder with the keys. A pod has a folder once
 // one of its containers may have run. Logs stay until the pod is deleted.
@@ -16,6 +17,7 @@
 
 #include "base/result.h"
 #include "local/apiserver/api.h"
+#include "local/cluster/pod_volumes.h"
 #include "local/cluster/process_host.h"
 
 namespace berth::local::cluster {
@@ -33,7 +35,14 @@ class PodFolders {
   bool Exists(const Json& pod) const;
   void Remove(const Json& pod) const;
 
+  // Makes the folders of the volumes and their files; files that are there are replaced, a folder
+  // for programs' files stays as it is.
+  Status WriteVolumes(const Json& pod, const std::vector<PodVolume>& volumes) const;
+  // A folder beside the volumes, for the programs' files.
+  Status MakeBesideVolumes(const Json& pod, const std::string& name) const;
+
   std::string WorkFolder(const Json& pod) const;
+  std::string VolumesFolder(const Json& pod) const;  // programs' users cannot replace its entries
   std::string LogPath(const Json& pod, const std::string& container, int restart) const;
   std::string RecordPath(const Json& pod, const std::string& container) const;
 
@@ -48,6 +57,8 @@ class PodFolders {
 
  private:
   std::string Folder(const Json& pod) const;
+  Status WriteFile(const std::string& folder, const VolumeFile& file) const;
+  Status GiveToUser(const std::string& path) const;
   std::string root_;
   std::string work_root_;
   std::optional<ProcessUser> user_;

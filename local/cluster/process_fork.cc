@@ -57,12 +57,13 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-enum class Step { kRecord, kNetwork, kExecute };
+enum class Step { kRecord, kNetwork, kMount, kExecute };
 
 // The failed step of the child, in memory shared by both processes.
 struct Failure {
   Step step;
-  int error;  // 0: the child has executed the program
+  int error;       // 0: the child has executed the program
+  std::size_t at;  // of kMount
 };
 
 // The child's stack, with the Failure at its low end. It is shared, so that a child with a copy of
@@ -86,11 +87,21 @@ class ChildMemory {
   void* const start_;
 };
 
-// The child's own network view, made before the clone.
-struct NetworkPlan {
-  int namespaces = 0;              // flags of clone
-  const char* hosts = nullptr;     // stands at /etc/hosts
-  int listener_end = -1;           // a socket for the listener of InstallBindFilter
+// One of ProcessSpec::mounts.
+struct MountCall {
+  MountStep::Kind kind;
+  const char* from;
+  const char* to;
+  unsigned long flags;
+};
+
+// The child's own view of the machine, made before the clone.
+struct ViewPlan {
+  int namespaces = 0;           // flags of clone
+  const char* hosts = nullptr;  // stands at /etc/hosts; null: the machine's
+  int listener_end = -1;        // a socket for the listener of InstallBindFilter; with hosts
+  const MountCall* mounts = nullptr;
+  std::size_t mount_count = 0;
   const char* user_map = nullptr;  // of the user namespace; null: there is none
   const char* group_map = nullptr;
 };
@@ -105,14 +116,19 @@ struct ChildPlan {
   const char* record_beside;
   int output;
   pid_t parent;
-  const ProcessUser* user;     // null: this process' user
-  const NetworkPlan* network;  // null: the machine's
+  const ProcessUser* user;  // null: this process' user
+  const ViewPlan* view;     // null: the machine's
   ProcessGuard* guard;
   Failure* failure;
 };
 
 [[noreturn]] void Fail(const ChildPlan& plan, Step step) {
-  *plan.failure = {step, errno};
+  *plan.failure = {step, errno, 0};
+  _exit(127);
+}
+
+[[noreturn]] void FailMount(const ChildPlan& plan, std::size_t at) {
+  *plan.failure = {Step::kMount, errno, at};
   _exit(127);
 }
 
@@ -188,20 +204,47 @@ bool WriteFile(const char* path, const char* text) {
 }
 
 // System calls only. In a user namespace the child keeps the numbers of its user and group.
-bool EnterNetwork(const NetworkPlan& network) {
-  if (network.user_map != nullptr && !(WriteFile("/proc/self/setgroups", "deny") &&
-                                       WriteFile("/proc/self/uid_map", network.user_map) &&
-                                       WriteFile("/proc/self/gid_map", network.group_map))) {
+bool EnterView(const ViewPlan& view) {
+  if (view.user_map != nullptr && !(WriteFile("/proc/self/setgroups", "deny") &&
+                                    WriteFile("/proc/self/uid_map", view.user_map) &&
+                                    WriteFile("/proc/self/gid_map", view.group_map))) {
     return false;
   }
   return mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
-         mount(network.hosts, "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
+         (view.hosts == nullptr || mount(view.hosts, "/etc/hosts", nullptr, MS_BIND, nullptr) == 0);
 }
 
-bool FilterBinds(const NetworkPlan& network) {
+bool MakeEmptyFile(const char* path) {
+  const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) return false;
+  close(file);
+  return true;
+}
+
+// System calls only.
+bool Perform(const MountCall& call) {
+  switch (call.kind) {
+    case MountStep::Kind::kFolder: return mkdir(call.to, 0755) == 0 || errno == EEXIST;
+    case MountStep::Kind::kFile: return MakeEmptyFile(call.to);
+    case MountStep::Kind::kLink: return symlink(call.from, call.to) == 0;
+    case MountStep::Kind::kEmpty:
+      // Unbindable: the folder that has it is shown in it.
+      return mount("none", call.to, "tmpfs", 0, "mode=0755") == 0 &&
+             mount(nullptr, call.to, nullptr, MS_UNBINDABLE, nullptr) == 0;
+    case MountStep::Kind::kBind:
+      return mount(call.from, call.to, nullptr, MS_BIND | MS_REC, nullptr) == 0;
+    case MountStep::Kind::kReadOnly:
+      return mount(nullptr, call.to, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | call.flags,
+                   nullptr) == 0;
+    case MountStep::Kind::kRoot: return chroot(call.to) == 0 && chdir("/") == 0;
+  }
+  return false;
+}
+
+bool FilterBinds(const ViewPlan& view) {
   const int listener = InstallBindFilter();
   if (listener < 0) return false;
-  const bool sent = SendFile(network.listener_end, listener);
+  const bool sent = SendFile(view.listener_end, listener);
   close(listener);
   return sent;
 }
@@ -213,13 +256,18 @@ bool FilterBinds(const NetworkPlan& network) {
   if (!WriteRecord(plan.record, plan.record_beside)) Fail(plan, Step::kRecord);
   ResetSignals();
   umask(022);  // this process' umask is 077
-  const bool has_network = plan.network != nullptr;
-  if (has_network && !EnterNetwork(*plan.network)) Fail(plan, Step::kNetwork);
+  if (plan.view != nullptr) {
+    if (!EnterView(*plan.view)) Fail(plan, Step::kNetwork);
+    for (std::size_t at = 0; at < plan.view->mount_count; ++at) {
+      if (!Perform(plan.view->mounts[at])) FailMount(plan, at);
+    }
+  }
   if (plan.user != nullptr) {
     if (!BecomeUser(*plan.user)) Fail(plan, Step::kExecute);
     DieWithParent(plan);  // setuid clears PR_SET_PDEATHSIG
   }
-  if (has_network && !FilterBinds(*plan.network)) Fail(plan, Step::kNetwork);
+  const bool has_network = plan.view != nullptr && plan.view->hosts != nullptr;
+  if (has_network && !FilterBinds(*plan.view)) Fail(plan, Step::kNetwork);
   if (chdir(plan.working_folder) != 0) Fail(plan, Step::kExecute);
   const int input = open("/dev/null", O_RDONLY);
   if (input < 0 || dup2(input, 0) < 0) Fail(plan, Step::kExecute);
@@ -240,7 +288,7 @@ pid_t Clone(ChildPlan& plan, const ChildMemory& memory) {
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int namespaces = plan.network == nullptr ? 0 : plan.network->namespaces;
+  const int namespaces = plan.view == nullptr ? 0 : plan.view->namespaces;
   const int shares = (plan.user == nullptr ? CLONE_VM : 0) | namespaces;
   const pid_t pid = clone(ChildEntry, memory.stack(), shares | CLONE_VFORK | SIGCHLD, &plan);
   const int error = errno;
@@ -257,7 +305,7 @@ std::string StartTime(pid_t pid) {
 }
 
 Result<pid_t> Execute(const ProcessSpec& spec, int output, ProcessGuard& guard,
-                      const NetworkPlan* network) {
+                      const ViewPlan* view) {
   if (spec.argv.empty()) return Error{ErrorCode::kInvalid, "no command"};
   BERTH_TRY(const std::string program, FindProgram(spec.argv[0]));
   if (spec.user && fchown(output, spec.user->user, spec.user->group) != 0) {
@@ -268,21 +316,22 @@ Result<pid_t> Execute(const ProcessSpec& spec, int output, ProcessGuard& guard,
   const std::vector<char*> argv = Pointers(spec.argv);
   const std::vector<char*> env = Pointers(spec.env);
   const std::string record_beside = spec.record_path + ".new";
+  const std::string& folder = spec.start_folder.empty() ? spec.working_folder : spec.start_folder;
   ChildPlan plan{.program = program.c_str(),
                  .argv = argv.data(),
                  .env = env.data(),
-                 .working_folder = spec.working_folder.c_str(),
+                 .working_folder = folder.c_str(),
                  .record = spec.record_path.c_str(),
                  .record_beside = record_beside.c_str(),
                  .output = output,
                  .parent = getpid(),
                  .user = spec.user ? &*spec.user : nullptr,
-                 .network = network,
+                 .view = view,
                  .guard = &guard,
                  .failure = memory.failure()};
   const pid_t pid = Clone(plan, memory);
   if (pid < 0) {
-    const bool refused = network != nullptr && errno != EAGAIN && errno != ENOMEM;
+    const bool refused = view != nullptr && errno != EAGAIN && errno != ENOMEM;
     return SystemError(refused ? ErrorCode::kForbidden : ErrorCode::kUnavailable, "clone", errno);
   }
   const Failure failure = *memory.failure();
@@ -293,6 +342,10 @@ Result<pid_t> Execute(const ProcessSpec& spec, int output, ProcessGuard& guard,
   }
   if (failure.step == Step::kNetwork) {
     return SystemError(ErrorCode::kForbidden, "namespaces and filters of programs", failure.error);
+  }
+  if (failure.step == Step::kMount) {
+    return SystemError(ErrorCode::kUnavailable, "mount at " + spec.mounts[failure.at].to,
+                       failure.error);
   }
   return SystemError(ErrorCode::kInvalid, "cannot execute", failure.error);
 }
@@ -321,18 +374,25 @@ Result<pid_t> ExecuteInChild(const ProcessSpec& spec, int output, ProcessGuard& 
   };
   const std::string user_map = map(geteuid());
   const std::string group_map = map(getegid());
+  std::vector<MountCall> mounts;
+  mounts.reserve(spec.mounts.size());
+  for (const MountStep& step : spec.mounts) {
+    mounts.push_back({step.kind, step.from.c_str(), step.to.c_str(), step.flags});
+  }
   Result<pid_t> pid = Error{ErrorCode::kForbidden, "no namespaces"};
   for (const int namespaces : NamespacesToTry(spec)) {
     const bool is_user = (namespaces & CLONE_NEWUSER) != 0;
-    const NetworkPlan network{.namespaces = namespaces,
-                              .hosts = spec.network->hosts_path.c_str(),
-                              .listener_end = ends[1],
-                              .user_map = is_user ? user_map.c_str() : nullptr,
-                              .group_map = group_map.c_str()};
-    pid = Execute(spec, output, guard, &network);
+    const ViewPlan view{.namespaces = namespaces,
+                        .hosts = spec.network ? spec.network->hosts_path.c_str() : nullptr,
+                        .listener_end = ends[1],
+                        .mounts = mounts.data(),
+                        .mount_count = mounts.size(),
+                        .user_map = is_user ? user_map.c_str() : nullptr,
+                        .group_map = group_map.c_str()};
+    pid = Execute(spec, output, guard, &view);
     if (pid || pid.error().code != ErrorCode::kForbidden) break;
   }
-  if (pid) {
+  if (pid && spec.network) {
     const int listener = ReceiveFile(ends[0]);
     if (listener >= 0) binds.Add(listener, spec.network->address);
   }

@@ -1,6 +1,6 @@
 // local/cluster/process_fork.h — executes a program in a child, and reports why that fails.
 //
-//     clone ─▶ the guard knows the group ─▶ record ─▶ network, user, folder, files ─▶ exec
+//     clone ─▶ the guard knows the group ─▶ record ─▶ network, mounts, user, folder, files ─▶ exec
 //
 // Internal to process_host.cc, and the only file of the project that makes children for programs of
 // users.
@@ -22,7 +22,8 @@ namespace berth::local::cluster {
 // machine; kUnavailable: no processes, no room for the record.
 Result<pid_t> ExecuteInChild(const ProcessSpec& spec, int output, ProcessGuard& guard);
 
-// The same with spec.network. kForbidden: this machine does not allow it.
+// The same with spec.network and spec.mounts. kForbidden: this machine does not allow it.
+// kUnavailable: a mount that fails.
 Result<pid_t> ExecuteInChild(const ProcessSpec& spec, int output, ProcessGuard& guard,
                              BindSupervisor& binds);
 

@@ -180,29 +180,33 @@ class ProcessHost::Impl {
     return id;
   }
 
-  // Without the pod's network where the machine refuses namespaces or filters.
+  // Without the pod's network and volumes where the machine refuses namespaces or filters.
   Result<pid_t> Execute(const ProcessSpec& given, int output) {
-    if (given.network && no_network_.empty()) {
+    const bool has_view = given.network || !given.mounts.empty();
+    if (!has_view) return ExecuteInChild(given, output, guard_);
+    if (no_view_.empty()) {
       if (binds_ == nullptr) {
         BERTH_TRY(binds_, BindSupervisor::Start());
       }
       Result<pid_t> pid = ExecuteInChild(given, output, guard_, *binds_);
       if (pid || pid.error().code != ErrorCode::kForbidden) return pid;
-      no_network_ = pid.error().message;
-      LogWarning("programs run without addresses and names of their own",
-                 {{"because", no_network_}});
+      no_view_ = pid.error().message;
+      LogWarning("programs run without addresses, names and mounted volumes of their own",
+                 {{"because", no_view_}});
     }
-    if (!given.network) return ExecuteInChild(given, output, guard_);
     ProcessSpec spec = given;
+    if (given.network) spec.env.push_back("BERTH_NETWORK=that of the machine: " + no_view_);
+    if (!given.mounts.empty()) spec.env.push_back("BERTH_VOLUMES=" + given.volumes_folder);
     spec.network.reset();
-    spec.env.push_back("BERTH_NETWORK=that of the machine: " + no_network_);
+    spec.mounts.clear();
+    spec.start_folder.clear();
     return ExecuteInChild(spec, output, guard_);
   }
 
   const std::string mark_;
   ProcessGuard guard_;
   std::unique_ptr<BindSupervisor> binds_;  // of pods with a network
-  std::string no_network_;                 // the machine's refusal
+  std::string no_view_;                    // the machine's refusal
   std::unique_ptr<LogPump> pump_;
   const int wake_;  // an eventfd
   std::mutex mutex_;

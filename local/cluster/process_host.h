@@ -24,6 +24,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "local/cluster/mount_steps.h"
 
 namespace berth::local::cluster {
 
@@ -51,6 +52,9 @@ struct ProcessSpec {
   std::string record_path;             // identifies the running process; its folder must exist
   // Where this machine does not allow it, programs run without, and BERTH_NETWORK says so.
   std::optional<ProcessNetwork> network;
+  std::vector<MountStep> mounts;  // as `network`; BERTH_VOLUMES names volumes_folder then
+  std::string volumes_folder;
+  std::string start_folder;  // in the view of `mounts`, instead of working_folder; "": that one
 };
 
 struct ProcessExit {

@@ -252,6 +252,125 @@ TEST_F(PodExecutorTest, PodsOfAnEarlierLifeAreFailedNotRunAgain) {
   EXPECT_EQ(Log("p"), "up\n");
 }
 
+// Where the machine refuses namespaces, the volumes are in a folder that a variable names.
+constexpr char kAt[] =
+    "at() { if [ -n \"$BERTH_VOLUMES\" ]; then echo $BERTH_VOLUMES/$1; else echo $2; fi; }; ";
+
+TEST_F(PodExecutorTest, VolumesAreFilesAndFolders) {
+  ASSERT_TRUE(api_.Create(kConfigMaps, "default",
+                          {{"metadata", {{"name", "m"}}},
+                           {"data", {{"a", "from the map\n"}}},
+                           {"binaryData", {{"b", "/w=="}}}},
+                          {}));
+  ASSERT_TRUE(api_.Create(kSecrets, "default",
+                          {{"metadata", {{"name", "s"}}}, {"data", {{"key", "a2V5Cg=="}}}}, {}));
+  const Json volumes = Json::parse(R"([{"name": "map", "configMap": {"name": "m"}},
+      {"name": "key", "secret": {"secretName": "s", "defaultMode": 256}},
+      {"name": "about", "downwardAPI": {"items": [
+        {"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}},
+      {"name": "shared", "emptyDir": {}}])");
+  Json init = Json::parse(R"([{"name": "i", "image": "shell",
+      "volumeMounts": [{"name": "shared", "mountPath": "/berth-shared/deep"}]}])");
+  init[0]["args"] = {"-c",
+                     kAt + std::string("echo left by init > $(at shared /berth-shared/deep)/file")};
+  Json main = Json::parse(R"([{"name": "main", "image": "shell", "volumeMounts": [
+      {"name": "map", "mountPath": "/etc/berth-test"},
+      {"name": "key", "mountPath": "/var/run/berth/secret"},
+      {"name": "about", "mountPath": "/berth-about"},
+      {"name": "shared", "mountPath": "/mnt"},
+      {"name": "about", "mountPath": "/mnt/about"}]}])");
+  main[0]["args"] = {
+      "-c", kAt + std::string("cat $(at map /etc/berth-test)/a $(at key /var/run/berth/secret)/key "
+                              "$(at about /berth-about)/name; echo; cat $(at shared /mnt)/file; "
+                              "wc -c < $(at map /etc/berth-test)/b; "
+                              "ls /etc/passwd; if [ -z \"$BERTH_VOLUMES\" ]; then "
+                              "cat /mnt/about/name; echo; "
+                              "echo x 2>/dev/null > /etc/berth-test/a || echo read-only; else "
+                              "echo p; echo read-only; fi")};
+  CreatePod("p", "",
+            {{"spec", {{"volumes", volumes}, {"initContainers", init}, {"containers", main}}}});
+  ASSERT_TRUE(ReachesPhase("p", "Succeeded")) << Pod("p") << Log("p");
+  EXPECT_EQ(Log("p"), "from the map\nkey\np\nleft by init\n1\n/etc/passwd\np\nread-only\n");
+  EXPECT_FALSE(fs::exists("/berth-shared")) << "the machine stays as it is";
+  EXPECT_FALSE(fs::exists("/etc/berth-test"));
+  const std::string folder = cluster_->folders().VolumesFolder(Pod("p"));
+  EXPECT_TRUE(fs::exists(folder + "/shared/file"));
+  ASSERT_TRUE(api_.Delete(kPods, "default", "p", {}));
+  EXPECT_TRUE(Eventually([&] { return !fs::exists(folder); })) << "its volumes go with it";
+}
+
+// Only root can switch users. A symbolic link in a folder that programs write must not lead a mount
+// to files that they may not read.
+TEST_F(PodExecutorTest, AnotherUserHasVolumesThatItCannotLeadElsewhere) {
+  const auto user = FindJobUser("nobody");
+  if (geteuid() != 0) return;
+  ASSERT_TRUE(user) << user.error().message;
+  fs::permissions(base_, fs::perms(0711));
+  StopCluster();
+  job_user_ = *user;
+  StartCluster();
+  ASSERT_TRUE(api_.Create(kSecrets, "default",
+                          {{"metadata", {{"name", "s"}}}, {"data", {{"key", "a2V5Cg=="}}}}, {}));
+  const auto create = [&](const char* name, const Json& mount) {
+    Json main = Json::parse(R"([{"name": "main", "image": "shell"}])");
+    main[0]["args"] = {"-c", kAt + std::string("cat $(at key /key)/key; cd $(at shared /shared) && "
+                                               "echo kept > file && cat file")};
+    main[0]["volumeMounts"] = Json::array({{{"name", "key"}, {"mountPath", "/key"}}, mount});
+    CreatePod(name, "",
+              {{"spec",
+                {{"volumes", Json::parse(R"([{"name": "shared", "emptyDir": {}},
+                     {"name": "key", "secret": {"secretName": "s", "defaultMode": 256}}])")},
+                 {"containers", main}}}});
+  };
+  create("whole", {{"name", "shared"}, {"mountPath", "/shared"}});
+  create("part", {{"name", "shared"}, {"mountPath", "/shared"}, {"subPath", "link"}});
+  ASSERT_TRUE(ReachesPhase("whole", "Succeeded")) << Pod("whole") << Log("whole");
+  EXPECT_EQ(Log("whole"), "key\nkept\n");
+  EXPECT_TRUE(Eventually([&] {
+    const Json pod = Pod("part");
+    const Json& statuses = ArrayAt(pod, {"status", "containerStatuses"});
+    return !statuses.empty() &&
+           StringAt(statuses[0], {"state", "waiting", "message"}) ==
+               "subPath \"link\" of an emptyDir is not served with berth up --job-user";
+  }));
+}
+
+TEST_F(PodExecutorTest, AVolumeThatIsMissingIsWaitedFor) {
+  CreatePod("p", "", {{"spec", {{"volumes", Json::parse(R"([{"name": "map", "configMap":
+      {"name": "m"}}])")}}}});
+  ASSERT_TRUE(Eventually([&] {
+    const Json pod = Pod("p");
+    const Json& statuses = ArrayAt(pod, {"status", "containerStatuses"});
+    return !statuses.empty() && StringAt(statuses[0], {"state", "waiting", "message"}) ==
+                                    "MountVolume.SetUp failed for volume \"map\" : configmap "
+                                    "\"m\" not found";
+  }));
+  EXPECT_EQ(StringAt(Pod("p"), {"status", "phase"}), "Pending");
+}
+
+TEST_F(PodExecutorTest, WorkingDirectories) {
+  const auto create = [&](const char* name, const char* folder) {
+    Json main = Json::parse(R"([{"name": "main", "image": "shell",
+        "args": ["-c", "[ -n \"$BERTH_VOLUMES\" ] || pwd; echo x > file && cat file"]}])");
+    main[0]["workingDir"] = folder;
+    CreatePod(name, "", {{"spec", {{"containers", main}}}});
+  };
+  create("there", base_.c_str());
+  create("new", "/berth/work/");
+  create("relative", "work");
+  ASSERT_TRUE(ReachesPhase("there", "Succeeded")) << Pod("there");
+  EXPECT_EQ(Log("there"), base_ + "\nx\n");
+  ASSERT_TRUE(ReachesPhase("new", "Succeeded")) << Pod("new") << Log("new");
+  EXPECT_TRUE(Log("new") == "/berth/work\nx\n" || Log("new") == "x\n") << Log("new");
+  EXPECT_FALSE(fs::exists("/berth"));
+  EXPECT_TRUE(Eventually([&] {
+    const Json pod = Pod("relative");
+    const Json& statuses = ArrayAt(pod, {"status", "containerStatuses"});
+    return !statuses.empty() && StringAt(statuses[0], {"state", "waiting", "message"}) ==
+                                    "workingDir \"work\": write an absolute path";
+  }));
+}
+
 TEST_F(PodExecutorTest, JobRunsToItsEnd) {
   Json job = Json::parse(R"({"metadata": {"name": "j"}, "spec": {"completions": 3,
       "parallelism": 2, "completionMode": "Indexed", "template": {"spec": {

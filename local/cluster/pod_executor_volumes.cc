@@ -1,0 +1,100 @@
+// The volumes of pods: files before a container starts, mounts for its program.
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "local/cluster/mount_steps.h"
+#include "local/cluster/pod_executor.h"
+#include "local/cluster/pod_volumes.h"
+#include "local/cluster/resource_ids.h"
+
+namespace berth::local::cluster {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kRoot[] = ".root";        // no volume has a name with a dot in front
+constexpr char kWorking[] = ".working";  // stands for a working directory that is not there
+
+bool IsIn(const std::string& path, const std::string& folder) {
+  return path == folder || path.starts_with(folder + "/");
+}
+
+Error Refuse(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }
+
+// With a user of their own, programs could lead mounts in their folders to files of other users, by
+// symbolic links.
+Status CheckForeignUser(const std::vector<PodMount>& mounts) {
+  for (const PodMount& mount : mounts) {
+    if (!mount.is_empty_dir) continue;
+    if (!mount.sub_path.empty()) {
+      return Refuse("subPath \"" + mount.sub_path +
+                    "\" of an emptyDir is not served with berth up --job-user");
+    }
+    for (const PodMount& other : mounts) {
+      if (!IsIn(other.target, mount.target) || other.target == mount.target) continue;
+      return Refuse("mountPath " + other.target + " in an emptyDir at " + mount.target +
+                    " is not served with berth up --job-user");
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+// As kubelet, tries again while an object is missing.
+bool PodExecutor::PrepareVolumes(const Json& pod, ContainerRun& container) {
+  if (ArrayAt(pod, {"spec", "volumes"}).empty()) return true;
+  const auto volumes = PlanVolumes(pod, [&](DataKind kind, const std::string& name) {
+    return ReadData(NamespaceOf(pod), kind, name, true);
+  });
+  const Status written = volumes ? services_.folders.WriteVolumes(pod, *volumes) : volumes.error();
+  if (written) return true;
+  events_.Record(pod, EventType::kWarning, "FailedMount", written.error().message);
+  Hold(container, "ContainerCreating", written.error().message);
+  return false;
+}
+
+Status PodExecutor::AddVolumes(const Json& pod, const Json& container, const Environment& own,
+                               ProcessSpec& process) const {
+  const std::string folder = services_.folders.VolumesFolder(pod);
+  BERTH_TRY(const std::vector<PodMount> mounts, MountsOf(pod, container, folder, own));
+  if (services_.job_user) BERTH_CHECK_OK(CheckForeignUser(mounts));
+  std::vector<MountPoint> points;
+  for (const PodMount& mount : mounts) {
+    const std::string source =
+        mount.sub_path.empty() ? mount.source : mount.source + "/" + mount.sub_path;
+    std::error_code error;
+    if (mount.is_empty_dir) fs::create_directories(source, error);
+    if (!fs::exists(source, error)) {
+      return Refuse("subPath \"" + mount.sub_path + "\" is not in its volume");
+    }
+    points.push_back({source, mount.target, mount.read_only});
+  }
+  const std::string working = StringAt(container, {"workingDir"});
+  if (!working.empty()) {
+    if (working.front() != '/') {
+      return Refuse("workingDir \"" + working + "\": write an absolute path");
+    }
+    process.start_folder = fs::path(working).lexically_normal().string();
+    if (process.start_folder.size() > 1 && process.start_folder.back() == '/') {
+      process.start_folder.pop_back();
+    }
+    std::error_code error;
+    bool exists = fs::is_directory(process.start_folder, error);
+    for (const MountPoint& point : points) {
+      exists = exists || IsIn(process.start_folder, point.target);
+    }
+    if (!exists) {
+      BERTH_CHECK_OK(services_.folders.MakeBesideVolumes(pod, kWorking));
+      points.insert(points.begin(), {folder + "/" + kWorking, process.start_folder, false});
+    }
+  }
+  if (points.empty()) return OkStatus();
+  BERTH_CHECK_OK(services_.folders.MakeBesideVolumes(pod, kRoot));
+  process.volumes_folder = folder;
+  BERTH_TRY(process.mounts, PlanMounts(points, folder + "/" + kRoot));
+  return OkStatus();
+}
+
+}  // namespace berth::local::cluster

@@ -1,0 +1,55 @@
+// local/cluster/pod_volumes.h — the volumes of a pod: their content, and where containers see them.
+//
+//     pod + ConfigMaps, Secrets ──PlanVolumes──▶ folders and files
+//     pod + container           ──MountsOf─────▶ (place in the volumes' folder, path in the
+//     container)
+//
+// emptyDir: a folder. configMap, secret, downwardAPI, projected: files, for reading. Volumes of
+// other types are left out, and so are their mounts; of projected ones, tokens are.
+//
+// Pure. Source: Kubernetes "Volumes", "Projected Volumes", "Downward API".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "local/apiserver/api.h"
+#include "local/cluster/container_environment.h"
+
+namespace berth::local::cluster {
+
+struct VolumeFile {
+  std::string path;  // in the volume; never leads out of it
+  std::string content;
+  std::uint32_t mode = 0644;
+  friend bool operator==(const VolumeFile&, const VolumeFile&) = default;
+};
+
+struct PodVolume {
+  std::string name;
+  bool is_empty_dir = false;  // its content is the programs'
+  std::vector<VolumeFile> files;
+  friend bool operator==(const PodVolume&, const PodVolume&) = default;
+};
+
+// Those that are folders of the pod. kInvalid, in kubelet's words: an object or key that is not
+// optional is missing.
+Result<std::vector<PodVolume>> PlanVolumes(const Json& pod, const DataLookup& lookup);
+
+struct PodMount {
+  std::string source;    // absolute
+  std::string sub_path;  // in the source; "": all of it
+  std::string target;    // absolute, normal
+  bool read_only = false;
+  bool is_empty_dir = false;
+  friend bool operator==(const PodMount&, const PodMount&) = default;
+};
+
+// The mounts of a container, outer ones first. `folder` has a folder for each volume of
+// PlanVolumes. kInvalid: a path that leads out of its volume, or that is not absolute.
+Result<std::vector<PodMount>> MountsOf(const Json& pod, const Json& container,
+                                       const std::string& folder, const Environment& environment);
+
+}  // namespace berth::local::cluster
