@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "local/apiserver/auth/authorizer.h"
 #include "local/apiserver/blocking.h"
+#include "local/apiserver/http/compression.h"
 #include "local/apiserver/http/impersonation.h"
 #include "local/apiserver/http/openapi.h"
 #include "local/apiserver/http/request_access.h"
@@ -98,7 +99,7 @@ std::string Front::NewAuditId() {
 void Front::Handle(net::Request request, std::shared_ptr<net::Responder> responder) {
   auto exchange = std::make_shared<Exchange>();
   exchange->request = std::move(request);
-  exchange->responder = std::move(responder);
+  exchange->responder = CompressLargeAnswers(exchange->request, std::move(responder));
   exchange->audit_id = NewAuditId();
   auto target = ParseTarget(exchange->request.target);
   if (!target) {
