@@ -68,8 +68,9 @@ std::vector<api::ReclaimablePod> ReclaimablePods(const api::Job& job) {
   const std::int64_t completions = job.completions.value_or(ParallelismOf(job));
   const std::int64_t terminal = TerminalCount(job, completions);
   const std::int64_t remaining = std::max<std::int64_t>(completions - terminal, 0);
-  if (terminal == 0 || remaining >= parallelism) return {};
-  return {{"main", static_cast<std::int32_t>(parallelism - remaining)}};
+  const std::int64_t counted = PodsCount(job);  // Kueue: parallelism, which may be more
+  if (terminal == 0 || remaining >= counted) return {};
+  return {{"main", static_cast<std::int32_t>(counted - remaining)}};
 }
 
 // The end of the time for terminating pods. A pod on a dead machine must not hold quota for ever;

@@ -98,6 +98,24 @@ std::vector<api::ReclaimablePod> ReclaimableOf(const JobView& job, const api::Wo
       if (pod_set.name == each.pod_set) each.count = std::min(each.count, pod_set.count);
     }
   }
+  if (!HoldsQuota(workload)) return pods;
+  // The review refuses fewer: a job that partial admission starts with fewer pods has fewer to
+  // give.
+  for (const api::ReclaimablePod& told : workload.status.reclaimable_pods) {
+    const auto now = std::find_if(pods.begin(), pods.end(), [&told](const auto& each) {
+      return each.pod_set == told.pod_set;
+    });
+    const auto pod_set =
+        std::find_if(workload.spec.pod_sets.begin(), workload.spec.pod_sets.end(),
+                     [&told](const api::PodSet& each) { return each.name == told.pod_set; });
+    if (pod_set == workload.spec.pod_sets.end()) continue;
+    const std::int32_t least = std::min(told.count, pod_set->count);
+    if (now == pods.end()) {
+      pods.push_back({told.pod_set, least});
+    } else {
+      now->count = std::max(now->count, least);
+    }
+  }
   return pods;
 }
 

@@ -59,7 +59,7 @@ SliceChange ChangeOf(const JobView& job, const api::Workload& slice);
 std::vector<api::PodSet> WithCountsOf(const JobView& job, const api::Workload& slice);
 
 // The pods of the job whose quota is free: no more than `workload` has, since the job may have been
-// scaled down.
+// scaled down, and while it holds quota no fewer than its status says.
 std::vector<api::ReclaimablePod> ReclaimableOf(const JobView& job, const api::Workload& workload);
 
 // The annotations that make `slice` a slice; `replaced`: null for the first one.

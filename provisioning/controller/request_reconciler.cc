@@ -427,14 +427,19 @@ kube::Step RequestReconciler::CreateRequestStep(const WorkloadPtr& workload,
           if (workloads_.Get(workload->meta.key()) == nullptr) return next(OkStatus());
           std::int32_t& last = last_attempt_by_check_[workload->meta.uid][action.check];
           last = std::max(last, action.attempt);
-          if (done && requests_.Get(action.request.meta.key()) == nullptr) {
-            if (auto request = api::Decode<api::ProvisioningRequest>(**done)) {
-              created_[workload->meta.uid].push_back({*std::move(request), clock_.SteadyNow()});
-            }
-          }
+          if (done) NoteCreated(*workload, **done);
           next(OkStatus());
         });
   };
+}
+
+// The informer may still show the request of an earlier Workload of that name.
+void RequestReconciler::NoteCreated(const api::Workload& workload, const Json& answer) {
+  auto request = api::Decode<api::ProvisioningRequest>(answer);
+  if (!request) return;
+  const auto shown = requests_.Get(request->meta.key());
+  if (shown != nullptr && shown->meta.uid == request->meta.uid) return;
+  created_[workload.meta.uid].push_back({*std::move(request), clock_.SteadyNow()});
 }
 
 // The API refuses the request (a parameter too long, no rights): a person has to act.

@@ -61,6 +61,7 @@ class RequestReconciler final : public kube::Reconciler {
   kube::Step CreateTemplateStep(const WorkloadPtr& workload, const CreateTemplate& action);
   kube::Step IfThere(const std::string& space, const api::OwnerReference& request, kube::Step step);
   kube::Step CreateRequestStep(const WorkloadPtr& workload, const CreateRequest& action);
+  void NoteCreated(const api::Workload& workload, const kube::Json& answer);
   kube::Step OwnTemplateStep(const WorkloadPtr& workload, const OwnTemplate& action);
   kube::Step DeleteStep(const api::ResourceKind& kind, api::ObjectKey key);
   void TellRefusal(const WorkloadPtr& workload, const CreateRequest& action, const Error& error,

@@ -45,6 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"OneFewerNeeded", 3, 6, 4, "", "", {{"main", 1}}},
         {"AllDone", 3, 6, 6, "", "", {{"main", 3}}},
         {"MoreThanAsked", 3, 6, 9, "", "", {{"main", 3}}},
+        {"MorePodsThanCompletions", 3, 2, 1, "", "", {{"main", 1}}},
         {"IndexesCountOnce", 3, 4, 0, "0-1", "1,2", {{"main", 2}}},
         {"NonsenseIndexesCountForNothing", 3, 4, 0, "x,2-,-1", "", {}},
         {"OverlapsCountOnce", 10, 10, 0, "0-4,2-3", "4-6", {{"main", 7}}},

@@ -199,6 +199,18 @@ TEST_F(SlicePlanTest, ReclaimablePodsAreNoMoreThanTheSliceHas) {
   EXPECT_EQ(std::get<SetReclaimablePods>(plan_.actions.at(0)).pods[0].count, 2);
 }
 
+TEST(Reclaimable, PodsStayWhileQuotaIsHeld) {
+  const api::Job job = GpuJob(2, 4);
+  api::Workload workload = testing::WorkloadFor(job);
+  testing::Admit(workload);
+  workload.status.reclaimable_pods = {{"main", 1}};
+  EXPECT_EQ(ReclaimableOf(ViewOf(job), workload), workload.status.reclaimable_pods);
+  workload.status.reclaimable_pods[0].count = 3;
+  EXPECT_EQ(ReclaimableOf(ViewOf(job), workload)[0].count, 2) << "the Workload has no more";
+  workload.status.conditions.clear();
+  EXPECT_TRUE(ReclaimableOf(ViewOf(job), workload).empty());
+}
+
 TEST_F(SlicePlanTest, AClassEditReachesBothSlices) {
   const std::string first = RunWithThree().meta.name;
   Scale(5);

@@ -190,6 +190,10 @@ std::unique_ptr<WatchHandle> RegistryTransport::Watch(ApiRequest request, Durati
   if (ParseInt64(from).value_or(0) < compacted_) {
     return EndAtOnce(Error{ErrorCode::kExpired, "too old resource version"}, std::move(callbacks));
   }
+  callbacks.on_event = [this, path = target ? target->path : "",
+                        tell = std::move(callbacks.on_event)](WatchEvent event) {
+    if (!muted_.contains(path)) tell(std::move(event));
+  };
   return inner_->Watch(std::move(request), silence, std::move(callbacks));
 }
 

@@ -5,7 +5,7 @@
 // Objects must be valid: schemas, defaults, validation, managedFields are real. No webhook is
 // registered, and no other component runs: no garbage collector, no Job controller.
 //
-// Faults: FailNext, DropWatches, CompactHistory, latency.
+// Faults: FailNext, DropWatches, MuteWatches, CompactHistory, latency.
 //
 // Threads: one, that of the SimExecutor.
 #pragma once
@@ -68,6 +68,8 @@ class RegistryTransport final : public Transport {
   void DropWatches(const Status& status = OkStatus());
   // Ends every later watch at once with the error; nullopt: none.
   void RefuseWatches(std::optional<Error> error) { watch_refusal_ = std::move(error); }
+  // Loses every later event of the watches on `collection`, which stay open.
+  void MuteWatches(const std::string& collection) { muted_.insert(collection); }
   // Answers requests below `collection` with 404, as if its CRD were missing.
   void SetMissing(const std::string& collection, bool is_missing);
   // Expires all versions before the present one for new watches.
@@ -110,6 +112,7 @@ class RegistryTransport final : public Transport {
   std::size_t watches_begun_ = 0;
   std::optional<Error> watch_refusal_;
   std::set<std::string> missing_;  // collections
+  std::set<std::string> muted_;    // collections
 };
 
 }  // namespace berth::kube

@@ -200,6 +200,19 @@ TEST_F(ProvisioningControllersTest, ADeletedRequestIsMadeAgainWithTheNextNumber)
   EXPECT_FALSE(Request(2).is_null());
 }
 
+TEST_F(ProvisioningControllersTest, AWorkloadThatIsMadeAgainAsksOnceWhileItsOldRequestIsShown) {
+  GiveQuota();
+  ASSERT_FALSE(Request().is_null());
+  api_.MuteWatches(kAllRequests);
+  api_.Remove(std::string(kWorkloads) + "/wl");
+  api_.Remove(std::string(kRequests) + "/wl-dws-prov-1");
+  api_.Remove(std::string(kTemplates) + "/ppt-wl-dws-prov-1-main");
+  Settle();
+  GiveQuota();
+  EXPECT_FALSE(Request(1).is_null());
+  EXPECT_TRUE(Request(2).is_null());
+}
+
 TEST_F(ProvisioningControllersTest, FaultsChangeNothingAboutTheEnd) {
   struct Fault {
     std::string what;
