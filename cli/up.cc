@@ -190,6 +190,11 @@ Status Up::StartCluster(const UpFlags& flags) {
   BERTH_TRY(options.programs, ParseImages(flags.images));
   AddBuiltInPrograms(options.programs);
   if (network_) options.network = network_->prefix();
+  options.account_kubeconfig = [server = server_.get()](const std::string& token,
+                                                        const std::string& namespace_name) {
+    return local::MakeTokenKubeconfig({server->ca_pem(), server->url(), "pod", namespace_name},
+                                      token);
+  };
   executor_ = std::make_unique<ThreadExecutor>();
   BERTH_TRY(cluster_,
             local::cluster::Cluster::Start(server_->api(), clock_, *executor_, std::move(options)));

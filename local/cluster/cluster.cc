@@ -45,7 +45,8 @@ struct Cluster::Parts {
         garbage(api, cache, on, clock),
         namespaces(api, cache, on, clock),
         pods({api, cache, on, event_writes(), clock, runner, folders, images, options.job_user,
-              options.log_bytes, network.get(), host != nullptr ? &probe_calls : nullptr}) {
+              options.log_bytes, network.get(), host != nullptr ? &probe_calls : nullptr,
+              options.account_kubeconfig}) {
     IndexUnfinishedPods(cache);
   }
 

@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "local/apiserver/api.h"
 #include "local/cluster/object_cache.h"
+#include "local/cluster/pod_account.h"
 #include "local/cluster/pod_folders.h"
 #include "local/cluster/process_host.h"
 
@@ -39,6 +40,8 @@ struct ClusterOptions {
   // "127.77": the part of 127.0.0.0/8 for pods and Services (loopback_network.h); empty: pods have
   // the machine's network.
   std::string network;
+  // Null: programs get no kubeconfig of their pod's ServiceAccount.
+  MakeAccountKubeconfig account_kubeconfig;
 };
 
 class Cluster {

@@ -277,7 +277,11 @@ Result<ProcessSpec> PodExecutor::MakeSpec(const Json& stored_pod, const PodRun& 
             MakeEnvironment(pod, *spec, [&](DataKind kind, const std::string& name) {
               return ReadData(NamespaceOf(pod), kind, name);
             }));
-  BERTH_CHECK_OK(services_.folders.Prepare(pod, container.name));
+  std::function<Result<std::string>()> kubeconfig;
+  if (services_.account_kubeconfig != nullptr) {
+    kubeconfig = [&] { return KubeconfigOfPod(services_.api, pod, services_.account_kubeconfig); };
+  }
+  BERTH_CHECK_OK(services_.folders.Prepare(pod, container.name, kubeconfig));
   ProcessSpec process;
   process.working_folder = services_.folders.WorkFolder(pod);
   process.output_path = services_.folders.LogPath(pod, container.name, container.restarts);

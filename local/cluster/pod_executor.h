@@ -21,6 +21,7 @@
 #include "local/cluster/network/pod_network.h"
 #include "local/cluster/object_cache.h"
 #include "local/cluster/object_events.h"
+#include "local/cluster/pod_account.h"
 #include "local/cluster/pod_folders.h"
 #include "local/cluster/pod_lifecycle.h"
 #include "local/cluster/probes/pod_probes.h"
@@ -42,8 +43,9 @@ class PodExecutor {
     const ImageMap& images;
     std::optional<ProcessUser> job_user;
     std::int64_t log_bytes = 0;
-    PodNetwork* network = nullptr;  // null: pods have the machine's
-    ProbeCaller* probes = nullptr;  // null: every probe passes
+    PodNetwork* network = nullptr;             // null: pods have the machine's
+    ProbeCaller* probes = nullptr;             // null: every probe passes
+    MakeAccountKubeconfig account_kubeconfig;  // null: programs get none
   };
 
   // Registers its listeners; call before the cache tracks pods and nodes.

@@ -45,9 +45,12 @@ Status CheckForeignUser(const std::vector<PodMount>& mounts) {
 // As kubelet, tries again while an object is missing.
 bool PodExecutor::PrepareVolumes(const Json& pod, ContainerRun& container) {
   if (ArrayAt(pod, {"spec", "volumes"}).empty()) return true;
-  const auto volumes = PlanVolumes(pod, [&](DataKind kind, const std::string& name) {
-    return ReadData(NamespaceOf(pod), kind, name, true);
-  });
+  const auto volumes = PlanVolumes(
+      pod,
+      [&](DataKind kind, const std::string& name) {
+        return ReadData(NamespaceOf(pod), kind, name, true);
+      },
+      [&](const std::string& audience) { return TokenOfPod(services_.api, pod, audience); });
   const Status written = volumes ? services_.folders.WriteVolumes(pod, *volumes) : volumes.error();
   if (written) return true;
   events_.Record(pod, EventType::kWarning, "FailedMount", written.error().message);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,7 +73,38 @@ Status PodFolders::Open() const {
   return user_ ? CheckReachable(work_root_, *user_) : OkStatus();
 }
 
-Status PodFolders::Prepare(const Json& pod, const std::string& container) const {
+// Before the folder is the programs': nobody else can have put a link in the way.
+Status PodFolders::WriteKubeconfig(const Json& pod, const std::string& text) const {
+  const std::string folder = WorkFolder(pod) + "/.kube";
+  const std::string path = folder + "/config";
+  BERTH_CHECK_OK(MakeFolder(folder));
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the POSIX call
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const auto failed = [&] {
+    return Error{ErrorCode::kUnavailable, path + ": " + std::strerror(errno)};
+  };
+  if (file < 0) return failed();
+  const ssize_t written = write(file, text.data(), text.size());
+  close(file);
+  if (written != static_cast<ssize_t>(text.size())) return failed();
+  if (!user_) return OkStatus();
+  for (const std::string& each : {path, folder}) {
+    if (lchown(each.c_str(), user_->user, user_->group) != 0) return failed();
+  }
+  return OkStatus();
+}
+
+Status PodFolders::Prepare(const Json& pod, const std::string& container,
+                           const std::function<Result<std::string>()>& kubeconfig) const {
+  std::error_code error;
+  if (kubeconfig != nullptr && !fs::exists(WorkFolder(pod), error)) {
+    BERTH_TRY(const std::string text, kubeconfig());
+    BERTH_CHECK_OK(MakeFolder(WorkFolder(pod)));
+    if (const Status done = text.empty() ? OkStatus() : WriteKubeconfig(pod, text); !done) {
+      fs::remove_all(WorkFolder(pod), error);  // the next start tries again
+      return done;
+    }
+  }
   BERTH_CHECK_OK(MakeFolder(WorkFolder(pod)));
   if (user_ && lchown(WorkFolder(pod).c_str(), user_->user, user_->group) != 0) {
     return Error{ErrorCode::kUnavailable, WorkFolder(pod) + ": " + std::strerror(errno)};

@@ -11,6 +11,7 @@
 // Threads: any thread; at most one call for a pod at a time.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -31,7 +32,10 @@ class PodFolders {
   // Makes the roots. kInvalid: the work root belongs to another user, or `user` cannot reach it;
   // kUnavailable: the system's reason.
   Status Open() const;
-  Status Prepare(const Json& pod, const std::string& container) const;
+  // Makes the folders of a container. `kubeconfig` gives the text of WORK/.kube/config; it is asked
+  // when the pod's first container starts. "" and null: no file.
+  Status Prepare(const Json& pod, const std::string& container,
+                 const std::function<Result<std::string>()>& kubeconfig = nullptr) const;
   bool Exists(const Json& pod) const;
   void Remove(const Json& pod) const;
 
@@ -59,6 +63,7 @@ class PodFolders {
   std::string Folder(const Json& pod) const;
   Status WriteFile(const std::string& folder, const VolumeFile& file) const;
   Status GiveToUser(const std::string& path) const;
+  Status WriteKubeconfig(const Json& pod, const std::string& text) const;
   std::string root_;
   std::string work_root_;
   std::optional<ProcessUser> user_;

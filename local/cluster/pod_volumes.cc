@@ -28,7 +28,8 @@ bool IsInside(const std::string& path) {
 
 class VolumePlanner {
  public:
-  VolumePlanner(const Json& pod, const DataLookup& lookup) : pod_(pod), lookup_(lookup) {}
+  VolumePlanner(const Json& pod, const DataLookup& lookup, const TokenLookup& tokens)
+      : pod_(pod), lookup_(lookup), tokens_(tokens) {}
 
   Status Plan(const Json& source, PodVolume& volume) {
     for (const char* type : {"configMap", "secret", "downwardAPI", "projected"}) {
@@ -41,6 +42,7 @@ class VolumePlanner {
           const Json* of = Find(each, {part});
           if (of != nullptr) BERTH_CHECK_OK(AddSource(part, *of, volume));
         }
+        BERTH_CHECK_OK(AddToken(each, volume));
       }
     }
     return OkStatus();
@@ -80,6 +82,13 @@ class VolumePlanner {
     return OkStatus();
   }
 
+  Status AddToken(const Json& source, PodVolume& volume) {
+    const Json* token = Find(source, {"serviceAccountToken"});
+    if (token == nullptr || tokens_ == nullptr) return OkStatus();
+    BERTH_TRY(std::string text, tokens_(StringAt(*token, {"audience"})));
+    return Add(Json(), StringAt(*token, {"path"}), std::move(text), volume);
+  }
+
   Status AddDownward(const Json& source, PodVolume& volume) {
     for (const Json& item : ArrayAt(source, {"items"})) {
       std::string value;
@@ -113,6 +122,7 @@ class VolumePlanner {
 
   const Json& pod_;
   const DataLookup& lookup_;
+  const TokenLookup& tokens_;
   std::uint32_t mode_ = kDefaultMode;
 };
 
@@ -145,13 +155,14 @@ std::optional<PodMount> SourceOf(const Json& pod, const std::string& name,
 
 }  // namespace
 
-Result<std::vector<PodVolume>> PlanVolumes(const Json& pod, const DataLookup& lookup) {
+Result<std::vector<PodVolume>> PlanVolumes(const Json& pod, const DataLookup& lookup,
+                                           const TokenLookup& tokens) {
   std::vector<PodVolume> volumes;
   for (const Json& source : ArrayAt(pod, {"spec", "volumes"})) {
     PodVolume volume{.name = StringAt(source, {"name"}), .is_empty_dir = IsEmptyDir(source)};
     if (!volume.is_empty_dir && !IsOfFiles(source)) continue;
     if (!IsInside(volume.name)) return Refuse("volume name \"" + volume.name + "\" is no name");
-    if (const Status planned = VolumePlanner(pod, lookup).Plan(source, volume); !planned) {
+    if (const Status planned = VolumePlanner(pod, lookup, tokens).Plan(source, volume); !planned) {
       return Refuse(fmt::format("MountVolume.SetUp failed for volume \"{}\" : {}", volume.name,
                                 planned.error().message));
     }

@@ -5,12 +5,13 @@
 //     container)
 //
 // emptyDir: a folder. configMap, secret, downwardAPI, projected: files, for reading. Volumes of
-// other types are left out, and so are their mounts; of projected ones, tokens are.
+// other types are left out, and so are their mounts.
 //
 // Pure. Source: Kubernetes "Volumes", "Projected Volumes", "Downward API".
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,9 +35,13 @@ struct PodVolume {
   friend bool operator==(const PodVolume&, const PodVolume&) = default;
 };
 
-// Those that are folders of the pod. kInvalid, in kubelet's words: an object or key that is not
-// optional is missing.
-Result<std::vector<PodVolume>> PlanVolumes(const Json& pod, const DataLookup& lookup);
+// A token of the pod's ServiceAccount for an audience; "": that of the API.
+using TokenLookup = std::function<Result<std::string>(const std::string& audience)>;
+
+// Those that are folders of the pod. `tokens` null: projected tokens are left out. kInvalid, in
+// kubelet's words: an object or key that is not optional is missing.
+Result<std::vector<PodVolume>> PlanVolumes(const Json& pod, const DataLookup& lookup,
+                                           const TokenLookup& tokens = nullptr);
 
 struct PodMount {
   std::string source;    // absolute

@@ -188,6 +188,10 @@ Result<net::TlsIdentity> ReadAuthority(const std::string& folder) {
                                          "`berth up` with this data directory first"};
 }
 
+std::string MakeTokenKubeconfig(const UserKubeconfig& about, const std::string& token) {
+  return KubeconfigText(kMarkOfUp, about, "    token: " + token + "\n");
+}
+
 std::string MakeUserKubeconfig(const UserKubeconfig& about, const net::TlsIdentity& identity) {
   return KubeconfigText(
       kMarkOfUser, about,

@@ -41,6 +41,8 @@ struct UserKubeconfig {
 };
 // kubeconfig text of a user with a certificate.
 std::string MakeUserKubeconfig(const UserKubeconfig& about, const net::TlsIdentity& identity);
+// … of a user with a token.
+std::string MakeTokenKubeconfig(const UserKubeconfig& about, const std::string& token);
 
 // Writes the file with mode 0600, atomically. An existing file that Berth has not written is kept:
 // kAlreadyExists names the file and the way out.

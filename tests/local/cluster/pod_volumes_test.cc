@@ -63,6 +63,25 @@ TEST(PodVolumesTest, Content) {
   }
 }
 
+TEST(PodVolumesTest, ProjectedTokensAreAskedFor) {
+  const Json pod = PodWith(R"({"name": "v", "projected": {"defaultMode": 420, "sources": [
+      {"serviceAccountToken": {"path": "token"}},
+      {"serviceAccountToken": {"path": "vault/token", "audience": "vault"}}]}})");
+  const auto volumes = PlanVolumes(pod, VolumeData, [](const std::string& audience) {
+    return Result<std::string>("token for " + (audience.empty() ? "the API" : audience));
+  });
+  ASSERT_TRUE(volumes) << volumes.error().message;
+  EXPECT_EQ(volumes->front(), (PodVolume{"v",
+                                         false,
+                                         {{"token", "token for the API", 0644},
+                                          {"vault/token", "token for vault", 0644}}}));
+  const auto refused = PlanVolumes(pod, VolumeData, [](const std::string&) {
+    return Result<std::string>(Error{ErrorCode::kUnavailable, "no tokens today"});
+  });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "MountVolume.SetUp failed for volume \"v\" : no tokens today");
+}
+
 TEST(PodVolumesTest, OthersAreLeftOut) {
   const auto volumes = PlanVolumes(
       PodWith(R"({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})"), VolumeData);

@@ -5,11 +5,15 @@ Method: a real `berth up` with queues of two teams; `berth user add` makes the u
 
 import json
 import os
+import re
 import stat
 import unittest
 
-from harness import ROOT, ClusterTest, wait_until
+from harness import KUBECTLS, ROOT, ClusterTest, wait_until
 
+ROOM = {"cpu": "4", "memory": "4Gi", "pods": "20"}
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "laptop"},
+        "status": {"allocatable": ROOM, "capacity": ROOM}}
 ROLES = os.path.join(ROOT, "manifests", "rbac", "user_roles.yaml")
 JOB = """
 apiVersion: batch/v1
@@ -58,7 +62,7 @@ spec: {clusterQueue: both}
 class UsersTest(ClusterTest):
     def setUp(self):
         super().setUp()
-        self.cluster = self.start_cluster()
+        self.cluster = self.start_cluster(images=["kubectl:1=" + KUBECTLS[0]])
         self.data = os.path.join(self.cluster.folder, "data")
         self.cluster.apply(QUEUES)
 
@@ -135,6 +139,50 @@ class UsersTest(ClusterTest):
         gone = get("jobs", "-n", "team-a")
         self.assertNotEqual(gone.returncode, 0)
         self.assertRegex(gone.stderr, "(?i)logged in|unauthorized")
+
+    def test_programs_of_pods_are_their_account(self):
+        self.cluster.apply(json.dumps(NODE))
+        self.cluster.kubectl("create", "serviceaccount", "robot")
+        self.cluster.kubectl("create", "rolebinding", "robot", "--clusterrole", "view",
+                             "--serviceaccount", "default:robot")
+        self.assertIn('"system:serviceaccount:default:default"', self.says("who", "auth", "whoami", "-o", "json"))
+        self.assertIn('User "system:serviceaccount:default:default" cannot list resource "pods"',
+                      self.says("refused", "get", "pods"))
+        self.assertIn("refused-", self.says("reader", "get", "pods", "-o", "name", serviceAccountName="robot"))
+        self.assertNotIn("serviceaccount",
+                         self.says("nobody", "auth", "whoami", automountServiceAccountToken=False))
+
+    def test_a_projected_token_is_where_clients_in_clusters_look(self):
+        self.cluster.apply(json.dumps(NODE))
+        with open(self.cluster.kubeconfig, encoding="utf-8") as file:
+            server = re.search(r"server: https://([0-9.]+):([0-9]+)", file.read())
+        volume = {"name": "kube-api-access", "projected": {"sources": [
+            {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
+            {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+            {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}]}}]}}
+        said = self.says(
+            "inside", "auth", "whoami", "-o", "json", automountServiceAccountToken=False, volumes=[volume],
+            container={
+                "env": [{"name": "KUBERNETES_SERVICE_HOST", "value": server.group(1)},
+                        {"name": "KUBERNETES_SERVICE_PORT", "value": server.group(2)}],
+                "volumeMounts": [{"name": "kube-api-access",
+                                  "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}]})
+        user = json.loads(said)["status"]["userInfo"]
+        self.assertEqual(user["username"], "system:serviceaccount:default:default")
+        pod = self.cluster.items("pods", "-l", "job-name=inside")[0]["metadata"]
+        self.assertEqual(user["extra"]["authentication.kubernetes.io/pod-uid"], [pod["uid"]])
+
+    def says(self, name, *arguments, container=None, **spec):
+        """What kubectl says that runs as a Job in the namespace default."""
+        self.cluster.apply(json.dumps({
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+            "spec": {"backoffLimit": 0, "template": {"spec": {
+                "restartPolicy": "Never", **spec,
+                "containers": [{"name": "c", "image": "kubectl:1", "args": list(arguments),
+                                **(container or {})}]}}}}))
+        wait_until(lambda: self.cluster.is_true("job", name, "Complete") or self.cluster.is_true("job", name, "Failed"),
+                   f"job {name} ends")
+        return self.cluster.kubectl("logs", "job/" + name).stdout
 
     def bare(self):
         """The kubeconfig without credentials."""
