@@ -70,7 +70,7 @@ def condition(item, kind):
     return next((each for each in item.get("status", {}).get("conditions", []) if each["type"] == kind), {})
 
 
-def direct_mean(seed, blocks, rows=200_000):
+def direct_mean(seed, blocks, rows=100_000):
     """The mean of haversine.py by another formula, from chords of the sphere, without Dask."""
     total = 0.0
     for block in range(blocks):
