@@ -93,6 +93,7 @@ class Demo:
         check(self.client, "no kubectl: install one, or build that of the tests with tools/kubectl")
         self.kubeconfig = os.path.join(scratch, "kubeconfig")
         self.log = os.path.join(scratch, "berth.log")
+        self.validates = None  # kubectl compares with the API's schemas
         self.process = None
         self.session = None
         self.said = {}  # last state of each thing that is told
@@ -122,6 +123,12 @@ class Demo:
 
     def kubectl(self, *arguments):
         return self.run(self.client, *arguments)
+
+    def apply(self, *arguments):
+        # Clients before 1.29 ask for OpenAPI v2 in protobuf, which is not served.
+        if self.validates is None:
+            self.validates = '1.20' not in self.kubectl("version", "--client")
+        return self.kubectl("apply", *([] if self.validates else ["--validate=false"]), *arguments)
 
     def get(self, path, **parameters):
         answer = self.session.get(self.url + path, params=parameters, timeout=10)
@@ -168,7 +175,6 @@ class Demo:
 
     def look(self):
         """Tells what has changed, and checks what must hold at any time."""
-        used = 0
         for team, job in JOBS.items():
             workload = self.workload(team)
             pods = self.pods(team)
@@ -179,7 +185,6 @@ class Demo:
                     check("nodeName" not in pod["spec"],
                           f"pod {pod['metadata']['name']} of {team} has a node before the job is admitted")
             gpus, borrowed = self.gpus(team)
-            used += gpus
             running = sum(pod["status"].get("phase") == "Running" for pod in pods)
             held = sum("nodeName" not in pod["spec"] and bool(pod["spec"].get("schedulingGates")) for pod in pods)
             status = self.job_status(team)
@@ -190,7 +195,9 @@ class Demo:
                 self.tell(f"{team}/{job}", f"{'admitted' if is_true(workload, 'Admitted') else 'waits'}, "
                           f"{running} pods run, {held} are held; {gpus} GPUs" +
                           (f", {borrowed} of them borrowed" if borrowed else ""))
-        check(used <= 3, f"{used} GPUs are used, of 3")
+        used = [pod["metadata"]["name"] for pod in self.items("/api/v1/pods", labelSelector="dask.org/component=worker")
+                if "nodeName" in pod["spec"] and pod["status"].get("phase") not in ("Succeeded", "Failed")]
+        check(len(used) <= 3, f"{used} use more than 3 GPUs")
         self.tell("machines with a GPU", str(sum(is_true(node, "Ready") for node in self.machines())))
 
     def follow(self, holds, what):
@@ -215,14 +222,14 @@ class Demo:
         for path in sorted(glob.glob(os.path.join(
                 DASK, "lib", "python3*", "site-packages", "dask_kubernetes", "operator", "deployment", "helm",
                 "dask-kubernetes-operator", "crds", "*.yaml"))):
-            self.kubectl("apply", "--server-side", "-f", path)
+            self.apply("--server-side", "-f", path)
         with open(os.path.join(SAMPLES, "nodepools.yaml"), encoding="utf-8") as pools:
             text = pools.read()
         text = text.replace("bootSeconds: 60", "bootSeconds: 2").replace("idleSeconds: 600", "idleSeconds: 3")
-        self.kubectl("apply", "-f", self.file("nodepools.yaml", text))
-        self.kubectl("apply", "-k", SAMPLES)
+        self.apply("-f", self.file("nodepools.yaml", text))
+        self.apply("-k", SAMPLES)
         self.say("applied: Dask's kinds, two pools of machines, the queues: 2 GPUs for team-a, 1 for team-b, in a cohort")
-        self.kubectl("apply", "-f", self.file("operator.yaml", OPERATOR % (IMAGE, self.kubeconfig)))
+        self.apply("-f", self.file("operator.yaml", OPERATOR % (IMAGE, self.kubeconfig)))
         self.wait(lambda: self.get("/apis/apps/v1/namespaces/default/deployments/dask-operator").get("status", {})
                   .get("readyReplicas") == 1, "the operator is ready")
         self.say("Dask's operator runs, in a Deployment")
@@ -238,20 +245,20 @@ class Demo:
         self.session.verify = self.file("ca.pem", base64.b64decode(cluster["certificate-authority-data"]).decode())
 
     def team_a_computes(self):
-        self.kubectl("apply", "-f", os.path.join(SAMPLES, "job-team-a.yaml"))
+        self.apply("-f", os.path.join(SAMPLES, "job-team-a.yaml"))
         self.say("team-a submits trips-2015: a runner, a scheduler and 2 workers with a GPU each, one unit")
         self.follow(lambda: self.ready("team-a", "worker") == 2, "team-a's workers run")
         sets = [(each["name"], each["count"]) for each in self.workload("team-a")["spec"]["podSets"]]
         check(sets == [("scheduler", 1), ("worker", 2), ("runner", 1)], f"one Workload for the job, not {sets}")
-        self.kubectl("apply", "-f", os.path.join(SAMPLES, "autoscaler-team-a.yaml"))
+        self.apply("-f", os.path.join(SAMPLES, "autoscaler-team-a.yaml"))
         self.say("team-a lets Dask scale it, from 2 to 3 workers, as its work asks")
         self.follow(lambda: self.ready("team-a", "worker") == 3, "the cluster has grown")
-        check(self.gpus("team-a") == (3, 1), "team-a uses 3 GPUs and borrows 1")
+        self.wait(lambda: self.gpus("team-a") == (3, 1), "team-a uses 3 GPUs and borrows 1")
         check(is_true(self.workload("team-a", "1"), "Admitted"), "the growth is a Workload of its own")
         self.say("the third worker is a Workload of its own, admitted on the GPU that team-b does not use")
 
     def team_b_waits(self):
-        self.kubectl("apply", "-f", os.path.join(SAMPLES, "job-team-b.yaml"))
+        self.apply("-f", os.path.join(SAMPLES, "job-team-b.yaml"))
         self.say("team-b submits trips-2016: a runner, a scheduler and 1 worker")
         self.follow(lambda: len(self.pods("team-b")) == 3 and condition(self.workload("team-b"), "QuotaReserved"),
                     "team-b's job is seen")
@@ -263,7 +270,7 @@ class Demo:
     def both_end(self):
         self.follow(lambda: is_true(self.workload("team-b"), "Admitted"), "team-b's job is admitted")
         check(self.ready("team-a", "worker") <= 2, "team-a has given its third GPU back")
-        check(self.gpus("team-a")[1] == 0, "team-a borrows nothing")
+        self.wait(lambda: self.gpus("team-a")[1] == 0, "team-a borrows nothing")
         self.say("Dask has retired the third worker: its GPU goes back, and team-b's job starts")
         self.follow(lambda: all(self.job_status(team) == "Successful" for team in JOBS), "both jobs succeed")
         starts = [pod["status"]["startTime"] for pod in self.pods("team-b") if "startTime" in pod["status"]]

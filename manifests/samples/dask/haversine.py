@@ -43,13 +43,17 @@ def main():
         print("workers", count(client), flush=True)
         table = da.map_blocks(trips, chunks=((ROWS,) * BLOCKS, (4,)), dtype=float, meta=np.empty((0, 0)))
         lengths = table.map_blocks(haversine, drop_axis=1, dtype=float, meta=np.empty(0))
-        mean = float(lengths.mean().compute())
-        print("computed with", count(client), "workers", flush=True)
+        mean = client.compute(lengths.mean())
+        most = 0
+        while not mean.done():
+            most = max(most, count(client))
+            time.sleep(0.1)
+        print("computed with", most, "workers", flush=True)
         deadline = time.monotonic() + 300
         while count(client) > WORKERS and time.monotonic() < deadline:
             time.sleep(0.2)
         print("ends with", count(client), "workers", flush=True)
-        print("trips", ROWS * BLOCKS, "mean km", repr(mean), flush=True)
+        print("trips", ROWS * BLOCKS, "mean km", repr(float(mean.result())), flush=True)
 
 
 if __name__ == "__main__":
