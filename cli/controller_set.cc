@@ -7,6 +7,7 @@
 #include "cli/declared_kinds.h"
 #include "cli/job_kinds.h"
 #include "integrations/controller/job_controllers.h"
+#include "integrations/controller/review_reads.h"
 #include "provisioning/controller/provisioning_controllers.h"
 #include "webhook/controller/facts_mirror.h"
 #include "webhook/controller/kind_webhooks.h"
@@ -119,7 +120,11 @@ struct ControllerSet::Parts {
         kube::Metrics& metrics, const admission::Configuration& configuration,
         const ControllerSelection& selection)
       : facts(manager, FactsOptions(configuration)),
-        kinds(ReviewedKinds(configuration.frameworks)),
+        reads(manager, DescribedKinds(configuration.frameworks)),
+        kinds(
+            ReviewedKinds(configuration.frameworks,
+                          [this](const integrations::KindDescription& kind,
+                                 const nlohmann::json& object) { return reads.Of(kind, object); })),
         kind_webhooks(manager.client(), manager.executor(), [this] { return declared.Webhooks(); }),
         admission(manager, clock, events, metrics, AdmissionOptions(configuration, selection)),
         jobs(manager, clock, events, WithOwners(JobOptions(configuration, metrics, selection))) {
@@ -143,6 +148,7 @@ struct ControllerSet::Parts {
   }
 
   webhook::FactsMirror facts;
+  integrations::ReviewReads reads;
   std::vector<webhook::ReviewedKind> kinds;
   DeclaredKinds declared;
   webhook::KindWebhooks kind_webhooks;

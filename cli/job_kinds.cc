@@ -38,9 +38,15 @@ bool HasElasticGateAt(const Json& object, const std::string& pointer) {
   return !object.contains(place) || webhook::HasElasticGate(object.at(place));
 }
 
+std::string AdviceOf(const integrations::KindDescription& kind) {
+  const bool given = kind.hook != nullptr && kind.hook->topology_advice != nullptr;
+  return given ? kind.hook->topology_advice : "";
+}
+
 // An object whose pod sets cannot be read is reviewed without them: its controller tells why it
 // waits.
-Result<webhook::ReviewedJob> ReadJob(const KindPtr& kind, const Json& object) {
+Result<webhook::ReviewedJob> ReadJob(const KindPtr& kind, const ReadsOf& reads_of,
+                                     const Json& object) {
   webhook::ReviewedJob job;
   BERTH_TRY(job.meta, api::Decode<api::ObjectMeta>(object));
   job.suspended = integrations::IsSuspended(*kind, object);
@@ -50,15 +56,16 @@ Result<webhook::ReviewedJob> ReadJob(const KindPtr& kind, const Json& object) {
     job.suspended = !view.active;
     if (kind->pods->each_alone) return job;
   }
-  auto pod_sets = integrations::PodSetsOf(*kind, object);
+  auto pod_sets = integrations::PodSetsOf(
+      *kind, object, reads_of ? reads_of(*kind, object) : integrations::ReadObjects{});
   if (!pod_sets) return job;
+  const char* annotations = AdviceOf(*kind).empty() ? ".metadata.annotations" : ".annotations";
   for (integrations::DescribedPodSet& each : *pod_sets) {
-    job.pod_sets.push_back(
-        {.name = each.pods.name,
-         .count = each.pods.count,
-         .annotations = webhook::Path(each.template_path + ".metadata.annotations"),
-         .topology_annotations = std::move(each.pods.pod_template.annotations),
-         .has_elastic_gate = HasElasticGateAt(object, each.pointer)});
+    job.pod_sets.push_back({.name = each.pods.name,
+                            .count = each.pods.count,
+                            .annotations = webhook::Path(each.template_path + annotations),
+                            .topology_annotations = std::move(each.pods.pod_template.annotations),
+                            .has_elastic_gate = HasElasticGateAt(object, each.pointer)});
   }
   return job;
 }
@@ -172,7 +179,7 @@ std::vector<std::string> UnmanagedFrameworks(const std::vector<std::string>& fra
   return names;
 }
 
-webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind) {
+webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind, const ReadsOf& reads_of) {
   const integrations::JobKind& names = kind->kind;
   webhook::ReviewedKind reviewed;
   reviewed.name = std::string(names.group) + "/" + std::string(names.version) +
@@ -182,7 +189,8 @@ webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind) {
   reviewed.prebuilt = kind->review.prebuilt;
   reviewed.elastic = kind->review.elastic;
   reviewed.pod_set_groups = kind->review.pod_set_groups;
-  reviewed.read = [kind](const Json& object) { return ReadJob(kind, object); };
+  reviewed.topology_advice = AdviceOf(*kind);
+  reviewed.read = [kind, reads_of](const Json& object) { return ReadJob(kind, reads_of, object); };
   if (kind->pods) {
     const integrations::PodsRule::Marks& from = kind->pods->marks;
     webhook::ParentMarks marks{.metadata = from.metadata,
@@ -231,9 +239,12 @@ webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind) {
   return reviewed;
 }
 
-std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>& frameworks) {
+std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>& frameworks,
+                                                 const ReadsOf& reads_of) {
   std::vector<webhook::ReviewedKind> kinds;
-  for (const KindPtr& kind : DescribedKinds(frameworks)) kinds.push_back(ReviewedKindOf(kind));
+  for (const KindPtr& kind : DescribedKinds(frameworks)) {
+    kinds.push_back(ReviewedKindOf(kind, reads_of));
+  }
   if (ManagesPodsOfParents(frameworks) || !PodLabelsOf(frameworks).empty()) {
     kinds.push_back(webhook::PodKind(
         integrations::RoleHash,

@@ -3,8 +3,11 @@
 // Threads: pure functions. Errors: none; a Configuration names known frameworks only.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "admission/controller/configuration.h"
 #include "integrations/kind_description.h"
@@ -31,9 +34,15 @@ std::vector<admission::OwnerKind> OwnersOf(const admission::Configuration& confi
 // The names among `frameworks` that Kueue knows and Berth does not manage.
 std::vector<std::string> UnmanagedFrameworks(const std::vector<std::string>& frameworks);
 
-webhook::ReviewedKind ReviewedKindOf(const integrations::KindPtr& kind);
+// What a kind reads beside an object of its own, on any thread; null: nothing.
+using ReadsOf = std::function<integrations::ReadObjects(const integrations::KindDescription& kind,
+                                                        const nlohmann::json& object)>;
+
+webhook::ReviewedKind ReviewedKindOf(const integrations::KindPtr& kind,
+                                     const ReadsOf& reads_of = {});
 
 // The kinds of `frameworks` beside batch/v1 Job.
-std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>& frameworks);
+std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>& frameworks,
+                                                 const ReadsOf& reads_of);
 
 }  // namespace berth::cli

@@ -145,13 +145,16 @@ Status ReadAll(const KindDescription& kind, const Json& object, const ReadObject
   if (!expansion) return expansion.error();
   BERTH_TRY(const std::vector<PlacedPodSet> pod_sets,
             ReadPodSets(kind, object, expansion->tree(), evaluation));
+  view.state_unknown = !state;
   if (!state) return state;
   if (kind.problem) {
     BERTH_TRY(std::string problem, evaluation.Text("problem", *kind.problem, evaluation.base()));
     if (!problem.empty()) return Error{ErrorCode::kNotFound, std::move(problem)};
   }
   if (view.elastic) BERTH_CHECK_OK(ReadVariant(kind, evaluation, view));
-  BERTH_CHECK_OK(ReadReclaimable(kind, pod_sets, evaluation, view));
+  const Status reclaimable = ReadReclaimable(kind, pod_sets, evaluation, view);
+  view.state_unknown = !reclaimable;
+  if (!reclaimable) return reclaimable;
   for (const PlacedPodSet& placed : pod_sets) view.pod_sets.push_back(placed.pods);
   return OkStatus();
 }

@@ -75,12 +75,14 @@ class Planner {
   }
 
   // No Workload can be made of the job: it waits, held, and its Workload of an earlier state goes.
-  // While only an object that its description reads is missing, that Workload is driven on.
+  // While only an object that its description reads is missing, or the state of a running job
+  // cannot be read, that Workload is driven on.
   JobPlan ReportProblem() {
     Add(EmitEvent{EmitEvent::Type::kWarning, "ErrWorkloadCompose", job_.problem, ""});
     const api::Workload* workload = OwnWorkload(in_.workloads, job_.meta.uid);
     const bool ends = job_.finished || job_.meta.deletion_timestamp;
-    if (workload != nullptr && (ends || job_.lacks_object || workload->meta.deletion_timestamp)) {
+    const bool goes_on = job_.lacks_object || (job_.state_unknown && !job_.suspended);
+    if (workload != nullptr && (ends || goes_on || workload->meta.deletion_timestamp)) {
       Drive(workload);
     } else if (!ends) {
       Stop(nullptr, kNoMatchingWorkload, job_.problem);

@@ -81,6 +81,7 @@ struct JobView {
   bool queue_is_fixed = false;  // the Workload does not follow changes of the queue's name
   std::string problem;          // the object does not fit its kind's description; empty: it does
   bool lacks_object = false;    // the problem: an object that the description reads does not exist
+  bool state_unknown = false;   // the problem: an expression about its state fails
   bool reads_objects = false;   // the pod sets depend on further objects
   std::optional<BarePods> bare_pods;
   std::optional<PodParent> pod_parent;

@@ -48,6 +48,9 @@ struct KindHook {
   // The additions are written while the job is held, before the write that releases it; and taken
   // out when none of its pods is left.
   bool only_while_held = false;
+  // The pod templates are those of an object that is read: what is added to the errors of a review
+  // about their topology annotations. Null: they are the job's.
+  const char* topology_advice = nullptr;
 };
 
 // Null: no such hook.

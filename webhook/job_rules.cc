@@ -162,19 +162,37 @@ void CheckElastic(const ReviewedJob& job, const ReviewedJob* old, const Reviewed
   }
 }
 
-void CheckTopology(const ReviewedJob& job, const ReviewedKind& kind, FieldErrors& errors) {
+FieldErrors TopologyErrors(const ReviewedJob& job, const ReviewedKind& kind) {
+  FieldErrors errors;
   const auto add = [&errors](const FieldErrors& found) {
     errors.insert(errors.end(), found.begin(), found.end());
   };
   for (const ReviewedJob::PodSet& pods : job.pod_sets) {
     add(ValidateTopologyAnnotations(pods.annotations, pods.topology_annotations, pods.count));
   }
-  if (!kind.pod_set_groups) return;
+  if (!kind.pod_set_groups) return errors;
   std::vector<GroupedPodSet> grouped;
   for (const ReviewedJob::PodSet& pods : job.pod_sets) {
     grouped.push_back({pods.annotations, pods.topology_annotations, pods.count});
   }
   add(ValidatePodSetGroups(grouped));
+  return errors;
+}
+
+// Errors that the old object has, too, came with a change of the object that has the templates:
+// they must not refuse the writes that stop the job.
+void CheckTopology(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
+                   FieldErrors& errors) {
+  const FieldErrors found = TopologyErrors(job, kind);
+  if (kind.topology_advice.empty()) {
+    errors.insert(errors.end(), found.begin(), found.end());
+    return;
+  }
+  const FieldErrors known = old == nullptr ? FieldErrors{} : TopologyErrors(*old, kind);
+  for (const std::string& error : found) {
+    if (std::find(known.begin(), known.end(), error) != known.end()) continue;
+    errors.push_back(error + kind.topology_advice);
+  }
 }
 
 }  // namespace
@@ -216,7 +234,7 @@ FieldErrors ValidateJob(const ReviewedJob& job, const ReviewedJob* old, const Re
   CheckPriorityClass(job, old, errors);
   CheckGates(job, old, errors);
   errors.insert(errors.end(), own.begin(), own.end());
-  if (IsQueuedJob(job.meta, facts)) CheckTopology(job, kind, errors);
+  if (IsQueuedJob(job.meta, facts)) CheckTopology(job, old, kind, errors);
   CheckElastic(job, old, kind, facts, errors);
   return errors;
 }

@@ -161,6 +161,13 @@ std::optional<DeviceCounter> ReadCounter(const api::Reader& in, const std::strin
   std::size_t count = 0;
   in.Each([&](const api::Reader& item) {
     if (++count > 1) in.Fail("must have at most one item");
+    if (item.Field("capacity").present()) {
+      return item.Field("capacity")
+          .Fail(
+              "needs the gate KueueDRAIntegrationConsumableCapacity, which Berth does not have: "
+              "leave "
+              "`sources` out to count devices, or name a counter");
+    }
     CheckFields(item, "resources.deviceClassMappings.sources", {"counter"}, {}, out);
     const api::Reader source = item.Field("counter");
     if (!source.present()) return item.Fail("must have a counter");

@@ -35,22 +35,6 @@ void KeepWhatQueues(api::ObjectMeta& meta) {
   meta.finalizers.clear();
 }
 
-Result<ReadObject> DecodeRead(const api::JsonSource& source) {
-  BERTH_TRY(Json object, WithoutManagedFields(source));
-  BERTH_TRY(api::ObjectMeta meta, api::Decode<api::ObjectMeta>(object));
-  return ReadObject{std::move(meta), std::make_shared<const Json>(std::move(object))};
-}
-
-// The built-in job kind of the objects of `rule`; null: they are none.
-KindPtr JobKindOf(const ReadRule& rule) {
-  for (const KindPtr& kind : BuiltInKinds()) {
-    if (kind->resource.group == rule.resource.group && kind->resource.kind == rule.resource.kind) {
-      return kind;
-    }
-  }
-  return nullptr;
-}
-
 // Of the index of jobs by what they read.
 std::string ReadsValue(std::size_t rule, const api::ObjectKey& object) {
   return std::to_string(rule) + ":" + object.ToString();
@@ -95,6 +79,21 @@ class DescribedJobState final : public JobState {
 };
 
 }  // namespace
+
+Result<ReadObject> DecodeReadObject(const api::JsonSource& source) {
+  BERTH_TRY(Json object, WithoutManagedFields(source));
+  BERTH_TRY(api::ObjectMeta meta, api::Decode<api::ObjectMeta>(object));
+  return ReadObject{std::move(meta), std::make_shared<const Json>(std::move(object))};
+}
+
+KindPtr JobKindOf(const ReadRule& rule) {
+  for (const KindPtr& kind : BuiltInKinds()) {
+    if (kind->resource.group == rule.resource.group && kind->resource.kind == rule.resource.kind) {
+      return kind;
+    }
+  }
+  return nullptr;
+}
 
 Result<DescribedJob> DecodeDescribedJob(const KindPtr& kind, const api::JsonSource& source) {
   BERTH_TRY(const Json object, WithoutManagedFields(source));
@@ -153,7 +152,7 @@ void DescribedJobs::WatchReads(kube::Manager& manager) {
           kind->resource,
           [kind](const api::JsonSource& object) { return DecodeDescribedJob(kind, object); });
     } else {
-      source.objects = &manager.OptionalInformerFor<ReadObject>(rule.resource, DecodeRead);
+      source.objects = &manager.OptionalInformerFor<ReadObject>(rule.resource, DecodeReadObject);
     }
     reads_.push_back(std::move(source));
   }

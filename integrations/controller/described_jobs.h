@@ -45,6 +45,9 @@ struct ReadObject {
   api::ObjectMeta meta;
   std::shared_ptr<const nlohmann::json> json;
 };
+Result<ReadObject> DecodeReadObject(const api::JsonSource& source);
+// The built-in job kind of the objects of `rule`; null: they are none.
+KindPtr JobKindOf(const ReadRule& rule);
 
 class DescribedJobs final : public InformedJobs<DescribedJob> {
  public:

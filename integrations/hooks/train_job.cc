@@ -259,7 +259,11 @@ const KindHook& TrainJobHook() {
                               .stop = StopRuntime,
                               .is_started = IsRuntimeStarted,
                               .create = CreateRuntimePatch,
-                              .only_while_held = true};
+                              .only_while_held = true,
+                              .topology_advice =
+                                  ". Adjust either the \"TrainJob.spec.runtimePatches\" or the "
+                                  "\"TrainingRuntime.Template\" annotations for the corresponding "
+                                  "Job"};
   return kHook;
 }
 

@@ -3,7 +3,8 @@ the tests.
 
 An operator reads the certificate of its webhooks from a fixed folder below /tmp, where a cluster mounts
 a Secret. So each gets a /tmp of its own, in a mount namespace, with the certificate of the control
-plane's server, and its webhooks are registered by URL."""
+plane's server, and its webhooks are registered by URL. An operator that listens on a fixed port gets a
+network of its own, too."""
 
 import base64
 import os
@@ -11,10 +12,12 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 
 import yaml
 
-from control_plane import ADMIN_TOKEN, ROOT, die_with_parent, free_ports
+from control_plane import ADMIN_TOKEN, HERE, ROOT, die_with_parent, free_ports
+from toxic_proxy import ToxicProxy
 
 FOLDER = os.path.join(ROOT, "build", "bin", "operators")
 NAMESPACE = "operators"
@@ -28,11 +31,18 @@ def are_built(*names):
 
 class Operator:
     """`configuration`: the text of its configuration file, with {port} for the port of the webhooks;
-    `flags` likewise."""
+    `flags` likewise. `command`: the words before the flags. `program`: absent, it has the operator's
+    name."""
 
-    def __init__(self, plane, berth, name, flags=(), configuration=""):
-        self.plane, self.name = plane, name
-        self.program = os.path.join(FOLDER, name)
+    host = "127.0.0.1"  # of its webhooks
+    kubeconfig_flag = "--kubeconfig=/tmp/kubeconfig"
+    own_network = False  # it reaches the API server alone, and cannot serve webhooks
+
+    def __init__(self, plane, berth, name, flags=(), configuration="", command=(), program=None):
+        self.plane, self.name, self.command = plane, name, command
+        self.program = os.path.join(FOLDER, program or name)
+        self.environment = {}
+        self.relay = None
         self.port = free_ports(1)[0]
         self.flags = [flag.format(port=self.port) for flag in flags]
         self.log_path = plane.file(name + ".log")
@@ -64,14 +74,31 @@ class Operator:
         return self
 
     def start(self):
-        with open(self.log_path, "w", encoding="utf-8") as log:
+        words = ["sh", "-c", IN_OWN_TMP, "sh", self.program, self.tmp, *self.command,
+                 self.kubeconfig_flag, *self.flags]
+        server = self.plane.programs["kube-apiserver"].port
+        ours, theirs = socket.socketpair()
+        with ours, theirs, open(self.log_path, "w", encoding="utf-8") as log:
+            if self.own_network:
+                words = ["--net", sys.executable, os.path.join(HERE, "own_network.py"), str(server),
+                         *words]
             self.process = subprocess.Popen(
-                ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", IN_OWN_TMP, "sh",
-                 self.program, self.tmp, "--kubeconfig=/tmp/kubeconfig", *self.flags],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent,
+                ["unshare", "--user", "--map-root-user", "--mount", *words],
+                stdin=theirs if self.own_network else subprocess.DEVNULL, stdout=log, stderr=log,
+                preexec_fn=die_with_parent,
                 env={"PATH": os.environ["PATH"], "MY_POD_NAMESPACE": NAMESPACE,
-                     "POD_NAMESPACE": NAMESPACE, "NAMESPACE": NAMESPACE})
+                     "POD_NAMESPACE": NAMESPACE, "NAMESPACE": NAMESPACE, **self.environment})
+            theirs.close()
+            if self.own_network:
+                self.relay = ToxicProxy(server, self.listener_of(ours))
         return self
+
+    def listener_of(self, ours):
+        """The socket that own_network.py listens on."""
+        descriptors = socket.recv_fds(ours, 1, 1)[1]
+        if not descriptors:
+            raise AssertionError(f"{self.name} has no network:\n{self.log()[-3000:]}")
+        return socket.socket(fileno=descriptors[0])
 
     def register_webhooks(self):
         """Once the operator answers: until then the API server would refuse every object."""
@@ -79,8 +106,7 @@ class Operator:
         if not os.path.isdir(folder):
             return self
         self.plane.wait_until(self.answers, self.name + " answers")
-        with open(self.plane.file("ca.crt"), "rb") as file:
-            authority = base64.b64encode(file.read()).decode()
+        authority = self.authority()
         for name in os.listdir(folder):
             with open(os.path.join(folder, name), encoding="utf-8") as file:
                 parts = [part for part in yaml.safe_load_all(file) if part]
@@ -88,10 +114,19 @@ class Operator:
                 part["metadata"]["name"] = f"{self.name}-{part['kind'].lower()}"
                 for webhook in part["webhooks"]:
                     path = webhook["clientConfig"]["service"]["path"]
-                    webhook["clientConfig"] = {"url": f"https://127.0.0.1:{self.port}{path}",
+                    webhook["clientConfig"] = {"url": f"https://{self.host}:{self.port}{path}",
                                                "caBundle": authority}
+                    self.adapt(webhook)
                 self.plane.apply(yaml.safe_dump(part))
         return self
+
+    def authority(self):
+        """Of the certificate of its webhooks."""
+        with open(self.plane.file("ca.crt"), "rb") as file:
+            return base64.b64encode(file.read()).decode()
+
+    def adapt(self, webhook):
+        """What the operator's installation adds to a webhook of the generated file."""
 
     def answers(self):
         if self.process.poll() is not None:
@@ -109,6 +144,8 @@ class Operator:
             self.process.send_signal(signal.SIGKILL)
         self.process.wait(timeout=30)
         self.process = None
+        if self.relay is not None:
+            self.relay.close()
 
     def log(self):
         with open(self.log_path, encoding="utf-8", errors="replace") as log:
@@ -178,3 +215,15 @@ webhook: {{port: {port}}}
 leaderElection: {{leaderElect: false}}
 internalCertManagement: {{enable: false}}
 """).install()
+
+
+class MpiOperator(Operator):
+    """Kubeflow's. It listens on port 8080 of all addresses; no flag changes that."""
+
+    kubeconfig_flag = "--kubeConfig=/tmp/kubeconfig"
+    own_network = True
+
+
+def mpi(plane, berth):
+    return MpiOperator(plane, berth, "mpi-operator", [
+        f"--lock-namespace={NAMESPACE}", "--kube-api-qps=100", "--kube-api-burst=200"]).install()

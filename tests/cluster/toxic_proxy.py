@@ -1,6 +1,6 @@
 """A TCP proxy on loopback with the faults of networks.
 
-    proxy = ToxicProxy(port)     # of the server
+    proxy = ToxicProxy(port)     # of the server; or with a listening socket of the caller
     proxy.port                   # port for the client
     proxy.latency = 0.2          # seconds of delay for each piece of bytes, in each direction
     proxy.stall()                # half-open: connections stay open, no byte arrives
@@ -20,7 +20,7 @@ RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER of zero seconds
 
 
 class ToxicProxy:
-    def __init__(self, port):
+    def __init__(self, port, listener=None):
         self.upstream = port
         self.latency = 0
         self.closed = False
@@ -29,7 +29,7 @@ class ToxicProxy:
         self.passes.set()
         self.lock = threading.Lock()
         self.connections = set()
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.listener = listener or socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
 

@@ -128,6 +128,25 @@ TEST_F(DescribedPlanTest, AJobWhoseRuntimeIsMissingGoesOn) {
   EXPECT_EQ(Find<SetWorkloadCondition>(), nullptr) << "whether its pods are ready is not known";
 }
 
+// A stop would start it anew as soon as the expression can be evaluated: for ever.
+TEST_F(DescribedPlanTest, ARunningJobWhoseStateCannotBeReadGoesOn) {
+  testing::Admit(workload());
+  workload().meta.owner_references = {
+      {.name = "job", .uid = situation_.job.meta.uid, .controller = true}};
+  situation_.job.problem = "ready: no such key: trials";
+  situation_.job.state_unknown = true;
+  situation_.job.suspended = false;
+  situation_.pods_ready_rule = PodsReadyRule::kReport;
+  EXPECT_EQ(Find<StopJob>(), nullptr);
+  EXPECT_EQ(Find<DeleteWorkload>(), nullptr);
+  EXPECT_EQ(Find<SetWorkloadCondition>(), nullptr);
+  EXPECT_NE(Find<EmitEvent>(), nullptr);
+  // Held, it waits without quota.
+  situation_.job.suspended = true;
+  EXPECT_EQ(Find<StartJob>(), nullptr);
+  EXPECT_NE(Find<DeleteWorkload>(), nullptr);
+}
+
 TEST_F(DescribedPlanTest, AProblemGivesNoRightToAnothersWorkload) {
   testing::Admit(workload());
   workload().meta.owner_references = {{.name = "other", .uid = "other", .controller = true}};

@@ -229,6 +229,31 @@ TEST(DeviceCodec, EveryClaimOfAPodIsRead) {
   EXPECT_EQ(ClaimsOf(pods).size(), 1000U);
 }
 
+// A request for a part of a device's capacity is read as one for the devices, as Kueue counts it
+// while its gate KueueDRAIntegrationConsumableCapacity is off.
+TEST(DeviceCodec, RequestsOfAClaim) {
+  const auto claim = Decode<ResourceClaimTemplate>(R"({"metadata":{"name":"t"},"spec":{"spec":{
+    "devices":{"requests":[
+      {"name":"a","exactly":{"deviceClassName":"c","allocationMode":"ExactCount","count":2,
+        "capacity":{"requests":{"memory":"10Gi"}},
+        "selectors":[{"cel":{"expression":"true"}}]}},
+      {"name":"b","firstAvailable":[{"name":"x","deviceClassName":"c","count":1}]},
+      {"name":"d","exactly":{"deviceClassName":"e","allocationMode":"All","adminAccess":true}},
+      {"name":"f"}]}}}})"_json);
+  ASSERT_TRUE(claim) << claim.error().message;
+  EXPECT_EQ(
+      claim->requests,
+      (std::vector<DeviceRequest>{
+          {.exactly = true,
+           .device_class = "c",
+           .allocation_mode = "ExactCount",
+           .count = 2,
+           .selectors = {"true"}},
+          {.first_available = true},
+          {.exactly = true, .device_class = "e", .allocation_mode = "All", .admin_access = true},
+          {}}));
+}
+
 TEST(DeviceCodec, ClassesAndSlices) {
   const auto of_class = Decode<DeviceClass>(R"({"metadata":{"name":"c"},"spec":{
     "selectors":[{"cel":{"expression":"true"}},{"other":{}}],"extendedResourceName":"e/r"}})"_json);

@@ -100,15 +100,16 @@ class DescribedJobsTest : public ::testing::Test {
   Json Workload() { return *api_.Find(WorkloadPath()); }
   // Applies as the scheduler does, so that a later apply without the field removes it.
   void Apply(const std::vector<std::string>& conditions) {
+    Apply(conditions,
+          {{{"name", "driver"}, {"count", 1}, {"flavors", {{"cpu", "spot"}}}},
+           {{"name", "workers"}, {"count", 6}, {"flavors", {{"nvidia.com/gpu", "spot"}}}}});
+  }
+  void Apply(const std::vector<std::string>& conditions, const Json& assignments) {
     Json workload = Workload();
     workload.erase("spec");
     workload["metadata"].erase("managedFields");
     workload["status"] = {
-        {"admission",
-         {{"clusterQueue", "cq"},
-          {"podSetAssignments",
-           {{{"name", "driver"}, {"count", 1}, {"flavors", {{"cpu", "spot"}}}},
-            {{"name", "workers"}, {"count", 6}, {"flavors", {{"nvidia.com/gpu", "spot"}}}}}}}}};
+        {"admission", {{"clusterQueue", "cq"}, {"podSetAssignments", assignments}}}};
     for (const std::string& type : conditions) {
       workload["status"]["conditions"].push_back({{"type", type},
                                                   {"status", "True"},

@@ -240,6 +240,69 @@ TEST_F(UserKindsTest, AnExpressionThatFailsWaitsWithTheReason) {
   EXPECT_NE(WorkloadPath(), "");
 }
 
+// Each expression of a description, with one that compiles and fails on the object.
+TEST_F(UserKindsTest, EachExpressionThatFailsIsNamed) {
+  struct ExpressionRow {
+    const char* place;  // in the description
+    Json expression;
+    const char* field;  // in the message
+  };
+  const ExpressionRow rows[] = {
+      {"/active", "self.status.x", "active"},
+      {"/ready", "self.status.x", "ready"},
+      {"/onHold", "self.status.x", "onHold"},
+      {"/skip", "self.status.x", "skip"},
+      {"/priorityClass", "self.status.x", "priorityClass"},
+      {"/reclaimable", "1 / (podSet.count - 7)", "reclaimable"},
+      {"/finished/0/when", "self.status.x", "finished.when"},
+      {"/podSets/0/name", "self.status.x", "podSets.name"},
+      {"/podSets/0/count", "self.spec.trials / 0", "podSets.count"},
+      {"/podSets/0/when", "self.status.x", "podSets.when"},
+      {"/podSets/0/count", "-1", "podSets.count"},
+      {"/podSets/0/count", "'7'", "podSets.count"},
+  };
+  api_.Put(kCrds, crd_);
+  Start();
+  SubmitSweep();
+  for (const ExpressionRow& row : rows) {
+    SCOPED_TRACE(row.place + row.expression.dump());
+    Json kind = Kind();
+    kind["spec"][Json::json_pointer(row.place)] = row.expression;
+    const std::size_t known = Told("ErrWorkloadCompose").size();
+    api_.Put(kKinds, kind);
+    Settle();
+    EXPECT_THAT(Ready(), HasSubstr("True Managed"));
+    EXPECT_EQ(WorkloadPath(), "");
+    const auto told = Told("ErrWorkloadCompose");
+    ASSERT_EQ(told.size(), known + 1);
+    EXPECT_THAT(told.back(), HasSubstr(row.field));
+    const std::size_t writes = api_.CountWrites();
+    executor_.RunFor(120s);
+    EXPECT_EQ(api_.CountWrites(), writes) << "nothing spins";
+  }
+}
+
+// An expression that can be evaluated while the job is held, and not at once after its start.
+TEST_F(UserKindsTest, AStateThatCannotBeReadStopsNoRunningJob) {
+  api_.Put(kCrds, crd_);
+  Start();
+  Json kind = Kind();
+  kind["spec"]["ready"] = "self.spec.paused || self.status.running == self.spec.trials";
+  api_.Put(kKinds, kind);
+  Settle();
+  SubmitSweep();
+  ASSERT_NE(WorkloadPath(), "");
+  Apply({"QuotaReserved", "Admitted"}, Json::array({{{"name", "trial"}, {"count", 7}}}));
+  const Json* sweep = api_.Find(kSweep);
+  ASSERT_NE(sweep, nullptr);
+  EXPECT_EQ((*sweep)["spec"]["paused"], false) << "it runs on";
+  EXPECT_THAT(Told("ErrWorkloadCompose"), ElementsAre(HasSubstr("ready")));
+  const std::size_t writes = api_.CountWrites();
+  executor_.RunFor(120s);
+  EXPECT_EQ(api_.CountWrites(), writes) << "nothing spins";
+  EXPECT_NE(WorkloadPath(), "") << "it keeps its quota";
+}
+
 TEST_F(UserKindsTest, PathsAreThoseOfTheSchema) {
   const auto problem = [](const Json& spec, const Json& schema) -> std::string {
     Json openapi = {{"components", {{"schemas", {{"of.Sweep", schema}, {"of.Pod", Json::parse(R"({
