@@ -1,9 +1,12 @@
 """Queues that tests of one team share."""
 
 
-def team_queues(cpu):
+def team_queues(cpu, memory=None):
     """A queue `q` of `cpu` CPUs in the namespace default, whose ClusterQueue `team` preempts lower
-    priorities, on node-1; and the priority class `high`."""
+    priorities, on node-1; and the priority class `high`. `memory`: an amount that is counted, too."""
+    covered, quota = "cpu", f"{{name: cpu, nominalQuota: {cpu}}}"
+    if memory is not None:
+        covered, quota = covered + ", memory", quota + f", {{name: memory, nominalQuota: {memory}}}"
     return f"""
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor
@@ -17,8 +20,8 @@ spec:
   namespaceSelector: {{}}
   preemption: {{withinClusterQueue: LowerPriority}}
   resourceGroups:
-  - coveredResources: [cpu]
-    flavors: [{{name: first, resources: [{{name: cpu, nominalQuota: {cpu}}}]}}]
+  - coveredResources: [{covered}]
+    flavors: [{{name: first, resources: [{quota}]}}]
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue

@@ -10,7 +10,7 @@ import unittest
 import operators
 import spark_operator
 from installation import ClusterTest
-from team_queues import QUEUES
+from team_queues import team_queues
 
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -20,9 +20,6 @@ featureGates: {SparkApplicationIntegration: true}
 integrations:
   frameworks: [batch/job, kubeflow.org/mpijob, sparkoperator.k8s.io/sparkapplication]
 """
-# Spark's operator gives each role an amount of memory.
-WITH_MEMORY = QUEUES.replace("coveredResources: [cpu]", "coveredResources: [cpu, memory]").replace(
-    'nominalQuota: "3"}', 'nominalQuota: "3"}, {name: memory, nominalQuota: 4Gi}')
 ON_NODE_1 = {"kubernetes.io/hostname": "node-1"}
 
 
@@ -72,7 +69,8 @@ class MpiSparkTest(ClusterTest):
         return cls.berth.start(flags=["--config", path])
 
     def setUp(self):
-        self.apply_when_accepted(WITH_MEMORY)
+        # Spark's operator gives each role an amount of memory.
+        self.apply_when_accepted(team_queues(3, memory="4Gi"))
 
     def wait_until(self, condition, what):
         try:
