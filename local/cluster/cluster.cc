@@ -3,6 +3,7 @@
 #include "base/log/log.h"
 #include "base/sha1.h"
 #include "base/thread_executor.h"
+#include "local/cluster/cron/cron_controller.h"
 #include "local/cluster/garbage_collector.h"
 #include "local/cluster/image_map.h"
 #include "local/cluster/job_controller.h"
@@ -13,8 +14,10 @@
 #include "local/cluster/pod_executor.h"
 #include "local/cluster/pod_index.h"
 #include "local/cluster/probes/net_probe_caller.h"
+#include "local/cluster/replicas/daemon_set_controller.h"
 #include "local/cluster/replicas/deployment_controller.h"
 #include "local/cluster/replicas/replica_set_controller.h"
+#include "local/cluster/replicas/stateful_set_controller.h"
 #include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
@@ -37,6 +40,9 @@ struct Cluster::Parts {
         jobs(api, cache, on, event_writes(), clock),
         replica_sets(api, cache, on, event_writes(), clock),
         deployments(api, cache, on, event_writes(), clock),
+        stateful_sets(api, cache, on, event_writes(), clock),
+        daemon_sets(api, cache, on, event_writes(), clock),
+        cron_jobs(api, cache, on, event_writes(), clock),
         network(options.network.empty() ? nullptr
                                         : std::make_unique<PodNetwork>(
                                               options.network, options.data_folder + "/hosts")),
@@ -52,8 +58,9 @@ struct Cluster::Parts {
 
   // Runs in a task of the executor. Tracks nodes before pods: a pod without its node counts lost.
   void Begin() {
-    for (const ResourceId* resource : {&kNamespaces, &kNodes, &kJobs, &kDeployments, &kReplicaSets,
-                                       &kServices, &kEndpoints, &kEndpointSlices, &kPods}) {
+    for (const ResourceId* resource :
+         {&kNamespaces, &kNodes, &kCronJobs, &kJobs, &kDeployments, &kReplicaSets, &kStatefulSets,
+          &kDaemonSets, &kControllerRevisions, &kServices, &kEndpoints, &kEndpointSlices, &kPods}) {
       const auto tracked = cache.Track(*resource);
       if (tracked) continue;
       LogWarning("cannot list",
@@ -65,6 +72,9 @@ struct Cluster::Parts {
     services.Start();
     replica_sets.Start();
     deployments.Start();
+    stateful_sets.Start();
+    daemon_sets.Start();
+    cron_jobs.Start();
     namespaces.Start();
     garbage.Start();
   }
@@ -86,6 +96,9 @@ struct Cluster::Parts {
   JobController jobs;
   ReplicaSetController replica_sets;
   DeploymentController deployments;
+  StatefulSetController stateful_sets;
+  DaemonSetController daemon_sets;
+  CronController cron_jobs;
   std::unique_ptr<PodNetwork> network;
   ServiceController services;
   PodBinder binder;

@@ -204,6 +204,99 @@ Json ReplicaSetCells(const Json& set, WallTime now) {
        JoinField(containers, "image"), SelectorText(At(set, {"spec", "selector"}))});
 }
 
+Json StatefulSetCells(const Json& set, WallTime now) {
+  const Json& containers = ArrayAt(set, {"spec", "template", "spec", "containers"});
+  return Json::array({NameOf(set),
+                      std::to_string(IntAt(set, {"status", "readyReplicas"}, 0)) + "/" +
+                          std::to_string(IntAt(set, {"spec", "replicas"}, 0)),
+                      Age(set, now), JoinField(containers, "name"),
+                      JoinField(containers, "image")});
+}
+
+Json DaemonSetCells(const Json& set, WallTime now) {
+  const auto count = [&](std::string_view name) { return IntAt(set, {"status", name}, 0); };
+  const Json& containers = ArrayAt(set, {"spec", "template", "spec", "containers"});
+  return Json::array({NameOf(set), count("desiredNumberScheduled"), count("currentNumberScheduled"),
+                      count("numberReady"), count("updatedNumberScheduled"),
+                      count("numberAvailable"),
+                      LabelsText(At(set, {"spec", "template", "spec", "nodeSelector"})),
+                      Age(set, now), JoinField(containers, "name"), JoinField(containers, "image"),
+                      SelectorText(At(set, {"spec", "selector"}))});
+}
+
+Json CronJobCells(const Json& cron_job, WallTime now) {
+  const Json& containers =
+      ArrayAt(cron_job, {"spec", "jobTemplate", "spec", "template", "spec", "containers"});
+  const Json* last = At(cron_job, {"status", "lastScheduleTime"});
+  return Json::array({NameOf(cron_job), TextAt(cron_job, {"spec", "schedule"}),
+                      OrNone(TextAt(cron_job, {"spec", "timeZone"})),
+                      BoolAt(cron_job, {"spec", "suspend"}, false) ? "True" : "False",
+                      ArrayAt(cron_job, {"status", "active"}).size(),
+                      last == nullptr ? std::string("<none>") : AgeText(*last, now),
+                      Age(cron_job, now), JoinField(containers, "name"),
+                      JoinField(containers, "image"),
+                      SelectorText(At(cron_job, {"spec", "jobTemplate", "spec", "selector"}))});
+}
+
+Json ControllerRevisionCells(const Json& revision, WallTime now) {
+  std::string controller = "<none>";
+  for (const Json& owner : ArrayAt(revision, {"metadata", "ownerReferences"})) {
+    if (!BoolAt(owner, {"controller"}, false)) continue;
+    std::string kind = TextAt(owner, {"kind"});
+    std::transform(kind.begin(), kind.end(), kind.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    const std::string version = TextAt(owner, {"apiVersion"});
+    const std::string group = version.substr(0, version.find('/'));
+    controller = kind + "." + group + "/" + TextAt(owner, {"name"});
+  }
+  return Json::array(
+      {NameOf(revision), controller, IntAt(revision, {"revision"}, 0), Age(revision, now)});
+}
+
+Json DisruptionBudgetCells(const Json& budget, WallTime now) {
+  const auto amount = [&](std::string_view name) {
+    const Json* value = At(budget, {"spec", name});
+    if (value == nullptr) return std::string("N/A");
+    return value->is_string() ? value->get<std::string>() : value->dump();
+  };
+  return Json::array({NameOf(budget), amount("minAvailable"), amount("maxUnavailable"),
+                      IntAt(budget, {"status", "disruptionsAllowed"}, 0), Age(budget, now)});
+}
+
+Json ResourceQuotaCells(const Json& quota, WallTime now) {
+  std::string requests;
+  std::string limits;
+  if (const Json* hard = At(quota, {"status", "hard"})) {
+    for (const auto& [name, value] : hard->items()) {
+      std::string& text = name.rfind("limits", 0) == 0 ? limits : requests;
+      const std::string used = TextAt(quota, {"status", "used", name});
+      text += (text.empty() ? "" : ", ") + name + ": " + (used.empty() ? "0" : used) + "/" +
+              (value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  return Json::array({NameOf(quota), requests, limits, Age(quota, now)});
+}
+
+Json ClaimCells(const Json& claim, WallTime now) {
+  std::string modes;
+  for (const Json& mode : ArrayAt(claim, {"status", "accessModes"})) {
+    const std::string text = mode.is_string() ? mode.get<std::string>() : "";
+    const std::string form = text == "ReadWriteOnce"      ? "RWO"
+                             : text == "ReadOnlyMany"     ? "ROX"
+                             : text == "ReadWriteMany"    ? "RWX"
+                             : text == "ReadWriteOncePod" ? "RWOP"
+                                                          : text;
+    modes += (modes.empty() ? "" : ",") + form;
+  }
+  const std::string attributes = TextAt(claim, {"spec", "volumeAttributesClassName"});
+  return Json::array(
+      {NameOf(claim), IsBeingDeleted(claim) ? "Terminating" : TextAt(claim, {"status", "phase"}),
+       TextAt(claim, {"spec", "volumeName"}), TextAt(claim, {"status", "capacity", "storage"}),
+       modes, TextAt(claim, {"spec", "storageClassName"}),
+       attributes.empty() ? "<unset>" : attributes, Age(claim, now),
+       TextAt(claim, {"spec", "volumeMode"})});
+}
+
 Json NodeCells(const Json& node, WallTime now) {
   const auto info = [&](std::string_view field) {
     return OrUnknown(TextAt(node, {"status", "nodeInfo", field}));

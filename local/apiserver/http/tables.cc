@@ -55,6 +55,39 @@ std::vector<Column> ReplicaSetColumns() {
       {kName, {"Desired", "integer"}, {"Current", "integer"}, {"Ready", "integer"}, kAge});
 }
 
+std::vector<Column> DaemonSetColumns() {
+  return WithTemplateColumns({kName,
+                              {"Desired", "integer"},
+                              {"Current", "integer"},
+                              {"Ready", "integer"},
+                              {"Up-to-date", "integer"},
+                              {"Available", "integer"},
+                              {"Node Selector"},
+                              kAge});
+}
+
+std::vector<Column> CronJobColumns() {
+  return WithTemplateColumns({kName,
+                              {"Schedule"},
+                              {"Timezone"},
+                              {"Suspend", "boolean"},
+                              {"Active", "integer"},
+                              {"Last Schedule"},
+                              kAge});
+}
+
+std::vector<Column> ClaimColumns() {
+  return {kName,
+          {"Status"},
+          {"Volume"},
+          {"Capacity"},
+          {"Access Modes"},
+          {"StorageClass"},
+          {"VolumeAttributesClass"},
+          kAge,
+          {"VolumeMode", "string", "", 1}};
+}
+
 const std::map<std::string, Printer, std::less<>>& Printers() {
   static const std::map<std::string, Printer, std::less<>> kPrinters = {
       {"pods",
@@ -80,6 +113,18 @@ const std::map<std::string, Printer, std::less<>>& Printers() {
         JobCells}},
       {"deployments.apps", {DeploymentColumns(), DeploymentCells}},
       {"replicasets.apps", {ReplicaSetColumns(), ReplicaSetCells}},
+      {"statefulsets.apps",
+       {{kName, {"Ready"}, kAge, {"Containers", "string", "", 1}, {"Images", "string", "", 1}},
+        StatefulSetCells}},
+      {"daemonsets.apps", {DaemonSetColumns(), DaemonSetCells}},
+      {"controllerrevisions.apps",
+       {{kName, {"Controller"}, {"Revision", "integer"}, kAge}, ControllerRevisionCells}},
+      {"cronjobs.batch", {CronJobColumns(), CronJobCells}},
+      {"poddisruptionbudgets.policy",
+       {{kName, {"Min Available"}, {"Max Unavailable"}, {"Allowed Disruptions", "integer"}, kAge},
+        DisruptionBudgetCells}},
+      {"resourcequotas", {{kName, {"Request"}, {"Limit"}, kAge}, ResourceQuotaCells}},
+      {"persistentvolumeclaims", {ClaimColumns(), ClaimCells}},
       {"nodes",
        {{kName,
          {"Status"},

@@ -210,22 +210,62 @@ void DefaultCronJob(Json& cron_job) {
   }
 }
 
+// spec.NAME as an object with `type`; returns its member rollingUpdate where that is the type.
+Json* DefaultUpdate(Json& spec, const char* name) {
+  Json& strategy = spec[name];
+  if (!strategy.is_object()) strategy = Json::object();
+  if (IsEmptyText(strategy, "type")) strategy["type"] = "RollingUpdate";
+  if (strategy["type"] != "RollingUpdate") return nullptr;
+  Json& rolling = strategy["rollingUpdate"];
+  if (!rolling.is_object()) rolling = Json::object();
+  return &rolling;
+}
+
+void DefaultClaim(Json& claim) {
+  if (Json* spec = Inner(claim, "spec")) SetDefault(*spec, "volumeMode", "Filesystem");
+  Json& status = claim["status"];
+  if (!status.is_object()) status = Json::object();
+  if (IsEmptyText(status, "phase")) status["phase"] = "Pending";
+}
+
+void DefaultStatefulSet(Json& spec) {
+  if (IsEmptyText(spec, "podManagementPolicy")) spec["podManagementPolicy"] = "OrderedReady";
+  if (Json* rolling = DefaultUpdate(spec, "updateStrategy")) SetDefault(*rolling, "partition", 0);
+  Json& retention = spec["persistentVolumeClaimRetentionPolicy"];
+  if (!retention.is_object()) retention = Json::object();
+  for (const char* when : {"whenDeleted", "whenScaled"}) {
+    if (IsEmptyText(retention, when)) retention[when] = "Retain";
+  }
+  SetDefault(spec, "revisionHistoryLimit", 10);
+  ForEach(spec, "volumeClaimTemplates", [](Json& claim) {
+    claim["apiVersion"] = "v1";
+    claim["kind"] = "PersistentVolumeClaim";
+    DefaultClaim(claim);
+  });
+}
+
+void DefaultDaemonSet(Json& spec) {
+  SetDefault(spec, "revisionHistoryLimit", 10);
+  if (Json* rolling = DefaultUpdate(spec, "updateStrategy")) {
+    SetDefault(*rolling, "maxUnavailable", 1);
+    SetDefault(*rolling, "maxSurge", 0);
+  }
+}
+
 void DefaultApps(std::string_view kind, Json& object) {
   Json* spec = Inner(object, "spec");
-  if (spec == nullptr) return;
-  SetDefault(*spec, "replicas", 1);
+  if (spec == nullptr || kind == "ControllerRevision") return;
   if (Json* pod_template = Inner(*spec, "template")) DefaultPodTemplate(*pod_template);
+  if (kind == "DaemonSet") return DefaultDaemonSet(*spec);
+  SetDefault(*spec, "replicas", 1);
+  if (kind == "StatefulSet") return DefaultStatefulSet(*spec);
   if (kind != "Deployment") return;
   SetDefault(*spec, "revisionHistoryLimit", 10);
   SetDefault(*spec, "progressDeadlineSeconds", 600);
-  Json& strategy = (*spec)["strategy"];
-  if (!strategy.is_object()) strategy = Json::object();
-  if (IsEmptyText(strategy, "type")) strategy["type"] = "RollingUpdate";
-  if (strategy["type"] != "RollingUpdate") return;
-  Json& rolling = strategy["rollingUpdate"];
-  if (!rolling.is_object()) rolling = Json::object();
-  SetDefault(rolling, "maxUnavailable", "25%");
-  SetDefault(rolling, "maxSurge", "25%");
+  if (Json* rolling = DefaultUpdate(*spec, "strategy")) {
+    SetDefault(*rolling, "maxUnavailable", "25%");
+    SetDefault(*rolling, "maxSurge", "25%");
+  }
 }
 
 void DefaultWebhooks(Json& configuration, bool mutating) {
@@ -330,6 +370,8 @@ void DefaultCore(std::string_view kind, Json& object) {
     DefaultService(object);
   } else if (kind == "LimitRange") {
     DefaultLimitRange(object);
+  } else if (kind == "PersistentVolumeClaim") {
+    DefaultClaim(object);
   }
 }
 
@@ -365,7 +407,7 @@ void ApplyStaticDefaults(std::string_view group, std::string_view /*version*/,
     DefaultCore(kind, object);
   } else if (group == "batch" && kind == "Job") {
     if (Json* spec = Inner(object, "spec")) DefaultJobSpec(*spec, object);
-  } else if (group == "apps" && (kind == "Deployment" || kind == "ReplicaSet")) {
+  } else if (group == "apps") {
     DefaultApps(kind, object);
   } else if (group == "batch" && kind == "CronJob") {
     DefaultCronJob(object);

@@ -2,21 +2,12 @@
 
 #include <algorithm>
 
+#include "local/cluster/replicas/claiming.h"
 #include "local/cluster/replicas/ownership.h"
 #include "local/cluster/replicas/rollout_numbers.h"
 #include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
-namespace {
-
-// An object that is gone needs no write.
-template <typename Written>
-Status Settled(const Written& written) {
-  if (written || written.error().reason == "NotFound") return OkStatus();
-  return ToError(written.error());
-}
-
-}  // namespace
 
 DeploymentController::DeploymentController(Api& api, ObjectCache& cache, Executor& executor,
                                            Executor& event_writes, const Clock& clock)
@@ -110,17 +101,13 @@ Status DeploymentController::Perform(const DeploymentView& view, const Deploymen
 }
 
 Status DeploymentController::Claim(const DeploymentView& view, const DeploymentPlan& plan) {
-  const auto write = [&](const Json& set, const Json& owners) {
-    return Settled(writer_.Edit(kReplicaSets, KeyOf(set), UidOf(set), "", [&](Json& one) {
-      one["metadata"]["ownerReferences"] = owners;
-      return true;
-    }));
-  };
   for (const std::size_t at : plan.adopt) {
-    BERTH_CHECK_OK(write(*view.sets[at], OwnersWith(*view.sets[at], *view.deployment)));
+    BERTH_CHECK_OK(WriteOwners(writer_, kReplicaSets, *view.sets[at],
+                               OwnersWith(*view.sets[at], *view.deployment)));
   }
   for (const std::size_t at : plan.release) {
-    BERTH_CHECK_OK(write(*view.sets[at], OwnersWithout(*view.sets[at], UidOf(*view.deployment))));
+    BERTH_CHECK_OK(WriteOwners(writer_, kReplicaSets, *view.sets[at],
+                               OwnersWithout(*view.sets[at], UidOf(*view.deployment))));
   }
   return OkStatus();
 }

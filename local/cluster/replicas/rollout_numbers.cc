@@ -10,18 +10,10 @@
 namespace berth::local::cluster {
 namespace {
 
-enum class Rounding { kUp, kDown };
+constexpr std::int64_t kMostPercent = 1'000'000;
 
-// An int-or-string: a number, or a percentage of `total`.
 std::int64_t Scaled(const Json* value, std::int64_t total, Rounding rounding) {
-  if (value == nullptr) return 0;
-  if (value->is_number_integer()) return std::max<std::int64_t>(value->get<std::int64_t>(), 0);
-  const std::string text = StringAt(*value, {});
-  if (text.empty() || text.back() != '%') return 0;
-  const auto percent = ParseInt64(std::string_view(text).substr(0, text.size() - 1));
-  if (!percent || *percent < 0) return 0;
-  const std::int64_t hundredths = *percent * total;
-  return rounding == Rounding::kUp ? (hundredths + 99) / 100 : hundredths / 100;
+  return value == nullptr ? 0 : ScaledAmount(*value, total, rounding);
 }
 
 const Json* RollingField(const Json& deployment, const char* field) {
@@ -29,6 +21,16 @@ const Json* RollingField(const Json& deployment, const char* field) {
 }
 
 }  // namespace
+
+std::int64_t ScaledAmount(const Json& value, std::int64_t total, Rounding rounding) {
+  if (value.is_number_integer()) return std::max<std::int64_t>(value.get<std::int64_t>(), 0);
+  const std::string text = StringAt(value, {});
+  if (text.empty() || text.back() != '%') return 0;
+  const auto percent = ParseInt64(std::string_view(text).substr(0, text.size() - 1));
+  if (!percent || *percent < 0) return 0;
+  const std::int64_t hundredths = std::min<std::int64_t>(*percent, kMostPercent) * total;
+  return rounding == Rounding::kUp ? (hundredths + 99) / 100 : hundredths / 100;
+}
 
 std::int64_t WantedReplicas(const Json& object) { return IntAt(object, {"spec", "replicas"}, 1); }
 

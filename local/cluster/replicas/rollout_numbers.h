@@ -15,6 +15,10 @@ inline constexpr char kDesiredReplicas[] = "deployment.kubernetes.io/desired-rep
 inline constexpr char kMaxReplicas[] = "deployment.kubernetes.io/max-replicas";
 inline constexpr char kRevisionHistory[] = "deployment.kubernetes.io/revision-history";
 
+// An int-or-string: a number, or a percentage of `total`; 0 for anything else.
+enum class Rounding { kUp, kDown };
+std::int64_t ScaledAmount(const Json& value, std::int64_t total, Rounding rounding);
+
 std::int64_t WantedReplicas(const Json& object);  // spec.replicas
 bool IsRollingUpdate(const Json& deployment);
 std::int64_t MaxSurge(const Json& deployment);        // 0 for Recreate

@@ -1,8 +1,10 @@
 // batch/v1 Job. Source: Kubernetes 1.36 job strategy and validation, restated.
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/strategies/job_spec.h"
 #include "local/apiserver/registry/strategies/job_status.h"
 #include "local/apiserver/registry/strategies/pod_spec.h"
 #include "local/apiserver/registry/strategies/strategies.h"
+#include "local/apiserver/registry/strategies/workload_checks.h"
 #include "local/apiserver/schema/selector.h"
 
 namespace berth::local {
@@ -31,13 +33,6 @@ void GenerateSelector(Json& job) {
   Json& match = job["spec"]["selector"]["matchLabels"];
   if (!match.is_object()) match = Json::object();
   SetIfMissing(match, kUidLabel, uid);
-}
-
-void CheckNotNegative(const Json& job, std::string_view field, std::vector<Cause>& causes) {
-  const Json* value = At(job, {"spec", field});
-  if (value == nullptr || IntAt(job, {"spec", field}, 0) >= 0) return;
-  causes.push_back(
-      InvalidError(ChildPath("spec", field), *value, "must be greater than or equal to 0"));
 }
 
 void CheckGeneratedSelector(const Json& job, std::vector<Cause>& causes) {
@@ -87,7 +82,9 @@ void CheckIndexed(const Json& job, std::vector<Cause>& causes) {
   }
 }
 
-std::vector<Cause> ValidateSpec(const Json& job) {
+}  // namespace
+
+std::vector<Cause> ValidateJobSpec(const Json& job) {
   std::vector<Cause> causes;
   for (const std::string_view field :
        {"parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
@@ -109,6 +106,8 @@ std::vector<Cause> ValidateSpec(const Json& job) {
   }
   return causes;
 }
+
+namespace {
 
 // Whether the template's scheduling directives may change. The rule of 1.36.3: the Job is suspended
 // and has no pods.
@@ -203,7 +202,7 @@ class JobStrategy final : public Strategy {
 
   std::vector<Cause> Validate(const ResourceInfo& resource, const Json& object) const override {
     std::vector<Cause> causes = Strategy::Validate(resource, object);
-    AppendCauses(causes, ValidateSpec(object));
+    AppendCauses(causes, ValidateJobSpec(object));
     if (causes.empty()) CheckGeneratedSelector(object, causes);
     return causes;
   }
@@ -217,7 +216,7 @@ class JobStrategy final : public Strategy {
       return causes;
     }
     if (!SameAt(object, old_object, {"spec"})) {
-      AppendCauses(causes, ValidateSpec(object));
+      AppendCauses(causes, ValidateJobSpec(object));
       CheckSelectorMatches(object, causes);
     }
     if (!SameAt(object, old_object, {"spec", "completions"}) &&

@@ -213,6 +213,13 @@ std::map<std::string, std::unique_ptr<const Strategy>> MakeStrategies() {
   strategies["jobs.batch"] = MakeJobStrategy();
   strategies["deployments.apps"] = MakeDeploymentStrategy();
   strategies["replicasets.apps"] = MakeReplicaSetStrategy();
+  strategies["statefulsets.apps"] = MakeStatefulSetStrategy();
+  strategies["controllerrevisions.apps"] = MakeControllerRevisionStrategy();
+  strategies["persistentvolumeclaims"] = MakeClaimStrategy();
+  strategies["daemonsets.apps"] = MakeDaemonSetStrategy();
+  strategies["cronjobs.batch"] = MakeCronJobStrategy();
+  strategies["poddisruptionbudgets.policy"] = MakeDisruptionBudgetStrategy();
+  strategies["resourcequotas"] = MakeResourceQuotaStrategy();
   strategies["services"] = MakeServiceStrategy();
   strategies["pods"] = MakePodStrategy();
   strategies["namespaces"] = MakeNamespaceStrategy();

@@ -1,0 +1,97 @@
+// policy/v1 PodDisruptionBudget and v1 ResourceQuota. Source: Kubernetes 1.36 validation, restated.
+#include "api/quantity.h"
+#include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/strategies/strategies.h"
+#include "local/apiserver/registry/strategies/workload_checks.h"
+#include "local/apiserver/schema/selector.h"
+
+namespace berth::local {
+namespace {
+
+class DisruptionBudgetStrategy final : public Strategy {
+ public:
+  std::vector<Cause> Validate(const ResourceInfo& resource, const Json& object) const override {
+    std::vector<Cause> causes = Strategy::Validate(resource, object);
+    CheckSpec(object, causes);
+    return causes;
+  }
+  std::vector<Cause> ValidateUpdate(const ResourceInfo& resource, const Json& object,
+                                    const Json& old_object,
+                                    std::string_view subresource) const override {
+    std::vector<Cause> causes = Strategy::ValidateUpdate(resource, object, old_object, subresource);
+    if (subresource != "status") CheckSpec(object, causes);
+    return causes;
+  }
+
+ private:
+  static void CheckSpec(const Json& budget, std::vector<Cause>& causes) {
+    const Json* least = At(budget, {"spec", "minAvailable"});
+    const Json* most = At(budget, {"spec", "maxUnavailable"});
+    if (least != nullptr && most != nullptr) {
+      causes.push_back(InvalidError("spec", budget.value("spec", Json::object()),
+                                    "minAvailable and maxUnavailable cannot be both set"));
+    }
+    for (const std::string_view field : {"minAvailable", "maxUnavailable"}) {
+      const Json* value = At(budget, {"spec", field});
+      if (value == nullptr || IsAmount(*value)) continue;
+      causes.push_back(
+          InvalidError(ChildPath("spec", field), *value,
+                       "must be a number of 0 or more, or a percentage such as '25%'"));
+    }
+    const Json* selector = At(budget, {"spec", "selector"});
+    if (selector != nullptr && !LabelSelectorFromJson(*selector)) {
+      causes.push_back(InvalidError("spec.selector", *selector, "invalid label selector"));
+    }
+    const std::string policy = TextAt(budget, {"spec", "unhealthyPodEvictionPolicy"});
+    if (!policy.empty() && policy != "AlwaysAllow" && policy != "IfHealthyBudget") {
+      causes.push_back(NotSupportedError("spec.unhealthyPodEvictionPolicy", policy,
+                                         {"AlwaysAllow", "IfHealthyBudget"}));
+    }
+  }
+};
+
+class ResourceQuotaStrategy final : public Strategy {
+ public:
+  std::vector<Cause> Validate(const ResourceInfo& resource, const Json& object) const override {
+    std::vector<Cause> causes = Strategy::Validate(resource, object);
+    CheckHard(object, causes);
+    return causes;
+  }
+  std::vector<Cause> ValidateUpdate(const ResourceInfo& resource, const Json& object,
+                                    const Json& old_object,
+                                    std::string_view subresource) const override {
+    std::vector<Cause> causes = Strategy::ValidateUpdate(resource, object, old_object, subresource);
+    if (subresource == "status") return causes;
+    CheckHard(object, causes);
+    for (const std::string_view field : {"scopes", "scopeSelector"}) {
+      if (SameAt(object, old_object, {"spec", field})) continue;
+      causes.push_back(InvalidError(ChildPath("spec", field), OrNull(At(object, {"spec", field})),
+                                    "field is immutable"));
+    }
+    return causes;
+  }
+
+ private:
+  static void CheckHard(const Json& quota, std::vector<Cause>& causes) {
+    const Json* hard = At(quota, {"spec", "hard"});
+    if (hard == nullptr || !hard->is_object()) return;
+    for (const auto& [name, value] : hard->items()) {
+      const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+      const auto amount = api::ParseAmount(name, text);
+      if (amount && *amount >= 0) continue;
+      causes.push_back(
+          InvalidError(KeyPath("spec.hard", name), text, "must be greater than or equal to 0"));
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const Strategy> MakeDisruptionBudgetStrategy() {
+  return std::make_unique<DisruptionBudgetStrategy>();
+}
+std::unique_ptr<const Strategy> MakeResourceQuotaStrategy() {
+  return std::make_unique<ResourceQuotaStrategy>();
+}
+
+}  // namespace berth::local

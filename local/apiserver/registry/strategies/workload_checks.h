@@ -1,0 +1,44 @@
+// local/apiserver/registry/strategies/workload_checks.h — rules that the kinds of apps/v1 share.
+//
+// Pure. Source: Kubernetes 1.36 validation, restated.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "local/apiserver/registry/strategy.h"
+
+namespace berth::local {
+
+Json OrNull(const Json* value);
+
+// Of spec.FIELD.
+void CheckNotNegative(const Json& object, std::string_view field, std::vector<Cause>& causes);
+
+// spec.selector is there, selects something, and selects the pods of spec.template. `kind` for the
+// message.
+void CheckSelector(const Json& object, const std::string& kind, std::vector<Cause>& causes);
+
+// spec.template: a pod that is restarted always.
+void CheckTemplate(const Json& object, std::vector<Cause>& causes);
+
+bool IsAmount(const Json& value);  // a number of 0 or more, or a percentage
+bool IsZero(const Json* value);    // an amount of 0; null is not one
+
+// Validates `spec` on creation and on every change of it; the selector never changes.
+class WorkloadStrategy : public Strategy {
+ public:
+  std::vector<Cause> Validate(const ResourceInfo& resource, const Json& object) const override;
+  std::vector<Cause> ValidateUpdate(const ResourceInfo& resource, const Json& object,
+                                    const Json& old_object,
+                                    std::string_view subresource) const override;
+
+ private:
+  virtual std::vector<Cause> ValidateSpec(const Json& object) const = 0;
+  // Of a changed spec, beside ValidateSpec.
+  virtual void CheckChange(const Json& object, const Json& old_object,
+                           std::vector<Cause>& causes) const;
+};
+
+}  // namespace berth::local

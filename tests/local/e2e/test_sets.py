@@ -1,0 +1,161 @@
+"""Goal: StatefulSets, DaemonSets and CronJobs of `berth up` do what they do on a cluster, for kubectl and for Berth's
+own job kinds.
+
+Method: kubectl's rollout, scale and create on real processes; a queue that holds a StatefulSet until there is quota."""
+
+import json
+import unittest
+
+from harness import ClusterTest, wait_until
+
+ROOM = {"cpu": "16", "memory": "64Gi", "pods": "110"}
+# Prints the addresses of both peers once their names resolve, then stays.
+PEERS = """
+import socket, time
+while True:
+    try:
+        print("peers", *(socket.gethostbyname(f"db-{i}.peers") for i in (0, 1)), flush=True)
+        break
+    except OSError:
+        time.sleep(0.1)
+time.sleep(1000)
+"""
+QUEUES = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: machine}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: team}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: machine, resources: [{name: cpu, nominalQuota: "1"}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: q, namespace: default}
+spec: {clusterQueue: team}
+"""
+
+
+def pod_template(app, container):
+    return {"metadata": {"labels": {"app": app}},
+            "spec": {"terminationGracePeriodSeconds": 0, "containers": [{"name": "c", **container}]}}
+
+
+def workload(kind, name, container, **spec):
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": {
+        "selector": {"matchLabels": {"app": name}}, **spec, "template": pod_template(name, container)}}
+
+
+class SetsTest(ClusterTest):
+    def setUp(self):
+        self.cluster = self.start_cluster(images=["python=/usr/bin/python3", "sleep=/bin/sleep"])
+        self.kubectl = self.cluster.kubectl
+        for name in ("one", "two"):
+            self.apply({"apiVersion": "v1", "kind": "Node",
+                        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+                        "status": {"allocatable": ROOM, "capacity": ROOM}})
+
+    def apply(self, what):
+        return self.kubectl("apply", *self.cluster.apply_flags(), "-f", "-", stdin=json.dumps(what))
+
+    def rolled_out(self, what):
+        return self.kubectl("rollout", "status", what, "--timeout=60s", seconds=70).stdout
+
+    def names(self, *arguments):
+        return sorted(item["metadata"]["name"] for item in self.cluster.items(*arguments))
+
+    def test_stateful_set(self):
+        service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "peers"},
+                   "spec": {"clusterIP": "None", "selector": {"app": "db"}}}
+        self.apply(service)
+        claim = {"metadata": {"name": "data"}, "spec": {
+            "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+        sets = workload("StatefulSet", "db", {"image": "python", "args": ["-c", PEERS]}, replicas=2,
+                        serviceName="peers", volumeClaimTemplates=[claim])
+        self.apply(sets)
+        self.assertIn("2 new pods have been updated", self.rolled_out("statefulset/db"))
+        self.assertEqual(self.names("pods"), ["db-0", "db-1"])
+        self.assertEqual(self.names("persistentvolumeclaims"), ["data-db-0", "data-db-1"])
+        addresses = [self.cluster.get("pod", name)["status"]["podIP"] for name in ("db-0", "db-1")]
+        for name in ("db-0", "db-1"):
+            wait_until(lambda name=name: "peers " + " ".join(addresses) in self.kubectl("logs", name).stdout,
+                       f"{name} finds both peers")
+        sets["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "VERSION", "value": "two"}]
+        self.apply(sets)
+        self.rolled_out("statefulset/db")
+        history = self.kubectl("rollout", "history", "statefulset/db").stdout
+        self.assertIn("1         <none>\n2         <none>", history)
+        self.assertIn("VERSION", self.kubectl("rollout", "history", "statefulset/db", "--revision=2").stdout)
+        self.kubectl("rollout", "undo", "statefulset/db")
+        wait_until(lambda: "env" not in self.cluster.get("pod", "db-0")["spec"]["containers"][0]
+                   if self.cluster.get("pod", "db-0") else False, "db-0 has the first template")
+        self.rolled_out("statefulset/db")
+        self.kubectl("scale", "statefulset", "db", "--replicas=1")
+        wait_until(lambda: self.names("pods") == ["db-0"], "db-1 is gone")
+        table = self.kubectl("get", "statefulset", "db").stdout.splitlines()
+        self.assertEqual(table[0].split(), ["NAME", "READY", "AGE"])
+        wait_until(lambda: self.kubectl("get", "sts", "db").stdout.splitlines()[1].split()[1] == "1/1", "1/1")
+        self.kubectl("delete", "statefulset", "db")
+        wait_until(lambda: not self.cluster.items("pods,controllerrevisions"), "pods and revisions are gone")
+        self.assertEqual(self.names("persistentvolumeclaims"), ["data-db-0", "data-db-1"])
+        self.assertEqual(self.cluster.stop(), 0)
+
+    def test_daemon_set(self):
+        self.apply(workload("DaemonSet", "agent", {"image": "sleep", "args": ["1000"]}))
+        self.assertIn("successfully rolled out", self.rolled_out("daemonset/agent"))
+        nodes = lambda: sorted(pod["spec"]["nodeName"] for pod in self.cluster.items("pods"))
+        self.assertEqual(nodes(), ["one", "two"])
+        self.kubectl("set", "env", "daemonset/agent", "VERSION=two")
+        self.assertIn("successfully rolled out", self.rolled_out("daemonset/agent"))
+        self.assertIn("2         <none>", self.kubectl("rollout", "history", "daemonset/agent").stdout)
+        self.kubectl("rollout", "undo", "daemonset/agent")
+        self.rolled_out("daemonset/agent")
+        self.kubectl("taint", "node", "two", "broken=yes:NoExecute")
+        wait_until(lambda: nodes() == ["one"], "the tainted node is left")
+        self.assertEqual(self.cluster.get("daemonset", "agent")["status"]["desiredNumberScheduled"], 1)
+
+    def test_cron_job(self):
+        job = {"template": {"spec": {"restartPolicy": "Never", "containers": [
+            {"name": "c", "image": "sleep", "args": ["0"]}]}}}
+        self.apply({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "tick"}, "spec": {
+            "schedule": "0 4 * * *", "timeZone": "UTC", "jobTemplate": {"spec": job}}})
+        table = self.kubectl("get", "cronjob", "tick").stdout.splitlines()
+        self.assertEqual(table[0].split()[:4], ["NAME", "SCHEDULE", "TIMEZONE", "SUSPEND"])
+        self.kubectl("create", "job", "now", "--from=cronjob/tick")
+        self.cluster.wait_complete("now")
+        self.kubectl("patch", "cronjob", "tick", "--type=merge", "-p", '{"spec": {"schedule": "@every 1s"}}')
+        wait_until(lambda: len(self.cluster.items("jobs")) == 2, "the schedule starts a Job")
+        refused = self.kubectl("patch", "cronjob", "tick", "--type=merge", "-p",
+                               '{"spec": {"schedule": "61 * * * *"}}', check=False)
+        self.assertIn("spec.schedule", refused.stderr)
+        self.kubectl("delete", "cronjob", "tick")
+        wait_until(lambda: not self.cluster.items("jobs,pods"), "Jobs and pods are gone")
+
+    def test_a_queue_holds_a_stateful_set(self):
+        self.cluster.apply(QUEUES)
+        sets = workload("StatefulSet", "db", {"image": "sleep", "args": ["1000"],
+                                              "resources": {"requests": {"cpu": "1"}}},
+                        replicas=2, serviceName="peers", podManagementPolicy="Parallel")
+        sets["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "q"}
+        self.apply(sets)
+        wait_until(lambda: self.cluster.items("workloads"), "a Workload")
+        wait_until(lambda: self.names("pods") == ["db-0", "db-1"], "pods that wait")
+        for pod in self.cluster.items("pods"):
+            self.assertTrue(pod["spec"].get("schedulingGates"), pod["metadata"]["name"])
+        self.kubectl("patch", "clusterqueue", "team", "--type=json", "-p", json.dumps([{
+            "op": "replace", "path": "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota", "value": "2"}]))
+        self.rolled_out("statefulset/db")
+        workloads = self.cluster.items("workloads")
+        self.assertEqual(len(workloads), 1)
+        self.assertTrue(self.cluster.is_true("workload", workloads[0]["metadata"]["name"], "Admitted"))
+        self.kubectl("delete", "statefulset", "db")
+        wait_until(lambda: not self.cluster.items("pods,workloads"), "quota is free")
+
+
+if __name__ == "__main__":
+    unittest.main()
