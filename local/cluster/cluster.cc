@@ -13,6 +13,8 @@
 #include "local/cluster/pod_binder.h"
 #include "local/cluster/pod_executor.h"
 #include "local/cluster/pod_index.h"
+#include "local/cluster/policies/disruption_controller.h"
+#include "local/cluster/policies/quota_controller.h"
 #include "local/cluster/probes/net_probe_caller.h"
 #include "local/cluster/replicas/daemon_set_controller.h"
 #include "local/cluster/replicas/deployment_controller.h"
@@ -42,6 +44,8 @@ struct Cluster::Parts {
         deployments(api, cache, on, event_writes(), clock),
         stateful_sets(api, cache, on, event_writes(), clock),
         daemon_sets(api, cache, on, event_writes(), clock),
+        disruptions(api, cache, on, clock),
+        quotas(api, cache, on, clock),
         cron_jobs(api, cache, on, event_writes(), clock),
         network(options.network.empty() ? nullptr
                                         : std::make_unique<PodNetwork>(
@@ -60,7 +64,8 @@ struct Cluster::Parts {
   void Begin() {
     for (const ResourceId* resource :
          {&kNamespaces, &kNodes, &kCronJobs, &kJobs, &kDeployments, &kReplicaSets, &kStatefulSets,
-          &kDaemonSets, &kControllerRevisions, &kServices, &kEndpoints, &kEndpointSlices, &kPods}) {
+          &kDaemonSets, &kControllerRevisions, &kDisruptionBudgets, &kResourceQuotas, &kServices,
+          &kEndpoints, &kEndpointSlices, &kPods}) {
       const auto tracked = cache.Track(*resource);
       if (tracked) continue;
       LogWarning("cannot list",
@@ -75,6 +80,8 @@ struct Cluster::Parts {
     stateful_sets.Start();
     daemon_sets.Start();
     cron_jobs.Start();
+    disruptions.Start();
+    quotas.Start();
     namespaces.Start();
     garbage.Start();
   }
@@ -98,6 +105,8 @@ struct Cluster::Parts {
   DeploymentController deployments;
   StatefulSetController stateful_sets;
   DaemonSetController daemon_sets;
+  DisruptionController disruptions;
+  QuotaController quotas;
   CronController cron_jobs;
   std::unique_ptr<PodNetwork> network;
   ServiceController services;

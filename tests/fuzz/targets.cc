@@ -26,6 +26,7 @@ constexpr std::array kTargets{
     Target{"review", Reviews},
     Target{"selector", Selectors},
     Target{"time", Times},
+    Target{"schedule", Schedules},
     Target{"url", Urls},
     Target{"yaml", Yaml},
 };

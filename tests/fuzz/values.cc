@@ -1,8 +1,10 @@
-// Targets of scalars: quantities, times, durations.
+// Targets of scalars: quantities, times, durations, schedules.
 #include "api/quantity.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "local/apiserver/schema/cron_schedule.h"
 #include "local/apiserver/schema/quantity_text.h"
+#include "local/apiserver/schema/time_zone.h"
 #include "tests/fuzz/targets.h"
 
 namespace berth::fuzz {
@@ -35,6 +37,29 @@ void Times(std::string_view text) {
   Require(IsValidUtf8(text) == (ReplaceInvalidUtf8(text) == text), "UTF-8 needs no repair");
   Require(!IsValidUtf8(text) || IsValidUtf8(TruncateUtf8(text, text.size() / 2)),
           "UTF-8 is not cut inside a character");
+}
+
+// A schedule, and a zone: a TZif file or a POSIX rule.
+void Schedules(std::string_view text) {
+  const auto [schedule_text, zone_text] = SplitParts(text);
+  local::TimeZone zone;
+  if (auto read = local::TimeZone::FromTzif(zone_text)) zone = std::move(*read);
+  constexpr std::int64_t kFar = 200LL * 365 * 24 * 3600;
+  if (const auto rule = local::ZoneRule::Parse(zone_text)) {
+    (void)rule->OffsetAt(0);
+    (void)rule->OffsetAt(kFar);
+  }
+  const auto schedule = local::CronSchedule::Parse(schedule_text);
+  if (!schedule) return;
+  WallTime after(std::chrono::seconds(1'790'000'000));
+  for (int times = 0; times < 3; ++times) {
+    const auto next = schedule->Next(after, zone);
+    if (!next) return;
+    Require(*next > after, "the next time is later");
+    const auto latest = schedule->Latest(after, *next, zone);
+    Require(latest && *latest > after && *latest <= *next, "the latest time is in the span");
+    after = *next;
+  }
 }
 
 }  // namespace berth::fuzz

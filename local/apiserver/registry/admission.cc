@@ -1,7 +1,9 @@
 #include "local/apiserver/registry/admission.h"
 
+#include "base/strings.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/pod_limits.h"
 #include "local/apiserver/webhooks/dispatch.h"
 
 namespace berth::local {
@@ -9,6 +11,7 @@ namespace {
 
 using Operation = AdmissionRequest::Operation;
 
+constexpr std::string_view kRuntimeClasses = "runtimeclasses.node.k8s.io";
 constexpr std::string_view kPriorityClasses = "priorityclasses.scheduling.k8s.io";
 
 void AddToleration(Json& spec, const char* key) {
@@ -80,6 +83,54 @@ std::optional<ApiError> AdmissionChain::SetPriority(const AdmissionRequest& requ
   return std::nullopt;
 }
 
+std::optional<ApiError> AdmissionChain::UseRuntimeClass(const AdmissionRequest& request,
+                                                        Json& pod) const {
+  const ResourceId& pods = request.context->resource->id;
+  const std::string name = TextAt(pod, {"spec", "runtimeClassName"});
+  if (name.empty()) {
+    const Json* overhead = At(pod, {"spec", "overhead"});
+    if (overhead == nullptr || overhead->empty()) return std::nullopt;
+    return ForbiddenStatus(pods, request.name,
+                           "pod rejected: Pod Overhead set without corresponding RuntimeClass "
+                           "defined Overhead");
+  }
+  const StoredPtr stored = store_.GetLatest({std::string(kRuntimeClasses), "", name});
+  const Object found = stored == nullptr ? nullptr : stored->json();
+  if (found == nullptr) {
+    return ForbiddenStatus(pods, request.name,
+                           "pod rejected: RuntimeClass \"" + name + "\" not found");
+  }
+  const auto why = ApplyRuntimeClass(*found, pod);
+  if (why) return ForbiddenStatus(pods, request.name, *why);
+  return std::nullopt;
+}
+
+std::vector<Object> AdmissionChain::RangesOf(const std::string& namespace_name) const {
+  std::vector<Object> ranges;
+  for (const StoredPtr& stored : store_.cache().List("limitranges", namespace_name).objects) {
+    if (Object range = stored->json()) ranges.push_back(std::move(range));
+  }
+  return ranges;
+}
+
+std::optional<ApiError> AdmissionChain::CheckLimits(const AdmissionRequest& request,
+                                                    const Json& object) const {
+  const RequestContext& context = *request.context;
+  const std::string& storage = context.resource->storage;
+  const bool is_pod = storage == "pods";
+  if (request.operation != Operation::kCreate || !context.subresource.empty() ||
+      (!is_pod && storage != "persistentvolumeclaims")) {
+    return std::nullopt;
+  }
+  const std::vector<Object> ranges = RangesOf(context.namespace_name);
+  if (ranges.empty()) return std::nullopt;
+  const std::vector<std::string> why =
+      is_pod ? LimitViolations(ranges, object) : ClaimViolations(ranges, object);
+  if (why.empty()) return std::nullopt;
+  return ForbiddenStatus(context.resource->id, request.name,
+                         why.size() == 1 ? why[0] : "[" + Join(why, ", ") + "]");
+}
+
 std::optional<ApiError> AdmissionChain::DefaultPod(const AdmissionRequest& request,
                                                    Json& pod) const {
   Json& spec = pod["spec"];
@@ -94,6 +145,10 @@ std::optional<ApiError> AdmissionChain::DefaultPod(const AdmissionRequest& reque
   spec["serviceAccountName"] = account;
   spec["serviceAccount"] = account;
   if (auto error = SetPriority(request, pod)) return error;
+  if (auto error = UseRuntimeClass(request, pod)) return error;
+  if (const auto ranges = RangesOf(namespace_name); !ranges.empty()) {
+    ApplyLimitDefaults(ranges, pod);
+  }
   AddToleration(spec, "node.kubernetes.io/not-ready");
   AddToleration(spec, "node.kubernetes.io/unreachable");
   return std::nullopt;
@@ -112,6 +167,9 @@ std::optional<ApiError> AdmissionChain::Mutate(const AdmissionRequest& request, 
 
 std::optional<ApiError> AdmissionChain::Validate(const AdmissionRequest& request,
                                                  const Json* object) const {
+  if (object != nullptr) {
+    if (auto error = CheckLimits(request, *object)) return error;
+  }
   return WebhookDispatch(store_, webhooks_, converter_).Validate(request, object);
 }
 

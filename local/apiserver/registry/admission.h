@@ -1,9 +1,10 @@
 // local/apiserver/registry/admission.h — admission control, between decoding and storage: the
 // built-in rules, then the configured webhooks.
 //
-//   Mutate: namespace life cycle → pod defaults (service account, priority, tolerations)
+//   Mutate: namespace life cycle → pod defaults (service account, priority, RuntimeClass,
+//                                  LimitRanges, tolerations)
 //                                → mutating webhooks, in the order of their configurations' names
-//   Validate: validating webhooks, the first refusal wins
+//   Validate: LimitRanges, then validating webhooks, the first refusal wins
 //
 // Threads: any thread; may block (webhooks). Source: Kubernetes admission control.
 #pragma once
@@ -46,6 +47,9 @@ class AdmissionChain {
  private:
   std::optional<ApiError> CheckNamespace(const AdmissionRequest& request) const;
   std::optional<ApiError> DefaultPod(const AdmissionRequest& request, Json& pod) const;
+  std::optional<ApiError> UseRuntimeClass(const AdmissionRequest& request, Json& pod) const;
+  std::optional<ApiError> CheckLimits(const AdmissionRequest& request, const Json& object) const;
+  std::vector<Object> RangesOf(const std::string& namespace_name) const;
   std::optional<ApiError> SetPriority(const AdmissionRequest& request, Json& pod) const;
 
   const Store& store_;

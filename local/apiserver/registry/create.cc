@@ -4,6 +4,7 @@
 #include "local/apiserver/registry/crd.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/quota_charges.h"
 #include "local/apiserver/registry/registry.h"
 
 namespace berth::local {
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxGeneratedStem = 58;
 constexpr int kNameTries = 8;
+constexpr int kChargeTries = 64;  // of quotas that other creations change, too
 
 using Operation = AdmissionRequest::Operation;
 
@@ -148,6 +150,22 @@ void Registry::PrepareCrdStatus(Json& crd) {
   SetCrdStatus(crd, others, Now());
 }
 
+// Quotas that change in between are counted again.
+ApiResult<SubmittedWrite> Registry::SubmitCharged(const RequestContext& context,
+                                                  std::vector<Write> writes) {
+  for (int attempt = 1;; ++attempt) {
+    auto charges = QuotaCharges(store_, context, writes.front().object);
+    if (!charges) return charges.error();
+    const bool is_charged = !charges->empty();
+    std::vector<Write> all = is_charged ? writes : std::move(writes);
+    for (Write& charge : *charges) all.push_back(std::move(charge));
+    auto done = store_.Submit(std::move(all));
+    if (done) return std::move(*done);
+    const bool again = is_charged && done.error().code == ErrorCode::kConflict;
+    if (!again || attempt == kChargeTries) return FromStore(done.error(), context);
+  }
+}
+
 ApiResult<WriteResult> Registry::CommitCreate(RequestContext& context, Json object) {
   WriteResult result;
   result.created = true;
@@ -155,6 +173,7 @@ ApiResult<WriteResult> Registry::CommitCreate(RequestContext& context, Json obje
     if (store_.GetLatest(context.key()) != nullptr) {
       return AlreadyExistsStatus(context.resource->id, context.name);
     }
+    if (auto charges = QuotaCharges(store_, context, object); !charges) return charges.error();
     result.object = std::make_shared<const Json>(std::move(object));
     return result;
   }
@@ -163,8 +182,8 @@ ApiResult<WriteResult> Registry::CommitCreate(RequestContext& context, Json obje
   Json answer = converted ? object : Json();
   if (auto error = ToStorageVersion(context, object)) return *error;
   writes.insert(writes.begin(), Write{Write::Kind::kCreate, context.key(), std::move(object), 0});
-  auto done = store_.Submit(std::move(writes));
-  if (!done) return FromStore(done.error(), context);
+  auto done = SubmitCharged(context, std::move(writes));
+  if (!done) return done.error();
   const StoredPtr& committed = done->objects.front();
   if (const Status settled = Settle(context, *done, result); !settled) {
     return FromStore(settled.error(), context);

@@ -136,6 +136,7 @@ class Registry {
   std::optional<ApiError> PlaceInNamespace(RequestContext& context, Json& object) const;
   void FillSystemMetadata(RequestContext& context, Json& object);
   ApiResult<WriteResult> CommitCreate(RequestContext& context, Json object);
+  ApiResult<SubmittedWrite> SubmitCharged(const RequestContext& context, std::vector<Write> writes);
   std::vector<Write> Companions(const RequestContext& context, const Json& object);
   void PrepareCrdStatus(Json& crd);
 
@@ -153,6 +154,11 @@ class Registry {
   std::optional<ApiError> CheckUpdatedMetadata(const RequestContext& context, Json& next,
                                                const Json& current) const;
   void Track(const RequestContext& context, const Json* live, Json& object) const;
+
+  // subresources.cc
+  ApiResult<Json> Evict(RequestContext& context, const Json& eviction);
+  // nullopt: the budget allows it, and counts it.
+  std::optional<ApiError> SpendBudget(const RequestContext& context, const Json& pod);
 
   // patch.cc
   ApiResult<WriteResult> Apply(RequestContext& context, Body body, bool force);

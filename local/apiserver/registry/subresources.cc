@@ -1,13 +1,19 @@
 // Pods' binding and eviction; scale.
+#include <map>
+
 #include "base/rfc3339.h"
 #include "local/apiserver/patch/json_patch.h"
 #include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/eviction_rule.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/registry.h"
 #include "local/apiserver/schema/printer_columns.h"
 
 namespace berth::local {
 namespace {
+
+constexpr const char* kDisruptionBudgets = "poddisruptionbudgets.policy";
+constexpr int kBudgetTries = 16;
 
 Json Success() {
   return {{"kind", "Status"},
@@ -124,15 +130,62 @@ ApiResult<Json> Registry::CreateSubresource(RequestContext& context, Body body) 
     if (!bound) return bound.error();
     return Success();
   }
-  if (context.subresource == "eviction") {
-    DeleteOptions options;
-    options.grace_period_seconds = IntAt(body.object, {"deleteOptions", "gracePeriodSeconds"}, -1);
-    context.subresource.clear();
-    auto deleted = Delete(context, options);
-    if (!deleted) return deleted.error();
-    return Success();
-  }
+  if (context.subresource == "eviction") return Evict(context, body.object);
   return UnknownPathStatus();
+}
+
+// Another eviction may spend the budget first: then it is read again.
+std::optional<ApiError> Registry::SpendBudget(const RequestContext& context, const Json& pod) {
+  for (int attempt = 1;; ++attempt) {
+    std::vector<Object> budgets;
+    std::map<std::string, StoredPtr> stored_by_name;
+    for (const StoredPtr& listed :
+         store_.cache().List(kDisruptionBudgets, context.namespace_name).objects) {
+      StoredPtr stored = store_.GetLatest(listed->key());
+      if (stored == nullptr) continue;
+      budgets.push_back(stored->json());
+      stored_by_name[stored->key().name] = std::move(stored);
+    }
+    EvictionVerdict verdict = JudgeEviction(pod, budgets, Now());
+    if (verdict.refusal) return verdict.refusal;
+    if (!verdict.budget || context.dry_run) return std::nullopt;
+    const StoredPtr& stored = stored_by_name.at(NameOf(*verdict.budget));
+    const auto done = store_.Commit(
+        {{Write::Kind::kUpdate, stored->key(), std::move(*verdict.budget), stored->revision()}});
+    if (done) return std::nullopt;
+    const bool again = done.error().code == ErrorCode::kConflict && attempt < kBudgetTries;
+    if (!again) return FromStore(done.error(), context);
+  }
+}
+
+ApiResult<Json> Registry::Evict(RequestContext& context, const Json& eviction) {
+  const StoredPtr stored = store_.GetLatest(context.key());
+  const Object pod = stored == nullptr ? nullptr : stored->json();
+  if (pod == nullptr) return Missing(context);
+  if (auto refusal = SpendBudget(context, *pod)) return *refusal;
+  if (!context.dry_run && !IsBeingDeleted(*pod)) {
+    context.subresource = "status";
+    const Change disrupt = [&](const Json& current) -> ApiResult<Json> {
+      Json next = current;
+      SetCondition(next, {{"type", "DisruptionTarget"},
+                          {"status", "True"},
+                          {"reason", "EvictionByEvictionAPI"},
+                          {"message", "Eviction API: evicting"},
+                          {"lastProbeTime", nullptr},
+                          {"lastTransitionTime", FormatTime(Now())},
+                          {"observedGeneration", IntAt(current, {"metadata", "generation"}, 0)}});
+      return next;
+    };
+    auto marked = Modify(context, disrupt, Tracking::kUpdate);
+    if (!marked) return marked.error();
+  }
+  DeleteOptions options;
+  options.grace_period_seconds = IntAt(eviction, {"deleteOptions", "gracePeriodSeconds"}, -1);
+  options.precondition_uid = UidOf(*pod);
+  context.subresource.clear();
+  auto deleted = Delete(context, options);
+  if (!deleted) return deleted.error();
+  return Success();
 }
 
 ApiResult<Json> Registry::GetScale(const RequestContext& context) {

@@ -4,6 +4,8 @@ own job kinds.
 Method: kubectl's rollout, scale and create on real processes; a queue that holds a StatefulSet until there is quota."""
 
 import json
+import os
+import tempfile
 import unittest
 
 from harness import ClusterTest, wait_until
@@ -19,6 +21,11 @@ while True:
     except OSError:
         time.sleep(0.1)
 time.sleep(1000)
+"""
+CONFIGURATION = """
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+integrations: {frameworks: [batch/job, pod, deployment, statefulset]}
 """
 QUEUES = """
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -51,9 +58,11 @@ def workload(kind, name, container, **spec):
         "selector": {"matchLabels": {"app": name}}, **spec, "template": pod_template(name, container)}}
 
 
-class SetsTest(ClusterTest):
+class SetsCase(ClusterTest):
+    flags = ()
+
     def setUp(self):
-        self.cluster = self.start_cluster(images=["python=/usr/bin/python3", "sleep=/bin/sleep"])
+        self.cluster = self.start_cluster(images=["python=/usr/bin/python3", "sleep=/bin/sleep"], flags=self.flags)
         self.kubectl = self.cluster.kubectl
         for name in ("one", "two"):
             self.apply({"apiVersion": "v1", "kind": "Node",
@@ -69,6 +78,8 @@ class SetsTest(ClusterTest):
     def names(self, *arguments):
         return sorted(item["metadata"]["name"] for item in self.cluster.items(*arguments))
 
+
+class SetsTest(SetsCase):
     def test_stateful_set(self):
         service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "peers"},
                    "spec": {"clusterIP": "None", "selector": {"app": "db"}}}
@@ -135,6 +146,16 @@ class SetsTest(ClusterTest):
         self.assertIn("spec.schedule", refused.stderr)
         self.kubectl("delete", "cronjob", "tick")
         wait_until(lambda: not self.cluster.items("jobs,pods"), "Jobs and pods are gone")
+
+class QueuedSetsTest(SetsCase):
+    """The sets that the Configuration names are queued, unmodified."""
+
+    def setUp(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8", delete=False) as file:
+            file.write(CONFIGURATION)
+        self.addCleanup(os.remove, file.name)
+        self.flags = ("--config", file.name)
+        super().setUp()
 
     def test_a_queue_holds_a_stateful_set(self):
         self.cluster.apply(QUEUES)

@@ -48,7 +48,7 @@ TEST_F(DiscoveryTest, AggregatedFormWithEtag) {
     if (item["metadata"]["name"] == "batch") batch = &item;
   }
   ASSERT_NE(batch, nullptr);
-  const Json& jobs = (*batch)["versions"][0]["resources"][0];
+  const Json& jobs = (*batch)["versions"][0]["resources"][1];  // after CronJobs
   EXPECT_EQ(jobs["responseKind"], (Json{{"group", "batch"}, {"version", "v1"}, {"kind", "Job"}}));
   EXPECT_EQ(jobs["subresources"][0]["subresource"], "status");
   net::Headers again = accept;

@@ -94,7 +94,7 @@ TEST_F(CronControllerTest, StartsAtItsTimes) {
   const Json job = *Jobs()[0];
   EXPECT_EQ(LabelOf(job, "of"), "tick");
   EXPECT_EQ(StringAt(*ControllerRef(job), {"kind"}), "CronJob");
-  EXPECT_EQ(NameOf(job), "tick-29922845");
+  EXPECT_EQ(NameOf(job), "tick-29922365");
   End("Complete");
   EXPECT_FALSE(Cron()["status"].contains("active"));
   EXPECT_TRUE(Cron()["status"].contains("lastSuccessfulTime"));

@@ -1,0 +1,18 @@
+// local/apiserver/registry/pod_amounts.h — the amounts of resources that a pod asks for.
+//
+// Pure. Source: Kubernetes "Resource Management for Pods and Containers".
+#pragma once
+
+#include "api/quantity.h"
+#include "local/apiserver/api.h"
+
+namespace berth::local {
+
+// A map of quantities as amounts; what cannot be read is left out.
+api::ResourceAmounts AmountsIn(const Json* quantities);
+
+// The sum over the pod's containers of `field` ("requests" or "limits"), as the scheduler counts
+// it: with sidecars, at least that of the largest init container, with overhead.
+api::ResourceAmounts PodAmounts(const Json& pod_spec, const char* field);
+
+}  // namespace berth::local

@@ -1,0 +1,28 @@
+// local/apiserver/registry/pod_limits.h — what LimitRanges and RuntimeClasses do to new pods.
+//
+// Pure. Source: Kubernetes "Limit Ranges", "Runtime Class", "Pod Overhead", restated. Of pod-level
+// resources nothing is read.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "local/apiserver/api.h"
+
+namespace berth::local {
+
+// Fills missing requests and limits of the containers.
+void ApplyLimitDefaults(const std::vector<Object>& ranges, Json& pod);
+
+// What of the pod is outside of the ranges, in Kubernetes' words.
+std::vector<std::string> LimitViolations(const std::vector<Object>& ranges, const Json& pod);
+
+// The same of a PersistentVolumeClaim.
+std::vector<std::string> ClaimViolations(const std::vector<Object>& ranges, const Json& claim);
+
+// Merges overhead, node selector and tolerations of the class into the pod; the reason if the pod
+// contradicts it.
+std::optional<std::string> ApplyRuntimeClass(const Json& runtime_class, Json& pod);
+
+}  // namespace berth::local

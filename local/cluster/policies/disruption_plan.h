@@ -1,0 +1,36 @@
+// local/cluster/policies/disruption_plan.h — the status of a PodDisruptionBudget: how many of its
+// pods may be evicted now.
+//
+// Pure. Source: Kubernetes "Specifying a Disruption Budget", disruption controller, restated.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "local/apiserver/api.h"
+
+namespace berth::local::cluster {
+
+struct DisruptionView {
+  Object budget;
+  std::vector<Object> pods;  // those that the budget selects
+  // Wanted sizes by the uid of the pods' controller: that of the Deployment for its ReplicaSets.
+  // Pods of other controllers count one by one.
+  std::map<std::string, std::int64_t> size_by_controller;
+};
+
+struct DisruptionPlan {
+  std::optional<Json> status;  // null: unchanged
+  std::optional<WallTime> look_again;
+};
+
+DisruptionPlan PlanDisruption(const DisruptionView& view, WallTime now);
+
+// Whether the budget's selector selects the pod; an empty one selects all, an absent one none.
+bool IsProtected(const Json& budget, const Json& pod);
+
+}  // namespace berth::local::cluster

@@ -1,0 +1,59 @@
+// local/cluster/policies/quota_controller.h — counts what ResourceQuotas limit, and gives back what
+// is deleted or has ended.
+//
+// The API adds new objects to status.used in the transaction that stores them
+// (registry/quota_charges.h). This controller counts all objects again: when a quota comes or
+// changes, and when one of its objects goes or a pod ends. A count that a new object overtakes is
+// refused by the resourceVersion, and made again. All kinds are watched from the first quota on.
+//
+// Threads: as ObjectCache.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "base/executor.h"
+#include "local/cluster/looks.h"
+#include "local/cluster/object_cache.h"
+#include "local/cluster/writer.h"
+
+namespace berth::local::cluster {
+
+class QuotaController {
+ public:
+  // Registers its listeners; call before the cache tracks pods and ResourceQuotas.
+  QuotaController(WholeApi& api, ObjectCache& cache, Executor& executor, const Clock& clock);
+  QuotaController(const QuotaController&) = delete;
+  QuotaController& operator=(const QuotaController&) = delete;
+
+  // Reconciles all present quotas. Call after the cache is filled.
+  void Start();
+
+ private:
+  struct Inbox {
+    std::mutex mutex;
+    std::set<std::string> namespaces;  // in which an object went
+    bool drain_is_posted = false;
+  };
+
+  void OnPod(const ObjectChange& change);
+  void WatchDeletions();
+  void Drain();
+  void AddQuotasOf(const std::string& namespace_name);
+  Result<NextLook> Look(const ObjectKey& key);
+  // The amounts that exist, by the names of spec.hard.
+  ApiResult<Json> Count(const Json& quota);
+
+  WholeApi& api_;
+  ObjectCache& cache_;
+  Executor& executor_;
+  Writer writer_;
+  FunctionController quotas_;
+  std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::unique_ptr<WatchHandle> deletions_;  // null: no quota yet
+};
+
+}  // namespace berth::local::cluster
