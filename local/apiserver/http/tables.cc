@@ -88,8 +88,30 @@ std::vector<Column> ClaimColumns() {
           {"VolumeMode", "string", "", 1}};
 }
 
-const std::map<std::string, Printer, std::less<>>& Printers() {
-  static const std::map<std::string, Printer, std::less<>> kPrinters = {
+using PrinterMap = std::map<std::string, Printer, std::less<>>;
+
+// Of apps/v1, batch/v1 and what they use.
+PrinterMap WorkloadPrinters() {
+  return {
+      {"deployments.apps", {DeploymentColumns(), DeploymentCells}},
+      {"replicasets.apps", {ReplicaSetColumns(), ReplicaSetCells}},
+      {"statefulsets.apps",
+       {{kName, {"Ready"}, kAge, {"Containers", "string", "", 1}, {"Images", "string", "", 1}},
+        StatefulSetCells}},
+      {"daemonsets.apps", {DaemonSetColumns(), DaemonSetCells}},
+      {"controllerrevisions.apps",
+       {{kName, {"Controller"}, {"Revision", "integer"}, kAge}, ControllerRevisionCells}},
+      {"cronjobs.batch", {CronJobColumns(), CronJobCells}},
+      {"poddisruptionbudgets.policy",
+       {{kName, {"Min Available"}, {"Max Unavailable"}, {"Allowed Disruptions", "integer"}, kAge},
+        DisruptionBudgetCells}},
+      {"resourcequotas", {{kName, {"Request"}, {"Limit"}, kAge}, ResourceQuotaCells}},
+      {"persistentvolumeclaims", {ClaimColumns(), ClaimCells}},
+  };
+}
+
+PrinterMap CorePrinters() {
+  return {
       {"pods",
        {{kName,
          {"Ready"},
@@ -111,20 +133,6 @@ const std::map<std::string, Printer, std::less<>>& Printers() {
          {"Images", "string", "", 1},
          {"Selector", "string", "", 1}},
         JobCells}},
-      {"deployments.apps", {DeploymentColumns(), DeploymentCells}},
-      {"replicasets.apps", {ReplicaSetColumns(), ReplicaSetCells}},
-      {"statefulsets.apps",
-       {{kName, {"Ready"}, kAge, {"Containers", "string", "", 1}, {"Images", "string", "", 1}},
-        StatefulSetCells}},
-      {"daemonsets.apps", {DaemonSetColumns(), DaemonSetCells}},
-      {"controllerrevisions.apps",
-       {{kName, {"Controller"}, {"Revision", "integer"}, kAge}, ControllerRevisionCells}},
-      {"cronjobs.batch", {CronJobColumns(), CronJobCells}},
-      {"poddisruptionbudgets.policy",
-       {{kName, {"Min Available"}, {"Max Unavailable"}, {"Allowed Disruptions", "integer"}, kAge},
-        DisruptionBudgetCells}},
-      {"resourcequotas", {{kName, {"Request"}, {"Limit"}, kAge}, ResourceQuotaCells}},
-      {"persistentvolumeclaims", {ClaimColumns(), ClaimCells}},
       {"nodes",
        {{kName,
          {"Status"},
@@ -163,6 +171,14 @@ const std::map<std::string, Printer, std::less<>>& Printers() {
       {"validatingwebhookconfigurations.admissionregistration.k8s.io",
        {{kName, {"Webhooks", "integer"}, kAge}, WebhookCells}},
   };
+}
+
+const PrinterMap& Printers() {
+  static const PrinterMap kPrinters = [] {
+    PrinterMap printers = CorePrinters();
+    printers.merge(WorkloadPrinters());
+    return printers;
+  }();
   return kPrinters;
 }
 
