@@ -17,6 +17,7 @@ constexpr char kQueueFinalizer[] = "kueue.x-k8s.io/managed";
 constexpr char kGroupLabel[] = "kueue.x-k8s.io/pod-group-name";
 constexpr Duration kReplacement = seconds(2);
 constexpr Duration kGivesUp = seconds(90);
+constexpr Duration kCompletes = seconds(180);  // a set of which pods were refused
 constexpr int kMostPodsOfASet = 60;
 
 std::string TextAt(const Json& object, const char* part, const std::string& key) {
@@ -133,6 +134,7 @@ void PodPlay::Remember(const Pod& pod, const Json& object) {
                   {"kind", "Pod"},
                   {"metadata", std::move(metadata)},
                   {"spec", std::move(spec)}};
+  world_.executor().PostAfter(kCompletes, [this, key = set.key] { Repair(key); });
 }
 
 void PodPlay::RepairLater(const Key& key) {

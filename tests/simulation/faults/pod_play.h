@@ -2,9 +2,10 @@
 // these pods.
 //
 //     pods with the label test.berth.dev/set ──▶ facts, rules ──▶ Invariants::Report
-//                                            └─▶ a set replaces pods that failed or are deleted, as
-//                                                a ReplicaSet does, until its Workload has
-//                                                finished; the owner of an unretriable group
+//                                            └─▶ a set replaces pods that failed, are deleted or
+//                                            were
+//                                                refused, as a ReplicaSet does, until its Workload
+//                                                has finished; the owner of an unretriable group
 //                                                deletes its Workload where a deleted pod can never
 //                                                end
 //
