@@ -100,7 +100,7 @@ Status PodFolders::Prepare(const Json& pod, const std::string& container,
   if (kubeconfig != nullptr && !fs::exists(WorkFolder(pod), error)) {
     BERTH_TRY(const std::string text, kubeconfig());
     BERTH_CHECK_OK(MakeFolder(WorkFolder(pod)));
-    if (const Status done = text.empty() ? OkStatus() : WriteKubeconfig(pod, text); !done) {
+    if (Status done = text.empty() ? OkStatus() : WriteKubeconfig(pod, text); !done) {
       fs::remove_all(WorkFolder(pod), error);  // the next start tries again
       return done;
     }
