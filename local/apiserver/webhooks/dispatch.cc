@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <future>
 
 #include "base/log/log.h"
@@ -13,6 +14,7 @@
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/uuid.h"
+#include "local/apiserver/webhooks/match_conditions.h"
 
 namespace berth::local {
 namespace {
@@ -40,13 +42,17 @@ bool IsExempt(const ResourceInfo& resource) {
          resource.id.group == "authorization.k8s.io";
 }
 
-ApiError Failed(const std::string& webhook, const std::string& why) {
-  return InternalStatus("failed calling webhook \"" + webhook + "\": " + why);
-}
-
-bool IgnoresFailure(const Json& webhook) { return TextAt(webhook, {"failurePolicy"}) == "Ignore"; }
-
 }  // namespace
+
+WebhookDispatch::Outcome WebhookDispatch::Failure(const Hook& hook, const std::string& why) {
+  Outcome outcome;
+  if (TextAt(hook.webhook, {"failurePolicy"}) == "Ignore") {
+    LogWarning("webhook failed and is ignored", {{"webhook", hook.name}, {"error", why}});
+  } else {
+    outcome.error = InternalStatus("failed calling webhook \"" + hook.name + "\": " + why);
+  }
+  return outcome;
+}
 
 MatchInput WebhookDispatch::MakeInput(const AdmissionRequest& request, const Json* object) const {
   const RequestContext& context = *request.context;
@@ -96,38 +102,50 @@ std::vector<WebhookDispatch::Hook> WebhookDispatch::Concerned(const char* config
   return hooks;
 }
 
-WebhookDispatch::Outcome WebhookDispatch::Call(const Hook& hook, const AdmissionRequest& request,
-                                               const Json* object) const {
-  Outcome outcome;
-  const auto fail = [&](const std::string& why) {
-    if (IgnoresFailure(hook.webhook)) {
-      LogWarning("webhook failed and is ignored", {{"webhook", hook.name}, {"error", why}});
-    } else {
-      outcome.error = Failed(hook.name, why);
-    }
-    return outcome;
-  };
-  if (caller_ == nullptr) return fail("failed to call webhook: webhooks are not called here");
+void WebhookDispatch::Ask(const Hook& hook, const AdmissionRequest& request, const Json* object,
+                          Question& question) const {
+  if (caller_ == nullptr) {
+    question.outcome = Failure(hook, "failed to call webhook: webhooks are not called here");
+    return;
+  }
   const ResourceInfo& resource = *request.context->resource;
   const std::string api_version = ApiVersion(resource.id.group, hook.version);
-  Json shown[2];
   const Json* given[2] = {object, request.old_object};
   for (int i = 0; i < 2; ++i) {
     if (given[i] == nullptr || TextAt(*given[i], {"apiVersion"}) == api_version) continue;
     auto converted = converter_.ConvertOne(resource, *given[i], api_version);
-    if (!converted) return fail(converted.error().message);
-    shown[i] = std::move(*converted);
-    given[i] = &shown[i];
+    if (!converted) {
+      question.outcome = Failure(hook, converted.error().message);
+      return;
+    }
+    question.converted[i] = std::move(*converted);
+    given[i] = &question.converted[i];
   }
-  const ReviewQuestion question{NewReviewUid(), hook.version, given[0], given[1]};
+  question.review = {NewReviewUid(), hook.version, given[0], given[1]};
+  const ConditionVerdict verdict = EvaluateConditions(
+      hook.webhook, {.object = given[0], .old_object = given[1], .request = [&] {
+                       return MakeReview(request, question.review).envelope["request"];
+                     }});
+  question.call = verdict.kind == ConditionVerdict::Kind::kCall;
+  if (verdict.kind == ConditionVerdict::Kind::kRefuse) {
+    question.outcome.error = ForbiddenStatus(resource.id, request.name, verdict.error);
+  }
+}
+
+WebhookDispatch::Outcome WebhookDispatch::Call(const Hook& hook, const AdmissionRequest& request,
+                                               const Question& question) const {
+  if (!question.call) return question.outcome;
   const Json* config = Member(hook.webhook, "clientConfig");
   const auto timeout =
       BoundedSeconds(IntAt(hook.webhook, {"timeoutSeconds"}, kDefaultTimeoutSeconds));
   const auto review = caller_->Call(ReadClientConfig(config == nullptr ? Json() : *config),
-                                    MakeReview(request, question), timeout);
-  if (!review) return fail("failed to call webhook: " + review.error().message);
-  ReviewAnswer answer = ReadReview(*review, question.uid, hook.name);
-  if (!answer.invalid.empty()) return fail("received invalid webhook response: " + answer.invalid);
+                                    MakeReview(request, question.review), timeout);
+  if (!review) return Failure(hook, "failed to call webhook: " + review.error().message);
+  ReviewAnswer answer = ReadReview(*review, question.review.uid, hook.name);
+  if (!answer.invalid.empty()) {
+    return Failure(hook, "received invalid webhook response: " + answer.invalid);
+  }
+  Outcome outcome;
   outcome.warnings = std::move(answer.warnings);
   if (!answer.allowed) {
     outcome.error = std::move(answer.denial);
@@ -140,7 +158,9 @@ WebhookDispatch::Outcome WebhookDispatch::Call(const Hook& hook, const Admission
 std::optional<ApiError> WebhookDispatch::MutateOnce(const Hook& hook,
                                                     const AdmissionRequest& request, Json& object,
                                                     const AdmissionChain::Accept& accept) const {
-  Outcome outcome = Call(hook, request, &object);
+  Question question;
+  Ask(hook, request, &object, question);
+  Outcome outcome = Call(hook, request, question);
   for (std::string& warning : outcome.warnings) {
     request.context->warnings.push_back(std::move(warning));
   }
@@ -182,15 +202,26 @@ std::optional<ApiError> WebhookDispatch::Validate(const AdmissionRequest& reques
                                                   const Json* object) const {
   const std::vector<Hook> hooks = Concerned(kValidating, request, object);
   if (hooks.empty()) return std::nullopt;
-  std::vector<std::future<Outcome>> others;
-  for (std::size_t i = 1; i < hooks.size(); ++i) {
-    others.push_back(
-        std::async(std::launch::async, [&, i] { return Call(hooks[i], request, object); }));
+  std::deque<Question> questions;
+  for (const Hook& hook : hooks) Ask(hook, request, object, questions.emplace_back());
+  const auto is_called = [](const Question& each) { return each.call; };
+  const auto last = std::find_if(questions.rbegin(), questions.rend(), is_called);
+  const std::ptrdiff_t here = last == questions.rend() ? -1 : questions.rend() - last - 1;
+  // All calls but the last get a thread.
+  std::vector<std::future<Outcome>> others(hooks.size());
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    if (!questions[i].call || static_cast<std::ptrdiff_t>(i) == here) continue;
+    others[i] =
+        std::async(std::launch::async, [&, i] { return Call(hooks[i], request, questions[i]); });
   }
-  std::vector<Outcome> outcomes;
-  outcomes.push_back(Call(hooks.front(), request, object));
+  std::vector<Outcome> outcomes(hooks.size());
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    if (!others[i].valid()) outcomes[i] = Call(hooks[i], request, questions[i]);
+  }
   const BlockingScope blocking;
-  for (std::future<Outcome>& other : others) outcomes.push_back(other.get());
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    if (others[i].valid()) outcomes[i] = others[i].get();
+  }
   std::optional<ApiError> refusal;
   for (Outcome& outcome : outcomes) {
     for (std::string& warning : outcome.warnings) {

@@ -4,6 +4,8 @@
 // reinvocationPolicy IfNeeded is called again if a later one changed the object validating: in
 // parallel; the first refusal in order wins, all warnings are kept
 //
+// A webhook whose matchConditions do not hold is not called (match_conditions.h).
+//
 // Webhook configurations are never sent to webhooks, so that a webhook cannot block its removal.
 //
 // Threads: any thread; blocks for the webhooks' timeouts at most.
@@ -45,7 +47,18 @@ class WebhookDispatch {
   std::vector<Hook> Concerned(const char* configurations, const AdmissionRequest& request,
                               const Json* object) const;
   MatchInput MakeInput(const AdmissionRequest& request, const Json* object) const;
-  Outcome Call(const Hook& hook, const AdmissionRequest& request, const Json* object) const;
+  // What a webhook is asked, if its conditions let it be asked.
+  struct Question {
+    ReviewQuestion review;
+    Json converted[2];  // what `review` shows of objects in another version
+    bool call = false;
+    Outcome outcome;  // of a webhook that is not called
+  };
+
+  static Outcome Failure(const Hook& hook, const std::string& why);
+  void Ask(const Hook& hook, const AdmissionRequest& request, const Json* object,
+           Question& question) const;
+  Outcome Call(const Hook& hook, const AdmissionRequest& request, const Question& question) const;
   std::optional<ApiError> MutateOnce(const Hook& hook, const AdmissionRequest& request,
                                      Json& object, const AdmissionChain::Accept& accept) const;
 

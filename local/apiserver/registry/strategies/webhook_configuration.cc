@@ -3,6 +3,7 @@
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/strategies/strategies.h"
 #include "local/apiserver/schema/names.h"
+#include "local/apiserver/webhooks/match_conditions.h"
 
 namespace berth::local {
 namespace {
@@ -34,7 +35,6 @@ void CheckRules(const Json& webhook, const std::string& path, std::vector<Cause>
   }
 }
 
-// The expressions are stored and not evaluated: a webhook is called as if they were true.
 void CheckMatchConditions(const Json& webhook, const std::string& path,
                           std::vector<Cause>& causes) {
   const Json& conditions = ArrayAt(webhook, {"matchConditions"});
@@ -45,8 +45,10 @@ void CheckMatchConditions(const Json& webhook, const std::string& path,
   std::set<std::string> names;
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     const std::string at = IndexPath(path, i);
-    if (TextAt(conditions[i], {"expression"}).empty()) {
+    if (const std::string text = TextAt(conditions[i], {"expression"}); text.empty()) {
       causes.push_back(RequiredError(at + ".expression"));
+    } else if (const std::string problem = ConditionProblem(text); !problem.empty()) {
+      causes.push_back(InvalidError(at + ".expression", text, problem));
     }
     const std::string name = TextAt(conditions[i], {"name"});
     if (name.empty()) {

@@ -203,15 +203,51 @@ TEST_F(WebhookTest, BadConfigurationsAreRefused) {
       422);
 }
 
-TEST_F(WebhookTest, MatchConditionsCountAsTrue) {
+TEST_F(WebhookTest, MatchConditionsSayWhatIsCalled) {
   Serve([](const Json& review) { return Answered(review, {{"allowed", true}}); });
+  struct Row {
+    std::vector<std::string> expressions;
+    const char* policy;
+    int calls;
+    int status;
+  };
+  const std::vector<Row> rows = {
+      {{"true"}, "Fail", 1, 201},
+      {{"true", "object.metadata.name.startsWith('row')"}, "Fail", 1, 201},
+      {{"object.metadata.name == 'other'"}, "Fail", 0, 201},
+      {{"request.operation == 'CREATE' && oldObject == null"}, "Fail", 1, 201},
+      {{"request.userInfo.username == 'nobody'"}, "Fail", 0, 201},
+      {{"object.data.missing == 'x'"}, "Fail", 0, 403},
+      {{"object.data.missing == 'x'"}, "Ignore", 0, 201},
+      {{"object.data.missing == 'x'", "false"}, "Fail", 0, 201},
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    SCOPED_TRACE(rows[i].expressions.front());
+    Json hook = Hook("configmaps");
+    hook["failurePolicy"] = rows[i].policy;
+    for (const std::string& text : rows[i].expressions) {
+      hook["matchConditions"].push_back(
+          {{"name", "c" + std::to_string(hook["matchConditions"].size())}, {"expression", text}});
+    }
+    for (const char* kind : {kValidating, kMutating}) {
+      Register(kind, hook);
+      calls_ = 0;
+      const std::string name = "row-" + std::to_string(i) + (kind == kMutating ? "m" : "v");
+      EXPECT_EQ(Post(kMaps, ConfigMapJson(name)).status, rows[i].status);
+      EXPECT_EQ(calls_, rows[i].calls);
+      EXPECT_EQ(Delete(std::string(kind) + "/hooks").status, 200);
+    }
+  }
+}
+
+TEST_F(WebhookTest, AConditionThatFailsIsNamed) {
   Json hook = Hook("configmaps");
-  hook["matchConditions"] = Json::array({{{"name", "never"}, {"expression", "false"}}});
+  hook["matchConditions"] =
+      Json::array({{{"name", "c"}, {"expression", "object.data.missing == 'x'"}}});
   Register(kValidating, hook);
-  EXPECT_EQ(Post(kMaps, ConfigMapJson("a")).status, 201);
-  EXPECT_EQ(calls_, 1);
-  EXPECT_EQ(Get(std::string(kValidating) + "/hooks").json["webhooks"][0]["matchConditions"],
-            hook["matchConditions"]);
+  EXPECT_EQ(Post(kMaps, ConfigMapJson("a")).message(),
+            "configmaps \"a\" is forbidden: expression 'object.data.missing == 'x'' resulted in "
+            "error: no such key: missing");
 }
 
 TEST_F(WebhookTest, BadMatchConditionsAreRefused) {
@@ -226,6 +262,9 @@ TEST_F(WebhookTest, BadMatchConditionsAreRefused) {
               HasSubstr("webhooks[0].matchConditions[0].name: Required value"));
   EXPECT_THAT(refusal(Json::array({{{"name", "a"}}})),
               HasSubstr("webhooks[0].matchConditions[0].expression: Required value"));
+  EXPECT_THAT(refusal(Json::array({{{"name", "a"}, {"expression", "object.a =="}}})),
+              HasSubstr("webhooks[0].matchConditions[0].expression: Invalid value: \"object.a "
+                        "==\": compilation failed: ERROR: <input>:1:12"));
   EXPECT_THAT(refusal(Json::array({{{"name", "a b"}, {"expression", "true"}}})),
               HasSubstr("webhooks[0].matchConditions[0].name: Invalid value: \"a b\""));
   EXPECT_THAT(refusal(Json::array({good, good})),
