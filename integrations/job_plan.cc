@@ -454,6 +454,7 @@ void Planner::Start(const api::Workload& workload) {
     plan_.retry = changes.error().message;
     return;
   }
+  GateSlices(job_, *changes);
   Add(StartJob{*std::move(changes)});
   const std::string queue =
       workload.status.admission ? workload.status.admission->cluster_queue : "";

@@ -116,11 +116,14 @@ bool IsGatedAsSlice(const PodSetChange& change) {
 
 // Pods with the elastic gate get the annotations of the request when the gate is removed: those of
 // the slice that lets them run, and not of the slice that started the job.
-void AddSlice(const api::Workload& workload, PodSetChange& change) {
-  change.annotations[api::kSliceNameAnnotation] = ChainOf(workload);
-  if (!IsGatedAsSlice(change)) return;
+void DropRequest(PodSetChange& change) {
   change.annotations.erase(api::kConsumeProvisioningRequestAnnotation);
   change.annotations.erase(api::kProvisioningClassAnnotation);
+}
+
+void AddSlice(const api::Workload& workload, PodSetChange& change) {
+  change.annotations[api::kSliceNameAnnotation] = ChainOf(workload);
+  if (IsGatedAsSlice(change)) DropRequest(change);
 }
 
 // The assignment with the pod set's name. If another writer has used other names: as in Kueue, the
@@ -156,6 +159,15 @@ Result<std::vector<PodSetChange>> StartChanges(const api::Workload& workload,
     if (IsSlice(workload)) AddSlice(workload, change);
   }
   return changes;
+}
+
+void GateSlices(const JobView& job, std::vector<PodSetChange>& changes) {
+  if (!job.elastic || job.kind != &kBatchJob) return;
+  for (PodSetChange& change : changes) {
+    if (IsGatedAsSlice(change)) continue;
+    change.scheduling_gates.emplace_back(api::kElasticJobGate);
+    DropRequest(change);
+  }
 }
 
 std::vector<PodSetChange> OriginalPodSets(const api::Workload& workload) {

@@ -26,6 +26,10 @@ using FlavorsByName = std::map<std::string, api::ResourceFlavor>;
 Result<std::vector<PodSetChange>> StartChanges(const api::Workload& workload,
                                                const FlavorsByName& flavors);
 
+// Adds the gate of workload slices to the pods of an elastic Job that no webhook has reviewed:
+// without it, all pods of a later size would run.
+void GateSlices(const JobView& job, std::vector<PodSetChange>& changes);
+
 // The pod sets as stored in the Workload, which a stop restores.
 std::vector<PodSetChange> OriginalPodSets(const api::Workload& workload);
 

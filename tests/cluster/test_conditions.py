@@ -167,6 +167,9 @@ ROWS = [
     ("a job of a queue", JOB, [], None, {J: 1, JM: 1}, ""),
     ("a job without a queue", PLAIN, [], None, {J: 0, JM: 1}, ""),
     ("a job that has all defaults", COMPLETE, [], None, {J: 1, JM: 0}, ""),
+    # Its pod template gets the gate of elastic jobs.
+    ("an elastic job that is suspended and has all labels", merged(COMPLETE, annotations(elastic_job="true")),
+     [], None, {J: 1, JM: 1}, ""),
     ("a job with a bad queue", merged(PLAIN, labels(queue_name="No_Queue")), [], None, {J: 1}, "No_Queue"),
     ("an empty queue", merged(PLAIN, labels(queue_name="")), [], None, {J: 1}, "queue-name"),
     ("a bad time of a job without a queue", merged(PLAIN, labels(max_exec_time_seconds="no")), [], None,

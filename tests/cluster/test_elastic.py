@@ -10,6 +10,12 @@ from installation import ClusterTest
 from team_queues import plain_queues
 
 QUEUES = plain_queues(4)
+PRIORITY = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: WorkloadPriorityClass
+metadata: {name: p}
+value: 10
+"""
 JOB = """
 apiVersion: batch/v1
 kind: Job
@@ -32,8 +38,8 @@ spec:
 
 
 class ElasticTest(ClusterTest):
-    def scale(self, parallelism):
-        self.plane.kubectl("patch", "job", "train", "--type=merge", "-p",
+    def scale(self, parallelism, job="train"):
+        self.plane.kubectl("patch", "job", job, "--type=merge", "-p",
                            json.dumps({"spec": {"parallelism": parallelism}}))
 
     def pods(self):
@@ -63,6 +69,21 @@ class ElasticTest(ClusterTest):
             state = self.plane.kubectl("get", "jobs,workloads,pods", check=False).stdout
             raise AssertionError(
                 f"{late}\n{self.pods()} {self.used()}\n{state}\n{self.controller.log()[-3000:]}") from None
+
+    def test_a_complete_job_is_gated(self):
+        """A Job that the review need not suspend and label gets the gate all the same."""
+        self.apply_when_accepted(QUEUES, "--server-side", "--force-conflicts")
+        self.plane.apply(PRIORITY)
+        self.plane.apply(JOB.replace("name: train", "name: whole")
+                         .replace("queue-name: q}", "queue-name: q, kueue.x-k8s.io/priority-class: p}")
+                         .replace("spec:\n", "spec:\n  suspend: true\n", 1))
+        self.wait_for(2, 0, "2")
+        self.scale(6, job="whole")
+        self.wait_for(2, 4, "2")
+        self.scale(4, job="whole")
+        self.wait_for(4, 0, "4")
+        self.plane.kubectl("delete", "job", "whole")
+        self.wait_for(0, 0, "0")
 
     def test_grows_and_shrinks(self):
         self.apply_when_accepted(QUEUES, "--server-side")

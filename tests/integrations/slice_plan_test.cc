@@ -81,6 +81,22 @@ class SlicePlanTest : public ::testing::Test {
   JobPlan plan_;
 };
 
+// A Job that was created while no webhook reviewed it lacks the gate.
+TEST_F(SlicePlanTest, TheStartGatesThePods) {
+  for (const std::vector<std::string>& given :
+       {std::vector<std::string>{}, {api::kElasticJobGate}}) {
+    situation_.workloads.clear();
+    job_.pod_template.spec.scheduling_gates = given;
+    testing::Admit(AddCreated());
+    ASSERT_THAT(Plan(), ElementsAre("start"));
+    for (const JobAction& action : plan_.actions) {
+      const auto* start = std::get_if<StartJob>(&action);
+      if (start == nullptr) continue;
+      EXPECT_THAT(start->pod_sets.front().scheduling_gates, ElementsAre(api::kElasticJobGate));
+    }
+  }
+}
+
 TEST_F(SlicePlanTest, TheFirstSliceIsMarked) {
   EXPECT_THAT(Plan(), ElementsAre("create"));
   const api::Workload& made = std::get<CreateWorkload>(plan_.actions.at(0)).workload;

@@ -46,7 +46,7 @@ bool IsExempt(const ResourceInfo& resource) {
 
 WebhookDispatch::Outcome WebhookDispatch::Failure(const Hook& hook, const std::string& why) {
   Outcome outcome;
-  if (TextAt(hook.webhook, {"failurePolicy"}) == "Ignore") {
+  if (TextAt(*hook.webhook, {"failurePolicy"}) == "Ignore") {
     LogWarning("webhook failed and is ignored", {{"webhook", hook.name}, {"error", why}});
   } else {
     outcome.error = InternalStatus("failed calling webhook \"" + hook.name + "\": " + why);
@@ -95,7 +95,7 @@ std::vector<WebhookDispatch::Hook> WebhookDispatch::Concerned(const char* config
     if (configuration == nullptr) continue;
     for (const Json& webhook : ArrayAt(*configuration, {"webhooks"})) {
       if (auto version = MatchWebhook(webhook, input)) {
-        hooks.push_back({webhook, TextAt(webhook, {"name"}), std::move(*version)});
+        hooks.push_back({configuration, &webhook, TextAt(webhook, {"name"}), std::move(*version)});
       }
     }
   }
@@ -123,23 +123,24 @@ void WebhookDispatch::Ask(const Hook& hook, const AdmissionRequest& request, con
   }
   question.review = {NewReviewUid(), hook.version, given[0], given[1]};
   const ConditionVerdict verdict = EvaluateConditions(
-      hook.webhook, {.object = given[0], .old_object = given[1], .request = [&] {
-                       return MakeReview(request, question.review).envelope["request"];
-                     }});
+      *hook.webhook, {.object = given[0], .old_object = given[1], .request = [&] {
+                        question.asked = MakeReview(request, question.review);
+                        return Member(question.asked->envelope, "request");
+                      }});
   question.call = verdict.kind == ConditionVerdict::Kind::kCall;
+  if (question.call && !question.asked) question.asked = MakeReview(request, question.review);
   if (verdict.kind == ConditionVerdict::Kind::kRefuse) {
     question.outcome.error = ForbiddenStatus(resource.id, request.name, verdict.error);
   }
 }
 
-WebhookDispatch::Outcome WebhookDispatch::Call(const Hook& hook, const AdmissionRequest& request,
-                                               const Question& question) const {
+WebhookDispatch::Outcome WebhookDispatch::Call(const Hook& hook, const Question& question) const {
   if (!question.call) return question.outcome;
-  const Json* config = Member(hook.webhook, "clientConfig");
+  const Json* config = Member(*hook.webhook, "clientConfig");
   const auto timeout =
-      BoundedSeconds(IntAt(hook.webhook, {"timeoutSeconds"}, kDefaultTimeoutSeconds));
+      BoundedSeconds(IntAt(*hook.webhook, {"timeoutSeconds"}, kDefaultTimeoutSeconds));
   const auto review = caller_->Call(ReadClientConfig(config == nullptr ? Json() : *config),
-                                    MakeReview(request, question.review), timeout);
+                                    *question.asked, timeout);
   if (!review) return Failure(hook, "failed to call webhook: " + review.error().message);
   ReviewAnswer answer = ReadReview(*review, question.review.uid, hook.name);
   if (!answer.invalid.empty()) {
@@ -160,7 +161,7 @@ std::optional<ApiError> WebhookDispatch::MutateOnce(const Hook& hook,
                                                     const AdmissionChain::Accept& accept) const {
   Question question;
   Ask(hook, request, &object, question);
-  Outcome outcome = Call(hook, request, question);
+  Outcome outcome = Call(hook, question);
   for (std::string& warning : outcome.warnings) {
     request.context->warnings.push_back(std::move(warning));
   }
@@ -188,7 +189,7 @@ std::optional<ApiError> WebhookDispatch::Mutate(const AdmissionRequest& request,
   std::vector<std::pair<const Hook*, Json>> again;
   for (const Hook& hook : hooks) {
     if (auto error = MutateOnce(hook, request, object, accept)) return error;
-    if (TextAt(hook.webhook, {"reinvocationPolicy"}) == "IfNeeded")
+    if (TextAt(*hook.webhook, {"reinvocationPolicy"}) == "IfNeeded")
       again.emplace_back(&hook, object);
   }
   for (const auto& [hook, seen] : again) {
@@ -211,12 +212,11 @@ std::optional<ApiError> WebhookDispatch::Validate(const AdmissionRequest& reques
   std::vector<std::future<Outcome>> others(hooks.size());
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     if (!questions[i].call || static_cast<std::ptrdiff_t>(i) == here) continue;
-    others[i] =
-        std::async(std::launch::async, [&, i] { return Call(hooks[i], request, questions[i]); });
+    others[i] = std::async(std::launch::async, [&, i] { return Call(hooks[i], questions[i]); });
   }
   std::vector<Outcome> outcomes(hooks.size());
   for (std::size_t i = 0; i < hooks.size(); ++i) {
-    if (!others[i].valid()) outcomes[i] = Call(hooks[i], request, questions[i]);
+    if (!others[i].valid()) outcomes[i] = Call(hooks[i], questions[i]);
   }
   const BlockingScope blocking;
   for (std::size_t i = 0; i < hooks.size(); ++i) {

@@ -34,7 +34,8 @@ class WebhookDispatch {
 
  private:
   struct Hook {
-    Json webhook;
+    Object configuration;           // keeps `webhook`
+    const Json* webhook = nullptr;  // never null
     std::string name;
     std::string version;  // for the call
   };
@@ -50,7 +51,8 @@ class WebhookDispatch {
   // What a webhook is asked, if its conditions let it be asked.
   struct Question {
     ReviewQuestion review;
-    Json converted[2];  // what `review` shows of objects in another version
+    std::optional<WebhookQuestion> asked;  // of `review`; where it is called, or a condition reads
+    Json converted[2];                     // what `review` shows of objects in another version
     bool call = false;
     Outcome outcome;  // of a webhook that is not called
   };
@@ -58,7 +60,7 @@ class WebhookDispatch {
   static Outcome Failure(const Hook& hook, const std::string& why);
   void Ask(const Hook& hook, const AdmissionRequest& request, const Json* object,
            Question& question) const;
-  Outcome Call(const Hook& hook, const AdmissionRequest& request, const Question& question) const;
+  Outcome Call(const Hook& hook, const Question& question) const;
   std::optional<ApiError> MutateOnce(const Hook& hook, const AdmissionRequest& request,
                                      Json& object, const AdmissionChain::Accept& accept) const;
 

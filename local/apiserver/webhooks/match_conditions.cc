@@ -3,7 +3,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 #include "cel/program.h"
@@ -47,15 +46,15 @@ ConditionVerdict EvaluateConditions(const Json& webhook, const ConditionInput& i
   static Programs programs;
   cel::Activation activation;
   activation.Set("object", ViewOf(input.object)).Set("oldObject", ViewOf(input.old_object));
-  std::optional<Json> request;
+  bool has_request = false;
   std::uint64_t budget = kMaxConditionCost;
   std::string errors;
   for (const Json& condition : ArrayAt(webhook, {"matchConditions"})) {
     const std::string text = TextAt(condition, {"expression"});
     const auto program = programs.Of(text);
-    if (program && program->Reads("request") && !request) {
-      request = input.request();
-      activation.Set("request", cel::Value::View(*request));
+    if (program && !has_request && program->Reads("request")) {
+      activation.Set("request", ViewOf(input.request()));
+      has_request = true;
     }
     const auto answer =
         program ? program->Evaluate(activation, budget) : Result<cel::Value>(program.error());

@@ -26,7 +26,8 @@ inline constexpr std::uint64_t kMaxConditionCost = 2'500'000;  // in steps of ce
 struct ConditionInput {
   const Json* object = nullptr;      // in the version of the webhook; null on delete
   const Json* old_object = nullptr;  // likewise; null on create
-  std::function<Json()> request;     // of the AdmissionReview; called where a condition reads it
+  // The `request` of the AdmissionReview, valid during the call; called where a condition reads it.
+  std::function<const Json*()> request;
 };
 
 struct ConditionVerdict {

@@ -247,7 +247,7 @@ TEST_F(WebhookTest, AConditionThatFailsIsNamed) {
   Register(kValidating, hook);
   EXPECT_EQ(Post(kMaps, ConfigMapJson("a")).message(),
             "configmaps \"a\" is forbidden: expression 'object.data.missing == 'x'' resulted in "
-            "error: no such key: missing");
+            "error: no such key: data");
 }
 
 TEST_F(WebhookTest, BadMatchConditionsAreRefused) {
