@@ -14,6 +14,31 @@ using Json = nlohmann::json;
 constexpr std::size_t kPodsAtOnce = 16;
 constexpr char kPodManager[] = "kueue";
 
+// Whether a value has all that a merge patch writes. The server leaves out what is empty.
+bool Shows(const Json* value, const Json& patch) {
+  if (patch.is_object() && !patch.empty()) {
+    if (value == nullptr || !value->is_object()) return false;
+    for (const auto& [key, wanted] : patch.items()) {
+      const auto found = value->find(key);
+      if (!Shows(found == value->end() ? nullptr : &*found, wanted)) return false;
+    }
+    return true;
+  }
+  const bool is_empty = value == nullptr || value->is_null() || value->empty();
+  if (patch.is_null() || patch.empty()) return is_empty;
+  return value != nullptr && *value == patch;
+}
+
+// Whether the write happened, and its answer is lost.
+bool HasHappened(const PodWrite& write, const Json& object) {
+  if (write.patch == nullptr || write.type != kube::PatchType::kMerge) return false;
+  Json patch = *write.patch;
+  if (const auto metadata = patch.find("metadata"); metadata != patch.end()) {
+    metadata->erase("resourceVersion");
+  }
+  return Shows(&object, patch);
+}
+
 // Runs `lanes`, each in order, at most kPodsAtOnce at a time. A lane's failure ends that lane
 // alone; the first failure is the result.
 struct Lanes {
@@ -78,18 +103,20 @@ kube::Step JobReconciler::PodStep(PodWrite write) {
   };
 }
 
-// Another client's deletion counts as success. The pod is read again, so that the next plan, which
-// counts pods, does not stand on a state from before the write.
+// Another client's deletion counts as success, and so does a write that the pod shows. The pod is
+// read again, so that the next plan, which counts pods, does not stand on a state from before the
+// write.
 void JobReconciler::EndPodWrite(const PodWrite& write, const Error& error,
                                 std::function<void(Status)> next) {
   if (error.code == ErrorCode::kNotFound) return next(OkStatus());
   manager_.client().Get(*write.resource, write.pod,
-                        [this,
+                        [this, write,
                          named = Annotate(error, "writing " + std::string(write.resource->plural) +
                                                      " " + write.pod.ToString()),
                          next = std::move(next)](const Result<kube::JsonPtr>& answer) {
-                          if (answer && *answer != nullptr) source_.Ingest(**answer);
-                          next(named);
+                          if (!answer || *answer == nullptr) return next(named);
+                          source_.Ingest(**answer);
+                          next(HasHappened(write, **answer) ? OkStatus() : Status(named));
                         });
 }
 

@@ -124,6 +124,7 @@ void JobReconciler::Watch(kube::Controller& controller) {
                             created_.erase(job.uid);
                             stopped_.erase(job.uid);
                             lost_.erase(job.uid);
+                            starts_.Told(job.uid);
                             controller.Add(job.key());
                           }});
   const auto add_owner = [this, &controller](const auto& workload) {
@@ -155,7 +156,9 @@ void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
     plan = PlanMissingJob(WorkloadsOf(key));
   } else {
     pass->resource_version = pass->job->meta().resource_version;
+    if (const auto event = starts_.Take(*pass->job)) Emit(*pass->job, *event);
     plan = pass->job->Plan(Observe(*pass->job), clock_.Now());
+    starts_.Expect(*pass->job, plan);
     const bool creates = std::any_of(
         plan.actions.begin(), plan.actions.end(),
         [](const JobAction& action) { return std::holds_alternative<CreateWorkload>(action); });
@@ -466,35 +469,6 @@ kube::Step JobReconciler::JobStep(const std::shared_ptr<Pass>& pass, JobWrite wr
           next(OkStatus());
         });
   };
-}
-
-void JobReconciler::Emit(const JobState& state, const EmitEvent& event) {
-  const api::ObjectMeta& job = state.meta();
-  auto rank = kube::EventRank::kDecision;
-  const bool is_state =
-      event.reason == "UpdatedAdmissionCheck" || event.reason == "ErrWorkloadCompose" ||
-      event.reason == "ManagedByMultiKueue" || event.reason == "WorkloadNameConflict" ||
-      event.reason == "JobNestingTooDeep";
-  if (is_state && source_.Meta(job.key()) != nullptr) {
-    std::string& last = last_state_message_[job.uid];
-    if (last == event.message) return;
-    last = event.message;
-    // The reason why no Workload can be made is told once, and nowhere else.
-    if (event.type == EmitEvent::Type::kNormal) rank = kube::EventRank::kCommentary;
-  }
-  const auto record = [&](const api::ObjectMeta& object) {
-    const api::ResourceKind& kind = source_.resource();
-    events_.Record({kind.api_version(), std::string(kind.kind), object.key(), object.uid,
-                    object.resource_version},
-                   event.type == EmitEvent::Type::kWarning ? kube::EventType::kWarning
-                                                           : kube::EventType::kNormal,
-                   event.reason, "", event.message, rank);
-  };
-  const std::vector<api::ObjectMeta> pods = state.Pods();
-  for (const api::ObjectMeta& pod : pods) {
-    if (event.pod.empty() || event.pod == pod.name) record(pod);
-  }
-  if (pods.empty()) record(job);
 }
 
 }  // namespace berth::integrations

@@ -17,6 +17,7 @@
 #include "integrations/controller/job_owners.h"
 #include "integrations/controller/job_source.h"
 #include "integrations/controller/job_tables.h"
+#include "integrations/controller/unseen_starts.h"
 #include "integrations/job_plan.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
@@ -111,6 +112,7 @@ class JobReconciler final : public kube::Reconciler {
   // is not repeated, by job uid.
   std::map<std::string, std::string> last_state_message_;
   std::set<std::string> stopped_;  // uids of jobs stopped by a write that was answered
+  UnseenStarts starts_;
 };
 
 }  // namespace berth::integrations

@@ -109,6 +109,15 @@ class JobReconcilerTest : public ::testing::Test {
     return "";
   }
 
+  int Events(const std::string& reason) {
+    int count = 0;
+    for (const auto& request : api_.requests()) {
+      const bool is_event = request.method == "POST" && request.path.ends_with("/events");
+      if (is_event && request.body.value("reason", "") == reason) ++count;
+    }
+    return count;
+  }
+
   FakeClock clock_;
   SimExecutor executor_{clock_};
   kube::RegistryTransport api_{executor_, clock_};
@@ -317,6 +326,43 @@ TEST_F(JobReconcilerTest, AConflictIsPlannedAgain) {
   api_.FailNext(std::string("PATCH ") + kJob, 409);
   Admit();
   EXPECT_EQ(Job()["spec"]["suspend"], false);
+}
+
+TEST_F(JobReconcilerTest, AStartIsToldOnceWhateverItsAnswer) {
+  using Effect = kube::RegistryTransport::Effect;
+  Submit();
+  Admit();
+  EXPECT_EQ(Events("Started"), 1);
+  for (const auto& [status, effect] : {std::pair{0, Effect::kDone},
+                                       {0, Effect::kNone},
+                                       {500, Effect::kDone},
+                                       {409, Effect::kNone}}) {
+    api_.Remove(kJob);
+    Settle();
+    api_.ClearRequests();
+    Submit();
+    api_.FailNext(std::string("PATCH ") + kJob, status, effect);
+    Admit();
+    EXPECT_EQ(Job()["spec"]["suspend"], false);
+    Json job = Job();
+    job["status"] = {{"startTime", "2026-01-01T00:00:00Z"}, {"active", 1}};
+    api_.Put(kJobs, job);
+    Settle();
+    EXPECT_EQ(Events("Started"), 1) << status << (effect == Effect::kDone ? ", done" : "");
+  }
+}
+
+// A job that its user has suspended meanwhile has no start to tell.
+TEST_F(JobReconcilerTest, AStartThatDidNotHappenIsNotTold) {
+  Submit();
+  for (int i = 0; i < 20; ++i) api_.FailNext(std::string("PATCH ") + kJob, 500);
+  Admit();
+  Json job = Job();
+  EXPECT_EQ(job["spec"]["suspend"], true);
+  job["metadata"]["labels"]["example.com/seen"] = "yes";
+  api_.Put(kJobs, job);
+  executor_.RunFor(1s);
+  EXPECT_EQ(Events("Started"), 0);
 }
 
 TEST_F(JobReconcilerTest, ACreationWhoseAnswerIsLostIsFound) {

@@ -142,6 +142,15 @@ class PodJobsTest : public ::testing::Test {
   std::optional<JobControllers> controllers_;
 };
 
+TEST_F(PodJobsTest, AStartWhoseAnswerIsLostIsToldOnce) {
+  using Effect = kube::RegistryTransport::Effect;
+  Submit({QueuedPodJson("a", "g"), QueuedPodJson("b", "g")});
+  api_.FailNext(std::string("PATCH ") + kPods + "/a", 0, Effect::kDone);
+  Apply(kGroupWorkload, "r1", 2, {"QuotaReserved", "Admitted"});
+  for (const char* name : {"a", "b"}) EXPECT_EQ(Gates(*Pod(name)), 0U);
+  EXPECT_EQ(Events("Started"), 2) << "one of each pod";
+}
+
 TEST_F(PodJobsTest, AGroupFromTheQueueToItsEnd) {
   Submit({QueuedPodJson("a", "g")});
   EXPECT_FALSE(api_.Find(kGroupWorkload));
