@@ -92,6 +92,17 @@ class ReplicasTest(ClusterTest):
         self.plane.wait_until(lambda: self.admitted("after-kill"), "another replica decides")
         self.assertEqual(len(self.plane.items("workloads")), 2)
 
+    def test_a_leader_that_is_ended_hands_the_lease_over(self):
+        replicas = self.start(2)
+        leader = self.holder()
+        begun = time.monotonic()
+        self.assertEqual(replicas[0].end(), 0)
+        self.assertLess(time.monotonic() - begun, 5)
+        self.assertNotEqual(self.holder(), leader)  # the lease has not run out yet
+        self.wait_for_another(replicas, leader)
+        self.send("after-end")
+        self.plane.wait_until(lambda: self.admitted("after-end"), "the other replica decides")
+
     def test_a_frozen_leader_writes_nothing_when_it_goes_on(self):
         witness = Witness(self.berth.write_inline_kubeconfig("frozen.kubeconfig"))
         self.addCleanup(witness.close)
@@ -121,7 +132,7 @@ class ReplicasTest(ClusterTest):
         self.plane.kubectl("patch", "lease", LEASE, "-n", NAMESPACE, "--type=merge", "-p", json.dumps(
             {"spec": {"holderIdentity": "robber",
                       "renewTime": renewed.strftime("%Y-%m-%dT%H:%M:%S.000000Z")}}))
-        replicas[0].process.wait(timeout=30)
+        self.assertEqual(replicas[0].process.wait(timeout=30), 1)
         self.assertIn("holder=robber", replicas[0].log())
         again = self.berth.start(f"replica-{next(self.numbers)}")
         self.controller = again

@@ -115,6 +115,7 @@ leaderElection: {resourceName: mine, leaseDuration: 4s, renewDeadline: 2500ms, r
         # Handed over, not run out.
         leader = self.holder("mine")
         code, seconds = self.end(first)
+        self.assertNotEqual(self.holder("mine"), leader)
         self.assertEqual(code, 0)
         self.assertLess(seconds, END_SECONDS)
         wait_until(lambda: self.holder("mine") not in ("", leader), "the other leads")

@@ -14,6 +14,7 @@
 namespace berth::local {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
@@ -156,6 +157,15 @@ TEST_F(DeadWebhookTest, WatchesThatWaitForConversionStopNoOtherWatch) {
 
 class SlowReaderTest : public ServerTest {};
 
+int CountOf(std::string_view word, std::string_view text) {
+  int count = 0;
+  for (std::size_t at = text.find(word); at != std::string_view::npos;
+       at = text.find(word, at + word.size())) {
+    ++count;
+  }
+  return count;
+}
+
 // 24 MB wait for a peer that reads nothing at first: far above a stream's backlog limit.
 TEST_F(SlowReaderTest, IsSentALargeStateAtItsOwnPace) {
   constexpr int kMapCount = 24;
@@ -176,9 +186,19 @@ TEST_F(SlowReaderTest, IsSentALargeStateAtItsOwnPace) {
   ASSERT_EQ(Post(kMaps, ConfigMapJson("late")).status, 201);
   const auto quick = Watch(std::string(kMaps) + "?watch=true");
   for (int i = 0; i < kMapCount; ++i) ASSERT_TRUE(quick->Next().is_object());
-  for (int i = 0; i < kMapCount; ++i) slow.ReadUntil("\"ADDED\"");
-  EXPECT_THAT(slow.ReadUntil("k8s.io/initial-events-end"), HasSubstr("initial-events-end"));
-  EXPECT_THAT(slow.ReadUntil("\"late\""), HasSubstr("ADDED"));
+  std::string state;
+  for (int i = 0; i < kMapCount; ++i) state += slow.ReadUntil("\"ADDED\"");
+  state += slow.ReadUntil("k8s.io/initial-events-end");
+  EXPECT_THAT(state, EndsWith("initial-events-end"));
+  for (int i = 0; i < kMapCount; ++i) {
+    EXPECT_EQ(CountOf("\"name\":\"m" + std::to_string(i) + "\"", state), 1) << i;
+  }
+  // The state is at least as new as the request: the server may read it when the last map is there.
+  if (const int late = CountOf("\"late\"", state); late > 0) {
+    EXPECT_EQ(late, 1);
+  } else {
+    EXPECT_THAT(slow.ReadUntil("\"late\""), HasSubstr("ADDED"));
+  }
 }
 
 }  // namespace
