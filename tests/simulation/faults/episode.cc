@@ -401,6 +401,7 @@ void Episode::CheckRestart() {
   if (Failed()) return;
   Note("! restart");
   const std::int64_t revision = moves_;
+  const std::int64_t asked = invariants_.write_requests();
   world_.StopControllers();
   if (!world_.StartControllers()) return invariants_.Report("stuck", "controllers do not start");
   Pass(minutes(2));
@@ -408,6 +409,9 @@ void Episode::CheckRestart() {
     invariants_.Report("restart-writes",
                        std::to_string(moves_ - revision) + " writes, the last of " + last_written_);
   }
+  world_.ForEachTransport([](SimTransport& transport) { transport.ExpireWatches(); });
+  Pass(minutes(1));
+  if (!keeps_usage_) invariants_.ExpectNoWriteSince(asked);
   standing_.LookAtRest(world_.scheduler());
 }
 

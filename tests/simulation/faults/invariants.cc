@@ -408,7 +408,17 @@ void Invariants::CountWrite(const local::ObjectKey& key, SteadyTime now) {
   }
 }
 
+void Invariants::ExpectNoWriteSince(std::int64_t requests) {
+  if (write_requests_ == requests) return;
+  Report("needless-write", std::to_string(write_requests_ - requests) +
+                               " write requests at rest, the last " + last_write_request_);
+}
+
 void Invariants::OnAnswer(const kube::ApiRequest& request, const kube::ApiResponse& response) {
+  if (request.method != "GET" && request.path.find("/leases/") == std::string::npos) {
+    ++write_requests_;
+    last_write_request_ = request.method + " " + request.path;
+  }
   if (request.method == "GET" || response.status >= 300 || response.body == nullptr ||
       !response.body->is_object()) {
     return;

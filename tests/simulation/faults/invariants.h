@@ -89,6 +89,9 @@ class Invariants {
   const std::optional<Violation>& violation() const { return violation_; }
   void Report(const std::string& rule, const std::string& text);
   std::int64_t leader_changes() const { return leader_changes_; }
+  // Writes that were answered, with those that had no effect; without lease renewals.
+  std::int64_t write_requests() const { return write_requests_; }
+  void ExpectNoWriteSince(std::int64_t requests);
   // The number of comparisons of the heads of two ClusterQueues by their shares.
   int fair_comparisons() const { return fair_order_.compared(); }
   // The controllers forget deleted requests in a crash.
@@ -138,6 +141,8 @@ class Invariants {
   std::map<std::string, std::int64_t> node_cpu_;                        // of nodes ever seen
   std::string lease_holder_;
   std::int64_t leader_changes_ = 0;
+  std::int64_t write_requests_ = 0;
+  std::string last_write_request_;
 
   struct Rate {
     std::int64_t minute = 0;

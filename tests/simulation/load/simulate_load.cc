@@ -4,7 +4,8 @@
 //   simulate_load [--share PERCENT] [--cores N] [--slowness FACTOR] [--requeue-interval MS]
 //                 [--shadow 1] [--trace WORD]
 //
-// Prints one JSON object: times, evictions, requests. --shadow: a shadow decides beside Berth; the
+// Prints one JSON object: times, evictions and what they bought (eviction_record.h), requests.
+// --shadow: a shadow decides beside Berth; the
 // object has its comparisons. --trace: the life of each
 // Workload whose name contains WORD, on stderr. Deterministic, but for processor times.
 #include <cstdlib>
@@ -22,6 +23,7 @@
 #include "kube/runtime/metrics.h"
 #include "tests/bench/cluster/kueue_load.h"
 #include "tests/simulation/load/busy_server.h"
+#include "tests/simulation/load/eviction_record.h"
 #include "tests/support/embedded_api.h"
 #include "tests/support/sim_executor.h"
 #include "tests/support/sim_transport.h"
@@ -75,6 +77,58 @@ void Trace(kube::Manager& manager, const FakeClock& clock, const std::string& wo
        .on_delete = {}});
 }
 
+const api::Condition* Turned(const api::Workload& before, const api::Workload& now,
+                             const char* type) {
+  if (api::IsTrue(before.status.conditions, type)) return nullptr;
+  const api::Condition* condition = api::FindCondition(now.status.conditions, type);
+  return condition != nullptr && condition->status == api::ConditionStatus::kTrue ? condition
+                                                                                  : nullptr;
+}
+
+// "… a workload (UID: 123, JobUID: …" → "123".
+std::string PreemptorIn(const std::string& message) {
+  constexpr std::string_view kMark = "(UID: ";
+  const std::size_t at = message.find(kMark);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + kMark.size();
+  return message.substr(begin, message.find(',', begin) - begin);
+}
+
+// Tells `record` of what Workloads go through. All resources of the load are processors.
+void Record(kube::Manager& manager, const Clock& clock, EvictionRecord& record) {
+  const auto& queues = manager.InformerFor<api::ClusterQueue>();
+  const auto reserve = [&record, &clock, &queues](const api::Workload& workload) {
+    const api::Admission& admission = *workload.status.admission;
+    const auto queue = queues.Get({"", admission.cluster_queue});
+    std::int64_t amount = 0;
+    for (const api::PodSetAssignment& pods : admission.pod_set_assignments) {
+      for (const auto& [resource, used] : pods.resource_usage) amount += used;
+    }
+    record.Reserved(workload.meta.uid, queue == nullptr ? "" : queue->spec.cohort_name, amount,
+                    clock.SteadyNow());
+  };
+  const auto change = [&record, &clock, reserve](const api::Workload& before,
+                                                 const api::Workload& now) {
+    if (Turned(before, now, "QuotaReserved") && now.status.admission) reserve(now);
+    if (Turned(before, now, "Admitted")) record.Started(now.meta.uid);
+    if (Turned(before, now, "Finished")) record.Ended(now.meta.uid);
+    const api::Condition* evicted = Turned(before, now, "Evicted");
+    if (evicted == nullptr) return;
+    const api::Condition* preempted = api::FindCondition(now.status.conditions, "Preempted");
+    const bool by_another = evicted->reason == "Preempted" && preempted != nullptr;
+    record.Evicted(now.meta.uid, by_another ? preempted->reason : evicted->reason,
+                   PreemptorIn(evicted->message), clock.SteadyNow());
+  };
+  manager.InformerFor<api::Workload>().AddHandler(
+      {.on_add =
+           [&record, &clock](const auto& workload) {
+             record.Created(workload->meta.uid, workload->spec.priority.value_or(0),
+                            clock.SteadyNow());
+           },
+       .on_update = [change](const auto& before, const auto& now) { change(*before, *now); },
+       .on_delete = {}});
+}
+
 // A shadow beside the controller, as a program of its own.
 struct ShadowProgram {
   ShadowProgram(local::Registry& registry, const Clock& clock, Executor& executor,
@@ -123,6 +177,8 @@ int Run(const LoadOptions& options) {
 
   Program player((*api)->registry(), executor, server);
   bench::KueueLoad load(player.manager, clock, options.share, GiveUp);
+  EvictionRecord evictions;
+  Record(player.manager, clock, evictions);
   if (!options.trace.empty()) Trace(player.manager, clock, options.trace);
   player.manager.StartInformers();
   player.manager.StartControllers();
@@ -139,6 +195,7 @@ int Run(const LoadOptions& options) {
   }
   kube::Json report = load.Report(clock.SteadyNow() - start);
   report["done"] = done;
+  report["evictions_by_cause"] = evictions.Table();
   report["busy_s"] = std::chrono::duration<double>(server.busy()).count();
   report["cpu_s"] = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   if (shadow) report["shadow"] = shadow->Report(clock);
