@@ -43,6 +43,6 @@ webhook::ReviewedKind ReviewedKindOf(const integrations::KindPtr& kind,
 
 // The kinds of `frameworks` beside batch/v1 Job.
 std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>& frameworks,
-                                                 const ReadsOf& reads_of);
+                                                 const ReadsOf& reads_of = {});
 
 }  // namespace berth::cli
