@@ -13,25 +13,9 @@ using ::testing::ElementsAre;
 
 constexpr char kName[] = "leaderworkerset.sigs.k8s.io/name";
 
-Json OwnerOf(const Json& object, const char* kind, const char* api_version) {
-  return {{"apiVersion", api_version},
-          {"kind", kind},
-          {"name", object["metadata"]["name"]},
-          {"uid", object["metadata"]["uid"]},
-          {"controller", true}};
-}
-
-Json PodSpec() {
-  return Json::parse(
-      R"({"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]})");
-}
-
 class OrphanedPodsTest : public PodParentsFixture {
  protected:
-  OrphanedPodsTest() : PodParentsFixture({kLeaderWorkerSet, "statefulset"}) {
-    PutOpenCrd("apps", "StatefulSet", "statefulsets");
-    Settle();
-  }
+  OrphanedPodsTest() : PodParentsFixture({kLeaderWorkerSet, "statefulset"}) {}
   Json PutGroups(int replicas) {
     Json set = {
         {"metadata",
@@ -46,13 +30,7 @@ class OrphanedPodsTest : public PodParentsFixture {
     return Object(std::string(kLeaderWorkerSets) + "/lws");
   }
   Json PutSet(const std::string& name, const Json& owner, const char* label) {
-    Json set = {{"metadata", {{"name", name}, {"namespace", "default"}}}};
-    if (!owner.is_null()) set["metadata"]["ownerReferences"].push_back(owner);
-    set["metadata"]["labels"][label] = label == std::string(kName) ? "lws" : "lq";
-    set["spec"] = {{"replicas", 1}, {"template", {{"spec", PodSpec()}}}};
-    api_.Put(kStatefulSets, set);
-    Settle();
-    return Object(std::string(kStatefulSets) + "/" + name);
+    return PutStatefulSet(name, owner, {{label, label == std::string(kName) ? "lws" : "lq"}});
   }
   // A pod as its operator makes it and its review leaves it.
   Json AddPod(const std::string& name, const std::string& framework, const Json& owner) {

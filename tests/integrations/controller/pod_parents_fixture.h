@@ -62,6 +62,31 @@ class PodParentsFixture : public ::testing::Test {
         {"kind", kind}, {"plural", plural}, {"singular", plural}, {"listKind", kind + "List"}};
     api_.Put("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
   }
+  static Json OwnerOf(const Json& object, const char* kind, const char* api_version) {
+    return {{"apiVersion", api_version},
+            {"kind", kind},
+            {"name", object["metadata"]["name"]},
+            {"uid", object["metadata"]["uid"]},
+            {"controller", true}};
+  }
+  static Json PodSpec() {
+    return Json::parse(
+        R"({"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]})");
+  }
+  // `owner` null: no object owns it.
+  Json PutStatefulSet(const std::string& name, const Json& owner, const Json& labels) {
+    Json set = {
+        {"metadata", {{"name", name}, {"namespace", "default"}, {"labels", labels}}},
+        {"spec",
+         {{"replicas", 1},
+          {"serviceName", name},
+          {"selector", {{"matchLabels", {{"app", name}}}}},
+          {"template", {{"metadata", {{"labels", {{"app", name}}}}}, {"spec", PodSpec()}}}}}};
+    if (!owner.is_null()) set["metadata"]["ownerReferences"].push_back(owner);
+    api_.Put(kStatefulSets, set);
+    Settle();
+    return Object(std::string(kStatefulSets) + "/" + name);
+  }
   // null: there is no such object.
   Json Object(const std::string& path) {
     const Json* found = api_.Find(path);

@@ -25,17 +25,24 @@ Json Set(int replicas = 1) {
 class PodParentsTest : public PodParentsFixture {
  protected:
   PodParentsTest() : PodParentsFixture({kLeaderWorkerSet}) {}
+  // The StatefulSet that the operator makes of the LeaderWorkerSet.
+  Json OperatorsSet() {
+    const Json there = Object(std::string(kStatefulSets) + "/lws");
+    if (!there.is_null()) return there;
+    const Json parent = Object(std::string(kLeaderWorkerSets) + "/lws");
+    return PutStatefulSet("lws", OwnerOf(parent, "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1"),
+                          {{"leaderworkerset.sigs.k8s.io/name", "lws"}});
+  }
   // A pod as its operator makes it and its review leaves it.
   void AddPod(const std::string& name, const std::string& group, bool worker) {
     Json pod = Json::parse(R"({
       "metadata": {"namespace": "default", "labels": {"leaderworkerset.sigs.k8s.io/name": "lws"},
-        "ownerReferences": [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "lws", "uid": "s",
-          "controller": true}],
         "annotations": {"kueue.x-k8s.io/pod-suspending-parent": "leaderworkerset.x-k8s.io/leaderworkerset",
           "kueue.x-k8s.io/pod-group-serving": "true", "kueue.x-k8s.io/role-hash": "c0ffee00"}},
       "spec": {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}, {"name": "kueue.x-k8s.io/topology"}],
         "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}})");
     pod["metadata"]["name"] = name;
+    pod["metadata"]["ownerReferences"] = {OwnerOf(OperatorsSet(), "StatefulSet", "apps/v1")};
     pod["metadata"]["labels"]["leaderworkerset.sigs.k8s.io/group-index"] = group;
     if (worker) pod["metadata"]["annotations"]["leaderworkerset.sigs.k8s.io/leader-name"] = "l";
     api_.Put(kPods, pod);

@@ -101,7 +101,8 @@ void EditDefaults(Story& story, Random& random) {
            "spec: {limits: [{type: Container, " +
            limits + "}]}\nEOF";
   };
-  const std::string missing = "defaultRequest: {example.com/licence: 1}";
+  // Every node has memory, and no queue has a quota of it.
+  const std::string missing = "defaultRequest: {memory: 1Mi}";
   const std::string forbidding = "max: {cpu: 2}";
   story.events.push_back({at, range(what == 1 ? missing : forbidding)});
   story.events.push_back({later, range(what == 1 ? forbidding : missing)});
