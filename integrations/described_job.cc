@@ -152,7 +152,7 @@ Status ReadAll(const KindDescription& kind, const Json& object, const ReadObject
     if (!problem.empty()) return Error{ErrorCode::kNotFound, std::move(problem)};
   }
   if (view.elastic) BERTH_CHECK_OK(ReadVariant(kind, evaluation, view));
-  const Status reclaimable = ReadReclaimable(kind, pod_sets, evaluation, view);
+  Status reclaimable = ReadReclaimable(kind, pod_sets, evaluation, view);
   view.state_unknown = !reclaimable;
   if (!reclaimable) return reclaimable;
   for (const PlacedPodSet& placed : pod_sets) view.pod_sets.push_back(placed.pods);

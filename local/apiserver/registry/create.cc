@@ -156,12 +156,16 @@ ApiResult<SubmittedWrite> Registry::SubmitCharged(const RequestContext& context,
   for (int attempt = 1;; ++attempt) {
     auto charges = QuotaCharges(store_, context, writes.front().object);
     if (!charges) return charges.error();
-    const bool is_charged = !charges->empty();
-    std::vector<Write> all = is_charged ? writes : std::move(writes);
+    if (charges->empty()) {
+      auto done = store_.Submit(std::move(writes));
+      if (!done) return FromStore(done.error(), context);
+      return std::move(*done);
+    }
+    std::vector<Write> all = writes;
     for (Write& charge : *charges) all.push_back(std::move(charge));
     auto done = store_.Submit(std::move(all));
     if (done) return std::move(*done);
-    const bool again = is_charged && done.error().code == ErrorCode::kConflict;
+    const bool again = done.error().code == ErrorCode::kConflict;
     if (!again || attempt == kChargeTries) return FromStore(done.error(), context);
   }
 }
