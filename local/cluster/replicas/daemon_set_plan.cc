@@ -341,7 +341,7 @@ Json MakeDaemonPod(const Json& set, const std::string& node, const std::string& 
 }
 
 std::string NodeOfDaemonPod(const Json& pod) {
-  const std::string bound = StringAt(pod, {"spec", "nodeName"});
+  std::string bound = StringAt(pod, {"spec", "nodeName"});
   if (!bound.empty()) return bound;
   const Json* required = Find(
       pod, {"spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"});
