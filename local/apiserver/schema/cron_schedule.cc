@@ -226,7 +226,10 @@ std::optional<WallTime> CronSchedule::Next(WallTime after, const TimeZone& zone)
     } else if (!minutes_.Has(static_cast<int>(second % kCronHour / kCronMinute))) {
       at += kCronMinute - second % kCronMinute;
     } else {
-      return WallTime(std::chrono::seconds(at - second % kCronMinute));
+      // Minutes of a zone whose offset has seconds begin between those of UTC.
+      const std::int64_t minute = at - second % kCronMinute;
+      if (minute > from) return WallTime(std::chrono::seconds(minute));
+      at += kCronMinute;
     }
   }
   return std::nullopt;
