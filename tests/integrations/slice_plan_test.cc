@@ -99,7 +99,7 @@ TEST_F(SlicePlanTest, TheStartGatesThePods) {
 
 TEST_F(SlicePlanTest, TheFirstSliceIsMarked) {
   EXPECT_THAT(Plan(), ElementsAre("create"));
-  const api::Workload& made = std::get<CreateWorkload>(plan_.actions.at(0)).workload;
+  const api::Workload made = std::get<CreateWorkload>(plan_.actions.at(0)).workload;
   EXPECT_EQ(made.meta.annotations.at(api::kElasticJobAnnotation), "true");
   EXPECT_EQ(made.meta.annotations.at(api::kSliceNameAnnotation), made.meta.name);
   job_.meta.generation = 2;
