@@ -12,14 +12,6 @@ namespace {
 
 constexpr std::size_t kMostDisruptedPods = 2000;
 
-bool ProtectsPod(const Json& budget, const Json& pod) {
-  const Json* selector = At(budget, {"spec", "selector"});
-  if (selector == nullptr) return false;
-  const auto parsed = LabelSelectorFromJson(*selector);
-  const Json* labels = At(pod, {"metadata", "labels"});
-  return parsed && Matches(*parsed, labels == nullptr ? Json() : *labels);
-}
-
 // Pods that do not run, or no longer, disrupt nothing.
 bool NeedsNoBudget(const Json& pod) {
   const std::string phase = TextAt(pod, {"status", "phase"});
@@ -74,7 +66,7 @@ EvictionVerdict JudgeEviction(const Json& pod, const std::vector<Object>& budget
   if (NeedsNoBudget(pod)) return verdict;
   std::vector<const Json*> own;
   for (const Object& budget : budgets) {
-    if (budget != nullptr && ProtectsPod(*budget, pod)) own.push_back(budget.get());
+    if (budget != nullptr && SelectorMatches(*budget, pod)) own.push_back(budget.get());
   }
   if (own.empty()) return verdict;
   if (own.size() > 1) {

@@ -343,4 +343,12 @@ std::string FormatLabelSelector(const LabelSelector& selector) {
   return text;
 }
 
+bool SelectorMatches(const Json& owner, const Json& object) {
+  static const Json::json_pointer selector("/spec/selector");
+  static const Json::json_pointer labels("/metadata/labels");
+  if (!owner.contains(selector)) return false;
+  const auto parsed = LabelSelectorFromJson(owner.at(selector));
+  return parsed && Matches(*parsed, object.contains(labels) ? object.at(labels) : Json());
+}
+
 }  // namespace berth::local

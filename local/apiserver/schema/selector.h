@@ -48,6 +48,10 @@ ApiResult<LabelSelector> LabelSelectorFromJson(const Json& selector);
 // `labels`: an object of strings, or null.
 bool Matches(const LabelSelector& selector, const Json& labels);
 
+// Whether spec.selector of `owner`, a metav1.LabelSelector, matches the labels of `object`. One
+// that is missing or cannot be read matches nothing.
+bool SelectorMatches(const Json& owner, const Json& object);
+
 // The text form of `kubectl get -o wide` and Scale: "a=b,c in (x,y)"; "" if empty.
 std::string FormatLabelSelector(const LabelSelector& selector);
 

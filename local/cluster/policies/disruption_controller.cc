@@ -1,5 +1,6 @@
 #include "local/cluster/policies/disruption_controller.h"
 
+#include "local/apiserver/schema/selector.h"
 #include "local/cluster/replicas/claiming.h"
 #include "local/cluster/replicas/rollout_numbers.h"
 #include "local/cluster/resource_ids.h"
@@ -35,7 +36,7 @@ void DisruptionController::OnPod(const ObjectChange& change) {
   for (const Object& budget : cache_.All(kDisruptionBudgets)) {
     if (NamespaceOf(*budget) != NamespaceOf(change.any())) continue;
     for (const Object& pod : {change.previous, change.current}) {
-      if (pod != nullptr && IsProtected(*budget, *pod)) budgets_.Add(KeyOf(*budget));
+      if (pod != nullptr && SelectorMatches(*budget, *pod)) budgets_.Add(KeyOf(*budget));
     }
   }
 }
@@ -58,7 +59,7 @@ DisruptionView DisruptionController::View(const Object& budget) const {
   DisruptionView view;
   view.budget = budget;
   for (const Object& pod : cache_.All(kPods)) {
-    if (NamespaceOf(*pod) != NamespaceOf(*budget) || !IsProtected(*budget, *pod)) continue;
+    if (NamespaceOf(*pod) != NamespaceOf(*budget) || !SelectorMatches(*budget, *pod)) continue;
     view.pods.push_back(pod);
     const Json* owner = ControllerRef(*pod);
     if (owner == nullptr) continue;

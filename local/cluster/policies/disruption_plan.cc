@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/rfc3339.h"
-#include "local/apiserver/schema/selector.h"
 #include "local/cluster/fields.h"
 #include "local/cluster/replicas/pod_readiness.h"
 #include "local/cluster/replicas/rollout_numbers.h"
@@ -50,14 +49,6 @@ Need NeedOf(const DisruptionView& view) {
 }
 
 }  // namespace
-
-bool IsProtected(const Json& budget, const Json& pod) {
-  const Json* selector = Find(budget, {"spec", "selector"});
-  if (selector == nullptr) return false;
-  const auto parsed = LabelSelectorFromJson(*selector);
-  const Json* labels = Find(pod, {"metadata", "labels"});
-  return parsed && Matches(*parsed, labels == nullptr ? Json() : *labels);
-}
 
 DisruptionPlan PlanDisruption(const DisruptionView& view, WallTime now) {
   DisruptionPlan plan;

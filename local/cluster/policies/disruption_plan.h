@@ -30,7 +30,4 @@ struct DisruptionPlan {
 
 DisruptionPlan PlanDisruption(const DisruptionView& view, WallTime now);
 
-// Whether the budget's selector selects the pod; an empty one selects all, an absent one none.
-bool IsProtected(const Json& budget, const Json& pod);
-
 }  // namespace berth::local::cluster

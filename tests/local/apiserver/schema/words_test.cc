@@ -85,6 +85,17 @@ TEST(LabelSelectorTest, FromObject) {
       LabelSelectorFromJson(Json::parse(R"({"matchExpressions":[{"key":"a","operator":"in"}]})")));
 }
 
+TEST(Selector, OfAnObjectMatchesLabels) {
+  const Json pod = {{"metadata", {{"labels", {{"app", "x"}}}}}};
+  const auto owner = [](const Json& selector) { return Json{{"spec", {{"selector", selector}}}}; };
+  EXPECT_TRUE(SelectorMatches(owner({{"matchLabels", {{"app", "x"}}}}), pod));
+  EXPECT_FALSE(SelectorMatches(owner({{"matchLabels", {{"app", "y"}}}}), pod));
+  EXPECT_TRUE(SelectorMatches(owner(Json::object()), Json::object())) << "empty: everything";
+  EXPECT_FALSE(SelectorMatches(owner(nullptr), pod));
+  EXPECT_FALSE(SelectorMatches(Json{{"spec", Json::object()}}, pod));
+  EXPECT_FALSE(SelectorMatches(owner({{"matchExpressions", {{{"operator", "No"}}}}}), pod));
+}
+
 TEST(FieldSelectorTest, ParsesMatchesRefuses) {
   const auto selector = ParseFieldSelector(R"(metadata.name=x,status.phase!=Run\,ning)");
   ASSERT_TRUE(selector);
