@@ -8,23 +8,9 @@
 namespace berth::local {
 namespace {
 
-class DisruptionBudgetStrategy final : public Strategy {
- public:
-  std::vector<Cause> Validate(const ResourceInfo& resource, const Json& object) const override {
-    std::vector<Cause> causes = Strategy::Validate(resource, object);
-    CheckSpec(object, causes);
-    return causes;
-  }
-  std::vector<Cause> ValidateUpdate(const ResourceInfo& resource, const Json& object,
-                                    const Json& old_object,
-                                    std::string_view subresource) const override {
-    std::vector<Cause> causes = Strategy::ValidateUpdate(resource, object, old_object, subresource);
-    if (subresource != "status") CheckSpec(object, causes);
-    return causes;
-  }
-
- private:
-  static void CheckSpec(const Json& budget, std::vector<Cause>& causes) {
+class DisruptionBudgetStrategy final : public SpecStrategy {
+  std::vector<Cause> ValidateSpec(const Json& budget) const override {
+    std::vector<Cause> causes;
     const Json* least = At(budget, {"spec", "minAvailable"});
     const Json* most = At(budget, {"spec", "maxUnavailable"});
     if (least != nullptr && most != nullptr) {
@@ -47,40 +33,31 @@ class DisruptionBudgetStrategy final : public Strategy {
       causes.push_back(NotSupportedError("spec.unhealthyPodEvictionPolicy", policy,
                                          {"AlwaysAllow", "IfHealthyBudget"}));
     }
+    return causes;
   }
 };
 
-class ResourceQuotaStrategy final : public Strategy {
- public:
-  std::vector<Cause> Validate(const ResourceInfo& resource, const Json& object) const override {
-    std::vector<Cause> causes = Strategy::Validate(resource, object);
-    CheckHard(object, causes);
-    return causes;
-  }
-  std::vector<Cause> ValidateUpdate(const ResourceInfo& resource, const Json& object,
-                                    const Json& old_object,
-                                    std::string_view subresource) const override {
-    std::vector<Cause> causes = Strategy::ValidateUpdate(resource, object, old_object, subresource);
-    if (subresource == "status") return causes;
-    CheckHard(object, causes);
-    for (const std::string_view field : {"scopes", "scopeSelector"}) {
-      if (SameAt(object, old_object, {"spec", field})) continue;
-      causes.push_back(InvalidError(ChildPath("spec", field), OrNull(At(object, {"spec", field})),
-                                    "field is immutable"));
-    }
-    return causes;
-  }
-
- private:
-  static void CheckHard(const Json& quota, std::vector<Cause>& causes) {
+class ResourceQuotaStrategy final : public SpecStrategy {
+  std::vector<Cause> ValidateSpec(const Json& quota) const override {
+    std::vector<Cause> causes;
     const Json* hard = At(quota, {"spec", "hard"});
-    if (hard == nullptr || !hard->is_object()) return;
+    if (hard == nullptr || !hard->is_object()) return causes;
     for (const auto& [name, value] : hard->items()) {
       const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
       const auto amount = api::ParseAmount(name, text);
       if (amount && *amount >= 0) continue;
       causes.push_back(
           InvalidError(KeyPath("spec.hard", name), text, "must be greater than or equal to 0"));
+    }
+    return causes;
+  }
+
+  void CheckChange(const Json& object, const Json& old_object,
+                   std::vector<Cause>& causes) const override {
+    for (const std::string_view field : {"scopes", "scopeSelector"}) {
+      if (SameAt(object, old_object, {"spec", field})) continue;
+      causes.push_back(InvalidError(ChildPath("spec", field), OrNull(At(object, {"spec", field})),
+                                    "field is immutable"));
     }
   }
 };

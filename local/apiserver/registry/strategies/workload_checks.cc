@@ -63,16 +63,15 @@ bool IsZero(const Json* value) {
   return value != nullptr && (*value == 0 || *value == "0%" || *value == "0");
 }
 
-std::vector<Cause> WorkloadStrategy::Validate(const ResourceInfo& resource,
-                                              const Json& object) const {
+std::vector<Cause> SpecStrategy::Validate(const ResourceInfo& resource, const Json& object) const {
   std::vector<Cause> causes = Strategy::Validate(resource, object);
   AppendCauses(causes, ValidateSpec(object));
   return causes;
 }
 
-std::vector<Cause> WorkloadStrategy::ValidateUpdate(const ResourceInfo& resource,
-                                                    const Json& object, const Json& old_object,
-                                                    std::string_view subresource) const {
+std::vector<Cause> SpecStrategy::ValidateUpdate(const ResourceInfo& resource, const Json& object,
+                                                const Json& old_object,
+                                                std::string_view subresource) const {
   std::vector<Cause> causes = Strategy::ValidateUpdate(resource, object, old_object, subresource);
   if (subresource == "status" || SameAt(object, old_object, {"spec"})) return causes;
   AppendCauses(causes, ValidateSpec(object));

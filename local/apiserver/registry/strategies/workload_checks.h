@@ -1,4 +1,5 @@
-// local/apiserver/registry/strategies/workload_checks.h — rules that the kinds of apps/v1 share.
+// local/apiserver/registry/strategies/workload_checks.h — rules of apps/v1, policies and
+// quotas that several kinds share.
 //
 // Pure. Source: Kubernetes 1.36 validation, restated.
 #pragma once
@@ -26,8 +27,8 @@ void CheckTemplate(const Json& object, std::vector<Cause>& causes);
 bool IsAmount(const Json& value);  // a number of 0 or more, or a percentage
 bool IsZero(const Json* value);    // an amount of 0; null is not one
 
-// Validates `spec` on creation and on every change of it; the selector never changes.
-class WorkloadStrategy : public Strategy {
+// Validates `spec` on creation and on every change of it.
+class SpecStrategy : public Strategy {
  public:
   std::vector<Cause> Validate(const ResourceInfo& resource, const Json& object) const override;
   std::vector<Cause> ValidateUpdate(const ResourceInfo& resource, const Json& object,
@@ -37,8 +38,15 @@ class WorkloadStrategy : public Strategy {
  private:
   virtual std::vector<Cause> ValidateSpec(const Json& object) const = 0;
   // Of a changed spec, beside ValidateSpec.
-  virtual void CheckChange(const Json& object, const Json& old_object,
-                           std::vector<Cause>& causes) const;
+  virtual void CheckChange(const Json& /*object*/, const Json& /*old_object*/,
+                           std::vector<Cause>& /*causes*/) const {}
+};
+
+// … whose selector never changes.
+class WorkloadStrategy : public SpecStrategy {
+ private:
+  void CheckChange(const Json& object, const Json& old_object,
+                   std::vector<Cause>& causes) const override;
 };
 
 }  // namespace berth::local
