@@ -38,29 +38,20 @@ void CheckTimes(const Json& cron_job, std::vector<Cause>& causes) {
   }
 }
 
-class CronJobStrategy final : public Strategy {
+class CronJobStrategy final : public SpecStrategy {
  public:
   std::vector<Cause> Validate(const ResourceInfo& resource, const Json& object) const override {
-    std::vector<Cause> causes = Strategy::Validate(resource, object);
-    CheckSpec(object, causes);
+    std::vector<Cause> causes = SpecStrategy::Validate(resource, object);
     const std::string name = NameOf(object);
     if (name.size() > kLongestName) {
       causes.push_back(InvalidError("metadata.name", name, "must be no more than 52 characters"));
     }
     return causes;
   }
-  std::vector<Cause> ValidateUpdate(const ResourceInfo& resource, const Json& object,
-                                    const Json& old_object,
-                                    std::string_view subresource) const override {
-    std::vector<Cause> causes = Strategy::ValidateUpdate(resource, object, old_object, subresource);
-    if (subresource != "status" && !SameAt(object, old_object, {"spec"})) {
-      CheckSpec(object, causes);
-    }
-    return causes;
-  }
 
  private:
-  static void CheckSpec(const Json& cron_job, std::vector<Cause>& causes) {
+  std::vector<Cause> ValidateSpec(const Json& cron_job) const override {
+    std::vector<Cause> causes;
     CheckTimes(cron_job, causes);
     const std::string policy = TextAt(cron_job, {"spec", "concurrencyPolicy"});
     if (policy.empty()) {
@@ -83,6 +74,7 @@ class CronJobStrategy final : public Strategy {
       causes.push_back(
           NotSupportedError("spec.jobTemplate.spec.manualSelector", true, {"nil", "false"}));
     }
+    return causes;
   }
 };
 
