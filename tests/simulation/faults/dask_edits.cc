@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/simulation/faults/dask_play.h"
+#include "tests/simulation/faults/jobs_maker.h"
 #include "tests/simulation/sim_runner.h"
 
 namespace berth::sim {
@@ -15,10 +16,9 @@ using Json = nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-class DaskMaker {
+class DaskMaker : private JobsMaker {
  public:
-  DaskMaker(Story& story, Random& random)
-      : story_(story), random_(random), queues_(LocalQueuesOf(story)) {}
+  DaskMaker(Story& story, Random& random) : JobsMaker(story, random) {}
 
   void Make() {
     if (queues_.empty()) return;
@@ -29,14 +29,6 @@ class DaskMaker {
   }
 
  private:
-  bool OneIn(std::uint64_t count) { return random_.Below(count) == 0; }
-  Duration Moment() {
-    return milliseconds(random_.Below(static_cast<std::uint64_t>(
-        std::chrono::duration_cast<milliseconds>(story_.length).count())));
-  }
-  void At(Duration at, std::string line) { story_.events.push_back({at, std::move(line)}); }
-  void Apply(Duration at, const Json& object) { At(at, "apply <<EOF\n" + object.dump() + "\nEOF"); }
-
   Json Part(const char* name) {
     return {{"spec",
              {{"terminationGracePeriodSeconds", random_.Below(15)},
@@ -114,10 +106,6 @@ class DaskMaker {
       default: return;
     }
   }
-
-  Story& story_;
-  Random& random_;
-  std::vector<QueuePlace> queues_;
 };
 
 }  // namespace

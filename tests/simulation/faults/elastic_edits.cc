@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/simulation/faults/jobs_maker.h"
+
 namespace berth::sim {
 namespace {
 
@@ -14,10 +16,9 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kMostPods = 4;  // as all jobs of stories
 constexpr char kMark[] = " annotate=kueue.x-k8s.io/elastic-job=true";
 
-class ElasticMaker {
+class ElasticMaker : private JobsMaker {
  public:
-  ElasticMaker(Story& story, Random& random)
-      : story_(story), random_(random), queues_(LocalQueuesOf(story)) {}
+  ElasticMaker(Story& story, Random& random) : JobsMaker(story, random) {}
 
   void Make() {
     if (queues_.empty()) return;
@@ -26,15 +27,12 @@ class ElasticMaker {
   }
 
  private:
-  bool OneIn(std::uint64_t count) { return random_.Below(count) == 0; }
   std::string Size() { return std::to_string(1 + random_.Below(kMostPods)); }
-  void At(Duration at, std::string line) { story_.events.push_back({at, std::move(line)}); }
 
   void MakeJob(const std::string& name) {
     const QueuePlace place = queues_[random_.Below(queues_.size())];
     const std::string path = place.space + "/" + name;
-    const Duration at = milliseconds(random_.Below(static_cast<std::uint64_t>(
-        std::chrono::duration_cast<milliseconds>(story_.length).count())));
+    const Duration at = Moment();
     std::string line = "job " + path + " queue=" + place.queue + " cpu=1 parallelism=" + Size() +
                        " completions=" + std::to_string(kMostPods + random_.Below(8)) +
                        " backoff-limit=1000 runs=" + std::to_string(5 + random_.Below(30)) + "s" +
@@ -99,10 +97,6 @@ class ElasticMaker {
     span.seed = random_.Next();
     story_.faults.push_back(std::move(span));
   }
-
-  Story& story_;
-  Random& random_;
-  std::vector<QueuePlace> queues_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/simulation/faults/jobs_maker.h"
 #include "tests/simulation/faults/jobset_play.h"
 #include "tests/simulation/sim_runner.h"
 
@@ -14,10 +15,9 @@ namespace {
 using Json = nlohmann::json;
 using std::chrono::milliseconds;
 
-class JobSetMaker {
+class JobSetMaker : private JobsMaker {
  public:
-  JobSetMaker(Story& story, Random& random)
-      : story_(story), random_(random), queues_(LocalQueuesOf(story)) {}
+  JobSetMaker(Story& story, Random& random) : JobsMaker(story, random) {}
 
   void Make() {
     if (queues_.empty()) return;
@@ -28,13 +28,6 @@ class JobSetMaker {
   }
 
  private:
-  bool OneIn(std::uint64_t count) { return random_.Below(count) == 0; }
-  Duration Moment() {
-    return milliseconds(random_.Below(static_cast<std::uint64_t>(
-        std::chrono::duration_cast<milliseconds>(story_.length).count())));
-  }
-  void At(Duration at, std::string line) { story_.events.push_back({at, std::move(line)}); }
-
   // A set of Jobs with one template.
   Json PartOf(const std::string& name, bool fails) {
     const std::uint64_t pods = OneIn(3) ? 2 : 1;
@@ -103,10 +96,6 @@ class JobSetMaker {
       default: return;
     }
   }
-
-  Story& story_;
-  Random& random_;
-  std::vector<QueuePlace> queues_;
 };
 
 }  // namespace

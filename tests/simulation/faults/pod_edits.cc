@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/simulation/faults/jobs_maker.h"
 #include "tests/simulation/faults/pod_play.h"
 #include "tests/simulation/sim_runner.h"
 
@@ -35,10 +36,9 @@ Json PodOf(const QueuePlace& place, const std::string& name, const std::string& 
                             {{"requests", {{"cpu", std::to_string(1 + random.Below(2))}}}}}}})}}}};
 }
 
-class PodMaker {
+class PodMaker : private JobsMaker {
  public:
-  PodMaker(Story& story, Random& random)
-      : story_(story), random_(random), queues_(LocalQueuesOf(story)) {}
+  PodMaker(Story& story, Random& random) : JobsMaker(story, random) {}
 
   void Make() {
     if (queues_.empty()) return;
@@ -57,15 +57,6 @@ class PodMaker {
   }
 
  private:
-  Duration Moment() {
-    return milliseconds(random_.Below(static_cast<std::uint64_t>(
-        std::chrono::duration_cast<milliseconds>(story_.length).count())));
-  }
-  void Apply(Duration at, const Json& object) {
-    story_.events.push_back({at, "apply <<EOF\n" + object.dump() + "\nEOF"});
-  }
-  bool OneIn(std::uint64_t count) { return random_.Below(count) == 0; }
-
   void Prioritise(Json& pod) {
     if (OneIn(4)) pod["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "pressing";
   }
@@ -137,10 +128,6 @@ class PodMaker {
       default: break;
     }
   }
-
-  Story& story_;
-  Random& random_;
-  std::vector<QueuePlace> queues_;
 };
 
 }  // namespace
