@@ -84,6 +84,7 @@ struct UpFlags {
   std::string job_user;             // user of the jobs' programs; empty: this process' user
   std::string log_limit = "64Mi";   // limit of each container's log; "0": no limit
   bool controllers = true;          // false: `berth controller` runs in another process
+  bool api_only = false;            // without cluster, cloud, controllers and their kinds
 };
 int RunUp(const UpFlags& flags);
 

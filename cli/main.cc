@@ -151,6 +151,11 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
   AddDecisionsFlag(*command, flags.decisions);
   command->add_flag("--controllers,!--no-controllers", flags.controllers,
                     "run the controllers too; without them, run berth controller beside it");
+  command
+      ->add_flag("--api-only", flags.api_only,
+                 "serve Kubernetes' API alone: no Jobs, pods, garbage collection, cloud and "
+                 "queues; for other programs' controllers and for tests of operators")
+      ->excludes("--image", "--job-user", "--log-limit", "--config");
   command->footer(
       "Examples:\n"
       "  berth up\n"

@@ -96,6 +96,13 @@ std::string NamespaceManifest(const admission::Configuration& configuration) {
          "\"\n";
 }
 
+// The kinds of queues and of the cloud, and what stands in every cluster that `berth up` makes.
+Status InstallKinds(local::WholeApi& api) {
+  BERTH_CHECK_OK(ApplyManifests(api, CrdManifests()));
+  BERTH_CHECK_OK(ApplyManifests(api, CloudManifests()));
+  return ApplyManifests(api, ClusterManifests());
+}
+
 // What concerns the program is `berth up`'s own business, but for the lease.
 void DropProgramOptions(admission::Configuration& configuration) {
   const admission::ProgramOptions given = std::exchange(configuration.program, {});
@@ -146,6 +153,8 @@ Status Up::Start(const UpFlags& flags) {
   data_directory_ = DataDirectory(flags.data_dir);
   BERTH_CHECK_OK(PrepareDataDirectory(data_directory_, flags.reset));
   BERTH_CHECK_OK(StartServer(flags));
+  if (flags.api_only) return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
+  BERTH_CHECK_OK(InstallKinds(server_->api()));
   BERTH_CHECK_OK(StartCluster(flags));
   return StartControllers(flags);
 }
@@ -170,9 +179,6 @@ Status Up::StartServer(const UpFlags& flags) {
     LogWarning("pods have no addresses of their own", {{"error", network.error().message}});
   }
   BERTH_TRY(server_, local::ApiServer::Start(std::move(options)));
-  BERTH_CHECK_OK(ApplyManifests(server_->api(), CrdManifests()));
-  BERTH_CHECK_OK(ApplyManifests(server_->api(), CloudManifests()));
-  BERTH_CHECK_OK(ApplyManifests(server_->api(), ClusterManifests()));
   kubeconfig_path_ = flags.kubeconfig.empty()
                          ? data_directory_ + "/kubeconfig"
                          : std::filesystem::absolute(flags.kubeconfig).string();
@@ -265,7 +271,8 @@ int RunUp(const UpFlags& flags) {
     return kExitRefused;  // 4 would mean an unreachable API
   }
   Print("berth is up at " + up.server().url() + "\n\n  export KUBECONFIG=" + up.kubeconfig_path() +
-        "\n  kubectl get nodes\n  berth status\n\n");
+        (flags.api_only ? "\n  kubectl api-resources\n\n"
+                        : "\n  kubectl get nodes\n  berth status\n\n"));
   WaitForStopSignal();
   Print("stopping\n");
   up.Stop();
