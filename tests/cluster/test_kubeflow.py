@@ -1,8 +1,8 @@
 """Goal: jobs of Kubeflow's training operator are queued, started, preempted and finished with the operator as
 its makers publish it.
 
-Method: the real operator and its real CRDs; pods by kwok. Each kind once through its whole life, and
-a PyTorchJob that gives way to another one and comes back. Rights: the manifests' alone."""
+Method: the real operator and its real CRDs; pods by kwok. Each kind once through its whole life to a good
+end, and once giving way to another job, coming back and failing. Rights: the manifests' alone."""
 
 import json
 import unittest
@@ -29,14 +29,14 @@ KINDS = {
 }
 
 
-def training_job(kind, name, **labels):
+def training_job(kind, name, restart="OnFailure", **labels):
     field, container, roles = KINDS[kind]
     pod = {"containers": [{"name": container, "image": "none",
                            "resources": {"requests": {"cpu": "1"}}}]}
     return {"apiVersion": "kubeflow.org/v1", "kind": kind,
             "metadata": {"name": name, "namespace": "default",
                          "labels": {"kueue.x-k8s.io/queue-name": "q", **labels}},
-            "spec": {field: {role: {"replicas": count, "restartPolicy": "OnFailure",
+            "spec": {field: {role: {"replicas": count, "restartPolicy": restart,
                                     "template": {"spec": pod}} for role, count in roles.items()}}}
 
 
@@ -67,15 +67,16 @@ class KubeflowTest(ClusterTest):
                  self.plane.get(kind.lower(), name).get("status", {}).get("conditions") or []}
         return found.get(condition) == "True"
 
-    def end_pods(self, name):
-        """The programs end well: kwok ends the pods of batch Jobs alone."""
+    def end_pods(self, name, code=0):
+        """The programs end: kwok ends the pods of batch Jobs alone."""
+        ended = {"exitCode": code, "reason": "Error" if code else "Completed"}
         for pod in self.pods(name):
-            containers = [{**status, "ready": False, "started": False,
-                           "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}}
+            containers = [{**status, "ready": False, "started": False, "state": {"terminated": ended}}
                           for status in pod["status"]["containerStatuses"]]
             self.plane.kubectl("patch", "pod", pod["metadata"]["name"], "--subresource=status",
                                "--type=merge", "-p", json.dumps({"status": {
-                                   "phase": "Succeeded", "containerStatuses": containers}}))
+                                   "phase": "Failed" if code else "Succeeded",
+                                   "containerStatuses": containers}}), check=not code)
 
     def test_life_of_each_kind(self):
         for kind, (field, _, roles) in KINDS.items():
@@ -98,24 +99,27 @@ class KubeflowTest(ClusterTest):
                 after = self.plane.get(kind.lower(), name)["spec"]
                 self.assertEqual(set(after[field]), set(roles))
 
-    def test_preemption_and_return(self):
-        before = training_job("PyTorchJob", "low")
-        self.create(before)
-        self.wait_until(lambda: self.is_true("pytorchjob-low-", "Admitted"), "low is admitted")
-        self.wait_until(lambda: self.job_is("PyTorchJob", "low", "Running"), "low runs")
-        self.create(training_job("PyTorchJob", "high", **{"kueue.x-k8s.io/priority-class": "high"}))
-        self.wait_until(lambda: self.is_true("pytorchjob-high-", "Admitted"), "high preempts low")
-        self.wait_until(lambda: self.job_is("PyTorchJob", "low", "Suspended"), "the operator stops low")
-        self.assertEqual(self.pods("low"), [])
-        stopped = self.plane.get("pytorchjob", "low")["spec"]
-        for role in ("Master", "Worker"):
-            self.assertNotIn("nodeSelector", stopped["pytorchReplicaSpecs"][role]["template"]["spec"])
-        self.wait_until(lambda: self.job_is("PyTorchJob", "high", "Running"), "high runs")
-        self.end_pods("high")
-        self.wait_until(lambda: self.condition("pytorchjob-high-", "Finished"), "high is finished")
-        self.wait_until(lambda: self.job_is("PyTorchJob", "low", "Running"), "low runs again")
-        self.end_pods("low")
-        self.wait_until(lambda: self.condition("pytorchjob-low-", "Finished"), "low is finished")
+    def test_preemption_return_and_failure_of_each_kind(self):
+        for kind, (field, _, roles) in KINDS.items():
+            low, high = "low-" + kind.lower(), "high-" + kind.lower()
+            waiting, urgent = f"{kind.lower()}-{low}-", f"{kind.lower()}-{high}-"
+            with self.subTest(kind=kind):
+                self.create(training_job(kind, low, restart="Never"))
+                self.wait_until(lambda: self.job_is(kind, low, "Running"), "low runs")
+                self.create(training_job(kind, high, **{"kueue.x-k8s.io/priority-class": "high"}))
+                self.wait_until(lambda: self.is_true(urgent, "Admitted"), "high preempts low")
+                self.wait_until(lambda: self.job_is(kind, low, "Suspended"), "the operator stops low")
+                self.assertEqual(self.pods(low), [])
+                stopped = self.plane.get(kind.lower(), low)["spec"]
+                for role in roles:
+                    self.assertNotIn("nodeSelector", stopped[field][role]["template"]["spec"])
+                self.wait_until(lambda: self.job_is(kind, high, "Running"), "high runs")
+                self.end_pods(high)
+                self.wait_until(lambda: self.condition(urgent, "Finished"), "high is finished")
+                self.wait_until(lambda: self.job_is(kind, low, "Running"), "low runs again")
+                self.end_pods(low, code=1)
+                self.wait_until(lambda: self.condition(waiting, "Finished"), "low has failed")
+                self.assertEqual(self.condition(waiting, "Finished")["reason"], "Failed")
 
 
 if __name__ == "__main__":

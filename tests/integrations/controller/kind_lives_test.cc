@@ -1,8 +1,10 @@
-// Goal: the whole life of a job of each described kind that has rules of its own: created running,
+// Goal: the whole life of a job of each described kind with a field that holds it: created running,
 // held, queued, admitted, preempted and as before, admitted again, ended.
 // Method: the real API in memory, in virtual time, with open CRDs; the test plays the scheduler and
 // the kind's operator. A table of the kinds: their objects, and where the additions of a start
 // stand.
+#include <set>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -225,9 +227,54 @@ constexpr char kReady[] =
     "conditions: [{type: Ready, status: 'True', reason: R, message: m, "
     "lastTransitionTime: '2026-01-01T00:00:00Z'}]";
 
-std::vector<KindLife> Lives() {
+// A job of Kubeflow: its roles are members of `field`, the last one has two pods.
+KindLife KubeflowLife(const std::string& framework, const std::string& field,
+                      const std::vector<std::string>& roles, bool succeeds) {
+  std::string spec = "runPolicy: {suspend: true}\n" + field + ":\n";
+  for (const std::string& role : roles) {
+    const std::string replicas = role == roles.back() ? "2" : "1";
+    spec += "  " + role + ": {replicas: " + replicas +
+            ", template: {spec: {containers: [{name: c, image: i}]}}}\n";
+  }
+  const std::string type = succeeds ? "Succeeded" : "Failed";
+  return {framework,
+          spec,
+          "replicaStatuses: {" + roles.back() + ": {active: 2}}",
+          "replicaStatuses: {" + roles.back() + ": {active: 0}}",
+          "conditions: [{type: " + type +
+              ", status: 'True', reason: R, message: so it ended, lastTransitionTime: "
+              "'2026-01-01T00:00:00Z', lastUpdateTime: '2026-01-01T00:00:00Z'}]",
+          type + ": so it ended",
+          "/spec/" + field + "/" + roles.back() + "/template/spec/nodeSelector",
+          "",
+          "",
+          ""};
+}
+
+std::vector<KindLife> KubeflowLives() {
+  return {
+      KubeflowLife("kubeflow.org/pytorchjob", "pytorchReplicaSpecs", {"Master", "Worker"}, true),
+      KubeflowLife("kubeflow.org/tfjob", "tfReplicaSpecs",
+                   {"Chief", "Master", "PS", "Worker", "Evaluator"}, false),
+      KubeflowLife("kubeflow.org/xgboostjob", "xgbReplicaSpecs", {"Master", "Worker"}, true),
+      KubeflowLife("kubeflow.org/paddlejob", "paddleReplicaSpecs", {"Master", "Worker"}, false),
+      KubeflowLife("kubeflow.org/jaxjob", "jaxReplicaSpecs", {"Worker"}, true),
+      KubeflowLife("kubeflow.org/mpijob", "mpiReplicaSpecs", {"Launcher", "Worker"}, false)};
+}
+
+std::vector<KindLife> OtherLives() {
   const std::string groups = kRayGroups;
   return {
+      {"jobset.x-k8s.io/jobset", R"(
+suspend: true
+replicatedJobs:
+- {name: a, replicas: 2, template: {spec: {template: {spec: {containers: [{name: c, image: i}]}}}}})",
+       "replicatedJobsStatus: [{name: a, active: 2}]",
+       "replicatedJobsStatus: [{name: a, active: 0}]",
+       "conditions: [{type: Completed, status: 'True', reason: R, message: all done, "
+       "lastTransitionTime: '2026-01-01T00:00:00Z'}]",
+       "Succeeded: all done", "/spec/replicatedJobs/0/template/spec/template/spec/nodeSelector", "",
+       "", ""},
       {"ray.io/raycluster", "    suspend: true" + groups, "state: ready", "state: suspended", "",
        "", "/spec/headGroupSpec/template/spec/nodeSelector", "", "", ""},
       {"ray.io/rayjob", R"(
@@ -284,11 +331,27 @@ spec:
   };
 }
 
+std::vector<KindLife> Lives() {
+  std::vector<KindLife> lives = KubeflowLives();
+  const std::vector<KindLife> others = OtherLives();
+  lives.insert(lives.end(), others.begin(), others.end());
+  return lives;
+}
+
 std::string LifeName(const ::testing::TestParamInfo<KindLife>& info) {
   return info.param.framework.substr(info.param.framework.find('/') + 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, KindLifeTest, ::testing::ValuesIn(Lives()), LifeName);
+
+TEST(KindLivesTest, EachKindWithAFieldThatHoldsItHasOne) {
+  std::set<std::string> lived;
+  for (const KindLife& life : Lives()) lived.insert(life.framework);
+  for (const KindPtr& kind : BuiltInKinds()) {
+    if (kind->suspend.empty()) continue;
+    EXPECT_EQ(lived.count(std::string(kind->kind.framework)), 1U) << kind->kind.framework;
+  }
+}
 
 // The RayCluster of an elastic RayJob is read beside it, and is of a job kind itself.
 TEST(ChildOfAnElasticJobTest, ItsWorkersAreTheJobs) {
