@@ -134,8 +134,8 @@ void CheckGroup(const api::ObjectMeta& pod, FieldErrors& errors) {
   const GroupName group = GroupNameOf(pod);
   const std::string* total = api::FindValue(pod.annotations, api::kPodGroupTotalCountAnnotation);
   const std::string both = std::string("both the '") + api::kPodGroupTotalCountAnnotation +
-                           "' annotation and the '" + api::kPodGroupNameLabel +
-                           "' label should be set";
+                           "' annotation and the '" + api::kPodGroupNameLabel + "' " +
+                           (group.by_annotation ? "annotation" : "label") + " should be set";
   if (group.name.empty()) {
     if (total != nullptr) errors.push_back(Required(PodLabel(api::kPodGroupNameLabel), both));
     return;

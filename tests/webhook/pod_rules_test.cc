@@ -196,6 +196,12 @@ TEST(PodReviewTest, RefusalsOfNewPods) {
               "metadata.annotations[kueue.x-k8s.io/pod-group-total-count]: Required value: both "
               "the 'kueue.x-k8s.io/pod-group-total-count' annotation and the "
               "'kueue.x-k8s.io/pod-group-name' label should be set"},
+          Refused{
+              "name alone by annotation",
+              R"({"metadata": {"annotations": {"kueue.x-k8s.io/pod-group-name": "g"}}})", nullptr,
+              "metadata.annotations[kueue.x-k8s.io/pod-group-total-count]: Required value: both "
+              "the 'kueue.x-k8s.io/pod-group-total-count' annotation and the "
+              "'kueue.x-k8s.io/pod-group-name' annotation should be set"},
           Refused{"count alone",
                   R"({"metadata": {"annotations": {"kueue.x-k8s.io/pod-group-total-count": "2"}}})",
                   nullptr, "metadata.labels[kueue.x-k8s.io/pod-group-name]: Required value"},
