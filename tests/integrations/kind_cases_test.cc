@@ -4,6 +4,7 @@
 // leave, the errors of its review, or the object that the review of its creation makes.
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -15,6 +16,7 @@
 #include "integrations/described_job.h"
 #include "integrations/described_review.h"
 #include "integrations/kind_catalogue.h"
+#include "integrations/workload_name.h"
 
 namespace berth::integrations {
 namespace {
@@ -236,6 +238,38 @@ std::string CaseName(const ::testing::TestParamInfo<KindCase>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, KindCaseTest, ::testing::ValuesIn(AllCases()), CaseName);
+
+// `printf 'JobSet\njobset.x-k8s.io\ntrain\n0001' | sha1sum`: Kueue's formula. A Workload that Kueue
+// has made is found by its name after a change-over.
+TEST(BuiltInKindsTest, WorkloadsHaveTheNamesOfKueue) {
+  const std::map<std::string, std::string> names{
+      {"AppWrapper", "appwrapper-train-08876"},
+      {"JAXJob", "jaxjob-train-b09e9"},
+      {"JobSet", "jobset-train-5e172"},
+      {"LeaderWorkerSet", "leaderworkerset-train-0cc7c"},
+      {"MPIJob", "mpijob-train-e5737"},
+      {"PaddleJob", "paddlejob-train-57ff8"},
+      {"PyTorchJob", "pytorchjob-train-dfc9b"},
+      {"RayCluster", "raycluster-train-ace85"},
+      {"RayJob", "rayjob-train-35efa"},
+      {"RayService", "rayservice-train-355d6"},
+      {"SparkApplication", "sparkapplication-train-009fb"},
+      {"StatefulSet", "statefulset-train-94e37"},
+      {"TFJob", "tfjob-train-5cb78"},
+      {"TrainJob", "trainjob-train-7b3b6"},
+      {"XGBoostJob", "xgboostjob-train-8cef1"}};
+  std::size_t compared = 0;
+  for (const KindPtr& kind : BuiltInKinds()) {
+    const auto name = names.find(std::string(kind->kind.kind));
+    if (name == names.end()) continue;
+    EXPECT_EQ(
+        WorkloadName(
+            {.kind = kind->kind.kind, .group = kind->kind.group, .name = "train", .uid = "0001"}),
+        name->second);
+    ++compared;
+  }
+  EXPECT_EQ(compared, names.size());
+}
 
 TEST(BuiltInKindsTest, EachHasCases) {
   std::set<std::string> tested;
