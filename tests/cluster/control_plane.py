@@ -11,13 +11,13 @@ tools/kubernetes builds the programs. With `parent_ends_all` the kernel ends the
 the thread that started them ends, in whatever way.
 """
 
-import ctypes
 import json
 import os
 import signal
 import socket
 import ssl
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -26,19 +26,15 @@ import fake_time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from scratch import die_with_parent  # noqa: E402 (the folder is known only now)
+
 PROGRAMS = os.environ.get("KUBERNETES", os.path.join(ROOT, "build", "bin", "kubernetes"))
 ADMIN_TOKEN = "admin"  # of a server that only loopback reaches and that holds nothing
 SERVICE_ISSUER = "https://kubernetes.default.svc.cluster.local"
 START_SECONDS = 120  # how long a program may take to be ready on a busy machine
 
 NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30")
-
-PR_SET_PDEATHSIG = 1
-LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-def die_with_parent():
-    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def free_ports(count):

@@ -13,11 +13,11 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 import unittest
 
 import fake_time
 from control_plane import PROGRAMS, ROOT, ControlPlane, die_with_parent
+from scratch import scratch_folder
 
 BERTH = os.environ.get("BERTH", os.path.join(ROOT, "build", "release", "berth"))
 NAMESPACE = "kueue-system"
@@ -201,7 +201,7 @@ class ClusterTest(unittest.TestCase):
     def setUpClass(cls):
         if not os.path.exists(os.path.join(PROGRAMS, "kwok")):
             raise unittest.SkipTest("no control plane: build one with tools/kubernetes")
-        cls.folder = tempfile.mkdtemp(prefix="berth-cluster-")
+        cls.folder = scratch_folder("berth-cluster-")
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.plane = ControlPlane(cls.folder, parent_ends_all=True,
                                  certificates_from=cls.CERTIFICATES_FROM)

@@ -8,13 +8,13 @@ import os
 import shutil
 import ssl
 import sys
-import tempfile
 import unittest
 import urllib.error
 import urllib.request
 
 import api_rows
 from control_plane import ADMIN_TOKEN, PROGRAMS, ROOT, ControlPlane
+from scratch import scratch_folder
 
 
 def sender(server, token, context):
@@ -39,7 +39,7 @@ class ApiTest(unittest.TestCase):
     def test_rows(self):
         if not os.path.exists(os.path.join(PROGRAMS, "kwok")):
             raise unittest.SkipTest("no control plane: build one with tools/kubernetes")
-        folder = tempfile.mkdtemp(prefix="berth-cluster-")
+        folder = scratch_folder("berth-cluster-")
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         plane = ControlPlane(folder, parent_ends_all=True)
         self.addCleanup(plane.stop)

@@ -8,12 +8,12 @@ import json
 import os
 import shutil
 import ssl
-import tempfile
 import unittest
 import urllib.error
 import urllib.request
 
 from control_plane import ADMIN_TOKEN, PROGRAMS, ROOT, ControlPlane
+from scratch import scratch_folder
 
 GROUP = "kueue.x-k8s.io"
 PLURALS = {"AdmissionCheck": "admissionchecks", "ClusterQueue": "clusterqueues", "Cohort": "cohorts",
@@ -172,7 +172,7 @@ class CrdsTest(unittest.TestCase):
     def setUpClass(cls):
         if not os.path.exists(os.path.join(PROGRAMS, "kwok")):
             raise unittest.SkipTest("no control plane: build one with tools/kubernetes")
-        folder = tempfile.mkdtemp(prefix="berth-cluster-")
+        folder = scratch_folder("berth-cluster-")
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
         cls.plane = ControlPlane(folder, parent_ends_all=True)
         cls.addClassCleanup(cls.plane.stop)

@@ -9,7 +9,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
 import numpy as np
@@ -19,6 +18,9 @@ import yaml
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SAMPLES = os.path.join(ROOT, "manifests", "samples", "dask")
 DASK = os.path.join(ROOT, "build", "dask")
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from scratch import die_with_parent, scratch_folder  # noqa: E402 (the folder is known only now)
+
 DASK_GROUP = "/apis/kubernetes.dask.org/v1"
 QUEUE_GROUP = "/apis/kueue.x-k8s.io/v1beta2"
 IMAGE = "ghcr.io/dask/dask:2026.3.0"
@@ -216,7 +218,7 @@ class Demo:
                 [self.berth, "up", "--data-dir", os.path.join(self.scratch, "data"), "--kubeconfig", self.kubeconfig,
                  "--listen", "127.0.0.1:0", "--image", f"{IMAGE}={image}",
                  "--config", self.file("configuration.yaml", CONFIGURATION)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent)
         self.wait(lambda: os.path.exists(self.kubeconfig), "berth is up")
         self.connect()
         for path in sorted(glob.glob(os.path.join(
@@ -319,7 +321,7 @@ class Demo:
 
 
 def main():
-    scratch = tempfile.mkdtemp(prefix="berth-demo-")
+    scratch = scratch_folder("berth-demo-")
     demo = None
     try:
         demo = Demo(scratch)

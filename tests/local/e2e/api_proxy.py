@@ -10,13 +10,16 @@ import http.server
 import json
 import os
 import re
+import shutil
 import ssl
 import sys
-import tempfile
 import threading
 import urllib.parse
 
 import rbac
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from scratch import scratch_folder  # noqa: E402 (the folder is known only now)
 
 
 class ApiProxy:
@@ -27,8 +30,8 @@ class ApiProxy:
             text = file.read()
         upstream = urllib.parse.urlsplit(re.search(r"server: (\S+)", text).group(1))
         authority = re.search(r"certificate-authority-data: (\S+)", text).group(1)
-        self.folder = tempfile.TemporaryDirectory(prefix="berth-proxy-")
-        self.kubeconfig = os.path.join(self.folder.name, "kubeconfig")
+        self.folder = scratch_folder("berth-proxy-")
+        self.kubeconfig = os.path.join(self.folder, "kubeconfig")
         self.tls = ssl.create_default_context(cadata=rbac.decode(authority))
         self.upstream = upstream
         self.rights = rights
@@ -77,7 +80,7 @@ class ApiProxy:
     def close(self):
         self.server.shutdown()
         self.server.server_close()
-        self.folder.cleanup()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def fail(self, method, pattern, status=None, times=1):
         """The next `times` requests of this kind: `status` without being performed, or performed

@@ -1,7 +1,7 @@
 """A real `berth up` in its own folder, with kubectl configured for it.
 
 Environment: BERTH (the program), KUBECTL (one or more clients, separated by ':'; the first is used
-where a test needs just one). All ports are free ports of loopback; no files or processes remain.
+where a test needs just one). All ports are free ports of loopback; no files or processes remain, also when the test is killed.
 """
 
 import json
@@ -9,11 +9,14 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
+import sys
 import time
 import unittest
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from scratch import die_with_parent, scratch_folder  # noqa: E402 (the folder is known only now)
+
 SAMPLES = os.path.join(ROOT, "manifests", "samples")
 BERTH = os.environ.get("BERTH", os.path.join(ROOT, "build", "release", "berth"))
 KUBECTLS = [path for path in os.environ.get("KUBECTL", "").split(":") if path and os.path.exists(path)]
@@ -36,7 +39,7 @@ class Cluster:
     """One data folder; `start` and `kill` may follow each other."""
 
     def __init__(self, kubectl=None, images=(), flags=()):
-        self.folder = tempfile.mkdtemp(prefix="berth-e2e-")
+        self.folder = scratch_folder("berth-e2e-")
         self.kubeconfig = os.path.join(self.folder, "kubeconfig")
         self.log_path = os.path.join(self.folder, "berth.log")
         self.kubectl_program = kubectl or KUBECTLS[0]
@@ -56,7 +59,8 @@ class Cluster:
             command += ["--image", image]
         with open(self.log_path, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(command + self.flags, stdout=log, stderr=log,
-                                            stdin=subprocess.DEVNULL)
+                                            stdin=subprocess.DEVNULL,
+                                            preexec_fn=die_with_parent)
         wait_until(lambda: os.path.exists(self.kubeconfig) or self.process.poll() is not None,
                    "kubeconfig written")
         if self.process.poll() is not None:

@@ -9,7 +9,7 @@ import socket
 import ssl
 import subprocess
 
-from harness import BERTH, PATIENCE_SECONDS, wait_until
+from harness import BERTH, PATIENCE_SECONDS, die_with_parent, wait_until
 
 METRICS_SERVICE = "kueue-controller-manager-metrics-service.kueue-system.svc"
 ANY_PORT = "127.0.0.1:0"
@@ -33,7 +33,13 @@ class Replica:
                 [BERTH, "controller", "--kubeconfig", kubeconfig or cluster.kubeconfig, *listen,
                  *flags],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=cluster.environment(),
-                preexec_fn=(lambda: limit_files(files)) if files else None)
+                preexec_fn=lambda: self.prepare(files))
+
+    @staticmethod
+    def prepare(files):
+        die_with_parent()
+        if files:
+            limit_files(files)
 
     def log(self):
         with open(self.log_path, encoding="utf-8", errors="replace") as log:

@@ -8,11 +8,10 @@ import glob
 import json
 import os
 import shutil
-import tempfile
 import time
 import unittest
 
-from harness import ROOT, ClusterTest, wait_until
+from harness import ROOT, ClusterTest, scratch_folder, wait_until
 
 FOLDER = os.environ.get("DASK", os.path.join(ROOT, "build", "dask"))
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "laptop"},
@@ -129,7 +128,7 @@ class DaskCase(ClusterTest):
     def setUp(self):
         if not os.path.exists(os.path.join(FOLDER, "stamp")):
             raise unittest.SkipTest("no Dask: install it with tools/dask")
-        folder = tempfile.mkdtemp(prefix="berth-dask-")
+        folder = scratch_folder("berth-dask-")
         self.addCleanup(shutil.rmtree, folder)
         image = write_file(folder, "image", IMAGE % os.path.join(FOLDER, "bin"))
         os.chmod(image, 0o755)
@@ -315,7 +314,7 @@ class QueuedDaskTest(DaskCase):
     """Clusters and jobs are queued as units; `berth up` holds their pods as the component `dask` does."""
 
     def setUp(self):
-        folder = tempfile.mkdtemp(prefix="berth-dask-")
+        folder = scratch_folder("berth-dask-")
         self.addCleanup(shutil.rmtree, folder)
         self.flags = ["--config", write_file(folder, "configuration.yaml", CONFIGURATION)]
         super().setUp()

@@ -12,10 +12,9 @@ import re
 import shutil
 import subprocess
 import tarfile
-import tempfile
 import unittest
 
-from harness import BERTH, ROOT, ClusterTest, wait_until
+from harness import BERTH, ROOT, ClusterTest, die_with_parent, scratch_folder, wait_until
 
 TOOL = os.path.join(ROOT, "tools", "image")
 MOST_BYTES = 40_000_000
@@ -31,7 +30,7 @@ def make_image(path, program=BERTH, **environment):
 class ImageTest(ClusterTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="berth-image-test-")
+        cls.folder = scratch_folder("berth-image-test-")
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.path = os.path.join(cls.folder, "image.tar")
         done = make_image(cls.path)
@@ -68,7 +67,7 @@ class ImageTest(ClusterTest):
         return subprocess.Popen(
             ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", IN_READ_ONLY_ROOT, "sh",
              self.root, *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=output, text=True,
-            env={"PATH": os.environ["PATH"]})
+            env={"PATH": os.environ["PATH"]}, preexec_fn=die_with_parent)
 
     def test_the_archive_is_an_image(self):
         self.assertEqual(json.loads(self.files["oci-layout"]), {"imageLayoutVersion": "1.0.0"})

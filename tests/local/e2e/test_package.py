@@ -10,10 +10,9 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 import unittest
 
-from harness import BERTH, ROOT, wait_until
+from harness import BERTH, ROOT, die_with_parent, scratch_folder, wait_until
 
 TOOL = os.path.join(ROOT, "tools", "package")
 
@@ -28,7 +27,7 @@ def run(*arguments, **options):
 class PackageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="berth-package-test-")
+        cls.folder = scratch_folder("berth-package-test-")
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         run(TOOL, "--program", BERTH, "--output", cls.folder)
         cls.package, = glob.glob(os.path.join(cls.folder, "berth_*.deb"))
@@ -133,7 +132,7 @@ class PackageTest(unittest.TestCase):
             process = subprocess.Popen(
                 [self.installed(words[0].lstrip("/")), *words[1:], "--listen", "127.0.0.1:0"],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env={"HOME": state, "PATH": os.environ["PATH"]})
+                env={"HOME": state, "PATH": os.environ["PATH"]}, preexec_fn=die_with_parent)
         self.addCleanup(process.wait, timeout=60)
         self.addCleanup(process.kill)
         wait_until(lambda: os.path.exists(os.path.join(state, "kubeconfig")), "the unit's API serves")

@@ -1,0 +1,57 @@
+"""Goal: `berth backup FILE` copies a running cluster without stopping it; the file is its owner's alone,
+replaces no other file, and another `berth up` starts from it.
+
+Method: objects before and after the backup; a second data directory with the file as state.db."""
+
+import os
+import shutil
+import unittest
+
+from harness import Cluster, ClusterTest, wait_until
+
+
+class BackupTest(ClusterTest):
+    def names(self, cluster):
+        return {item["metadata"]["name"] for item in cluster.items("configmaps,secrets")}
+
+    def test_a_copy_of_a_running_cluster(self):
+        cluster = self.start_cluster()
+        cluster.kubectl("create", "configmap", "earlier")
+        cluster.kubectl("create", "secret", "generic", "password", "--from-literal=word=secret")
+        file = os.path.join(cluster.folder, "monday.db")
+        done = cluster.berth("backup", file)
+        self.assertRegex(done.stdout, r"monday\.db: \d+ objects, as of revision \d+\n")
+        self.assertEqual(oct(os.stat(file).st_mode & 0o7777), "0o600")
+        self.assertEqual([name for name in os.listdir(os.path.join(cluster.folder, "data"))
+                          if "backup" in name], [])
+        cluster.kubectl("create", "configmap", "later")
+        with open(file, "rb") as first:
+            before = first.read()
+        refused = cluster.berth("backup", file, check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("monday.db exists: choose another name", refused.stderr)
+        with open(file, "rb") as again:
+            self.assertEqual(again.read(), before)
+
+        restored = Cluster()
+        self.addCleanup(restored.close)
+        data = os.path.join(restored.folder, "data")
+        os.mkdir(data, 0o700)
+        shutil.copy(file, os.path.join(data, "state.db"))
+        restored.start()
+        wait_until(lambda: restored.get("serviceaccount", "default"), "the controllers work")
+        self.assertLessEqual({"earlier", "password"}, self.names(restored))
+        self.assertNotIn("later", self.names(restored))
+        self.assertIn("later", self.names(cluster))
+        restored.kubectl("create", "configmap", "of-the-second-life")
+
+    def test_only_berth_up_is_backed_up(self):
+        cluster = self.start_cluster()
+        cluster.kill()
+        refused = cluster.berth("backup", os.path.join(cluster.folder, "none.db"), check=False)
+        self.assertEqual(refused.returncode, 4)
+        self.assertFalse(os.path.exists(os.path.join(cluster.folder, "none.db")))
+
+
+if __name__ == "__main__":
+    unittest.main()
