@@ -6,6 +6,7 @@ Method: real processes; certificates of the test's own; an API that is stopped w
 
 import json
 import os
+import re
 import signal
 import socket
 import ssl
@@ -168,6 +169,30 @@ leaderElection: {resourceName: mine, leaseDuration: 4s, renewDeadline: 2500ms, r
         self.wait_ready(replica)
         self.assertIsNone(self.lease())
         self.assertEqual(self.end(replica)[0], 0)
+
+    def test_the_rules_of_decisions_are_named(self):
+        """By the log of the controller and by `berth version`; the flag stands over the file, a rule that the file
+        names over both."""
+        config = PROBES + "berth: {decisions: Berth, rules: {hear-late-answers: true, wake-the-flavor: false}}\n"
+        for flags, on in (((), None), (("--decisions", "kueue"), "hear-late-answers")):
+            replica = self.start_replica("rules" + "".join(flags), *flags, config=config)
+            replica.port("metrics")
+            line = next(line for line in replica.log().splitlines() if "rules of decisions" in line)
+            named = dict(re.findall(r'(\w+)="?([\w, -]+)"?(?: |$)', line))
+            if on is None:
+                self.assertEqual(named["off"], "wake-the-flavor")
+                self.assertIn("preemptor-keeps-what-it-freed", named["on"].split(", "))
+            else:
+                self.assertEqual(named["on"], on)
+                self.assertIn("preemptor-keeps-what-it-freed", named["off"].split(", "))
+            replica.kill()
+        path = os.path.join(self.cluster.folder, "rules.yaml")
+        rules = json.loads(self.cluster.berth("version", "--config", path, "-o", "json").stdout)["ownRules"]
+        self.assertEqual(rules["off"], "wake-the-flavor")
+        text = self.cluster.berth("version", "--config", path).stdout
+        self.assertRegex(text, r"(?m)^  off  wake-the-flavor$")
+        self.assertRegex(self.cluster.berth("version").stdout, r"(?m)^  off  none$")
+        self.assertRegex(self.cluster.berth("--version").stdout, r"\d+\.\d+")
 
     def test_bad_flags_are_named(self):
         for flags, text in ((("--controllers", "jobs/none"), '"jobs/none" is not one of core'),
