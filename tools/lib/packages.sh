@@ -8,9 +8,9 @@ berth_build_packages=(
   libcpprest-dev libgtest-dev libgmock-dev librapidcheck-dev
 )
 # To run the tests: the shells with completion; certificates of the control plane; manifests; packages;
-# wrong clocks; the Kubernetes client for Java.
+# wrong clocks; the Kubernetes client for Java; the image.
 berth_test_packages=(bash zsh fish openssl python3-yaml dpkg-dev binutils groff-base util-linux libfaketime
-  maven openjdk-17-jdk-headless)
+  maven openjdk-17-jdk-headless skopeo)
 # For tools/check and tools/lint.
 berth_check_packages=(git python3 binutils clang-format-14)
 berth_lint_packages=(git python3 clang-tidy-14)

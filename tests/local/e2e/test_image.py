@@ -79,6 +79,23 @@ class ImageTest(ClusterTest):
         self.assertEqual(self.config["config"]["Entrypoint"], ["/usr/local/bin/berth"])
         self.assertLess(os.path.getsize(self.path), MOST_BYTES)
 
+    def test_skopeo_copies_the_archive(self):
+        """skopeo and podman read archives with one library: it checks each digest and unpacks each layer."""
+        self.assertIsNotNone(shutil.which("skopeo"), "skopeo is not installed; tools/test installs it")
+        copy = os.path.join(self.folder, "docker.tar")
+        done = subprocess.run(
+            ["skopeo", "--insecure-policy", "copy", "oci-archive:" + self.path, f"docker-archive:{copy}:berth:copy"],
+            text=True, capture_output=True, timeout=120, check=False,
+            env={"PATH": os.environ["PATH"], "HOME": self.folder, "TMPDIR": self.folder})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with tarfile.open(copy) as archive:
+            image, = json.load(archive.extractfile("manifest.json"))
+            config = json.load(archive.extractfile(image["Config"]))
+        self.assertEqual(image["RepoTags"], ["docker.io/library/berth:copy"])
+        for key in ("Entrypoint", "User"):
+            self.assertEqual(config["config"][key], self.config["config"][key])
+        self.assertEqual(config["rootfs"], self.config["rootfs"])
+
     def test_the_layer_is_everybodys_to_read_and_nobodys_to_write(self):
         with tarfile.open(self.layer) as archive:
             for entry in archive:
