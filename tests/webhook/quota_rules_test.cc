@@ -10,6 +10,7 @@ namespace berth::webhook {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -53,6 +54,10 @@ INSTANTIATE_TEST_SUITE_P(
         {"NegativeQuota", [](auto& q) { Quota(q).nominal_quota = -1; },
          "spec.resourceGroups[0].flavors[0].resources[1].nominalQuota: Invalid value: \"-1\": must "
          "be greater than or equal to 0"},
+        {"NegativeBorrowing", [](auto& q) { Quota(q).borrowing_limit = -1; },
+         "resources[1].borrowingLimit: Invalid value: \"-1\": must be greater than or equal to 0"},
+        {"NegativeLending", [](auto& q) { Quota(q).lending_limit = -1; },
+         "resources[1].lendingLimit: Invalid value: \"-1\": must be greater than or equal to 0"},
         {"BorrowingAlone",
          [](auto& q) {
            q.spec.cohort_name = "";
@@ -134,6 +139,21 @@ TEST(CohortRulesTest, LimitsNeedAParentAndLendingMayExceedNominal) {
   EXPECT_EQ(ValidateCohort(cohort).size(), 1U);
   cohort.spec.parent_name = "root";
   EXPECT_THAT(ValidateCohort(cohort), IsEmpty());
+}
+
+TEST(CohortRulesTest, NegativeAmountsAreRefused) {
+  api::Cohort cohort;
+  cohort.spec.parent_name = "root";
+  cohort.spec.resource_groups = {{.covered_resources = {"cpu"},
+                                  .flavors = {{"spot",
+                                               {{.resource = "cpu",
+                                                 .nominal_quota = -1,
+                                                 .borrowing_limit = -2,
+                                                 .lending_limit = -3}}}}}};
+  EXPECT_THAT(ValidateCohort(cohort),
+              ElementsAre(HasSubstr("nominalQuota: Invalid value: \"-1m\""),
+                          HasSubstr("borrowingLimit: Invalid value: \"-2m\""),
+                          HasSubstr("lendingLimit: Invalid value: \"-3m\"")));
 }
 
 TEST(ResourceFlavorRulesTest, TaintsAndTolerations) {
