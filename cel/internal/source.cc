@@ -10,24 +10,24 @@ bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 
 
 }  // namespace
 
-Place PlaceOf(std::string_view text, std::size_t at) {
-  Place place;
+TextPosition PositionOf(std::string_view text, std::size_t at) {
+  TextPosition position;
   for (std::size_t i = 0; i < at && i < text.size(); ++i) {
     if (text[i] == '\n') {
-      ++place.line;
-      place.column = 1;
+      ++position.line;
+      position.column = 1;
     } else if (!IsContinuation(text[i])) {
-      ++place.column;
+      ++position.column;
     }
   }
-  return place;
+  return position;
 }
 
 std::string DescribeError(std::string_view text, std::size_t at, std::string_view message) {
   if (at > text.size()) at = text.size();
-  const Place place = PlaceOf(text, at);
-  std::string result = "ERROR: <input>:" + std::to_string(place.line) + ":" +
-                       std::to_string(place.column) + ": " + std::string(message);
+  const TextPosition position = PositionOf(text, at);
+  std::string result = "ERROR: <input>:" + std::to_string(position.line) + ":" +
+                       std::to_string(position.column) + ": " + std::string(message);
   std::size_t begin = at;
   while (begin > 0 && text[begin - 1] != '\n') --begin;
   std::size_t end = text.find('\n', at);

@@ -1,4 +1,4 @@
-// cel/internal/source.h — errors with their place in the text of an expression.
+// cel/internal/source.h — errors with their position in the text of an expression.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 namespace berth::cel {
 
 // Line (from 1) and column (from 1, in characters) of the byte `at` of `text`.
-struct Place {
+struct TextPosition {
   std::size_t line = 1;
   std::size_t column = 1;
 };
-Place PlaceOf(std::string_view text, std::size_t at);
+TextPosition PositionOf(std::string_view text, std::size_t at);
 
-// "ERROR: <input>:1:5: message", the line, and a mark below the place, as cel-go prints them.
+// "ERROR: <input>:1:5: message", the line, and a mark below the position, as cel-go prints them.
 std::string DescribeError(std::string_view text, std::size_t at, std::string_view message);
 Error ErrorAt(std::string_view text, std::size_t at, std::string_view message);
 
