@@ -186,7 +186,12 @@ class StoryReader {
     BERTH_CHECK_OK(ReadLists(session_, wants, "", view_));
     if (may_wait && IsName(queue)) BERTH_CHECK_OK(ReadClusterQueue(queue));
     CountNodes(view_);
-    return may_wait && !has_quota ? ReadNeighbours() : OkStatus();
+    if (!may_wait || has_quota) return OkStatus();
+    const api::ObjectKey key = workload.meta.key();  // the lists are read anew
+    const std::string local_queue = workload.spec.queue_name;
+    BERTH_CHECK_OK(ReadNeighbours());
+    ReadPosition(key, local_queue);
+    return OkStatus();
   }
 
   static std::string WantedPoolName(const api::Workload& workload) {
@@ -212,6 +217,30 @@ class StoryReader {
     std::erase(view_.hidden, "localqueues");
     return ReadLists(session_, {{.kind = ViewKind::kWorkloads}, {.kind = ViewKind::kLocalQueues}},
                      scope_.namespace_name, view_);
+  }
+
+  // The position that the visibility API gives to readers of the LocalQueue. Without an answer the
+  // story has no position.
+  void ReadPosition(const api::ObjectKey& key, const std::string& local_queue) {
+    const bool sees_all = std::find(view_.narrowed.begin(), view_.narrowed.end(), "workloads") ==
+                              view_.narrowed.end() &&
+                          IsKnown(view_, "workloads");
+    if (sees_all || !IsName(local_queue)) return;
+    const auto answer =
+        session_
+            .GetAll({"/apis/visibility.kueue.x-k8s.io/v1beta2/namespaces/" + key.namespace_name +
+                     "/localqueues/" + local_queue + "/pendingworkloads"})
+            .front();
+    if (!answer || !answer->is_object()) return;
+    const auto items = answer->find("items");
+    if (items == answer->end() || !items->is_array()) return;
+    for (const nlohmann::json& item : *items) {
+      const nlohmann::json::json_pointer name("/metadata/name");
+      const auto position = item.find("positionInClusterQueue");
+      if (!item.contains(name) || item.at(name) != key.name || position == item.end()) continue;
+      if (position->is_number_integer()) view_.waiting_before = position->get<int>();
+      return;
+    }
   }
 
   Session& session_;

@@ -68,6 +68,9 @@ struct ClusterView {
   std::vector<std::string> hidden;    // kinds that the caller may not list
   std::vector<std::string> narrowed;  // kinds that the caller may list in `namespace_name` only
   std::vector<std::string> missing;   // kinds that the cluster does not have
+  // Pending workloads before the Workload of `berth why` in its ClusterQueue, by the visibility
+  // API. Read where the caller may not list the Workloads of all namespaces.
+  std::optional<int> waiting_before;
 };
 
 // Whether the view has the objects of `kind` ("clusterqueues"); if not, an absence says nothing.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
@@ -122,13 +121,17 @@ Step QuotaStep(const ClusterView& view, const api::Workload& workload, const Tex
     step.lines.push_back("the queue may preempt " + reason.may_preempt);
   }
   AddHistory(workload, reason, step);
+  const std::string queue = ClusterQueueOf(view, workload);
   if (StrictHead(view, workload) != nullptr) {
-    step.lines.push_back("ClusterQueue " + ClusterQueueOf(view, workload) +
-                         " is StrictFIFO: nobody goes before its first");
+    step.lines.push_back("ClusterQueue " + queue + " is StrictFIFO: nobody goes before its first");
+  }
+  if (view.waiting_before) {
+    const std::string count = std::to_string(*view.waiting_before);
+    step.lines.push_back("workloads before it in ClusterQueue " + queue + ": " + count);
   }
   for (const api::Workload* other : InQueueOrder(view)) {
     if (other == &workload) break;
-    if (ClusterQueueOf(view, *other) != ClusterQueueOf(view, workload)) continue;
+    if (ClusterQueueOf(view, *other) != queue) continue;
     if (Has(*other, api::kQuotaReserved)) continue;
     step.lines.push_back("stands before it: " + DisplayName(*other));
     if (step.lines.size() > 8) {

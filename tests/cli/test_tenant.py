@@ -129,6 +129,22 @@ class TenantTest(unittest.TestCase):
         self.assertIn("did you mean train?", self.berth(api, "why", "job/trian", code=1))
         self.assertIn("name one with -n", self.berth(api, "why", "-A", "job/train", code=1))
 
+    def test_why_asks_the_visibility_api_for_the_position(self):
+        """Only where the Workloads of other namespaces are hidden, of whom some stand before the tenant's."""
+        asked = "/apis/visibility.kueue.x-k8s.io/v1beta2/namespaces/team-a/localqueues/q/pendingworkloads"
+        api = self.api(rights=of_namespace("team-a"), namespace="team-a")
+        self.assertNotIn("before it", self.berth(api, "why", "job/train"))
+        self.assertIn(asked, api.asked)
+        for name, position in (("job-other", 3), ("job-train", 7)):
+            api.add(asked, {"metadata": {"name": name, "namespace": "team-a"},
+                            "positionInClusterQueue": position})
+        self.assertIn("workloads before it in ClusterQueue shared: 7\n", self.berth(api, "why", "job/train"))
+        api.add(asked, {"metadata": {"name": "job-train"}, "positionInClusterQueue": "soon"})
+        self.assertNotIn("before it", self.berth(api, "why", "job/train"))
+        api = self.api(namespace="team-a")
+        self.berth(api, "why", "job/train")
+        self.assertFalse([path for path in api.asked if "visibility" in path])
+
     def test_no_rights_at_all_are_said(self):
         api = self.api(rights=lambda path: False, namespace="team-a")
         for words in (("status",), ("list",)):
