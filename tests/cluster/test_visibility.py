@@ -6,11 +6,12 @@ a user without the proxy's certificate. The Service is an ExternalName (installa
 
 import json
 import ssl
+import subprocess
 import unittest
 import urllib.error
 import urllib.request
 
-from installation import ClusterTest
+from installation import BERTH, ClusterTest
 from team_queues import plain_queues
 
 QUEUES = plain_queues(1)
@@ -54,6 +55,17 @@ class VisibilityTest(ClusterTest):
         except urllib.error.HTTPError as refused:
             return refused.code
 
+    def why_of_jane(self):
+        """`berth why` with the rights of one namespace: the position is from the visibility API."""
+        with open(self.plane.kubeconfig, encoding="utf-8") as file:
+            config = json.load(file)
+        config["users"][0]["user"]["as"] = "jane"
+        path = self.plane.write("jane.kubeconfig", json.dumps(config))
+        done = subprocess.run([BERTH, "--kubeconfig", path, "why", "job/big"], text=True, capture_output=True,
+                              timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
     def test_users_and_rights(self):
         def waiting():
             done = self.raw(OF_TEAM)
@@ -74,6 +86,7 @@ class VisibilityTest(ClusterTest):
         self.plane.wait_until(lambda: self.raw(OF_Q, "--as", "jane").returncode == 0,
                               "jane reads the LocalQueue")
         self.assertIn("forbidden", self.raw(OF_TEAM, "--as", "jane").stderr)
+        self.assertIn("workloads before it in ClusterQueue team: 0\n", self.why_of_jane())
         self.plane.wait_until(lambda: self.raw(OF_TEAM, "--as", "kim").returncode == 0,
                               "kim reads the ClusterQueue")
         # Past kube-apiserver: no user without a token or the proxy's certificate.
