@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -86,7 +87,10 @@ TEST_F(CrashTest, KilledAtRandomInstants) {
   Random random(kSeed);
   for (int round = 0; round < kKills; ++round) {
     const pid_t life = fork();
-    if (life == 0) Live(folder_);
+    if (life == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      Live(folder_);
+    }
     const auto wait = std::chrono::milliseconds(20 + random.Below(900));
     std::this_thread::sleep_for(wait);  // allow sleep-in-test: the instant of the kill is the test
     ASSERT_EQ(kill(life, SIGKILL), 0);

@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -149,6 +150,7 @@ TEST_F(ProcessHostTest, OrdinaryEndTakesEverybodyAlong) {
 TEST_F(ProcessHostTest, KilledHostTakesEverybodyAlong) {
   const pid_t doomed = fork();
   if (doomed == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     auto host = ProcessHost::Start(folder_);
     // A child, a grandchild in its group, and one that left the group.
     const std::string script =
