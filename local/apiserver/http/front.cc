@@ -4,6 +4,7 @@
 #include <functional>
 #include <random>
 
+#include "base/go_duration.h"
 #include "base/log/log.h"
 #include "base/random.h"
 #include "base/strings.h"
@@ -59,6 +60,15 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
+// The timeout that a client gives to a request that does not stay open. Only its form is checked:
+// requests have limits of their own.
+std::optional<ApiError> CheckTimeout(const Target& target) {
+  const std::string text = target.Get("timeout");
+  if (text.empty() || target.IsTrue("watch") || ParseGoDuration(text)) return std::nullopt;
+  return BadRequest("invalid timeout specified in the request URL - \"" + text +
+                    "\" is not a duration such as 30s");
+}
+
 std::string Etag(const std::string& body) {
   return "\"" + std::to_string(std::hash<std::string>()(body)) + "\"";
 }
@@ -107,6 +117,7 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
     return;
   }
   exchange->target = std::move(*target);
+  if (auto error = CheckTimeout(exchange->target)) return exchange->SendError(*error);
   std::string& path = exchange->target.path;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   const auto who = authenticator_.Authenticate(exchange->request);

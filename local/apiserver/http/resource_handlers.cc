@@ -171,6 +171,10 @@ void ResourceHandlers::Create(Exchange& exchange, RequestContext& context) {
       DecodeBody(registry_.types(), exchange.request, resource.api_version(), resource.kind);
   if (!body) return exchange.SendError(body.error(), context.warnings);
   if (IsReview(resource)) {
+    // A review has no metadata, of which Tables and partial objects are made.
+    if (!Negotiate(exchange.request.headers.Find("Accept"), Offer::kPlain)) {
+      return exchange.SendError(NotAcceptable());
+    }
     auto answer = AnswerReview(context, authenticator_, registry_.roles(), std::move(body->object));
     if (!answer) return exchange.SendError(answer.error(), context.warnings);
     return exchange.SendJson(kCreated, EncodeObject(*answer), context.warnings);
