@@ -7,9 +7,13 @@ from RBAC. `asked` has the requested paths in order.
 import http.server
 import json
 import os
-import tempfile
+import shutil
+import sys
 import threading
 import urllib.parse
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from scratch import scratch_folder  # noqa: E402 (the folder is known only now)
 
 
 class FakeApi:
@@ -18,8 +22,8 @@ class FakeApi:
         self.objects = {}  # list path -> {name: object}
         self.asked = []
         self.closed = False  # True: connections end without an answer
-        self.folder = tempfile.TemporaryDirectory(prefix="berth-fake-api-")
-        self.kubeconfig = os.path.join(self.folder.name, "kubeconfig")
+        self.folder = scratch_folder("berth-fake-api-")
+        self.kubeconfig = os.path.join(self.folder, "kubeconfig")
         api = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -49,7 +53,7 @@ contexts: [{{name: fake, context: {{cluster: fake, user: fake, namespace: {names
     def close(self):
         self.server.shutdown()
         self.server.server_close()
-        self.folder.cleanup()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     # `path` is the list's: "/apis/batch/v1/namespaces/default/jobs".
     def add(self, path, value):

@@ -11,12 +11,12 @@ import select
 import shutil
 import signal
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
 from fake_api import FakeApi
+from scratch import scratch_folder
 
 BERTH = os.environ["BERTH"]
 PATIENCE_SECONDS = 60
@@ -72,7 +72,7 @@ class Terminal:
 
 class CompletionTest(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="berth-completion-")
+        self.folder = scratch_folder("berth-completion-")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         program = os.path.join(self.folder, "berth")
         with open(program, "w", encoding="utf-8") as file:

@@ -14,6 +14,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
 from fake_api import FakeApi
+from scratch import die_with_parent
 
 BERTH = os.environ["BERTH"]
 PATIENCE_SECONDS = 60
@@ -217,7 +218,7 @@ class TenantTest(unittest.TestCase):
         for rights, namespace in ((lambda path: True, "default"), (of_namespace("team-a"), "team-a")):
             api = self.api(rights=rights, namespace=namespace)
             with subprocess.Popen([BERTH, "status", "-w"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                  env={"KUBECONFIG": api.kubeconfig}) as watching:
+                                  env={"KUBECONFIG": api.kubeconfig}, preexec_fn=die_with_parent) as watching:
                 self.addCleanup(watching.kill)
                 self.shown(watching, "team-a/train")
                 api.closed = True
