@@ -2,7 +2,9 @@
 // its requests for one Job is short, and known. Method: all controllers of Berth on the real API in
 // memory, in virtual time; the test plays the Job controller. Each request of the Job's life is
 // compared.
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -33,7 +35,8 @@ constexpr char kJob[] = "/apis/batch/v1/namespaces/team/jobs/train";
 
 class JobRequestsTest : public ::testing::Test {
  protected:
-  JobRequestsTest() {
+  explicit JobRequestsTest(admission::Configuration configuration = {})
+      : configuration_(std::move(configuration)) {
     manager_.StartInformers();
     manager_.StartControllers();
     const std::string root = kKueue;
@@ -49,12 +52,16 @@ class JobRequestsTest : public ::testing::Test {
   }
   ~JobRequestsTest() override { manager_.Stop(); }
 
-  void Submit() {
-    api_.Put(kJobs, Json::parse(R"({"metadata": {"name": "train", "labels":
-        {"kueue.x-k8s.io/queue-name": "lq"}},
+  void Create(const std::string& name) {
+    Json job = Json::parse(R"({"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "lq"}},
       "spec": {"suspend": true, "parallelism": 1, "completions": 1, "template": {"spec":
         {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i",
-          "resources": {"requests": {"cpu": 1}}}]}}}})"));
+          "resources": {"requests": {"cpu": 1}}}]}}}})");
+    job["metadata"]["name"] = name;
+    api_.Put(kJobs, job);
+  }
+  void Submit() {
+    Create("train");
     executor_.RunFor(5s);
   }
   void SetJobStatus(const Json& status) {
@@ -129,7 +136,7 @@ class JobRequestsTest : public ::testing::Test {
   kube::EventRecorder events_{
       client_, clock_, {.controller = "kueue", .first_api = kube::EventApi::kCore}};
   kube::Metrics metrics_;
-  admission::Configuration configuration_;
+  const admission::Configuration configuration_;
   cli::ControllerSet controllers_{manager_, clock_, events_, metrics_, configuration_};
   std::string workload_;
 };
@@ -179,6 +186,34 @@ TEST_F(JobRequestsTest, PodsReadyOutlivesLaterWritesOfTheAdmission) {
   apply_again();
   EXPECT_THAT(Conditions(), ElementsAre("QuotaReserved=True", "Admitted=True", "PodsReady=False"));
 }
+
+// The Workloads of four Jobs. Events and requests take four seconds each.
+class ConcurrencyTest : public JobRequestsTest {
+ protected:
+  using JobRequestsTest::JobRequestsTest;
+
+  // Creations under way at once.
+  std::size_t Creations() {
+    api_.set_latency(4s);
+    for (const char* name : {"a", "b", "c", "d"}) Create(name);
+    executor_.RunFor(10s);
+    const std::vector<std::string> requests = Requests();
+    return std::count(requests.begin(), requests.end(), "POST workload by berth");
+  }
+};
+
+class OneAtATimeTest : public ConcurrencyTest {
+ protected:
+  OneAtATimeTest() : ConcurrencyTest(OneJobAtATime()) {}
+  static admission::Configuration OneJobAtATime() {
+    admission::Configuration configuration;
+    configuration.program.concurrency["Job.batch"] = 1;
+    return configuration;
+  }
+};
+
+TEST_F(ConcurrencyTest, ManyJobsHaveTheirTurnAtOnce) { EXPECT_EQ(Creations(), 4U); }
+TEST_F(OneAtATimeTest, JobsHaveTheirTurnsOneByOne) { EXPECT_EQ(Creations(), 1U); }
 
 }  // namespace
 }  // namespace berth
