@@ -82,7 +82,21 @@ class JobSetOperator(PlayedOperator):
             for name, part in wanted.items():
                 if name not in children:
                     self.make_child(item, name, part)
-        self.report(item, self.status_of(wanted, children))
+        status = self.status_of(wanted, children)
+        self.report(item, self.with_suspended(item, status))
+
+    @staticmethod
+    def with_suspended(item, status):
+        """The condition Suspended turns False only where it was True, as jobset-controller's does."""
+        before = {c["type"]: c for c in item.get("status", {}).get("conditions", [])}
+        wanted = "True" if item["spec"].get("suspend") else "False"
+        known = before.get("Suspended", {"status": "False"})
+        if known["status"] != wanted:
+            known = {"type": "Suspended", "status": wanted, "reason": "Jobs", "message": "",
+                     "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        if "type" in known:
+            status["conditions"] = [known, *status.get("conditions", [])]
+        return status
 
     def make_child(self, item, name, part):
         meta = item["metadata"]

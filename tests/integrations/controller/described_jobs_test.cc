@@ -41,6 +41,9 @@ TEST_F(DescribedJobsTest, LivesFromTheQueueToItsEnd) {
   EXPECT_EQ(stopped["spec"], JobSet()["spec"]) << Json::diff(JobSet()["spec"], stopped["spec"]);
   EXPECT_TRUE(Workload()["status"].contains("admission"));
   Status(Json::parse(R"({"replicatedJobsStatus": [{"name": "driver", "active": 0}]})"));
+  EXPECT_TRUE(Workload()["status"].contains("admission"));
+  Status(Json::parse(R"({"replicatedJobsStatus": [{"name": "driver", "active": 0}],
+                         "conditions": [{"type": "Suspended", "status": "True"}]})"));
   EXPECT_FALSE(Workload()["status"].contains("admission"));
 
   Status(Json::parse(R"({"conditions": [{"type": "Failed", "status": "True", "reason": "R",

@@ -24,6 +24,7 @@ using std::chrono::seconds;
 
 constexpr char kSetNameLabel[] = "jobset.sigs.k8s.io/jobset-name";
 constexpr char kPartLabel[] = "jobset.sigs.k8s.io/replicatedjob-name";
+constexpr char kSuspended[] = "Suspended";
 constexpr Duration kRetry = seconds(2);
 constexpr Duration kNewsTakes = seconds(75);  // with faults
 
@@ -41,6 +42,12 @@ bool HasSucceeded(const Json& job) { return ConditionIs(job, "Complete", "True")
 bool HasFailed(const Json& job) { return ConditionIs(job, "Failed", "True"); }
 bool HasEnded(const Json& set) {
   return ConditionIs(set, "Completed", "True") || ConditionIs(set, "Failed", "True");
+}
+const Json* SuspendedOf(const Json& set) {
+  for (const Json& condition : ArrayAt(set, {"status", "conditions"})) {
+    if (StringAt(condition, {"type"}) == kSuspended) return &condition;
+  }
+  return nullptr;
 }
 // The JobSet's templates; an empty field equals an absent one.
 Json TemplatesOf(const Json& set) {
@@ -311,8 +318,8 @@ void JobSetPlay::Act(const Key& key) {
       if (!children.contains(name)) done = Create(set, part, name) && done;
     }
   }
+  if (!done) return LookAgain(key);
   ReportStatus(key, set);
-  if (!done) LookAgain(key);
 }
 
 // Stops the Job, and deletes it when its pods are told to end. False: the write failed.
@@ -351,6 +358,24 @@ bool JobSetPlay::Create(const Json& set, const Json& part, const std::string& na
   return static_cast<bool>(world_.api().Create(Jobs(), space, child, {.field_manager = "jobset"}));
 }
 
+Json JobSetPlay::ConditionOf(const char* type, bool is_true, const char* reason) const {
+  return {{"type", type},
+          {"status", is_true ? "True" : "False"},
+          {"reason", reason},
+          {"message", reason},
+          {"lastTransitionTime", FormatTime(CutToSeconds(world_.clock().Now()))}};
+}
+
+// The condition Suspended of a set whose Jobs have been told what the set says; null: none. It
+// turns False only where it was True.
+Json JobSetPlay::ToldSuspended(const Json& set) const {
+  const Json* before = SuspendedOf(set);
+  const bool suspends = IsSuspended(set);
+  if (before == nullptr && !suspends) return nullptr;
+  if (before != nullptr && ConditionIs(set, kSuspended, "True") == suspends) return *before;
+  return ConditionOf(kSuspended, suspends, suspends ? "SuspendedJobs" : "ResumeJobs");
+}
+
 void JobSetPlay::ReportStatus(const Key& key, const Json& set) {
   if (HasEnded(set)) return;
   const auto children = ChildrenOf(key);
@@ -383,18 +408,18 @@ void JobSetPlay::ReportStatus(const Key& key, const Json& set) {
     missing += IntAt(part, {"replicas"}, 1) - succeeded;
     rows.push_back(row);
   }
-  Json status = {{"replicatedJobsStatus", rows}};
+  Json conditions = Json::array();
+  if (Json told = ToldSuspended(set); !told.is_null()) conditions.push_back(std::move(told));
   if (failed || missing <= 0) {
-    status["conditions"] =
-        Json::array({{{"type", failed ? "Failed" : "Completed"},
-                      {"status", "True"},
-                      {"reason", failed ? "FailedJobs" : "AllJobsCompleted"},
-                      {"message", failed ? "a Job has failed" : "all Jobs have completed"},
-                      {"lastTransitionTime", FormatTime(CutToSeconds(world_.clock().Now()))}}});
+    conditions.push_back(ConditionOf(failed ? "Failed" : "Completed", true,
+                                     failed ? "FailedJobs" : "AllJobsCompleted"));
   }
   const Json before = set.value("status", Json::object());
-  if (before.value("replicatedJobsStatus", Json()) == rows && !status.contains("conditions"))
+  if (before.value("replicatedJobsStatus", Json()) == rows &&
+      before.value("conditions", Json::array()) == conditions) {
     return;
+  }
+  const Json status = {{"replicatedJobsStatus", rows}, {"conditions", conditions}};
   const auto written = world_.api().Patch(Sets(), key.first, key.second, local::PatchType::kMerge,
                                           {{"status", status}},
                                           {.field_manager = "jobset", .subresource = "status"});

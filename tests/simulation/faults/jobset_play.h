@@ -2,7 +2,8 @@
 // of JobSets.
 //
 //     JobSet ──▶ while it is not suspended: batch Jobs, which the cluster's Job controller runs
-//            ◀── status: its Jobs that are active, ready, succeeded, failed; Completed, Failed
+//            ◀── status: its Jobs that are active, ready, succeeded, failed; Suspended, Completed,
+//                Failed
 //
 // As jobset-controller: a suspended set suspends its Jobs and, when they have stopped, deletes
 // them; Jobs that have succeeded stay. One failed Job fails the set.
@@ -77,6 +78,8 @@ class JobSetPlay final : public Player {
   void Act(const Key& key);
   bool Suspend(const local::Json& child);
   bool Create(const local::Json& set, const local::Json& part, const std::string& name);
+  local::Json ConditionOf(const char* type, bool is_true, const char* reason) const;
+  local::Json ToldSuspended(const local::Json& set) const;
   void ReportStatus(const Key& key, const local::Json& set);
   std::map<std::string, local::Json> ChildrenOf(const Key& set) const;  // by name
 
