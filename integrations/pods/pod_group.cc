@@ -362,6 +362,18 @@ std::optional<api::Condition> WaitingCondition(const api::Workload& workload, st
   return now;
 }
 
+void LimitToPodsLeft(const PodsOfJob& job, const api::Workload& workload,
+                     std::vector<PodSetChange>& changes) {
+  std::map<std::string, std::int32_t> left;
+  for (const api::PodSet& pods : workload.spec.pod_sets) left[pods.name] = pods.count;
+  for (const api::ReclaimablePod& done : ReclaimablePodsOf(job.pods))
+    left[done.pod_set] -= done.count;
+  for (PodSetChange& change : changes) {
+    const auto found = left.find(change.name);
+    if (found != left.end()) change.count = std::clamp(found->second, 0, change.count);
+  }
+}
+
 Pods PodsToStart(const PodsOfJob& job, const std::vector<PodSetChange>& changes) {
   Pods waiting;
   std::map<std::string, std::int32_t> room;
@@ -369,7 +381,7 @@ Pods PodsToStart(const PodsOfJob& job, const std::vector<PodSetChange>& changes)
   for (const QueuedPodPtr& pod : job.pods) {
     if (IsGated(*pod)) {
       if (!pod->meta.deletion_timestamp) waiting.push_back(pod);
-    } else if (IsRunnable(*pod)) {
+    } else if (IsRunnable(*pod) && !HasEnded(*pod)) {
       --room[pod->role];
     }
   }

@@ -65,8 +65,13 @@ std::vector<api::ReclaimablePod> ReclaimablePodsOf(const std::vector<QueuedPodPt
 // caller sets transition time and generation.
 std::optional<api::Condition> WaitingCondition(const api::Workload& workload, std::int32_t absent);
 
-// The gated pods that a start lets go: of a group no more of a role than its pod set counts, the
-// oldest first.
+// Cuts the counts of a group's start, those of the admission, to the pods that have not ended well:
+// a Workload that is admitted again counts only these.
+void LimitToPodsLeft(const PodsOfJob& job, const api::Workload& workload,
+                     std::vector<PodSetChange>& changes);
+
+// The gated pods that a start lets go: of a group as many of a role as are missing to the count of
+// its change beside those that are started and have not ended, the oldest first.
 std::vector<QueuedPodPtr> PodsToStart(const PodsOfJob& job,
                                       const std::vector<PodSetChange>& changes);
 

@@ -214,8 +214,11 @@ void Adapt(const PodsOfJob& job, const JobSituation& situation, WallTime now, Jo
       for (const QueuedPodPtr& pod : job.pods) all.names.push_back(pod->meta.name);
       action = std::move(all);
     }
-    const auto* start = std::get_if<StartJob>(&action);
+    auto* start = std::get_if<StartJob>(&action);
     if (start == nullptr) continue;
+    for (const api::Workload& workload : situation.workloads) {
+      if (workload.meta.name == job.group) LimitToPodsLeft(job, workload, start->pod_sets);
+    }
     for (const QueuedPodPtr& pod : PodsToStart(job, start->pod_sets)) {
       const auto started = StartedPod(*pod, !job.group.empty(), start->pod_sets);
       if (!started && !refusal) refusal = started.error().message;

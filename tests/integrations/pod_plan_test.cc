@@ -3,6 +3,9 @@
 #include "integrations/pods/pod_plan.h"
 
 #include <algorithm>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -192,6 +195,29 @@ TEST(PlanGroupTest, NewPodsBecomeOwners) {
   const JobPlan plan = PlanPods(
       Group(pods), Situation({Owned(Of(WorkloadOf({{"r1", 2}}), "admitted"), {pods[0]})}), At(0));
   EXPECT_THAT(Words(plan), ElementsAre("owners 1", "start", "event Started"));
+}
+
+// An admission counts the pods that had not succeeded when it was made.
+TEST(PlanGroupTest, AfterAnotherAdmissionAllPodsThatAreLeftStart) {
+  const std::vector<QueuedPodPtr> pods{Pod("a", "succeeded total3"), Pod("b", "total3", 1),
+                                       Pod("c", "total3", 2)};
+  for (const auto& [left_at_admission, started_before, names] :
+       {std::tuple<int, bool, std::vector<std::string>>{2, false, {"b", "c"}},
+        {3, false, {"b", "c"}},
+        {1, false, {"b"}},
+        {2, true, {"c"}},
+        {3, true, {"c"}}}) {
+    SCOPED_TRACE(left_at_admission);
+    std::vector<QueuedPodPtr> now = pods;
+    if (started_before) now[1] = Pod("b", "running total3", 1);
+    api::Workload workload = Owned(Of(WorkloadOf({{"r1", 3}}), "admitted"), now);
+    workload.status.admission->pod_set_assignments[0].count = left_at_admission;
+    workload.status.reclaimable_pods = {{"r1", 1}};
+    const JobPlan plan = PlanPods(Group(now), Situation({workload}), At(0));
+    ASSERT_THAT(Words(plan), ElementsAre("start", "event Started"));
+    EXPECT_EQ(NamesOf(PodsToStart(Group(now), std::get<StartJob>(plan.actions[0]).pod_sets)),
+              names);
+  }
 }
 
 TEST(PlanGroupTest, AConflictEndsTheWorkload) {
