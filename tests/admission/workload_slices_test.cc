@@ -90,6 +90,19 @@ TEST_F(SlicesTest, ADifferenceThatDoesNotFitWaitsAndTheOldSliceStays) {
   EXPECT_EQ(UsedIn(world_), 2);
 }
 
+// As in Kueue: a queue that uses more than its quota has 0 available, and 0 more is asked for.
+TEST_F(SlicesTest, ASliceOfNoMoreReplacesOneInAQueueThatLostItsQuota) {
+  world_.Apply(Slice("old", 3));
+  world_.Cycle();
+  world_.Apply(Queue(0));
+  world_.Apply(Slice("larger", 4, "old"));
+  EXPECT_EQ(world_.Cycle(), "larger NoFit");
+  world_.DeleteWorkload(KeyOf("larger"));
+  world_.Apply(Slice("new", 3, "old"));
+  EXPECT_EQ(world_.Cycle(), "new Admitted");
+  EXPECT_EQ(UsedIn(world_), 3);
+}
+
 TEST_F(SlicesTest, AScaleDownWakesWhoWaits) {
   world_.Apply(Slice("old", 5));
   world_.Cycle();

@@ -315,6 +315,16 @@ void Invariants::CheckNodes(const WorkloadFacts& workload) {
   }
 }
 
+// Whether the workload takes the place of a slice that has as much of the flavor's resource, in the
+// same queue. Kueue asks for the difference alone, and a queue in debt has 0 available, not less.
+bool Invariants::TakesNoMore(const WorkloadFacts& workload, const QuotaLaw::What& what,
+                             std::int64_t amount) const {
+  const WorkloadFacts* old = truth_.ReplacedBy(workload);
+  if (old == nullptr || old->cluster_queue != workload.cluster_queue) return false;
+  const auto held = old->usage.find(what);
+  return held != old->usage.end() && amount <= held->second;
+}
+
 // Lawful if some recent state of the queues has the quota.
 void Invariants::CheckReservation(const WorkloadFacts& workload) {
   const auto its_queue = truth_.cluster_queues().find(workload.cluster_queue);
@@ -333,7 +343,8 @@ void Invariants::CheckReservation(const WorkloadFacts& workload) {
     open = open || (dated.law.HasQueue(workload.cluster_queue) &&
                     !dated.law.Stopped(workload.cluster_queue));
     fits = fits || std::all_of(workload.usage.begin(), workload.usage.end(), [&](const auto& one) {
-             return dated.law.Available(workload.cluster_queue, one.first, usage) >= 0;
+             return dated.law.Available(workload.cluster_queue, one.first, usage) >= 0 ||
+                    TakesNoMore(workload, one.first, one.second);
            });
   }
   if (!open) {

@@ -6,7 +6,8 @@
 // Rules (their names stand in reports):
 //   job-without-admission  a job is started although its workload is not admitted
 //   wrong-place            … or without the node labels of its assigned flavors
-//   quota-exceeded         quota is reserved that no recent state of the queues allows
+//   quota-exceeded         quota is reserved that no recent state of the queues allows; a slice of
+//                          an elastic job may replace one of no less in a queue that lost its quota
 //   wrong-namespace        quota is reserved in a queue that does not take the namespace
 //   node-promised-twice    a node is promised to more pods than it has room for
 //   reserved-in-stopped    quota is reserved in a queue that has been stopped for a while
@@ -85,6 +86,8 @@ class Invariants {
 
   const Truth& truth() const { return truth_; }
   const QuotaLaw& law() const { return laws_.back().law; }
+  SteadyTime now() const { return now_; }  // of the last event
+  Duration staleness() const { return options_.staleness; }
   // The first violation; nullopt: none.
   const std::optional<Violation>& violation() const { return violation_; }
   void Report(const std::string& rule, const std::string& text);
@@ -115,6 +118,8 @@ class Invariants {
   bool IsQuiet() const;
   void SeeJob(const JobFacts* before, const JobFacts& now);
   void SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* now);
+  bool TakesNoMore(const WorkloadFacts& workload, const QuotaLaw::What& what,
+                   std::int64_t amount) const;
   void CheckReservation(const WorkloadFacts& workload);
   void CheckNodes(const WorkloadFacts& workload);
   void NoteSelections();

@@ -233,6 +233,29 @@ TEST_F(SliceRulesTest, ASliceThatReplacesNothingIsChargedBesideTheOther) {
   EXPECT_EQ(Broken(), "quota-exceeded");
 }
 
+TEST_F(SliceRulesTest, ASliceOfNoMoreTakesThePlaceOfOneInAQueueWithoutQuota) {
+  PutSlice("a", "", "3");
+  Put("clusterqueues.kueue.x-k8s.io", "", "cq", {{"spec", QueueSpec("0")}});
+  now_ += std::chrono::seconds(3);
+  PutSlice("b", "default/a", "3");
+  EXPECT_EQ(Broken(), "");
+  PutSlice("c", "default/b", "4");
+  EXPECT_EQ(Broken(), "quota-exceeded");
+}
+
+TEST_F(SliceRulesTest, AnotherJobsWorkloadTakesNoSlicesPlaceInAQueueWithoutQuota) {
+  PutSlice("a", "", "3");
+  Put("clusterqueues.kueue.x-k8s.io", "", "cq", {{"spec", QueueSpec("0")}});
+  now_ += std::chrono::seconds(3);
+  PutWorkload("b", "k", "", false);
+  Change(kWorkloads, "default", "b", "/metadata/annotations",
+         {{"kueue.x-k8s.io/workload-slice-replacement-for", "default/a"}});
+  Change(kWorkloads, "default", "b", "/spec/podSets", PodSets("3"));
+  Change(kWorkloads, "default", "b", "/status",
+         {{"conditions", {Condition("QuotaReserved", true)}}, {"admission", AdmissionOf("3")}});
+  EXPECT_EQ(Broken(), "quota-exceeded");
+}
+
 class DaskRulesTest : public PlayRulesTest {
  protected:
   DaskRulesTest() {
