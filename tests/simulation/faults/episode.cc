@@ -133,7 +133,7 @@ class Episode {
 
   void TellStory();
   void PutRight();
-  void DropWhatNeverFits();
+  bool DropWhatNeverFits();
   bool IsOver(const JobFacts& job) const;
   std::function<bool(const WorkloadFacts&)> CouldRun();
   void UntilNothingMoves();
@@ -184,14 +184,13 @@ void Episode::See(const local::StoreEvent& event) {
   if (event.type == local::WatchEvent::Type::kDeleted) return;
   if (is_job) {
     const JobFacts& job = truth().jobs().at(key);
-    if (!before || before->uid != job.uid) {
-      standing_.OnJobMade(job);
-    } else if (story_acts_) {
-      standing_.OnJobEdited(*before, job);
-    }
+    const bool is_new = !before || before->uid != job.uid;
+    if (is_new) standing_.OnJobMade(job);
+    if (!is_new && story_acts_) standing_.OnJobEdited(*before, job);
   }
   if (where.resource == "workloads.kueue.x-k8s.io") {
     gatekeeper_.See(truth().workloads().at(key));
+    standing_.OnWorkload(truth().workloads().at(key));
   }
 }
 
@@ -309,26 +308,25 @@ void Episode::PutRight() {
   DoAll(lines);
 }
 
-void Episode::DropWhatNeverFits() {
+// False: everything could run.
+bool Episode::DropWhatNeverFits() {
   Pass(seconds(10));
   std::vector<std::string> lines;
   for (const auto& [key, workload] : truth().workloads()) {
-    const bool is_named =
-        std::any_of(truth().jobs().begin(), truth().jobs().end(), [&key = key](const auto& job) {
-          return job.first.first == key.first && job.second.prebuilt == key.second;
-        });
     if (Player* player = players_.OwnerOf(workload)) {
       const bool waits = !workload.finished && !workload.reserved;
       if (waits && !standing_.CouldEverRun(workload)) player->Drop(workload, lines);
       continue;
     }
-    if (workload.job.empty() && !is_named) lines.push_back("delete workload " + Show(key));
+    if (workload.job.empty() && !truth().IsNamed(key))
+      lines.push_back("delete workload " + Show(key));
     if (workload.finished || workload.reserved || workload.job.empty()) continue;
     if (!workload.replaces.empty()) continue;  // the job runs in its present size
     if (standing_.CouldEverRun(workload)) continue;
     lines.push_back("delete job " + Show({key.first, workload.job}));
   }
   DoAll(lines);
+  return !lines.empty();
 }
 
 // Whether no further progress of the job is expected.
@@ -465,6 +463,8 @@ Outcome Episode::Run() {
   if (!Failed()) PutRight();
   if (!Failed()) DropWhatNeverFits();
   UntilNothingMoves();
+  // A job of which no controller had heard may stand before others.
+  for (int i = 0; i < 3 && !Failed() && DropWhatNeverFits(); ++i) UntilNothingMoves();
   CheckRest();
   Outcome outcome;
   for (const auto& [key, job] : truth().jobs()) outcome.jobs_finished += job.finished ? 1 : 0;

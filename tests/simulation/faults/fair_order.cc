@@ -63,6 +63,8 @@ void FairOrder::OnQuota(const Truth& truth, const Rules& rules, const WorkloadFa
   const support::UsageByQueue with = truth.Usage();
   const support::UsageByQueue without = UsageWith(truth, queue, workload.usage, -1);
   const double share = rules.shares.ShareOf(quota, "queue/" + queue, with, {});
+  const auto facts = truth.cluster_queues().find(queue);
+  const bool is_strict = facts != truth.cluster_queues().end() && facts->second.strict;
   for (const auto& [key, other] : truth.workloads()) {
     const QueueFacts* beside = truth.OpenQueueOf(other);
     if (other.uid == workload.uid || beside == nullptr || beside->name == queue ||
@@ -71,6 +73,8 @@ void FairOrder::OnQuota(const Truth& truth, const Rules& rules, const WorkloadFa
         !rules.order.IsFirst(truth, other, now)) {
       continue;
     }
+    // The head of a StrictFIFO queue is never parked: it may be tried alone.
+    if (is_strict && !beside->strict && rules.order.IsWakingUp(now)) continue;
     const auto changed = changed_.find(beside->name);
     if (changed != changed_.end() && changed->second + kSettles / 2 > now) continue;
     const std::optional<FlavorAmounts> asked = OrderLaw::NeedsOf(truth, workload, other);

@@ -7,8 +7,9 @@
 // The law is applied where no other rule decides: both workloads have waited for the window of
 // OrderLaw, are the heads of their queues and no preemptors; the other queue has one flavor for
 // each resource, and room; no victim of the tree is running, and no workload has just left the
-// queues. Writes follow a decision later: a breach counts after kSettles in which the other
-// ClusterQueue's usage did not change.
+// queues. A StrictFIFO queue's workload that gets quota just after its release is compared with the
+// heads of StrictFIFO queues alone: others may not have been woken. Writes follow a decision later:
+// a breach counts after kSettles in which the other ClusterQueue's usage did not change.
 //
 // Threads: one.
 #pragma once

@@ -76,6 +76,26 @@ TEST_F(FairOrderTest, TheLowerShareGoesFirst) {
   EXPECT_EQ(invariants_.fair_comparisons(), 0) << "rich would borrow, poor does not";
 }
 
+// A parked head is woken a moment after the release of quota, that of a StrictFIFO queue is not
+// parked.
+TEST_F(FairOrderTest, AStrictHeadMayTakeReleasedQuotaBeforeOthersAreWoken) {
+  for (const auto& [strategy, broken] :
+       {std::pair{"StrictFIFO", ""}, std::pair{"BestEffortFIFO", "fair-order"}}) {
+    PutQueue("cq3", "1");
+    Change(kQueues, "", "cq2", "/spec/queueingStrategy", strategy);
+    PutWorkload("third", "job-third", "1", false);
+    Change(kWorkloads, "default", "third", "/status/admission/clusterQueue", "cq3");
+    now_ += seconds(5);
+    PutWaiting("poor", "q", "1", 2);
+    PutWaiting("rich", "q2", "1", 1);
+    now_ += seconds(6);
+    Change(kWorkloads, "default", "third", "/status/conditions/-", Condition("Finished", true));
+    GiveQuota("rich", "cq2", "1");
+    EXPECT_EQ(BrokenLater(), broken) << strategy;
+    Delete(kWorkloads, "default", "later");
+  }
+}
+
 // A queue of weight 9 has a ninth of the share: 3 borrowed of cq against 2 of cq2 that are its own.
 TEST_F(FairOrderTest, TheWeightCounts) {
   PutQueue("cq2", "9");

@@ -111,5 +111,22 @@ TEST_F(TemplateTest, WhatPeopleChangeBeforeItIsAdmittedIsWhatTheJobIs) {
   EXPECT_EQ(Broken(), "template-changed");
 }
 
+// No controller may have heard of a change that is a moment old when the Workload is admitted.
+TEST_F(TemplateTest, WhatPeopleChangeAMomentBeforeItIsAdmittedIsNotJudged) {
+  for (const auto& [waits, broken] :
+       {std::pair{seconds(1), ""}, std::pair{seconds(3), "template-changed"}}) {
+    PutJob("j", true);
+    PutWorkload("w", "j", "4", false);
+    standing_.OnJobMade(Job());
+    ChangeByPeople(kSelector, {{"pool", "theirs"}});
+    now_ += waits;
+    PutWorkload("w", "j", "4", true);
+    standing_.OnWorkload(invariants_.truth().workloads().at({"default", "w"}));
+    Change("jobs.batch", "default", "j", kSelector, {{"pool", "f"}});
+    LookForLong();
+    EXPECT_EQ(Broken(), broken);
+  }
+}
+
 }  // namespace
 }  // namespace berth::sim

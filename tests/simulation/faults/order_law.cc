@@ -113,8 +113,7 @@ void OrderLaw::OnQuota(const Truth& truth, const WorkloadFacts& workload, Steady
         !GoesBefore(other, workload)) {
       continue;
     }
-    const bool may_be_untried = released_ && *released_ + kWakeUp > now;
-    if (!queue->second.strict && (may_be_untried || !NeedsOf(truth, workload, other))) continue;
+    if (!queue->second.strict && (IsWakingUp(now) || !NeedsOf(truth, workload, other))) continue;
     const std::string text = Show(workload.key) + " gets quota in " + workload.cluster_queue +
                              ", in which " + Show(key) + " of priority " +
                              std::to_string(other.priority) + " waits before it";

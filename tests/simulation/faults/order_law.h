@@ -55,6 +55,8 @@ class OrderLaw {
   // ClusterQueue, and no other workload has stopped waiting within kWakeUp.
   bool IsFirst(const Truth& truth, const WorkloadFacts& workload, SteadyTime now) const;
   bool IsPreemptor(const std::string& uid) const { return preemptors_.contains(uid); }
+  // Whether a parked workload may not have been tried since the last release of quota.
+  bool IsWakingUp(SteadyTime now) const { return released_ && *released_ + kWakeUp > now; }
   // The amounts that `workload` needs of the flavors of `given`; none where `given` got less.
   static std::optional<FlavorAmounts> NeedsOf(const Truth& truth, const WorkloadFacts& given,
                                               const WorkloadFacts& workload);

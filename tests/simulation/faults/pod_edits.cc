@@ -1,5 +1,6 @@
 #include "tests/simulation/faults/pod_edits.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,11 @@ Json PodOf(const QueuePlace& place, const std::string& name, const std::string& 
 
 class PodMaker : private JobsMaker {
  public:
-  PodMaker(Story& story, Random& random) : JobsMaker(story, random) {}
+  PodMaker(Story& story, Random& random)
+      : JobsMaker(story, random),
+        has_defaults_(std::any_of(story.events.begin(), story.events.end(), [](const auto& event) {
+          return event.line.find("kind: LimitRange") != std::string::npos;
+        })) {}
 
   void Make() {
     if (queues_.empty()) return;
@@ -48,7 +53,7 @@ class PodMaker : private JobsMaker {
     for (std::uint64_t i = 0; i < sets; ++i) {
       const QueuePlace& place = queues_[random_.Below(queues_.size())];
       const std::string name = "s" + std::to_string(i);
-      if (random_.Below(3) == 0) {
+      if (random_.Below(3) == 0 || (has_defaults_ && place.space == "default")) {
         MakeLonePod(place, name);
       } else {
         MakeGroup(place, name);
@@ -128,6 +133,11 @@ class PodMaker : private JobsMaker {
       default: break;
     }
   }
+
+  // A LimitRange of namespace default. The API server gives pods its default requests before their
+  // review: a replacement that is made under another LimitRange has another role, of which the
+  // group's Workload has no pod set. It waits for ever, as in Kueue.
+  const bool has_defaults_;
 };
 
 }  // namespace

@@ -94,7 +94,19 @@ void Standing::OnJobEdited(const JobFacts& before, const JobFacts& now) {
         before.suspended &&
         (is_size || (!is_admitted && before.shape[field] == original->second[field]));
     original->second[field] = counts && is_told ? now.shape[field] : Json();
+    if (!is_size) edits_[now.uid][field] = invariants_.now();
   }
+}
+
+void Standing::OnWorkload(const WorkloadFacts& workload) {
+  const auto edits = edits_.find(workload.job_uid);
+  if (!workload.admitted || edits == edits_.end()) return;
+  for (const auto& [field, at] : edits->second) {
+    if (at + invariants_.staleness() >= invariants_.now()) {
+      originals_[workload.job_uid][field] = Json();
+    }
+  }
+  edits_.erase(edits);
 }
 
 void Standing::Wrong(const std::string& rule, const std::string& about, const std::string& text) {
@@ -150,8 +162,9 @@ void Standing::LookAtJobs() {
     }
     const auto original = originals_.find(job.uid);
     if (!job.suspended || job.finished || original == originals_.end()) continue;
-    // The record of its prebuilt Workload is gone with that Workload.
-    if (workload == nullptr && !job.prebuilt.empty()) continue;
+    // The record of its prebuilt Workload is gone with that Workload; of one that ended out of sync
+    // the job is not restored, as in Kueue.
+    if (!job.prebuilt.empty() && (workload == nullptr || workload->finished)) continue;
     Json wanted = original->second;
     Json shape = job.shape;
     for (const char* field : kShapeFields) {

@@ -6,7 +6,8 @@
 // Rules of Look, each about one object; the controllers have `patience` of time without faults to
 // repair a violation:
 //   runs-unadmitted   a job runs although its workload is not admitted
-//   template-changed  a suspended job differs from its original template
+//   template-changed  a suspended job differs from its original template, and from what users made
+//                     of it before its admission
 //   not-finished      a job is finished, its workload is not
 //   leaked            a request or template of a workload that needs none
 //   waits-for-nothing a workload waits although its quota is free
@@ -39,6 +40,9 @@ class Standing {
   // Records the job's template without a start: as created, and as users edited it since.
   void OnJobMade(const JobFacts& job);
   void OnJobEdited(const JobFacts& before, const JobFacts& now);
+  // The controllers may not have heard of an edit that is younger than `staleness` when the job's
+  // Workload is admitted: it is undefined whether such an edit outlasts the next stop.
+  void OnWorkload(const WorkloadFacts& workload);
   // `healthy`: the time without faults since the last Look. `core` may be null.
   void Look(Duration healthy, const admission::Scheduler* core);
   // As Look, but only if nothing has been written since the last Look.
@@ -70,6 +74,8 @@ class Standing {
   Invariants& invariants_;
   const StandingOptions options_;
   std::map<std::string, local::Json> originals_;  // job's UID → shape
+  // Edits of templates before admission: job's UID → field → when.
+  std::map<std::string, std::map<std::string, SteadyTime>> edits_;
   struct Trouble {
     Duration lasted{};
     std::string text;

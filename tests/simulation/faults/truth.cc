@@ -468,6 +468,12 @@ const JobFacts* Truth::Job(const std::string& uid) const {
   return nullptr;
 }
 
+bool Truth::IsNamed(const Key& workload) const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [&workload](const auto& job) {
+    return job.first.first == workload.first && job.second.prebuilt == workload.second;
+  });
+}
+
 std::map<std::string, FlavorAmounts> Truth::Usage() const {
   std::map<std::string, FlavorAmounts> usage;
   for (const auto& [key, workload] : workloads_) {
