@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Exchange : std::enable_shared_from_this<Exchange> {
   net::Request request;
   std::shared_ptr<net::Responder> responder;
   Target target;
+  std::optional<ApiPath> api;  // of target.path; nullopt: the path names no resource
   UserInfo user;
   std::string audit_id;
 

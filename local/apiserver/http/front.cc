@@ -120,6 +120,7 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
   if (auto error = CheckTimeout(exchange->target)) return exchange->SendError(*error);
   std::string& path = exchange->target.path;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
+  exchange->api = ParseApiPath(path);
   const auto who = authenticator_.Authenticate(exchange->request);
   if (who.outcome == Authenticator::Outcome::kRefused) {
     exchange->SendError(UnauthorizedStatus());
@@ -131,7 +132,8 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
   exchange->user = *std::move(user);
   // Every request passes here, and nothing behind this line asks for the right again, but for what
   // the path does not tell: objects that a PUT or PATCH creates, and what roles grant.
-  const AccessAttributes access = AttributesOf(exchange->request.method, exchange->target);
+  const AccessAttributes access =
+      AttributesOf(exchange->request.method, exchange->target, exchange->api);
   if (auto error = CheckAccess(roles, exchange->user, access)) return exchange->SendError(*error);
   if (RouteHealth(*exchange)) return;
   if (!PoolOf(*exchange).Post([this, exchange] { Route(*exchange); })) {
@@ -144,7 +146,7 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
 }
 
 bool Front::MayCallWebhooks(const Exchange& exchange) const {
-  const auto path = ParseApiPath(exchange.target.path);
+  const std::optional<ApiPath>& path = exchange.api;
   if (!path || path->resource.empty()) return false;
   const auto table = registry_.table();
   const ResourcePtr resource = table->Find({path->group, path->version, path->resource});
@@ -227,8 +229,7 @@ void Front::SendDiscovery(Exchange& exchange, Root root) {
 }
 
 bool Front::RouteDiscovery(Exchange& exchange) {
-  std::string path = exchange.target.path;
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  const std::string& path = exchange.target.path;
   if (path == "/api" || path == "/apis") {
     SendDiscovery(exchange, path == "/api" ? Root::kCore : Root::kGroups);
     return true;
@@ -246,7 +247,7 @@ bool Front::RouteDiscovery(Exchange& exchange) {
     exchange.SendJson(200, EncodeObject(GroupOf(*table, group)));
     return true;
   }
-  const auto api = ParseApiPath(path);
+  const std::optional<ApiPath>& api = exchange.api;
   if (!api || !api->resource.empty() || !table->HasGroupVersion(api->group, api->version)) {
     return false;
   }
@@ -321,9 +322,8 @@ void Front::Route(Exchange& exchange) {
     if (exchange.request.method == "GET" && (RouteDiscovery(exchange) || RouteOpenApi(exchange))) {
       return;
     }
-    const auto api = ParseApiPath(exchange.target.path);
-    if (api && !api->resource.empty()) {
-      handlers_.Handle(exchange, *api);
+    if (exchange.api && !exchange.api->resource.empty()) {
+      handlers_.Handle(exchange, *exchange.api);
       return;
     }
     exchange.SendText(404, "text/plain; charset=utf-8", "404 page not found\n");

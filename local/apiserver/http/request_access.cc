@@ -26,14 +26,13 @@ std::string VerbOf(std::string_view method, const Target& target, bool named) {
 }
 
 // A path below /api or /apis with more parts than ParseApiPath takes is one of a resource, too.
-std::optional<ApiPath> ResourcePath(std::string_view path) {
-  if (!path.starts_with("/api/") && !path.starts_with("/apis/")) return ParseApiPath(path);
+std::optional<ApiPath> LongPath(std::string_view path) {
+  if (!path.starts_with("/api/") && !path.starts_with("/apis/")) return std::nullopt;
   while (true) {
-    auto parsed = ParseApiPath(path);
-    if (parsed) return parsed;
     const std::size_t slash = path.rfind('/');
     if (slash == 0 || slash == std::string_view::npos) return std::nullopt;
     path = path.substr(0, slash);
+    if (auto parsed = ParseApiPath(path)) return parsed;
   }
 }
 
@@ -49,9 +48,11 @@ std::string SelectedName(const Target& target) {
 
 }  // namespace
 
-AccessAttributes AttributesOf(std::string_view method, const Target& target) {
+AccessAttributes AttributesOf(std::string_view method, const Target& target,
+                              const std::optional<ApiPath>& api) {
   AccessAttributes attributes;
-  const auto path = ResourcePath(target.path);
+  const std::optional<ApiPath> shortened = api ? std::nullopt : LongPath(target.path);
+  const std::optional<ApiPath>& path = api ? api : shortened;
   if (!path || path->resource.empty()) {
     attributes.verb = Lower(method == "HEAD" ? "get" : method);
     attributes.path = target.path;

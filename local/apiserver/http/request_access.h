@@ -1,11 +1,12 @@
 // local/apiserver/http/request_access.h — what a request does, as the authorizer sees it.
 //
-// The handlers parse the same path and parameters with the same functions, so that no request does
-// more than its attributes say.
+// The handlers use the same parsed path and parameters, so that no request does more than its
+// attributes say.
 //
 // Threads: pure functions. Source: k8s.io/apiserver request info, restated.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "local/apiserver/auth/policy_rule.h"
@@ -13,6 +14,8 @@
 
 namespace berth::local {
 
-AccessAttributes AttributesOf(std::string_view method, const Target& target);
+// `api`: what ParseApiPath gives for the target's path.
+AccessAttributes AttributesOf(std::string_view method, const Target& target,
+                              const std::optional<ApiPath>& api);
 
 }  // namespace berth::local
